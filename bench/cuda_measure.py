@@ -326,9 +326,9 @@ def measure_launches(bench: Bench, wanted: set[str]) -> None:
 
 
 def grid_of(cuda: Any) -> tuple[int, int]:
-    """Blocks and threads that fill the GPU once."""
+    """Blocks and threads that fill the GPU some times: what is left over at the end is little then."""
     processors = int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
-    return 8 * processors, 256
+    return 64 * processors, 256
 
 
 def in_cuda_c(

@@ -44,20 +44,17 @@ CAUSES = {
     "comprehensions": "comprehensions",
     "lists": r"append\(\) of a list|typed\.List|lists as values",
     "dictionaries": r"dictionaries|typed\.Dict",
-    "np.random": r"numpy\.random|np\.random|RandomState",
     "stencil": r"numba\.stencil",
     "jitclass": r"jitclass|deferred_type",
     "the result of compile()": "'NoneType' object is not callable",
     "overload": r"numba\.extending\.overload",
     "structured arrays": r"dtype \|V\d+|record|void|structured",
     "compiled functions of SciPy": r"class 'ndtri'|get_cython_function_address|an object of class",
-    "np.cross": r"numpy\.cross",
-    "np.cov": r"numpy\.cov",
-    "np.histogram": r"numpy\.histogram",
-    "np.linalg": r"numpy\.linalg",
-    "np.nan*": r"numpy\.nan\w+",
-    "np.searchsorted": r"numpy\.searchsorted",
-    "np.sort": r"numpy\.sort|'sort' of arrays|'argsort' of arrays|numpy\.argsort",
+    "a read past an edge, by the program": r"IndexError: index \d+ is out of bounds",
+    "a number that is called, by the program": "is not callable",
+    "inputs that a gufunc without outputs repeats": "output operand requires a reduction",
+    "literal_unroll": "literal_unroll",
+    "sets": r"calls of set\(\)",
     "a race in the program": "iterations of a prange loop depend on each other",
 }
 
@@ -152,9 +149,17 @@ def _namespace(folder: Path) -> dict[str, Any]:
         f = getattr(function, "py_func", None) or _py_func(function)
         return np.vectorize(f)(*args)
 
+    def seed(n: int) -> None:
+        """Seeds np.random: Python's, and that of compiled code, which is apart from it."""
+        import numba
+
+        np.random.seed(n)
+        numba.njit(lambda n: np.random.seed(n))(n)
+
     return {
         "np": np,
         "load": load,
+        "seed": seed,
         "package": package,
         "installed": installed,
         "script": script,
@@ -425,7 +430,7 @@ def page(table: dict[str, Any], verdicts: list[dict[str, Any]]) -> str:
     out.append("\n## What stops programs most often\n\n| | programs |\n|---|---|\n")
     out += [f"| {why} | {len(who)} |\n" for why, who in sorted(stopped.items(), key=lambda i: -len(i[1]))]
     out.append(
-        "\nEach is refused with an error that names it, but for `compile()`, which returns nothing here. [limits.md](limits.md) and "
+        "\nEach is refused with an error that names it, but for `compile()`, which returns nothing here, and mistakes of the programs themselves (an index out of range is an exception here). [limits.md](limits.md) and "
         "[numpy.md](numpy.md) say what is there. Programs whose `prange` loops race are refused on purpose.\n"
     )
     for repo in sorted(repos):

@@ -60,7 +60,7 @@ when a function compiles.
 | axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
 | `histogramdd` of a matrix needs `bins` or `range` in a tuple, one for each coordinate, or a tuple of columns in place of the matrix; `histogram2d` takes numbers of bins in an array for edges, and refuses two | any forms |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
-| an index out of range raises where the result has no items, too | it is not looked at |
+| an index out of range raises where the result has no items, and so does `kth` of `partition` where there are none | it is not looked at |
 | `where=` of ufuncs needs `out=`; ufuncs of your own and of others, `divmod`, `modf`, `frexp`, and folds (`np.hypot.reduce`) have none | everywhere; without `out=` items have no value |
 | `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
 | `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |

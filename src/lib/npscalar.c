@@ -373,6 +373,14 @@ bool tr_lib_uf_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_fam_ufunc(e, c, 1, elt_unary, out);
 }
 
+/* The methods conj and conjugate: of other than complex numbers the array itself, as in NumPy; what is stored to one shows in the other. */
+bool tr_lib_arr_conj(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (tr_ty_is_complex(c->a[0].ty->elem))
+        return tr_lib_uf_unary(e, c, out);
+    *out = c->a[0];
+    return true;
+}
+
 /* real, imag: of an array views. aux 1: imag. */
 bool tr_lib_np_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_operands(e, c, 1))

@@ -1,7 +1,7 @@
 """Runs a case on an engine and compares it with the oracle, bit for bit.
 
 As a script it is the child process of `run.py`: requests come as JSON lines on stdin, answers leave as JSON lines on
-stdout. A request is ``{"seed": n}`` (generate and check) or ``{"source": ..., "calls": [[text, ...], ...], "options":
+stdout. A request is ``{"seed": n}`` (generate and check; with ``"library": true`` calls of NumPy's functions alone) or ``{"source": ..., "calls": [[text, ...], ...], "options":
 {...}}`` (check). If the engine crashes the process, the parent sees the end of the stream and knows which request it was.
 """
 
@@ -95,8 +95,15 @@ def same_scalar(want: Any, got: Any, ty: str) -> bool:
     kind = klass(ty)
     if isinstance(want, Approx) and want.error == memory.OPEN:
         return True
+    if isinstance(want, Approx) and isinstance(want.value, tuple):
+        parts = [Approx(v, want.error) for v in want.value]
+        return isinstance(got, (complex, np.complexfloating)) and all(
+            same_scalar(p, float(g), "float64") for p, g in zip(parts, (got.real, got.imag))
+        )
     if isinstance(want, Approx) and want.error is not None:
-        return isinstance(got, (float, np.floating)) and abs(float(got) - float(want.value)) <= want.error
+        if not isinstance(got, (float, np.floating)):
+            return False
+        return same_float(want.value, got, ty) or abs(float(got) - float(want.value)) <= want.error
     if isinstance(want, Approx):
         return isinstance(got, (float, np.floating)) and same_float(want.value, got, ty, ULPS)
     if kind == "b":
@@ -355,16 +362,25 @@ def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
     for call in case.calls:
         try:
             results.append(case.run_oracle(call))
-        except (IllTyped, Unspecified, SyntaxError, TypeError, KeyError, AttributeError, IndexError) as err:
+        except (
+            IllTyped,
+            Unspecified,
+            SyntaxError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            IndexError,
+            ValueError,
+        ) as err:
             return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
     if case.options.get("boundscheck") is False and any(r.met("IndexError") for r, _ in results):
         return {"status": "invalid", "why": "out of range with boundscheck=False"}
     return check_case(case, results, engine)
 
 
-def check_seed(seed: int, promotion: str, engine: str) -> dict[str, Any]:
+def check_seed(seed: int, promotion: str, engine: str, library: bool = False) -> dict[str, Any]:
     """Generate the program of a seed and check it."""
-    case, results, refused = gen.make_case(seed, promotion)
+    case, results, refused = gen.make_case(seed, promotion, library)
     out = check_case(case, results, engine)
     out["seed"] = seed
     out["rejects"] = sum(refused.values())
@@ -385,7 +401,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "seed" in request:
-            answer = check_seed(request["seed"], promotion, engine)
+            answer = check_seed(request["seed"], promotion, engine, request.get("library", False))
         else:
             answer = check_text({"promotion": promotion, **request}, engine)
         out.write(json.dumps(answer) + "\n")

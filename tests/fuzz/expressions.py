@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import array_ops
 import builtin_calls
+import library
 import ufuncs
 from memory import ArrayValue, check_index, each_item, load_item
 from picks import Pick
@@ -133,6 +134,8 @@ class Expressions:
 
     def expr(self, node: ast.expr, env: Env) -> tuple[Any, Fn]:
         """Type of an expression and the closure that computes it."""
+        if isinstance(node, (ast.Call, ast.Subscript, ast.Attribute)) and library.is_library(node, env):
+            return library.typed(self, node, env)  # type: ignore[arg-type]
         return getattr(self, "ex_" + type(node).__name__)(node, env)
 
     def ex_Constant(self, node: ast.Constant, env: Env) -> tuple[Any, Fn]:

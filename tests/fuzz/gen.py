@@ -14,6 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import gen_library
+import library
 import numpy as np
 import oracle
 from gen_expr import Func, Helper, dtype_name
@@ -135,18 +137,24 @@ def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0)
 class Generator:
     """Makes one program from a seed."""
 
-    def __init__(self, seed: int, promotion: str = "treadle") -> None:
+    def __init__(self, seed: int, promotion: str = "treadle", library: bool = False) -> None:
         self.seed = seed
+        self.library = (
+            1.0 if library else 0.22
+        )  # the share of programs that call NumPy's functions of all kinds
         self.rng = random.Random(seed)
         self.promotion = promotion
         self.numba = promotion == "numba"
         self.globals: dict[str, str] = {}
         self.helpers: list[Helper] = []
         self.text: list[str] = []
-        roll = 1.0 if self.numba else self.rng.random()
-        self.parallel = roll < 0.25
+        roll = 1.0 if self.numba or library else self.rng.random()
+        self.parallel = roll < 0.25 if not library else self.rng.random() < 0.3
         self.host = 0.25 <= roll < 0.42
         self.long = False
+        self.entries: list[gen_library.Entry] = []  # calls of NumPy's functions that programs are made of
+        self.made: dict[gen_library.Kind, str] = {}  # the argument of a kind
+        self.numbers: dict[gen_library.Kind, str] = {}
         self.ufuncs: dict[str, Any] = {}  # name: the oracle's ufunc; for compiled code to call
 
     def make(self) -> Case:
@@ -170,6 +178,8 @@ class Generator:
         made = Ufuncs(self)
         if self.host:
             return self.host_program(made)
+        if not self.numba and library.KNOWN and rng.random() < self.library:
+            return self.library_program()
         if (
             not self.numba
             and rng.random() < 0.25
@@ -228,6 +238,40 @@ class Generator:
             case.calls.append(
                 Call(self.aliased(made.params, texts) if k == 2 and rng.random() < 0.4 else texts)
             )
+        return case
+
+    def library_program(self) -> Case:
+        """A few of NumPy's functions, what they need as arguments, and statements of all kinds around."""
+        rng = self.rng
+        self.entries = rng.sample(gen_library.entries(), rng.randint(2, 6))
+        kinds = list(dict.fromkeys(k for e in self.entries for _, k in e.kinds))
+        params: list[tuple[str, object]] = []
+        for kind in kinds:
+            name = f"{'a' if kind.ndim else 'c'}{len(params)}"
+            (self.made if kind.ndim else self.numbers)[kind] = name
+            params.append((name, gen_library.param_type(rng, kind)))
+        params += self.params(0, rng.randint(1, 2))
+        fn = Function(self, "main", params, rng.randint(5, 14))
+        fn.parallel = self.parallel
+        fn.readonly = {n for k, n in self.made.items() if k.form}
+        if any(e.draws for e in self.entries):
+            fn.emit(f"np.random.seed({rng.randint(0, 2**32 - 1)})")
+        for _ in range(rng.randint(1, 3)):
+            fn.st_library(1)
+        fn.body(rng.randint(2, 6), 2)
+        fn.finish(rng.randint(2, 8))
+        self.add(fn, [n for n, _ in params])
+        case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
+        case.options |= {"views": True} if fn.views or fn.parallel else {}
+        layouts = {n: rng.choice("CCCFSR") for n, t in params if isinstance(t, Array)}
+        case.signature = f"({', '.join(type_text(t, layouts.get(n, '')) for n, t in params)})"
+        plain = [t for t in ("bool", "int64", "float64", "complex128") if rng.random() < 0.5]
+        for k in range(3):
+            extents = gen_library.extents_of(rng, kinds, not k)
+            texts = [gen_library.argument(rng, kind, ty, extents, layouts[n]) if kind.ndim else repr(rng.randint(max(0, kind.low - 2), kind.high + 2) if kind.dtype == "int64" else rng.choice([0.5, 1.25, 2.0]))
+                     for kind, (n, ty) in zip(kinds, params, strict=False)]  # fmt: skip
+            texts += [self.argument(n, t, "", t in plain) for n, t in params[len(kinds) :]]
+            case.calls.append(Call(texts))
         return case
 
     def host_array(self, name: str, ty: Array, sizes: list[int]) -> str:
@@ -421,8 +465,10 @@ def float_text(value: float) -> str:
     return repr(value) if np.isfinite(value) else f"float('{value}')"
 
 
-def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[str, int]]:
-    """The first well-formed program of a seed, with what the oracle says of each call.
+def make_case(
+    seed: int, promotion: str = "treadle", library: bool = False
+) -> tuple[Case, list, dict[str, int]]:
+    """The first well-formed program of a seed, with what the oracle says of each call; `library`: one that calls NumPy's functions of all kinds.
 
     Returns
     -------
@@ -435,7 +481,7 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
     """
     refused: dict[str, int] = {}
     for attempt in range(60):
-        case = Generator(seed * 1000 + attempt, promotion).make()
+        case = Generator(seed * 1000 + attempt, promotion, library).make()
         case.seed = seed
         if not case.promotion == "numba" and seed % 11 == 5:
             case.options["error_model"] = "numpy"

@@ -101,6 +101,7 @@ class Expressions:
         self.inside = 0  # blocks of try statements around
         self.caught = ""  # the name of the exception that is handled, or e
         self.params = [n for n, t in params if isinstance(t, str)]
+        self.found: list[str] = []  # what NumPy's functions gave, at the top level
         self.early: list[str] = []  # what a return before the end gives
 
     # --- small helpers ---

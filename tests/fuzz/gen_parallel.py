@@ -53,6 +53,8 @@ class Regions(Expressions):
             makers += [(3, self.st_raiser)]
         if region.accums:
             makers += [(3, self.st_accumulate)]
+        if self.gen.entries and self.weight <= 8:
+            makers += [(3, self.st_library)]
         if depth > 0:
             makers += [(2.5, self.st_if), (0.7, self.st_try)]
             if self.weight < 100:

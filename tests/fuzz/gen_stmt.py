@@ -7,6 +7,7 @@ import functools
 import array_ops
 from gen_arrays import Trees
 from gen_expr import REALS, dtype_name, power_ok, producers
+from gen_library import Calls
 from gen_masks import Masks
 from gen_parallel import Regions
 from gen_scan import Scans
@@ -39,7 +40,7 @@ UNIT_DOMAIN = {"asin", "acos", "atanh"}
 POSITIVE = {"log", "log1p", "log2", "log10"}
 
 
-class Function(Regions, Trees, Masks, Tries, Scans):
+class Function(Regions, Trees, Masks, Tries, Scans, Calls):
     """Makes the text of one function."""
 
     def body(self, count: int, depth: int) -> None:
@@ -74,6 +75,8 @@ class Function(Regions, Trees, Masks, Tries, Scans):
                 ]
             if self.parallel and self.loops < 2 and self.weight < 30:
                 makers += [(5, self.st_prange)]
+        if self.gen.entries and self.weight <= 8:
+            makers += [(9, self.st_library)]
         if self.loops:
             makers += [(0.8, self.st_jump)]
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]
@@ -778,7 +781,7 @@ class Function(Regions, Trees, Masks, Tries, Scans):
         out = names[:count]
         fresh = [n for n in self.arrays if n.startswith("n")]
         if count > 1:
-            out += fresh[:2] + self.approx[:2]
+            out += fresh[:2] + self.approx[:2] + [n for n in self.found if n not in out + fresh[:2]][:12]
         if not out:
             out = ["None"]
         return self.emit(f"return {', '.join(out)}")

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import regions
 from expressions import Def, Env, Fn, Frame
 from rules import WEAK, Const, IllTyped, Unspecified, strong
@@ -280,7 +281,7 @@ class Handlers:
 
 def builtin_exception(name: str) -> type[BaseException]:
     """A class of Python's own."""
-    found = getattr(builtins, name, None)
+    found = getattr(builtins, name, getattr(np.linalg, name, None))
     if not isinstance(found, type) or not issubclass(found, BaseException):
         raise IllTyped(f"{name} is no exception")
     return found

@@ -129,6 +129,7 @@ class Program:
         self.marks: Marks = {}  # of the arguments, all together: they may share memory
         self.overlap = False
         self.in_ufunc = 0  # functions of ufuncs that run now
+        self.random: np.random.RandomState | None = None  # of this call, from where it is seeded on
         self.caught: set[str] = set()  # exceptions that handlers took
         self.classes: dict[str, type[BaseException]] = {}  # exceptions of the program
         for node in ast.parse(source).body:
@@ -187,6 +188,7 @@ class Program:
         self.steps = 0
         self.caught = set()
         self.met = self.cut = False
+        self.random = None
         with np.errstate(all="ignore"):
             inst = self.instance(name, tuple(t for t, _ in typed))
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import library
 from gen_scan import AT
 from gen_try import MEANT
 from gen_ufunc import LAYOUTS as CORES
@@ -87,7 +88,8 @@ class Coverage:
         loops += [("prange array " + kind, t) for kind in "&|" for t in ("bool", *INTS)]
         loops += [("prange view", what) for what in ("apart", "meets", "refused")]
         loops += [("prange rows +", t) for t in INTS]
-        return arrays + calls + loops + Coverage.ways_out() + Coverage.at_places() + Coverage.scans()
+        known = [("library", name) for name in library.names()]
+        return known + arrays + calls + loops + Coverage.ways_out() + Coverage.at_places() + Coverage.scans()
 
     @staticmethod
     def ways_out() -> list[tuple[str, ...]]:

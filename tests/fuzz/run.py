@@ -107,7 +107,7 @@ class Run:
         child = Child(o.engine, o.promotion, timeout=o.timeout)
         try:
             while (seed := self.take()) is not None:
-                answer = child.ask({"seed": seed})
+                answer = child.ask({"seed": seed, "library": o.library})
                 answer.setdefault("seed", seed)
                 answer["before"] = child.served
                 if not self.note(answer):
@@ -124,7 +124,7 @@ class Run:
         if "source" not in answer:
             import gen
 
-            case, _, _ = gen.make_case(answer["seed"], self.options.promotion)
+            case, _, _ = gen.make_case(answer["seed"], self.options.promotion, self.options.library)
             answer |= {"source": case.source, "calls": [c.args for c in case.calls], "options": case.options}
         source, calls = answer["source"], answer["calls"]
         again = child.ask({"source": source, "calls": calls, "options": answer["options"]})
@@ -229,6 +229,9 @@ def main() -> int:
     parser.add_argument("--checks", type=int, default=600, help="most checks to shrink one finding")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one program")
     parser.add_argument("--planted", default=None, help="number of a planted fault, or 'all'")
+    parser.add_argument(
+        "--library", action="store_true", help="programs that call NumPy's functions of all kinds alone"
+    )
     parser.add_argument("--coverage", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()

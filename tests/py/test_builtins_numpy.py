@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from builtins_check import array_equal, close, copies, floats, given, plain, rejects, result_type, run  # noqa: E402
+from builtins_check import array_equal, check, close, copies, floats, given, plain, rejects, result_type, run  # noqa: E402
 
 NUMPY2 = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 TYPES = [np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -428,6 +428,16 @@ def test_real_imag_conj_of_arrays():
     ):
         same_array(expr, z, ulp=1)
         same_array(expr, z.astype(np.complex64), ulp=2)
+
+
+def test_the_method_conj_of_real_numbers_is_the_array_itself():
+    for dtype in ("?", "i4", "f4", "f8"):
+        a = np.ones(3, dtype)
+        check("(a.conj(), a.fill(0), a)", a)
+        check("(a.conjugate(), a.fill(0), a)", a)
+        assert np.shares_memory(run("a.conj()", a), a) and not np.shares_memory(run("np.conj(a)", a), a)
+    z = np.ones(3, "c16")
+    assert not np.shares_memory(run("a.conj()", z), z)
 
 
 def test_result_layout_and_memory():

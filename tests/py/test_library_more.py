@@ -118,6 +118,15 @@ def test_quotients(of, n, m, seed):
     check("np.poly(a)", numbers("f8", n, seed) - 3, rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c8"])
+def test_types_of_quotients(dtype):
+    a, b = np.array([1, 5, 6, 2], dtype), np.array([2, 1], dtype)
+    check("np.polydiv(a, b)", a, b, rtol=1e-5)
+    check("np.poly(a)", a.real.copy(), rtol=1e-5)
+    check("np.polydiv(a, b)", a, b[:0])
+    check("np.polydiv(a, b)", a[:0], b)
+
+
 NEW = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="names of NumPy 2.1")
 
 
@@ -132,7 +141,7 @@ NEW = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="
         "np.unique_all(a)", "np.asarray_chkfinite(a)", "np.asarray_chkfinite(a / a[0, 0])", "np.asanyarray(a)",
         "np.linalg.matmul(a, a.T)", "np.linalg.outer(a[0], a[1])", "np.linalg.matrix_transpose(a)",
         "np.linalg.diagonal(a, offset=1)", "np.linalg.trace(a)", "np.linalg.cross(a, a[:, ::-1], axis=0)", "np.linalg.cross(a[:, 1:], a[:, :3])", "np.linalg.cross(a, a)", "np.linalg.vecdot(a, a)", "np.linalg.vecdot(a, a, axis=0)",
-        "np.linalg.vector_norm(a)", "np.linalg.vector_norm(a, axis=1)", "np.linalg.vector_norm(a, axis=1, ord=1, keepdims=True)",
+        "np.linalg.vector_norm(a)", "np.linalg.vector_norm(a, axis=1)", "np.linalg.vector_norm(a, axis=1, ord=1, keepdims=True)", "np.linalg.vector_norm(a, keepdims=True)",
         "np.linalg.matrix_norm(a)", "np.linalg.matrix_norm(a, ord=1, keepdims=True)", "np.linalg.tensordot(a, a, axes=2)",
     ],
 )  # fmt: skip
@@ -141,3 +150,22 @@ def test_names_of_the_standard(text):
     check(text, a, rtol=1e-14)
     check(text, np.asfortranarray(a.astype("f8")), rtol=1e-14)
     check(text, (a + 1j)[:, ::-1], rtol=1e-14)
+
+
+@NEW
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f4", "c8"])
+def test_vecdot_sums_in_the_type_of_its_arguments(dtype):
+    a = np.array([[100, 99, 3], [0, 0, 0]]).astype(dtype)
+    check("np.linalg.vecdot(a, a)", a)
+    check("np.linalg.vecdot(a[0], a[0]) + 0 * a[0, 0]", a)
+    check("np.linalg.vecdot(a, b)", a, a.real.astype("i2"))
+
+
+def test_asarray_chkfinite_copies_where_asarray_does():
+    a = np.arange(12.0).reshape(3, 4)
+    for text in ("a", "a, order='F'", "a, order='C'", "a, np.float64, 'F'", "a, np.float32"):
+        for layout in (a, a.T, a[:, ::2]):
+            got = check(f"np.asarray_chkfinite({text})", layout)
+            want = eval(f"np.asarray_chkfinite({text})", {"np": np, "a": layout})
+            assert np.shares_memory(got, layout) == np.shares_memory(want, layout), text
+            assert got.flags.f_contiguous == want.flags.f_contiguous, text

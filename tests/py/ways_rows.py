@@ -47,7 +47,19 @@ class Feature:
     python: bool = True
 
 
+@dataclass(frozen=True)
+class Row:
+    """Expressions of one group, as text, and the arguments of their calls: what tests/fuzz makes programs of."""
+
+    name: str
+    params: str
+    items: list[str]
+    calls: tuple[Any, ...]
+
+
 FEATURES: dict[str, Feature] = {}
+ROWS: list[Row] = []
+SOURCES: dict[str, str] = {}  # of rows whose functions are made of text
 
 
 def feature(*calls: Any, signature: Any = None, rtol: float = 0.0, python: bool = True, **options: Any):
@@ -67,12 +79,14 @@ def text_feature(name: str, source: str, *calls: Any, **more: Any) -> None:
     """A row whose function is made of text."""
     space = dict(sys._getframe(1).f_globals)  # of the module of rows that calls this
     exec(compile(source, f"<ways_features {name}>", "exec"), space)
+    SOURCES[name] = source
     feature(*calls, **more)(space[name])
 
 
 def group(name: str, params: str, items: list[str], *calls: Any, **more: Any) -> None:
     """Rows of up to eight expressions each: a tuple of them is the result. Names in them are the calling module's."""
     space = dict(sys._getframe(1).f_globals)
+    ROWS.append(Row(name, params, items, calls))
     for k in range(0, len(items), 8):
         body = ",\n        ".join(items[k : k + 8])
         full = f"{name}_{k // 8}"

@@ -81,8 +81,8 @@ def unique_all(x: Any) -> Any:
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """As NumPy's, without `order`."""
-    b = np.asarray(a, dtype=dtype)
+    """As NumPy's."""
+    b = np.asarray(a, dtype=dtype, order=order)
     if (b.dtype.kind == "f" or b.dtype.kind == "c") and not np.isfinite(b).all():
         raise ValueError("array must not contain infs or NaNs")
     return b

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, refuse
+from . import Constant, is_constant, refuse
 
 # --- one of several ---
 
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: Any, choices: Constant, out: Any = None, mode: str = "raise") -> Any:
     """Of several arrays, which stand in a tuple or along the first axis of an array, each item from the one that `a`
     says. The mode is a constant."""
     if mode not in ("raise", "wrap", "clip"):
@@ -36,21 +36,37 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return into(out, chosen(i, choices))
 
 
-def chosen(i: Any, choices: Any) -> Any:
+def chosen(i: Any, choices: Constant) -> Any:
     """The items, for indices in range."""
     if isinstance(choices, (tuple, list)):
-        return one_of(i, choices, 0)
+        return one_of(i, choices, 0, zero_of(choices, 0))
     if choices.ndim == 1:
         return choices[i]
+    np.broadcast_arrays(i, choices[0])  # in place of the error that indices of several shapes give
     # all that the places of an item are made of is broadcast
     return choices[(i, *places(choices.shape[1:], choices.ndim - 1))]
 
 
-def one_of(i: Any, choices: Any, k: Constant) -> Any:
+def one_of(i: Any, choices: Constant, k: Constant, zero: Any) -> Any:
     """Of those from k on."""
     if k == len(choices) - 1:
-        return np.where(i == k, choices[k], choices[k])
-    return np.where(i == k, choices[k], one_of(i, choices, k + 1))
+        return np.where(i == k, choices[k], choices[k] if zero is None else zero)
+    return np.where(i == k, choices[k], one_of(i, choices, k + 1, zero))
+
+
+def zero_of(choices: Constant, k: Constant) -> Any:
+    """A zero of the type that those from k on have together but literals, which take it beside the others; None where all are literals."""
+    if k == len(choices):
+        return None
+    return wider(choices[k], zero_of(choices, k + 1))
+
+
+def wider(c: Constant, zero: Any) -> Any:
+    """A zero of the type that one more choice makes of it."""
+    if is_constant(c) and isinstance(c, (int, float, complex)) and not isinstance(c, bool):
+        return zero
+    own = np.asarray(c).dtype.type(0)
+    return own if zero is None else np.where(own != own, own, zero)
 
 
 def places(shape: Any, n: Constant) -> Any:
@@ -69,25 +85,26 @@ def into(out: Any, x: Any) -> Any:
     return out
 
 
-def select(condlist: Any, choicelist: Any, default: Constant = 0) -> Any:
+def select(condlist: Any, choicelist: Constant, default: Constant = 0) -> Any:
     """Each item from the first choice whose condition holds. Both are tuples or lists of equal length."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    return first_of(condlist, choicelist, default)
+    return first_of(condlist, choicelist, default, wider(default, zero_of(choicelist, 0)))
 
 
-def first_of(conditions: Any, choices: Any, default: Constant) -> Any:
+def first_of(conditions: Any, choices: Constant, default: Constant, zero: Any) -> Any:
     """From the first condition that holds on."""
     if len(conditions) == 0:
         return default
     holds = np.asarray(conditions[0])
     if holds.dtype.kind != "b":
         refuse("the conditions must be arrays of bool")
-    if len(conditions) == 1:
-        return np.where(conditions[0], choices[0], default)
-    return np.where(conditions[0], choices[0], first_of(conditions[1:], choices[1:], default))
+    if len(conditions) > 1:
+        return np.where(holds, choices[0], first_of(conditions[1:], choices[1:], default, zero))
+    # where all are literals they have their own types; else the type of the others stands beside each of them
+    return np.where(holds, choices[0], default if zero is None else np.where(holds, zero, default))
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:

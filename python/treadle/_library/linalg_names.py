@@ -51,17 +51,18 @@ def cross(x1: Any, x2: Any, /, *, axis: Constant = -1) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
-    """As NumPy's."""
-    return (np.conj(x1) * np.asarray(x2)).sum(axis=axis)
+    """As NumPy's: the sum has the type of the products, and wraps in it."""
+    a = np.asarray(x1)
+    products = (np.conj(a) if a.dtype.kind == "c" else a) * np.asarray(x2)
+    return products.sum(axis=axis).astype(products.dtype)
 
 
 def vector_norm(x: Any, /, *, axis: Constant = None, keepdims: Constant = False, ord: Constant = 2) -> Any:
     """As NumPy's, along one axis or all; constants but `x`."""
     a = np.asarray(x)
     if axis is None:
-        if keepdims:
-            refuse("keepdims needs an axis")
-        return np.linalg.norm(np.ravel(a), ord)
+        length = np.linalg.norm(np.ravel(a), ord)
+        return np.full((1,) * a.ndim, length) if keepdims else length
     return np.linalg.norm(a, ord, axis, keepdims)
 
 

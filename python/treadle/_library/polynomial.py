@@ -59,8 +59,10 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 def polydiv(u: Any, v: Any) -> Any:
     """As NumPy's: quotient and remainder."""
-    a = np.atleast_1d(np.asarray(u)) / np.ones(1)
-    b = np.atleast_1d(np.asarray(v)) / np.ones(1)
+    a = np.atleast_1d(np.asarray(u)) + 0.0
+    b = np.atleast_1d(np.asarray(v)) + 0.0
+    if a.size == 0 or b.size == 0:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
     w = a * b[:1]  # in the type of both
     n = max(a.size - b.size + 1, 1)
     q = np.zeros(n, w.dtype)
@@ -78,7 +80,8 @@ def polydiv(u: Any, v: Any) -> Any:
 
 def poly(seq_of_zeros: Any) -> Any:
     """As NumPy's of zeros in one axis; complex where these are, though they come in pairs."""
-    z = np.asarray(seq_of_zeros) * np.ones(1)
+    given = np.asarray(seq_of_zeros)
+    z = given + 0.0 if given.dtype.itemsize != 2 else given * np.ones(1)  # float16 is float64 in NumPy
     if z.ndim != 1:
         refuse("of a matrix, take np.linalg.eigvals() of it")
     a = np.zeros(z.size + 1, z.dtype)

@@ -1,0 +1,13 @@
+"""Choices along the first axis whose other axes do not fit the places: a ValueError, as in NumPy."""
+
+SOURCE = """\
+@jit
+def main(a0, a1):
+    n1 = np.choose(a1 % 3, a0)
+    return n1
+"""
+CALLS = [
+    ["mk('float64', (3, 4), 'C', '0000000000000000000000000000f03f000000000000004000000000000008400000000000001040000000000000144000000000000018400000000000001c400000000000002040000000000000224000000000000024400000000000002640', 0)", "mk('int64', (2,), 'C', '00000000000000000100000000000000', 0)"],
+]
+PROMOTION = "treadle"
+OPTIONS = {}
