@@ -50,8 +50,8 @@ typedef struct tr_state {
     uint32_t nntclasses;
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap, *np_recarray;
-    PyObject *dtypes;       /* of STRUCTs, by address: ext/record.c */
-    vectorcallfunc np_call; /* of NumPy's ufuncs */
+    PyObject *dtypes;                   /* of STRUCTs, by address: ext/record.c */
+    vectorcallfunc np_call;             /* of NumPy's ufuncs */
     PyObject *bits_name, *capsule_name; /* of attributes of Generators and their bit generators */
     _Atomic uint8_t generators
         [TR_GEN__KINDS]; /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */

@@ -36,7 +36,7 @@ def told(source, *args, error=TypingError, **options):
         ("return a.shpae[0]", (V,), TypingError, "did you mean 'shape'?"),
         ("return np.sqroot(a)", (V,), TypingError, "no attribute 'sqroot'|did you mean 'sqrt'?"),
         ("return a.sum(keepdim=True)", (M,), TypingError, "did you mean 'keepdims'? It takes axis=, dtype="),
-        ("return np.sum(a, where=a > 0)", (M,), TypingError, "in compiled code it takes a, axis=, dtype="),
+        ("return np.zeros(3, like=a)", (M,), TypingError, "in compiled code it takes shape, dtype=, order="),
         ("return a.nonzero(axis=0)", (M,), TypingError, "it takes no arguments"),
         ("return a[a > 1 & a < 3]", (V,), TypingError, "& binds tighter than comparisons"),
         ("return a[a > 1 and a < 3]", (V,), TypingError, "use .any() or .all(); for items, & and |"),
