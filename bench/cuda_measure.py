@@ -325,10 +325,9 @@ def measure_launches(bench: Bench, wanted: set[str]) -> None:
 # --- kernels ---
 
 
-def grid_of(cuda: Any) -> tuple[int, int]:
-    """Blocks and threads that fill the GPU some times: what is left over at the end is little then."""
-    processors = int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
-    return 64 * processors, 256
+def grid_of(n: int) -> tuple[int, int]:
+    """Blocks and threads that walk over n items, 32 for each: they fill a large GPU ten times, so that what is left over at the end is little."""
+    return max(1, n // (32 * 256)), 256
 
 
 def in_cuda_c(
@@ -354,7 +353,7 @@ def measure_memory(bench: Bench, wanted: set[str]) -> None:
     copying = bench.by_events(lambda: bench.driver.copy(to, origin, 4 * n))
 
     if "memory/copy, grid stride" in wanted:
-        grid, block = grid_of(cuda)
+        grid, block = grid_of(n)
 
         @cuda.jit
         def k(a, out):

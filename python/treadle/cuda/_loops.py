@@ -21,6 +21,7 @@ from ._kernel import Kernel
 
 __all__ = ["GpuFolds", "GpuLoops"]
 
+AT_ONCE = 4  # rounds of a thread's for which it reads before it writes (opt/ahead.c)
 WAVES = 10  # of blocks, each as many as a GPU holds at once: more than one evens out when they end. SAXPY on an H200: 97 % of a copy's bandwidth, with one 91 %
 THREADS = 256  # of a block, at most: larger ones make a GPU no fuller, and leave more of it idle where items are few
 MOST_PARTS = 1024  # of a reduction: one block joins what they give
@@ -51,8 +52,8 @@ class _Fitted:
         if size is None:
             size = self._sizes[key] = self._size(min(most_threads, THREADS), key[1:])
         most, threads = size
-        blocks = n if self._threads else -(-n // threads)
-        self.kernel[max(1, min(blocks, most)), threads](*args)
+        blocks = min(n, most) if self._threads else _blocks(n, most, threads)
+        self.kernel[max(1, blocks), threads](*args)
 
     def _size(self, most_threads: int, types: tuple[Any, ...]) -> tuple[int, int]:
         """Blocks at most, and threads of each."""
@@ -62,6 +63,14 @@ class _Fitted:
             return blocks * WAVES, threads
         held = code.active_blocks_per_multiprocessor(self._threads)
         return held * attributes()["MULTIPROCESSOR_COUNT"], self._threads
+
+
+def _blocks(n: int, most: int, threads: int) -> int:
+    """Blocks for ``n`` items, a number of rounds for each thread that leaves nothing over: a thread reads for four of them at once."""
+    rounds = -(-n // (most * threads))
+    if rounds > 1:
+        rounds = -(-rounds // AT_ONCE) * AT_ONCE
+    return -(-n // max(1, rounds * threads))
 
 
 def _kernel(text: str, names: dict[str, Any], name: str) -> _Fitted:
