@@ -491,16 +491,9 @@ static bool use_all_checked(agreer *s) {
     return c.any;
 }
 
-static bool has_prange(const tr_fn *f) {
-    for (tr_val v = 0; v < f->ins.n; v++)
-        if (tr_at(f, v)->op == TR_OP_PRANGE && tr_at(f, v)->blk != TR_NOBLK)
-            return true;
-    return false;
-}
-
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
-    agreer s = {.f = f, .nvals = f->ins.n, .loops = has_prange(f)};
+    agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE)};
     uint32_t nblks = f->blks.n;
     s.twins = tr_twins_new(f);
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);

@@ -407,18 +407,10 @@ static bool one_step(tr_fn *f) {
     return false;
 }
 
-static bool has_prange(const tr_fn *f) {
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_PRANGE)
-                return true;
-    return false;
-}
-
 bool tr_opt_inplace(tr_prog *p, tr_fn *f) {
     bool changed = false;
     (void)p;
-    if (f->is_lambda || !has_prange(f) || tr_fn_handles(f))
+    if (f->is_lambda || !tr_opt_has(f, TR_OP_PRANGE) || tr_fn_handles(f))
         return false;
     while (one_step(f))
         changed = true;

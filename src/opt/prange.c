@@ -693,14 +693,6 @@ static bool choose_before(tr_ploop *l) {
 
 /* --- the pass --- */
 
-static bool has_marks(const tr_fn *f) {
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_PRANGE)
-                return true;
-    return false;
-}
-
 /* The first marked loop, outermost: true when there was one, and it was turned or refused. */
 static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
     tr_loops loops = {0};
@@ -774,7 +766,7 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
 
 bool tr_opt_prange(tr_prog *p, tr_fn *f) {
     uint32_t errs = p->ctx->nerrs;
-    bool marks = has_marks(f);
+    bool marks = tr_opt_has(f, TR_OP_PRANGE);
     tr_u32s made = {0};
     if (marks)
         tr_remove_params(f);

@@ -71,7 +71,8 @@ bool tr_opt_inline_devices(tr_prog *p, tr_fn *f);
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not
  * asked. */
 bool tr_opt_is_pure(const tr_ins *in);
-bool tr_opt_is_int_type(const tr_ty *t); /* bool and the integers */
+bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
+bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
 int64_t
 tr_opt_imm(const tr_ins *in); /* of a pure operation: the operand that is no value, 0 where there is none */
 /* Does no way from x to y, in a block that x's dominates, lead over an instruction that `writes`? One of both

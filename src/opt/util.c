@@ -5,6 +5,14 @@
 
 enum { MAX_DEPTH = 6 }; /* steps of a computation */
 
+bool tr_opt_has(const tr_fn *f, tr_op op) {
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == op)
+                return true;
+    return false;
+}
+
 bool tr_opt_is_int_type(const tr_ty *t) {
     char c = t ? tr_ty_class(t) : 0;
     return c == 'b' || c == 'i' || c == 'u';

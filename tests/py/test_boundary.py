@@ -63,7 +63,7 @@ REFUSED = [
     (np.zeros(3, "U4"), "str"),
     (np.zeros(3, "S4"), "str"),
     (np.zeros(3, "M8[s]"), "datetime64"),
-    (np.zeros(3, [("x", "f8")]), "record"),
+    (np.zeros(3, [("x", "O")]), "object"),
     (np.zeros(3, ">f8"), "big-endian.*newbyteorder"),
     (np.ma.zeros(3), "MaskedArray.*a.data"),
     (np.zeros((1, 1)).view(np.matrix), r"matrix.*np.asarray\(a\)"),

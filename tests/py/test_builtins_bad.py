@@ -34,11 +34,20 @@ FROZEN = {
 }
 
 
-def attempt(source: str, names: dict) -> None:
-    fn = njit(eval(f"lambda: {source}", {**FROZEN, **names}))
+# Those that are arguments, and no constants.
+RECORDS = np.zeros(3, [("x", "f8"), ("n", "i4")])
+ARGUMENTS = {
+    "records": [RECORDS, RECORDS[::2]],
+    "record": [RECORDS[1]],
+    "Generator": [np.random.default_rng(1)],
+}
+
+
+def attempt(source: str, names: dict, *args) -> None:
+    fn = njit(eval(f"lambda {'own' if args else ''}: {source}", {**FROZEN, **names}))
     try:
         with np.errstate(all="ignore"):
-            fn()
+            fn(*args)
     except TreadleError as e:
         assert "internal" not in str(e).lower(), f"{source}: {e}"
         assert len(str(e)) > 20, source
@@ -67,10 +76,11 @@ def test_any_arguments(row, capfd):
         for source in calls("target", name.count(",") + 1):
             attempt(source, {"target": target})
     else:
-        for own in SELVES[path]:
+        given = [("own", [a]) for a in ARGUMENTS.get(path, ())] or [(own, []) for own in SELVES[path]]
+        for own, args in given:
             subject = f"({own}).{name}"
-            attempt(subject, {})
+            attempt(subject, {}, *args)
             if kind == "M":
                 for source in calls(subject, params.count(",") + 1):
-                    attempt(source, {})
+                    attempt(source, {}, *args)
     capfd.readouterr()

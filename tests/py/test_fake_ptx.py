@@ -3,6 +3,7 @@ what is wrong ends the launch, or is refused when it is loaded, by its line."""
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import random
@@ -259,6 +260,9 @@ def test_what_is_raised(driver, cc):
 def test_what_is_printed(driver, capfd):
     text = "def k(n):\n    print('thread', cuda.grid(1), n * 0.5, n > 2)\n"
     assert fake_cuda.run(driver, kernel_of(text), 1, 2, (5,)) == 0
+    assert capfd.readouterr().out == ""  # until somebody waits
+    driver.call("cuCtxSynchronize")
+    ctypes.CDLL(None).fflush(None)
     assert capfd.readouterr().out == "thread 0 2.5 True\nthread 1 2.5 True\n"
 
 
