@@ -101,6 +101,20 @@ threading.Timer(0.2, go.set).start()
 cuda.synchronize()
 assert (pinned == 5).all()
 """,
+    "a ufunc of what a stream of others works on": """
+import treadle
+h = ctypes.c_void_p()
+lib.cuStreamCreate(ctypes.byref(h), 1)
+ext = cuda.external_stream(h.value)
+double = treadle.vectorize(["float64(float64)"], target="cuda")(lambda v: 2 * v)
+x = cuda.to_device(np.zeros(8)).bind(ext)
+fill[1, 8, ext](x, 1.0)
+assert (double(x).copy_to_host() == 2).all()
+go = held(ext)
+fill[1, 8, ext](x, 5.0)
+threading.Timer(0.2, go.set).start()
+assert (double(x).copy_to_host() == 10).all()
+""",
     "no room while a call is to come": """
 s = cuda.stream()
 s.add_callback(lambda *_: time.sleep(0.2))

@@ -45,9 +45,9 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
 
 
-def settle(stream: Any) -> None:
-    """Wait until the device's memory may be worked on: for what is on the stream, or where none is named for all that the host would meet. A GPU's default stream comes after all others by
-    itself.
+def settle(stream: Any, *operands: Any) -> None:
+    """Wait until the device's memory may be worked on: for what is on the stream, or where none is named for all that the host would meet. A GPU's default stream comes after those of this
+    package by itself, but an operand may be bound to one of others' that it does not wait for.
 
     Raises
     ------
@@ -61,6 +61,9 @@ def settle(stream: Any) -> None:
         synchronize()
     else:
         ready()
+        for a in operands:
+            if isinstance(a, DeviceNDArray):
+                a._wait()
 
 
 def memory_of(obj: Any) -> Array | None:

@@ -209,7 +209,7 @@ class Reduce:
         ValueError
             ``res`` has not one axis, or no items; ``size`` is negative.
         """
-        settle(stream)
+        settle(stream, arr, res)
         a = _first(host_items(arr), size)
         out = np.empty(1, a.dtype) if res is None else _result(res, a.dtype)
         self._into(a, out, init)
@@ -233,7 +233,7 @@ class Reduce:
         mem = memory_of(darr)
         if mem is None:
             raise TypeError(f"device_partial_inplace takes a device array, not {type(darr).__name__}")
-        settle(stream)
+        settle(stream, darr)
         a = _first(host_items(darr), size)
         if not a.size:
             return 0

@@ -134,8 +134,8 @@ class _OnDevice:
         ndarray, or DeviceNDArray where an input is one, or a tuple of them
             An output that was given is returned itself.
         """
-        settle(stream)
         given = self._outputs(args, out)
+        settle(stream, *args, *given)
         values = [memory_of(a) for a in args[: self.nin]]
         on_device = any(v is not None for v in values)
         numbers = [isinstance(a, _NUMBERS) for a in args[: self.nin]]
@@ -272,7 +272,7 @@ class DeviceUfunc(_OnDevice):
         TypeError
             The function has not two inputs and one output, or is not declared for the array's dtype; the array has not one axis, or no items.
         """
-        settle(stream)
+        settle(stream, arr)
         if self.nin != 2 or self.nout != 1:
             raise TypeError(
                 f"{self.__name__}() has {self.nin} inputs and {self.nout} outputs; only a function of two and one reduces"
