@@ -123,9 +123,10 @@ def test_types_of_quotients(dtype):
     a, b = np.array([1, 5, 6, 2], dtype), np.array([2, 1], dtype)
     check("np.polydiv(a, b)", a, b, rtol=1e-5)
     check("np.poly(a)", a.real.copy(), rtol=1e-5)
-    check(
-        "np.polydiv(a, b)", np.array([1.5, 4.0, 4.5]), np.array([-1.5, 1], np.float32)
-    )  # 1 / -1.5 in float32
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, 1.0 / float32 was float64
+        check(
+            "np.polydiv(a, b)", np.array([1.5, 4.0, 4.5]), np.array([-1.5, 1], np.float32)
+        )  # 1 / -1.5 in float32
     check("np.polydiv(a, b)", np.array([1.0, 2.0, 1.0 + 1e-9]), np.array([1.0, 1.0]))  # what is nearly 0 goes
     check("np.polydiv(a, b)", a, b[:0])
     check("np.polydiv(a, b)", a[:0], b)
