@@ -50,7 +50,7 @@ when a function compiles.
   What a loop reports by raising in Python is not looked at.
 - `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.
 - `np.fft` calls NumPy's own loops, so the bits are NumPy's. Axes are constants, `n` and `s` any values. NumPy 1 has no such loops: there the transforms are refused (`fftfreq`, `fftshift` and their like are not).
-- `reduce`, `accumulate` and `reduceat` of ufuncs other than `add`, `multiply`, `minimum`, `maximum` and the bits and truths go item by item, in order. Those of comparisons are for truth values alone; `power` and `arctan2` reduce every item (NumPy 2.4 leaves out those between on processors with AVX-512).
+- `reduce`, `accumulate` and `reduceat` of ufuncs other than `add`, `multiply`, `minimum`, `maximum` and the bits and truths go item by item, in order. Those of comparisons are for truth values alone; `power` and `arctan2` reduce every item (NumPy 2.4.6 left out those between where it was tried).
 
 ## What differs
 

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/grid.h"
+
 enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3, RANGE_DEPTH = 5 };
 
 tr_prover tr_prover_new(tr_fn *f) {
@@ -157,12 +159,12 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
         *lo = 0;
         *hi = TR_MAX_DIM;
         break;
-    case TR_OP_THREADIDX: /* the most that a launch may have: CUDA C++ Programming Guide 13.0, compute capabilities */
+    case TR_OP_THREADIDX:
     case TR_OP_BLOCKDIM:
     case TR_OP_BLOCKIDX:
     case TR_OP_GRIDDIM:
         *lo = in->op == TR_OP_BLOCKDIM || in->op == TR_OP_GRIDDIM;
-        *hi = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKDIM ? 1024 : INT32_MAX;
+        *hi = ((tr_wide)1 << tr_grid_bits(f, v, 0)) - 1;
         break;
     case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
     case TR_OP_CONV:

@@ -22,7 +22,7 @@ from ._kernel import Kernel
 __all__ = ["GpuFolds", "GpuLoops"]
 
 AT_ONCE = 4  # rounds of a thread's for which it reads before it writes (opt/ahead.c)
-WAVES = 10  # of blocks, each as many as a GPU holds at once: more than one evens out when they end. SAXPY on an H200: 97 % of a copy's bandwidth, with one 91 %
+WAVES = 10  # of blocks, each as many as a GPU holds at once: more than one evens out when they end. SAXPY on an H200: 96 % of a copy's bandwidth, with one 92 %
 THREADS = 256  # of a block, at most: larger ones make a GPU no fuller, and leave more of it idle where items are few
 MOST_PARTS = 1024  # of a reduction: one block joins what they give
 
@@ -98,11 +98,6 @@ def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
         f"        {body(at)}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _is_plain(a: Any) -> bool:
-    """A number that a kernel takes as it is."""
-    return not isinstance(a, np.ndarray) and np.dtype(type(a)).char in "?bhilqBHILQfdFD"
 
 
 def _there(a: Any, dtype: Any) -> Array:
@@ -221,9 +216,7 @@ class GpuLoops:
         """Results on the device: in ``outs`` where there are such (on the device, of these shapes), else in new memory."""
         want, results = self._loop(inputs)
         given = [
-            w.type(a)
-            if self._declared is None and _is_plain(w.type(0)) and not isinstance(a, np.ndarray)
-            else _there(a, None if isinstance(a, np.ndarray) else w)
+            _there(a, w) if isinstance(a, np.ndarray) or self._declared is not None else w.type(a)
             for a, w in zip(inputs, want)
         ]
         if self._declared:  # arrays are not cast item by item
