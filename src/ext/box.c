@@ -152,10 +152,6 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
     *at = s;
 }
 
-static const int npy_num[TR_TY__SCALARS] = {
-    NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-    NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
-
 /* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
 static bool same_array(tr_state *st, PyArrayObject *a, const tr_ty *ty, const parts *p) {
     if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
@@ -225,7 +221,7 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) &&
         same_array(b->st, (PyArrayObject *)base, ty, &p))
         return base;
-    PyArray_Descr *d = tr_ty_is_scalar(ty->elem) ? PyArray_DescrFromType(npy_num[ty->elem->kind])
+    PyArray_Descr *d = tr_ty_is_scalar(ty->elem) ? PyArray_DescrFromType(tr_value_npy_num[ty->elem->kind])
                                                  : tr_record_dtype(b->st, ty->elem);
     PyObject *a = d ? PyArray_NewFromDescr(&PyArray_Type, d, ty->ndim, p.shape, p.strides, p.data,
                                            writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL)

@@ -3,7 +3,7 @@
  * A Generator has a bit generator, whose capsule points to NumPy's bitgen_t: the address goes into the call's slots, never into code, so code in the cache serves
  * any process. The caller of the call has the object, and the object its bit generator. Bit generators of others work, too, by the functions that their bitgen_t names. Those of
  * NumPy's whose state the runtime knows are looked at once for each process: what lies in memory must be what `bit_generator.state` says, else their functions are called like any other's.
- * Cost: two attributes, some 100 ns a call; the first one in a process looks for NumPy's functions and at the state. */
+ * Cost: three attributes a call; the first one in a process looks for NumPy's functions and at the state. */
 #include "ext/generator.h"
 
 #include <string.h>
@@ -87,12 +87,15 @@ static tr_bitgen *bitgen_of(tr_state *st, PyObject *bits) {
     return g && g->next_uint64 && g->next_uint32 && g->next_double ? g : NULL;
 }
 
+/* At one of its own: another thread may draw from the user's. */
 static uint8_t look(tr_state *st, int which, PyObject *bits) {
-    const tr_bitgen *g = bitgen_of(st, bits);
-    PyObject *state = g ? PyObject_GetAttrString(bits, "state") : NULL;
+    PyObject *own = PyObject_CallNoArgs((PyObject *)Py_TYPE(bits));
+    const tr_bitgen *g = own ? bitgen_of(st, own) : NULL;
+    PyObject *state = g ? PyObject_GetAttrString(own, "state") : NULL;
     bool same = state && agrees(which, state, g->state);
     PyErr_Clear();
     Py_XDECREF(state);
+    Py_XDECREF(own);
     return same ? AGREES : DIFFERS;
 }
 

@@ -104,12 +104,13 @@ static bool read_field(reading *r, PyObject *name, PyObject *entry, uint32_t *sh
         return no(r, "records, with titles of fields") != NULL;
     PyArray_Descr *d = (PyArray_Descr *)PyTuple_GET_ITEM(entry, 0);
     f->offset = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(entry, 1));
-    f->name = PyUnicode_AsUTF8(name);
+    Py_ssize_t len;
+    f->name = PyUnicode_AsUTF8AndSize(name, &len);
     f->shape = shape;
     f->ndim = 0;
     if (!f->name || PyErr_Occurred())
         return false;
-    if (strlen(f->name) != (size_t)PyUnicode_GET_LENGTH(name) && memchr(f->name, 0, 1))
+    if (strlen(f->name) != (size_t)len)
         return no(r, "records, with a NUL in the name of a field") != NULL;
     if (PyDataType_HASSUBARRAY(d)) {
         if (!read_shape(r, PyDataType_SUBARRAY(d)->shape, shape, &f->ndim))
@@ -161,14 +162,12 @@ bool tr_record_stands_for(const tr_argk *k, PyObject *o) {
 
 bool tr_record_has_items(tr_state *st, PyArray_Descr *d, const tr_ty *elem) {
     unsigned num = (unsigned)d->type_num;
-    const char *why;
     if (num < 24 && tr_value_npy_kind[num] != 255)
         return tr_value_npy_kind[num] == elem->kind;
     if (elem->kind != TR_TY_STRUCT || num != NPY_VOID)
         return false;
     PyArray_Descr *own = tr_record_dtype(st, elem);
-    const tr_ty *s = own && own != d ? tr_record_struct(st->types, d, &why) : elem;
-    bool same = own && s && tr_ty_same_fields(s, elem);
+    bool same = own && (own == d || PyArray_EquivTypes(own, d)); /* of another class, perhaps */
     Py_XDECREF(own);
     PyErr_Clear();
     return same;
@@ -177,11 +176,8 @@ bool tr_record_has_items(tr_state *st, PyArray_Descr *d, const tr_ty *elem) {
 /* --- and back --- */
 
 static PyObject *format_of(tr_state *st, const tr_ty *t) {
-    static const int num[TR_TY__SCALARS] = {
-        NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-        NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
     if (tr_ty_is_scalar(t))
-        return (PyObject *)PyArray_DescrFromType(num[t->kind]);
+        return (PyObject *)PyArray_DescrFromType(tr_value_npy_num[t->kind]);
     return t->sub == TR_STRUCT_OPAQUE ? PyUnicode_FromString(t->name) : (PyObject *)tr_record_dtype(st, t);
 }
 

@@ -296,10 +296,7 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
 
 /* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
 static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
-    static const int npy[TR_TY__SCALARS] = {
-        NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-        NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
-    PyArray_Descr *d = PyArray_DescrFromType(npy[ty->kind]);
+    PyArray_Descr *d = PyArray_DescrFromType(tr_value_npy_num[ty->kind]);
     if (!d)
         return NULL;
     PyObject *r = PyObject_CallOneArg((PyObject *)d->typeobj, x);

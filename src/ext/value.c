@@ -20,6 +20,10 @@ const uint8_t tr_value_npy_kind[24] = {
     [NPY_DATETIME] = 255,       [NPY_TIMEDELTA] = 255,       [NPY_HALF] = TR_TY_F16,
 };
 
+const int tr_value_npy_num[TR_TY__SCALARS] = {
+    NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
+    NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+
 /* Same order as tr_state.np_scalar, which module.c fills. */
 const uint8_t tr_value_np_kind[TR_NPTYPES] = {
     TR_TY_F64, TR_TY_I64, TR_TY_F32, TR_TY_I32, TR_TY_BOOL, TR_TY_U8,  TR_TY_I8,  TR_TY_I16,
@@ -127,11 +131,11 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_STR;
     if (PyArray_Check(o))
         return array_overrides(st, o) ? TR_K_OTHER : array_key((PyArrayObject *)o);
-    if (PyArray_IsScalar(o, Void))
-        return tr_record_scalar_key(o);
     uint32_t key = scalar_key(st, o);
     if (key != TR_K_OTHER)
         return key;
+    if (PyArray_IsScalar(o, Void))
+        return tr_record_scalar_key(o);
     if (t == &PyRange_Type)
         return range_key(o);
     if (t == &PySlice_Type)
@@ -239,13 +243,18 @@ static bool same_value(const tr_argk *a, const tr_argk *b) {
     }
 }
 
+/* Records of another class are equal to NumPy, and give items of another class. */
+static bool gives_same_items(PyArray_Descr *a, PyArray_Descr *b) {
+    return (a->type_num != NPY_VOID || a->typeobj == b->typeobj) && PyArray_EquivTypes(a, b);
+}
+
 /* The constant of k is what `o` is to compiled code. */
 static bool stands_for(const tr_argk *k, PyObject *o) {
     switch (tr_key_kind(k->key)) {
     case TR_K_STR: return k->value == o || PyUnicode_Compare(k->value, o) == 0;
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_record_stands_for(k, o);
-    case TR_K_DTYPE: return PyArray_EquivTypes((PyArray_Descr *)k->value, (PyArray_Descr *)o);
+    case TR_K_DTYPE: return gives_same_items((PyArray_Descr *)k->value, (PyArray_Descr *)o);
     default: return tr_argk_is(k, o);
     }
 }

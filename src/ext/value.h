@@ -60,6 +60,7 @@ typedef struct tr_argk {
 
 /* tr_tyk of a NumPy type number, or 255. */
 extern const uint8_t tr_value_npy_kind[24];
+extern const int tr_value_npy_num[TR_TY__SCALARS]; /* and back */
 /* tr_tyk of the classes in tr_state.np_scalar. */
 extern const uint8_t tr_value_np_kind[TR_NPTYPES];
 

@@ -282,10 +282,15 @@ static bool unpack(tr_em *e, tr_tv x, tr_tv *out) {
 /* Packed arrays among the arguments: taken as they are, copied, or (false, with an error) not taken. p: the parameters, behind `first` others. */
 static bool check_packed(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
     const tr_builtin *b = &tr_builtins[c->row];
-    packing how = packing_of(b);
     bool any = false;
+    for (uint32_t i = 0; i < c->n; i++)
+        any = any || has_packed(c->a[i].ty);
+    for (uint32_t i = 0; i < c->nvar; i++)
+        any = any || has_packed(c->var[i].ty);
+    packing how = any ? packing_of(b) : TAKES;
     if (how == TAKES)
         return true;
+    any = false;
     for (uint32_t i = 0; i < c->n; i++) {
         bool out = i >= first && p[i - first].len == 3 && strncmp(p[i - first].name, "out", 3) == 0;
         if (how == COPIES && !out && !unpack(e, c->a[i], &c->a[i]))

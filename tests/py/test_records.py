@@ -591,8 +591,9 @@ def test_a_dtype_may_be_an_argument():
     def f(n, dtype):
         return np.zeros(n, dtype)
 
-    for dtype in (PACKED, ALIGNED, POINT, PACKED):
-        assert f(2, dtype).dtype == dtype
+    for dtype in (PACKED, ALIGNED, POINT, PACKED, np.dtype((np.record, PACKED)), PACKED):
+        a = f(2, dtype)
+        assert a.dtype == dtype and type(a[0]) is dtype.type
 
 
 def test_types_and_signatures():
@@ -672,6 +673,12 @@ def test_refused(what, text, error, match):
     dtype = np.dtype([("x", "f8"), ("n", "i4"), ("s", "S4"), ("d", "M8[s]")])
     with pytest.raises(error, match=match):
         jit(f"def f(a, i):\n    return {text}")(np.zeros(3, dtype), 0)
+
+
+def test_names_with_a_nul_are_refused():
+    a = np.zeros(2, np.dtype([("a\0b", "i4"), ("a\0c", "f8")]))
+    with pytest.raises(TypeError, match="NUL in the name of a field"):
+        njit(lambda a: a[0])(a)
 
 
 def test_refused_arguments():
