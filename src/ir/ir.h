@@ -573,6 +573,10 @@ uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its ro
 static inline bool tr_op_is_device(unsigned op) {
     return op >= TR_OP_THREADIDX && op <= TR_OP_BARRIER;
 }
+/* What an instruction says of a loop's turns, which it counts. */
+static inline tr_turn tr_turn_of(const tr_ins *in) {
+    return in->op == TR_OP_ADD && in->sub != TR_TURN_PLACE ? (tr_turn)in->sub : TR_TURN_NONE;
+}
 /* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that come), all threads of its block, of the grid. */
 typedef enum tr_meeting { TR_MEETING_NONE, TR_MEETING_WARP, TR_MEETING_BLOCK, TR_MEETING_GRID } tr_meeting;
 static inline tr_meeting tr_op_meets(unsigned op) {

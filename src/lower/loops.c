@@ -310,8 +310,8 @@ static tr_turn turn_of(const tr_fn *f, const tr_loop *l) {
     for (uint32_t s = 0; t && s < tr_nsucc(t); s++)
         for (uint32_t k = 0; t->imm.succ[s].to == l->header && k < t->imm.succ[s].n; k++) {
             const tr_ins *next = tr_at(f, t->imm.succ[s].args[k]);
-            if (next->op == TR_OP_ADD && next->sub && next->sub != TR_TURN_PLACE)
-                return (tr_turn)next->sub;
+            if (tr_turn_of(next) != TR_TURN_NONE)
+                return tr_turn_of(next);
         }
     return TR_TURN_NONE;
 }

@@ -68,8 +68,11 @@ static bool take_loop(ahead *a) {
     a->at = tr_param_index(f, a->i);
     const tr_ins *next = tr_at(f, back->imm.succ[0].args[a->at]);
     a->step = next->op == TR_OP_ADD ? next->args[1] : TR_NOVAL;
-    return a->step != TR_NOVAL && next->flags & F_NSW && next->args[0] == a->i && is_outside(a, a->step) &&
-           tr_grid_is_count(f, a->step, DEPTH) && tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
+    tr_val start =
+        tr_term(f, l->preheader)->imm.succ[0].args[a->at]; /* far above stop no round is run, and it wraps */
+    return a->step != TR_NOVAL && tr_grid_bits(f, start, DEPTH) < TR_WALK_STOP && next->flags & F_NSW &&
+           next->args[0] == a->i && is_outside(a, a->step) && tr_grid_is_count(f, a->step, DEPTH) &&
+           tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
 }
 
 /* Nobody else's item is at the same place as ours. */

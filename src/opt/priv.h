@@ -71,6 +71,10 @@ bool tr_opt_inline_devices(tr_prog *p, tr_fn *f);
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not
  * asked. */
 bool tr_opt_is_pure(const tr_ins *in);
+/* From outside of a loop, of whose blocks `in` has 1; so are constants. */
+bool tr_opt_is_outside(const tr_fn *f, const uint8_t *in, tr_val v);
+/* Param k of a loop's head comes as 0, and goes on by 1 on all ways back. */
+bool tr_opt_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val k);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
 bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
 int64_t

@@ -22,36 +22,6 @@ typedef struct walk {
     tr_repl *repl;
 } walk;
 
-static bool is_outside(const walk *w, tr_val v) {
-    const tr_ins *in = tr_at(w->f, v);
-    return tr_is_const(in) || (in->blk != TR_NOBLK && !w->in[in->blk]);
-}
-
-static tr_edge *edge_to(const walk *w, tr_bid from, uint32_t s) {
-    tr_ins *t = tr_term(w->f, from);
-    return s < tr_nsucc(t) && t->imm.succ[s].to == w->l->header ? &t->imm.succ[s] : NULL;
-}
-
-/* All ways in bring 0 for it, all ways back one more. */
-static bool counts_rounds(const walk *w, uint32_t at) {
-    const tr_fn *f = w->f;
-    const tr_blk *h = tr_blk_at(f, w->l->header);
-    for (uint32_t p = 0; p < h->preds.n; p++)
-        for (uint32_t s = 0; s < 2; s++) {
-            const tr_edge *e = edge_to(w, h->preds.d[p], s);
-            int64_t n;
-            if (!e)
-                continue;
-            const tr_ins *next = tr_at(f, e->args[at]);
-            bool ok = w->in[h->preds.d[p]] ? next->op == TR_OP_ADD && next->args[0] == w->k &&
-                                                 tr_get_int(f, next->args[1], &n) && n == 1
-                                           : tr_get_int(f, e->args[at], &n) && n == 0;
-            if (!ok)
-                return false;
-        }
-    return true;
-}
-
 static bool take_loop(walk *w) {
     const tr_fn *f = w->f;
     const tr_ins *t = tr_term(f, w->l->header);
@@ -60,12 +30,13 @@ static bool take_loop(walk *w) {
     const tr_ins *c = tr_at(f, t->args[0]);
     if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != w->l->header ||
         tr_at(f, c->args[0])->op != TR_OP_PARAM || tr_at(f, c->args[0])->blk != w->l->header ||
-        !is_outside(w, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
+        !tr_opt_is_outside(f, w->in, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
         return false;
     w->k = c->args[0];
-    return is_outside(w, w->r.start) && is_outside(w, w->r.stop) && is_outside(w, w->r.step) &&
-           tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP && tr_grid_is_count(f, w->r.step, DEPTH) &&
-           tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP && counts_rounds(w, tr_param_index(f, w->k));
+    return tr_opt_is_outside(f, w->in, w->r.start) && tr_opt_is_outside(f, w->in, w->r.stop) &&
+           tr_opt_is_outside(f, w->in, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
+           tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
+           tr_opt_counts(f, w->l->header, w->in, w->k);
 }
 
 static bool is_sum(const tr_ins *in, tr_op op, tr_val a, tr_val b) {
@@ -104,18 +75,15 @@ static void put_place(walk *w) {
         tr_at(f, c)->sub = TR_CMP_LT;
         stop = tr_emit3(&b, TR_OP_SELECT, i64, c, stop, most);
     }
-    for (uint32_t p = 0; p < tr_blk_at(f, h)->preds.n; p++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[p];
+    for (tr_way y = {0}; tr_next_way(f, h, &y);) {
         tr_val next = w->r.start;
-        if (w->in[from]) {
+        if (w->in[y.from]) {
             tr_bld at = {
-                .fn = f, .blk = from, .before = tr_blk_at(f, from)->last, .loc = tr_term(f, from)->loc};
+                .fn = f, .blk = y.from, .before = tr_blk_at(f, y.from)->last, .loc = tr_term(f, y.from)->loc};
             next = tr_emit2(&at, TR_OP_ADD, i64, w->i, w->r.step);
             tr_at(f, next)->flags |= F_NSW;
         }
-        for (uint32_t s = 0; s < 2; s++)
-            if (edge_to(w, from, s))
-                tr_edge_add(f, edge_to(w, from, s), next);
+        tr_edge_add(f, &tr_term(f, y.from)->imm.succ[y.succ - 1], next);
     }
     b.blk = h;
     b.before = tr_blk_at(f, h)->last;

@@ -35,11 +35,6 @@ typedef struct sum {
 
 /* --- the loop --- */
 
-static bool is_outside(const trimming *t, tr_val v) {
-    const tr_ins *in = tr_at(t->f, v);
-    return tr_is_const(in) || (in->blk != TR_NOBLK && !t->in[in->blk]);
-}
-
 static bool has_effect(const tr_ins *in) {
     return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_SIDE | E_ALLOC);
 }
@@ -60,7 +55,7 @@ static bool counts_turns(const tr_fn *f, const tr_loop *l) {
     if (back->op != TR_OP_BR)
         return false;
     const tr_ins *next = tr_at(f, back->imm.succ[0].args[0]);
-    return next->op == TR_OP_ADD && next->sub;
+    return tr_turn_of(next) != TR_TURN_NONE;
 }
 
 /* Bounds are made in a block before the loop. */
@@ -109,7 +104,7 @@ static bool take_loop(trimming *t, const tr_loop *l) {
     const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
     t->x = tr_blk_at(f, l->header)->params.d[0];
     if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !is_outside(t, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
+        !tr_opt_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
         return false;
     t->n = c->args[1];
     t->body = test->imm.succ[0].to;
@@ -187,7 +182,7 @@ static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
         s->has_x = true;
         return once;
     }
-    if (is_outside(t, v)) {
+    if (tr_opt_is_outside(t->f, t->in, v)) {
         if (s->n == MOST_TERMS)
             return false;
         s->term[s->n++] = v;
@@ -226,7 +221,7 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
     static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
                          mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
-    if (is_outside(t, cond)) {
+    if (tr_opt_is_outside(t->f, t->in, cond)) {
         tr_val all = t->n, none = number(t, 0);
         narrow(t, TR_NOVAL,
                tr_emit3(&t->b, TR_OP_SELECT, t->i64, cond, truth ? all : none, truth ? none : all));
@@ -234,12 +229,13 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
     }
     if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
         return false;
-    bool left = is_outside(t, c->args[1]);
+    bool left = tr_opt_is_outside(t->f, t->in, c->args[1]);
     tr_val e = c->args[!left], n = c->args[left];
     uint8_t how = left ? c->sub : mirrored[c->sub];
     how = truth ? how : inverse[how];
     sum s = {0};
-    if (!is_outside(t, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) || !s.has_x)
+    if (!tr_opt_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) ||
+        !s.has_x)
         return false;
     narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
     return true;
