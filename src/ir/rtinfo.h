@@ -6,5 +6,9 @@
 #include "rt/rt.h"
 
 extern const tr_rtinfo tr_rt_info[TR_RT__COUNT]; /* `name` is the row's id, as the IR's text shows it */
+/* Does it draw from a Generator: does it change the state that an argument has? */
+static inline bool tr_rt_draws(const tr_rtinfo *r) {
+    return r >= &tr_rt_info[TR_RT_GEN_RANDOM] && r <= &tr_rt_info[TR_RT_GEN_LINES] && r->effects;
+}
 
 #endif

@@ -139,6 +139,11 @@ const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *
 /* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
 bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x);
 
+/* --- counting (npbins.c) --- */
+
+/* Of integers along one axis: the least and 0, the greatest and -1. */
+bool tr_fam_ends(tr_em *e, tr_tv x, tr_tv *least, tr_tv *most);
+
 /* --- searching a sorted array (npsearch.c) --- */
 
 /* What is searched: item i stands at first + i * step, and place i is called origin + i * step. Then the table: where a search begins, by the bucket of

@@ -13,6 +13,9 @@ static const tr_ty *i64_ty(tr_em *e) {
 
 static bool one_extent(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     int64_t v;
+    if (tr_fam_class(e, x) == 'b')
+        return tr_em_error(e, "%s(): a shape is made of integers, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, x.ty));
     if (!tr_fam_int(e, c, x, "a shape", out))
         return false;
     if (!tr_tv_lit_int(x, &v) || v < 0)

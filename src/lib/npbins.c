@@ -37,16 +37,25 @@ static bool lam_ends(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     return true;
 }
 
-/* One more than the largest item, none of which is negative; 0 without items. */
-static bool places_of(tr_em *e, tr_tv x, tr_tv *out) {
+bool tr_fam_ends(tr_em *e, tr_tv x, tr_tv *least, tr_tv *most) {
     static const tr_redk reds[] = {TR_RED_MIN, TR_RED_MAX};
-    tr_tv init[] = {i64(e, 0), i64(e, -1)}, n = tr_em_dim(e, x, 0), ends, none = i64(e, 0);
+    tr_tv init[] = {i64(e, 0), i64(e, -1)}, n = tr_em_dim(e, x, 0), ends;
     tr_pdesc d = {
         .nspace = 1, .nin = 1, .nred = 2, .space = &n, .in = &x, .reds = reds, .init = init, .lam = lam_ends};
     if (!tr_em_pattern(e, &d, &ends))
         return false;
-    tr_tv most = tr_em_item(e, ends, 1), some = tr_em_cmp(e, TR_CMP_GE, most, none);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_item(e, ends, 0), none), TR_EXC_VALUE,
+    *least = tr_em_item(e, ends, 0);
+    *most = tr_em_item(e, ends, 1);
+    return true;
+}
+
+/* One more than the largest item, none of which is negative; 0 without items. */
+static bool places_of(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv least, most, none = i64(e, 0);
+    if (!tr_fam_ends(e, x, &least, &most))
+        return false;
+    tr_tv some = tr_em_cmp(e, TR_CMP_GE, most, none);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, none), TR_EXC_VALUE,
                 "'list' argument must have no negative elements", 0, NULL);
     *out = tr_em_extent_sum(e, tr_em_select(e, some, most, none), tr_em_select(e, some, i64(e, 1), none));
     return true;

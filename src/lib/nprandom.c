@@ -267,9 +267,6 @@ static bool any_array(const tr_tv *x, uint32_t n) {
 static bool sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr_tv extra, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM + 1];
     uint32_t nd = 0;
-    if (tr_fam_given(size) && tr_fam_class(e, size) == 'b')
-        return tr_em_error(e, "%s(): size is an integer or a tuple of them, not %s", tr_fam_name(c),
-                           tr_em_tyname(e, size.ty));
     if (tr_fam_given(size) && !tr_fam_extents(e, c, size, n, &nd))
         return false;
     if (extra.ty) {
@@ -961,6 +958,14 @@ bool tr_lib_rnd_permuted(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
                                  tr_em_tyname(e, a.ty));
     if (!all && !tr_fam_axis(e, c, nd, c->a[1], &axis))
         return false;
+    const tr_tv dst = c->a[2]; /* is looked at before anything is drawn */
+    if (tr_fam_given(dst) &&
+        (!tr_lib_is_array(dst) || dst.ty->ndim != nd || dst.ty->elem != a.ty->elem || dst.ty->readonly))
+        return tr_em_error(e, "permuted(): out must be an array like x that may be written, not %s",
+                           tr_em_tyname(e, dst.ty));
+    for (uint32_t k = 0; tr_fam_given(dst) && k < nd; k++)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, dst, k), tr_em_dim(e, a, k)), TR_EXC_VALUE,
+                    "out must have the same shape as x", 0, NULL);
     for (uint32_t k = 0; k < nd; k++) /* the axis comes last, the others stay in order */
         perm[k] = k + 1 == nd ? axis : k + (k >= axis);
     for (uint32_t k = 0; k < nd; k++)
@@ -985,15 +990,8 @@ bool tr_lib_rnd_permuted(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
         if (!tr_fam_copy_as(e, tr_fam_permuted(e, *out, back), a.ty->elem, TR_LAYOUT_C, out))
             return false;
     }
-    if (!tr_fam_given(c->a[2]))
+    if (!tr_fam_given(dst))
         return true;
-    tr_tv dst = c->a[2];
-    if (!tr_lib_is_array(dst) || dst.ty->ndim != nd || dst.ty->elem != a.ty->elem || dst.ty->readonly)
-        return tr_em_error(e, "permuted(): out must be an array like x that may be written, not %s",
-                           tr_em_tyname(e, dst.ty));
-    for (uint32_t k = 0; k < nd; k++)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, dst, k), tr_em_dim(e, *out, k)), TR_EXC_VALUE,
-                    "out must have the same shape as x", 0, NULL);
     tr_tv made = *out;
     *out = dst;
     return tr_em_assign(e, dst, made);

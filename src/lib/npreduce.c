@@ -650,11 +650,10 @@ static bool var_of_some(tr_em *e, const tr_bcall *c, tr_tv a, const tr_ty *t, tr
     const tr_ty *result = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *wide = tr_fam_wide(e, t);
     if (!mean_of_some(e, c, a, arg(c, 7), wide, arg(c, 5), &ax, &m))
         return false;
-    if (tr_lib_is_array(m))
-        m = ax.moved.ty ? m
-                        : spread_out(e, &ax, tr_ty_array(e->types, wide, a.ty->ndim, TR_LAYOUT_C, false), m);
     if (ax.moved.ty)
         return tr_em_error(e, "%s(): with where= the axis must be a constant", tr_fam_name(c));
+    if (tr_lib_is_array(m))
+        m = spread_out(e, &ax, tr_ty_array(e->types, wide, a.ty->ndim, TR_LAYOUT_C, false), m);
     if (ddof.ty && !tr_fam_number(e, c, ddof, "bif"))
         return false;
     x[1] = a;

@@ -351,27 +351,15 @@ static bool lam_piece(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-static bool lam_bad(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                    tr_tv *yields) {
-    (void)d;
-    (void)idx;
-    (void)caps;
-    yields[0] = yields[1] = tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_I64));
-    return true;
-}
-
 /* All indices are of items. */
 static bool check_indices(tr_em *e, const char *name, tr_tv at, tr_tv n) {
-    static const tr_redk reds[] = {TR_RED_MIN, TR_RED_MAX};
-    tr_tv init[] = {tr_em_i64(e, 0), tr_em_i64(e, -1)}, m = tr_em_dim(e, at, 0), ends;
+    tr_tv least, most;
     const char *text =
         tr_arena_printf(&e->ctx->arena, "index {0} out-of-bounds in %s.reduceat [0, {1})", name);
-    tr_pdesc d = {
-        .nspace = 1, .nin = 1, .nred = 2, .space = &m, .in = &at, .reds = reds, .init = init, .lam = lam_bad};
-    if (!tr_em_pattern(e, &d, &ends))
+    if (!tr_fam_ends(e, at, &least, &most))
         return false;
-    tr_tv least = tr_em_item(e, ends, 0), most = tr_em_item(e, ends, 1);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, init[0]), TR_EXC_INDEX, text, 2, (tr_tv[]){least, n});
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, tr_em_i64(e, 0)), TR_EXC_INDEX, text, 2,
+                (tr_tv[]){least, n});
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, most, n), TR_EXC_INDEX, text, 2, (tr_tv[]){most, n});
     return true;
 }

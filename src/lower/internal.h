@@ -190,7 +190,7 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
  * */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
 /* Numbers of a Generator (random.c). The row changes its state; false: the row is to be called, else its result is in out. */
-bool tr_lower_draws(const tr_rtinfo *r);
+
 bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out);
 
 /* --- array.c --- */

@@ -54,7 +54,7 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
     bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
     if (!strchr(r->sig, 'x') &&
-        !tr_lower_draws(
+        !tr_rt_draws(
             r)) /* what calls back does anything; a Generator's state is changed by compiled code, too */
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME

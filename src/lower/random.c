@@ -8,10 +8,6 @@
 #include "lower/internal.h"
 #include "ir/rtinfo.h"
 
-bool tr_lower_draws(const tr_rtinfo *r) {
-    return r >= &tr_rt_info[TR_RT_GEN_RANDOM] && r <= &tr_rt_info[TR_RT_GEN_LINES] && r->effects;
-}
-
 static lv at(tr_lf *w, lv p, unsigned bytes) {
     lv i = l_int(w->m->i64, bytes);
     return LLVMBuildInBoundsGEP2(w->b, LLVMInt8TypeInContext(w->m->lc), p, &i, 1, "");

@@ -183,7 +183,7 @@ static bool check_store(search *s, tr_val store) {
                                        absorbs(s, st->args[st->nargs - 1]));
 }
 
-/* What v is all of, seen through views that leave nothing out; `until`, if it is on the way there. */
+/* What v is all of, seen through views that begin at the beginning and take each item, so that an item keeps its index; `until`, if it is on the way there. */
 static tr_val whole(const tr_fn *f, tr_val v, tr_val until) {
     for (const tr_ins *in = tr_at(f, v); v != until && in->op == TR_OP_VIEW; in = tr_at(f, v)) {
         bool all = tr_view_nbase(in) == in->ty->ndim;
@@ -654,7 +654,7 @@ static void yield(tr_fn *g, tr_val v) {
     tr_emit_v(&b, TR_OP_YIELD, NULL, 1, &v);
 }
 
-static const tr_site *no_memory(tr_ctx *c) {
+const tr_site *tr_ploop_no_memory(tr_ctx *c) {
     tr_site *s = TR_NEW(&c->arena, tr_site);
     *s = (tr_site){TR_EXC_MEMORY, "cannot allocate an array of {0} bytes", -1, NULL};
     return s;
@@ -670,7 +670,7 @@ void tr_accumulate_copies(tr_bld *b, tr_paccum *a, tr_val chunks) {
     memcpy(v + 1, a->dims, n * sizeof *v);
     a->copies =
         tr_emit_v(b, TR_OP_ALLOC, tr_ty_array(f->ctx->types, t->elem, n + 1u, TR_LAYOUT_C, false), n + 1u, v);
-    tr_at(f, a->copies)->imm.site = no_memory(f->ctx);
+    tr_at(f, a->copies)->imm.site = tr_ploop_no_memory(f->ctx);
 }
 
 /* How far apart neighbours in a copy are, which lies as its array's type says. */
@@ -683,19 +683,19 @@ static void steps(tr_bld *b, const tr_ty *array, const tr_val *dims, tr_val *out
     }
 }
 
-/* A pattern without captures in the lambda that b fills: `out` from `in` (TR_NOVAL: from nothing), element by element as they are, or all `value`. */
-static void fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val out, tr_redk neutral) {
+void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val out, tr_redk kind,
+                   tr_par par) {
     tr_fn *f = b->fn, *g = new_lambda(b, n);
     const tr_ty *elem = tr_at(f, out)->ty->elem;
     tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 2u);
     uint32_t k = n;
     memcpy(v, dims, n * sizeof *v);
-    yield(g, in == TR_NOVAL ? tr_red_identity(g, neutral, elem) : tr_blk_param(g, 0, elem, NULL));
+    yield(g, in == TR_NOVAL ? tr_red_identity(g, kind, elem) : tr_blk_param(g, 0, elem, NULL));
     if (in != TR_NOVAL)
         v[k++] = in;
     v[k++] = out;
     tr_val pat = tr_emit_v(b, TR_OP_PATTERN, tr_ty_none(f->ctx->types), k, v);
-    tr_pat p = {.nspace = (uint8_t)n, .nin = in != TR_NOVAL, .nout = 1, .lam = g};
+    tr_pat p = {.nspace = (uint8_t)n, .par = (uint8_t)par, .nin = in != TR_NOVAL, .nout = 1, .lam = g};
     tr_at(f, pat)->imm.pat = tr_arena_copy(&f->ctx->arena, &p, sizeof p);
 }
 
@@ -706,8 +706,8 @@ tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_redk kind, const tr_
     tr_layout lies = array->layout == TR_LAYOUT_ANY ? TR_LAYOUT_C : array->layout;
     const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, lies, false);
     tr_val own = tr_emit_v(b, TR_OP_ALLOC, t, n, dims);
-    tr_at(b->fn, own)->imm.site = no_memory(b->fn->ctx);
-    fill(b, n, dims, TR_NOVAL, own, kind);
+    tr_at(b->fn, own)->imm.site = tr_ploop_no_memory(b->fn->ctx);
+    tr_ploop_fill(b, n, dims, TR_NOVAL, own, kind, TR_PAR_NO);
     return array->layout == lies
                ? own
                : tr_emit_resized(b, tr_ty_array(b->fn->ctx->types, array->elem, n, array->layout, false), own,
@@ -725,7 +725,8 @@ void tr_accumulate_keep(tr_bld *b, tr_val own, tr_val copies, tr_val size, tr_va
     bool any = array->layout == TR_LAYOUT_ANY;
     if (any)
         steps(b, array, dims, v + 2 + n);
-    fill(b, n, dims, own, tr_emit_v(b, TR_OP_RESTRIDE, array, any ? 2u * n + 2u : n + 2u, v), TR_RED_ADD);
+    tr_ploop_fill(b, n, dims, own, tr_emit_v(b, TR_OP_RESTRIDE, array, any ? 2u * n + 2u : n + 2u, v),
+                  TR_RED_ADD, TR_PAR_NO);
 }
 
 /* All copies, by chunk and by the array's axes. */

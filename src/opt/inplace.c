@@ -4,7 +4,8 @@
  *
  * Values that are the array at some time form a chain: the param of the loop's head, what a pattern makes of one, and params that one is passed to.
  * Each is looked at through patterns that make the next one, and its sizes, and none once there is a newer one. Each is as long as the first, which is
- * tested where it would be made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was.
+ * tested where it would be made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where some run and none
+ * makes a new one, it is a copy all the same.
  * Cost: for each array that such a loop hands on, its instructions a few times. */
 #include "opt/ploop.h"
 
@@ -269,29 +270,9 @@ static const tr_ty *made_type(const chain *c) {
 
 /* A copy of `array`, of type t. */
 static tr_val emit_copy(tr_bld *b, const tr_ty *t, tr_val array, tr_val *dims) {
-    tr_fn *f = b->fn;
-    tr_arena *a = &f->ctx->arena;
-    uint32_t n = t->ndim;
-    tr_val copy = tr_emit_v(b, TR_OP_ALLOC, t, n, dims), *v = TR_NEW_N(a, tr_val, n + 2u);
-    tr_site *s = TR_NEW(a, tr_site);
-    *s = (tr_site){TR_EXC_MEMORY, "cannot allocate an array of {0} bytes", -1, NULL};
-    tr_at(f, copy)->imm.site = s;
-    tr_fn *g = tr_fn_new(f->ctx, f->name, S_T);
-    g->is_lambda = true;
-    g->file = f->file;
-    g->func = f->func;
-    tr_blk_new(g);
-    for (uint32_t k = 0; k < n; k++)
-        tr_blk_param(g, 0, tr_ty_scalar(f->ctx->types, TR_TY_I64), NULL);
-    tr_val x = tr_blk_param(g, 0, t->elem, NULL);
-    tr_bld in = {.fn = g, .blk = 0, .before = TR_NOVAL};
-    tr_emit_v(&in, TR_OP_YIELD, NULL, 1, &x);
-    memcpy(v, dims, n * sizeof *v);
-    v[n] = array;
-    v[n + 1] = copy;
-    tr_val pat = tr_emit_v(b, TR_OP_PATTERN, tr_ty_none(f->ctx->types), n + 2u, v);
-    tr_pat p = {.nspace = (uint8_t)n, .par = TR_PAR_WISH, .nin = 1, .nout = 1, .lam = g};
-    tr_at(f, pat)->imm.pat = tr_arena_copy(a, &p, sizeof p);
+    tr_val copy = tr_emit_v(b, TR_OP_ALLOC, t, t->ndim, dims);
+    tr_at(b->fn, copy)->imm.site = tr_ploop_no_memory(b->fn->ctx);
+    tr_ploop_fill(b, t->ndim, dims, array, copy, TR_RED_ADD, TR_PAR_WISH);
     return copy;
 }
 

@@ -128,6 +128,12 @@ void tr_accumulate_keep(tr_bld *b, tr_val own, tr_val copies, tr_val size, tr_va
 void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a,
                         tr_val chunks); /* all copies into the array */
 
+/* Where memory for an array is missing. */
+const tr_site *tr_ploop_no_memory(tr_ctx *c);
+/* A pattern: `out` from `in` element by element, or (NOVAL) what is neutral to `kind`. */
+void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val out, tr_redk kind,
+                   tr_par par);
+
 /* --- ploop.c --- */
 
 /* Puts the pattern in the loop's place. Control flow is out of date then. */

@@ -591,7 +591,7 @@ static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen);
 /* Does it, or what it calls, draw from a Generator? `seen`: instances that were looked at. */
 static bool draws(const tr_prog *p, const tr_ins *in, uint8_t *seen) {
     if (in->op == TR_OP_CALLRT)
-        return in->imm.rt->row >= TR_RT_GEN_RANDOM && in->imm.rt->row <= TR_RT_GEN_LINES;
+        return tr_rt_draws(&tr_rt_info[in->imm.rt->row]);
     if (in->op == TR_OP_CALL && in->imm.fn < p->insts.n && !seen[in->imm.fn]) {
         seen[in->imm.fn] = 1;
         return p->insts.d[in->imm.fn].fn && draws_in(p, p->insts.d[in->imm.fn].fn, seen);

@@ -11,6 +11,7 @@
  * Cost: 2 to 5 ns for a number of [0, 1) by itself, 1 to 2 in a row; a third of NumPy's time for normal ones, of the others NumPy's. 1 ms when the functions are found. */
 #include "rt/gen.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -717,16 +718,15 @@ static void broken(tr_bitgen *g, double *to, const double *alpha, const double *
 
 int64_t tr_rt_gen_dirichlet(int64_t which, int64_t g, void *owner, double *data, int64_t length, void *aowner,
                             const double *alpha, int64_t n) {
-    bool small = true, nan = false;
+    bool small = n > 0; /* of NaN it is not true */
     (void)which, (void)owner, (void)aowner;
     for (int64_t j = 0; j < n; j++) {
         if (alpha[j] < 0)
             return TR_RANDOM_RANGE;
         small = small && alpha[j] < 0.1;
-        nan = nan || alpha[j] != alpha[j];
     }
-    double *rest = small && !nan && n ? malloc((size_t)n * sizeof *rest) : NULL;
-    if (small && !nan && n && !rest)
+    double *rest = small ? malloc((size_t)n * sizeof *rest) : NULL;
+    if (small && !rest)
         return TR_RANDOM_MEMORY;
     double sum = 0.0;
     for (int64_t j = n - 1; rest && j >= 0; j--)
@@ -807,8 +807,7 @@ static void sample(int64_t which, tr_bitgen *g, int64_t *to, int64_t n, int64_t 
 int64_t tr_rt_gen_some(int64_t which, int64_t g, int64_t shuffled, void *owner, int64_t *data, int64_t n,
                        int64_t pop) {
     (void)owner;
-    if (n > pop)
-        return TR_RANDOM_FEW;
+    assert(n <= pop);
     if (pop > 10000 && n > pop / (shuffled ? 50 : 20)) {
         if (!tail(which, bitgen(g), data, n, pop))
             return TR_RANDOM_MEMORY;

@@ -320,18 +320,17 @@ def test_other_objects_are_refused(value, words):
 
 def test_a_bit_generator_without_functions_is_refused():
     class Bits:
-        capsule = None
-        lock = threading.Lock()
-
-    rng = Generator(PCG64(1))
-
-    class Fake:
-        pass
+        def __init__(self):
+            self.of = PCG64(1)
+            self.capsule, self.lock = self.of.capsule, self.of.lock
 
     f, _ = compiled("rng.random()")
-    assert 0 <= f(rng) < 1
-    with pytest.raises(TypeError, match="cannot be passed"):
-        f(Bits())
+    bits = Bits()
+    rng = Generator(bits)
+    assert f(rng) == Generator(PCG64(1)).random()
+    bits.capsule = None
+    with pytest.raises(TypeError, match="has no functions for C"):
+        f(rng)
 
 
 def test_bit_generators_of_others():

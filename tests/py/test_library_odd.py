@@ -141,8 +141,10 @@ def test_other_kinds():
         assert isinstance(check(text, a), Exception), text
     for text, what in (
         ("np.split(a, 2.5)", "is an integer"),
-        ("np.random.random(True)", "size is an integer"),
-        ("np.random.normal(0, 1, False)", "size is an integer"),
+        ("np.random.random(True)", "a shape is made of integers"),
+        ("np.random.random((True, 2))", "a shape is made of integers"),
+        ("np.zeros(True)", "a shape is made of integers"),
+        ("np.random.normal(0, 1, False)", "a shape is made of integers"),
     ):
         with pytest.raises(treadle.TypingError, match=what) as e:
             compiled(text)[1](*[a][: "(a" in text])

@@ -30,7 +30,7 @@ def multivariate_normal(
         raise ValueError("mean and cov must have same length")
     if size is None:
         return drawn(m, c, (n,), check_valid, tol)
-    if isinstance(size, tuple):
+    if isinstance(size, (tuple, list)):
         return drawn(m, c, (*size, n), check_valid, tol)
     return drawn(m, c, (size, n), check_valid, tol)
 
