@@ -174,8 +174,7 @@ static void ask_for_inputs(tr_lpat *s, const lv *off) {
         lv ahead = l_int(m->i64, PREFETCH);
         if (!s->line && !is_one(a->stride[s->axis[s->ndim - 1]]))
             continue;
-        lv at = LLVMBuildGEP2(b, tr_ty_is_packed(a->ty) ? m->i8 : tr_lower_elem(m, a->ty->elem), a->data,
-                              (lv *)&off[i], 1, "");
+        lv at = LLVMBuildGEP2(b, tr_lower_unit(m, a->ty), a->data, (lv *)&off[i], 1, "");
         at = LLVMBuildGEP2(b, m->i8, at, &ahead, 1, "");
         lv args[] = {at, l_int(m->i32, 0), l_int(m->i32, 3), l_int(m->i32, 1)};
         tr_lower_intrinsic(s->w, "llvm.prefetch", m->ptr, 4, args);
