@@ -49,7 +49,9 @@ def lay(rng, shape, dtype):
 
 def bits(text, *args):
     """Hold an expression to NumPy, to the last bit."""
-    others = [np.copy(x, order="K") if isinstance(x, np.ndarray) else x for x in args]  # it may store into them
+    others = [
+        np.copy(x, order="K") if isinstance(x, np.ndarray) else x for x in args
+    ]  # it may store into them
     got = check(text, *args)
     if not isinstance(got, Exception):
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
