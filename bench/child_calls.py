@@ -70,11 +70,17 @@ LAUNCH_KINDS: dict[str, list[str]] = {
 }
 
 
+# The call of a ufunc of device arrays, where there is a GPU.
+DEVICE_UFUNC = "ufunc of a number and 2 device arrays, out="
+
+
 def launch_timer(kind: str, variant: str) -> timeit.Timer:
     """A timer of one kind of launch; a launch that allocates memory is a wrong result."""
     os.environ["TREADLE_CUDA_WARN"] = "0"  # one block is few
     from treadle import cuda
 
+    if kind == DEVICE_UFUNC:
+        return device_ufunc_timer(cuda)
     names = LAUNCH_KINDS[kind]
     body = f"    i = cuda.grid(1)\n    if i < a0.size:\n        a0[i] = {' + '.join(names[:1] + ['a1[i]'])}\n"
     if names[0] != "s":
@@ -102,6 +108,22 @@ def launch_timer(kind: str, variant: str) -> timeit.Timer:
     if grown > 2048:  # the timer's own
         raise ArithmeticError(f"launches allocate: {grown} bytes")
     return timer
+
+
+def device_ufunc_timer(cuda: Any) -> timeit.Timer:
+    """A timer of calls of a ufunc on a GPU that is none."""
+    from treadle import vectorize
+
+    define = vectorize(["float32(float32, float32, float32)"], target="cuda")
+    scope: dict[str, Any] = {"f": define(peers.define("def f(s, x, y):\n    return s * x + y\n"))}
+    scope |= {name: cuda.to_device(np.ones(1000, np.float32)) for name in "xyo"}
+    fake = ctypes.CDLL(os.environ["TREADLE_CUDA_DRIVER"])
+    fake.fake_hold(0)
+    statement = "f(2.5, x, y, out=o)"
+    if (eval(statement, scope).copy_to_host() != 3.5).any():
+        raise ArithmeticError("wrong result")
+    fake.fake_hold(2)
+    return timeit.Timer(statement, timer=time.thread_time, globals=scope)
 
 
 def function_timer(kind: str, variant: str) -> timeit.Timer:
@@ -145,7 +167,10 @@ def main() -> None:
     kinds, make = (
         (UFUNC_KINDS, ufunc_timer)
         if options.ufuncs
-        else (LAUNCH_KINDS, launch_timer)
+        else (
+            [*LAUNCH_KINDS, *([DEVICE_UFUNC] if os.environ.get("TREADLE_CUDA") == "gpu" else [])],
+            launch_timer,
+        )
         if options.launches
         else (KINDS, function_timer)
     )

@@ -356,7 +356,7 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 /* All of them can be passed as they are: numbers, and arrays of the device, or (who has a table says so when it is asked) of others. */
 static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *o = args[i], *m = tr_device_mem(st, o);
+        PyObject *o = args[i], *m = Py_IS_TYPE(o, st->remote_type) ? o : tr_device_mem(st, o);
         if (m ? PyArray_TYPE((PyArrayObject *)m) == NPY_VOID
               : !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
                   PyComplex_CheckExact(o) || PyArray_IsScalar(o, Generic) ||

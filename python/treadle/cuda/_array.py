@@ -45,6 +45,7 @@ __all__ = [
     "HOST",
     "LOCAL",
     "MANAGED",
+    "NUMBERS",
     "DeviceNDArray",
     "DeviceRecord",
     "ManagedNDArray",
@@ -58,9 +59,11 @@ __all__ = [
     "on_device",
     "over",
     "readable",
+    "remote",
 ]
 
 Array = np.ndarray[Any, Any]
+NUMBERS = (int, float, complex, np.number)  # what stands for one item of an operand
 
 # Where memory lies, as tr_dev_place in src/dev/dev.h: on the device, on the host where the device sees it, where it is used.
 LOCAL, HOST, MANAGED = range(3)
@@ -112,6 +115,15 @@ def allocate(
         if any(s < 0 for s in strides):
             raise ValueError(f"strides {strides}: a new device array goes forward along all axes")
     nbytes = 0 if 0 in shape else _reach(shape, dtype, strides)
+    return _class_of(place)(shape, dtype, _block(nbytes, place, stream), strides=strides, order=order)
+
+
+def remote(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """What `allocate` makes on a GPU of a shape and a dtype that are known to be good."""
+    return Remote(shape, dtype, _block(math.prod(shape) * dtype.itemsize))
+
+
+def _block(nbytes: int, place: int = LOCAL, stream: Any = None) -> Any:
     if nbytes > sys.maxsize:
         raise DeviceMemoryError(nbytes)
     try:
@@ -124,7 +136,7 @@ def allocate(
         raise DeviceMemoryError(nbytes) from None
     if place == LOCAL:
         _checks.sow(memory)
-    return _class_of(place)(shape, dtype, memory, strides=strides, order=order)
+    return memory
 
 
 def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> int:

@@ -19,7 +19,7 @@ from ._devices import attributes
 from ._inspect import Definition
 from ._kernel import Kernel
 
-__all__ = ["GpuFolds", "GpuLoops"]
+__all__ = ["GpuFolds", "GpuLoops", "blocks_for"]
 
 AT_ONCE = 4  # rounds of a thread's for which it reads before it writes (opt/ahead.c)
 WAVES = 10  # of blocks, each as many as a GPU holds at once: more than one evens out when they end. SAXPY on an H200: 96 % of a copy's bandwidth, with one 92 %
@@ -43,6 +43,12 @@ class _Fitted:
 
     def __call__(self, n: int, most_threads: int, *args: Any) -> None:
         """Launch it for ``n`` items, of which a block takes one for each of its threads; with ``threads`` given for ``n`` blocks."""
+        most, threads = self.size_of(most_threads, args)
+        blocks = max(1, min(n, most)) if self._threads else blocks_for(n, most, threads)
+        self.kernel[blocks, threads](*args)
+
+    def size_of(self, most_threads: int, args: tuple[Any, ...]) -> tuple[int, int]:
+        """Blocks at most, and threads of each, for arguments of these types."""
         try:
             key = most_threads, *map(typeof, args)
         except TypeError:
@@ -51,12 +57,9 @@ class _Fitted:
         size = self._sizes.get(key)
         if size is None:
             size = self._sizes[key] = self._size(min(most_threads, THREADS), key[1:])
-        most, threads = size
-        blocks = min(n, most) if self._threads else _blocks(n, most, threads)
-        self.kernel[max(1, blocks), threads](*args)
+        return size
 
     def _size(self, most_threads: int, types: tuple[Any, ...]) -> tuple[int, int]:
-        """Blocks at most, and threads of each."""
         code = Definition(self.kernel, types)
         if not self._threads:
             blocks, threads = code.max_potential_block_size(0, most_threads)
@@ -65,12 +68,12 @@ class _Fitted:
         return held * attributes()["MULTIPROCESSOR_COUNT"], self._threads
 
 
-def _blocks(n: int, most: int, threads: int) -> int:
+def blocks_for(n: int, most: int, threads: int) -> int:
     """Blocks for ``n`` items, a number of rounds for each thread that leaves nothing over: a thread reads for four of them at once."""
     rounds = -(-n // (most * threads))
     if rounds > 1:
         rounds = -(-rounds // AT_ONCE) * AT_ONCE
-    return -(-n // max(1, rounds * threads))
+    return max(1, -(-n // max(1, rounds * threads)))
 
 
 def _kernel(text: str, names: dict[str, Any], name: str) -> _Fitted:
@@ -146,7 +149,7 @@ class GpuLoops:
         self._made: dict[Any, _Fitted] = {}
         self._types: dict[Any, tuple[Any, ...]] = {}
 
-    def _loop(self, inputs: list[Any]) -> tuple[Any, ...]:
+    def types_of(self, inputs: list[Any]) -> tuple[Any, ...]:
         """Types of the loop for these inputs, and of its results."""
         of = tuple(a.dtype if isinstance(a, np.ndarray) else type(a) for a in inputs)
         if of not in self._types:
@@ -172,7 +175,8 @@ class GpuLoops:
             self._types[of] = (given if given in fitting or not fitting else fitting[0]), results
         return self._types[of]
 
-    def _kernel_of(self, axes: int, given: list[Array], want: tuple[Any, ...], row: int) -> _Fitted:
+    def kernel_of(self, axes: int, given: list[Array], want: tuple[Any, ...], row: int) -> _Fitted:
+        """The kernel over a space of so many axes, for operands of these types and the loop of the types ``want``, the signature of that number."""
         casts = tuple(None if a.dtype == w else w for a, w in zip(given, want))
         ways = self._ways(given, row)
         key = (axes, casts, ways)
@@ -214,7 +218,7 @@ class GpuLoops:
         self, inputs: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], most: int
     ) -> list[Array]:
         """Results on the device: in ``outs`` where there are such (on the device, of these shapes), else in new memory."""
-        want, results = self._loop(inputs)
+        want, results = self.types_of(inputs)
         given = [
             _there(a, w) if isinstance(a, np.ndarray) or self._declared is not None else w.type(a)
             for a, w in zip(inputs, want)
@@ -244,7 +248,7 @@ class GpuLoops:
         row = self._row(want)
         n = int(np.prod(space))
         if n:
-            self._kernel_of(len(space), operands, want, row)(n, most, *space, *operands)
+            self.kernel_of(len(space), operands, want, row)(n, most, *space, *operands)
         for o, m in zip(outs, made):
             if o is not None and o is not m:
                 move(o, m)

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from .._core import _REASON, Function
-from ._array import DeviceNDArray, allocate, dtype_of, move, readable
+from ._array import NUMBERS, DeviceNDArray, allocate, dtype_of, move, readable
 from ._devices import is_emulated
 from ._interop import memory_of, settle
 from ._reduce import Folds, host_items
 
 __all__ = ["DeviceGUfunc", "DeviceUfunc"]
-
-_NUMBERS = (int, float, complex, np.number)
 
 
 def _as_item(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -138,7 +136,7 @@ class _OnDevice:
         settle(stream, *args, *given)
         values = [memory_of(a) for a in args[: self.nin]]
         on_device = any(v is not None for v in values)
-        numbers = [isinstance(a, _NUMBERS) for a in args[: self.nin]]
+        numbers = [isinstance(a, NUMBERS) for a in args[: self.nin]]
         values = [
             v if v is not None else a if number else np.asarray(a)
             for v, a, number in zip(values, args, numbers)
@@ -172,7 +170,7 @@ class _OnDevice:
         if not is_emulated():
             return self._run_on_gpu(inputs, outs, on_device, axis)
         none = all(o is None for o in outs)
-        types = tuple(type(a) if isinstance(a, _NUMBERS) else a.dtype for a in inputs)
+        types = tuple(type(a) if isinstance(a, NUMBERS) else a.dtype for a in inputs)
         if on_device and none and types in self._types:
             outs, none = self._room(inputs, self._types[types], axis), False
         made = self._ufunc(*inputs) if none else self._ufunc(*inputs, out=tuple(outs))
@@ -246,11 +244,26 @@ class DeviceUfunc(_OnDevice):
             op._announce(s)
         self._folds = Folds(op)
 
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        if not stream and self.nout == 1 and not is_emulated():
+            made = self._plans(args, out, self._most)
+            if made is not None:
+                return made
+        return super().__call__(*args, out=out, stream=stream)
+
+    __call__.__doc__ = _OnDevice.__call__.__doc__
+
     @functools.cached_property
     def _loops(self) -> Any:
         from ._loops import GpuLoops
 
         return GpuLoops(self._ufunc, self._folds.op, None, [0] * self.nargs)
+
+    @functools.cached_property
+    def _plans(self) -> Any:
+        from ._plan import Plans
+
+        return Plans(self)
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         return [_broadcast(shapes)] * self.nout
