@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 import devenv
@@ -48,7 +49,7 @@ KERNELS = (
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part, where they are slow.
-A_SLICE = {"TREADLE_SLICE": "3"}
+A_SLICE = {"TREADLE_SLICE": "4"}
 # So many frames of a stack in a sanitizer's report are shown.
 FRAMES = 30
 # What a process says it dies of.
@@ -177,10 +178,12 @@ def files(names: tuple[str, ...]) -> list[str]:
     return [f"tests/py/test_{name}.py" for name in names]
 
 
-def test_part(py: Interpreter, names: tuple[str, ...], extra: list[str]) -> int:
-    """A part of the tests of these names, or of all."""
+def test_part(
+    py: Interpreter, names: tuple[str, ...], extra: list[str], some: Mapping[str, str] | None = None
+) -> int:
+    """A part of the tests of these names, or of all; ``some`` of them where that says so."""
     before = dict(os.environ)
-    os.environ.update(A_PART)
+    os.environ.update({**A_PART, **(some or {})})
     os.environ.pop("PYTHON_GIL", None)
     try:
         return test_one(py, [*files(names), *extra])
@@ -229,7 +232,9 @@ def cmd_test_all(a: argparse.Namespace) -> int:
         elif version in FREE_THREADED:
             code |= test_without_gil(py, a.args)
         elif a.brief:
-            code |= test_part(py, () if version in (SUPPORTED[0], SUPPORTED[-1]) else BRIEF, a.args)
+            code |= test_part(py, BRIEF, a.args)
+            if version in (SUPPORTED[0], SUPPORTED[-1]):
+                code |= test_part(py, (), a.args, A_SLICE)
         else:
             code |= test_one(py, a.args)
     where = "PATH, pyenv" + (f", {os.environ['TREADLE_ROOT']}" if os.environ.get("TREADLE_ROOT") else "")
@@ -270,7 +275,7 @@ def cmd_debug(a: argparse.Namespace) -> int:
 
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
-    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: a third of the Python tests."""
+    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: a part of the Python tests."""
     b = devenv.build(
         a.python,
         name="sanitize",
