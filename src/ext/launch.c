@@ -69,8 +69,8 @@ static __attribute__((noinline)) bool make_item(const tr_launcher *l, tr_dev *d,
 static bool item_of(const tr_launcher *l, tr_dev *d, PyObject *o, PyObject **out, made_items *own) {
     tr_state *st = l->st;
     PyObject *m = tr_device_mem(st, o);
-    if (m && UNLIKELY(PyArray_TYPE((PyArrayObject *)m) ==
-                      NPY_VOID)) /* records: what stands for them the array says */
+    if (m &&
+        UNLIKELY(PyArray_NDIM((PyArrayObject *)m) == 0)) /* of a record the array says what stands for it */
         m = NULL;
     *out = m ? m : o;
     if (m || PyArray_CheckExact(o) || Py_IS_TYPE(o, st->remote_type)) {
@@ -284,7 +284,8 @@ static uint64_t parameter_bytes(PyObject *const *items, Py_ssize_t n, uint64_t a
             at = parameter_bytes(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o), at);
         } else if (PyBool_Check(o)) {
             at++;
-        } else if (PyArray_IsScalar(o, Generic)) {
+        } else if (PyArray_IsScalar(o, Generic) &&
+                   !PyArray_IsScalar(o, Void)) { /* records by their address */
             at = scalar_bytes(o, at);
         } else if (o != Py_None) {
             at = aligned(at, 8) + (PyComplex_CheckExact(o) ? 8 : 0);
@@ -357,10 +358,9 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i], *m = Py_IS_TYPE(o, st->remote_type) ? o : tr_device_mem(st, o);
-        if (m ? PyArray_TYPE((PyArrayObject *)m) == NPY_VOID
-              : !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
-                  PyComplex_CheckExact(o) || PyArray_IsScalar(o, Generic) ||
-                  (!PyArray_CheckExact(o) && tr_exchange_of(st, o))))
+        if (!m && !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+                    PyComplex_CheckExact(o) || (PyArray_IsScalar(o, Generic) && !PyArray_IsScalar(o, Void)) ||
+                    (!PyArray_CheckExact(o) && tr_exchange_of(st, o))))
             return false;
     }
     return true;

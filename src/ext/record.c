@@ -46,13 +46,20 @@ bool tr_record_is_writable(PyObject *scalar) {
     return v->base == NULL || (v->flags & NPY_ARRAY_WRITEABLE);
 }
 
+static uint32_t record_key(PyArray_Descr *d, const void *at, bool writable) {
+    if (!is_structured(d))
+        return TR_K_OTHER;
+    bool packed = (uintptr_t)at & (most_align(PyDataType_ELSIZE(d)) - 1);
+    return TR_K_RECORD | (writable ? 0u : (uint32_t)TR_KEY_RO) | (packed ? (uint32_t)TR_KEY_PACKED : 0u);
+}
+
 uint32_t tr_record_scalar_key(PyObject *o) {
     const PyVoidScalarObject *v = (const PyVoidScalarObject *)o;
-    if (!is_structured(v->descr))
-        return TR_K_OTHER;
-    bool packed = (uintptr_t)v->obval & (most_align(PyDataType_ELSIZE(v->descr)) - 1);
-    return TR_K_RECORD | (tr_record_is_writable(o) ? 0u : (uint32_t)TR_KEY_RO) |
-           (packed ? (uint32_t)TR_KEY_PACKED : 0u);
+    return record_key(v->descr, v->obval, tr_record_is_writable(o));
+}
+
+uint32_t tr_record_place_key(PyArrayObject *a) {
+    return record_key(PyArray_DESCR(a), PyArray_DATA(a), PyArray_ISWRITEABLE(a));
 }
 
 /* --- a dtype's type --- */

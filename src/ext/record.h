@@ -14,6 +14,7 @@ PyArray_Descr *tr_record_descr(PyObject *o);
 /* Keys of such; TR_K_OTHER where they are no records. */
 uint32_t tr_record_array_key(PyArrayObject *a);
 uint32_t tr_record_scalar_key(PyObject *o);
+uint32_t tr_record_place_key(PyArrayObject *a); /* of an array without axes, as if it were its item */
 /* `o`, which has the pattern's key, has its dtype. */
 bool tr_record_stands_for(const tr_argk *k, PyObject *o);
 /* Items of dtype d are what an array of `elem` has. */

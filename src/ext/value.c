@@ -111,6 +111,11 @@ static uint32_t array_key(PyArrayObject *a) {
     return PyArray_TYPE(a) == NPY_VOID ? tr_record_array_key(a) : tr_value_array_key(a);
 }
 
+/* A record in memory that the host cannot touch: no scalar of NumPy's can be. */
+static bool is_record(PyObject *o) {
+    return PyArray_NDIM((PyArrayObject *)o) == 0 && PyArray_TYPE((PyArrayObject *)o) == NPY_VOID;
+}
+
 uint32_t tr_value_key(tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     if (t == &PyFloat_Type)
@@ -130,7 +135,9 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
     if (t == &PyUnicode_Type)
         return TR_K_STR;
     if (PyArray_Check(o))
-        return array_overrides(st, o) ? TR_K_OTHER : array_key((PyArrayObject *)o);
+        return array_overrides(st, o)                 ? TR_K_OTHER
+               : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
+                                                      : array_key((PyArrayObject *)o);
     uint32_t key = scalar_key(st, o);
     if (key != TR_K_OTHER)
         return key;

@@ -63,16 +63,19 @@ bool tr_lib_cu_barrier(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 /* In the entry block, where no pass copies it. */
-static void put_storage(tr_em *e, tr_op op, uint32_t n, const tr_tv *shape, tr_tv *out) {
-    if (e->dry)
-        return;
-    tr_bld b = e->b;
-    b.blk = 0;
-    b.before = tr_blk_at(b.fn, 0)->first;
-    tr_val v[TR_MAX_NDIM];
-    for (uint32_t k = 0; k < n; k++)
-        v[k] = shape[k].v;
-    out->v = tr_emit_v(&b, op, out->ty, n, v);
+static tr_tv put_storage(tr_em *e, tr_op op, const tr_ty *elem, uint32_t n, uint32_t nshape,
+                         const tr_tv *shape) {
+    tr_tv a = {tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
+    if (!e->dry) {
+        tr_bld b = e->b;
+        b.blk = 0;
+        b.before = tr_blk_at(b.fn, 0)->first;
+        tr_val v[TR_MAX_NDIM];
+        for (uint32_t k = 0; k < nshape; k++)
+            v[k] = shape[k].v;
+        a.v = tr_emit_v(&b, op, a.ty, nshape, v);
+    }
+    return tr_ty_is_records(a.ty) ? tr_em_records(e, a, false) : a;
 }
 
 /* Is it the shape of dynamic shared memory: 0, or (0,)? */
@@ -90,11 +93,11 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n;
     int64_t size, bytes;
     bool shared = c->aux == TR_OP_SHARED;
-    if (!tr_fam_dtype(e, c, c->a[1], &elem) || !tr_fam_list(e, c, c->a[0], shape, &n))
+    elem = tr_lib_struct(c->a[1]);
+    if ((!elem && !tr_fam_dtype(e, c, c->a[1], &elem)) || !tr_fam_list(e, c, c->a[0], shape, &n))
         return false;
     if (shared && is_dynamic(e, c->a[0])) {
-        *out = (tr_tv){tr_ty_array(e->types, elem, 1, TR_LAYOUT_C, false), TR_NOVAL};
-        put_storage(e, TR_OP_DYNSHARED, 0, NULL, out);
+        *out = put_storage(e, TR_OP_DYNSHARED, elem, 1, 0, NULL);
         return true;
     }
     bytes = tr_ty_size(elem);
@@ -117,8 +120,7 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
                          : "a thread has 512 KiB of local memory");
         shape[k] = tr_em_i64(e, size);
     }
-    *out = (tr_tv){tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
-    put_storage(e, (tr_op)c->aux, n, shape, out);
+    *out = put_storage(e, (tr_op)c->aux, elem, n, n, shape);
     return true;
 }
 

@@ -63,18 +63,21 @@ bool tr_ty_is_items(const tr_ty *t) {
     return parts_of[tr_ty_row(t)] == parts_items;
 }
 
+/* Parameters of a kernel that are given by their items. */
+static bool by_items(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RECORDS || t->kind == TR_TY_RECORD;
+}
+
 bool tr_ty_is_launchable(const tr_ty *t) {
-    bool yes = tr_ty_is_scalar(t) ||
-               (t->kind == TR_TY_ARRAY && !tr_ty_is_records(t) && !tr_ty_is_packed(t)) ||
-               t->kind == TR_TY_NONE || t->kind == TR_TY_TUPLE;
-    for (uint32_t k = 0; yes && t->kind == TR_TY_TUPLE && k < t->n; k++)
+    bool yes = tr_ty_is_scalar(t) || t->kind == TR_TY_ARRAY || t->kind == TR_TY_NONE || by_items(t);
+    for (uint32_t k = 0; yes && by_items(t) && k < t->n; k++)
         yes = tr_ty_is_launchable(t->items[k]);
     return yes;
 }
 
 unsigned tr_ty_launched(const tr_ty *t, bool *given) {
     unsigned n = 0;
-    if (t->kind == TR_TY_TUPLE) {
+    if (by_items(t)) {
         for (uint32_t k = 0; k < t->n; k++)
             n += tr_ty_launched(t->items[k], given + n);
         return n;

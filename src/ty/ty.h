@@ -114,7 +114,7 @@ bool tr_ty_is_list(const tr_ty *t);
 bool tr_ty_is_managed(const tr_ty *t);
 /* A value of it is its items, one after the other. */
 bool tr_ty_is_items(const tr_ty *t);
-/* What a launch can hand to a kernel: numbers, arrays, None, tuples of such. */
+/* What a launch can hand to a kernel: numbers, arrays, records, None, tuples of such. */
 bool tr_ty_is_launchable(const tr_ty *t);
 /* Which of the parts of such a type are parameters of a device's kernel: all but the owners of arrays. How many parts there are. */
 unsigned tr_ty_launched(const tr_ty *t, bool *given);

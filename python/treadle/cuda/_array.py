@@ -858,6 +858,11 @@ class DeviceRecord(_OnDevice):
     def __setitem__(self, name: str, value: Any) -> None:
         move(self._mem[name], _items(value), self.stream)
 
+    @property
+    def _argument(self) -> Any:
+        """A view, as NumPy's scalar where the host sees its memory."""
+        return self._mem[()] if is_emulated() else self._mem
+
     def __repr__(self) -> str:
         return f"<device record of {self.dtype}>"
 

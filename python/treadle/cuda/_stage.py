@@ -26,6 +26,7 @@ class _Copies:
     def __init__(self, stream: Any) -> None:
         self.stream = stream
         self.arrays: list[tuple[Array, bool, bool]] = []  # with whether it is copied to the device, and back
+        self.places: dict[int, Array] = {}  # of records: arrays over their memory
 
     def note(self, value: Any, to: bool = True, back: bool = True) -> None:
         """Looks at an argument, in front of any copy."""
@@ -38,6 +39,13 @@ class _Copies:
         elif isinstance(value, np.ndarray) and not on_device(value) and argument(value) is value:
             typeof(value)  # what cannot be passed is refused as it is, and not as its copy
             self.arrays.append((value, to, back and value.flags.writeable))
+        elif isinstance(value, np.void):
+            typeof(value)
+            place = self.places.get(id(value))
+            if place is None:
+                at, readonly = value.__array_interface__["data"]
+                place = self.places[id(value)] = over(at, (), value.dtype, None, value, readonly)
+            self.arrays.append((place, to, back and place.flags.writeable))
 
     def make(self) -> None:
         """Copies to the device. Arrays that share memory lie in one block; each of the others lies without gaps."""
@@ -70,7 +78,7 @@ class _Copies:
         if isinstance(value, tuple):
             items = [self.of(v) for v in value]
             return value._make(items) if hasattr(value, "_make") else tuple(items)
-        return self.there.get(id(value), value)
+        return self.there.get(id(self.places.get(id(value), value)), value)
 
     def give_back(self) -> None:
         """Copies back to the host what was not only read, also where the kernel raised."""

@@ -18,8 +18,8 @@ class _Way:
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        if not isinstance(value, (np.ndarray, _OnDevice)):
-            raise TypeError(f"{type(self).__name__}() takes an array, not {type(value).__name__}")
+        if not isinstance(value, (np.ndarray, np.void, _OnDevice)):
+            raise TypeError(f"{type(self).__name__}() takes an array or a record, not {type(value).__name__}")
         self.value = value
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ def argument(value: Any) -> Any:
     if isinstance(value, _Way):
         inside = value.value
         if isinstance(value, In) and not isinstance(inside, _Access):
-            return np.array(inside, order="K")
+            return np.array(inside, order="K") if isinstance(inside, np.ndarray) else inside.copy()
         return argument(inside)
     if isinstance(value, _Access):
         return value._argument

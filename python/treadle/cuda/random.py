@@ -9,7 +9,7 @@
 ...         out[i] = xoroshiro128p_uniform_float64(states, i)
 
 The algorithms are published: xoroshiro128+ by D. Blackman and S. Vigna (2016, rotations by 55, 14 and 36), seeded by splitmix64 by S. Vigna (2015).
-States lie 2**64 numbers apart. To the host they are records of two words; compiled code has no records, so kernels find an array of shape ``(n, 2)``.
+States lie 2**64 numbers apart. A state is a record of two words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core import Function
 from ..decorators import _flags
-from ..types import float32, uint64  # type: ignore[attr-defined]
+from ..types import as_type, float32, uint64  # type: ignore[attr-defined]
 from ._array import DeviceNDArray, move, on_device
 from ._interop import settle
 from ._memory import device_array
@@ -42,22 +42,9 @@ __all__ = [
 ]
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
-"""A state, as the host sees it."""
+"""A state."""
 
-
-class _StateType:
-    """What stands for a state in signatures: ``xoroshiro128p_type[:]`` is an array of them."""
-
-    def __getitem__(self, axes: Any) -> Any:
-        if axes not in (slice(None), slice(None, None, 1)):
-            raise TypeError("states have one axis: xoroshiro128p_type[:]")
-        return uint64[:, :]
-
-    def __repr__(self) -> str:
-        return "xoroshiro128p_type"
-
-
-xoroshiro128p_type = _StateType()
+xoroshiro128p_type = as_type(xoroshiro128p_dtype)
 """The type of a state, in signatures."""
 
 _TWO_PI_32 = np.float32(2 * math.pi)
@@ -75,18 +62,18 @@ def init_xoroshiro128p_state(states: Any, index: Any, seed: Any) -> None:
     z = (z ^ (z >> 30)) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> 27)) * uint64(0x94D049BB133111EB)
     z = z ^ (z >> 31)
-    states[index, 0] = z
-    states[index, 1] = z
+    states[index]["s0"] = z
+    states[index]["s1"] = z
 
 
 @_device
 def xoroshiro128p_next(states: Any, index: Any) -> Any:
     """The next uint64 of the generator at ``index``."""
-    s0 = states[index, 0]
-    s1 = states[index, 1]
+    s0 = states[index]["s0"]
+    s1 = states[index]["s1"]
     s1x = s1 ^ s0
-    states[index, 0] = ((s0 << 55) | (s0 >> 9)) ^ s1x ^ (s1x << 14)
-    states[index, 1] = (s1x << 36) | (s1x >> 28)
+    states[index]["s0"] = ((s0 << 55) | (s0 >> 9)) ^ s1x ^ (s1x << 14)
+    states[index]["s1"] = (s1x << 36) | (s1x >> 28)
     return s0 + s1
 
 
@@ -97,11 +84,11 @@ def xoroshiro128p_jump(states: Any, index: Any) -> None:
     for word in (uint64(0xBEAC0467EBA5FACB), uint64(0xD86B048B86AA9922)):
         for bit in range(64):
             if (word >> uint64(bit)) & uint64(1):
-                s0 ^= states[index, 0]
-                s1 ^= states[index, 1]
+                s0 ^= states[index]["s0"]
+                s1 ^= states[index]["s1"]
             xoroshiro128p_next(states, index)
-    states[index, 0] = s0
-    states[index, 1] = s1
+    states[index]["s0"] = s0
+    states[index]["s1"] = s1
 
 
 @_device
@@ -140,42 +127,8 @@ def _fill(states: Any, seed: Any, subsequence_start: Any) -> None:
     for _ in range(subsequence_start):
         xoroshiro128p_jump(states, 0)
     for i in range(1, states.shape[0]):
-        states[i, 0] = states[i - 1, 0]
-        states[i, 1] = states[i - 1, 1]
+        states[i] = states[i - 1]
         xoroshiro128p_jump(states, i)
-
-
-class _States(DeviceNDArray):
-    """States on the device: records, which kernels see as their words, ``(n, 2)``."""
-
-    __slots__ = ()
-
-    @property
-    def _argument(self) -> np.ndarray[Any, Any]:
-        """What a launch passes on."""
-        return self._words()
-
-    def _words(self) -> np.ndarray[Any, Any]:
-        mem = self._mem
-        if mem.size and mem.flags.c_contiguous:
-            return mem.view(np.uint64).reshape(mem.size, 2)
-        return np.lib.stride_tricks.as_strided(mem["s0"], (mem.size, 2), (mem.strides[0], 8))
-
-    def _view(self, mem: np.ndarray[Any, Any], stream: Any = 0) -> DeviceNDArray:
-        states = mem.dtype == xoroshiro128p_dtype and mem.ndim == 1
-        return (_States if states else DeviceNDArray)(mem, stream=self._stream(stream))
-
-
-def _as_states(states: Any) -> Any:
-    """The device array, which is one of states from now on."""
-    if isinstance(states, _States):
-        return states
-    if type(states) is not DeviceNDArray or states.dtype != xoroshiro128p_dtype or states.ndim != 1:
-        raise TypeError(
-            "`states` must be made by create_xoroshiro128p_states(), or a device array of xoroshiro128p_dtype"
-        )
-    states.__class__ = _States
-    return states
 
 
 def create_xoroshiro128p_states(
@@ -195,7 +148,6 @@ def create_xoroshiro128p_states(
     Returns
     -------
     DeviceNDArray, (n,), of `xoroshiro128p_dtype`
-        In kernels, an array of uint64 of shape ``(n, 2)``.
 
     Raises
     ------
@@ -214,18 +166,20 @@ def init_xoroshiro128p_states(
 ) -> None:
     """Make new states in place, as `create_xoroshiro128p_states` makes them.
 
-    A device array of `xoroshiro128p_dtype` can be passed to kernels from then on.
-
     Raises
     ------
     TypeError
         ``states`` is no device array of states.
     """
-    words = _as_states(states)._words()
+    if not isinstance(states, DeviceNDArray) or states.dtype != xoroshiro128p_dtype or states.ndim != 1:
+        raise TypeError(
+            "`states` must be made by create_xoroshiro128p_states(), or a device array of xoroshiro128p_dtype"
+        )
     settle(stream)
     if operator.index(subsequence_start) < 0:
         raise ValueError(f"subsequence_start must not be negative, and is {subsequence_start}")
-    made = np.empty(words.shape, words.dtype) if on_device(words) else words
+    mem = states._mem
+    made = np.empty(mem.shape, mem.dtype) if on_device(mem) else mem
     _fill(made, np.uint64(operator.index(seed) & (2**64 - 1)), operator.index(subsequence_start))
-    if made is not words:
-        move(words, made)
+    if made is not mem:
+        move(mem, made)
