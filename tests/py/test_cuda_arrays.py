@@ -884,7 +884,7 @@ def test_which_way():
     double[1, 4](cuda.In(d))  # on the device it is one array
     assert d[0] == 10
     assert repr(cuda.In(a)) == f"In({a!r})"
-    with pytest.raises(TypeError, match="takes an array, not list"):
+    with pytest.raises(TypeError, match="takes an array or a record, not list"):
         cuda.Out([1])
 
 
