@@ -1,0 +1,126 @@
+"""The decorator ``stencil``: a function of what lies beside an item, for all items of an array."""
+
+from __future__ import annotations
+
+import types as _pytypes
+from numbers import Integral, Number
+from typing import TYPE_CHECKING, Any, Callable, overload
+
+from ._core import Function
+from .decorators import _choice, _flags, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, TypeAlias
+
+    Neighborhood: TypeAlias = Sequence[tuple[int, int]] | None
+    Made: TypeAlias = Function[..., Any]
+
+__all__ = ["stencil"]
+
+# As in lib/kind_window.c.
+_FARTHEST = 1 << 30
+_DEFAULTS: dict[str, Any] = {"neighborhood": None, "cval": None, "standard_indexing": ()}
+
+
+def _kernel(fn: Any) -> Any:
+    """The function that is called at each place, checked."""
+    if isinstance(fn, Function):
+        return _kernel(fn.py_func)
+    if not isinstance(fn, _pytypes.FunctionType):
+        raise TypeError(f"stencil compiles Python functions, not {type(fn).__name__} {fn!r}")
+    code = fn.__code__
+    if code.co_kwonlyargcount or code.co_flags & 0x0C:
+        raise TypeError(
+            f"{fn.__qualname__}() has keyword-only or starred parameters, which a stencil's kernel does not"
+        )
+    if not code.co_argcount:
+        raise TypeError(f"{fn.__qualname__}() has no parameters; a stencil goes over its first one")
+    return fn
+
+
+def _neighborhood(value: Any) -> tuple[tuple[int, int], ...] | None:
+    if value is None:
+        return None
+    wrong = TypeError(
+        f"neighborhood must have a pair of integers for each axis, as ((-1, 1), (-1, 1)), not {value!r}"
+    )
+    if not isinstance(value, (tuple, list)) or not value:
+        raise wrong
+    pairs = []
+    for pair in value:
+        if (
+            not isinstance(pair, (tuple, list))
+            or len(pair) != 2
+            or not all(isinstance(n, Integral) for n in pair)
+        ):
+            raise wrong
+        lo, hi = int(pair[0]), int(pair[1])
+        if lo > hi or lo < -_FARTHEST or hi > _FARTHEST:
+            raise ValueError(f"neighborhood has ({lo}, {hi}), which is no range of indices")
+        pairs.append((lo, hi))
+    return tuple(pairs)
+
+
+def _cval(value: Any) -> Any:
+    """A number of Python's, or None."""
+    if value is None:
+        return None
+    value = getattr(value, "item", lambda: value)()
+    if not isinstance(value, Number):
+        raise TypeError(f"cval must be a number, not {value!r}")
+    return value
+
+
+def _standard(value: Any, fn: Any) -> int:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, (tuple, list, set, frozenset)) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"standard_indexing must be names of parameters, not {value!r}")
+    params = fn.__code__.co_varnames[: fn.__code__.co_argcount]
+    bits = 0
+    for name in names:
+        if name not in params:
+            raise ValueError(f"standard_indexing has {name!r}, which is no parameter of {fn.__qualname__}()")
+        bits |= 1 << params.index(name)
+    if bits & 1:
+        raise ValueError(f"{params[0]!r}, which {fn.__qualname__}() goes over, cannot have standard indexing")
+    return bits
+
+
+def _make(fn: Any, options: dict[str, Any]) -> Any:
+    from ._library.stencils import over
+
+    kernel = _kernel(fn)
+    made = over(
+        kernel,
+        _neighborhood(options["neighborhood"]),
+        _standard(options["standard_indexing"], kernel),
+        _cval(options["cval"]),
+    )
+    return Function(made, _flags({}), {})
+
+
+@overload
+def stencil(func_or_mode: Callable[..., Any], /) -> Made: ...
+@overload
+def stencil(
+    func_or_mode: Literal["constant"] = "constant",
+    /,
+    *,
+    neighborhood: Neighborhood = None,
+    cval: complex | None = None,
+    standard_indexing: Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], Made]: ...
+def stencil(func_or_mode: Any = "constant", /, **options: Any) -> Any:
+    """TODO"""
+    unknown = [name for name in options if name not in _DEFAULTS]
+    if unknown:
+        raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}")
+    given = {**_DEFAULTS, **options}
+    if not isinstance(func_or_mode, str):
+        return _make(func_or_mode, given)
+    _choice("func_or_mode", func_or_mode, ("constant",))
+    return lambda fn: _make(fn, given)
+
+
+with_options(stencil, _DEFAULTS)
