@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["stencil"]
 
 # As in lib/kind_window.c.
-_FARTHEST = 1 << 30
+_FARTHEST, _MOST = 1 << 30, 63
 _DEFAULTS: dict[str, Any] = {"neighborhood": None, "cval": None, "standard_indexing": ()}
 
 
@@ -36,6 +36,8 @@ def _kernel(fn: Any) -> Any:
         )
     if not code.co_argcount:
         raise TypeError(f"{fn.__qualname__}() has no parameters; a stencil goes over its first one")
+    if code.co_argcount > _MOST:
+        raise TypeError(f"{fn.__qualname__}() has more than {_MOST} parameters")
     return fn
 
 
@@ -101,18 +103,58 @@ def _make(fn: Any, options: dict[str, Any]) -> Any:
 
 
 @overload
-def stencil(func_or_mode: Callable[..., Any], /) -> Made: ...
+def stencil(func_or_mode: Callable[..., Any]) -> Made: ...
 @overload
 def stencil(
     func_or_mode: Literal["constant"] = "constant",
-    /,
     *,
     neighborhood: Neighborhood = None,
     cval: complex | None = None,
     standard_indexing: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Made]: ...
-def stencil(func_or_mode: Any = "constant", /, **options: Any) -> Any:
-    """TODO"""
+def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
+    """Make a function of whole arrays out of one that says what becomes of an item, by what lies beside it.
+
+    The function, the *kernel*, indexes its arrays relative to an item: in ``a[0, -1]`` that is the item's left neighbour.
+    What it returns is the item of the result, which has the shape of the first argument and the type of what the
+    kernel returns. Where the kernel would look beyond an edge of the first array the result is `cval`.
+
+    The stencil is called by Python and by compiled code, with the kernel's arguments and ``out=``, an array for the
+    result. In a function with ``parallel=True`` it runs on all cores. Options such as `fastmath` are those of the
+    function that calls it. It is compiled when it is called, ``TREADLE_DISABLE_JIT`` or not.
+
+    Parameters
+    ----------
+    func_or_mode : function or 'constant'
+        The kernel; or what the edges get, which is always a constant.
+    neighborhood : sequence of pairs of int, optional
+        For each axis the least and the greatest relative index. It is needed where indices are not constants, and
+        found in the kernel's code otherwise.
+    cval : number, optional
+        What the edges get: 0 by default; with ``out=`` they are left as they are unless it is given.
+    standard_indexing : sequence of str, optional
+        Names of parameters that are indexed as arrays are elsewhere.
+
+    Returns
+    -------
+    Function or decorator
+
+    Raises
+    ------
+    TypeError, ValueError
+        An option that is not there, or has a value that is none.
+    TypingError
+        At a call: a relative index that is no constant and has no `neighborhood`, or does not fit the array; a `cval`
+        that the result's type does not have.
+    IndexError
+        At a call: a relative index outside of the `neighborhood`.
+
+    Examples
+    --------
+    >>> @stencil
+    ... def smooth(a):
+    ...     return 0.25 * (a[0, -1] + a[0, 1] + a[-1, 0] + a[1, 0])
+    """
     unknown = [name for name in options if name not in _DEFAULTS]
     if unknown:
         raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}")

@@ -1,7 +1,6 @@
 /* Stencils: a kernel, a function of the user's, called at each place of an array, which looks at the items beside that place.
  *
- * The kernel is a plain function to inference: where it indexes an array by what lies beside its place it is given a window (a row of ty/kinds.def),
- * whose index is relative. All places of the inside are one pattern, which is parallel as any other. How far a kernel looks is what its neighborhood
+ * The kernel is a plain function to inference: an array that it indexes is given to it as a window (a row of ty/kinds.def), whose index is relative. All places of the inside are one pattern, which is parallel as any other. How far a kernel looks is what its neighborhood
  * says, else what the constants in its code do (`find_reach`), so no place of the inside needs a check; an index that is computed is compared with the
  * neighborhood, which is constant.
  * Cost: a pattern over the inside, and two small ones per axis for the edges. */
@@ -12,7 +11,7 @@
 #include "lib/families.h"
 #include "lib/kinds.h"
 
-/* How far an index may be from its place. A place and what lies beside it fit int64 with room to spare. */
+/* How far an index may be from its place: the sum of both fits int64. */
 enum { FARTHEST = 1 << 30 };
 
 /* --- windows --- */
@@ -48,50 +47,64 @@ static tr_tv make_window(tr_em *e, tr_tv a, const tr_tv *place, const int64_t *l
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_WINDOW, 0, k, t), k, it);
 }
 
-/* What lies at `at`, along an axis and counted from the place, is of the neighborhood. */
-static bool check_beside(tr_em *e, tr_tv w, uint32_t axis, tr_tv at) {
-    int64_t lo = bound_of(e, w, axis, false), hi = bound_of(e, w, axis, true), lit;
-    if (tr_tv_lit_int(at, &lit))
-        return (lo <= lit && lit <= hi) ||
-               tr_em_error(e, "index %lld is outside of the neighborhood (%lld, %lld) of axis %u",
-                           (long long)lit, (long long)lo, (long long)hi, axis);
-    if (!e->opts->boundscheck)
-        return true;
+/* --- an index --- */
+
+static bool is_outside(tr_em *e, tr_tv w, uint32_t axis, const char *what) {
+    return tr_em_error(e, "index %s is outside of the neighborhood (%lld, %lld) of axis %u", what,
+                       (long long)bound_of(e, w, axis, false), (long long)bound_of(e, w, axis, true), axis);
+}
+
+static void check(tr_em *e, tr_tv w, uint32_t axis, tr_tv ok, tr_tv shown) {
     const char *text =
         tr_arena_printf(&e->ctx->arena, "index {0} is outside of the neighborhood (%lld, %lld) of axis %u",
-                        (long long)lo, (long long)hi, axis);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, at, tr_em_i64(e, lo)), TR_EXC_INDEX, text, 1, &at);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, at, tr_em_i64(e, hi)), TR_EXC_INDEX, text, 1, &at);
+                        (long long)bound_of(e, w, axis, false), (long long)bound_of(e, w, axis, true), axis);
+    if (e->opts->boundscheck)
+        tr_em_check(e, ok, TR_EXC_INDEX, text, 1, &shown);
+}
+
+/* An integer counted from the place, as int64; a constant stays one. */
+static bool as_offset(tr_em *e, tr_tv w, uint32_t axis, tr_tv x, tr_tv *out) {
+    const tr_ty *t = tr_lib_scalar(e, x.ty);
+    int64_t lit;
+    tr_bigint n;
+    *out = x;
+    if (tr_tv_lit_int(x, &lit))
+        return true;
+    if (tr_tv_lit_integer(x, &n))
+        return is_outside(e, w, axis, x.ty->lit->repr);
+    if (t->kind == TR_TY_U64) /* int64 would wrap */
+        check(e, w, axis, tr_em_cmp(e, TR_CMP_LE, tr_em_strong(e, x), tr_em_num(e, t, FARTHEST)), x);
+    *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
     return true;
 }
 
-/* As int64; an unsigned one that this has no room for is far outside, on the other side. */
-static tr_tv as_index(tr_em *e, tr_tv x) {
-    return x.ty->kind == TR_TY_LIT ? x : tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
+/* It is of the neighborhood. */
+static bool check_offset(tr_em *e, tr_tv w, uint32_t axis, tr_tv at) {
+    int64_t lo = bound_of(e, w, axis, false), hi = bound_of(e, w, axis, true), lit;
+    if (tr_tv_lit_int(at, &lit))
+        return (lo <= lit && lit <= hi) || is_outside(e, w, axis, at.ty->lit->repr);
+    check(e, w, axis, tr_em_cmp(e, TR_CMP_GE, at, tr_em_i64(e, lo)), at);
+    check(e, w, axis, tr_em_cmp(e, TR_CMP_LE, at, tr_em_i64(e, hi)), at);
+    return true;
 }
 
-/* A part of one axis: both ends are given, and what is between them is of the neighborhood. */
+/* A part of one axis, of which both ends are given. What is between them is of the neighborhood. */
 static bool part_beside(tr_em *e, tr_tv w, uint32_t axis, tr_tv s, tr_axes *x) {
-    tr_tv end[2] = {tr_em_item(e, s, 0), tr_em_item(e, s, 1)}, step = tr_em_item(e, s, 2), last;
-    int64_t one = 1, lo, hi;
-    if ((!tr_tv_is_none(step) && !(tr_tv_lit_int(step, &one) && one == 1)) || !tr_lib_is_index(e, end[0]) ||
-        !tr_lib_is_index(e, end[1]))
-        return tr_em_error(
-            e, "a slice of what lies beside a place has both ends, which are integers, and no step");
-    bool known = tr_tv_lit_int(end[0], &lo) && tr_tv_lit_int(end[1], &hi);
-    if (known && hi <= lo)
-        return tr_em_error(e, "a slice of what lies beside a place has no item");
-    tr_tv first = as_index(e, end[0]), stop = as_index(e, end[1]);
-    last = known ? tr_em_lit(e, tr_obj_int(&e->ctx->arena, hi - 1))
-                 : tr_em_op2(e, TR_OP_SUB, tr_em_strong(e, stop), tr_em_i64(e, 1));
-    if (!check_beside(e, w, axis, first) || !check_beside(e, w, axis, last))
+    tr_tv first = tr_em_item(e, s, 0), stop = tr_em_item(e, s, 1), step = tr_em_item(e, s, 2);
+    int64_t one = 1, lo = bound_of(e, w, axis, false), hi = bound_of(e, w, axis, true);
+    if ((!tr_tv_is_none(step) && !(tr_tv_lit_int(step, &one) && one == 1)) || !tr_lib_is_index(e, first) ||
+        !tr_lib_is_index(e, stop))
+        return tr_em_error(e, "a slice as a relative index has both ends, which are integers, and no step");
+    if (!as_offset(e, w, axis, first, &first) || !as_offset(e, w, axis, stop, &stop))
         return false;
     first = tr_em_strong(e, first);
-    tr_tv size = tr_em_nsw(e, TR_OP_SUB, tr_em_strong(e, stop), first), none = tr_em_i64(e, 0);
-    if (!known)
-        size = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, size, none), size, none);
-    tr_tv place = tr_em_item(e, w, 1 + axis);
-    tr_axes_part(x, axis, tr_em_nsw(e, TR_OP_ADD, place, first), size, tr_em_i64(e, 1));
+    stop = tr_em_strong(e, stop);
+    tr_tv empty = tr_em_cmp(e, TR_CMP_LE, stop, first);
+    check(e, w, axis, tr_fam_or(e, empty, tr_em_cmp(e, TR_CMP_GE, first, tr_em_i64(e, lo))), first);
+    check(e, w, axis, tr_fam_or(e, empty, tr_em_cmp(e, TR_CMP_LE, stop, tr_em_i64(e, hi + 1))),
+          tr_em_op2(e, TR_OP_SUB, stop, tr_em_i64(e, 1)));
+    tr_tv size = tr_em_select(e, empty, tr_em_i64(e, 0), tr_em_op2(e, TR_OP_SUB, stop, first));
+    tr_axes_part(x, axis, tr_em_op2(e, TR_OP_ADD, tr_em_item(e, w, 1 + axis), first), size, tr_em_i64(e, 1));
     return true;
 }
 
@@ -101,9 +114,8 @@ bool tr_lib_get_window(tr_em *e, tr_tv w, tr_tv i, tr_tv *out) {
     tr_tv a = array_of(e, w), at;
     tr_axes x = {0};
     if ((many ? i.ty->n : 1) != n)
-        return tr_em_error(e,
-                           "an index of what lies beside a place has a number for each axis, %u here, not %u",
-                           n, many ? i.ty->n : 1u);
+        return tr_em_error(e, "a relative index has a number for each axis, %u here, not %u", n,
+                           many ? i.ty->n : 1u);
     for (uint32_t k = 0; k < n; k++) {
         at = many ? tr_em_item(e, i, k) : i;
         if (at.ty->kind == TR_TY_SLICE) {
@@ -111,13 +123,10 @@ bool tr_lib_get_window(tr_em *e, tr_tv w, tr_tv i, tr_tv *out) {
                 return false;
             continue;
         }
-        if (!tr_lib_is_index(e, at)) {
-            tr_em_error(e, "an index of what lies beside a place is made of integers and slices, not of %s",
-                        tr_em_tyname(e, at.ty));
-            return false;
-        }
-        at = as_index(e, at);
-        if (!check_beside(e, w, k, at))
+        if (!tr_lib_is_index(e, at))
+            return tr_em_error(e, "a relative index is made of integers and slices, not of %s",
+                               tr_em_tyname(e, at.ty));
+        if (!as_offset(e, w, k, at, &at) || !check_offset(e, w, k, at))
             return false;
         x.start[k] = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, w, 1 + k), tr_em_strong(e, at));
     }
@@ -140,12 +149,13 @@ typedef struct sweep {
     tr_tv kernel;
     const tr_func *fn;
     uint32_t n, nargs; /* axes; arguments */
-    uint64_t standard; /* a bit for each argument that is indexed as arrays are */
+    uint64_t standard; /* a bit for each argument that is indexed as elsewhere */
     bool given;        /* the neighborhood is */
     int64_t lo[TR_MAX_NDIM], hi[TR_MAX_NDIM];
-    bool *relative; /* per argument: it is indexed by what lies beside a place */
-    tr_place place; /* of the kernel */
+    bool *relative; /* per argument: its indices are relative */
 } sweep;
+
+#define SAY_NEIGHBORHOOD "say how far the kernel looks: neighborhood=((-1, 1),) for one item on both sides"
 
 /* An error at an instruction of the kernel's. */
 static bool fail_at(tr_em *e, const sweep *s, const tr_ins *in, const char *text, const char *hint) {
@@ -211,44 +221,70 @@ static bool add_index(tr_em *e, sweep *s, const tr_ins *in) {
     uint32_t n = parts_of(f, in->args[1]);
     int64_t at;
     if (n != s->n)
-        return fail_at(e, s, in,
-                       tr_arena_printf(
-                           a,
-                           "an index of what lies beside a place has a number for each axis, %u here, not %u",
-                           s->n, n),
-                       "arrays whose index is none are named in standard_indexing=");
+        return fail_at(
+            e, s, in,
+            tr_arena_printf(a, "a relative index has a number for each axis, %u here, not %u", s->n, n),
+            "arrays that are indexed as elsewhere are named in standard_indexing=");
     for (uint32_t k = 0; k < n; k++) {
         if (!part_of(f, in->args[1], k, &at))
-            return fail_at(
-                e, s, in, "an index of what lies beside a place is no integer constant",
-                "say how far the kernel looks: neighborhood=((-1, 1),) for one item on both sides");
+            return fail_at(e, s, in, "a relative index is no integer constant", SAY_NEIGHBORHOOD);
         s->lo[k] = at < s->lo[k] ? at : s->lo[k];
         s->hi[k] = at > s->hi[k] ? at : s->hi[k];
     }
     return true;
 }
 
-/* Which arguments the kernel indexes, and how far from its place where no neighborhood is given. */
-static bool find_reach(tr_em *e, sweep *s) {
+/* What becomes of an argument in an instruction: it is indexed; it comes to be called otherwise, in a way that the code alone does not show; or
+ * neither, as it is an array to others. */
+typedef enum use { USE_NONE, USE_INDEX, USE_OTHER } use;
+
+static use used(const tr_ins *in, tr_val v) {
+    if ((in->op == TR_OP_GETITEM || in->op == TR_OP_SETITEM) && in->args[0] == v)
+        return USE_INDEX;
+    for (uint32_t k = 0; in->op == TR_OP_CLOSURE && k < in->nargs; k++)
+        if (in->args[k] == v)
+            return USE_OTHER;
+    for (uint32_t k = 0; k < tr_nsucc(in); k++)
+        for (uint32_t i = 0; i < in->imm.succ[k].n; i++)
+            if (in->imm.succ[k].args[i] == v)
+                return USE_OTHER;
+    return USE_NONE;
+}
+
+static bool add_use(tr_em *e, sweep *s, const tr_ins *in, uint32_t arg, use u) {
+    if (u == USE_NONE || (s->standard >> arg & 1))
+        return true;
+    s->relative[arg] = true;
+    if (s->given || in->op == TR_OP_SETITEM)
+        return true;
+    return u == USE_INDEX
+               ? add_index(e, s, in)
+               : fail_at(e, s, in,
+                         tr_arena_printf(&e->ctx->arena,
+                                         "how far the kernel looks is not known, as '%s' gets another "
+                                         "name here",
+                                         s->fn->argnames[arg]),
+                         SAY_NEIGHBORHOOD);
+}
+
+/* Which arguments have relative indices, and how far from its place the kernel looks where no neighborhood is given. */
+static bool find_reach(tr_em *e, sweep *s, const tr_tv *x) {
     const tr_fn *f = s->fn->ssa;
     const tr_blk *entry = tr_blk_at(f, 0);
-    bool any = false;
+    bool any = s->given;
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
-             v = tr_at(f, v)->next) {
-            const tr_ins *in = tr_at(f, v);
-            if (in->op != TR_OP_GETITEM && in->op != TR_OP_SETITEM)
-                continue;
+             v = tr_at(f, v)->next)
             for (uint32_t k = 0; k < s->nargs && k < entry->params.n; k++) {
-                if (entry->params.d[k] != in->args[0] || (s->standard >> k & 1))
-                    continue;
-                s->relative[k] = any = true;
-                if (!s->given && in->op == TR_OP_GETITEM && !add_index(e, s, in))
+                const tr_ins *in = tr_at(f, v);
+                use u = used(in, entry->params.d[k]);
+                if (u == USE_OTHER && !tr_lib_is_array(x[k]))
+                    continue; /* a number */
+                if (!add_use(e, s, in, k, u))
                     return false;
+                any = any || s->relative[k];
             }
-        }
-    return any || s->given ||
-           tr_em_error(e, "the stencil's kernel %s() looks at no array beside its place", s->fn->name);
+    return any || tr_em_error(e, "the stencil's kernel %s() has no relative index", s->fn->name);
 }
 
 /* --- arguments --- */
@@ -281,16 +317,15 @@ static bool check_arrays(tr_em *e, const sweep *s, const tr_tv *x) {
             continue;
         const char *name = s->fn->argnames[k];
         if (!tr_lib_is_array(x[k]) || x[k].ty->ndim != s->n)
-            return tr_em_error(e,
-                               "'%s' is indexed by what lies beside a place of the first array, and is %s, "
-                               "not an array of %u %s",
-                               name, tr_em_tyname(e, x[k].ty), s->n, s->n == 1 ? "axis" : "axes");
+            return tr_em_error(
+                e, "'%s' has relative indices, as the first array, and is %s, not an array of %u %s", name,
+                tr_em_tyname(e, x[k].ty), s->n, s->n == 1 ? "axis" : "axes");
         for (uint32_t i = 0; k && i < s->n; i++) {
             tr_tv two[2] = {tr_em_dim(e, x[k], i), tr_em_dim(e, x[0], i)};
             tr_em_check(
                 e, tr_em_cmp(e, TR_CMP_GE, two[0], two[1]), TR_EXC_VALUE,
                 tr_arena_printf(&e->ctx->arena,
-                                "%s(): '%s' has {0} items along axis %u, where the first array has {1}",
+                                "%s(): '%s' has size {0} along axis %u, where the first array has {1}",
                                 s->fn->name, name, i),
                 2, two);
         }
@@ -439,8 +474,8 @@ static bool result_into(tr_em *e, const sweep *s, tr_tv *x, tr_tv dst, const tr_
         tr_tv two[2] = {tr_em_dim(e, dst, i), tr_em_dim(e, x[0], i)};
         tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, two[0], two[1]), TR_EXC_VALUE,
                     tr_arena_printf(&e->ctx->arena,
-                                    "%s(): out has {0} items along axis %u, the first array {1}", s->fn->name,
-                                    i),
+                                    "%s(): out has size {0} along axis %u, where the first array has {1}",
+                                    s->fn->name, i),
                     2, two);
     }
     for (uint32_t k = 0; k < s->nargs; k++)
@@ -458,7 +493,7 @@ static bool run(tr_em *e, sweep *s, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "the first argument of a stencil is the array that it goes over, not %s",
                            s->nargs ? tr_em_tyname(e, x[0].ty) : "missing");
     s->n = x[0].ty->ndim;
-    if (!take_bounds(e, s, c->a[1]) || !find_reach(e, s) || !check_arrays(e, s, x))
+    if (!take_bounds(e, s, c->a[1]) || !find_reach(e, s, x) || !check_arrays(e, s, x))
         return false;
     bool given = tr_fam_given(dst);
     for (uint32_t k = 0; k < s->nargs; k++)
@@ -486,8 +521,8 @@ static bool run(tr_em *e, sweep *s, const tr_bcall *c, tr_tv *out) {
     return sweep_all(e, s, x, *out);
 }
 
-/* treadle._library.swept(kernel, neighborhood, standard, cval, out, args): a stencil's result. `standard` has a bit for each of args that is not
- * indexed by what lies beside a place. */
+/* treadle._library.swept(kernel, neighborhood, standard, cval, out, args): a stencil's result. `standard` has a bit for each of args that is
+ * indexed as arrays are elsewhere. */
 bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_obj *o = c->a[0].ty->kind == TR_TY_LIT ? c->a[0].ty->lit : NULL;
     int64_t standard;

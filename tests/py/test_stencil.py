@@ -254,6 +254,15 @@ def test_an_array_whose_index_is_no_relative_one():
     same(scaled(a, w), a * 2.75 + 3 + 9 + 9 + 1)
 
 
+def test_what_an_array_has_is_the_arrays():
+    @stencil
+    def f(a):
+        return a[1] * a.size + a.sum() + len(a) + a.shape[0] + (a.dtype == np.float64)
+
+    a = np.arange(4.0)
+    same(f(a), np.array([19.0, 23, 27, 0]))
+
+
 def test_defaults_and_globals():
     @stencil
     def f(a, w=3.0):
@@ -336,6 +345,31 @@ def ends(a, lo, hi):
     return a[lo] * 10 + a[hi]
 
 
+@pytest.mark.parametrize("dtype", ["u8", "i8", "u1", "i2"])
+def test_integers_of_all_types_are_indices(dtype):
+    s = stencil(neighborhood=((-1, 2),))(lambda a, n: a[n])
+    same(s(np.arange(5.0), np.dtype(dtype).type(2)), np.array([0.0, 3, 4, 0, 0]))
+    for wrong in (3, 2**64 - 1) if dtype == "u8" else (3,):
+        with pytest.raises(IndexError, match="outside of the neighborhood"):
+            s(np.arange(5.0), np.dtype(dtype).type(wrong))
+    with pytest.raises(TypingError, match="index 18446744073709551615 is outside of the neighborhood"):
+        stencil(neighborhood=((-1, 2),))(lambda a: a[18446744073709551615])(np.arange(5.0))
+
+
+def test_arrays_under_another_name():
+    def either(a, b, flag):
+        c = a if flag else b
+        return c[1] - a[0]
+
+    def inside(a):
+        return max(map(lambda i: a[i], (-1, 1)))
+
+    a, b = np.arange(5.0), np.arange(5.0) ** 2
+    for k, args in ((either, (a, b, True)), (either, (a, b, False)), (inside, (a,))):
+        same(stencil(neighborhood=((-1, 1),))(k)(*args), model(k, ((-1, 1),), args, "f8"))
+        assert "gets another name here" in text_of(stencil(k), *args)
+
+
 def test_slices():
     def middle(a):
         return np.median(a[-1:2, 0:3]) + a[0:2, 1].sum()
@@ -348,6 +382,16 @@ def test_slices():
     same(line(np.arange(9.0), 2), np.array([0, 0, 10, 15, 20, 25, 30, 0, 0.0]))
     with pytest.raises(IndexError, match="outside of the neighborhood"):
         line(np.arange(9.0), 3)
+    part = stencil(neighborhood=((0, 1),))(lambda a, lo, hi: a[lo:hi].sum())
+    a = np.arange(4.0)
+    same(part(a, 0, 2), np.array([1.0, 3, 5, 0]))
+    for lo, hi in ((0, 0), (5, 5), (1, 0), (-(2**63), -(2**63))):
+        same(part(a, lo, hi), np.zeros(4))
+    for lo, hi, index in ((-1, 1, -1), (0, 3, 2), (-(2**63), 2**63 - 1, -(2**63))):
+        with pytest.raises(IndexError, match=f"index {index} is outside of the neighborhood"):
+            part(a, lo, hi)
+    for wrong in (lambda a: a[:1].sum(), lambda a: a[0:2:2].sum(), lambda a: a[None], lambda a: a[0.5]):
+        assert "a relative index" in text_of(stencil(neighborhood=((0, 1),))(wrong), a)
 
 
 # --- cval, out ---
@@ -417,7 +461,9 @@ def test_out_may_share_memory_with_what_is_read(parallel):
 def test_out_that_does_not_fit():
     s = stencil(blur)
     a = np.ones(5)
-    with pytest.raises(ValueError, match=r"blur\(\): out has 6 items along axis 0, the first array 5"):
+    with pytest.raises(
+        ValueError, match=r"blur\(\): out has size 6 along axis 0, where the first array has 5"
+    ):
         s(a, out=np.ones(6))
     for bad in (np.ones((5, 1)), 3.0, np.broadcast_to(1.0, 5)):
         with pytest.raises(TypingError, match="out is an array of 1 axis that can be written to"):
@@ -527,10 +573,6 @@ def text_of(f: Callable, *args: Any) -> str:
     return str(e.value)
 
 
-def refused(kernel: Callable, *args: Any, **options: Any) -> None:
-    """The stencil is refused, called by Python and by compiled code, with the line of the kernel that has WRONG."""
-
-
 def test_refused_indices():
     @stencil
     def variable(a, n):
@@ -554,7 +596,7 @@ def test_refused_indices():
     def call(a, n):
         return variable(a, n)
 
-    wanted = "an index of what lies beside a place is no integer constant"
+    wanted = "a relative index is no integer constant"
     line = variable.py_func.__closure__ is not None
     assert line
     for text in (text_of(variable, np.ones(3), 1), text_of(njit(call), np.ones(3), 1)):
@@ -568,7 +610,7 @@ def test_refused_indices():
 
 def test_refused_kernels():
     ones = np.ones(3)
-    assert "looks at no array beside its place" in text_of(stencil(lambda a: 1.0), ones)
+    assert "has no relative index" in text_of(stencil(lambda a: 1.0), ones)
     assert "does not assign" in text_of(stencil(assigns), ones)
     assert "gives a number" in text_of(stencil(lambda a: (a[0], a[1])), ones)
     assert "gives a number" in text_of(stencil(gives_nothing), ones)
@@ -602,10 +644,10 @@ def assigns_standard(a, w):
 def test_refused_arguments():
     s = stencil(both)
     two, three = np.ones((3, 3)), np.ones((3, 3, 3))
-    assert "'b' is indexed by what lies beside a place" in text_of(s, two, np.ones(3), 1, 2.0)
-    assert "'b' is indexed by what lies beside a place" in text_of(s, two, 4.0, 1, 2.0)
+    assert "'b' has relative indices, as the first array" in text_of(s, two, np.ones(3), 1, 2.0)
+    assert "'b' has relative indices, as the first array" in text_of(s, two, 4.0, 1, 2.0)
     with pytest.raises(
-        ValueError, match=r"both\(\): 'b' has 2 items along axis 1, where the first array has 3"
+        ValueError, match=r"both\(\): 'b' has size 2 along axis 1, where the first array has 3"
     ):
         s(two, two[:, :2], 1, 2.0)
     assert "is the array that it goes over" in text_of(s, 1.0, two, 1, 2.0)
