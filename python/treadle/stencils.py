@@ -6,7 +6,7 @@ import types as _pytypes
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any, Callable, overload
 
-from ._core import Function
+from ._core import _REASON, Function
 from .decorators import _choice, _flags, with_options
 
 if TYPE_CHECKING:
@@ -166,3 +166,4 @@ def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
 
 
 with_options(stencil, _DEFAULTS)
+vars(stencil)[_REASON] = "stencil(), which makes functions outside of compiled code"

@@ -6,6 +6,8 @@ The model below calls the kernel, a Python function, with windows of its own.
 from __future__ import annotations
 
 import itertools
+import os
+import pickle
 import subprocess
 import sys
 from typing import Any, Callable
@@ -15,8 +17,8 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import njit, prange, stencil
-from treadle.errors import TypingError
+from treadle import cuda, guvectorize, njit, prange, stencil, vectorize
+from treadle.errors import TypingError, UnsupportedError
 
 # --- the model ---
 
@@ -530,6 +532,47 @@ def test_kernels_that_call_and_raise():
     same(f(np.arange(1.0), -1), np.zeros(1))
 
 
+S = stencil(blur)
+
+
+@cuda.jit
+def on_a_device(a, out):
+    i = cuda.grid(1)
+    if i < len(out):
+        out[i] = S(a)[i]
+
+
+@guvectorize("(n)->(n)")
+def in_a_gufunc(a, out):
+    out[:] = S(a)
+
+
+@vectorize
+def in_a_ufunc(x):
+    return S(np.full(4, x))[1]
+
+
+def test_in_ufuncs_kernels_and_as_an_argument():
+    a = np.arange(8.0).reshape(2, 4) ** 2
+    want = model(blur, ((-1, 1),), (a[0],), "f8")
+    same(in_a_gufunc(a), np.array([want, model(blur, ((-1, 1),), (a[1],), "f8")]))
+    same(in_a_ufunc(a), a * 1.5)
+    same(njit(lambda f, a: f(a))(S, a[0]), want)
+    if os.environ["TREADLE_CUDA"] == "emu":  # a GPU's kernels make no arrays
+        out = np.zeros(4)
+        on_a_device[1, 4](a[0], out)
+        same(out, want)
+
+
+@stencil
+def of_a_module(a):
+    return a[1]
+
+
+def test_pickle():
+    assert pickle.loads(pickle.dumps(of_a_module)) is of_a_module
+
+
 def test_a_stencil_of_a_compiled_function():
     same(stencil(njit(blur))(np.arange(4) * 3.0), np.array([0.0, 4.5, 9, 0]))
 
@@ -554,7 +597,7 @@ print(g.stats["cache_hits"] if "cache_hits" in g.stats else g.stats)
 def test_from_the_cache(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
-    env = {**__import__("os").environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
     said = [
         subprocess.run([sys.executable, file], env=env, check=True, capture_output=True, text=True).stdout
         for _ in range(2)
@@ -689,6 +732,25 @@ def test_refused_at_the_call_in_compiled_code():
 def test_options_that_are_wrong(options, error, text):
     with pytest.raises(error, match=text):
         stencil(**options)(both)
+
+
+def test_stencils_are_made_outside_of_compiled_code():
+    @njit
+    def f(a):
+        return stencil(lambda b: b[0] + b[1])(a)  # here
+
+    with pytest.raises(
+        UnsupportedError, match=r"stencil\(\), which makes functions outside of compiled code"
+    ) as e:
+        f(np.ones(3))
+    assert "# here" in str(e.value)
+
+
+def test_python_alone_has_no_stencil():
+    from treadle._library import swept
+
+    with pytest.raises(TypeError, match="compiled code"):
+        swept(blur, None, 0, None, None, (np.ones(3),))
 
 
 def test_decorated_things_that_are_no_functions():
