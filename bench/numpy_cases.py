@@ -24,6 +24,9 @@ from elementwise import (
 )
 from kernels import aligned, place
 
+# A stencil's loops written out, compiled by Treadle.
+BY_HAND = "by hand"
+
 
 def beside(function: Callable[..., Any], *peers_: str) -> dict[str, Maker]:
     """Treadle and those peers that are named, of `jits`."""
@@ -383,6 +386,48 @@ def grid_of_cells(rng: np.random.Generator, full: bool) -> tuple[np.ndarray, np.
     return place(rng.integers(0, 2, shape)), aligned(shape, np.int64)
 
 
+def relaxed(u):
+    return 0.25 * (u[-1, 0] + u[1, 0] + u[0, -1] + u[0, 1])
+
+
+def relaxed_by_hand(rows: Callable[..., Any]) -> Callable[..., Any]:
+    """The stencil of `relaxed` as loops, of which the outer one is over `rows`."""
+
+    def function(u, out):
+        for i in rows(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                out[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+        return out
+
+    return function
+
+
+def relaxed_by_slices(u, out):
+    out = np.zeros_like(u)
+    out[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    return out
+
+
+def as_stencil(variant: str) -> Maker:
+    """A compiled function that calls the stencil of `relaxed`."""
+
+    def make() -> Callable[..., Any]:
+        kernel = importlib.import_module(variant.partition("-")[0]).stencil(relaxed)
+
+        def function(u, out):
+            kernel(u, out=out)
+            return out
+
+        return peers.decorator(variant)(function)
+
+    return make
+
+
+def surface(rng: np.random.Generator, full: bool) -> tuple[np.ndarray, np.ndarray]:
+    n = 2000 if full else 7
+    return place(rng.random((n, n))), aligned((n, n), np.float64)
+
+
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "F": np.asfortranarray,
     "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
@@ -407,6 +452,16 @@ add(
     inputs=lambda rng, full: (grid := grid_of_cells(rng, full), (grid[0], 3, grid[1]))[1],
     expected=lambda a, dy, out: np.roll(a, -dy, 0),
     variants=unchecked(column_neighbours),
+)
+add(
+    "stencil, 5 points",
+    inputs=surface,
+    expected=relaxed_by_slices,
+    variants={
+        "treadle": as_stencil("treadle"),
+        BY_HAND: lambda: peers.decorator("treadle")(relaxed_by_hand(range)),
+        "numba": as_stencil("numba"),
+    },
 )
 for name, layout in LAYOUTS.items():
     one, two = (
@@ -465,6 +520,19 @@ def gufunc(target: str) -> Maker:
     return make
 
 
+add(
+    "two cores, stencil",
+    inputs=surface,
+    expected=relaxed_by_slices,
+    variants={
+        "treadle": as_stencil("treadle"),
+        PARALLEL: as_stencil(PARALLEL),
+        BY_HAND: lambda: peers.decorator(PARALLEL)(
+            relaxed_by_hand(importlib.import_module("treadle").prange)
+        ),
+    },
+    wall=True,
+)
 add(
     "two cores, gufunc",
     inputs=lambda rng, full: (

@@ -406,6 +406,17 @@ LIBRARY: list[Row] = [
         for row in against(name, {"treadle-unchecked": (1.05, 1.0), "numba": NOTHING}, "us", "parts")
     ),
     *(row for name in LAYOUTS for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")),
+    *against("stencil, 5 points", {numpy_cases.BY_HAND: (1.1, 1.0), "numba": NOTHING}, "us", "parts"),
+    Row(
+        f"two cores/stencil ({numpy_cases.BY_HAND})",
+        "elementwise/two cores, stencil",
+        PARALLEL,
+        numpy_cases.BY_HAND,
+        "min",
+        "us",
+        1.1,
+        1.0,
+    ),
     Row("two cores/gufunc", "elementwise/two cores, gufunc", PARALLEL, "treadle", "min", "us", 1.0, 1 / 1.7),
     *(
         Row(f"first use/{name}", f"first use/{kind}", "treadle", "numba", "median", "ms", 1 / 12, 1 / 30)

@@ -44,7 +44,6 @@ CAUSES = {
     "comprehensions": "comprehensions",
     "lists": r"append\(\) of a list|typed\.List|lists as values",
     "dictionaries": r"dictionaries|typed\.Dict",
-    "stencil": r"numba\.stencil",
     "jitclass": r"jitclass|deferred_type",
     "the result of compile()": "'NoneType' object is not callable",
     "overload": r"numba\.extending\.overload",

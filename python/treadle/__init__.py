@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from .decorators import jit, njit
     from .errors import AxisError, InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
+    from .stencils import stencil
     from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
 
 # Where each public name lives; types (int32, float64, ...) come from treadle.types.
@@ -42,6 +43,7 @@ _WHERE = {
     "vectorize": "ufunc",
     "UfuncInfo": "ufunc",
     "stats": "_core",
+    "stencil": "stencils",
     "typeof": "_core",
     "get_num_threads": "_core",
     "get_thread_id": "_core",
@@ -77,6 +79,7 @@ __all__ = [
     "prange",
     "set_num_threads",
     "stats",
+    "stencil",
     "typeof",
     "types",
     "ufunc_info",

@@ -13,7 +13,6 @@ _SOON = {
     "generated_jit": "write a function for each type",
     "cfunc": "pass the compiled function itself",
     "parallel": "the data-parallel primitives come later",
-    "stencil": "write the stencil as loops in an @njit function",
     "jitclass": "pass arrays and (named) tuples instead of objects",
 }
 

@@ -119,7 +119,7 @@ def _names_of(module: str) -> dict[str, Any]:
     if path[:1] == ["cuda"] and path[1:2] in (["config"], ["types"], ["core"], ["np"], ["extending"]):
         del path[0]  # numba-cuda has its own copies
     if not path:
-        from . import _core, _numba
+        from . import _core, _numba, stencils
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char", "typeof")}
         return {
@@ -129,7 +129,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "autojit": _numba.jit,
             "vectorize": _numba.vectorize,
             "guvectorize": _numba.guvectorize,
-            "stencil": MissingDecorator("numba.stencil"),
+            "stencil": stencils.stencil,
             "generated_jit": MissingDecorator("numba.generated_jit"),
             "cfunc": MissingDecorator("numba.cfunc"),
             "jitclass": MissingDecorator("numba.jitclass"),

@@ -807,6 +807,9 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         return new_obj(z, TR_OBJ_OPAQUE, o, why);
     if (!fn && is_missing(z, o))
         return opaque(z, o);
+    if (fn && !wishes.library && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)fn)->func_globals))))
+        return hold(z, fn) ? freeze_function(z, o, fn, NULL, NULL)
+                           : NULL; /* a stencil: its options are its caller's */
     return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 

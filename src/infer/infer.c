@@ -520,7 +520,6 @@ static void tell_at_call(infer *f, tr_err *e, uint32_t inst) {
     e->text = tr_arena_printf(&f->ctx->arena, "%s(): %s", name, e->text);
     e->place = s->call_place;
     e->op_span = (tr_span){0, -1, 0, -1};
-    e->notes = NULL; /* they are of variables that the user never wrote */
     e->where = instance_text(f, s->caller);
 }
 
@@ -532,11 +531,14 @@ static bool emit_all(infer *f, uint32_t root) {
         uint32_t inst = f->queue.d[i];
         tr_err *last = f->ctx->last_err;
         tr_infer_emit(f, inst);
-        for (tr_err *e = last ? last->next : f->ctx->errs; e; e = e->next)
+        for (tr_err *e = last ? last->next : f->ctx->errs; e; e = e->next) {
+            if (func_of(f, inst)->library)
+                e->notes = NULL; /* they are of variables that the user never wrote */
             if (!e->where) {
                 e->where = instance_text(f, inst);
                 tell_at_call(f, e, inst);
             }
+        }
     }
     if (!f->ctx->nerrs)
         report_endless(f);

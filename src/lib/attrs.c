@@ -128,6 +128,8 @@ static const tr_obj *frozen_attr(const tr_obj *m, const char *name) {
 }
 
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
+    if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
+        x = tr_em_item(e, x, 0);
     const tr_obj *lit = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL,
                  *m = lit && lit->kind == TR_OBJ_MODULE ? lit
                       : lit                             ? lit->member

@@ -151,6 +151,16 @@ static const tr_ty *read_records(reader *r, const tr_words *w) {
     return ok ? t : NULL;
 }
 
+/* An array, its place, and constants: lib/kind_window.c reads them by number. */
+static const tr_ty *read_window(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w), *a = t && t->n ? t->items[0] : NULL;
+    bool ok = a && a->kind == TR_TY_ARRAY && a->ndim && t->n == 1 + 3u * a->ndim;
+    for (uint32_t i = 1; ok && i < t->n; i++)
+        ok = i <= a->ndim ? t->items[i]->kind == TR_TY_I64
+                          : t->items[i]->kind == TR_TY_LIT && t->items[i]->lit->kind == TR_OBJ_INT;
+    return ok ? t : NULL;
+}
+
 /* A field's name, where it lies, its type and its axes; those go to *dims. */
 static bool read_field(reader *r, uint32_t size, tr_field *f) {
     int64_t at, ndim, d;

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 import treadle
-from treadle import _core, _library, config, cuda, decorators, errors, run, types, ufunc
+from treadle import _core, _library, config, cuda, decorators, errors, run, stencils, types, ufunc
 from treadle.cuda import _compile, args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -174,6 +174,9 @@ def test_options_have_types_and_are_shown():
         shown = inspect.signature(getattr(treadle, name)).parameters
         assert {k: p.default for k, p in shown.items() if k in table} == options, name
         assert all(shown[k].kind is inspect.Parameter.KEYWORD_ONLY for k in options)
+    assert keywords_of_overloads(stencils) == {"stencil": [{}, stencils._DEFAULTS]}
+    shown = inspect.signature(treadle.stencil).parameters
+    assert {k: p.default for k, p in shown.items() if p.kind is p.KEYWORD_ONLY} == stencils._DEFAULTS
     assert inspect.signature(treadle.njit) == inspect.signature(treadle.jit)
     text = pydoc.render_doc(treadle.njit, renderer=pydoc.plaintext)
     assert "boundscheck=None" in text and "fastmath : bool or set of str" in text

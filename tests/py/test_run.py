@@ -138,12 +138,24 @@ def test_numba_rules_of_promotion(tmp_path):
     assert float(out) == float(np.float32(0.1) * np.float32(0.5) + np.float32(1))
 
 
+def test_stencils(tmp_path):
+    program = script(
+        tmp_path,
+        "import numba, numpy as np\n"
+        "@numba.stencil(func_or_mode='constant', cval=np.nan, neighborhood=((-1, 1),))\n"
+        "def k(a):\n    return sum(a[-1:2]) * 1.0\n"
+        "@numba.njit(parallel=True)\ndef f(a): return k(a)\n"
+        "print(f(np.arange(5)), numba.stencil(lambda a: a[0] - a[1])(np.arange(3)))",
+    )
+    assert ok(run("run", program)) == "[nan  3.  6.  9. nan] [-1 -1  0]\n"
+
+
 @pytest.mark.parametrize(
     "use, name",
     [
-        ("@stencil\ndef f(a): return a[0]\nf(3)", "numba.stencil, which decorates f"),
+        ("@generated_jit\ndef f(a): return a[0]\nf(3)", "numba.generated_jit, which decorates f"),
         (
-            "@njit\ndef f(x): return x\n@stencil()\ndef g(x): return f(x)\nnjit(lambda x: g(x))(3)",
+            "@njit\ndef f(x): return x\n@generated_jit()\ndef g(x): return f(x)\nnjit(lambda x: g(x))(3)",
             "write the call out",
         ),
         ("for i in cuda.devices(): pass", "numba.cuda.devices"),
@@ -162,9 +174,7 @@ def test_numba_rules_of_promotion(tmp_path):
     ],
 )
 def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
-    imports = (
-        "from numba import njit, vectorize, guvectorize, cuda, prange, stencil, types\nprint('imported')\n"
-    )
+    imports = "from numba import njit, vectorize, guvectorize, cuda, prange, generated_jit, types\nprint('imported')\n"
     r = run("run", script(tmp_path, imports + use))
     assert r.returncode == 1 and r.stdout == "imported\n"
     assert name in r.stderr.splitlines()[-1]

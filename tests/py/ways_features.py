@@ -927,3 +927,36 @@ def enums(x):
 
 import ways_builtins  # noqa: E402, F401 - the rows that come last
 import ways_library  # noqa: E402, F401
+
+# --- stencils ---
+
+
+@treadle.stencil
+def _relaxed(a, w):
+    return w * (a[-1, 0] + a[1, 0] + a[0, -1] + a[0, 1])
+
+
+@treadle.stencil(neighborhood=((-2, 1),), cval=-1.5, standard_indexing=("t",))
+def _weighted(a, t, n):
+    s = 0.0
+    for i in range(-n, 2):
+        s += a[i] * t[i + n]
+    return s
+
+
+@feature(lambda: (matrix(), 0.25), lambda: (matrix("F")[::2, ::-1], 2), lambda: (np.zeros((1, 0)), 1.0))
+def stencil_of_neighbours(a, w):
+    return _relaxed(a, w), _relaxed(_relaxed(a, w), 0.5)
+
+
+@feature(lambda: (matrix(), floats().reshape(3, 4)))
+def stencil_into(a, out):
+    _relaxed(a, 0.25, out=out)
+    return out
+
+
+@feature(
+    lambda: (floats(), floats(4), 2), lambda: (floats(2), floats(4), 1), lambda: (floats(), floats(4), 3)
+)
+def stencil_with_neighborhood(a, t, n):
+    return _weighted(a, t, n)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse"]
+__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse", "swept"]
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
@@ -172,3 +172,8 @@ def checked(ufunc: np.ufunc, *args: Any, out: Any = None) -> tuple[Any, bool]:
     ):
         result = ufunc(*args) if out is None else ufunc(*args, out=out)
     return result, bool(seen)
+
+
+def swept(kernel: Any, neighborhood: Any, standard: int, cval: Any, out: Any, args: Any, /) -> Any:
+    """Return a stencil's result; compiled code alone has it (``src/lib/kind_window.c``)."""
+    raise TypeError("a stencil is for compiled code")
