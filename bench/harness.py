@@ -36,6 +36,8 @@ def enter_venv() -> None:
     stamp = hashlib.sha256(REQUIREMENTS.read_bytes() + base.encode()).hexdigest()
     record = VENV / "stamp"
     if not record.exists() or record.read_text() != stamp:
+        if VENV.is_symlink():  # --clear would empty what it leads to
+            raise SystemExit("bench: bench/.venv is a link to an environment that is stale: remove the link")
         say(f"bench: installing the peers into bench/.venv for Python {base}")
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
         pip = [str(python), "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)]
