@@ -175,7 +175,7 @@ tr_tv tr_fam_cplx_isnan(tr_em *e, tr_tv x);
 tr_tv tr_fam_cplx_sign(tr_em *e, tr_tv v);
 tr_tv tr_fam_cplx_reciprocal(tr_em *e, tr_tv v);
 
-/* Its functions (npcmath.c); false, without an error: there is none, or it is TR_OP_POW. `by` may be of any type; numpy: v is an array's. */
+/* Its functions (npcmath.c); false, without an error: there is none, or it is TR_OP_POW. `by` may be of any type; numpy: by its rules. */
 bool tr_fam_cplx_math(tr_em *e, tr_mathfn fn, tr_tv v, tr_tv *out);
 bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out);
 

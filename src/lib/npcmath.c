@@ -8,6 +8,7 @@
  * A formula costs 20 to 100 instructions of IR and two to six calls. Powers by integers that are not known when compiling stay TR_OP_POW,
  * a function of the runtime: squaring ends early there. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/fam.h"
 
@@ -372,17 +373,19 @@ static void atanh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
 
 enum { WHOLE = 100 /* powers up to this one are products, as in NumPy and CPython */ };
 
-static tr_tv inverse(tr_em *e, tr_tv v) {
-    return tr_em_op2(e, TR_OP_PYDIV, tr_em_num(e, v.ty, 1.0), v);
+static tr_tv inverse(tr_em *e, tr_tv v, bool numpy) {
+    return tr_em_op2(e, numpy ? TR_OP_DIV : TR_OP_PYDIV, tr_em_num(e, v.ty, 1.0), v);
 }
 
-/* v by itself n times: by squares. */
+/* v by itself |n| times, by squares; from 1 on as NumPy has it, but for 1, 2 and 3, so that zeros have its signs. */
 static tr_tv by_squares(tr_em *e, tr_tv v, int n) {
     tr_tv r = tr_em_num(e, v.ty, 1.0);
-    for (int bit = 1; bit <= n; bit <<= 1) {
-        if (n & bit)
-            r = bit == (n & 3) || bit == 1 ? v : mul(e, r, v);
-        if (2 * bit <= n)
+    bool few = n > 0 && n <= 3, begun = false;
+    for (int bit = 1; bit <= abs(n); bit <<= 1) {
+        if (abs(n) & bit)
+            r = few && !begun ? v : mul(e, r, v);
+        begun = begun || abs(n) & bit;
+        if (2 * bit <= abs(n))
             v = mul(e, v, v);
     }
     return r;
@@ -390,30 +393,33 @@ static tr_tv by_squares(tr_em *e, tr_tv v, int n) {
 
 /* The same of |n| up to WHOLE, which the running program alone knows. */
 static tr_tv by_any_squares(tr_em *e, tr_tv v, tr_tv n) {
-    tr_tv r = tr_em_num(e, v.ty, 1.0), left = size(e, n), first = left;
+    tr_tv r = tr_em_num(e, v.ty, 1.0), left = size(e, n);
+    tr_tv plain = tr_fam_and(e, above(e, n, 0.0), below(e, n, 4.0)); /* so far none was taken */
     for (int bit = 1; bit <= WHOLE; bit <<= 1) {
         tr_tv half = tr_fam_math1(e, TR_MATH_FLOOR, times(e, left, 0.5));
-        tr_tv odd = tr_em_cmp(e, TR_CMP_NE, left, times(e, half, 2.0)), with = bit == 1 ? v : mul(e, r, v);
-        if (bit == 1)
-            first = odd;
-        else if (bit == 2)
-            with = tr_em_select(e, first, with, v);
-        r = tr_em_select(e, odd, with, r);
+        tr_tv odd = tr_em_cmp(e, TR_CMP_NE, left, times(e, half, 2.0)), more = mul(e, r, v);
+        if (bit <= 2)
+            more = tr_em_select(e, plain, v, more);
+        plain = tr_fam_and(e, plain, tr_fam_not(e, odd));
+        r = tr_em_select(e, odd, more, r);
         left = half;
         v = mul(e, v, v);
     }
     return r;
 }
 
-/* |v|^re e^(-im at), and its angle re at + im log |v|, where `at` is that of v: CPython's way. im may be NULL: it is zero. */
-static tr_tv power_of(tr_em *e, tr_tv v, tr_tv re, const tr_tv *im) {
+/* |v|^re e^(-im at), and its angle re at + im log |v|, where `at` is that of v: CPython's way. im may be NULL: it is zero. NumPy adds
+ * zero times the logarithm all the same, which is seen in a zero's sign. */
+static tr_tv power_of(tr_em *e, tr_tv v, tr_tv re, const tr_tv *im, bool numpy) {
     tr_tv length = hypot_of(e, tr_em_re(e, v), tr_em_im(e, v)), at = angle(e, tr_em_im(e, v), tr_em_re(e, v));
     tr_tv far = tr_em_op2(e, TR_OP_POW, length, re), phase = mul(e, at, re);
+    tr_tv turn = numpy ? one_of(e, below(e, length, 1.0), re, -0.0, 0.0) : num(e, re, -0.0);
     if (im) {
         tr_tv real = is(e, *im, 0.0), more = tr_fam_math1(e, TR_MATH_EXP, neg(e, mul(e, at, *im)));
         far = mul(e, far, either(e, real, 1.0, more));
-        phase = add(e, phase, either(e, real, 0.0, mul(e, *im, tr_fam_math1(e, TR_MATH_LOG, length))));
+        turn = tr_em_select(e, real, turn, mul(e, *im, tr_fam_math1(e, TR_MATH_LOG, length)));
     }
+    phase = add(e, phase, turn);
     tr_tv y = mul(e, far, tr_fam_math1(e, TR_MATH_SIN, phase));
     return tr_em_cplx(e, mul(e, far, tr_fam_math1(e, TR_MATH_COS, phase)),
                       tr_em_select(e, is(e, phase, 0.0), phase, y));
@@ -426,21 +432,18 @@ static tr_tv of_zero(tr_em *e, tr_tv v, tr_tv rises, tr_tv r) {
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, v, zero), tr_em_select(e, rises, zero, none), r);
 }
 
-/* v to a power that is a number of any type; false: it is an integer that is not known. */
+/* v to a power that is a number of any type, by NumPy's rules or Python's; false: it is an integer that is not known. */
 bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out) {
     double k;
     const tr_ty *s = tr_lib_scalar(e, by.ty), *part = tr_em_re(e, v).ty;
     tr_tv one = tr_em_num(e, v.ty, 1.0);
     if (tr_tv_lit_real(by, &k)) {
-        if (numpy && k == 0.5) { /* as its arrays do */
-            *out = sqrt_of(e, v);
-        } else if (k == floor(k) && fabs(k) <= WHOLE) {
-            *out = by_squares(e, v, (int)fabs(k));
-            if (k < 0)
-                *out = of_zero(e, v, tr_em_bool(e, false), inverse(e, *out));
-        } else {
-            *out = of_zero(e, v, tr_em_bool(e, k > 0), power_of(e, v, tr_em_num(e, part, k), NULL));
-        }
+        bool product = k == floor(k) && fabs(k) <= WHOLE;
+        *out = product ? by_squares(e, v, (int)k) : power_of(e, v, tr_em_num(e, part, k), NULL, numpy);
+        if (product && k < 0)
+            *out = inverse(e, *out, numpy);
+        if (k != 0)
+            *out = of_zero(e, v, tr_em_bool(e, k > 0), *out);
         return true;
     }
     if (!tr_ty_is_float(s) && !tr_ty_is_complex(s))
@@ -449,10 +452,10 @@ bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out) {
     tr_tv whole = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, re, tr_fam_math1(e, TR_MATH_FLOOR, re)),
                              tr_em_cmp(e, TR_CMP_LE, size(e, re), num(e, re, WHOLE)));
     tr_tv product = by_any_squares(e, v, re), real = is(e, im, 0.0);
-    product = tr_em_select(e, below(e, re, 0.0), inverse(e, product), product);
+    product = tr_em_select(e, below(e, re, 0.0), inverse(e, product, numpy), product);
     if (tr_ty_is_complex(s))
         whole = tr_fam_and(e, whole, real);
-    *out = tr_em_select(e, whole, product, power_of(e, v, re, tr_ty_is_complex(s) ? &im : NULL));
+    *out = tr_em_select(e, whole, product, power_of(e, v, re, tr_ty_is_complex(s) ? &im : NULL, numpy));
     *out = of_zero(e, v, above(e, re, 0.0), *out);
     *out = tr_em_select(e, tr_fam_and(e, is(e, re, 0.0), real), one, *out);
     return true;
