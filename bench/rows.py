@@ -208,7 +208,7 @@ ELEMENTWISE: list[Row] = [
         row
         for name in elementwise.COMPLEX
         for row in against(
-            f"complex {name}", {"numba": (1 / 3, 1 / 6), "numpy": (1 / 4, 1 / 8)}, "ns/el", "ufunc"
+            f"complex {name}", {"numba": (1 / 3, 1 / 6), "numpy": (1 / 3, 1 / 6)}, "ns/el", "ufunc"
         )
     ),
     *(
