@@ -438,7 +438,7 @@ bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out) {
     const tr_ty *s = tr_lib_scalar(e, by.ty), *part = tr_em_re(e, v).ty;
     tr_tv one = tr_em_num(e, v.ty, 1.0);
     if (tr_tv_lit_real(by, &k)) {
-        bool product = k == floor(k) && fabs(k) <= WHOLE;
+        bool product = k == floor(k) && fabs(k) <= (double)WHOLE;
         *out = product ? by_squares(e, v, (int)k) : power_of(e, v, tr_em_num(e, part, k), NULL, numpy);
         if (product && k < 0)
             *out = inverse(e, *out, numpy);
