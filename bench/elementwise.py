@@ -376,14 +376,6 @@ def remainder(x):
     return x % 0.7
 
 
-def complex_exp(z):
-    return cmath.exp(z)
-
-
-def complex_sqrt(z):
-    return cmath.sqrt(z)
-
-
 def select(x):
     if x < 0.0:
         return -x
@@ -411,8 +403,6 @@ SHORT = {  # name: function, dtype, scalars before the arrays, arrays, answer, w
     "hypot": (hypot, "float64", (), 2, np.hypot, False),
     "complex multiply": (complex_multiply, "complex128", (), 2, np.multiply, True),
     "remainder": (remainder, "float64", (), 1, lambda x: np.remainder(x, 0.7), False),
-    "complex exp": (complex_exp, "complex128", (), 1, np.exp, False),
-    "complex sqrt": (complex_sqrt, "complex128", (), 1, np.sqrt, False),
     "select": (
         select,
         "float64",
@@ -440,6 +430,33 @@ def short_case(name: str) -> None:
 
 for name in SHORT:
     short_case(name)
+
+# Functions of complex numbers alone; the last digits are their own business.
+COMPLEX: dict[str, tuple[Callable[..., Any], int, np.ufunc]] = {  # name: function, arrays, NumPy's
+    "exp": (lambda z: cmath.exp(z), 1, np.exp),
+    "sqrt": (lambda z: cmath.sqrt(z), 1, np.sqrt),
+    "log": (lambda z: cmath.log(z), 1, np.log),
+    "sin": (lambda z: cmath.sin(z), 1, np.sin),
+    "tanh": (lambda z: cmath.tanh(z), 1, np.tanh),
+    "asin": (lambda z: cmath.asin(z), 1, np.arcsin),
+    "power": (lambda z, w: z**w, 2, np.power),
+}
+
+
+def complex_case(name: str) -> None:
+    function, count, numpys = COMPLEX[name]
+    add(
+        f"complex {name}",
+        inputs=arrays_inputs(count, "complex128"),
+        expected=lambda *args: numpys(*args[:-1]),
+        variants=ufuncs(function, signature("complex128", count)) | {"numpy": lambda: numpys},
+        per=elements,
+        rtol=1e-13 if name == "power" else 4e-15,
+    )
+
+
+for name in COMPLEX:
+    complex_case(name)
 
 # --- array expressions in a compiled function ------------------------------------------------------
 

@@ -168,7 +168,7 @@ TRIAD = 1 / 0.95
 NOTHING = (None, None)
 BOUND_BY_MEMORY = ("saxpy", "polynomial", "complex multiply", "select")
 # What peers compute one number at a time.
-IN_VECTORS = {"remainder": (1 / 6, 1 / 12), "complex exp": (1 / 3, 1 / 6), "complex sqrt": (1 / 3, 1 / 6)}
+IN_VECTORS = {"remainder": (1 / 6, 1 / 12)}
 
 # 0.99 on an Intel Xeon, 1.27 on an AMD EPYC: README.md says why.
 KERNEL_FLOORS = {"waiting_times": 1.3}
@@ -202,6 +202,13 @@ ELEMENTWISE: list[Row] = [
             | ({"c": (None, TRIAD)} if name in BOUND_BY_MEMORY else {}),
             "ns/el",
             "ufunc",
+        )
+    ),
+    *(
+        row
+        for name in elementwise.COMPLEX
+        for row in against(
+            f"complex {name}", {"numba": (1 / 3, 1 / 6), "numpy": (1 / 3, 1 / 6)}, "ns/el", "ufunc"
         )
     ),
     *(

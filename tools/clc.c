@@ -19,7 +19,7 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-#define X(id, name, arity, intrinsic, f64, f32, cplx, dev, result) {name, dev, arity},
+#define X(id, name, arity, intrinsic, f64, f32, dev, result) {name, dev, arity},
 #include "ir/math.def"
 #undef X
     {"pow", "__nv_pow", 2},

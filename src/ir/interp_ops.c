@@ -1,6 +1,5 @@
 /* What the scalar ops mean, one case each. */
 #include <assert.h>
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -217,24 +216,15 @@ static void float_op(tr_op op, const tr_ty *t, const tr_slot *x, const tr_slot *
 
 /* --- complex: textbook formulas in the type's own width; power by the run-time library in doubles --- */
 
-typedef void (*complex2)(double, double, double, double, double *);
-typedef void (*complex1)(double, double, double *);
-
-static bool call_complex(const tr_interp *in, const char *name, const tr_ty *t, const tr_slot *x,
-                         const tr_slot *y, tr_slot *out) {
+static bool complex_power(const tr_interp *in, const tr_ty *t, const tr_slot *x, const tr_slot *y,
+                          tr_slot *out) {
     double r[2];
-    void *sym = in->symbol ? in->symbol(name) : NULL;
-    complex2 two;
-    complex1 one;
+    void *sym = in->symbol ? in->symbol("tr_rt_cpow") : NULL;
+    void (*cpow)(double, double, double, double, double *);
     if (!sym)
         return false;
-    if (y) {
-        memcpy(&two, &sym, sizeof two);
-        two(get_part(t, x), get_part(t, x + 1), get_part(t, y), get_part(t, y + 1), r);
-    } else {
-        memcpy(&one, &sym, sizeof one);
-        one(get_part(t, x), get_part(t, x + 1), r);
-    }
+    memcpy(&cpow, &sym, sizeof cpow);
+    cpow(get_part(t, x), get_part(t, x + 1), get_part(t, y), get_part(t, y + 1), r);
     put_part(t, out, r[0]);
     put_part(t, out + 1, r[1]);
     return true;
@@ -307,7 +297,7 @@ static bool complex_op(const tr_interp *in, tr_op op, const tr_ty *t, const tr_s
     case TR_OP_MUL: multiply(t, x, y, out); return true;
     case TR_OP_DIV:
     case TR_OP_PYDIV: complex_quotient(t, op == TR_OP_DIV, x, y, out); return true;
-    case TR_OP_POW: return call_complex(in, "tr_rt_cpow", t, x, y, out);
+    case TR_OP_POW: return complex_power(in, t, x, y, out);
     case TR_OP_ABS:
         out->i = 0;
         if (narrow)
@@ -366,19 +356,6 @@ static bool test_float(tr_mathfn fn, double x) {
     }
 }
 
-static bool complex_math(const tr_interp *in, tr_mathfn fn, const tr_ty *t, const tr_slot *x, tr_slot *out) {
-    const tr_mathinfo *m = &tr_math_info[fn];
-    if (m->result == 'b') {
-        bool re = test_float(fn, get_part(t, x)), im = test_float(fn, get_part(t, x + 1));
-        out->i = fn == TR_MATH_ISFINITE ? re && im : re || im;
-        return true;
-    }
-    for (unsigned row = 0; m->cplx && row < TR_RT__COUNT; row++)
-        if (!strcmp(tr_rt_info[row].name, m->cplx))
-            return call_complex(in, tr_rt_info[row].symbol, t, x, NULL, out);
-    return false;
-}
-
 static _Float16 next_half(_Float16 x, _Float16 to) {
     uint16_t bits;
     float a = (float)x, b = (float)to;
@@ -398,8 +375,6 @@ bool tr_interp_math(const tr_interp *in, tr_mathfn fn, const tr_ty *t, const tr_
                     tr_slot *out) {
     const tr_mathinfo *m = &tr_math_info[fn];
     bool half = t->kind == TR_TY_F16, narrow = half || t->kind == TR_TY_F32;
-    if (tr_ty_is_complex(t))
-        return complex_math(in, fn, t, x[0], out);
     out->i = 0;
     if (m->result == 'b') {
         out->i = test_float(fn, get_part(t, x[0]));

@@ -195,7 +195,7 @@ enum {
 enum { TR_WARP = 32 }; /* threads of a warp, which are numbered through their block, x first */
 
 typedef enum tr_mathfn {
-#define X(id, name, arity, intr, f64, f32, cplx, dev, res) TR_MATH_##id,
+#define X(id, name, arity, intr, f64, f32, dev, res) TR_MATH_##id,
 #include "ir/math.def"
 #undef X
     TR_MATH__COUNT
@@ -203,7 +203,7 @@ typedef enum tr_mathfn {
 typedef struct tr_mathinfo {
     const char *name;
     uint8_t arity;
-    const char *intrinsic, *f64, *f32, *cplx, *dev;
+    const char *intrinsic, *f64, *f32, *dev;
     char result; /* 's' as operand, 'b' i1 */
 } tr_mathinfo;
 extern const tr_mathinfo tr_math_info[TR_MATH__COUNT];

@@ -336,7 +336,7 @@ bool tr_parse_lambdas(tr_fnparser *k, tr_pat *p) {
 
 bool tr_parse_sub(tr_parser *r, tr_ins *i) {
     static const char *const math[] = {
-#define X(id, name, arity, intr, f64, f32, cplx, dev, res) name,
+#define X(id, name, arity, intr, f64, f32, dev, res) name,
 #include "ir/math.def"
 #undef X
     };

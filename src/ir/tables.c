@@ -11,7 +11,7 @@ const tr_opinfo tr_op_info[TR_OP__COUNT] = {
 };
 
 const tr_mathinfo tr_math_info[TR_MATH__COUNT] = {
-#define X(id, name, arity, intr, f64, f32, cplx, dev, res) {name, arity, intr, f64, f32, cplx, dev, res},
+#define X(id, name, arity, intr, f64, f32, dev, res) {name, arity, intr, f64, f32, dev, res},
 #include "ir/math.def"
 #undef X
 };

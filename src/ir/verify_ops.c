@@ -116,7 +116,7 @@ static void check_math(tr_fnck *k, const tr_ins *i) {
     const tr_mathinfo *m = &tr_math_info[i->sub];
     want_nargs(k, i, m->arity);
     for (uint32_t n = 0; n < i->nargs; n++) {
-        want_class(k, i, n, m->cplx || (m->result == 'b' && i->sub != TR_MATH_SIGNBIT) ? "fc" : "f");
+        want_class(k, i, n, "f");
         tr_ck_want_type(k, arg_type(k, i, n), arg_type(k, i, 0), "operand");
     }
     if (m->result == 'b' ? !tr_ck_is_kind(i->ty, TR_TY_BOOL) : i->ty != arg_type(k, i, 0))

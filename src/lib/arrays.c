@@ -421,7 +421,11 @@ static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) 
     double k = 0.0;
     tr_tv_lit_real(y, &k);
     x = tr_em_conv(e, x, t);
-    if (tr_ty_is_float(t) && k == 0.5)
+    if (tr_ty_is_complex(t) && k == 0.5)
+        return tr_fam_cplx_math(e, TR_MATH_SQRT, x, out);
+    if (tr_ty_is_complex(t) && k == -1.0)
+        *out = tr_fam_cplx_reciprocal(e, x);
+    else if (tr_ty_is_float(t) && k == 0.5)
         *out = tr_fam_math1(e, TR_MATH_SQRT, x);
     else if (tr_ty_is_float(t) && k == -1.0)
         *out = tr_em_op2(e, TR_OP_DIV, tr_em_num(e, t, 1.0), x);
@@ -467,8 +471,9 @@ static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     }
     if (w->op == TR_BIN_POW && known_power(e, x[0], x[1], w->common, out))
         return true;
-    if (w->op == TR_BIN_POW && tr_ty_is_float(w->common) &&
-        x[1].ty->kind == TR_TY_LIT) /* small powers are products */
+    if (w->op == TR_BIN_POW &&
+        ((tr_ty_is_float(w->common) && x[1].ty->kind == TR_TY_LIT) ||
+         tr_ty_is_complex(w->common))) /* small powers are products, real ones cheaper */
         return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), x[1], TR_RULES_NUMPY, out);
     return binary_in(e, w->op, x[0], x[1], w->common, out);
 }

@@ -101,8 +101,7 @@ tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x,
                 tr_tv y); /* add, sub, mul on i64 index arithmetic known not to wrap */
 tr_tv tr_em_cmp(tr_em *e, tr_cmpop pred, tr_tv x, tr_tv y);
 tr_tv tr_em_select(tr_em *e, tr_tv c, tr_tv a, tr_tv b);
-tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n,
-                 const tr_tv *x); /* float (or complex) operands of one type */
+tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x); /* float operands of one type */
 tr_tv tr_em_cplx(tr_em *e, tr_tv re, tr_tv im);
 tr_tv tr_em_re(tr_em *e, tr_tv x); /* also of reals: themselves */
 tr_tv tr_em_im(tr_em *e, tr_tv x); /* of reals: 0 */

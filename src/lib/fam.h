@@ -174,6 +174,9 @@ tr_tv tr_fam_cplx_compare(tr_em *e, tr_cmpop op, tr_tv a, tr_tv b); /* an order 
 tr_tv tr_fam_cplx_isnan(tr_em *e, tr_tv x);
 tr_tv tr_fam_cplx_sign(tr_em *e, tr_tv v);
 tr_tv tr_fam_cplx_reciprocal(tr_em *e, tr_tv v);
-bool tr_fam_cplx_math(tr_em *e, tr_mathfn fn, tr_tv v, tr_tv *out); /* false, without an error: not defined */
+
+/* Its functions (npcmath.c); false, without an error: there is none, or it is TR_OP_POW. `by` may be of any type; numpy: by its rules. */
+bool tr_fam_cplx_math(tr_em *e, tr_mathfn fn, tr_tv v, tr_tv *out);
+bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out);
 
 #endif

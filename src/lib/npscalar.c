@@ -451,6 +451,10 @@ static bool elt_two(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     else if (tr_ty_is_complex(t))
         return refuse(e, user, t);
     tr_tv a = tr_em_conv(e, x[0], t), b = tr_em_conv(e, x[1], t);
+    double known;
+    bool real = tr_tv_lit_real(x[1], &known) || tr_ty_is_float(tr_lib_scalar(e, x[1].ty));
+    if (tr_ty_is_complex(t) && tr_fam_cplx_power(e, a, real ? x[1] : b, true, out))
+        return true;
     switch (how) {
     case TR_UF_FMOD: *out = tr_fam_math2(e, TR_MATH_FMOD, a, b); break;
     case TR_UF_HEAVISIDE: *out = heaviside(e, a, b); break;

@@ -289,11 +289,13 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr
             *out = tr_em_op2(e, TR_OP_POW, xf, tr_em_f64(e, (double)n));
             return true;
         }
-        if (n == 2 || (n > 2 && n <= (ints ? 64 : MAX_POWER) && !tr_ty_is_complex(t))) {
+        if (n >= 2 && n <= (ints ? 64 : MAX_POWER) && !tr_ty_is_complex(t)) {
             *out = by_squaring(e, tr_em_conv(e, x, t), n);
             return true;
         }
     }
+    if (tr_ty_is_complex(t) && tr_fam_cplx_power(e, tr_em_conv(e, x, t), y, rules == TR_RULES_NUMPY, out))
+        return true;
     if (ints && ys->kind == TR_TY_U64 &&
         tr_ty_class(t) == 'i') { /* as int64 a large exponent would be negative */
         *out = tr_em_conv(e, tr_em_op2(e, TR_OP_POW, tr_em_conv(e, x, ys), tr_em_conv(e, y, ys)), t);

@@ -74,13 +74,13 @@ bool tr_lib_cmath_log(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv z, base;
     if (!complex_arg(e, c, c->a[0], &z))
         return false;
-    *out = tr_fam_math1(e, TR_MATH_LOG, z);
+    if (!tr_fam_cplx_math(e, TR_MATH_LOG, z, out))
+        return false;
     if (!tr_fam_given(c->a[1]))
         return true;
-    if (!complex_arg(e, c, c->a[1], &base))
+    if (!complex_arg(e, c, c->a[1], &base) || !tr_fam_cplx_math(e, TR_MATH_LOG, base, &base))
         return false;
-    return tr_lib_scalar_binary(e, TR_BIN_DIV, *out, tr_fam_math1(e, TR_MATH_LOG, base), tr_lib_rules(e),
-                                out);
+    return tr_lib_scalar_binary(e, TR_BIN_DIV, *out, base, tr_lib_rules(e), out);
 }
 
 static tr_tv magnitude(tr_em *e, tr_tv z) {

@@ -351,35 +351,10 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     return call_math(w, info, x);
 }
 
-static int rt_row(const char *name) {
-    for (int i = 0; name && i < TR_RT__COUNT; i++)
-        if (!strcmp(tr_rt_info[i].name, name))
-            return i;
-    return -1;
-}
-
-static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
-    assert(tr_ty_is_complex(tr_lower_ty(w, in->args[0])));
-    const tr_ty *t = tr_lower_ty(w, in->args[0]);
-    lv x[2] = {tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[0])[1]}, out[2] = {x[0], x[1]};
-    int row = rt_row(tr_math_info[fn].cplx);
-    if (row < 0) {
-        tr_lower_error(w, v, "'%s' is not defined for complex numbers", tr_math_info[fn].name);
-    } else {
-        bool narrow = t->kind == TR_TY_C64;
-        for (int i = 0; i < 2 && narrow; i++)
-            x[i] = LLVMBuildFPExt(w->b, x[i], w->m->f64, "");
-        tr_lower_rt(w, (unsigned)row, 2, x, NULL, out);
-        for (int i = 0; i < 2 && narrow; i++)
-            out[i] = LLVMBuildFPTrunc(w->b, out[i], w->m->f32, "");
-    }
-    tr_lower_set(w, v, 2, out);
-}
-
 /* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same
  * where its exponent turns out to be 2. */
 static lv float_pow(tr_lf *w, const lv *x) {
-    static const tr_mathinfo pow = {"pow", 2, NULL, "pow", "powf", NULL, "__nv_pow", 's'};
+    static const tr_mathinfo pow = {"pow", 2, NULL, "pow", "powf", "__nv_pow", 's'};
     if (LLVMIsAConstantFP(x[1])) {
         LLVMBool inexact;
         if (LLVMConstRealGetDouble(x[1], &inexact) == 2.0)
@@ -391,10 +366,6 @@ static lv float_pow(tr_lf *w, const lv *x) {
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     tr_mathfn fn = (tr_mathfn)in->sub;
-    if (in->op == TR_OP_MATH && tr_ty_is_complex(t)) {
-        complex_math(w, v, in, fn);
-        return;
-    }
     lv x[3] = {NULL, NULL, NULL};
     for (uint32_t i = 0; i < in->nargs && i < 3; i++)
         x[i] = tr_lower_parts(w, in->args[i])[0];

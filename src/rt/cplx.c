@@ -1,9 +1,6 @@
-/* Complex functions. The power follows CPython's algorithm; where CPython raises for a zero base the values
- * are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy share; exp and sqrt are
- * formulas in lib/npcomplex.c. */
-#include <complex.h>
+/* The power of complex numbers, which compiled code calls where the exponent is an integer that is not known: CPython's algorithm. Where CPython
+ * raises for a zero base the values are NumPy's. All else of complex numbers is formulas of real functions (lib/npcmath.c). */
 #include <math.h>
-#include <string.h>
 
 #include "rt/fns.h"
 
@@ -65,13 +62,3 @@ void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]) {
         put(out, len * cos(phase), len * sin(phase));
     }
 }
-
-#define X(name, c99)                                                                                         \
-    void tr_rt_##name(double re, double im, double out[2]) {                                                 \
-        double complex z; /* laid out as double[2]; CMPLX keeps signs of zeros too, but clang 14 lacks it */ \
-        memcpy(&z, (double[2]){re, im}, sizeof z);                                                           \
-        z = c99(z);                                                                                          \
-        memcpy(out, &z, sizeof z);                                                                           \
-    }
-TR_RT_CFNS(X)
-#undef X

@@ -102,25 +102,6 @@ int64_t tr_rt_arg(int64_t what, const void *x, int64_t n);
 void tr_rt_arg_add(int64_t what, void *state, const void *x, int64_t n);
 
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
-/* The functions of <complex.h>: X(name, C99 function). */
-#define TR_RT_CFNS(X) \
-    X(clog, clog)     \
-    X(clog10, clog10) \
-    X(csin, csin)     \
-    X(ccos, ccos)     \
-    X(ctan, ctan)     \
-    X(casin, casin)   \
-    X(cacos, cacos)   \
-    X(catan, catan)   \
-    X(csinh, csinh)   \
-    X(ccosh, ccosh)   \
-    X(ctanh, ctanh)   \
-    X(casinh, casinh) \
-    X(cacosh, cacosh) \
-    X(catanh, catanh)
-#define X(name, c99) void tr_rt_##name(double re, double im, double out[2]);
-TR_RT_CFNS(X)
-#undef X
 
 /* c = a * b (matmul.c). kind: TR_MAT_*; each matrix as owner, data, rows, columns, strides in items; c's
  * items of a row are adjacent. */

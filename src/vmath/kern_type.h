@@ -98,9 +98,11 @@ VK_OP NAME(parts) NAME(split_any)(T x) {
 VK_OP T NAME(log_body)(NAME(parts) s) {
     T w[2]; /* 1 / c, log c */
     LOOK(log, s.at, w);
-    T p = s.m * w[0], e = P(fms)(s.m, w[0], p), r = p - K(one), r2 = r * r;
-    T high = P(fma)(s.k, K(log_ln2_high), w[1]), sum = high + r, low = (high - sum) + r;
-    low += P(fma)(s.k, K(log_ln2_low), P(nfma)(r, e, e));
+    T p = s.m * w[0], e = P(fms)(s.m, w[0], p), first_term = p - K(one);
+    T r = P(fms)(s.m, w[0], K(one)),
+      r2 = r * r; /* r + e, rounded: sooner there, and good enough for what follows */
+    T high = P(fma)(s.k, K(log_ln2_high), w[1]), sum = high + first_term, low = (high - sum) + first_term;
+    low += P(fma)(s.k, K(log_ln2_low), e);
 #if BITS == 64 /* two halves at a time */
     T first = NAME(polynomial)(tr_vk.log_rest_d, 4, r, r2),
       last = NAME(polynomial)(tr_vk.log_rest_d + 4, 4, r, r2);

@@ -261,17 +261,6 @@ static val math_ref(const what *w, val x, val y) {
     case TR_MATH_SIGNBIT: r.i = signbit(x.f[0]) != 0; return r;
     default: break;
     }
-    if (kind_cls[w->from] == 'c') {
-        char name[64];
-        snprintf(name, sizeof name, "tr_rt_%s", m->cplx);
-        for (char *c = name; *c; c++)
-            *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-        void *p = tr_symbol_find(name);
-        void (*fn)(double, double, double *);
-        memcpy(&fn, &p, sizeof fn);
-        fn(x.f[0], x.f[1], r.f);
-        return r;
-    }
     /* libm's float functions may be off by more than one place where vector math promises one: the double ones are not. */
     bool wide = tr_vmath_find(m->name, true, false, 'f') && w->sub != TR_MATH_NEXTAFTER;
     if (w->from == TR_TY_F16 && w->sub == TR_MATH_NEXTAFTER) {
@@ -588,7 +577,7 @@ static void tests(void) {
             op_on(TR_OP_CONV, 0, t, (tr_tyk)to, 1);
         for (int m = 0; m < TR_MATH__COUNT; m++) {
             const tr_mathinfo *i = &tr_math_info[m];
-            if (kind_cls[t] == 'f' || (kind_cls[t] == 'c' && i->cplx))
+            if (kind_cls[t] == 'f')
                 op_on(TR_OP_MATH, (uint8_t)m, t, i->result == 'b' ? TR_TY_BOOL : t, i->arity);
         }
         if (kind_cls[t] == 'c') {

@@ -1,4 +1,4 @@
-"""Quotients of complex numbers, bit for bit: NumPy's for complex64 and between arrays, CPython's for two numbers of 128 bits. exp and sqrt of them."""
+"""Quotients of complex numbers, bit for bit: NumPy's for complex64 and between arrays, CPython's for two numbers of 128 bits. Their functions: test_complex_functions.py."""
 
 from __future__ import annotations
 
@@ -98,71 +98,6 @@ def test_order_is_numpys(name, x, y):
         want = getattr(np, name)(np.complex128(x), np.complex128(y))
     assert run(f"np.{name}(a, b)", x, y) == want
     assert run(f"np.{name}(a, b)", np.array([x]), y)[0] == want
-
-
-WIDE = {np.dtype("c16"): np.clongdouble, np.dtype("c8"): np.complex128}
-SIZES = [0, 1, 3, 88, 89, 103, 104, 150, 177, 178, 300, 700, 709, 710, 740, 746, 1000, 1418, 1420, 1e5, 1e18]
-
-
-def many_numbers(dtype, seed):
-    """Corners with corners, sizes where exp ends with angles, and random ones over the whole range."""
-    real = np.zeros(1, dtype).real.dtype
-    rng, info = np.random.default_rng(seed), np.finfo(real)
-    corners = np.array(
-        [
-            0,
-            1,
-            0.5,
-            1e-3,
-            3,
-            30,
-            info.tiny,
-            info.max,
-            info.smallest_subnormal,
-            info.tiny * 3.7,
-            info.max / 3,
-            np.inf,
-            np.nan,
-        ]
-    )
-    corners = np.concatenate([corners, -corners]).astype(real)
-    sizes = np.array([*SIZES, *(-x for x in SIZES)], dtype=real) + rng.random(2 * len(SIZES)).astype(real)
-    angles = np.concatenate([rng.uniform(-7, 7, 40), corners, [np.pi / 2, np.pi, 1e6, 1e22]]).astype(real)
-    pairs = [np.meshgrid(corners, corners), np.meshgrid(sizes, angles)]
-    e = rng.uniform(np.log2(info.smallest_subnormal), np.log2(info.max), (2, 4000))
-    pairs.append(np.exp2(e).astype(real) * rng.choice([-1, 1], e.shape).astype(real))
-    pairs.append(rng.uniform(-50, 50, (2, 4000)).astype(real))
-    pairs.append((rng.uniform(0.1, 10, (2, 4000)) * np.exp2(rng.uniform(-30, 30, 4000))).astype(real))
-    z = np.empty(sum(np.size(a) for a, _ in pairs), dtype)
-    z.real, z.imag = (np.concatenate([np.ravel(p[k]) for p in pairs]) for k in (0, 1))
-    return z
-
-
-@pytest.mark.parametrize("dtype", ["c8", "c16"])
-@pytest.mark.parametrize("name", ["exp", "sqrt"])
-def test_exp_and_sqrt(name, dtype):
-    """Within 4 units of the last place of each part, special values as C99 has them, the same in vectors and alone."""
-    fn, f = getattr(np, name), njit(eval(f"lambda z: np.{name}(z)", {"np": np}))
-    z = many_numbers(dtype, 5)
-    with np.errstate(all="ignore"):
-        exact = fn(z.astype(WIDE[z.dtype]))
-        want, got = exact.astype(dtype), f(z)
-    assert got.dtype == z.dtype
-    for of in (np.real, np.imag):
-        w, g, x = of(want), of(got), of(exact)
-        kinds = np.isnan(w) == np.isnan(g)
-        assert kinds.all(), (z[~kinds][:5], g[~kinds][:5], w[~kinds][:5])
-        with np.errstate(all="ignore"):
-            off = np.abs(g.astype(x.dtype) - x) / np.spacing(np.abs(w))
-            last = np.isinf(w) & (
-                np.abs(g) > np.finfo(g.dtype).max / 2
-            )  # one rounds to inf, the other not quite
-        far = ~((off <= 4) | (w == g) | np.isnan(w) | last)
-        assert not far.any(), (z[far][:5], g[far][:5], w[far][:5])
-        signs = (w == 0) & (g == 0) & np.isfinite(z) & (np.signbit(w) != np.signbit(g))
-        assert not signs.any(), (z[signs][:5], g[signs][:5], w[signs][:5])
-    alone = np.array([f(v) for v in z[::17]], dtype)
-    assert bits(alone) == bits(got[::17].copy())
 
 
 def test_exact_roots():
