@@ -4,13 +4,15 @@
 #define TR_RT_MT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { TR_MT_WORDS = 624 };
+#include "rt/layout.h"
 
 typedef struct tr_mt {
-    uint32_t next;  /* of `out`; TR_MT_WORDS: all are used up */
-    bool ready;     /* it was seeded */
+    uint32_t next;             /* of `out`; TR_MT_WORDS: all are used up */
+    uint32_t out[TR_MT_WORDS]; /* what is handed out of the recurrence, tempered all at once */
+    bool ready;                /* it was seeded */
     bool wanted;    /* by the program, with a seed that it named: a child of a fork goes on with it */
     bool has_gauss; /* normal numbers come in pairs: the other one */
     double gauss;
@@ -20,8 +22,9 @@ typedef struct tr_mt {
     const struct tr_mt *of;
     uint64_t range;
     uint32_t key[TR_MT_WORDS]; /* the recurrence */
-    uint32_t out[TR_MT_WORDS]; /* what is handed out of it, tempered all at once */
 } tr_mt;
+_Static_assert(offsetof(tr_mt, next) == 0 && offsetof(tr_mt, out) == TR_MT_OUT,
+               "compiled code draws from it, too");
 
 typedef struct tr_mts {
     tr_mt np, py;

@@ -48,6 +48,10 @@ void tr_rt_np_seed_any(void) {
     tr_rt_mt_seed_any(m);
 }
 
+void *tr_rt_np_words(void) {
+    return tr_rt_mt_np();
+}
+
 static __attribute__((noinline)) double random_slowly(void) {
     return tr_rt_mt_double(tr_rt_mt_np());
 }

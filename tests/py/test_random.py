@@ -114,6 +114,46 @@ def test_whole_numbers_by_words():
             same(got, want)
 
 
+TOPS = [1, 2, 3, 5, 8, 9, 600, 1000, 1001, 1024, 1025, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40]
+
+
+@njit
+def mixed(seed, many, more, n):
+    """Draws of the kinds that compiled code takes from the words itself, and one that the runtime makes, of both generators."""
+    np.random.seed(seed)
+    random.seed(seed)
+    whole = np.empty((n, 2), np.int64)
+    s = 0.0
+    for i in range(n):
+        whole[i, 0] = np.random.randint(0, many)
+        if i % 7 == 0:
+            s += np.random.normal()
+        whole[i, 1] = random.randrange(more)
+        s += np.random.random() - random.random()
+    return whole, s
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_words_are_taken_in_place(top):
+    def by_constant(seed, n):
+        np.random.seed(seed)
+        random.seed(seed)
+        whole = np.empty((n, 2), np.int64)
+        s = 0.0
+        for i in range(n):
+            whole[i, 0] = np.random.randint(0, top)
+            if i % 7 == 0:
+                s += np.random.normal()
+            whole[i, 1] = random.randrange(top)
+            s += np.random.random() - random.random()
+        return whole, s
+
+    for seed in (1, SEED):
+        want = mixed.py_func(seed, top, top, 1500)
+        same(mixed(seed, top, top, 1500), want)
+        same(njit(by_constant)(seed, 1500), want)
+
+
 def test_rand_takes_extents():
     for call in (
         "rand(3)",
