@@ -16,6 +16,7 @@ typedef struct tr_mt {
     bool wanted;    /* by the program, with a seed that it named: a child of a fork goes on with it */
     bool has_gauss; /* normal numbers come in pairs: the other one */
     double gauss;
+    double lam, least; /* of the last small Poisson number, and exp(-lam) */
     /* What generators of a region's ranges are made of: NumPy's SeedSequence of the seed, as far as the words of a spawn key that would come next, and how
      * many regions there were since. Of a range's own: which one, of the generator whose region it is; NULL: it is none of a seed's. */
     uint32_t pool[4], hash, regions;

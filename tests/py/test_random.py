@@ -99,6 +99,7 @@ def test_many_of_each_branch():
     for call in (
         "hypergeometric(3000, 2000, 1500)", "hypergeometric(15, 25, 11)", "binomial(1000, 0.4)", "binomial(400, 0.9)", "poisson(12.5)", "vonmises(0.1, 3.0)", "standard_gamma(0.4)", "standard_gamma(1.1)",
         "zipf(1.05)", "beta(0.2, 0.9)", "logseries(0.97)", "binomial(60, 0.45)", "geometric(0.1)",
+        "binomial(20, 0.85)", "binomial(3000000000, 1e-8)", "binomial(0, 0.3)", "binomial(5, 0.0)", "binomial(7, 1.0)", "binomial(1, 0.5)",
     ):  # fmt: skip
         got, want = both(with_size(f"np.random.{call}", "20000"), 1)
         same(got, want)
@@ -112,6 +113,14 @@ def test_whole_numbers_by_words():
         for size in ("1", "623", "624", "625", "70000"):
             got, want = both(with_size(f"np.random.{call}", size), 3)
             same(got, want)
+
+
+def test_what_follows_from_a_mean_is_that_of_the_last_one():
+    got, want = both(
+        "(np.random.poisson(0.5), np.random.poisson(3.0), np.random.poisson(0.0), np.random.poisson(3.0), np.random.poisson(40.0))",
+        8,
+    )
+    same(got, want)
 
 
 TOPS = [1, 2, 3, 5, 8, 9, 600, 1000, 1001, 1024, 1025, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40]
