@@ -11,4 +11,9 @@ static inline bool tr_rt_draws(const tr_rtinfo *r) {
     return r >= &tr_rt_info[TR_RT_GEN_RANDOM] && r <= &tr_rt_info[TR_RT_GEN_LINES] && r->effects;
 }
 
+/* Does it change the state of any bit generator, a Generator's or the thread's? */
+static inline bool tr_rt_random(const tr_rtinfo *r) {
+    return r >= &tr_rt_info[TR_RT_NP_SEED] && r <= &tr_rt_info[TR_RT_PY_FLOAT] && r->effects;
+}
+
 #endif

@@ -53,9 +53,8 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
     bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
-    if (!strchr(r->sig, 'x') &&
-        !tr_rt_draws(
-            r)) /* what calls back does anything; a Generator's state is changed by compiled code, too */
+    /* what calls back does anything; the state of a bit generator is changed by compiled code, too */
+    if (!strchr(r->sig, 'x') && !tr_rt_random(r))
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME
                          : complex_result       ? TR_LA_ARGWRITE
@@ -98,6 +97,8 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
         return;
     }
     lv x = LLVMBuildCall2(w->b, type, fn, a, k, "");
+    if (tr_rt_random(r) && !strpbrk(strchr(r->sig, '('), "pFs")) /* it touches that state, and no array */
+        LLVMSetMetadata(x, m->kind_tbaa, m->md_random);
     if (r->sig[0] != 'v')
         out[0] = r->sig[0] == 'b' ? l_icmp(w->b, LLVMIntNE, x, l_int(m->i8, 0)) : x;
 }

@@ -1,5 +1,8 @@
-/* Numbers of a Generator, drawn by compiled code itself where its bit generator is PCG64, NumPy's own: a call for each costs as much as the number, and all that a loop has in vector
- * registers goes to the stack around it.
+/* Numbers drawn by compiled code itself: those of a Generator where its bit generator is PCG64, NumPy's own, and of the thread's two Mersenne Twisters plain ones and whole ones in a range. A call for each
+ * costs as much as the number, and all that a loop has in vector registers goes to the stack around it.
+ *
+ * A twister's numbers are made by the runtime, 624 at once, so here they are only taken: where none are left, or the ones looked at are too large, the runtime's function draws. Where the twister is stays the
+ * same for as long as a function of LLVM's runs, since each range of a region, which has its own, is a call of one.
  *
  * The state stays in memory, as the object has it; LLVM keeps it in registers where nothing else in a loop may look at it. A call may be left in between two instructions, by Ctrl-C, so what is left
  * then is a state of some time before, or with one half of a later one: any 128 bits are a state of PCG64, of the same stream's increment, and nobody knows how far a call had come. What half a word that is left means
@@ -84,7 +87,126 @@ static lv by_layers(tr_lf *w, lv g, bool normal) {
     return phi;
 }
 
+/* --- the thread's Mersenne Twisters --- */
+
+/* The numbers that are left of one: `next` of them, found at `at`; `have` says whether there are so many as asked for. */
+typedef struct words {
+    lv p, at, have;
+} words;
+
+static words left(tr_lf *w, bool python, unsigned count) {
+    words s;
+    tr_lower_rt(w, python ? TR_RT_PY_WORDS : TR_RT_NP_WORDS, 0, NULL, NULL, &s.p);
+    s.at = LLVMBuildLoad2(w->b, w->m->i32, s.p, "");
+    LLVMSetMetadata(s.at, w->m->kind_tbaa, w->m->md_random);
+    s.have = l_icmp(w->b, LLVMIntULE, s.at, l_int(w->m->i32, TR_MT_WORDS - count));
+    return s;
+}
+
+static lv word(tr_lf *w, const words *s, unsigned k) {
+    lv i = LLVMBuildZExt(w->b, s->at, w->m->i64, "");
+    lv p = LLVMBuildInBoundsGEP2(w->b, w->m->i32, at(w, s->p, TR_MT_OUT + 4 * k), &i, 1, "");
+    lv x = LLVMBuildLoad2(w->b, w->m->i32, p, "");
+    LLVMSetMetadata(x, w->m->kind_tbaa, w->m->md_random);
+    return x;
+}
+
+static void take(tr_lf *w, const words *s, lv count) {
+    lv store = LLVMBuildStore(w->b, LLVMBuildAdd(w->b, s->at, count, ""), s->p);
+    LLVMSetMetadata(store, w->m->kind_tbaa, w->m->md_random);
+}
+
+static void seldom_to(tr_lf *w, lv usual, lb to, lb seldom) {
+    lv br = LLVMBuildCondBr(w->b, usual, to, seldom);
+    LLVMSetMetadata(br, w->m->kind_prof, w->m->md_unlikely);
+}
+
+/* What came out at `here`, or what the runtime's function of that row gives at `slow`. */
+static lv or_slowly(tr_lf *w, lv x, lb here, lb slow, lb join, unsigned row, unsigned n, const lv *args) {
+    lv other;
+    l_at_end(w->b, slow);
+    tr_lower_rt(w, row, n, args, NULL, &other);
+    LLVMBuildBr(w->b, join);
+    l_at_end(w->b, join);
+    lv phi = LLVMBuildPhi(w->b, LLVMTypeOf(x), "");
+    LLVMAddIncoming(phi, (lv[]){x, other}, (lb[]){here, slow}, 2);
+    return phi;
+}
+
+/* Of [0, 1), by 53 bits of two words. */
+static lv twister(tr_lf *w, bool python) {
+    const tr_lm *m = w->m;
+    LLVMBuilderRef b = w->b;
+    lb quick = tr_lower_block(w, "words"), slow = tr_lower_block(w, "refill"),
+       join = tr_lower_block(w, "drawn");
+    words s = left(w, python, 2);
+    seldom_to(w, s.have, quick, slow);
+    l_at_end(b, quick);
+    lv high = LLVMBuildZExt(b, LLVMBuildLShr(b, word(w, &s, 0), l_int(m->i32, 5), ""), m->i64, ""),
+       low = LLVMBuildZExt(b, LLVMBuildLShr(b, word(w, &s, 1), l_int(m->i32, 6), ""), m->i64, "");
+    take(w, &s, l_int(m->i32, 2));
+    lv x = LLVMBuildOr(b, LLVMBuildShl(b, high, l_int(m->i64, 26), ""), low, "");
+    x = LLVMBuildFMul(b, LLVMBuildSIToFP(b, x, m->f64, ""), LLVMConstReal(m->f64, 0x1p-53), "");
+    LLVMBuildBr(b, join);
+    return or_slowly(w, x, quick, slow, join, python ? TR_RT_PY_RANDOM : TR_RT_NP_RANDOM, 0, NULL);
+}
+
+/* Whether words of so many bits are above `top` at most one time in eight. */
+static bool mostly_fits(lv count, bool python) {
+    if (!LLVMIsAConstantInt(count))
+        return false;
+    uint64_t n = LLVMConstIntGetZExtValue(count), top = python ? n - 1 : n, span = 1;
+    while (span < n)
+        span = 2 * span + 1;
+    return span - top <= span / 8;
+}
+
+/* A whole number, up to `count` in NumPy's way, which masks words, below it in Python's, which shifts them, so that its powers of two need a bit more. Words that are too large are passed over. Where that
+ * is often, the processor would guess it wrong too often: the next word is looked at as well, without a jump. */
+static lv in_range(tr_lf *w, bool python, lv count) {
+    const tr_lm *m = w->m;
+    LLVMBuilderRef b = w->b;
+    lb fits = tr_lower_block(w, "range"), quick = tr_lower_block(w, "words"),
+       slow = tr_lower_block(w, "again"), join = tr_lower_block(w, "drawn");
+    bool one = mostly_fits(count, python);
+    lv small = LLVMBuildSub(b, count, l_int(m->i64, 1), "");
+    seldom_to(w, l_icmp(b, LLVMIntULT, small, l_int(m->i64, UINT32_MAX)), fits, slow);
+    l_at_end(b, fits);
+    lv n = LLVMBuildTrunc(b, count, m->i32, ""), top = python ? LLVMBuildTrunc(b, small, m->i32, "") : n;
+    lv none =
+        tr_lower_intrinsic(w, "llvm.ctlz", m->i32, 2, (lv[]){n, l_int(LLVMInt1TypeInContext(m->lc), 1)});
+    lv mask = LLVMBuildLShr(b, l_int(m->i32, -1), none, "");
+    words s = left(w, python, one ? 1 : 2);
+    seldom_to(w, s.have, quick, slow);
+    l_at_end(b, quick);
+    lv x[2];
+    for (unsigned k = 0; k < (one ? 1 : 2); k++)
+        x[k] =
+            python ? LLVMBuildLShr(b, word(w, &s, k), none, "") : LLVMBuildAnd(b, word(w, &s, k), mask, "");
+    if (one) {
+        take(w, &s, l_int(m->i32, 1));
+    } else {
+        lv more = l_icmp(b, LLVMIntUGT, x[0], top);
+        take(w, &s, LLVMBuildAdd(b, LLVMBuildZExt(b, more, m->i32, ""), l_int(m->i32, 1), ""));
+        x[0] = LLVMBuildSelect(b, more, x[1], x[0], "");
+        unsigned kind = LLVMGetMDKindIDInContext(m->lc, "unpredictable", 13);
+        if (!LLVMIsConstant(x[0]))
+            LLVMSetMetadata(x[0], kind, LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, NULL, 0)));
+    }
+    lv wide = LLVMBuildZExt(b, x[0], m->i64, "");
+    seldom_to(w, l_icmp(b, LLVMIntULE, x[0], top), join, slow);
+    /* two ways lead to the runtime's function, and a third where the range is too wide */
+    return or_slowly(w, wide, quick, slow, join, python ? TR_RT_PY_BELOW : TR_RT_NP_UPTO, 1, &count);
+}
+
 bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
+    switch (row) {
+    case TR_RT_NP_RANDOM:
+    case TR_RT_PY_RANDOM: out[0] = twister(w, row == TR_RT_PY_RANDOM); return true;
+    case TR_RT_NP_UPTO:
+    case TR_RT_PY_BELOW: out[0] = in_range(w, row == TR_RT_PY_BELOW, args[0]); return true;
+    default: break;
+    }
     if (row != TR_RT_GEN_RANDOM && row != TR_RT_GEN_GAUSS && row != TR_RT_GEN_EXPO)
         return false;
     if (!LLVMIsAConstantInt(args[0]) || LLVMConstIntGetZExtValue(args[0]) != TR_GEN_PCG64)

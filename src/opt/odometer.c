@@ -12,10 +12,15 @@
  * be divided again: it goes on by one where a row ends, or by what the remainder before it carries.
  * A divisor is the size of an axis, known before the loop, so that it is not negative; where it is 0 nothing was divided, and nothing is here. Constants stay:
  * LLVM divides by them in vectors.
+ * Where one counter is divided by sizes of several axes, as that of zip(a.flat, b.flat), these are mostly equal: a test before the loop finds that, and in one copy of it they are one size, with one quotient and one
+ * remainder; the other copy hardly ever runs.
  * After bounds and prange, which know what / and % are. Cost: linear in the function; a round has a test more, and four instructions for each further divisor. */
 #include <assert.h>
 
 #include "opt/priv.h"
+#include "opt/version.h"
+
+enum { MAX_LOOP = 300, MAX_SIZES = 4 }; /* instructions of a loop that is copied, sizes that may be one */
 
 typedef struct odometer {
     tr_fn *f;
@@ -211,6 +216,7 @@ static void change(odometer *o, uint32_t l, tr_val x, tr_val first) {
 /* Divisions by the size of an axis. */
 static void find_divisions(odometer *o) {
     const tr_fn *f = o->f;
+    o->nwork = 0;
     o->work = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
@@ -219,26 +225,147 @@ static void find_divisions(odometer *o) {
                 o->work[o->nwork++] = v;
 }
 
+static void find_loops(odometer *o, tr_loops *loops) {
+    uint32_t *innermost = TR_NEW_N(&o->f->ctx->arena, uint32_t, o->f->blks.n + 1u);
+    *loops = (tr_loops){0};
+    tr_loops_find(o->f, loops, innermost);
+    o->loops = loops;
+    o->innermost = innermost;
+    o->nblks = o->f->blks.n;
+}
+
+/* The loop that such a division's counter belongs to; UINT32_MAX: it is no counter. */
+static uint32_t counted_by(const odometer *o, tr_val division) {
+    tr_val x = tr_arg(o->f, division, 0);
+    if (tr_at(o->f, x)->op != TR_OP_PARAM)
+        return UINT32_MAX;
+    uint32_t l = loop_of(o, tr_at(o->f, x)->blk);
+    return l != UINT32_MAX && is_divisor(o, l, tr_arg(o->f, division, 1)) && counts(o, l, x) ? l : UINT32_MAX;
+}
+
+/* --- sizes that are mostly equal --- */
+
+/* What divides one number, or what is one number if sizes are equal: the sizes, each but the first to be that. */
+typedef struct sizes {
+    tr_val d[MAX_SIZES];
+    uint32_t n;
+} sizes;
+
+static bool is_one_of(const tr_val *x, uint32_t n, tr_val v) {
+    uint32_t k = 0;
+    while (k < n && x[k] != v)
+        k++;
+    return k < n;
+}
+
+/* By what these numbers are divided, and the quotients. False: by more sizes than are tested. */
+static bool sizes_of(const odometer *o, uint32_t l, const tr_val *x, uint32_t n, sizes *s, tr_val *quotients,
+                     uint32_t *nq) {
+    s->n = *nq = 0;
+    for (uint32_t i = 0; i < o->nwork; i++) {
+        tr_val v = o->work[i], d = tr_arg(o->f, v, 1);
+        if (!is_one_of(x, n, tr_arg(o->f, v, 0)) || !is_divisor(o, l, d))
+            continue;
+        if (tr_at(o->f, v)->op == TR_OP_QUOT)
+            quotients[(*nq)++] = v;
+        if (is_one_of(s->d, s->n, d))
+            continue;
+        if (s->n == MAX_SIZES)
+            return false;
+        s->d[s->n++] = d;
+    }
+    return true;
+}
+
+/* A division that will be one by this size. */
+typedef struct edit {
+    tr_val division, size;
+} edit;
+typedef TR_VEC(edit) edits;
+
+/* The conditions that make all divisions of the counter some by one row of sizes. Returns how many there are. */
+static uint32_t plan_equal(const odometer *o, uint32_t l, tr_val x, tr_lin *conds, uint32_t most,
+                           edits *then) {
+    tr_arena *a = &o->f->ctx->arena;
+    tr_val *numbers = TR_NEW_N(a, tr_val, o->nwork + 1u), *next = TR_NEW_N(a, tr_val, o->nwork + 1u), *swap;
+    uint32_t n = 1, nnext, found = 0;
+    sizes s;
+    numbers[0] = x;
+    for (; n && sizes_of(o, l, numbers, n, &s, next, &nnext) && s.n; n = nnext) {
+        if (found + 2 * (s.n - 1) > most)
+            break;
+        for (uint32_t k = 1; k < s.n; k++) {
+            tr_lin one = tr_lin_val(s.d[0]), other = tr_lin_val(s.d[k]);
+            for (int both = 0; both < 2; both++) {
+                conds[found] = both ? other : one;
+                tr_lin_add(&conds[found++], both ? &one : &other, -1);
+            }
+        }
+        for (uint32_t i = 0; i < o->nwork; i++)
+            if (is_one_of(numbers, n, tr_arg(o->f, o->work[i], 0)) &&
+                is_one_of(s.d, s.n, tr_arg(o->f, o->work[i], 1)))
+                tr_vec_push(a, then, ((edit){o->work[i], s.d[0]}));
+        swap = numbers;
+        numbers = next;
+        next = swap;
+    }
+    return found;
+}
+
+/* Copies of loops, for sizes that are not equal. Threads of a kernel that meet must do so in one copy. */
+static bool test_sizes(odometer *o) {
+    enum { CONDS = 2 * MAX_SIZES };
+    tr_fn *f = o->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_version *v = TR_NEW_N(a, tr_version, o->nwork + 1u);
+    uint32_t n = 0;
+    edits then = {0};
+    tr_u32s slow = {0};
+    for (uint32_t i = 0; i < o->nwork && f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE; i++) {
+        uint32_t l = counted_by(o, o->work[i]);
+        bool fits = l != UINT32_MAX && !tr_blk_at(f, o->loops->d[l].header)->cold &&
+                    tr_loop_size(f, &o->loops->d[l]) <= MAX_LOOP;
+        for (uint32_t k = 0; k < n && fits; k++) /* no loop in one that is copied, nor one around it */
+            fits = !in_loop(o, (uint32_t)(v[k].loop - o->loops->d), o->loops->d[l].header) &&
+                   !in_loop(o, l, v[k].loop->header);
+        if (!fits)
+            continue;
+        edits these = {0};
+        tr_lin *conds = TR_NEW_N(a, tr_lin, CONDS);
+        uint32_t found = plan_equal(o, l, tr_arg(f, o->work[i], 0), conds, CONDS, &these);
+        if (!found)
+            continue;
+        v[n++] = (tr_version){&o->loops->d[l], conds, found};
+        for (uint32_t k = 0; k < these.n; k++)
+            tr_vec_push(a, &then, these.d[k]);
+    }
+    if (n)
+        tr_opt_version(f, v, n, &slow);
+    for (uint32_t k = 0; k < then.n; k++)
+        tr_at(f, then.d[k].division)->args[1] = then.d[k].size;
+    return n > 0;
+}
+
 bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
-    tr_loops loops = {0};
-    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
-    odometer o = {.f = f,
-                  .loops = &loops,
-                  .innermost = innermost,
-                  .nblks = f->blks.n,
-                  .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64),
-                  .i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL)};
+    tr_loops loops;
+    odometer o = {
+        .f = f, .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64), .i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL)};
     find_divisions(&o);
     if (o.nwork == 0)
         return false;
-    tr_loops_find(f, &loops, innermost);
+    find_loops(&o, &loops);
+    if (test_sizes(&o)) {
+        tr_cfg_compute(f);
+        tr_dom_compute(f);
+        find_divisions(&o);
+        find_loops(&o, &loops);
+        o.changed = true;
+    }
     o.repl = tr_repl_new(f);
     for (uint32_t i = 0; i < o.nwork; i++) {
         tr_val x = tr_arg(f, o.work[i], 0), d = tr_arg(f, o.work[i], 1);
-        if (tr_at(f, x)->op != TR_OP_PARAM || !is_division(&o, o.work[i], x, d))
-            continue;
-        uint32_t l = loop_of(&o, tr_at(f, x)->blk);
-        if (l != UINT32_MAX && is_divisor(&o, l, d) && counts(&o, l, x))
+        uint32_t l = is_division(&o, o.work[i], x, d) ? counted_by(&o, o.work[i]) : UINT32_MAX;
+        if (l != UINT32_MAX)
             change(&o, l, x, d);
     }
     if (o.changed)

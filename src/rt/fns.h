@@ -180,6 +180,7 @@ int64_t tr_rt_watch_end(tr_frame *f);
 void tr_rt_np_seed(uint64_t seed);
 uint8_t tr_rt_np_seed_row(int64_t squeezed, void *owner, const int64_t *key, int64_t n);
 void tr_rt_np_seed_any(void);
+void *tr_rt_np_words(void);
 double tr_rt_np_random(void);
 double tr_rt_np_gauss(void);
 uint64_t tr_rt_np_up_to(uint64_t most);
@@ -248,6 +249,7 @@ void tr_rt_gen_lines(int64_t which, int64_t g, int64_t size, void *owner, char *
 void tr_rt_shuffle(int64_t python, int64_t size, void *owner, char *data, int64_t n, int64_t stride);
 void tr_rt_py_seed(uint64_t seed);
 void tr_rt_py_seed_any(void);
+void *tr_rt_py_words(void);
 double tr_rt_py_random(void);
 uint64_t tr_rt_py_bits(int64_t k);
 uint64_t tr_rt_py_below(uint64_t n);

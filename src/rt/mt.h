@@ -4,24 +4,28 @@
 #define TR_RT_MT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { TR_MT_WORDS = 624 };
+#include "rt/layout.h"
 
 typedef struct tr_mt {
-    uint32_t next;  /* of `out`; TR_MT_WORDS: all are used up */
-    bool ready;     /* it was seeded */
+    uint32_t next;             /* of `out`; TR_MT_WORDS: all are used up */
+    uint32_t out[TR_MT_WORDS]; /* what is handed out of the recurrence, tempered all at once */
+    bool ready;                /* it was seeded */
     bool wanted;    /* by the program, with a seed that it named: a child of a fork goes on with it */
     bool has_gauss; /* normal numbers come in pairs: the other one */
     double gauss;
+    double lam, least; /* of the last small Poisson number, and exp(-lam) */
     /* What generators of a region's ranges are made of: NumPy's SeedSequence of the seed, as far as the words of a spawn key that would come next, and how
      * many regions there were since. Of a range's own: which one, of the generator whose region it is; NULL: it is none of a seed's. */
     uint32_t pool[4], hash, regions;
     const struct tr_mt *of;
     uint64_t range;
     uint32_t key[TR_MT_WORDS]; /* the recurrence */
-    uint32_t out[TR_MT_WORDS]; /* what is handed out of it, tempered all at once */
 } tr_mt;
+_Static_assert(offsetof(tr_mt, next) == 0 && offsetof(tr_mt, out) == TR_MT_OUT,
+               "compiled code draws from it, too");
 
 typedef struct tr_mts {
     tr_mt np, py;

@@ -17,6 +17,10 @@ void tr_rt_py_seed_any(void) {
     tr_rt_mt_seed_any(m);
 }
 
+void *tr_rt_py_words(void) {
+    return tr_rt_mt_py();
+}
+
 static __attribute__((noinline)) double random_slowly(void) {
     return tr_rt_mt_double(tr_rt_mt_py());
 }

@@ -48,6 +48,10 @@ void tr_rt_np_seed_any(void) {
     tr_rt_mt_seed_any(m);
 }
 
+void *tr_rt_np_words(void) {
+    return tr_rt_mt_np();
+}
+
 static __attribute__((noinline)) double random_slowly(void) {
     return tr_rt_mt_double(tr_rt_mt_np());
 }
@@ -437,7 +441,11 @@ static double log_gamma(double x) {
 }
 
 static int64_t poisson_small(tr_mt *m, double lam) {
-    double least = exp(-lam), product = 1.0;
+    if (m->lam != lam) { /* most programs ask for one again and again */
+        m->least = exp(-lam);
+        m->lam = lam;
+    }
+    double least = m->least, product = 1.0;
     for (int64_t k = 0;; k++) {
         product *= tr_rt_mt_double(m);
         if (!(product > least))
@@ -465,20 +473,35 @@ static int64_t poisson(tr_mt *m, double lam) {
     return lam >= 10 ? poisson_large(m, lam) : lam == 0 ? 0 : poisson_small(m, lam);
 }
 
-/* By inversion, for few of them. */
+/* By inversion, for few of them: n * p is not above FEW_MEAN. */
+enum { FEW_MEAN = 30, FEW_PLACES = 88 }; /* most is not above FEW_MEAN + 10 * sqrt(FEW_MEAN + 1) */
+typedef struct few {
+    int64_t n, most;
+    double p, q, none;
+} few;
+
+static few few_of(int64_t n, double p) {
+    double q = 1.0 - p, np = (double)n * p, far = np + 10.0 * sqrt(np * q + 1);
+    return (few){n, (double)n < far ? n : whole(far), p, q, exp((double)n * log(q))};
+}
+
+/* The probability of k, from that of k - 1. */
+static inline double few_next(const few *s, int64_t k, double before) {
+    return ((double)(s->n - k + 1) * s->p * before) / ((double)k * s->q);
+}
+
 static int64_t binomial_few(tr_mt *m, int64_t n, double p) {
-    double q = 1.0 - p, none = exp((double)n * log(q)), np = (double)n * p,
-           far = np + 10.0 * sqrt(np * q + 1);
-    int64_t most = (double)n < far ? n : whole(far), k = 0;
-    double here = none, u = tr_rt_mt_double(m);
+    const few s = few_of(n, p);
+    int64_t k = 0;
+    double here = s.none, u = tr_rt_mt_double(m);
     while (u > here) {
-        if (++k > most) {
+        if (++k > s.most) {
             k = 0;
-            here = none;
+            here = s.none;
             u = tr_rt_mt_double(m);
         } else {
             u -= here;
-            here = ((double)(n - k + 1) * p * here) / ((double)k * q);
+            here = few_next(&s, k, here);
         }
     }
     return k;
@@ -538,8 +561,9 @@ static bool btpe_accepts(const btpe *s, int64_t k, double v) {
                         far_enough(x1) + far_enough(w));
 }
 
-static int64_t binomial_many(tr_mt *m, int64_t n, double p) {
-    const btpe s = btpe_of(n, p);
+static int64_t binomial_many(tr_mt *m, const btpe *of) {
+    const btpe s = *of;
+    const int64_t n = s.n;
     for (;;) {
         double u = tr_rt_mt_double(m) * s.areas[2], v = tr_rt_mt_double(m);
         int64_t k;
@@ -567,10 +591,49 @@ static int64_t binomial_many(tr_mt *m, int64_t n, double p) {
     }
 }
 
+static bool are_few(int64_t n, double least) {
+    return least * (double)n <= FEW_MEAN;
+}
+
 static int64_t binomial(tr_mt *m, int64_t n, double p) {
     double least = p <= 0.5 ? p : 1.0 - p;
-    int64_t k = least * (double)n <= 30.0 ? binomial_few(m, n, least) : binomial_many(m, n, least);
+    int64_t k;
+    if (are_few(n, least)) {
+        k = binomial_few(m, n, least);
+    } else {
+        const btpe s = btpe_of(n, least);
+        k = binomial_many(m, &s);
+    }
     return p <= 0.5 ? k : n - k;
+}
+
+/* Many of the same, so that what follows from n and p is computed once. */
+static void binomials(tr_mt *m, int64_t n, double p, int64_t *to, int64_t length) {
+    double least = p <= 0.5 ? p : 1.0 - p, each[FEW_PLACES];
+    if (!are_few(n, least)) {
+        const btpe s = btpe_of(n, least);
+        for (int64_t i = 0; i < length; i++) {
+            int64_t k = binomial_many(m, &s);
+            to[i] = p <= 0.5 ? k : n - k;
+        }
+        return;
+    }
+    const few s = few_of(n, least);
+    each[0] = s.none;
+    for (int64_t k = 1; k <= s.most && k < FEW_PLACES; k++)
+        each[k] = few_next(&s, k, each[k - 1]);
+    for (int64_t i = 0; i < length; i++) {
+        int64_t k = 0;
+        double u = tr_rt_mt_double(m);
+        while (u > each[k]) {
+            u -= each[k];
+            if (++k > s.most) {
+                k = 0;
+                u = tr_rt_mt_double(m);
+            }
+        }
+        to[i] = p <= 0.5 ? k : n - k;
+    }
 }
 
 static int64_t geometric(tr_mt *m, double p) {
@@ -634,7 +697,12 @@ void tr_rt_np_fill_counts(int64_t what, void *owner, int64_t *data, int64_t leng
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
     for (int64_t i = 0; i < length;) {
-        for (int64_t end = tr_random_stretch(i, length); i < end; i++)
+        int64_t end = tr_random_stretch(i, length);
+        if (what == TR_RANDOM_BINOMIAL && end - i > FEW_PLACES) {
+            binomials(m, n, a, data + i, end - i);
+            i = end;
+        }
+        for (; i < end; i++)
             data[i] = count(m, what, n, a, b);
         tr_rt_look();
     }

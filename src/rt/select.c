@@ -88,29 +88,36 @@ FULL_ORDER(c128)
 /* --- a chunk's items to both ends, whole vectors at a time --- */
 
 #define AVX512 __attribute__((target("avx512f,popcnt")))
+#define VBMI2  __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) /* packs items of 16 bits */
+static inline bool has_AVX512(void) {
+    return __builtin_cpu_supports("avx512f");
+}
+static inline bool has_VBMI2(void) {
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+}
+#define SEL_ONES(n) (uint32_t)((UINT64_C(1) << (n)) - 1)
 
 /* To the places where loops put them, so a result does not depend on the processor: those on the right from the last to the first. False:
  * not here. */
-#define VECTORS(name, T, LANES, MASK, V, LOAD, ALL, TURN, LESS, NOT_MORE, PACK, STORE)                       \
-    AVX512 static void put_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) {         \
+#define VECTORS(name, NEEDS, T, LANES, MASK, V, LOAD, ALL, TURN, LESS, NOT_MORE, PACK, STORE)                \
+    NEEDS static void put_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) {          \
         const V pivot = ALL(p);                                                                              \
         T *left = a + *l, *right = a + *r;                                                                   \
         for (int64_t i = 0; i < SEL_CHUNK; i += LANES) {                                                     \
             V v = LOAD(x + i), u = TURN(v);                                                                  \
-            unsigned to_left = equal ? NOT_MORE(v, pivot) : LESS(v, pivot);                                  \
-            unsigned to_right =                                                                              \
-                ~(unsigned)(equal ? NOT_MORE(u, pivot) : LESS(u, pivot)) & ((1u << LANES) - 1);              \
+            uint32_t to_left = equal ? NOT_MORE(v, pivot) : LESS(v, pivot);                                  \
+            uint32_t to_right = ~(uint32_t)(equal ? NOT_MORE(u, pivot) : LESS(u, pivot)) & SEL_ONES(LANES);  \
             int n = __builtin_popcount(to_left);                                                             \
             right -= LANES - n;                                                                              \
-            STORE(left, (MASK)((1u << n) - 1), PACK((MASK)to_left, v));                                      \
-            STORE(right, (MASK)((1u << (LANES - n)) - 1), PACK((MASK)to_right, u));                          \
+            STORE(left, (MASK)SEL_ONES(n), PACK((MASK)to_left, v));                                          \
+            STORE(right, (MASK)SEL_ONES(LANES - n), PACK((MASK)to_right, u));                                \
             left += n;                                                                                       \
         }                                                                                                    \
         *l = left - a;                                                                                       \
         *r = right - a;                                                                                      \
     }                                                                                                        \
     static inline bool put_vectors_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) { \
-        if (!__builtin_cpu_supports("avx512f"))                                                              \
+        if (!has_##NEEDS())                                                                                  \
             return false;                                                                                    \
         put_##name(a, l, r, x, p, equal);                                                                    \
         return true;                                                                                         \
@@ -122,38 +129,47 @@ FULL_ORDER(c128)
         return false;                                                                                   \
     }
 
-#define TURN_64          _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7)
-#define TURN_32          _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TURN_64 _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7)
+#define TURN_32 _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TURN_16                                                                                            \
+    _mm512_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, \
+                     24, 25, 26, 27, 28, 29, 30, 31)
 #define TURN_F64(v)      _mm512_permutexvar_pd(TURN_64, v)
 #define TURN_F32(v)      _mm512_permutexvar_ps(TURN_32, v)
 #define TURN_I64(v)      _mm512_permutexvar_epi64(TURN_64, v)
+#define TURN_I16(v)      _mm512_permutexvar_epi16(TURN_16, v)
 #define TURN_I32(v)      _mm512_permutexvar_epi32(TURN_32, v)
 #define LESS_F64(a, b)   _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define LESS_F32(a, b)   _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
 #define NOMORE_F64(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
 #define NOMORE_F32(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
-VECTORS(f64, double, 8, __mmask8, __m512d, _mm512_loadu_pd, _mm512_set1_pd, TURN_F64, LESS_F64, NOMORE_F64,
-        _mm512_maskz_compress_pd, _mm512_mask_storeu_pd)
-VECTORS(f32, float, 16, __mmask16, __m512, _mm512_loadu_ps, _mm512_set1_ps, TURN_F32, LESS_F32, NOMORE_F32,
-        _mm512_maskz_compress_ps, _mm512_mask_storeu_ps)
+VECTORS(f64, AVX512, double, 8, __mmask8, __m512d, _mm512_loadu_pd, _mm512_set1_pd, TURN_F64, LESS_F64,
+        NOMORE_F64, _mm512_maskz_compress_pd, _mm512_mask_storeu_pd)
+VECTORS(f32, AVX512, float, 16, __mmask16, __m512, _mm512_loadu_ps, _mm512_set1_ps, TURN_F32, LESS_F32,
+        NOMORE_F32, _mm512_maskz_compress_ps, _mm512_mask_storeu_ps)
 #define WORDS_64(name, type, sign)                                                                   \
-    VECTORS(name, type, 8, __mmask8, __m512i, _mm512_loadu_si512, ALL_64, TURN_I64,                  \
+    VECTORS(name, AVX512, type, 8, __mmask8, __m512i, _mm512_loadu_si512, ALL_64, TURN_I64,          \
             _mm512_cmplt_##sign##64_mask, _mm512_cmple_##sign##64_mask, _mm512_maskz_compress_epi64, \
             _mm512_mask_storeu_epi64)
 #define WORDS_32(name, type, sign)                                                                   \
-    VECTORS(name, type, 16, __mmask16, __m512i, _mm512_loadu_si512, ALL_32, TURN_I32,                \
+    VECTORS(name, AVX512, type, 16, __mmask16, __m512i, _mm512_loadu_si512, ALL_32, TURN_I32,        \
             _mm512_cmplt_##sign##32_mask, _mm512_cmple_##sign##32_mask, _mm512_maskz_compress_epi32, \
             _mm512_mask_storeu_epi32)
+#define WORDS_16(name, type, sign)                                                                   \
+    VECTORS(name, VBMI2, type, 32, __mmask32, __m512i, _mm512_loadu_si512, ALL_16, TURN_I16,         \
+            _mm512_cmplt_##sign##16_mask, _mm512_cmple_##sign##16_mask, _mm512_maskz_compress_epi16, \
+            _mm512_mask_storeu_epi16)
 #define ALL_64(x) _mm512_set1_epi64((int64_t)(x))
 #define ALL_32(x) _mm512_set1_epi32((int32_t)(x))
+#define ALL_16(x) _mm512_set1_epi16((int16_t)(x))
 WORDS_64(i64, int64_t, epi)
 WORDS_64(u64, uint64_t, epu)
 WORDS_32(i32, int32_t, epi)
 WORDS_32(u32, uint32_t, epu)
+WORDS_16(i16, int16_t, epi)
+WORDS_16(u16, uint16_t, epu)
 NO_VECTORS(i8)
 NO_VECTORS(u8)
-NO_VECTORS(i16)
-NO_VECTORS(u16)
 NO_VECTORS(f16)
 NO_VECTORS(c64)
 NO_VECTORS(c128)

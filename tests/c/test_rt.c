@@ -324,7 +324,9 @@ static void test_random(void) {
     int64_t k[2] = {3, 4}, n[3];
     const double p[3] = {0.2, 0.3, 0.5};
     tr_rt_np_seed(1);
+    assert(*(uint32_t *)tr_rt_np_words() == TR_MT_WORDS);
     assert(tr_rt_np_random() == 0.417022004702574);
+    assert(*(uint32_t *)tr_rt_np_words() == 2);
     assert(tr_rt_np_gauss() == -0.8021728386486427);
     assert(tr_rt_np_up_to(99) == 16);
     assert(tr_rt_np_piece(8, 99) == 1);
@@ -354,6 +356,7 @@ static void test_random(void) {
     assert(x[0] != tr_rt_np_random());
     tr_rt_py_seed(1);
     assert(tr_rt_py_random() == 0.13436424411240122);
+    assert(*(uint32_t *)tr_rt_py_words() == 2);
     assert(tr_rt_py_below(10) == 1);
     assert(tr_rt_py_bits(33) == 1095513148);
     assert(tr_rt_py_float(TR_RANDOM_PY_GAUSS, 0.0, 1.0, 0.0) == -1.0921732151041414);

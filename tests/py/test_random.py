@@ -99,6 +99,7 @@ def test_many_of_each_branch():
     for call in (
         "hypergeometric(3000, 2000, 1500)", "hypergeometric(15, 25, 11)", "binomial(1000, 0.4)", "binomial(400, 0.9)", "poisson(12.5)", "vonmises(0.1, 3.0)", "standard_gamma(0.4)", "standard_gamma(1.1)",
         "zipf(1.05)", "beta(0.2, 0.9)", "logseries(0.97)", "binomial(60, 0.45)", "geometric(0.1)",
+        "binomial(20, 0.85)", "binomial(3000000000, 1e-8)", "binomial(0, 0.3)", "binomial(5, 0.0)", "binomial(7, 1.0)", "binomial(1, 0.5)",
     ):  # fmt: skip
         got, want = both(with_size(f"np.random.{call}", "20000"), 1)
         same(got, want)
@@ -112,6 +113,54 @@ def test_whole_numbers_by_words():
         for size in ("1", "623", "624", "625", "70000"):
             got, want = both(with_size(f"np.random.{call}", size), 3)
             same(got, want)
+
+
+def test_what_follows_from_a_mean_is_that_of_the_last_one():
+    got, want = both(
+        "(np.random.poisson(0.5), np.random.poisson(3.0), np.random.poisson(0.0), np.random.poisson(3.0), np.random.poisson(40.0))",
+        8,
+    )
+    same(got, want)
+
+
+TOPS = [1, 2, 3, 5, 8, 9, 600, 1000, 1001, 1024, 1025, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40]
+
+
+@njit
+def mixed(seed, many, more, n):
+    """Draws of the kinds that compiled code takes from the words itself, and one that the runtime makes, of both generators."""
+    np.random.seed(seed)
+    random.seed(seed)
+    whole = np.empty((n, 2), np.int64)
+    s = 0.0
+    for i in range(n):
+        whole[i, 0] = np.random.randint(0, many)
+        if i % 7 == 0:
+            s += np.random.normal()
+        whole[i, 1] = random.randrange(more)
+        s += np.random.random() - random.random()
+    return whole, s
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_words_are_taken_in_place(top):
+    def by_constant(seed, n):
+        np.random.seed(seed)
+        random.seed(seed)
+        whole = np.empty((n, 2), np.int64)
+        s = 0.0
+        for i in range(n):
+            whole[i, 0] = np.random.randint(0, top)
+            if i % 7 == 0:
+                s += np.random.normal()
+            whole[i, 1] = random.randrange(top)
+            s += np.random.random() - random.random()
+        return whole, s
+
+    for seed in (1, SEED):
+        want = mixed.py_func(seed, top, top, 1500)
+        same(mixed(seed, top, top, 1500), want)
+        same(njit(by_constant)(seed, 1500), want)
 
 
 def test_rand_takes_extents():
