@@ -743,15 +743,20 @@ static void multinomial(tr_mt *m, int64_t n, int64_t *to, const double *p, int64
     to[np - 1] = n;
 }
 
+int64_t tr_random_parts(const double *p, int64_t n) {
+    for (int64_t j = 0; j < n; j++)
+        if (!(p[j] >= 0) || !(p[j] <= 1))
+            return TR_RANDOM_RANGE;
+    return tr_random_sum(p, n - 1) > 1.0 + 1e-12 ? TR_RANDOM_SUM : TR_RANDOM_DONE;
+}
+
 int64_t tr_rt_np_multinomial(int64_t n, void *owner, int64_t *data, int64_t length, void *powner,
                              const double *p, int64_t np) {
     (void)owner;
     (void)powner;
-    for (int64_t j = 0; j < np; j++)
-        if (!(p[j] >= 0) || !(p[j] <= 1))
-            return TR_RANDOM_RANGE;
-    if (tr_random_sum(p, np - 1) > 1.0 + 1e-12)
-        return TR_RANDOM_SUM;
+    int64_t bad = tr_random_parts(p, np);
+    if (bad)
+        return bad;
     tr_mt *m = tr_rt_mt_np();
     for (int64_t i = 0; np && i + np <= length; i += np)
         multinomial(m, n, data + i, p, np);

@@ -13,6 +13,8 @@ static inline int64_t tr_random_stretch(int64_t i, int64_t n) {
 
 /* Kahan's sum, as NumPy adds probabilities. */
 double tr_random_sum(const double *p, int64_t n);
+/* What is wrong with the probabilities of a multinomial distribution, or TR_RANDOM_DONE. */
+int64_t tr_random_parts(const double *p, int64_t n);
 
 /* Indices by probabilities, with their numbers of [0, 1) from `number`: TR_RANDOM_DONE or what is wrong. */
 typedef double (*tr_random_number)(void *user);
