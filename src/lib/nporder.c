@@ -168,7 +168,14 @@ static void not_so(tr_em *e, tr_tv code, int which, tr_exc exc, const char *text
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, code, tr_em_i64(e, which)), exc, text, 0, NULL);
 }
 
-/* Contiguous float64 numbers. */
+/* Contiguous float64 numbers, of any number of axes but none; of one. */
+static bool reals(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *a) {
+    if (!tr_fam_as_array(e, c, x, NULL, a))
+        return false;
+    if (!a->ty->ndim || tr_ty_is_complex(a->ty->elem))
+        return tr_em_error(e, "%s(): '%s' must be an array of real numbers", tr_fam_name(c), name);
+    return tr_rnd_contiguous(e, *a, f64(e), a);
+}
 static bool doubles(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *a) {
     if (!tr_fam_as_array(e, c, x, NULL, a))
         return false;
@@ -267,23 +274,60 @@ bool tr_lib_rnd_choice(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     return number || tr_em_getitem(e, a, idx, out);
 }
 
+static void keep_parts(tr_em *e, tr_tv code) {
+    not_so(e, code, TR_RANDOM_RANGE, TR_EXC_VALUE, "pvals < 0, pvals > 1 or pvals contains NaNs");
+    not_so(e, code, TR_RANDOM_SUM, TR_EXC_VALUE, "sum(pvals[:-1]) > 1.0");
+}
+
+/* Of a Generator: for each of several n, or of several rows of probabilities. */
+static bool multinomials(tr_em *e, const tr_bcall *c, const tr_stream *s, tr_tv n, tr_tv p, tr_tv *out) {
+    uint32_t lead = p.ty->ndim - 1u;
+    tr_tv shape[TR_MAX_NDIM + 1], parts, x[2] = {n, zero(e)}, row[2], like, count = tr_em_i64(e, 1);
+    tr_fam_shape(e, p, shape);
+    parts = shape[lead];
+    for (uint32_t k = 0; k < lead; k++)
+        count = tr_em_op2(e, TR_OP_MUL, count, shape[k]);
+    if (lead) {
+        if (!tr_fam_numbers(e, count, &x[1]))
+            return false;
+        x[1] = tr_em_restride(e, tr_ty_array(e->types, i64(e), lead, TR_LAYOUT_C, false), x[1], zero(e),
+                              shape, NULL);
+    }
+    if (!tr_rnd_sized_by(e, c, c->a[2], i64(e), x, 2, &like) || !tr_rnd_repeated(e, like, x[0], &row[0]) ||
+        !tr_rnd_repeated(e, like, x[1], &row[1]))
+        return false;
+    if (like.ty->ndim == TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    tr_fam_shape(e, like, shape);
+    shape[like.ty->ndim] = parts;
+    *out = tr_em_alloc(e, i64(e), like.ty->ndim + 1u, TR_LAYOUT_C, shape);
+    keep_parts(
+        e, tr_rnd_draw(e, s, TR_RT_GEN_MULTINOMIALS, TR_RT_GEN_MULTINOMIALS, i64(e), 5,
+                       (tr_tv[]){row[0], row[1], tr_rnd_in_a_row(e, *out), tr_rnd_in_a_row(e, p), parts}));
+    return true;
+}
+
 /* Parameters: n, pvals, size. */
 bool tr_lib_rnd_multinomial(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     tr_stream st, *s = &st;
     const tr_bcall call = tr_rnd_without_self(with_self, s), *c = &call;
     tr_tv n, p;
-    if (!tr_rnd_count(e, c, c->a[0], "n", &n) || !doubles(e, c, c->a[1], "pvals", &p) ||
-        !tr_rnd_sized(e, c, c->a[2], i64(e), tr_em_dim(e, p, 0), out))
+    bool own = !s->generator.ty;
+    if (own ? !tr_fam_int(e, c, c->a[0], "n", &n) || !doubles(e, c, c->a[1], "pvals", &p)
+            : !tr_rnd_whole(e, c, c->a[0], "n", &n) || !reals(e, c, c->a[1], "pvals", &p))
         return false;
-    tr_rnd_need_least(e, n, 0, "n < 0");
-    if (s->generator.ty)
+    if (!tr_rnd_need_least(e, n, 0, "n < 0"))
+        return false;
+    if (!own)
         tr_em_check(
-            e, tr_em_cmp(e, TR_CMP_GT, tr_em_dim(e, p, 0), zero(e)), TR_EXC_VALUE,
+            e, tr_em_cmp(e, TR_CMP_GT, tr_em_dim(e, p, p.ty->ndim - 1u), zero(e)), TR_EXC_VALUE,
             "pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0.", 0,
             NULL);
-    tr_tv code = TR_DRAW(MULTINOMIAL, i64(e), 3, n, tr_rnd_in_a_row(e, *out), p);
-    not_so(e, code, TR_RANDOM_RANGE, TR_EXC_VALUE, "pvals < 0, pvals > 1 or pvals contains NaNs");
-    not_so(e, code, TR_RANDOM_SUM, TR_EXC_VALUE, "sum(pvals[:-1]) > 1.0");
+    if (tr_lib_is_array(n) || p.ty->ndim > 1)
+        return multinomials(e, c, s, n, p, out);
+    if (!tr_rnd_sized(e, c, c->a[2], i64(e), tr_em_dim(e, p, 0), out))
+        return false;
+    keep_parts(e, TR_DRAW(MULTINOMIAL, i64(e), 3, n, tr_rnd_in_a_row(e, *out), p));
     return true;
 }
 

@@ -281,8 +281,7 @@ bool tr_rnd_contiguous(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
     return (a.ty->elem == t && a.ty->layout == TR_LAYOUT_C) || tr_fam_copy_as(e, a, t, TR_LAYOUT_C, out);
 }
 
-/* A new array for a number of each set of parameters, some of which are arrays: of their common shape, or the one that size= names. */
-static bool sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
+bool tr_rnd_sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
                      tr_tv *out) {
     static const char text[] = "shape mismatch: objects cannot be broadcast to a single shape";
     tr_tv shape[TR_MAX_NDIM] = {0};
@@ -309,8 +308,7 @@ static bool sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem,
     return true;
 }
 
-/* A parameter for each item of `like`, in a row: a number is one item, over and over. */
-static bool repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out) {
+bool tr_rnd_repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out) {
     tr_tv n = tr_em_size(e, like), one = tr_em_i64(e, 1), at = zero(e), shape[TR_MAX_NDIM], step = at, a;
     const tr_ty *any = tr_ty_array(e->types, tr_lib_is_array(x) ? x.ty->elem : x.ty, 1, TR_LAYOUT_ANY, false);
     if (tr_lib_is_array(x)) {
@@ -355,10 +353,10 @@ static bool floats(tr_em *e, const tr_bcall *c, const tr_stream *s, int what, tr
                    tr_tv *out) {
     tr_tv row[3];
     if (any_array(p, 3)) {
-        if (!sized_by(e, c, size, f64(e), p, 3, out))
+        if (!tr_rnd_sized_by(e, c, size, f64(e), p, 3, out))
             return false;
         for (uint32_t k = 0; k < 3; k++)
-            if (!repeated(e, *out, p[k], &row[k]))
+            if (!tr_rnd_repeated(e, *out, p[k], &row[k]))
                 return false;
         TR_DRAW(EACH, NULL, 5, tr_em_i64(e, what), tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
@@ -373,26 +371,31 @@ static bool floats(tr_em *e, const tr_bcall *c, const tr_stream *s, int what, tr
     return true;
 }
 
-/* A check of a condition on numbers, or on all sets of items of arrays. */
-static bool check_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_exc exc, const char *text) {
+/* Does a condition hold of numbers, or of all sets of items of arrays? */
+static bool holds(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_tv *ok) {
     static const tr_redk all = TR_RED_AND;
-    tr_tv ok, yes = tr_em_bool(e, true), size;
-    if (!tr_lib_lift(e, n, x, cond, NULL, &ok))
+    tr_tv yes = tr_em_bool(e, true), size;
+    if (!tr_lib_lift(e, n, x, cond, NULL, ok))
         return false;
-    if (tr_lib_is_array(ok)) {
-        ok = tr_rnd_in_a_row(e, ok);
-        size = tr_em_dim(e, ok, 0);
-        tr_pdesc d = {.nspace = 1,
-                      .nin = 1,
-                      .nred = 1,
-                      .space = &size,
-                      .in = &ok,
-                      .reds = &all,
-                      .init = &yes,
-                      .lam = tr_lib_lam_item};
-        if (!tr_em_pattern(e, &d, &ok))
-            return false;
-    }
+    if (!tr_lib_is_array(*ok))
+        return true;
+    tr_tv row = tr_rnd_in_a_row(e, *ok);
+    size = tr_em_dim(e, row, 0);
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nred = 1,
+                  .space = &size,
+                  .in = &row,
+                  .reds = &all,
+                  .init = &yes,
+                  .lam = tr_lib_lam_item};
+    return tr_em_pattern(e, &d, ok);
+}
+
+static bool check_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_exc exc, const char *text) {
+    tr_tv ok;
+    if (!holds(e, n, x, cond, &ok))
+        return false;
     tr_em_check(e, ok, exc, text, 0, NULL);
     return true;
 }
@@ -405,6 +408,11 @@ static bool elt_finite(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 static bool elt_not_above(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
     *out = tr_fam_not(e, tr_em_cmp(e, TR_CMP_GT, x[0], x[1]));
+    return true;
+}
+static bool elt_same(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_EQ, x[0], x[1]);
     return true;
 }
 static bool elt_differ(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -525,10 +533,10 @@ bool tr_lib_rnd_typed(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
 static bool counts(tr_em *e, const tr_bcall *c, const tr_stream *s, tr_tv n, const tr_tv *p, tr_tv *out) {
     tr_tv size = c->a[c->n - 1], what = tr_em_i64(e, c->aux), x[3] = {n, p[0], p[1]}, row[3];
     if (any_array(x, 3)) {
-        if (!sized_by(e, c, size, i64(e), x, 3, out))
+        if (!tr_rnd_sized_by(e, c, size, i64(e), x, 3, out))
             return false;
         for (uint32_t k = 0; k < 3; k++)
-            if (!repeated(e, *out, x[k], &row[k]))
+            if (!tr_rnd_repeated(e, *out, x[k], &row[k]))
                 return false;
         TR_DRAW(EACHCOUNT, NULL, 5, what, tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
@@ -567,18 +575,18 @@ bool tr_lib_rnd_count(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     return counts(e, &c, &s, zero(e), p, out);
 }
 
-void tr_rnd_need_least(tr_em *e, tr_tv x, int64_t least, const char *text) {
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, x, tr_em_i64(e, least)), TR_EXC_VALUE, text, 0, NULL);
-}
-
-static bool elt_not_negative(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+static bool elt_not_below(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
-    *out = tr_em_cmp(e, TR_CMP_GE, x[0], zero(e));
+    *out = tr_em_cmp(e, TR_CMP_GE, x[0], x[1]);
     return true;
 }
 
-/* Whole numbers, one or an array of them. */
-static bool whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
+bool tr_rnd_need_least(tr_em *e, tr_tv x, int64_t least, const char *text) {
+    tr_tv two[] = {x, tr_em_i64(e, least)};
+    return check_all(e, 2, two, elt_not_below, TR_EXC_VALUE, text);
+}
+
+bool tr_rnd_whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
     tr_tv a, none = zero(e);
     if (!tr_lib_is_array(x) && x.ty->kind != TR_TY_TUPLE)
         return tr_fam_int(e, c, x, name, out);
@@ -599,14 +607,14 @@ bool tr_lib_rnd_binomial(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     tr_stream s;
     tr_bcall c = tr_rnd_without_self(with_self, &s);
     tr_tv p[3], n;
-    return parameters(e, &c, params[c.aux], 1, 1, p) && whole(e, &c, c.a[0], "n", &n) &&
-           check_all(e, 1, &n, elt_not_negative, TR_EXC_VALUE, "n < 0") && counts(e, &c, &s, n, p, out);
+    return parameters(e, &c, params[c.aux], 1, 1, p) && tr_rnd_whole(e, &c, c.a[0], "n", &n) &&
+           tr_rnd_need_least(e, n, 0, "n < 0") && counts(e, &c, &s, n, p, out);
 }
 
-bool tr_rnd_count(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
-    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE)
-        return tr_em_unsupported(e, "random-arrays", "%s(): %s is no number", tr_fam_name(c), name);
-    return tr_fam_int(e, c, x, name, out);
+static bool elt_enough(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_GE, tr_em_op2(e, TR_OP_ADD, x[0], x[1]), x[2]);
+    return true;
 }
 
 /* Parameters: ngood, nbad, nsample, size. */
@@ -614,34 +622,41 @@ bool tr_lib_rnd_hypergeometric(tr_em *e, const tr_bcall *with_self, tr_tv *out) 
     static const char *const names[] = {"ngood", "nbad", "nsample"};
     tr_stream st, *s = &st;
     const tr_bcall call = tr_rnd_without_self(with_self, s), *c = &call;
-    tr_tv x[4];
+    tr_tv x[3], row[3], most = tr_em_i64(e, 1000000000 - 1), size = c->a[3];
+    bool own = !s->generator.ty;
     for (int k = 0; k < 3; k++)
-        if (!tr_rnd_count(e, c, c->a[k], names[k], &x[k + 1]))
+        if (!tr_rnd_whole(e, c, c->a[k], names[k], &x[k]))
             return false;
-    for (int k = 1; s->generator.ty && k < 3; k++)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, x[k], tr_em_i64(e, 1000000000)), TR_EXC_VALUE,
-                    "both ngood and nbad must be less than 1000000000", 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_op2(e, TR_OP_ADD, x[1], x[2]), x[3]), TR_EXC_VALUE,
-                "ngood + nbad < nsample", 0, NULL);
-    tr_rnd_need_least(e, x[1], 0, "ngood < 0");
-    tr_rnd_need_least(e, x[2], 0, "nbad < 0");
-    if (s->generator.ty)
-        tr_rnd_need_least(e, x[3], 0, "nsample < 0");
-    else
-        tr_rnd_need_least(e, x[3], 1, "nsample < 1 or nsample is NaN");
-    if (!tr_fam_given(c->a[3])) {
-        *out = TR_DRAW(HYPER, i64(e), 3, x[1], x[2], x[3]);
+    for (int k = 0; !own && k < 2; k++)
+        if (!check_all(e, 2, (tr_tv[]){x[k], most}, elt_not_above, TR_EXC_VALUE,
+                       "both ngood and nbad must be less than 1000000000"))
+            return false;
+    if (!check_all(e, 3, x, elt_enough, TR_EXC_VALUE, "ngood + nbad < nsample") ||
+        !tr_rnd_need_least(e, x[0], 0, "ngood < 0") || !tr_rnd_need_least(e, x[1], 0, "nbad < 0") ||
+        !tr_rnd_need_least(e, x[2], own, own ? "nsample < 1 or nsample is NaN" : "nsample < 0"))
+        return false;
+    if (any_array(x, 3)) {
+        if (!tr_rnd_sized_by(e, c, size, i64(e), x, 3, out))
+            return false;
+        for (int k = 0; k < 3; k++)
+            if (!tr_rnd_repeated(e, *out, x[k], &row[k]))
+                return false;
+        TR_DRAW(EACHHYPER, NULL, 4, tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
     }
-    if (!tr_rnd_sized(e, c, c->a[3], i64(e), absent, out))
+    if (!tr_fam_given(size)) {
+        *out = TR_DRAW(HYPER, i64(e), 3, x[0], x[1], x[2]);
+        return true;
+    }
+    if (!tr_rnd_sized(e, c, size, i64(e), absent, out))
         return false;
-    TR_DRAW(FILLHYPER, NULL, 4, tr_rnd_in_a_row(e, *out), x[1], x[2], x[3]);
+    TR_DRAW(FILLHYPER, NULL, 4, tr_rnd_in_a_row(e, *out), x[0], x[1], x[2]);
     return true;
 }
 
 /* --- whole numbers in a range --- */
 
-/* The range of randint: from low to high, without it, in the 64 bits of wide; high is one less already. */
+/* The range of randint: from low to most, both of them numbers of it, in the 64 bits of wide; either may be an array. */
 typedef struct bounds {
     const tr_ty *t, *wide;
     tr_tv low, most;
@@ -653,12 +668,32 @@ static const char *out_of(tr_em *e, const char *name, const tr_ty *t) {
                            t->kind == TR_TY_BOOL ? "bool" : tr_tyk_user_name((tr_tyk)t->kind));
 }
 
-/* An integer in the type's 64 bits: ValueError where that has no room for it. */
+static bool elt_as(tr_em *e, const void *ty, const tr_tv *x, tr_tv *out) {
+    *out = tr_em_conv(e, x[0], ty);
+    return true;
+}
+/* In the other kind of 64 bits: the highest is the sign of one of them. */
+static bool elt_has_no_sign(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_GE, tr_em_conv(e, x[0], i64(e)), zero(e));
+    return true;
+}
+static bool elt_less(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_LT, x[0], x[1]);
+    return true;
+}
+
+/* An integer, or an array of them, in the type's 64 bits: ValueError where that has no room for one. */
 static bool bound(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, const bounds *b, tr_tv *out) {
-    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE)
-        return tr_em_unsupported(e, "random-arrays", "%s(): %s is no number", tr_fam_name(c), name);
-    char k = tr_fam_class(e, x);
-    if (k != 'i' && k != 'b')
+    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE) {
+        if (!tr_fam_as_array(e, c, x, NULL, &x))
+            return false;
+        if (!x.ty->ndim)
+            x = tr_em_load(e, x, NULL);
+    }
+    const tr_ty *from = tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
+    if (!from || (!tr_ty_is_int(from) && from->kind != TR_TY_BOOL))
         return tr_em_error(e, "%s(): %s must be an integer, not %s", tr_fam_name(c), name,
                            tr_em_tyname(e, x.ty));
     tr_bigint v;
@@ -667,51 +702,46 @@ static bool bound(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, const 
         *out = tr_em_conv(e, zero(e), b->wide);
         return true;
     }
-    const tr_ty *from = tr_ty_strong(e->types, tr_lib_scalar(e, x.ty));
-    bool from_unsigned = tr_ty_class(from) != 'i', to_unsigned = b->wide->kind == TR_TY_U64;
-    *out = tr_em_conv(e, tr_em_strong(e, x), b->wide);
-    if (from_unsigned != to_unsigned && (to_unsigned || from->kind == TR_TY_U64)) /* the other one's sign */
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_conv(e, *out, i64(e)), zero(e)), TR_EXC_VALUE,
-                    out_of(e, name, b->t), 0, NULL);
-    return true;
+    from = tr_ty_strong(e->types, from);
+    bool from_unsigned = tr_ty_class(from) != 'i', to_unsigned = b->wide->kind == TR_TY_U64,
+         other = from_unsigned != to_unsigned && (to_unsigned || from->kind == TR_TY_U64);
+    if (!tr_lib_is_array(x))
+        x = tr_em_strong(e, x);
+    return tr_lib_lift(e, 1, &x, elt_as, b->wide, out) &&
+           (!other || check_all(e, 1, out, elt_has_no_sign, TR_EXC_VALUE, out_of(e, name, b->t)));
 }
 
 /* high - 1, or high where the range is closed. A literal may be one above what 64 bits hold. */
 static bool upper(tr_em *e, const tr_bcall *c, tr_tv x, bounds *b) {
     tr_bigint v, one = tr_bigint_of(1);
     int64_t small;
-    tr_tv none = tr_em_conv(e, zero(e), b->wide), is_0 = tr_em_cmp(e, TR_CMP_EQ, b->low, none);
-    if (b->closed) {
-        if (!bound(e, c, x, "high", b, &b->most))
-            return false;
-        tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), tr_em_cmp(e, TR_CMP_GE, b->most, none)),
-                    TR_EXC_VALUE, "high < 0", 0, NULL);
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, b->low, b->most), TR_EXC_VALUE, "low > high", 0, NULL);
-        return true;
-    }
-    if (tr_tv_lit_integer(x, &v) && !tr_tv_lit_int(x, &small) && !v.negative &&
+    tr_tv none = tr_em_conv(e, zero(e), b->wide), is_0, fine;
+    if (!b->closed && tr_tv_lit_integer(x, &v) && !tr_tv_lit_int(x, &small) && !v.negative &&
         tr_bigint_sub(&e->ctx->arena, &v, &one, &v) == TR_BIGINT_FINE)
         return bound(e, c, tr_em_lit(e, tr_obj_bigint(&e->ctx->arena, v)), "high", b, &b->most);
-    if (!bound(e, c, x, "high", b, &b->most))
+    if (!bound(e, c, x, "high", b, &b->most) || !holds(e, 2, (tr_tv[]){b->low, none}, elt_same, &is_0) ||
+        !holds(e, 2, (tr_tv[]){none, b->most}, b->closed ? elt_not_above : elt_less, &fine))
         return false;
-    tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), tr_em_cmp(e, TR_CMP_GT, b->most, none)), TR_EXC_VALUE,
-                "high <= 0", 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, b->low, b->most), TR_EXC_VALUE, "low >= high", 0, NULL);
-    b->most = tr_em_op2(e, TR_OP_SUB, b->most, tr_em_conv(e, tr_em_i64(e, 1), b->wide));
-    return true;
+    tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), fine), TR_EXC_VALUE,
+                b->closed ? "high < 0" : "high <= 0", 0, NULL);
+    if (!check_all(e, 2, (tr_tv[]){b->low, b->most}, b->closed ? elt_not_above : elt_less, TR_EXC_VALUE,
+                   b->closed ? "low > high" : "low >= high"))
+        return false;
+    tr_tv both[] = {b->most, tr_em_conv(e, tr_em_i64(e, 1), b->wide)};
+    return b->closed || tr_lib_lift(e, 2, both, elt_minus, NULL, &b->most);
 }
 
 /* Types of less than 64 bits hold both ends. */
-static void keep_narrow(tr_em *e, const bounds *b) {
+static bool keep_narrow(tr_em *e, const bounds *b) {
     unsigned bits = b->t->kind == TR_TY_BOOL ? 1 : 8u * (unsigned)tr_ty_size(b->t);
     if (bits == 64)
-        return;
+        return true;
     bool sign = tr_ty_class(b->t) == 'i';
     int64_t most = (int64_t)(UINT64_MAX >> (64u - bits + sign));
     tr_tv hi = tr_em_conv(e, tr_em_i64(e, most), b->wide),
           lo = tr_em_conv(e, tr_em_i64(e, sign ? -most - 1 : 0), b->wide);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, b->low, lo), TR_EXC_VALUE, out_of(e, "low", b->t), 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, b->most, hi), TR_EXC_VALUE, out_of(e, "high", b->t), 0, NULL);
+    return check_all(e, 2, (tr_tv[]){lo, b->low}, elt_not_above, TR_EXC_VALUE, out_of(e, "low", b->t)) &&
+           check_all(e, 2, (tr_tv[]){b->most, hi}, elt_not_above, TR_EXC_VALUE, out_of(e, "high", b->t));
 }
 
 /* Parameters: low, high, size, dtype, and of Generators endpoint. */
@@ -719,7 +749,7 @@ bool tr_lib_rnd_randint(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     tr_stream st, *s = &st;
     const tr_bcall call = tr_rnd_without_self(with_self, s), *c = &call;
     bounds b = {.t = i64(e)};
-    tr_tv low = c->a[0], high = c->a[1];
+    tr_tv low = c->a[0], high = c->a[1], size = c->a[2], x[2], row[2];
     if (tr_fam_given(c->a[3]) && !tr_fam_dtype(e, c, c->a[3], &b.t))
         return false;
     if (s->generator.ty && !tr_fam_flag(e, c, c->a[4], "endpoint", false, &b.closed))
@@ -732,20 +762,29 @@ bool tr_lib_rnd_randint(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
         high = low;
         low = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
     }
-    if (!bound(e, c, low, "low", &b, &b.low) || !upper(e, c, high, &b))
+    if (!bound(e, c, low, "low", &b, &b.low) || !upper(e, c, high, &b) || !keep_narrow(e, &b))
         return false;
-    keep_narrow(e, &b);
-    tr_tv least = as_u64(e, b.low), most = tr_em_op2(e, TR_OP_SUB, as_u64(e, b.most), least);
-    int64_t bits = b.t->kind == TR_TY_BOOL ? 1 : 8 * (int64_t)tr_ty_size(b.t);
-    if (tr_fam_given(c->a[2])) {
-        if (!tr_rnd_sized(e, c, c->a[2], b.t, absent, out))
+    tr_tv bits = tr_em_i64(e, b.t->kind == TR_TY_BOOL ? 1 : 8 * (int64_t)tr_ty_size(b.t)),
+          ends[] = {b.most, b.low};
+    if (!tr_lib_lift(e, 1, &b.low, elt_as, u64(e), &x[0]) ||
+        !tr_lib_lift(e, 2, ends, elt_minus, NULL, &x[1]) || !tr_lib_lift(e, 1, &x[1], elt_as, u64(e), &x[1]))
+        return false;
+    if (any_array(x, 2)) {
+        if (!tr_rnd_sized_by(e, c, size, b.t, x, 2, out) || !tr_rnd_repeated(e, *out, x[0], &row[0]) ||
+            !tr_rnd_repeated(e, *out, x[1], &row[1]))
             return false;
-        TR_DRAW(FILLINTS, NULL, 4, tr_em_i64(e, bits), tr_rnd_in_a_row(e, *out), least, most);
+        TR_DRAW(EACHINT, NULL, 4, bits, tr_rnd_in_a_row(e, *out), row[0], row[1]);
         return true;
     }
-    tr_tv x =
-        bits < 32 ? TR_DRAW(PIECE, u64(e), 2, tr_em_i64(e, bits), most) : TR_DRAW(UPTO, u64(e), 1, most);
-    *out = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, least, x), b.t);
+    if (tr_fam_given(size)) {
+        if (!tr_rnd_sized(e, c, size, b.t, absent, out))
+            return false;
+        TR_DRAW(FILLINTS, NULL, 4, bits, tr_rnd_in_a_row(e, *out), x[0], x[1]);
+        return true;
+    }
+    bool piece = tr_ty_size(b.t) < 4;
+    tr_tv r = piece ? TR_DRAW(PIECE, u64(e), 2, bits, x[1]) : TR_DRAW(UPTO, u64(e), 1, x[1]);
+    *out = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, x[0], r), b.t);
     return true;
 }
 
@@ -858,7 +897,8 @@ bool tr_lib_rnd_py_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_int(e, c, c->a[0], "k", &k))
         return false;
     tr_tv_lit_int(c->a[0], &known);
-    tr_rnd_need_least(e, k, 0, "number of bits must be non-negative");
+    if (!tr_rnd_need_least(e, k, 0, "number of bits must be non-negative"))
+        return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, k, tr_em_i64(e, 64)), TR_EXC_OVERFLOW,
                 "getrandbits(): compiled code has integers of 64 bits", 0, NULL);
     *out = run(e, TR_RT_PY_BITS, u64(e), 1, &k);

@@ -23,9 +23,14 @@ bool tr_rnd_sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr
 tr_tv tr_rnd_in_a_row(tr_em *e, tr_tv a);
 /* As an array of items of t that lie one after the other: itself, or a copy. */
 bool tr_rnd_contiguous(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out);
-/* An integer; where arrays are not taken yet. */
-bool tr_rnd_count(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out);
-/* ValueError where x is below `least`. */
-void tr_rnd_need_least(tr_em *e, tr_tv x, int64_t least, const char *text);
+/* A new array for a number of each set of parameters, some of which are arrays: of their common shape, or the one that size= names. */
+bool tr_rnd_sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
+                     tr_tv *out);
+/* A parameter for each item of `like`, in a row: a number is one item, over and over. */
+bool tr_rnd_repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out);
+/* Whole numbers, one or an array of them. */
+bool tr_rnd_whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out);
+/* ValueError where x, or an item of it, is below `least`. */
+bool tr_rnd_need_least(tr_em *e, tr_tv x, int64_t least, const char *text);
 
 #endif

@@ -28,46 +28,50 @@ typedef struct memory {
 } memory;
 
 /* X(result, name, parameters) */
-#define FUNCTIONS(X)                                                                            \
-    X(double, standard_normal, (tr_bitgen *))                                                   \
-    X(double, standard_exponential, (tr_bitgen *))                                              \
-    X(double, standard_gamma, (tr_bitgen *, double))                                            \
-    X(float, standard_normal_f, (tr_bitgen *))                                                  \
-    X(float, standard_exponential_f, (tr_bitgen *))                                             \
-    X(float, standard_gamma_f, (tr_bitgen *, float))                                            \
-    X(void, standard_exponential_inv_fill, (tr_bitgen *, intptr_t, double *))                   \
-    X(void, standard_exponential_inv_fill_f, (tr_bitgen *, intptr_t, float *))                  \
-    X(double, beta, (tr_bitgen *, double, double))                                              \
-    X(double, chisquare, (tr_bitgen *, double))                                                 \
-    X(double, f, (tr_bitgen *, double, double))                                                 \
-    X(double, gamma, (tr_bitgen *, double, double))                                             \
-    X(double, gumbel, (tr_bitgen *, double, double))                                            \
-    X(double, laplace, (tr_bitgen *, double, double))                                           \
-    X(double, logistic, (tr_bitgen *, double, double))                                          \
-    X(double, lognormal, (tr_bitgen *, double, double))                                         \
-    X(double, noncentral_chisquare, (tr_bitgen *, double, double))                              \
-    X(double, noncentral_f, (tr_bitgen *, double, double, double))                              \
-    X(double, pareto, (tr_bitgen *, double))                                                    \
-    X(double, power, (tr_bitgen *, double))                                                     \
-    X(double, rayleigh, (tr_bitgen *, double))                                                  \
-    X(double, standard_cauchy, (tr_bitgen *))                                                   \
-    X(double, standard_t, (tr_bitgen *, double))                                                \
-    X(double, triangular, (tr_bitgen *, double, double, double))                                \
-    X(double, vonmises, (tr_bitgen *, double, double))                                          \
-    X(double, wald, (tr_bitgen *, double, double))                                              \
-    X(double, weibull, (tr_bitgen *, double))                                                   \
-    X(int64_t, binomial, (tr_bitgen *, double, int64_t, memory *))                              \
-    X(int64_t, geometric, (tr_bitgen *, double))                                                \
-    X(int64_t, hypergeometric, (tr_bitgen *, int64_t, int64_t, int64_t))                        \
-    X(int64_t, logseries, (tr_bitgen *, double))                                                \
-    X(int64_t, negative_binomial, (tr_bitgen *, double, double))                                \
-    X(int64_t, poisson, (tr_bitgen *, double))                                                  \
-    X(int64_t, zipf, (tr_bitgen *, double))                                                     \
-    X(void, multinomial, (tr_bitgen *, int64_t, int64_t *, double *, intptr_t, memory *))       \
-    X(void, bounded_uint64_fill, (tr_bitgen *, uint64_t, uint64_t, intptr_t, bool, uint64_t *)) \
-    X(void, bounded_uint32_fill, (tr_bitgen *, uint32_t, uint32_t, intptr_t, bool, uint32_t *)) \
-    X(void, bounded_uint16_fill, (tr_bitgen *, uint16_t, uint16_t, intptr_t, bool, uint16_t *)) \
-    X(void, bounded_uint8_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))     \
+#define FUNCTIONS(X)                                                                                      \
+    X(double, standard_normal, (tr_bitgen *))                                                             \
+    X(double, standard_exponential, (tr_bitgen *))                                                        \
+    X(double, standard_gamma, (tr_bitgen *, double))                                                      \
+    X(float, standard_normal_f, (tr_bitgen *))                                                            \
+    X(float, standard_exponential_f, (tr_bitgen *))                                                       \
+    X(float, standard_gamma_f, (tr_bitgen *, float))                                                      \
+    X(void, standard_exponential_inv_fill, (tr_bitgen *, intptr_t, double *))                             \
+    X(void, standard_exponential_inv_fill_f, (tr_bitgen *, intptr_t, float *))                            \
+    X(double, beta, (tr_bitgen *, double, double))                                                        \
+    X(double, chisquare, (tr_bitgen *, double))                                                           \
+    X(double, f, (tr_bitgen *, double, double))                                                           \
+    X(double, gamma, (tr_bitgen *, double, double))                                                       \
+    X(double, gumbel, (tr_bitgen *, double, double))                                                      \
+    X(double, laplace, (tr_bitgen *, double, double))                                                     \
+    X(double, logistic, (tr_bitgen *, double, double))                                                    \
+    X(double, lognormal, (tr_bitgen *, double, double))                                                   \
+    X(double, noncentral_chisquare, (tr_bitgen *, double, double))                                        \
+    X(double, noncentral_f, (tr_bitgen *, double, double, double))                                        \
+    X(double, pareto, (tr_bitgen *, double))                                                              \
+    X(double, power, (tr_bitgen *, double))                                                               \
+    X(double, rayleigh, (tr_bitgen *, double))                                                            \
+    X(double, standard_cauchy, (tr_bitgen *))                                                             \
+    X(double, standard_t, (tr_bitgen *, double))                                                          \
+    X(double, triangular, (tr_bitgen *, double, double, double))                                          \
+    X(double, vonmises, (tr_bitgen *, double, double))                                                    \
+    X(double, wald, (tr_bitgen *, double, double))                                                        \
+    X(double, weibull, (tr_bitgen *, double))                                                             \
+    X(int64_t, binomial, (tr_bitgen *, double, int64_t, memory *))                                        \
+    X(int64_t, geometric, (tr_bitgen *, double))                                                          \
+    X(int64_t, hypergeometric, (tr_bitgen *, int64_t, int64_t, int64_t))                                  \
+    X(int64_t, logseries, (tr_bitgen *, double))                                                          \
+    X(int64_t, negative_binomial, (tr_bitgen *, double, double))                                          \
+    X(int64_t, poisson, (tr_bitgen *, double))                                                            \
+    X(int64_t, zipf, (tr_bitgen *, double))                                                               \
+    X(void, multinomial, (tr_bitgen *, int64_t, int64_t *, double *, intptr_t, memory *))                 \
+    X(void, bounded_uint64_fill, (tr_bitgen *, uint64_t, uint64_t, intptr_t, bool, uint64_t *))           \
+    X(void, bounded_uint32_fill, (tr_bitgen *, uint32_t, uint32_t, intptr_t, bool, uint32_t *))           \
+    X(void, bounded_uint16_fill, (tr_bitgen *, uint16_t, uint16_t, intptr_t, bool, uint16_t *))           \
+    X(void, bounded_uint8_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))               \
+    X(uint16_t, buffered_bounded_uint16,                                                                  \
+      (tr_bitgen *, uint16_t, uint16_t, uint16_t, bool, int *, uint32_t *))                               \
+    X(uint8_t, buffered_bounded_uint8, (tr_bitgen *, uint8_t, uint8_t, uint8_t, bool, int *, uint32_t *)) \
+    X(uint8_t, buffered_bounded_bool, (tr_bitgen *, uint8_t, uint8_t, uint8_t, bool, int *, uint32_t *))  \
     X(void, bounded_bool_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))
 
 typedef struct functions {
@@ -577,6 +581,18 @@ static void fill_pieces(tr_bitgen *g, int64_t bits, void *to, int64_t n, uint64_
         numpy.fn.bounded_uint16_fill(g, (uint16_t)low, (uint16_t)most, n, false, to);
 }
 
+/* One of several numbers, each up to its own `most`; of the last word that pieces were taken from so many are left. */
+static uint64_t next_piece_or(int64_t which, tr_bitgen *g, int64_t bits, uint64_t most, int *left,
+                              uint32_t *word) {
+    const functions *np = &numpy.fn;
+    switch (bits) {
+    case 1: return np->buffered_bounded_bool(g, 0, most != 0, 1, false, left, word);
+    case 8: return np->buffered_bounded_uint8(g, 0, (uint8_t)most, 0, false, left, word);
+    case 16: return np->buffered_bounded_uint16(g, 0, (uint16_t)most, 0, false, left, word);
+    default: return up_to(which, g, most);
+    }
+}
+
 uint64_t tr_rt_gen_piece(int64_t which, int64_t g, int64_t bits, uint64_t most) {
     uint16_t x = 0;
     (void)which;
@@ -600,6 +616,21 @@ void tr_rt_gen_fill_ints(int64_t which, int64_t g, int64_t bits, void *owner, vo
         tr_rt_look();
     }
     tr_rt_look();
+}
+
+void tr_rt_gen_each_int(int64_t which, int64_t g, int64_t bits, void *owner, void *data, int64_t n,
+                        void *lowner, const uint64_t *low, int64_t ln, int64_t ls, void *mowner,
+                        const uint64_t *most, int64_t mn, int64_t ms) {
+    int left = 0;
+    uint32_t word = 0;
+    (void)owner, (void)lowner, (void)mowner, (void)ln, (void)mn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++) {
+            uint64_t x = next_piece_or(which, bitgen(g), bits, most[i * ms], &left, &word);
+            tr_random_put(data, i, bits, low[i * ls] + x);
+        }
+        tr_rt_look();
+    }
 }
 
 /* --- counts --- */
@@ -663,6 +694,18 @@ void tr_rt_gen_fill_hypergeometric(int64_t which, int64_t g, void *owner, int64_
     }
 }
 
+void tr_rt_gen_each_hypergeometric(int64_t which, int64_t g, void *owner, int64_t *data, int64_t n,
+                                   void *gowner, const int64_t *good, int64_t gn, int64_t gs, void *bowner,
+                                   const int64_t *bad, int64_t bn, int64_t bs, void *sowner,
+                                   const int64_t *sample, int64_t sn, int64_t ss) {
+    (void)which, (void)owner, (void)gowner, (void)bowner, (void)sowner, (void)gn, (void)bn, (void)sn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
+            data[i] = numpy.fn.hypergeometric(bitgen(g), good[i * gs], bad[i * bs], sample[i * ss]);
+        tr_rt_look();
+    }
+}
+
 /* --- several at once --- */
 
 int64_t tr_rt_gen_multinomial(int64_t which, int64_t g, int64_t n, void *owner, int64_t *data, int64_t length,
@@ -675,6 +718,24 @@ int64_t tr_rt_gen_multinomial(int64_t which, int64_t g, int64_t n, void *owner, 
     memset(data, 0, (size_t)length * sizeof *data);
     for (int64_t i = 0; np && i + np <= length; i += np)
         numpy.fn.multinomial(bitgen(g), n, data + i, p, np, &m);
+    tr_rt_look();
+    return TR_RANDOM_DONE;
+}
+
+int64_t tr_rt_gen_multinomials(int64_t which, int64_t g, void *nowner, const int64_t *n, int64_t nn,
+                               int64_t ns, void *rowner, const int64_t *row, int64_t rn, int64_t rs,
+                               void *owner, int64_t *data, int64_t length, void *powner, double *p,
+                               int64_t np, int64_t parts) {
+    memory m = {{0}};
+    (void)which, (void)nowner, (void)rowner, (void)owner, (void)powner, (void)rn;
+    for (int64_t at = 0; at < np; at += parts) {
+        int64_t bad = tr_random_parts(p + at, parts);
+        if (bad)
+            return bad;
+    }
+    memset(data, 0, (size_t)length * sizeof *data);
+    for (int64_t i = 0; i < nn; i++)
+        numpy.fn.multinomial(bitgen(g), n[i * ns], data + i * parts, p + row[i * rs] * parts, parts, &m);
     tr_rt_look();
     return TR_RANDOM_DONE;
 }
