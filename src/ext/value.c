@@ -245,7 +245,7 @@ static bool same_value(const tr_argk *a, const tr_argk *b) {
 
 /* Records of another class are equal to NumPy, and give items of another class. */
 static bool gives_same_items(PyArray_Descr *a, PyArray_Descr *b) {
-    return (a->type_num != NPY_VOID || a->typeobj == b->typeobj) && PyArray_EquivTypes(a, b);
+    return PyArray_EquivTypes(a, b) && tr_record_same_classes(a, b);
 }
 
 /* The constant of k is what `o` is to compiled code. */
