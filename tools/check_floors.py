@@ -49,6 +49,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "npeinsum",
             "npforeign",
             "npjoin",
+            "nporder",
             "nprandom",
             "npsort",
             "npufunc",

@@ -830,6 +830,29 @@ static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* A np.random.Generator: itself, by reference. Where its state lies stands in a table that is bound when code is loaded, as with a ufunc's loops. NULL: it is none. */
+static tr_obj *freeze_generator(tr_frozen *z, PyObject *o) {
+    int64_t parts[2];
+    npy_intp n = 2;
+    const tr_ty *ty = z->host->generator ? z->host->generator(z->host->user, z->ctx->types, o, parts) : NULL;
+    if (!ty)
+        return NULL;
+    PyObject *a = PyArray_SimpleNew(1, &n, NPY_INT64);
+    ok(z, a != NULL);
+    if (!(a = taken(z, a)))
+        return NULL;
+    memcpy(PyArray_DATA((PyArrayObject *)a), parts, sizeof parts);
+    PyArray_CLEARFLAGS((PyArrayObject *)a, NPY_ARRAY_WRITEABLE); /* so it is taken as it is */
+    tr_obj *table = freeze_array(z, a);
+    if (!table)
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_GENERATOR, o, "a np.random.Generator");
+    r->ty = ty;
+    r->u.parts = table;
+    z->draws = true;
+    return r;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -863,7 +886,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return freeze_ufunc(z, o);
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
-    return opaque(z, o);
+    r = freeze_generator(z, o);
+    return r || z->failed ? r : opaque(z, o);
 }
 
 /* Of what was frozen before. */

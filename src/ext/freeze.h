@@ -76,6 +76,8 @@ typedef struct tr_freeze_host {
     const tr_ty *(*as_type)(void *user, PyObject *o);
     /* Number of a named tuple's class among those of its name; false with an exception. */
     bool (*serial)(void *user, PyObject *cls, uint32_t *out);
+    /* The type of a np.random.Generator, and its parts; NULL: it is none that compiled code can draw from. */
+    const tr_ty *(*generator)(void *user, tr_tytab *types, PyObject *o, int64_t parts[2]);
     void *user;
     tr_builtin_maps builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;
@@ -101,6 +103,7 @@ typedef struct tr_frozen {
     TR_VEC(PyObject *) exc_classes; /* of prog->excs; `keep` holds them */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
+    bool draws;          /* it has a np.random.Generator, of which there is one for all threads */
     bool failed;         /* by a Python exception: */
     PyObject *raised[3]; /* its class, value and traceback */
 } tr_frozen;

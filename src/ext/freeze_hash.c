@@ -133,6 +133,9 @@ static void object(hashing *s, const tr_obj *o) {
         number(s, o->u.l.table->u.a.index);
         ufunc(s, o->u.l.fn);
         break;
+    case TR_OBJ_GENERATOR:
+        number(s, o->u.parts->u.a.index);
+        break; /* which one, no code depends on, as of loops */
     case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;
     case TR_OBJ_MODULE: module(s, o); break;
     case TR_OBJ_EXC:

@@ -1,7 +1,7 @@
-/* np.random.Generator objects as arguments of compiled code: what they are made of there (rt/gen.h).
+/* np.random.Generator objects as arguments and globals of compiled code: what they are made of there (rt/gen.h).
  *
- * A Generator has a bit generator, whose capsule points to NumPy's bitgen_t: the address goes into the call's slots, never into code, so code in the cache serves
- * any process. The caller of the call has the object, and the object its bit generator. Bit generators of others work, too, by the functions that their bitgen_t names. Those of
+ * A Generator has a bit generator, whose capsule points to NumPy's bitgen_t: the address goes into the call's slots or a table that code is bound to (freeze.c), never into code, so code in the cache serves
+ * any process. The caller of the call, or who keeps the code, has the object, and the object its bit generator. Bit generators of others work, too, by the functions that their bitgen_t names. Those of
  * NumPy's whose state the runtime knows are looked at once for each process: what lies in memory must be what `bit_generator.state` says, else their functions are called like any other's.
  * Cost: three attributes a call; the first one in a process looks for NumPy's functions and at the state. */
 #include "ext/generator.h"
@@ -119,6 +119,11 @@ uint32_t tr_generator_which(tr_state *st, PyObject *o) {
     PyErr_Clear();
     Py_XDECREF(bits);
     return which;
+}
+
+const tr_ty *tr_generator_type(tr_tytab *types, uint32_t which) {
+    const tr_ty *i64 = tr_ty_scalar(types, TR_TY_I64);
+    return tr_ty_of(types, TR_TY_GENERATOR, which, 2, (const tr_ty *[]){i64, i64});
 }
 
 /* --- NumPy's distributions --- */

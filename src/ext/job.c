@@ -1,5 +1,6 @@
 /* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of
  * inspect_*(). */
+#include "ext/generator.h"
 #include "ext/job.h"
 
 #include <stdlib.h>
@@ -213,7 +214,8 @@ PyObject *tr_job_keep(const tr_job *j) {
     PyObject *l = PyList_New(0);
     for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
         PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
-        if (!is_passed(j, i) && (PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o)) &&
+        if (!is_passed(j, i) &&
+            (PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o) || tr_generator_is(o)) &&
             PyList_Append(l, o) < 0)
             Py_CLEAR(l);
     }

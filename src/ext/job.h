@@ -31,7 +31,7 @@ void tr_job_for_python(tr_job *j);
  * ASM. New reference to str. */
 PyObject *tr_job_text(tr_job *j, tr_stage stage);
 /* What running code and its results need of the snapshot: list of frozen arrays, classes of named tuples,
- * exceptions. */
+ * exceptions, Generators. */
 PyObject *tr_job_keep(const tr_job *j);
 void tr_job_free(tr_job *j);
 /* ptx.c: loads the kernel that the job has compiled, on the device. False with an exception; the module is gone then. */

@@ -2,6 +2,7 @@
  * A free-threaded Python leaves the GIL off: HACKING.md says what guards what. NumPy
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
+#include "ext/generator.h"
 #include "ext/box.h"
 #include "ext/compat.h"
 #include "ext/device.h"
@@ -259,6 +260,17 @@ static void read_dump(tr_state *st) {
     }
 }
 
+static const tr_ty *freeze_generator(void *user, tr_tytab *types, PyObject *o, int64_t parts[2]) {
+    tr_slot slots[2], *at = slots;
+    if (!tr_generator_is(o) || !tr_generator_read(user, o, "", "", &at)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (int k = 0; k < 2; k++)
+        parts[k] = (int64_t)(intptr_t)slots[k].p;
+    return tr_generator_type(types, tr_generator_which(user, o));
+}
+
 /* _CPUS: what TREADLE_CPU may be, in the order of their numbers. */
 static bool add_cpus(PyObject *module) {
     static const char *const names[] = {
@@ -301,6 +313,7 @@ static int module_exec(PyObject *module) {
                                   .ufunc = freeze_ufunc,
                                   .as_type = freeze_type,
                                   .serial = freeze_serial,
+                                  .generator = freeze_generator,
                                   .user = st};
     fill_np_scalars(st);
     read_dump(st);

@@ -7,7 +7,7 @@
 
 #include "ext/compat.h"
 
-enum { MOST_ALIGN = 8, MAX_DEPTH = 16, MAX_BYTES = 1 << 30 };
+enum { MAX_DEPTH = 16, MAX_BYTES = 1 << 30 };
 
 PyArray_Descr *tr_record_descr(PyObject *o) {
     return PyArray_Check(o) ? PyArray_DESCR((PyArrayObject *)o) : ((PyVoidScalarObject *)o)->descr;
@@ -17,7 +17,7 @@ PyArray_Descr *tr_record_descr(PyObject *o) {
 
 /* Where items of so many bytes begin: tr_ty_align() asks for no more. */
 static uintptr_t most_align(npy_intp size) {
-    uintptr_t n = MOST_ALIGN;
+    uintptr_t n = TR_STRUCT_ALIGN;
     while ((uintptr_t)size & (n - 1))
         n /= 2;
     return n;
@@ -162,9 +162,26 @@ const tr_ty *tr_record_struct(tr_tytab *t, PyArray_Descr *d, const char **why) {
     return read_struct(&r, d);
 }
 
+bool tr_record_same_classes(PyArray_Descr *a, PyArray_Descr *b) {
+    if (PyDataType_HASSUBARRAY(a))
+        return tr_record_same_classes(PyDataType_SUBARRAY(a)->base, PyDataType_SUBARRAY(b)->base);
+    if (a == b || a->type_num != NPY_VOID)
+        return true;
+    PyObject *names = PyDataType_HASFIELDS(a) ? PyDataType_NAMES(a) : NULL;
+    bool same = a->typeobj == b->typeobj;
+    for (Py_ssize_t i = 0; same && names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *x = PyDict_GetItem(PyDataType_FIELDS(a), name),
+                 *y = PyDict_GetItem(PyDataType_FIELDS(b), name);
+        same = x && y &&
+               tr_record_same_classes((PyArray_Descr *)PyTuple_GET_ITEM(x, 0),
+                                      (PyArray_Descr *)PyTuple_GET_ITEM(y, 0));
+    }
+    return same;
+}
+
 bool tr_record_stands_for(const tr_argk *k, PyObject *o) {
     PyArray_Descr *d = tr_record_descr(o), *mine = (PyArray_Descr *)k->value;
-    return d == mine || (d->typeobj == mine->typeobj && PyArray_EquivTypes(d, mine));
+    return d == mine || (PyArray_EquivTypes(d, mine) && tr_record_same_classes(d, mine));
 }
 
 bool tr_record_has_items(tr_state *st, PyArray_Descr *d, const tr_ty *elem) {

@@ -19,6 +19,8 @@ uint32_t tr_record_place_key(PyArrayObject *a); /* of an array without axes, as 
 bool tr_record_stands_for(const tr_argk *k, PyObject *o);
 /* Items of dtype d are what an array of `elem` has. */
 bool tr_record_has_items(tr_state *st, PyArray_Descr *d, const tr_ty *elem);
+/* Dtypes that are the same to NumPy may be of other classes, void or numpy.record, they themselves or those of fields: are these not? */
+bool tr_record_same_classes(PyArray_Descr *a, PyArray_Descr *b);
 bool tr_record_is_writable(PyObject *scalar);
 
 #endif

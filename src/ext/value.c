@@ -252,7 +252,7 @@ static bool same_value(const tr_argk *a, const tr_argk *b) {
 
 /* Records of another class are equal to NumPy, and give items of another class. */
 static bool gives_same_items(PyArray_Descr *a, PyArray_Descr *b) {
-    return (a->type_num != NPY_VOID || a->typeobj == b->typeobj) && PyArray_EquivTypes(a, b);
+    return PyArray_EquivTypes(a, b) && tr_record_same_classes(a, b);
 }
 
 /* The constant of k is what `o` is to compiled code. */
@@ -536,7 +536,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);
-    case TR_K_GENERATOR: return tr_ty_of(t, TR_TY_GENERATOR, k->key >> 8, 2, (const tr_ty *[]){i64, i64});
+    case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
     default: return constant ? constant(user, k) : none;

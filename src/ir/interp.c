@@ -1,4 +1,5 @@
-/* The interpreter's control flow, memory, checks, calls and patterns. */
+/* The interpreter's control flow, memory, checks, calls and patterns. What numbers come to is interp_ops.c's.
+ * Long, as what runs is one state, a function with its values and its way: each op is a few lines that change it. */
 #include "ir/interp.h"
 
 #include <assert.h>

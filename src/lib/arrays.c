@@ -541,8 +541,8 @@ bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x) {
 
 /* --- x in a: (a == x).any(), as NumPy --- */
 
-static bool lam_itself(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                       tr_tv *yields) {
+bool tr_lib_lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                     tr_tv *yields) {
     (void)e, (void)d, (void)idx, (void)caps;
     yields[0] = elems[0];
     return true;
@@ -565,7 +565,7 @@ bool tr_lib_contains_array(tr_em *e, tr_tv a, tr_tv x, tr_tv *out) {
                   .in = &same,
                   .reds = &any,
                   .init = &none,
-                  .lam = lam_itself};
+                  .lam = tr_lib_lam_item};
     return tr_em_pattern(e, &d, out);
 }
 

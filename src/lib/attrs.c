@@ -157,10 +157,6 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
-        strstr(x.ty->lit->repr, "'numpy.random._generator.Generator'"))
-        return tr_em_unsupported(e, "random-global", "'%s' of a np.random.Generator that is no argument",
-                                 name);
-    if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)
         return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
     if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name)) {

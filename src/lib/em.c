@@ -174,6 +174,14 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             it[i] = tr_em_obj(e, o->u.t.items[i]);
         return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
     }
+    case TR_OBJ_GENERATOR: {
+        tr_tv words = tr_em_obj(e, o->u.parts), part[2];
+        for (int i = 0; i < 2; i++) {
+            tr_tv at = tr_em_i64(e, i);
+            part[i] = tr_em_load(e, words, &at);
+        }
+        return tr_em_make(e, o->ty, 2, part);
+    }
     case TR_OBJ_BUILTIN: {
         tr_tv v;
         if (o->u.builtin != TR_B_CU_LANEID) /* no function: a number, known when the program runs */

@@ -45,6 +45,8 @@ bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
  * stacked along a new axis (npjoin.c). */
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm);
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out);
+/* Those below n in a row (npjoin.c). */
+bool tr_fam_numbers(tr_em *e, tr_tv n, tr_tv *out);
 bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out);
 /* Extents that a shape names, an integer or a tuple of at most TR_MAX_NDIM: ValueError for negative ones. */
 bool tr_fam_extents(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *n, uint32_t *ndim);

@@ -29,7 +29,7 @@ static bool is_readonly(tr_tv x) {
     return x.ty->items[0]->readonly;
 }
 
-/* What an array of records, or of a field, is as a value. */
+/* What an array of records, or of a field, is as a value; others are as they are. */
 static tr_tv as_value(tr_em *e, tr_tv a) {
     return tr_ty_is_records(a.ty) ? tr_em_records(e, a, false) : a;
 }
@@ -48,19 +48,24 @@ static bool has_room(tr_em *e, const tr_ty *array, uint32_t more) {
     return array->ndim + more <= TR_MAX_NDIM || tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
 }
 
-static bool find(tr_em *e, tr_tv x, const char *name, uint32_t *k) {
-    const tr_ty *s = struct_of(x.ty);
-    int found = tr_ty_find_field(s, name);
+/* Field k is one that code can read. */
+static bool is_readable(tr_em *e, tr_tv x, uint32_t k) {
+    const tr_ty *s = struct_of(x.ty), *t = s->items[k];
+    if (t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE)
+        return tr_em_unsupported(e, "field-type", "field '%s', whose dtype is %s,", s->fields[k], t->name);
+    return has_room(e, x.ty->items[0], tr_ty_field(s, k).ndim);
+}
+
+/* `what` it is that is not there: a field, or an attribute as well. */
+static bool find(tr_em *e, tr_tv x, const char *name, const char *what, uint32_t *k) {
+    int found = tr_ty_find_field(struct_of(x.ty), name);
     if (found < 0) {
-        tr_em_error(e, "%s has no field '%s'", tr_em_tyname(e, x.ty), name);
-        tr_lib_suggest_field(e, s, name);
+        tr_em_error(e, "%s has no %s '%s'", tr_em_tyname(e, x.ty), what, name);
+        tr_lib_suggest_field(e, struct_of(x.ty), name);
         return false;
     }
-    const tr_ty *t = s->items[found];
-    if (t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE)
-        return tr_em_unsupported(e, "field-type", "field '%s', whose dtype is %s,", name, t->name);
     *k = (uint32_t)found;
-    return has_room(e, x.ty->items[0], tr_ty_field(s, *k).ndim);
+    return is_readable(e, x, *k);
 }
 
 /* A number for one of a record that has no axes; else an array, or records. */
@@ -75,12 +80,7 @@ static tr_tv field_of(tr_em *e, tr_tv x, uint32_t k) {
 
 bool tr_lib_field(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     uint32_t k;
-    if (tr_ty_find_field(struct_of(x.ty), name) < 0) {
-        tr_em_error(e, "%s has no field or attribute '%s'", tr_em_tyname(e, x.ty), name);
-        tr_lib_suggest_field(e, struct_of(x.ty), name);
-        return false;
-    }
-    if (!find(e, x, name, &k))
+    if (!find(e, x, name, "field or attribute", &k))
         return false;
     *out = field_of(e, x, k);
     return true;
@@ -88,27 +88,23 @@ bool tr_lib_field(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
 
 /* --- whole records --- */
 
-/* Numbers of a record, one by one, as far as there is room; false: there are more, or bytes of something else. */
+/* Numbers of a record that has few, one by one. */
 typedef struct leaves {
     uint32_t n;
     tr_tv at[MOST_LEAVES];
 } leaves;
 
-static bool add_leaves(tr_em *e, tr_tv a, leaves *to) {
-    const tr_ty *s = a.ty->elem;
-    bool ok = s->sub != TR_STRUCT_OPAQUE;
-    for (uint32_t k = 0; ok && k < s->n; k++) {
+static void add_leaves(tr_em *e, tr_tv a, leaves *to) {
+    for (uint32_t k = 0; k < a.ty->elem->n; k++) {
         tr_tv f = tr_em_field(e, a, k);
-        if (f.ty->ndim || to->n == MOST_LEAVES)
-            return false;
         if (tr_ty_is_records(f.ty))
-            ok = add_leaves(e, f, to);
+            add_leaves(e, f, to);
         else
             to->at[to->n++] = f;
     }
-    return ok;
 }
 
+/* Are there no more than `left`, and nothing else? */
 static bool few_leaves(const tr_ty *s, uint32_t *left) {
     bool ok = s->sub != TR_STRUCT_OPAQUE;
     for (uint32_t k = 0; ok && k < s->n; k++) {
@@ -149,11 +145,9 @@ static bool store_field(tr_em *e, tr_tv x, uint32_t k, tr_tv v, bool itself);
 static bool store_whole(tr_em *e, tr_tv x, tr_tv v) {
     const tr_ty *s = struct_of(x.ty);
     if (v.ty->kind == TR_TY_TUPLE && !tr_ty_is_list(v.ty) && v.ty->n == s->n) {
-        for (uint32_t k = 0; k < s->n; k++) {
-            uint32_t found;
-            if (!find(e, x, s->fields[k], &found) || !store_field(e, x, k, tr_em_item(e, v, k), false))
+        for (uint32_t k = 0; k < s->n; k++)
+            if (!is_readable(e, x, k) || !store_field(e, x, k, tr_em_item(e, v, k), false))
                 return false;
-        }
         return true;
     }
     if (!is_records(v) || !tr_ty_same_fields(struct_of(v.ty), s)) {
@@ -187,7 +181,7 @@ bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself) {
     uint32_t k;
     if (!is_records(x))
         return tr_em_unsupported(e, "store-attr", "assignment to '%s' of %s", name, tr_em_tyname(e, x.ty));
-    return find(e, x, name, &k) && store_field(e, x, k, v, itself);
+    return find(e, x, name, "field", &k) && store_field(e, x, k, v, itself);
 }
 
 /* --- by kind --- */
@@ -204,14 +198,15 @@ static int named(tr_em *e, tr_tv x, tr_tv i, uint32_t *k) {
     const char *name;
     int64_t n;
     if (tr_tv_lit_str(i, &name))
-        return find(e, x, name, k) ? 1 : -1;
+        return find(e, x, name, "field", k) ? 1 : -1;
     if (x.ty->kind != TR_TY_RECORD || !tr_tv_lit_int(i, &n))
         return 0;
     const tr_ty *s = struct_of(x.ty);
     n += n < 0 ? s->n : 0;
     if (n < 0 || n >= s->n)
         return tr_em_error(e, "%s has %u fields", tr_em_tyname(e, x.ty), s->n) ? 1 : -1;
-    return find(e, x, s->fields[n], k) ? 1 : -1;
+    *k = (uint32_t)n;
+    return is_readable(e, x, *k) ? 1 : -1;
 }
 
 bool tr_lib_get_record(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
@@ -252,7 +247,7 @@ static bool part_of(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
         return chosen_of(e, x, i, out);
     if (!tr_lib_get_array(e, array_of(e, x), i, out))
         return false;
-    *out = out->ty->kind == TR_TY_RECORD ? *out : as_value(e, *out);
+    *out = as_value(e, *out);
     return true;
 }
 
@@ -305,7 +300,7 @@ bool tr_lib_iter_records(tr_em *e, tr_tv x) {
 bool tr_lib_at_records(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (!tr_lib_at_array(e, array_of(e, x), i, out))
         return false;
-    *out = out->ty->kind == TR_TY_RECORD ? *out : as_value(e, *out);
+    *out = as_value(e, *out);
     return true;
 }
 
@@ -320,8 +315,7 @@ bool tr_lib_records_as(tr_em *e, const tr_bcall *c, tr_tv *out) {
     of.a[0] = array_of(e, c->a[0]);
     if (!tr_builtins[c->aux].fn(e, &of, out))
         return false;
-    if (out->ty->kind == TR_TY_ARRAY)
-        *out = as_value(e, *out);
+    *out = as_value(e, *out);
     return true;
 }
 

@@ -341,10 +341,17 @@ static bool lam_place(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
+bool tr_fam_numbers(tr_em *e, tr_tv n, tr_tv *out) {
+    tr_tv none;
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
+    tr_pdesc d = {.nspace = 1, .nout = 1, .space = &n, .out = out, .lam = lam_place};
+    return tr_em_pattern(e, &d, &none);
+}
+
 static bool repeated(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv counts, tr_tv *out) {
     const tr_ty *t64 = tr_fam_ty(e, TR_TY_I64), *t = counts.ty->elem;
     tr_tv n = tr_em_dim(e, a, axis), m = tr_em_dim(e, counts, 0), one = tr_em_cmp(e, TR_CMP_EQ, m, i64(e, 1)),
-          zero = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), total, none, v[2], more[4] = {{NULL, TR_NOVAL}};
+          zero = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), total, v[2], more[4] = {{NULL, TR_NOVAL}};
     tr_axes x = {0};
     if ((t->kind != TR_TY_BOOL && !tr_ty_is_int(t)) || t->kind == TR_TY_U64 || counts.ty->ndim != 1)
         return tr_em_error(e, "%s(): repeats are integers along one axis, not %s", tr_fam_name(c),
@@ -358,10 +365,8 @@ static bool repeated(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv 
     if (!total_of(e, counts, &total) ||
         !tr_fam_running(e, &(tr_bcall){.row = c->row, .n = 4, .a = more}, TR_RED_ADD, t64, &v[0]))
         return false;
-    v[1] = tr_em_alloc(e, t64, 1, TR_LAYOUT_C, &total);
-    tr_pdesc d = {.nspace = 1, .nout = 1, .space = &total, .out = &v[1], .lam = lam_place};
     tr_tv three[3] = {a, {NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
-    return tr_em_pattern(e, &d, &none) &&
+    return tr_fam_numbers(e, total, &v[1]) &&
            tr_fam_places(e, &(tr_bcall){.row = c->row, .n = 2, .a = v}, true, &three[1]) &&
            tr_lib_np_take(e, &(tr_bcall){.row = c->row, .n = 3, .a = three}, out);
 }

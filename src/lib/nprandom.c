@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
+#include "lib/random.h"
 
 static const tr_ty *f64(tr_em *e) {
     return tr_fam_ty(e, TR_TY_F64);
@@ -22,15 +22,10 @@ static const tr_ty *u64(tr_em *e) {
 static tr_tv run(tr_em *e, tr_rt row, const tr_ty *ret, uint32_t n, const tr_tv *x) {
     return tr_em_callrt(e, row, ret, NULL, n, x);
 }
-/* Whose numbers a call draws: a Generator's, or (absent) the thread's own. */
-typedef struct stream {
-    tr_tv generator;
-} stream;
 
-/* The call without self. */
-static tr_bcall without_self(const tr_bcall *c, stream *s) {
+tr_bcall tr_rnd_without_self(const tr_bcall *c, tr_stream *s) {
     tr_bcall r = *c;
-    *s = (stream){{NULL, TR_NOVAL}};
+    *s = (tr_stream){{NULL, TR_NOVAL}};
     if (tr_builtins[c->row].kind == TR_B_METHOD) {
         s->generator = c->a[0];
         r.a++;
@@ -39,8 +34,7 @@ static tr_bcall without_self(const tr_bcall *c, stream *s) {
     return r;
 }
 
-/* A row of the thread's, or the Generator's row of that name, which takes two more in front. */
-static tr_tv draw(tr_em *e, const stream *s, tr_rt own, tr_rt of, const tr_ty *ret, uint32_t n,
+tr_tv tr_rnd_draw(tr_em *e, const tr_stream *s, tr_rt own, tr_rt of, const tr_ty *ret, uint32_t n,
                   const tr_tv *x) {
     enum { MOST = 6 };
     tr_tv a[MOST + 2];
@@ -52,7 +46,6 @@ static tr_tv draw(tr_em *e, const stream *s, tr_rt own, tr_rt of, const tr_ty *r
         a[k + 2] = x[k];
     return run(e, of, ret, n + 2, a);
 }
-#define DRAW(row, ret, n, ...) draw(e, s, TR_RT_NP_##row, TR_RT_GEN_##row, ret, n, (tr_tv[]){__VA_ARGS__})
 
 static tr_tv as_u64(tr_em *e, tr_tv x) {
     return tr_em_conv(e, x, u64(e));
@@ -186,7 +179,7 @@ static bool lam_rule(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     return true;
 }
 
-/* Of a number, or of all items of an array, which has one axis. */
+/* Of a number, or of all items of an array. */
 static bool keep_rule(tr_em *e, const param *p, tr_tv x) {
     tr_tv ok[2], yes = tr_em_bool(e, true), n;
     const char *text[2];
@@ -199,6 +192,7 @@ static bool keep_rule(tr_em *e, const param *p, tr_tv x) {
     uint32_t many = conditions(e, p->rule, tr_em_f64(e, 1.0), ok, text);
     static const tr_redk both[] = {TR_RED_AND, TR_RED_AND};
     tr_tv init[] = {yes, yes}, r;
+    x = tr_rnd_in_a_row(e, x);
     n = tr_em_dim(e, x, 0);
     tr_pdesc d = {.nspace = 1,
                   .nin = 1,
@@ -227,9 +221,7 @@ static bool parameter(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr
         if (tr_ty_is_complex(a.ty->elem))
             return tr_em_error(e, "%s(): %s must be real", tr_fam_name(c), name);
         if (a.ty->ndim)
-            return (a.ty->elem == f64(e) && a.ty->layout == TR_LAYOUT_C)
-                       ? (*out = a, true)
-                       : tr_fam_copy_as(e, a, f64(e), TR_LAYOUT_C, out);
+            return tr_rnd_contiguous(e, a, f64(e), out);
         a = tr_em_load(e, a, &none);
     } else if (!tr_fam_number(e, c, x, "bif")) {
         return false;
@@ -238,17 +230,15 @@ static bool parameter(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr
     return true;
 }
 
-static tr_tv in_a_row(tr_em *e, tr_tv a);
-
 /* The first n arguments as parameters of the distribution; those that it has besides, by their defaults. */
-static bool parameters(tr_em *e, const tr_bcall *c, int what, uint32_t first, uint32_t n, tr_tv *out) {
+static bool parameters(tr_em *e, const tr_bcall *c, const param *rules, uint32_t first, uint32_t n,
+                       tr_tv *out) {
     for (uint32_t k = 0; k < 3; k++) {
-        const param *p = &params[what][k];
+        const param *p = &rules[k];
         out[k] = tr_em_f64(e, p->dflt);
         if (k >= n || !p->name || !c->a[first + k].ty)
             continue;
-        if (!parameter(e, c, c->a[first + k], p->name, &out[k]) ||
-            !keep_rule(e, p, tr_lib_is_array(out[k]) ? in_a_row(e, out[k]) : out[k]))
+        if (!parameter(e, c, c->a[first + k], p->name, &out[k]) || !keep_rule(e, p, out[k]))
             return false;
     }
     return true;
@@ -263,8 +253,7 @@ static bool any_array(const tr_tv *x, uint32_t n) {
 
 /* --- where numbers go --- */
 
-/* A new array of the extents that size= names, with an axis of `extra` more, where that is given. */
-static bool sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr_tv extra, tr_tv *out) {
+bool tr_rnd_sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr_tv extra, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM + 1];
     uint32_t nd = 0;
     if (tr_fam_given(size) && !tr_fam_extents(e, c, size, n, &nd))
@@ -278,8 +267,7 @@ static bool sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr
     return true;
 }
 
-/* All items of a new array in a row. */
-static tr_tv in_a_row(tr_em *e, tr_tv a) {
+tr_tv tr_rnd_in_a_row(tr_em *e, tr_tv a) {
     tr_tv n = tr_em_size(e, a);
     if (a.ty->ndim == 1)
         return a;
@@ -288,8 +276,12 @@ static tr_tv in_a_row(tr_em *e, tr_tv a) {
 
 static const tr_tv absent = {NULL, TR_NOVAL};
 
-/* A new array for a number of each set of parameters, some of which are arrays: of their common shape, or the one that size= names. */
-static bool sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
+bool tr_rnd_contiguous(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
+    *out = a;
+    return (a.ty->elem == t && a.ty->layout == TR_LAYOUT_C) || tr_fam_copy_as(e, a, t, TR_LAYOUT_C, out);
+}
+
+bool tr_rnd_sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
                      tr_tv *out) {
     static const char text[] = "shape mismatch: objects cannot be broadcast to a single shape";
     tr_tv shape[TR_MAX_NDIM] = {0};
@@ -316,8 +308,7 @@ static bool sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem,
     return true;
 }
 
-/* A parameter for each item of `like`, in a row: a number is one item, over and over. */
-static bool repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out) {
+bool tr_rnd_repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out) {
     tr_tv n = tr_em_size(e, like), one = tr_em_i64(e, 1), at = zero(e), shape[TR_MAX_NDIM], step = at, a;
     const tr_ty *any = tr_ty_array(e->types, tr_lib_is_array(x) ? x.ty->elem : x.ty, 1, TR_LAYOUT_ANY, false);
     if (tr_lib_is_array(x)) {
@@ -337,79 +328,74 @@ static bool repeated(tr_em *e, tr_tv like, tr_tv x, tr_tv *out) {
 /* --- floats --- */
 
 /* One number. Those that programs draw one by one have short ways. */
-static tr_tv one_float(tr_em *e, const stream *s, int what, const tr_tv *p) {
+static tr_tv one_float(tr_em *e, const tr_stream *s, int what, const tr_tv *p) {
     switch (what) {
-    case TR_RANDOM_RANDOM: return DRAW(RANDOM, f64(e), 0, absent);
-    case TR_RANDOM_GAUSS: return DRAW(GAUSS, f64(e), 0, absent);
+    case TR_RANDOM_RANDOM: return TR_DRAW(RANDOM, f64(e), 0, absent);
+    case TR_RANDOM_GAUSS: return TR_DRAW(GAUSS, f64(e), 0, absent);
     case TR_RANDOM_UNIFORM:
     case TR_RANDOM_NORMAL: {
-        tr_tv x =
-            what == TR_RANDOM_UNIFORM ? DRAW(RANDOM, f64(e), 0, absent) : DRAW(GAUSS, f64(e), 0, absent);
+        tr_tv x = what == TR_RANDOM_UNIFORM ? TR_DRAW(RANDOM, f64(e), 0, absent)
+                                            : TR_DRAW(GAUSS, f64(e), 0, absent);
         return tr_em_op2(e, TR_OP_ADD, p[0], tr_em_op2(e, TR_OP_MUL, p[1], x));
     }
     case TR_RANDOM_STANDARD_EXPONENTIAL:
     case TR_RANDOM_EXPONENTIAL:
         if (s->generator.ty) {
-            tr_tv x = draw(e, s, TR_RT_GEN_EXPO, TR_RT_GEN_EXPO, f64(e), 0, NULL);
+            tr_tv x = tr_rnd_draw(e, s, TR_RT_GEN_EXPO, TR_RT_GEN_EXPO, f64(e), 0, NULL);
             return what == TR_RANDOM_EXPONENTIAL ? tr_em_op2(e, TR_OP_MUL, p[0], x) : x;
         }
     /* fall through */
-    default: return DRAW(FLOAT, f64(e), 4, tr_em_i64(e, what), p[0], p[1], p[2]);
+    default: return TR_DRAW(FLOAT, f64(e), 4, tr_em_i64(e, what), p[0], p[1], p[2]);
     }
 }
 
-static bool floats(tr_em *e, const tr_bcall *c, const stream *s, int what, tr_tv size, const tr_tv *p,
+static bool floats(tr_em *e, const tr_bcall *c, const tr_stream *s, int what, tr_tv size, const tr_tv *p,
                    tr_tv *out) {
     tr_tv row[3];
     if (any_array(p, 3)) {
-        if (!sized_by(e, c, size, f64(e), p, 3, out))
+        if (!tr_rnd_sized_by(e, c, size, f64(e), p, 3, out))
             return false;
         for (uint32_t k = 0; k < 3; k++)
-            if (!repeated(e, *out, p[k], &row[k]))
+            if (!tr_rnd_repeated(e, *out, p[k], &row[k]))
                 return false;
-        DRAW(EACH, NULL, 5, tr_em_i64(e, what), in_a_row(e, *out), row[0], row[1], row[2]);
+        TR_DRAW(EACH, NULL, 5, tr_em_i64(e, what), tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
     }
     if (!tr_fam_given(size)) {
         *out = one_float(e, s, what, p);
         return true;
     }
-    if (!sized(e, c, size, f64(e), absent, out))
+    if (!tr_rnd_sized(e, c, size, f64(e), absent, out))
         return false;
-    DRAW(FILL, NULL, 5, tr_em_i64(e, what), in_a_row(e, *out), p[0], p[1], p[2]);
+    TR_DRAW(FILL, NULL, 5, tr_em_i64(e, what), tr_rnd_in_a_row(e, *out), p[0], p[1], p[2]);
     return true;
 }
 
-static bool lam_all(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                    tr_tv *yields) {
-    (void)e;
-    (void)d;
-    (void)idx;
-    (void)caps;
-    yields[0] = elems[0];
-    return true;
-}
-
-/* A check of a condition on numbers, or on all sets of items of arrays. */
-static bool check_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_exc exc, const char *text) {
+/* Does a condition hold of numbers, or of all sets of items of arrays? */
+static bool holds(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_tv *ok) {
     static const tr_redk all = TR_RED_AND;
-    tr_tv ok, yes = tr_em_bool(e, true), size;
-    if (!tr_lib_lift(e, n, x, cond, NULL, &ok))
+    tr_tv yes = tr_em_bool(e, true), size;
+    if (!tr_lib_lift(e, n, x, cond, NULL, ok))
         return false;
-    if (tr_lib_is_array(ok)) {
-        ok = in_a_row(e, ok);
-        size = tr_em_dim(e, ok, 0);
-        tr_pdesc d = {.nspace = 1,
-                      .nin = 1,
-                      .nred = 1,
-                      .space = &size,
-                      .in = &ok,
-                      .reds = &all,
-                      .init = &yes,
-                      .lam = lam_all};
-        if (!tr_em_pattern(e, &d, &ok))
-            return false;
-    }
+    if (!tr_lib_is_array(*ok))
+        return true;
+    tr_tv row = tr_rnd_in_a_row(e, *ok);
+    size = tr_em_dim(e, row, 0);
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nred = 1,
+                  .space = &size,
+                  .in = &row,
+                  .reds = &all,
+                  .init = &yes,
+                  .lam = tr_lib_lam_item};
+    return tr_em_pattern(e, &d, ok);
+}
+
+static bool check_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_exc exc, const char *text) {
+    tr_tv ok;
+    if (!holds(e, n, x, cond, &ok))
+        return false;
     tr_em_check(e, ok, exc, text, 0, NULL);
     return true;
 }
@@ -424,15 +410,14 @@ static bool elt_not_above(tr_em *e, const void *user, const tr_tv *x, tr_tv *out
     *out = tr_fam_not(e, tr_em_cmp(e, TR_CMP_GT, x[0], x[1]));
     return true;
 }
+static bool elt_same(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_EQ, x[0], x[1]);
+    return true;
+}
 static bool elt_differ(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
     *out = tr_em_cmp(e, TR_CMP_NE, x[0], x[1]);
-    return true;
-}
-static bool elt_positive(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    (void)user;
-    *out = tr_fam_or(e, tr_fam_not(e, tr_fam_math1(e, TR_MATH_SIGNBIT, x[0])),
-                     tr_em_cmp(e, TR_CMP_NE, x[0], x[0]));
     return true;
 }
 static bool elt_minus(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -442,14 +427,15 @@ static bool elt_minus(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 /* Of uniform numbers the end becomes how far it is above the beginning; what NumPy asks of these, and of the corners of triangular ones. */
-static bool several(tr_em *e, const stream *s, int what, tr_tv *p) {
+static bool several(tr_em *e, const tr_stream *s, int what, tr_tv *p) {
     if (what == TR_RANDOM_UNIFORM) {
         const char *text = s->generator.ty && !any_array(p, 2) ? "high - low range exceeds valid bounds"
                                                                : "Range exceeds valid bounds";
         tr_tv x[2] = {p[1], p[0]};
+        static const param width = {"high - low", NOT_NEGATIVE, 0};
         return tr_lib_lift(e, 2, x, elt_minus, NULL, &p[1]) &&
                check_all(e, 1, &p[1], elt_finite, TR_EXC_OVERFLOW, text) &&
-               (!s->generator.ty || check_all(e, 1, &p[1], elt_positive, TR_EXC_VALUE, "high - low < 0"));
+               (!s->generator.ty || keep_rule(e, &width, p[1]));
     }
     if (what == TR_RANDOM_TRIANGULAR) {
         tr_tv ends[2] = {p[0], p[2]};
@@ -462,10 +448,10 @@ static bool several(tr_em *e, const stream *s, int what, tr_tv *p) {
 
 /* aux: TR_RANDOM_*. Parameters: those of the distribution, size. */
 bool tr_lib_rnd_float(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    tr_bcall c = without_self(with_self, &s);
+    tr_stream s;
+    tr_bcall c = tr_rnd_without_self(with_self, &s);
     tr_tv p[3];
-    return parameters(e, &c, c.aux, 0, c.n - 1, p) && several(e, &s, c.aux, p) &&
+    return parameters(e, &c, params[c.aux], 0, c.n - 1, p) && several(e, &s, c.aux, p) &&
            floats(e, &c, &s, c.aux, c.a[c.n - 1], p, out);
 }
 
@@ -473,7 +459,7 @@ bool tr_lib_rnd_float(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
 bool tr_lib_rnd_rand(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv none = tr_em_f64(e, 0.0), p[3] = {none, none, none};
     tr_tv size = c->nvar ? tr_em_tuple(e, c->nvar, c->var) : absent;
-    return floats(e, c, &(stream){absent}, c->aux, size, p, out);
+    return floats(e, c, &(tr_stream){absent}, c->aux, size, p, out);
 }
 
 /* What a Generator puts into an array that is there. */
@@ -501,15 +487,15 @@ static bool into(tr_em *e, const tr_bcall *c, tr_tv dst, tr_tv size, const tr_ty
 /* Methods of Generators that have dtype= and out=. aux: TR_RANDOM_*. Parameters: shape of standard_gamma alone, size, dtype, out, and method of
  * standard_exponential alone. */
 bool tr_lib_rnd_typed(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream st, *s = &st;
-    tr_bcall c = without_self(with_self, s);
+    tr_stream st, *s = &st;
+    tr_bcall c = tr_rnd_without_self(with_self, s);
     int what = c.aux;
     bool expo = what == TR_RANDOM_STANDARD_EXPONENTIAL;
     uint32_t first = what == TR_RANDOM_STANDARD_GAMMA;
     tr_tv p[3], size = c.a[first], dst = c.a[first + 2 + expo];
     const tr_ty *t = f64(e);
     const char *method = "zig";
-    if (!parameters(e, &c, what, 0, first, p))
+    if (!parameters(e, &c, params[what], 0, first, p))
         return false;
     if (tr_fam_given(c.a[first + 1]) && !tr_fam_dtype(e, &c, c.a[first + 1], &t))
         return false;
@@ -529,37 +515,39 @@ bool tr_lib_rnd_typed(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     if (wide && !given)
         return floats(e, &c, s, what, size, p, out);
     tr_tv code = tr_em_i64(e, what), shape = tr_em_conv(e, p[0], tr_fam_ty(e, TR_TY_F32));
-    if (given ? !into(e, &c, dst, size, t, out) : tr_fam_given(size) && !sized(e, &c, size, t, absent, out))
+    if (given ? !into(e, &c, dst, size, t, out)
+              : tr_fam_given(size) && !tr_rnd_sized(e, &c, size, t, absent, out))
         return false;
     if (!given && !tr_fam_given(size))
-        *out = draw(e, s, TR_RT_GEN_FLOAT32, TR_RT_GEN_FLOAT32, t, 2, (tr_tv[]){code, shape});
+        *out = tr_rnd_draw(e, s, TR_RT_GEN_FLOAT32, TR_RT_GEN_FLOAT32, t, 2, (tr_tv[]){code, shape});
     else if (wide)
-        DRAW(FILL, NULL, 5, code, in_a_row(e, *out), p[0], p[1], p[2]);
+        TR_DRAW(FILL, NULL, 5, code, tr_rnd_in_a_row(e, *out), p[0], p[1], p[2]);
     else
-        draw(e, s, TR_RT_GEN_FILL32, TR_RT_GEN_FILL32, NULL, 3, (tr_tv[]){code, in_a_row(e, *out), shape});
+        tr_rnd_draw(e, s, TR_RT_GEN_FILL32, TR_RT_GEN_FILL32, NULL, 3,
+                    (tr_tv[]){code, tr_rnd_in_a_row(e, *out), shape});
     return true;
 }
 
 /* --- counts --- */
 
-static bool counts(tr_em *e, const tr_bcall *c, const stream *s, tr_tv n, const tr_tv *p, tr_tv *out) {
+static bool counts(tr_em *e, const tr_bcall *c, const tr_stream *s, tr_tv n, const tr_tv *p, tr_tv *out) {
     tr_tv size = c->a[c->n - 1], what = tr_em_i64(e, c->aux), x[3] = {n, p[0], p[1]}, row[3];
     if (any_array(x, 3)) {
-        if (!sized_by(e, c, size, i64(e), x, 3, out))
+        if (!tr_rnd_sized_by(e, c, size, i64(e), x, 3, out))
             return false;
         for (uint32_t k = 0; k < 3; k++)
-            if (!repeated(e, *out, x[k], &row[k]))
+            if (!tr_rnd_repeated(e, *out, x[k], &row[k]))
                 return false;
-        DRAW(EACHCOUNT, NULL, 5, what, in_a_row(e, *out), row[0], row[1], row[2]);
+        TR_DRAW(EACHCOUNT, NULL, 5, what, tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
     }
     if (!tr_fam_given(size)) {
-        *out = DRAW(COUNT, i64(e), 4, what, n, p[0], p[1]);
+        *out = TR_DRAW(COUNT, i64(e), 4, what, n, p[0], p[1]);
         return true;
     }
-    if (!sized(e, c, size, i64(e), absent, out))
+    if (!tr_rnd_sized(e, c, size, i64(e), absent, out))
         return false;
-    DRAW(FILLCOUNTS, NULL, 5, what, in_a_row(e, *out), n, p[0], p[1]);
+    TR_DRAW(FILLCOUNTS, NULL, 5, what, tr_rnd_in_a_row(e, *out), n, p[0], p[1]);
     return true;
 }
 
@@ -575,37 +563,30 @@ static bool elt_fits_poisson(tr_em *e, const void *user, const tr_tv *x, tr_tv *
 
 /* aux: TR_RANDOM_*. Parameters: those of the distribution, size. */
 bool tr_lib_rnd_count(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    tr_bcall c = without_self(with_self, &s);
+    tr_stream s;
+    tr_bcall c = tr_rnd_without_self(with_self, &s);
     tr_tv p[3];
-    if (s.generator.ty && c.aux == TR_RANDOM_NEGATIVE_BINOMIAL) {
-        static const param own[] = {{"n", POSITIVE_NOT_NAN, 0}, {"p", ABOVE_0_TO_1, 0}};
-        p[2] = tr_em_f64(e, 0.0);
-        for (uint32_t k = 0; k < 2; k++)
-            if (!parameter(e, &c, c.a[k], own[k].name, &p[k]) ||
-                !keep_rule(e, &own[k], tr_lib_is_array(p[k]) ? in_a_row(e, p[k]) : p[k]))
-                return false;
-        if (!check_all(e, 2, p, elt_fits_poisson, TR_EXC_VALUE,
-                       "n too large or p too small, see Generator.negative_binomial Notes"))
-            return false;
-    } else if (!parameters(e, &c, c.aux, 0, c.n - 1, p)) {
+    static const param own[] = {{"n", POSITIVE_NOT_NAN, 0}, {"p", ABOVE_0_TO_1, 0}, {NULL, ANY, 0}};
+    bool of_own = s.generator.ty && c.aux == TR_RANDOM_NEGATIVE_BINOMIAL;
+    if (!parameters(e, &c, of_own ? own : params[c.aux], 0, c.n - 1, p) ||
+        (of_own && !check_all(e, 2, p, elt_fits_poisson, TR_EXC_VALUE,
+                              "n too large or p too small, see Generator.negative_binomial Notes")))
         return false;
-    }
     return counts(e, &c, &s, zero(e), p, out);
 }
 
-static void need_least(tr_em *e, tr_tv x, int64_t least, const char *text) {
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, x, tr_em_i64(e, least)), TR_EXC_VALUE, text, 0, NULL);
-}
-
-static bool elt_not_negative(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+static bool elt_not_below(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
-    *out = tr_em_cmp(e, TR_CMP_GE, x[0], zero(e));
+    *out = tr_em_cmp(e, TR_CMP_GE, x[0], x[1]);
     return true;
 }
 
-/* Whole numbers, one or an array of them. */
-static bool whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
+bool tr_rnd_need_least(tr_em *e, tr_tv x, int64_t least, const char *text) {
+    tr_tv two[] = {x, tr_em_i64(e, least)};
+    return check_all(e, 2, two, elt_not_below, TR_EXC_VALUE, text);
+}
+
+bool tr_rnd_whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
     tr_tv a, none = zero(e);
     if (!tr_lib_is_array(x) && x.ty->kind != TR_TY_TUPLE)
         return tr_fam_int(e, c, x, name, out);
@@ -618,58 +599,64 @@ static bool whole(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv 
         *out = tr_em_conv(e, tr_em_load(e, a, &none), i64(e));
         return true;
     }
-    return tr_fam_copy_as(e, a, i64(e), TR_LAYOUT_C, out);
+    return tr_rnd_contiguous(e, a, i64(e), out);
 }
 
 /* Parameters: n, p, size. */
 bool tr_lib_rnd_binomial(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    tr_bcall c = without_self(with_self, &s);
+    tr_stream s;
+    tr_bcall c = tr_rnd_without_self(with_self, &s);
     tr_tv p[3], n;
-    return parameters(e, &c, c.aux, 1, 1, p) && whole(e, &c, c.a[0], "n", &n) &&
-           check_all(e, 1, &n, elt_not_negative, TR_EXC_VALUE, "n < 0") && counts(e, &c, &s, n, p, out);
+    return parameters(e, &c, params[c.aux], 1, 1, p) && tr_rnd_whole(e, &c, c.a[0], "n", &n) &&
+           tr_rnd_need_least(e, n, 0, "n < 0") && counts(e, &c, &s, n, p, out);
 }
 
-/* Where arrays are not taken yet. */
-static bool count_of(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *out) {
-    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE)
-        return tr_em_unsupported(e, "random-arrays", "%s(): %s is no number", tr_fam_name(c), name);
-    return tr_fam_int(e, c, x, name, out);
+static bool elt_enough(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_GE, tr_em_op2(e, TR_OP_ADD, x[0], x[1]), x[2]);
+    return true;
 }
 
 /* Parameters: ngood, nbad, nsample, size. */
 bool tr_lib_rnd_hypergeometric(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     static const char *const names[] = {"ngood", "nbad", "nsample"};
-    stream st, *s = &st;
-    const tr_bcall call = without_self(with_self, s), *c = &call;
-    tr_tv x[4];
+    tr_stream st, *s = &st;
+    const tr_bcall call = tr_rnd_without_self(with_self, s), *c = &call;
+    tr_tv x[3], row[3], most = tr_em_i64(e, 1000000000 - 1), size = c->a[3];
+    bool own = !s->generator.ty;
     for (int k = 0; k < 3; k++)
-        if (!count_of(e, c, c->a[k], names[k], &x[k + 1]))
+        if (!tr_rnd_whole(e, c, c->a[k], names[k], &x[k]))
             return false;
-    for (int k = 1; s->generator.ty && k < 3; k++)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, x[k], tr_em_i64(e, 1000000000)), TR_EXC_VALUE,
-                    "both ngood and nbad must be less than 1000000000", 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_op2(e, TR_OP_ADD, x[1], x[2]), x[3]), TR_EXC_VALUE,
-                "ngood + nbad < nsample", 0, NULL);
-    need_least(e, x[1], 0, "ngood < 0");
-    need_least(e, x[2], 0, "nbad < 0");
-    if (s->generator.ty)
-        need_least(e, x[3], 0, "nsample < 0");
-    else
-        need_least(e, x[3], 1, "nsample < 1 or nsample is NaN");
-    if (!tr_fam_given(c->a[3])) {
-        *out = DRAW(HYPER, i64(e), 3, x[1], x[2], x[3]);
+    for (int k = 0; !own && k < 2; k++)
+        if (!check_all(e, 2, (tr_tv[]){x[k], most}, elt_not_above, TR_EXC_VALUE,
+                       "both ngood and nbad must be less than 1000000000"))
+            return false;
+    if (!check_all(e, 3, x, elt_enough, TR_EXC_VALUE, "ngood + nbad < nsample") ||
+        !tr_rnd_need_least(e, x[0], 0, "ngood < 0") || !tr_rnd_need_least(e, x[1], 0, "nbad < 0") ||
+        !tr_rnd_need_least(e, x[2], own, own ? "nsample < 1 or nsample is NaN" : "nsample < 0"))
+        return false;
+    if (any_array(x, 3)) {
+        if (!tr_rnd_sized_by(e, c, size, i64(e), x, 3, out))
+            return false;
+        for (int k = 0; k < 3; k++)
+            if (!tr_rnd_repeated(e, *out, x[k], &row[k]))
+                return false;
+        TR_DRAW(EACHHYPER, NULL, 4, tr_rnd_in_a_row(e, *out), row[0], row[1], row[2]);
         return true;
     }
-    if (!sized(e, c, c->a[3], i64(e), absent, out))
+    if (!tr_fam_given(size)) {
+        *out = TR_DRAW(HYPER, i64(e), 3, x[0], x[1], x[2]);
+        return true;
+    }
+    if (!tr_rnd_sized(e, c, size, i64(e), absent, out))
         return false;
-    DRAW(FILLHYPER, NULL, 4, in_a_row(e, *out), x[1], x[2], x[3]);
+    TR_DRAW(FILLHYPER, NULL, 4, tr_rnd_in_a_row(e, *out), x[0], x[1], x[2]);
     return true;
 }
 
 /* --- whole numbers in a range --- */
 
-/* The range of randint: from low to high, without it, in the 64 bits of wide; high is one less already. */
+/* The range of randint: from low to most, both of them numbers of it, in the 64 bits of wide; either may be an array. */
 typedef struct bounds {
     const tr_ty *t, *wide;
     tr_tv low, most;
@@ -681,12 +668,32 @@ static const char *out_of(tr_em *e, const char *name, const tr_ty *t) {
                            t->kind == TR_TY_BOOL ? "bool" : tr_tyk_user_name((tr_tyk)t->kind));
 }
 
-/* An integer in the type's 64 bits: ValueError where that has no room for it. */
+static bool elt_as(tr_em *e, const void *ty, const tr_tv *x, tr_tv *out) {
+    *out = tr_em_conv(e, x[0], ty);
+    return true;
+}
+/* In the other kind of 64 bits: the highest is the sign of one of them. */
+static bool elt_has_no_sign(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_GE, tr_em_conv(e, x[0], i64(e)), zero(e));
+    return true;
+}
+static bool elt_less(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_cmp(e, TR_CMP_LT, x[0], x[1]);
+    return true;
+}
+
+/* An integer, or an array of them, in the type's 64 bits: ValueError where that has no room for one. */
 static bool bound(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, const bounds *b, tr_tv *out) {
-    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE)
-        return tr_em_unsupported(e, "random-arrays", "%s(): %s is no number", tr_fam_name(c), name);
-    char k = tr_fam_class(e, x);
-    if (k != 'i' && k != 'b')
+    if (tr_lib_is_array(x) || x.ty->kind == TR_TY_TUPLE) {
+        if (!tr_fam_as_array(e, c, x, NULL, &x))
+            return false;
+        if (!x.ty->ndim)
+            x = tr_em_load(e, x, NULL);
+    }
+    const tr_ty *from = tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
+    if (!from || (!tr_ty_is_int(from) && from->kind != TR_TY_BOOL))
         return tr_em_error(e, "%s(): %s must be an integer, not %s", tr_fam_name(c), name,
                            tr_em_tyname(e, x.ty));
     tr_bigint v;
@@ -695,59 +702,54 @@ static bool bound(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, const 
         *out = tr_em_conv(e, zero(e), b->wide);
         return true;
     }
-    const tr_ty *from = tr_ty_strong(e->types, tr_lib_scalar(e, x.ty));
-    bool from_unsigned = tr_ty_class(from) != 'i', to_unsigned = b->wide->kind == TR_TY_U64;
-    *out = tr_em_conv(e, tr_em_strong(e, x), b->wide);
-    if (from_unsigned != to_unsigned && (to_unsigned || from->kind == TR_TY_U64)) /* the other one's sign */
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_conv(e, *out, i64(e)), zero(e)), TR_EXC_VALUE,
-                    out_of(e, name, b->t), 0, NULL);
-    return true;
+    from = tr_ty_strong(e->types, from);
+    bool from_unsigned = tr_ty_class(from) != 'i', to_unsigned = b->wide->kind == TR_TY_U64,
+         other = from_unsigned != to_unsigned && (to_unsigned || from->kind == TR_TY_U64);
+    if (!tr_lib_is_array(x))
+        x = tr_em_strong(e, x);
+    return tr_lib_lift(e, 1, &x, elt_as, b->wide, out) &&
+           (!other || check_all(e, 1, out, elt_has_no_sign, TR_EXC_VALUE, out_of(e, name, b->t)));
 }
 
 /* high - 1, or high where the range is closed. A literal may be one above what 64 bits hold. */
 static bool upper(tr_em *e, const tr_bcall *c, tr_tv x, bounds *b) {
     tr_bigint v, one = tr_bigint_of(1);
     int64_t small;
-    tr_tv none = tr_em_conv(e, zero(e), b->wide), is_0 = tr_em_cmp(e, TR_CMP_EQ, b->low, none);
-    if (b->closed) {
-        if (!bound(e, c, x, "high", b, &b->most))
-            return false;
-        tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), tr_em_cmp(e, TR_CMP_GE, b->most, none)),
-                    TR_EXC_VALUE, "high < 0", 0, NULL);
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, b->low, b->most), TR_EXC_VALUE, "low > high", 0, NULL);
-        return true;
-    }
-    if (tr_tv_lit_integer(x, &v) && !tr_tv_lit_int(x, &small) && !v.negative &&
+    tr_tv none = tr_em_conv(e, zero(e), b->wide), is_0, fine;
+    if (!b->closed && tr_tv_lit_integer(x, &v) && !tr_tv_lit_int(x, &small) && !v.negative &&
         tr_bigint_sub(&e->ctx->arena, &v, &one, &v) == TR_BIGINT_FINE)
         return bound(e, c, tr_em_lit(e, tr_obj_bigint(&e->ctx->arena, v)), "high", b, &b->most);
-    if (!bound(e, c, x, "high", b, &b->most))
+    if (!bound(e, c, x, "high", b, &b->most) || !holds(e, 2, (tr_tv[]){b->low, none}, elt_same, &is_0) ||
+        !holds(e, 2, (tr_tv[]){none, b->most}, b->closed ? elt_not_above : elt_less, &fine))
         return false;
-    tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), tr_em_cmp(e, TR_CMP_GT, b->most, none)), TR_EXC_VALUE,
-                "high <= 0", 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, b->low, b->most), TR_EXC_VALUE, "low >= high", 0, NULL);
-    b->most = tr_em_op2(e, TR_OP_SUB, b->most, tr_em_conv(e, tr_em_i64(e, 1), b->wide));
-    return true;
+    tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), fine), TR_EXC_VALUE,
+                b->closed ? "high < 0" : "high <= 0", 0, NULL);
+    if (!check_all(e, 2, (tr_tv[]){b->low, b->most}, b->closed ? elt_not_above : elt_less, TR_EXC_VALUE,
+                   b->closed ? "low > high" : "low >= high"))
+        return false;
+    tr_tv both[] = {b->most, tr_em_conv(e, tr_em_i64(e, 1), b->wide)};
+    return b->closed || tr_lib_lift(e, 2, both, elt_minus, NULL, &b->most);
 }
 
 /* Types of less than 64 bits hold both ends. */
-static void keep_narrow(tr_em *e, const bounds *b) {
+static bool keep_narrow(tr_em *e, const bounds *b) {
     unsigned bits = b->t->kind == TR_TY_BOOL ? 1 : 8u * (unsigned)tr_ty_size(b->t);
     if (bits == 64)
-        return;
+        return true;
     bool sign = tr_ty_class(b->t) == 'i';
     int64_t most = (int64_t)(UINT64_MAX >> (64u - bits + sign));
     tr_tv hi = tr_em_conv(e, tr_em_i64(e, most), b->wide),
           lo = tr_em_conv(e, tr_em_i64(e, sign ? -most - 1 : 0), b->wide);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, b->low, lo), TR_EXC_VALUE, out_of(e, "low", b->t), 0, NULL);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, b->most, hi), TR_EXC_VALUE, out_of(e, "high", b->t), 0, NULL);
+    return check_all(e, 2, (tr_tv[]){lo, b->low}, elt_not_above, TR_EXC_VALUE, out_of(e, "low", b->t)) &&
+           check_all(e, 2, (tr_tv[]){b->most, hi}, elt_not_above, TR_EXC_VALUE, out_of(e, "high", b->t));
 }
 
 /* Parameters: low, high, size, dtype, and of Generators endpoint. */
 bool tr_lib_rnd_randint(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream st, *s = &st;
-    const tr_bcall call = without_self(with_self, s), *c = &call;
+    tr_stream st, *s = &st;
+    const tr_bcall call = tr_rnd_without_self(with_self, s), *c = &call;
     bounds b = {.t = i64(e)};
-    tr_tv low = c->a[0], high = c->a[1];
+    tr_tv low = c->a[0], high = c->a[1], size = c->a[2], x[2], row[2];
     if (tr_fam_given(c->a[3]) && !tr_fam_dtype(e, c, c->a[3], &b.t))
         return false;
     if (s->generator.ty && !tr_fam_flag(e, c, c->a[4], "endpoint", false, &b.closed))
@@ -760,19 +762,29 @@ bool tr_lib_rnd_randint(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
         high = low;
         low = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
     }
-    if (!bound(e, c, low, "low", &b, &b.low) || !upper(e, c, high, &b))
+    if (!bound(e, c, low, "low", &b, &b.low) || !upper(e, c, high, &b) || !keep_narrow(e, &b))
         return false;
-    keep_narrow(e, &b);
-    tr_tv least = as_u64(e, b.low), most = tr_em_op2(e, TR_OP_SUB, as_u64(e, b.most), least);
-    int64_t bits = b.t->kind == TR_TY_BOOL ? 1 : 8 * (int64_t)tr_ty_size(b.t);
-    if (tr_fam_given(c->a[2])) {
-        if (!sized(e, c, c->a[2], b.t, absent, out))
+    tr_tv bits = tr_em_i64(e, b.t->kind == TR_TY_BOOL ? 1 : 8 * (int64_t)tr_ty_size(b.t)),
+          ends[] = {b.most, b.low};
+    if (!tr_lib_lift(e, 1, &b.low, elt_as, u64(e), &x[0]) ||
+        !tr_lib_lift(e, 2, ends, elt_minus, NULL, &x[1]) || !tr_lib_lift(e, 1, &x[1], elt_as, u64(e), &x[1]))
+        return false;
+    if (any_array(x, 2)) {
+        if (!tr_rnd_sized_by(e, c, size, b.t, x, 2, out) || !tr_rnd_repeated(e, *out, x[0], &row[0]) ||
+            !tr_rnd_repeated(e, *out, x[1], &row[1]))
             return false;
-        DRAW(FILLINTS, NULL, 4, tr_em_i64(e, bits), in_a_row(e, *out), least, most);
+        TR_DRAW(EACHINT, NULL, 4, bits, tr_rnd_in_a_row(e, *out), row[0], row[1]);
         return true;
     }
-    tr_tv x = bits < 32 ? DRAW(PIECE, u64(e), 2, tr_em_i64(e, bits), most) : DRAW(UPTO, u64(e), 1, most);
-    *out = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, least, x), b.t);
+    if (tr_fam_given(size)) {
+        if (!tr_rnd_sized(e, c, size, b.t, absent, out))
+            return false;
+        TR_DRAW(FILLINTS, NULL, 4, bits, tr_rnd_in_a_row(e, *out), x[0], x[1]);
+        return true;
+    }
+    bool piece = tr_ty_size(b.t) < 4;
+    tr_tv r = piece ? TR_DRAW(PIECE, u64(e), 2, bits, x[1]) : TR_DRAW(UPTO, u64(e), 1, x[1]);
+    *out = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, x[0], r), b.t);
     return true;
 }
 
@@ -831,314 +843,6 @@ bool tr_lib_rnd_py_seed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* --- order --- */
-
-static bool lam_index(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                      tr_tv *yields) {
-    (void)e;
-    (void)d;
-    (void)elems;
-    (void)caps;
-    yields[0] = idx[0];
-    return true;
-}
-
-/* The numbers below n in a row. */
-static bool numbers(tr_em *e, tr_tv n, tr_tv *out) {
-    tr_tv none;
-    *out = tr_em_alloc(e, i64(e), 1, TR_LAYOUT_C, &n);
-    tr_pdesc d = {.nspace = 1, .nout = 1, .space = &n, .out = out, .lam = lam_index};
-    return tr_em_pattern(e, &d, &none);
-}
-
-/* An array of one axis, in place. */
-static void mix(tr_em *e, const stream *s, bool python, tr_tv a) {
-    tr_tv n = tr_em_dim(e, a, 0), size = tr_em_i64(e, (int64_t)tr_ty_size(a.ty->elem)),
-          step = a.ty->layout == TR_LAYOUT_ANY ? tr_em_stride(e, a, 0) : tr_em_i64(e, 1);
-    const tr_ty *any = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_ANY, false);
-    a = tr_em_restride(e, any, a, zero(e), &n, &step);
-    if (s->generator.ty)
-        draw(e, s, TR_RT_GEN_SHUFFLE, TR_RT_GEN_SHUFFLE, NULL, 2, (tr_tv[]){size, a});
-    else
-        run(e, TR_RT_SHUFFLE, NULL, 3, (tr_tv[]){tr_em_i64(e, python), size, a});
-}
-
-static bool permuted(tr_em *e, const stream *s, tr_tv n, tr_tv *out) {
-    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero(e)), zero(e), n);
-    if (!numbers(e, n, out))
-        return false;
-    mix(e, s, false, *out);
-    return true;
-}
-
-/* The array with the axis of a Generator's axis= in front, a view; without it as it is. */
-static bool axis_first(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t *axis, tr_tv *out) {
-    uint32_t perm[TR_MAX_NDIM];
-    *axis = 0;
-    *out = a;
-    if (c->n < 2 || !tr_fam_given(c->a[1]))
-        return true;
-    if (!tr_fam_axis(e, c, a.ty->ndim, c->a[1], axis))
-        return false;
-    for (uint32_t k = 0; k < a.ty->ndim; k++)
-        perm[k] = k == 0 ? *axis : k == *axis ? 0 : k;
-    if (*axis)
-        *out = tr_fam_permuted(e, a, perm);
-    return true;
-}
-
-/* aux 1: Python's, of one axis alone. */
-bool tr_lib_rnd_shuffle(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    const tr_bcall call = without_self(with_self, &s), *c = &call;
-    tr_tv a = c->a[0], order, rows;
-    uint32_t axis;
-    if (!tr_lib_is_array(a) || !a.ty->ndim || (c->aux && a.ty->ndim > 1))
-        return tr_em_error(e, "shuffle() takes an array%s, not %s", c->aux ? " of one axis" : "",
-                           tr_em_tyname(e, a.ty));
-    if (a.ty->readonly)
-        return tr_em_error(e, "shuffle(): the array is read-only");
-    *out = tr_em_none(e);
-    if (!axis_first(e, c, a, &axis, &a))
-        return false;
-    if (a.ty->ndim == 1) {
-        mix(e, &s, c->aux, a);
-        return true;
-    }
-    /* rows: NumPy draws nothing where they have no items */
-    tr_tv n = tr_em_dim(e, a, 0), all = tr_em_size(e, a);
-    if (!numbers(e, n, &order))
-        return false;
-    tr_axes x = {0};
-    tr_axes_part(&x, 0, zero(e), tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, all, zero(e)), zero(e), n),
-                 tr_em_i64(e, 1));
-    mix(e, &s, false, tr_em_view(e, tr_ty_array(e->types, i64(e), 1, TR_LAYOUT_C, false), order, &x));
-    return tr_em_getitem(e, a, order, &rows) && tr_em_assign(e, a, rows);
-}
-
-bool tr_lib_rnd_permutation(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    const tr_bcall call = without_self(with_self, &s), *c = &call;
-    tr_tv n, a, order;
-    uint32_t axis, perm[TR_MAX_NDIM];
-    if (tr_lib_scalar(e, c->a[0].ty))
-        return tr_fam_int(e, c, c->a[0], "x", &n) && permuted(e, &s, n, out);
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
-        return false;
-    if (!a.ty->ndim)
-        return tr_em_error(e, "permutation(): x must be an integer or at least 1-dimensional");
-    if (!axis_first(e, c, a, &axis, &a))
-        return false;
-    if (a.ty->ndim > 1) {
-        if (!permuted(e, &s, tr_em_dim(e, a, 0), &order) || !tr_em_getitem(e, a, order, out))
-            return false;
-        for (uint32_t k = 0; k < a.ty->ndim; k++)
-            perm[k] = k == 0 ? axis : k == axis ? 0 : k;
-        return !axis || tr_fam_copy_as(e, tr_fam_permuted(e, *out, perm), a.ty->elem, TR_LAYOUT_C, out);
-    }
-    if (!tr_fam_copy_as(e, a, a.ty->elem, TR_LAYOUT_C, out))
-        return false;
-    mix(e, &s, false, *out);
-    return true;
-}
-
-/* Lines along an axis each find an order of their own; without an axis, all items. Parameters: x, axis, out. */
-bool tr_lib_rnd_permuted(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    const tr_bcall call = without_self(with_self, &s), *c = &call;
-    tr_tv a, shape[2], lines;
-    uint32_t axis = 0, perm[TR_MAX_NDIM], back[TR_MAX_NDIM], nd;
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
-        return false;
-    if (!(nd = a.ty->ndim))
-        return tr_em_error(e, "permuted(): x must be at least 1-dimensional");
-    bool all = !tr_fam_given(c->a[1]);
-    if (all && nd > 1 && a.ty->layout == TR_LAYOUT_ANY)
-        return tr_em_unsupported(e, "random-permuted", "permuted() of %s without an axis",
-                                 tr_em_tyname(e, a.ty));
-    if (!all && !tr_fam_axis(e, c, nd, c->a[1], &axis))
-        return false;
-    const tr_tv dst = c->a[2]; /* is looked at before anything is drawn */
-    if (tr_fam_given(dst) &&
-        (!tr_lib_is_array(dst) || dst.ty->ndim != nd || dst.ty->elem != a.ty->elem || dst.ty->readonly))
-        return tr_em_error(e, "permuted(): out must be an array like x that may be written, not %s",
-                           tr_em_tyname(e, dst.ty));
-    for (uint32_t k = 0; tr_fam_given(dst) && k < nd; k++)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, dst, k), tr_em_dim(e, a, k)), TR_EXC_VALUE,
-                    "out must have the same shape as x", 0, NULL);
-    for (uint32_t k = 0; k < nd; k++) /* the axis comes last, the others stay in order */
-        perm[k] = k + 1 == nd ? axis : k + (k >= axis);
-    for (uint32_t k = 0; k < nd; k++)
-        back[perm[k]] = k;
-    tr_layout lay = all && nd > 1 ? (tr_layout)a.ty->layout : TR_LAYOUT_C;
-    if (!tr_fam_copy_as(e, all || nd == 1 ? a : tr_fam_permuted(e, a, perm), a.ty->elem, lay, out))
-        return false;
-    if (all || nd == 1) {
-        tr_tv n = tr_em_size(e, *out);
-        lines = tr_em_restride(e, tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, false), *out, zero(e), &n,
-                               NULL);
-        mix(e, &s, false, lines);
-    } else {
-        shape[1] = tr_em_dim(e, *out, nd - 1);
-        shape[0] = tr_em_i64(e, 1);
-        for (uint32_t k = 0; k + 1 < nd; k++)
-            shape[0] = tr_em_op2(e, TR_OP_MUL, shape[0], tr_em_dim(e, *out, k));
-        lines = tr_em_restride(e, tr_ty_array(e->types, a.ty->elem, 2, TR_LAYOUT_C, false), *out, zero(e),
-                               shape, NULL);
-        tr_tv size = tr_em_i64(e, (int64_t)tr_ty_size(a.ty->elem));
-        draw(e, &s, TR_RT_GEN_LINES, TR_RT_GEN_LINES, NULL, 2, (tr_tv[]){size, lines});
-        if (!tr_fam_copy_as(e, tr_fam_permuted(e, *out, back), a.ty->elem, TR_LAYOUT_C, out))
-            return false;
-    }
-    if (!tr_fam_given(dst))
-        return true;
-    tr_tv made = *out;
-    *out = dst;
-    return tr_em_assign(e, dst, made);
-}
-
-/* --- choices --- */
-
-static void not_so(tr_em *e, tr_tv code, int which, tr_exc exc, const char *text) {
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, code, tr_em_i64(e, which)), exc, text, 0, NULL);
-}
-
-/* Contiguous float64 numbers. */
-static bool doubles(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *a) {
-    if (!tr_fam_as_array(e, c, x, NULL, a))
-        return false;
-    if (a->ty->ndim != 1 || tr_ty_is_complex(a->ty->elem))
-        return tr_em_error(e, "%s(): '%s' must be 1-dimensional, of real numbers", tr_fam_name(c), name);
-    return (a->ty->elem == f64(e) && a->ty->layout == TR_LAYOUT_C) ||
-           tr_fam_copy_as(e, *a, f64(e), TR_LAYOUT_C, a);
-}
-
-/* Indices of n items among `pop`, all of them in `row`; p may be absent. */
-static bool choose(tr_em *e, const tr_bcall *c, const stream *s, bool again, tr_tv pop, tr_tv p, tr_tv row) {
-    if (!tr_fam_given(p)) {
-        tr_tv most = as_u64(e, tr_em_op2(e, TR_OP_SUB, pop, tr_em_i64(e, 1)));
-        DRAW(FILLINTS, NULL, 4, tr_em_i64(e, 64), row, as_u64(e, zero(e)), most);
-        return true;
-    }
-    tr_tv q;
-    bool own = !s->generator.ty;
-    if (!doubles(e, c, p, "p", &q))
-        return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, q, 0), pop), TR_EXC_VALUE,
-                own ? "'a' and 'p' must have same size" : "a and p must have same size", 0, NULL);
-    tr_tv code = DRAW(CHOOSE, i64(e), 3, tr_em_i64(e, again), row, q);
-    not_so(e, code, TR_RANDOM_NAN, TR_EXC_VALUE,
-           own ? "probabilities contain NaN" : "Probabilities contain NaN");
-    not_so(e, code, TR_RANDOM_RANGE, TR_EXC_VALUE,
-           own ? "probabilities are not non-negative" : "Probabilities are not non-negative");
-    not_so(e, code, TR_RANDOM_SUM, TR_EXC_VALUE,
-           own ? "probabilities do not sum to 1" : "Probabilities do not sum to 1");
-    not_so(e, code, TR_RANDOM_FEW, TR_EXC_VALUE, "Fewer non-zero entries in p than size");
-    not_so(e, code, TR_RANDOM_MEMORY, TR_EXC_MEMORY, "cannot allocate memory for the probabilities");
-    return true;
-}
-
-/* The same without putting back, and without probabilities. */
-static bool some_of(tr_em *e, const stream *s, bool shuffled, tr_tv pop, tr_tv row) {
-    tr_tv all, n = tr_em_dim(e, row, 0);
-    tr_axes x = {0};
-    if (s->generator.ty) {
-        tr_tv code = draw(e, s, TR_RT_GEN_SOME, TR_RT_GEN_SOME, i64(e), 3,
-                          (tr_tv[]){tr_em_i64(e, shuffled), row, pop});
-        not_so(e, code, TR_RANDOM_MEMORY, TR_EXC_MEMORY, "cannot allocate memory for the sample");
-        return true;
-    }
-    if (!permuted(e, s, pop, &all)) /* the first of all in another order */
-        return false;
-    tr_axes_part(&x, 0, zero(e), n, tr_em_i64(e, 1));
-    all = tr_em_view(e, tr_ty_array(e->types, i64(e), 1, TR_LAYOUT_C, false), all, &x);
-    return tr_lib_map_into(e, row, all);
-}
-
-/* Parameters: a, size, replace, p, and of Generators axis and shuffle. */
-bool tr_lib_rnd_choice(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream s;
-    const tr_bcall call = without_self(with_self, &s), *c = &call;
-    bool again, shuffled = true, number = tr_lib_scalar(e, c->a[0].ty) != NULL, one = !tr_fam_given(c->a[1]),
-                own = !s.generator.ty;
-    tr_tv a = absent, pop, idx, row, at = zero(e);
-    uint32_t axis = 0;
-    if (!tr_fam_flag(e, c, c->a[2], "replace", true, &again) ||
-        (!own && !tr_fam_flag(e, c, c->a[5], "shuffle", true, &shuffled)))
-        return false;
-    if (number ? !tr_fam_int(e, c, c->a[0], "a", &pop) : !tr_fam_as_array(e, c, c->a[0], NULL, &a))
-        return false;
-    if (!number && (own ? a.ty->ndim != 1 : !a.ty->ndim))
-        return tr_em_error(e, own ? "choice(): a must be 1-dimensional"
-                                  : "choice(): a must be a sequence or an integer");
-    if (!number && !own && tr_fam_given(c->a[4]) && !tr_fam_axis(e, c, a.ty->ndim, c->a[4], &axis))
-        return false;
-    if (axis)
-        return tr_em_unsupported(e, "random-axis", "%s() along another axis than the first", tr_fam_name(c));
-    if (!number)
-        pop = tr_em_dim(e, a, 0);
-    if (!sized(e, c, c->a[1], i64(e), one ? tr_em_i64(e, 1) : absent, &idx))
-        return false;
-    row = in_a_row(e, idx);
-    tr_tv n = tr_em_dim(e, row, 0), none = tr_em_cmp(e, TR_CMP_EQ, n, zero(e));
-    const char *empty = number ? own ? "a must be greater than 0 unless no samples are taken"
-                                     : "a must be a positive integer unless no samples are taken"
-                        : own  ? "'a' cannot be empty unless no samples are taken"
-                               : "a cannot be empty unless no samples are taken";
-    tr_em_check(e, tr_fam_or(e, none, tr_em_cmp(e, TR_CMP_GT, pop, zero(e))), TR_EXC_VALUE, empty, 0, NULL);
-    if (!again)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, n, pop), TR_EXC_VALUE,
-                    own ? "Cannot take a larger sample than population when 'replace=False'"
-                        : "Cannot take a larger sample than population when replace is False",
-                    0, NULL);
-    if (again || tr_fam_given(c->a[3]) ? !choose(e, c, &s, again, pop, c->a[3], row)
-                                       : !some_of(e, &s, shuffled, pop, row))
-        return false;
-    if (one)
-        idx = tr_em_load(e, idx, &at);
-    *out = idx;
-    return number || tr_em_getitem(e, a, idx, out);
-}
-
-/* Parameters: n, pvals, size. */
-bool tr_lib_rnd_multinomial(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream st, *s = &st;
-    const tr_bcall call = without_self(with_self, s), *c = &call;
-    tr_tv n, p;
-    if (!count_of(e, c, c->a[0], "n", &n) || !doubles(e, c, c->a[1], "pvals", &p) ||
-        !sized(e, c, c->a[2], i64(e), tr_em_dim(e, p, 0), out))
-        return false;
-    need_least(e, n, 0, "n < 0");
-    if (s->generator.ty)
-        tr_em_check(
-            e, tr_em_cmp(e, TR_CMP_GT, tr_em_dim(e, p, 0), zero(e)), TR_EXC_VALUE,
-            "pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0.", 0,
-            NULL);
-    tr_tv code = DRAW(MULTINOMIAL, i64(e), 3, n, in_a_row(e, *out), p);
-    not_so(e, code, TR_RANDOM_RANGE, TR_EXC_VALUE, "pvals < 0, pvals > 1 or pvals contains NaNs");
-    not_so(e, code, TR_RANDOM_SUM, TR_EXC_VALUE, "sum(pvals[:-1]) > 1.0");
-    return true;
-}
-
-/* Parameters: alpha, size. */
-bool tr_lib_rnd_dirichlet(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
-    stream st, *s = &st;
-    const tr_bcall call = without_self(with_self, s), *c = &call;
-    tr_tv alpha;
-    if (!doubles(e, c, c->a[0], "alpha", &alpha) ||
-        !sized(e, c, c->a[1], f64(e), tr_em_dim(e, alpha, 0), out))
-        return false;
-    if (s->generator.ty) {
-        tr_tv code = DRAW(DIRICHLET, i64(e), 2, in_a_row(e, *out), alpha);
-        not_so(e, code, TR_RANDOM_RANGE, TR_EXC_VALUE, "alpha < 0");
-        not_so(e, code, TR_RANDOM_MEMORY, TR_EXC_MEMORY, "cannot allocate memory for alpha");
-        return true;
-    }
-    tr_tv ok = run(e, TR_RT_NP_DIRICHLET, tr_fam_ty(e, TR_TY_BOOL), 2, (tr_tv[]){in_a_row(e, *out), alpha});
-    tr_em_check(e, ok, TR_EXC_VALUE, "alpha <= 0", 0, NULL);
-    return true;
-}
-
 /* --- Python's random --- */
 
 static tr_tv py_below(tr_em *e, tr_tv n) {
@@ -1165,7 +869,7 @@ bool tr_lib_rnd_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n = c->n;
     if (what == TR_RANDOM_PY_TRIANGULAR && !tr_fam_given(c->a[2]))
         n = 2;
-    if (!parameters(e, c, what, 0, n, p + 1))
+    if (!parameters(e, c, params[what], 0, n, p + 1))
         return false;
     switch (what) {
     case TR_RANDOM_PY_GAMMA:
@@ -1193,7 +897,8 @@ bool tr_lib_rnd_py_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_int(e, c, c->a[0], "k", &k))
         return false;
     tr_tv_lit_int(c->a[0], &known);
-    need_least(e, k, 0, "number of bits must be non-negative");
+    if (!tr_rnd_need_least(e, k, 0, "number of bits must be non-negative"))
+        return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, k, tr_em_i64(e, 64)), TR_EXC_OVERFLOW,
                 "getrandbits(): compiled code has integers of 64 bits", 0, NULL);
     *out = run(e, TR_RT_PY_BITS, u64(e), 1, &k);

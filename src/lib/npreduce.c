@@ -363,13 +363,18 @@ static bool check_mask(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv m) {
     return true;
 }
 
+/* The array with `fill` where a mask that fits it is false. */
+static bool put_fill(tr_em *e, const tr_bcall *c, tr_tv mask, tr_tv fill, tr_tv *a) {
+    tr_tv x[3] = {mask, *a, fill};
+    return tr_lib_lift(e, 3, x, elt_masked, NULL, a) && tr_fam_as_array(e, c, *a, NULL, a);
+}
+
 /* The array with `fill` in place of what takes no part. */
 static bool masked(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv fill, tr_tv *a) {
-    tr_tv x[3] = {absent, *a, fill};
+    tr_tv mask;
     if (!tr_fam_masks(where))
         return true;
-    return tr_fam_mask(e, c, where, &x[0]) && check_mask(e, c, *a, x[0]) &&
-           tr_lib_lift(e, 3, x, elt_masked, NULL, a) && tr_fam_as_array(e, c, *a, NULL, a);
+    return tr_fam_mask(e, c, where, &mask) && check_mask(e, c, *a, mask) && put_fill(e, c, mask, fill, a);
 }
 
 /* The mask, with the array's shape. */
@@ -626,12 +631,10 @@ static bool shared(tr_em *e, const tr_bcall *c, const axes *x, tr_tv mask, bool 
            tr_lib_lift(e, 3, v, elt_share, tr_arena_copy(&e->ctx->arena, w, sizeof *w), out);
 }
 
-/* The mean of those items of a that the mask chooses, as t. */
-static bool mean_of_some(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv where, const tr_ty *t, tr_tv keepdims,
+/* The mean of those items of a that a mask of its shape chooses, as t. */
+static bool mean_of_some(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv mask, const tr_ty *t, tr_tv keepdims,
                          axes *x, tr_tv *out) {
-    tr_tv mask;
-    return full_mask(e, c, where, a, &mask) && masked(e, c, where, tr_em_i64(e, 0), &a) &&
-           axes_arg(e, c, a, arg(c, 1), keepdims, true, x) &&
+    return put_fill(e, c, mask, tr_em_i64(e, 0), &a) && axes_arg(e, c, a, arg(c, 1), keepdims, true, x) &&
            shared(e, c, x, mask, false, tr_fam_wide(e, t), keepdims, &(share){tr_em_i64(e, 0), false, t},
                   out);
 }
@@ -648,7 +651,7 @@ static bool var_of_some(tr_em *e, const tr_bcall *c, tr_tv a, const tr_ty *t, tr
     tr_tv x[3], m, d;
     axes ax;
     const tr_ty *result = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *wide = tr_fam_wide(e, t);
-    if (!mean_of_some(e, c, a, arg(c, 7), wide, arg(c, 5), &ax, &m))
+    if (!full_mask(e, c, arg(c, 7), a, &x[0]) || !mean_of_some(e, c, a, x[0], wide, arg(c, 5), &ax, &m))
         return false;
     if (ax.moved.ty)
         return tr_em_error(e, "%s(): with where= the axis must be a constant", tr_fam_name(c));
@@ -658,8 +661,8 @@ static bool var_of_some(tr_em *e, const tr_bcall *c, tr_tv a, const tr_ty *t, tr
         return false;
     x[1] = a;
     x[2] = m;
-    return full_mask(e, c, arg(c, 7), a, &x[0]) && tr_lib_lift(e, 3, x, elt_from_mean, NULL, &d) &&
-           tr_fam_as_array(e, c, d, NULL, &d) && axes_arg(e, c, d, arg(c, 1), arg(c, 5), true, &ax) &&
+    return tr_lib_lift(e, 3, x, elt_from_mean, NULL, &d) && tr_fam_as_array(e, c, d, NULL, &d) &&
+           axes_arg(e, c, d, arg(c, 1), arg(c, 5), true, &ax) &&
            shared(e, c, &ax, x[0], true, tr_fam_wide(e, result), arg(c, 5),
                   &(share){ddof.ty ? ddof : tr_em_i64(e, 0), c->aux != 0, result}, out) &&
            delivered(e, c, &ax, arg(c, 3), out);
@@ -667,12 +670,13 @@ static bool var_of_some(tr_em *e, const tr_bcall *c, tr_tv a, const tr_ty *t, tr
 
 /* Parameters: a, axis, dtype, out, keepdims, where. */
 bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a;
+    tr_tv a, mask;
     axes x;
     const tr_ty *t;
     if (tr_fam_masks(arg(c, 5)))
         return array_arg(e, c, &a) && mean_type(e, c, arg(c, 2), a.ty->elem, &t) &&
-               mean_of_some(e, c, a, arg(c, 5), t, arg(c, 4), &x, out) && delivered(e, c, &x, arg(c, 3), out);
+               full_mask(e, c, arg(c, 5), a, &mask) && mean_of_some(e, c, a, mask, t, arg(c, 4), &x, out) &&
+               delivered(e, c, &x, arg(c, 3), out);
     return array_arg(e, c, &a) && axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) &&
            mean_type(e, c, arg(c, 2), a.ty->elem, &t) && mean(e, &x, t, out) &&
            delivered(e, c, &x, arg(c, 3), out);

@@ -104,6 +104,9 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
                 const void *user, tr_tv *out);
 /* dst[...] = src, both of one shape. */
 bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src);
+/* The lambda of a pattern that reduces the items themselves. */
+bool tr_lib_lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                     tr_tv *yields);
 /* fn on scalars as it is; on arrays a map whose element type is fn's result. */
 bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out);
 /* Element type of that map. */

@@ -9,6 +9,7 @@
  * (integers) has no such excuse, and stays with the runtime.
  * Normal and exponential numbers lie inside of their layer 99 times of 100 (rt/gen.c), and the tables are asked for once; where they are not known they say that no number does. */
 #include "lower/internal.h"
+#include "base/bits.h"
 #include "ir/rtinfo.h"
 
 static lv at(tr_lf *w, lv p, unsigned bytes) {
@@ -35,7 +36,7 @@ static lv state(tr_lf *w, lv access) {
 static lv pcg64(tr_lf *w, lv g) {
     LLVMBuilderRef b = w->b;
     lt wide = LLVMIntTypeInContext(w->m->lc, 128);
-    const uint64_t words[2] = {UINT64_C(0x4385df649fccf645), UINT64_C(0x2360ed051fc65da4)};
+    const uint64_t words[2] = TR_PCG64_FACTOR;
     lv factor = LLVMConstIntOfArbitraryPrecision(wide, 2, words), by, high, low, x, inc,
        p = constant(w, w->m->ptr, constant(w, w->m->ptr, LLVMBuildIntToPtr(b, g, w->m->ptr, "")));
     x = state(w, LLVMBuildLoad2(b, wide, p, ""));
@@ -55,22 +56,22 @@ static lv of_53(tr_lf *w, lv x) {
     return LLVMBuildFMul(w->b, x, LLVMConstReal(w->m->f64, 0x1p-53), "");
 }
 
-/* Of a word some bits name the layer, from `layer` on, and `bits` of it, from `rest` on, the place in it; of normal numbers one is the sign. */
 static lv by_layers(tr_lf *w, lv g, bool normal) {
     LLVMBuilderRef b = w->b;
     const tr_lm *m = w->m;
-    unsigned layer = normal ? 0 : 3, rest = normal ? 9 : 11, bits = normal ? 52 : 53;
+    const tr_word *how = normal ? &tr_normal_word : &tr_exponential_word;
     lv what = l_int(m->i64, normal ? TR_RANDOM_GAUSS : TR_RANDOM_STANDARD_EXPONENTIAL), tables, word, k, x,
        in, r, far;
     tr_lower_rt(w, TR_RT_GEN_LAYERS, 1, &what, NULL, &tables);
     word = pcg64(w, g);
-    k = LLVMBuildAnd(b, LLVMBuildLShr(b, word, l_int(m->i64, layer), ""), l_int(m->i64, 255), "");
-    r = LLVMBuildAnd(b, LLVMBuildLShr(b, word, l_int(m->i64, rest), ""),
-                     l_int(m->i64, (INT64_C(1) << bits) - 1), "");
+    k = LLVMBuildAnd(b, LLVMBuildLShr(b, word, l_int(m->i64, how->layer), ""), l_int(m->i64, 255), "");
+    r = LLVMBuildAnd(b, LLVMBuildLShr(b, word, l_int(m->i64, how->rest), ""),
+                     l_int(m->i64, (int64_t)tr_word_mask(how)), "");
     x = constant(w, m->f64, LLVMBuildInBoundsGEP2(b, m->f64, tables, &k, 1, ""));
     x = LLVMBuildFMul(b, LLVMBuildSIToFP(b, r, m->f64, ""), x, "");
-    if (normal) {
-        lv sign = LLVMBuildShl(b, LLVMBuildLShr(b, word, l_int(m->i64, 8), ""), l_int(m->i64, 63), "");
+    if (how->sign < TR_NO_SIGN) {
+        lv sign =
+            LLVMBuildShl(b, LLVMBuildLShr(b, word, l_int(m->i64, how->sign), ""), l_int(m->i64, 63), "");
         x = LLVMBuildXor(b, LLVMBuildBitCast(b, x, m->i64, ""), sign, "");
         x = LLVMBuildBitCast(b, x, m->f64, "");
     }

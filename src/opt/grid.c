@@ -548,6 +548,11 @@ static bool plan_body(tr_grid *s, tr_level **level) {
     for (unsigned round = 0; round < 2; round++) {
         if (!take_body(s))
             return false;
+        tr_val draw = tr_opt_draws(s->p, s->g);
+        if (draw != TR_NOVAL)
+            return tr_grid_fail(s, draw,
+                                "threads cannot draw from one np.random.Generator: draw before the launch, "
+                                "and pass the numbers in");
         bool handles = tr_fn_handles(s->g);
         tr_val meeting = find_meeting(s->g);
         if (handles && meeting != TR_NOVAL)

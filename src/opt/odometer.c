@@ -51,20 +51,13 @@ static uint32_t loop_of(const odometer *o, tr_bid head) {
     return l != UINT32_MAX && o->loops->d[l].header == head && head != 0 ? l : UINT32_MAX;
 }
 
-/* Comes as 0, and goes on by 1 on all ways back. */
+/* i is a param of the loop's head that counts its rounds. */
 static bool counts(const odometer *o, uint32_t l, tr_val i) {
-    const tr_fn *f = o->f;
-    tr_bid h = o->loops->d[l].header;
-    uint32_t at = tr_param_index(f, i);
-    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
-        int64_t n;
-        const tr_ins *next = tr_at(f, w.edge->args[at]);
-        if (!in_loop(o, l, w.from)
-                ? !tr_get_int(f, w.edge->args[at], &n) || n != 0
-                : next->op != TR_OP_ADD || next->args[0] != i || !tr_get_int(f, next->args[1], &n) || n != 1)
-            return false;
-    }
-    return true;
+    const tr_loop *loop = &o->loops->d[l];
+    uint8_t *in = TR_NEW_N(&o->f->ctx->arena, uint8_t, o->f->blks.n + 1u);
+    for (uint32_t k = 0; k < loop->blks.n; k++)
+        in[loop->blks.d[k]] = 1;
+    return tr_opt_counts(o->f, loop->header, in, i);
 }
 
 /* The size of an axis, from before the loop. */

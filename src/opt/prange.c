@@ -611,6 +611,16 @@ static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen) {
     return false;
 }
 
+tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f) {
+    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, p->insts.n + 1u);
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (draws(p, tr_at(f, v), seen))
+                return v;
+    return TR_NOVAL;
+}
+
 static bool check_generators(const tr_ploop *l) {
     uint8_t *seen = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->p->insts.n + 1u);
     for (uint32_t i = 0; i < l->blks.n; i++)

@@ -75,6 +75,8 @@ bool tr_opt_is_pure(const tr_ins *in);
 bool tr_opt_is_outside(const tr_fn *f, const uint8_t *in, tr_val v);
 /* Param k of a loop's head comes as 0, and goes on by 1 on all ways back. */
 bool tr_opt_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val k);
+/* What in f, or in what it calls, draws from a np.random.Generator; NOVAL: nothing (prange.c). */
+tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
 bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
 int64_t

@@ -206,6 +206,11 @@ void tr_rt_np_each(int64_t what, void *owner, double *data, int64_t n, void *aow
 void tr_rt_np_each_count(int64_t what, void *owner, int64_t *data, int64_t n, void *kowner, const int64_t *k,
                          int64_t kn, int64_t ks, void *aowner, const double *a, int64_t an, int64_t as,
                          void *bowner, const double *b, int64_t bn, int64_t bs);
+void tr_rt_np_each_hypergeometric(void *owner, int64_t *data, int64_t n, void *gowner, const int64_t *good,
+                                  int64_t gn, int64_t gs, void *bowner, const int64_t *bad, int64_t bn,
+                                  int64_t bs, void *sowner, const int64_t *sample, int64_t sn, int64_t ss);
+void tr_rt_np_each_int(int64_t bits, void *owner, void *data, int64_t n, void *lowner, const uint64_t *low,
+                       int64_t ln, int64_t ls, void *mowner, const uint64_t *most, int64_t mn, int64_t ms);
 double tr_rt_gen_random(int64_t which, int64_t g);
 void *tr_rt_gen_layers(int64_t what);
 double tr_rt_gen_outside(int64_t what, int64_t g, uint64_t word);
@@ -236,6 +241,17 @@ void tr_rt_gen_fill_hypergeometric(int64_t which, int64_t g, void *owner, int64_
                                    int64_t good, int64_t bad, int64_t sample);
 int64_t tr_rt_gen_multinomial(int64_t which, int64_t g, int64_t n, void *owner, int64_t *data, int64_t length,
                               void *powner, double *p, int64_t np);
+void tr_rt_gen_each_hypergeometric(int64_t which, int64_t g, void *owner, int64_t *data, int64_t n,
+                                   void *gowner, const int64_t *good, int64_t gn, int64_t gs, void *bowner,
+                                   const int64_t *bad, int64_t bn, int64_t bs, void *sowner,
+                                   const int64_t *sample, int64_t sn, int64_t ss);
+void tr_rt_gen_each_int(int64_t which, int64_t g, int64_t bits, void *owner, void *data, int64_t n,
+                        void *lowner, const uint64_t *low, int64_t ln, int64_t ls, void *mowner,
+                        const uint64_t *most, int64_t mn, int64_t ms);
+int64_t tr_rt_gen_multinomials(int64_t which, int64_t g, void *nowner, const int64_t *n, int64_t nn,
+                               int64_t ns, void *rowner, const int64_t *row, int64_t rn, int64_t rs,
+                               void *owner, int64_t *data, int64_t length, void *powner, double *p,
+                               int64_t np, int64_t parts);
 int64_t tr_rt_gen_dirichlet(int64_t which, int64_t g, void *owner, double *data, int64_t length, void *aowner,
                             const double *alpha, int64_t n);
 int64_t tr_rt_gen_choose(int64_t which, int64_t g, int64_t repeats, void *owner, int64_t *data, int64_t n,

@@ -28,46 +28,50 @@ typedef struct memory {
 } memory;
 
 /* X(result, name, parameters) */
-#define FUNCTIONS(X)                                                                            \
-    X(double, standard_normal, (tr_bitgen *))                                                   \
-    X(double, standard_exponential, (tr_bitgen *))                                              \
-    X(double, standard_gamma, (tr_bitgen *, double))                                            \
-    X(float, standard_normal_f, (tr_bitgen *))                                                  \
-    X(float, standard_exponential_f, (tr_bitgen *))                                             \
-    X(float, standard_gamma_f, (tr_bitgen *, float))                                            \
-    X(void, standard_exponential_inv_fill, (tr_bitgen *, intptr_t, double *))                   \
-    X(void, standard_exponential_inv_fill_f, (tr_bitgen *, intptr_t, float *))                  \
-    X(double, beta, (tr_bitgen *, double, double))                                              \
-    X(double, chisquare, (tr_bitgen *, double))                                                 \
-    X(double, f, (tr_bitgen *, double, double))                                                 \
-    X(double, gamma, (tr_bitgen *, double, double))                                             \
-    X(double, gumbel, (tr_bitgen *, double, double))                                            \
-    X(double, laplace, (tr_bitgen *, double, double))                                           \
-    X(double, logistic, (tr_bitgen *, double, double))                                          \
-    X(double, lognormal, (tr_bitgen *, double, double))                                         \
-    X(double, noncentral_chisquare, (tr_bitgen *, double, double))                              \
-    X(double, noncentral_f, (tr_bitgen *, double, double, double))                              \
-    X(double, pareto, (tr_bitgen *, double))                                                    \
-    X(double, power, (tr_bitgen *, double))                                                     \
-    X(double, rayleigh, (tr_bitgen *, double))                                                  \
-    X(double, standard_cauchy, (tr_bitgen *))                                                   \
-    X(double, standard_t, (tr_bitgen *, double))                                                \
-    X(double, triangular, (tr_bitgen *, double, double, double))                                \
-    X(double, vonmises, (tr_bitgen *, double, double))                                          \
-    X(double, wald, (tr_bitgen *, double, double))                                              \
-    X(double, weibull, (tr_bitgen *, double))                                                   \
-    X(int64_t, binomial, (tr_bitgen *, double, int64_t, memory *))                              \
-    X(int64_t, geometric, (tr_bitgen *, double))                                                \
-    X(int64_t, hypergeometric, (tr_bitgen *, int64_t, int64_t, int64_t))                        \
-    X(int64_t, logseries, (tr_bitgen *, double))                                                \
-    X(int64_t, negative_binomial, (tr_bitgen *, double, double))                                \
-    X(int64_t, poisson, (tr_bitgen *, double))                                                  \
-    X(int64_t, zipf, (tr_bitgen *, double))                                                     \
-    X(void, multinomial, (tr_bitgen *, int64_t, int64_t *, double *, intptr_t, memory *))       \
-    X(void, bounded_uint64_fill, (tr_bitgen *, uint64_t, uint64_t, intptr_t, bool, uint64_t *)) \
-    X(void, bounded_uint32_fill, (tr_bitgen *, uint32_t, uint32_t, intptr_t, bool, uint32_t *)) \
-    X(void, bounded_uint16_fill, (tr_bitgen *, uint16_t, uint16_t, intptr_t, bool, uint16_t *)) \
-    X(void, bounded_uint8_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))     \
+#define FUNCTIONS(X)                                                                                      \
+    X(double, standard_normal, (tr_bitgen *))                                                             \
+    X(double, standard_exponential, (tr_bitgen *))                                                        \
+    X(double, standard_gamma, (tr_bitgen *, double))                                                      \
+    X(float, standard_normal_f, (tr_bitgen *))                                                            \
+    X(float, standard_exponential_f, (tr_bitgen *))                                                       \
+    X(float, standard_gamma_f, (tr_bitgen *, float))                                                      \
+    X(void, standard_exponential_inv_fill, (tr_bitgen *, intptr_t, double *))                             \
+    X(void, standard_exponential_inv_fill_f, (tr_bitgen *, intptr_t, float *))                            \
+    X(double, beta, (tr_bitgen *, double, double))                                                        \
+    X(double, chisquare, (tr_bitgen *, double))                                                           \
+    X(double, f, (tr_bitgen *, double, double))                                                           \
+    X(double, gamma, (tr_bitgen *, double, double))                                                       \
+    X(double, gumbel, (tr_bitgen *, double, double))                                                      \
+    X(double, laplace, (tr_bitgen *, double, double))                                                     \
+    X(double, logistic, (tr_bitgen *, double, double))                                                    \
+    X(double, lognormal, (tr_bitgen *, double, double))                                                   \
+    X(double, noncentral_chisquare, (tr_bitgen *, double, double))                                        \
+    X(double, noncentral_f, (tr_bitgen *, double, double, double))                                        \
+    X(double, pareto, (tr_bitgen *, double))                                                              \
+    X(double, power, (tr_bitgen *, double))                                                               \
+    X(double, rayleigh, (tr_bitgen *, double))                                                            \
+    X(double, standard_cauchy, (tr_bitgen *))                                                             \
+    X(double, standard_t, (tr_bitgen *, double))                                                          \
+    X(double, triangular, (tr_bitgen *, double, double, double))                                          \
+    X(double, vonmises, (tr_bitgen *, double, double))                                                    \
+    X(double, wald, (tr_bitgen *, double, double))                                                        \
+    X(double, weibull, (tr_bitgen *, double))                                                             \
+    X(int64_t, binomial, (tr_bitgen *, double, int64_t, memory *))                                        \
+    X(int64_t, geometric, (tr_bitgen *, double))                                                          \
+    X(int64_t, hypergeometric, (tr_bitgen *, int64_t, int64_t, int64_t))                                  \
+    X(int64_t, logseries, (tr_bitgen *, double))                                                          \
+    X(int64_t, negative_binomial, (tr_bitgen *, double, double))                                          \
+    X(int64_t, poisson, (tr_bitgen *, double))                                                            \
+    X(int64_t, zipf, (tr_bitgen *, double))                                                               \
+    X(void, multinomial, (tr_bitgen *, int64_t, int64_t *, double *, intptr_t, memory *))                 \
+    X(void, bounded_uint64_fill, (tr_bitgen *, uint64_t, uint64_t, intptr_t, bool, uint64_t *))           \
+    X(void, bounded_uint32_fill, (tr_bitgen *, uint32_t, uint32_t, intptr_t, bool, uint32_t *))           \
+    X(void, bounded_uint16_fill, (tr_bitgen *, uint16_t, uint16_t, intptr_t, bool, uint16_t *))           \
+    X(void, bounded_uint8_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))               \
+    X(uint16_t, buffered_bounded_uint16,                                                                  \
+      (tr_bitgen *, uint16_t, uint16_t, uint16_t, bool, int *, uint32_t *))                               \
+    X(uint8_t, buffered_bounded_uint8, (tr_bitgen *, uint8_t, uint8_t, uint8_t, bool, int *, uint32_t *)) \
+    X(uint8_t, buffered_bounded_bool, (tr_bitgen *, uint8_t, uint8_t, uint8_t, bool, int *, uint32_t *))  \
     X(void, bounded_bool_fill, (tr_bitgen *, uint8_t, uint8_t, intptr_t, bool, uint8_t *))
 
 typedef struct functions {
@@ -112,22 +116,13 @@ static const char *find_all(void *lib, functions *to) {
 
 /* --- the layers: NumPy's function is asked --- */
 
-/* How a word is read: which bits name the layer, and what is left of it. */
-typedef struct reading {
-    unsigned layer, sign, rest, bits;
-} reading;
-static const reading normal_word = {0, 8, 9, 52}, exponential_word = {3, 64, 11, 53};
-
-static inline __attribute__((always_inline)) uint64_t rest_of(const reading *r, uint64_t word) {
-    return word >> r->rest & ((UINT64_C(1) << r->bits) - 1);
-}
 /* The number that a word stands for, if it lies inside of its layer. No jump by the sign, which would be guessed wrong every other time. */
-static inline __attribute__((always_inline)) bool inside(const layers *l, const reading *r, uint64_t word,
+static inline __attribute__((always_inline)) bool inside(const layers *l, const tr_word *r, uint64_t word,
                                                          double *x) {
     unsigned k = word >> r->layer & 0xff;
-    uint64_t rest = rest_of(r, word), bits;
+    uint64_t rest = word >> r->rest & tr_word_mask(r), bits;
     double v = (double)(int64_t)rest * l->width[k];
-    if (r->sign < 64) {
+    if (r->sign < TR_NO_SIGN) {
         memcpy(&bits, &v, sizeof bits);
         bits ^= (word >> (r->sign & 63) & 1) << 63;
         memcpy(&v, &bits, sizeof v);
@@ -163,7 +158,7 @@ static bool asks_once(one_number f, uint64_t word, double *x) {
     return p.asked == 1;
 }
 
-static void learn(layers *l, one_number f, const reading *r) {
+static void learn(layers *l, one_number f, const tr_word *r) {
     double x, y;
     for (unsigned k = 0; k < 256; k++) {
         uint64_t layer = (uint64_t)k << r->layer, low = 0, high = UINT64_C(1) << r->bits;
@@ -199,8 +194,8 @@ const char *tr_rt_gen_find(const char *path) {
         missing = lib ? find_all(lib, &fn) : "random_standard_normal";
         if (!missing) {
             numpy.fn = fn;
-            learn(&numpy.normal, fn.standard_normal, &normal_word);
-            learn(&numpy.exponential, fn.standard_exponential, &exponential_word);
+            learn(&numpy.normal, fn.standard_normal, &tr_normal_word);
+            learn(&numpy.exponential, fn.standard_exponential, &tr_exponential_word);
             numpy.found = true;
         }
     }
@@ -220,7 +215,8 @@ static inline u128 joined(const uint64_t *x) {
     return (u128)x[1] << 64 | x[0];
 }
 static inline u128 pcg64_factor(void) {
-    return (u128)UINT64_C(0x2360ed051fc65da4) << 64 | UINT64_C(0x4385df649fccf645);
+    static const uint64_t words[2] = TR_PCG64_FACTOR;
+    return joined(words);
 }
 static inline uint64_t pcg64_out(u128 x) {
     uint64_t v = (uint64_t)(x >> 64) ^ (uint64_t)x;
@@ -259,7 +255,7 @@ static inline __attribute__((always_inline)) uint64_t next64(int64_t which, tr_b
     case TR_GEN_SFC64: return sfc64_next(g->state);
     case TR_GEN_MT19937: {
         tr_gen_mt19937 *s = g->state;
-        if (__builtin_expect(s->pos + 2 <= TR_GEN_MT_WORDS, 1)) {
+        if (__builtin_expect(s->pos + 2 <= TR_MT_WORDS, 1)) {
             uint64_t high = tempered(s->key[s->pos]);
             s->pos += 2;
             return high << 32 | tempered(s->key[s->pos - 1]);
@@ -294,7 +290,7 @@ static inline __attribute__((always_inline)) uint32_t next32(int64_t which, tr_b
     }
     if (which == TR_GEN_MT19937) {
         tr_gen_mt19937 *s = g->state;
-        if (__builtin_expect(s->pos < TR_GEN_MT_WORDS, 1))
+        if (__builtin_expect(s->pos < TR_MT_WORDS, 1))
             return tempered(s->key[s->pos++]);
     }
     return g->next_uint32(g->state);
@@ -307,10 +303,9 @@ static inline __attribute__((always_inline)) double next_double(int64_t which, t
         return of_53(sfc64_next(g->state));
     if (which == TR_GEN_MT19937) {
         tr_gen_mt19937 *s = g->state;
-        if (__builtin_expect(s->pos + 2 <= TR_GEN_MT_WORDS, 1)) {
-            uint32_t a = tempered(s->key[s->pos]), b = tempered(s->key[s->pos + 1]);
+        if (__builtin_expect(s->pos + 2 <= TR_MT_WORDS, 1)) {
             s->pos += 2;
-            return (double)((int64_t)(a >> 5) << 26 | b >> 6) * 0x1p-53;
+            return tr_rt_mt_double_of(tempered(s->key[s->pos - 2]), tempered(s->key[s->pos - 1]));
         }
     }
     return g->next_double(g->state);
@@ -358,13 +353,11 @@ static int64_t fill_sfc64(tr_gen_sfc64 *t, double *to, int64_t n) {
 
 /* What the state has left, then a number that makes a new one. */
 static int64_t fill_mt19937(tr_gen_mt19937 *s, double *to, int64_t n) {
-    int64_t have = (TR_GEN_MT_WORDS - s->pos) / 2;
+    int64_t have = (TR_MT_WORDS - s->pos) / 2;
     have = have < n ? have : n;
     const uint32_t *key = s->key + s->pos;
-    for (int64_t i = 0; i < have; i++) {
-        uint32_t a = tempered(key[2 * i]), b = tempered(key[2 * i + 1]);
-        to[i] = (double)((int64_t)(a >> 5) << 26 | b >> 6) * 0x1p-53;
-    }
+    for (int64_t i = 0; i < have; i++)
+        to[i] = tr_rt_mt_double_of(tempered(key[2 * i]), tempered(key[2 * i + 1]));
     s->pos += (int)(2 * have);
     return have;
 }
@@ -414,7 +407,7 @@ static __attribute__((noinline)) double outside(one_number f, tr_bitgen *g, uint
 }
 
 static inline __attribute__((always_inline)) double by_layers(int64_t which, tr_bitgen *g, const layers *l,
-                                                              const reading *r, one_number f) {
+                                                              const tr_word *r, one_number f) {
     double x;
     if (__builtin_expect(!l->known, 0))
         return f(g);
@@ -422,10 +415,10 @@ static inline __attribute__((always_inline)) double by_layers(int64_t which, tr_
     return __builtin_expect(inside(l, r, word, &x), 1) ? x : outside(f, g, word);
 }
 static inline __attribute__((always_inline)) double gauss(int64_t which, tr_bitgen *g) {
-    return by_layers(which, g, &numpy.normal, &normal_word, numpy.fn.standard_normal);
+    return by_layers(which, g, &numpy.normal, &tr_normal_word, numpy.fn.standard_normal);
 }
 static inline __attribute__((always_inline)) double exponential(int64_t which, tr_bitgen *g) {
-    return by_layers(which, g, &numpy.exponential, &exponential_word, numpy.fn.standard_exponential);
+    return by_layers(which, g, &numpy.exponential, &tr_exponential_word, numpy.fn.standard_exponential);
 }
 
 void *tr_rt_gen_layers(int64_t what) {
@@ -588,6 +581,18 @@ static void fill_pieces(tr_bitgen *g, int64_t bits, void *to, int64_t n, uint64_
         numpy.fn.bounded_uint16_fill(g, (uint16_t)low, (uint16_t)most, n, false, to);
 }
 
+/* One of several numbers, each up to its own `most`; of the last word that pieces were taken from so many are left. */
+static uint64_t next_piece_or(int64_t which, tr_bitgen *g, int64_t bits, uint64_t most, int *left,
+                              uint32_t *word) {
+    const functions *np = &numpy.fn;
+    switch (bits) {
+    case 1: return np->buffered_bounded_bool(g, 0, most != 0, 1, false, left, word);
+    case 8: return np->buffered_bounded_uint8(g, 0, (uint8_t)most, 0, false, left, word);
+    case 16: return np->buffered_bounded_uint16(g, 0, (uint16_t)most, 0, false, left, word);
+    default: return up_to(which, g, most);
+    }
+}
+
 uint64_t tr_rt_gen_piece(int64_t which, int64_t g, int64_t bits, uint64_t most) {
     uint16_t x = 0;
     (void)which;
@@ -611,6 +616,21 @@ void tr_rt_gen_fill_ints(int64_t which, int64_t g, int64_t bits, void *owner, vo
         tr_rt_look();
     }
     tr_rt_look();
+}
+
+void tr_rt_gen_each_int(int64_t which, int64_t g, int64_t bits, void *owner, void *data, int64_t n,
+                        void *lowner, const uint64_t *low, int64_t ln, int64_t ls, void *mowner,
+                        const uint64_t *most, int64_t mn, int64_t ms) {
+    int left = 0;
+    uint32_t word = 0;
+    (void)owner, (void)lowner, (void)mowner, (void)ln, (void)mn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++) {
+            uint64_t x = next_piece_or(which, bitgen(g), bits, most[i * ms], &left, &word);
+            tr_random_put(data, i, bits, low[i * ls] + x);
+        }
+        tr_rt_look();
+    }
 }
 
 /* --- counts --- */
@@ -674,20 +694,48 @@ void tr_rt_gen_fill_hypergeometric(int64_t which, int64_t g, void *owner, int64_
     }
 }
 
+void tr_rt_gen_each_hypergeometric(int64_t which, int64_t g, void *owner, int64_t *data, int64_t n,
+                                   void *gowner, const int64_t *good, int64_t gn, int64_t gs, void *bowner,
+                                   const int64_t *bad, int64_t bn, int64_t bs, void *sowner,
+                                   const int64_t *sample, int64_t sn, int64_t ss) {
+    (void)which, (void)owner, (void)gowner, (void)bowner, (void)sowner, (void)gn, (void)bn, (void)sn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
+            data[i] = numpy.fn.hypergeometric(bitgen(g), good[i * gs], bad[i * bs], sample[i * ss]);
+        tr_rt_look();
+    }
+}
+
 /* --- several at once --- */
 
 int64_t tr_rt_gen_multinomial(int64_t which, int64_t g, int64_t n, void *owner, int64_t *data, int64_t length,
                               void *powner, double *p, int64_t np) {
     memory m = {{0}};
     (void)which, (void)owner, (void)powner;
-    for (int64_t j = 0; j < np; j++)
-        if (!(p[j] >= 0) || !(p[j] <= 1))
-            return TR_RANDOM_RANGE;
-    if (tr_random_sum(p, np - 1) > 1.0 + 1e-12)
-        return TR_RANDOM_SUM;
+    int64_t bad = tr_random_parts(p, np);
+    if (bad)
+        return bad;
     memset(data, 0, (size_t)length * sizeof *data);
     for (int64_t i = 0; np && i + np <= length; i += np)
         numpy.fn.multinomial(bitgen(g), n, data + i, p, np, &m);
+    tr_rt_look();
+    return TR_RANDOM_DONE;
+}
+
+int64_t tr_rt_gen_multinomials(int64_t which, int64_t g, void *nowner, const int64_t *n, int64_t nn,
+                               int64_t ns, void *rowner, const int64_t *row, int64_t rn, int64_t rs,
+                               void *owner, int64_t *data, int64_t length, void *powner, double *p,
+                               int64_t np, int64_t parts) {
+    memory m = {{0}};
+    (void)which, (void)nowner, (void)rowner, (void)owner, (void)powner, (void)rn;
+    for (int64_t at = 0; at < np; at += parts) {
+        int64_t bad = tr_random_parts(p + at, parts);
+        if (bad)
+            return bad;
+    }
+    memset(data, 0, (size_t)length * sizeof *data);
+    for (int64_t i = 0; i < nn; i++)
+        numpy.fn.multinomial(bitgen(g), n[i * ns], data + i * parts, p + row[i * rs] * parts, parts, &m);
     tr_rt_look();
     return TR_RANDOM_DONE;
 }

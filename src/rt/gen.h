@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "rt/mt.h"
 
 /* NumPy's bitgen_t (numpy/random/bitgen.h), which a bit generator's capsule points to. */
 typedef struct tr_bitgen {
@@ -34,9 +35,8 @@ typedef struct tr_gen_sfc64 {
     uint32_t half;
 } tr_gen_sfc64;
 
-enum { TR_GEN_MT_WORDS = 624 };
 typedef struct tr_gen_mt19937 {
-    uint32_t key[TR_GEN_MT_WORDS];
+    uint32_t key[TR_MT_WORDS];
     int pos;
 } tr_gen_mt19937;
 

@@ -195,16 +195,25 @@ void tr_rt_np_fill_ints(int64_t bits, void *owner, void *data, int64_t n, uint64
             end = tr_random_stretch(i, n);
             tr_rt_look();
         }
-        uint64_t x = low + (bits < 32 ? piece_up_to(m, &p, most, mask) : up_to(m, most, mask));
-        switch (bits) {
-        case 1:
-        case 8: ((uint8_t *)data)[i] = (uint8_t)x; break;
-        case 16: ((uint16_t *)data)[i] = (uint16_t)x; break;
-        case 32: ((uint32_t *)data)[i] = (uint32_t)x; break;
-        default: ((uint64_t *)data)[i] = x;
-        }
+        uint64_t x = bits < 32 ? piece_up_to(m, &p, most, mask) : up_to(m, most, mask);
+        tr_random_put(data, i, bits, low + x);
     }
     tr_rt_look();
+}
+
+void tr_rt_np_each_int(int64_t bits, void *owner, void *data, int64_t n, void *lowner, const uint64_t *low,
+                       int64_t ln, int64_t ls, void *mowner, const uint64_t *most, int64_t mn, int64_t ms) {
+    tr_mt *m = tr_rt_mt_np();
+    piece p = {.bits = (unsigned)bits};
+    (void)owner, (void)lowner, (void)mowner, (void)ln, (void)mn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++) {
+            uint64_t top = most[i * ms], mask = mask_of(top);
+            uint64_t x = bits < 32 ? piece_up_to(m, &p, top, mask) : up_to(m, top, mask);
+            tr_random_put(data, i, bits, low[i * ls] + x);
+        }
+        tr_rt_look();
+    }
 }
 
 /* --- floats --- */
@@ -786,6 +795,18 @@ void tr_rt_np_fill_hypergeometric(void *owner, int64_t *data, int64_t n, int64_t
     }
 }
 
+void tr_rt_np_each_hypergeometric(void *owner, int64_t *data, int64_t n, void *gowner, const int64_t *good,
+                                  int64_t gn, int64_t gs, void *bowner, const int64_t *bad, int64_t bn,
+                                  int64_t bs, void *sowner, const int64_t *sample, int64_t sn, int64_t ss) {
+    tr_mt *m = tr_rt_mt_np();
+    (void)owner, (void)gowner, (void)bowner, (void)sowner, (void)gn, (void)bn, (void)sn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
+            data[i] = hypergeometric(m, good[i * gs], bad[i * bs], sample[i * ss]);
+        tr_rt_look();
+    }
+}
+
 /* --- several at once --- */
 
 double tr_random_sum(const double *p, int64_t n) {
@@ -811,15 +832,20 @@ static void multinomial(tr_mt *m, int64_t n, int64_t *to, const double *p, int64
     to[np - 1] = n;
 }
 
+int64_t tr_random_parts(const double *p, int64_t n) {
+    for (int64_t j = 0; j < n; j++)
+        if (!(p[j] >= 0) || !(p[j] <= 1))
+            return TR_RANDOM_RANGE;
+    return tr_random_sum(p, n - 1) > 1.0 + 1e-12 ? TR_RANDOM_SUM : TR_RANDOM_DONE;
+}
+
 int64_t tr_rt_np_multinomial(int64_t n, void *owner, int64_t *data, int64_t length, void *powner,
                              const double *p, int64_t np) {
     (void)owner;
     (void)powner;
-    for (int64_t j = 0; j < np; j++)
-        if (!(p[j] >= 0) || !(p[j] <= 1))
-            return TR_RANDOM_RANGE;
-    if (tr_random_sum(p, np - 1) > 1.0 + 1e-12)
-        return TR_RANDOM_SUM;
+    int64_t bad = tr_random_parts(p, np);
+    if (bad)
+        return bad;
     tr_mt *m = tr_rt_mt_np();
     for (int64_t i = 0; np && i + np <= length; i += np)
         multinomial(m, n, data + i, p, np);

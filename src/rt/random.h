@@ -11,8 +11,21 @@ static inline int64_t tr_random_stretch(int64_t i, int64_t n) {
     return n - i < NUMBERS ? n : i + NUMBERS;
 }
 
+/* Item i of an array of integers of so many bits, of bools for 1. */
+static inline void tr_random_put(void *data, int64_t i, int64_t bits, uint64_t x) {
+    switch (bits) {
+    case 1:
+    case 8: ((uint8_t *)data)[i] = (uint8_t)x; break;
+    case 16: ((uint16_t *)data)[i] = (uint16_t)x; break;
+    case 32: ((uint32_t *)data)[i] = (uint32_t)x; break;
+    default: ((uint64_t *)data)[i] = x;
+    }
+}
+
 /* Kahan's sum, as NumPy adds probabilities. */
 double tr_random_sum(const double *p, int64_t n);
+/* What is wrong with the probabilities of a multinomial distribution, or TR_RANDOM_DONE. */
+int64_t tr_random_parts(const double *p, int64_t n);
 
 /* Indices by probabilities, with their numbers of [0, 1) from `number`: TR_RANDOM_DONE or what is wrong. */
 typedef double (*tr_random_number)(void *user);

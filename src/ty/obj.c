@@ -132,6 +132,8 @@ static const tr_ty *tuple_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
     if (o->kind == TR_OBJ_ARRAY)
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
+    if (o->kind == TR_OBJ_GENERATOR)
+        return o->ty;
     return o->kind == TR_OBJ_TUPLE ? tuple_type(a, t, o) : tr_ty_lit(t, o);
 }
 

@@ -27,11 +27,12 @@ typedef enum tr_objk {
     TR_OBJ_BUILTIN, /* a row of builtins.def */
     TR_OBJ_MODULE,  /* a module, an enum or a member of one: attributes that the code may reach */
     TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
-    TR_OBJ_EXC,     /* an exception class: row of exc.def, or past them one of the program's */
-    TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
-    TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
-    TR_OBJ_UFUNC,   /* a ufunc of others, which is C loops */
-    TR_OBJ_OPAQUE   /* anything else: repr says what it was */
+    TR_OBJ_EXC,       /* an exception class: row of exc.def, or past them one of the program's */
+    TR_OBJ_EXCVAL,    /* an exception that exists already, of the program's */
+    TR_OBJ_NTCLASS,   /* a namedtuple class: fields, name; items: defaults, NULL for none */
+    TR_OBJ_UFUNC,     /* a ufunc of others, which is C loops */
+    TR_OBJ_GENERATOR, /* a np.random.Generator; `ty` its type */
+    TR_OBJ_OPAQUE     /* anything else: repr says what it was */
 } tr_objk;
 
 typedef struct tr_obj tr_obj;
@@ -82,6 +83,7 @@ struct tr_obj {
             const struct tr_ufn *fn; /* a row of its signatures for each loop (ir/prog.h) */
             const tr_obj *table;     /* an ARRAY: tr_cloops (rt/layout.h) */
         } l;                         /* UFUNC */
+        const tr_obj *parts;         /* GENERATOR: an ARRAY of its two words (ty/kinds.def) */
         uint32_t builtin;            /* BUILTIN: row */
         uint32_t exc;                /* EXC, EXCVAL: row */
         bool absent; /* OPAQUE: a stand-in for what Treadle does not have, so nothing is an instance of it */

@@ -8,7 +8,7 @@
 
 #include "ty/internal.h"
 
-enum { HEAD = 2, MAX_ALIGN = 8 };
+enum { HEAD = 2 };
 
 const tr_ty *tr_ty_struct(tr_tytab *t, uint32_t size, unsigned flags, uint32_t n, const tr_field *fields) {
     tr_arena scratch;
@@ -74,7 +74,7 @@ unsigned tr_ty_align(const tr_ty *elem) {
         unsigned one = tr_ty_align(elem->items[i]);
         most = one > most ? one : most;
     }
-    while (most > MAX_ALIGN || (size & (most - 1)))
+    while (most > TR_STRUCT_ALIGN || (size & (most - 1)))
         most /= 2;
     return most;
 }

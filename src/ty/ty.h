@@ -66,6 +66,7 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 enum { TR_ARRAY_PACKED = 1 };  /* strides count bytes, and items lie anywhere: not aligned to their size */
 enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */
+enum { TR_STRUCT_ALIGN = 8 };  /* records begin at no more than that: no field asks for more */
 enum { TR_STRUCT_RECORD = 1 }; /* a flag: values are numpy.record, which have fields as attributes */
 enum { TR_INFO_FLOAT = 1, TR_INFO_FLAGS };
 enum { TR_MANAGER_NULL = 1, TR_MANAGER_ERRSTATE = 2 };

@@ -1,3 +1,6 @@
+/* A CUDA driver that is none: the functions of libcuda that Treadle calls, on a "GPU" whose memory is the host's and whose code is PTX that is run (ptx_run.c).
+ * Work is queued for its streams and done in their order, by whoever waits for it, late on purpose, so that what does not wait is seen.
+ * Long, as all of it is one state behind one lock, and each function of the driver's is a few lines on it. */
 #include "cuda.h"
 
 #include <pthread.h>

@@ -10,6 +10,20 @@ FLOATS = "efd"
 COMPLEX = "FD"
 
 
+def lay(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
+    """The array in memory in some way: in rows, in columns, backwards, as a part, as what may not be stored to."""
+    kind = rng.integers(5)
+    if kind == 1:
+        return np.asfortranarray(a)
+    if kind == 2:
+        return np.flip(np.flip(a).copy())
+    if kind == 3:
+        return np.repeat(a, 2, -1)[..., ::2]
+    a = np.array(a, order="C")
+    a.flags.writeable = kind != 4
+    return a
+
+
 @st.composite
 def arrays(
     draw: st.DrawFn,

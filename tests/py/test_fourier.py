@@ -17,6 +17,7 @@ from sizes import examples
 from treadle import njit, prange
 
 sys.path.insert(0, str(Path(__file__).parent))
+from library_arrays import lay  # noqa: E402
 from library_check import check, check_python, compiled  # noqa: E402
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
@@ -29,22 +30,12 @@ NORMS = [None, "backward", "ortho", "forward"]
 new = pytest.mark.skipif(not NEW, reason="NumPy 1 has no loops for it")
 
 
-def lay(rng, shape, dtype):
-    """Numbers of this shape that lie in memory in some way: in rows, in columns, backwards, as a part, as what may not be stored to."""
+def numbers(rng, shape, dtype):
+    """Numbers of this shape, in memory in some way."""
     a = np.asarray(rng.integers(-4, 5, shape)) + np.asarray(rng.random(shape) if dtype[0] in "fc" else 0)
     if dtype[0] == "c":
         a = a + 1j * np.asarray(rng.random(shape))
-    a = np.abs(a).astype(dtype) if dtype[0] in "u?" else a.astype(dtype)
-    kind = rng.integers(5)
-    if kind == 1:
-        return np.asfortranarray(a)
-    if kind == 2:
-        return np.flip(np.flip(a).copy())
-    if kind == 3:
-        return np.repeat(a, 2, -1)[..., ::2]
-    if kind == 4:
-        a.flags.writeable = False
-    return a
+    return lay(rng, np.abs(a).astype(dtype) if dtype[0] in "u?" else a.astype(dtype))
 
 
 def bits(text, *args):
@@ -68,7 +59,7 @@ def shape(rng, least):
 @given(st.integers(0, 10**6), st.sampled_from(DTYPES), st.sampled_from(ONE), st.sampled_from(NORMS))
 def test_one_axis(seed, dtype, name, norm):
     rng = np.random.default_rng(seed)
-    a = lay(rng, shape(rng, 1), dtype)
+    a = numbers(rng, shape(rng, 1), dtype)
     axis = int(rng.integers(-a.ndim, a.ndim))
     if a.shape[axis] == 0 and name in ("irfft", "hfft"):
         return  # NumPy reads an item that is not there
@@ -81,7 +72,7 @@ def test_one_axis(seed, dtype, name, norm):
 @given(st.integers(0, 10**6), st.sampled_from(DTYPES), st.sampled_from(SEVERAL), st.sampled_from(NORMS))
 def test_several_axes(seed, dtype, name, norm):
     rng = np.random.default_rng(seed)
-    a = lay(rng, shape(rng, 2), dtype)
+    a = numbers(rng, shape(rng, 2), dtype)
     if a.size == 0 and name.startswith("ir"):
         return  # NumPy reads an item that is not there
     count = 2 if name.endswith("2") else int(rng.integers(1, a.ndim + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import re
@@ -17,8 +18,8 @@ import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, Generator, Philox
-from treadle import cuda, njit, prange
-from treadle.errors import TypingError, UnsupportedError
+from treadle import cuda, njit, prange, vectorize
+from treadle.errors import LoweringError, TypingError, UnsupportedError
 
 BITS = [PCG64, PCG64DXSM, MT19937, Philox, SFC64]
 bits = pytest.mark.parametrize("kind", BITS, ids=lambda k: k.__name__)
@@ -92,17 +93,81 @@ ORDER = [
     "permuted(np.arange(9))", "permuted(np.arange(12.0).reshape(4, 3))", "permuted(np.asfortranarray(np.arange(12.0).reshape(4, 3)))", "permuted(np.arange(12).reshape(4, 3), axis=0)", "permuted(np.arange(12).reshape(4, 3), axis=1)", "permuted(np.arange(24).reshape(2, 4, 3), axis=1)", "permuted(np.arange(24).reshape(2, 4, 3)[:, ::2], axis=0)", "permuted(np.zeros((3, 0)), axis=1)", "permuted(np.zeros((0, 3)), axis=1)",
 ]  # fmt: skip
 ARRAYS = [
-    "normal(np.arange(5.0), 2.0)", "normal(2.0, np.arange(5))", "normal(np.arange(3.0)[:, None], np.arange(1, 5.0))", "normal(np.arange(3.0), size=(2, 3))", "normal((1.0, 2.0), 3.0)", "normal(np.float64(1.5) * np.ones(()), 1.0)", "normal(np.arange(6.0).reshape(2, 3).T)", "normal(np.zeros((2, 0)))",
-    "uniform(np.array([1.0, 2.0]), 5.0, (3, 2))", "uniform(0.0, np.arange(4.0))", "exponential(np.arange(4.0))", "gamma(np.array([0.5, 3.0]), 2.0)", "beta(np.array([0.5, 3.0]), np.array([[1.0], [2.0]]))", "chisquare(np.array([1, 2, 3]))",
-    "poisson(np.array([1.0, 20.0, 3.0]))", "poisson(np.array([1.0, 20.0]), (2, 2))", "binomial(np.array([1, 20, 300]), 0.3)", "binomial(20, np.array([0.0, 0.3, 1.0]))", "binomial(np.array([5, 6]), np.array([[0.1], [0.9]]), (2, 2))", "geometric(np.array([0.1, 0.9]))", "negative_binomial(np.array([3, 4.5]), 0.4)",
-    "triangular(0.0, np.array([1.0, 2.0]), 5.0)", "triangular(np.array([-1.0, 0.0]), 0.5, np.array([[1.0], [2.0]]))", "lognormal(np.arange(3.0), 0.5)", "standard_gamma(np.array([0.2, 1.0, 4.0]))", "wald(np.array([1.0, 2.0]), 1.0)", "vonmises(np.array([0.0, 1.0]), 3.0)", "noncentral_f(np.array([2.0, 3.0]), 3.0, 1.5)", "standard_t(np.array([2.0, 3.0]))", "zipf(np.array([2.0, 3.0]))", "rayleigh(np.array([2.0, 3.0]))",
+    "normal(np.arange(5.0), 2.0)",
+    "normal(2.0, np.arange(5))",
+    "normal(np.arange(3.0)[:, None], np.arange(1, 5.0))",
+    "normal(np.arange(3.0), size=(2, 3))",
+    "normal((1.0, 2.0), 3.0)",
+    "normal(np.float64(1.5) * np.ones(()), 1.0)",
+    "normal(np.arange(6.0).reshape(2, 3).T)",
+    "normal(np.zeros((2, 0)))",
+    "uniform(np.array([1.0, 2.0]), 5.0, (3, 2))",
+    "uniform(0.0, np.arange(4.0))",
+    "exponential(np.arange(4.0))",
+    "gamma(np.array([0.5, 3.0]), 2.0)",
+    "beta(np.array([0.5, 3.0]), np.array([[1.0], [2.0]]))",
+    "chisquare(np.array([1, 2, 3]))",
+    "poisson(np.array([1.0, 20.0, 3.0]))",
+    "poisson(np.array([1.0, 20.0]), (2, 2))",
+    "binomial(np.array([1, 20, 300]), 0.3)",
+    "binomial(20, np.array([0.0, 0.3, 1.0]))",
+    "binomial(np.array([5, 6]), np.array([[0.1], [0.9]]), (2, 2))",
+    "geometric(np.array([0.1, 0.9]))",
+    "negative_binomial(np.array([3, 4.5]), 0.4)",
+    "triangular(0.0, np.array([1.0, 2.0]), 5.0)",
+    "triangular(np.array([-1.0, 0.0]), 0.5, np.array([[1.0], [2.0]]))",
+    "lognormal(np.arange(3.0), 0.5)",
+    "standard_gamma(np.array([0.2, 1.0, 4.0]))",
+    "wald(np.array([1.0, 2.0]), 1.0)",
+    "vonmises(np.array([0.0, 1.0]), 3.0)",
+    "noncentral_f(np.array([2.0, 3.0]), 3.0, 1.5)",
+    "standard_t(np.array([2.0, 3.0]))",
+    "zipf(np.array([2.0, 3.0]))",
+    "rayleigh(np.array([2.0, 3.0]))",
+    "hypergeometric(np.array([10, 20, 300]), 15, 7)",
+    "hypergeometric(10, np.array([[15], [200]]), np.array([3, 25]))",
+    "hypergeometric(10, 20, np.array([1, 5]), (3, 2))",
+    "hypergeometric(np.zeros(0, np.int64), 2, 1)",
+]
+INTEGER_ARRAYS = [
+    "{i}(np.array([3, 40, 500]))",
+    "{i}(np.array([[-5], [2]]), np.array([10, 2**40, 2**62]))",
+    "{i}(0, np.array([1, 2, 3], np.uint8), (2, 3))",
+    "{i}((1, 2), (5, 9))",
+    "{i}(np.array([3]), 9, 4)",
+    "{i}(np.array(7))",
+    "{i}(np.zeros(0, np.int64), 5)",
+    "{i}(np.arange(30).reshape(5, 6).T, 31)",
+    "{i}(-2**63, np.array([2**63 - 1, 0]))",
+    *(
+        f"{{i}}(np.array([{low}, {low}, {high} - 1]), np.array([[{high}], [{high} - 1], [{high}]]) + 1, {size}dtype=np.{t})"
+        for t, low, high in (
+            ("int8", -128, 127),
+            ("uint8", 0, 255),
+            ("uint8", 7, 8),
+            ("int16", -(2**15), 2**15 - 1),
+            ("uint16", 10, 6000),
+            ("int32", -(2**31), 2**31 - 1),
+            ("uint32", 0, 2**32 - 1),
+            ("int64", -9, 9),
+        )
+        for size in ("", "size=(2, 3, 3), ")
+    ),
+    "{i}(np.array([0, 1, 0, 0]), np.array([2, 2, 1, 2]), dtype=np.bool_)",
+    "{i}(np.zeros(50, np.int64), 2, dtype=np.bool_)",
+    "{i}(np.array([2**63, 5], np.uint64), np.array([2**64 - 1, 2**63], np.uint64), dtype=np.uint64)",
+    "{i}(np.array([0, 3]), np.array([2**32, 2**33]), dtype=np.uint64)",
+]
+MULTINOMIALS = [
+    "multinomial(np.array([3, 40, 5]), (0.2, 0.3, 0.5))", "multinomial(np.array([[3], [40]]), np.array([[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]]))", "multinomial(7, np.array([[0.2, 0.8], [0.5, 0.5]]))", "multinomial(7, np.array([[0.2, 0.8], [0.5, 0.5]]).T[:, ::-1] / 1.5)", "multinomial(np.array([3, 4]), (0.5, 0.5), (3, 2))", "multinomial(np.zeros(0, np.int64), (0.5, 0.5))",
 ]  # fmt: skip
 
 
 @bits
 @pytest.mark.parametrize("group", range(4))
 def test_draws_are_numpys(kind, group):
-    for call in (FLOATS + COUNTS + INTEGERS + ORDER + ARRAYS)[group::4]:
+    arrays = ARRAYS + [c.format(i="integers") for c in INTEGER_ARRAYS] + MULTINOMIALS
+    for call in (FLOATS + COUNTS + INTEGERS + ORDER + arrays)[group::4]:
         agree(f"rng.{call}", kind)
 
 
@@ -262,8 +327,14 @@ def test_what_is_refused():
     for call, error, words in (
         ("rng.randn(3)", TypingError, r"Generator\(PCG64\) has no attribute 'randn'"),
         ("rng.bytes(3)", TypingError, "outside"),
-        ("rng.integers(np.array([3, 4]))", UnsupportedError, "high is no number"),
-        ("rng.hypergeometric(np.array([3, 4]), 2, 1)", UnsupportedError, "ngood is no number"),
+        ("rng.integers(np.array([3.0, 4.0]))", TypingError, "high must be an integer"),
+        ("rng.hypergeometric(np.array([3.0, 4.0]), 2, 1)", TypingError, "ngood must be integers"),
+        ("rng.multinomial(3, 0.5)", TypingError, "'pvals' must be an array"),
+        (
+            "rng.standard_gamma(np.ones(3), dtype=np.float32)",
+            UnsupportedError,
+            "of arrays with out= or dtype",
+        ),
         ("rng.integers(2.5)", TypingError, "must be an integer"),
         ("rng.integers(3, dtype=np.float64)", TypingError, "dtype must be of integers"),
         ("rng.random(3, dtype=np.int64)", TypingError, "dtype must be float64 or float32"),
@@ -279,26 +350,6 @@ def test_what_is_refused():
     a.flags.writeable = False
     with pytest.raises(TypingError, match="read-only"):
         compiled("rng.shuffle(a)", "rng, a")[0](rng, a)
-
-
-GLOBAL = Generator(PCG64(1))
-
-
-def test_a_global_is_refused():
-    @njit
-    def f():
-        return GLOBAL.random()
-
-    def outer(rng):
-        return njit(lambda: rng.normal())
-
-    for g in (f, outer(GLOBAL)):
-        with pytest.raises(UnsupportedError, match="a np.random.Generator that is no argument") as e:
-            g()
-        assert "pass it as an argument" in str(e.value)
-    with pytest.raises(UnsupportedError, match="default_rng") as e:
-        njit(lambda: np.random.default_rng(1).random())()
-    assert "and pass" in str(e.value)
 
 
 class Own(Generator):
@@ -341,6 +392,120 @@ def test_bit_generators_of_others():
         for call in ("rng.random(5)", "rng.integers(0, 100, 5)", "rng.standard_normal(5)", "rng.random()"):
             f, plain = compiled(call)
             same(f(a), plain(b))
+
+
+# --- as globals ---
+
+GLOBAL, TWIN = Generator(PCG64(1)), Generator(PCG64(1))
+PAIR = (Generator(SFC64(2)), 3.0)
+
+
+@njit
+def of_a_global(n):
+    return GLOBAL.random(n), GLOBAL.normal(), GLOBAL.integers(0, 1000, n)
+
+
+@njit
+def by_hand(rng, n):
+    return rng.random(n)
+
+
+def test_a_global_is_the_object():
+    """Of a global and of a variable of an enclosing function the object itself is drawn from, by whoever has it."""
+    for n in (0, 5, 5):
+        same(of_a_global(n), (TWIN.random(n), TWIN.normal(), TWIN.integers(0, 1000, n)))
+        assert GLOBAL.random() == TWIN.random()
+        assert state(GLOBAL) == state(TWIN)
+
+    @njit(nogil=True, fastmath=True)
+    def calls(n):
+        return of_a_global(n), by_hand(GLOBAL, n), GLOBAL
+
+    got = calls(3)
+    same(got[0], (TWIN.random(3), TWIN.normal(), TWIN.integers(0, 1000, 3)))
+    same(got[1], TWIN.random(3))
+    assert got[2] is GLOBAL
+    assert njit(lambda: PAIR[0].random() * PAIR[1])() == Generator(SFC64(2)).random() * 3.0
+
+
+@bits
+def test_a_closure_keeps_its_generator(kind):
+    def outer(rng):
+        @njit
+        def f():
+            return rng.random(), rng.standard_normal(2)
+
+        return f
+
+    one, two = outer(Generator(kind(1))), outer(Generator(kind(2)))  # nobody else has these
+    gc.collect()
+    a, b = Generator(kind(1)), Generator(kind(2))
+    for _ in range(3):
+        same(one(), (a.random(), a.standard_normal(2)))
+        same(two(), (b.random(), b.standard_normal(2)))
+
+
+def test_ufuncs_draw_from_a_global_in_order():
+    """One stream is drawn from by one core, whatever the target."""
+    x = np.zeros(200_000)
+    rng, twin = Generator(PCG64(5)), Generator(PCG64(5))
+    for target in ("cpu", "parallel"):
+        u = vectorize(["f8(f8)"], target=target)(lambda x: x + rng.random())
+        same(u(x), twin.random(x.size))
+
+        @njit(parallel=True)
+        def calls(x, u=u):
+            return u(x)
+
+        same(calls(x), twin.random(x.size))
+
+
+def test_where_a_global_may_not_be_drawn_from():
+    @njit(parallel=True)
+    def loop(n):
+        a = np.zeros(n)
+        for i in prange(n):
+            a[i] = GLOBAL.random()
+        return a
+
+    with pytest.raises(UnsupportedError, match="draw from one np.random.Generator"):
+        loop(4)
+
+    @cuda.jit
+    def kernel(a):
+        a[cuda.grid(1)] = GLOBAL.random()
+
+    with pytest.raises(LoweringError, match="cannot draw from one np.random.Generator"):
+        kernel[1, 4](np.zeros(4))
+    with pytest.raises(UnsupportedError, match="default_rng") as e:
+        njit(lambda: np.random.default_rng(1).random())()
+    assert "and pass" in str(e.value)
+    bare = Generator(PCG64(1))
+    with pytest.raises(TypingError, match="has no attribute 'randn'"):
+        njit(lambda: bare.randn(3))()
+
+
+def test_the_cache_knows_no_address(tmp_path):
+    """A second process loads the code, and draws from its own object."""
+    program = tmp_path / "globals.py"
+    program.write_text(
+        textwrap.dedent("""
+        import sys
+        import numpy as np
+        from treadle import njit
+
+        rng, twin = (np.random.Generator(np.random.PCG64(int(sys.argv[1]))) for _ in range(2))
+
+        @njit(cache=True)
+        def f(n):
+            return rng.normal(0.0, 1.0, n)[4] + rng.random()
+
+        print(f(5) == twin.normal(0.0, 1.0, 5)[4] + twin.random(), f.stats["loaded"])
+        """)
+    )
+    env = dict(os.environ, TREADLE_CACHE_DIR=str(tmp_path / "cache"))
+    run = [subprocess.run([sys.executable, program, seed], env=env, capture_output=True, text=True, check=True).stdout.split() for seed in "123"]  # fmt: skip
+    assert run == [["True", "0"], ["True", "1"], ["True", "1"]]
 
 
 # --- prange ---
@@ -556,7 +721,8 @@ LEGACY = [c for c in ARRAYS if not c.startswith(("negative_binomial", "standard_
 
 @pytest.mark.parametrize("group", range(3))
 def test_arrays_as_parameters_of_legacy_functions(group):
-    for call in LEGACY[group::3]:
+    integers = [c.format(i="randint") for c in INTEGER_ARRAYS]
+    for call in (LEGACY + integers)[group::3]:
         space = dict(SPACE)
         exec(
             f"def f(seed):\n    np.random.seed(seed)\n    return np.random.{call}, np.random.random()", space

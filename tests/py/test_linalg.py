@@ -15,6 +15,7 @@ from sizes import examples
 from treadle import njit, prange
 
 sys.path.insert(0, str(Path(__file__).parent))
+from library_arrays import lay  # noqa: E402
 from library_check import check  # noqa: E402
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
@@ -26,21 +27,6 @@ DTYPES = ["f8", "f4", "c16", "c8", "i8", "i2", "?"]
 def tolerance(dtype: str) -> float:
     """What LAPACK gives for another layout may differ in the last bits; single precision is rounded once more."""
     return 2e-5 if np.dtype(dtype).char in "fF" else 1e-9
-
-
-def lay(rng, a):
-    """The array in memory in some way: in rows, in columns, backwards, as a part."""
-    kind = rng.integers(5)
-    if kind == 1:
-        return np.asfortranarray(a)
-    if kind == 2:
-        return np.flip(np.flip(a).copy())
-    if kind == 3:
-        return np.repeat(a, 2, -1)[..., ::2]
-    a = a.copy()
-    if kind == 4:
-        a.flags.writeable = False
-    return a
 
 
 def numbers(rng, shape, dtype):

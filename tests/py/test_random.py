@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import treadle
 from treadle import cuda, float64, njit, prange, vectorize
-from treadle.errors import TreadleError, TypingError, UnsupportedError
+from treadle.errors import TreadleError, TypingError
 
 SEED = 12345
 SPACE = {"np": np, "random": random, "math": math}
@@ -326,8 +326,10 @@ def test_errors_are_numpys(group):
 
 
 def test_what_is_refused():
-    with pytest.raises(UnsupportedError, match="high is no number"):
-        njit(lambda a: np.random.randint(a))(np.ones(3, int))
+    with pytest.raises(TypingError, match="high must be an integer"):
+        njit(lambda a: np.random.randint(a))(np.ones(3))
+    with pytest.raises(TypingError, match="1-dimensional"):
+        njit(lambda a: np.random.multinomial(3, a))(np.ones((2, 1)))
     with pytest.raises(TypingError, match="must be an integer"):
         njit(lambda: np.random.randint(2.5))()
     with pytest.raises(TypingError, match="dtype must be of integers"):

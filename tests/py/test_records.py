@@ -586,6 +586,29 @@ def test_offsets_alone_tell_dtypes_apart():
         assert f(a) == (5, 6) and f(a.copy()) == (5, 6)
 
 
+def test_classes_of_nested_records_are_told_apart():
+    """To NumPy a dtype with fields of numpy.record is the same as one without; what is taken of them is not."""
+
+    @njit
+    def part(a):
+        return a[0]["in"]
+
+    @njit
+    def copied(a):
+        return a.copy()
+
+    plain = np.dtype([("in", PACKED), ("more", PACKED, (2,))])
+    first = np.dtype([("in", np.dtype((np.record, PACKED))), ("more", PACKED, (2,))])
+    deep = np.dtype([("in", PACKED), ("more", np.dtype((np.record, PACKED)), (2,))])
+    assert plain == first == deep
+    for dtype in (plain, first, deep, plain, first):
+        a = np.zeros(3, dtype)
+        assert type(part(a)) is type(part.py_func(a))
+        got = copied(a).dtype
+        for name in ("in", "more"):
+            assert got[name].base.type is dtype[name].base.type
+
+
 def test_a_dtype_may_be_an_argument():
     @njit
     def f(n, dtype):

@@ -73,13 +73,13 @@ RANDOM = [
     "random()", "normal(1.0, 2.0)", "uniform(-1.0, 3.0, size=4)", "standard_normal((2, 2))", "gamma(0.5, 2.0)", "beta(2.0, 0.5)", "rand(2, 3)", "randn(3)", "random_sample(2)", "sample()", "ranf()", "standard_gamma(3.0)", "standard_exponential(2)", "standard_cauchy()", "exponential()",
     "vonmises(1.0, 4.0)", "wald(3.0, 0.2, 3)", "triangular(0.0, 1.0, 3.0)", "standard_t(3.0)", "noncentral_chisquare(0.5, 2.0)", "noncentral_f(2.0, 3.0, 1.5)", "dirichlet((0.5, 1.5))", "chisquare(2.0, 3)", "f(2.0, 3.0)", "gumbel()", "laplace(1.0, 2.0)", "logistic()", "lognormal(0.5, 0.25)",
     "pareto(3.0)", "power(0.5)", "rayleigh(2.0)", "weibull(0.5)", "randint(10)", "randint(0, 200, 5, np.uint8)", "poisson(47.5)", "binomial(1000, 0.4, 4)", "hypergeometric(300, 200, 150)", "zipf(1.5)", "negative_binomial(3.0, 0.4)", "choice(9, 4, False)", "choice(3, 5, p=(0.2, 0.3, 0.5))",
-    "permutation(7)", "multinomial(20, (0.2, 0.8))", "geometric(0.1)", "logseries(0.6)", "choice(np.arange(3.0))", "hypergeometric(30, 20, 5, 3)", "seed((3, 2))", "multivariate_normal((0.0, 1.0), ((2.0, 0.5), (0.5, 1.0)), 2)", "normal(np.arange(3.0), 2.0)",
+    "permutation(7)", "multinomial(20, (0.2, 0.8))", "geometric(0.1)", "logseries(0.6)", "choice(np.arange(3.0))", "hypergeometric(30, 20, 5, 3)", "seed((3, 2))", "multivariate_normal((0.0, 1.0), ((2.0, 0.5), (0.5, 1.0)), 2)", "normal(np.arange(3.0), 2.0)", "randint((1, -4), (5, 2**40))", "hypergeometric(np.arange(30, 33), 20, 5)",
 ]  # fmt: skip
 for k in range(0, len(RANDOM), 7):
     group(f"random_numbers_{k // 7}", "s", ["np.random.seed(s)", *(f"np.random.{x}" for x in RANDOM[k : k + 7])], (7,), python=False)  # fmt: skip
 # With the Generator in the result, which no array holds: in a loop over a prange it is refused (test_generator.py).
 GENERATOR = [x for x in RANDOM if x.partition("(")[0] not in ("rand", "randn", "random_sample", "sample", "ranf", "randint", "seed", "multivariate_normal")] + [
-    "integers(10)", "integers(0, 200, 5, np.uint8, endpoint=True)", "random(3, np.float32)", "permuted(np.arange(12.0).reshape(4, 3), axis=1)", "normal(np.arange(3.0), 2.0)", "poisson((1.0, 30.0), (2, 2))", "choice(20000, 500, replace=False)"]  # fmt: skip
+    "integers(10)", "integers(0, 200, 5, np.uint8, endpoint=True)", "random(3, np.float32)", "permuted(np.arange(12.0).reshape(4, 3), axis=1)", "normal(np.arange(3.0), 2.0)", "poisson((1.0, 30.0), (2, 2))", "integers((1, -4), (5, 100), dtype=np.int8)", "multinomial((3, 40), (0.2, 0.8))", "choice(20000, 500, replace=False)"]  # fmt: skip
 for k in range(0, len(GENERATOR), 7):
     group(f"random_generator_{k // 7}", "rng", ["rng", *(f"rng.{x}" for x in GENERATOR[k : k + 7])], lambda: (np.random.default_rng(7),), lambda: (np.random.Generator(np.random.MT19937(7)),))  # fmt: skip
 
