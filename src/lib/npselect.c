@@ -67,6 +67,15 @@ static bool axis_or_flat(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *a, uint32_
     return raveled(e, c, *a, a);
 }
 
+/* x: an index, and how many places there are, one at least. */
+static bool elt_nearest(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    tr_tv zero = tr_em_i64(e, 0), last = tr_em_op2(e, TR_OP_SUB, x[1], tr_em_i64(e, 1));
+    (void)user;
+    tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x[0], zero), zero, x[0]);
+    *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, low, last), low, last);
+    return true;
+}
+
 /* mode= of take: indices that are none of the n places become one, or stay a mistake. */
 static bool by_mode(tr_em *e, const tr_bcall *c, tr_tv mode, tr_tv n, tr_tv *ix) {
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
@@ -88,9 +97,8 @@ static bool by_mode(tr_em *e, const tr_bcall *c, tr_tv mode, tr_tv n, tr_tv *ix)
         return false;
     if (wraps)
         return tr_em_binary(e, TR_BIN_MOD, *ix, n, ix);
-    tr_tv args[6] = {*ix, tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)),
-                     tr_em_op2(e, TR_OP_SUB, n, tr_em_i64(e, 1))};
-    return tr_lib_np_clip(e, &(tr_bcall){.row = TR_B_NP_CLIP, .n = 6, .a = args}, ix);
+    tr_tv args[2] = {*ix, n};
+    return tr_lib_lift(e, 2, args, elt_nearest, NULL, ix);
 }
 
 /* Parameters: a, indices, axis, out, mode. */
