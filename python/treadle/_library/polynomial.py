@@ -106,13 +106,16 @@ def roots(p: Any) -> Any:
     c = np.atleast_1d(np.asarray(p))
     if c.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
+    if c.dtype.kind in "biu":
+        return roots(c.astype(np.float64))
+    kind = (c[:0] + np.zeros(0, np.complex64)).dtype
     some = np.flatnonzero(c)
     if len(some) == 0:
-        return np.zeros(0, np.complex128)
+        return np.zeros(0, kind)
     first, last = some[0], some[-1]
-    q = (c[first : last + 1] / c[first]).astype(np.complex128 if c.dtype.kind == "c" else np.float64)
+    q = c[first : last + 1] / c[first]
     n = len(q) - 1
-    found = np.zeros(n + len(c) - 1 - last, np.complex128)
+    found = np.zeros(n + len(c) - 1 - last, kind)
     if n > 0:
         companion = np.zeros((n, n), q.dtype)
         companion[0] = -q[1:]
