@@ -115,9 +115,14 @@ static bool call_scalars(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     ucall *c = TR_NEW(&e->ctx->arena, ucall);
     *c = (ucall){fn, e->prog->funcs.d[fn->u.func].ufn};
-    tr_tv x[64];
-    if (!tr_fam_bind_operands(e, c->u, args, x))
+    tr_tv x[64], where;
+    if (!tr_fam_bind_operands(e, c->u, args, x, &where))
         return false;
+    if (tr_fam_masks(where))
+        return c->u->core
+                   ? tr_em_error(e, "%s() takes no where= in compiled code, as it has a layout", c->u->name)
+                   : tr_em_elementwise_where(e, c->u->name, c->u->nin, x, where, x[c->u->nin], true,
+                                             call_scalars, c, out);
     return c->u->core ? call_generalised(e, c, x, out)
                       : tr_em_elementwise(e, c->u->name, c->u->nin, x, x[c->u->nin], call_scalars, c, out);
 }

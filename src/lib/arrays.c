@@ -256,6 +256,11 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
         return tr_em_error(e, "assignment destination is read-only");
     if (src.ty->kind == TR_TY_TUPLE)
         return assign_tuple(e, dst, src);
+    if (src.ty->kind == TR_TY_RANGE) {
+        tr_tv a;
+        return tr_fam_as_array(e, &(tr_bcall){.row = TR_B_NP_ARRAY}, src, NULL, &a) &&
+               tr_em_assign(e, dst, a);
+    }
     const tr_ty *s = tr_lib_scalar(e, src.ty);
     const tr_ty *from = s ? s : tr_lib_is_array(src) ? src.ty->elem : NULL;
     if (!from)

@@ -207,6 +207,9 @@ typedef bool (*tr_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
  * into dst where that is given (not absent, not None). `name` is for messages. */
 bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
                        const void *user, tr_tv *out);
+/* Into dst, an array, where `where`, of bool, holds. apart: fn runs for these items alone, as what may raise must; else for all. */
+bool tr_em_elementwise_where(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv where, tr_tv dst,
+                             bool apart, tr_eltfn fn, const void *user, tr_tv *out);
 
 /* --- generalised ufuncs (lib/npgufunc.c) --- */
 /* Calls a function over operands at one outer index. */

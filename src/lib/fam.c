@@ -265,6 +265,21 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
     return true;
 }
 
+bool tr_fam_when(tr_em *e, tr_tv cond, uint32_t n, tr_tv *acc, tr_whenfn fn, const void *user) {
+    tr_tv *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    if (e->dry)
+        return fn(e, user, acc);
+    tr_bid body = tr_blk_new(e->b.fn), done = loop_block(e, n, acc, end);
+    tr_cbr(&e->b, cond.v, body, 0, NULL, done, n, values_of(e, n, acc));
+    e->b.blk = body;
+    if (!fn(e, user, acc))
+        return false;
+    tr_br(&e->b, done, n, values_of(e, n, acc));
+    e->b.blk = done;
+    memcpy(acc, end, n * sizeof *acc);
+    return true;
+}
+
 typedef struct serial {
     tr_redk red;
     tr_fam_itemfn item;

@@ -99,12 +99,16 @@ bool tr_fam_delivered(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t keep, bool 
 /* where= is given, and no literal True (npreduce.c). */
 bool tr_fam_masks(tr_tv where);
 /* It as an array of bool, or a bool. */
-bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask);
+bool tr_fam_mask(tr_em *e, const char *name, tr_tv where, tr_tv *mask);
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
 /* Running values along an axis, in type t (NULL: the one sums have). c: array, axis, dtype, out. */
 bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out);
 bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
+
+/* A branch: where cond, a bool, holds, fn changes acc[n], but not its types (fam.c). */
+typedef bool (*tr_whenfn)(tr_em *e, const void *user, tr_tv *acc);
+bool tr_fam_when(tr_em *e, tr_tv cond, uint32_t n, tr_tv *acc, tr_whenfn fn, const void *user);
 
 /* --- elementwise functions (npufunc.c) --- */
 
@@ -138,8 +142,9 @@ tr_operand tr_fam_operand_of(tr_em *e, tr_tv x);
 void tr_fam_operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out);
 /* The signature for these arguments, or NULL with an error. */
 const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *x);
-/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
-bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x);
+bool tr_fam_is_generalised(const tr_ufn *u); /* there are core axes */
+/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple; and where=. */
+bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x, tr_tv *where);
 
 /* --- counting (npbins.c) --- */
 

@@ -435,6 +435,11 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
         *out = x;
         return !dtype || dtype == x.ty->elem || tr_fam_copy_as(e, x, dtype, layout_like(x), out);
     }
+    if (x.ty->kind == TR_TY_RANGE) {
+        tr_tv three[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)}, two[2] = {0};
+        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 2, two, 3, three}, out) &&
+               (!dtype || tr_fam_as_array(e, c, *out, dtype, out));
+    }
     nested s = {.elem = NULL};
     tr_tv n[TR_MAX_NDIM], idx[TR_MAX_NDIM];
     for (int i = 0; i < TR_MAX_NDIM; i++)

@@ -81,31 +81,48 @@ static bool call_loops(tr_em *e, const void *user, const tr_tv *x) {
     return true;
 }
 
-static bool is_generalised(const tr_ufn *u) {
-    for (uint32_t k = 0; k < u->nin + u->nout; k++)
-        if (u->core->n[k])
-            return true;
-    return false;
+static bool elt_itself(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)e;
+    (void)user;
+    *out = x[0];
+    return true;
+}
+
+/* where=: results of all items, of which those that are chosen go to the outputs that were given. */
+static bool store_chosen(tr_em *e, const tr_ufn *u, tr_tv where, const tr_tv *dst, tr_tv *out) {
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, u->nout + 1u);
+    for (uint32_t k = 0; k < u->nout; k++) {
+        tr_tv one = u->nout == 1 ? *out : tr_em_item(e, *out, k);
+        if (!tr_em_elementwise_where(e, u->name, 1, &one, where, dst[k], false, elt_itself, NULL, &r[k]))
+            return false;
+    }
+    *out = u->nout == 1 ? r[0] : tr_em_tuple(e, u->nout, r);
+    return true;
 }
 
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out) {
     const tr_ufn *u = fn->u.l.fn;
     tr_tv x[2 * TR_MAX_OPERANDS];
     const tr_ty *const *sig;
-    if (!tr_fam_bind_operands(e, u, args, x) || !(sig = tr_fam_declared_for(e, u, x)))
+    tr_tv where;
+    if (!tr_fam_bind_operands(e, u, args, x, &where) || !(sig = tr_fam_declared_for(e, u, x)))
         return false;
     call *c = TR_NEW(&e->ctx->arena, call);
     *c = (call){.fn = fn,
                 .u = u,
                 .loop = (uint32_t)((sig - u->sigs) / tr_ufn_row(u)),
-                .each = e->opts->parallel && is_generalised(u),
+                .each = e->opts->parallel && tr_fam_is_generalised(u),
                 .failed = failed};
     uint32_t n = u->nin + u->nout;
+    bool masks = tr_fam_masks(where);
+    tr_tv *dst = x + u->nin, *to = tr_arena_copy(&e->ctx->arena, dst, u->nout * sizeof *dst);
+    for (uint32_t k = 0; k < u->nout && masks; k++)
+        dst[k] = (tr_tv){NULL, TR_NOVAL};
     const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t k = 0; k < n; k++)
         want[k] = tr_ty_array(e->types, sig[k], u->core->n[k], TR_LAYOUT_ANY, false);
     tr_core core = {.n = n, .want = want, .ncore = u->core->n, .fn = call_loops, .user = c, .whole = true};
-    return tr_em_gufunc(e, u, &core, x, out);
+    return tr_em_gufunc(e, u, &core, x, out) && (!masks || store_chosen(e, u, where, to, out));
 }
 
 /* treadle._library.checked(ufunc, *args, out): the result, and whether a loop raised the invalid flag. */

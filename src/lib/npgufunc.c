@@ -101,17 +101,37 @@ const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *
     return NULL;
 }
 
-bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x) {
+bool tr_fam_is_generalised(const tr_ufn *u) {
+    for (uint32_t k = 0; u->core && k < u->nin + u->nout; k++)
+        if (u->core->n[k])
+            return true;
+    return false;
+}
+
+/* out= and where=. */
+static bool bind_keywords(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *dst, tr_tv *where) {
+    *dst = *where = (tr_tv){NULL, TR_NOVAL};
+    for (uint32_t k = 0; k < args->nkw; k++) {
+        bool is_out = !strcmp(args->kw[k], "out");
+        if (!is_out && (tr_fam_is_generalised(u) || strcmp(args->kw[k], "where")))
+            return tr_em_error(e, "%s() takes no keyword arguments but out=%s in compiled code", u->name,
+                               tr_fam_is_generalised(u) ? "" : " and where=");
+        *(is_out ? dst : where) = args->v[args->n - args->nkw + k];
+    }
+    return true;
+}
+
+bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x, tr_tv *where) {
     uint32_t npos = args->n - args->nkw;
-    if (args->nkw > 1 || (args->nkw == 1 && strcmp(args->kw[0], "out")))
-        return tr_em_error(e, "%s() takes no keyword arguments but out= in compiled code", u->name);
+    tr_tv dst;
+    if (!bind_keywords(e, u, args, &dst, where))
+        return false;
     if (npos < u->nin || npos > u->nin + u->nout)
         return tr_em_error(e, "%s() takes %u argument%s and an optional out, not %u", u->name, u->nin,
                            u->nin == 1 ? "" : "s", npos);
     for (uint32_t i = 0; i < u->nin + u->nout; i++)
         x[i] = i < npos && (i < u->nin || !tr_tv_is_none(args->v[i])) ? args->v[i] : (tr_tv){NULL, TR_NOVAL};
-    if (args->nkw && !tr_tv_is_none(args->v[npos])) {
-        tr_tv dst = args->v[npos];
+    if (tr_fam_given(dst)) {
         bool several = dst.ty->kind == TR_TY_TUPLE;
         if (npos > u->nin || (several ? dst.ty->n : 1) != u->nout)
             return tr_em_error(e, "%s(): out must be %s", u->name,

@@ -551,7 +551,32 @@ static tr_tv as_memory(tr_em *e, tr_tv a) {
     return a.ty->layout == TR_LAYOUT_C ? tr_em_restride(e, a.ty, a, i64(e, 0), shape, NULL) : a;
 }
 
-/* diff(a, n, axis): n must be a constant; of bools whether neighbours differ. */
+/* What comes before or after a along an axis: a number there is as one item in each line. */
+static bool beside(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv x, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM];
+    if (!tr_fam_as_array(e, c, x, NULL, out))
+        return false;
+    if (out->ty->ndim)
+        return true;
+    tr_fam_shape(e, a, shape);
+    shape[axis] = i64(e, 1);
+    return tr_em_broadcast(e, *out, a.ty->ndim, shape, out);
+}
+
+/* With prepend= and append=, where they are given. */
+static bool longer(tr_em *e, const tr_bcall *c, uint32_t axis, tr_tv *a) {
+    tr_tv all[3], args[3] = {{NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
+    uint32_t n = 0;
+    if (c->a[3].ty && !beside(e, c, *a, axis, c->a[3], &all[n++]))
+        return false;
+    all[n++] = *a;
+    if (c->a[4].ty && !beside(e, c, *a, axis, c->a[4], &all[n++]))
+        return false;
+    args[0] = tr_em_tuple(e, n, all);
+    return n == 1 || tr_lib_np_concatenate(e, &(tr_bcall){.row = c->row, .n = 3, .a = args}, a);
+}
+
+/* diff(a, n, axis, prepend, append): n must be a constant; of bools whether neighbours differ. */
 bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, one = i64(e, 1);
     uint32_t axis;
@@ -564,6 +589,8 @@ bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->a[1].ty && (!tr_tv_lit_int(c->a[1], &n) || n < 0 || n > 16))
         return tr_em_error(e, "diff(): n must be a constant from 0 to 16");
     if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
+        return false;
+    if (n && !longer(e, c, axis, &a))
         return false;
     *out = a;
     for (int64_t k = 0; k < n; k++) {

@@ -318,14 +318,14 @@ static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, co
 
 /* --- where=: items that take no part --- */
 
-bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask) {
+bool tr_fam_mask(tr_em *e, const char *name, tr_tv where, tr_tv *mask) {
     *mask = where;
-    if (where.ty->kind == TR_TY_TUPLE && !tr_fam_as_array(e, c, where, NULL, mask))
+    if (where.ty->kind == TR_TY_TUPLE &&
+        !tr_fam_as_array(e, &(tr_bcall){.row = TR_B_NP_ASARRAY}, where, NULL, mask))
         return false;
     const tr_ty *t = tr_lib_is_array(*mask) ? mask->ty->elem : tr_lib_scalar(e, mask->ty);
     if (!t || t->kind != TR_TY_BOOL)
-        return tr_em_error(e, "%s(): where must be of bool, not %s", tr_fam_name(c),
-                           tr_em_tyname(e, where.ty));
+        return tr_em_error(e, "%s(): where must be of bool, not %s", name, tr_em_tyname(e, where.ty));
     if (!tr_lib_is_array(*mask))
         *mask = tr_em_strong(e, *mask);
     return true;
@@ -374,13 +374,13 @@ static bool masked(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv fill, tr_tv *
     tr_tv mask;
     if (!tr_fam_masks(where))
         return true;
-    return tr_fam_mask(e, c, where, &mask) && check_mask(e, c, *a, mask) && put_fill(e, c, mask, fill, a);
+    return tr_fam_mask(e, tr_fam_name(c), where, &mask) && check_mask(e, c, *a, mask) && put_fill(e, c, mask, fill, a);
 }
 
 /* The mask, with the array's shape. */
 static bool full_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv a, tr_tv *out) {
     tr_tv x[2] = {where, a};
-    return tr_fam_mask(e, c, where, &x[0]) && check_mask(e, c, a, x[0]) &&
+    return tr_fam_mask(e, tr_fam_name(c), where, &x[0]) && check_mask(e, c, a, x[0]) &&
            tr_lib_lift(e, 2, x, elt_mask, NULL, out) && tr_fam_as_array(e, c, *out, NULL, out);
 }
 

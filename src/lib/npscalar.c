@@ -134,7 +134,7 @@ static bool chosen_exponents(tr_em *e, const tr_bcall *c, tr_tv where, tr_bcall 
     out->a = a;
     x[1] = a[1];
     return !tr_lib_is_array(a[1]) || !tr_ty_is_int(a[1].ty->elem) ||
-           (tr_fam_mask(e, c, where, &x[0]) && tr_lib_lift(e, 2, x, elt_exponent, NULL, &a[1]));
+           (tr_fam_mask(e, tr_fam_name(c), where, &x[0]) && tr_lib_lift(e, 2, x, elt_exponent, NULL, &a[1]));
 }
 
 bool tr_lib_uf_op(tr_em *e, const tr_bcall *c, tr_tv *out) {

@@ -67,7 +67,41 @@ static bool axis_or_flat(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *a, uint32_
     return raveled(e, c, *a, a);
 }
 
-/* Parameters: a, indices, axis. */
+/* x: an index, and how many places there are, one at least. */
+static bool elt_nearest(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    tr_tv zero = tr_em_i64(e, 0), last = tr_em_op2(e, TR_OP_SUB, x[1], tr_em_i64(e, 1));
+    (void)user;
+    tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x[0], zero), zero, x[0]);
+    *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, low, last), low, last);
+    return true;
+}
+
+/* mode= of take: indices that are none of the n places become one, or stay a mistake. */
+static bool by_mode(tr_em *e, const tr_bcall *c, tr_tv mode, tr_tv n, tr_tv *ix) {
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    const char *text = "raise";
+    if (mode.ty && !tr_tv_lit_str(mode, &text))
+        return tr_em_error(e, "%s(): mode must be a constant, 'raise', 'wrap' or 'clip'", tr_fam_name(c));
+    bool wraps = !strcmp(text, "wrap"), clips = !strcmp(text, "clip");
+    if (!wraps && !clips)
+        return !strcmp(text, "raise") ||
+               tr_em_error(e, "%s(): mode must be 'raise', 'wrap' or 'clip'", tr_fam_name(c));
+    bool array = tr_lib_is_array(*ix);
+    tr_tv some = tr_em_cmp(e, TR_CMP_GT, n, tr_em_i64(e, 0));
+    if (array)
+        some = tr_fam_or(e, some, tr_em_cmp(e, TR_CMP_EQ, tr_em_size(e, *ix), tr_em_i64(e, 0)));
+    tr_em_check(e, some, TR_EXC_INDEX, "cannot do a non-empty take from an empty axes.", 0, NULL);
+    if (!array)
+        *ix = tr_em_conv(e, *ix, i64);
+    else if (!tr_fam_copy_as(e, *ix, i64, TR_LAYOUT_C, ix))
+        return false;
+    if (wraps)
+        return tr_em_binary(e, TR_BIN_MOD, *ix, n, ix);
+    tr_tv args[2] = {*ix, n};
+    return tr_lib_lift(e, 2, args, elt_nearest, NULL, ix);
+}
+
+/* Parameters: a, indices, axis, out, mode. */
 bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, ix = c->a[1];
     uint32_t axis;
@@ -80,6 +114,13 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_lib_is_array(ix) ? ix.ty->elem : tr_lib_scalar(e, ix.ty);
     if (!tr_ty_is_int(t))
         return tr_em_error(e, "%s(): indices must be integers, not %s", tr_fam_name(c), tr_em_tyname(e, t));
+    if (tr_fam_given(c->a[3])) {
+        tr_em_error(e, "%s(): no out= in compiled code", tr_fam_name(c));
+        tr_em_hint(e, "assign what it gives: out[...] = np.take(a, indices)");
+        return false;
+    }
+    if (!by_mode(e, c, c->a[4], tr_em_dim(e, a, axis), &ix))
+        return false;
     if (!tr_lib_is_array(ix) && a.ty->ndim == 1)
         return tr_em_getitem(e, a, ix, out);
     return on_axis(e, a, axis, ix, out);

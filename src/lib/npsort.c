@@ -468,27 +468,60 @@ static bool lam_middle(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
     return true;
 }
 
+/* Several axes, of a mask, made one, the last, in a copy. */
+static bool merged(tr_em *e, tr_tv a, uint32_t mask, tr_tv *out) {
+    tr_axes x = {0};
+    tr_tv shape[TR_MAX_NDIM], whole = i64(e, 1);
+    uint32_t n = 0;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < a.ty->ndim; i++)
+            if ((mask >> i & 1u) == pass)
+                tr_axes_own(e, &x, a, i);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        if (mask >> i & 1u)
+            whole = tr_em_extent_product(e, whole, tr_em_dim(e, a, i));
+        else
+            shape[n++] = tr_em_dim(e, a, i);
+    shape[n++] = whole;
+    tr_tv v =
+        tr_em_view(e, tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, a.ty->readonly), a, &x);
+    if (!tr_em_copy(e, v, TR_LAYOUT_C, out))
+        return false;
+    *out = tr_em_restride(e, tr_ty_array(e->types, a.ty->elem, n, TR_LAYOUT_C, false), *out, i64(e, 0), shape,
+                          NULL);
+    return true;
+}
+
 /* Parameters: a, axis, out, overwrite_input, keepdims. */
 bool tr_lib_np_median(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, line, shape[TR_MAX_NDIM + 1], caps[2], none;
-    uint32_t axis = 0;
+    uint32_t axis = 0, mask = 0;
     bool keepdims, ignored;
     if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) ||
         !tr_fam_flag(e, c, c->a[3], "overwrite_input", false, &ignored) ||
         !tr_fam_flag(e, c, c->a[4], "keepdims", false, &keepdims))
         return false;
     bool all = !tr_fam_given(c->a[1]);
-    if (all ? !flat(e, c, a, false, &line) : !axis_arg(e, c, a, c->a[1], &axis))
+    if (all ? !flat(e, c, a, false, &line) : !tr_fam_axes(e, c, a.ty->ndim, c->a[1], &mask))
         return false;
-    uint32_t n = all ? 0 : other_axes(e, a, axis, shape),
-             keep = all ? 0 : tr_all_axes(a.ty->ndim) & ~(1u << axis);
+    uint32_t keep = all ? 0 : tr_all_axes(a.ty->ndim) & ~mask;
+    const tr_tv given = a;
+    if (!all && (mask & (mask - 1u) || !mask)) {
+        if (!merged(e, a, mask, &a))
+            return false;
+        axis = a.ty->ndim - 1u;
+    } else if (!all) {
+        while (!(mask >> axis & 1u))
+            axis++;
+    }
+    uint32_t n = all ? 0 : other_axes(e, a, axis, shape);
     shape[n] = i64(e, 2);
     if (n == TR_MAX_NDIM)
         return tr_em_error(e, "%s(): too many dimensions", tr_fam_name(c));
     caps[1] = tr_em_alloc(e, a.ty->elem, n + 1, TR_LAYOUT_C, shape);
     if (n == 0) {
         *out = middle(e, line_at(e, all ? line : a, 0, NULL), caps[1]);
-        return tr_fam_delivered(e, c, a, keep, keepdims, c->a[2], out);
+        return tr_fam_delivered(e, c, given, keep, keepdims, c->a[2], out);
     }
     caps[0] = a;
     *out = tr_em_alloc(e, mean_of(e, a.ty->elem), n, TR_LAYOUT_C, shape);
@@ -500,7 +533,7 @@ bool tr_lib_np_median(tr_em *e, const tr_bcall *c, tr_tv *out) {
                   .caps = caps,
                   .lam = lam_middle,
                   .user = tr_arena_copy(&e->ctx->arena, &axis, sizeof axis)};
-    return tr_em_pattern(e, &d, &none) && tr_fam_delivered(e, c, a, keep, keepdims, c->a[2], out);
+    return tr_em_pattern(e, &d, &none) && tr_fam_delivered(e, c, given, keep, keepdims, c->a[2], out);
 }
 
 /* --- unique --- */
@@ -589,22 +622,17 @@ static bool inverse_of(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv is_new, tr_tv
     return true;
 }
 
-/* Parameters: ar, return_index, return_inverse, return_counts, axis, equal_nan, sorted. */
+/* Parameters: ar, return_index, return_inverse, return_counts, equal_nan. */
 bool tr_lib_np_unique(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    bool index, inverse, counts, equal_nan, ignored;
+    bool index, inverse, counts, equal_nan;
     tr_tv a, items, places = absent, is_new, r[4];
-    uint32_t axis, n = 1;
+    uint32_t n = 1;
     if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) ||
         !tr_fam_flag(e, c, c->a[1], "return_index", false, &index) ||
         !tr_fam_flag(e, c, c->a[2], "return_inverse", false, &inverse) ||
         !tr_fam_flag(e, c, c->a[3], "return_counts", false, &counts) ||
-        !tr_fam_flag(e, c, c->a[5], "equal_nan", true, &equal_nan) ||
-        !tr_fam_flag(e, c, c->a[6], "sorted", true, &ignored))
+        !tr_fam_flag(e, c, c->a[4], "equal_nan", true, &equal_nan))
         return false;
-    if (tr_fam_given(c->a[4]) && !axis_arg(e, c, a, c->a[4], &axis))
-        return false;
-    if (tr_fam_given(c->a[4]) && a.ty->ndim != 1)
-        return tr_em_error(e, "%s(): axis of an array of more than one dimension", tr_fam_name(c));
     if (!flat(e, c, a, !index && !inverse, &items))
         return false;
     if (index || inverse) {

@@ -110,9 +110,10 @@ bool tr_fam_has_half(const tr_bcall *c, uint32_t n) {
 
 typedef struct chosen {
     uint32_t n;
-    tr_lib_eltfn fn;
+    tr_eltfn fn;
     const void *user;
     const tr_ty *t; /* out's */
+    const tr_tv *x; /* of one item */
 } chosen;
 
 /* x: the operands, whether the item is chosen, what is there. */
@@ -125,27 +126,45 @@ static bool elt_chosen(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return true;
 }
 
-static bool map_chosen(tr_em *e, const tr_bcall *c, uint32_t nin, tr_tv where, tr_tv dst, tr_lib_eltfn fn,
-                       const void *user, tr_tv *out) {
-    tr_tv x[5];
+static bool when_chosen(tr_em *e, const void *user, tr_tv *acc) {
+    const chosen *w = user;
+    tr_tv v;
+    if (!w->fn(e, w->user, w->x, &v) || !v.ty)
+        return false;
+    *acc = tr_em_conv(e, v, w->t);
+    return true;
+}
+
+/* The same with a branch, for a function that may raise. */
+static bool elt_apart(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const chosen *w = user;
+    chosen item = *w;
+    item.x = x;
+    *out = x[w->n + 1];
+    return tr_fam_when(e, x[w->n], 1, out, when_chosen, &item);
+}
+
+bool tr_em_elementwise_where(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv where, tr_tv dst,
+                             bool apart, tr_eltfn fn, const void *user, tr_tv *out) {
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 2u);
     const tr_ty *t;
     if (!tr_fam_given(dst)) {
-        tr_em_error(e, "%s(): where= without out= leaves items that have no value", tr_fam_name(c));
+        tr_em_error(e, "%s(): where= without out= leaves items that have no value", name);
         tr_em_hint(e, "give out=, an array that has the values of items that are not chosen");
         return false;
     }
     if (!tr_lib_is_array(dst))
-        return tr_em_error(e, "%s(): out must be an array, not %s", tr_fam_name(c), tr_em_tyname(e, dst.ty));
-    if (!tr_fam_mask(e, c, where, &x[nin]) || !tr_lib_lift_type(e, nin, c->a, fn, user, &t))
+        return tr_em_error(e, "%s(): out must be an array, not %s", name, tr_em_tyname(e, dst.ty));
+    if (!tr_fam_mask(e, name, where, &v[n]) || !tr_lib_lift_type(e, n, x, fn, user, &t))
         return false;
     if (!tr_fam_same_kind(t, dst.ty->elem))
-        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", name,
                            tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
-    memcpy(x, c->a, nin * sizeof *x);
-    x[nin + 1] = dst;
+    memcpy(v, x, n * sizeof *x);
+    v[n + 1] = dst;
     chosen *w = TR_NEW(&e->ctx->arena, chosen);
-    *w = (chosen){nin, fn, user, dst.ty->elem};
-    return tr_fam_map_out(e, c, nin + 2, x, dst, elt_chosen, w, out);
+    *w = (chosen){n, fn, user, dst.ty->elem, NULL};
+    return tr_em_elementwise(e, name, n + 2, v, dst, apart ? elt_apart : elt_chosen, w, out);
 }
 
 static tr_tv where_of(const tr_bcall *c, uint32_t nin, bool has_dtype) {
@@ -180,8 +199,9 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
             (tr_ty_is_int(t) && !tr_lib_check_literals(e, nin, c->a)))
             return false;
     }
-    return tr_fam_masks(where) ? map_chosen(e, c, nin, where, dst, fn, user, out)
-                               : tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
+    return tr_fam_masks(where)
+               ? tr_em_elementwise_where(e, tr_fam_name(c), nin, c->a, where, dst, false, fn, user, out)
+               : tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
 }
 
 /* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when

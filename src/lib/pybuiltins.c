@@ -744,6 +744,65 @@ bool tr_lib_py_getattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return attr_name(e, c, &name) && tr_em_getattr(e, c->a[0], name, out);
 }
 
+static bool is_among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name))
+        names++;
+    return *names;
+}
+
+/* What Python's objects of x's type have under a name, whether compiled code has it or not: 1, 0, or -1 where that is not known. A number may be
+ * one of Python's or of NumPy's, which have more. */
+static int has_attribute(tr_em *e, tr_tv x, const char *name) {
+    static const char *const container[] = {"__len__", "__iter__", "__getitem__", "__contains__", NULL},
+                             *const array[] = {"__array__", "__setitem__", "__array_interface__", NULL},
+                             *const of_fields[] = {"_asdict", "_replace", "_make", "_field_defaults", NULL},
+                             *const number[] =
+                                 {"bit_length", "bit_count",        "numerator", "denominator", "to_bytes",
+                                  "from_bytes", "as_integer_ratio", "hex",       "fromhex",     "from_number",
+                                  "is_integer", "newbyteorder",     NULL},
+                             *const of_all[] = {"real", "imag", "conjugate", NULL};
+    bool dunder = !strncmp(name, "__", 2), is_array = tr_lib_is_array(x), tuple = x.ty->kind == TR_TY_TUPLE;
+    const char *path = tr_arena_printf(&e->ctx->arena, "ndarray.%s", name);
+    bool of_arrays = tr_builtin_member("array", name) >= 0 || tr_em_advice(path, strlen(path));
+    if (is_array)
+        return is_among(name, container) || is_among(name, array) || of_arrays ? 1 : dunder ? -1 : 0;
+    if (tuple) {
+        tr_em probe = *e;
+        tr_tv r;
+        probe.dry = true;
+        bool named = tr_em_member(e, x, "_fields") >= 0 && tr_em_getattr(&probe, x, "_fields", &r);
+        return is_among(name, container) || (named && is_among(name, of_fields)) ||
+                       tr_em_getattr(&probe, x, name, &r)
+                   ? 1
+               : dunder ? -1
+                        : 0;
+    }
+    if (!tr_lib_scalar(e, x.ty))
+        return -1;
+    if (is_among(name, of_all))
+        return 1;
+    if (!strcmp(name, "__len__") || !strcmp(name, "__iter__"))
+        return 0;
+    return dunder || of_arrays || is_among(name, number) || tr_builtin_member("number", name) >= 0 ? -1 : 0;
+}
+
+/* Known when the function compiles. */
+bool tr_lib_py_hasattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *name;
+    tr_tv x = c->a[0];
+    if (!tr_tv_lit_str(c->a[1], &name))
+        return tr_em_error(e, "hasattr() takes a value and a constant name");
+    int has = x.ty->kind == TR_TY_LIT && !tr_lib_scalar(e, x.ty) ? -1 : has_attribute(e, x, name);
+    if (has < 0) {
+        tr_em_error(e, "whether %s has an attribute '%s' is not known in compiled code",
+                    tr_em_tyname(e, x.ty), name);
+        tr_em_hint(e, "isinstance(x, np.ndarray) and isinstance(x, tuple) are known");
+        return false;
+    }
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, has));
+    return true;
+}
+
 bool tr_lib_py_setattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *name;
     *out = tr_em_none(e);

@@ -364,7 +364,8 @@ def test_arguments_of_median():
         return np.median(a, 0, out, True)
 
     assert bits(into(a, out)) == bits(np.median(a, 0)) == bits(out)
-    rejects("np.median(a, (0, 1))", a, match="axes must be constants")
+    check("np.median(a, (0, 1))", a)
+    rejects("np.median(a, b)", a, 1, match="axes must be constants")
 
 
 # --- unique ---
@@ -398,7 +399,7 @@ def test_arguments_of_unique():
     check("np.unique((3, 1, 3, 2))")
     check("np.unique(a, axis=0)", np.array([3, 1, 3]))
     check("np.unique(a, False, False, True)", np.array([3, 1, 3]))
-    rejects("np.unique(a, axis=0)", np.ones((2, 2)), match="axis of an array of more than one dimension")
+    check("np.unique(a, axis=0)", np.ones((2, 2)))
     rejects("np.unique(a, b)", np.ones(2), True, match="return_index must be a constant")
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from library_arrays import arrays
 from sizes import examples
-from treadle import njit
+from treadle import guvectorize, njit, vectorize
 
 sys.path.insert(0, str(Path(__file__).parent))
 from library_check import check, compiled, outcome, same  # noqa: E402
@@ -152,6 +152,101 @@ def test_numbers_literals_and_overlap():
     check("np.std(a, where=a > 1, out=b, axis=0)", a, np.zeros(()), rtol=1e-14)
     check("a.sum(axis=b, where=a > 1)", a, 0)
     check("a.mean(axis=b, where=a > 1)", a, 0)
+
+
+@vectorize
+def root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x**0.5
+
+
+@vectorize(["float64(float64, float64)", "int64(int64, int64)"])
+def less(x, y):
+    return x - 2 * y
+
+
+try:
+    from numpy._core._multiarray_umath import clip as foreign
+except ImportError:  # NumPy < 2
+    from numpy.core._multiarray_umath import clip as foreign
+
+OF_OTHERS = {
+    "less": (lambda x, y, o, m: less(x, y, out=o, where=m)),
+    "less, by position": (lambda x, y, o, m: less(x, y, o, where=m)),
+    "foreign": (lambda x, y, o, m: foreign(x, y, 3, out=o, where=m)),
+    "a number": (lambda x, y, o, m: less(x, 2, out=o, where=m)),
+    "all": (lambda x, y, o, m: less(x, y, out=o, where=True)),
+}
+COMPILED = {name: njit(f) for name, f in OF_OTHERS.items()}
+
+
+@SETTINGS
+@given(
+    arrays("bBhHiqfd", special=False),
+    st.integers(0, 10**6),
+    st.sampled_from(list(OF_OTHERS)),
+)
+def test_ufuncs_of_users_and_of_others(a, seed, name):
+    rng = np.random.default_rng(seed)
+    f = OF_OTHERS[name]
+    b = np.array(a[..., ::-1] if a.ndim else a)
+    if a.ndim and len(a) and rng.integers(2):
+        b = b[0]
+    out = np.asarray(rng.random(a.shape) * 9)
+    if rng.integers(2):
+        out = np.asfortranarray(out)
+    m, got, want = mask_for(rng, a.shape), out.copy(order="K"), out.copy(order="K")
+    f(a, b, want, m)
+    same(COMPILED[name](a, b, got, m), want, name)
+    same(got, want, name)
+
+
+def test_a_function_is_called_for_what_is_chosen_alone():
+    a = np.arange(-3.0, 4.0)
+
+    @njit
+    def f(a, m, out):
+        return root(a, out=out, where=m)
+
+    @njit(parallel=True, fastmath=True)
+    def both(a, m):
+        return f(a, m, np.zeros(len(a))) + f(a[::-1], m[::-1], np.ones(len(a)))
+
+    same(f(a, a >= 0, np.full(7, 9.0)), np.where(a >= 0, np.sqrt(np.abs(a)), 9.0), "root")
+    same(f(a, False, np.full(7, 9.0)), np.full(7, 9.0), "root")
+    same(f(2.25, a > 1, np.full(7, 9.0)), np.where(a > 1, 1.5, 9.0), "root")
+    same(f(a[:0], True, a[:0].copy()), a[:0], "root")
+    r = np.sqrt(np.abs(a))
+    same(both(a, a >= 0), np.where(a >= 0, r, 0.0) + np.where(a >= 0, r, 1.0)[::-1], "root")
+    with pytest.raises(ValueError, match="negative"):
+        f(a, a >= -1, np.zeros(7))
+    o = a.copy()
+    same(f(o, o >= 0, o), np.where(a >= 0, np.sqrt(np.abs(a)), a), "root")
+    long, m = np.arange(-50_000.0, 50_000.0), np.arange(100_000) >= 50_000
+    want = np.zeros(100_000)
+    root(long, out=want, where=m)
+    same(f(long, m, np.zeros(100_000)), want, "root")
+    o = np.concatenate((a, a))  # overlap: the input is as it was before
+    want = o.copy()
+    root(want[1:-1].copy(), out=want[2:], where=want[1:-1] > 0)
+    same(f(o[1:-1], o[1:-1] > 0, o[2:]), want[2:], "root")
+    r = a.copy()
+    r.flags.writeable = False
+    for args, what in (((a, a > 0, r), "read-only"), ((a, a > 0, 2.0), "must be an array")):
+        with pytest.raises(treadle.TypingError, match=what):
+            f(*args)
+    with pytest.raises(ValueError, match="broadcast"):
+        f(a, a[:2] > 0, np.zeros(7))
+
+
+def test_generalised_ufuncs_have_no_where():
+    @guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+    def total(x, out):
+        out[0] = x.sum()
+
+    with pytest.raises(treadle.TypingError, match="no keyword arguments but out="):
+        njit(lambda a, o: total(a, out=o, where=a > 0))(np.ones(3), np.zeros(()))
 
 
 def test_two_results():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse", "swept"]
+__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse", "swept", "unique_items"]
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
@@ -39,11 +39,15 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "linalg": (
         "numpy.linalg",
         "solve inv det slogdet cholesky eig eigvals eigh eigvalsh svd svdvals cond matrix_rank pinv lstsq qr "
-        "matrix_power multi_dot norm",
+        "matrix_power multi_dot norm tensorinv tensorsolve",
     ),
-    "dtypes": ("numpy", "issubdtype"),
+    "dtypes": ("numpy", "issubdtype promote_types result_type can_cast isdtype"),
+    "questions": (
+        "numpy",
+        "isfortran iterable broadcast_shapes mask_indices apply_over_axes require frombuffer nditer",
+    ),
     "random": ("numpy.random", "multivariate_normal"),
-    "polynomial": ("numpy", "polyadd polysub polymul polydiv polyder polyint poly"),
+    "polynomial": ("numpy", "polyadd polysub polymul polydiv polyder polyint poly roots polyfit"),
     "array_api": (
         "numpy",
         "cumulative_sum cumulative_prod matrix_transpose astype unique_values unique_counts unique_inverse unique_all "
@@ -68,10 +72,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
     ),
-    "histograms": ("numpy", "histogram2d histogramdd"),
+    "histograms": ("numpy", "histogram2d histogramdd histogram_bin_edges"),
     "bits": ("numpy", "packbits unpackbits"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
-    "sets": ("numpy", "union1d intersect1d setxor1d setdiff1d isin in1d"),
+    "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
     "nan": (
         "numpy",
         "nansum nanprod nancumsum nancumprod nanmin nanmax nanargmin nanargmax nanmean nanvar nanstd",
@@ -138,6 +142,19 @@ def is_constant(x: object) -> bool:
 def refuse(text: str) -> NoReturn:
     """End the compile with an error at the user's call; in Python a TypeError."""
     raise TypeError(text)
+
+
+def unique_items(
+    ar: Any,
+    return_index: Constant = False,
+    return_inverse: Constant = False,
+    return_counts: Constant = False,
+    equal_nan: Constant = True,
+) -> Any:
+    """What `numpy.unique` gives without an axis; in compiled code ``src/lib/npsort.c``."""
+    from numpy import unique
+
+    return unique(ar, return_index, return_inverse, return_counts, equal_nan=equal_nan)
 
 
 def checked(ufunc: np.ufunc, *args: Any, out: Any = None) -> tuple[Any, bool]:

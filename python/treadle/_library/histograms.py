@@ -42,6 +42,16 @@ def ends(x: Any, limits: Any) -> Any:
     return finite_ends(as_float(first), as_float(last))
 
 
+def histogram_bin_edges(a: Any, bins: Constant = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges that a histogram of the items has."""
+    x = np.asarray(a)
+    if weights is not None and np.shape(weights) != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    if isinstance(bins, str):
+        refuse("bins must be a number or edges: how many there are cannot be left to NumPy's estimates")
+    return np.histogram(x, bins, range)[1]
+
+
 def edges_along(x: Any, bins: Constant, limits: Any, k: Any) -> Any:
     """The edges along one axis."""
     if np.ndim(bins) == 0:

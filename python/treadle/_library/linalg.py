@@ -578,3 +578,43 @@ if not hasattr(np.linalg, "svdvals"):  # NumPy < 2: fewer parameters
 
     def pinv(a: Any, rcond: Any = None, hermitian: Constant = False) -> Any:  # type: ignore[misc]
         return pinv_of(a, rcond, hermitian, None)
+
+
+# --- tensors ---
+
+
+def product(sizes: Any) -> int:
+    n = 1
+    for k in sizes:
+        n *= k
+    return n
+
+
+def tensorinv(a: Any, ind: Constant = 2) -> Any:
+    """`ind` is a constant."""
+    a = np.asarray(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows = product(a.shape[ind:])
+    return inv(a.reshape(rows, -1)).reshape(a.shape[ind:] + a.shape[:ind])
+
+
+def tensorsolve(a: Any, b: Any, axes: Constant = None) -> Any:
+    """`axes`, a constant, go to the end before."""
+    a, b = np.asarray(a), np.asarray(b)
+    if axes is None:
+        return solved_tensor(a, b)
+    return solved_tensor(np.moveaxis(a, axes, ENDS[len(axes)]), b)
+
+
+ENDS = ((), (-1,), (-2, -1), (-3, -2, -1), (-4, -3, -2, -1))
+
+
+def solved_tensor(a: Any, b: Any) -> Any:
+    rest = a.shape[b.ndim :] if a.ndim > b.ndim else a.shape
+    n = product(rest)
+    if a.size != n**2:
+        raise LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return solve(np.reshape(a, (n, n)), np.ravel(b)).reshape(rest)

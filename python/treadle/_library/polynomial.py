@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import refuse
+from . import Constant, refuse
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
@@ -99,3 +99,74 @@ def trimmed(a: Any) -> Any:
     while k < a.size - 1 and a[k] == 0:
         k += 1
     return a[k:]
+
+
+def roots(p: Any) -> Any:
+    """As NumPy's, but always complex: types must not depend on values."""
+    c = np.atleast_1d(np.asarray(p))
+    if c.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    if c.dtype.kind in "biu":
+        return roots(c.astype(np.float64))
+    kind = (c[:0] + np.zeros(0, np.complex64)).dtype
+    some = np.flatnonzero(c)
+    if len(some) == 0:
+        return np.zeros(0, kind)
+    first, last = some[0], some[-1]
+    q = c[first : last + 1] / c[first]
+    n = len(q) - 1
+    found = np.zeros(n + len(c) - 1 - last, kind)
+    if n > 0:
+        companion = np.zeros((n, n), q.dtype)
+        companion[0] = -q[1:]
+        for i in range(1, n):
+            companion[i, i - 1] = 1
+        found[:n] = np.linalg.eigvals(companion)
+    return found
+
+
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: Constant = False, w: Any = None, cov: Constant = False
+) -> Any:
+    """As NumPy's for a degree; a fit that is poorly conditioned gives no warning. `full` and `cov` are constants."""
+    if np.ndim(deg) != 0:
+        refuse("deg must be an integer")
+    order = int(deg) + 1
+    at, rhs = np.asarray(x) + 0.0, np.asarray(y) + 0.0
+    if order < 1:
+        raise ValueError("expected deg >= 0")
+    if at.ndim != 1:
+        refuse("expected 1D vector for x")
+    if rhs.ndim < 1 or rhs.ndim > 2:
+        refuse("expected 1D or 2D array for y")
+    if at.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if at.shape[0] != rhs.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    rc = len(at) * np.finfo(at.dtype).eps if rcond is None else rcond
+    lhs = np.vander(at, order)
+    if w is not None:
+        by = np.asarray(w) + 0.0
+        if by.ndim != 1:
+            refuse("expected a 1-d array for weights")
+        if by.shape[0] != rhs.shape[0]:
+            raise TypeError("expected w and y to have the same length")
+        lhs = lhs * by[:, np.newaxis]
+        rhs = rhs * (by[:, np.newaxis] if rhs.ndim == 2 else by)
+    scale = np.sqrt((lhs * lhs).sum(axis=0))
+    scaled = lhs / scale
+    c, residuals, rank, s = np.linalg.lstsq(scaled, rhs, rc)
+    c = (c.T / scale).T
+    if full:
+        return c, residuals, rank, s, rc
+    if cov:
+        base = np.linalg.inv(np.dot(scaled.T, scaled)) / np.outer(scale, scale)
+        if isinstance(cov, str):
+            if cov == "unscaled":
+                return c, base if rhs.ndim == 1 else base[:, :, np.newaxis] * np.ones(1, base.dtype)
+            refuse("cov must be True, False or 'unscaled'")
+        if len(at) <= order:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        fac = residuals / (len(at) - order)
+        return c, base * fac if rhs.ndim == 1 else base[:, :, np.newaxis] * fac
+    return c

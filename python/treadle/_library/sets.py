@@ -9,7 +9,51 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant
+from . import Constant, unique_items
+
+
+def unique(
+    ar: Any,
+    return_index: Constant = False,
+    return_inverse: Constant = False,
+    return_counts: Constant = False,
+    axis: Constant = None,
+    *,
+    equal_nan: Constant = True,
+    sorted: Any = True,
+) -> Any:
+    """What there is, each once, in order; along an axis, a constant, of what lies there: rows, say.
+
+    A row with NaN is like no other one.
+    """
+    if axis is None:
+        return unique_items(ar, return_index, return_inverse, return_counts, equal_nan)
+    x = np.asarray(ar)
+    if x.ndim == 1 and (axis == 0 or axis == -1):
+        return unique_items(x, return_index, return_inverse, return_counts, equal_nan)
+    g = np.moveaxis(x, axis, 0)
+    n = g.shape[0]
+    width = 1
+    for k in g.shape[1:]:
+        width *= k
+    rows = np.ascontiguousarray(g).reshape((n, width))
+    order = np.lexsort(rows.T[::-1]) if width > 0 else np.arange(n)
+    new = np.zeros(n, np.bool_)
+    for i in range(n):
+        new[i] = i == 0 or np.any(rows[order[i]] != rows[order[i - 1]])
+    first = np.flatnonzero(new)
+    found = np.moveaxis(g[order[first]], 0, axis)
+    if not (return_index or return_inverse or return_counts):
+        return found
+    inverse = np.empty(n, np.intp)
+    inverse[order] = np.cumsum(new) - 1
+    counts = np.diff(np.append(first, n))
+    return (
+        found,
+        *((order[first],) if return_index else ()),
+        *((inverse,) if return_inverse else ()),
+        *((counts,) if return_counts else ()),
+    )
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:

@@ -446,8 +446,11 @@ def nanmedian(
     if a.dtype.kind != "f":
         return np.median(a, axis=axis, out=out, keepdims=keepdims)
     if isinstance(axis, tuple):
-        refuse("medians along several axes at once are not there")
-    if axis is None:
+        if len(axis) > 4:
+            refuse("medians along more than four axes at once are not there")
+        else:
+            return nanmedian_over(a, axis, out, keepdims)
+    elif axis is None:
         found = median_of_row(np.ravel(a))
         if out is None and not keepdims:
             return found
@@ -466,6 +469,22 @@ def nanmedian(
         if a.ndim == 1 and out is None and not keepdims:
             return flat[0]
         ready = np.expand_dims(flat.reshape(rest), axis) if keepdims else flat.reshape(rest)
+    if out is None:
+        return ready
+    out[...] = ready
+    return out
+
+
+def nanmedian_over(a: Any, axis: Constant, out: Any, keepdims: Constant) -> Any:
+    """Along several axes, which are made one, the last."""
+    g = np.moveaxis(a, axis, LAST[len(axis)])
+    count = 1
+    for n in g.shape[a.ndim - len(axis) :]:
+        count *= n
+    rows = np.ascontiguousarray(g).reshape((*g.shape[: a.ndim - len(axis)], count))
+    if not keepdims:
+        return nanmedian(rows, axis=-1, out=out)
+    ready = np.asarray(nanmedian(rows, axis=-1)).reshape(kept_shape(a, axis, a.ndim))
     if out is None:
         return ready
     out[...] = ready
