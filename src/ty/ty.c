@@ -393,7 +393,7 @@ static bool owns_nothing(const tr_ty *t) {
     for (uint32_t i = 0; t->kind == TR_TY_TUPLE && i < t->n; i++)
         if (!owns_nothing(t->items[i]))
             return false;
-    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE;
+    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE || t->kind == TR_TY_DATE;
 }
 
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
