@@ -8,7 +8,7 @@
 enum { DELTA_BIT = 1, UNIT_SHIFT = 1 };
 
 static bool known_unit(const PyArray_DatetimeMetaData *m) {
-#define X(ID, number, name, of_next) (int)m->base == (number) ||
+#define X(ID, number, ...) (int)m->base == (number) ||
     return m->num == 1 && (TR_UNITS(X) false);
 #undef X
 }

@@ -9,6 +9,8 @@ tr_tv tr_date_of(tr_em *e, const tr_ty *date,
                  tr_tv raw); /* and back: of the kind and unit of `date`, a DATE or DATES */
 tr_tv tr_date_nat(tr_em *e);
 tr_tv tr_date_isnat(tr_em *e, tr_tv raw); /* of an int64 */
+/* How much of a datetime its text has, as tr_rt_print_date() takes it; brings *raw to a unit that has one. */
+tr_tv tr_date_precision(tr_em *e, const tr_ty *date, tr_tv *raw);
 /* The unit in which two are computed; else an error. */
 bool tr_date_common(tr_em *e, const tr_ty *a, const tr_ty *b, tr_unit *out);
 bool tr_date_can_convert(tr_unit from, tr_unit to, bool delta);

@@ -444,8 +444,21 @@ bool tr_lib_coerce_dates(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
+/* A piece of its own, which print() knows. Inside of a tuple it has another text, by NumPy's version. */
 bool tr_lib_show_date(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
-    return tr_lib_show_no(e, x, repr, to);
+    bool known = tr_ty_is_delta(x.ty) || tr_ty_date_unit(x.ty) != TR_UNIT_GENERIC;
+    if (repr || !known)
+        return tr_lib_show_no(e, x, repr, to);
+    tr_lib_show_end(e, to);
+    tr_vec_push(&e->ctx->arena, &to->pieces, x);
+    return true;
+}
+
+tr_tv tr_date_precision(tr_em *e, const tr_ty *date, tr_tv *raw) {
+    tr_unit u = tr_ty_date_unit(date);
+    if (u == TR_UNIT_W)
+        tr_date_scaled(e, *raw, u, TR_UNIT_D, raw);
+    return tr_em_i64(e, u <= TR_UNIT_M ? (int64_t)u : u <= TR_UNIT_D ? 2 : (int64_t)u - TR_UNIT_D + 2);
 }
 
 bool tr_lib_get_dates(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {

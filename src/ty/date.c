@@ -11,10 +11,10 @@ enum { DELTA, UNIT, NNUMS };
 
 static const struct {
     tr_unit unit;
-    const char *name;
+    const char *name, *text;
     uint32_t of_next; /* how many of the next finer one it is; 0: that varies, or there is none */
 } units[] = {
-#define X(ID, number, name, of_next) {TR_UNIT_##ID, name, of_next},
+#define X(ID, number, name, text, of_next) {TR_UNIT_##ID, name, text, of_next},
     TR_UNITS(X)
 #undef X
 };
@@ -64,6 +64,10 @@ static unsigned place_of(tr_unit u) {
 
 const char *tr_unit_name(tr_unit u) {
     return units[place_of(u)].name;
+}
+
+const char *tr_unit_text(tr_unit u) {
+    return units[place_of(u)].text;
 }
 
 bool tr_unit_is_calendar(tr_unit u) {

@@ -158,28 +158,29 @@ bool tr_ty_same_fields(const tr_ty *a,
                        const tr_ty *b); /* of two STRUCTs, whatever the class of their values */
 /* --- dates: np.datetime64 and np.timedelta64 (ty/date.c). A DATE is an int64 that counts a unit, DATES an array of such; the least int64 is NaT. --- */
 
-/* X(ID, NumPy's number, name, how many of the next finer unit it is; 0: that varies, or there is none), from the coarsest on; the generic unit is no unit yet. */
-#define TR_UNITS(X)       \
-    X(Y, 0, "Y", 12)      \
-    X(M, 1, "M", 0)       \
-    X(W, 2, "W", 7)       \
-    X(D, 4, "D", 24)      \
-    X(H, 5, "h", 60)      \
-    X(MIN, 6, "m", 60)    \
-    X(S, 7, "s", 1000)    \
-    X(MS, 8, "ms", 1000)  \
-    X(US, 9, "us", 1000)  \
-    X(NS, 10, "ns", 1000) \
-    X(PS, 11, "ps", 1000) \
-    X(FS, 12, "fs", 1000) \
-    X(AS, 13, "as", 0)    \
-    X(GENERIC, 14, "", 0)
+/* X(ID, NumPy's number, name, text behind a number, how many of the next finer unit it is; 0: that varies, or there is none), from the coarsest on; the generic unit is none yet. */
+#define TR_UNITS(X)                        \
+    X(Y, 0, "Y", " years", 12)             \
+    X(M, 1, "M", " months", 0)             \
+    X(W, 2, "W", " weeks", 7)              \
+    X(D, 4, "D", " days", 24)              \
+    X(H, 5, "h", " hours", 60)             \
+    X(MIN, 6, "m", " minutes", 60)         \
+    X(S, 7, "s", " seconds", 1000)         \
+    X(MS, 8, "ms", " milliseconds", 1000)  \
+    X(US, 9, "us", " microseconds", 1000)  \
+    X(NS, 10, "ns", " nanoseconds", 1000)  \
+    X(PS, 11, "ps", " picoseconds", 1000)  \
+    X(FS, 12, "fs", " femtoseconds", 1000) \
+    X(AS, 13, "as", " attoseconds", 0)     \
+    X(GENERIC, 14, "", " generic time units", 0)
 typedef enum tr_unit {
-#define X(ID, number, name, of_next) TR_UNIT_##ID = number,
+#define X(ID, number, ...) TR_UNIT_##ID = number,
     TR_UNITS(X)
 #undef X
 } tr_unit;
 const char *tr_unit_name(tr_unit u);
+const char *tr_unit_text(tr_unit u);                         /* " days" */
 bool tr_unit_find(const char *name, size_t n, tr_unit *out); /* not the generic one */
 bool tr_unit_is_calendar(tr_unit u);                         /* years and months, whose lengths vary */
 /* How many of the finer unit the coarser one is, both of years and months or neither; 0: NumPy has no number for it. */
