@@ -316,6 +316,14 @@ static bool check_packed(tr_em *e, tr_bcall *c, const param *p, uint32_t first) 
            tr_em_unsupported(e, "packed-field", "%s() of a field whose items are not aligned", display(b));
 }
 
+bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_builtin *b = &tr_builtins[c->row];
+    param p[MAX_PARAMS];
+    tr_bcall to = *c;
+    to.a = tr_arena_copy(&e->ctx->arena, c->a, c->n * sizeof *c->a);
+    return check_packed(e, &to, p, c->n - parse_params(b->params, p)) && b->fn(e, &to, out);
+}
+
 /* Of the arguments, what calls with dates look at. p: the parameters, behind `first` others. */
 static tr_dated dated(const tr_bcall *c, const param *p, uint32_t first) {
     tr_dated d = {.dtype = {NULL, TR_NOVAL}};

@@ -105,15 +105,9 @@ static bool inside_all(tr_em *e, const tr_bcall *c, const tr_ty *date, int64_t b
     return true;
 }
 
-static bool call_row(tr_em *e, uint32_t row, uint32_t n, const tr_tv *a, tr_tv *out) {
-    tr_tv *args = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    memcpy(args, a, n * sizeof *a);
-    return tr_builtins[row].fn(
-        e, &(tr_bcall){.row = (uint16_t)row, .aux = tr_builtins[row].aux, .n = n, .a = args}, out);
-}
-
-static bool call(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return tr_builtins[c->row].fn(e, c, out);
+static bool call_row(tr_em *e, uint32_t row, uint32_t n, tr_tv *a, tr_tv *out) {
+    tr_bcall b = {.row = (uint16_t)row, .aux = tr_builtins[row].aux, .n = n, .a = a};
+    return tr_lib_call_bound(e, &b, out);
 }
 
 /* What comes out as dates: arrays and numbers, or a tuple of such, of which `first` alone may be asked for. */
@@ -133,7 +127,7 @@ static tr_tv outside(tr_em *e, const tr_ty *date, tr_tv x, bool first) {
 static bool same(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *date;
     tr_bcall b;
-    if (!common_of(e, c, &date) || !inside_all(e, c, date, 0, &b) || !call(e, &b, out))
+    if (!common_of(e, c, &date) || !inside_all(e, c, date, 0, &b) || !tr_lib_call_bound(e, &b, out))
         return false;
     *out = outside(e, date, *out, false);
     return true;
@@ -142,7 +136,7 @@ static bool same(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool plain(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *date;
     tr_bcall b;
-    return common_of(e, c, &date) && inside_all(e, c, date, 0, &b) && call(e, &b, out);
+    return common_of(e, c, &date) && inside_all(e, c, date, 0, &b) && tr_lib_call_bound(e, &b, out);
 }
 
 static bool places(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -153,13 +147,13 @@ static bool places(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t i = 0; c->row == TR_B_NP_SEARCHSORTED && i < 2; i++)
         if (!is_date(c->a[i].ty))
             return tr_em_error(e, "searchsorted(): %s among dates", tr_em_tyname(e, c->a[i].ty));
-    return call(e, &b, out);
+    return tr_lib_call_bound(e, &b, out);
 }
 
 static bool last(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *date;
     tr_bcall b;
-    if (!common_of(e, c, &date) || !inside_all(e, c, date, -1, &b) || !call(e, &b, out))
+    if (!common_of(e, c, &date) || !inside_all(e, c, date, -1, &b) || !tr_lib_call_bound(e, &b, out))
         return false;
     if (out->ty->kind != TR_TY_TUPLE) {
         if (!moved(e, *out, 1, out))
@@ -334,7 +328,7 @@ static bool own_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     raw = b.a[0];
     if (!isnat_of(e, raw, &isnat) ||
         !call_row(e, TR_B_NP_ANY, 5, (tr_tv[]){isnat, c->a[1], absent, c->a[4], c->a[6]}, &v[0]) ||
-        !call(e, &b, &v[1]) || !tr_lib_lift(e, 2, v, elt_with_nat, NULL, out))
+        !tr_lib_call_bound(e, &b, &v[1]) || !tr_lib_lift(e, 2, v, elt_with_nat, NULL, out))
         return false;
     *out = tr_date_of(e, date, *out);
     return true;
@@ -382,8 +376,8 @@ static bool own_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
         !isnat_of(e, b.a[0], &isnat))
         return false;
     tr_bcall any = {.row = c->row, .n = 4, .a = (tr_tv[]){isnat, c->a[1], absent, absent}};
-    if (!tr_fam_running(e, &any, TR_RED_OR, tr_fam_ty(e, TR_TY_BOOL), &v[0]) || !call(e, &b, &v[1]) ||
-        !tr_lib_lift(e, 2, v, elt_with_nat, NULL, out))
+    if (!tr_fam_running(e, &any, TR_RED_OR, tr_fam_ty(e, TR_TY_BOOL), &v[0]) ||
+        !tr_lib_call_bound(e, &b, &v[1]) || !tr_lib_lift(e, 2, v, elt_with_nat, NULL, out))
         return false;
     *out = tr_date_of(e, date, *out);
     return true;
@@ -518,7 +512,7 @@ static bool own_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s is no %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, to));
     if (to && s && tr_ty_is_float(s) && !tr_lib_lift(e, 1, &x, elt_from_float, NULL, &b.a[0]))
         return false;
-    if (!call(e, &b, out))
+    if (!tr_lib_call_bound(e, &b, out))
         return false;
     if (to && is_date(x.ty) && !between(e, x.ty, to, *out, out))
         return false;
@@ -532,7 +526,7 @@ static bool own_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_given(c->a[1]))
         to = tr_ty_one_date(e->types, c->a[0].ty);
     tr_bcall b = with(e, c, 0, tr_date_raw(e, c->a[0]), 1, to ? int64_dtype(e) : c->a[1]);
-    if (!call(e, &b, out))
+    if (!tr_lib_call_bound(e, &b, out))
         return false;
     *out = to ? tr_date_of(e, to, *out) : *out;
     return true;
@@ -547,13 +541,13 @@ static bool filled(tr_em *e, const tr_bcall *c, const tr_ty *like, tr_tv *out) {
         if (full && is_date(c->a[1].ty))
             return tr_em_error(e, "%s is no %s", tr_em_tyname(e, c->a[1].ty), tr_em_tyname(e, c->a[k].ty));
         tr_bcall b = with(e, c, 0, tr_date_raw(e, c->a[0]), k, c->a[k]);
-        return call(e, &b, out);
+        return tr_lib_call_bound(e, &b, out);
     }
     date = date ? date : like ? tr_ty_one_date(e->types, like) : tr_ty_one_date(e->types, c->a[1].ty);
     tr_bcall b = with(e, c, 0, tr_date_raw(e, c->a[0]), k, int64_dtype(e));
     if (full && !tr_date_as(e, c->a[1], date, &b.a[1]))
         return false;
-    if (!call(e, &b, out))
+    if (!tr_lib_call_bound(e, &b, out))
         return false;
     *out = tr_date_of(e, date, *out);
     return true;
@@ -576,7 +570,8 @@ static bool own_fill(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->a[0].ty->kind != TR_TY_DATES)
         return not_here(e, c, first_date(c->a[1].ty) ? c->a[1].ty : c->a[0].ty);
     tr_bcall b = with(e, c, 0, tr_date_raw(e, c->a[0]), 1, c->a[1]);
-    return tr_date_as(e, c->a[1], tr_ty_one_date(e->types, c->a[0].ty), &b.a[1]) && call(e, &b, out);
+    return tr_date_as(e, c->a[1], tr_ty_one_date(e->types, c->a[0].ty), &b.a[1]) &&
+           tr_lib_call_bound(e, &b, out);
 }
 
 /* Parameters: a[, dtype], order ... */
@@ -592,7 +587,7 @@ static bool own_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         const tr_ty *elem = tr_lib_is_array(c->a[0]) ? c->a[0].ty->elem : NULL;
         if (!elem || !(tr_ty_is_int(elem) || elem->kind == TR_TY_BOOL))
             return not_here(e, c, c->a[0].ty);
-        if (!call(e, &b, out))
+        if (!tr_lib_call_bound(e, &b, out))
             return false;
         *out = tr_date_of(e, to, *out);
         return true;
@@ -602,7 +597,7 @@ static bool own_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (to)
         b.a[1] = int64_dtype(e);
-    if (!call(e, &b, out) || (to && !between(e, date, to, *out, out)))
+    if (!tr_lib_call_bound(e, &b, out) || (to && !between(e, date, to, *out, out)))
         return false;
     *out = tr_date_of(e, to ? to : date, *out);
     return true;
@@ -654,7 +649,7 @@ static bool own_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     tr_bcall b = with(e, c, 1, int64_dtype(e), 1, int64_dtype(e));
     b.var = v;
-    if (!call(e, &b, out))
+    if (!tr_lib_call_bound(e, &b, out))
         return false;
     *out = tr_date_of(e, date, *out);
     return true;

@@ -97,6 +97,8 @@ const tr_ty *tr_lib_struct(tr_tv x);
 bool tr_lib_new_records(tr_em *e, const tr_ty *s, uint32_t ndim, tr_layout layout, const tr_tv *shape,
                         bool zero, tr_tv *out);
 
+/* A row's template, on arguments that stand at its parameters. */
+bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out);
 /* Calls that dates take part in (lib/npdates.c). *mine: this one is such. */
 typedef struct tr_dated {
     tr_tv dtype;     /* the argument of that name, or absent */

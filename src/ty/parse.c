@@ -181,8 +181,8 @@ static bool read_field(reader *r, uint32_t size, tr_field *f) {
     f->name = tr_rd_accept(&r->in, '"') ? read_quoted(r, &n) : NULL;
     if (!f->name || memchr(f->name, 0, n) || !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, size, &at) ||
         !tr_rd_accept(&r->in, ',') || !(f->ty = read_type(r)) ||
-        (!tr_ty_is_scalar(f->ty) && f->ty->kind != TR_TY_STRUCT) || f->ty->weak ||
-        !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, TR_MAX_FIELD_AXES, &ndim))
+        (!tr_ty_is_scalar(f->ty) && f->ty->kind != TR_TY_DATE && f->ty->kind != TR_TY_STRUCT) ||
+        f->ty->weak || !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, TR_MAX_FIELD_AXES, &ndim))
         return false;
     uint32_t *shape = TR_NEW_N(r->in.a, uint32_t, TR_MAX_FIELD_AXES);
     uint64_t bytes = tr_ty_size(f->ty);

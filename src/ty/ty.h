@@ -138,7 +138,7 @@ unsigned tr_ty_unit(const tr_ty *array);
 enum { TR_MAX_FIELD_AXES = 8 };
 typedef struct tr_field {
     const char *name;
-    const tr_ty *ty; /* of an item: a scalar, or a STRUCT */
+    const tr_ty *ty; /* of an item: a scalar, a DATE, or a STRUCT */
     uint32_t offset, ndim;
     const uint32_t *shape; /* of a sub-array */
 } tr_field;
@@ -244,7 +244,7 @@ static inline bool tr_ty_is_float(const tr_ty *t) {
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
 }
-unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar or STRUCT in memory; 0 of others */
+unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE or STRUCT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
 
