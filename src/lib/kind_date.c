@@ -185,6 +185,11 @@ static char class_of(tr_em *e, tr_tv x) {
     }
 }
 
+static bool is_bool(tr_em *e, tr_tv x) {
+    const tr_ty *s = tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
+    return s && s->kind == TR_TY_BOOL;
+}
+
 typedef struct operation {
     tr_binop op;
     tr_cmpop cmp;
@@ -329,7 +334,8 @@ static bool lifted(tr_em *e, tr_tv x, tr_tv y, tr_eltfn fn, const operation *w, 
 tr_answer tr_lib_binary_date(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     operation w = {.op = op};
     char cx = class_of(e, x), cy = class_of(e, y), r = cx && cy ? result_of(op, cx, cy) : 0;
-    if (!r)
+    bool by_bool = (op == TR_BIN_DIV || op == TR_BIN_FLOORDIV) && is_bool(e, y);
+    if (!r || by_bool)
         return TR_OPEN;
     if (!operands_of(e, x, y, &w) || !lifted(e, x, y, elt_binary, &w, out))
         return TR_REFUSED;
