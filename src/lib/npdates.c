@@ -124,6 +124,29 @@ static tr_tv outside(tr_em *e, const tr_ty *date, tr_tv x, bool first) {
 
 /* --- by the table --- */
 
+static bool not_here(tr_em *e, const tr_bcall *c, const tr_ty *t) {
+    return tr_em_unsupported(e, "date-function", "%s() of %s", tr_fam_name(c), tr_em_tyname(e, t));
+}
+
+/* Which arguments may be dates, [*lo, *hi]: of the places and numbers behind them none means one. */
+static void at_of(const tr_bcall *c, uint32_t *lo, uint32_t *hi) {
+    *lo = c->row == TR_B_NP_EXTRACT || c->row == TR_B_NP_COMPRESS;
+    *hi = *lo + (c->row == TR_B_NP_SEARCHSORTED || c->row == TR_B_M_SEARCHSORTED);
+}
+
+static bool stand_well(tr_em *e, const tr_bcall *c) {
+    uint32_t lo, hi;
+    at_of(c, &lo, &hi);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const tr_ty *date = first_date(c->a[i].ty);
+        if (date && (i < lo || i > hi))
+            return not_here(e, c, c->a[i].ty);
+        if (!date && c->a[i].ty && !c->nvar && i >= lo && i <= hi)
+            return tr_em_error(e, "%s(): %s among dates", tr_fam_name(c), tr_em_tyname(e, c->a[i].ty));
+    }
+    return true;
+}
+
 static bool same(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *date;
     tr_bcall b;
@@ -144,9 +167,6 @@ static bool places(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_bcall b;
     if (!common_of(e, c, &date) || !inside_all(e, c, date, -1, &b))
         return false;
-    for (uint32_t i = 0; c->row == TR_B_NP_SEARCHSORTED && i < 2; i++)
-        if (!is_date(c->a[i].ty))
-            return tr_em_error(e, "searchsorted(): %s among dates", tr_em_tyname(e, c->a[i].ty));
     return tr_lib_call_bound(e, &b, out);
 }
 
@@ -187,10 +207,6 @@ static bool own_pick(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 static bool own_absolute(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_date_unary(e, TR_OP_ABS, "abs()", c->a[0], out);
-}
-
-static bool not_here(tr_em *e, const tr_bcall *c, const tr_ty *t) {
-    return tr_em_unsupported(e, "date-function", "%s() of %s", tr_fam_name(c), tr_em_tyname(e, t));
 }
 
 static bool own_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -282,13 +298,16 @@ static bool own_clip(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool own_where(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (is_date(c->a[0].ty))
         return not_here(e, c, c->a[0].ty);
-    if (!is_date(c->a[1].ty) || !is_date(c->a[2].ty))
-        return tr_em_error(e, "where() takes dates and dates, not %s and %s", tr_em_tyname(e, c->a[1].ty),
-                           c->a[2].ty ? tr_em_tyname(e, c->a[2].ty) : "nothing");
+    for (uint32_t i = 1; i < 3; i++)
+        if (!is_date(c->a[i].ty))
+            return tr_em_error(e, "where() takes dates and dates, not %s",
+                               c->a[i].ty ? tr_em_tyname(e, c->a[i].ty) : "one of them alone");
     return same(e, c, out);
 }
 
 static bool own_append(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (first_date(c->a[2].ty))
+        return not_here(e, c, c->a[2].ty);
     if (!first_date(c->a[0].ty) || !first_date(c->a[1].ty))
         return tr_em_error(e, "append() takes dates and dates, not %s and %s", tr_em_tyname(e, c->a[0].ty),
                            tr_em_tyname(e, c->a[1].ty));
@@ -554,6 +573,9 @@ static bool filled(tr_em *e, const tr_bcall *c, const tr_ty *like, tr_tv *out) {
 }
 
 static bool own_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *shape = first_date(c->a[0].ty), *order = first_date(c->a[c->n - 1].ty);
+    if (shape || order)
+        return not_here(e, c, shape ? shape : order);
     return filled(e, c, NULL, out);
 }
 
@@ -713,17 +735,30 @@ static handler handler_of(tr_bfn fn) {
         tr_bfn fn;
         handler by;
     } rows[] = {
-#define SAME(fn)    {fn, same},
-#define PLAIN(fn)   {fn, plain},
-#define LAST(fn)    {fn, last},
-#define PLACES(fn)  {fn, places},
-#define OWN(fn, of) {fn, own_##of},
+#define SAME(fn)      {fn, same},
+#define PLAIN(fn)     {fn, plain},
+#define LAST(fn)      {fn, last},
+#define PLACES(fn)    {fn, places},
+#define OWN(fn, of)   {fn, own_##of},
+#define FIRST(fn, of) {fn, own_##of},
 #include "lib/dates.def"
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].fn == fn)
             return rows[i].by;
     return NULL;
+}
+
+/* It looks itself where dates may stand. */
+static bool looks_itself(tr_bfn fn) {
+    static const tr_bfn rows[] = {
+#define OWN(fn, of) fn,
+#include "lib/dates.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == fn)
+            return true;
+    return false;
 }
 
 /* NumPy's function, or what arrays and their items have. */
@@ -745,8 +780,27 @@ bool tr_lib_date_call(tr_em *e, const tr_bcall *c, const tr_dated *d, tr_tv *out
         return true;
     if (!by)
         return not_here(e, c, date);
-    if (d->out || (d->where && tr_fam_is_ufunc(c->row)))
-        return tr_em_unsupported(e, "date-function", "%s of %s() of dates",
-                                 d->out ? "out=" : "where=", tr_fam_name(c));
-    return by(e, c, out);
+    bool ufunc = tr_fam_is_ufunc(c->row);
+    const char *what = d->out                 ? "out="
+                       : d->where && ufunc    ? "where="
+                       : d->dtype.ty && ufunc ? "dtype="
+                                              : NULL;
+    if (what)
+        return tr_em_unsupported(e, "date-function", "%s of %s() of dates", what, tr_fam_name(c));
+    return (looks_itself(b->fn) || stand_well(e, c)) && by(e, c, out);
+}
+
+/* Functions written in NumPy: what they do with dates is known of those of the table alone. */
+bool tr_lib_date_library(tr_em *e, const char *name, const tr_args *args) {
+    static const char *const rows[] = {
+#define LIBRARY(name) name,
+#include "lib/dates.def"
+    };
+    const tr_ty *date = NULL;
+    for (uint32_t i = 0; i < args->n && !date; i++)
+        date = first_date(args->v[i].ty);
+    for (size_t i = 0; date && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i], name) == 0)
+            date = NULL;
+    return !date || tr_em_unsupported(e, "date-function", "%s() of %s", name, tr_em_tyname(e, date));
 }

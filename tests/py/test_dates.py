@@ -357,6 +357,17 @@ def test_items_views_and_places(a, m):
             )
 
 
+@settings(max_examples=examples(20), deadline=None)
+@given(some("M", ("M", "s")), some("m", ("D", "ns")))
+def test_functions_written_in_numpy(a, m):
+    for x in (a, m):
+        check("(np.union1d(a, a[:2]), np.array_split(a, 2)[1])", x)
+        if not np.isnat(x).any():
+            check("(np.intersect1d(a, a[:2]), np.setxor1d(a, a[1:]), np.ediff1d(a))", x)
+        if x.size:
+            check("(np.delete(a, 0), np.insert(a, 0, a[-1]))", x)
+
+
 @settings(max_examples=examples(40), deadline=None)
 @given(some("M", ("M", "s")), some("m", ("D", "ns")))
 def test_order(a, m):
@@ -702,6 +713,13 @@ REFUSED = [
     ("np.linspace(a[0], a[1], 3)", UnsupportedError, r"numpy\.linspace\(\) of"),
     ("np.isnat(5)", TypingError, r"isnat\(\) takes dates"),
     ("np.concatenate((a, np.zeros(2)))", TypingError, "no common type"),
+    ("np.empty(a[0])", UnsupportedError, r"numpy\.empty\(\) of timedelta64"),
+    ("np.repeat(a, a[0])", UnsupportedError, r"numpy\.repeat\(\) of timedelta64"),
+    ("np.take(np.arange(3), a)", TypingError, r"numpy\.take\(\): array.int64, 1d, C. among dates"),
+    ("np.max(np.arange(3), initial=a[0])", TypingError, r"numpy\.max\(\): array.int64, 1d, C. among dates"),
+    ("np.nanmin(a)", UnsupportedError, r"nanmin\(\) of"),
+    ("np.cov(a)", UnsupportedError, r"cov\(\) of"),
+    ("np.add(a, a, dtype='m8[s]')", UnsupportedError, "dtype= of numpy.add"),
     ("int(a[0])", TypingError, "takes a real number"),
 ]
 
