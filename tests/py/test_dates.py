@@ -264,7 +264,7 @@ def test_conversions_of_numbers():
 
 # --- constants and texts ---
 
-STEP, START = T(3, "D"), D("2020-01-31")
+STEP, START, LATE = T(3, "D"), D("2020-01-31"), D("2030-01-01")
 TABLE = np.array(["2020-01-01", "NaT", "2021-06-01"], "M8[D]")
 
 
@@ -272,7 +272,7 @@ def test_constants():
     local = D("1999-12-31T23:59", "m")
 
     @njit
-    def f(x, late=D("2030-01-01")):
+    def f(x, late=LATE):
         return x + STEP, START - x, local - x, late, TABLE, TABLE[2] - x, x < START
 
     x = D("2020-02-02")
