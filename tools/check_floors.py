@@ -22,7 +22,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "em",
             "kinds",
         ),  # an instruction, a constant, an error each; which kind of value is asked by what function
-        ("missing", "npcmath", "npcomplex", "patterns", "suggest", "text"),
+        ("datetext", "missing", "npcmath", "npcomplex", "patterns", "suggest", "text"),
         ("attrs", "iter"),
         ("fam",),  # what families share
         ("operators",),
@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "cuda*",
             "npbins",
+            "npdates",
             "npeinsum",
             "npforeign",
             "npjoin",
@@ -97,6 +98,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_fancy_get": "an index that is an array",
         "tr_lib_fancy_set": "an index that is an array",
         "tr_em_copy": "arguments whose items are not aligned, for functions that read them alone",
+        "tr_lib_date_call": "a call that dates take part in",
         "tr_lib_field": "what attributes of records are",
         "tr_fam_as_array": "tuples and ranges where an array belongs",
         "tr_fam_stack": "nested tuples where an array belongs",

@@ -47,8 +47,8 @@ KINDS = (
         "floats, or Python outside of the compiled function. Constants are exact",
     ),
     (
-        "Arrays of dates, strings, objects and `longdouble`, and such fields of records; masked arrays",
-        "`.view(np.int64)`; the fields one by one; `.astype(np.float64)`; `.data` and `.mask` apart",
+        "Arrays of strings, objects, `longdouble` and dates whose unit is a multiple (`[25s]`), and such fields of records; masked arrays",
+        "the fields one by one; `.astype(np.float64)`; `.view(np.int64)` or a plain unit; `.data` and `.mask` apart",
     ),
     (
         "Files, clocks, input, and functions of other packages: SciPy, pandas, `random`",

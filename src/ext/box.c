@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "ext/date.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -152,10 +153,16 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
     *at = s;
 }
 
+/* The array's dtype is that of `date`, or where that is NULL of the items. */
+static bool same_items(tr_state *st, PyArray_Descr *d, const tr_ty *ty, const tr_ty *date) {
+    return date ? tr_date_type(st->types, d) == date && PyArray_ISNBO(d->byteorder)
+                : tr_record_has_items(st, d, ty->elem);
+}
+
 /* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
-static bool same_array(tr_state *st, PyArrayObject *a, const tr_ty *ty, const parts *p) {
+static bool same_array(tr_state *st, PyArrayObject *a, const tr_ty *ty, const tr_ty *date, const parts *p) {
     if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
-        !tr_record_has_items(st, PyArray_DESCR(a), ty->elem))
+        !same_items(st, PyArray_DESCR(a), ty, date))
         return false;
     bool empty = PyArray_SIZE(a) == 0; /* its strides mean nothing */
     for (unsigned d = 0; d < ty->ndim; d++)
@@ -211,7 +218,15 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     return (PyObject *)m;
 }
 
-static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+static PyArray_Descr *dtype_of(tr_state *st, const tr_ty *ty, const tr_ty *date) {
+    if (date)
+        return tr_date_dtype(st, date);
+    return tr_ty_is_scalar(ty->elem) ? PyArray_DescrFromType(tr_value_npy_num[ty->elem->kind])
+                                     : tr_record_dtype(st, ty->elem);
+}
+
+/* `date`: what int64 items are, or NULL. */
+static PyObject *box_array_as(const tr_boxer *b, const tr_ty *ty, const tr_ty *date, const tr_slot **at) {
     parts p;
     bool writable;
     read_array(ty, at, &p);
@@ -219,10 +234,9 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (!base)
         return NULL;
     if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) &&
-        same_array(b->st, (PyArrayObject *)base, ty, &p))
+        same_array(b->st, (PyArrayObject *)base, ty, date, &p))
         return base;
-    PyArray_Descr *d = tr_ty_is_scalar(ty->elem) ? PyArray_DescrFromType(tr_value_npy_num[ty->elem->kind])
-                                                 : tr_record_dtype(b->st, ty->elem);
+    PyArray_Descr *d = dtype_of(b->st, ty, date);
     PyObject *a = d ? PyArray_NewFromDescr(&PyArray_Type, d, ty->ndim, p.shape, p.strides, p.data,
                                            writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL)
                     : NULL;
@@ -233,6 +247,23 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (PyArray_SetBaseObject((PyArrayObject *)a, base) < 0) /* steals base, also on failure */
         Py_CLEAR(a);
     return a;
+}
+
+static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    return box_array_as(b, ty, NULL, at);
+}
+
+static PyObject *box_dates(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    return box_array_as(b, ty->items[0], tr_ty_one_date(b->st->types, ty), at);
+}
+
+/* NumPy's scalar: Python has none with units. */
+static PyObject *box_date(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    npy_int64 v = (*at)++->i;
+    PyArray_Descr *d = tr_date_dtype(b->st, ty);
+    PyObject *r = d ? PyArray_Scalar(&v, d, NULL) : NULL;
+    Py_XDECREF(d);
+    return r;
 }
 
 static PyObject *box_records(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {

@@ -7,6 +7,7 @@
 #include "ext/freeze.h"
 
 #include "ext/compat.h"
+#include "ext/date.h"
 #include "ext/record.h"
 #include "ext/value.h"
 #include "front/front.h"
@@ -330,7 +331,8 @@ static const tr_ty *item_type(tr_frozen *z, PyArray_Descr *d) {
 }
 
 static tr_obj *freeze_dtype(tr_frozen *z, PyObject *o, PyArray_Descr *d) {
-    const tr_ty *ty = item_type(z, d);
+    const tr_ty *date = PyArray_ISNBO(d->byteorder) ? tr_date_type(z->ctx->types, d) : NULL,
+                *ty = date ? date : item_type(z, d);
     if (!ty)
         return opaque(z, o);
     tr_obj *r = new_obj(z, TR_OBJ_TYPE, o, tr_ty_user(arena(z), ty));
@@ -350,7 +352,22 @@ static tr_obj *freeze_np_class(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* NULL: its unit is none that is compiled. */
+static tr_obj *freeze_date(tr_frozen *z, PyObject *o) {
+    uint32_t key = tr_date_scalar_key(o);
+    if (tr_key_kind(key) != TR_K_DATE)
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_DATE, o, repr_of(z, o));
+    r->ty = tr_date_of_key(z->ctx->types, key);
+    r->u.i = ((PyDatetimeScalarObject *)o)->obval;
+    return r;
+}
+
 static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
+    if (Py_IS_TYPE(o, &PyDatetimeArrType_Type) || Py_IS_TYPE(o, &PyTimedeltaArrType_Type)) {
+        tr_obj *date = freeze_date(z, o);
+        return date || z->failed ? date : opaque(z, o);
+    }
     PyArray_Descr *d = PyArray_DescrFromScalar(o);
     if (!d) {
         PyErr_Clear();
@@ -412,7 +429,9 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
  * */
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
-    const tr_ty *elem = item_type(z, PyArray_DESCR(a));
+    PyArray_Descr *dtype = PyArray_DESCR(a);
+    const tr_ty *date = PyArray_ISNBO(dtype->byteorder) ? tr_date_type(z->ctx->types, dtype) : NULL,
+                *elem = date ? tr_ty_scalar(z->ctx->types, TR_TY_I64) : item_type(z, dtype);
     if (!elem || PyArray_NDIM(a) > TR_MAX_NDIM) {
         PyArray_Descr *d = PyArray_DESCR(a);
         return new_obj(z, TR_OBJ_OPAQUE, o,
@@ -439,7 +458,8 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
                                                     : TR_LAYOUT_ANY;
     tr_obj *r = new_obj(z, TR_OBJ_ARRAY, o, "");
     r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout, true);
-    r->repr = tr_ty_user(arena(z), r->ty);
+    r->date = date;
+    r->repr = tr_ty_user(arena(z), date ? tr_ty_dates(z->ctx->types, date, r->ty) : r->ty);
     r->u.a.data = PyArray_DATA(a);
     r->u.a.shape = shape;
     r->u.a.strides = strides;

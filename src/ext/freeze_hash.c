@@ -110,10 +110,12 @@ static void object(hashing *s, const tr_obj *o) {
     if (can_recur)
         tr_map_set(&s->z->ctx->arena, &s->seen, (uint64_t)(uintptr_t)o, s->seen.n);
     type(s, o->ty);
+    type(s, o->date);
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE:
     case TR_OBJ_ELLIPSIS: break;
-    case TR_OBJ_BOOL: number(s, o->u.u); break;
+    case TR_OBJ_BOOL:
+    case TR_OBJ_DATE: number(s, o->u.u); break;
     case TR_OBJ_INT: integer(s, &o->u.n); break;
     case TR_OBJ_FLOAT: bytes(s, &o->u.f, sizeof o->u.f); break;
     case TR_OBJ_COMPLEX: bytes(s, o->u.c, sizeof o->u.c); break;

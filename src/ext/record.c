@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/date.h"
 
 enum { MAX_DEPTH = 16, MAX_BYTES = 1 << 30 };
 
@@ -92,6 +93,9 @@ static const tr_ty *read_item(reading *r, PyArray_Descr *d) {
         return tr_ty_scalar(r->t, (tr_tyk)tr_value_npy_kind[num]);
     if (num == NPY_VOID && PyDataType_HASFIELDS(d))
         return read_struct(r, d);
+    const tr_ty *date = PyArray_ISNBO(d->byteorder) ? tr_date_type(r->t, d) : NULL;
+    if (date)
+        return date;
     return read_opaque(r, d);
 }
 
@@ -202,6 +206,8 @@ bool tr_record_has_items(tr_state *st, PyArray_Descr *d, const tr_ty *elem) {
 static PyObject *format_of(tr_state *st, const tr_ty *t) {
     if (tr_ty_is_scalar(t))
         return (PyObject *)PyArray_DescrFromType(tr_value_npy_num[t->kind]);
+    if (t->kind == TR_TY_DATE)
+        return (PyObject *)tr_date_dtype(st, t);
     return t->sub == TR_STRUCT_OPAQUE ? PyUnicode_FromString(t->name) : (PyObject *)tr_record_dtype(st, t);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/date.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -138,6 +139,9 @@ static const tr_ty *from_dtype(tr_state *st, PyObject *o) {
     unsigned num = (unsigned)d->type_num;
     if (num < sizeof tr_value_npy_kind && tr_value_npy_kind[num] != 255 && d->byteorder != '>')
         return tr_ty_scalar(st->types, tr_value_npy_kind[num]);
+    const tr_ty *date = d->byteorder != '>' ? tr_date_type(st->types, d) : NULL;
+    if (date)
+        return date;
     const char *why = NULL;
     const tr_ty *s = num == NPY_VOID ? tr_record_struct(st->types, d, &why) : NULL;
     if (s)
@@ -277,8 +281,8 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
     bool many = PyTuple_Check(key);
     Py_ssize_t nd = many ? PyTuple_GET_SIZE(key) : 1;
     tr_layout layout = TR_LAYOUT_ANY;
-    bool records = t->ty && tr_ty_is(t->ty, TR_TY_RECORD);
-    if (!t->ty || (!tr_ty_is_scalar(t->ty) && !records))
+    bool records = t->ty && tr_ty_is(t->ty, TR_TY_RECORD), dates = t->ty && tr_ty_is(t->ty, TR_TY_DATE);
+    if (!t->ty || (!tr_ty_is_scalar(t->ty) && !records && !dates))
         return PyErr_Format(PyExc_TypeError, "arrays of %R are not compiled", self);
     if (nd < 1 || nd > TR_MAX_NDIM)
         return PyErr_Format(PyExc_TypeError, "an array type has 1 to %d axes, not %zd", (int)TR_MAX_NDIM, nd);
@@ -289,9 +293,13 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
         if (step == 1)
             layout = i == nd - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
     }
-    const tr_ty *a =
-        tr_ty_array(st->types, records ? t->ty->items[0]->elem : t->ty, (unsigned)nd, layout, false);
-    return tr_types_object(st, records ? tr_ty_records(st->types, a, false) : a);
+    const tr_ty *elem = records ? t->ty->items[0]->elem
+                        : dates ? t->ty->items[0]
+                                : t->ty,
+                *a = tr_ty_array(st->types, elem, (unsigned)nd, layout, false);
+    return tr_types_object(st, records ? tr_ty_records(st->types, a, false)
+                               : dates ? tr_ty_dates(st->types, t->ty, a)
+                                       : a);
 }
 
 /* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
@@ -382,7 +390,8 @@ static PyObject *get_name(PyObject *self, void *unused) {
 /* The array that the type is of, or NULL; records are in one. */
 static const tr_ty *array_of(PyObject *self) {
     const tr_ty *ty = ((tr_typeobj *)self)->ty;
-    return ty && tr_ty_is(ty, TR_TY_RECORDS) ? ty->items[0] : ty && tr_ty_is(ty, TR_TY_ARRAY) ? ty : NULL;
+    bool inside = ty && (tr_ty_is(ty, TR_TY_RECORDS) || tr_ty_is(ty, TR_TY_DATES));
+    return inside ? ty->items[0] : ty && tr_ty_is(ty, TR_TY_ARRAY) ? ty : NULL;
 }
 
 static PyObject *get_dtype(PyObject *self, void *unused) {
@@ -393,6 +402,9 @@ static PyObject *get_dtype(PyObject *self, void *unused) {
         PyErr_Format(PyExc_AttributeError, "%R is no array type", self);
         return NULL;
     }
+    const tr_ty *whole = ((tr_typeobj *)self)->ty;
+    if (tr_ty_is(whole, TR_TY_DATES))
+        return tr_types_object(st, tr_ty_one_date(st->types, whole));
     return tr_types_object(st,
                            tr_ty_is_records(a) ? tr_ty_record(st->types, a->elem, false, false) : a->elem);
 }

@@ -261,6 +261,18 @@ static bool unbox_record(tr_state *st, PyObject *o, const tr_ty *ty, const char 
     return true;
 }
 
+static bool unbox_date(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                       tr_slot **at) {
+    (void)st, (void)ty, (void)fn, (void)arg;
+    (*at)++->i = ((PyDatetimeScalarObject *)o)->obval; /* a timedelta64's layout is the same */
+    return true;
+}
+
+static bool unbox_dates(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                        tr_slot **at) {
+    return unbox_array(st, o, ty->items[0], fn, arg, at);
+}
+
 static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                             tr_slot **at) {
     (void)ty; /* the key has said which bit generator it is */
@@ -333,6 +345,7 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         }
         return total;
     case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
+    case TR_K_DATES:
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);
     default: return !tr_argk_has_const(k) && tr_argk_type(st->types, k, NULL, NULL) == ty ? 0 : -1;

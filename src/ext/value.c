@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/date.h"
 #include "ext/generator.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
@@ -108,7 +109,12 @@ static bool is_ident(tr_state *st, PyObject *o) {
 }
 
 static uint32_t array_key(PyArrayObject *a) {
-    return PyArray_TYPE(a) == NPY_VOID ? tr_record_array_key(a) : tr_value_array_key(a);
+    switch (PyArray_TYPE(a)) {
+    case NPY_VOID: return tr_record_array_key(a);
+    case NPY_DATETIME:
+    case NPY_TIMEDELTA: return tr_date_array_key(a);
+    default: return tr_value_array_key(a);
+    }
 }
 
 /* A record in memory that the host cannot touch: no scalar of NumPy's can be. */
@@ -143,6 +149,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return key;
     if (PyArray_IsScalar(o, Void))
         return tr_record_scalar_key(o);
+    if (t == &PyDatetimeArrType_Type || t == &PyTimedeltaArrType_Type)
+        return tr_date_scalar_key(o);
     if (t == &PyRange_Type)
         return range_key(o);
     if (t == &PySlice_Type)
@@ -234,7 +242,7 @@ bool tr_argk_weaken(tr_argk *k, PyObject *died) {
  * that. */
 static bool same_dtype(const PyArray_Descr *a, const PyArray_Descr *b) {
     unsigned num = (unsigned)a->type_num;
-    return a == b ||
+    return a == b || tr_date_is_same(a, b) ||
            (num < sizeof tr_value_npy_kind && tr_value_npy_kind[num] != 255 && a->type_num == b->type_num &&
             PyArray_ISNBO(a->byteorder) == PyArray_ISNBO(b->byteorder));
 }
@@ -331,8 +339,8 @@ static const char *refused_dtype(tr_state *st, PyArray_Descr *d, const char **hi
     }
     case NPY_DATETIME:
     case NPY_TIMEDELTA:
-        *hint = "pass it as integers with .view(np.int64)";
-        return "datetime64 or timedelta64";
+        *hint = "convert it to a plain unit, as with .astype('datetime64[s]'), or pass .view(np.int64)";
+        return "datetime64 or timedelta64, whose unit is a multiple like [25s], or business days";
     default:
         *hint = "convert it to a numeric dtype with .astype(...)";
         return "a dtype that is not NumPy's own";
@@ -341,7 +349,8 @@ static const char *refused_dtype(tr_state *st, PyArray_Descr *d, const char **hi
 
 static void describe_array(tr_state *st, PyArrayObject *a, char *what, size_t n, const char **hint) {
     PyArray_Descr *d = PyArray_DESCR(a);
-    if ((unsigned)d->type_num >= sizeof tr_value_npy_kind || tr_value_npy_kind[d->type_num] == 255) {
+    if (((unsigned)d->type_num >= sizeof tr_value_npy_kind || tr_value_npy_kind[d->type_num] == 255) &&
+        !tr_date_type(st->types, d)) {
         snprintf(what, n, "an array of %s", refused_dtype(st, d, hint));
     } else if (d->byteorder == '>') {
         snprintf(what, n, "an array in big-endian byte order");
@@ -372,6 +381,8 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "pass int(x)";
     else if (PyFloat_Check(o) || PyArray_IsScalar(o, Half) || PyArray_IsScalar(o, LongDouble))
         *hint = "pass float(x)";
+    else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
+        *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
         *hint = "dicts and sets are not compiled; pass their numbers in arrays";
     else if (PyModule_Check(o))
@@ -532,6 +543,11 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                              tr_ty_array_as(t, k->fields, tr_key_ndim(k->key), tr_key_layout(k->key),
                                             (k->key & TR_KEY_RO) != 0, (k->key & TR_KEY_PACKED) != 0),
                              false);
+    case TR_K_DATE: return tr_date_of_key(t, k->key);
+    case TR_K_DATES:
+        return tr_ty_dates(
+            t, tr_date_of_key(t, k->key),
+            tr_ty_array(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key), (k->key & TR_KEY_RO) != 0));
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,

@@ -1,12 +1,12 @@
 /* Patterns of argument values: what a call looks at to pick compiled code.
  *
- * A key is 32 bits. For scalars, arrays, None, ranges, slices and Generators it says everything; for tuples, strings,
+ * A key is 32 bits. For scalars, arrays, dates, None, ranges, slices and Generators it says everything; for tuples, strings,
  * functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A string,
  * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
  * F-contiguous, 26 read-only; RECORDS and RECORD: from 16 on the same, and 27 where items are not aligned; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
- * None; RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
+ * None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same; RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 
@@ -24,6 +24,8 @@ enum {
     TR_K_RANGE,
     TR_K_SLICE,
     TR_K_GENERATOR, /* np.random.Generator */
+    TR_K_DATE,      /* np.datetime64 or np.timedelta64 */
+    TR_K_DATES,     /* array of such */
     TR_K_DEEP,      /* kinds from here on need tr_value_matches */
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */

@@ -120,6 +120,10 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
 static bool call_object(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     const tr_contract *k = fn->u.contract;
     tr_callee c = {fn->u.func, !k ? e->opts_no : k->library ? library_opts(e) : k->opts, NULL};
+    const infer *f = e->infer; /* what the library's functions call of each other is their own affair */
+    bool users = f->cur == UINT32_MAX || !f->p->funcs.d[f->p->insts.d[f->cur].func].library;
+    if (k && k->library && users && !tr_lib_date_library(e, f->p->funcs.d[c.func].name, args))
+        return false;
     return call_func(e, c, k, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
 }
 

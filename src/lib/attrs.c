@@ -49,7 +49,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
         return "number";
-    if (tr_tv_dtype(e, x))
+    if (tr_tv_dtype(e, x) || (o->kind == TR_OBJ_TYPE && tr_lib_date_dtype(e, x)))
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
         return "ufunc";
@@ -198,6 +198,19 @@ const tr_ty *tr_tv_dtype(tr_em *e, tr_tv x) {
     return NULL;
 }
 
+const tr_ty *tr_lib_date_dtype(tr_em *e, tr_tv x) {
+    const tr_obj *o = x.ty && x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    if (!o)
+        return NULL;
+    if (o->kind == TR_OBJ_TYPE)
+        return o->ty && o->ty->kind == TR_TY_DATE ? o->ty : NULL;
+    if (o->kind == TR_OBJ_STR)
+        return tr_ty_parse_date(e->types, o->u.s.d);
+    uint32_t row = o->kind == TR_OBJ_BUILTIN ? o->u.builtin : (uint32_t)TR_B__COUNT;
+    bool is = row == TR_B_NP_DATETIME64 || row == TR_B_NP_TIMEDELTA64;
+    return is ? tr_ty_date(e->types, row == TR_B_NP_TIMEDELTA64, TR_UNIT_GENERIC) : NULL;
+}
+
 /* --- binding --- */
 
 typedef struct param {
@@ -301,6 +314,27 @@ static bool check_packed(tr_em *e, tr_bcall *c, const param *p, uint32_t first) 
            tr_em_unsupported(e, "packed-field", "%s() of a field whose items are not aligned", display(b));
 }
 
+bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_builtin *b = &tr_builtins[c->row];
+    param p[MAX_PARAMS];
+    tr_bcall to = *c;
+    to.a = tr_arena_copy(&e->ctx->arena, c->a, c->n * sizeof *c->a);
+    return check_packed(e, &to, p, c->n - parse_params(b->params, p)) && b->fn(e, &to, out);
+}
+
+/* Of the arguments, what calls with dates look at. p: the parameters, behind `first` others. */
+static tr_dated dated(const tr_bcall *c, const param *p, uint32_t first) {
+    tr_dated d = {.dtype = {NULL, TR_NOVAL}};
+    for (uint32_t i = first; i < c->n; i++) {
+        const param *q = &p[i - first];
+        if (q->len == 5 && memcmp(q->name, "dtype", 5) == 0)
+            d.dtype = c->a[i];
+        d.out = d.out || (q->len >= 3 && memcmp(q->name, "out", 3) == 0 && tr_fam_given(c->a[i]));
+        d.where = d.where || (q->len == 5 && memcmp(q->name, "where", 5) == 0 && tr_fam_given(c->a[i]));
+    }
+    return d;
+}
+
 bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_tv *out) {
     const tr_builtin *b = &tr_builtins[row];
     param p[MAX_PARAMS];
@@ -341,5 +375,9 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
         if (!p[i].optional && !p[i].star && !c.a[first + i].ty)
             return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len,
                                p[i].name);
+    tr_dated d = dated(&c, p, first);
+    bool mine;
+    if (!tr_lib_date_call(e, &c, &d, out, &mine) || mine)
+        return mine && out->ty;
     return check_packed(e, &c, p, first) && b->fn(e, &c, out);
 }

@@ -153,7 +153,13 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     switch (o->kind) {
     case TR_OBJ_ARRAY: {
         tr_tv a = mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
+        if (o->date)
+            return tr_em_make(e, tr_ty_dates(e->types, o->date, o->ty), 1, &a);
         return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;
+    }
+    case TR_OBJ_DATE: {
+        tr_tv n = tr_em_i64(e, o->u.i);
+        return tr_em_make(e, o->ty, 1, &n);
     }
     case TR_OBJ_TUPLE: {
         tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, o->u.t.n);

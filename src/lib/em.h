@@ -229,6 +229,9 @@ bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space,
  * converts to c->want. */
 bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, tr_tv *out);
 
+/* A function of treadle/_library takes these arguments, dates among them; else an error (lib/npdates.c). */
+bool tr_lib_date_library(tr_em *e, const char *name, const tr_args *args);
+
 /* --- ufuncs of others (lib/npforeign.c) --- */
 /* A call of one, an object of kind UFUNC. failed: NULL, or where to put whether a loop raised the invalid flag. */
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out);

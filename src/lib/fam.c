@@ -80,7 +80,11 @@ bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out) {
         return true;
     const char *name = x.ty->kind == TR_TY_LIT ? x.ty->lit->repr : tr_em_tyname(e, x.ty);
     tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c), name);
-    if (other_dtype(name))
+    const char *text, *rest;
+    bool delta;
+    if (tr_tv_lit_str(x, &text) && tr_ty_looks_like_date(text, &delta, &rest))
+        tr_em_hint(e, "units of dates are plain ones, like 'datetime64[s]'; functions of numbers take none");
+    else if (other_dtype(name))
         tr_em_hint(e, "use %s, and convert the result outside", other_dtype(name));
     return false;
 }

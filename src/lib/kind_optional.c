@@ -4,7 +4,7 @@
 
 /* Zeros, for the value of an optional that is None. */
 static tr_tv zeros(tr_em *e, const tr_ty *t) {
-    if (t->kind != TR_TY_TUPLE)
+    if (tr_ty_is_scalar(t))
         return tr_em_num(e, t, 0.0);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
     for (uint32_t i = 0; i < t->n; i++)

@@ -6,6 +6,7 @@
  * Values of these kinds are no arrays to anybody else: a function of arrays takes none by accident. */
 #include <string.h>
 
+#include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -68,14 +69,25 @@ static bool find(tr_em *e, tr_tv x, const char *name, const char *what, uint32_t
     return is_readable(e, x, *k);
 }
 
+/* The DATE that a field is, or NULL. */
+static const tr_ty *date_of(const tr_ty *s, uint32_t k) {
+    return s->items[k]->kind == TR_TY_DATE ? s->items[k] : NULL;
+}
+
 /* A number for one of a record that has no axes; else an array, or records. */
-static tr_tv field_of(tr_em *e, tr_tv x, uint32_t k) {
+static tr_tv place_of(tr_em *e, tr_tv x, uint32_t k) {
     tr_tv f = tr_em_field(e, array_of(e, x), k);
     if (f.ty->ndim)
         return as_value(e, f);
     if (x.ty->kind == TR_TY_RECORDS && !tr_ty_is_records(f.ty))
         return f; /* of an array without axes it is one */
     return tr_em_load(e, f, NULL);
+}
+
+static tr_tv field_of(tr_em *e, tr_tv x, uint32_t k) {
+    const tr_ty *date = date_of(struct_of(x.ty), k);
+    tr_tv v = place_of(e, x, k);
+    return date ? tr_date_of(e, date, v) : v;
 }
 
 bool tr_lib_field(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
@@ -174,6 +186,9 @@ static bool store_field(tr_em *e, tr_tv x, uint32_t k, tr_tv v, bool itself) {
         return true; /* what was changed in place stands there */
     if (tr_ty_is_records(f.ty))
         return store_whole(e, tr_em_records(e, f, one), v);
+    const tr_ty *date = date_of(struct_of(x.ty), k);
+    if (date && !tr_date_as(e, v, date, &v))
+        return false;
     return tr_em_assign(e, f, v);
 }
 

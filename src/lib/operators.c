@@ -544,13 +544,18 @@ static bool is_static(tr_tv x) {
     return tr_tv_is_none(x) || x.ty->kind == TR_TY_LIT || x.ty->kind == TR_TY_TEXT;
 }
 
+static const tr_ty *any_dtype(tr_em *e, tr_tv x) {
+    const tr_ty *t = tr_tv_dtype(e, x);
+    return t ? t : tr_lib_date_dtype(e, x);
+}
+
 /* Of values that have nothing to do with each other: None or a string against something else; dtypes and
  * functions by identity. */
 static bool compare_apart(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if ((op != TR_CMP_EQ && op != TR_CMP_NE) || (!is_static(x) && !is_static(y)) || tr_lib_is_array(x) ||
         tr_lib_is_array(y))
         return op_error(e, tr_lib_cmp_sign(op), x, y);
-    const tr_ty *dx = tr_tv_dtype(e, x), *dy = tr_tv_dtype(e, y);
+    const tr_ty *dx = any_dtype(e, x), *dy = any_dtype(e, y);
     bool same = x.ty == y.ty || (dx && dx == dy) || (tr_tv_is_none(x) && tr_tv_is_none(y));
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same == (op == TR_CMP_EQ)));
     return true;

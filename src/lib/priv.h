@@ -97,6 +97,17 @@ const tr_ty *tr_lib_struct(tr_tv x);
 bool tr_lib_new_records(tr_em *e, const tr_ty *s, uint32_t ndim, tr_layout layout, const tr_tv *shape,
                         bool zero, tr_tv *out);
 
+/* A row's template, on arguments that stand at its parameters. */
+bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out);
+/* Calls that dates take part in (lib/npdates.c). *mine: this one is such. */
+typedef struct tr_dated {
+    tr_tv dtype;     /* the argument of that name, or absent */
+    bool out, where; /* given */
+} tr_dated;
+bool tr_lib_date_call(tr_em *e, const tr_bcall *c, const tr_dated *d, tr_tv *out, bool *mine);
+/* A dtype argument that is a date's: its DATE, else NULL. */
+const tr_ty *tr_lib_date_dtype(tr_em *e, tr_tv x);
+
 typedef tr_eltfn tr_lib_eltfn;
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or
  * into *dst. One pattern. */

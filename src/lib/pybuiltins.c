@@ -654,7 +654,8 @@ static bool is_class_row(uint32_t row) {
     for (uint32_t k = 0; k < TR_TY__COUNT - TR_TY_NUMBERS; k++)
         if (tr_lib_kinds[k].cls == row)
             return true;
-    return tr_builtins[row].fn == tr_lib_py_class || scalars_of(&tr_builtins[row]);
+    return tr_builtins[row].fn == tr_lib_py_class || tr_builtins[row].fn == tr_lib_np_date ||
+           scalars_of(&tr_builtins[row]);
 }
 
 static uint32_t class_bit(const tr_ty *scalar) {
@@ -687,11 +688,23 @@ tr_answer tr_lib_binary_known(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     return a == TR_OPEN ? tr_lib_binary_union(e, op, x, y, out) : a;
 }
 
+/* A timedelta64 is one of NumPy's signed integers. */
+static bool date_is(const tr_ty *date, const tr_builtin *b) {
+    bool delta = tr_ty_is_delta(date);
+    if (b->fn == tr_lib_np_date)
+        return (b->aux != 0) == delta;
+    if (b->fn != tr_lib_py_class)
+        return false;
+    return b == &tr_builtins[TR_B_NP_GENERIC] || (delta && (b->aux & TR_CLS_I));
+}
+
 /* Is x, which is not None, an instance of what a builtin row names? -1: that is no class. */
 static int instance_of_builtin(tr_em *e, tr_tv x, uint32_t row) {
     const tr_ty *s = scalar_of(e, x);
     if (!is_class_row(row))
         return -1;
+    if (x.ty->kind == TR_TY_DATE)
+        return date_is(x.ty, &tr_builtins[row]);
     if (s)
         return (scalars_of(&tr_builtins[row]) & class_bit(s)) != 0;
     if (tr_lib_is_text(x))

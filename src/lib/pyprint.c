@@ -1,5 +1,6 @@
 /* str() and print(): a value's text is its kind's (the column `show`). Text known when compiling is one constant; numbers go through the runtime,
  * which gathers a line. */
+#include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -13,6 +14,16 @@ bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 static void put_known(tr_em *e, const char *s) {
     tr_em_callrt(e, TR_RT_PRINT_STR, NULL, s, 0, NULL);
+}
+
+static void put_date(tr_em *e, tr_tv x) {
+    tr_tv v[2] = {tr_date_raw(e, x), {NULL, TR_NOVAL}};
+    if (tr_ty_is_delta(x.ty)) {
+        tr_em_callrt(e, TR_RT_PRINT_SPAN, NULL, tr_unit_text(tr_ty_date_unit(x.ty)), 1, v);
+        return;
+    }
+    v[1] = tr_date_precision(e, x.ty, &v[0]);
+    tr_em_callrt(e, TR_RT_PRINT_DATE, NULL, NULL, 2, v);
 }
 
 static void put_number(tr_em *e, tr_tv x) {
@@ -66,6 +77,8 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
     for (uint32_t i = 0; i < all.pieces.n; i++)
         if (tr_tv_lit_str(all.pieces.d[i], &s))
             put_known(e, s);
+        else if (all.pieces.d[i].ty->kind == TR_TY_DATE)
+            put_date(e, all.pieces.d[i]);
         else
             put_number(e, all.pieces.d[i]);
     tr_em_callrt(e, TR_RT_PRINT_END, NULL, NULL, 0, NULL);

@@ -119,8 +119,23 @@ bool tr_lib_py_type(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+static bool date_attr(tr_em *e, int what, const tr_ty *date, tr_tv *out) {
+    tr_arena *a = &e->ctx->arena;
+    if (what == TR_DT_TYPE)
+        return tr_em_unsupported(e, "class-value", "'type' of a dtype of dates");
+    if (what == TR_DT_ITEMSIZE)
+        *out = tr_em_lit(e, tr_obj_int(a, (int64_t)sizeof(int64_t)));
+    else
+        *out = tr_em_lit(e, tr_obj_str(a, what == TR_DT_NAME     ? tr_em_tyname(e, date)
+                                          : tr_ty_is_delta(date) ? "m"
+                                                                 : "M"));
+    return true;
+}
+
 bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const tr_ty *t = tr_tv_dtype(e, c->a[0]);
+    const tr_ty *t = tr_tv_dtype(e, c->a[0]), *date = t ? NULL : tr_lib_date_dtype(e, c->a[0]);
+    if (date)
+        return date_attr(e, c->aux, date, out);
     char kind[2] = {tr_ty_class(t), 0};
     switch (c->aux) {
     case TR_DT_TYPE: *out = dtype_value(e, t); break;

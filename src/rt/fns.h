@@ -39,6 +39,8 @@ void tr_rt_print_c128(tr_frame *f, double re, double im);
 void tr_rt_print_c64(tr_frame *f, double re, double im);
 void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
+void tr_rt_print_date(tr_frame *f, int64_t v, int64_t precision);
+void tr_rt_print_span(tr_frame *f, int64_t v, const char *unit);
 
 /* Parallel regions (parallel.c): see rt.def and layout.h's tr_par_fn. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);

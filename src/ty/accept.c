@@ -66,6 +66,14 @@ static int accept_records(const tr_ty *from, const tr_ty *to) {
     return accept_array(from->items[0], to->items[0]);
 }
 
+static int accept_date(const tr_ty *from, const tr_ty *to) {
+    return to->kind == from->kind && tr_ty_same_date(from, to) ? 0 : -1;
+}
+
+static int accept_dates(const tr_ty *from, const tr_ty *to) {
+    return accept_date(from, to) ? -1 : accept_array(from->items[0], to->items[0]);
+}
+
 static int accept_tuple(const tr_ty *from, const tr_ty *to) {
     int total = 0;
     if (!tr_ty_is(to, TR_TY_TUPLE) || to->n != from->n || tr_ty_is_list(from) ||

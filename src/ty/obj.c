@@ -20,6 +20,7 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_FLOAT:
     case TR_OBJ_COMPLEX:
     case TR_OBJ_SCALAR:
+    case TR_OBJ_DATE:
     case TR_OBJ_STR:
     case TR_OBJ_ELLIPSIS:
     case TR_OBJ_BUILTIN:
@@ -37,6 +38,7 @@ bool tr_obj_by_value(const tr_obj *o) {
 static size_t value_size(const tr_obj *o) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_BOOL:
+    case TR_OBJ_DATE:
     case TR_OBJ_FLOAT: return 8;
     case TR_OBJ_COMPLEX: return 16;
     case TR_OBJ_SCALAR: return tr_ty_is_complex(o->ty) ? 16 : 8;
@@ -45,6 +47,11 @@ static size_t value_size(const tr_obj *o) {
     case TR_OBJ_EXCVAL: return 4;
     default: return 0;
     }
+}
+
+/* Its type is part of the value. */
+static bool has_type(const tr_obj *o) {
+    return o->kind == TR_OBJ_SCALAR || o->kind == TR_OBJ_DATE;
 }
 
 uint64_t tr_obj_hash(const tr_obj *o) {
@@ -62,8 +69,7 @@ uint64_t tr_obj_hash(const tr_obj *o) {
             h = h * UINT64_C(0x9e3779b97f4a7c15) + tr_obj_hash(o->u.t.items[i]);
         return h;
     default:
-        return tr_hash_bytes(&o->u, value_size(o),
-                             h ^ (uint64_t)(uintptr_t)(o->kind == TR_OBJ_SCALAR ? o->ty : NULL));
+        return tr_hash_bytes(&o->u, value_size(o), h ^ (uint64_t)(uintptr_t)(has_type(o) ? o->ty : NULL));
     }
 }
 
@@ -91,7 +97,7 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
     case TR_OBJ_TYPE: return a->ty == b->ty;
     case TR_OBJ_SLICE:
     case TR_OBJ_TUPLE: return same_items(a, b);
-    default: return (a->kind != TR_OBJ_SCALAR || a->ty == b->ty) && !memcmp(&a->u, &b->u, value_size(a));
+    default: return (!has_type(a) || a->ty == b->ty) && !memcmp(&a->u, &b->u, value_size(a));
     }
 }
 
@@ -130,6 +136,10 @@ static const tr_ty *tuple_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
 }
 
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
+    if (o->kind == TR_OBJ_DATE)
+        return o->ty;
+    if (o->kind == TR_OBJ_ARRAY && o->date)
+        return tr_ty_dates(t, o->date, o->ty);
     if (o->kind == TR_OBJ_ARRAY)
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
     if (o->kind == TR_OBJ_GENERATOR)

@@ -17,6 +17,7 @@ typedef enum tr_objk {
     TR_OBJ_FLOAT,
     TR_OBJ_COMPLEX,
     TR_OBJ_SCALAR, /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
+    TR_OBJ_DATE,   /* a np.datetime64 or np.timedelta64: `ty` its DATE, value in i */
     TR_OBJ_STR,
     TR_OBJ_ELLIPSIS,
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
@@ -46,7 +47,8 @@ struct tr_obj {
     uint8_t kind;         /* tr_objk */
     const char *repr;     /* short text for messages; never NULL */
     const void *py;       /* identity of the Python object, or NULL */
-    const tr_ty *ty;      /* SCALAR, TYPE, ARRAY (its array type, readonly) */
+    const tr_ty *ty;      /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly) */
+    const tr_ty *date;    /* ARRAY of int64: the DATE that its items are, or NULL */
     const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */

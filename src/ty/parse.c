@@ -161,6 +161,28 @@ static const tr_ty *read_window(reader *r, const tr_words *w) {
     return ok ? t : NULL;
 }
 
+/* "MD": the letter and the unit. */
+static const tr_ty *read_letters(reader *r) {
+    const char *word = tr_rd_word(&r->in);
+    tr_unit u = TR_UNIT_GENERIC;
+    if (!word || (*word != 'M' && *word != 'm') || (word[1] && !tr_unit_find(word + 1, strlen(word + 1), &u)))
+        return NULL;
+    return tr_ty_date(r->t, *word == 'm', u);
+}
+
+static const tr_ty *read_date(reader *r, const tr_words *w) {
+    (void)w;
+    const tr_ty *t = read_letters(r);
+    return t && tr_rd_accept(&r->in, ')') ? t : NULL;
+}
+
+static const tr_ty *read_dates(reader *r, const tr_words *w) {
+    (void)w;
+    const tr_ty *t = read_letters(r), *a = t && tr_rd_accept(&r->in, ',') ? read_type(r) : NULL;
+    bool ok = a && a->kind == TR_TY_ARRAY && a->elem->kind == TR_TY_I64 && tr_rd_accept(&r->in, ')');
+    return ok ? tr_ty_dates(r->t, t, a) : NULL;
+}
+
 /* A field's name, where it lies, its type and its axes; those go to *dims. */
 static bool read_field(reader *r, uint32_t size, tr_field *f) {
     int64_t at, ndim, d;
@@ -169,8 +191,8 @@ static bool read_field(reader *r, uint32_t size, tr_field *f) {
     f->name = tr_rd_accept(&r->in, '"') ? read_quoted(r, &n) : NULL;
     if (!f->name || memchr(f->name, 0, n) || !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, size, &at) ||
         !tr_rd_accept(&r->in, ',') || !(f->ty = read_type(r)) ||
-        (!tr_ty_is_scalar(f->ty) && f->ty->kind != TR_TY_STRUCT) || f->ty->weak ||
-        !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, TR_MAX_FIELD_AXES, &ndim))
+        (!tr_ty_is_scalar(f->ty) && f->ty->kind != TR_TY_DATE && f->ty->kind != TR_TY_STRUCT) ||
+        f->ty->weak || !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, TR_MAX_FIELD_AXES, &ndim))
         return false;
     uint32_t *shape = TR_NEW_N(r->in.a, uint32_t, TR_MAX_FIELD_AXES);
     uint64_t bytes = tr_ty_size(f->ty);

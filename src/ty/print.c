@@ -127,6 +127,24 @@ static void text_struct(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
+/* "MD", "mns", "M": as NumPy's letters, without the brackets. */
+static void print_letters(tr_sb *b, const tr_ty *t) {
+    tr_sb_putc(b, tr_ty_is_delta(t) ? 'm' : 'M');
+    tr_sb_puts(b, tr_unit_name(tr_ty_date_unit(t)));
+}
+
+static void text_date(tr_sb *b, const tr_ty *t) {
+    print_letters(b, t);
+    tr_sb_putc(b, ')');
+}
+
+static void text_dates(tr_sb *b, const tr_ty *t) {
+    print_letters(b, t);
+    tr_sb_puts(b, ", ");
+    tr_ty_print_ir(b, t->items[0]);
+    tr_sb_putc(b, ')');
+}
+
 typedef void (*text_fn)(tr_sb *b, const tr_ty *t);
 #define text_word NULL /* the word is all */
 
@@ -285,11 +303,27 @@ static void user_tuple(tr_sb *b, const tr_ty *t) {
     tr_sb_puts(b, t->n == 1 && bare ? ",)" : ")");
 }
 
-static void user_array(tr_sb *b, const tr_ty *t) {
+/* `item` is what its items are. */
+static void print_user_array(tr_sb *b, const tr_ty *t, const tr_ty *item) {
     tr_sb_puts(b, tr_ty_is_packed(t) ? "unaligned " : "");
     tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
-    print_user(b, t->elem);
+    if (tr_ty_is_date(item))
+        tr_ty_print_date(b, item);
+    else
+        print_user(b, item);
     tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
+}
+
+static void user_array(tr_sb *b, const tr_ty *t) {
+    print_user_array(b, t, t->elem);
+}
+
+static void user_date(tr_sb *b, const tr_ty *t) {
+    tr_ty_print_date(b, t);
+}
+
+static void user_dates(tr_sb *b, const tr_ty *t) {
+    print_user_array(b, t->items[0], t);
 }
 
 static void user_struct(tr_sb *b, const tr_ty *t) {

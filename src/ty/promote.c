@@ -320,6 +320,26 @@ static const tr_ty *join_range(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     return elem ? tr_ty_range(t, elem, a->sub & b->sub) : NULL;
 }
 
+/* Of one kind. What has no unit takes the other's. */
+static bool join_units(const tr_ty *a, const tr_ty *b, const tr_ty **which) {
+    bool none = tr_ty_date_unit(a) == TR_UNIT_GENERIC;
+    *which = none ? b : a;
+    return tr_ty_is_delta(a) == tr_ty_is_delta(b) &&
+           (none || tr_ty_date_unit(b) == TR_UNIT_GENERIC || tr_ty_same_date(a, b));
+}
+
+static const tr_ty *join_date(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    const tr_ty *which;
+    (void)t, (void)numba;
+    return join_units(a, b, &which) ? which : NULL;
+}
+
+/* Memory has its unit already. */
+static const tr_ty *join_dates(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    const tr_ty *array = tr_ty_same_date(a, b) ? join_array(t, a->items[0], b->items[0], numba) : NULL;
+    return array ? tr_ty_dates(t, tr_ty_one_date(t, a), array) : NULL;
+}
+
 /* One of two bit generators: any, which is called by its functions. */
 static const tr_ty *join_generator(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     (void)b, (void)numba;

@@ -95,7 +95,8 @@ const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k) {
     tr_field f = k < s->n ? tr_ty_field(s, k) : (tr_field){.ty = tr_ty_scalar(t, TR_TY_U8), .ndim = 1};
     unsigned ndim = array->ndim + f.ndim;
     bool packed = !lies_well(array, f.ty, f.offset);
-    return tr_ty_array_as(t, f.ty, ndim, array->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, array->readonly, packed);
+    const tr_ty *elem = f.ty->kind == TR_TY_DATE ? f.ty->items[0] : f.ty;
+    return tr_ty_array_as(t, elem, ndim, array->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, array->readonly, packed);
 }
 
 const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packed) {

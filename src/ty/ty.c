@@ -45,7 +45,11 @@ char tr_ty_class(const tr_ty *t) {
 }
 
 unsigned tr_ty_size(const tr_ty *t) {
-    return tr_ty_is_scalar(t) ? scalars[t->kind].size : t->kind == TR_TY_STRUCT ? t->nums[0] : 0;
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_STRUCT: return t->nums[0];
+    case TR_TY_DATE: return scalars[TR_TY_I64].size;
+    default: return tr_ty_is_scalar(t) ? scalars[t->kind].size : 0;
+    }
 }
 
 const char *tr_tyk_ir_name(tr_tyk k) {
@@ -393,7 +397,7 @@ static bool owns_nothing(const tr_ty *t) {
     for (uint32_t i = 0; t->kind == TR_TY_TUPLE && i < t->n; i++)
         if (!owns_nothing(t->items[i]))
             return false;
-    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE;
+    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE || t->kind == TR_TY_DATE;
 }
 
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {

@@ -139,7 +139,7 @@ unsigned tr_ty_unit(const tr_ty *array);
 enum { TR_MAX_FIELD_AXES = 8 };
 typedef struct tr_field {
     const char *name;
-    const tr_ty *ty; /* of an item: a scalar, or a STRUCT */
+    const tr_ty *ty; /* of an item: a scalar, a DATE, or a STRUCT */
     uint32_t offset, ndim;
     const uint32_t *shape; /* of a sub-array */
 } tr_field;
@@ -157,6 +157,51 @@ const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packe
 const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one);
 bool tr_ty_same_fields(const tr_ty *a,
                        const tr_ty *b); /* of two STRUCTs, whatever the class of their values */
+/* --- dates: np.datetime64 and np.timedelta64 (ty/date.c). A DATE is an int64 that counts a unit, DATES an array of such; the least int64 is NaT. --- */
+
+/* X(ID, NumPy's number, name, text behind a number, how many of the next finer unit it is; 0: that varies, or there is none), from the coarsest on; the generic unit is none yet. */
+#define TR_UNITS(X)                        \
+    X(Y, 0, "Y", " years", 12)             \
+    X(M, 1, "M", " months", 0)             \
+    X(W, 2, "W", " weeks", 7)              \
+    X(D, 4, "D", " days", 24)              \
+    X(H, 5, "h", " hours", 60)             \
+    X(MIN, 6, "m", " minutes", 60)         \
+    X(S, 7, "s", " seconds", 1000)         \
+    X(MS, 8, "ms", " milliseconds", 1000)  \
+    X(US, 9, "us", " microseconds", 1000)  \
+    X(NS, 10, "ns", " nanoseconds", 1000)  \
+    X(PS, 11, "ps", " picoseconds", 1000)  \
+    X(FS, 12, "fs", " femtoseconds", 1000) \
+    X(AS, 13, "as", " attoseconds", 0)     \
+    X(GENERIC, 14, "", " generic time units", 0)
+typedef enum tr_unit {
+#define X(ID, number, ...) TR_UNIT_##ID = number,
+    TR_UNITS(X)
+#undef X
+} tr_unit;
+const char *tr_unit_name(tr_unit u);
+const char *tr_unit_text(tr_unit u);                         /* " days" */
+bool tr_unit_find(const char *name, size_t n, tr_unit *out); /* not the generic one */
+bool tr_unit_is_calendar(tr_unit u);                         /* years and months, whose lengths vary */
+/* How many of the finer unit the coarser one is, both of years and months or neither; 0: NumPy has no number for it. */
+uint64_t tr_unit_factor(tr_unit coarse, tr_unit fine);
+/* The unit of what is made of two: the finer one. APART: differences in months and in days are not compared; TOO_FINE: no factor. */
+typedef enum tr_unit_meet { TR_UNIT_MEET, TR_UNIT_APART, TR_UNIT_TOO_FINE } tr_unit_meet;
+tr_unit_meet tr_unit_common(tr_unit a, tr_unit b, bool delta, tr_unit *out);
+const tr_ty *tr_ty_date(tr_tytab *t, bool delta, tr_unit unit);
+/* An array of int64 as one of such dates. */
+const tr_ty *tr_ty_dates(tr_tytab *t, const tr_ty *date, const tr_ty *array);
+const tr_ty *tr_ty_one_date(tr_tytab *t, const tr_ty *ty); /* of DATES: the DATE; a DATE: itself */
+static inline bool tr_ty_is_date(const tr_ty *t);
+bool tr_ty_is_delta(const tr_ty *ty); /* of a DATE or DATES, as the next ones */
+tr_unit tr_ty_date_unit(const tr_ty *ty);
+bool tr_ty_same_date(const tr_ty *a, const tr_ty *b);
+/* "datetime64[D]", "m8[ns]": NULL where it is none. The text begins as one: what follows, which may be a unit that is not compiled. */
+const tr_ty *tr_ty_parse_date(tr_tytab *t, const char *text);
+bool tr_ty_looks_like_date(const char *text, bool *delta, const char **rest);
+void tr_ty_print_date(tr_sb *b, const tr_ty *ty);
+
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output
  * without any an array of one element, so that it can be stored to. */
 const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output);
@@ -186,6 +231,9 @@ static inline bool tr_ty_is_packed(const tr_ty *t) {
 static inline bool tr_ty_is_records(const tr_ty *t) {
     return t->kind == TR_TY_ARRAY && t->elem->kind == TR_TY_STRUCT;
 }
+static inline bool tr_ty_is_date(const tr_ty *t) {
+    return t->kind == TR_TY_DATE || t->kind == TR_TY_DATES;
+}
 /* 'b' 'i' 'u' 'f' 'c' for scalars, 0 else. */
 char tr_ty_class(const tr_ty *t);
 static inline bool tr_ty_is_int(const tr_ty *t) {
@@ -197,7 +245,7 @@ static inline bool tr_ty_is_float(const tr_ty *t) {
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
 }
-unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar or STRUCT in memory; 0 of others */
+unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE or STRUCT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
 

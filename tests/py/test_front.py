@@ -439,7 +439,7 @@ ARGUMENTS = {
     "set": {1},
     "object": object(),
     "long": 2**70,
-    "dates": np.zeros(1, "M8[s]"),
+    "dates of a multiple": np.zeros(1, "M8[25s]"),
     "records of objects": np.zeros(1, "f8,O"),
     "strings": np.zeros(1, "U1"),
     "objects": np.zeros(1, object),

@@ -50,7 +50,7 @@ def tree(value: Any, args: tuple = ()) -> Any:
     if isinstance(value, np.ndarray):
         with warnings.catch_warnings(action="ignore"):  # NumPy's own about broadcast_arrays
             return ("array", np.array(value, order="K"), bool(value.flags.writeable))
-    if isinstance(value, np.void):
+    if isinstance(value, (np.void, np.datetime64, np.timedelta64)):
         return tree(np.array(value))
     if isinstance(value, np.generic):
         return ("scalar", value.item())
@@ -96,6 +96,8 @@ def same_numbers(a: np.ndarray, b: np.ndarray, rtol: float) -> bool:
     """The same bits (any NaN is a NaN), or within `rtol`."""
     if a.dtype.kind == "c":
         return same_numbers(a.real, b.real, rtol) and same_numbers(a.imag, b.imag, rtol)
+    if a.dtype.kind in "mM":
+        return np.array_equal(a.view(np.int64), b.view(np.int64))
     if a.dtype.kind != "f":
         return np.array_equal(a, b)
     if rtol:
@@ -371,7 +373,9 @@ def on_threads(work: Callable[[], list[Outcome]]) -> list[Outcome]:
 
 def is_number(x: Any) -> bool:
     """A scalar that an array may hold."""
-    number = isinstance(x, (bool, float, complex, np.generic)) and not isinstance(x, np.void)
+    number = isinstance(x, (bool, float, complex, np.generic)) and not isinstance(
+        x, (np.void, np.datetime64, np.timedelta64)
+    )
     return number or isinstance(x, int) and abs(x) < 2**63
 
 
@@ -413,7 +417,10 @@ def asks_for_layout(ft: Feature) -> bool:
 def of_a_gufunc(ft: Feature, args: tuple, results: list) -> bool:
     """Arguments are numbers and arrays with items; nothing is changed."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
-    fits = all(is_number(a) or isinstance(a, np.ndarray) and a.size and a.ndim for a in args)
+    fits = all(
+        is_number(a) or isinstance(a, np.ndarray) and a.size and a.ndim and a.dtype.kind not in "mM"
+        for a in args
+    )
     before = [a.copy() for a in arrays]
     outcome(lambda: ft.function(*args), args)
     unchanged = all(map(np.array_equal, before, arrays))

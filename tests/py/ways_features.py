@@ -107,6 +107,59 @@ def records_alone(r):
     return r["x"] * 2, r["v"].sum(), r["at"]["p"]
 
 
+# --- dates ---
+
+
+def days(n: int = 6, unit: str = "D") -> np.ndarray:
+    """Dates, one of them NaT where there are many."""
+    a = ints(n).astype(np.int64).view(f"M8[{unit}]")
+    a[3:4] = "NaT"
+    return a
+
+
+@feature(
+    lambda: (days(), np.timedelta64(30, "h")),
+    lambda: (days(9)[::-2], np.timedelta64(1, "W")),
+    lambda: (days(1), np.timedelta64("NaT", "s")),
+)
+def dates_of_an_array(a, step):
+    since = a - np.datetime64("2020-01-01")
+    late, n = np.timedelta64(0, "D"), 0
+    for x in a:
+        if np.isnat(x):
+            n += 1
+        elif x - a[0] > late:
+            late = x - a[0]
+    b = a + step
+    b[0] = np.datetime64("2000", "Y")
+    return since, since / step, since // 3, b, np.sort(a), a.max(), late, n, a == a[::-1], since.sum()
+
+
+@feature((3,))
+def dates_that_are_made(n):
+    a = np.zeros(n, "M8[s]")
+    b = np.full(n, np.timedelta64(n, "h"))
+    for i in range(n):
+        a[i] = np.datetime64(i, "D") + b[i]
+    return a, a.astype("M8[M]"), np.arange(n, dtype="m8[D]"), np.isnat(a)
+
+
+@feature(
+    lambda: (np.datetime64("2020-02-29T05"), np.timedelta64(7, "m")),
+    lambda: (np.datetime64("NaT", "ms"), np.timedelta64(1, "D")),
+)
+def dates_alone(x, d):
+    return (
+        x + d,
+        x - np.datetime64("2020"),
+        d * 2.5,
+        -d,
+        x > x + d,
+        np.maximum(x, x + d),
+        d % np.timedelta64(4, "s"),
+    )
+
+
 @feature((3, 0.5, True, 2j), (-3, float("nan"), False, complex(0, -0.0)))
 def python_scalars(i, f, b, c):
     return i * f, c * f, b and i > 0, i == 3
