@@ -209,8 +209,13 @@ static bool call_closure(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
 
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_ty *t = callee.ty;
+    bool done;
     if (t->kind == TR_TY_CLOSURE)
         return call_closure(e, callee, args, out);
+    if (!tr_infer_by_axis(e, callee, args, out, &done))
+        return false;
+    if (done)
+        return true;
     if (t->kind == TR_TY_METHOD) {
         tr_tv self = tr_em_item(e, callee, 0);
         int row = tr_em_member(e, self, t->name);

@@ -65,8 +65,8 @@ static void fail_here(emission *m, const tr_ins *in) {
     note_operands(m, in);
 }
 
-/* The typed value of an untyped operand; false for poison. */
-static bool use(emission *m, tr_val v, tr_tv *out) {
+/* The typed value of an untyped operand, as it is known where it is used; false for poison. */
+static bool use_on(emission *m, tr_val v, use_at at, tr_tv *out) {
     assert(v < m->src->ins.n);
     const tr_ins *d = tr_at(m->src, v);
     if (d->op == TR_OP_OBJ) {
@@ -76,7 +76,18 @@ static bool use(emission *m, tr_val v, tr_tv *out) {
     *out = m->val[v];
     if (!out->ty && m->s->bad[v])
         m->f->lost = m->src->name;
-    return out->ty != NULL;
+    if (!out->ty || out->ty->kind != TR_TY_OPT)
+        return out->ty != NULL;
+    switch (tr_infer_noneness(m->f, m->s, v, at)) {
+    case NONE_YES: *out = tr_em_none(&m->e); break;
+    case NONE_NO: *out = tr_em_item(&m->e, *out, 1); break;
+    default: break;
+    }
+    return true;
+}
+
+static bool use(emission *m, const tr_ins *user, uint32_t k, tr_tv *out) {
+    return use_on(m, user->args[k], (use_at){user->blk, NO_SIDE}, out);
 }
 
 static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
@@ -158,7 +169,8 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
 }
 
 /* Edge arguments converted to the target's types. */
-static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val *out) {
+static bool edge_args(emission *m, const tr_ins *term, uint32_t side, tr_val *out) {
+    const tr_edge *ed = &term->imm.succ[side];
     const tr_blk *to = tr_blk_at(m->src, ed->to);
     bool ok = true;
     for (uint32_t i = 0; i < ed->n; i++) {
@@ -177,7 +189,7 @@ static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val
             out[i] = tr_const_undef(m->dst, want);
             continue;
         }
-        if (!use(m, ed->args[i], &x)) {
+        if (!use_on(m, ed->args[i], (use_at){term->blk, side}, &x)) {
             ok = false;
             continue;
         }
@@ -227,7 +239,7 @@ static void bad_result(emission *m, tr_tv x) {
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
-    if (!use(m, in->args[0], &x) || !want) {
+    if (!use(m, in, 0, &x) || !want) {
         end_unreachable(m);
         return;
     }
@@ -249,7 +261,7 @@ static void emit_ret(emission *m, const tr_ins *in) {
 static void emit_cbr(emission *m, const tr_ins *in) {
     tr_tv x, t;
     int64_t known;
-    if (!use(m, in->args[0], &x) || !tr_em_truth(&m->e, x, &t)) {
+    if (!use(m, in, 0, &x) || !tr_em_truth(&m->e, x, &t)) {
         if (x.ty)
             fail_here(m, in);
         end_unreachable(m);
@@ -261,14 +273,14 @@ static void emit_cbr(emission *m, const tr_ins *in) {
     if (lit) {
         const tr_edge *only = known ? &s[0] : &s[1];
         tr_val *v = known ? a : b;
-        if (edge_args(m, in, only, v))
+        if (edge_args(m, in, known ? 0 : 1, v))
             tr_br(&m->e.b, m->start[only->to], only->n, v);
         else
             end_unreachable(m);
         return;
     }
-    bool ok = edge_args(m, in, &s[0], a);
-    ok = edge_args(m, in, &s[1], b) && ok;
+    bool ok = edge_args(m, in, 0, a);
+    ok = edge_args(m, in, 1, b) && ok;
     if (ok)
         tr_cbr(&m->e.b, t.v, m->start[s[0].to], s[0].n, a, m->start[s[1].to], s[1].n, b);
     else
@@ -291,7 +303,7 @@ static void emit_try(emission *m, const tr_ins *in) {
     }
     tr_val *v = TR_NEW_N(arena(m), tr_val, e->n + 1u);
     tr_bid body = in->imm.succ[0].to;
-    if (edge_args(m, in, e, v)) {
+    if (edge_args(m, in, 1, v)) {
         m->f->p->handles = true;
         m->handler[body] = (tr_edge){.to = m->start[e->to], .n = e->n, .args = v};
         tr_br(&m->e.b, m->start[body], 0, NULL);
@@ -314,8 +326,8 @@ static void protect(emission *m, tr_bid src, uint32_t first) {
 
 static void emit_raise(emission *m, const tr_ins *in) {
     tr_raising r = {.what = {0}};
-    if (use(m, in->args[0], &r.what) && (in->nargs < 2 || use(m, in->args[1], &r.context)) &&
-        (in->nargs < 3 || use(m, in->args[2], &r.cause))) {
+    if (use(m, in, 0, &r.what) && (in->nargs < 2 || use(m, in, 1, &r.context)) &&
+        (in->nargs < 3 || use(m, in, 2, &r.cause))) {
         if (tr_infer_raise(&m->e, &r))
             return;
         fail_here(m, in);
@@ -332,7 +344,7 @@ static void emit_term(emission *m, const tr_ins *in) {
     case TR_OP_RAISEPY: emit_raise(m, in); break;
     case TR_OP_BR: {
         tr_val *a = TR_NEW_N(arena(m), tr_val, in->imm.succ[0].n + 1u);
-        if (edge_args(m, in, &in->imm.succ[0], a))
+        if (edge_args(m, in, 0, a))
             tr_br(&m->e.b, m->start[in->imm.succ[0].to], in->imm.succ[0].n, a);
         else
             end_unreachable(m);
@@ -359,7 +371,7 @@ static void emit_ins(emission *m, tr_val v) {
         return;
     }
     for (uint32_t i = 0; i < in->nargs && !tr_ins_ends(in); i++)
-        if (!use(m, in->args[i], &ops[i]))
+        if (!use(m, in, i, &ops[i]))
             return;
     if (tr_ins_ends(in)) {
         emit_term(m, in);

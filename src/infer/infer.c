@@ -142,7 +142,8 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
 
 /* Marks the edge's target live and passes the arguments' types. What failed does not go round a loop: the operation that failed would count
  * as one whose operand failed, and nobody would be left to say why. */
-static void flow(sweep *w, tr_bid from, const tr_edge *ed) {
+static void flow(sweep *w, tr_bid from, uint32_t side) {
+    const tr_edge *ed = &tr_term(st(w)->src, from)->imm.succ[side];
     assert(ed->n == tr_blk_at(st(w)->src, ed->to)->params.n);
     istate *s = st(w);
     const tr_blk *to = tr_blk_at(s->src, ed->to);
@@ -161,7 +162,7 @@ static void flow(sweep *w, tr_bid from, const tr_edge *ed) {
             w->changed = true;
             s->bad[to->params.d[i]] = 2; /* 2: because of an operand; a conflict of its own stays 1 */
         } else if (s->ty[ed->args[i]])
-            grow_param(w, to->params.d[i], s->ty[ed->args[i]]);
+            grow_param(w, to->params.d[i], tr_infer_type_at(w->f, s, ed->args[i], (use_at){from, side}));
     }
 }
 
@@ -191,7 +192,7 @@ static bool operands(sweep *w, tr_val v, const tr_ins *in) {
         }
         if (!s->ty[a])
             return false;
-        w->ops[i] = (tr_tv){s->ty[a], TR_NOVAL};
+        w->ops[i] = (tr_tv){tr_infer_type_at(w->f, s, a, (use_at){in->blk, NO_SIDE}), TR_NOVAL};
     }
     return true;
 }
@@ -213,18 +214,18 @@ static void sweep_term(sweep *w, const tr_ins *in) {
         obj_args(w, &in->imm.succ[i]);
     switch ((tr_op)in->op) {
     case TR_OP_RET: grow_ret(w, w->ops[0].ty); break;
-    case TR_OP_BR: flow(w, in->blk, &in->imm.succ[0]); break;
+    case TR_OP_BR: flow(w, in->blk, 0); break;
     case TR_OP_TRY:
-        flow(w, in->blk, &in->imm.succ[0]);
-        flow(w, in->blk, &in->imm.succ[1]);
+        flow(w, in->blk, 0);
+        flow(w, in->blk, 1);
         break;
     case TR_OP_CBR:
         if (!tr_em_truth(&w->e, w->ops[0], &t))
             break;
         if (!tr_tv_lit_int(t, &known) || known)
-            flow(w, in->blk, &in->imm.succ[0]);
+            flow(w, in->blk, 0);
         if (!tr_tv_lit_int(t, &known) || !known)
-            flow(w, in->blk, &in->imm.succ[1]);
+            flow(w, in->blk, 1);
         break;
     default: break;
     }

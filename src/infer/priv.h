@@ -5,6 +5,21 @@
 #include "infer/infer.h"
 #include "lib/em.h"
 
+/* Where a value is used: in a block, as an argument of edge `side` of its end if that is not NO_SIDE. */
+typedef struct use_at {
+    tr_bid blk;
+    uint32_t side;
+} use_at;
+enum { NO_SIDE = UINT32_MAX };
+
+/* A branch at the end of `from` says on one of its sides whether v is None. */
+typedef struct fact {
+    tr_val v;
+    tr_bid from;
+    uint32_t side;
+    bool none;
+} fact;
+
 /* What inference knows about one instance. The typed function is made in a second step, once all types are stable. */
 typedef struct istate {
     uint32_t inst; /* index into prog->insts */
@@ -16,6 +31,8 @@ typedef struct istate {
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
     bool running, done, consulted, queued, launched;
+    bool looked; /* for `facts` */
+    TR_VEC(fact) facts;
     uint32_t seen;   /* value of infer.changes when last stable */
     uint32_t caller; /* for "called from" notes */
     tr_place call_place;
@@ -57,6 +74,13 @@ bool tr_infer_failed(const istate *s);
 /* Emits the typed function. */
 bool tr_infer_emit(infer *f, uint32_t inst);
 
+/* infer/optional.c: of a value that may be None, what the branches on the way to a use say; the type that it has there. */
+typedef enum noneness { NONE_OPEN, NONE_YES, NONE_NO } noneness;
+noneness tr_infer_noneness(infer *f, istate *s, tr_val v, use_at at);
+const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at);
+/* The operands, with what optional ones among them hold where the operation needs values. */
+const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a);
+
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);
 /* The place of an untyped instruction. */
@@ -76,6 +100,8 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
+/* infer/axes.c: a call of a function of NumPy's whose axis is known when the program runs; *done: it is one. */
+bool tr_infer_by_axis(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done);
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
 bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);
 

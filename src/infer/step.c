@@ -87,39 +87,6 @@ static bool is_used_up(const tr_fn *f, tr_val v) {
             (callee && callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN));
 }
 
-static bool asks_of_none(const tr_obj *callee) {
-    return callee->kind == TR_OBJ_FUNC ||
-           (callee->kind == TR_OBJ_BUILTIN &&
-            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL));
-}
-
-/* May the operation be given what may be None? */
-static bool takes_optional(const tr_ins *in, const tr_tv *a) {
-    switch ((tr_op)in->op) {
-    case TR_OP_IS:
-    case TR_OP_BUILDTUP:
-    case TR_OP_CLOSURE: return true;
-    case TR_OP_UNARY: return in->sub == TR_UN_NOT;
-    case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
-    case TR_OP_CALLPY: /* of the user's own functions, and what asks whether it is None */
-        return a[0].ty->kind == TR_TY_CLOSURE || (a[0].ty->kind == TR_TY_LIT && asks_of_none(a[0].ty->lit));
-    default: return false;
-    }
-}
-
-/* The operands, with what optional ones among them hold where the operation needs values. */
-static const tr_tv *values(tr_em *e, const tr_ins *in, const tr_tv *a) {
-    bool any = false;
-    for (uint32_t i = 0; i < in->nargs; i++)
-        any = any || a[i].ty->kind == TR_TY_OPT;
-    if (!any || takes_optional(in, a))
-        return a;
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, in->nargs);
-    for (uint32_t i = 0; i < in->nargs; i++)
-        v[i] = tr_em_value(e, a[i]);
-    return v;
-}
-
 /* One index, perhaps made twice: CPython 3.12 makes a slice for reading and one for writing. */
 static bool same_index(const tr_fn *f, tr_val x, tr_val y) {
     const tr_ins *p = tr_at(f, x), *q = tr_at(f, y);
@@ -154,7 +121,7 @@ static bool is_put_back_attr(const tr_fn *f, const tr_ins *in) {
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     assert(!tr_ins_ends(in));
-    const tr_tv *a = values(e, in, given);
+    const tr_tv *a = tr_infer_values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;

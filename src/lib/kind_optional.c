@@ -2,10 +2,12 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-/* Zeros, for the value of an optional that is None. */
+/* What stands for the value of an optional that is None: zeros, an array of no items and no memory. */
 static tr_tv zeros(tr_em *e, const tr_ty *t) {
     if (tr_ty_is_scalar(t))
         return tr_em_num(e, t, 0.0);
+    if (t->kind != TR_TY_TUPLE && t->kind != TR_TY_OPT)
+        return (tr_tv){t, e->dry ? TR_NOVAL : tr_const_undef(e->b.fn, t)};
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
     for (uint32_t i = 0; i < t->n; i++)
         it[i] = zeros(e, t->items[i]);
@@ -29,6 +31,12 @@ bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 /* == of values one of which may be None, which equals itself alone. */
 static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
+    const tr_ty *tx = ox ? x.ty->items[1] : x.ty, *ty = oy ? y.ty->items[1] : y.ty;
+    if (tr_ty_is_managed(tx) || tr_ty_is_managed(ty)) { /* an array's == is an array, that of None no */
+        tr_em_error(e, "== and != of %s", tr_em_tyname(e, ox ? x.ty : y.ty));
+        tr_em_hint(e, "ask `is None` first: beyond that it is an array");
+        return false;
+    }
     tr_tv eq, hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
               hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
     if (tr_tv_is_none(x) || tr_tv_is_none(y))

@@ -391,20 +391,33 @@ bool tr_ty_has_list(const tr_ty *t) {
     return false;
 }
 
-static bool owns_nothing(const tr_ty *t) {
-    if (t->kind == TR_TY_OPT || tr_ty_is_list(t))
-        return false;
-    for (uint32_t i = 0; t->kind == TR_TY_TUPLE && i < t->n; i++)
-        if (!owns_nothing(t->items[i]))
-            return false;
-    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE || t->kind == TR_TY_DATE;
+/* What may be None on another path: what Python may be given, or a function that compiled code knows. */
+static bool can_be_held(const tr_ty *t) {
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_TUPLE:
+        for (uint32_t i = 0; i < t->n; i++)
+            if (t->items[i]->kind != TR_TY_NONE && t->items[i]->kind != TR_TY_OPT &&
+                !can_be_held(t->items[i]))
+                return false;
+        return !tr_ty_is_list(t);
+    case TR_TY_ARRAY:
+    case TR_TY_RECORDS:
+    case TR_TY_RECORD:
+    case TR_TY_RANGE:
+    case TR_TY_LIT:
+    case TR_TY_CLOSURE:
+    case TR_TY_DATE:
+    case TR_TY_DATES:
+    case TR_TY_GENERATOR: return true;
+    default: return tr_ty_is_scalar(t);
+    }
 }
 
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
     if (of->kind == TR_TY_OPT || of->kind == TR_TY_NONE)
         return of;
     const tr_ty *items[2] = {tr_ty_scalar(t, TR_TY_BOOL), of};
-    return owns_nothing(of) ? tr_ty_of(t, TR_TY_OPT, 0, 2, items) : NULL;
+    return can_be_held(of) ? tr_ty_of(t, TR_TY_OPT, 0, 2, items) : NULL;
 }
 
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {

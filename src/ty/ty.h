@@ -121,8 +121,7 @@ bool tr_ty_is_launchable(const tr_ty *t);
 unsigned tr_ty_launched(const tr_ty *t, bool *given);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
-/* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and
- * None stay what they are. */
+/* None or a value of type `of`; NULL where that has no such form, as iterators and lists. An optional type and None stay what they are. */
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 /* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);

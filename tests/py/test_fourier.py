@@ -151,14 +151,22 @@ def test_bad():
                  "np.fft.fftn(a, 3)", "np.fft.rfftn(a[0, 0])", "np.fft.irfftn(a[0, 0])", "np.fft.fft2(a[0])", "np.fft.fft(a[:0], axis=0)"):  # fmt: skip
         assert isinstance(check(text, m), Exception), text
     for text, what in (
-        ("np.fft.fft(a, axis=b)", "axes must be constants"),
-        ("np.fft.fftn(a, axes=(0, b))", "axes must be constants"),
+        ("np.fft.fft(a, axis=b * 1.0)", "must be integers"),
         ("np.fft.rfft(a + 0j)", "takes no complex"),
         ("np.fft.ihfft(a + 0j)", "takes no complex"),
     ):
         with pytest.raises(treadle.TypingError, match=what) as e:
             compiled(text)[1](*(m, 1)[: 1 + ("b" in text)])
         assert "treadle/_library" not in str(e.value)
+
+
+@new
+def test_axes_known_late():
+    m = np.random.default_rng(4).random((4, 6))
+    for axis in (0, 1, -1, 2):
+        check("np.fft.fft(a, axis=b)", m, axis)
+        check("np.fft.irfft(a, 5, axis=b)", m + 0j, axis)
+        check("np.fft.fftn(a, axes=(0, b))", m, axis)
 
 
 @new

@@ -1,0 +1,194 @@
+/* Functions of NumPy's called with an axis that the running program knows: the call once for each axis that there is, and a test that goes to the
+ * one that is meant. So every template and every function of the library goes on knowing its axis, and each copy has the loops of its axis.
+ * Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
+ * The results have to have one type, as far as layouts go that of any. Cost: as many copies as the array has axes. */
+#include <string.h>
+
+#include "infer/priv.h"
+#include "lib/families.h"
+
+/* What is called, by the names of its parameters: a row's text, or a function of the library's. */
+typedef struct called {
+    const char *params;
+    uint32_t row;
+    const tr_func *fn;
+    const tr_contract *k;
+    tr_tv self;
+} called;
+
+/* The place of parameter `name`, `kwonly` if it is given by its name alone; UINT32_MAX: there is none. */
+static uint32_t param_at(const called *c, const char *name, bool *kwonly) {
+    *kwonly = false;
+    if (c->fn) {
+        for (uint32_t i = 0; i < c->fn->nargs + c->fn->nkwonly; i++)
+            if (strcmp(c->fn->argnames[i], name) == 0) {
+                *kwonly = i >= c->fn->nargs;
+                return i < c->k->nargs && c->k->constants[i] ? i : UINT32_MAX;
+            }
+        return UINT32_MAX;
+    }
+    uint32_t at = 0;
+    for (const char *s = c->params; *s; at++) {
+        s += strspn(s, " ,");
+        size_t n = strcspn(s, "=,"), all = strcspn(s, ",");
+        if (n == strlen(name) && memcmp(s, name, n) == 0)
+            return at;
+        if (all == 1 && (*s == '*' || *s == '/')) {
+            *kwonly = *kwonly || *s == '*';
+            at--;
+        }
+        s += all;
+    }
+    return UINT32_MAX;
+}
+
+/* Which of the arguments is parameter `name`; UINT32_MAX: it is not given. */
+static uint32_t arg_at(const called *c, const tr_args *args, const char *name) {
+    uint32_t npos = args->n - args->nkw;
+    for (uint32_t j = 0; j < args->nkw; j++)
+        if (strcmp(args->kw[j], name) == 0)
+            return npos + j;
+    bool kwonly;
+    uint32_t at = param_at(c, name, &kwonly);
+    return at < npos && !kwonly ? at : UINT32_MAX;
+}
+
+static bool is_own_way(tr_bfn fn) {
+    return fn == tr_lib_arr_sum || fn == tr_lib_arr_extreme || fn == tr_lib_arr_arg ||
+           fn == tr_lib_arr_truth || fn == tr_lib_arr_mean || fn == tr_lib_arr_var || fn == tr_lib_arr_ptp;
+}
+
+static bool by_row(uint32_t row, called *c, const tr_args *args) {
+    c->row = row;
+    c->params = tr_builtins[row].params;
+    return strstr(c->params, "axis") &&
+           (!is_own_way(tr_builtins[row].fn) || arg_at(c, args, "where") != UINT32_MAX);
+}
+
+/* Whether what is called may be asked once for each axis. */
+static bool look_up(tr_em *e, tr_tv callee, const tr_args *args, called *c) {
+    const infer *f = e->infer;
+    *c = (called){.self = {NULL, TR_NOVAL}};
+    if (callee.ty->kind == TR_TY_METHOD) {
+        c->self = (tr_tv){callee.ty->items[0], TR_NOVAL};
+        int row = tr_em_member(e, c->self, callee.ty->name);
+        return row >= 0 && by_row((uint32_t)row, c, args);
+    }
+    if (callee.ty->kind != TR_TY_LIT)
+        return false;
+    const tr_obj *o = callee.ty->lit;
+    if (o->kind == TR_OBJ_BUILTIN)
+        return by_row(o->u.builtin, c, args);
+    c->k = o->kind == TR_OBJ_FUNC ? o->u.contract : NULL;
+    if (!c->k || !c->k->library || !c->k->constants)
+        return false;
+    c->fn = &f->p->funcs.d[o->u.func];
+    return true;
+}
+
+/* The axes of an array, or of the first of a tuple of arrays; 0: none. */
+static uint32_t axes_in(const tr_ty *t) {
+    if (t && t->kind == TR_TY_TUPLE && t->n)
+        t = t->items[0];
+    return t && t->kind == TR_TY_ARRAY ? t->ndim : 0;
+}
+
+/* How many axes there are to choose from: those of the first array, but for a mask or condition before it. */
+static uint32_t axes_of(const called *c, const tr_args *args) {
+    uint32_t n = axes_in(c->self.ty), skip = arg_at(c, args, "condition");
+    for (uint32_t i = 0; !n && i < args->n; i++)
+        n = i == skip ? 0 : axes_in(args->v[i].ty);
+    bool more = c->params && (c->row == TR_B_NP_STACK || c->row == TR_B_NP_EXPAND_DIMS);
+    return n && more ? n + 1 : n;
+}
+
+/* The axis as an index; raises AxisError. */
+static tr_tv checked_axis(tr_em *e, tr_tv axis, uint32_t n) {
+    tr_tv nd = tr_em_i64(e, n), zero = tr_em_i64(e, 0);
+    tr_tv asked = tr_em_conv(e, axis, nd.ty), k = asked;
+    if (tr_ty_class(axis.ty) != 'u') /* -1 is the last one */
+        k = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, zero), tr_em_op2(e, TR_OP_ADD, k, nd), k);
+    tr_tv ok = tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_GE, k, zero), tr_em_cmp(e, TR_CMP_LT, k, nd));
+    tr_em_check(e, ok, TR_EXC_AXIS, "axis {0} is out of bounds for array of dimension {1}", 2,
+                (tr_tv[]){asked, nd});
+    return k;
+}
+
+static bool call_along(tr_em *e, tr_tv callee, const tr_args *args, uint32_t at, uint32_t axis, tr_tv *out) {
+    tr_args a = *args;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, a.n + 1u);
+    memcpy(v, args->v, a.n * sizeof *v);
+    v[at] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis));
+    a.v = v;
+    return tr_infer_call(e, callee, &a, out);
+}
+
+/* The type of all calls; *ty is NULL while it is not known. */
+static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, uint32_t at, uint32_t n,
+                        const tr_ty **ty) {
+    bool dry = e->dry, ok = true;
+    uint32_t k = 0;
+    tr_tv r;
+    *ty = NULL;
+    e->dry = true;
+    for (; ok && k < n; k++) {
+        ok = call_along(e, callee, args, at, k, &r);
+        if (!ok)
+            break;
+        if (!r.ty) {
+            *ty = NULL;
+            break;
+        }
+        const tr_ty *t = tr_ty_strong(e->types, r.ty);
+        *ty = *ty ? tr_ty_join(e->types, *ty, t, e->opts->promote_numba) : t;
+        if (!*ty)
+            break;
+    }
+    e->dry = dry;
+    if (!ok)
+        return call_along(e, callee, args, at, k, &r); /* which says why */
+    if (!*ty && r.ty)
+        return tr_em_error(e, "the type of the result depends on the axis, which is no constant here");
+    return true;
+}
+
+bool tr_infer_by_axis(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done) {
+    bool any = false;
+    called c;
+    *done = false;
+    for (uint32_t i = 0; i < args->n; i++)
+        any = any || tr_ty_is_int(args->v[i].ty);
+    if (!any || !look_up(e, callee, args, &c))
+        return true;
+    uint32_t at = arg_at(&c, args, "axis"), n = axes_of(&c, args);
+    if (at == UINT32_MAX || !n || !tr_ty_is_int(args->v[at].ty))
+        return true;
+    const tr_ty *ty;
+    *done = true;
+    if (!common_type(e, callee, args, at, n, &ty))
+        return false;
+    *out = (tr_tv){ty, TR_NOVAL};
+    if (e->dry || !ty)
+        return true;
+    tr_fn *fn = e->b.fn;
+    tr_tv k = checked_axis(e, args->v[at], n), r;
+    bool value = ty->kind != TR_TY_NONE && ty->kind != TR_TY_LIT;
+    tr_bid join = tr_blk_new(fn);
+    for (uint32_t i = 0; i < n; i++) {
+        tr_bid next = TR_NOBLK;
+        if (i + 1 < n) {
+            tr_bid here = tr_blk_new(fn);
+            next = tr_blk_new(fn);
+            tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_EQ, k, tr_em_i64(e, i)).v, here, 0, NULL, next, 0, NULL);
+            e->b.blk = here;
+        }
+        if (!call_along(e, callee, args, at, i, &r) || (value && !tr_em_coerce(e, r, ty, &r)))
+            return false;
+        tr_br(&e->b, join, value, &r.v);
+        e->b.blk = next;
+    }
+    e->b.blk = join;
+    e->ends = false;
+    out->v = value ? tr_blk_param(fn, join, ty, NULL) : tr_const_undef(fn, ty);
+    return true;
+}

@@ -1,0 +1,217 @@
+"""Functions of NumPy's along an axis that the running program knows: `np.cumsum(a, axis=k)`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import treadle
+from treadle import njit, prange
+
+AxisError = getattr(np, "exceptions", np).AxisError
+RNG = np.random.default_rng(5)
+A = RNG.integers(-9, 9, (3, 4, 5)).astype(np.float64)
+ARRAYS = {
+    "3d": A,
+    "fortran": np.asfortranarray(A),
+    "strided": A[::-1, :, ::2],
+    "1d": A[0, 0],
+    "2d-f4": A[0].astype(np.float32),
+    "ints": A[:, 1].astype(np.int32),
+    "empty": A[:, :0],
+}
+
+
+trapezoid = getattr(np, "trapezoid", None) or np.trapz
+
+
+def in_place(a, k):
+    b = a.copy()
+    b.sort(axis=k)
+    return b
+
+
+FUNCTIONS = [
+    lambda a, k: np.cumsum(a, axis=k),
+    lambda a, k: a.cumsum(k),
+    lambda a, k: np.cumprod(a, axis=k),
+    lambda a, k: np.sort(a, axis=k),
+    in_place,
+    lambda a, k: np.argsort(a, axis=k, kind="stable"),
+    lambda a, k: a.argsort(k, kind="stable"),
+    lambda a, k: np.flip(a, axis=k),
+    lambda a, k: np.flip(a, k),
+    lambda a, k: np.roll(a, 2, axis=k),
+    lambda a, k: np.repeat(a, 2, axis=k),
+    lambda a, k: np.take(a, np.array([], np.int64), axis=k),
+    lambda a, k: np.concatenate((a, a), axis=k),
+    lambda a, k: np.concatenate((a, a), k),
+    lambda a, k: np.append(a, a, axis=k),
+    lambda a, k: np.stack((a, a * 2), axis=k),
+    lambda a, k: np.expand_dims(a, k),
+    lambda a, k: np.diff(a, axis=k),
+    lambda a, k: np.sum(a, axis=k, where=a > 0),
+    lambda a, k: np.add.reduce(a, axis=k),
+    lambda a, k: np.add.accumulate(a, axis=k),
+    lambda a, k: np.delete(a, slice(0, 0), axis=k),
+    lambda a, k: np.compress(np.zeros(0, np.bool_), a, axis=k),
+    lambda a, k: np.nansum(a, axis=k),
+    lambda a, k: trapezoid(a, axis=k),
+    lambda a, k: np.take_along_axis(a, np.argsort(a, axis=k, kind="stable"), axis=k),
+]
+NONEMPTY = [
+    lambda a, k: np.take(a, [0, -1], axis=k),
+    lambda a, k: a.take(np.array([[0, 0]]), axis=k),
+    lambda a, k: np.median(a, axis=k),
+    lambda a, k: np.partition(a, 0, axis=k),
+    lambda a, k: np.split(a, [1], axis=k)[1],
+    lambda a, k: np.insert(a, 1, 7, axis=k),
+    lambda a, k: np.percentile(a, 30, axis=k),
+    lambda a, k: np.nanmax(a, axis=k),
+]
+# those that knew such axes before
+REDUCTIONS = [
+    lambda a, k: np.sum(a, axis=k),
+    lambda a, k: a.mean(k),
+    lambda a, k: np.any(a > 3, axis=k),
+    lambda a, k: a.std(axis=k, keepdims=True),
+]
+
+
+def checked(fn, a):
+    nd = a.ndim + (fn in FUNCTIONS[15:17])
+    f = njit(fn)
+    for k in range(-nd, nd):
+        want, got = fn(a, k), f(a, k)
+        if a.ndim == 1 and not isinstance(want, np.ndarray):
+            assert np.isclose(want, got, rtol=1e-6)
+            continue
+        assert want.shape == got.shape and want.dtype == got.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    for k in (nd, -nd - 1, 2**40, -(2**63)):
+        with pytest.raises(AxisError, match=rf"axis {k} is out of bounds for array of dimension {nd}"):
+            f(a, k)
+        with pytest.raises((AxisError, IndexError, ValueError)):  # NumPy takes 32 bits
+            fn(a, k if abs(k) < 9 else 99)
+    assert len(f.signatures) == 1
+
+
+@pytest.mark.parametrize("name", ["3d", "fortran", "strided", "1d", "empty"])
+@pytest.mark.parametrize("i", range(len(FUNCTIONS)))
+def test_as_numpy(i, name):
+    checked(FUNCTIONS[i], ARRAYS[name])
+
+
+@pytest.mark.parametrize("name", ["3d", "strided", "2d-f4", "ints"])
+@pytest.mark.parametrize("i", range(len(NONEMPTY)))
+def test_as_numpy_where_there_are_items(i, name):
+    checked(NONEMPTY[i], ARRAYS[name])
+
+
+@pytest.mark.parametrize("i", range(len(REDUCTIONS)))
+def test_reductions(i):
+    checked(REDUCTIONS[i], A)
+
+
+def test_other_types_of_axes():
+    f = njit(lambda a, k: np.cumsum(a, axis=k))
+    for k in (np.int8(-1), np.uint8(2), np.uint64(1), np.int32(0)):
+        np.testing.assert_array_equal(f(A, k), np.cumsum(A, axis=int(k)))
+    with pytest.raises(AxisError):
+        f(A, np.uint64(2**64 - 1))
+    for bad in (1.0, None):
+        if bad is not None:
+            with pytest.raises(treadle.TypingError):
+                f(A, bad)
+
+
+def test_read_only_and_results_shared_with_nothing():
+    a = A.copy()
+    a.flags.writeable = False
+    f = njit(lambda a, k: (np.sort(a, axis=k), np.flip(a, axis=k)))
+    for k in range(3):
+        s, v = f(a, k)
+        np.testing.assert_array_equal(s, np.sort(a, axis=k))
+        np.testing.assert_array_equal(v, np.flip(a, axis=k))
+        assert s.flags.writeable and not np.shares_memory(s, a)
+
+
+@njit
+def running(a, k):
+    return np.cumsum(a, axis=k)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"parallel": True}, {"nogil": True, "fastmath": True, "boundscheck": True}], ids=str
+)
+@pytest.mark.parametrize("inline", ["never", "always"])
+def test_ways_in(options, inline):
+    inner = njit(inline=inline)(running.py_func)
+
+    @njit(**options)
+    def f(a, k):
+        s = 0.0
+        for j in range(a.ndim):
+            s += inner(a, j).sum()
+        out = np.zeros(a.ndim)
+        for j in prange(a.ndim):
+            out[j] = np.sort(a, axis=j)[0, 0, 0] + inner(a, j)[-1, -1, -1]
+        return s, out, inner(a, k), np.flip(a * 2, k) + 1
+
+    for k in (0, 1, 2, -1):
+        for want, got in zip(f.py_func(A, k), f(A, k), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+    with pytest.raises(AxisError):
+        f(A, 3)
+
+
+def test_caught():
+    @njit
+    def f(a, k):
+        try:
+            return np.cumsum(a, axis=k)[0, 0, 0]
+        except ValueError:
+            return -1.0
+
+    assert f(A, 1) == A[0, 0, 0] and f(A, 5) == -1.0
+
+
+def test_a_type_that_depends_on_the_axis():
+    def f(a, k):
+        return np.linalg.norm(a, axis=k)
+
+    np.testing.assert_allclose(njit(f)(A, 1), f(A, 1))
+
+    def g(k):
+        return np.cumsum((1, 2, 3), axis=k)
+
+    with pytest.raises(treadle.TypingError):
+        njit(g)(0)
+
+
+def test_through_the_cache(tmp_path):
+    (tmp_path / "prog.py").write_text(
+        """
+import numpy as np
+from treadle import njit
+
+@njit(cache=True)
+def f(a, k):
+    return np.cumsum(a, axis=k), np.median(a, axis=k)
+
+a = np.arange(6.0).reshape(2, 3)
+for k in (0, 1, -1):
+    for got, want in zip(f(a, k), f.py_func(a, k)):
+        assert (got == want).all()
+print(f.stats["loaded"])
+"""
+    )
+    env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    for loaded in (0, 1):
+        out = subprocess.run(
+            [sys.executable, str(tmp_path / "prog.py")], env=env, capture_output=True, text=True, check=True
+        )
+        assert out.stdout == f"{loaded}\n"
