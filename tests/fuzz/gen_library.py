@@ -45,13 +45,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "sort.kind": ("'stable'", "'mergesort'"), "argsort.kind": ("'stable'",), "sort.order": (), "argsort.order": (), "partition.order": (), "argpartition.order": (),
     "pad.mode": ("'edge'", "'reflect'", "'symmetric'", "'wrap'", "'constant'"), "convolve.mode": ("'full'", "'valid'", "'same'"),
     "correlate.mode": ("'full'", "'valid'", "'same'"), "put.mode": ("'wrap'", "'clip'"), "choose.mode": ("'wrap'", "'clip'"),
-    "ravel_multi_index.mode": ("'wrap'", "'clip'"), "unique.axis": (), "polyint.k": ("0.5",),
+    "ravel_multi_index.mode": ("'wrap'", "'clip'"), "unique.axis": (), "partition.axis": (), "argpartition.axis": (), "polyint.k": ("0.5",),
 }  # fmt: skip
 
 
 # Functions that are refused for complex numbers.
 REAL = {
-    "maximum.reduce", "minimum.reduce",
+    "maximum.reduce", "minimum.reduce", "histogramdd", "histogram2d",
     "histogram", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
 }  # fmt: skip
 

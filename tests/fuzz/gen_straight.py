@@ -378,6 +378,8 @@ class Maker:
                 and klass(self.dtype) in "bi"
             ):
                 raise IllTyped("floats into integers")
+            if name in ("var", "std", "nanvar", "nanstd") and klass(self.dtype) == "c":
+                raise IllTyped("a variance is real; NumPy divides it in out, as a complex number")
             return f"np.{name}({a}, axis=0, out={self.take('u0')}{more})"
         method = name in (*REDUCED, "min", "max", "argmin", "argmax") and rng.random() < 0.4
         args = (axis + more).removeprefix(", ")
@@ -714,6 +716,12 @@ class Maker:
             raise IllTyped("permuted() of what does not lie in one piece needs an axis")
         if re.search(r"\.at\(o0", text) and self.steps[0].env["o0"].dtype == bool:
             raise IllTyped("numbers into truth values")
+        if (
+            re.match(r"o0\b|np\.copyto", text)
+            and self.steps[0].env["o0"].dtype == bool
+            and any(np.iscomplexobj(self.steps[0].env[n]) for n in names_of(text) - {"np", "i"})
+        ):
+            raise IllTyped("complex numbers into truth values")
         if ".at(r0" in text and not all(s.env["r0"]["x"].flags.aligned for s in self.steps):
             raise IllTyped("at() of a field whose items are not aligned")
         if "np.fft." in text and any(

@@ -208,7 +208,7 @@ def planted(options: argparse.Namespace) -> int:
         child = Child(options.engine, options.promotion, {"TREADLE_PLANT": str(plant)}, options.timeout)
         found = None
         for k in range(options.n):
-            answer = child.ask({"seed": options.seed + k})
+            answer = child.ask({"seed": options.seed + k, "library": options.library})
             if answer["status"] in ("diff", "crash"):
                 found = k + 1
                 break
