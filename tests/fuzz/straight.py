@@ -146,6 +146,8 @@ def off(result: Any, text: str, before: dict[str, Any]) -> float:
     kinds = {
         a.dtype.name for v in (made, *given.values()) for a in v
     }  # it may have been rounded before it was converted
+    if any(a.dtype.kind in "biu" and a.dtype.itemsize <= 2 for v in given.values() for a in v):
+        kinds.add("float32")  # NumPy's loops for small integers
     return scale * max(BOUNDS[k] for k in kinds & set(BOUNDS))
 
 
