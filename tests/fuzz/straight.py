@@ -180,6 +180,10 @@ def off(result: Any, text: str, before: dict[str, Any]) -> float:
     return scale * max(BOUNDS[k] for k in kinds & set(BOUNDS))
 
 
+class Stopped(Exception):
+    """A statement raised what the compiled program has to raise, too: the class's name."""
+
+
 class Steps:
     """A program that runs statement by statement.
 
@@ -242,8 +246,8 @@ class Steps:
         for stmt in stmts:
             try:
                 self.run(stmt)
-            except (ValueError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as err:
-                return type(err).__name__
+            except Stopped as end:
+                return str(end)
         return ""
 
     def run(self, stmt: ast.stmt) -> None:
@@ -275,6 +279,8 @@ class Steps:
                 np.exceptions.ComplexWarning,
             ) as err:
                 raise Unspecified(f"{text}: {err!r}") from None
+            except (ValueError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as err:
+                raise Stopped(type(err).__name__) from None
         given = {n: before.get(n, self.env[n]) for n in used}
         self.widths(given)
         if "out=" in text:
