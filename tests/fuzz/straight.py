@@ -310,7 +310,7 @@ class Steps:
             )
             types = [
                 given[a.id].dtype
-                for a in getattr(node, "args", [])
+                for a in (node.args if isinstance(node, ast.Call) else [])
                 if isinstance(a, ast.Name) and isinstance(given.get(a.id), np.ndarray)
             ]
             if isinstance(ufunc, np.ufunc) and len(types) == ufunc.nin and np.dtype("f2") not in types:
