@@ -714,7 +714,7 @@ class Maker:
             s.env["x0"].flags.c_contiguous for s in self.steps
         ):
             raise IllTyped("permuted() of what does not lie in one piece needs an axis")
-        if re.search(r"\.at\(o0", text) and self.steps[0].env["o0"].dtype == bool:
+        if re.search(r"\.at\(o0|cum.*out=o0", text) and self.steps[0].env["o0"].dtype == bool:
             raise IllTyped("numbers into truth values")
         if (
             re.match(r"o0\b|np\.copyto", text)
