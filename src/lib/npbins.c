@@ -232,17 +232,20 @@ static bool make_edges(tr_em *e, const bins *b, const tr_ty *t, tr_tv is_unit, t
 /* What brings a distance from lo to a number of bins, in two steps, so that neither it nor the first product overflows where lo and hi are nearly one: a power of two, then the rest. */
 static void scales(tr_em *e, const bins *b, const tr_ty *t, tr_tv *first, tr_tv *second) {
     bool half = t->kind == TR_TY_F32;
-    tr_tv room = tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, b->hi, b->lo), t);
+    const tr_ty *wide = tr_fam_wide(e, b->lo.ty);
+    tr_tv room =
+        tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, b->hi, wide), tr_em_conv(e, b->lo, wide)), t);
     tr_tv is_small = tr_em_cmp(e, TR_CMP_LT, room, tr_em_num(e, t, half ? 0x1p-80 : 0x1p-900));
     *first = tr_em_select(e, is_small, tr_em_num(e, t, half ? 0x1p60 : 0x1p600), tr_em_num(e, t, 1.0));
     *second = tr_em_op2(e, TR_OP_DIV, tr_em_conv(e, b->n, t), tr_em_op2(e, TR_OP_MUL, room, *first));
 }
 
-/* An item's bin: by a product that rounding may have moved past an edge by one; then it is the edges that decide, as in NumPy. What lies in none adds nothing to the first. */
+/* An item's bin: by a product that rounding may have moved past an edge by one; then it is the edges that decide, as in NumPy. What lies in none adds nothing to the first.
+ * Bins are reckoned in float32 where edges are float16, which has no whole numbers from 2,048 on. */
 static bool lam_bin(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     bins b = bins_of(caps);
-    const tr_ty *t = d->user, *w = d->scat[0].ty->elem;
+    const tr_ty *own = d->user, *t = tr_fam_wide(e, own), *w = d->scat[0].ty->elem;
     tr_tv x = tr_em_conv(e, elems[0], t), lo = tr_em_conv(e, b.lo, t), hi = tr_em_conv(e, b.hi, t);
     tr_tv one = tr_em_num(e, t, 1.0), none = tr_em_num(e, t, 0.0),
           last = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, b.n, t), one);
@@ -252,9 +255,10 @@ static bool lam_bin(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     part = tr_fam_math1(e, TR_MATH_TRUNC, tr_em_op2(e, TR_OP_MUL, part, caps[BINS + 1]));
     tr_tv k = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, part, last), last, part);
     tr_tv after = tr_em_op2(e, TR_OP_ADD, k, one);
-    tr_tv below = tr_em_cmp(e, TR_CMP_LT, x, inner_edge(e, &b, t, k));
-    tr_tv above = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, inner_edge(e, &b, t, after)),
-                             tr_em_cmp(e, TR_CMP_LT, k, last));
+    tr_tv at = tr_em_conv(e, inner_edge(e, &b, own, k), t),
+          to = tr_em_conv(e, inner_edge(e, &b, own, after), t);
+    tr_tv below = tr_em_cmp(e, TR_CMP_LT, x, at);
+    tr_tv above = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, to), tr_em_cmp(e, TR_CMP_LT, k, last));
     k = tr_em_select(e, below, tr_em_op2(e, TR_OP_SUB, k, one), tr_em_select(e, above, after, k));
     yields[0] = tr_em_conv(e, tr_em_select(e, in, k, none), tr_fam_ty(e, TR_TY_I64));
     yields[1] = tr_em_select(e, in, d->nin > 1 ? tr_em_conv(e, elems[1], w) : tr_em_num(e, w, 1.0),
@@ -298,9 +302,9 @@ static bool densities(tr_em *e, const tr_bcall *c, const bins *b, const tr_tv *c
     return true;
 }
 
-/* NumPy counts in the edges' type, that of floating-point items; others are float64. */
-static const tr_ty *counted_in(tr_em *e, const tr_ty *items) {
-    return tr_fam_ty(e, tr_fam_wide(e, items)->kind == TR_TY_F32 ? TR_TY_F32 : TR_TY_F64);
+/* The edges' type, that of floating-point items; others are float64. */
+static const tr_ty *edges_of(tr_em *e, const tr_ty *items) {
+    return tr_ty_is_float(items) ? items : tr_fam_ty(e, TR_TY_F64);
 }
 
 /* Items in a line, of numbers; and so their weights, as many. */
@@ -519,14 +523,14 @@ bool tr_lib_np_histogram(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!number_arg(e, c, c->a[1], &b.n) || !lines_of(e, c, c->a[0], c->a[4], in, &nin) ||
         !tr_fam_flag(e, c, tr_fam_given(c->a[3]) ? c->a[3] : absent, "density", false, &density))
         return false;
-    const tr_ty *t = counted_in(e, in[0].ty->elem), *w = nin > 1 ? in[1].ty->elem : tr_fam_ty(e, TR_TY_I64);
+    const tr_ty *t = edges_of(e, in[0].ty->elem), *w = nin > 1 ? in[1].ty->elem : tr_fam_ty(e, TR_TY_I64);
     tr_tv n = tr_em_dim(e, in[0], 0),
           is_unit = tr_em_cmp(e, TR_CMP_EQ, n, i64(e, tr_fam_given(c->a[2]) ? -1 : 0));
     if (!range_arg(e, c, in[0], c->a[2], t, &b) || !make_edges(e, &b, t, is_unit, &edges))
         return false;
     counts = tr_em_alloc(e, tr_fam_ty(e, tr_ty_is_float(w) ? TR_TY_F64 : TR_TY_I64), 1, TR_LAYOUT_C, &b.n);
     tr_tv caps[BINS + 2] = {b.n, b.lo, b.hi, b.step};
-    scales(e, &b, t, &caps[BINS], &caps[BINS + 1]);
+    scales(e, &b, tr_fam_wide(e, t), &caps[BINS], &caps[BINS + 1]);
     tr_pdesc d = {.nspace = 1,
                   .nin = nin,
                   .nscat = 1,

@@ -1,6 +1,6 @@
 /* NumPy's elementwise functions, on scalars and, by one map, on arrays. Types are NumPy 2's: integers keep
- * their width, functions of floats take small integers as float32 and others as float64 (there is no float16
- * here), literals do not widen. Values are NumPy's: nothing raises. */
+ * their width, functions of floats take small integers as float32 and others as float64 (as float16 only those
+ * that fit it, beside one), literals do not widen. Values are NumPy's: nothing raises. */
 #include <math.h>
 
 #include "lib/fam.h"
@@ -38,16 +38,19 @@ static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
     return tr_fam_ty(e, tr_ty_size(t) <= 2 ? TR_TY_F32 : TR_TY_F64);
 }
 
-/* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. */
+/* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. What fits float16 is that beside one. */
 static const tr_ty *common_float(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
+    bool half = false;
     if (e->opts->promote_numba)
         return ufunc_type(e, true, n, x);
+    for (uint32_t i = 0; i < n; i++)
+        half = half || tr_lib_scalar(e, x[i].ty)->kind == TR_TY_F16;
     for (uint32_t i = 0; i < n; i++) {
         const tr_ty *s = tr_lib_scalar(e, x[i].ty);
         if (s->weak)
             return float_type(e, common(e, n, x));
-        s = float_type(e, s);
+        s = half && tr_ty_size(s) == 1 ? tr_fam_ty(e, TR_TY_F16) : float_type(e, s);
         t = t ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)t->kind, (tr_tyk)s->kind)) : s;
     }
     return t;

@@ -20,10 +20,13 @@ from collections import Counter
 from typing import Any
 
 import gen
+import gen_straight
 import memory
 import numpy as np
 import oracle
 import reach
+import straight
+from library import KNOWN
 from rules import Array, Const, IllTyped, Tuple, Unspecified, klass
 from values import ULPS, Approx, to_item
 
@@ -39,7 +42,9 @@ def load_engine(name: str, promotion: str, options: dict[str, Any]) -> dict[str,
         import treadle
 
         signature = options.get("signature")
-        rest = {k: v for k, v in options.items() if k not in ("signature", "grain", "way", "views")}
+        rest = {
+            k: v for k, v in options.items() if k not in ("signature", "grain", "way", "views", "straight")
+        }
 
         def jit(fn: Any, **more: Any) -> Any:
             declared = [signature] if signature and fn.__name__ == "main" else []
@@ -354,8 +359,86 @@ def diagnostics(fn: Any) -> str:
     return text.getvalue()
 
 
+def check_straight(case: gen_straight.Case, engine: str, tag: str = "straight") -> dict[str, Any]:
+    """Run a straight program as `check_case` runs others."""
+    try:
+        space = compile_source(case.source, load_engine(engine, "treadle", case.options), tag)
+        if case.options.get("cache"):
+            out = call_straight(case, space["main"])
+            if out["status"] != "ok":
+                return out
+            space = compile_source(case.source, load_engine(engine, "treadle", case.options), tag)
+        main = space["main"]
+        if engine == "treadle" and "way" in case.options:
+            main = reach.reached(str(case.options["way"]), main, len(case.calls[0]), case.options, "treadle")
+        if engine != "treadle" or "@parallel" not in case.source:
+            return call_straight(case, main)
+        return thread_straight(case, main)
+    except Exception as err:
+        if is_refusal(err):
+            return {"status": "refused", "why": f"{type(err).__name__}: {err}"[:600], "call": 0}
+        raise
+
+
+def thread_straight(case: gen_straight.Case, main: Any) -> dict[str, Any]:
+    """The calls with one thread and three, with ranges of one round: the same bits."""
+    import treadle
+
+    seen: list[list] = []
+    treadle._core._pool_grain(1)
+    try:
+        for threads in sorted({1, min(3, treadle._core._pool_size())}):
+            treadle.set_num_threads(threads)
+            seen.append([])
+            out = call_straight(case, main, seen[-1])
+            if out["status"] != "ok":
+                return out | {"why": f"{threads} threads: {out['why']}"}
+    finally:
+        treadle._core._pool_grain(0)
+    for k, (first, last) in enumerate(zip(seen[0], seen[-1], strict=True)):
+        if text := straight.same(first, last, 0.0):
+            return {"status": "diff", "why": f"the number of threads shows: {text}", "call": k}
+    return {"status": "ok"}
+
+
+def call_straight(case: gen_straight.Case, main: Any, kept: list | None = None) -> dict[str, Any]:
+    """Call main with each set of arguments and compare; results and arguments go to `kept`."""
+    for k, (texts, want) in enumerate(zip(case.calls, case.outcomes, strict=True)):
+        args = gen_straight.build(texts)
+        got, error = None, None
+        try:
+            got = main(*args)
+        except Exception as err:  # the engine's own refusals are told apart by their class
+            error = err
+        if error is not None and is_refusal(error):
+            return {"status": "refused", "why": f"{type(error).__name__}: {error}"[:600], "call": k}
+        if text := straight.compare(want, got, error, args):
+            return {"status": "diff", "why": text, "call": k}
+        if kept is not None:
+            kept.append((got, *args) if error is None else ())
+    return {"status": "ok"}
+
+
+def text_straight(request: dict[str, Any], engine: str) -> dict[str, Any]:
+    """Check a straight program given as text."""
+    if not KNOWN:  # results are NumPy 2's, with either NumPy
+        return {"status": "ok"}
+    case = gen_straight.Case(request["source"], request["calls"], request["options"])
+    try:
+        case.outcomes = [
+            straight.expected(case.source, gen_straight.build(c), gen_straight.space()) for c in case.calls
+        ]
+    except Exception as err:  # what shrinking left is no program
+        return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
+    if case.options.get("boundscheck") is False and any(o.raised == "IndexError" for o in case.outcomes):
+        return {"status": "invalid", "why": "out of range with boundscheck=False"}
+    return check_straight(case, engine)
+
+
 def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
     """Check a program given as text (source, calls, promotion, options); ``status`` invalid if the oracle refuses it."""
+    if request.get("options", {}).get("straight"):
+        return text_straight(request, engine)
     calls = [gen.Call(c) for c in request["calls"]]
     case = gen.Case(0, request["source"], calls, request["promotion"], request.get("options", {}))
     results = []
@@ -379,7 +462,19 @@ def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
 
 
 def check_seed(seed: int, promotion: str, engine: str, library: bool = False) -> dict[str, Any]:
-    """Generate the program of a seed and check it."""
+    """Generate the program of a seed and check it; with `library` every second is a straight one."""
+    if gen_straight.is_of(seed, library, promotion):
+        plain = gen_straight.make_case(seed)
+        out = check_straight(plain, engine, str(seed))
+        out |= {
+            "seed": seed,
+            "rejects": plain.refused,
+            "ended": Counter(o.raised or "value" for o in plain.outcomes),
+            "seen": [[*k, n] for k, n in plain.seen.items()],
+        }
+        if out["status"] != "ok":
+            out |= {"source": plain.source, "calls": plain.calls, "options": plain.options}
+        return out
     case, results, refused = gen.make_case(seed, promotion, library)
     out = check_case(case, results, engine)
     out["seed"] = seed

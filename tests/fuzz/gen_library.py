@@ -39,19 +39,19 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "keepdims": ("True", "False"), "ddof": ("0", "1"), "invert": ("True",), "increasing": ("True", "False"), "endpoint": ("False",), "density": ("True",),
     "return_index": ("True",), "return_inverse": ("True",), "return_counts": ("True",), "equal_nan": ("True", "False"), "include_initial": ("True",),
     "full_matrices": ("False", "True"), "side": ("'left'", "'right'"), "right": ("True", "False"), "indexing": ("'ij'", "'xy'"), "edge_order": ("1", "2"),
-    "trim": ("'f'", "'b'", "'fb'"), "bitorder": ("'little'", "'big'"), "UPLO": ("'U'", "'L'"), "minlength": ("0", "5"), "decimals": ("0", "1", "-1"),
+    "norm": ("'ortho'", "'forward'", "'backward'"), "trim": ("'f'", "'b'", "'fb'"), "bitorder": ("'little'", "'big'"), "UPLO": ("'U'", "'L'"), "minlength": ("0", "5"), "decimals": ("0", "1", "-1"),
     "return_indices": ("True",), "left": ("-1.5",), "returned": ("True",), "sparse": ("True",), "order": ("'C'", "'F'"), "offset": ("-1", "0", "1"), "k": ("-1", "0", "1"),
     "method": ("'lower'", "'higher'", "'midpoint'", "'nearest'", "'linear'", "'hazen'", "'weibull'", "'median_unbiased'", "'interpolated_inverted_cdf'"),
     "sort.kind": ("'stable'", "'mergesort'"), "argsort.kind": ("'stable'",), "sort.order": (), "argsort.order": (), "partition.order": (), "argpartition.order": (),
     "pad.mode": ("'edge'", "'reflect'", "'symmetric'", "'wrap'", "'constant'"), "convolve.mode": ("'full'", "'valid'", "'same'"),
     "correlate.mode": ("'full'", "'valid'", "'same'"), "put.mode": ("'wrap'", "'clip'"), "choose.mode": ("'wrap'", "'clip'"),
-    "ravel_multi_index.mode": ("'wrap'", "'clip'"), "unique.axis": (), "polyint.k": ("0.5",),
+    "ravel_multi_index.mode": ("'wrap'", "'clip'"), "unique.axis": (), "partition.axis": (), "argpartition.axis": (), "polyint.k": ("0.5",),
 }  # fmt: skip
 
 
 # Functions that are refused for complex numbers.
 REAL = {
-    "maximum.reduce", "minimum.reduce",
+    "maximum.reduce", "minimum.reduce", "histogramdd", "histogram2d",
     "histogram", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
 }  # fmt: skip
 

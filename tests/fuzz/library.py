@@ -99,7 +99,7 @@ def names() -> list[str]:
     """The functions that are asked of NumPy."""
     pythons = {"random.betavariate", "random.expovariate", "random.gammavariate", "random.gauss", "random.getrandbits", "random.lognormvariate", "random.normalvariate",
                "random.paretovariate", "random.randrange", "random.vonmisesvariate", "random.weibullvariate"}  # fmt: skip
-    methods = {"accumulate", "at", "outer", "reduce"}
+    methods = {"accumulate", "at", "outer", "reduce", "reduceat"}
     return [n for n in parameters() if n not in MODELLED | pythons | methods] if KNOWN else []
 
 

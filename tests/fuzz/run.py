@@ -122,10 +122,7 @@ class Run:
     def finding(self, child: Child, answer: dict[str, Any]) -> None:
         """Shrink a failing program and write it down."""
         if "source" not in answer:
-            import gen
-
-            case, _, _ = gen.make_case(answer["seed"], self.options.promotion, self.options.library)
-            answer |= {"source": case.source, "calls": [c.args for c in case.calls], "options": case.options}
+            answer |= self.again(answer["seed"])
         source, calls = answer["source"], answer["calls"]
         again = child.ask({"source": source, "calls": calls, "options": answer["options"]})
         if again["status"] != answer["status"]:
@@ -150,6 +147,17 @@ class Run:
             print(
                 f"finding, seed {answer['seed']}, {last['status']}: {last['why'][:300]}\n  {path}", flush=True
             )
+
+    def again(self, seed: int) -> dict[str, Any]:
+        """The program of a seed that had no answer."""
+        import gen
+        import gen_straight
+
+        if gen_straight.is_of(seed, self.options.library, self.options.promotion):
+            plain = gen_straight.make_case(seed)
+            return {"source": plain.source, "calls": plain.calls, "options": plain.options}
+        case, _, _ = gen.make_case(seed, self.options.promotion, self.options.library)
+        return {"source": case.source, "calls": [c.args for c in case.calls], "options": case.options}
 
     def write(self, answer: dict[str, Any], last: dict[str, Any], source: str, calls: list) -> Path:
         """A script that shows the finding by itself."""
@@ -200,7 +208,7 @@ def planted(options: argparse.Namespace) -> int:
         child = Child(options.engine, options.promotion, {"TREADLE_PLANT": str(plant)}, options.timeout)
         found = None
         for k in range(options.n):
-            answer = child.ask({"seed": options.seed + k})
+            answer = child.ask({"seed": options.seed + k, "library": options.library})
             if answer["status"] in ("diff", "crash"):
                 found = k + 1
                 break

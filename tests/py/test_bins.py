@@ -56,7 +56,8 @@ def test_histograms(name: str, parallel: bool) -> None:
     plain, rng = HISTOGRAMS[name], np.random.default_rng(3)
     ours = njit(parallel=parallel)(plain)
     some = name.startswith("edges") and parallel
-    for dtype in ("f8", "u1") if some else ("f8", "f4", "i8", "u1", "i2"):
+    half = ("f2",) if NUMPY2 else ()  # NumPy 1 computes their edges in float64
+    for dtype in ("f8", "u1") if some else ("f8", "f4", *half, "i8", "u1", "i2"):
         for size in (0, 1, 7, 1000):
             for n in (1, 10, 97):
                 for items in (

@@ -17,11 +17,14 @@ sys.path.insert(0, str(FUZZ))
 
 import array_ops  # noqa: E402
 import gen  # noqa: E402
+import gen_straight  # noqa: E402
 import memory  # noqa: E402
 import oracle  # noqa: E402
 import rules  # noqa: E402
-from check import same_float  # noqa: E402
+import straight  # noqa: E402
+from check import call_straight, same_float  # noqa: E402
 from child import Child  # noqa: E402
+from library import KNOWN  # noqa: E402
 from memory import ArrayValue  # noqa: E402
 from reached import Coverage  # noqa: E402
 from values import binary  # noqa: E402
@@ -60,6 +63,103 @@ def test_slice() -> None:
     assert not bad, "\n\n".join(
         f"seed {a.get('seed')}: {a['status']}: {a['why']}\n{a.get('source', '')}" for a in bad[:3]
     )
+
+
+numpy_2 = pytest.mark.skipif(not KNOWN, reason="results are NumPy 2's")
+
+
+@numpy_2
+def test_straight_slice() -> None:
+    """40 straight programs, or the part that this run takes, give what CPython gives."""
+    child = Child("treadle", "treadle")
+    try:
+        bad = [
+            a
+            for s in range(1, 2 * examples(40), 2)
+            if (a := child.ask({"seed": s, "library": True}))["status"] != "ok"
+        ]
+    finally:
+        child.stop()
+    assert not bad, "\n\n".join(
+        f"seed {a.get('seed')}: {a['status']}: {a['why']}\n{a.get('source', '')}" for a in bad[:3]
+    )
+
+
+@numpy_2
+def test_straight_programs_have_all_kinds_of_arguments() -> None:
+    """A seed always makes the same program; 60 have every type and layout that only they have."""
+    cases = [gen_straight.make_case(seed) for seed in range(1, 121, 2)]
+    again = gen_straight.make_case(119)
+    assert (cases[-1].source, cases[-1].calls, cases[-1].options) == (
+        again.source,
+        again.calls,
+        again.options,
+    )
+    texts = "\n".join(text for case in cases for call in case.calls for text in call)
+    for what in ("'float16'", "rec(", "rng(", "ro(", "A[0]", "'R'", "'S'", "'F'", ", (), "):
+        assert what in texts, what
+    source = "\n".join(case.source for case in cases)
+    for what in ("where=", "out=", "reduceat", "prange(", "np.fft.", "g0.", "r0["):
+        assert what in source, what
+
+
+STRAIGHT = "@jit\ndef main(x0, o0):\n    t0 = np.sort(x0)\n    t1 = np.mean(x0)\n    o0[0] = 3\n    return (t0, t1)\n"
+
+
+def spoiled(result: tuple, args: list, what: str) -> tuple:
+    """What a wrong compiler would give."""
+    t0, t1 = result
+    if what == "stored":
+        args[1][0] = 2.5
+    return {
+        "bits": (np.nextafter(t0, np.inf), t1),
+        "sum": (t0, t1 + 1e-3),
+        "last bits of a sum": (t0, np.nextafter(t1, 9)),
+        "type": (t0.astype("f4"), t1),
+        "shape": (t0[:2], t1),
+        "count": (t0,),
+    }.get(what, result)
+
+
+@numpy_2
+@pytest.mark.parametrize(
+    "what",
+    ["", "last bits of a sum", "bits", "sum", "type", "shape", "count", "stored", "raises", "does not raise"],
+)
+def test_what_a_straight_program_gives_is_compared(what: str) -> None:
+    """Numbers that were moved to the bit, those that were rounded within a bound; types, shapes, arguments, exceptions."""
+    source = STRAIGHT.replace("o0[0]", "o0[9]") if what == "does not raise" else STRAIGHT
+    call = ["mk('float64', (3,), 'S', '9a9999999999f13f666666666666024000000000000000c0')", "np.zeros(4)"]
+    case = gen_straight.Case(source, [call])
+    case.outcomes = [straight.expected(source, gen_straight.build(call), gen_straight.space())]
+
+    def main(x0: np.ndarray, o0: np.ndarray) -> tuple:
+        if what == "raises":
+            raise ValueError
+        o0[0] = 3
+        return spoiled((np.sort(x0), np.mean(x0)), [x0, o0], what)
+
+    assert call_straight(case, main)["status"] == ("ok" if what in ("", "last bits of a sum") else "diff")
+
+
+@numpy_2
+def test_what_has_no_one_meaning_is_no_straight_program() -> None:
+    """A number that was rounded and then read; float16 of small integers; a name that is not there."""
+    for body in ("t0 = np.exp(x0)\n    t1 = np.floor(t0)", "t0 = np.sqrt(x0.astype(np.int8))", "t0 = x1 + 1"):
+        with pytest.raises(rules.Unspecified):
+            straight.expected(
+                f"def main(x0):\n    {body}\n    return (t0,)\n", [np.array([0.5, 3.0])], gen_straight.space()
+            )
+
+
+@numpy_2
+def test_the_states_of_generators_are_compared() -> None:
+    """A draw too many shows, though the numbers are right."""
+    source = "def main(g0):\n    t0 = g0.random(2)\n    return (t0,)\n"
+    case = gen_straight.Case(source, [["rng('PCG64', 3)"]])
+    case.outcomes = [straight.expected(source, gen_straight.build(case.calls[0]), gen_straight.space())]
+    assert call_straight(case, lambda g0: (g0.random(2),))["status"] == "ok"
+    assert call_straight(case, lambda g0: (g0.random(3)[:2],))["status"] == "diff"
 
 
 def replay(paths: list[Path]) -> list[str]:

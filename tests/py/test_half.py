@@ -146,6 +146,25 @@ def test_beside_other_types(dtype):
         same(njit(lambda b: b.astype(np.float16))(b.real), b.real.astype("f2"))
 
 
+@pytest.mark.parametrize("name", ["nextafter", "copysign", "hypot", "fmod", "maximum", "heaviside", "divide"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "f4"])
+def test_ufuncs_beside_other_types(name, dtype):
+    """Truth values and integers of one byte fit float16: beside it they are that, and no float32."""
+    a = np.linspace(-3, 3, 50).astype("f2")
+    b = (np.arange(50) % 3).astype(dtype)
+    space = {"np": np}
+    exec(f"def arrays(a, b):\n    return np.{name}(a, b), np.{name}(b, a)\n", space)
+    exec(
+        f"def numbers(a, b):\n    return np.array([np.{name}(a[7], b[7])]), np.array([np.{name}(b[7], a[7])])\n",
+        space,
+    )
+    for f in (space["arrays"], space["numbers"]):
+        with np.errstate(all="ignore"):
+            wanted = f(a, b)
+        for got, want in zip(njit(f)(a, b), wanted, strict=True):
+            same(got, want, ulp=name == "hypot")
+
+
 def test_numbers_become_it_rounded_once():
     rng = np.random.default_rng(0)
     x = rng.standard_cauchy(200_000) * 10.0 ** rng.integers(-6, 5, 200_000)
