@@ -374,7 +374,8 @@ static bool masked(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv fill, tr_tv *
     tr_tv mask;
     if (!tr_fam_masks(where))
         return true;
-    return tr_fam_mask(e, tr_fam_name(c), where, &mask) && check_mask(e, c, *a, mask) && put_fill(e, c, mask, fill, a);
+    return tr_fam_mask(e, tr_fam_name(c), where, &mask) && check_mask(e, c, *a, mask) &&
+           put_fill(e, c, mask, fill, a);
 }
 
 /* The mask, with the array's shape. */

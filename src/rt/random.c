@@ -601,7 +601,7 @@ static int64_t binomial_many(tr_mt *m, const btpe *of) {
 }
 
 static bool are_few(int64_t n, double least) {
-    return least * (double)n <= FEW_MEAN;
+    return least * (double)n <= (double)FEW_MEAN;
 }
 
 static int64_t binomial(tr_mt *m, int64_t n, double p) {

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse", "swept", "unique_items"]
+__all__ = [
+    "FAMILIES",
+    "NAMES",
+    "Constant",
+    "checked",
+    "find",
+    "is_constant",
+    "refuse",
+    "swept",
+    "unique_items",
+]
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
