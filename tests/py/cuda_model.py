@@ -193,6 +193,9 @@ for line in sys.stdin:
     try:
         exec(compile(text, "<kernel>", "exec"), scope)
         cuda.jit(scope["k"])[1, 1](*[made(*a) for a in args])
+        cuda.synchronize()
+    except cuda.cudadrv.driver.CudaAPIError:  # of a kernel that needs more items, on a GPU: the context has ended
+        sys.exit()
     except Exception as e:
         print(f"; --- {{type(e).__name__}}: {{e}}".splitlines()[0], file=sys.stderr)
     print("{_END}", file=sys.stderr, flush=True)

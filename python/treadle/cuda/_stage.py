@@ -43,7 +43,8 @@ class _Copies:
             typeof(value)
             place = self.places.get(id(value))
             if place is None:
-                at, readonly = value.__array_interface__["data"]
+                at = value.__array_interface__["data"][0]  # which it calls read-only from NumPy 2.5 on
+                readonly = not value.flags.writeable
                 place = self.places[id(value)] = over(at, (), value.dtype, None, value, readonly)
             self.arrays.append((place, to, back and place.flags.writeable))
 
