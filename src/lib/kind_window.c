@@ -527,7 +527,7 @@ bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_obj *o = c->a[0].ty->kind == TR_TY_LIT ? c->a[0].ty->lit : NULL;
     int64_t standard;
     if (!o || o->kind != TR_OBJ_FUNC || !tr_tv_lit_int(c->a[2], &standard) || c->a[5].ty->kind != TR_TY_TUPLE)
-        return tr_em_error(e, "internal: swept() is for what stencil() makes");
+        return tr_em_error(e, "swept() is for what stencil() makes");
     sweep s = {.kernel = c->a[0], .fn = &e->prog->funcs.d[o->u.func], .nargs = c->a[5].ty->n};
     s.standard = (uint64_t)standard;
     s.relative = TR_NEW_N(&e->ctx->arena, bool, s.nargs + 1u);

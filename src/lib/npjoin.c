@@ -365,10 +365,10 @@ static bool repeated(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv 
     if (!total_of(e, counts, &total) ||
         !tr_fam_running(e, &(tr_bcall){.row = c->row, .n = 4, .a = more}, TR_RED_ADD, t64, &v[0]))
         return false;
-    tr_tv three[3] = {a, {NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
+    tr_tv taken[5] = {a, {NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
     return tr_fam_numbers(e, total, &v[1]) &&
-           tr_fam_places(e, &(tr_bcall){.row = c->row, .n = 2, .a = v}, true, &three[1]) &&
-           tr_lib_np_take(e, &(tr_bcall){.row = c->row, .n = 3, .a = three}, out);
+           tr_fam_places(e, &(tr_bcall){.row = c->row, .n = 2, .a = v}, true, &taken[1]) &&
+           tr_lib_np_take(e, &(tr_bcall){.row = c->row, .n = 5, .a = taken}, out);
 }
 
 /* repeat(a, repeats, axis): one number for all items, or one for each. */

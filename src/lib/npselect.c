@@ -123,7 +123,9 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (!tr_lib_is_array(ix) && a.ty->ndim == 1)
         return tr_em_getitem(e, a, ix, out);
-    return on_axis(e, a, axis, ix, out);
+    if (tr_lib_is_array(ix))
+        return on_axis(e, a, axis, ix, out);
+    return on_axis(e, a, axis, ix, &a) && tr_em_copy(e, a, TR_LAYOUT_C, out); /* no view, as an index gives */
 }
 
 /* compress: parameters condition, a, axis for the function; a, condition, axis for the method (aux 1). The

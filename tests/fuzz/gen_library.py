@@ -52,7 +52,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 # Functions that are refused for complex numbers.
 REAL = {
     "maximum.reduce", "minimum.reduce", "histogramdd", "histogram2d",
-    "histogram", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
+    "histogram", "histogram_bin_edges", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
 }  # fmt: skip
 
 
@@ -275,6 +275,8 @@ class Calls(Expressions):
         complexes = any(klass(getattr(t, "dtype", t)) == "c" for _, t in types)
         if complexes and REAL & set(library.paths(tree)):
             raise IllTyped("complex")
+        if "put" in library.paths(tree) and "mode" not in ast.unparse(tree):
+            raise Unspecified("what stands before a wrong place is stored or not, by the layout")
         return ast.unparse(ast.fix_missing_locations(tree)), types
 
     def array_of(self, kind: Kind, entry: Entry) -> str:

@@ -717,11 +717,15 @@ class Maker:
         if re.search(r"\.at\(o0|cum.*out=o0", text) and self.steps[0].env["o0"].dtype == bool:
             raise IllTyped("numbers into truth values")
         if (
-            re.match(r"o0\b|np\.copyto", text)
+            re.match(r"o0\b|np\.copyto\(o0", text)
             and self.steps[0].env["o0"].dtype == bool
             and any(np.iscomplexobj(self.steps[0].env[n]) for n in names_of(text) - {"np", "i"})
         ):
             raise IllTyped("complex numbers into truth values")
+        if re.search(r"(subtract|multiply)\.at\(o0", text) and self.steps[0].env["o0"].dtype.kind == "u":
+            raise Unspecified("a step in floats may be below what an unsigned integer holds")
+        if "out=(o0, o1)" in text and any(np.shares_memory(s.env["o0"], s.env["o1"]) for s in self.steps):
+            raise Unspecified("two results in one place")
         if ".at(r0" in text and not all(s.env["r0"]["x"].flags.aligned for s in self.steps):
             raise IllTyped("at() of a field whose items are not aligned")
         if "np.fft." in text and any(

@@ -262,6 +262,23 @@ def test_take(data):
         agree(f"np.take(a, 0, axis={k})", a)
 
 
+def test_what_take_gives_is_a_copy():
+    """One place on an axis, too, which an index would make a view of."""
+
+    def stored(a, k):
+        x = np.take(a, 1, axis=0)
+        y = np.take(a, k, axis=1, mode="wrap")
+        z = a.take(k, -1)
+        x[...], y[...], z[...] = 7, 8, 9
+        return x, y, z
+
+    a = np.arange(12.0).reshape(3, 4)
+    for given in (a.copy(), np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):
+        for got, want in zip(njit(stored)(given, 2), stored(a.copy(), 2), strict=True):
+            np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(given, a)
+
+
 @given(data=st.data())
 def test_compress_and_extract(data):
     a = data.draw(arrays(REAL, shape=full))

@@ -194,7 +194,7 @@ for n in (1, 256, 257, 1000, 40_000):
 held = 16 * 8  # multiprocessors of the fake GPU, and blocks of 256 threads that each holds
 assert grids == [(1, 256), (1, 256), (2, 256), (4, 256), (157, 256)], grids
 most = held * _loops.WAVES
-assert [_loops._blocks(n, most, 256) for n in (most * 256, most * 256 + 1, 4 * most * 256 + 1)] == [most, most // 4 + 1, most // 2 + 1]
+assert [_loops.blocks_for(n, most, 256) for n in (most * 256, most * 256 + 1, 4 * most * 256 + 1)] == [most, most // 4 + 1, most // 2 + 1]
 assert asked() == (1, 0), asked()
 plus.max_blocksize = 100
 assert (plus(d, d).copy_to_host() == np.arange(n) * 2).all() and grids.pop() == (625, 64)

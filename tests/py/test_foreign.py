@@ -195,16 +195,11 @@ def test_what_has_no_loop_is_refused():
         return made(x)
 
     @njit
-    def g(x):
-        return np.isnat(x)
-
-    @njit
     def optional(x):
         return loops.matmul(x, x)
 
     for fn, text in (
         (f, "no loop of C code"),
-        (g, "no loop of C code"),
         (optional, "optional core dimensions"),
     ):
         with pytest.raises(treadle.UnsupportedError, match=text):

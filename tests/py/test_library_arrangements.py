@@ -260,6 +260,9 @@ def test_dtypes(dtype):
     check("np.block([[a, b]])", a, np.ones((3, 1), "i2"))
     check("np.vander(a)", a[0])
     check("np.tensordot(a, a)", a)
+    check("np.tensordot(a, a, 3)", a)
+    check("np.tensordot(a, a[0, :0], 2)", a)
+    check("np.tensordot(a, a[:, 0], 2)", a)
 
 
 @settings(deadline=None)

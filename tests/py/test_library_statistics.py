@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,15 @@ def test_average(a, data, returned, keepdims):
     check(f"np.average(a, axis={axis}, weights=b{more})", a, w, **near(a))
     if axis is not None and a.ndim > 1:
         check(f"np.average(a, axis={axis}, weights=b{more})", a, np.arange(1, a.shape[axis] + 1), **near(a))
+
+
+def test_averages_of_nothing():
+    """NumPy divides by how many there are, also where the number of items of each is not asked for."""
+    for shape in ((5, 0), (0, 3), (0,)):
+        for axis in (0, -1, None):
+            for more in ("", ", returned=True"):
+                with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                    check(f"np.average(a, axis={axis}{more})", np.zeros(shape))
 
 
 def test_weights_that_do_not_fit():

@@ -365,7 +365,7 @@ def test_arguments_of_median():
 
     assert bits(into(a, out)) == bits(np.median(a, 0)) == bits(out)
     check("np.median(a, (0, 1))", a)
-    rejects("np.median(a, b)", a, 1, match="axes must be constants")
+    rejects("np.median(a, b)", a, 1.5, match="axes must be constants|an integer")
 
 
 # --- unique ---

@@ -154,8 +154,10 @@ def tensordot(a: Any, b: Any, axes: Constant = 2) -> Any:
         return contracted(x, y, (axes[0],), (axes[1],))
     if not is_constant(axes) or axes > 5:
         refuse("axes must be constants, and at most 5")
-    if axes > x.ndim or axes > y.ndim:
-        raise ValueError("shape-mismatch for sum")
+    if axes > x.ndim or axes > y.ndim:  # NumPy compares the shapes axis by axis, until there is none
+        if axes <= x.ndim and x.shape[x.ndim - axes : x.ndim - axes + y.ndim] != y.shape:
+            raise ValueError("shape-mismatch for sum")
+        raise IndexError("tuple index out of range")
     return contracted(x, y, LAST[axes], FIRST[axes])
 
 

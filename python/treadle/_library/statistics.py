@@ -21,6 +21,8 @@ def average(
     a = np.asarray(a)
     if weights is None:
         found = np.mean(a, axis=axis, keepdims=keepdims)
+        if np.size(found) == 0:
+            raise ZeroDivisionError("division by zero")  # NumPy asks how many items each mean has
         if not returned:
             return found
         count = a.size / np.size(found)
