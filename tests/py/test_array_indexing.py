@@ -273,10 +273,10 @@ def test_what_take_gives_is_a_copy():
         return x, y, z
 
     a = np.arange(12.0).reshape(3, 4)
-    for given in (a.copy(), np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):
-        for got, want in zip(njit(stored)(given, 2), stored(a.copy(), 2), strict=True):
+    for x in (a.copy(), np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):
+        for got, want in zip(njit(stored)(x, 2), stored(a.copy(), 2), strict=True):
             np.testing.assert_array_equal(got, want)
-        np.testing.assert_array_equal(given, a)
+        np.testing.assert_array_equal(x, a)
 
 
 @given(data=st.data())
