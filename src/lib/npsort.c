@@ -449,7 +449,11 @@ static tr_tv middle(tr_em *e, tr_tv line, tr_tv two) {
     tr_tv lo = tr_em_conv(e, tr_em_load(e, two, &zero), t), hi = tr_em_conv(e, tr_em_load(e, two, &one), t);
     tr_tv half = tr_em_op2(e, TR_OP_DIV, tr_em_op2(e, TR_OP_ADD, lo, hi), tr_em_num(e, t, 2.0));
     tr_tv v = tr_em_select(e, odd, lo, half);
-    v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, r, zero), v, tr_em_num(e, t, (double)NAN));
+    tr_tv none = tr_em_num(e, t, (double)NAN);
+    if (tr_ty_is_complex(t)) /* of nothing it is the mean: both parts are NaN */
+        none = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, n, zero),
+                            tr_em_cplx(e, tr_em_re(e, none), tr_em_re(e, none)), none);
+    v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, r, zero), v, none);
     return tr_em_conv(e, v, result);
 }
 

@@ -52,7 +52,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 # Functions that are refused for complex numbers.
 REAL = {
     "maximum.reduce", "minimum.reduce", "histogramdd", "histogram2d",
-    "histogram", "histogram_bin_edges", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
+    "histogram", "histogram_bin_edges", "searchsorted", "min", "max", "amin", "amax", "ptp", "argmin", "argmax", "nanmedian", "percentile", "quantile", "nanpercentile", "nanquantile", "nanmin", "nanmax", "nanargmin", "nanargmax", "digitize",
 }  # fmt: skip
 
 
@@ -219,7 +219,7 @@ class Calls(Expressions):
             try:
                 text, types = self.library_text(entry)
                 ty, exact, writable = library.sampled(text, types)
-            except (IllTyped, Unspecified, SyntaxError):
+            except (IllTyped, Unspecified, SyntaxError, MemoryError):
                 continue
             stores = ty == NONE
             if stores and (self.region is not None or any(n in self.readonly for n, _ in types)):

@@ -365,6 +365,8 @@ def test_arguments_of_median():
 
     assert bits(into(a, out)) == bits(np.median(a, 0)) == bits(out)
     check("np.median(a, (0, 1))", a)
+    empty = np.zeros((0, 2), complex)
+    assert repr(njit(lambda a: np.median(a, axis=0))(empty)) == repr(np.array([complex(np.nan, np.nan)] * 2))
     rejects("np.median(a, b)", a, 1.5, match="axes must be constants|an integer")
 
 
