@@ -736,7 +736,9 @@ class Maker:
         ):
             raise Unspecified("the order of rows with NaN")
         if re.search(r"percentile\(|quantile\(", text) and any(
-            self.steps[0].env[n].dtype == bool for n in names_of(text) if hasattr(self.steps[0].env.get(n), "dtype")
+            self.steps[0].env[n].dtype == bool
+            for n in names_of(text)
+            if hasattr(self.steps[0].env.get(n), "dtype")
         ):
             raise IllTyped("quantiles of truth values")
         if "histogramdd(" in text and any(

@@ -320,11 +320,8 @@ def called(prog: Program, text: str, values: dict[str, Any]) -> Any:
     if "np.random" in text and prog.random is None:
         raise Unspecified("a draw that nobody seeded")
     try:
-        try:
         return evaluate(text, values | {STATE: prog.random})
-    except MemoryError as err:
-        raise Unspecified(f"{text}: {err}") from None
-    except (np.exceptions.AxisError, TypeError) as err:
+    except (np.exceptions.AxisError, TypeError, MemoryError) as err:
         raise Unspecified(f"{text}: {err!r}") from None
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as err:
         raise Raised(type(err).__name__) from None
