@@ -288,6 +288,34 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     return decorate
 
 
+def plain_function(fn: Any, decorator: str, starred: str, none: str) -> Any:
+    """What a decorator compiles: a Python function of positional parameters, one at least.
+
+    Parameters
+    ----------
+    fn : object
+    decorator : str
+        Its name, for messages.
+    starred, none : str
+        What is wrong with parameters of other kinds, and with none.
+
+    Raises
+    ------
+    TypeError
+        It is no such function.
+    """
+    if isinstance(fn, (staticmethod, classmethod, property)):
+        raise TypeError(f"put {decorator} below @{type(fn).__name__}, next to the function")
+    if not isinstance(fn, _pytypes.FunctionType):
+        raise TypeError(f"{decorator} compiles Python functions, not {type(fn).__name__} {fn!r}")
+    code = fn.__code__
+    if code.co_kwonlyargcount or code.co_flags & 0x0C:
+        raise TypeError(f"{fn.__qualname__}() has keyword-only or starred parameters, {starred}")
+    if not code.co_argcount:
+        raise TypeError(f"{fn.__qualname__}() has no parameters; {none}")
+    return fn
+
+
 def with_options(fn: Any, options: dict[str, Any]) -> None:
     """Show these options, names and defaults, in place of a function's `**options`: to help() and to completion.
 

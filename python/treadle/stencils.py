@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import types as _pytypes
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from ._core import _REASON, Function
-from .decorators import _choice, _flags, with_options
+from .decorators import _choice, _flags, plain_function, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,18 +24,13 @@ _DEFAULTS: dict[str, Any] = {"neighborhood": None, "cval": None, "standard_index
 
 def _kernel(fn: Any) -> Any:
     """The function that is called at each place, checked."""
-    if isinstance(fn, Function):
-        return _kernel(fn.py_func)
-    if not isinstance(fn, _pytypes.FunctionType):
-        raise TypeError(f"stencil compiles Python functions, not {type(fn).__name__} {fn!r}")
-    code = fn.__code__
-    if code.co_kwonlyargcount or code.co_flags & 0x0C:
-        raise TypeError(
-            f"{fn.__qualname__}() has keyword-only or starred parameters, which a stencil's kernel does not"
-        )
-    if not code.co_argcount:
-        raise TypeError(f"{fn.__qualname__}() has no parameters; a stencil goes over its first one")
-    if code.co_argcount > _MOST:
+    fn = plain_function(
+        fn.py_func if isinstance(fn, Function) else fn,
+        "stencil",
+        "which a stencil's kernel does not",
+        "a stencil goes over its first one",
+    )
+    if fn.__code__.co_argcount > _MOST:
         raise TypeError(f"{fn.__qualname__}() has more than {_MOST} parameters")
     return fn
 

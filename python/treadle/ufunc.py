@@ -11,7 +11,7 @@ import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import _core, config
-from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options, with_options
+from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options, plain_function, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,18 +43,9 @@ def _target(value: Any) -> str:
 def _function(fn: Any, decorator: str) -> Any:
     if isinstance(fn, _core.Function):
         return fn.py_func
-    if isinstance(fn, (staticmethod, classmethod, property)):
-        raise TypeError(f"put {decorator} below @{type(fn).__name__}, next to the function")
-    if not isinstance(fn, _pytypes.FunctionType):
-        raise TypeError(f"{decorator} compiles Python functions, not {type(fn).__name__} {fn!r}")
-    code = fn.__code__
-    if code.co_kwonlyargcount or code.co_flags & 0x0C:
-        raise TypeError(
-            f"{fn.__qualname__}() has keyword-only or starred parameters, which the operands of a ufunc cannot be"
-        )
-    if not code.co_argcount:
-        raise TypeError(f"{fn.__qualname__}() has no parameters; a ufunc needs at least one input")
-    return fn
+    return plain_function(
+        fn, decorator, "which the operands of a ufunc cannot be", "a ufunc needs at least one input"
+    )
 
 
 def _compile_flags(options: dict[str, Any], own: tuple[str, ...]) -> dict[str, int]:

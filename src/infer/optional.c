@@ -116,24 +116,14 @@ static const char *class_name(tr_em *e, const tr_ty *t) {
     }
 }
 
-static const char *const bin_sign[] = {
-#define X(id, name, sign) sign,
-    TR_BINOPS(X)
-#undef X
-};
-static const char *const cmp_sign[] = {
-#define X(id, name, sign) sign,
-    TR_CMPOPS(X)
-#undef X
-};
-
 static const char *pair_text(tr_em *e, const tr_ins *in, const char *x, const char *y) {
     tr_arena *a = &e->ctx->arena;
     if (in->op == TR_OP_COMPARE)
-        return tr_arena_printf(a, "'%s' not supported between instances of '%s' and '%s'", cmp_sign[in->sub],
-                               x, y);
+        return tr_arena_printf(a, "'%s' not supported between instances of '%s' and '%s'",
+                               tr_lib_cmp_sign((tr_cmpop)in->sub), x, y);
     bool inplace = in->op == TR_OP_INPLACE;
-    return tr_arena_printf(a, "unsupported operand type(s) for %s%s: '%s' and '%s'", bin_sign[in->sub],
+    return tr_arena_printf(a, "unsupported operand type(s) for %s%s: '%s' and '%s'",
+                           tr_lib_sign((tr_binop)in->sub),
                            inplace                 ? "="
                            : in->sub == TR_BIN_POW ? " or pow()"
                                                    : "",

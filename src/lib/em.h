@@ -58,6 +58,8 @@ void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2,
  * error, for what an object's text has in quotes. */
 const char *tr_em_advice(const char *path, size_t n);
 void tr_em_hint_missing(tr_em *e, const char *repr);
+const char *tr_lib_sign(tr_binop op); /* "+" */
+const char *tr_lib_cmp_sign(tr_cmpop op);
 const char *tr_em_tyname(tr_em *e, const tr_ty *t); /* user's spelling; a literal as its strong type */
 /* Names that tell two different types apart: of two strings, which. */
 void tr_em_tynames(tr_em *e, const tr_ty *a, const tr_ty *b, const char *out[2]);

@@ -32,8 +32,6 @@ static inline tr_rules tr_lib_rules(const tr_em *e) {
 tr_op tr_lib_plain_op(tr_binop op);
 /* The operator is one of & | ^ << >>. */
 bool tr_lib_is_bitwise(tr_binop op);
-const char *tr_lib_sign(tr_binop op); /* "+" */
-const char *tr_lib_cmp_sign(tr_cmpop op);
 /* What the comparison says of two values of which the first is less (c < 0), equal (0), or more. */
 bool tr_lib_holds(tr_cmpop op, int c);
 /* The operator has no meaning for operands of these types. */

@@ -275,15 +275,20 @@ def kept_shape(a: Any, axis: Constant, k: Constant) -> Any:
     return (*kept_shape(a, axis, k - 1), n)
 
 
-def quantiles_over(
-    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
-) -> Any:
-    """Along several axes, which are made one, the last."""
+def one_axis(a: Any, axis: Constant) -> Any:
+    """An array whose axes of a tuple are made one, the last."""
     g = np.moveaxis(a, axis, LAST[len(axis)])
     count = 1
     for n in g.shape[a.ndim - len(axis) :]:
         count *= n
-    rows = np.ascontiguousarray(g).reshape((*g.shape[: a.ndim - len(axis)], count))
+    return np.ascontiguousarray(g).reshape((*g.shape[: a.ndim - len(axis)], count))
+
+
+def quantiles_over(
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
+) -> Any:
+    """Along several axes, which are made one, the last."""
+    rows = one_axis(a, axis)
     if not keepdims:
         return quantiles_along(rows, q, -1, out, method, False, nan)
     ready = np.asarray(quantiles_along(rows, q, -1, None, method, False, nan)).reshape(
@@ -479,11 +484,7 @@ def nanmedian(
 
 def nanmedian_over(a: Any, axis: Constant, out: Any, keepdims: Constant) -> Any:
     """Along several axes, which are made one, the last."""
-    g = np.moveaxis(a, axis, LAST[len(axis)])
-    count = 1
-    for n in g.shape[a.ndim - len(axis) :]:
-        count *= n
-    rows = np.ascontiguousarray(g).reshape((*g.shape[: a.ndim - len(axis)], count))
+    rows = one_axis(a, axis)
     if not keepdims:
         return nanmedian(rows, axis=-1, out=out)
     ready = np.asarray(nanmedian(rows, axis=-1)).reshape(kept_shape(a, axis, a.ndim))

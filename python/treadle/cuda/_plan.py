@@ -1,7 +1,7 @@
 """The common call of a ufunc on a GPU: device arrays of one shape that lie without gaps, and numbers, on the default stream.
 
 What such a call does is known by the classes of its operands (dtypes, types of numbers), so it is worked out once for each and kept: a call looks at its operands and launches. All
-other calls are those of `_ufunc`, and so is the first of its kind; a plan only repeats what they do.
+other calls are those of `_ufunc`, which a plan does nothing else than.
 """
 
 from __future__ import annotations
