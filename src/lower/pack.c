@@ -2,7 +2,7 @@
  *
  * Most masks have few true items, or mostly true ones, in a row. Items whose bits are all zero are false whatever their type, so one test passes
  * over a word of them where the lambda does nothing else with what is not wanted. A word that has some goes item by item without a branch, and
- * where the packed arrays have room for all of it no item asks. Counts are lanes of bytes, which are added up before they are full.
+ * where the packed arrays have room for all of it, before the places of another thread, no item asks. Counts are lanes of bytes, which are added up before they are full.
  *
  * What a mask holds may change under us (another thread's store): an item is looked at again when it is packed, and the room is asked for then.
  * Cost: two loops over a word more to compile, and one around them. */
@@ -165,10 +165,10 @@ bool tr_pack_loop(tr_lpat *s, unsigned k) {
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits))), work, next);
 
     l_at_end(b, work);
-    if (!s->shared && s->p->lam->ins.n <= SMALL + s->p->nspace + 2u * s->p->nin) {
+    if (s->p->lam->ins.n <= SMALL + s->p->nspace + 2u * s->p->nin) {
         lb roomy = tr_lower_block(s->w, ""), tight = tr_lower_block(s->w, "");
         lv after = LLVMBuildNSWAdd(b, before, len, "");
-        LLVMBuildCondBr(b, l_icmp(b, LLVMIntSLE, after, s->last), roomy, tight);
+        LLVMBuildCondBr(b, l_icmp(b, LLVMIntSLE, after, s->shared ? s->alone : s->last), roomy, tight);
         l_at_end(b, roomy);
         word(s, k, words.iv, to, true);
         arrive[ways] = s->carry[0];

@@ -210,8 +210,8 @@ static void begin_at(tr_lpat *c, lv chain) {
     }
 }
 
-/* The values that the next range begins with: this one's and its totals. */
-static void hand_on(tr_lpat *c, lv chain, lv r, const lv *totals) {
+/* The values that the next range begins with: this one's and its totals. Returns the first of them. */
+static lv hand_on(tr_lpat *c, lv chain, lv r, const lv *totals) {
     lv next[2 * UINT8_MAX];
     unsigned n = 0;
     c->ncarry = 0;
@@ -225,6 +225,7 @@ static void hand_on(tr_lpat *c, lv chain, lv r, const lv *totals) {
     }
     put_values(c, chain, next);
     tr_lower_rt(c->w, TR_RT_CHAIN_PASS, 2, (lv[]){chain, r}, NULL, NULL);
+    return next[0];
 }
 
 static void await_turn(tr_lpat *c, lv chain, lv r) {
@@ -267,11 +268,20 @@ static void walk_link(tr_lpat *c, const share *u, lv *out) {
     begin_at(c, chain);
     lb more = tr_lower_block(w, ""), walk = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
        leave = tr_lower_block(w, "");
+    lb begun = l_here(b);
     LLVMBuildCondBr(b, last, walk, more);
     l_at_end(b, more);
-    hand_on(c, chain, r, totals);
+    lv next = hand_on(c, chain, r, totals);
+    if (c->p->nfilt)
+        next = l_select(b, l_icmp(b, LLVMIntSLT, next, c->last), next, c->last);
+    more = l_here(b);
     LLVMBuildBr(b, walk);
     l_at_end(b, walk);
+    if (c->p->nfilt) { /* behind the last range there is nobody */
+        c->alone = LLVMBuildPhi(b, w->m->i64, "");
+        l_incoming(c->alone, c->last, begun);
+        l_incoming(c->alone, next, more);
+    }
     tr_lower_nest(c, out);
     LLVMBuildCondBr(b, last, end, leave);
     l_at_end(b, end);

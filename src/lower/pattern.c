@@ -121,7 +121,7 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
     if (!s->fits)
         left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
-    lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
+    lv wanted = s->shared && !s->fits ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
     for (unsigned i = 0; i < s->p->nfilt; i++) {
         tr_larr own = wanted ? own_place(s, i, wanted) : s->filt[i];

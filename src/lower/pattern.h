@@ -55,7 +55,7 @@ typedef struct tr_lpat {
         totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool blocks;         /* a scan of floats (tr_pat_in_blocks) */
     bool shared;         /* other threads pack into the same arrays */
-    bool fits;           /* the packed arrays have room for what comes (pack.c) */
+    bool fits;           /* the packed arrays have room for what comes, of this range alone (pack.c) */
     bool tiled;          /* the tile axis is the last one */
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
@@ -79,6 +79,7 @@ typedef struct tr_lpat {
     lv at;             /* there: the round's place in these */
     lv marks;          /* a byte per place of a table, set where something was stored; NULL: none */
     lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
+    lv alone;          /* with `shared`: where the places end that are this range's alone */
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */
