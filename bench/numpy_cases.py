@@ -51,6 +51,10 @@ def order(a):
     return np.argsort(a)
 
 
+def stable_order(a):
+    return np.argsort(a, kind="stable")
+
+
 def places(a, v):
     return np.searchsorted(a, v)
 
@@ -77,9 +81,13 @@ def normal_numbers(dtype: str, n: int = MILLION) -> Callable[[np.random.Generato
 
 
 for dtype in ("float64", "int32"):
-    for name, function in (("sort", sorted_copy), ("argsort", order)):
+    for name, function in (
+        (f"sort {dtype}", sorted_copy),
+        (f"argsort {dtype}", order),
+        (f"argsort {dtype}, stable", stable_order),
+    ):
         add(
-            f"{name} {dtype}",
+            name,
             inputs=normal_numbers(dtype),
             expected=function,
             variants=beside(function, "numpy"),

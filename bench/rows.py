@@ -361,7 +361,7 @@ ELEMENTWISE: list[Row] = [
     Row("first use/lazy ufunc", "first use/ufunc", "treadle", "numba", "median", "ms", 1 / 8, 1 / 15),
 ]
 
-# NumPy's functions, and loops over parts of arrays: the third section. Sorts and LAPACK are NumPy's own on both sides.
+# NumPy's functions, and loops over parts of arrays: the third section. Sorts, the order of equal items with them, and LAPACK are NumPy's own on both sides.
 ORDERS = (
     *(f"{name} {dtype}" for name in ("sort", "argsort") for dtype in ("float64", "int32")),
     "searchsorted",
@@ -384,6 +384,11 @@ LAYOUTS = tuple(
 
 LIBRARY: list[Row] = [
     *(row for name in ORDERS for row in against(name, {"numpy": (1.0, 0.8)}, "us", "numpy")),
+    *(
+        row
+        for dtype in ("float64", "int32")
+        for row in against(f"argsort {dtype}, stable", {"numpy": (1 / 2, 1 / 4)}, "us", "numpy")
+    ),
     *(
         row
         for name in ("random", "normal", "randint")

@@ -641,7 +641,10 @@ bool tr_lib_np_unique(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (index || inverse) {
         places = places_of(e, items);
-        if (!argsort_along(e, items, places, 0, i64(e, index ? TR_SORT_STABLE : TR_SORT_QUICK)) ||
+        bool stable =
+            index ||
+            tr_ty_is_int(items.ty->elem); /* equal integers are alike, so it is free to be the faster way */
+        if (!argsort_along(e, items, places, 0, i64(e, stable ? TR_SORT_STABLE : TR_SORT_QUICK)) ||
             !tr_em_getitem(e, items, places, &items))
             return false;
     } else if (!sort_along(e, items, 0, TR_SORT_QUICK)) {

@@ -4,10 +4,11 @@
  * of equal items, of zeros of both signs and of NaNs is then NumPy's in every algorithm. Elsewhere (treadlec, C tests) it is a merge sort
  * of ours, which is stable: sorted values compare equal to NumPy's, and so do places under TR_SORT_STABLE. Lines whose items lie
  * apart go through a buffer. Nothing here keeps state but that table, which is written once.
- * Cost: n log n; half as much memory as the items for the stable ones. */
+ * Cost: n log n; half as much memory as the items for the stable ones. Places of many items mostly come from a sort of words (argsort.c). */
 #include <stdatomic.h>
 #include <string.h>
 
+#include "rt/argsort.h"
 #include "rt/enter.h"
 #include "rt/sort.h"
 
@@ -101,7 +102,13 @@ static bool have_theirs(void) {
     return atomic_load_explicit(&have, memory_order_acquire) == THERE;
 }
 
+/* Of equal integers nobody sees which comes first, and only one way has vectors. */
+static bool are_alike(int64_t type) {
+    return type >= TR_SORT_I32 && type <= TR_SORT_U64;
+}
+
 static tr_sort_fn *sort_of(int64_t type, int64_t how) {
+    how = are_alike(type) ? TR_SORT_QUICK : how;
     tr_sort_fn *f = have_theirs() ? the_sorts.sort[type][how] : NULL;
     return f ? f : own_sort[type];
 }
@@ -138,9 +145,12 @@ static bool argsort_line(int64_t type, int64_t how, const void *data, int64_t n,
     }
     if (tr_line_open(&p, places, n, step, sizeof *places, goes_on, false)) {
         intptr_t *to = p.items;
-        for (int64_t i = 0; i < n && !goes_on; i++)
+        how &= ~(int64_t)TR_SORT_GOES_ON;
+        int packed = tr_argsort_packed(type, a.items, to, n, goes_on, how == TR_SORT_STABLE,
+                                       sort_of(TR_SORT_U64, TR_SORT_QUICK));
+        for (int64_t i = 0; i < n && !packed && !goes_on; i++)
             to[i] = i;
-        ok = n <= 1 || argsort_of(type, how & ~(int64_t)TR_SORT_GOES_ON)(a.items, to, n, NULL) >= 0;
+        ok = packed ? packed > 0 : n <= 1 || argsort_of(type, how)(a.items, to, n, NULL) >= 0;
     }
     tr_line_close(&p, ok);
     tr_line_close(&a, false);

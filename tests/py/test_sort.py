@@ -104,6 +104,51 @@ def test_sort(what, dtype, kind, shape, how, span, seed):
     assert bits(a) == bits(b)
 
 
+def spread(rng: np.random.Generator, dtype: Any, n: int) -> list[np.ndarray]:
+    """Items of a type as they may lie: all over it, few of them, some far from the rest or differing in last bits alone, in order, all alike."""
+    d = np.dtype(dtype)
+    few, order = rng.integers(0, 5, n).astype(d), rng.permutation(n).astype(d)
+    alike = [
+        few,
+        order,
+        np.arange(n, dtype=d),
+        np.arange(n, dtype=d)[::-1],
+        np.zeros(n, d),
+        np.arange(n, dtype=d) % d.type(n // 2),
+    ]
+    if d.kind in "iu":
+        i = np.iinfo(d)
+        far = rng.integers(0, 4 * n, n).astype(d)
+        far[n // 2], far[n // 3] = i.max, i.min
+        return [*alike, far, rng.integers(i.min, i.max, n, dtype=d, endpoint=True)]
+    x = rng.standard_normal(n).astype(d)
+    odd = x.copy()
+    odd[::7], odd[::11], odd[::5], odd[1::5], odd[2:4] = np.nan, -np.nan, 0.0, -0.0, (np.inf, -np.inf)
+    near = (1 + np.arange(n) % 300 * 2.0**-50).astype(d)
+    near[:2] = 1e30, -1e30
+    rng.shuffle(near)
+    scales = (x * 2.0 ** rng.integers(-100, 100, n)).astype(d)
+    return [*alike, x, odd, near, scales, np.round(x, 2), np.full(n, np.nan, d)]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("n", [255, 256, 257, 1000, 70_000])
+def test_places_of_many(dtype, n):
+    """Words of a key and a place (rt/argsort.c): the places are NumPy's, whoever finds them, and go on from those of another key."""
+    stable, default, by_two = (
+        njit(lambda a: np.argsort(a, kind="stable")),
+        njit(lambda a: np.argsort(a)),
+        njit(lambda a, b: np.lexsort((a, b))),
+    )
+    rng = np.random.default_rng(n)
+    last = rng.integers(0, 7, n)
+    for a in spread(rng, dtype, n):
+        for v in (a, a[::-1], a[::3], a.repeat(2)):
+            assert bits(stable(v)) == bits(np.argsort(v, kind="stable"))
+            assert bits(default(v)) == bits(np.argsort(v))
+        assert bits(by_two(a, last)) == bits(np.lexsort((a, last)))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_long(dtype, kind, threads):
