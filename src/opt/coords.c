@@ -27,17 +27,38 @@ static bool is_dim(const tr_prover *pr, tr_val x, tr_val p, unsigned k) {
 
 typedef struct clamps {
     bool low, high; /* to 0; to the axis' size */
+    tr_coord *of;   /* what learns which numbers may count from the end; or NULL */
 } clamps;
 
+void tr_coord_wraps(tr_coord *c, tr_val v) {
+    if (c->nwraps < TR_COORD_WRAPS)
+        c->wraps[c->nwraps] = v;
+    c->nwraps++;
+}
+
+/* Is it the axis' size, or what is left of it from `begin` on, which the size of a view that begins there does not exceed? */
+static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val begin) {
+    const tr_ins *in = at(pr, x);
+    int64_t zero;
+    if (is_dim(pr, x, p, k))
+        return true;
+    if (in->op == TR_OP_SELECT) /* of what is not negative */
+        in = at(pr, in->args[tr_get_int(pr->f, in->args[1], &zero) && zero == 0 ? 2 : 1]);
+    return begin != TR_NOVAL && in->op == TR_OP_SUB && in->args[1] == begin && is_dim(pr, in->args[0], p, k);
+}
+
 /* What a bound of a slice of axis k of p, or its size, was before it was clamped. from: where a view starts, which is not looked
- * through the lower bound if it is one number. */
-static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k, bool from, clamps *found) {
+ * through the lower bound if it is one number. begin: of a size, where it does; or TR_NOVAL. */
+static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k, bool from, tr_val begin,
+                        clamps *found) {
     const tr_prover *pr = l->pr;
     for (;;) {
         const tr_ins *in = at(pr, x);
         int64_t zero;
         if (in->op == TR_OP_WRAP && varies(l, x)) {
             x = in->args[0];
+            if (found->of)
+                tr_coord_wraps(found->of, x);
             continue;
         }
         const tr_ins *c = in->op == TR_OP_SELECT ? at(pr, in->args[0]) : NULL;
@@ -50,8 +71,9 @@ static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k,
         if ((!same && !swapped) || (!less && !more))
             return x;
         bool least = same == less;
-        if (least && (is_dim(pr, a, p, k) || is_dim(pr, b, p, k))) {
-            x = is_dim(pr, a, p, k) ? b : a;
+        bool of_a = least && is_limit(pr, a, p, k, begin);
+        if (of_a || (least && is_limit(pr, b, p, k, begin))) {
+            x = of_a ? b : a;
             found->high = true;
         } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, a, &zero) && zero == 0) {
             x = b;
@@ -85,13 +107,14 @@ tr_lin tr_coords_index(const tr_coords_loop *l, tr_val v) {
 typedef struct step {
     tr_val p;
     tr_coord ax[TR_MAX_NDIM];
-    tr_val from[TR_MAX_NDIM]; /* where it starts */
+    tr_val from[TR_MAX_NDIM], first[TR_MAX_NDIM]; /* where it starts; the same before it was clamped */
 } step;
 
 static void take_start(const tr_coords_loop *l, step *s, unsigned k, tr_val x) {
     tr_coord *a = &s->ax[k];
-    clamps found = {false, false};
-    a->at = tr_linearize(l->pr, unclamped(l, x, s->p, k, true, &found));
+    clamps found = {.of = a};
+    s->first[k] = unclamped(l, x, s->p, k, true, TR_NOVAL, &found);
+    a->at = tr_linearize(l->pr, s->first[k]);
     a->loose = found.low;
     s->from[k] = x;
 }
@@ -125,35 +148,44 @@ static void take_ends(const tr_coords_loop *l, step *s, const tr_ins *v) {
         tr_coord *a = &s->ax[k];
         if (a->dim < 0 || a->step != 1)
             continue;
-        clamps found = {0};
-        tr_val size = unclamped(l, tr_made_sizes(v)[a->dim], s->p, k, false, &found), to = size;
+        clamps found = {.of = a};
+        tr_val size = unclamped(l, tr_made_sizes(v)[a->dim], s->p, k, false, s->from[k], &found), to = size;
         const tr_ins *d = at(l->pr, size);
         tr_lin length = tr_linearize(l->pr, size);
-        if (length.n == 0) {
+        bool from_zero = a->at.n == 0 && a->at.c == 0,
+             by_ends = d->op == TR_OP_SUB && d->args[1] == s->from[k];
+        if (length.n == 0 || (!by_ends && !from_zero)) {
+            if (length.n && a->loose) /* it would begin, and end, later */
+                tr_coord_wraps(a, s->first[k]);
             a->end = a->at;
             a->has_end = tr_lin_add(&a->end, &length, 1);
             continue;
         }
-        bool from_zero = a->at.n == 0 && a->at.c == 0;
-        if (d->op == TR_OP_SUB && d->args[1] == s->from[k])
+        if (by_ends)
             to = d->args[0];
-        else if (!from_zero)
-            continue;
-        a->end = tr_linearize(l->pr, unclamped(l, to, s->p, k, false, &found));
+        a->end = tr_linearize(l->pr, unclamped(l, to, s->p, k, false, TR_NOVAL, &found));
         a->has_end = true;
     }
 }
 
 /* --- all of them --- */
 
+/* Does the axis end where the one of the array does? */
+static bool ends_there(const tr_coords_loop *l, const tr_coords *c, uint32_t r) {
+    const tr_coord *a = &c->ax[r];
+    return !c->flat && a->end.n == 1 && a->end.t[0].k == 1 && a->end.c == 0 &&
+           is_dim(l->pr, a->end.t[0].v, c->root, r);
+}
+
 /* c, of the parent, becomes that of the view. */
-static bool compose(tr_coords *c, const step *s) {
+static bool compose(const tr_coords_loop *l, tr_coords *c, const step *s) {
     for (uint32_t r = 0; r < c->n; r++) {
         tr_coord *a = &c->ax[r];
         if (a->dim < 0)
             continue;
         const tr_coord *b = &s->ax[a->dim];
         bool was_loose = a->loose;
+        a->cut = a->cut || b->cut || (b->dim >= 0 && !b->has_end) || (a->has_end && !ends_there(l, c, r));
         if (b->has_end && a->step == 1) {
             tr_lin end = a->at;
             a->has_end = tr_lin_add(&end, &b->end, 1);
@@ -164,6 +196,8 @@ static bool compose(tr_coords *c, const step *s) {
         if (!tr_lin_add(&a->at, &b->at, a->step))
             return false;
         a->loose = was_loose || b->loose;
+        for (uint32_t i = 0; i < b->nwraps; i++)
+            tr_coord_wraps(a, i < TR_COORD_WRAPS ? b->wraps[i] : TR_NOVAL);
         a->step *= b->step; /* both at most 2**20 */
         if (a->step > TR_LIN_COEF || a->step < -TR_LIN_COEF)
             return false;
@@ -236,7 +270,7 @@ static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth
     if (!take_axes(l, &s, in))
         return false;
     take_ends(l, &s, in);
-    return compose(out, &s);
+    return compose(l, out, &s);
 }
 
 bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out) {

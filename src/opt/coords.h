@@ -4,14 +4,25 @@
 
 #include "opt/prove.h"
 
+enum { TR_COORD_WRAPS = 4 };
+
 typedef struct tr_coord {
     tr_lin at;    /* index of the view's first item */
     int dim;      /* the view's axis that runs along this one; -1: it has one index here */
     int64_t step; /* between neighbours on that axis */
     tr_lin end;   /* has_end: all items lie before it */
     bool has_end;
+    bool
+        cut; /* and perhaps the last ones of those that `at` and `end` tell of are missing, though the array has them */
     bool loose; /* `at` varies in the loop and may be negative, and the view then starts at 0 */
+    /* Bounds that `at` and `end` were made of and that vary in the loop: where one is negative it counts from the end, and they are others. More than there
+     * is room for: not all are known. */
+    tr_val wraps[TR_COORD_WRAPS];
+    uint32_t nwraps;
 } tr_coord;
+
+/* One more of these. */
+void tr_coord_wraps(tr_coord *c, tr_val v);
 
 /* By whose axes: those of an array that is no view; of one with the same items in other axes, which ends the way to it; or one axis of
  * all the array's items as they lie in memory (flat). */

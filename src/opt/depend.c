@@ -17,7 +17,7 @@
 #include "ir/alias.h"
 #include "ir/summary.h"
 
-enum { MAX_ACCESSES = 400, MAX_CHOICES = 8, NEAR = 16, INNER_NEAR = 4 };
+enum { MAX_ACCESSES = 400, MAX_CHOICES = 8, NEAR = 16, INNER_NEAR = 4, MAX_SPANS = 32 };
 
 typedef struct axis {
     tr_lin e;                   /* the index, or the first one */
@@ -25,7 +25,12 @@ typedef struct axis {
     bool wraps;                 /* e may be negative, and then counts from the end */
     tr_val around;              /* wraps: of so many items; TR_NOVAL: that is not to be seen */
     tr_lin end;
-    tr_val size; /* of a range: what says how many items it has */
+    tr_val size;                 /* of a range: what says how many items it has */
+    int64_t step;                /* and how far apart these are */
+    bool cut;                    /* as in tr_coord */
+    bool some;                   /* one of these, whichever */
+    tr_val ends[TR_COORD_WRAPS]; /* what may count from the end (tr_coord) */
+    uint32_t nends;
 } axis;
 
 typedef struct access {
@@ -34,6 +39,7 @@ typedef struct access {
     bool flat;
     tr_val value; /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
     bool write, always, known;
+    bool vague;      /* some elements, which ones is not looked at */
     uint32_t lo, hi; /* which bytes of the items (tr_coords) */
     uint32_t n;
     axis ax[TR_MAX_NDIM];
@@ -82,6 +88,8 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
     *out = (axis){
         .e = c->at, .size = TR_NOVAL, .around = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
     out->wraps = may_wrap(s, &c->at);
+    out->nends = c->nwraps;
+    memcpy(out->ends, c->wraps, sizeof out->ends);
     if (c->dim < 0 && out->exact)
         return true;
     if (c->dim >= 0 && idx != TR_NOVAL && out->exact) {
@@ -89,10 +97,18 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
         const tr_ins *in = tr_at(s->f, idx);
         out->wraps = may_wrap(s, &e);
         out->around = in->op == TR_OP_WRAP ? in->args[1] : TR_NOVAL;
+        if (in->op == TR_OP_WRAP && varies(s, idx)) {
+            if (out->nends < TR_COORD_WRAPS)
+                out->ends[out->nends] = in->args[0];
+            out->nends++;
+        }
         return tr_lin_add(&out->e, &e, c->step);
     }
     const tr_ins *v = tr_at(s->f, array);
     out->range = true;
+    out->step = c->step;
+    out->some = idx != TR_NOVAL;
+    out->cut = c->cut;
     out->exact = out->exact && c->step == 1 && idx == TR_NOVAL;
     out->has_end = c->has_end && c->step > 0;
     out->end = c->end;
@@ -250,8 +266,10 @@ static void add_capture(finder *s, tr_val v, tr_val x, const tr_access *a) {
         add(s, v, x, a->writes, NULL, TR_NOVAL);
     else
         add_somewhere(s, v, x, a->writes);
-    for (uint32_t i = first; i < s->all.n; i++)
+    for (uint32_t i = first; i < s->all.n; i++) {
         s->all.d[i].always = false;
+        s->all.d[i].vague = true;
+    }
 }
 
 static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
@@ -291,8 +309,9 @@ static void add_ins(finder *s, tr_val v) {
 
 /* --- two accesses --- */
 
-/* DECIDED: by a number that is known before the loop. PERHAPS_ONE: they go to different values, which may be one array. */
-typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, DECIDED, SURE } relation;
+/* DECIDED: by a number that is known before the loop. COMPARED: two slices, by where they lie then. PERHAPS_ONE: they go to different values, which may be
+ * one array. */
+typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, COMPARED, DECIDED, SURE } relation;
 
 typedef struct meeting {
     bool sure, counts, dist_known, point; /* counts: some axis depends on the counter */
@@ -367,17 +386,35 @@ static relation meet_at_point(const finder *s, tr_wide k, tr_wide c, meeting *m)
     return POSSIBLE;
 }
 
-/* e as m * x, m from outside of the loop; where m is known already, by that. It is taken to be positive: slices of other blocks are empty. */
+/* e as m * x? */
+static bool is_multiple(finder *s, const tr_lin *e, tr_val m, tr_lin *x) {
+    *x = tr_lin_const(0);
+    for (uint32_t i = 0; i < e->n; i++) {
+        const tr_ins *p = tr_at(s->f, e->t[i].v);
+        tr_lin by = tr_lin_const(1);
+        bool left = p->op == TR_OP_MUL && p->args[0] == m, right = p->op == TR_OP_MUL && p->args[1] == m;
+        if (e->t[i].v != m && !left && !right)
+            return false;
+        if (e->t[i].v != m)
+            by = tr_coords_index(&s->views, p->args[left ? 1 : 0]);
+        if (!tr_lin_add(x, &by, e->t[i].k))
+            return false;
+    }
+    return e->n && e->c == 0;
+}
+
+/* The same for some m from outside of the loop; where m is known already, for that. It is taken to be positive: slices of other blocks are empty. */
 static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
-    if (e->n != 1 || e->t[0].k != 1 || e->c != 0)
-        return false;
-    const tr_ins *p = tr_at(s->f, e->t[0].v);
-    for (uint32_t i = 0; p->op == TR_OP_MUL && i < 2; i++)
-        if (!varies(s, p->args[i]) && (*m == TR_NOVAL || *m == p->args[i])) {
-            *m = p->args[i];
-            *x = tr_coords_index(&s->views, p->args[1 - i]);
+    tr_lin of = *e;
+    if (*m != TR_NOVAL)
+        return is_multiple(s, &of, *m, x);
+    const tr_ins *p = of.n ? tr_at(s->f, of.t[0].v) : NULL;
+    for (uint32_t i = 0; p && i < (p->op == TR_OP_MUL ? 3 : 1); i++) {
+        *m = i < 2 && p->op == TR_OP_MUL ? p->args[i] : of.t[0].v;
+        if (!varies(s, *m) && is_multiple(s, &of, *m, x))
             return true;
-        }
+    }
+    *m = TR_NOVAL;
     return false;
 }
 
@@ -624,7 +661,7 @@ static bool may_be_one(finder *s, tr_val a, tr_val b) {
     return tr_sources_meet(s->f, sources_of(s, a), sources_of(s, b));
 }
 
-static relation relate(finder *s, const access *w, const access *x, meeting *m) {
+static relation relate_by_numbers(finder *s, const access *w, const access *x, meeting *m) {
     int64_t n;
     bool known = tr_get_int(s->f, s->l->length, &n);
     *m = (meeting){.sure = w->always && x->always, .around = TR_NOVAL};
@@ -657,6 +694,94 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
     return m->sure && meets ? SURE : POSSIBLE;
 }
 
+/* --- slices whose places only the running program knows --- */
+
+static tr_pplace place_of(const axis *a) {
+    tr_pplace p = {.from = a->e, .to = a->range ? a->end : next_of(a->e), .to_end = a->range && !a->has_end};
+    p.wraps = a->ends;
+    p.nwraps = a->nends;
+    return p;
+}
+
+/* The same in every iteration: made of counters of loops inside and values from outside. */
+static bool is_still(const finder *s, const axis *a) {
+    const tr_lin *e[] = {&a->e, &a->end};
+    for (unsigned k = 0; k < (a->range && a->has_end ? 2 : 1); k++)
+        for (uint32_t i = 0; i < e[k]->n; i++)
+            if (varies(s, e[k]->t[i].v) &&
+                (e[k]->t[i].v == s->l->counter || !is_inner_counter(s, e[k]->t[i].v)))
+                return false;
+    return !a->range || (a->size != TR_NOVAL && (a->has_end || !varies(s, a->size)));
+}
+
+/* Is it one item after another, as far as that is seen? */
+static bool is_one_piece(const axis *a, tr_val space) {
+    return !a->range || (a->step == 1 && !a->some && (a->has_end || a->size == space));
+}
+
+/* Nothing that is known when the loop begins is to be asked of this axis: it does not keep iterations apart. */
+static bool stay_together(const finder *s, const axis *w, const axis *x, tr_val space) {
+    if (!is_still(s, w) || !is_still(s, x))
+        return false;
+    bool same = w->range == x->range && tr_lin_same(&w->e, &x->e) &&
+                (!w->range || (w->size == x->size && w->step == x->step));
+    return same || !is_one_piece(w, space) || !is_one_piece(x, space) || !from_outside(s, &w->e) ||
+           !from_outside(s, &x->e);
+}
+
+/* Do numbers tell all that is to be known of these two? Then nothing is to be found out when the program runs. */
+static bool are_numbers(const finder *s, const axis *w, const axis *x) {
+    ranges r;
+    moving m;
+    return (!w->range && !x->range) || (ends_of(w, x, &r) && move_alike(s, &r, &m));
+}
+
+/* What there is to compare; false: some axis may keep them apart in a way that is not known before the loop. */
+static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *out) {
+    bool any = false;
+    *out = (tr_pspans){.space = w->space, .flat = w->flat, .sure = w->always && x->always};
+    for (uint32_t k = 0; k < w->n; k++) {
+        const axis *a = &w->ax[k], *b = &x->ax[k];
+        tr_pspan *p = &out->ax[out->n];
+        if (stay_together(s, a, b, w->space)) {
+            meeting m = {.sure = true, .around = TR_NOVAL};
+            meet_on_axis(s, a, b, &(side){w->flat ? TR_NOVAL : w->space, k}, &m);
+            out->sure = out->sure && m.sure && !m.counts && !m.decided && !m.dist_known && !m.point &&
+                        !m.near && (!a->range || !varies(s, a->size));
+            if (a->range && a->size != w->space)
+                out->some[out->nsome++] = a->size;
+            continue;
+        }
+        *p = (tr_pspan){place_of(a), place_of(b), k};
+        if (!is_one_piece(a, w->space) || !is_one_piece(b, w->space) || !tr_span_place(s->l, &s->pr, &p->w) ||
+            !tr_span_place(s->l, &s->pr, &p->x))
+            return false;
+        any = any || !are_numbers(s, a, b);
+        out->sure = out->sure && !a->cut && !b->cut;
+        out->n++;
+    }
+    out->sure = out->sure && out->n == 1;
+    return any;
+}
+
+static bool has_range(const access *a) {
+    bool any = false;
+    for (uint32_t k = 0; k < a->n; k++)
+        any = any || a->ax[k].range;
+    return any;
+}
+
+static relation relate(finder *s, const access *w, const access *x, meeting *m) {
+    tr_pspans p;
+    relation r = relate_by_numbers(s, w, x, m);
+    if (r != POSSIBLE || (!has_range(w) && !has_range(x)))
+        return r;
+    if (x->write && w->value != TR_NOVAL && w->value == x->value)
+        return APART; /* all store the same number */
+    bool seen = w->known && x->known && w->space == x->space && w->flat == x->flat && !w->vague && !x->vague;
+    return seen && can_compare(s, w, x, &p) ? COMPARED : r;
+}
+
 /* --- together --- */
 
 static bool is_tested(const tr_ploop *l, const access *w, const access *x) {
@@ -676,6 +801,22 @@ static void find_accesses(finder *s, const tr_ploop *l) {
             add_ins(s, v);
 }
 
+static tr_pdepend found_between(const access *w, const access *x, relation r, const meeting *m) {
+    return (tr_pdepend){.sure = r == SURE,
+                        .decided = r == DECIDED,
+                        .compares = r == COMPARED,
+                        .by = m->by,
+                        .around = m->around,
+                        .write = w->at,
+                        .other = x->at,
+                        .array = w->root,
+                        .perhaps_one = r == PERHAPS_ONE,
+                        .other_writes = x->write,
+                        .dist_known = m->dist_known || m->near,
+                        .dist = m->near ? m->near : (int64_t)m->dist,
+                        .every = !m->counts && !m->near};
+}
+
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     finder s;
     find_accesses(&s, l);
@@ -686,25 +827,50 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             const access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m);
-            if (r <= found || (r == DECIDED && is_tested(l, w, x)))
+            if (r <= found || (r == DECIDED && is_tested(l, w, x)) || (r == COMPARED && l->compared[w->root]))
                 continue;
             found = r;
-            *out = (tr_pdepend){.sure = r == SURE,
-                                .decided = r == DECIDED,
-                                .by = m.by,
-                                .around = m.around,
-                                .write = w->at,
-                                .other = x->at,
-                                .array = w->root,
-                                .perhaps_one = r == PERHAPS_ONE,
-                                .other_writes = x->write,
-                                .dist_known = m.dist_known || m.near,
-                                .dist = m.near ? m.near : (int64_t)m.dist,
-                                .every = !m.counts && !m.near};
+            *out = found_between(w, x, r, &m);
             if (r == SURE)
                 return true;
         }
     return found != APART;
+}
+
+static bool is_known(const tr_ploop *l, const tr_pspans *p) {
+    for (uint32_t i = 0; i < l->spans.n; i++) {
+        const tr_pspans *q = &l->spans.d[i];
+        bool same = q->space == p->space && q->flat == p->flat && q->n == p->n && q->sure >= p->sure;
+        for (uint32_t k = 0; same && k < p->n; k++)
+            same = q->ax[k].axis == p->ax[k].axis && tr_span_same(&q->ax[k].w, &p->ax[k].w) &&
+                   tr_span_same(&q->ax[k].x, &p->ax[k].x);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+bool tr_ploop_compare(tr_ploop *l, tr_val array) {
+    finder s;
+    find_accesses(&s, l);
+    l->compared[array] = 1;
+    for (uint32_t i = 0; i < s.all.n; i++)
+        for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
+            const access *w = &s.all.d[i], *x = &s.all.d[k];
+            meeting m;
+            tr_pspans p;
+            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m) != COMPARED)
+                continue;
+            can_compare(&s, w, x, &p);
+            p.d = found_between(w, x, DECIDED, &m);
+            p.d.dist_known = p.d.every = false;
+            if (is_known(l, &p))
+                continue;
+            if (l->spans.n == MAX_SPANS)
+                return false;
+            tr_vec_push(&l->f->ctx->arena, &l->spans, p);
+        }
+    return true;
 }
 
 /* --- arrays that may share memory --- */

@@ -3,7 +3,7 @@
 #ifndef TR_OPT_PLOOP_H
 #define TR_OPT_PLOOP_H
 
-#include "opt/lin.h"
+#include "opt/prove.h"
 #include "opt/priv.h"
 
 /* An array from outside into which the loop only accumulates. */
@@ -28,12 +28,39 @@ typedef struct tr_pdepend {
     bool dist_known;   /* `other` meets `write` so many iterations later */
     bool every;        /* it is the same element in every iteration */
     bool decided;      /* they meet if `by`, values from outside, is the distance of two iterations */
+    bool compares;     /* they are slices of the array that can be compared before the loop */
     bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
     tr_lin by;
     tr_val around; /* decided: an index may be negative, and counts from this size then; or TR_NOVAL */
     int64_t dist;
     tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
 } tr_pdepend;
+
+/* Where an access is on one axis of the array: from `from` on and before `to`, or to the axis' end. */
+typedef struct tr_pplace {
+    tr_lin from, to;
+    bool to_end;
+    bool exact;          /* else only there, and perhaps not at all of it */
+    const tr_val *wraps; /* what must not be negative for that (tr_coord) */
+    uint32_t nwraps;
+} tr_pplace;
+
+typedef struct tr_pspan {
+    tr_pplace w, x;
+    uint32_t axis;
+} tr_pspan;
+
+/* Two accesses that are apart where one of these axes keeps them apart, which places computed before the loop tell. */
+typedef struct tr_pspans {
+    tr_pdepend d;
+    tr_val space; /* the array whose axes they are, and whether all its items are one axis (tr_coords) */
+    bool flat;
+    bool sure; /* both happen in every iteration, and all but the one axis meet: it is for that one to say */
+    tr_val some[TR_MAX_NDIM]; /* numbers of items on others: they meet where there are any */
+    uint32_t nsome;
+    uint32_t n;
+    tr_pspan ax[TR_MAX_NDIM];
+} tr_pspans;
 
 /* Arrays from outside that may share memory, of which the loop writes the first ones: as op `meet` has them. */
 typedef struct tr_pshared {
@@ -57,8 +84,10 @@ typedef struct tr_ploop {
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
     TR_VEC(tr_pdepend) tests; /* decided by values from outside: tested before the loop */
+    TR_VEC(tr_pspans) spans;  /* slices, compared before the loop */
+    uint8_t *compared;        /* per value: an array all of whose slices are among these */
     tr_pshared shared;
-    tr_val when; /* none of these meets; TR_NOVAL: there are none */
+    tr_val when; /* none of these meets, and no slices do; TR_NOVAL: there are none */
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
@@ -114,6 +143,19 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
 
 /* Fills in l->shared; false: there are too many. */
 bool tr_ploop_shared(tr_ploop *l);
+
+/* Adds all pairs of the array's slices that can be compared before the loop; false: there are too many. */
+bool tr_ploop_compare(tr_ploop *l, tr_val array);
+
+/* --- spans.c --- */
+
+/* Is it a place that changes by the same number from each iteration to the next, at least but for clamps, which are left out? */
+bool tr_span_place(const tr_ploop *l, tr_prover *pr, tr_pplace *p);
+bool tr_span_same(const tr_pplace *a, const tr_pplace *b);
+
+/* Before the loop: are all slices apart? Where it is sure that iterations meet, it raises what `site` says. */
+tr_val tr_spans_apart(const tr_ploop *l, tr_bld *b,
+                      const tr_site *(*site)(const tr_ploop *, const tr_pdepend *));
 
 /* --- accumulate.c --- */
 

@@ -239,11 +239,20 @@ static void test_shared(tr_ploop *l, tr_bld *b) {
                             "runs on one core where arrays share memory, tested before the loop: %s", text));
 }
 
+/* Slices may lie upon each other: then iterations go one after the other. */
+static void test_slices(tr_ploop *l, tr_bld *b) {
+    if (l->spans.n == 0)
+        return;
+    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
+    tr_val apart = tr_spans_apart(l, b, site_of);
+    l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
+}
+
 /* No handler of the function sees what these raise: it is refused, as at compile time. */
 static void test_before(tr_ploop *l) {
     tr_fn *f = l->f;
     l->when = TR_NOVAL;
-    if (l->tests.n == 0 && l->shared.written == 0)
+    if (l->tests.n == 0 && l->shared.written == 0 && l->spans.n == 0)
         return;
     tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
     for (uint32_t i = 0; i < l->tests.n; i++) {
@@ -254,12 +263,15 @@ static void test_before(tr_ploop *l) {
     }
     b.loc = tr_term(f, l->header)->loc;
     test_shared(l, &b);
+    tr_val shared = l->when;
+    test_slices(l, &b);
+    b.loc = tr_term(f, l->header)->loc;
     tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
     tr_cfg_compute(f);
     tr_dom_compute(f);
-    if (l->when != TR_NOVAL) {
-        leave_loops(f, tr_arg(f, l->when, 0));
-        leave_loops(f, l->when);
+    if (shared != TR_NOVAL) {
+        leave_loops(f, tr_arg(f, shared, 0));
+        leave_loops(f, shared);
     }
 }
 
@@ -268,6 +280,7 @@ static bool check_memory(tr_ploop *l) {
     tr_pdepend d;
     tr_arena *a = &l->f->ctx->arena;
     l->apart = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
+    l->compared = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
     if (!tr_ploop_shared(l))
         tell(l, "it has too many accesses to arrays to say whether these share memory");
     while (tr_ploop_dependence(l, &d)) {
@@ -300,6 +313,15 @@ static bool check_memory(tr_ploop *l) {
             if (d.every || accum.bad != TR_NOVAL)
                 l->f->ctx->last_err->hint = advice(l, &d, &accum);
             return false;
+        } else if (d.compares) {
+            const char *name = name_of(l->f, d.array);
+            tell(l, tr_ploop_compare(l, d.array)
+                        ? tr_arena_printf(a,
+                                          "runs on one core where slices of %s of several iterations meet, "
+                                          "tested before the loop",
+                                          name)
+                        : "it has too many slices to say of all whether iterations meet");
+            continue;
         } else {
             tell(l, dependence(l, &d));
         }

@@ -311,6 +311,9 @@ class Regions(Expressions):
 
     def view_of(self, name: str, arr: Array, i: str) -> tuple[str, int]:
         """A view, mostly of own elements, and how many axes are left of it."""
+        widths = [n for n in sorted(self.frozen) if self.env.get(n) == "int64" and n != i]
+        if widths and self.chance(0.3):
+            return self.slice_of(name, i, f"({self.rng.choice(widths)} & 3)"), arr.ndim
         if arr.ndim == 1:
             own = [f"{name}[{i}:][0]", f"{name}[:{i} + 1][-1]", f"{name}[{i}:{i} + 1][0]", f"{name}[::-1][-1 - {i}]",
                    f"{name}[{i}:][:1][0]", f"{name}[{i}:][::2][0]", f"{name}[:][{i}]"]  # fmt: skip
@@ -333,6 +336,14 @@ class Regions(Expressions):
         if roll < 0.45:
             return self.rng.choice(own), 0
         return self.rng.choice(rows if roll < 0.85 else wild), max(1, arr.ndim - 1)
+
+    def slice_of(self, name: str, i: str, w: str) -> str:
+        """A slice of the first axis whose place only the running program knows: some lie apart, some do not, some where `w` says so."""
+        return self.rng.choice([
+            f"{name}[{i} * {w}:({i} + 1) * {w}]", f"{name}[{i} * 2:{i} * 2 + {w}]", f"{name}[{i}:{i} + {w}]",
+            f"{name}[{w}:][{i} * 2:{i} * 2 + {w}]", f"{name}[{i} * {w}:min(len({name}), ({i} + 1) * {w})]",
+            f"{name}[max(0, {i} - {w}):{i} + 1]", f"{name}[{i} * {w} - {w}:{i} * {w}]", f"{name}[{i} * {w}:][:{w}]",
+        ])  # fmt: skip
 
     def own_row(self, name: str, arr: Array) -> None:
         """A scalar into a row, or an operation on it in place."""

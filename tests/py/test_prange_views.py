@@ -130,7 +130,7 @@ LINES = [
         "perhaps",
         loop("b[i + 1] = a[i] + 1", before=["b = a", "while b[0] > 9: b = b[1:]"], over="len(b) - 1"),
     ),
-    ("perhaps", loop("a[i * m:(i + 2) * m] = i", over="len(a) // m - 1", before=["m = int(a[3])"])),
+    ("refused", loop("a[i * m:(i + 2) * m] = i", over="len(a) // m - 1", before=["m = int(a[3])"])),
     ("perhaps", loop("a[max(i - 5, 0):][0] = i")),
     ("perhaps", loop("a[min(i, 5)] = i")),
 ]
