@@ -46,6 +46,9 @@ KERNELS = (
     "cuda_streams",
     "cuda_ufunc",
 )
+# Those of BRIEF make quick code: what LLVM's passes make of a program does not depend on the Python. They run on the default Python for all
+# tests, and for A_SLICE of them on the newest.
+QUICK = {"TREADLE_OPT_LEVEL": "0"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part, where they are slow.
@@ -179,14 +182,17 @@ def files(names: tuple[str, ...]) -> list[str]:
 
 
 def test_part(
-    py: Interpreter, names: tuple[str, ...], extra: list[str], some: Mapping[str, str] | None = None
+    py: Interpreter, names: tuple[str, ...], extra: list[str], how: Mapping[str, str] = QUICK
 ) -> int:
-    """A part of the tests of these names, or of all; ``some`` of them where that says so."""
+    """A part of the tests of these names, or of all, with more in the environment that says ``how``.
+
+    The C tests know no Python: they run once for each compiler, with all names.
+    """
     before = dict(os.environ)
-    os.environ.update({**A_PART, **(some or {})})
+    os.environ.update({**A_PART, **how})
     os.environ.pop("PYTHON_GIL", None)
     try:
-        return test_one(py, [*files(names), *extra])
+        return test_one(py, [*files(names), *extra], in_c=not names)
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -204,21 +210,22 @@ def test_without_gil(py: Interpreter, extra: list[str]) -> int:
     return tally.close() | test_part(py, BRIEF, extra)
 
 
-def test_one(py: Interpreter, extra: list[str]) -> int:
+def test_one(py: Interpreter, extra: list[str], in_c: bool = True) -> int:
     if py.root:
-        return root.dev(py, ["test", "--", *extra])
+        return root.dev(py, ["test", *([] if in_c else ["--no-c"]), "--", *extra])
     b = devenv.build(py)
     numpy = subprocess.run(
         [b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True
     )
     tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}")
-    c_tests(b, tally, b.env())
+    if in_c:
+        c_tests(b, tally, b.env())
     py_tests(b, tally, b.env(), [f"-n{devenv.jobs()}", *extra])
     return tally.close()
 
 
 def cmd_test(a: argparse.Namespace) -> int:
-    return test_one(a.python, a.args)
+    return test_one(a.python, a.args, in_c=not a.no_c)
 
 
 def cmd_test_all(a: argparse.Namespace) -> int:
@@ -469,6 +476,8 @@ def main() -> int:
                 action="store_true",
                 help="between the oldest and the newest Python only the tests that see what differs",
             )
+        if name == "test":
+            p.add_argument("--no-c", action="store_true", help="only the Python tests")
         if name in ("test-gpu", "sanitize"):
             p.add_argument("--brief", action="store_true", help="only a part, which takes little time")
         p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")

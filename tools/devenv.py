@@ -117,8 +117,8 @@ def enter(root: Path, cwd: Path = Path("/")) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", script, str(root), "env", "-C", str(cwd)]
 
 
-# What says that only a part of the tests is run (tests/README.md).
-PARTS = ("TREADLE_WAYS", "TREADLE_EXAMPLES", "TREADLE_SLICE")
+# What says that only a part of the tests is run (tests/README.md), and with how much of LLVM.
+PARTS = ("TREADLE_WAYS", "TREADLE_EXAMPLES", "TREADLE_SLICE", "TREADLE_OPT_LEVEL")
 
 
 def root_env() -> dict[str, str]:
@@ -396,6 +396,9 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
         listed = "\n".join(tests)
         env = b.env()
         env.pop("PYTHONPATH")
+        # Nearly all objects are the same for all Pythons: where there is ccache, each is compiled once. The folder of a build, which
+        # symbols for a debugger name, makes no difference: all lie equally deep.
+        env.setdefault("CCACHE_NOHASHDIR", "1")
         if not (stamp.exists() and stamp.read_text().split("\0")[0] == state):
             say(f"Configuring {b.dir}.")
             shutil.rmtree(b.dir, ignore_errors=True)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 void tr_rd_skip(tr_reader *r) {
-    while (*r->p && strchr(r->blanks, *r->p))
+    while (*r->p && (unsigned char)*r->p <= ' ' && strchr(r->blanks, *r->p))
         r->p++;
 }
 
@@ -36,10 +36,12 @@ size_t tr_rd_word_length(const char *p) {
 
 bool tr_rd_accept_word(tr_reader *r, const char *word) {
     tr_rd_skip(r);
-    size_t n = tr_rd_word_length(r->p);
-    if (n != strlen(word) || memcmp(r->p, word, n) != 0)
+    const char *p = r->p;
+    while (*word && *p == *word)
+        p++, word++;
+    if (*word || tr_rd_is_word_char(*p))
         return false;
-    r->p += n;
+    r->p = p;
     return true;
 }
 
@@ -57,6 +59,18 @@ bool tr_rd_int(tr_reader *r, int64_t min, int64_t max, int64_t *out) {
     const char *digits = r->p + (*r->p == '-');
     if (!isdigit((unsigned char)*digits))
         return false;
+    int64_t x = 0;
+    const char *d = digits;
+    while (d < digits + 18 && isdigit((unsigned char)*d)) /* so many cannot overflow */
+        x = 10 * x + (*d++ - '0');
+    if (!isdigit((unsigned char)*d)) {
+        x = *r->p == '-' ? -x : x;
+        if (x < min || x > max)
+            return false;
+        r->p = d;
+        *out = x;
+        return true;
+    }
     char *end;
     errno = 0;
     long long v = strtoll(r->p, &end, 10);

@@ -18,7 +18,7 @@ typedef struct tr_reader {
     tr_arena *a;        /* for the words */
     const char *text;   /* where it starts, for positions */
     const char *p;      /* the next character */
-    const char *blanks; /* the characters between words */
+    const char *blanks; /* the characters between words, none above ' ' */
     int depth;          /* of nesting; the callers count and limit it */
 } tr_reader;
 

@@ -53,14 +53,30 @@ void tr_sb_write(tr_sb *b, const void *s, size_t n) {
 }
 
 void tr_sb_putc(tr_sb *b, char c) {
-    tr_sb_write(b, &c, 1);
+    if (b->cap - b->n < 2) {
+        tr_sb_write(b, &c, 1);
+        return;
+    }
+    b->d[b->n++] = c;
+    b->d[b->n] = 0;
 }
 
+/* Most texts are a few bytes: going over them twice, for their length and to copy them, takes longer. */
 void tr_sb_puts(tr_sb *b, const char *s) {
-    tr_sb_write(b, s, strlen(s));
+    size_t n = b->n;
+    while (n + 1 < b->cap && *s)
+        b->d[n++] = *s++;
+    if (n > b->n)
+        b->d[b->n = n] = 0;
+    if (*s)
+        tr_sb_write(b, s, strlen(s));
 }
 
 void tr_sb_uint(tr_sb *b, uint64_t x) {
+    if (x < 10) {
+        tr_sb_putc(b, (char)('0' + x));
+        return;
+    }
     char s[20], *p = s + sizeof s;
     do
         *--p = (char)('0' + x % 10);
@@ -114,6 +130,15 @@ static bool put_special(tr_sb *b, double x) {
     return true;
 }
 
+/* Most numbers of programs are whole; Python has no exponent below 1e16. */
+static bool put_whole(tr_sb *b, double x) {
+    if (!(fabs(x) < 1e15) || x != (double)(int64_t)x || (x == 0 && signbit(x)))
+        return false;
+    tr_sb_int(b, (int64_t)x);
+    tr_sb_puts(b, ".0");
+    return true;
+}
+
 /* x with so many digits, as Python lays them out: plain from 1e-4 up to 1e16, else with an exponent. A locale
  * may put its own decimal point; text for machines has a '.'. */
 static void put_digits(tr_sb *b, double x, int digits) {
@@ -135,7 +160,7 @@ static void put_digits(tr_sb *b, double x, int digits) {
 void tr_sb_f64(tr_sb *b, double x) {
     char s[48];
     int digits = 1;
-    if (put_special(b, x))
+    if (put_special(b, x) || put_whole(b, x))
         return;
     for (; digits < 17; digits++) {
         snprintf(s, sizeof s, "%.*e", digits - 1, x);

@@ -34,7 +34,7 @@ static void skip_lines(tr_parser *r) {
         if (*r->in.p == ';')
             while (*r->in.p && *r->in.p != '\n')
                 r->in.p++;
-        if (!*r->in.p || !strchr(" \t\r\n", *r->in.p))
+        if (*r->in.p != ' ' && *r->in.p != '\n' && *r->in.p != '\t' && *r->in.p != '\r')
             return;
     }
 }
@@ -105,7 +105,9 @@ const tr_obj *tr_parse_obj(tr_parser *r) {
 /* --- values and blocks --- */
 
 static bool all_digits(const char *s) {
-    return s[strspn(s, "0123456789")] == 0;
+    while (isdigit((unsigned char)*s))
+        s++;
+    return *s == 0;
 }
 
 static tr_val value_slot(tr_fnparser *k, const char *name, const char *at) {
@@ -310,8 +312,8 @@ static bool read_op(tr_fnparser *k, tr_ins *i) {
     if (!name)
         return false;
     unsigned op = 0;
-    while (op < TR_OP__COUNT &&
-           (strcmp(tr_op_info[op].name, name) != 0 || !(tr_op_info[op].stages & k->f->stage)))
+    while (op < TR_OP__COUNT && (*tr_op_info[op].name != *name || strcmp(tr_op_info[op].name, name) != 0 ||
+                                 !(tr_op_info[op].stages & k->f->stage)))
         op++;
     if (op == TR_OP__COUNT || op == TR_OP_PARAM || tr_is_const(&(tr_ins){.op = (uint16_t)op}))
         return tr_parse_fail(r, at, "no instruction '%s' in this stage", name);

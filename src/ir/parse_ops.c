@@ -117,7 +117,8 @@ static bool read_callrt(tr_fnparser *k, tr_ins *i, tr_vals *args) {
     tr_rd_skip(&r->in);
     const char *at = r->in.p, *name = tr_parse_word(r, "a function of the run-time library");
     unsigned row = 0;
-    while (name && row < TR_RT__COUNT && strcmp(tr_rt_info[row].name, name) != 0)
+    while (name && row < TR_RT__COUNT &&
+           (*tr_rt_info[row].name != *name || strcmp(tr_rt_info[row].name, name) != 0))
         row++;
     if (!name || row == TR_RT__COUNT)
         return tr_parse_fail(r, at, "no such function in the run-time library");

@@ -58,8 +58,11 @@ static void print_name(tr_sb *b, const char *s) {
 /* A user's name as one of the text: odd characters become '_', a second use gets a number. */
 static const char *unique_name(printer *p, tr_smap *taken, const char *s) {
     tr_arena *a = &p->f->ctx->arena;
-    char *name =
-        tr_arena_printf(a, "%s%s", is_word_char(*s) && *s != '.' && !(*s >= '0' && *s <= '9') ? "" : "_", s);
+    bool begins = is_word_char(*s) && *s != '.' && !(*s >= '0' && *s <= '9');
+    size_t n = strlen(s);
+    char *name = tr_arena_alloc(a, n + 2);
+    *name = '_';
+    memcpy(name + !begins, s, n + 1);
     for (char *c = name; *c; c++)
         if (!is_word_char(*c))
             *c = '_';
@@ -73,12 +76,20 @@ static const char *unique_name(printer *p, tr_smap *taken, const char *s) {
     return name;
 }
 
+/* Most values have no other name; printf would take longer than all else that numbers them. */
+static const char *number_name(tr_arena *a, uint32_t n) {
+    char s[10], *p = s + sizeof s;
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    return tr_arena_strndup(a, p, (size_t)(s + sizeof s - p));
+}
+
 static void number_value(printer *p, tr_smap *taken, uint32_t *next, tr_val v) {
     const char *name = v < p->f->names.n ? p->f->names.d[v] : NULL;
     if (v >= p->f->ins.n || p->names[v])
         return;
-    p->names[v] = name && *name ? unique_name(p, taken, name)
-                                : tr_arena_printf(&p->f->ctx->arena, "%" PRIu32, (*next)++);
+    p->names[v] = name && *name ? unique_name(p, taken, name) : number_name(&p->f->ctx->arena, (*next)++);
 }
 
 static bool has_result(const tr_ins *i) {
@@ -259,7 +270,8 @@ static void print_site(printer *p, const tr_site *s) {
     if (!s)
         return;
     char buf[16];
-    tr_sb_printf(p->out, " ! %s", tr_exc_text(s->exc, buf));
+    tr_sb_puts(p->out, " ! ");
+    tr_sb_puts(p->out, tr_exc_text(s->exc, buf));
     if (s->text) {
         tr_sb_putc(p->out, ' ');
         print_quoted(p->out, s->text);
@@ -332,9 +344,10 @@ static void print_schedule(tr_sb *out, tr_sched s) {
         uint32_t x = *tr_sched_field(&s, i);
         if (!x)
             continue;
-        tr_sb_printf(out, "%s%s", any ? ", " : " schedule(", tr_sched_info[i].word);
+        tr_sb_puts(out, any ? ", " : " schedule(");
+        tr_sb_puts(out, tr_sched_info[i].word);
         if (tr_sched_info[i].form != TR_SCHED_FLAG)
-            tr_sb_printf(out, " %u", x - (tr_sched_info[i].form == TR_SCHED_AXIS));
+            put_int(out, " ", x - (tr_sched_info[i].form == TR_SCHED_AXIS));
         any = true;
     }
     tr_sb_puts(out, any ? ")" : "");
@@ -361,13 +374,16 @@ static void print_pattern(printer *p, const tr_ins *i) {
     print_group(p, "filter", v + tr_pat_filt(t), t->nfilt);
     for (uint32_t k = 0; k < t->nscat; k++) {
         const char *how = t->scats[k] < TR_SCATTER__COUNT ? tr_scatter_name[t->scats[k]] : "?";
-        tr_sb_printf(p->out, "%s%s ", k ? ", " : " scatter(", how);
+        tr_sb_puts(p->out, k ? ", " : " scatter(");
+        tr_sb_puts(p->out, how);
+        tr_sb_putc(p->out, ' ');
         print_val(p, v[tr_pat_scat(t) + k]);
     }
     tr_sb_puts(p->out, t->nscat ? ")" : "");
     for (uint32_t k = 0; k < t->nred; k++) {
-        tr_sb_printf(p->out, "%s%s%s", k ? ", " : " red(", k < t->nscan ? "scan " : "",
-                     t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
+        tr_sb_puts(p->out, k ? ", " : " red(");
+        tr_sb_puts(p->out, k < t->nscan ? "scan " : "");
+        tr_sb_puts(p->out, t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
         print_fast(p->out, t->fast[k]);
         tr_sb_putc(p->out, ' ');
         print_val(p, v[tr_pat_init(t) + k]);
@@ -505,7 +521,8 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_CALLPY: print_callpy(p, i); return;
     case TR_OP_CALL:
     case TR_OP_CLOSURE:
-        tr_sb_printf(b, " #%" PRIu32 "(", i->imm.fn);
+        put_int(b, " #", i->imm.fn);
+        tr_sb_putc(b, '(');
         print_vals(p, i->args, i->nargs, "");
         tr_sb_putc(b, ')');
         return;
@@ -546,7 +563,7 @@ static void print_operands(printer *p, const tr_ins *i) {
     }
     case TR_OP_FIELD:
         print_indexed(p, i, i->nargs - 1);
-        tr_sb_printf(b, ", %" PRIi64, i->imm.i);
+        put_int(b, ", ", i->imm.i);
         return;
     case TR_OP_VIEW:
         if (i->ty && i->nargs > 2u * i->ty->ndim) {
@@ -569,7 +586,7 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_GRIDDIM:
     case TR_OP_EXTRACT:
     case TR_OP_DIM:
-    case TR_OP_STRIDE: tr_sb_printf(b, "%s%" PRIi64, comma, i->imm.i); break;
+    case TR_OP_STRIDE: put_int(b, comma, i->imm.i); break;
     case TR_OP_GETATTR:
     case TR_OP_SETATTR:
     case TR_OP_UNDEFVAR:

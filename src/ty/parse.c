@@ -249,7 +249,8 @@ static const tr_ty *read_call(reader *r, const char *word) {
 
 static const tr_ty *read_scalar(reader *r, const char *word) {
     for (unsigned k = 0; k < TR_TY__SCALARS; k++) {
-        if (strcmp(word, tr_tyk_ir_name((tr_tyk)k)) != 0)
+        const char *name = tr_tyk_ir_name((tr_tyk)k);
+        if (*word != *name || strcmp(word, name) != 0)
             continue;
         if (*r->in.p == '~' && (k == TR_TY_I64 || k == TR_TY_F64 || k == TR_TY_C128)) {
             r->in.p++;
@@ -326,10 +327,19 @@ static int hex(char c) {
 /* After the opening quote; NULL without a closing one. */
 static char *read_quoted(reader *r, uint32_t *n) {
     const char *end = r->in.p;
-    while (*end && *end != '"' && *end != '\n')
-        end += end[0] == '\\' && end[1] ? 2 : 1;
+    bool plain = true;
+    for (; *end && *end != '"' && *end != '\n'; end++)
+        if (end[0] == '\\' && end[1]) {
+            end++;
+            plain = false;
+        }
     if (*end != '"')
         return NULL;
+    if (plain) {
+        *n = (uint32_t)(end - r->in.p);
+        r->in.p = end + 1;
+        return tr_arena_strndup(r->in.a, end - *n, *n);
+    }
     char *s = tr_arena_alloc(r->in.a, (size_t)(end - r->in.p) + 1);
     uint32_t k = 0;
     while (r->in.p < end) {

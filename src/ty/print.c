@@ -65,18 +65,28 @@ static void text_held(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
+/* What stands in quotes as it is. A name of a file is part of many lines. */
+static size_t plain_length(const char *s, size_t n) {
+    size_t i = 0;
+    while (i < n && (unsigned char)s[i] >= 32 && s[i] != 127 && s[i] != '"' && s[i] != '\\')
+        i++;
+    return i;
+}
+
 static void print_quoted(tr_sb *b, const char *s, size_t n) {
     tr_sb_putc(b, '"');
     for (size_t i = 0; i < n; i++) {
+        size_t plain = plain_length(s + i, n - i);
+        tr_sb_write(b, s + i, plain);
+        if ((i += plain) == n)
+            break;
         unsigned char c = (unsigned char)s[i];
         if (c == '"' || c == '\\')
             tr_sb_printf(b, "\\%c", c);
         else if (c == '\n')
             tr_sb_puts(b, "\\n");
-        else if (c < 32 || c == 127)
-            tr_sb_printf(b, "\\x%02x", c);
         else
-            tr_sb_putc(b, (char)c);
+            tr_sb_printf(b, "\\x%02x", c);
     }
     tr_sb_putc(b, '"');
 }

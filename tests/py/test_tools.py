@@ -355,11 +355,20 @@ def test_which_pythons_are_tested(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("TREADLE_NOTES", str(notes))
     here = {v: devenv.Interpreter(v, Path("python"), True, True) for v in ("3.11", "3.12", "3.15")}
     ran: dict[str, list[str]] = {}
+    how: list[tuple[str, bool, str | None]] = []
+
+    def test_one(py: devenv.Interpreter, args: list[str], in_c: bool) -> int:
+        ran[py.version] = args
+        how.append((py.version, in_c, os.environ.get("TREADLE_OPT_LEVEL")))
+        return 0
+
+    monkeypatch.delenv("TREADLE_OPT_LEVEL", raising=False)
     monkeypatch.setattr(dev.devenv, "find", here.get)
-    monkeypatch.setattr(dev, "test_one", lambda py, args: ran.update({py.version: args}) or 0)
+    monkeypatch.setattr(dev, "test_one", test_one)
     a = argparse.Namespace(python=here["3.11"], others=True, brief=True, args=["-x"])
     assert dev.cmd_test_all(a) == 0
     assert ran["3.15"] == ["-x"] and list(ran) == ["3.12", "3.15"]
+    assert how == [("3.12", False, "0"), ("3.15", False, "0"), ("3.15", True, None)]
     assert "tests/py/test_front.py" in ran["3.12"] and all((ROOT / p).exists() for p in ran["3.12"][:-1])
     assert [line.split()[1] for line in notes.read_text().splitlines()] == ["3.13", "3.14", "3.14t"]
 
@@ -377,7 +386,9 @@ def test_threads_are_tested_without_the_gil(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr(dev.devenv, "find", lambda version: py if version == "3.14t" else None)
     slices: list[list[str]] = []
     monkeypatch.setattr(
-        dev, "test_one", lambda py, args: slices.append([*args, os.environ.get("PYTHON_GIL", "off")]) or 0
+        dev,
+        "test_one",
+        lambda py, args, in_c: slices.append([*args, os.environ.get("PYTHON_GIL", "off")]) or 0,
     )
     runs: list[list[str]] = []
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import treadle.config
 from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -138,8 +139,9 @@ def test_each_way_is_gone_with_many_features():
 
 
 @pytest.mark.parametrize("name", ["scatter_add", "reduction_sum", "loops"])
-def test_late_code_is_late(name):
-    """The way that is named so gets to what is compiled when it is first reached."""
+def test_late_code_is_late(name, monkeypatch):
+    """The way that is named so gets to what is compiled when it is first reached; quick code has nothing of the kind."""
+    monkeypatch.setattr(treadle.config, "OPT_LEVEL", 2)
     ft, a = FEATURES[name], np.ones((3, 4))
     f = njit(ways.made(ways.late_caller(len(ft.calls[0]())), f=ways.compiled(name)))
     f(a, a, *ft.calls[0]())

@@ -243,7 +243,8 @@ def calling(name: str, source: str, inline: bool = False, **options: Any) -> Any
 
 @way()
 def again(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    f = own(ft.name, "again")
+    """The function that was called plainly."""
+    f = compiled(ft.name)
     return run(f, call) + run(f, call)
 
 
