@@ -185,10 +185,12 @@ class Maker:
         self.returned: list[str] = []
         self.steps = [straight.Steps([], [], space()) for _ in range(3)]
         self.raised = False
+        self.tries = 0
         self.refused = 0
         self.why: list[str] = []
         self.seen: dict[tuple[str, str], int] = {}
         self.seed = rng.randint(0, 2**32 - 1)
+        self.turn = seed // 2000  # counts programs: each row, and each draw, has its turn
 
     # --- arguments ---
 
@@ -625,7 +627,7 @@ class Maker:
     def draws(self) -> str:
         """Numbers of a Generator that is an argument, or of np.random."""
         rng = self.rng
-        text = rng.choice(DRAWS)
+        text = DRAWS[self.turn % len(DRAWS)] if self.asked() else rng.choice(DRAWS)
         module = rng.random() < 0.3 and not any(t in text for t in OF_A_GENERATOR)
         text = text.format(
             n=rng.choice([1, 2, 3, 6]),
@@ -746,7 +748,8 @@ class Maker:
 
     def row(self) -> str:
         """A row of the matrix of ways in, with arguments of types that the oracle does not know among others."""
-        entry = self.rng.choice(gen_library.entries())
+        entries = gen_library.entries()
+        entry = entries[self.turn % len(entries)] if self.asked() else self.rng.choice(entries)
         if "np.random.seed" in entry.text:
             raise IllTyped("seeds")
         extents = [gen_library.extents_of(self.rng, [k for _, k in entry.kinds], not n) for n in range(3)]
@@ -810,6 +813,10 @@ class Maker:
 
     # --- the program ---
 
+    def asked(self) -> bool:
+        """True for the first tries of a program, which are for what has its turn."""
+        return self.tries <= 6 and not self.lines and not self.overlap
+
     def make(self) -> Case:
         """The program, its arguments, and what comes out."""
         rng = self.rng
@@ -817,12 +824,14 @@ class Maker:
         if self.overlap:
             families = {"elementwise": 3, "assigned": 3, "expression": 2, "outputs": 1}
             self.take("x0")
-        wanted, tries = rng.randint(2, 7), 0
-        while len(self.lines) < wanted and tries < 40 and not self.raised:
-            tries += 1
+        wanted = rng.randint(2, 7)
+        while len(self.lines) < wanted and self.tries < 40 and not self.raised:
+            self.tries += 1
             mark = len(self.names)
             try:
                 family = rng.choices([*families], [*families.values()])[0]
+                if self.asked():
+                    family = "draws" if (self.turn + self.tries) % 3 == 0 else "row"
                 text = getattr(self, family)()
                 for name in dict.fromkeys(re.findall(r"\b[a-z]\d\b", text)):
                     if name[0] != "e":
@@ -854,7 +863,7 @@ class Maker:
             s.env["x0"].flags.c_contiguous for s in self.steps
         ):
             raise IllTyped("permuted() of what does not lie in one piece needs an axis")
-        if re.search(r"\.at\(o0|cum.*out=o0", text) and self.steps[0].env["o0"].dtype == bool:
+        if re.search(r"\.at\(o0", text) and self.steps[0].env["o0"].dtype == bool:
             raise IllTyped("numbers into truth values")
         if (
             re.match(r"o0\b|np\.copyto\(o0", text)
