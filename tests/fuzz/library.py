@@ -342,6 +342,8 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             a.dtype.kind in "iu" and (a == 0).any() for a in floats(tuple(values.values()))
         ):
             raise Unspecified("the reciprocal of an integer 0")
+        if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
+            raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
         if "partition" in text and any(a.size == 0 for a in floats(tuple(values.values()))):
             raise Unspecified("a place among no items")
         before = {n: np.copy(v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
