@@ -895,6 +895,11 @@ class Maker:
             raise Unspecified("the edges of nothing are of another type")
         if "out=u0" in text and "dtype=" in text:
             raise Unspecified("a result is cast into another kind")
+        if re.search(r"cum\w+\(.*out=o0", text) and self.steps[0].env["o0"].dtype.kind == "c":
+            if self.steps[0].env["x0"].dtype.kind != "c" and not all(
+                np.isfinite(v).all() for v in self.arrays_in(text)
+            ):
+                raise Unspecified("NumPy computes in out's type: a NaN gets an imaginary part")
         if "out=(o0, o1)" in text and any(np.shares_memory(s.env["o0"], s.env["o1"]) for s in self.steps):
             raise Unspecified("two results in one place")
         if ".at(r0" in text and not is_aligned(self.steps[0].env["r0"].dtype, "x"):

@@ -253,10 +253,18 @@ class Steps:
                     np.may_share_memory(value, p) for p in places
                 ):
                     self.bounds[name] = max(self.bounds.get(name, 0.0), off(value, text, given))
+            elif name in self.bounds and isinstance(value, tuple) and self.shares(value, places):
+                self.bounds[name] = max(self.bounds[name], off(value, text, given))
             elif name not in self.bounds or name in {
                 t.id for t in ast.walk(stmt) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
             }:
                 self.bounds[name] = 0.0 if name in self.names else off(value, text, given)
+
+    @staticmethod
+    def shares(value: tuple, places: list[np.ndarray]) -> bool:
+        """True if an array in a tuple may lie where a statement stores."""
+        parts = [v for v in leaves(value) if isinstance(v, np.ndarray)]
+        return any(np.may_share_memory(v, p) for v in parts for p in places)
 
     def widths(self, given: dict[str, Any]) -> None:
         """Look at the loops that ufuncs take, which an output of another type does not show.

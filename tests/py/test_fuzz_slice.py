@@ -192,6 +192,16 @@ def test_what_was_rounded_into_an_array_has_a_bound(text: str) -> None:
         straight.expected(source.replace("return", "t1 = o0 + 1\n    return"), [x, o], gen_straight.space())
 
 
+@numpy_2
+def test_a_bound_reaches_what_a_tuple_holds() -> None:
+    """The first of these results is o0, which is stored to again."""
+    source = (
+        "def main(x0, o0):\n    t0 = np.modf(x0, out=(o0, None))\n    np.exp(x0, out=o0)\n    return (t0,)\n"
+    )
+    out = straight.expected(source, [np.array([0.5, 0.0]), np.zeros(2)], gen_straight.space())
+    assert 0 < out.bounds[0] < 1e-6
+
+
 @pytest.mark.parametrize(
     ("text", "level"),
     [
