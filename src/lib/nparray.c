@@ -473,7 +473,9 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         lay = TR_LAYOUT_C;
     if (c->aux == 4)
         lay = TR_LAYOUT_F;
-    if (c->aux == 1 && !tr_fam_flag(e, c, c->a[3], "copy", true, &copy))
+    /* copy=None is: where it takes one */
+    bool if_needed = c->aux == 1 && c->a[3].ty && !tr_fam_given(c->a[3]);
+    if (c->aux == 1 && !tr_fam_flag(e, c, c->a[3], "copy", !if_needed, &copy))
         return false;
     if (!is_array) {
         if (!tr_fam_as_array(e, c, x, dt, &a))
@@ -516,7 +518,7 @@ bool tr_lib_np_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "astype() needs a dtype");
     if (!order_arg(e, c, c->a[2], layout_like(c->a[0]), &lay))
         return false;
-    if (!copy && dt == c->a[0].ty->elem && !tr_fam_given(c->a[2])) {
+    if (!copy && dt == c->a[0].ty->elem && (!tr_fam_given(c->a[2]) || c->a[0].ty->layout == (uint8_t)lay)) {
         *out = c->a[0];
         return true;
     }

@@ -394,6 +394,13 @@ const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t) {
     return k == 'u' ? tr_fam_ty(e, TR_TY_U64) : t;
 }
 
+/* The type of a sum that no dtype= says. NumPy's is out's, if that is given: what it makes of numbers a conversion at
+ * the end makes, too, but truth values among themselves are joined. */
+static const tr_ty *sum_into(tr_em *e, const tr_ty *t, tr_tv dst) {
+    bool truths = t->kind == TR_TY_BOOL && tr_fam_given(dst) && tr_lib_is_array(dst) && dst.ty->elem == t;
+    return truths ? t : tr_fam_sum_type(e, t);
+}
+
 /* A first value given by the caller, in the reduction's type. */
 static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv *init) {
     if (!tr_fam_given(x))
@@ -414,7 +421,7 @@ bool tr_lib_arr_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t;
     if (!array_arg(e, c, &a) || !masked(e, c, arg(c, 6), tr_em_i64(e, c->aux == TR_RED_MUL), &a) ||
         !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
-        !dtype_or(e, c, arg(c, 2), tr_fam_sum_type(e, a.ty->elem), &t))
+        !dtype_or(e, c, arg(c, 2), sum_into(e, a.ty->elem, arg(c, 3)), &t))
         return false;
     tr_redk red = (tr_redk)c->aux;
     if (t->kind == TR_TY_BOOL)
@@ -825,7 +832,7 @@ static bool running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, re
     if (!axes_arg(e, c, a, arg(c, 1), absent, false, &x))
         return false;
     if (fold ? !fold_type(e, c, *fold->fold, arg(c, 2), a.ty->elem, &t)
-             : !dtype_or(e, c, arg(c, 2), t ? t : tr_fam_sum_type(e, a.ty->elem), &t))
+             : !dtype_or(e, c, arg(c, 2), t ? t : sum_into(e, a.ty->elem, dst), &t))
         return false;
     if (x.moved.ty)
         return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));

@@ -101,6 +101,15 @@ static bool by_mode(tr_em *e, const tr_bcall *c, tr_tv mode, tr_tv n, tr_tv *ix)
     return tr_lib_lift(e, 2, args, elt_nearest, NULL, ix);
 }
 
+/* Truth values are the places 0 and 1 here, not a mask: NumPy casts them. */
+static bool truths_as_places(tr_em *e, tr_tv *ix) {
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    if (tr_lib_is_array(*ix))
+        return tr_fam_copy_as(e, *ix, i64, TR_LAYOUT_C, ix);
+    *ix = tr_em_conv(e, *ix, i64);
+    return true;
+}
+
 /* Parameters: a, indices, axis, out, mode. */
 bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, ix = c->a[1];
@@ -112,8 +121,10 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (tr_lib_is_array(ix) && ix.ty->ndim == 0)
         ix = tr_em_load(e, ix, NULL);
     const tr_ty *t = tr_lib_is_array(ix) ? ix.ty->elem : tr_lib_scalar(e, ix.ty);
-    if (!tr_ty_is_int(t))
+    if (!tr_ty_is_int(t) && t->kind != TR_TY_BOOL)
         return tr_em_error(e, "%s(): indices must be integers, not %s", tr_fam_name(c), tr_em_tyname(e, t));
+    if (t->kind == TR_TY_BOOL && !truths_as_places(e, &ix))
+        return false;
     if (tr_fam_given(c->a[3])) {
         tr_em_error(e, "%s(): no out= in compiled code", tr_fam_name(c));
         tr_em_hint(e, "assign what it gives: out[...] = np.take(a, indices)");

@@ -396,9 +396,12 @@ bool tr_lib_ufm_reduceat(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (!a.ty->ndim)
         return tr_em_error(e, "cannot reduceat on a scalar");
-    if (!tr_ty_is_int(at.ty->elem) || at.ty->ndim != 1)
+    bool truths = at.ty->elem->kind == TR_TY_BOOL; /* the places 0 and 1, as NumPy casts them */
+    if ((!tr_ty_is_int(at.ty->elem) && !truths) || at.ty->ndim != 1)
         return tr_em_error(e, "reduceat(): indices are integers along one axis, not %s",
                            tr_em_tyname(e, at.ty));
+    if (truths && !tr_fam_copy_as(e, at, tr_fam_ty(e, TR_TY_I64), TR_LAYOUT_C, &at))
+        return false;
     if (!tr_fam_axis(e, c, a.ty->ndim, first_axis(e, c->a[3]), &p->axis) ||
         !check_indices(e, u ? u->name : strrchr(tr_builtins[row_of(c->a[0])].path, '.') + 1, at,
                        tr_em_dim(e, a, p->axis)))

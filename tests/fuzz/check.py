@@ -56,6 +56,7 @@ def load_engine(name: str, promotion: str, options: dict[str, Any]) -> dict[str,
             "prange": treadle.prange,
             "vectorize": treadle.vectorize,
             "guvectorize": treadle.guvectorize,
+            "stencil": treadle.stencil,
         }
     if name == "numba":
         import numba

@@ -1,8 +1,8 @@
 """NumPy's functions that the oracle has no model of: NumPy computes them itself, from the oracle's values.
 
 An expression whose outermost call is such a function, or such a method of an array, is evaluated as a whole. Its type is what NumPy gives for arguments made of its
-variables' types, and what it gives in the run must have that type. Numbers that are nowhere among the arguments were computed, in whatever order: they are compared within
-a bound, and nothing else may look at them. Draws of ``np.random`` are NumPy's to the bit.
+variables' types, and what it gives in the run must have that type. What its functions do says how it is compared (`exactness`): those that hand on items and those that round
+once have one right result, to the bit; what others compute, in whatever order, is compared within a bound, and nothing else may look at it. Draws of ``np.random`` are NumPy's to the bit.
 """
 
 from __future__ import annotations
@@ -39,6 +39,24 @@ STATE = "__random__"  # the generator, in evaluated text
 SIZES = (4, 3, 12, 6, 9, 2, 1)  # extents of arguments that types are found with
 LARGE = 1e4  # beyond it results that are computed have no bound that means something
 BOUNDS = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-4, "complex64": 2e-4}
+SIGN = 5e-324  # the bound of what may be off by a zero's sign alone
+
+# Functions that hand on what they are given, moved, chosen, repeated or converted, and that make numbers that are written out.
+MOVES = set(("reshape ravel flatten transpose copy asarray array asanyarray ascontiguousarray asfortranarray asarray_chkfinite require frombuffer astype view swapaxes moveaxis rollaxis squeeze expand_dims "
+             "atleast_1d atleast_2d atleast_3d flip flipud fliplr rot90 roll broadcast_to broadcast_arrays as_strided sliding_window_view diagonal diag diagflat tri tril triu matrix_transpose fftshift ifftshift "
+             "concatenate stack vstack hstack dstack column_stack append block repeat tile resize meshgrid ix_ split array_split hsplit vsplit dsplit insert delete pad trim_zeros empty_like zeros ones full "
+             "zeros_like ones_like full_like eye identity where take compress extract choose select take_along_axis copyto place putmask put put_along_axis fill_diagonal fill item real imag conj conjugate "
+             "nan_to_num piecewise nonzero flatnonzero argwhere ndenumerate ndindex arange indices argsort lexsort argmin argmax isnan isinf isfinite isin unravel_index result_type promote_types").split())  # fmt: skip
+# Of these, what puts numbers in an order: zeros of both signs are equal, so either may come out.
+ORDERS = set(("minimum maximum fmin fmax min max amin amax nanmin nanmax clip sort sort_complex partition unique unique_values unique_counts unique_inverse unique_all union1d intersect1d setxor1d "
+              "setdiff1d").split())  # fmt: skip
+# Operations on real numbers that are rounded once.
+ONCE = set(("add subtract multiply divide floor_divide remainder fmod negative positive absolute fabs abs sign square sqrt rint floor ceil trunc copysign nextafter ldexp heaviside spacing divmod modf "
+            "frexp reciprocal fix diff ediff1d outer").split())  # fmt: skip
+FOLDS = {"reduce", "accumulate", "reduceat", "at"}
+# What else stands after a dot, and counts in a loop.
+PARTS = {*STRONG, "float16", "bool_", "intp", "uintp", "T", "flat", "shape", "size", "ndim", "dtype", "strides", "newaxis", "inf", "nan", "pi", "e", "linalg", "fft", "lib", "stride_tricks"}  # fmt: skip
+COUNTS = {"range", "prange", "enumerate", "zip", "len"}
 
 Typed = tuple[Any, "Fn"]
 
@@ -180,7 +198,7 @@ def sampled(text: str, types: tuple[tuple[str, Any], ...]) -> tuple[Any, bool, b
             continue
         # NumPy means to forbid stores into what was made wider, in which items lie at one place.
         writable = all(a.flags.writeable for a in arrays(result)) and "broadcast_arrays(" not in text
-        return type_of(result), is_drawn(text) or is_moved(result, text, values), writable
+        return type_of(result), is_drawn(text) or is_exact(text, result, tuple(values.values())), writable
     raise Unspecified(f"{text}: {wrong!r}")
 
 
@@ -219,15 +237,61 @@ def floats(value: Any) -> list[np.ndarray]:
     return [np.asarray(value).ravel()]
 
 
-def is_moved(result: Any, text: str, values: dict[str, Any]) -> bool:
-    """True if all floats of a result are arguments, or nothing that would be rounded."""
-    made = [a for a in floats(result) if a.dtype.kind in "fc"]
-    if not made:
+@functools.lru_cache(maxsize=20_000)
+def exactness(text: str) -> int:
+    """2 if the floats that come out of a text have one right value whatever they are, 1 if real ones have, 0 if some are computed: in an order, or by a series, that nobody says."""
+    level, tree = 2, ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and "prange" in ast.unparse(node.iter):  # it may accumulate in any order
+            level = 0 if any(isinstance(n, ast.AugAssign) for n in ast.walk(node)) else level
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)):
+            level = 0 if isinstance(node.op, (ast.Pow, ast.MatMult)) else min(level, 1)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            level = (
+                level
+                if node.func.id in COUNTS
+                else min(level, 1)
+                if re.fullmatch(r"s\d|abs|divmod", node.func.id)
+                else 0
+            )
+        elif isinstance(node, ast.Attribute) and node.attr in FOLDS:
+            level = level if isinstance(node.value, ast.Attribute) and node.value.attr in ORDERS else 0
+        elif isinstance(node, ast.Attribute) and (
+            node.attr not in MOVES | ORDERS | PARTS or ast.unparse(node) == "np.fft.fft"
+        ):
+            level = min(level, 1) if node.attr in ONCE else 0
+        if not level:
+            return 0
+    return level
+
+
+def is_exact(text: str, result: Any, values: Any) -> bool:
+    """True if there is one right result, to the bit."""
+    if not any(a.dtype.kind in "fc" for a in floats(result)):
         return True
-    if "linalg" in text or "fft" in text:
-        return False
-    pool = np.concatenate([np.array([0.0, 1.0, -1.0]), *floats(tuple(values.values()))])
-    return all(bool(np.isin(a[np.isfinite(a)], pool).all()) for a in made)
+    complexes = "complex" in text or any(a.dtype.kind == "c" for a in (*floats(result), *floats(values)))
+    return exactness(text) > complexes
+
+
+def tie(text: str, result: Any, values: Any) -> float:
+    """The bound of an exact result: `SIGN` where an order may have met zeros of both signs."""
+    tree = list(ast.walk(ast.parse(text)))
+    zeros = [
+        np.signbit(p[p == 0])
+        for a in (*floats(result), *floats(values))
+        if a.dtype.kind in "fc"
+        for p in (a.real, a.imag)
+    ]
+    if not any(isinstance(n, ast.Attribute) and n.attr in ORDERS for n in tree) or not any(
+        z.size for z in zeros
+    ):
+        return 0.0
+    signs = np.concatenate(zeros)
+    reckons = any(
+        isinstance(n, (ast.BinOp, ast.AugAssign, ast.USub)) or isinstance(n, ast.Attribute) and n.attr in ONCE
+        for n in tree
+    )
+    return SIGN if reckons or signs.any() and not signs.all() else 0.0
 
 
 def bound(result: Any, values: dict[str, Any]) -> float:
@@ -264,7 +328,7 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
         held = {n: fn(frame) for n, (_, fn) in parts.items()}
         values = {n: plain(held[n], t) for n, (t, _) in parts.items()}
         if (
-            "arg" in text
+            re.search("argsort|argpartition", text)
             and "stable" not in text
             and any(has_ties(a) for a in floats(tuple(values.values())))
         ):
@@ -278,6 +342,8 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             a.dtype.kind in "iu" and (a == 0).any() for a in floats(tuple(values.values()))
         ):
             raise Unspecified("the reciprocal of an integer 0")
+        if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
+            raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
         if "partition" in text and any(a.size == 0 for a in floats(tuple(values.values()))):
             raise Unspecified("a place among no items")
         before = {n: np.copy(v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
@@ -286,8 +352,12 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             raise Unspecified(f"{text} has no one type")
         for path in asked:
             prog.count("library", path)
-        moved = is_drawn(text) or is_moved(result, text, before)
-        return oracles(result, held, 0.0 if moved else bound(result, before))
+        given = tuple(before.values())
+        if is_drawn(text):
+            return oracles(result, held, 0.0)
+        return oracles(
+            result, held, tie(text, result, given) if is_exact(text, result, given) else bound(result, before)
+        )
 
     return ty, run
 
@@ -335,11 +405,16 @@ def oracles(result: Any, held: dict[str, Any], off: float) -> Any:
         return None
     if not isinstance(result, np.ndarray):
         ty, value = from_python(result)
-        return Approx(value, off * BOUNDS[ty]) if off and ty in BOUNDS else value
+        return Approx(value, error_of(off, ty)) if off and ty in BOUNDS else value
     for value in held.values():
         if isinstance(value, ArrayValue) and np.may_share_memory(value.data, result):
             return ArrayValue(result, value.marks)
     made = ArrayValue(result, {})
     if off and result.dtype.name in BOUNDS:
-        made.marks = dict.fromkeys(addresses(result), off * BOUNDS[result.dtype.name])
+        made.marks = dict.fromkeys(addresses(result), error_of(off, result.dtype.name))
     return made
+
+
+def error_of(off: float, ty: str) -> float:
+    """By how much a float may be off."""
+    return off if off == SIGN else off * BOUNDS[ty]

@@ -6,6 +6,7 @@ from collections import Counter
 
 import library
 from gen_scan import AT
+from gen_straight import FAMILIES
 from gen_try import MEANT
 from gen_ufunc import LAYOUTS as CORES
 from reach import WAYS
@@ -88,7 +89,7 @@ class Coverage:
         loops += [("prange array " + kind, t) for kind in "&|" for t in ("bool", *INTS)]
         loops += [("prange view", what) for what in ("apart", "meets", "refused")]
         loops += [("prange rows +", t) for t in INTS]
-        known = [("library", name) for name in library.names()]
+        known = [("library", name) for name in library.names()] + [("family", name) for name in FAMILIES]
         return known + arrays + calls + loops + Coverage.ways_out() + Coverage.at_places() + Coverage.scans()
 
     @staticmethod

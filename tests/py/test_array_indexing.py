@@ -262,6 +262,20 @@ def test_take(data):
         agree(f"np.take(a, 0, axis={k})", a)
 
 
+@given(data=st.data())
+def test_truth_values_are_places_for_take(data):
+    """No mask: NumPy casts them to 0 and 1, where they fit the axis or not."""
+    a = data.draw(arrays(REAL, shape=full).filter(lambda a: a.size))
+    k = data.draw(st.integers(-a.ndim, a.ndim - 1))
+    at = data.draw(arrays([np.bool_], shape=full))
+    mode = data.draw(st.sampled_from(["", ", mode='wrap'", ", mode='clip'"]))
+    agree(f"np.take(a, b, axis={k}{mode})", a, at)
+    agree(f"a.take(b{mode})", a, at)
+    agree(f"np.take(a, b, axis={k}{mode})", a, bool(at.any()))
+    agree("np.take(a, [True, False])", a)
+    agree(f"np.take(a, False, axis={k})", a)
+
+
 def test_what_take_gives_is_a_copy():
     """One place on an axis, too, which an index would make a view of."""
 

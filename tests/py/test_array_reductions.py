@@ -193,6 +193,21 @@ def test_out():
     b = np.zeros(())
     run("np.sum(a, out=b)", a, b)
     assert b == a.sum()
+    # Truth values into truth values: NumPy's type is out's, so they are joined.
+    for name in ("sum", "prod", "nansum", "cumsum", "nancumprod", "add.reduce", "add.accumulate"):
+        b = np.zeros((2, 3, 4) if "cum" in name or "acc" in name else (2, 4), dtype=bool)
+        want = b.copy()
+        for m in (a > 3, a < 0, a >= 0):
+            expr = f"np.{name}(a, axis=1, out=b)"
+            eval(expr, {"np": np, "a": m, "b": want})
+            run(expr, m, b)
+            np.testing.assert_array_equal(b, want)
+    rejects(
+        "np.sum(a, 1, out=b)",
+        a.astype(int),
+        np.zeros((2, 4), bool),
+        match="of int64 in out, an array of bool",
+    )
     rejects(
         "np.sum(a, axis=1, out=b)",
         a,

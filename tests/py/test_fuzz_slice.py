@@ -18,6 +18,7 @@ sys.path.insert(0, str(FUZZ))
 import array_ops  # noqa: E402
 import gen  # noqa: E402
 import gen_straight  # noqa: E402
+import library  # noqa: E402
 import memory  # noqa: E402
 import oracle  # noqa: E402
 import rules  # noqa: E402
@@ -96,10 +97,34 @@ def test_straight_programs_have_all_kinds_of_arguments() -> None:
         again.options,
     )
     texts = "\n".join(text for case in cases for call in case.calls for text in call)
-    for what in ("'float16'", "rec(", "rng(", "ro(", "A[0]", "'R'", "'S'", "'F'", ", (), "):
+    for what in (
+        "'float16'",
+        "rec(",
+        "rng(",
+        "ro(",
+        "A[0]",
+        "'R'",
+        "'S'",
+        "'F'",
+        ", (), ",
+        "datetime64",
+        "None",
+    ):
         assert what in texts, what
     source = "\n".join(case.source for case in cases)
-    for what in ("where=", "out=", "reduceat", "prange(", "np.fft.", "g0.", "r0["):
+    for what in (
+        "where=",
+        "out=",
+        "reduceat",
+        "prange(",
+        "np.fft.",
+        "g0.",
+        "r0[",
+        "@stencil",
+        "is None",
+        "axis=p0",
+        "nditer",
+    ):
         assert what in source, what
 
 
@@ -150,6 +175,53 @@ def test_what_has_no_one_meaning_is_no_straight_program() -> None:
             straight.expected(
                 f"def main(x0):\n    {body}\n    return (t0,)\n", [np.array([0.5, 3.0])], gen_straight.space()
             )
+
+
+@numpy_2
+@pytest.mark.parametrize(
+    "text", ["np.exp(x0, out=o0)", "o0[:] = np.exp(x0)", "t0 = o0[::-1]\n    np.exp(x0, out=t0)"]
+)
+def test_what_was_rounded_into_an_array_has_a_bound(text: str) -> None:
+    """Even if it is to the bit what was there before: another rounding of it is not. And nothing may read it."""
+    x = np.array([0.5, 0.0])
+    o = np.exp(x)[::-1].copy() if "t0" in text else np.exp(x)
+    source = f"def main(x0, o0):\n    {text}\n    return ()\n"
+    out = straight.expected(source, [x, o], gen_straight.space())
+    assert out.loose[0] == 0 and 0 < out.loose[1] < 1e-6
+    with pytest.raises(rules.Unspecified):
+        straight.expected(source.replace("return", "t1 = o0 + 1\n    return"), [x, o], gen_straight.space())
+
+
+@numpy_2
+def test_a_bound_reaches_what_a_tuple_holds() -> None:
+    """The first of these results is o0, which is stored to again."""
+    source = (
+        "def main(x0, o0):\n    t0 = np.modf(x0, out=(o0, None))\n    np.exp(x0, out=o0)\n    return (t0,)\n"
+    )
+    out = straight.expected(source, [np.array([0.5, 0.0]), np.zeros(2)], gen_straight.space())
+    assert 0 < out.bounds[0] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("np.take(x0, k0)", 2), ("x0[::-1].T.copy()", 2), ("np.fft.fftshift(x0)", 2), ("np.maximum.reduce(x0)", 2), ("np.subtract(x0, x0)", 1), ("x0 * 2 + x0", 1), ("np.sort(-x0)", 2), ("s0(x0)", 1),
+        ("np.fft.fft(x0)", 0), ("np.add.reduce(x0)", 0), ("x0.sum()", 0), ("np.nanpercentile(x0, 40.0)", 0), ("x0 ** 2", 0), ("x0 @ x0", 0), ("np.apply_along_axis(np.sum, 0, x0)", 0), ("np.nanprod(x0)", 0),
+        ("for i in prange(4):\n    o0[0] += x0[i]", 0), ("for i in range(4):\n    o0[0] += x0[i]", 1),
+    ],
+)  # fmt: skip
+def test_what_a_text_computes(text: str, level: int) -> None:
+    """2: one result whatever is given; 1: of real numbers; 0: within a bound."""
+    assert library.exactness(text) == level
+
+
+def test_zeros_of_both_signs_in_an_order() -> None:
+    """Either may come out; of one sign there is one result."""
+    both, one = np.array([0.0, -0.0, 1.0]), np.array([0.0, 0.0, 1.0])
+    assert library.tie("np.max(x0)", both[2], both) == library.SIGN
+    assert library.tie("np.max(x0)", one[2], one) == 0
+    assert library.tie("np.max(-x0)", one[0], one) == library.SIGN
+    assert library.tie("np.flip(x0)", both[::-1], both) == 0
 
 
 @numpy_2

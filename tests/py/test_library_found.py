@@ -42,6 +42,18 @@ def test_many_nan_are_not_a_chain():
     assert f(x, x).sum() == 10
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "nanpercentile", "median", "nanmedian"])
+@pytest.mark.parametrize("dtype", ["i8", "f8"])
+def test_quantiles_of_nothing(name, dtype):
+    """IndexError where NumPy raises it, without rows, too; NaN of functions that leave NaN out."""
+    rest = "" if "median" in name else ", 0.5"
+    for shape in ((0,), (0, 0), (0, 2), (2, 0)):
+        for axis in (0, len(shape) - 1, None):
+            check(f"np.{name}(a{rest}, axis={axis})", np.zeros(shape, dtype))
+    if rest:
+        check(f"np.{name}(a{rest}, axis=(0, 1))", np.zeros((0, 2, 3), dtype))
+
+
 @pytest.mark.parametrize("method", ["lower", "higher", "nearest", "linear", "midpoint"])
 def test_quantiles_of_infinite_items(method):
     a = np.array([np.inf, 1, 2, -np.inf])

@@ -167,6 +167,28 @@ def test_questions():
         check_python(f"np.apply_over_axes(np.max, a, {axes})", x)
 
 
+def test_what_needs_no_copy_is_none():
+    """What has the type and the layout that are asked for is the array itself, also where the first of two had to be made."""
+    texts = (
+        "np.require(x, np.float32, 'C')",
+        "np.require(x, np.float32, ('F', 'W'))",
+        "np.array(x, np.float32, copy=None)",
+        "np.array(x, copy=None, order='C')",
+        "x.astype(np.float32, order='C', copy=False)",
+        "x.astype(np.float32, copy=False)",
+    )
+    for text in texts:
+        space = {"np": np}
+        exec(f"def stored(x):\n    x = {text}\n    y = {text}\n    y[0, 1] = 9\n    return x, y", space)
+        for dtype, order in (("u8", "C"), ("f4", "C"), ("f4", "F"), ("u8", "F")):
+            a = np.arange(6).reshape(2, 3).astype(dtype, order=order)
+            b = a.copy("K")
+            got, want = njit(space["stored"])(a), space["stored"](b)
+            for g, w in zip((*got, a), (*want, b), strict=True):
+                np.testing.assert_array_equal(g, w)
+                assert g.dtype == w.dtype
+
+
 def test_require():
     def f(a):
         x = np.require(a, np.float32, "C")

@@ -68,24 +68,25 @@ def require(a: Any, dtype: Any = None, requirements: Constant = None) -> Any:
         return x
     if not isinstance(requirements, str):
         check_known(requirements)
-    of_c = "C" in requirements or "C_CONTIGUOUS" in requirements or "CONTIGUOUS" in requirements
-    of_f = "F" in requirements or "F_CONTIGUOUS" in requirements or "FORTRAN" in requirements
-    if of_c and of_f:
-        raise ValueError('Cannot specify both "C" and "F" order')
-    if "O" in requirements or "OWNDATA" in requirements:
-        if of_c:
+    # Each test is a constant where it stands, so one result is left, and its layout is known.
+    if "C" in requirements or "C_CONTIGUOUS" in requirements or "CONTIGUOUS" in requirements:
+        if "F" in requirements or "F_CONTIGUOUS" in requirements or "FORTRAN" in requirements:
+            raise ValueError('Cannot specify both "C" and "F" order')
+        if "O" in requirements or "OWNDATA" in requirements:
             return np.array(x, order="C")
-        if of_f:
+        if not x.flags.writeable and ("W" in requirements or "WRITEABLE" in requirements):
+            return np.array(x, order="C")
+        return np.asarray(x, order="C")
+    if "F" in requirements or "F_CONTIGUOUS" in requirements or "FORTRAN" in requirements:
+        if "O" in requirements or "OWNDATA" in requirements:
             return np.array(x, order="F")
+        if not x.flags.writeable and ("W" in requirements or "WRITEABLE" in requirements):
+            return np.array(x, order="F")
+        return np.asarray(x, order="F")
+    if "O" in requirements or "OWNDATA" in requirements:
         return np.array(x)
     if not x.flags.writeable and ("W" in requirements or "WRITEABLE" in requirements):
-        if of_f:
-            return np.array(x, order="F")
-        return np.array(x, order="C") if of_c else np.array(x)
-    if of_c:
-        return np.asarray(x, order="C")
-    if of_f:
-        return np.asarray(x, order="F")
+        return np.array(x)
     return x
 
 
