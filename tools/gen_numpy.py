@@ -57,18 +57,18 @@ when a function compiles.
 | here | in NumPy |
 |---|---|
 | `squeeze` needs `axis` | takes all axes of extent 1 |
-| `keepdims`, `n` of `diff`, `k` of `rot90`, several axes, and axes by other names than `axis` are constants; `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array | any values |
+| `keepdims`, `n` of `diff`, several axes, and axes by other names than `axis`, but for those of `swapaxes` and `moveaxis`, are constants; `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array. Flags with a variable (`right=` of `digitize`, `endpoint=`, `replace=`) are compiled both ways, where the results have one type | any values |
 | `histogramdd` of a matrix needs `bins` or `range` in a tuple, one for each coordinate, or a tuple of columns in place of the matrix; `histogram2d` takes numbers of bins in an array for edges, and refuses two | any forms |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, and so does `kth` of `partition` where there are none | it is not looked at |
 | `where=` of ufuncs needs `out=`; ufuncs of your own and of others, `divmod`, `modf`, `frexp`, and folds (`np.hypot.reduce`) have none | everywhere; without `out=` items have no value |
 | `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
 | `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
-| `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |
-| `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
+| `searchsorted` has no `sorter`; `side` is a constant | any values |
+| `kind` of `sort` and `argsort` is a constant; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
-| bounds of random integers and parameters of `hypergeometric` and `multinomial` are numbers, `replace`, `endpoint`, `shuffle`, `axis`, `method` are constants; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
+| bounds of random integers and parameters of `hypergeometric` and `multinomial` are numbers, `axis`, `method` are constants; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
 | `split` and its like give a tuple; a number of sections is a constant | a list |
 | `pad` has the modes constant, edge, reflect, symmetric, wrap, empty, and `constant_values` | more of them |
 | `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
@@ -79,7 +79,6 @@ when a function compiles.
 | `cov` and `corrcoef` of a matrix of one variable are matrices | numbers |
 | `cross` of two vectors of 2 items raises | a number each |
 | `quantile` and its like have no weights, no methods `inverted_cdf` and `closest_observation`, and take one axis | they do |
-| min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 
 

@@ -69,6 +69,10 @@ def _declare(function: Function, signatures: list[Any]) -> Function:
     return function
 
 
+# Options of how Numba's compiler goes about it, which change no result.
+_UNSEEN = ("no_rewrites", "no_cfunc_wrapper", "no_cpython_wrapper")
+
+
 def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     """numba.jit. nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
     from . import decorators
@@ -79,7 +83,8 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
         return _numba_cuda.jit(signature_or_function, **options)
     if "signature_or_function" in options:
         signature_or_function = options.pop("signature_or_function")
-    options.pop("nopython", None)
+    for name in ("nopython", *_UNSEEN):
+        options.pop(name, None)
     if isinstance(options.get("parallel"), dict):  # Numba's switches for single transformations
         options["parallel"] = any(options["parallel"].values())
     _cut(options, {"forceobj": False, "looplift": False, "target": "cpu"})

@@ -34,7 +34,7 @@ def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
     Parameters
     ----------
     dtype
-        Item type: a scalar type, its name, or a dtype.
+        Item type: a scalar type, a record or a date, its name, or a dtype.
     ndim
         Number of axes, 0 to 32.
     layout
@@ -51,7 +51,7 @@ def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
     TypeError
         `dtype` is not a type.
     ValueError
-        It is not a scalar type, or arrays have no such number of axes or layout.
+        Arrays have no such items, number of axes or layout.
     """
     return _core._array_type(dtype, ndim, layout, readonly)
 

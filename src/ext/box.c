@@ -233,7 +233,7 @@ static PyObject *box_array_as(const tr_boxer *b, const tr_ty *ty, const tr_ty *d
     PyObject *base = array_base(b, &p, &writable);
     if (!base)
         return NULL;
-    if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) &&
+    if (PyArray_Check(base) && (writable != ty->readonly || !p.owner) &&
         same_array(b->st, (PyArrayObject *)base, ty, date, &p))
         return base;
     PyArray_Descr *d = dtype_of(b->st, ty, date);

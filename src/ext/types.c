@@ -275,14 +275,23 @@ static PyObject *bad_subscript(void) {
     return NULL;
 }
 
+/* Arrays of numbers, records or dates; NULL: of `item` there are none. */
+static const tr_ty *arrays_of(tr_tytab *t, const tr_ty *item, unsigned ndim, tr_layout layout,
+                              bool readonly) {
+    if (tr_ty_is(item, TR_TY_RECORD))
+        return tr_ty_records(t, tr_ty_array(t, item->items[0]->elem, ndim, layout, readonly), false);
+    if (tr_ty_is(item, TR_TY_DATE))
+        return tr_ty_dates(t, item, tr_ty_array(t, item->items[0], ndim, layout, readonly));
+    return tr_ty_is_scalar(item) ? tr_ty_array(t, item, ndim, layout, readonly) : NULL;
+}
+
 static PyObject *type_subscript(PyObject *self, PyObject *key) {
     tr_state *st = tr_ext_state_of(self);
     tr_typeobj *t = (tr_typeobj *)self;
     bool many = PyTuple_Check(key);
     Py_ssize_t nd = many ? PyTuple_GET_SIZE(key) : 1;
     tr_layout layout = TR_LAYOUT_ANY;
-    bool records = t->ty && tr_ty_is(t->ty, TR_TY_RECORD), dates = t->ty && tr_ty_is(t->ty, TR_TY_DATE);
-    if (!t->ty || (!tr_ty_is_scalar(t->ty) && !records && !dates))
+    if (!t->ty || !arrays_of(st->types, t->ty, 1, layout, false))
         return PyErr_Format(PyExc_TypeError, "arrays of %R are not compiled", self);
     if (nd < 1 || nd > TR_MAX_NDIM)
         return PyErr_Format(PyExc_TypeError, "an array type has 1 to %d axes, not %zd", (int)TR_MAX_NDIM, nd);
@@ -293,13 +302,7 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
         if (step == 1)
             layout = i == nd - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
     }
-    const tr_ty *elem = records ? t->ty->items[0]->elem
-                        : dates ? t->ty->items[0]
-                                : t->ty,
-                *a = tr_ty_array(st->types, elem, (unsigned)nd, layout, false);
-    return tr_types_object(st, records ? tr_ty_records(st->types, a, false)
-                               : dates ? tr_ty_dates(st->types, t->ty, a)
-                                       : a);
+    return tr_types_object(st, arrays_of(st->types, t->ty, (unsigned)nd, layout, false));
 }
 
 /* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
@@ -532,11 +535,14 @@ static PyObject *py_array_type(PyObject *module, PyObject *args) {
     if (!ty)
         return NULL;
     size_t which = strlen(layout) == 1 ? strcspn("CFA", layout) : 3; /* tr_layout's order */
-    if (which == 3 || !tr_ty_is_scalar(ty) || ndim < 0 || ndim > TR_MAX_NDIM)
+    bool fits = which < 3 && ndim >= 0 && ndim <= TR_MAX_NDIM;
+    const tr_ty *a = fits ? arrays_of(st->types, ty, (unsigned)ndim, (tr_layout)which, readonly != 0) : NULL;
+    if (!a)
         return PyErr_Format(PyExc_ValueError,
-                            "an array type needs a scalar item type, 0 to %d axes and layout 'C', 'F' or 'A'",
+                            "an array type needs items that are numbers, records or dates, 0 to %d axes and "
+                            "layout 'C', 'F' or 'A'",
                             (int)TR_MAX_NDIM);
-    return tr_types_object(st, tr_ty_array(st->types, ty, (unsigned)ndim, (tr_layout)which, readonly != 0));
+    return tr_types_object(st, a);
 }
 
 static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {

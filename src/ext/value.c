@@ -104,8 +104,9 @@ bool tr_value_is_enum(const PyTypeObject *cls) {
 }
 
 static bool is_ident(tr_state *st, PyObject *o) {
-    return tr_value_is_enum(Py_TYPE(o)) || PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) ||
-           Py_IS_TYPE(o, st->fn_type) || Py_IS_TYPE(o, st->type_type) || PyObject_TypeCheck(o, st->np_ufunc);
+    return o == Py_Ellipsis || tr_value_is_enum(Py_TYPE(o)) || PyFunction_Check(o) || PyCFunction_Check(o) ||
+           PyType_Check(o) || Py_IS_TYPE(o, st->fn_type) || Py_IS_TYPE(o, st->type_type) ||
+           PyObject_TypeCheck(o, st->np_ufunc);
 }
 
 static uint32_t array_key(PyArrayObject *a) {

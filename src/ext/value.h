@@ -31,7 +31,7 @@ enum {
     TR_K_NTUPLE, /* value: its class */
     TR_K_STR,
     TR_K_DTYPE,
-    TR_K_IDENT,   /* function, class, builtin: the very object */
+    TR_K_IDENT,   /* function, class, builtin, Ellipsis: the very object */
     TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
     TR_K_RECORD   /* NumPy scalar of one */
 };

@@ -1,6 +1,6 @@
-/* Functions of NumPy's called with an axis that the running program knows: the call once for each axis that there is, and a test that goes to the
- * one that is meant. So every template and every function of the library goes on knowing its axis, and each copy has the loops of its axis.
- * Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
+/* Functions of NumPy's called with an axis, or a flag, that the running program knows: the call once for each axis that there is, or for both values,
+ * and a test that goes to the one that is meant. So every template and every function of the library goes on knowing its axis, and each copy has the
+ * loops of its axis. Of two axes the copies have copies. Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
  * The results have to have one type, as far as layouts go that of any. Cost: as many copies as the array has axes. */
 #include <string.h>
 
@@ -61,11 +61,10 @@ static bool is_own_way(tr_bfn fn) {
 static bool by_row(uint32_t row, called *c, const tr_args *args) {
     c->row = row;
     c->params = tr_builtins[row].params;
-    return strstr(c->params, "axis") &&
-           (!is_own_way(tr_builtins[row].fn) || arg_at(c, args, "where") != UINT32_MAX);
+    return c->params && (!is_own_way(tr_builtins[row].fn) || arg_at(c, args, "where") != UINT32_MAX);
 }
 
-/* Whether what is called may be asked once for each axis. */
+/* Whether what is called may be asked once for each axis, or value of a flag. */
 static bool look_up(tr_em *e, tr_tv callee, const tr_args *args, called *c) {
     const infer *f = e->infer;
     *c = (called){.self = {NULL, TR_NOVAL}};
@@ -102,6 +101,51 @@ static uint32_t axes_of(const called *c, const tr_args *args) {
     return n && more ? n + 1 : n;
 }
 
+/* What is not known before, and has to be: which of the arguments, and how many values it may have. */
+typedef struct choice {
+    uint32_t at, n;
+    enum { BY_AXIS, BY_FLAG, BY_TURNS } how;
+} choice;
+
+static bool is_choice(const tr_args *args, uint32_t at, bool flag) {
+    if (at == UINT32_MAX)
+        return false;
+    const tr_ty *t = args->v[at].ty;
+    return flag ? t->kind == TR_TY_BOOL : tr_ty_is_int(t);
+}
+
+/* A flag, by the names that NumPy has for those which leave the result its type. */
+static uint32_t flag_at(const called *c, const tr_args *args) {
+    static const char *const flags[] = {
+        "assume_unique", "copy",    "deg",   "density", "endpoint", "equal_nan", "hermitian", "increasing",
+        "invert",        "replace", "right", "rowvar",  "shuffle",  "stable",    "upper",     "wrap"};
+    for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
+        uint32_t at = arg_at(c, args, flags[i]);
+        if (is_choice(args, at, true))
+            return at;
+    }
+    return UINT32_MAX;
+}
+
+static bool find_choice(const called *c, const tr_args *args, choice *x) {
+    static const char *const names[] = {"axis", "axis1", "axis2", "source", "destination"};
+    uint32_t n = axes_of(c, args);
+    tr_bfn fn = c->fn ? NULL : tr_builtins[c->row].fn; /* two axes may be the same of these alone */
+    unsigned two = fn == tr_lib_arr_swapaxes || fn == tr_lib_np_moveaxis ? sizeof names / sizeof *names : 1;
+    for (unsigned i = 0; n && i < two; i++) {
+        *x = (choice){arg_at(c, args, names[i]), n, BY_AXIS};
+        if (is_choice(args, x->at, false))
+            return true;
+    }
+    if (!c->fn && c->row == TR_B_NP_ROT90) {
+        *x = (choice){arg_at(c, args, "k"), 4, BY_TURNS};
+        if (is_choice(args, x->at, false))
+            return true;
+    }
+    *x = (choice){flag_at(c, args), 2, BY_FLAG};
+    return x->at != UINT32_MAX;
+}
+
 /* The axis as an index; raises AxisError. */
 static tr_tv checked_axis(tr_em *e, tr_tv axis, uint32_t n) {
     tr_tv nd = tr_em_i64(e, n), zero = tr_em_i64(e, 0);
@@ -114,25 +158,33 @@ static tr_tv checked_axis(tr_em *e, tr_tv axis, uint32_t n) {
     return k;
 }
 
-static bool call_along(tr_em *e, tr_tv callee, const tr_args *args, uint32_t at, uint32_t axis, tr_tv *out) {
+/* Which of its values it is, from 0. */
+static tr_tv chosen(tr_em *e, const choice *x, tr_tv v) {
+    if (x->how == BY_AXIS)
+        return checked_axis(e, v, x->n);
+    tr_tv k = tr_em_conv(e, v, tr_em_i64(e, 0).ty);
+    return x->how == BY_FLAG ? k : tr_em_op2(e, TR_OP_AND, k, tr_em_i64(e, 3)); /* four turns are none */
+}
+
+static bool call_with(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, uint32_t k, tr_tv *out) {
     tr_args a = *args;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, a.n + 1u);
     memcpy(v, args->v, a.n * sizeof *v);
-    v[at] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis));
+    v[x->at] =
+        tr_em_lit(e, x->how == BY_FLAG ? tr_obj_bool(&e->ctx->arena, k != 0) : tr_obj_int(&e->ctx->arena, k));
     a.v = v;
     return tr_infer_call(e, callee, &a, out);
 }
 
 /* The type of all calls; *ty is NULL while it is not known. */
-static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, uint32_t at, uint32_t n,
-                        const tr_ty **ty) {
+static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, const tr_ty **ty) {
     bool dry = e->dry, ok = true;
     uint32_t k = 0;
     tr_tv r;
     *ty = NULL;
     e->dry = true;
-    for (; ok && k < n; k++) {
-        ok = call_along(e, callee, args, at, k, &r);
+    for (; ok && k < x->n; k++) {
+        ok = call_with(e, callee, args, x, k, &r);
         if (!ok)
             break;
         if (!r.ty) {
@@ -146,43 +198,44 @@ static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, uint32_t at
     }
     e->dry = dry;
     if (!ok)
-        return call_along(e, callee, args, at, k, &r); /* which says why */
+        return call_with(e, callee, args, x, k, &r); /* which says why */
     if (!*ty && r.ty)
-        return tr_em_error(e, "the type of the result depends on the axis, which is no constant here");
+        return tr_em_error(e, "the type of the result depends on the %s, which is no constant here",
+                           x->how == BY_AXIS   ? "axis"
+                           : x->how == BY_FLAG ? "flag"
+                                               : "number of turns");
     return true;
 }
 
-bool tr_infer_by_axis(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done) {
+bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done) {
     bool any = false;
     called c;
     *done = false;
+    choice x;
     for (uint32_t i = 0; i < args->n; i++)
-        any = any || tr_ty_is_int(args->v[i].ty);
-    if (!any || !look_up(e, callee, args, &c))
-        return true;
-    uint32_t at = arg_at(&c, args, "axis"), n = axes_of(&c, args);
-    if (at == UINT32_MAX || !n || !tr_ty_is_int(args->v[at].ty))
+        any = any || tr_ty_is_int(args->v[i].ty) || args->v[i].ty->kind == TR_TY_BOOL;
+    if (!any || !look_up(e, callee, args, &c) || !find_choice(&c, args, &x))
         return true;
     const tr_ty *ty;
     *done = true;
-    if (!common_type(e, callee, args, at, n, &ty))
+    if (!common_type(e, callee, args, &x, &ty))
         return false;
     *out = (tr_tv){ty, TR_NOVAL};
     if (e->dry || !ty)
         return true;
     tr_fn *fn = e->b.fn;
-    tr_tv k = checked_axis(e, args->v[at], n), r;
+    tr_tv k = chosen(e, &x, args->v[x.at]), r;
     bool value = ty->kind != TR_TY_NONE && ty->kind != TR_TY_LIT;
     tr_bid join = tr_blk_new(fn);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < x.n; i++) {
         tr_bid next = TR_NOBLK;
-        if (i + 1 < n) {
+        if (i + 1 < x.n) {
             tr_bid here = tr_blk_new(fn);
             next = tr_blk_new(fn);
             tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_EQ, k, tr_em_i64(e, i)).v, here, 0, NULL, next, 0, NULL);
             e->b.blk = here;
         }
-        if (!call_along(e, callee, args, at, i, &r) || (value && !tr_em_coerce(e, r, ty, &r)))
+        if (!call_with(e, callee, args, &x, i, &r) || (value && !tr_em_coerce(e, r, ty, &r)))
             return false;
         tr_br(&e->b, join, value, &r.v);
         e->b.blk = next;

@@ -212,7 +212,7 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     bool done;
     if (t->kind == TR_TY_CLOSURE)
         return call_closure(e, callee, args, out);
-    if (!tr_infer_by_axis(e, callee, args, out, &done))
+    if (!tr_infer_by_choice(e, callee, args, out, &done))
         return false;
     if (done)
         return true;

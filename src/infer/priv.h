@@ -100,8 +100,8 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
-/* infer/axes.c: a call of a function of NumPy's whose axis is known when the program runs; *done: it is one. */
-bool tr_infer_by_axis(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done);
+/* infer/axes.c: a call of a function of NumPy's whose axis, or flag, is known when the program runs; *done: it is one. */
+bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done);
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
 bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);
 

@@ -251,6 +251,21 @@ static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {
     return true;
 }
 
+tr_tv tr_lib_without_first(tr_em *e, tr_tv a, uint32_t n) {
+    tr_tv one = tr_em_i64(e, 1);
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        tr_tv size = tr_em_dim(e, a, i);
+        if (i < n)
+            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, size, one), TR_EXC_VALUE,
+                        "could not broadcast an axis of size {0} to size {1}", 2, (tr_tv[]){size, one});
+        else
+            tr_axes_own(e, &x, a, i);
+    }
+    tr_layout lay = x.n ? (tr_layout)a.ty->layout : TR_LAYOUT_C;
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, x.n, lay, a.ty->readonly), a, &x);
+}
+
 bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
     if (dst.ty->readonly)
         return tr_em_error(e, "assignment destination is read-only");

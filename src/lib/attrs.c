@@ -185,11 +185,8 @@ const tr_ty *tr_tv_dtype(tr_em *e, tr_tv x) {
     const tr_obj *o = x.ty->lit;
     if (o->kind == TR_OBJ_TYPE)
         return o->ty && tr_ty_is_scalar(o->ty) ? o->ty : NULL;
-    if (o->kind == TR_OBJ_STR) {
-        const char *msg;
-        const tr_ty *t = tr_ty_parse_user(&e->ctx->arena, e->types, o->u.s.d, &msg);
-        return t && tr_ty_is_scalar(t) ? t : NULL;
-    }
+    if (o->kind == TR_OBJ_STR)
+        return tr_ty_parse_dtype(e->types, o->u.s.d);
     if (o->kind != TR_OBJ_BUILTIN)
         return NULL;
     for (unsigned i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)

@@ -410,6 +410,8 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
         return tr_lib_fancy_set(e, a, p.it, p.n, v);
     if (!p.scalar && itself)
         return true; /* what was changed in place stands there */
+    if (!p.scalar && tr_lib_is_array(v) && v.ty->ndim > p.view.ty->ndim)
+        v = tr_lib_without_first(e, v, v.ty->ndim - p.view.ty->ndim);
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
     return store_item(e, a, p.idx, v);

@@ -245,28 +245,44 @@ static tr_tv arange_len_float(tr_em *e, const tr_tv *x) {
     return tr_em_select(e, tiny, tr_em_select(e, tr_fam_math1(e, TR_MATH_SIGNBIT, q), none, one), n);
 }
 
-bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->nvar < 1 || c->nvar > 4)
+/* What the four parameters are, by place or by name. The first alone is the end. */
+static bool arange_args(tr_em *e, const tr_bcall *c, tr_tv *x) {
+    static const char *const names[4] = {"start", "stop", "step", "dtype"};
+    if (c->nvar > 4)
         return tr_em_error(e, "arange() takes one to four arguments");
-    tr_tv x[3] = {tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), c->var[0],
-                  tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1))},
-          n;
-    if (c->nvar > 1 && tr_fam_given(c->var[1])) {
-        x[0] = c->var[0];
-        x[1] = c->var[1];
+    for (uint32_t i = 0; i < 4; i++) {
+        x[i] = c->a[1 + i];
+        if (i < c->nvar && x[i].ty)
+            return tr_em_error(e, "arange() got %s twice", names[i]);
+        if (i < c->nvar)
+            x[i] = c->var[i];
+        if (i && !tr_fam_given(x[i]))
+            x[i] = (tr_tv){NULL, TR_NOVAL};
     }
-    if (c->nvar > 2 && tr_fam_given(c->var[2]))
-        x[2] = c->var[2];
-    tr_tv dtype = c->a[1];
-    if (c->nvar > 3 && !dtype.ty)
-        dtype = c->var[3];
+    if (!x[1].ty && (!x[0].ty || c->a[1].ty))
+        return tr_em_error(e, "arange() requires stop to be specified");
+    if (!x[1].ty) {
+        x[1] = x[0];
+        x[0].ty = NULL;
+    }
+    if (!x[0].ty)
+        x[0] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
+    if (!x[2].ty)
+        x[2] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1));
+    return true;
+}
+
+bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[4], n;
+    if (!arange_args(e, c, x))
+        return false;
     const tr_ty *t = i64_ty(e), *dt;
     for (int i = 0; i < 3; i++) {
         if (!tr_fam_number(e, c, x[i], "bif"))
             return false;
         t = tr_lib_common(e, t, tr_lib_scalar(e, x[i].ty));
     }
-    if (!dtype_arg(e, c, dtype, t, &dt))
+    if (!dtype_arg(e, c, x[3], t, &dt))
         return false;
     if (dt->kind == TR_TY_BOOL || tr_ty_is_complex(dt))
         return tr_em_error(e, "arange() of %s", tr_em_tyname(e, dt));
@@ -460,7 +476,7 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
 
 /* aux 0: np.asarray, 1: np.array (copies unless told not to), 2: np.copy, 3: np.ascontiguousarray, 4:
  * np.asfortranarray */
-bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
+static bool as_array(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], a;
     bool is_array = tr_lib_is_array(x), copy = c->aux == 1 || c->aux == 2;
     const tr_ty *dt = NULL;
@@ -491,6 +507,17 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return true;
     }
     return tr_fam_copy_as(e, x, dt ? dt : x.ty->elem, lay, out);
+}
+
+bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_axes one = {0};
+    if (!as_array(e, c, out))
+        return false;
+    if (c->aux < 3 || out->ty->ndim)
+        return true;
+    tr_axes_new(e, &one, tr_em_i64(e, 1)); /* the two give an axis to what has none */
+    *out = tr_em_view(e, tr_ty_array(e->types, out->ty->elem, 1, TR_LAYOUT_C, out->ty->readonly), *out, &one);
+    return true;
 }
 
 /* --- methods that make arrays --- */

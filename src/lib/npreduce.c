@@ -447,9 +447,35 @@ static void check_some(tr_em *e, const axes *x, tr_redk red) {
                 NULL);
 }
 
-static bool ordered(tr_em *e, const tr_bcall *c, tr_tv a) {
-    return !tr_ty_is_complex(a.ty->elem) ||
-           tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
+/* The least or greatest of complex numbers, by real, then imaginary parts: a fold by what picks one of two, so that NaN is the first there is, both parts of it.
+ * v: as the parameters of min. */
+static bool extreme_complex(tr_em *e, const tr_bcall *c, tr_redk red, const tr_tv *v, tr_tv *out) {
+    uint16_t row = red == TR_RED_MIN ? TR_B_NP_MINIMUM : TR_B_NP_MAXIMUM;
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    *o = (tr_obj){.kind = TR_OBJ_BUILTIN, .repr = tr_builtins[row].path};
+    o->u.builtin = row;
+    tr_tv six[6] = {v[0], v[1], absent, v[2], v[3], v[4]};
+    return tr_fam_fold(e, &(tr_bcall){.row = c->row, .n = 6, .a = six}, tr_em_lit(e, o), false, out);
+}
+
+/* x: an item, the best of all. Whether it is that. */
+static bool elt_is_best(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    tr_tv re = tr_em_re(e, x[0]), im = tr_em_im(e, x[0]);
+    (void)user;
+    tr_tv best = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, re, tr_em_re(e, x[1])),
+                            tr_em_cmp(e, TR_CMP_EQ, im, tr_em_im(e, x[1])));
+    tr_tv nan = tr_fam_or(e, tr_em_cmp(e, TR_CMP_NE, re, re), tr_em_cmp(e, TR_CMP_NE, im, im));
+    *out = tr_fam_or(e, best, nan); /* with a NaN nothing equals the best, which is one */
+    return true;
+}
+
+/* Where the best of complex numbers is true, along the axis, else false: the first true is its place. */
+static bool best_complex(tr_em *e, const tr_bcall *c, tr_redk red, tr_tv axis, tr_tv *a) {
+    tr_tv v[5] = {*a, axis, absent, tr_em_lit(e, tr_obj_bool(&e->ctx->arena, tr_fam_given(axis))), absent},
+          x[2];
+    x[0] = *a;
+    return extreme_complex(e, c, red, v, &x[1]) && tr_lib_lift(e, 2, x, elt_is_best, NULL, a) &&
+           tr_fam_as_array(e, c, *a, NULL, a);
 }
 
 static tr_redk extreme_of(const tr_ty *t, tr_redk red) {
@@ -463,7 +489,7 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
     tr_redk red = (tr_redk)c->aux;
-    if (!array_arg(e, c, &a) || !ordered(e, c, a))
+    if (!array_arg(e, c, &a))
         return false;
     const tr_ty *t = tr_fam_wide(e, a.ty->elem);
     if (tr_fam_masks(arg(c, 5)) && !tr_fam_given(arg(c, 4)))
@@ -472,6 +498,11 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
             "reduction operation '%s' does not have an identity, so to use a where mask one has "
             "to specify 'initial'",
             red == TR_RED_MIN ? "minimum" : "maximum");
+    if (tr_ty_is_complex(t)) {
+        tr_tv v[5] = {a, arg(c, 1), arg(c, 2), arg(c, 3), arg(c, 4)}, fill = tr_em_num(e, t, 0.0);
+        return initial(e, c, v[4], t, &fill) && masked(e, c, arg(c, 5), fill, &v[0]) &&
+               extreme_complex(e, c, red, v, out);
+    }
     if (!masked(e, c, arg(c, 5), tr_fam_start(e, red, t), &a) ||
         !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x))
         return false;
@@ -496,16 +527,29 @@ static bool end_difference(tr_em *e, const reduction *r, const tr_tv *values, co
     return true;
 }
 
+static bool elt_difference(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_op2(e, TR_OP_SUB, x[0], x[1]);
+    return true;
+}
+
 /* Parameters: a, axis, out, keepdims. */
 bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x))
         return false;
     const tr_ty *t = tr_fam_wide(e, a.ty->elem);
     if (t->kind == TR_TY_BOOL)
         return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
     check_some(e, &x, TR_RED_MAX);
+    if (tr_ty_is_complex(t)) {
+        tr_tv v[5] = {a, arg(c, 1), absent, arg(c, 3), absent}, two[2];
+        x.keepdims = false; /* both have them already */
+        return extreme_complex(e, c, TR_RED_MAX, v, &two[0]) &&
+               extreme_complex(e, c, TR_RED_MIN, v, &two[1]) &&
+               tr_lib_lift(e, 2, two, elt_difference, NULL, out) && delivered(e, c, &x, arg(c, 2), out);
+    }
     reduction r = {.nred = 2,
                    .reds = {TR_RED_MIN, TR_RED_MAX},
                    .init = {tr_fam_start(e, TR_RED_MIN, t), tr_fam_start(e, TR_RED_MAX, t)},
@@ -520,11 +564,18 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), false, &x) || !ordered(e, c, a))
+    tr_redk red = (tr_redk)c->aux;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), false, &x))
         return false;
-    check_some(e, &x, (tr_redk)c->aux);
-    reduction r = {
-        .nred = 1, .reds = {(tr_redk)c->aux}, .init = {tr_em_i64(e, 0)}, .result = tr_fam_ty(e, TR_TY_I64)};
+    check_some(e, &x, red);
+    if (tr_ty_is_complex(a.ty->elem)) {
+        bool least = red == TR_RED_ARGMIN;
+        red = TR_RED_ARGMAX;
+        if (!best_complex(e, c, least ? TR_RED_MIN : TR_RED_MAX, arg(c, 1), &a) ||
+            !axes_arg(e, c, a, arg(c, 1), arg(c, 3), false, &x))
+            return false;
+    }
+    reduction r = {.nred = 1, .reds = {red}, .init = {tr_em_i64(e, 0)}, .result = tr_fam_ty(e, TR_TY_I64)};
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
 }
 
@@ -567,10 +618,16 @@ static bool mean_type(tr_em *e, const tr_bcall *c, tr_tv dtype, const tr_ty *t, 
            tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
 }
 
-/* caps[0]: the number that the sum is divided by, a float of its own type. */
+/* A sum by a float64, rounded once: numbers of items above 2**24 are no float32. */
+static tr_tv quotient(tr_em *e, tr_tv sum, tr_tv n) {
+    const tr_ty *wide = tr_fam_ty(e, tr_ty_is_complex(sum.ty) ? TR_TY_C128 : TR_TY_F64);
+    return tr_em_conv(e, tr_em_op2(e, TR_OP_DIV, tr_em_conv(e, sum, wide), tr_em_conv(e, n, wide)), sum.ty);
+}
+
+/* caps[0]: the number that the sum is divided by, a float64. */
 static bool end_quotient(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
     (void)r;
-    *out = tr_em_op2(e, TR_OP_DIV, values[0], tr_em_conv(e, caps[0], values[0].ty));
+    *out = quotient(e, values[0], caps[0]);
     return true;
 }
 
@@ -607,7 +664,7 @@ static bool elt_share(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     tr_tv n = tr_em_conv(e, x[1], f64), zero = tr_em_f64(e, 0.0);
     n = tr_em_op2(e, TR_OP_SUB, n, tr_em_conv(e, x[2], f64));
     n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
-    *out = tr_em_op2(e, TR_OP_DIV, x[0], tr_em_conv(e, n, x[0].ty));
+    *out = quotient(e, x[0], n);
     if (w->root)
         *out = tr_fam_math1(e, TR_MATH_SQRT, *out);
     *out = tr_em_conv(e, *out, w->t);

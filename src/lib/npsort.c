@@ -331,24 +331,26 @@ bool tr_lib_np_lexsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- partition, argpartition --- */
 
-/* elems: a place, perhaps counted from the end. Gives it counted from the beginning; INT64_MAX, or if there is no such one, itself or what comes next to that. */
+/* elems: a place, perhaps counted from the end. Gives it counted from the beginning; INT64_MAX, or if there is no such one, itself or what comes next to that.
+ * caps: the length of a line, the number of all items. Without items any place will do, as for NumPy. */
 static bool lam_kth(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     tr_tv n = caps[0], zero = i64(e, 0), k = tr_em_conv(e, elems[0], n.ty);
     (void)d;
     (void)idx;
     tr_tv at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, zero), tr_em_op2(e, TR_OP_ADD, k, n), k);
-    tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero), tr_em_cmp(e, TR_CMP_LT, at, n));
+    tr_tv ok = tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, caps[1], zero),
+                         tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero), tr_em_cmp(e, TR_CMP_LT, at, n)));
     yields[0] = at;
     tr_tv most = i64(e, INT64_MAX), below = i64(e, INT64_MAX - 1);
     yields[1] = tr_em_select(e, ok, most, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, k, most), below, at));
     return true;
 }
 
-/* kth=: an integer, or several, as places in lines of n items. */
-static bool kth_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
+/* kth=: an integer, or several, as places in lines of a along an axis. */
+static bool kth_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv a, uint32_t axis, tr_tv *out) {
     static const tr_redk least = TR_RED_MIN;
-    tr_tv k = x, init = i64(e, INT64_MAX), bad;
+    tr_tv k = x, init = i64(e, INT64_MAX), bad, caps[2] = {tr_em_dim(e, a, axis), tr_em_size(e, a)};
     if (tr_lib_scalar(e, x.ty))
         k = tr_em_tuple(e, 1, &x);
     if (!tr_fam_as_array(e, c, k, NULL, &k))
@@ -359,7 +361,7 @@ static bool kth_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
         return tr_em_error(e, "object too deep for desired array");
     if (k.ty->ndim == 0) {
         tr_tv one = tr_em_load(e, k, NULL);
-        return kth_arg(e, c, one, n, out);
+        return kth_arg(e, c, one, a, axis, out);
     }
     tr_tv size = tr_em_dim(e, k, 0);
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &size);
@@ -367,18 +369,18 @@ static bool kth_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
                   .nin = 1,
                   .nout = 1,
                   .nred = 1,
-                  .ncap = 1,
+                  .ncap = 2,
                   .space = &size,
                   .in = &k,
                   .out = out,
                   .reds = &least,
                   .init = &init,
-                  .caps = &n,
+                  .caps = caps,
                   .lam = lam_kth};
     if (!tr_em_pattern(e, &d, &bad))
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, bad, init), TR_EXC_VALUE, "kth(={0}) out of bounds ({1})", 2,
-                (tr_tv[]){bad, n});
+                (tr_tv[]){bad, caps[0]});
     return true;
 }
 
@@ -400,8 +402,7 @@ bool tr_lib_np_partition(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, kth, shape[TR_MAX_NDIM];
     uint32_t axis;
     if (!no_order(e, c, c->a[4]) || !select_kind(e, c, c->a[3]) ||
-        !look_along(e, c, c->a[0], c->a[2], false, &a, &axis) ||
-        !kth_arg(e, c, c->a[1], tr_em_dim(e, a, axis), &kth))
+        !look_along(e, c, c->a[0], c->a[2], false, &a, &axis) || !kth_arg(e, c, c->a[1], a, axis, &kth))
         return false;
     tr_fam_shape(e, a, shape);
     *out = tr_em_alloc(e, a.ty->elem, a.ty->ndim, a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C,
@@ -415,7 +416,7 @@ bool tr_lib_arr_partition(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t axis;
     *out = tr_em_none(e);
     return no_order(e, c, c->a[4]) && select_kind(e, c, c->a[3]) && changeable(e, a) &&
-           axis_arg(e, c, a, c->a[2], &axis) && kth_arg(e, c, c->a[1], tr_em_dim(e, a, axis), &kth) &&
+           axis_arg(e, c, a, c->a[2], &axis) && kth_arg(e, c, c->a[1], a, axis, &kth) &&
            partition_along(e, TR_RT_PARTITION, a, a, axis, kth);
 }
 
@@ -423,8 +424,7 @@ bool tr_lib_np_argpartition(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, kth;
     uint32_t axis;
     if (!no_order(e, c, c->a[4]) || !select_kind(e, c, c->a[3]) ||
-        !look_along(e, c, c->a[0], c->a[2], true, &a, &axis) ||
-        !kth_arg(e, c, c->a[1], tr_em_dim(e, a, axis), &kth))
+        !look_along(e, c, c->a[0], c->a[2], true, &a, &axis) || !kth_arg(e, c, c->a[1], a, axis, &kth))
         return false;
     *out = places_of(e, a);
     return partition_along(e, TR_RT_ARGPARTITION, a, *out, axis, kth);

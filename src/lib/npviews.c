@@ -159,6 +159,10 @@ bool tr_lib_np_flip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     } else if (tr_fam_given(c->a[1]) && !tr_fam_axes(e, c, a.ty->ndim, c->a[1], &mask)) {
         return false;
     }
+    if (a.ty->ndim == 0) { /* NumPy's index m[()] gives the item */
+        *out = tr_em_load(e, a, NULL);
+        return true;
+    }
     return turned(e, a, mask, out);
 }
 

@@ -134,6 +134,8 @@ tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
  * several (entries whose ty is NULL are open); an array with more axes, of extent 1, so that its own end
  * before `end`. Inputs of patterns repeat those. */
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
+/* An array less its first n axes, which an assignment lets it have if they are of size 1; ValueError where they are not. */
+tr_tv tr_lib_without_first(tr_em *e, tr_tv a, uint32_t n);
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
 void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text); /* one axis */

@@ -280,6 +280,8 @@ static bool partition_line(int64_t type, const void *a, int64_t n, int64_t as, v
                            const int64_t *kth, int64_t nkth) {
     tr_line l, k;
     bool in_place = a == to, ok = false;
+    if (n == 0)
+        return true;
     if (!open_kth(&k, kth, nkth)) {
         tr_line_close(&k, false);
         return false;
@@ -305,6 +307,8 @@ static bool places_line(int64_t type, const void *a, int64_t n, int64_t as, int6
                         const int64_t *kth, int64_t nkth) {
     tr_line l, p, k;
     bool ok = false;
+    if (n == 0)
+        return true;
     if (!open_kth(&k, kth, nkth)) {
         tr_line_close(&k, false);
         return false;

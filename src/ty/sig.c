@@ -13,6 +13,25 @@ const tr_tyname tr_ty_names[] = {
 };
 const unsigned tr_ty_nnames = sizeof tr_ty_names / sizeof *tr_ty_names;
 
+const tr_ty *tr_ty_parse_dtype(tr_tytab *t, const char *text) {
+    static const tr_tyname dtypes[] = {
+#define X(name, kind) {name, TR_TY_##kind},
+#include "ty/dtypes.def"
+#undef X
+    };
+    bool coded = *text == '<' || *text == '=' || *text == '|', swapped = *text == '>';
+    text += coded || swapped;
+    size_t n = strlen(text);
+    if ((coded || swapped) && n != 1 && (n > 3 || text[n - 1] < '0' || text[n - 1] > '9'))
+        return NULL; /* the mark stands before codes, not before names */
+    for (unsigned i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (!strcmp(dtypes[i].name, text)) {
+            const tr_ty *ty = tr_ty_scalar(t, dtypes[i].kind);
+            return swapped && tr_ty_size(ty) > 1 ? NULL : ty;
+        }
+    return NULL;
+}
+
 enum { MAX_DEPTH = 32 };
 
 typedef struct reader {

@@ -349,6 +349,9 @@ bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, co
  * tr_ty_print_user prints for these. */
 const tr_ty *tr_ty_parse_user(tr_arena *a, tr_tytab *t, const char *text, const char **msg);
 
+/* NumPy's text of a dtype, ty/dtypes.def, of this machine's byte order; NULL: of none that is a scalar here. */
+const tr_ty *tr_ty_parse_dtype(tr_tytab *t, const char *text);
+
 /* The names users may call a scalar by: X("intp", I64) ... in ty/names.def, exported as treadle.types. */
 typedef struct tr_tyname {
     const char *name;

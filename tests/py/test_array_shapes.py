@@ -191,7 +191,7 @@ def test_wrong_arguments():
     rejects("np.expand_dims(a, (0, 0))", a, match="repeated axis")
     rejects("np.flip(a, 2)", a, match="out of bounds")
     rejects("np.fliplr(a)", a[0], match="2 dimensions or more")
-    rejects("np.rot90(a, b)", a, 1, match="k must be a constant")
+    rejects("np.rot90(a, b)", a, 1.0, match="k must be a constant")
     rejects("np.rot90(a, 1, (0, 0))", a, match="axes must be different")
     rejects("np.diagonal(a)", a[0], match="two dimensions or more")
     rejects("np.diagonal(a, 0, 1, 1)", a, match="cannot be the same")

@@ -1,4 +1,4 @@
-"""Functions of NumPy's along an axis that the running program knows: `np.cumsum(a, axis=k)`."""
+"""Functions of NumPy's along an axis, or with a flag, that the running program knows: `np.cumsum(a, axis=k)`, `np.digitize(x, edges, right)`."""
 
 from __future__ import annotations
 
@@ -215,3 +215,116 @@ print(f.stats["loaded"])
             [sys.executable, str(tmp_path / "prog.py")], env=env, capture_output=True, text=True, check=True
         )
         assert out.stdout == f"{loaded}\n"
+
+
+TWO_AXES = [
+    lambda a, i, j: np.swapaxes(a, i, j),
+    lambda a, i, j: a.swapaxes(i, j) + np.swapaxes(a, i, axis2=j),
+    lambda a, i, j: np.moveaxis(a, i, j),
+    lambda a, i, j: np.moveaxis(a, destination=j, source=i) * 2,
+]
+
+
+@pytest.mark.parametrize("f", TWO_AXES, ids=range(len(TWO_AXES)))
+@pytest.mark.parametrize("name", ["3d", "fortran", "strided", "2d-f4", "1d", "empty"])
+def test_two_axes(f, name):
+    a = ARRAYS[name]
+    ours = njit(f)
+    for i in range(-a.ndim, a.ndim):
+        for j in range(-a.ndim, a.ndim):
+            got, want = ours(a, i, j), f(a, i, j)
+            assert got.shape == want.shape and got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+    for i, j in ((a.ndim, 0), (0, -a.ndim - 1), (2**62, 0)):
+        with pytest.raises(AxisError):
+            ours(a, i, j)
+    assert len(ours.signatures) == 1
+
+
+@pytest.mark.parametrize("name", ["3d", "fortran", "strided", "2d-f4", "empty"])
+def test_turns(name):
+    a = ARRAYS[name]
+    f = njit(lambda a, k: np.rot90(a, k))
+    g = njit(lambda a, k: np.rot90(a, k=k, axes=(1, 0)) + 1)
+    for k in (*range(-5, 9), 2**62 + 1, -(2**63)):
+        for ours in (f, g):
+            got, want = ours(a, k), ours.py_func(a, k)
+            assert got.shape == want.shape
+            np.testing.assert_array_equal(got, want)
+    assert len(f.signatures) == 1
+
+
+EDGES = np.array([0.0, 1.0, 2.5])
+FLAGS = [
+    lambda x, on: np.digitize(x, EDGES, on),
+    lambda x, on: np.digitize(x, EDGES, right=on).sum(),
+    lambda x, on: np.angle(x + 1j, on),
+    lambda x, on: np.angle(x[0] + 1j, deg=on),
+    lambda x, on: np.linspace(0.0, x[0] + 1, 7, endpoint=on),
+    lambda x, on: np.vander(x, 3, on),
+    lambda x, on: np.cov(np.stack((x, x * x)), rowvar=on),
+    lambda x, on: np.isin(x, EDGES, invert=on),
+    lambda x, on: np.array_equal(x, x * np.nan, on),
+]
+
+
+@pytest.mark.parametrize("f", FLAGS, ids=range(len(FLAGS)))
+def test_flags(f):
+    x = np.array([0.5, 2.5, -1.0, 1.0])
+    ours = njit(f)
+    for on in (True, False, np.True_):
+        got, want = ours(x, on), f(x, bool(on))
+        assert np.shape(got) == np.shape(want)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert len(ours.signatures) == 1
+
+
+def test_draws_with_a_flag():
+    @njit
+    def f(seed, again):
+        np.random.seed(seed)
+        return np.random.choice(9, 9, again)
+
+    assert sorted(f(1, False)) == list(range(9)) and len(set(f(1, True))) < 9
+    np.random.seed(1)
+    np.testing.assert_array_equal(f(1, True), np.random.choice(9, 9, True))
+    np.testing.assert_array_equal(f(1, False), (np.random.seed(1), np.random.choice(9, 9, False))[1])
+
+
+def test_generators_with_a_flag():
+    @njit
+    def f(rng, on):
+        return (
+            rng.integers(0, 2, 60, endpoint=on),
+            rng.choice(9, 5, replace=on),
+            rng.choice(9, 5, False, shuffle=on),
+        )
+
+    for on in (True, False):
+        got, want = f(np.random.default_rng(3), on), f.py_func(np.random.default_rng(3), on)
+        for x, y in zip(got, want, strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert len(f.signatures) == 1
+
+
+def test_flags_that_change_the_type():
+    with pytest.raises(treadle.TypingError, match="depends on the flag|must be a constant"):
+        njit(lambda a, on: np.histogram(a, 3, density=on))(A.ravel(), True)
+    with pytest.raises(treadle.TypingError, match="must be a constant"):
+        njit(lambda a, on: np.sum(a, axis=0, keepdims=on))(A, True)
+    with pytest.raises(treadle.TypingError):
+        njit(lambda a, on: np.digitize(a, EDGES, on))(A.ravel(), 1.5)
+
+
+def test_flags_from_compiled_callers():
+    inner = njit(lambda x, on: np.digitize(x, EDGES, on))
+
+    @njit(parallel=True)
+    def f(x):
+        s = np.zeros(2, np.int64)
+        for k in prange(2):
+            s[k] = inner(x, k > 0).sum()
+        return s
+
+    x = np.array([0.0, 1.0, 2.0, 2.5])
+    np.testing.assert_array_equal(f(x), [np.digitize(x, EDGES).sum(), np.digitize(x, EDGES, True).sum()])

@@ -144,7 +144,7 @@ def test_arange_types():
     with pytest.raises(ZeroDivisionError):
         run("np.arange(0, 1, a)", 0)
     rejects("np.arange(a)", 1j, match="real number")
-    rejects("np.arange()", match="one to four")
+    rejects("np.arange()", match="requires stop")
 
 
 @given(x=st.floats(-1e6, 1e6), y=st.floats(-1e6, 1e6), n=st.integers(0, 20))
@@ -447,7 +447,7 @@ def test_transpose():
     rejects("a.transpose(0, 1)", a, match="axes don't match array")
     rejects("a.transpose(0, 0, 1)", a, match="repeated axis")
     rejects("a.transpose(0, 1, 3)", a, match="out of bounds")
-    rejects("a.swapaxes(0, b)", a, 1, match="must be constants")
+    rejects("a.swapaxes(0, b)", a, 1.0, match="must be constants")
 
 
 def test_item_and_fill():

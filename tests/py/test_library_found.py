@@ -35,6 +35,20 @@ def test_no_place_is_beyond_the_array(k):
     assert a.tolist() == list(range(99, -1, -1))
 
 
+@pytest.mark.parametrize("k", [0, -1, 7, MOST, -(2**63)])
+def test_any_place_is_in_an_array_of_nothing(k):
+    for shape, axis in (((0,), 0), ((0,), None), ((0, 3), 0), ((0, 3), 1), ((3, 0), 1), ((3, 0), 0)):
+        for text in (
+            f"np.partition(a, b, {axis})",
+            f"np.argpartition(a, b, {axis})",
+            f"np.argpartition(a, (b, 1), {axis})",
+        ):
+            check(text, np.empty(shape), k)
+    check("a.partition(b)", np.empty((3, 0)), k)
+    with pytest.raises(ValueError, match="out of bounds"):
+        njit(lambda a, k: np.partition(a, k, 0))(np.empty((3, 1)), 3)
+
+
 def test_many_nan_are_not_a_chain():
     f = njit(lambda a, b: np.isin(a, b))
     x = np.full(1_000_000, np.nan)  # an hour, and so the end of the test's time, where they are

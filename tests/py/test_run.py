@@ -83,7 +83,7 @@ assert t2.int32 is types.int32 is numba.int32 and typeof(1) is types.int64
 assert numba.__version__.split(".")[0].isdigit()
 
 from numbapro import f8, i4
-g = jit(restype=f8, argtypes=[i4, i4], target="cpu", nopython=False)(lambda x, y: x + y)
+g = jit(restype=f8, argtypes=[i4, i4], target="cpu", nopython=False, no_rewrites=True, no_cpython_wrapper=True)(lambda x, y: x + y)
 assert g(1, 2) == 3.0 and isinstance(g(1, 2), float) and g.signatures == [(i4, i4)]
 
 @autojit

@@ -290,8 +290,7 @@ def test_bad_kth(parallel):
         for f in (run, lambda t, *x, **o: eval(t, {"np": np, "a": x[0], "b": x[1]})):
             with pytest.raises(ValueError, match=rf"kth\(={bad if bad >= 0 else bad + 3}\) out of bounds"):
                 f(expr, a.copy(), k, parallel=parallel)
-    with pytest.raises(ValueError, match=r"kth\(=0\) out of bounds \(0\)"):
-        run("np.partition(a, b)", np.ones(0), 0)
+    assert run("np.partition(a, b)", np.ones(0), 0).size == 0  # of nothing any place will do
     rejects("np.partition(a, 1.5)", a, match="Partition index must be integer")
     rejects("np.partition(a, True)", a, match="Partition index must be integer")
 

@@ -89,6 +89,8 @@ def select(condlist: Any, choicelist: Constant, default: Constant = 0) -> Any:
     """Each item from the first choice whose condition holds. Both are tuples or lists of equal length."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
+    if not isinstance(condlist, (tuple, list)) or not isinstance(choicelist, (tuple, list)):
+        refuse("the conditions and choices must be lists or tuples, each with its own type")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     return first_of(condlist, choicelist, default, wider(default, zero_of(choicelist, 0)))

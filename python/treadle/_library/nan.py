@@ -38,8 +38,10 @@ def nancumprod(a: Any, axis: Constant = None, dtype: Any = None, out: Any = None
 
 
 def nanmin(a: Any, axis: Constant = None, out: Any = None, keepdims: Constant = False) -> Any:
-    """Minimum of what is not NaN; complex numbers are refused."""
+    """Minimum of what is not NaN."""
     a = np.asarray(a)
+    if a.dtype.kind == "c":
+        return np.fmin.reduce(a, axis=axis, out=out, keepdims=keepdims)
     if a.dtype.kind != "f":
         return np.min(a, axis=axis, out=out, keepdims=keepdims)
     found = np.min(without_nan(a, np.inf), axis=axis, out=out, keepdims=keepdims)
@@ -47,8 +49,10 @@ def nanmin(a: Any, axis: Constant = None, out: Any = None, keepdims: Constant = 
 
 
 def nanmax(a: Any, axis: Constant = None, out: Any = None, keepdims: Constant = False) -> Any:
-    """Maximum of what is not NaN; complex numbers are refused."""
+    """Maximum of what is not NaN."""
     a = np.asarray(a)
+    if a.dtype.kind == "c":
+        return np.fmax.reduce(a, axis=axis, out=out, keepdims=keepdims)
     if a.dtype.kind != "f":
         return np.max(a, axis=axis, out=out, keepdims=keepdims)
     found = np.max(without_nan(a, -np.inf), axis=axis, out=out, keepdims=keepdims)
@@ -67,14 +71,14 @@ def nan_of_nothing(a: Any, found: Any, least: Constant, axis: Constant, keepdims
 
 
 def nanargmin(a: Any, axis: Constant = None, out: Any = None, *, keepdims: Constant = False) -> Any:
-    """Place of the minimum of what is not NaN; complex numbers are refused."""
+    """Place of the minimum of what is not NaN."""
     a = np.asarray(a)
     refuse_all_nan(a, axis)
     return np.argmin(without_nan(a, np.inf), axis=axis, out=out, keepdims=keepdims)
 
 
 def nanargmax(a: Any, axis: Constant = None, out: Any = None, *, keepdims: Constant = False) -> Any:
-    """Place of the maximum of what is not NaN; complex numbers are refused."""
+    """Place of the maximum of what is not NaN."""
     a = np.asarray(a)
     refuse_all_nan(a, axis)
     return np.argmax(without_nan(a, -np.inf), axis=axis, out=out, keepdims=keepdims)
