@@ -598,7 +598,13 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
 
 /* A Python function of NumPy's or SciPy's that is known not to compile: what would be said of its insides helps nobody. */
 static bool is_missing(tr_frozen *z, PyObject *o) {
-    const char *module = name_of(z, o, "__module__");
+    /* functools.wraps copies the module's name, but the names that the code sees are those of who wrote it */
+    PyObject *name_there =
+        PyFunction_Check(o) ? taken(z, tr_py_dict_get_text(PyFunction_GET_GLOBALS(o), "__name__")) : NULL;
+    const char *module = name_there && PyUnicode_CheckExact(name_there) ? text_of(z, name_there) : NULL;
+    if (module && strncmp(module, "numpy", 5) != 0 && strncmp(module, "scipy", 5) != 0)
+        return false;
+    module = name_of(z, o, "__module__");
     if (!module || (strncmp(module, "numpy", 5) != 0 && strncmp(module, "scipy", 5) != 0))
         return false;
     const char *name = name_of(z, o, "__name__");

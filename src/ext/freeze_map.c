@@ -1,10 +1,11 @@
 /* Which Python object is which row of builtins.def.
  *
  * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply
- * absent. Where two rows name one object (np.abs is np.absolute), the first counts. Filled once per module
- * state, in some 100 us.
+ * absent, and so is one where another function was put (np.sort = mine). Where two rows name one object (np.abs is
+ * np.absolute), the first counts. Filled once per module state, in some 100 us.
  * numpy.random and random take milliseconds to import, and few programs ask for them: their rows are looked up once somebody else has imported
  * them, before whose functions nobody can have. */
+#include "ext/compat.h"
 #include "ext/freeze.h"
 
 #include "lib/em.h"
@@ -108,6 +109,21 @@ PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *n
     return NULL;
 }
 
+/* Somebody put a function of his own in its place before the map was made: written in Python in a module of another package, or compiled by
+ * Treadle. It is compiled as any other function. */
+static bool is_replaced(PyObject *o, const char *path) {
+    static const char ours[] = "treadle.";
+    size_t n = strcspn(path, ".");
+    if (!PyFunction_Check(o))
+        return strncmp(Py_TYPE(o)->tp_name, ours, sizeof ours - 1) == 0 && strncmp(path, ours, n + 1) != 0;
+    PyObject *name = tr_py_dict_get_text(PyFunction_GET_GLOBALS(o), "__name__");
+    const char *s = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    bool yes = s && (strncmp(s, path, n) != 0 || (s[n] && s[n] != '.'));
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return yes;
+}
+
 static bool fill(tr_builtin_map *m, uint32_t which) {
     uint32_t cap = 64, n = 0;
     for (uint32_t row = 0; row < TR_B__COUNT; row++)
@@ -124,7 +140,7 @@ static bool fill(tr_builtin_map *m, uint32_t which) {
             continue;
         PyObject *o = resolve(tr_builtins[row].path);
         uint32_t at = o ? place_of(m, o) : 0;
-        if (o && !m->keys[at]) {
+        if (o && !m->keys[at] && !is_replaced(o, tr_builtins[row].path)) {
             m->keys[at] = o;
             m->rows[at] = row;
             m->n++;

@@ -21,12 +21,13 @@ What holds for these functions:
 
 from __future__ import annotations
 
+import _thread
+import os
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from types import FunctionType
-
     import numpy as np
 
 __all__ = [
@@ -109,6 +110,14 @@ for _family, (_owner, _names) in FAMILIES.items():
         NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family))
 
 
+# Held while a module here is imported. A fork waits for it: its child would find the module half imported, and its
+# lock in the hand of a thread that is not there.
+_importing = _thread.RLock()
+os.register_at_fork(
+    before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+)
+
+
 def find(o: object) -> tuple[FunctionType, bytes] | None:
     """Return what is compiled in place of a function of NumPy's.
 
@@ -125,15 +134,24 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
     """
     name = o.__name__  # type: ignore[attr-defined]
     for owner, family in NAMES.get(name, ()):
-        if getattr(sys.modules.get(owner), name, None) is o:
+        if getattr(sys.modules.get(owner), name, None) is o and is_of_numpy(o):
             from importlib import import_module
 
-            return with_constants(getattr(import_module(f"{__name__}.{family}"), name))
+            with _importing:
+                module = import_module(f"{__name__}.{family}")
+            return with_constants(getattr(module, name))
     if (getattr(o, "__module__", None) or "").startswith(
         f"{__name__}."
     ) and "Constant" in o.__annotations__.values():
         return with_constants(o)  # type: ignore[arg-type]
     return None
+
+
+def is_of_numpy(o: object) -> bool:
+    """Whether what stands in NumPy's place is NumPy's, and not what somebody put there."""
+    # functools.wraps copies the name of the module, but not the names that the code sees.
+    home = o.__globals__.get("__name__") if isinstance(o, FunctionType) else getattr(o, "__module__", None)
+    return home is None or str(home).partition(".")[0] == "numpy"
 
 
 def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:

@@ -286,16 +286,24 @@ def open_mesh(args: Any, n: Constant) -> Any:
     return (along(a, n - len(args), n), *open_mesh(args[1:], n))
 
 
+def below(n: Any, k: Any, width: Any) -> Any:
+    """How many items of an (n, width) matrix lie on a diagonal and below it."""
+    if float(max(n, 0)) * float(max(width, 0)) >= 2.0**62:
+        raise MemoryError("the matrix has more items than can be counted")
+    n, width = max(n, 0), max(width, 0)
+    first = min(max(-k, 0), n)  # rows before it have none
+    full = min(max(width - k, first), n)  # rows from it on have all
+    return (full - first) * (first + k + 1 + full + k) // 2 + (n - full) * width
+
+
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
     """Rows and columns of what lies on a diagonal and below."""
     width = n if m is None else m
     k = min(max(k, -max(n, 0)), max(width, 0))  # further off nothing changes
-    total = 0
-    for i in range(n):
-        total += min(max(i + k + 1, 0), max(width, 0))
+    total = below(n, k, width)
     rows, columns = np.empty(total, np.int64), np.empty(total, np.int64)
     at = 0
-    for i in range(n):
+    for i in range(max(-k, 0), n if total > 0 else 0):
         for j in range(min(max(i + k + 1, 0), max(width, 0))):
             rows[at] = i
             columns[at] = j
@@ -307,12 +315,10 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
     """Rows and columns of what lies on a diagonal and above."""
     width = n if m is None else m
     k = min(max(k, -max(n, 0)), max(width, 0))
-    total = 0
-    for i in range(n):
-        total += max(width - max(i + k, 0), 0)
+    total = max(n, 0) * max(width, 0) - below(n, k - 1, width)
     rows, columns = np.empty(total, np.int64), np.empty(total, np.int64)
     at = 0
-    for i in range(n):
+    for i in range(min(n, max(width, 0) - k)):
         for j in range(max(i + k, 0), width):
             rows[at] = i
             columns[at] = j

@@ -120,7 +120,7 @@ def frombuffer(buffer: Any, dtype: Any = None, count: Any = -1, offset: Any = 0)
         if room % size != 0:
             raise ValueError("buffer size must be a multiple of element size")
         return raw[offset:].view(dtype)
-    if count * size > room:
+    if count > room // size:
         raise ValueError("buffer is smaller than requested size")
     return raw[offset : offset + count * size].view(dtype)
 
