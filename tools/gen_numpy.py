@@ -75,6 +75,9 @@ when a function compiles.
 | arrays to choose from (`choose`, `select`, `piecewise`, `block`) stand in tuples or lists that are written out; the length of `multi_index` and `dims` is known | any sequences |
 | `copyto` tells kinds of numbers apart (`same_kind`) or not (`unsafe`); `place`, `putmask` and `put` store numbers of any kind, as an assignment does | more rules; safe casts only |
 | the subscripts of `einsum` are a constant string; `optimize` is not looked at, what is a product of two stacks of matrices is one | lists of axes, too; an order of contraction |
+| `polynomial.polyroots` gives complex numbers, `polyfromroots` of no complex roots too; `deg` of fits is a degree; `fit(full=True)` gives a tuple | real ones where all are; degrees to fit, too; a list |
+| whole numbers in the slices of `mgrid`, `ogrid` and `r_` are int64 where they are no literals; the text of `r_` is one such as `'-1'`, `'0,2'`, `'0,2,0'`; `fromfunction` passes no further arguments | their own types; matrices, too; any |
+| `nditer` has no flags, and no arrays that it makes itself; what is not written is a number | flags; arrays without axes |
 | `as_strided` reaches nothing beyond the array | whatever it is told |
 | `cov` and `corrcoef` of a matrix of one variable are matrices | numbers |
 | `cross` of two vectors of 2 items raises | a number each |
@@ -103,23 +106,34 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
             methods.append((m[1], m[2]))
         elif m := re.match(r'A\(\w+,\s*"array",\s*"(\w+)"', line):
             attributes.append(m[1])
+    for name, (cls, family, function) in in_library("METHODS").items():  # type: ignore[attr-defined]
+        tree = ast.parse((LIBRARY / f"{family}.py").read_text())
+        args = next(d.args for d in tree.body if isinstance(d, ast.FunctionDef) and d.name == function)
+        del args.args[0]  # the object
+        to = methods if cls == "array" else functions["methods of a Generator"]
+        to.append((name, parameters(args)))
     return functions, methods, attributes
+
+
+def in_library(name: str) -> object:
+    """A variable of the library's module."""
+    names: dict[str, object] = {}
+    exec(compile((LIBRARY / "__init__.py").read_text(), "library", "exec"), names)
+    return names[name]
 
 
 def library() -> dict[str, list[tuple[str, str]]]:
     """Names and parameters of the functions written in NumPy, by the first line of their module."""
-    names: dict[str, object] = {}
-    exec(compile((LIBRARY / "__init__.py").read_text(), "library", "exec"), names)
-    families: dict[str, tuple[str, str]] = names["FAMILIES"]  # type: ignore[assignment]
-    out = {}
+    families: dict[str, tuple[str, str]] = in_library("FAMILIES")  # type: ignore[assignment]
+    out: dict[str, list[tuple[str, str]]] = {}
     for family, (owner, which) in families.items():
-        tree = ast.parse((LIBRARY / f"{family}.py").read_text())
+        tree = ast.parse((LIBRARY / f"{family.partition('/')[0]}.py").read_text())
         functions = {d.name: d.args for d in tree.body if isinstance(d, ast.FunctionDef)}
         prefix = owner.removeprefix("numpy").removeprefix(".")
         title = (ast.get_docstring(tree) or family).splitlines()[0].partition(":")[0].rstrip(".")
-        out[title] = [
+        out.setdefault(title, []).extend(
             (f"{prefix}.{name}" if prefix else name, parameters(functions[name])) for name in which.split()
-        ]
+        )
     return out
 
 
@@ -158,11 +172,11 @@ def page() -> str:
     out.append(f"\n## Methods of arrays\n\n{table(methods)}")
     out.append(f"\n## Attributes of arrays\n\n{' '.join(f'`{a}`' for a in attributes)}\n")
     out.append(
-        "\n## Not there\n\nAll other public functions and classes of NumPy 2.4, and what to do instead. Ufuncs that are in no list, as `vecdot` and `matvec`, are called by NumPy's own loops.\n\n"
+        "\n## Not there\n\nAll other public functions and classes of NumPy 2.4, methods of arrays and of a Generator, and what to do instead. Ufuncs that are in no list, as `vecdot` and `matvec`, are called by NumPy's own loops.\n\n"
         "| | instead |\n|---|---|\n"
     )
     for module, names, instead in missing.functions():
-        if module.startswith("numpy"):
+        if module.startswith("numpy") or module in ("ndarray", "Generator"):
             prefix = module.removeprefix("numpy").removeprefix(".")
             shown = [f"`{prefix}.{n}`" if prefix else f"`{n}`" for n in names]
             out.append(f"| {' '.join(shown)} | {instead} |\n")

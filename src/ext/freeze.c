@@ -568,6 +568,7 @@ static const tr_contract *contract(tr_frozen *z, const tr_wishes *w) {
                        .nargs = w->nargs,
                        .sigs = w->sigs,
                        .library = w->library,
+                       .subscripted = w->subscripted,
                        .constants = w->constants};
     tr_vec_push(arena(z), &z->prog->contracts, k);
     return k;
@@ -625,19 +626,31 @@ static PyObject *function_name(tr_frozen *z, PyObject *o) {
     return name && PyUnicode_CheckExact(name) ? name : NULL;
 }
 
+/* An object of a class of numpy.lib's, such as np.r_ and np.mgrid. */
+static bool is_of_numpy_lib(tr_frozen *z, PyObject *o) {
+    if (PyType_Check(o) || !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        return false;
+    PyObject *m = taken(z, tr_py_dict_get_text(Py_TYPE(o)->tp_dict, "__module__"));
+    const char *s = m && PyUnicode_CheckExact(m) ? PyUnicode_AsUTF8(m) : NULL;
+    PyErr_Clear(); /* of a text that is none */
+    return s && strncmp(s, "numpy.lib.", 10) == 0;
+}
+
 /* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and what it wishes; NULL: there is
  * none. */
 static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
     bool part =
         PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
     PyObject *name = part ? NULL : function_name(z, o);
-    PyObject *found = part || name ? tr_builtin_map_library(&z->host->builtins, o, name) : NULL;
+    PyObject *found =
+        part || name || is_of_numpy_lib(z, o) ? tr_builtin_map_library(&z->host->builtins, o, name) : NULL;
     ok(z, found || !PyErr_Occurred());
     if (!(found = taken(z, found)))
         return NULL;
     PyObject *constants = PyTuple_GET_ITEM(found, 1);
     *out =
         (tr_wishes){.opts = TR_OPTS_DEFAULT, .library = true, .nargs = (uint32_t)PyBytes_GET_SIZE(constants)};
+    out->subscripted = PyTuple_GET_ITEM(found, 2) == Py_True;
     out->constants = tr_arena_copy(arena(z), PyBytes_AS_STRING(constants), out->nargs + 1u);
     return PyTuple_GET_ITEM(found, 0);
 }
@@ -1065,6 +1078,23 @@ static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
     return true;
 }
 
+/* A method of arrays or Generators that is a function: whose name stands in code is there, whatever it is asked of. */
+static bool freeze_method(tr_frozen *z, PyObject *name) {
+    PyObject *m = tr_builtin_map_method(&z->host->builtins, name);
+    if (!ok(z, m || !PyErr_Occurred()))
+        return false;
+    if (!(m = taken(z, m)))
+        return true;
+    const char *s = text_of(z, name);
+    for (uint32_t i = 0; i < z->prog->methods.n; i++)
+        if (strcmp(z->prog->methods.d[i].name, s) == 0)
+            return true;
+    const tr_obj *fn = freeze_value(z, PyTuple_GET_ITEM(m, 1));
+    if (fn)
+        tr_vec_push(arena(z), &z->prog->methods, ((tr_method){text_of(z, PyTuple_GET_ITEM(m, 0)), s, fn}));
+    return fn != NULL;
+}
+
 static bool freeze_code(tr_frozen *z, uint32_t func) {
     PyCodeObject *c = (PyCodeObject *)z->scopes.d[func].code;
     PyObject *bytes = PyCode_GetCode(c);
@@ -1092,6 +1122,9 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     /* Bytecode that cannot be decoded reaches nothing; the front end reports it. */
     uint32_t errs = z->ctx->nerrs;
     bool decoded = tr_front_chains(z->ctx, out, reached, &r);
+    for (uint32_t i = 0; i < out->nnames && !z->failed; i++)
+        if (!freeze_method(z, PyTuple_GET_ITEM(c->co_names, i)))
+            return false;
     return ok(z, decoded || z->ctx->nerrs > errs) && !z->failed;
 }
 

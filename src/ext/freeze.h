@@ -30,7 +30,8 @@ typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
     PyObject *names,
-        *find; /* of treadle/_library: names of functions that may stand there, and what looks one up */
+        *find, /* of treadle/_library: names of functions that may stand there, and what looks one up */
+        *methods, *method; /* the same of methods */
 } tr_builtin_map;
 enum { TR_BUILTIN_MAPS = 3 };
 typedef struct tr_builtin_maps {
@@ -42,9 +43,12 @@ typedef struct tr_builtin_maps {
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_maps *maps); /* false with a Python exception */
 bool tr_builtin_map_find(tr_builtin_maps *maps, PyObject *o, uint32_t *row);
-/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function and of bytes,
- * which of its parameters stay constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
+/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function, of bytes,
+ * which of its parameters stay constants, and whether it is subscripted. A new reference; NULL: nothing, or with an exception. Runs Python. */
 PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *name);
+/* What treadle/_library has as a method of this name: a tuple of the class's name and the function. A new reference; NULL: nothing, or with
+ * an exception. Runs Python. */
+PyObject *tr_builtin_map_method(tr_builtin_maps *maps, PyObject *name);
 void tr_builtin_map_clear(tr_builtin_maps *maps);
 int tr_builtin_map_visit(const tr_builtin_maps *maps, visitproc visit, void *arg);
 
@@ -58,10 +62,10 @@ typedef struct tr_wishes {
     bool sealed;
     const char *refused;
     uint32_t nsigs, nargs;
-    const tr_ty *const *sigs; /* in the arena */
-    PyObject *locals;         /* dict of declared types by variable, borrowed; or NULL */
-    bool library;
-    const uint8_t *constants; /* in the arena */
+    const tr_ty *const *sigs;  /* in the arena */
+    PyObject *locals;          /* dict of declared types by variable, borrowed; or NULL */
+    bool library, subscripted; /* as in tr_contract */
+    const uint8_t *constants;  /* in the arena */
 } tr_wishes;
 
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the

@@ -201,6 +201,7 @@ static void contract(hashing *s, const tr_contract *k) {
     number(s, k->opts);
     number(s, k->sealed);
     number(s, k->library);
+    number(s, k->subscripted);
     number(s, k->nargs);
     bytes(s, k->constants, k->constants ? k->nargs : 0);
     number(s, k->nsigs);
@@ -241,6 +242,8 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     number(&s, p->contracts.n);
     for (uint32_t i = 0; i < p->contracts.n; i++)
         contract(&s, p->contracts.d[i]);
+    for (uint32_t i = 0; i < p->methods.n; i++)
+        number(&s, p->methods.d[i].fn->u.func);
     number(&s, p->opts.n);
     for (uint32_t i = 0; i < p->opts.n; i++)
         options(&s, p->opts.d[i]);

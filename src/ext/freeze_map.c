@@ -124,6 +124,12 @@ static bool is_replaced(PyObject *o, const char *path) {
     return yes;
 }
 
+PyObject *tr_builtin_map_method(tr_builtin_maps *maps, PyObject *name) {
+    const tr_builtin_map *m = atomic_load(&maps->of[0]);
+    int some = PyDict_Contains(m->methods, name);
+    return some > 0 ? PyObject_CallOneArg(m->method, name) : NULL;
+}
+
 static bool fill(tr_builtin_map *m, uint32_t which) {
     uint32_t cap = 64, n = 0;
     for (uint32_t row = 0; row < TR_B__COUNT; row++)
@@ -150,9 +156,9 @@ static bool fill(tr_builtin_map *m, uint32_t which) {
     }
     if (PyErr_Occurred() || which)
         return !PyErr_Occurred();
-    if ((m->names = resolve("treadle._library.NAMES")))
-        m->find = resolve("treadle._library.find");
-    return m->find != NULL;
+    return (m->names = resolve("treadle._library.NAMES")) && (m->find = resolve("treadle._library.find")) &&
+           (m->methods = resolve("treadle._library.METHODS")) &&
+           (m->method = resolve("treadle._library.method"));
 }
 
 static void map_free(tr_builtin_map *m) {
@@ -160,6 +166,8 @@ static void map_free(tr_builtin_map *m) {
         Py_XDECREF(m->keys[i]);
     Py_XDECREF(m->names);
     Py_XDECREF(m->find);
+    Py_XDECREF(m->methods);
+    Py_XDECREF(m->method);
     PyMem_Free(m->keys);
     PyMem_Free(m->rows);
     PyMem_Free(m);
@@ -216,6 +224,8 @@ int tr_builtin_map_visit(const tr_builtin_maps *maps, visitproc visit, void *arg
         if (m) {
             Py_VISIT(m->names);
             Py_VISIT(m->find);
+            Py_VISIT(m->methods);
+            Py_VISIT(m->method);
         }
     }
     return 0;

@@ -41,15 +41,17 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-/* A literal as it is, a tuple with its literals. */
+/* A literal as it is, a tuple and a slice with their literals. */
 static tr_tv constants_kept(tr_em *e, tr_tv x) {
     if (x.ty->kind == TR_TY_LIT)
         return x;
-    if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty)
+    if ((x.ty->kind != TR_TY_TUPLE && x.ty->kind != TR_TY_SLICE) || tr_ty_strong(e->types, x.ty) == x.ty)
         return tr_em_strong(e, x);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
     for (uint32_t i = 0; i < x.ty->n; i++)
         it[i] = constants_kept(e, tr_em_item(e, x, i));
+    if (x.ty->kind == TR_TY_SLICE)
+        return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
     return tr_em_tuple(e, x.ty->n, it);
 }
 
@@ -207,6 +209,15 @@ static bool call_closure(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
                      args, out);
 }
 
+/* A function whose first argument is the object. */
+static bool call_method(tr_em *e, const tr_obj *fn, tr_tv self, const tr_args *args, tr_tv *out) {
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
+    v[0] = self;
+    for (uint32_t i = 0; i < args->n; i++)
+        v[i + 1] = args->v[i];
+    return call_object(e, fn, &(tr_args){args->n + 1u, v, args->nkw, args->kw}, out);
+}
+
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_ty *t = callee.ty;
     bool done;
@@ -219,6 +230,9 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     if (t->kind == TR_TY_METHOD) {
         tr_tv self = tr_em_item(e, callee, 0);
         int row = tr_em_member(e, self, t->name);
+        const tr_obj *fn = row < 0 ? tr_em_method(e, self, t->name) : NULL;
+        if (fn)
+            return call_method(e, fn, self, args, out);
         if (row < 0)
             return tr_em_error(e, "%s has no method '%s'", tr_em_tyname(e, self.ty), t->name);
         return tr_em_builtin(e, (uint32_t)row, self, args, out);

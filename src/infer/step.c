@@ -22,6 +22,10 @@ static bool is_own(const tr_em *e, const tr_ty *callee) {
 static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     const tr_callinfo *ci = in->imm.call;
     tr_args args = {in->nargs - 1, a + 1, ci ? ci->nkw : 0, ci ? ci->kwnames : NULL};
+    const tr_obj *o = a[0].ty->kind == TR_TY_LIT ? a[0].ty->lit : NULL;
+    if (o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->subscripted)
+        return tr_em_error(e, "np.%s is not callable: write np.%s[...]", e->prog->funcs.d[o->u.func].name,
+                           e->prog->funcs.d[o->u.func].name);
     if (!ci || (!ci->star && !ci->starstar))
         return e->call(e, a[0], &args, out);
     if (ci->starstar)
@@ -37,12 +41,16 @@ static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     return e->call(e, a[0], &(tr_args){n + ci->nkw, v, ci->nkw, ci->kwnames}, out);
 }
 
+static bool is_lit_float(const tr_ty *t) {
+    return t->kind == TR_TY_LIT && (t->lit->kind == TR_OBJ_FLOAT || t->lit->kind == TR_OBJ_COMPLEX);
+}
+
 /* start:stop:step; literals stay in the type, so that a constant step is known. */
 static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     tr_tv it[3];
     for (int i = 0; i < 3; i++) {
         int64_t v;
-        it[i] = tr_tv_lit_int(a[i], &v) ? a[i] : tr_em_strong(e, a[i]);
+        it[i] = tr_tv_lit_int(a[i], &v) || is_lit_float(a[i].ty) ? a[i] : tr_em_strong(e, a[i]);
         if (tr_ty_is_int(it[i].ty))
             it[i] = tr_em_conv(e, it[i], tr_ty_scalar(e->types, TR_TY_I64));
         if (tr_tv_is_none(a[i]))

@@ -50,9 +50,10 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
 /* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under
  * several. */
 typedef struct tr_contract {
-    uint32_t id;              /* number in its program */
-    uint32_t opts;            /* tr_prog_opts */
-    bool library;             /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
+    uint32_t id;      /* number in its program */
+    uint32_t opts;    /* tr_prog_opts */
+    bool library;     /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
+    bool subscripted; /* it stands for an object such as np.r_: a[i] is its call, and nothing else is */
     const uint8_t *constants; /* per parameter: literal numbers stay known; NULL: none do */
     bool sealed;              /* no other types than those declared */
     const char *refused;      /* why one that was declared is missing, or NULL */
@@ -102,6 +103,12 @@ typedef struct tr_ownexc {
     tr_u32s own_bases;
 } tr_ownexc;
 
+/* A method that is a function of treadle/_library: of which class (as in builtins.def), and the function, whose first parameter is the object. */
+typedef struct tr_method {
+    const char *cls, *name;
+    const tr_obj *fn;
+} tr_method;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -111,6 +118,7 @@ typedef struct tr_prog {
     excs; /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and exceptions themselves */
     TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
     TR_VEC(const tr_contract *) contracts;
+    TR_VEC(tr_method) methods;    /* those whose names the program mentions */
     TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
     uint32_t root_func;
     uint32_t root;

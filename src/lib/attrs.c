@@ -64,6 +64,14 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name) {
     return tr_builtin_member(class_of(e, x), name);
 }
 
+const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name) {
+    const char *cls = class_of(e, x);
+    for (uint32_t i = 0; cls && i < e->prog->methods.n; i++)
+        if (strcmp(e->prog->methods.d[i].name, name) == 0 && strcmp(e->prog->methods.d[i].cls, cls) == 0)
+            return e->prog->methods.d[i].fn;
+    return NULL;
+}
+
 /* Methods that a list has and a tuple has not. */
 static bool changes_list(const char *name) {
     static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
@@ -77,10 +85,10 @@ static bool changes_list(const char *name) {
 /* What arrays have in NumPy and not here: the rest of numpy.ndarray's names. */
 static bool is_of_numpy(const char *name) {
     static const char *const names[] = {
-        "argpartition", "argsort", "base",   "byteswap",     "choose",   "ctypes",   "data",
-        "device",       "dump",    "dumps",  "flags",        "getfield", "mT",       "newbyteorder",
-        "partition",    "put",     "resize", "searchsorted", "setfield", "setflags", "sort",
-        "to_device",    "tobytes", "tofile", "tolist",       "tostring", "view"};
+        "argpartition", "argsort",  "base",     "ctypes",       "data",      "dump",
+        "dumps",        "flags",    "getfield", "newbyteorder", "partition", "resize",
+        "searchsorted", "setfield", "setflags", "sort",         "to_device", "tobytes",
+        "tofile",       "tolist",   "tostring", "view"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -151,6 +159,10 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
+    if (row < 0 && tr_em_method(e, x, name)) {
+        *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
+        return true;
+    }
     if ((x.ty->kind == TR_TY_RECORD && (row < 0 || tr_ty_find_field(x.ty->items[0]->elem, name) >= 0)) ||
         (row < 0 && x.ty->kind == TR_TY_RECORDS))
         return tr_lib_field(e, x, name, out);

@@ -244,6 +244,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);
 /* Row of x's method or attribute `name` in builtins.def, or -1. */
 int tr_em_member(tr_em *e, tr_tv x, const char *name);
+/* A method that treadle/_library has; NULL: it has none. */
+const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name);
 /* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so, at which place tr_em_iterget() finds it.
  * What has a length is counted: the place is the counter, so the step is `counter < length`. */
 enum { TR_STEP_MORE, TR_STEP_PLACE, TR_STEP_COUNT };

@@ -5,6 +5,7 @@
 
 #include "lib/fam.h"
 #include "lib/families.h"
+#include "lib/kinds.h"
 
 static const tr_ty *with(tr_em *e, tr_tv a, uint32_t ndim, tr_layout lay) {
     return tr_ty_array(e->types, a.ty->elem, ndim, lay, a.ty->readonly);
@@ -313,6 +314,17 @@ bool tr_lib_arr_transpose(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return transpose(e, c, c->a[0], n, x, out);
 }
 
+/* a.mT: the last two axes. */
+bool tr_lib_arr_matrix_transpose(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    uint32_t perm[TR_MAX_NDIM], n = c->a[0].ty->ndim;
+    if (n < 2)
+        return tr_em_error(e, "matrix transpose with ndim < 2 is undefined");
+    for (uint32_t k = 0; k < n; k++)
+        perm[k] = k == n - 1 ? n - 2 : k == n - 2 ? n - 1 : k;
+    *out = tr_fam_permuted(e, c->a[0], perm);
+    return true;
+}
+
 /* np.transpose(a, axes). */
 bool tr_lib_np_transpose(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_tv *x = NULL;
@@ -335,6 +347,13 @@ bool tr_lib_arr_swapaxes(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 /* --- items --- */
+
+/* a.device: all arrays of compiled code on the host are NumPy's. */
+bool tr_lib_arr_device(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)c;
+    *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, "cpu"));
+    return true;
+}
 
 bool tr_lib_arr_fill(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = c->a[0];
@@ -446,16 +465,39 @@ static tr_tv lies_in(tr_em *e, tr_tv a, tr_layout lay) {
     return is_contiguous(e, lay == TR_LAYOUT_C ? a : reversed(e, a));
 }
 
+/* a.flags['C_CONTIGUOUS'], and the letters for it: the attribute. */
+bool tr_lib_get_flags(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
+    static const char *const letters[][2] = {{"C", "c_contiguous"}, {"F", "f_contiguous"}, {"W", "writeable"},
+                                             {"A", "aligned"},      {"B", "behaved"},      {"CA", "carray"}};
+    const char *s;
+    if (x.ty->sub != TR_INFO_FLAGS || !tr_tv_lit_str(i, &s))
+        return tr_lib_get_no(e, x, i, out);
+    for (size_t k = 0; k < sizeof letters / sizeof *letters; k++)
+        if (strcmp(letters[k][0], s) == 0)
+            return tr_em_getattr(e, x, letters[k][1], out);
+    char *name = tr_arena_copy(&e->ctx->arena, s, strlen(s) + 1);
+    for (char *p = name; *p; p++) {
+        if (*p >= 'a' && *p <= 'z') /* the names are capitals */
+            return tr_em_error(e, "Unknown flag");
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    }
+    return tr_em_getattr(e, x, name, out);
+}
+
 bool tr_lib_flag(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = tr_em_item(e, c->a[0], 0);
-    if (c->aux == TR_FLAG_WRITEABLE) {
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, !a.ty->readonly));
+    bool known =
+        c->aux == TR_FLAG_WRITEABLE || c->aux == TR_FLAG_ALIGNED; /* packed arrays do not come here */
+    if (known || (c->aux == TR_FLAG_CARRAY && a.ty->readonly)) {
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, c->aux == TR_FLAG_ALIGNED || !a.ty->readonly));
         return true;
     }
-    bool both = c->aux == TR_FLAG_FNC || c->aux == TR_FLAG_FORC;
-    tr_tv row = both || c->aux == TR_FLAG_C ? lies_in(e, a, TR_LAYOUT_C) : a;
+    bool both = c->aux == TR_FLAG_FNC || c->aux == TR_FLAG_FORC,
+         rows = c->aux == TR_FLAG_C || c->aux == TR_FLAG_CARRAY;
+    tr_tv row = both || rows ? lies_in(e, a, TR_LAYOUT_C) : a;
     tr_tv column = both || c->aux == TR_FLAG_F ? lies_in(e, a, TR_LAYOUT_F) : a;
-    *out = c->aux == TR_FLAG_C      ? row
+    *out = rows                     ? row
            : c->aux == TR_FLAG_F    ? column
            : c->aux == TR_FLAG_FORC ? tr_fam_or(e, row, column)
                                     : tr_fam_and(e, column, tr_fam_not(e, row));

@@ -281,8 +281,14 @@ static bool by_each_key(tr_em *e, tr_tv k, const void *user, tr_tv *acc, tr_tv *
 
 /* An array's first axis counts keys. */
 static bool lexsort_array(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv *out) {
-    if (a.ty->ndim < 2)
-        return tr_em_error(e, "%s(): keys that are numbers", tr_fam_name(c));
+    if (a.ty->ndim == 1) { /* numbers, of which there is one place */
+        *out = i64(e, 0);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GT, tr_em_dim(e, a, 0), *out), TR_EXC_TYPE,
+                    "need sequence of keys with len > 0 in lexsort", 0, NULL);
+        return true;
+    }
+    if (a.ty->ndim == 0)
+        return tr_em_error(e, "need sequence of keys with len > 0 in lexsort");
     keys *x = TR_NEW(&e->ctx->arena, keys);
     tr_tv n = tr_em_dim(e, a, 0), zero = i64(e, 0), one = i64(e, 1), acc = zero;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GT, n, zero), TR_EXC_TYPE,
@@ -303,18 +309,16 @@ static void check_shapes(tr_em *e, tr_tv a, tr_tv b) {
 /* Parameters: keys, axis. Keys are a tuple of arrays, or an array of them; the last one counts most. */
 bool tr_lib_np_lexsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv t = c->a[0], first, key;
-    uint32_t axis;
+    uint32_t axis = 0;
     if (t.ty->kind != TR_TY_TUPLE)
         return tr_fam_as_array(e, c, t, NULL, &t) && lexsort_array(e, c, t, c->a[1], out);
     if (t.ty->n == 0)
         return tr_em_error(e, "need sequence of keys with len > 0 in lexsort");
     if (!tr_fam_as_array(e, c, tr_em_item(e, t, 0), NULL, &first))
         return false;
-    if (first.ty->ndim == 0)
-        return tr_em_error(e, "%s(): keys that are numbers", tr_fam_name(c));
-    if (!axis_arg(e, c, first, c->a[1], &axis))
+    if (first.ty->ndim > 0 && !axis_arg(e, c, first, c->a[1], &axis))
         return false;
-    *out = places_of(e, first);
+    *out = first.ty->ndim == 0 ? i64(e, 0) : places_of(e, first); /* of numbers there is one place */
     for (uint32_t k = 0; k < t.ty->n; k++) {
         if (!tr_fam_as_array(e, c, tr_em_item(e, t, k), NULL, &key))
             return false;
@@ -322,7 +326,7 @@ bool tr_lib_np_lexsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
             return tr_em_error(e, "all keys need to be the same shape");
         check_shapes(e, first, key);
     }
-    for (uint32_t k = 0; k < t.ty->n; k++)
+    for (uint32_t k = 0; k < t.ty->n && first.ty->ndim > 0; k++)
         if (!tr_fam_as_array(e, c, tr_em_item(e, t, k), NULL, &key) ||
             !by_key(e, key, *out, axis, tr_em_bool(e, k == 0)))
             return false;

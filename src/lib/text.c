@@ -202,6 +202,9 @@ bool tr_lib_get_text(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
 bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_unsupported(e, "string", "indexing of strings");
+    const tr_contract *k = x.ty->lit->kind == TR_OBJ_FUNC ? x.ty->lit->u.contract : NULL;
+    if (k && k->subscripted)
+        return e->call(e, x, &(tr_args){1, &i, 0, NULL}, out);
     return tr_lib_get_no(e, x, i, out);
 }
 

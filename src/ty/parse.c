@@ -82,8 +82,10 @@ static const tr_ty *read_named(reader *r) {
     return tr_ty_named_tuple(r->t, name, serial, items.n, items.d, names.d);
 }
 
+/* Integers are int64; np.mgrid and np.r_ have other numbers. */
 static bool valid_slice_item(const tr_ty *t) {
-    return t->kind == TR_TY_NONE || t->kind == TR_TY_I64 || t->kind == TR_TY_LIT;
+    return t->kind == TR_TY_NONE || t->kind == TR_TY_I64 || t->kind == TR_TY_LIT ||
+           (tr_ty_is_scalar(t) && !tr_ty_is_int(t));
 }
 
 static const tr_ty *read_closure(reader *r, const tr_words *w) {

@@ -90,6 +90,12 @@ def random_generator_order(rng, a):
     return rng.permutation(a.reshape(3, 3)), rng
 
 
+@feature(lambda: (np.random.default_rng(7), np.array([[2.0, 0.5], [0.5, 1.0]])), rtol=1e-12)
+def random_generator_several(rng, a):
+    x = rng.multivariate_normal(a[0], a, 3)
+    return x, rng.multivariate_hypergeometric(np.arange(3, 7), 5), rng
+
+
 group(
     "random_python",
     "s",

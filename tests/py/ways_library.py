@@ -253,6 +253,58 @@ group(
     lambda: (np.array([1.0, 2.0, 3.0]), np.array([2.0, 5.0])),
     rtol=1e-14,
 )
+SERIES = [
+    "np.polynomial.polynomial.polyval(b, a)", "np.polynomial.polynomial.polyadd(a, b)", "np.polynomial.polynomial.polysub(a, b)", "np.polynomial.polynomial.polymul(a, b)",
+     "np.polynomial.polynomial.polymulx(a)", "np.polynomial.polynomial.polydiv(a, b)[0]", "np.polynomial.polynomial.polypow(a, 3)", "np.polynomial.polynomial.polyder(a)",
+     "np.polynomial.polynomial.polyint(a, 2)", "np.polynomial.polynomial.polyfromroots(a)", "np.polynomial.polynomial.polyroots(a) + 0j", "np.polynomial.polynomial.polyvalfromroots(b, a)",
+     "np.polynomial.polynomial.polyvander(a, 3)", "np.polynomial.polynomial.polyfit(a, a * 2, 1)", "np.polynomial.chebyshev.chebval(b, a)", "np.polynomial.chebyshev.chebvander(a, 3)",
+     "np.polynomial.chebyshev.chebfit(a, a * 2, 1)", "np.polynomial.chebyshev.chebgauss(4)[0]", "np.polynomial.chebyshev.chebpts1(4)", "np.polynomial.chebyshev.chebpts2(4)",
+     "np.polynomial.legendre.legval(b, a)", "np.polynomial.legendre.legder(a)", "np.polynomial.legendre.legvander(a, 3)", "np.polynomial.legendre.legfit(a, a * 2, 1)", "np.polynomial.legendre.leggauss(4)[0]",
+     "np.polynomial.hermite.hermval(b, a)", "np.polynomial.hermite.hermvander(a, 3)", "np.polynomial.hermite.hermfit(a, a * 2, 1)", "np.polynomial.hermite.hermgauss(4)[1]",
+     "np.polynomial.hermite_e.hermeval(b, a)", "np.polynomial.hermite_e.hermevander(a, 3)", "np.polynomial.hermite_e.hermefit(a, a * 2, 1)", "np.polynomial.hermite_e.hermegauss(4)[1]",
+     "np.polynomial.laguerre.lagval(b, a)", "np.polynomial.laguerre.lagder(a)", "np.polynomial.laguerre.lagvander(a, 3)", "np.polynomial.laguerre.lagfit(a, a * 2, 1)", "np.polynomial.laguerre.laggauss(4)[0]",
+]  # fmt: skip
+for k in range(0, len(SERIES), 8):
+    group(f"library_series_{k // 8}", "a, b", SERIES[k : k + 8], lambda: (np.array([1.0, 2.0, 3.0, 0.5]), np.array([2.0, 5.0])), rtol=1e-8)  # fmt: skip
+group(
+    "library_indexers",
+    "a, n",
+    ["np.r_[a[0], n, 0:n, 0:1:3j]", "np.c_[a[0], a[1]]", "np.mgrid[0:n, -1:1:3j]", "np.ogrid[0:n, 1:3][0]", "a[np.s_[::2, 1:]]", "a[np.index_exp[1:]]"],
+    lambda: (matrix(), 5),
+    rtol=1e-14,
+)  # fmt: skip
+group(
+    "library_made",
+    "a, n",
+    ["np.fromfunction(lambda i, j: i + 2 * j, (3, n))", "np.fromiter(a[0], np.float32)", "np.zeros(1, np.common_type(a))", "np.zeros(1, np.min_scalar_type(a))", "a.byteswap().byteswap()",
+     "np.argsort(a[0]).choose((a[0], a[1], -a[0], -a[1], a[0]), mode='wrap')", "np.lexsort((n, n))", "a.flags.behaved, a.flags.aligned, a.flags.carray, a.flags.fortran"],
+    lambda: (matrix(), 5),
+    rtol=1e-14,
+)  # fmt: skip
+if hasattr(np.ndarray, "mT"):
+    group("library_arrays_of_2", "a", ["a.mT", "1 if a.device == 'cpu' else 2"], lambda: (matrix(),))
+
+
+@feature(lambda: (matrix(),))
+def library_put_as_method(a):
+    a.put([0, -1], 7)
+    return a
+
+
+@feature(lambda: (matrix(), matrix("F")))
+def library_nditer_several(a, b):
+    for x, y in np.nditer([a, b], op_flags=[["readonly"], ["readwrite"]]):
+        y[...] = 2 * x
+    return b
+
+
+if hasattr(np, "row_stack"):
+
+    @feature(lambda: (matrix(),))
+    def library_row_stack(a):
+        return np.row_stack((a, a))
+
+
 group(
     "library_nan_more",
     "a",

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAMILIES",
+    "METHODS",
     "NAMES",
     "Constant",
     "checked",
     "find",
     "is_constant",
+    "method",
     "refuse",
     "swept",
     "unique_items",
@@ -45,20 +47,30 @@ __all__ = [
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
 
-# Which module here has which functions of which module of NumPy's.
+# Which module here has which functions of which module of NumPy's. What stands behind a "/" tells rows of one module apart.
 FAMILIES: dict[str, tuple[str, str]] = {
     "linalg": (
         "numpy.linalg",
         "solve inv det slogdet cholesky eig eigvals eigh eigvalsh svd svdvals cond matrix_rank pinv lstsq qr "
         "matrix_power multi_dot norm tensorinv tensorsolve",
     ),
-    "dtypes": ("numpy", "issubdtype promote_types result_type can_cast isdtype"),
+    "dtypes": ("numpy", "issubdtype promote_types result_type can_cast isdtype common_type min_scalar_type"),
     "questions": (
         "numpy",
         "isfortran iterable broadcast_shapes mask_indices apply_over_axes require frombuffer nditer",
     ),
     "random": ("numpy.random", "multivariate_normal"),
     "polynomial": ("numpy", "polyadd polysub polymul polydiv polyder polyint poly roots polyfit"),
+    "series": (
+        "numpy.polynomial.polynomial",
+        "polyadd polysub polymul polymulx polydiv polypow polyder polyint polyfromroots polyroots polyval polyvalfromroots "
+        "polyvander polyfit",
+    ),
+    "series/2": ("numpy.polynomial.chebyshev", "chebval chebvander chebfit chebgauss chebpts1 chebpts2"),
+    "series/3": ("numpy.polynomial.legendre", "legval legder legvander legfit leggauss"),
+    "series/4": ("numpy.polynomial.hermite", "hermval hermvander hermfit hermgauss"),
+    "series/5": ("numpy.polynomial.hermite_e", "hermeval hermevander hermefit hermegauss"),
+    "series/6": ("numpy.polynomial.laguerre", "lagval lagder lagvander lagfit laggauss"),
     "array_api": (
         "numpy",
         "cumulative_sum cumulative_prod matrix_transpose astype unique_values unique_counts unique_inverse unique_all "
@@ -79,6 +91,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from diagflat "
         "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
     ),
+    "made": ("numpy", "fromfunction fromiter row_stack"),
+    "indexers": ("numpy", "r_ c_ s_ index_exp mgrid ogrid"),
     "choices": (
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
@@ -107,7 +121,17 @@ FAMILIES: dict[str, tuple[str, str]] = {
 NAMES: dict[str, tuple[tuple[str, str], ...]] = {}
 for _family, (_owner, _names) in FAMILIES.items():
     for _name in _names.split():
-        NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family))
+        NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family.partition("/")[0]))
+
+# Methods of arrays and Generators: the class, as builtins.def has it, and the module and function here, whose first
+# parameter is the object, and one of which at least is a `Constant`.
+METHODS: dict[str, tuple[str, str, str]] = {
+    "choose": ("array", "choices", "of_array_choose"),
+    "put": ("array", "choices", "of_array_put"),
+    "byteswap": ("array", "questions", "byteswap"),
+    "multivariate_normal": ("Generator", "random", "of_generator_multivariate_normal"),
+    "multivariate_hypergeometric": ("Generator", "random", "of_generator_multivariate_hypergeometric"),
+}
 
 
 # Held while a module here is imported. A fork waits for it: its child would find the module half imported, and its
@@ -118,28 +142,42 @@ os.register_at_fork(
 )
 
 
-def find(o: object) -> tuple[FunctionType, bytes] | None:
+def member(family: str, name: str) -> FunctionType:
+    """Return a function of a module here, which is imported first."""
+    from importlib import import_module
+
+    with _importing:
+        module = import_module(f"{__name__}.{family}")
+    return getattr(module, name)
+
+
+def method(name: str) -> tuple[str, FunctionType]:
+    """Return the class of a method in `METHODS`, and the function."""
+    cls, family, function = METHODS[name]
+    return cls, member(family, function)
+
+
+def find(o: object) -> tuple[FunctionType, bytes, bool] | None:
     """Return what is compiled in place of a function of NumPy's.
 
     Parameters
     ----------
     o : object
-        Any object with a name.
+        A function, or an object of a class of ``numpy.lib``.
 
     Returns
     -------
-    tuple of (function, bytes) or None
-        The function, and for each of its parameters whether it stays a constant; None if `o` is no function that
-        stands here.
+    tuple of (function, bytes, bool) or None
+        The function, for each of its parameters whether it stays a constant, and whether it is subscripted; None if
+        `o` is nothing that stands here.
     """
-    name = o.__name__  # type: ignore[attr-defined]
+    name = getattr(o, "__name__", None)
+    if name is None:
+        owner, names = FAMILIES["indexers"]
+        name = next((n for n in names.split() if getattr(sys.modules[owner], n, None) is o), "")
     for owner, family in NAMES.get(name, ()):
         if getattr(sys.modules.get(owner), name, None) is o and is_of_numpy(o):
-            from importlib import import_module
-
-            with _importing:
-                module = import_module(f"{__name__}.{family}")
-            return with_constants(getattr(module, name))
+            return with_constants(member(family, name), family == "indexers")
     if (getattr(o, "__module__", None) or "").startswith(
         f"{__name__}."
     ) and "Constant" in o.__annotations__.values():
@@ -154,12 +192,12 @@ def is_of_numpy(o: object) -> bool:
     return home is None or str(home).partition(".")[0] == "numpy"
 
 
-def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:
-    """A function and for each of its parameters whether it stays a constant."""
+def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:
+    """A function, for each of its parameters whether it stays a constant, and whether it is subscripted."""
     code, notes = fn.__code__, fn.__annotations__
     # The tuple that an *args makes comes after all others.
     params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
-    return fn, bytes(notes.get(p) == "Constant" for p in params)
+    return fn, bytes(notes.get(p) == "Constant" for p in params), subscripted
 
 
 def is_constant(x: object) -> bool:

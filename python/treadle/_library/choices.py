@@ -229,6 +229,19 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         k = k + 1 if k + 1 < len(values) else 0
 
 
+# --- methods of arrays ---
+
+
+def of_array_choose(a: Any, *choices: Constant, out: Any = None, mode: Constant = "raise") -> Any:
+    """As `choose`; the choices may stand as arguments, too."""
+    return choose(a, choices[0] if len(choices) == 1 else choices, out, mode)
+
+
+def of_array_put(a: Any, indices: Any, values: Any, mode: Constant = "raise") -> None:
+    """As `put`."""
+    put(a, indices, values, mode)
+
+
 # --- along an axis ---
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, refuse
+from . import Constant, is_constant, refuse
 
 
 def issubdtype(arg1: Any, arg2: Any) -> Any:
@@ -33,7 +33,9 @@ def parted(x: Any, rest: Constant, numbers: Constant) -> Any:
             return np.asarray(sum(numbers[1:], numbers[0])).dtype
         return beside(x, numbers)
     if isinstance(rest[0], (bool, int, float, complex, np.generic)):
-        return parted(x, rest[1:], (*numbers, rest[0]))
+        if is_constant(rest[0]) and not isinstance(rest[0], (bool, np.bool_)):
+            return parted(x, rest[1:], (*numbers, rest[0]))
+        return parted(x, (np.asarray(rest[0]), *rest[1:]), numbers)
     if x is None:
         return parted(sample(rest[0]), rest[1:], numbers)
     return parted(np.add(x, sample(rest[0])), rest[1:], numbers)
@@ -112,3 +114,54 @@ def is_one_of(dtype: Any, kinds: Constant) -> Any:
     if len(kinds) == 0:
         return False
     return isdtype(dtype, kinds[0]) or is_one_of(dtype, kinds[1:])
+
+
+def common_type(*arrays: Any) -> Any:
+    """The class of floating-point numbers that holds the items of all these arrays."""
+    return common(np.empty(0, np.float16), arrays)
+
+
+def common(x: Any, rest: Any) -> Any:
+    """Of an array without items and others; whole numbers are float64."""
+    if len(rest) == 0:
+        return x.dtype.type
+    a = sample(rest[0])
+    if a.dtype.kind not in "iufc":
+        refuse("can't get common type for non-numeric array")
+    return common(x + (a.astype(np.float64) if a.dtype.kind in "iu" else a), rest[1:])
+
+
+def min_scalar_type(a: Constant) -> Any:
+    """Of an array its own dtype, of a number that is written out the smallest that holds it."""
+    if isinstance(a, np.ndarray) and a.ndim > 0:
+        return a.dtype
+    if not is_constant(a):
+        refuse("min_scalar_type() of a number that is not known when the function compiles has no type")
+    elif isinstance(a, (bool, np.bool_)):
+        return np.empty(0, np.bool_).dtype
+    elif isinstance(a, (int, np.integer)):
+        return smallest_integer(a)
+    elif isinstance(a, (float, np.floating)):
+        return smallest_float(a)
+    else:
+        refuse("min_scalar_type() takes arrays and real numbers in compiled code")
+
+
+def smallest_integer(a: Constant) -> Any:
+    if a >= 0:
+        if a < 2**8:
+            return np.empty(0, np.uint8).dtype
+        if a < 2**16:
+            return np.empty(0, np.uint16).dtype
+        return np.empty(0, np.uint32).dtype if a < 2**32 else np.empty(0, np.uint64).dtype
+    if a >= -(2**7):
+        return np.empty(0, np.int8).dtype
+    if a >= -(2**15):
+        return np.empty(0, np.int16).dtype
+    return np.empty(0, np.int32).dtype if a >= -(2**31) else np.empty(0, np.int64).dtype
+
+
+def smallest_float(a: Constant) -> Any:
+    if a - a != 0 or -65000 < a < 65000:
+        return np.empty(0, np.float16).dtype
+    return np.empty(0, np.float32).dtype if -3.4e38 < a < 3.4e38 else np.empty(0, np.float64).dtype

@@ -1,4 +1,4 @@
-"""What is asked of arrays and shapes, and arrays seen in other ways: numpy.broadcast_shapes, iterable, require, frombuffer, nditer."""
+"""What is asked of arrays and shapes, and arrays seen in other ways: numpy.broadcast_shapes, iterable, require, frombuffer, nditer, byteswap."""
 
 from __future__ import annotations
 
@@ -125,10 +125,152 @@ def frombuffer(buffer: Any, dtype: Any = None, count: Any = -1, offset: Any = 0)
     return raw[offset : offset + count * size].view(dtype)
 
 
-def nditer(op: Any) -> Any:
-    """The items of one array, in the order in which they lie in memory; each is a number, which is only read."""
+def nditer(
+    op: Any,
+    flags: Constant = None,
+    op_flags: Constant = None,
+    op_dtypes: Constant = None,
+    order: Constant = "K",
+) -> Any:
+    """The items of arrays, in the order in which they lie in memory: numbers, or arrays without axes where `op_flags`
+    say that they are written. Of several arrays tuples of these. Flags and the order are constants."""
+    if flags is not None and len(flags) > 0:
+        refuse("nditer() takes no flags in compiled code: np.ndenumerate and np.ndindex have indices")
+    if op_dtypes is not None:
+        refuse("nditer() takes no op_dtypes in compiled code: convert before")
+    if order not in ("K", "A", "C", "F"):
+        refuse("order must be one of 'C', 'F', 'A', or 'K'")
+    if isinstance(op, (tuple, list)):
+        return several(op, op_flags, order)
     if not isinstance(op, np.ndarray):
-        refuse("nditer() takes one array in compiled code: zip(a.flat, b.flat) walks two")
+        refuse("nditer() takes arrays in compiled code")
+    if op_flags is None and order == "K":
+        return one(op)
+    if op_flags is None or len(op_flags) == 0 or isinstance(op_flags[0], str):
+        return several((op,), (op_flags,), order)
+    return several((op,), op_flags, order)
+
+
+def several(ops: Any, op_flags: Constant, order: Constant) -> Any:
+    """Items of arrays that are broadcast. Where each axis stands in the order is known when the program runs."""
+    if op_flags is not None and len(op_flags) != len(ops):
+        raise ValueError("op_flags must be a tuple/list matching the number of ops")
+    views = spread(ops, broadcast_shapes(*shapes_of(ops)), op_flags)
+    shape = views[0].shape
+    count = np.broadcast_to(np.zeros(()), shape).size
+    if count == 0:
+        raise ValueError("Iteration of zero-sized operands is not enabled")
+    strides = np.zeros((len(ops), len(shape)), np.int64)
+    fill_strides(strides, views)
+    inner, down = in_order(strides, np.asarray(shape) if len(shape) > 0 else np.zeros(0, np.int64), order)
+    return map(lambda i: items_at(views, place_of(i, shape, inner, down)), range(count))
+
+
+def shapes_of(ops: Any) -> Any:
+    """The shapes of arrays and numbers."""
+    return () if len(ops) == 0 else (np.shape(ops[0]), *shapes_of(ops[1:]))
+
+
+def spread(ops: Any, shape: Any, op_flags: Constant) -> Any:
+    """Arrays of one shape."""
+    if len(ops) == 0:
+        return ()
+    if op_flags is None:
+        return (np.broadcast_to(ops[0], shape), *spread(ops[1:], shape, None))
+    return (as_flags_say(ops[0], shape, op_flags[0]), *spread(ops[1:], shape, op_flags[1:]))
+
+
+def as_flags_say(op: Any, shape: Any, flags: Constant) -> Any:
+    """One that is written must come as it is; all others are read-only."""
+    if flags is None or len(flags) == 0:
+        return np.broadcast_to(op, shape)
+    if flags[0] == "readonly":
+        return as_flags_say(op, shape, flags[1:])
+    if flags[0] != "readwrite" and flags[0] != "writeonly":
+        refuse("op_flags are 'readonly', 'readwrite' or 'writeonly' in compiled code")
+    if not isinstance(op, np.ndarray):
+        refuse("what nditer() writes to is an array")
+    if not op.flags.writeable:
+        raise ValueError("output array is read-only")
+    if op.shape != shape:
+        raise ValueError("non-broadcastable operand doesn't match the broadcast shape")
+    return op
+
+
+def fill_strides(strides: Any, views: Any) -> None:
+    """How far items along each axis lie apart, of the last arrays; 0 where there is one."""
+    if len(views) > 0 and views[0].ndim > 0:
+        for k in range(strides.shape[1]):
+            if views[0].shape[k] > 1:
+                strides[len(strides) - len(views), k] = views[0].strides[k]
+        fill_strides(strides, views[1:])
+
+
+def in_order(strides: Any, shape: Any, order: Constant) -> Any:
+    """For each axis how many items those inside of it have, and whether it is walked backwards: axes are sorted by strides, and where arrays differ as they come."""
+    n = len(shape)
+    axes = np.arange(n)[::-1].copy() if order != "F" else np.arange(n)  # the innermost first
+    down = np.zeros(n, np.bool_)
+    if order == "K":
+        for i in range(1, n):
+            axis, to = axes[i], i
+            for k in range(i - 1, -1, -1):
+                differ = outside(strides[:, axis], strides[:, axes[k]])
+                if differ < 0:
+                    break
+                if differ > 0:
+                    to = k
+            for k in range(i, to, -1):
+                axes[k] = axes[k - 1]
+            axes[to] = axis
+        for k in range(n):
+            down[k] = np.all(strides[:, k] <= 0) and np.any(strides[:, k] < 0)
+    inner = np.ones(n, np.int64)
+    count = 1
+    for k in axes:
+        inner[k] = count
+        count *= shape[k]
+    return inner, down
+
+
+def outside(one: Any, other: Any) -> Any:
+    """1: the first axis lies inside of the other in all arrays that tell; -1: it does not in one; 0: none tells."""
+    found = 0
+    for k in range(len(one)):
+        if one[k] != 0 and other[k] != 0:
+            if abs(other[k]) <= abs(one[k]):
+                found = -1
+            elif found == 0:
+                found = 1
+    return found
+
+
+def place_of(i: Any, shape: Any, inner: Any, down: Any) -> Any:
+    """The i-th place, along the axes that are left."""
+    if len(shape) == 0:
+        return ()
+    k = len(inner) - len(shape)
+    at = i // inner[k] % shape[0]
+    return (shape[0] - 1 - at if down[k] else at, *place_of(i, shape[1:], inner, down))
+
+
+def items_at(views: Any, at: Any) -> Any:
+    """What stands there: a number, or an array without axes; of several arrays a tuple."""
+    return item_at(views[0], at) if len(views) == 1 else tuple_at(views, at)
+
+
+def tuple_at(views: Any, at: Any) -> Any:
+    return () if len(views) == 0 else (item_at(views[0], at), *tuple_at(views[1:], at))
+
+
+def item_at(view: Any, at: Any) -> Any:
+    if not view.flags.writeable:
+        return view[at]
+    return view if view.ndim == 0 else np.squeeze(view[at[:-1]][at[-1] : at[-1] + 1], 0)
+
+
+def one(op: Any) -> Any:
+    """The items of one array, which are only read."""
     if op.size == 0:
         raise ValueError("Iteration of zero-sized operands is not enabled")
     if op.ndim < 2 or op.flags.c_contiguous:
@@ -173,3 +315,30 @@ def forward(a: Any, n: Constant) -> Any:
     if a.strides[n - 1] < 0:
         return forward(np.flip(a, n - 1), n - 1)
     return forward(a, n - 1)
+
+
+def byteswap(a: Any, inplace: Constant = False) -> Any:
+    """A copy, or the array itself, whose numbers have their bytes the other way round; of complex ones each part. Whether it is a copy is a constant."""
+    out = a if inplace else a.copy()
+    if out.dtype.kind == "c":
+        swap(out.real, out.dtype.itemsize // 2)
+        swap(out.imag, out.dtype.itemsize // 2)
+    else:
+        swap(out, out.dtype.itemsize)
+    return out
+
+
+def swap(x: Any, size: Constant) -> None:
+    """Swaps bytes, then pairs of them, then fours."""
+    if size == 2:
+        u = x.view(np.uint16)
+        u[...] = (u << 8) | (u >> 8)
+    if size == 4:
+        u = x.view(np.uint32)
+        u[...] = ((u & 0xFF00FF) << 8) | ((u >> 8) & 0xFF00FF)
+        u[...] = (u << 16) | (u >> 16)
+    if size == 8:
+        u = x.view(np.uint64)
+        u[...] = ((u & 0xFF00FF00FF00FF) << 8) | ((u >> 8) & 0xFF00FF00FF00FF)
+        u[...] = ((u & 0xFFFF0000FFFF) << 16) | ((u >> 16) & 0xFFFF0000FFFF)
+        u[...] = (u << 32) | (u >> 32)
