@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,33 @@ def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytes
         wheel.pack(tmp_path / "treadle-0.1.0-cp311-cp311-linux_x86_64.whl", tmp_path / "out").read_bytes()
         == again
     )
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_packed_comes_out_again(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    if not there:
+        monkeypatch.setattr(wheel.ctypes, "CDLL", absent)
+    text = "".join(f"def f{i}(): return {i * i}\n" for i in range(2000)).encode()
+    contents = {
+        "treadle/text.py": (text, 0o100644),
+        "treadle/library.so": (hashlib.sha256(b"what does not get smaller").digest(), 0o100755),
+        "treadle/empty": (b"", 0o100644),
+        "treadle/größe": (b"x" * 100_000, 0o100600),
+    }
+    whole = wheel.zipped(contents)
+    assert whole == wheel.zipped(contents)
+    with zipfile.ZipFile(io.BytesIO(whole)) as z:
+        assert z.testzip() is None
+        assert z.namelist() == list(contents)
+        for info in z.infolist():
+            assert (z.read(info), info.external_attr >> 16) == contents[info.filename]
+            assert info.date_time == (1980, 1, 1, 0, 0, 0)
+        plain = zlib.compressobj(9, zlib.DEFLATED, -15)
+        most = len(plain.compress(text) + plain.flush())
+        assert z.getinfo("treadle/text.py").compress_size <= most
 
 
 def test_a_wheel_becomes_that_of_another_python(tmp_path: Path) -> None:
