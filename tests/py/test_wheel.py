@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,33 @@ def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytes
     )
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_packed_comes_out_again(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    if not there:
+        monkeypatch.setattr(wheel.ctypes, "CDLL", absent)
+    text = "".join(f"def f{i}(): return {i * i}\n" for i in range(2000)).encode()
+    contents = {
+        "treadle/text.py": (text, 0o100644),
+        "treadle/library.so": (hashlib.sha256(b"what does not get smaller").digest(), 0o100755),
+        "treadle/empty": (b"", 0o100644),
+        "treadle/größe": (b"x" * 100_000, 0o100600),
+    }
+    whole = wheel.zipped(contents)
+    assert whole == wheel.zipped(contents)
+    with zipfile.ZipFile(io.BytesIO(whole)) as z:
+        assert z.testzip() is None
+        assert z.namelist() == list(contents)
+        for info in z.infolist():
+            assert (z.read(info), info.external_attr >> 16) == contents[info.filename]
+            assert info.date_time == (1980, 1, 1, 0, 0, 0)
+        plain = zlib.compressobj(9, zlib.DEFLATED, -15)
+        most = len(plain.compress(text) + plain.flush())
+        assert z.getinfo("treadle/text.py").compress_size <= most
+
+
 def test_a_wheel_becomes_that_of_another_python(tmp_path: Path) -> None:
     old, core = made(tmp_path), tmp_path / "_core.cpython-314-x86_64-linux-gnu.so"
     core.write_bytes(b"new")
@@ -207,35 +235,50 @@ def test_stray_files_of_an_installation_are_found(tmp_path: Path) -> None:
 
 
 def test_functions_of_members_that_stay_out_are_defined() -> None:
-    wanted = trim.read_list("# a comment\n\nipo One never\nipo Two idle\nipo Three none\nipo Gone never\n")
+    wanted = trim.read_list(
+        "# a comment\n\nipo One never\nipo Two idle\nipo Three none\nipo Four off\nipo Five never\nipo Gone never\n"
+    )
     found = {
-        ("ipo", "One"): [("T", "_ZN4llvm3oneEv"), ("T", "_ZN4llvm17initializeOnePassERNS_12PassRegistryE")],
-        ("ipo", "Two"): [
-            ("T", "_ZN4llvm7TwoPass3runERNS_6ModuleE"),
-            ("W", "inline"),
-            ("D", "_ZN4llvm3Two2IDE"),
+        ("ipo", "One"): [
+            ("T", "_ZN4llvm3oneEv", 4),
+            ("T", "_ZN4llvm17initializeOnePassERNS_12PassRegistryE", 4),
         ],
-        ("ipo", "Three"): [("T", "three"), ("D", "variable")],
-        ("Core", "User"): [("U", "_ZN4llvm3oneEv"), ("U", "variable"), ("U", "_ZN4llvm3Two2IDE")],
+        ("ipo", "Two"): [
+            ("T", "_ZN4llvm7TwoPass3runERNS_6ModuleE", 4),
+            ("T", "_ZN4llvm7TwoPassC2Ev", 4),
+            ("T", "_ZN4llvm7TwoPassC2Ei", 4),
+            ("W", "inline", 4),
+            ("D", "_ZN4llvm3Two2IDE", 1),
+        ],
+        ("ipo", "Three"): [("T", "three", 4), ("D", "variable", 8)],
+        ("ipo", "Four"): [("T", "four", 4), ("B", "option", 0x258)],
+        ("ipo", "Five"): [("T", "five", 4), ("B", "other_option", 0xC0)],
+        ("Core", "User"): [
+            ("U", n, 0) for n in ("_ZN4llvm3oneEv", "variable", "option", "other_option", "_ZN4llvm3Two2IDE")
+        ],
     }
-    functions, kept = trim.stubs(wanted, found)
-    assert kept == ["ipo/Three"]
-    assert set(functions) == {
+    made, kept = trim.stubs(wanted, found)
+    assert sorted(kept) == ["ipo/Five", "ipo/Three"]
+    assert set(made) == {
         "_ZN4llvm3oneEv",
         "_ZN4llvm17initializeOnePassERNS_12PassRegistryE",
         "_ZN4llvm7TwoPass3runERNS_6ModuleE",
+        "_ZN4llvm7TwoPassC2Ev",
+        "_ZN4llvm7TwoPassC2Ei",
         "_ZN4llvm3Two2IDE",
+        "four",
+        "option",
     }
-    text = trim.assembly(functions)
+    text = trim.assembly(made)
     parts = {m[1]: m[2] for m in re.finditer(r"(?m)^(\S+):\n((?: {4}[^.].*\n)*)", text)}
+    nothing = ["xorl", "%eax,", "%eax", "ret"]
     assert "tr_llvm_left_out" in parts["_ZN4llvm3oneEv"]
-    assert parts["_ZN4llvm17initializeOnePassERNS_12PassRegistryE"].split() == [
-        "xorl",
-        "%eax,",
-        "%eax",
-        "ret",
-    ]
+    assert "tr_llvm_left_out" in parts["four"]
+    assert parts["_ZN4llvm17initializeOnePassERNS_12PassRegistryE"].split() == nothing
     assert "tr_llvm_idle_pass" in parts["_ZN4llvm7TwoPass3runERNS_6ModuleE"]
+    assert parts["_ZN4llvm7TwoPassC2Ev"].split() == nothing
+    assert "tr_llvm_left_out" in parts["_ZN4llvm7TwoPassC2Ei"]
+    assert f"option: .zero {0x258}\n" in text
     subprocess.run(["as", "-", "-o", "/dev/null"], input=text, text=True, check=True)
 
 
