@@ -568,6 +568,7 @@ static const tr_contract *contract(tr_frozen *z, const tr_wishes *w) {
                        .nargs = w->nargs,
                        .sigs = w->sigs,
                        .library = w->library,
+                       .indexed = w->indexed,
                        .constants = w->constants};
     tr_vec_push(arena(z), &z->prog->contracts, k);
     return k;
@@ -608,10 +609,13 @@ static bool is_missing(tr_frozen *z, PyObject *o) {
     return tr_em_advice(path, strlen(path)) != NULL;
 }
 
-/* The name of what may be a function, of the user's or of C's; or NULL. */
+/* The name of what may be a function, of the user's or of C's; or NULL. Of what cannot be called its class's: np.mgrid and its kin are
+ * objects of classes of their own. */
 static PyObject *function_name(tr_frozen *z, PyObject *o) {
     if (PyFunction_Check(o))
         return taken(z, Py_XNewRef(((PyFunctionObject *)o)->func_name));
+    if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyCallable_Check(o))
+        return taken(z, Py_NewRef(((PyHeapTypeObject *)Py_TYPE(o))->ht_name));
     if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE || !PyCallable_Check(o))
         return NULL; /* asking could run the user's code */
     PyObject *name = taken(z, PyObject_GetAttrString(o, "__name__"));
@@ -632,6 +636,7 @@ static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
     PyObject *constants = PyTuple_GET_ITEM(found, 1);
     *out =
         (tr_wishes){.opts = TR_OPTS_DEFAULT, .library = true, .nargs = (uint32_t)PyBytes_GET_SIZE(constants)};
+    out->indexed = !PyCallable_Check(o);
     out->constants = tr_arena_copy(arena(z), PyBytes_AS_STRING(constants), out->nargs + 1u);
     return PyTuple_GET_ITEM(found, 0);
 }

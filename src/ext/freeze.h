@@ -60,7 +60,7 @@ typedef struct tr_wishes {
     uint32_t nsigs, nargs;
     const tr_ty *const *sigs; /* in the arena */
     PyObject *locals;         /* dict of declared types by variable, borrowed; or NULL */
-    bool library;
+    bool library, indexed;    /* as in tr_contract */
     const uint8_t *constants; /* in the arena */
 } tr_wishes;
 

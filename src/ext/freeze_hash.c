@@ -201,6 +201,7 @@ static void contract(hashing *s, const tr_contract *k) {
     number(s, k->opts);
     number(s, k->sealed);
     number(s, k->library);
+    number(s, k->indexed);
     number(s, k->nargs);
     bytes(s, k->constants, k->constants ? k->nargs : 0);
     number(s, k->nsigs);

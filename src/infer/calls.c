@@ -226,6 +226,8 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     if (t->kind == TR_TY_LIT) {
         switch (t->lit->kind) {
         case TR_OBJ_FUNC:
+            if (t->lit->u.contract && t->lit->u.contract->indexed)
+                break;
             return e->prog->funcs.d[t->lit->u.func].ufn ? tr_infer_call_ufunc(e, t->lit, args, out)
                                                         : call_object(e, t->lit, args, out);
         case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);

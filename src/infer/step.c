@@ -38,6 +38,16 @@ static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
 }
 
 /* start:stop:step; literals stay in the type, so that a constant step is known. */
+/* np.mgrid and its kin are functions of the library's, which take the index. */
+static bool step_getitem(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    if (!o || o->kind != TR_OBJ_FUNC || !o->u.contract || !o->u.contract->indexed)
+        return tr_em_getitem(e, x, i, out);
+    bool ok = tr_infer_call_func(e, o, 1, &i, out);
+    e->ends = false;
+    return ok;
+}
+
 static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     tr_tv it[3];
     for (int i = 0; i < 3; i++) {
@@ -127,7 +137,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
     case TR_OP_SETATTR: return tr_em_setattr(e, a[0], in->imm.s, a[1], is_put_back_attr(src, in));
     case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
-    case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
+    case TR_OP_GETITEM: return step_getitem(e, a[0], a[1], out);
     case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);

@@ -53,6 +53,7 @@ typedef struct tr_contract {
     uint32_t id;              /* number in its program */
     uint32_t opts;            /* tr_prog_opts */
     bool library;             /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
+    bool indexed;             /* x[key] calls it, and nobody else does: it stands for np.mgrid and its kin */
     const uint8_t *constants; /* per parameter: literal numbers stay known; NULL: none do */
     bool sealed;              /* no other types than those declared */
     const char *refused;      /* why one that was declared is missing, or NULL */

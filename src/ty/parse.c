@@ -83,7 +83,7 @@ static const tr_ty *read_named(reader *r) {
 }
 
 static bool valid_slice_item(const tr_ty *t) {
-    return t->kind == TR_TY_NONE || t->kind == TR_TY_I64 || t->kind == TR_TY_LIT;
+    return t->kind == TR_TY_NONE || t->kind == TR_TY_LIT || tr_ty_is_scalar(t);
 }
 
 static const tr_ty *read_closure(reader *r, const tr_words *w) {

@@ -49,6 +49,9 @@ def test_each_is_numpys(owner, family, name):
         want = inspect.signature(theirs_).parameters
     except ValueError:  # written in C, without a text
         return
+    except TypeError:  # indexed, not called
+        assert not callable(theirs_) and list(inspect.signature(ours).parameters) == ["key"]
+        return
     got = inspect.signature(ours).parameters
     got = {p: got[p] for p in got if p in want or p not in NEWER.get(name, ())}
     if any(p.kind is p.VAR_KEYWORD for p in want.values()):  # ours have names

@@ -41,6 +41,12 @@ group(
     rtol=1e-9,
 )  # fmt: skip
 group(
+    "library_grids",
+    "a, n",
+    ["np.mgrid[0:n, -1:1:3j]", "np.mgrid[:n]", "np.ogrid[0:n, 1:n:2][1]", "np.r_[a[0], n, 0:3]", "np.c_[a, a[:, 0]]", "a[np.s_[1:, ::2]]", "a[np.index_exp[0]]"],
+    lambda: (matrix(), 5),
+)  # fmt: skip
+group(
     "library_frequencies",
     "a, n",
     [

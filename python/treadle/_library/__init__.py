@@ -78,6 +78,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from diagflat "
         "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
     ),
+    "grids": ("numpy", "mgrid ogrid r_ c_ s_ index_exp"),
     "choices": (
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
@@ -108,6 +109,16 @@ for _family, (_owner, _names) in FAMILIES.items():
     for _name in _names.split():
         NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family))
 
+# Objects that are indexed in place of being called have no name of their own: what those of a class are called.
+INDEXED: dict[str, str] = {
+    "MGridClass": "mgrid",
+    "OGridClass": "ogrid",
+    "RClass": "r_",
+    "CClass": "c_",
+    "IndexExpression": "s_ index_exp",
+}
+NAMES.update(dict.fromkeys(INDEXED, ()))
+
 
 def find(o: object) -> tuple[FunctionType, bytes] | None:
     """Return what is compiled in place of a function of NumPy's.
@@ -123,12 +134,13 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
         The function, and for each of its parameters whether it stays a constant; None if `o` is no function that
         stands here.
     """
-    name = o.__name__  # type: ignore[attr-defined]
-    for owner, family in NAMES.get(name, ()):
-        if getattr(sys.modules.get(owner), name, None) is o:
-            from importlib import import_module
+    names = INDEXED.get(type(o).__name__)
+    for name in names.split() if names else (o.__name__,):  # type: ignore[attr-defined]
+        for owner, family in NAMES.get(name, ()):
+            if getattr(sys.modules.get(owner), name, None) is o:
+                from importlib import import_module
 
-            return with_constants(getattr(import_module(f"{__name__}.{family}"), name))
+                return with_constants(getattr(import_module(f"{__name__}.{family}"), name))
     if (getattr(o, "__module__", None) or "").startswith(
         f"{__name__}."
     ) and "Constant" in o.__annotations__.values():
