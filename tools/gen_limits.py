@@ -51,7 +51,7 @@ KINDS = (
         "the fields one by one; `.astype(np.float64)`; `.view(np.int64)` or a plain unit; `.data` and `.mask` apart",
     ),
     (
-        "Files, clocks, input, and functions of other packages: SciPy, pandas, `random`",
+        "Files, input, and functions of other packages: SciPy, pandas",
         "a call outside of the compiled function, whose result is passed in",
     ),
 )

@@ -30,6 +30,8 @@ static bool is_inside(const char *module, size_t n, const char *of) {
 
 const char *tr_em_advice(const char *path, size_t n) {
     size_t dot = n;
+    if (n && *path == '_') /* half of a module, written in C: _heapq */
+        path++, dot = --n;
     while (dot && path[dot - 1] != '.')
         dot--;
     if (!dot)

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
+#include "lib/priv.h"
 
 static const tr_tv absent = {NULL, TR_NOVAL};
 
@@ -215,10 +217,98 @@ static tr_tv places_of(tr_em *e, tr_tv a) {
     return tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), a.ty->ndim, TR_LAYOUT_C, shape);
 }
 
+/* --- records: by their fields --- */
+
+/* The fields in the order in which they count: those that order= names, then the others. k has room for all. */
+static bool fields_in_order(tr_em *e, const tr_bcall *c, const tr_ty *s, tr_tv order, uint32_t *k) {
+    bool given = tr_fam_given(order), many = given && order.ty->kind == TR_TY_TUPLE;
+    uint32_t n = 0, names = many ? order.ty->n : given;
+    bool *taken = TR_NEW_N(&e->ctx->arena, bool, s->n + 1u);
+    for (uint32_t i = 0; i < names; i++) {
+        const char *name;
+        if (!tr_tv_lit_str(many ? tr_em_item(e, order, i) : order, &name))
+            return tr_em_error(e, "%s(): order must be names of fields, as constants", tr_fam_name(c));
+        int at = tr_ty_find_field(s, name);
+        if (at < 0) {
+            tr_em_error(e, "%s(): unknown field name: '%s'", tr_fam_name(c), name);
+            tr_lib_suggest_field(e, s, name);
+            return false;
+        }
+        if (taken[at])
+            return tr_em_error(e, "%s(): duplicate field: '%s'", tr_fam_name(c), name);
+        taken[at] = true;
+        k[n++] = (uint32_t)at;
+    }
+    for (uint32_t at = 0; at < s->n; at++)
+        if (!taken[at])
+            k[n++] = at;
+    return true;
+}
+
+/* A field as numbers that can be sorted: a copy, side by side. A NaT is less than all else as a number and comes behind all dates. */
+static bool field_key(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *key) {
+    tr_tv f;
+    if (!tr_em_getitem(e, x, tr_em_lit(e, tr_obj_str(&e->ctx->arena, name)), &f))
+        return false;
+    if (f.ty->kind == TR_TY_DATES)
+        return tr_em_binary(e, TR_BIN_SUB, tr_date_raw(e, f), i64(e, 1), key);
+    if (f.ty->kind == TR_TY_ARRAY && f.ty->ndim == 1)
+        return tr_em_copy(e, f, TR_LAYOUT_C, key);
+    tr_em_error(e,
+                "%s(): field '%s', which decides between records whose other fields are equal, is no number",
+                tr_fam_name(c), name);
+    tr_em_hint(e, "sort by one field, or by several that are numbers: a[np.argsort(a['x'])], "
+                  "a[np.lexsort((a['y'], a['x']))]");
+    return false;
+}
+
+/* Places of records in order. Whatever way of sorting is asked for: records that it could tell apart are different. */
+static bool records_order(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv axis, tr_tv order, tr_tv *out) {
+    const tr_ty *s = x.ty->items[0]->elem;
+    uint32_t *k = TR_NEW_N(&e->ctx->arena, uint32_t, s->n + 1u), at;
+    tr_tv *keys = TR_NEW_N(&e->ctx->arena, tr_tv, s->n + 1u);
+    if (x.ty->items[0]->ndim != 1)
+        return tr_em_error(e, "%s(): only an array of one axis is sorted by its fields, not %s",
+                           tr_fam_name(c), tr_em_tyname(e, x.ty));
+    if (tr_fam_given(axis) && !tr_fam_axis(e, c, 1, axis, &at))
+        return false;
+    if (s->n == 0)
+        return tr_em_error(e, "%s(): records without fields", tr_fam_name(c));
+    if (!fields_in_order(e, c, s, order, k))
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) /* of lexsort's keys the last one counts most */
+        if (!field_key(e, c, x, s->fields[k[i]], &keys[s->n - 1 - i]))
+            return false;
+    tr_tv args[2] = {tr_em_tuple(e, s->n, keys), absent};
+    return tr_lib_np_lexsort(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, out);
+}
+
+static bool is_records(tr_tv x) {
+    return x.ty->kind == TR_TY_RECORDS;
+}
+
+/* In place. */
+bool tr_lib_records_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    int64_t how;
+    tr_tv x = c->a[0], places, sorted;
+    tr_tv all =
+        tr_em_make(e, tr_ty_slice(e->types, tr_ty_none(e->types), tr_ty_none(e->types), tr_ty_none(e->types)),
+                   3, (tr_tv[]){tr_em_none(e), tr_em_none(e), tr_em_none(e)});
+    *out = tr_em_none(e);
+    return how_arg(e, c, c->a[2], c->a[4], &how) && changeable(e, tr_em_item(e, x, 0)) &&
+           records_order(e, c, x, c->a[1], c->a[3], &places) && tr_em_getitem(e, x, places, &sorted) &&
+           tr_em_setitem(e, x, all, sorted, false);
+}
+
 /* Parameters: a, axis, kind, order, stable. */
 bool tr_lib_np_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t axis;
     int64_t how;
+    tr_tv places;
+    if (is_records(c->a[0]))
+        return how_arg(e, c, c->a[2], c->a[4], &how) &&
+               records_order(e, c, c->a[0], c->a[1], c->a[3], &places) &&
+               tr_em_getitem(e, c->a[0], places, out);
     return no_order(e, c, c->a[3]) && how_arg(e, c, c->a[2], c->a[4], &how) &&
            copy_along(e, c, c->a[0], c->a[1], out, &axis) && sort_along(e, *out, axis, how);
 }
@@ -238,6 +328,8 @@ bool tr_lib_np_argsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t axis;
     int64_t how;
     tr_tv a;
+    if (is_records(c->a[0]))
+        return how_arg(e, c, c->a[2], c->a[4], &how) && records_order(e, c, c->a[0], c->a[1], c->a[3], out);
     if (!no_order(e, c, c->a[3]) || !how_arg(e, c, c->a[2], c->a[4], &how) ||
         !look_along(e, c, c->a[0], c->a[1], true, &a, &axis))
         return false;

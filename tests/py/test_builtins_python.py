@@ -556,6 +556,22 @@ def test_number_attributes(x, y):
     check("a.is_integer()", x)
 
 
+@given(x=st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-70, 70), st.booleans()))
+def test_bits_of_integers(x):
+    check("(a.bit_count(), a.bit_length())", x)
+
+
+@pytest.mark.parametrize("type_", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_bits_of_numpys_integers(type_):
+    info = np.iinfo(type_)
+    for x in (info.min, info.max, 0, 1, 100, info.max // 3):
+        assert run("(a.bit_count(), a.bit_length())", info.dtype.type(x)) == (
+            int(x).bit_count(),
+            int(x).bit_length(),
+        )
+    rejects("a.bit_count()", 1.5, match="bit_count")
+
+
 def test_number_methods():
     check("(a.real, a.imag, a.conjugate())", 3)
     check("(a.real, a.imag)", True)

@@ -686,7 +686,16 @@ REFUSED = [
     ("the truth of a record", "1 if a[0] else 2", TypingError, "truth of record"),
     ("a string", "a[0].s", UnsupportedError, "field 's', whose dtype is .S4"),
     ("a date of a multiple", "a['d']", UnsupportedError, "field 'd', whose dtype is <M8"),
-    ("a function of arrays", "np.sort(a)", TypingError, "items must be numbers"),
+    ("a function of arrays", "np.cumsum(a)", TypingError, "items must be numbers"),
+    ("sorting by a string", "np.sort(a, order='x')", UnsupportedError, "field 's', whose dtype is .S4"),
+    (
+        "sorting by no field",
+        "np.argsort(a, order='xx')",
+        TypingError,
+        "unknown field name: 'xx'(.|\n)*did you mean 'x'",
+    ),
+    ("sorting by a field twice", "np.sort(a, order=('n', 'n'))", TypingError, "duplicate field: 'n'"),
+    ("sorting by what is no name", "np.sort(a, order=i)", TypingError, "names of fields, as constants"),
     ("a ufunc", "np.sqrt(a)", TypingError, "takes numbers or arrays, not array.record"),
 ]
 
@@ -696,6 +705,72 @@ def test_refused(what, text, error, match):
     dtype = np.dtype([("x", "f8"), ("n", "i4"), ("s", "S4"), ("d", "M8[25s]")])
     with pytest.raises(error, match=match):
         jit(f"def f(a, i):\n    return {text}")(np.zeros(3, dtype), 0)
+
+
+ORDERS = [
+    "",
+    "order='n'",
+    "order=('n', 'x')",
+    "order=['x']",
+    "kind='stable'",
+    "axis=0, order='t'",
+    "order='b', kind='heapsort'",
+]
+KEYS = np.dtype([("x", "f4"), ("n", "i2"), ("t", "M8[s]"), ("b", "?"), ("z", "c16"), ("u", "u8")])
+
+
+@pytest.mark.parametrize("how", ORDERS)
+@pytest.mark.parametrize("align", [False, True])
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 1.5, -2.0, np.nan, np.inf]),
+            st.integers(-2, 2),
+            st.sampled_from([0, 3, "NaT"]),
+            st.booleans(),
+            st.sampled_from([0j, 1 + 2j, 1 - 2j, complex(1, np.nan)]),
+            st.sampled_from([0, 1, 2**64 - 1]),
+        ),
+        max_size=40,
+    ),
+    step=st.sampled_from([1, 2, -1]),
+)
+@settings(max_examples=examples(20), deadline=None)
+def test_sorted(how, align, rows, step):
+    """By the fields that are named, then by the others: np.sort, argsort and both methods."""
+    a = np.zeros(len(rows), np.dtype(KEYS.descr, align=align))
+    for k, row in enumerate(rows):
+        a[k] = row
+    a = a[::step]
+    want = np.sort(a.copy(), **eval(f"dict({how})"))
+    text = f"""
+def f(a):
+    b = a.copy()
+    b.sort({how})
+    return np.sort(a, {how}), a[np.argsort(a, {how})], a[a.argsort({how})], b
+"""
+    for got in jit(text)(a):
+        assert got.dtype == want.dtype
+        for name in KEYS.names:  # what lies between fields is nobody's
+            assert got[name].tobytes() == want[name].tobytes(), (name, got, want)
+
+
+def test_sorting_changes_the_array_itself():
+    @njit
+    def f(a):
+        a[1:]["at"].sort(order="y")
+        a["at"][:2].sort()
+
+    dtype = np.dtype([("id", "i4"), ("at", POINT)])
+    a, b = filled(np.zeros(20, dtype), 3), filled(np.zeros(20, dtype), 3)
+    f(a)
+    f.py_func(b)
+    assert a.tobytes() == b.tobytes()
+    with pytest.raises(TypingError, match="read-only"):
+        a.flags.writeable = False
+        f(a)
+    with pytest.raises(TypingError, match="only an array of one axis"):
+        jit("def f(a):\n    return np.sort(a)")(np.zeros((2, 2), PACKED))
 
 
 def test_names_with_a_nul_are_refused():
