@@ -64,16 +64,6 @@ void tr_interp_const(const tr_ins *i, tr_slot *out) {
 
 /* --- conversion --- */
 
-/* Truncation as x86 does it: what does not fit gives the smallest int; 8 and 16 bits go through 32. */
-static int64_t truncate(double x, tr_tyk to) {
-    bool wide = to == TR_TY_I64 || to == TR_TY_U64 || to == TR_TY_U32;
-    if (to == TR_TY_U64 && x >= 0x1p63)
-        return x < 0x1p64 ? (int64_t)(uint64_t)x : 0;
-    if (wide)
-        return fabs(x) < 0x1p63 ? (int64_t)x : INT64_MIN;
-    return x > -0x1p31 - 1 && x < 0x1p31 ? (int64_t)x : INT32_MIN;
-}
-
 void tr_interp_conv(const tr_ty *from, const tr_ty *to, const tr_slot *x, tr_slot *out) {
     assert(tr_ty_is_scalar(from) && tr_ty_is_scalar(to));
     bool integral = !tr_ty_is_float(from) && !tr_ty_is_complex(from), uns = tr_ty_class(from) == 'u';
@@ -82,7 +72,7 @@ void tr_interp_conv(const tr_ty *from, const tr_ty *to, const tr_slot *x, tr_slo
     switch (tr_ty_class(to)) {
     case 'b': out->i = integral ? i != 0 : re != 0 || im != 0; break;
     case 'i':
-    case 'u': put_int(to, out, integral ? i : truncate(re, (tr_tyk)to->kind)); break;
+    case 'u': put_int(to, out, integral ? i : tr_ty_truncate(to, re)); break;
     default:
         if (integral && to->kind != TR_TY_F64 &&
             to->kind != TR_TY_C128) /* not through double; to float16 by way of float32, as NumPy */

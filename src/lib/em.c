@@ -2,7 +2,6 @@
  * Invariants: in a dry run no IR is made and v is TR_NOVAL; IR values always have strong types. */
 #include "lib/em.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,7 +230,7 @@ static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
         return mk(to, tr_const_int(f, to, re != 0 || im != 0));
     if (whole)
         return mk(to, tr_const_int(f, to, (int64_t)tr_bigint_wrapped(&n)));
-    return mk(to, tr_const_int(f, to, fabs(re) < 9.2233720368547e18 ? (int64_t)re : INT64_MIN));
+    return mk(to, tr_const_int(f, to, tr_ty_truncate(to, re)));
 }
 
 tr_tv tr_em_strong(tr_em *e, tr_tv x) {

@@ -44,6 +44,15 @@ char tr_ty_class(const tr_ty *t) {
     return tr_ty_is_scalar(t) ? scalars[t->kind].cls : 0;
 }
 
+int64_t tr_ty_truncate(const tr_ty *to, double x) {
+    bool wide = to->kind == TR_TY_I64 || to->kind == TR_TY_U64 || to->kind == TR_TY_U32;
+    if (to->kind == TR_TY_U64 && x >= 0x1p63)
+        return x < 0x1p64 ? (int64_t)(uint64_t)x : 0;
+    if (wide)
+        return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+    return x > -0x1p31 - 1 && x < 0x1p31 ? (int64_t)x : INT32_MIN;
+}
+
 unsigned tr_ty_size(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_STRUCT: return t->nums[0];

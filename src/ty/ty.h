@@ -244,6 +244,9 @@ static inline bool tr_ty_is_float(const tr_ty *t) {
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
 }
+/* A float as an integer of type `to`, as x86 does it: what does not fit gives the smallest int; 8 and 16 bits go through 32. Bits of a uint64; bits above
+ * the type's are left. */
+int64_t tr_ty_truncate(const tr_ty *to, double x);
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE or STRUCT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -228,6 +229,33 @@ def test_first_values():
     ):
         same(expr, a)
     rejects("a.sum(initial=b)", np.arange(3), 1.5, match="initial must be a number that fits int64")
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u4", "i4", "u8", "i8"])
+@pytest.mark.parametrize(
+    "initial", ["-1.0", "1.5", "300.7", "-1e30", "1e30", "9.3e18", "-9.3e18", "np.nan", "np.inf", "1.8e19"]
+)
+def test_a_real_first_value_of_integers(dtype, initial):
+    """It becomes an integer first, as in NumPy, which the type may not hold."""
+    for f in ("max", "sum"):
+        text = f"np.{f}(a, initial={initial})"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                eval(text, {"np": np, "a": np.array([3, 4], dtype)})
+        except (OverflowError, ValueError) as e:
+            with pytest.raises(type(e)):
+                run(text, np.array([3, 4], dtype))
+        else:
+            same(text, np.array([3, 4], dtype))
+
+
+def test_literals_of_integers_that_are_written_as_reals():
+    """A literal's constant is what a number of that value converts to."""
+    for dtype in ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"):
+        for x in (1.8e19, 9.3e18, 9.223372036854775e18, -9.2233720368547748e18, 3e9, -3e9, 300.5, -1.5, 1e30):
+            literal, given_ = njit(eval(f"lambda: np.{dtype}({x!r})")), njit(eval(f"lambda x: np.{dtype}(x)"))
+            assert literal() == given_(x), (dtype, x)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
