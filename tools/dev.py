@@ -217,7 +217,9 @@ def test_one(py: Interpreter, extra: list[str], in_c: bool = True) -> int:
     numpy = subprocess.run(
         [b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True
     )
-    tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}")
+    quick = os.environ.get("TREADLE_OPT_LEVEL") == "0"
+    less = ("" if in_c else ", without the C tests") + (", quick code" if quick else "")
+    tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}{less}")
     if in_c:
         c_tests(b, tally, b.env())
     py_tests(b, tally, b.env(), [f"-n{devenv.jobs()}", *extra])

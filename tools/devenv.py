@@ -385,6 +385,7 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
     ]
     if os.environ.get("CI"):
         setup.append("-Dwerror=true")
+        offer("ccache")  # before Meson looks for it
     meson = [py.python, "-m", "mesonbuild.mesonmain"]
     # Meson reads these lists only when it configures.
     tests = sorted(

@@ -975,13 +975,30 @@ static const char *const *copy_names(tr_frozen *z, PyObject *t, uint32_t *n) {
     return v;
 }
 
+/* A method of arrays or Generators that is a function: whose name stands in code is there, whatever it is asked of. */
+static bool freeze_method(tr_frozen *z, PyObject *name) {
+    PyObject *m = tr_builtin_map_method(&z->host->builtins, name);
+    if (!ok(z, m || !PyErr_Occurred()))
+        return false;
+    if (!(m = taken(z, m)))
+        return true;
+    const char *s = text_of(z, name);
+    for (uint32_t i = 0; i < z->prog->methods.n; i++)
+        if (strcmp(z->prog->methods.d[i].name, s) == 0)
+            return true;
+    const tr_obj *fn = freeze_value(z, PyTuple_GET_ITEM(m, 1));
+    if (fn)
+        tr_vec_push(arena(z), &z->prog->methods, ((tr_method){text_of(z, PyTuple_GET_ITEM(m, 0)), s, fn}));
+    return fn != NULL;
+}
+
 static bool freeze_consts(tr_frozen *z, uint32_t func, PyObject *consts, tr_code *out) {
     out->nconsts = (uint32_t)PyTuple_GET_SIZE(consts);
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, out->nconsts + 1);
     for (uint32_t i = 0; i < out->nconsts; i++) {
         PyObject *o = PyTuple_GET_ITEM(consts, i);
         v[i] = PyCode_Check(o) ? freeze_inner(z, o, func) : freeze_value(z, o);
-        if (!v[i])
+        if (!v[i] || (PyUnicode_CheckExact(o) && !freeze_method(z, o))) /* getattr and hasattr name them so */
             return false;
     }
     out->consts = v;
@@ -1076,23 +1093,6 @@ static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
             c->declared[i] = o;
     }
     return true;
-}
-
-/* A method of arrays or Generators that is a function: whose name stands in code is there, whatever it is asked of. */
-static bool freeze_method(tr_frozen *z, PyObject *name) {
-    PyObject *m = tr_builtin_map_method(&z->host->builtins, name);
-    if (!ok(z, m || !PyErr_Occurred()))
-        return false;
-    if (!(m = taken(z, m)))
-        return true;
-    const char *s = text_of(z, name);
-    for (uint32_t i = 0; i < z->prog->methods.n; i++)
-        if (strcmp(z->prog->methods.d[i].name, s) == 0)
-            return true;
-    const tr_obj *fn = freeze_value(z, PyTuple_GET_ITEM(m, 1));
-    if (fn)
-        tr_vec_push(arena(z), &z->prog->methods, ((tr_method){text_of(z, PyTuple_GET_ITEM(m, 0)), s, fn}));
-    return fn != NULL;
 }
 
 static bool freeze_code(tr_frozen *z, uint32_t func) {

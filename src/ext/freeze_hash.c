@@ -242,6 +242,7 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     number(&s, p->contracts.n);
     for (uint32_t i = 0; i < p->contracts.n; i++)
         contract(&s, p->contracts.d[i]);
+    number(&s, p->methods.n);
     for (uint32_t i = 0; i < p->methods.n; i++)
         number(&s, p->methods.d[i].fn->u.func);
     number(&s, p->opts.n);

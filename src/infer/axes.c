@@ -1,7 +1,8 @@
 /* Functions of NumPy's called with an axis, or a flag, that the running program knows: the call once for each axis that there is, or for both values,
  * and a test that goes to the one that is meant. So every template and every function of the library goes on knowing its axis, and each copy has the
  * loops of its axis. Of two axes the copies have copies. Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
- * The results have to have one type, as far as layouts go that of any. Cost: as many copies as the array has axes. */
+ * The results have to have one type, as far as layouts go that of any. Cost: as many copies as the array has axes, and
+ * twice that for each flag. */
 #include <string.h>
 
 #include "infer/priv.h"
@@ -119,7 +120,10 @@ static uint32_t flag_at(const called *c, const tr_args *args) {
     static const char *const flags[] = {
         "assume_unique", "copy",    "deg",   "density", "endpoint", "equal_nan", "hermitian", "increasing",
         "invert",        "replace", "right", "rowvar",  "shuffle",  "stable",    "upper",     "wrap"};
-    for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
+    bool any = false;
+    for (uint32_t i = 0; i < args->n; i++)
+        any = any || args->v[i].ty->kind == TR_TY_BOOL;
+    for (unsigned i = 0; any && i < sizeof flags / sizeof *flags; i++) {
         uint32_t at = arg_at(c, args, flags[i]);
         if (is_choice(args, at, true))
             return at;

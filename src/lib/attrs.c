@@ -65,7 +65,10 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name) {
 }
 
 const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name) {
-    const char *cls = class_of(e, x);
+    return tr_em_method_of(e, class_of(e, x), name);
+}
+
+const tr_obj *tr_em_method_of(const tr_em *e, const char *cls, const char *name) {
     for (uint32_t i = 0; cls && i < e->prog->methods.n; i++)
         if (strcmp(e->prog->methods.d[i].name, name) == 0 && strcmp(e->prog->methods.d[i].cls, cls) == 0)
             return e->prog->methods.d[i].fn;

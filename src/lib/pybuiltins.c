@@ -770,13 +770,14 @@ static int has_attribute(tr_em *e, tr_tv x, const char *name) {
                              *const array[] = {"__array__", "__setitem__", "__array_interface__", NULL},
                              *const of_fields[] = {"_asdict", "_replace", "_make", "_field_defaults", NULL},
                              *const number[] =
-                                 {"bit_length", "bit_count",        "numerator", "denominator", "to_bytes",
+                                 {"numerator", "denominator", "to_bytes",
                                   "from_bytes", "as_integer_ratio", "hex",       "fromhex",     "from_number",
                                   "is_integer", "newbyteorder",     NULL},
                              *const of_all[] = {"real", "imag", "conjugate", NULL};
     bool dunder = !strncmp(name, "__", 2), is_array = tr_lib_is_array(x), tuple = x.ty->kind == TR_TY_TUPLE;
     const char *path = tr_arena_printf(&e->ctx->arena, "ndarray.%s", name);
-    bool of_arrays = tr_builtin_member("array", name) >= 0 || tr_em_advice(path, strlen(path));
+    bool of_arrays = tr_builtin_member("array", name) >= 0 || tr_em_method_of(e, "array", name) ||
+                     tr_em_advice(path, strlen(path));
     if (is_array)
         return is_among(name, container) || is_among(name, array) || of_arrays ? 1 : dunder ? -1 : 0;
     if (tuple) {

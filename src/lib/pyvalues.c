@@ -235,6 +235,14 @@ bool tr_lib_py_binary(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_binary(e, (tr_binop)c->aux, c->a[0], c->a[1], out);
 }
 
+bool tr_lib_py_inplace(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_inplace(e, (tr_binop)c->aux, c->a[0], c->a[1], out);
+}
+
+bool tr_lib_py_is(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_is(e, c->aux != 0, c->a[0], c->a[1], out);
+}
+
 bool tr_lib_py_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_compare(e, (tr_cmpop)c->aux, c->a[0], c->a[1], out);
 }
@@ -245,6 +253,11 @@ bool tr_lib_py_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_getitem(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_getitem(e, c->a[0], c->a[1], out);
+}
+
+bool tr_lib_py_setitem(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_none(e);
+    return tr_em_setitem(e, c->a[0], c->a[1], c->a[2], false);
 }
 
 bool tr_lib_py_contains(tr_em *e, const tr_bcall *c, tr_tv *out) {

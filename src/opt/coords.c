@@ -42,8 +42,16 @@ static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val
     int64_t zero;
     if (is_dim(pr, x, p, k))
         return true;
-    if (in->op == TR_OP_SELECT) /* of what is not negative */
-        in = at(pr, in->args[tr_get_int(pr->f, in->args[1], &zero) && zero == 0 ? 2 : 1]);
+    if (in->op == TR_OP_SELECT) { /* the larger one of it and 0 */
+        bool first = tr_get_int(pr->f, in->args[1], &zero) && zero == 0;
+        tr_val left = in->args[first ? 2 : 1];
+        const tr_ins *c = at(pr, in->args[0]);
+        bool asks = c->op == TR_OP_CMP && (c->args[0] == left || c->args[1] == left) &&
+                    tr_get_int(pr->f, c->args[c->args[0] == left], &zero) && zero == 0;
+        if (!asks || (!first && !(tr_get_int(pr->f, in->args[2], &zero) && zero == 0)))
+            return false;
+        in = at(pr, left);
+    }
     return begin != TR_NOVAL && in->op == TR_OP_SUB && in->args[1] == begin && is_dim(pr, in->args[0], p, k);
 }
 
@@ -116,6 +124,7 @@ static void take_start(const tr_coords_loop *l, step *s, unsigned k, tr_val x) {
     s->first[k] = unclamped(l, x, s->p, k, true, TR_NOVAL, &found);
     a->at = tr_linearize(l->pr, s->first[k]);
     a->loose = found.low;
+    a->start = s->first[k];
     s->from[k] = x;
 }
 
@@ -155,7 +164,7 @@ static void take_ends(const tr_coords_loop *l, step *s, const tr_ins *v) {
         bool from_zero = a->at.n == 0 && a->at.c == 0,
              by_ends = d->op == TR_OP_SUB && d->args[1] == s->from[k];
         if (length.n == 0 || (!by_ends && !from_zero)) {
-            if (length.n && a->loose) /* it would begin, and end, later */
+            if (a->loose) /* it would begin, and end, later */
                 tr_coord_wraps(a, s->first[k]);
             a->end = a->at;
             a->has_end = tr_lin_add(&a->end, &length, 1);
@@ -185,6 +194,8 @@ static bool compose(const tr_coords_loop *l, tr_coords *c, const step *s) {
             continue;
         const tr_coord *b = &s->ax[a->dim];
         bool was_loose = a->loose;
+        if (was_loose) /* what is told from its first item on may lie later than `at` has it */
+            tr_coord_wraps(a, a->start);
         a->cut = a->cut || b->cut || (b->dim >= 0 && !b->has_end) || (a->has_end && !ends_there(l, c, r));
         if (b->has_end && a->step == 1) {
             tr_lin end = a->at;
@@ -196,6 +207,7 @@ static bool compose(const tr_coords_loop *l, tr_coords *c, const step *s) {
         if (!tr_lin_add(&a->at, &b->at, a->step))
             return false;
         a->loose = was_loose || b->loose;
+        a->start = b->loose ? b->start : a->start;
         for (uint32_t i = 0; i < b->nwraps; i++)
             tr_coord_wraps(a, i < TR_COORD_WRAPS ? b->wraps[i] : TR_NOVAL);
         a->step *= b->step; /* both at most 2**20 */

@@ -403,7 +403,8 @@ static bool is_multiple(finder *s, const tr_lin *e, tr_val m, tr_lin *x) {
     return e->n && e->c == 0;
 }
 
-/* The same for some m from outside of the loop; where m is known already, for that. It is taken to be positive: slices of other blocks are empty. */
+/* The same for some m from outside of the loop; where m is known already, for that. It is taken to be positive: of slices of other blocks, of which none is before the first, all
+ * but those of the first one are empty. */
 static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     tr_lin of = *e;
     if (*m != TR_NOVAL)
@@ -434,16 +435,11 @@ static bool ends_of(const axis *w, const axis *x, ranges *r) {
 }
 
 /* The same in units of what all bounds are multiples of: blocks of m items. */
-static bool in_blocks(finder *s, const axis *w, const axis *x, ranges *r) {
+static bool in_blocks(finder *s, ranges *r) {
     tr_val m = TR_NOVAL;
-    if (!as_multiple(s, &r->w, &m, &r->w) || !as_multiple(s, &r->x, &m, &r->x))
-        return false;
-    if (!w->range)
-        r->wend = next_of(r->w);
-    if (!x->range)
-        r->xend = next_of(r->x);
-    return (!w->range || as_multiple(s, &r->wend, &m, &r->wend)) &&
-           (!x->range || as_multiple(s, &r->xend, &m, &r->xend));
+    return as_multiple(s, &r->w, &m, &r->w) && as_multiple(s, &r->x, &m, &r->x) &&
+           as_multiple(s, &r->wend, &m, &r->wend) && as_multiple(s, &r->xend, &m, &r->xend) &&
+           not_negative(s, &r->w) && not_negative(s, &r->x); /* others count from the end */
 }
 
 /* Ranges that move alike: x is d items before w in the same iteration, both go k items on in each, and have nw and nx items. */
@@ -555,7 +551,7 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, const sid
         return POSSIBLE;
     if (ends_of(w, x, &r)) {
         blocks = r;
-        if (in_blocks(s, w, x, &blocks) && move_alike(s, &blocks, &mv) && keep_apart(&mv))
+        if (w->range && x->range && in_blocks(s, &blocks) && move_alike(s, &blocks, &mv) && keep_apart(&mv))
             return APART;
         if (move_alike(s, &r, &mv)) {
             if (keep_apart(&mv))

@@ -152,19 +152,19 @@ static bool some_tie(packed *p, int64_t n) {
     return false;
 }
 
-int tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t n, bool goes_on, bool stable,
+bool tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t n, bool goes_on, bool stable,
                       tr_sort_fn *sort) {
     bool has_key = type >= TR_SORT_I32 && type <= TR_SORT_F64 && type != TR_SORT_F16;
     if (n < TR_ARGSORT_LEAST || !has_key || (!stable && tr_sort_size(type) < 8))
-        return 0;
+        return false;
     packed p = {.sort = sort, .bits = width((uint64_t)n - 1)};
     uint64_t *room = malloc(2 * (size_t)n * sizeof *room);
     if (!room)
-        return -1;
+        return false;
     p.keys = room;
     p.words = room + n;
     p.mask = (UINT64_C(1) << p.bits) - 1;
-    int done = 0;
+    bool done = false;
     const intptr_t *from = goes_on ? places : NULL;
     if (is_long_rows(type, items, from, n, room))
         goto end;
@@ -173,8 +173,8 @@ int tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t
         goto end;
     for (int64_t i = 0; i < n; i++)
         p.words[i] = (uint64_t)i;
-    done = !order(&p, 0, n) ? -1 : stable || !p.ties;
-    if (done <= 0)
+    done = order(&p, 0, n) && (stable || !p.ties);
+    if (!done)
         goto end;
     for (int64_t i = 0; i < n; i++) {
         uint64_t at = p.words[i] & p.mask;

@@ -837,7 +837,7 @@ class Maker:
             try:
                 family = rng.choices([*families], [*families.values()])[0]
                 if self.asked():
-                    family = "draws" if (self.turn + self.tries) % 3 == 0 else "row"
+                    family = "draws" if rng.random() < 1 / 3 else "row"
                 text = getattr(self, family)()
                 for name in dict.fromkeys(re.findall(r"\b[a-z]\d\b", text)):
                     if name[0] != "e":

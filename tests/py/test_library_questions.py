@@ -529,6 +529,9 @@ def test_hasattr():
         "count",
         "_replace",
         "real",
+        "put",
+        "choose",
+        "byteswap",
     )
     for x in (np.ones(3), (1, 2.0), point(1, 2.0)):
         for name in names:

@@ -90,6 +90,11 @@ LINE = {
     "width": "a[i:i + w] = i",
     "step and width": "a[i * s + c:i * s + c + w] = i",
     "block": "a[i * s:(i + 1) * s] = i",
+    "blocks before": "a[(i - c) * s:(i - c + 1) * s] = i",
+    "first of a block": "a[i * s:(i + 1) * s] = a[i * s] + 1",
+    "of a clamped slice": "a[max(i * s - c, 0):][:3] = i",
+    "inside of a clamped slice": "a[max(i * s - c, 0):][1:1 + w] = i",
+    "inside of a slice": "a[i * s:][1:1 + w] = i",
     "block and some": "a[i * s:(i + 1) * s + c] = i",
     "in place": "a[i * s + c:i * s + c + w] = a[i * s + c:i * s + c + w] * 3 + i",
     "an item": "a[i * s:i * s + w] = a[i * s + c] + 1",
@@ -212,6 +217,14 @@ def test_tables(name, over, numbers):
 
 # n, s, w, c, m -> what happens
 SAID = [
+    ("blocks before", (6, 3, 0, 3, 0), "in order"),  # the first three count from the end
+    ("first of a block", (6, 3, 0, 0, 0), "apart"),
+    ("first of a block", (6, -1, 0, 0, 0), "in order"),
+    ("of a clamped slice", (6, 3, 3, 20, 0), "in order"),
+    ("of a clamped slice", (6, 3, 3, 0, 0), "apart"),
+    ("inside of a clamped slice", (6, 3, 3, 20, 0), "in order"),
+    ("inside of a clamped slice", (6, 3, 3, 0, 0), "apart"),
+    ("inside of a slice", (6, 3, 3, 0, 0), "apart"),
     ("width", (6, 0, 1, 0, 0), "apart"),
     ("width", (6, 0, 2, 0, 0), "refused"),
     ("width", (1, 0, 4, 0, 0), "apart"),

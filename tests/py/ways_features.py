@@ -872,6 +872,29 @@ def operator_ints(x, y):
     return ab, operator.invert(x), operator.inv(y), operator.contains((x, 4), y)
 
 
+@feature((7, 3), (2.5, 0.5))
+def operator_in_place_numbers(x, y):
+    ab = operator.iadd(x, y), operator.isub(x, y), operator.imul(x, y), operator.itruediv(x, y)
+    return ab, operator.ifloordiv(x, y), operator.imod(x, y), operator.ipow(x, y), operator.is_(x, None), operator.is_not(y, None)
+
+
+@feature((12, 3))
+def operator_in_place_ints(x, y):
+    return operator.iand(x, y), operator.ior(x, y), operator.ixor(x, y), operator.ilshift(x, y), operator.irshift(x, y)
+
+
+@feature(lambda: (matrix(),))
+def operator_in_place_arrays(a):
+    b = a.copy()
+    c = operator.iadd(b, a)
+    c[0] += 1
+    operator.setitem(b, (1, 1), 7)
+    operator.setitem(b, slice(2, None), a[2:] * 2)
+    d = b @ b.T
+    operator.imatmul(d, d)
+    return operator.imul(b, 2), c, d
+
+
 @feature(lambda: (matrix(),))
 def operator_arrays(a):
     return operator.matmul(a, a.T), operator.getitem(a, 1), operator.add(a, 1)

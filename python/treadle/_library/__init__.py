@@ -91,7 +91,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from diagflat "
         "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
     ),
-    "made": ("numpy", "fromfunction fromiter row_stack"),
+    "made": ("numpy", "fromfunction fromiter"),
     "indexers": ("numpy", "r_ c_ s_ index_exp mgrid ogrid"),
     "choices": (
         "numpy",

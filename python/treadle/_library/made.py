@@ -1,4 +1,4 @@
-"""Arrays made of a function, or of what is iterated over: numpy.fromfunction, fromiter; numpy.row_stack."""
+"""Arrays made of a function, or of what is iterated over: numpy.fromfunction, fromiter."""
 
 from __future__ import annotations
 
@@ -38,8 +38,3 @@ def fromiter(iter: Any, dtype: Any, count: Any = -1) -> Any:
     if n < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {n} items.")
     return out if n == out.size else out[:n].copy()
-
-
-def row_stack(tup: Any, *, dtype: Any = None) -> Any:
-    """Another name of numpy.vstack."""
-    return np.vstack(tup) if dtype is None else np.vstack(tup, dtype=dtype)
