@@ -101,7 +101,9 @@ def body(name: str, what: str) -> str:
         return "none"
     if what == "idle" and re.search(r"PassC[12]Ev$", name):  # there is nothing in such a pass
         return "none"
-    if what == "off" and re.search(r"3runERNS_\w*AnalysisManager", name):  # a pass that is off changes nothing
+    if what == "off" and re.search(
+        r"3runERNS_\w*AnalysisManager", name
+    ):  # a pass that is off changes nothing
         return "idle"
     if what == "idle" and not re.search(r"Pass3runE", name):
         return "never"

@@ -246,7 +246,8 @@ bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);
 int tr_em_member(tr_em *e, tr_tv x, const char *name);
 /* A method that treadle/_library has; NULL: it has none. */
 const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name);
-const tr_obj *tr_em_method_of(const tr_em *e, const char *cls, const char *name); /* of this class (or NULL) */
+const tr_obj *tr_em_method_of(const tr_em *e, const char *cls,
+                              const char *name); /* of this class (or NULL) */
 /* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so, at which place tr_em_iterget() finds it.
  * What has a length is counted: the place is the counter, so the step is `counter < length`. */
 enum { TR_STEP_MORE, TR_STEP_PLACE, TR_STEP_COUNT };

@@ -89,6 +89,8 @@ tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t);
 
 /* A copy of an array with items of type `t`. */
 bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out);
+/* np.arange's start, stop, step and dtype (x[0] to x[3]), by place or by name; what is not given has no type. The first alone is the end. */
+bool tr_fam_arange_args(tr_em *e, const tr_bcall *c, tr_tv *x);
 /* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype
  * may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);

@@ -245,8 +245,7 @@ static tr_tv arange_len_float(tr_em *e, const tr_tv *x) {
     return tr_em_select(e, tiny, tr_em_select(e, tr_fam_math1(e, TR_MATH_SIGNBIT, q), none, one), n);
 }
 
-/* What the four parameters are, by place or by name. The first alone is the end. */
-static bool arange_args(tr_em *e, const tr_bcall *c, tr_tv *x) {
+bool tr_fam_arange_args(tr_em *e, const tr_bcall *c, tr_tv *x) {
     static const char *const names[4] = {"start", "stop", "step", "dtype"};
     if (c->nvar > 4)
         return tr_em_error(e, "arange() takes one to four arguments");
@@ -265,17 +264,17 @@ static bool arange_args(tr_em *e, const tr_bcall *c, tr_tv *x) {
         x[1] = x[0];
         x[0].ty = NULL;
     }
-    if (!x[0].ty)
-        x[0] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
-    if (!x[2].ty)
-        x[2] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1));
     return true;
 }
 
 bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[4], n;
-    if (!arange_args(e, c, x))
+    if (!tr_fam_arange_args(e, c, x))
         return false;
+    if (!x[0].ty)
+        x[0] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
+    if (!x[2].ty)
+        x[2] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1));
     const tr_ty *t = i64_ty(e), *dt;
     for (int i = 0; i < 3; i++) {
         if (!tr_fam_number(e, c, x[i], "bif"))
@@ -452,8 +451,8 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
         return !dtype || dtype == x.ty->elem || tr_fam_copy_as(e, x, dtype, layout_like(x), out);
     }
     if (x.ty->kind == TR_TY_RANGE) {
-        tr_tv three[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)}, two[2] = {0};
-        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 2, two, 3, three}, out) &&
+        tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
+        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL}, out) &&
                (!dtype || tr_fam_as_array(e, c, *out, dtype, out));
     }
     nested s = {.elem = NULL};

@@ -637,40 +637,43 @@ static bool bound_of(tr_em *e, tr_tv x, const tr_ty *date, tr_tv *out) {
 
 /* Parameters: start, stop, step, dtype: var, dtype. A number to stop at counts from the start of dates. */
 static bool own_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const tr_ty *date = tr_lib_date_dtype(e, c->a[1]), *span;
-    tr_tv v[3] = {absent, absent, absent};
-    uint32_t n = c->nvar;
-    if (!date && tr_fam_given(c->a[1]))
-        return not_here(e, c, c->var[0].ty);
-    if (n < 1 || n > 3)
-        return tr_em_error(e, "arange() takes one to three arguments, and a dtype");
+    tr_tv x[4], v[3] = {absent, absent, absent};
+    if (!tr_fam_arange_args(e, c, x))
+        return false;
+    const tr_ty *date = tr_lib_date_dtype(e, x[3]), *span;
+    if (!date && x[3].ty)
+        return not_here(e, c, x[1].ty);
     bool delta = date && tr_ty_is_delta(date);
     if (!date) {
         tr_unit unit = TR_UNIT_GENERIC;
         delta = true;
-        for (uint32_t i = 0; i < n; i++) {
-            if (!is_date(c->var[i].ty))
+        for (uint32_t i = 0; i < 3; i++) {
+            if (!x[i].ty || !is_date(x[i].ty))
                 continue;
-            delta = delta && tr_ty_is_delta(c->var[i].ty);
+            delta = delta && tr_ty_is_delta(x[i].ty);
             const tr_ty *so_far = tr_ty_date(e->types, delta, unit);
-            if (!tr_date_common(e, so_far, c->var[i].ty, &unit))
+            if (!tr_date_common(e, so_far, x[i].ty, &unit))
                 return false;
         }
         date = tr_ty_date(e->types, delta, unit);
     }
     span = tr_ty_date(e->types, true, tr_ty_date_unit(date));
-    if (!delta && n < 2)
+    if (!delta && !x[0].ty)
         return tr_em_fail(e, TR_ERR_TYPING,
                           "arange requires both a start and a stop for NumPy datetime64 ranges");
-    for (uint32_t i = 0; i < n; i++) {
-        bool after = !delta && i == 1 && !is_date(c->var[i].ty) && tr_lib_scalar(e, c->var[i].ty);
-        if (!bound_of(e, c->var[i], i == 2 || after ? span : date, &v[i]))
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!x[i].ty)
+            continue;
+        bool after = !delta && i == 1 && !is_date(x[i].ty) && tr_lib_scalar(e, x[i].ty);
+        if (!bound_of(e, x[i], i == 2 || after ? span : date, &v[i]))
             return false;
         if (after)
             v[1] = tr_em_op2(e, TR_OP_ADD, v[0], v[1]);
     }
-    tr_bcall b = with(e, c, 1, int64_dtype(e), 1, int64_dtype(e));
-    b.var = v;
+    tr_tv a[5] = {c->a[0], v[0], v[1], v[2], int64_dtype(e)};
+    tr_bcall b = *c;
+    b.a = a;
+    b.nvar = 0;
     if (!tr_lib_call_bound(e, &b, out))
         return false;
     *out = tr_date_of(e, date, *out);

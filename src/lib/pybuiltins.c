@@ -769,10 +769,9 @@ static int has_attribute(tr_em *e, tr_tv x, const char *name) {
     static const char *const container[] = {"__len__", "__iter__", "__getitem__", "__contains__", NULL},
                              *const array[] = {"__array__", "__setitem__", "__array_interface__", NULL},
                              *const of_fields[] = {"_asdict", "_replace", "_make", "_field_defaults", NULL},
-                             *const number[] =
-                                 {"numerator", "denominator", "to_bytes",
-                                  "from_bytes", "as_integer_ratio", "hex",       "fromhex",     "from_number",
-                                  "is_integer", "newbyteorder",     NULL},
+                             *const number[] = {"numerator",        "denominator",  "to_bytes", "from_bytes",
+                                                "as_integer_ratio", "hex",          "fromhex",  "from_number",
+                                                "is_integer",       "newbyteorder", NULL},
                              *const of_all[] = {"real", "imag", "conjugate", NULL};
     bool dunder = !strncmp(name, "__", 2), is_array = tr_lib_is_array(x), tuple = x.ty->kind == TR_TY_TUPLE;
     const char *path = tr_arena_printf(&e->ctx->arena, "ndarray.%s", name);

@@ -14,7 +14,7 @@ typedef struct tr_coord {
     bool has_end;
     bool
         cut; /* and perhaps the last ones of those that `at` and `end` tell of are missing, though the array has them */
-    bool loose; /* `at` varies in the loop and may be negative, and the view then starts at 0 */
+    bool loose;   /* `at` varies in the loop and may be negative, and the view then starts at 0 */
     tr_val start; /* loose: what it starts at but for that */
     /* Bounds that `at` and `end` were made of and that vary in the loop: where one is negative it counts from the end, and they are others. More than there
      * is room for: not all are known. */

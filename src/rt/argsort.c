@@ -152,8 +152,8 @@ static bool some_tie(packed *p, int64_t n) {
     return false;
 }
 
-bool tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t n, bool goes_on, bool stable,
-                      tr_sort_fn *sort) {
+bool tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t n, bool goes_on,
+                       bool stable, tr_sort_fn *sort) {
     bool has_key = type >= TR_SORT_I32 && type <= TR_SORT_F64 && type != TR_SORT_F16;
     if (n < TR_ARGSORT_LEAST || !has_key || (!stable && tr_sort_size(type) < 8))
         return false;

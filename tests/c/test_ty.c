@@ -130,7 +130,7 @@ static void test_ir_text(void) {
                                       "window(f64[1c], i64, lit(-1))",
                                       "window(f64[1c], i64, lit(-1), lit(0.5))",
                                       "window(f64[2c], i64, lit(-1), lit(1))",
-                                      "slice(f64, none, none)",
+                                      "slice(i32, none, none)",
                                       "reversed()",
                                       "enumerate(i64)",
                                       "closure(x)",

@@ -314,7 +314,7 @@ MESSAGES = [
     ("1 << BIG", TypingError, "the result of 1 << 18446744073709551616 has more than 65536 bits"),
     ("LONG + 1", TypingError, "an integer of more than 65,536 bits"),
     ("x * 10**100", TypingError, r"int64 and 10000000000000000000\.\.\.00000000000000000000"),
-    ("(5).bit_length()", TypingError, "int has no attribute 'bit_length'"),
+    ("(5).bit_len()", TypingError, "int has no attribute 'bit_len'"),
     ("(2**63).real_", TypingError, "int has no attribute 'real_'"),
     ("2.5 .hex()", TypingError, "float has no attribute 'hex'"),
     ("2**63 + 'a'", TypingError, r"for \+: 9223372036854775808 and str"),

@@ -126,7 +126,6 @@ MEANT = [
         "bools: NumPy refuses them, or they are int64",
     ),
     (r"-a \| b1|np\.subtract\(a\[0\], b\[0\]\) \| b1 b1", "refused", r"i1.*", "NumPy refuses bools"),
-    (r"a\.min\(\) \| c.*", "refused", "c.*", "the least complex number"),
     (r"(np\.sin|cmath\.exp).*", ".*,.*", ".*nan.*", "what overflows is infinite, its other part a zero"),
     (
         r"(x \+ \(2\*\*63\)|\(2\*\*63\) \+ x) \| i.",

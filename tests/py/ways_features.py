@@ -875,12 +875,25 @@ def operator_ints(x, y):
 @feature((7, 3), (2.5, 0.5))
 def operator_in_place_numbers(x, y):
     ab = operator.iadd(x, y), operator.isub(x, y), operator.imul(x, y), operator.itruediv(x, y)
-    return ab, operator.ifloordiv(x, y), operator.imod(x, y), operator.ipow(x, y), operator.is_(x, None), operator.is_not(y, None)
+    return (
+        ab,
+        operator.ifloordiv(x, y),
+        operator.imod(x, y),
+        operator.ipow(x, y),
+        operator.is_(x, None),
+        operator.is_not(y, None),
+    )
 
 
 @feature((12, 3))
 def operator_in_place_ints(x, y):
-    return operator.iand(x, y), operator.ior(x, y), operator.ixor(x, y), operator.ilshift(x, y), operator.irshift(x, y)
+    return (
+        operator.iand(x, y),
+        operator.ior(x, y),
+        operator.ixor(x, y),
+        operator.ilshift(x, y),
+        operator.irshift(x, y),
+    )
 
 
 @feature(lambda: (matrix(),))
