@@ -89,9 +89,10 @@ typedef struct cuda_stream {
     struct cuda_stream *next, *prev; /* of the device's */
     void *handle;
     int gpu;
-    bool foreign;            /* another library's */
-    bool dead;               /* that has ended it: the driver does not know it */
-    bool orphan;             /* nobody has it any more; it goes when it has nothing to do */
+    bool foreign; /* another library's */
+    _Atomic bool
+        dead;    /* that has ended it: the driver does not know it. Set with the lock, looked at without */
+    bool orphan; /* nobody has it any more; it goes when it has nothing to do */
     tr_dev_job *head, *tail; /* not known to have ended */
     void *marker;            /* an event; NULL: none yet */
     uint64_t marked;         /* jobs up to this number lie before it; 0: it is not recorded */

@@ -210,8 +210,9 @@ static int ask(tr_cuda *c, cuda_stream *s) {
     int status = c->fn.stream_query(s->handle);
     if (!status)
         cuda_work_ended(&s->work, given);
-    s->dead = s->foreign && status == TR_CUDA_UNKNOWN; /* it is waited for no more, and others are */
-    return s->dead ? 0 : status;
+    bool dead = s->foreign && status == TR_CUDA_UNKNOWN; /* it is waited for no more, and others are */
+    atomic_store(&s->dead, dead);
+    return dead ? 0 : status;
 }
 
 /* Has all that these streams were given been done? A failure ends the waiting, too, but not what is at work unless the context has ended. `s` NULL: all streams, and the default ones. */

@@ -66,7 +66,7 @@ static void keys_of(int64_t type, const void *items, const intptr_t *at, int64_t
     case TR_SORT_U64: KEYS(uint64_t, KEY_UNSIGNED);
     case TR_SORT_F32: KEYS(float, key_f32);
     case TR_SORT_F64: KEYS(double, key_f64);
-    default: assert(!"no keys");
+    default: assert(false); /* no other items have keys */
     }
 }
 
