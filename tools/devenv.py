@@ -385,7 +385,11 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
     ]
     if os.environ.get("CI"):
         setup.append("-Dwerror=true")
-        offer("ccache")  # before Meson looks for it
+        for package in (
+            "ccache",
+            "libdeflate0",
+        ):  # before Meson, and before the tests of what packs wheels, look for them
+            offer(package)
     meson = [py.python, "-m", "mesonbuild.mesonmain"]
     # Meson reads these lists only when it configures.
     tests = sorted(

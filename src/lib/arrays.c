@@ -1,5 +1,6 @@
 /* Arrays: computed extents, broadcasting, assignment, copies, and elementwise operators.
  * Whatever touches more than one element is a pattern (HACKING.md, "Decisions"). */
+#include <math.h>
 #include <string.h>
 
 #include "ir/alias.h"
@@ -545,6 +546,25 @@ void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
     if (tr_ty_is_int(t) && !tr_tv_fits(x, t))
         tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
                     tr_arena_printf(&e->ctx->arena, "Python integer %s out of bounds for %s", x.ty->lit->repr,
+                                    tr_em_tyname(e, t)),
+                    0, NULL);
+}
+
+void tr_lib_check_real_literal(tr_em *e, tr_tv x, const tr_ty *t) {
+    double d;
+    tr_bigint v;
+    if (!tr_ty_is_int(t) || tr_tv_lit_integer(x, &v) || !tr_tv_lit_real(x, &d))
+        return;
+    if (isnan(d)) {
+        tr_em_check(e, tr_em_bool(e, false), TR_EXC_VALUE, "cannot convert float NaN to integer", 0, NULL);
+        return;
+    }
+    bool fits = fabs(d) < 0x1p63
+                    ? (v = tr_bigint_of((int64_t)d), tr_bigint_fits(&v, t))
+                    : d > 0 && d < 0x1p64 && (v = tr_bigint_of_u64((uint64_t)d), tr_bigint_fits(&v, t));
+    if (!fits)
+        tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
+                    tr_arena_printf(&e->ctx->arena, "Python float %s out of bounds for %s", x.ty->lit->repr,
                                     tr_em_tyname(e, t)),
                     0, NULL);
 }

@@ -85,19 +85,6 @@ static bool changes_list(const char *name) {
     return false;
 }
 
-/* What arrays have in NumPy and not here: the rest of numpy.ndarray's names. */
-static bool is_of_numpy(const char *name) {
-    static const char *const names[] = {
-        "argpartition", "argsort",  "base",     "ctypes",       "data",      "dump",
-        "dumps",        "flags",    "getfield", "newbyteorder", "partition", "resize",
-        "searchsorted", "setfield", "setflags", "sort",         "to_device", "tobytes",
-        "tofile",       "tolist",   "tostring", "view"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* What class of Python's a literal number is of; NULL: it is none. */
 static const char *python_class(tr_tv x) {
     switch (x.ty->kind == TR_TY_LIT ? (tr_objk)x.ty->lit->kind : TR_OBJ_OPAQUE) {
@@ -174,9 +161,10 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)
         return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
-    if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name)) {
+    const char *path = tr_arena_printf(&e->ctx->arena, "'ndarray.%s'", name);
+    if (row < 0 && x.ty->kind == TR_TY_ARRAY && tr_em_advice(path + 1, strlen(path) - 2)) {
         tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
-        tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'ndarray.%s'", name));
+        tr_em_hint_missing(e, path);
         return false;
     }
     if (row < 0)

@@ -11,9 +11,7 @@ bool tr_lib_cu_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
         x = tr_em_conv(e, x, tr_fam_ty(e, tr_ty_size(x.ty) == 8 ? TR_TY_U64 : TR_TY_U32));
     else if (x.ty->kind == TR_TY_BOOL)
         x = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I32));
-    *out = tr_em_op1(e, TR_OP_BITS, x);
-    if (!e->dry)
-        tr_at(e->b.fn, out->v)->sub = (uint8_t)c->aux;
+    *out = tr_fam_bits(e, (tr_bitop)c->aux, x);
     return true;
 }
 

@@ -4,7 +4,7 @@
  * quotient by their number) is the pattern's epilogue when axes are kept, and plain code when none is. An
  * axis that is no constant is moved to the end first, by a view. keepdims= is a view of the result; out= gets
  * a copy of it. A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and
- * its end. */
+ * its end. Long, as all kinds share what is known of axes, the pattern and how a result is delivered. */
 #include <math.h>
 #include <string.h>
 
@@ -401,26 +401,6 @@ static const tr_ty *sum_into(tr_em *e, const tr_ty *t, tr_tv dst) {
     return truths ? t : tr_fam_sum_type(e, t);
 }
 
-/* A literal with a point becomes an integer of Python's on the way to a type of integers, which may not hold it. */
-static void check_real_literal(tr_em *e, tr_tv x, const tr_ty *t) {
-    double d;
-    tr_bigint v;
-    if (!tr_ty_is_int(t) || tr_tv_lit_integer(x, &v) || !tr_tv_lit_real(x, &d))
-        return;
-    if (isnan(d)) {
-        tr_em_check(e, tr_em_bool(e, false), TR_EXC_VALUE, "cannot convert float NaN to integer", 0, NULL);
-        return;
-    }
-    bool fits = fabs(d) < 0x1p63
-                    ? (v = tr_bigint_of((int64_t)d), tr_bigint_fits(&v, t))
-                    : d > 0 && d < 0x1p64 && (v = tr_bigint_of_u64((uint64_t)d), tr_bigint_fits(&v, t));
-    if (!fits)
-        tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
-                    tr_arena_printf(&e->ctx->arena, "Python float %s out of bounds for %s", x.ty->lit->repr,
-                                    tr_em_tyname(e, t)),
-                    0, NULL);
-}
-
 /* A first value given by the caller, in the reduction's type. */
 static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv *init) {
     if (!tr_fam_given(x))
@@ -430,7 +410,7 @@ static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv 
         return tr_em_error(e, "%s(): initial must be a number that fits %s", tr_fam_name(c),
                            tr_em_tyname(e, t));
     tr_lib_check_literal(e, x, t);
-    check_real_literal(e, x, t);
+    tr_lib_check_real_literal(e, x, t);
     *init = tr_em_conv(e, x, t);
     return true;
 }

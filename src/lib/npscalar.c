@@ -281,27 +281,22 @@ static tr_tv scaled(tr_em *e, tr_tv x, double k) {
     return tr_em_op2(e, TR_OP_MUL, v, tr_em_num(e, v.ty, k));
 }
 
-static tr_tv u64_const(tr_em *e, uint64_t v) {
-    const tr_ty *u64 = tr_fam_ty(e, TR_TY_U64);
-    return (tr_tv){u64, e->dry ? TR_NOVAL : tr_const_int(e->b.fn, u64, (int64_t)v)};
+tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x) {
+    tr_tv n = tr_em_op1(e, TR_OP_BITS, x);
+    if (!e->dry)
+        tr_at(e->b.fn, n.v)->sub = (uint8_t)op;
+    return n;
 }
 
-/* Sums of the bits of x in fields twice as wide as before. */
-static tr_tv halves(tr_em *e, tr_tv x, unsigned shift, uint64_t mask) {
-    tr_tv m = u64_const(e, mask), high = tr_em_op2(e, TR_OP_SHR, x, u64_const(e, shift));
-    return tr_em_op2(e, TR_OP_ADD, tr_em_op2(e, TR_OP_AND, x, m), tr_em_op2(e, TR_OP_AND, high, m));
+tr_tv tr_fam_magnitude(tr_em *e, tr_tv v) {
+    if (tr_ty_class(v.ty) == 'i')
+        v = tr_em_op1(e, TR_OP_ABS, tr_em_conv(e, v, tr_fam_ty(e, TR_TY_I64)));
+    return tr_em_conv(e, v, tr_fam_ty(e, TR_TY_U64));
 }
 
 /* Number of bits set in |v|. */
 static tr_tv bitcount(tr_em *e, tr_tv v) {
-    if (tr_ty_class(v.ty) == 'i')
-        v = tr_em_op1(e, TR_OP_ABS, tr_em_conv(e, v, tr_fam_ty(e, TR_TY_I64)));
-    tr_tv x = tr_em_conv(e, v, tr_fam_ty(e, TR_TY_U64));
-    x = halves(e, x, 1, UINT64_C(0x5555555555555555));
-    x = halves(e, x, 2, UINT64_C(0x3333333333333333));
-    x = halves(e, x, 4, UINT64_C(0x0f0f0f0f0f0f0f0f));
-    x = tr_em_op2(e, TR_OP_MUL, x, u64_const(e, UINT64_C(0x0101010101010101)));
-    return tr_em_conv(e, tr_em_op2(e, TR_OP_SHR, x, u64_const(e, 56)), tr_fam_ty(e, TR_TY_U8));
+    return tr_em_conv(e, tr_fam_bits(e, TR_BITS_POPC, tr_fam_magnitude(e, v)), tr_fam_ty(e, TR_TY_U8));
 }
 
 /* Functions that keep the type of their operand; bools are refused or counted as int8, as NumPy does. */

@@ -172,6 +172,8 @@ bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 /* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold
  * it. */
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t);
+/* A literal with a point becomes an integer of Python's on the way to a type of integers, which may not hold it. */
+void tr_lib_check_real_literal(tr_em *e, tr_tv x, const tr_ty *t);
 /* The same for operands and their common type. */
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);
 static inline bool tr_lib_is_array(tr_tv x) {

@@ -56,16 +56,8 @@ bool tr_lib_num_is_integer(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_num_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_number(e, c, c->a[0], "bi"))
         return false;
-    tr_tv x = tr_em_strong(e, c->a[0]), zero = tr_em_i64(e, 0);
-    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64), *u64 = tr_fam_ty(e, TR_TY_U64);
-    if (tr_ty_class(x.ty) != 'u') {
-        x = tr_em_conv(e, x, i64);
-        x = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero), tr_em_op2(e, TR_OP_SUB, zero, x), x);
-    }
-    tr_tv n = tr_em_op1(e, TR_OP_BITS, tr_em_conv(e, x, u64));
-    if (!e->dry)
-        tr_at(e->b.fn, n.v)->sub = (uint8_t)c->aux;
-    n = tr_em_conv(e, n, i64);
+    tr_tv x = tr_fam_magnitude(e, tr_em_strong(e, c->a[0]));
+    tr_tv n = tr_em_conv(e, tr_fam_bits(e, (tr_bitop)c->aux, x), tr_fam_ty(e, TR_TY_I64));
     *out = c->aux == TR_BITS_CLZ ? tr_em_op2(e, TR_OP_SUB, tr_em_i64(e, 64), n) : n;
     return true;
 }

@@ -767,15 +767,15 @@ static bool has_range(const access *a) {
     return any;
 }
 
-static relation relate(finder *s, const access *w, const access *x, meeting *m) {
-    tr_pspans p;
+/* p: what there is to compare, where that is what comes out. */
+static relation relate(finder *s, const access *w, const access *x, meeting *m, tr_pspans *p) {
     relation r = relate_by_numbers(s, w, x, m);
     if (r != POSSIBLE || (!has_range(w) && !has_range(x)))
         return r;
     if (x->write && w->value != TR_NOVAL && w->value == x->value)
         return APART; /* all store the same number */
     bool seen = w->known && x->known && w->space == x->space && w->flat == x->flat && !w->vague && !x->vague;
-    return seen && can_compare(s, w, x, &p) ? COMPARED : r;
+    return seen && can_compare(s, w, x, p) ? COMPARED : r;
 }
 
 /* --- together --- */
@@ -822,7 +822,8 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
         for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
             const access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
-            relation r = x->write && k < i ? APART : relate(&s, w, x, &m);
+            tr_pspans p;
+            relation r = x->write && k < i ? APART : relate(&s, w, x, &m, &p);
             if (r <= found || (r == DECIDED && is_tested(l, w, x)) || (r == COMPARED && l->compared[w->root]))
                 continue;
             found = r;
@@ -855,9 +856,8 @@ bool tr_ploop_compare(tr_ploop *l, tr_val array) {
             const access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
             tr_pspans p;
-            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m) != COMPARED)
+            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m, &p) != COMPARED)
                 continue;
-            can_compare(&s, w, x, &p);
             p.d = found_between(w, x, DECIDED, &m);
             p.d.dist_known = p.d.every = false;
             if (is_known(l, &p))
@@ -887,12 +887,13 @@ static bool meet_as_one(finder *s, const access *w, const access *x) {
     const tr_ty *t = tr_at(s->f, w->root)->ty, *u = tr_at(s->f, x->root)->ty;
     access y = *x;
     meeting m;
+    tr_pspans p;
     if (!w->known || !x->known || w->space != w->root || x->space != x->root || t->ndim != u->ndim ||
         wraps(w) || wraps(x))
         return true;
     y.root = w->root;
     y.space = w->space;
-    return relate(s, w, &y, &m) != APART;
+    return relate(s, w, &y, &m, &p) != APART;
 }
 
 /* Adds the arrays that the loop writes, or the others that it reads. */

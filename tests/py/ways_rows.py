@@ -1,4 +1,4 @@
-"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py, ways_library.py), and what its arguments are made of."""
+"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py, ways_library.py, ways_raises.py), and what its arguments are made of."""
 
 from __future__ import annotations
 

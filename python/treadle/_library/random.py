@@ -16,11 +16,16 @@ def multivariate_normal(
     m = np.asarray(mean)
     c = np.asarray(cov)
     check(m, c, check_valid)
+    return drawn(m, c, rows_of(size, m.shape[0]), check_valid, tol)
+
+
+def rows_of(size: Any, n: Any) -> Any:
+    """The shape of so many rows of n items."""
     if size is None:
-        return drawn(m, c, (m.shape[0],), check_valid, tol)
+        return (n,)
     if isinstance(size, (tuple, list)):
-        return drawn(m, c, (*size, m.shape[0]), check_valid, tol)
-    return drawn(m, c, (size, m.shape[0]), check_valid, tol)
+        return (*size, n)
+    return size, n
 
 
 def check(m: Any, c: Any, check_valid: Any) -> None:
@@ -69,11 +74,7 @@ def of_generator_multivariate_normal(
     if method not in ("svd", "eigh", "cholesky"):
         refuse("method must be one of 'eigh', 'svd' and 'cholesky'")
     check(m, c, check_valid)
-    if size is None:
-        return spread(rng, m, c, (m.shape[0],), check_valid, tol, method)
-    if isinstance(size, (tuple, list)):
-        return spread(rng, m, c, (*size, m.shape[0]), check_valid, tol, method)
-    return spread(rng, m, c, (size, m.shape[0]), check_valid, tol, method)
+    return spread(rng, m, c, rows_of(size, m.shape[0]), check_valid, tol, method)
 
 
 def spread(rng: Any, m: Any, c: Any, shape: Any, check_valid: Any, tol: Any, method: Constant) -> Any:
@@ -118,11 +119,7 @@ def of_generator_multivariate_hypergeometric(
         raise ValueError('When method is "marginals", sum(colors) must be less than 1000000000.')
     if nsample > total:
         raise ValueError("nsample > sum(colors)")
-    if size is None:
-        return by_color(rng, have, total, nsample, (have.size,), method)
-    if isinstance(size, (tuple, list)):
-        return by_color(rng, have, total, nsample, (*size, have.size), method)
-    return by_color(rng, have, total, nsample, (size, have.size), method)
+    return by_color(rng, have, total, nsample, rows_of(size, have.size), method)
 
 
 def by_color(rng: Any, have: Any, total: Any, nsample: Any, shape: Any, method: Constant) -> Any:

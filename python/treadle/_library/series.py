@@ -232,12 +232,11 @@ def polyvalfromroots(x: Any, r: Any, tensor: Constant = True) -> Any:
     a = coefficients(r)
     if isinstance(x, (tuple, list)):
         return polyvalfromroots(np.asarray(x), r, tensor)
-    if not isinstance(x, np.ndarray):
-        return np.prod(x - a, axis=0)
-    if tensor:
-        return np.prod(x - a.reshape((*a.shape, *ones(x.shape))), axis=0)
-    if x.ndim >= a.ndim:
-        raise ValueError("x.ndim must be < r.ndim when tensor == False")
+    if isinstance(x, np.ndarray):
+        if tensor:
+            return np.prod(x - a.reshape((*a.shape, *ones(x.shape))), axis=0)
+        if x.ndim >= a.ndim:
+            raise ValueError("x.ndim must be < r.ndim when tensor == False")
     return np.prod(x - a, axis=0)
 
 
@@ -521,27 +520,29 @@ def symmetric(x: Any, w: Any, total: Any) -> Any:
     return (x - x[::-1]) / 2, even * (total / even.sum())
 
 
+def newton(x: Any, n: Any, val: Any, der: Any) -> Any:
+    """A step towards the roots of the n-th polynomial, and weights there, by any factor."""
+    c = unit(n)
+    df = val(x, der(c))
+    x = x - val(x, c) / df
+    fm = val(x, c[1:])
+    return x, 1 / ((fm / np.abs(fm).max()) * (df / np.abs(df).max()))
+
+
 def leggauss(deg: Any) -> Any:
     """As NumPy's."""
     n = degree(deg)
     scale = 1.0 / np.sqrt(2 * np.arange(n) + 1)
     x = eigenvalues(np.zeros(n), np.arange(1, n) * scale[: n - 1] * scale[1:n])
-    c = unit(n)
-    df = legval(x, legder(c))
-    x = x - legval(x, c) / df
-    fm = legval(x, c[1:])
-    return symmetric(x, 1 / ((fm / np.abs(fm).max()) * (df / np.abs(df).max())), 2.0)
+    x, w = newton(x, n, legval, legder)
+    return symmetric(x, w, 2.0)
 
 
 def laggauss(deg: Any) -> Any:
     """As NumPy's."""
     n = degree(deg)
     x = eigenvalues(2.0 * np.arange(n) + 1.0, -np.arange(1, n).astype(np.float64))
-    c = unit(n)
-    df = lagval(x, lagder(c))
-    x = x - lagval(x, c) / df
-    fm = lagval(x, c[1:])
-    w = 1 / ((fm / np.abs(fm).max()) * (df / np.abs(df).max()))
+    x, w = newton(x, n, lagval, lagder)
     return x, w / w.sum()
 
 

@@ -181,7 +181,7 @@ def quantile(
     There are no weights, no methods 'inverted_cdf' and 'closest_observation', and several axes are refused.
     """
     check_range(q, 1.0, "Quantiles must be in the range [0, 1]")
-    return quantiles(np.asarray(a), q, axis, out, method, keepdims, False, False)
+    return quantiles(np.asarray(a), q, axis, out, method, keepdims, False)
 
 
 def percentile(
@@ -196,7 +196,7 @@ def percentile(
     """Percentiles along one axis, or of all items: quantiles of q / 100."""
     check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
     x = np.asarray(a)
-    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, False, False)
+    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, False)
 
 
 def nanquantile(
@@ -211,7 +211,7 @@ def nanquantile(
     """Quantiles of what is not NaN, as `quantile` has them."""
     check_range(q, 1.0, "Quantiles must be in the range [0, 1]")
     x = np.asarray(a)
-    return quantiles(x, q, axis, out, method, keepdims, x.dtype.kind == "f", True)
+    return quantiles(x, q, axis, out, method, keepdims, True)
 
 
 def nanpercentile(
@@ -226,7 +226,7 @@ def nanpercentile(
     """Percentiles of what is not NaN, as `percentile` has them."""
     check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
     x = np.asarray(a)
-    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, x.dtype.kind == "f", True)
+    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, True)
 
 
 def check_range(q: Any, most: Constant, text: Any) -> None:
@@ -246,18 +246,18 @@ def hundredth(a: Any, q: Any) -> Any:
 
 
 def quantiles(
-    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant, empty: Constant
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
 ) -> Any:
-    """Quantiles of rows, which are copied and put in order one after the other: of what is no NaN if `nan`; NaN of a row of nothing if `empty`."""
+    """Quantiles of rows, which are copied and put in order one after the other: of what is no NaN if `nan`, which is NaN of a row of nothing."""
     if a.dtype.kind in "bc":
         refuse("quantiles are of real numbers")
     if isinstance(axis, tuple):
         if len(axis) > 4:
             refuse("quantiles along more than four axes at once are not there")
         else:
-            return quantiles_over(a, q, axis, out, method, keepdims, nan, empty)
+            return quantiles_over(a, q, axis, out, method, keepdims, nan)
     else:
-        return quantiles_along(a, q, axis, out, method, keepdims, nan, empty)
+        return quantiles_along(a, q, axis, out, method, keepdims, nan)
 
 
 # Where several axes go before they are made one.
@@ -285,13 +285,13 @@ def one_axis(a: Any, axis: Constant) -> Any:
 
 
 def quantiles_over(
-    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant, empty: Constant
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
 ) -> Any:
     """Along several axes, which are made one, the last."""
     rows = one_axis(a, axis)
     if not keepdims:
-        return quantiles_along(rows, q, -1, out, method, False, nan, empty)
-    ready = np.asarray(quantiles_along(rows, q, -1, None, method, False, nan, empty)).reshape(
+        return quantiles_along(rows, q, -1, out, method, False, nan)
+    ready = np.asarray(quantiles_along(rows, q, -1, None, method, False, nan)).reshape(
         np.asarray(q).shape + kept_shape(a, axis, a.ndim)
     )
     if out is None:
@@ -301,7 +301,7 @@ def quantiles_over(
 
 
 def quantiles_along(
-    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant, empty: Constant
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
 ) -> Any:
     """Along one axis, or of all items."""
     qs = np.asarray(q)
@@ -309,7 +309,7 @@ def quantiles_along(
     if axis is None:
         flat = np.ravel(a)
         found = np.empty((at.size, 1), kind_of(a, q, method))
-        quantiles_of_row(flat, at, method, nan, empty, found[:, 0])
+        quantiles_of_row(flat, at, method, nan, found[:, 0])
         if keepdims:
             ready = found.reshape(qs.shape + (1,) * a.ndim)
         elif np.ndim(q) == 0 and out is None:
@@ -320,7 +320,7 @@ def quantiles_along(
         g = np.moveaxis(a, axis, -1)
         rest = g.shape[: g.ndim - 1]
         n = g.shape[g.ndim - 1]
-        if n == 0 and not empty:  # where there are no rows, too
+        if n == 0 and not nan:  # where there are no rows, too
             raise IndexError("index -1 is out of bounds for axis 0 with size 0")
         count = 1
         for k in rest:
@@ -328,7 +328,7 @@ def quantiles_along(
         rows = np.ascontiguousarray(g).reshape(count, n)
         found = np.empty((at.size, count), kind_of(a, q, method))
         for i in range(count):
-            quantiles_of_row(rows[i], at, method, nan, empty, found[:, i])
+            quantiles_of_row(rows[i], at, method, nan, found[:, i])
         if np.ndim(q) == 0 and a.ndim == 1 and out is None and not keepdims:
             return found[0, 0]
         if keepdims:
@@ -357,15 +357,15 @@ def kind_of(a: Any, q: Any, method: Any) -> Any:
     return (np.ravel(a)[:0] * np.ravel(q)[:0]).dtype
 
 
-def quantiles_of_row(row: Any, q: Any, method: Any, nan: Constant, empty: Constant, out: Any) -> None:
-    if nan:
+def quantiles_of_row(row: Any, q: Any, method: Any, nan: Constant, out: Any) -> None:
+    if nan and row.dtype.kind == "f":
         some = row[~np.isnan(row)]
         if some.size == 0:
             out[:] = np.nan
         else:
             quantiles_of_some(some, q, method, out)
     elif row.size == 0:
-        if not empty or out.dtype.kind != "f":
+        if not nan or out.dtype.kind != "f":
             raise IndexError("index -1 is out of bounds for axis 0 with size 0")
         out[:] = np.nan
     else:
