@@ -332,3 +332,18 @@ tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t) {
     t = tr_ty_strong(e->types, t);
     return (tr_tv){t, e->dry ? TR_NOVAL : tr_red_identity(e->b.fn, red, t)};
 }
+
+/* --- bits of integers --- */
+
+tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x) {
+    tr_tv n = tr_em_op1(e, TR_OP_BITS, x);
+    if (!e->dry)
+        tr_at(e->b.fn, n.v)->sub = (uint8_t)op;
+    return n;
+}
+
+tr_tv tr_fam_magnitude(tr_em *e, tr_tv v) {
+    if (tr_ty_class(v.ty) == 'i')
+        v = tr_em_op1(e, TR_OP_ABS, tr_em_conv(e, v, tr_fam_ty(e, TR_TY_I64)));
+    return tr_em_conv(e, v, tr_fam_ty(e, TR_TY_U64));
+}

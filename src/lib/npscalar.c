@@ -281,19 +281,6 @@ static tr_tv scaled(tr_em *e, tr_tv x, double k) {
     return tr_em_op2(e, TR_OP_MUL, v, tr_em_num(e, v.ty, k));
 }
 
-tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x) {
-    tr_tv n = tr_em_op1(e, TR_OP_BITS, x);
-    if (!e->dry)
-        tr_at(e->b.fn, n.v)->sub = (uint8_t)op;
-    return n;
-}
-
-tr_tv tr_fam_magnitude(tr_em *e, tr_tv v) {
-    if (tr_ty_class(v.ty) == 'i')
-        v = tr_em_op1(e, TR_OP_ABS, tr_em_conv(e, v, tr_fam_ty(e, TR_TY_I64)));
-    return tr_em_conv(e, v, tr_fam_ty(e, TR_TY_U64));
-}
-
 /* Number of bits set in |v|. */
 static tr_tv bitcount(tr_em *e, tr_tv v) {
     return tr_em_conv(e, tr_fam_bits(e, TR_BITS_POPC, tr_fam_magnitude(e, v)), tr_fam_ty(e, TR_TY_U8));
