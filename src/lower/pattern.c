@@ -379,6 +379,17 @@ static void row(tr_lpat *s, unsigned k) {
         tr_lower_epilogue(s, out, n);
 }
 
+/* The outermost loop over kept axes, or over the others, has no turn where one inside has none: an array without items may have 2^40 rows. */
+static lv turns(const tr_lpat *s, unsigned k) {
+    LLVMBuilderRef b = s->w->b;
+    unsigned kept = s->p->keep ? tr_pat_nkeep(s->p) : 0, end = k < kept ? kept : s->ndim;
+    lv n = tr_lower_last(s, k), zero = l_int(s->w->m->i64, 0);
+    if (k == 0 || k == kept)
+        for (unsigned l = k + 1; l < end; l++)
+            n = l_select(b, l_icmp(b, LLVMIntEQ, s->ext[s->axis[l]], zero), zero, n);
+    return n;
+}
+
 static void nest(tr_lpat *s, unsigned k) {
     assert(k <= s->ndim);
     if (s->p->keep && !s->open && k == tr_pat_nkeep(s->p)) {
@@ -407,7 +418,7 @@ static void nest(tr_lpat *s, unsigned k) {
     }
     if (k + 1 == s->ndim && (tr_pack_count(s, k) || tr_pack_loop(s, k)))
         return;
-    lv n = tr_lower_last(s, k);
+    lv n = turns(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
     tr_lloop l;

@@ -116,6 +116,10 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
 int64_t tr_rt_places(void *xowner, const double *x, int64_t n, int64_t first, int64_t step, void *lowner,
                      double *line, int64_t nline, void *towner, int64_t *table, int64_t m);
 
+/* Counts numbers from the first on while they are below m - 1, a power of two or 0, in a table of as many places; its last one gets how many places were used
+ * (bins.c). How many were counted. */
+int64_t tr_rt_count_few(void *xowner, const int64_t *x, int64_t n, void *towner, int64_t *table, int64_t m);
+
 /* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number, stride in items. 0, or TR_SORT_NOMEM. */
 int64_t tr_rt_sort(int64_t type, int64_t how, void *owner, void *data, int64_t n, int64_t stride);
 /* Places are counted from 0, and of as many items as the line has. */

@@ -387,6 +387,29 @@ static void test_random_threads(void) {
     assert(x[0] != x[1]);
 }
 
+static void test_count(void) {
+    enum { ROOM = 16, N = 43 };
+    int64_t x[N], table[ROOM + 1], want[ROOM];
+    for (int64_t n = 0; n <= N; n++)
+        for (int64_t odd = 0; odd <= n; odd++) /* n: there is none */
+            for (int64_t k = 0; k < 3; k++) {
+                memset(want, 0, sizeof want);
+                for (int64_t i = 0; i < n; i++) {
+                    x[i] = i == odd ? (int64_t[]){ROOM, -1, INT64_MIN}[k] : i * i % 11;
+                    if (i < odd)
+                        want[x[i]]++;
+                }
+                assert(tr_rt_count_few(NULL, x, n, NULL, table, ROOM + 1) == odd);
+                assert(memcmp(table, want, sizeof want) == 0);
+                int64_t used = ROOM;
+                while (used && !want[used - 1])
+                    used--;
+                assert(table[ROOM] == used);
+            }
+    table[0] = 9;
+    assert(tr_rt_count_few(NULL, x, N, NULL, table, 1) == 0 && table[0] == 0);
+}
+
 int main(void) {
     test_stack();
     test_repr();
@@ -394,6 +417,7 @@ int main(void) {
     test_loop();
     test_small();
     test_copy();
+    test_count();
     test_print();
     test_mem();
     test_numbers();

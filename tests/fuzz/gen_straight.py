@@ -889,8 +889,10 @@ class Maker:
             v.ndim == 2 and 1 in v.shape for v in self.arrays_in(text)
         ):
             raise IllTyped("of one variable there are matrices here, numbers in NumPy")
-        if "np.roots(" in text and any(np.count_nonzero(v[:5]) < 2 for v in self.arrays_in(text)):
-            raise Unspecified("NumPy has no roots of float64, ours are complex")
+        if re.match(r"\w+ = np\.roots\([^()]*(\(.*\))?\)$", text) or (
+            "np.roots(" in text and any(np.count_nonzero(v[:5]) < 2 for v in self.arrays_in(text))
+        ):
+            raise Unspecified("NumPy's are real where all of these are or there is none, ours complex")
         if "histogramdd(" in text and any(v.size == 0 for v in self.arrays_in(text)):
             raise Unspecified("the edges of nothing are of another type")
         if "out=u0" in text and "dtype=" in text:

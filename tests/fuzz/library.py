@@ -346,6 +346,10 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
         if "partition" in text and any(a.size == 0 for a in floats(tuple(values.values()))):
             raise Unspecified("a place among no items")
+        if re.search(r"matmul|@|dot\(|inner|tensordot|einsum", text):
+            numbers = floats(tuple(values.values()))
+            if any(a.dtype.kind == "c" for a in numbers) and not all(np.isfinite(a).all() for a in numbers):
+                raise Unspecified("a BLAS multiplies what is infinite by 1 + 0j")
         before = {n: np.copy(v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
         result = called(prog, text, values)
         if type_of(result) != ty:

@@ -269,6 +269,24 @@ def test_large_sizes_of_arrays_that_are_merged_away():
     assert njit(lambda n: np.zeros((n, n)).size)(2**20) == 2**40
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: a.copy(),
+        lambda a: a + 1,
+        lambda a: a.sum(),
+        lambda a: a.sum(axis=0),
+        lambda a: a[a > 0],
+        lambda a: np.cumsum(a, axis=0),
+        lambda a: np.argwhere(a),
+    ],
+)
+def test_many_rows_without_items(f):
+    a = np.zeros((2, 0, 2**36)).T
+    want, got = f(a), njit(f)(a)
+    assert np.shape(got) == np.shape(want) and np.sum(got) == np.sum(want)
+
+
 def test_far_diagonals():
     f = njit(lambda a, k: np.diagonal(a, k).size)
     assert [f(np.ones((3, 3)), k) for k in (-(2**63), -(2**63) + 1, 2**63 - 1, -1)] == [0, 0, 0, 2]

@@ -87,6 +87,30 @@ def test_bincounts(parallel: bool) -> None:
                         same([more(y, w, n)], [theirs], False)
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_many_small_numbers(parallel: bool) -> None:
+    """What is counted in one walk, up to an item that is not small, and the rest in two."""
+    rng = np.random.default_rng(8)
+    count = njit(parallel=parallel)(lambda x, n: np.bincount(x, minlength=n))
+    worth, few = 1 << 16, 1 << 12  # as in lib/npbins.c
+    for size in (worth - 1, worth, worth + 1, worth + 13):
+        for least in (0, 7, few + 1, few + 900):
+            x = rng.integers(0, 50, size)
+            same([count(x, least)], [np.bincount(x, minlength=least)], True)
+            for at in (0, 5, 8, 40_001, size - 3, size - 1):
+                for large in (few - 1, few, few + 1, 3 * few, -1, -(2**63)):
+                    y = x.copy()
+                    y[at] = large
+                    mine = outcome(lambda y: [count(y, least)], y)
+                    theirs = outcome(lambda y: [np.bincount(y, minlength=least)], y)
+                    same(mine, theirs, True)
+    x = rng.integers(0, few, 3 * worth)
+    for y in (x[::2], x[::-1], x[5:], np.sort(x), x.astype("i4"), x * 3):
+        same([count(y, 0)], [np.bincount(y)], True)
+    x.setflags(write=False)
+    same([count(x, 0)], [np.bincount(x)], True)
+
+
 def test_layouts_and_sequences() -> None:
     a = np.random.default_rng(5).standard_normal((6, 4, 2))
     for b in (a, a.T, a[::2, ::-1], np.asfortranarray(a)):

@@ -92,6 +92,25 @@ def test_odd_series():
     check(f"{P}.polypow(a, 5, 4)", COEFFICIENTS["int64"])
 
 
+def test_coefficients_of_no_size():
+    """NaN, infinity and zeros of both signs come out as NumPy's."""
+    odd = (np.array([np.nan, 1.0]), np.array([np.inf, -0.0, 2.0]), np.array([-0.0, -0.0]), np.array([-0.0, 1.0, -np.inf]),
+           np.array([0.0, -0.0, 1.0]), np.array([-0.0]), np.array([-3.0]))  # fmt: skip
+    for a in odd:
+        for text in (
+            f"{P}.polymulx(a)",
+            f"{P}.polyint(a)",
+            f"{P}.polyint(a, 2, (1, 2), 3)",
+            f"{P}.polyder(a)",
+            f"{P}.polypow(a, 2)",
+        ):
+            check(f"np.copysign(1.0, {text}), {text}", a)
+        for b in odd:
+            for name in ("polyadd", "polysub", "polymul"):
+                text = f"{P}.{name}(a, b)"
+                check(f"np.copysign(1.0, np.where(np.isnan({text}), 1.0, {text})), {text}", a, b)
+
+
 @pytest.mark.parametrize("kind", COEFFICIENTS)
 def test_derivatives_and_integrals(kind):
     c = COEFFICIENTS[kind]

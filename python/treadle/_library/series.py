@@ -42,10 +42,12 @@ def trimmed(a: Any) -> Any:
 def polyadd(c1: Any, c2: Any) -> Any:
     """As NumPy's."""
     a, b = trimmed(one_series(c1)), trimmed(one_series(c2))
-    out = np.zeros(max(a.size, b.size), (a[:0] + b[:0]).dtype)
-    out[: a.size] = a
-    out[: b.size] += b
-    return trimmed(out)
+    kind = (a[:0] + b[:0]).dtype
+    longer, shorter = a.astype(kind), b.astype(kind)
+    if longer.size < shorter.size:
+        longer, shorter = shorter, longer
+    longer[: shorter.size] += shorter
+    return trimmed(longer)
 
 
 def polysub(c1: Any, c2: Any) -> Any:
@@ -63,7 +65,7 @@ def polymulx(c: Any) -> Any:
     a = trimmed(one_series(c))
     if a.size == 1 and a[0] == 0:
         return a.copy()
-    return np.concatenate((np.zeros(1, a.dtype), a))
+    return np.concatenate((a[:1] * 0, a))
 
 
 def polydiv(c1: Any, c2: Any) -> Any:
@@ -137,7 +139,8 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
             a[0] += added[i]
         else:
             more = np.zeros((len(a) + 1, *a.shape[1:]), a.dtype)
-            for j in range(len(a)):
+            more[0], more[1] = a[0] * 0, a[0]
+            for j in range(1, len(a)):
                 more[j + 1] = a[j] / (j + 1)
             more[0] += added[i] - polyval(lbnd, more)
             a = more
