@@ -14,7 +14,10 @@
 /* What a thread must have to do before it is worth waking; what it does at most before it looks up
  * (Ctrl-C); and how long a trial runs before the time of an item is believed. */
 static const double worth_ns = 10e3, most_ns = 2e6, trial_ns = 500;
-enum { LOOK = 32 }; /* calls that are not worth it for one that is timed */
+enum {
+    LOOK = 32,
+    MOST_AT_ONCE = 1024
+}; /* calls that are not worth it for one that is timed; items a trial begins with */
 
 /* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the
  * last. What is far from it is taken at once: one of the two was a short run. */
@@ -40,11 +43,14 @@ static int64_t grain_of(const tr_exec *l, int64_t rows, int64_t per_row) {
     return grain > 1 ? (int64_t)grain : 1;
 }
 
-/* With how many rows a trial begins: what is known to last is not done on one thread. */
+/* With how many rows a trial begins: what is known to last is not done on one thread. What is believed to be short is not in many pieces either, each of which
+ * is a call and a look at the clock; but it may be wrong, so not in one of any length. */
 static int64_t few_rows(const tr_exec *l, int64_t per_row) {
     assert(per_row > 0);
     double item = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed);
-    int64_t items = item > 0 && item * 64 < trial_ns ? 64 : item > 0 ? (int64_t)(trial_ns / item) : 1;
+    int64_t items = item > 0 && item * MOST_AT_ONCE < trial_ns ? MOST_AT_ONCE
+                    : item > 0                                 ? (int64_t)(trial_ns / item)
+                                                               : 1;
     return items > per_row ? items / per_row : 1;
 }
 

@@ -122,7 +122,18 @@ static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
     return b.blk;
 }
 
-/* The loop's blocks, and those outside that are protected by one of them: a way into such a block is the only one. */
+/* Does block b, which only blocks that are `in` lead to, do nothing but raise to a handler? If both copies shared it, what the handler is given would be a param, of which
+ * a prange loop could not say any more that it does not make it. */
+static bool raises_to_handler(const tr_fn *f, tr_bid b, const uint8_t *in) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    const tr_ins *t = tr_term(f, b);
+    for (uint32_t k = 0; k < blk->preds.n; k++)
+        if (!in[blk->preds.d[k]])
+            return false;
+    return t->op == TR_OP_TRY && !tr_nsucc(tr_term(f, t->imm.succ[0].to));
+}
+
+/* The loop's blocks, and those outside that are protected by one of them, a way into such a block is the only one, or that raise to a handler. */
 static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
     tr_u32s out = {0};
     tr_arena *a = &f->ctx->arena;
@@ -133,9 +144,13 @@ static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
     }
     for (uint32_t i = 0; i < out.n; i++) {
         const tr_ins *t = tr_term(f, out.d[i]);
-        if (t->op == TR_OP_TRY && !in[t->imm.succ[0].to]) {
-            in[t->imm.succ[0].to] = 1;
-            tr_vec_push(a, &out, t->imm.succ[0].to);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_bid to = t->imm.succ[s].to;
+            bool ours = t->op == TR_OP_TRY ? s == 0 : raises_to_handler(f, to, in);
+            if (in[to] || !ours)
+                continue;
+            in[to] = 1;
+            tr_vec_push(a, &out, to);
         }
     }
     return out;

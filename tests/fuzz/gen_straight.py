@@ -919,6 +919,12 @@ class Maker:
                 self.rng.random() < 0.8 or re.search(r"\)\[\d|fftshift", text)
             ):  # a tuple's index, a size's here, is looked at when a function compiles
                 raise Unspecified("raises")
+            if re.search(r"prod|sum|mean|var\(|std\(|dot|matmul|@", text) and any(
+                v.dtype == np.float16 and np.isfinite(v).all() for v in self.arrays_in(text)
+            ):
+                made = [np.asarray(s.env.get(name, 0)) for s in self.steps]
+                if any(v.dtype == np.float16 and not np.isfinite(v).all() for v in made):
+                    raise Unspecified("NumPy rounds to float16 on the way along some axes, and overflows")
         except Unspecified:
             for steps, mark in zip(self.steps, marks, strict=True):
                 steps.back(mark)

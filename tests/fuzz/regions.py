@@ -188,8 +188,16 @@ class Region:
             total.lost |= lost
             total.put(op, x)
 
+    def is_used_besides(self) -> bool:
+        """True if an array that is accumulated into is touched in another way, perhaps by another name and elsewhere: then it gets no copies."""
+        owners = {id(a): a for a in (owner(data) for _, data, _, _ in self.totals.values())}
+        spans = [(a.ctypes.data, a.ctypes.data + a.nbytes) for a in owners.values()]
+        return any(lo <= at < hi for lo, hi in spans for at in (*self.readers, *self.writers))
+
     def finish(self) -> None:
         """The loop has ended: bounds for what it accumulated."""
+        if self.is_used_besides():
+            self.meet()
         for at, (total, data, index, marks) in self.totals.items():
             if total is not None:
                 value = total.finish(from_item(data[index], total.ty))
@@ -203,6 +211,13 @@ class Region:
             whole = data if data.base is None or not isinstance(data.base, np.ndarray) else data.base
             for part in (data, whole if whole.dtype == data.dtype else data):
                 arr.marks.update((at, OPEN) for at in addresses(part) if overlap or at not in self.own)
+
+
+def owner(a: np.ndarray) -> np.ndarray:
+    """The array whose memory it is."""
+    while isinstance(a.base, np.ndarray):
+        a = a.base
+    return a
 
 
 # --- the loop as the program's text has it ---

@@ -120,3 +120,57 @@ def f(a, b, idx):
     exec(text, space)
     with pytest.raises(UnsupportedError, match="cannot be left early, and here the handler of a `try` in it"):
         njit(parallel=True)(space["f"])(np.zeros(3), np.zeros(3), np.arange(3))
+
+
+def left_by_finally(a, k, most):
+    n = 0
+    for n in range(4):
+        try:
+            for i in prange(len(a)):
+                if a[i] > most:
+                    raise ValueError("m")
+                a[i] += 1
+        finally:
+            if n >= k:
+                break
+        a[0] += 5
+    return n
+
+
+def left_by_a_handler(a, k, most):
+    n = 0
+    while True:
+        n += 1
+        if n >= 6:
+            break
+        try:
+            ok = True
+            for i in prange(len(a)):
+                if a[i] > most:
+                    raise ValueError("m")
+                ok = ok and a[i] < most
+            a[1] += ok
+        except ValueError:
+            if n >= k:
+                break
+            raise
+        a[0] += 5
+    return n
+
+
+@pytest.mark.parametrize("f", [left_by_finally, left_by_a_handler])
+@pytest.mark.parametrize("size", [0, 1, 40, 5000])
+@pytest.mark.parametrize("k", [0, 2, 9])
+def test_a_loop_around_that_is_left(f, size, k):
+    """An index that is checked beside the loop gives the one around a second version: what its handler is given is as before."""
+    for most in (0.5, 3.0, 1e9):
+        seen = []
+        for g in (f, njit(f), njit(parallel=True)(f)):
+            a = np.ones(size)
+            try:
+                seen.append(g(a, k, most))
+            except (IndexError, ValueError) as error:
+                seen.append(type(error))
+            if seen[-1] is not ValueError:  # then later iterations may have run
+                seen.append(a.tolist())
+        assert seen[: len(seen) // 3] * 3 == seen
