@@ -14,10 +14,8 @@
 /* What a thread must have to do before it is worth waking; what it does at most before it looks up
  * (Ctrl-C); and how long a trial runs before the time of an item is believed. */
 static const double worth_ns = 10e3, most_ns = 2e6, trial_ns = 500;
-enum {
-    LOOK = 32,
-    MOST_AT_ONCE = 1024
-}; /* calls that are not worth it for one that is timed; items a trial begins with */
+static const double most_at_once = 1024; /* items that a trial begins with */
+enum { LOOK = 32 };                      /* calls that are not worth it for one that is timed */
 
 /* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the
  * last. What is far from it is taken at once: one of the two was a short run. */
@@ -48,9 +46,8 @@ static int64_t grain_of(const tr_exec *l, int64_t rows, int64_t per_row) {
 static int64_t few_rows(const tr_exec *l, int64_t per_row) {
     assert(per_row > 0);
     double item = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed);
-    int64_t items = item > 0 && item * MOST_AT_ONCE < trial_ns ? MOST_AT_ONCE
-                    : item > 0                                 ? (int64_t)(trial_ns / item)
-                                                               : 1;
+    double fit = item > 0 ? trial_ns / item : 1;
+    int64_t items = fit < most_at_once ? (int64_t)fit : (int64_t)most_at_once;
     return items > per_row ? items / per_row : 1;
 }
 

@@ -200,19 +200,40 @@ static lv in_range(tr_lf *w, bool python, lv count) {
     return or_slowly(w, wide, quick, slow, join, python ? TR_RT_PY_BELOW : TR_RT_NP_UPTO, 1, &count);
 }
 
-bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
-    switch (row) {
-    case TR_RT_NP_RANDOM:
-    case TR_RT_PY_RANDOM: out[0] = twister(w, row == TR_RT_PY_RANDOM); return true;
-    case TR_RT_NP_UPTO:
-    case TR_RT_PY_BELOW: out[0] = in_range(w, row == TR_RT_PY_BELOW, args[0]); return true;
-    default: break;
+/* Outside of loops a call costs less than the time to compile what saves it. */
+static bool goes_round(tr_lf *w) {
+    const tr_fn *f = w->body->f;
+    if (w->body->outer)
+        return true;
+    uint8_t *seen = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        const tr_ins *t = tr_term(f, f->rpo.d[i]);
+        seen[f->rpo.d[i]] = 1;
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (seen[t->imm.succ[s].to]) /* back, in reverse postorder */
+                return true;
     }
-    if (row != TR_RT_GEN_RANDOM && row != TR_RT_GEN_GAUSS && row != TR_RT_GEN_EXPO)
-        return false;
-    if (!LLVMIsAConstantInt(args[0]) || LLVMConstIntGetZExtValue(args[0]) != TR_GEN_PCG64)
+    return false;
+}
+
+/* Of a Generator whose bit generator is PCG64. */
+static bool draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
+    if (!LLVMIsAConstantInt(args[0]) || LLVMConstIntGetZExtValue(args[0]) != TR_GEN_PCG64 || !goes_round(w))
         return false;
     out[0] =
         row == TR_RT_GEN_RANDOM ? of_53(w, pcg64(w, args[1])) : by_layers(w, args[1], row == TR_RT_GEN_GAUSS);
     return true;
+}
+
+bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
+    switch (row) {
+    case TR_RT_NP_RANDOM:
+    case TR_RT_PY_RANDOM: return goes_round(w) && (out[0] = twister(w, row == TR_RT_PY_RANDOM));
+    case TR_RT_NP_UPTO:
+    case TR_RT_PY_BELOW: return goes_round(w) && (out[0] = in_range(w, row == TR_RT_PY_BELOW, args[0]));
+    case TR_RT_GEN_RANDOM:
+    case TR_RT_GEN_GAUSS:
+    case TR_RT_GEN_EXPO: return draw(w, row, args, out);
+    default: return false;
+    }
 }
