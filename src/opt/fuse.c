@@ -124,6 +124,19 @@ bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays,
     return alone;
 }
 
+/* Does q read or write what p writes, by a view of it perhaps, which was made before? */
+static bool meets_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
+    const tr_pat *t = p->imm.pat;
+    if (!(tr_ins_effects(q) & (E_READ | E_WRITE)) || q->op == TR_OP_ALLOC)
+        return false;
+    for (uint32_t k = 0; k < q->nargs; k++)
+        if (tr_ty_is_managed(tr_at(f, q->args[k])->ty) &&
+            !(distinct_from_all(f, q->args[k], tr_fuse_out(p), nwritten(t), p->blk) &&
+              distinct_from_all(f, q->args[k], tr_fuse_eout(p), t->neout, p->blk)))
+            return true;
+    return false;
+}
+
 /* May q, which stands between, see or disturb what p reads and writes? */
 static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr_ins *q, bool fresh) {
     const tr_fn *f = u->f;
@@ -138,6 +151,8 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
         if (mine && q->op != TR_OP_DIM && q->op != TR_OP_STRIDE)
             return "something between them uses the array";
     }
+    if (meets_outputs(f, p, q))
+        return "something between them uses the array";
     if (e & E_SIDE && q->op != TR_OP_RELEASE && q->op != TR_OP_RETAIN)
         return "there is a call between them";
     if (!fresh && q->op != TR_OP_ALLOC && e & (E_RAISE | E_READ | E_WRITE))

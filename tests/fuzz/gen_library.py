@@ -219,6 +219,7 @@ class Calls(Expressions):
             try:
                 text, types = self.library_text(entry)
                 ty, exact, writable = library.sampled(text, types)
+                writable &= not any(n in self.readonly for n, _ in types)  # it may be a view of that one
             except (IllTyped, Unspecified, SyntaxError, MemoryError):
                 continue
             stores = ty == NONE

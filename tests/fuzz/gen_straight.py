@@ -893,6 +893,9 @@ class Maker:
             "np.roots(" in text and any(np.count_nonzero(v[:5]) < 2 for v in self.arrays_in(text))
         ):
             raise Unspecified("NumPy's are real where all of these are or there is none, ours complex")
+        if re.search(r"power|\*\*", text) and any(map(np.iscomplexobj, self.arrays_in(text))):
+            if not all(np.isfinite(v).all() for v in self.arrays_in(text) if v.dtype.kind in "fc"):
+                raise Unspecified("powers of complex numbers that are no numbers")
         if "histogramdd(" in text and any(v.size == 0 for v in self.arrays_in(text)):
             raise Unspecified("the edges of nothing are of another type")
         if "out=u0" in text and "dtype=" in text:

@@ -189,6 +189,8 @@ def sampled(text: str, types: tuple[tuple[str, Any], ...]) -> tuple[Any, bool, b
     wrong: Exception | None = None
     for n in SIZES:
         values = {name: sample(ty, n) for name, ty in types}
+        if "fromiter(" in text and "complex" not in text and any(map(np.iscomplexobj, values.values())):
+            raise IllTyped("complex numbers into real ones")
         try:
             result = evaluate(text, values | {STATE: np.random.RandomState(1)})
         except TypeError as err:
