@@ -174,3 +174,11 @@ def test_asarray_chkfinite_copies_where_asarray_does():
             want = eval(f"np.asarray_chkfinite({text})", {"np": np, "a": layout})
             assert np.shares_memory(got, layout) == np.shares_memory(want, layout), text
             assert got.flags.f_contiguous == want.flags.f_contiguous, text
+
+
+@pytest.mark.parametrize("of", ["float64", "int8", "complex64"])
+def test_polynomials_without_coefficients(of):
+    none, some = np.zeros(0, of), np.array([0, 0, 2, 1], of)
+    for a, b in ((none, some), (some, none), (none, none), (some, some), (some[:2], some[::-1])):
+        for f in ("polymul", "polyadd", "polysub", "polydiv"):
+            check(f"np.{f}(a, b)", a, b)

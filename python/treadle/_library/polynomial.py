@@ -94,11 +94,11 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 def trimmed(a: Any) -> Any:
-    """Without zeros before the first other coefficient, but the last."""
+    """Without zeros before the first other coefficient, but the last; a zero where there is none."""
     k = 0
     while k < a.size - 1 and a[k] == 0:
         k += 1
-    return a[k:]
+    return padded(a[k:], 1)
 
 
 def roots(p: Any) -> Any:
