@@ -188,6 +188,7 @@ class Trees(Expressions):
                 name = self.fresh("n")
                 self.emit(f"{name} = {text}")
                 self.arrays[name] = ty
+                self.readonly |= {name} if text.split("[")[0] in self.readonly else set()  # a view of it
                 leaves.append((name, ty))
         return None
 

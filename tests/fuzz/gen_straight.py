@@ -872,11 +872,11 @@ class Maker:
         if re.search(r"\.at\(o0", text) and self.steps[0].env["o0"].dtype == bool:
             raise IllTyped("numbers into truth values")
         if (
-            re.match(r"o0\b|np\.copyto\(o0", text)
-            and self.steps[0].env["o0"].dtype == bool
-            and any(np.iscomplexobj(self.steps[0].env[n]) for n in names_of(text) - {"np", "i"})
+            re.search(r"^ *(o0\b|np\.copyto\(o0)", text, re.M)
+            and self.steps[0].env["o0"].dtype.kind in ("biuf" if "is not None" in text else "b")
+            and any(np.iscomplexobj(self.steps[0].env.get(n)) for n in names_of(text) - {"np", "i"})
         ):
-            raise IllTyped("complex numbers into truth values")
+            raise IllTyped("complex numbers into real ones")
         if re.search(r"(subtract|multiply)\.at\(o0", text) and self.steps[0].env["o0"].dtype.kind == "u":
             raise Unspecified("a step in floats may be below what an unsigned integer holds")
         if re.search(r"np\.unique\(.*axis=", text) and any(

@@ -346,6 +346,11 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             raise Unspecified("the reciprocal of an integer 0")
         if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
             raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
+        if "round" in text and any(
+            a.dtype.kind in "iu" and a.size and int(np.abs(a.astype("f8")).max()) > LARGE
+            for a in floats(tuple(values.values()))
+        ):
+            raise Unspecified("large integers are rounded as floats")
         if "partition" in text and any(a.size == 0 for a in floats(tuple(values.values()))):
             raise Unspecified("a place among no items")
         if re.search(r"matmul|@|dot\(|inner|tensordot|einsum", text):
