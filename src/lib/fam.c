@@ -172,6 +172,18 @@ tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
     return tr_em_select(e, first, a, b);
 }
 
+tr_tv tr_fam_part(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n) {
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        if (i == axis)
+            tr_axes_part(&x, i, from, n, tr_em_i64(e, 1));
+        else
+            tr_axes_own(e, &x, a, i);
+    tr_layout lay = a.ty->layout == TR_LAYOUT_C && axis == 0 ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, lay, a.ty->readonly);
+    return tr_em_view(e, ty, a, &x);
+}
+
 /* --- folding an iterable --- */
 
 static bool first_item(tr_em *e, tr_tv it, tr_tv *out) {

@@ -82,6 +82,8 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
  * identity takes no part. */
 bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out);
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
+/* The part [from, from + n) of an axis: a view. */
+tr_tv tr_fam_part(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n);
 /* Item type of an iterable, found dry. */
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
 /* The identity of a reduction of values of type t: for min the largest, or the infinity. */

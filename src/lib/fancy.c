@@ -81,11 +81,8 @@ static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t nfilt, tr_tv 
                   .lam = lam_pack};
     if (!tr_em_pattern(e, &d, &n))
         return false;
-    for (uint32_t i = 0; i < nfilt; i++) {
-        tr_axes x = {0};
-        tr_axes_part(&x, 0, zero(e), n, tr_em_i64(e, 1));
-        rooms[i] = tr_em_view(e, rooms[i].ty, rooms[i], &x);
-    }
+    for (uint32_t i = 0; i < nfilt; i++)
+        rooms[i] = tr_fam_part(e, rooms[i], 0, zero(e), n);
     return true;
 }
 

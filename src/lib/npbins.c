@@ -71,13 +71,6 @@ static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* The items of an array from `from` on, n of them. */
-static tr_tv part_of(tr_em *e, tr_tv a, tr_tv from, tr_tv n) {
-    tr_axes x = {0};
-    tr_axes_part(&x, 0, from, n, i64(e, 1));
-    return tr_em_view(e, a.ty, a, &x);
-}
-
 /* How many places there are takes a pass of its own, 40 % of the time where items come from memory. Most counts are of small numbers: many items are counted
  * at once while they are below FEW (rt/bins.c), and what comes after one that is not is left to the two passes. */
 enum { FEW = 4096, WORTH = 16 * FEW };
@@ -88,14 +81,13 @@ static bool counts_few(tr_em *e, tr_tv x) {
 
 /* counts: of the places that were used; x: what is left. */
 static void count_few(tr_em *e, tr_tv *x, tr_tv *counts) {
-    tr_tv zero = i64(e, 0), few = i64(e, FEW), n = tr_em_dim(e, *x, 0);
-    tr_tv worth = tr_em_cmp(e, TR_CMP_GE, n, i64(e, WORTH));
-    tr_tv size = tr_em_select(e, worth, i64(e, FEW + 1), i64(e, 1));
+    tr_tv zero = i64(e, 0), one = i64(e, 1), n = tr_em_dim(e, *x, 0);
+    tr_tv size = tr_em_select(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, WORTH)), i64(e, FEW + 1), one);
     tr_tv table = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &size);
     tr_tv done = tr_em_callrt(e, TR_RT_COUNT_FEW, tr_fam_ty(e, TR_TY_I64), NULL, 2, (tr_tv[]){*x, table});
-    tr_tv last = tr_em_select(e, worth, few, zero);
-    *counts = part_of(e, table, zero, tr_em_load(e, table, &last));
-    *x = part_of(e, *x, done, tr_em_nsw(e, TR_OP_SUB, n, done));
+    tr_tv last = tr_em_nsw(e, TR_OP_SUB, size, one);
+    *counts = tr_fam_part(e, table, 0, zero, tr_em_load(e, table, &last));
+    *x = tr_fam_part(e, *x, 0, done, tr_em_nsw(e, TR_OP_SUB, n, done));
 }
 
 /* Parameters: x, weights, minlength. */
@@ -130,7 +122,7 @@ bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
                   .scats = &add,
                   .lam = lam_count};
     if (!tr_em_fill(e, *out, tr_em_num(e, out->ty->elem, 0.0)) ||
-        (few && !tr_em_assign(e, part_of(e, *out, i64(e, 0), tr_em_dim(e, counts, 0)), counts)))
+        (few && !tr_em_assign(e, tr_fam_part(e, *out, 0, i64(e, 0), tr_em_dim(e, counts, 0)), counts)))
         return false;
     return tr_em_pattern(e, &d, &none);
 }
@@ -508,11 +500,11 @@ static bool count_between(tr_em *e, const tr_bcall *c, tr_tv edges, tr_tv nbins,
                   .lam = lam_search,
                   .user = tr_arena_copy(&e->ctx->arena, &s, sizeof s)};
     for (unsigned i = 0; i < nitems; i++)
-        in[i] = part_of(e, items[i], zero, near);
+        in[i] = tr_fam_part(e, items[i], 0, zero, near);
     if (!tr_em_fill(e, counts, tr_em_num(e, counts.ty->elem, 0.0)) || !tr_em_pattern(e, &d, &none))
         return false;
     for (unsigned i = 0; i < nitems; i++)
-        in[2 * i] = part_of(e, items[i], zero, far);
+        in[2 * i] = tr_fam_part(e, items[i], 0, zero, far);
     d.nin = nitems + 1;
     d.ncap = EDGES;
     d.space = &far;

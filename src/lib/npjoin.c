@@ -8,19 +8,6 @@ static tr_tv i64(tr_em *e, int64_t v) {
     return tr_em_i64(e, v);
 }
 
-/* The part [from, from + n) of an axis. */
-static tr_tv part_of(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n) {
-    tr_axes x = {0};
-    for (uint32_t i = 0; i < a.ty->ndim; i++)
-        if (i == axis)
-            tr_axes_part(&x, i, from, n, i64(e, 1));
-        else
-            tr_axes_own(e, &x, a, i);
-    tr_layout lay = a.ty->layout == TR_LAYOUT_C && axis == 0 ? TR_LAYOUT_C : TR_LAYOUT_ANY;
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, lay, a.ty->readonly);
-    return tr_em_view(e, ty, a, &x);
-}
-
 static bool raveled(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv *out) {
     tr_tv args[2] = {a, {NULL, TR_NOVAL}};
     return tr_lib_arr_ravel(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, out);
@@ -94,7 +81,7 @@ static bool join(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, con
     *out = tr_em_alloc(e, dtype ? dtype : common_elem(e, p), ndim, all_f ? TR_LAYOUT_F : TR_LAYOUT_C, shape);
     for (uint32_t i = 0; i < p->n; i++) {
         tr_tv n = tr_em_dim(e, p->a[i], axis);
-        if (!tr_lib_map_into(e, part_of(e, *out, axis, at, n), p->a[i]))
+        if (!tr_lib_map_into(e, tr_fam_part(e, *out, axis, at, n), p->a[i]))
             return false;
         at = tr_em_nsw(e, TR_OP_ADD, at, n);
     }
@@ -244,8 +231,8 @@ static bool roll(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv shift, tr_tv along,
     tr_tv n = tr_em_dim(e, flat, axis);
     k = tr_em_op2(e, TR_OP_FLOORMOD, k, n); /* 0 when there are no items */
     tr_tv rest = tr_em_nsw(e, TR_OP_SUB, n, k);
-    return tr_lib_map_into(e, part_of(e, dst, axis, zero, k), part_of(e, flat, axis, rest, k)) &&
-           tr_lib_map_into(e, part_of(e, dst, axis, k, rest), part_of(e, flat, axis, zero, rest));
+    return tr_lib_map_into(e, tr_fam_part(e, dst, axis, zero, k), tr_fam_part(e, flat, axis, rest, k)) &&
+           tr_lib_map_into(e, tr_fam_part(e, dst, axis, k, rest), tr_fam_part(e, flat, axis, zero, rest));
 }
 
 /* An item of a tuple of n, or the same number for each. */
@@ -599,7 +586,8 @@ bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_tv len = tr_em_dim(e, *out, axis), some = tr_em_cmp(e, TR_CMP_GT, len, one);
         tr_tv less = tr_em_select(e, some, tr_em_nsw(e, TR_OP_SUB, len, one), i64(e, 0));
         tr_tv from = tr_em_select(e, some, one, i64(e, 0));
-        tr_tv after = part_of(e, *out, axis, from, less), before = part_of(e, *out, axis, i64(e, 0), less);
+        tr_tv after = tr_fam_part(e, *out, axis, from, less),
+              before = tr_fam_part(e, *out, axis, i64(e, 0), less);
         if (out->ty->elem->kind == TR_TY_BOOL ? !tr_em_compare(e, TR_CMP_NE, after, before, out)
                                               : !tr_em_binary(e, TR_BIN_SUB, after, before, out))
             return false;

@@ -382,7 +382,7 @@ static void row(tr_lpat *s, unsigned k) {
 /* The outermost loop over kept axes, or over the others, has no turn where one inside has none: an array without items may have 2^40 rows. */
 static lv turns(const tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
-    unsigned kept = s->p->keep ? tr_pat_nkeep(s->p) : 0, end = k < kept ? kept : s->ndim;
+    unsigned kept = tr_pat_nkeep(s->p), end = k < kept ? kept : s->ndim;
     lv n = tr_lower_last(s, k), zero = l_int(s->w->m->i64, 0);
     if (k == 0 || k == kept)
         for (unsigned l = k + 1; l < end; l++)

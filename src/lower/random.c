@@ -216,24 +216,31 @@ static bool goes_round(tr_lf *w) {
     return false;
 }
 
-/* Of a Generator whose bit generator is PCG64. */
-static bool draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
-    if (!LLVMIsAConstantInt(args[0]) || LLVMConstIntGetZExtValue(args[0]) != TR_GEN_PCG64 || !goes_round(w))
-        return false;
-    out[0] =
-        row == TR_RT_GEN_RANDOM ? of_53(w, pcg64(w, args[1])) : by_layers(w, args[1], row == TR_RT_GEN_GAUSS);
-    return true;
+/* Is it a number that code here can draw? Of a Generator where its bit generator is PCG64. */
+static bool is_known(unsigned row, const lv *args) {
+    switch (row) {
+    case TR_RT_NP_RANDOM:
+    case TR_RT_PY_RANDOM:
+    case TR_RT_NP_UPTO:
+    case TR_RT_PY_BELOW: return true;
+    case TR_RT_GEN_RANDOM:
+    case TR_RT_GEN_GAUSS:
+    case TR_RT_GEN_EXPO:
+        return LLVMIsAConstantInt(args[0]) && LLVMConstIntGetZExtValue(args[0]) == TR_GEN_PCG64;
+    default: return false;
+    }
 }
 
 bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out) {
+    if (!is_known(row, args) || !goes_round(w))
+        return false;
     switch (row) {
     case TR_RT_NP_RANDOM:
-    case TR_RT_PY_RANDOM: return goes_round(w) && (out[0] = twister(w, row == TR_RT_PY_RANDOM));
+    case TR_RT_PY_RANDOM: out[0] = twister(w, row == TR_RT_PY_RANDOM); break;
     case TR_RT_NP_UPTO:
-    case TR_RT_PY_BELOW: return goes_round(w) && (out[0] = in_range(w, row == TR_RT_PY_BELOW, args[0]));
-    case TR_RT_GEN_RANDOM:
-    case TR_RT_GEN_GAUSS:
-    case TR_RT_GEN_EXPO: return draw(w, row, args, out);
-    default: return false;
+    case TR_RT_PY_BELOW: out[0] = in_range(w, row == TR_RT_PY_BELOW, args[0]); break;
+    case TR_RT_GEN_RANDOM: out[0] = of_53(w, pcg64(w, args[1])); break;
+    default: out[0] = by_layers(w, args[1], row == TR_RT_GEN_GAUSS);
     }
+    return true;
 }

@@ -124,16 +124,20 @@ bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays,
     return alone;
 }
 
-/* Does q read or write what p writes, by a view of it perhaps, which was made before? */
-static bool meets_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
+/* Does q use what p writes? By a view of it, too, which may have been made before. */
+static bool uses_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
     const tr_pat *t = p->imm.pat;
-    if (!(tr_ins_effects(q) & (E_READ | E_WRITE)) || q->op == TR_OP_ALLOC)
-        return false;
-    for (uint32_t k = 0; k < q->nargs; k++)
-        if (tr_ty_is_managed(tr_at(f, q->args[k])->ty) &&
-            !(distinct_from_all(f, q->args[k], tr_fuse_out(p), nwritten(t), p->blk) &&
-              distinct_from_all(f, q->args[k], tr_fuse_eout(p), t->neout, p->blk)))
+    bool touches = tr_ins_effects(q) & (E_READ | E_WRITE), asks = q->op == TR_OP_DIM || q->op == TR_OP_STRIDE;
+    for (uint32_t k = 0; k < q->nargs; k++) {
+        tr_val a = q->args[k];
+        if (!asks &&
+            (tr_fuse_among(a, tr_fuse_out(p), t->nout) || tr_fuse_among(a, tr_fuse_eout(p), t->neout)))
             return true;
+        if (touches && tr_ty_is_managed(tr_at(f, a)->ty) &&
+            !(distinct_from_all(f, a, tr_fuse_out(p), nwritten(t), p->blk) &&
+              distinct_from_all(f, a, tr_fuse_eout(p), t->neout, p->blk)))
+            return true;
+    }
     return false;
 }
 
@@ -145,13 +149,7 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
     uint8_t e = tr_ins_effects(q);
     if (uses_result(u, q, pv))
         return "the first one's result is used before the second";
-    for (uint32_t k = 0; k < q->nargs; k++) {
-        tr_val a = q->args[k];
-        bool mine = tr_fuse_among(a, tr_fuse_out(p), t->nout) || tr_fuse_among(a, tr_fuse_eout(p), t->neout);
-        if (mine && q->op != TR_OP_DIM && q->op != TR_OP_STRIDE)
-            return "something between them uses the array";
-    }
-    if (meets_outputs(f, p, q))
+    if (uses_outputs(f, p, q))
         return "something between them uses the array";
     if (e & E_SIDE && q->op != TR_OP_RELEASE && q->op != TR_OP_RETAIN)
         return "there is a call between them";

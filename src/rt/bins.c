@@ -8,7 +8,7 @@
 
 #include "rt/fns.h"
 
-enum { LINE = 8, AHEAD = 512 };
+enum { LINE = 8, AHEAD = 4096 }; /* items; bytes */
 
 static int64_t count_lines(const uint64_t *x, int64_t n, uint64_t *table, uint64_t room) {
     int64_t i = 0;
@@ -17,7 +17,7 @@ static int64_t count_lines(const uint64_t *x, int64_t n, uint64_t *table, uint64
         uint64_t a = p[0], b = p[1], c = p[2], d = p[3], e = p[4], f = p[5], g = p[6], h = p[7];
         if ((a | b | c | d | e | f | g | h) >= room)
             break;
-        __builtin_prefetch((const char *)(p) + AHEAD * sizeof *p);
+        __builtin_prefetch((const char *)p + AHEAD);
         table[a]++, table[b]++, table[c]++, table[d]++, table[e]++, table[f]++, table[g]++, table[h]++;
     }
     return i;

@@ -347,7 +347,7 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
         if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
             raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
         if "round" in text and any(
-            a.dtype.kind in "iu" and a.size and int(np.abs(a.astype("f8")).max()) > LARGE
+            a.dtype.kind in "iu" and a.size and np.abs(a.astype("f8")).max() > 2.0**53
             for a in floats(tuple(values.values()))
         ):
             raise Unspecified("large integers are rounded as floats")

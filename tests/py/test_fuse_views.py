@@ -24,8 +24,11 @@ class Maker:
         self.lines = [
             *self.rng.choice([("u = a[1:] * 2", "v = b[1:] + a[1:]"), ("u = a[1:].copy()", "v = u + b[1:]")])
         ]
-        for k in range(self.rng.randint(3, 6)):
-            self.statement(k)
+        for k in range(self.rng.randint(1, 3)):
+            if self.rng.random() < 0.5:
+                self.statement(k)
+            else:
+                self.turned()
 
     def part(self, names, views=VIEWS):
         return self.rng.choice(views).format(self.rng.choice(names))
@@ -46,20 +49,34 @@ class Maker:
     def whole(self):
         return f"({self.part(self.known, WHOLE)} {self.rng.choice('+-*')} {self.expr()})"
 
-    def statement(self, k):
+    def store(self):
         kind = self.rng.random()
         place = self.part(self.made, ["{}[...]", *WHOLE[1:]])
-        if kind < 0.4:
+        if kind < 0.6:
             self.lines.append(f"{place} = {self.whole()}")
-        elif kind < 0.5:
+        elif kind < 0.8:
             self.lines.append(f"{self.part(self.made, ['{}[:1]'])} = {self.part(self.made, ['{}[-1:]'])}")
-        elif kind < 0.6:
-            self.lines.append(f"{place} {self.rng.choice('+-*')}= {self.expr()}")
         else:
-            text = self.part(self.made, WHOLE[1:]) if kind < 0.7 else self.whole()
-            self.lines.append(f"t{k} = {text}")
-            self.made.append(f"t{k}")
-            self.known.append(f"t{k}")
+            self.lines.append(f"{place} {self.rng.choice('+-*')}= {self.expr()}")
+
+    def turned(self):
+        """An array is stored into through a copy; then it is read as it lies, and by the view that was made for the copy, in one expression."""
+        op, (m, n) = self.rng.choice, self.rng.sample(["u", "v"], 2)
+        view = op(["[::-1]", "[:, ::-1]"])
+        self.lines += [
+            f"{m}[...] = {m}{view} {op('+-*')} {m}{op(['[:1]', '[:, :1]'])}",
+            f"{m}{view} = np.{op(['minimum', 'maximum'])}({m}{view}, {n}) {op('+-*')} ({m} {op('+-*')} {m})",
+        ]
+
+    def statement(self, k):
+        """A value, or a view, then a store into what it was made of, perhaps, then the value's use."""
+        text = self.part(self.made, WHOLE[1:]) if self.rng.random() < 0.3 else self.whole()
+        self.lines.append(f"t{k} = {text}")
+        for _ in range(self.rng.randint(0, 2)):
+            self.store()
+        self.lines.append(f"s{k} = t{k} {self.rng.choice('+-*')} {self.expr(1)}")
+        self.made.append(f"s{k}")
+        self.known += [f"t{k}", f"s{k}"]
 
     def function(self, name):
         text = "\n    ".join(["def f(a, b):", *self.lines, f"return {', '.join(self.made)}\n"])

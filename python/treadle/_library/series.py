@@ -138,7 +138,7 @@ def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
         if len(a) == 1 and np.all(a[0] == 0):
             a[0] += added[i]
         else:
-            more = np.zeros((len(a) + 1, *a.shape[1:]), a.dtype)
+            more = np.empty((len(a) + 1, *a.shape[1:]), a.dtype)
             more[0], more[1] = a[0] * 0, a[0]
             for j in range(1, len(a)):
                 more[j + 1] = a[j] / (j + 1)
