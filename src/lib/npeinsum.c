@@ -153,6 +153,20 @@ static bool is_product(const term *in, const term *out, plan *p) {
     return true;
 }
 
+/* Where the extent of an axis is 1, it stands for all n places. */
+static tr_tv stretched(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
+    tr_tv shape[TR_MAX_NDIM], step[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        shape[i] = tr_em_dim(e, a, i);
+        step[i] = tr_em_stride(e, a, i);
+    }
+    tr_tv is_one = tr_em_cmp(e, TR_CMP_EQ, shape[axis], tr_em_i64(e, 1));
+    shape[axis] = tr_em_select(e, is_one, n, shape[axis]);
+    step[axis] = tr_em_select(e, is_one, tr_em_i64(e, 0), step[axis]);
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, true);
+    return tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, step);
+}
+
 /* Two operands whose product BLAS may have. */
 static bool matrices(tr_em *e, const tr_tv *a, const term *in, const term *out, plan *p) {
     const tr_ty *t = tr_lib_common(e, a[0].ty->elem, a[1].ty->elem);
@@ -237,7 +251,9 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (n == 2 && matrices(e, a, in, &r, &p)) {
         tr_tv x = in_space(e, a[p.turned], &in[p.turned], &p.first);
         tr_tv y = in_space(e, a[!p.turned], &in[!p.turned], &p.second);
-        if (!tr_lib_matmul(e, x, y, out))
+        uint32_t inner = p.first.n - 1;
+        tr_tv n = tr_em_dim(e, x, inner), m = tr_em_dim(e, y, inner - 1);
+        if (!tr_lib_matmul(e, stretched(e, x, inner, m), stretched(e, y, inner - 1, n), out))
             return false;
         *out = in_space(e, *out, &p.made, &r);
         return true;

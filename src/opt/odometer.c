@@ -27,6 +27,7 @@ typedef struct odometer {
     const tr_loops *loops;
     const uint32_t *innermost; /* per block there was at the start */
     uint32_t nblks;
+    uint8_t *in_rows; /* per loop: it is two by now, and the ways into its head are others */
     const tr_ty *i64, *i1;
     tr_val *work; /* divisions by the size of an axis */
     uint32_t nwork;
@@ -48,7 +49,7 @@ static bool divides(const tr_ins *in) {
 /* The loop whose head is this block; UINT32_MAX: none, or not one that can be changed. */
 static uint32_t loop_of(const odometer *o, tr_bid head) {
     uint32_t l = head < o->nblks ? o->innermost[head] : UINT32_MAX;
-    return l != UINT32_MAX && o->loops->d[l].header == head && head != 0 ? l : UINT32_MAX;
+    return l != UINT32_MAX && o->loops->d[l].header == head && head != 0 && !o->in_rows[l] ? l : UINT32_MAX;
 }
 
 /* i is a param of the loop's head that counts its rounds. */
@@ -182,6 +183,7 @@ static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, 
         tr_br(&b, rows, np + 1, args);
         ways[k] = (way){&tr_term(f, more)->imm.succ[0], more, tr_const_int(f, o->i64, 1)};
     }
+    o->in_rows[l] = 1;
     replace(o, x, d, q, remainder_of(o, h, d, left));
     divide_again(o, l, rows, ways, n, q);
 }
@@ -224,6 +226,7 @@ static void find_loops(odometer *o, tr_loops *loops) {
     tr_loops_find(o->f, loops, innermost);
     o->loops = loops;
     o->innermost = innermost;
+    o->in_rows = TR_NEW_N(&o->f->ctx->arena, uint8_t, loops->n + 1u);
     o->nblks = o->f->blks.n;
 }
 

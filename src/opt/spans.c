@@ -41,9 +41,13 @@ static unsigned degree(const tr_ploop *l, tr_val v, unsigned depth) {
     }
 }
 
+static bool is_line_of(const tr_ploop *l, tr_val v) {
+    return tr_at(l->f, v)->ty->kind == TR_TY_I64 && degree(l, v, MAX_DEPTH) != MANY;
+}
+
 static bool is_line(const tr_ploop *l, const tr_lin *e) {
     for (uint32_t i = 0; i < e->n; i++)
-        if (tr_at(l->f, e->t[i].v)->ty->kind != TR_TY_I64 || degree(l, e->t[i].v, MAX_DEPTH) == MANY)
+        if (!is_line_of(l, e->t[i].v))
             return false;
     return true;
 }
@@ -69,7 +73,7 @@ static bool bound(const tr_ploop *l, tr_prover *pr, tr_lin *e, bool upper, bool 
         int64_t k = 0;
         bool least;
         for (uint32_t i = 0; i < e->n; i++)
-            if (degree(l, e->t[i].v, MAX_DEPTH) == MANY) {
+            if (!is_line_of(l, e->t[i].v)) {
                 if (v != TR_NOVAL)
                     return false;
                 v = e->t[i].v;

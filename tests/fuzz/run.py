@@ -99,7 +99,10 @@ class Run:
                 return False
             key = signature(answer)
             self.groups[key] += 1
-            return self.groups[key] == 1 and len(self.groups) <= self.options.findings
+            first = self.groups[key] == 1 and len(self.groups) <= self.options.findings
+            if not first:
+                print(f"finding, seed {answer['seed']}, once more: {key}", flush=True)
+            return first
 
     def work(self) -> None:
         """One thread: a child process and the seeds it is given."""

@@ -90,6 +90,10 @@ def before(text: str, envs: list[Env], params: set[str]) -> None:
         raise Unspecified("two results in one place")
     if ".at(r0" in text and not is_aligned(first["r0"].dtype, "x"):
         raise IllTyped("at() of a field whose items are not aligned")
+    if "reciprocal" in text and any(v.dtype.kind in "iu" and (v == 0).any() for v in arrays):
+        raise Unspecified("the reciprocal of an integer 0")
+    if re.search(r"compress\(|take\(", text) and any(v.size == 0 for v in arrays):
+        raise Unspecified("NumPy does not look at indices where the result has no items")
     if "np.fft." in text and any(v.size == 0 for v in arrays):
         raise Unspecified("NumPy's loop of irfft reads an item where there are none")
     if is_ordered(text) and any(np.iscomplexobj(first[n]) for n in names_of(text) if n in params):

@@ -167,6 +167,18 @@ def test_fits(f):
     check(f"{f}(a, b, -1)", X, y)
 
 
+def test_truths_are_no_coefficients():
+    truths = np.array([False, True, True])
+    for f in ("polyadd", "polysub", "polymul", "polydiv"):
+        check(f"{P}.{f}(a, b)", truths, X)
+        check(f"{P}.{f}(a, b)", X, truths)
+    for f in ("polymulx", "polyroots", "polyfromroots"):
+        check(f"{P}.{f}(a)", truths)
+    check(f"{P}.polyfromroots(a)", truths[:0])
+    check(f"{P}.polypow(a, 2)", truths)
+    check(f"{P}.polyval(a, b)", 2.0, truths)
+
+
 @pytest.mark.parametrize(
     "f",
     [

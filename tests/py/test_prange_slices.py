@@ -477,6 +477,20 @@ def test_an_axis_that_is_not_to_be_seen():
     assert "perhaps" in told(f)
 
 
+def test_of_an_unsigned_counter():
+    """It is no line that is compared before the loop (int64 are), nor min or max of some."""
+
+    @njit(parallel=True)
+    def f(a, b, n):
+        for i in reversed(prange(n)):
+            a[i:0][:] = i
+            b[i] = a[i]
+        return b.sum()
+
+    for n in (0, 6):
+        assert f(np.arange(9), np.zeros(9, np.int64), np.uint64(n)) == sum(range(n))
+
+
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 400), st.integers(0, 9), st.integers(0, 9), st.booleans())
 def test_any_number_of_threads(n, s, w, some):

@@ -21,6 +21,12 @@ def coefficients(c: Any) -> Any:
     return a.astype(np.float64) if a.dtype.kind in "biu" else a
 
 
+def must_be_numbers(c: Any) -> None:
+    """Coefficients are no truth values."""
+    if np.asarray(c).dtype.kind == "b":
+        raise ValueError("Coefficient arrays have no common type")
+
+
 def one_series(c: Any) -> Any:
     """Coefficients of one series."""
     a = coefficients(c)
@@ -28,6 +34,7 @@ def one_series(c: Any) -> Any:
         refuse("Coefficient array is not 1-d")
     if a.size == 0:
         raise ValueError("Coefficient array is empty")
+    must_be_numbers(c)
     return a
 
 
@@ -154,6 +161,7 @@ def polyfromroots(roots: Any) -> Any:
         refuse("roots must have one axis")
     if given.size == 0:
         return np.ones(1, (given + np.zeros(1, np.int64)).dtype)
+    must_be_numbers(roots)
     z = np.sort(given + np.zeros(1, np.int64))  # in the type of what comes out
     n = z.size
     rows = np.zeros((n, n + 1), z.dtype)  # products, of as many coefficients as `sizes` says and one
