@@ -252,8 +252,8 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_tv x = in_space(e, a[p.turned], &in[p.turned], &p.first);
         tr_tv y = in_space(e, a[!p.turned], &in[!p.turned], &p.second);
         uint32_t inner = p.first.n - 1;
-        tr_tv n = tr_em_dim(e, x, inner), m = tr_em_dim(e, y, inner - 1);
-        if (!tr_lib_matmul(e, stretched(e, x, inner, m), stretched(e, y, inner - 1, n), out))
+        tr_tv columns = tr_em_dim(e, x, inner), rows = tr_em_dim(e, y, inner - 1);
+        if (!tr_lib_matmul(e, stretched(e, x, inner, rows), stretched(e, y, inner - 1, columns), out))
             return false;
         *out = in_space(e, *out, &p.made, &r);
         return true;

@@ -344,6 +344,8 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             a.dtype.kind in "iu" and (a == 0).any() for a in floats(tuple(values.values()))
         ):
             raise Unspecified("the reciprocal of an integer 0")
+        if "cross" in text and any(2 in a.shape for a in arrays(tuple(values.values()))):
+            raise Unspecified("two vectors of 2 items have a number, for others there is a vector")
         if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
             raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")
         if "round" in text and any(
