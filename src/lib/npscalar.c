@@ -1,6 +1,7 @@
 /* NumPy's elementwise functions, on scalars and, by one map, on arrays. Types are NumPy 2's: integers keep
  * their width, functions of floats take small integers as float32 and others as float64 (as float16 only those
  * that fit it, beside one), literals do not widen. Values are NumPy's: nothing raises. */
+#include <assert.h>
 #include <math.h>
 
 #include "lib/fam.h"
@@ -527,17 +528,23 @@ static bool put_part(tr_em *e, const tr_bcall *c, tr_tv dst, tr_tv *part) {
     return tr_em_assign(e, dst, r);
 }
 
-/* Both are computed before either is stored, so outputs may share memory with operands. */
+/* Both are computed before either is stored, so outputs may share memory with operands. An output that is made here has the shape of all operands and of the other
+ * output, which `fn` is handed behind the operands for that. */
 static bool two_parts(tr_em *e, const tr_bcall *c, uint32_t n, tr_lib_eltfn fn, int32_t aux0, int32_t aux1,
                       tr_tv *out) {
-    tr_tv q[2], dst[2];
+    tr_tv q[2], dst[2], x[3];
     const int32_t aux[2] = {aux0, aux1};
     if (!tr_fam_operands(e, c, n) || !outputs_of(e, c, n, dst))
         return false;
+    assert(n < 3);
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = c->a[i];
     for (int i = 0; i < 2; i++) {
         tr_bcall *half = TR_NEW(&e->ctx->arena, tr_bcall);
         *half = (tr_bcall){.row = c->row, .aux = aux[i]};
-        if (!tr_lib_lift(e, n, c->a, fn, half, &q[i]))
+        x[n] = dst[1 - i];
+        bool beside = !tr_fam_given(dst[i]) && tr_fam_given(x[n]) && tr_lib_is_array(x[n]);
+        if (!tr_lib_lift(e, n + beside, x, fn, half, &q[i]))
             return false;
     }
     for (int i = 0; i < 2; i++)

@@ -313,6 +313,12 @@ def bound(result: Any, values: dict[str, Any]) -> float:
     return scale
 
 
+def crosses_pairs(text: str, arrays: list[np.ndarray]) -> bool:
+    """True for a call of cross() that may get two vectors of 2 items: an axis of 3 without its first item is one."""
+    lengths = {n for v in arrays for n in v.shape}
+    return "cross" in text and (2 in lengths or 3 in lengths and "1:" in text)
+
+
 def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
     """Type of an expression and the closure that computes it."""
     if inst.numba:
@@ -321,6 +327,10 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
     names = sorted({p.id for p in ast.walk(node) if isinstance(p, ast.Name)} - own - {"np"})
     parts = {n: inst.expr(ast.Name(n, ast.Load()), env) for n in names}
     text = ast.unparse(node)
+    if re.search("percentile|quantile", text) and any(
+        isinstance(t, Array) and t.dtype == "bool" for t, _ in parts.values()
+    ):
+        raise IllTyped("quantiles of truth values")
     ty, _, _ = sampled(text, tuple((n, t) for n, (t, _) in parts.items()))
     prog, asked = inst.prog, paths(node)
 
@@ -344,7 +354,17 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             a.dtype.kind in "iu" and (a == 0).any() for a in floats(tuple(values.values()))
         ):
             raise Unspecified("the reciprocal of an integer 0")
-        if "cross" in text and any(2 in a.shape for a in arrays(tuple(values.values()))):
+        if any(
+            re.fullmatch(r"c\d", n) and np.abs(float(np.real(v))) > 1e4
+            for n, v in values.items()
+            if np.ndim(v) == 0
+        ):
+            raise Unspecified("a number of items that takes all memory, or wraps around in NumPy's arange")
+        if re.search("require|asfortranarray|ascontiguousarray", text) and any(
+            n[0] == "n" and np.ndim(v) > 1 for n, v in values.items()
+        ):
+            raise Unspecified("it is a copy, or not, by the order in which NumPy left a result")
+        if crosses_pairs(text, arrays(tuple(values.values()))):
             raise Unspecified("two vectors of 2 items have a number, for others there is a vector")
         if "fftfreq" in text and any(a.size == 1 and not a.any() for a in floats(tuple(values.values()))):
             raise Unspecified("1.0 / 0: Python's integers raise, NumPy's do not")

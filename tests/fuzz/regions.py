@@ -581,6 +581,8 @@ def float_rows(inst: Instance, op: str, view: Fn, value: Fn, ty: Array, vty: Any
                 items = np.broadcast_to(new.exact().copy(), arr.data.shape)
             except ValueError:
                 raise Raised("ValueError") from None
+        if op == "/" and not (np.all(items) if items is not None else new):
+            raise Unspecified("rows divided by zero: NumPy does not raise, as loops over numbers do")
         for index in np.ndindex(arr.data.shape):
             put(arr, index, new if items is None else from_item(items[index], elem))
 

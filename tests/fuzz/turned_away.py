@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from gen_library import REAL
+from library import crosses_pairs
 from rules import IllTyped, Unspecified
 
 Env = dict[str, Any]
@@ -92,6 +93,8 @@ def before(text: str, envs: list[Env], params: set[str]) -> None:
         raise IllTyped("at() of a field whose items are not aligned")
     if "reciprocal" in text and any(v.dtype.kind in "iu" and (v == 0).any() for v in arrays):
         raise Unspecified("the reciprocal of an integer 0")
+    if crosses_pairs(text, arrays):
+        raise Unspecified("two vectors of 2 items have a number, for others there is a vector")
     if re.search(r"compress\(|take\(", text) and any(v.size == 0 for v in arrays):
         raise Unspecified("NumPy does not look at indices where the result has no items")
     if "np.fft." in text and any(v.size == 0 for v in arrays):

@@ -261,6 +261,13 @@ def test_two_results():
         both(text, a, o, i)
         both(text, a, o.astype("f4"), i.astype("i8"))
     both("np.frexp(a, out=(b, c))", a, np.zeros((2, 6)), np.zeros((2, 6), "i4"))
+    for text in ("np.modf(a, out=(None, b))", "np.modf(a, out=(b, None))", "np.divmod(a, 0.3, out=(None, b))", "np.divmod(a, c, out=(b, None))",
+                 "np.frexp(a, out=(b, None))", "np.modf(a[0], out=(None, b))", "np.divmod(3.5, 0.3, out=(None, b))"):  # fmt: skip
+        both(text, a[:1], np.zeros((2, 6)), o)
+        both(text, a[:1], np.zeros((2, 0)), o[:1])
+    for text in ("np.modf(a, out=(None, b))", "np.divmod(a, a, out=(b, None))"):
+        assert isinstance(check(text, a, np.zeros(4)), Exception), text
+        assert isinstance(check(text, a, np.zeros(1)), Exception), text
 
 
 def test_bad():
