@@ -268,11 +268,13 @@ static tr_tv sign_of(tr_em *e, tr_tv v) {
     return k == 'f' ? tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, v), v, pos) : pos;
 }
 
-/* To the next number away from zero; of float16 to the next one above, as NumPy has it. */
+/* To the next number away from zero, above zeros of both signs; of float16 to the next one above, as NumPy has it. */
 static tr_tv spacing(tr_em *e, tr_tv v) {
     bool half = v.ty->kind == TR_TY_F16;
     tr_tv up = tr_em_num(e, v.ty, HUGE_VAL);
-    tr_tv next = tr_fam_math2(e, TR_MATH_NEXTAFTER, v, half ? up : tr_fam_math2(e, TR_MATH_COPYSIGN, up, v));
+    tr_tv sign = tr_em_op2(e, TR_OP_ADD, v, tr_em_num(e, v.ty, 0.0)); /* -0.0 has that of 0.0 */
+    tr_tv away = half ? up : tr_fam_math2(e, TR_MATH_COPYSIGN, up, sign);
+    tr_tv next = tr_fam_math2(e, TR_MATH_NEXTAFTER, v, away);
     tr_tv nan = tr_em_op2(e, TR_OP_SUB, v, v);
     return tr_em_select(e, tr_fam_math1(e, TR_MATH_ISINF, v), nan, tr_em_op2(e, TR_OP_SUB, next, v));
 }

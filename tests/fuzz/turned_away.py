@@ -93,6 +93,8 @@ def before(text: str, envs: list[Env], params: set[str]) -> None:
         raise IllTyped("at() of a field whose items are not aligned")
     if "reciprocal" in text and any(v.dtype.kind in "iu" and (v == 0).any() for v in arrays):
         raise Unspecified("the reciprocal of an integer 0")
+    if "polyval" in text and any(v.size == 0 for v in arrays):
+        raise Unspecified("NumPy's has the type of the places alone where there are no coefficients")
     if crosses_pairs(text, arrays):
         raise Unspecified("two vectors of 2 items have a number, for others there is a vector")
     if re.search(r"compress\(|take\(", text) and any(v.size == 0 for v in arrays):

@@ -209,6 +209,14 @@ def test_division_by_zero_does_not_raise():
     close(run("np.reciprocal(a)", 0.0), math.inf)
 
 
+def test_spacing_of_zeros():
+    for t in (np.float16, np.float32, np.float64):
+        for x in (0.0, -0.0):
+            assert run("np.spacing(a)", t(x)) == np.spacing(t(x)) > 0
+            got = run("np.spacing(a)", np.full(9, x, t))
+            np.testing.assert_array_equal(got, np.spacing(np.full(9, x, t)))
+
+
 def test_weak_literals():
     x = np.float32(1.5)
     for expr in (
