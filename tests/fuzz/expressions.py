@@ -88,6 +88,8 @@ class Expressions:
             return self.literal_name(node.id, env)
         if isinstance(node, (ast.Subscript, ast.Attribute)):
             return False
+        if isinstance(node, ast.IfExp):  # both may be one
+            return self.foldable(node.body, env) and self.foldable(node.orelse, env)
         return all(self.foldable(n, env) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
 
     def literal_name(self, name: str, env: Env) -> bool:
@@ -189,6 +191,7 @@ class Expressions:
         power = self.literal_power(node.right, ta) if op == "**" else None
         if power:
             ty = power
+        known = op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env)
         self.note(ty)
 
         def run(frame: Frame) -> Any:
@@ -200,6 +203,8 @@ class Expressions:
                 if not a:
                     return Approx(math.inf)
                 return binary("**", conv(a, ta, power), power, conv(b, tb, power), power, numba)
+            if known and b < 0:
+                raise Unspecified("an exponent that a compiler may know, or not, to be negative")
             return self.operate(op, a, ta, b, tb)
 
         return ty, run
