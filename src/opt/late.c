@@ -137,7 +137,7 @@ static void give_resume(finder *r, uint32_t number) {
 
 /* --- is it one? --- */
 
-/* Puts the only block with ways in from outside first. */
+/* Puts the only block with ways in from outside first. One that catches stays where its `try` leads. */
 static bool find_entry(finder *r) {
     assert(r->o.blks.n > 0);
     uint32_t n = 0;
@@ -153,7 +153,7 @@ static bool find_entry(finder *r) {
         r->o.blks.d[i] = first;
         n++;
     }
-    return n == 1 && r->o.blks.d[0] != 0;
+    return n == 1 && r->o.blks.d[0] != 0 && !catches(r->o.f, r->o.blks.d[0]);
 }
 
 static bool may_move(finder *r, const tr_ins *in) {

@@ -95,6 +95,10 @@ def before(text: str, envs: list[Env], params: set[str]) -> None:
         raise Unspecified("the reciprocal of an integer 0")
     if "polyval" in text and any(v.size == 0 for v in arrays):
         raise Unspecified("NumPy's has the type of the places alone where there are no coefficients")
+    if re.search(r"= np\.poly\(", text) and any(v.size == 0 for v in arrays):
+        raise Unspecified("NumPy's polynomial without roots is a number")
+    if re.search(r"permutation\(.*axis", text) and not all(v.flags.writeable for v in arrays):
+        raise Unspecified("NumPy's permutation along an axis raises for what it only reads")
     if crosses_pairs(text, arrays):
         raise Unspecified("two vectors of 2 items have a number, for others there is a vector")
     if re.search(r"compress\(|take\(", text) and any(v.size == 0 for v in arrays):

@@ -174,6 +174,27 @@ def test_it_is_left_out(fn):
     assert late_of(ours), ours.inspect_ir()
 
 
+def test_a_handler_that_hardly_ever_runs_stays():
+    """It is where what is raised goes, so it is no function that is called."""
+
+    @njit(parallel=True)
+    def f(a, out, k):
+        for i in prange(out.size):
+            try:
+                out[i] = a[k, 0]
+            except ValueError:
+                for row in a:
+                    out[i] += row[0]
+            except Exception:
+                for row in a:
+                    out[i] -= row[0] * row[1] + row[-1]
+
+    for k in (1, 3):
+        a, out = np.arange(12.0).reshape(3, 4), np.zeros(5)
+        f(a, out, k)
+        assert out.tolist() == [4.0 if k == 1 else -113.0] * 5
+
+
 def test_nothing_is_kept():
     functions = [njit(fn) for fn in CALLS]
 

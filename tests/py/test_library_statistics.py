@@ -48,6 +48,10 @@ def test_averages_of_nothing():
             for more in ("", ", returned=True"):
                 with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                     check(f"np.average(a, axis={axis}{more})", np.zeros(shape))
+    for axis in (0, -1):
+        for w in ([], [1.0, -1.0], [2.0, 1.0]):
+            shape = (len(w), 0) if axis == 0 else (0, len(w))
+            check(f"np.average(a, axis={axis}, weights=b)", np.zeros(shape), np.array(w))
 
 
 def test_weights_that_do_not_fit():
@@ -118,6 +122,10 @@ def test_methods_of_quantiles():
         for t in "qfd":
             q = np.array([0, 0.2, 1 / 6, 0.5, 0.77, 1])
             check(f"np.quantile(a, b, method='{method}')", a.astype(t), q, rtol=1e-6)
+    few = a[:11].astype("f4")  # 0.4 is an item in float64, and beyond it in float32
+    for method in ("lower", "higher", "nearest", "linear"):
+        check(f"np.percentile(a, 40.0, method='{method}')", few, rtol=0)
+        check(f"np.nanpercentile(a, 40.0, axis=0, method='{method}')", few, rtol=0)
     check("np.quantile(a, 1.5)", a)
     check("np.percentile(a, -1)", a)
     check("np.quantile(a, 1)", a)

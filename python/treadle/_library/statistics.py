@@ -40,6 +40,8 @@ def average(
         refuse("weights must have the shape of a, or one axis")
     if w.size != a.shape[axis]:
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    if a.size == 0 and np.sum(w) == 0:  # NumPy sums them once, whether there is a mean or not
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     g = np.moveaxis(a, axis, -1)
     h = np.moveaxis(np.broadcast_to(w, g.shape), -1, axis)
     return weighed(a, h, axis, returned, keepdims)
@@ -196,7 +198,7 @@ def percentile(
     """Percentiles along one axis, or of all items: quantiles of q / 100."""
     check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
     x = np.asarray(a)
-    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, False)
+    return quantiles(x, hundredth(q), axis, out, method, keepdims, False)
 
 
 def nanquantile(
@@ -226,7 +228,7 @@ def nanpercentile(
     """Percentiles of what is not NaN, as `percentile` has them."""
     check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
     x = np.asarray(a)
-    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, True)
+    return quantiles(x, hundredth(q), axis, out, method, keepdims, True)
 
 
 def check_range(q: Any, most: Constant, text: Any) -> None:
@@ -234,15 +236,9 @@ def check_range(q: Any, most: Constant, text: Any) -> None:
         raise ValueError(text)
 
 
-def hundredth(a: Any, q: Any) -> Any:
-    """q / 100: of a number in the type of floats that it is for, as NumPy divides."""
-    if np.ndim(q) == 0:
-        if a.dtype.kind == "f":
-            return a.dtype.type(q) / a.dtype.type(100)
-        return np.true_divide(q, 100)
-    if a.dtype.kind == "f":
-        return np.asarray(q) / a.dtype.type(100)
-    return np.asarray(q) / 100
+def hundredth(q: Any) -> Any:
+    """q / 100: of a number in float64 whatever it is for, as NumPy 2.4 divides."""
+    return np.true_divide(q, 100) if np.ndim(q) == 0 else np.asarray(q) / 100
 
 
 def quantiles(
