@@ -154,17 +154,13 @@ static bool is_product(const term *in, const term *out, plan *p) {
 }
 
 /* Where the extent of an axis is 1, it stands for all n places. */
-static tr_tv stretched(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
-    tr_tv shape[TR_MAX_NDIM], step[TR_MAX_NDIM];
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        shape[i] = tr_em_dim(e, a, i);
-        step[i] = tr_em_stride(e, a, i);
-    }
+static bool stretch(tr_em *e, tr_tv *a, uint32_t axis, tr_tv n) {
+    tr_tv shape[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a->ty->ndim; i++)
+        shape[i] = tr_em_dim(e, *a, i);
     tr_tv is_one = tr_em_cmp(e, TR_CMP_EQ, shape[axis], tr_em_i64(e, 1));
     shape[axis] = tr_em_select(e, is_one, n, shape[axis]);
-    step[axis] = tr_em_select(e, is_one, tr_em_i64(e, 0), step[axis]);
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, true);
-    return tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, step);
+    return tr_em_broadcast(e, *a, a->ty->ndim, shape, a);
 }
 
 /* Two operands whose product BLAS may have. */
@@ -253,7 +249,8 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_tv y = in_space(e, a[!p.turned], &in[!p.turned], &p.second);
         uint32_t inner = p.first.n - 1;
         tr_tv columns = tr_em_dim(e, x, inner), rows = tr_em_dim(e, y, inner - 1);
-        if (!tr_lib_matmul(e, stretched(e, x, inner, rows), stretched(e, y, inner - 1, columns), out))
+        if (!stretch(e, &x, inner, rows) || !stretch(e, &y, inner - 1, columns) ||
+            !tr_lib_matmul(e, x, y, out))
             return false;
         *out = in_space(e, *out, &p.made, &r);
         return true;

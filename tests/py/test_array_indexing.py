@@ -412,3 +412,19 @@ def test_masks_of_odd_bytes():
     *places, count = chosen(mask)
     want = np.flatnonzero(bytes_)
     assert count == len(want) and all(np.array_equal(got, want) for got in places)
+
+
+def test_a_number_beside_a_counter_that_is_divided():
+    """One that a loop carries, and that is divided by another size after it."""
+
+    @njit
+    def f(a, x, b):
+        s = 4
+        for i, _ in enumerate(x):
+            if int(b[i % b.shape[0]]):
+                pass
+            s += 5
+        return np.uint32(2.0) == s > s % len(a), s % len(a)
+
+    args = np.zeros((3, 4), np.int16), np.arange(3.0), np.arange(12.0)
+    assert f(*args) == f.py_func(*args)
