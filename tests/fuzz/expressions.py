@@ -79,18 +79,22 @@ class Expressions:
     kind: str
     trace: list[str] | None
 
-    def foldable(self, node: ast.expr, env: Env) -> bool:
-        """True if an expression is made of literals alone, so that a compiler may know its value."""
+    def foldable(self, node: ast.expr, env: Env, choices: bool = False) -> bool:
+        """True if an expression is made of literals alone, so that a compiler may know its value.
+
+        With `choices`, the test between two literals may be anything: both may be one.
+        """
         if isinstance(node, ast.Call):
             known = isinstance(node.func, ast.Name) and node.func.id == "bool" and not node.keywords
-            return known and all(self.foldable(a, env) for a in node.args)
+            return known and all(self.foldable(a, env, choices) for a in node.args)
         if isinstance(node, ast.Name):
             return self.literal_name(node.id, env)
         if isinstance(node, (ast.Subscript, ast.Attribute)):
             return False
-        if isinstance(node, ast.IfExp):  # both may be one
-            return self.foldable(node.body, env) and self.foldable(node.orelse, env)
-        return all(self.foldable(n, env) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
+        parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+        if choices and isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        return all(self.foldable(n, env, choices) for n in parts)
 
     def literal_name(self, name: str, env: Env) -> bool:
         """True for a variable or a global that holds a literal."""
@@ -191,7 +195,7 @@ class Expressions:
         power = self.literal_power(node.right, ta) if op == "**" else None
         if power:
             ty = power
-        known = op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env)
+        known = op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env, choices=True)
         self.note(ty)
 
         def run(frame: Frame) -> Any:

@@ -362,7 +362,7 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
         ):
             raise Unspecified("a number of items that takes all memory, or wraps around in NumPy's arange")
         if re.search("require|asfortranarray|ascontiguousarray", text) and any(
-            n[0] == "n" and np.ndim(v) > 1 for n, v in values.items()
+            n[0] == "n" and np.ndim(v) > 1 and not v.flags.c_contiguous for n, v in values.items()
         ):
             raise Unspecified("it is a copy, or not, by the order in which NumPy left a result")
         if crosses_pairs(text, arrays(tuple(values.values()))):
