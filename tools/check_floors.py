@@ -75,6 +75,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "chunk",
             "fission",
+            "nontemporal",
             "pack",
             "par",
             "pattern",

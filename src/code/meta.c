@@ -55,6 +55,7 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
     put_u32(b, m->nlate);
     for (uint32_t i = 0; i < m->nlate; i++)
         put_late(b, &m->late[i]);
+    put_text(b, m->large);
 #define X(field, type, dflt) put_u32(b, m->opts.field);
     TR_OPTS(X)
 #undef X
@@ -173,6 +174,7 @@ bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     m->late = get_records(&r, &m->nlate, MIN_LATE, sizeof *m->late);
     for (uint32_t i = 0; i < m->nlate && !r.bad; i++)
         get_late(&r, &m->late[i]);
+    m->large = get_text(&r);
 #define X(field, type, dflt) m->opts.field = (type)get_u32(&r);
     TR_OPTS(X)
 #undef X

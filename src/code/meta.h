@@ -60,6 +60,8 @@ typedef struct tr_meta {
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
     uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */
     tr_mlate *late;    /* for these: */
+    const char *
+        large; /* the function's text, to be compiled anew when it has made an array of TR_LARGE bytes; NULL: that is not worth it */
     tr_opts opts;
     bool cooperative;   /* a kernel whose blocks wait for each other: all of them run at once */
     bool atomic_counts; /* threads may count references of one block at the same time */

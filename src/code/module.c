@@ -9,7 +9,7 @@
 #include "code/priv.h"
 #include "rt/enter.h"
 
-/* What late parts need. */
+/* What is compiled later needs: late parts, and the whole function anew. */
 typedef struct late {
     pthread_mutex_t lock;
     tr_binding *bind; /* names and all in one block */
@@ -31,7 +31,7 @@ struct tr_module {
     void *meta_room;
     uint16_t *classes; /* of the raise sites' exceptions */
     tr_gdb *gdb;       /* NULL unless compiled with debug */
-    late *late;        /* NULL without late parts */
+    late *late;        /* NULL where nothing is compiled later */
     char *text;        /* code of a device */
     void *loaded;      /* what that made of it; NULL: nothing */
     void (*drop)(void *loaded);
@@ -120,7 +120,7 @@ static bool copy_bindings(late *l, const tr_binding *bind, size_t n) {
 
 static bool make_late(tr_module *m, const tr_binding *bind, size_t nbind) {
     uint32_t n = m->meta.nlate;
-    if (!n)
+    if (!n && !m->meta.large)
         return true;
     m->late = calloc(1, sizeof *m->late + n * sizeof m->late->part[0]);
     if (!m->late)

@@ -121,6 +121,15 @@ static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return tr_opt_run_named(p, root, "split");
 }
 
+/* The function as `large` kept it; it is called as any other. */
+static bool read_large(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    if (!tr_ir_parse(p->ctx, rq->large, "a function for large arrays", p) ||
+        !verify(p, "reading a function for large arrays"))
+        return false;
+    out->ret = p->insts.d[p->root].ret;
+    return tr_opt_run_large(p);
+}
+
 /* On a device indices are looked at where the root says so, and nowhere else: whose function it is does not
  * matter. */
 static void for_device(tr_prog *p, const tr_request *rq) {
@@ -243,6 +252,8 @@ static const char *type_text(tr_ctx *c, const tr_ty *t) {
 static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (rq->late)
         return read_late(p, rq, out);
+    if (rq->large)
+        return read_large(p, rq, out);
     return run_front(p) && (rq->upto <= TR_STAGE_FRONT ||
                             (run_infer(p, rq, out) && (rq->upto == TR_STAGE_INFER || run_opt(p, rq))));
 }

@@ -43,7 +43,8 @@ typedef struct tr_request {
     bool (*accept)(void *self, const tr_ty *ret, bool report);
     void *self;
     const tr_mlate
-        *late; /* a function that is late code: read instead of what the program holds; else NULL */
+        *late;         /* a function that is late code: read instead of what the program holds; else NULL */
+    const char *large; /* a function to be compiled anew (tr_meta.large): likewise */
 } tr_request;
 
 /* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when
@@ -63,6 +64,9 @@ bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
  * there was no memory. Holds nothing that waits for another thread of the host's, so it may be called with
  * the GIL and without. */
 void *tr_driver_late(tr_late *l, const tr_dump *dump);
+/* The function of a module with tr_meta.large compiled anew from that: a module of its own, one reference. NULL: `why` says why, or is empty: there was no
+ * memory. Likewise. */
+tr_module *tr_driver_large(const tr_module *m, const tr_dump *dump, char *why, size_t n);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);
 /* Path of NVIDIA's libdevice in the CUDA toolkit that CUDA_HOME names, or else that whose ptxas is on

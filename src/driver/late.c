@@ -46,16 +46,25 @@ void tr_driver_watch_forks(void) {
 
 /* --- one compile --- */
 
+#define LARGE UINT32_MAX /* as an index: no late code, but the whole function anew */
+
 static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want *want, tr_compiled *out) {
     const tr_meta *meta = tr_module_meta(m);
+    bool whole = index == LARGE;
     tr_prog p;
-    tr_request rq = {.late = &meta->late[index], .upto = TR_STAGE_TIME, .cache_dir = tr_module_cache(m)};
+    tr_request rq = {.upto = TR_STAGE_TIME, .cache_dir = tr_module_cache(m)};
+    if (whole)
+        rq.large = meta->large;
+    else
+        rq.late = &meta->late[index];
+    const char *text = whole ? meta->large : rq.late->text;
     rq.bind = tr_module_bindings(m, &rq.nbind);
     if (want)
         rq.want = *want;
     if (rq.cache_dir) {
         tr_hasher *h = tr_hasher_new();
-        tr_hasher_add(h, rq.late->text, strlen(rq.late->text));
+        tr_hasher_add(h, &whole, sizeof whole);
+        tr_hasher_add(h, text, strlen(text));
         tr_hasher_add(h, &meta->atomic_counts, sizeof meta->atomic_counts);
         tr_hasher_end(h, &rq.key);
     }
@@ -103,25 +112,47 @@ void *tr_driver_late(tr_late *l, const tr_dump *dump) {
     return entry;
 }
 
+tr_module *tr_driver_large(const tr_module *m, const tr_dump *dump, char *why, size_t n) {
+    tr_ctx c;
+    tr_compiled out = {0};
+    why[0] = '\0';
+    pthread_rwlock_rdlock(&forks);
+    if (begin(&c)) {
+        c.dump = *dump;
+        bool ok = compile(&c, m, LARGE, NULL, &out);
+        if (!ok && c.errs && c.errs->kind != TR_ERR_MEMORY)
+            snprintf(why, n, "%s", c.errs->text);
+    }
+    end(&c);
+    pthread_rwlock_unlock(&forks);
+    return out.module;
+}
+
 /* --- texts --- */
 
+static void head_of(tr_sb *to, char comment, uint32_t k) {
+    if (to && k == LARGE)
+        tr_sb_printf(to, "\n%c the function once it has made an array of %u bytes\n", comment,
+                     (unsigned)TR_LARGE);
+    else if (to)
+        tr_sb_printf(to, "\n%c late code %u: compiled when it is first reached\n", comment, (unsigned)k);
+}
+
 static void head(const tr_want *want, uint32_t k) {
-    static const char text[] = "%s late code %u: compiled when it is first reached\n";
-    if (want->llvm)
-        tr_sb_printf(want->llvm, text, "\n;", (unsigned)k);
-    if (want->llvmopt)
-        tr_sb_printf(want->llvmopt, text, "\n;", (unsigned)k);
-    if (want->assembly)
-        tr_sb_printf(want->assembly, text, "\n#", (unsigned)k);
+    head_of(want->llvm, ';', k);
+    head_of(want->llvmopt, ';', k);
+    head_of(want->assembly, '#', k);
 }
 
 bool tr_driver_late_texts(const tr_module *m, const tr_want *want, char *why, size_t n) {
+    const tr_meta *meta = tr_module_meta(m);
     bool ok = true;
-    for (uint32_t k = 0; ok && k < tr_module_meta(m)->nlate; k++) {
+    for (uint32_t k = 0; ok && k < meta->nlate + (meta->large != NULL); k++) {
         tr_ctx c;
         tr_compiled out;
-        head(want, k);
-        ok = begin(&c) && compile(&c, m, k, want, &out);
+        uint32_t which = k < meta->nlate ? k : LARGE;
+        head(want, which);
+        ok = begin(&c) && compile(&c, m, which, want, &out);
         if (ok)
             tr_module_unref(out.module);
         else

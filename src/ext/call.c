@@ -72,10 +72,14 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
         r = box_result(f, v, &frame, ret);
     } else {
         r = NULL;
-        tr_pyerr_raise_code(f, tr_module_meta(v->spec->module), code, &frame);
+        tr_pyerr_raise_code(f, v->meta, code, &frame);
     }
-    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links))
+    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links)) {
+        bool large = frame.most >= TR_LARGE;
         r = tr_call_settle(f->st, &frame, r);
+        if (UNLIKELY(large) && r && !tr_spec_grow(f, v))
+            Py_CLEAR(r);
+    }
     return r;
 }
 

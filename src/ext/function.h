@@ -44,6 +44,8 @@ enum { TR_R_NONE, TR_R_FLOAT, TR_R_INT, TR_R_BOOL, TR_R_OTHER };
 
 typedef struct tr_spec {
     tr_module *module; /* one reference */
+    tr_module *large;  /* compiled anew for arrays larger than the caches: one reference, or NULL */
+    bool grown;        /* that was tried */
     const tr_ty *ret;
     tr_argk *pats;         /* nargs: the values it was made for; for declared signatures all zero */
     const tr_ty **args;    /* nargs: type of each, where "none" stands for a constant */
@@ -74,6 +76,8 @@ typedef struct tr_varg {
 typedef struct tr_variant {
     struct tr_variant *dead; /* the next one that is in no list any more */
     tr_entry_fn entry;
+    const tr_meta *meta;    /* of the code that the entry is of */
+    bool moved;             /* another variant has its arguments */
     const tr_devcode *code; /* in its place: what a device has loaded */
     tr_spec *spec;
     uint32_t nargs, nslots, nret;
@@ -200,6 +204,9 @@ bool tr_spec_has_const(const tr_spec *s);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
 void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */
+/* The variant's call has made an array larger than the caches: calls go over to code for such, if there is any and it can be compiled. False with an
+ * exception: a warning was one. */
+bool tr_spec_grow(tr_function *f, const tr_variant *v);
 /* Calls go over from one variant of the list to another. */
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to);
 /* The specs as they are when it is taken, whatever comes and goes while they are looked at: what they were

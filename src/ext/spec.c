@@ -95,6 +95,8 @@ static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p
 static void spec_free(tr_spec *s) {
     if (s->module)
         tr_module_unref(s->module);
+    if (s->large)
+        tr_module_unref(s->large);
     for (uint32_t i = 0; s->pats && i < s->nargs; i++)
         tr_argk_clear(&s->pats[i]);
     PyMem_Free(s->pats);
@@ -314,7 +316,7 @@ static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_t
 }
 
 static void variant_free(tr_variant *v) {
-    for (uint32_t i = 0; i < v->nargs; i++)
+    for (uint32_t i = 0; i < v->nargs && !v->moved; i++)
         clear_arg(&v->arg[i]);
     PyMem_Free(v);
 }
@@ -326,7 +328,9 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
         PyErr_NoMemory();
         return NULL;
     }
-    v->entry = tr_module_entry(s->module);
+    tr_module *code = s->large ? s->large : s->module;
+    v->entry = tr_module_entry(code);
+    v->meta = tr_module_meta(code);
     v->code = tr_module_held(s->module);
     v->spec = s;
     v->nargs = s->nargs;
@@ -726,6 +730,73 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);
+    tr_function_release(f, &gate);
+    return ok;
+}
+
+/* --- larger arrays --- */
+
+/* Puts a variant like the one at k, with the spec's code for large arrays, in its place. */
+static void replace_variant(tr_function *f, uint32_t k) {
+    tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed), *l = list_new(old->n);
+    tr_variant *was = old->v[k];
+    size_t bytes = sizeof *was + was->nargs * sizeof was->arg[0];
+    tr_variant *v = l ? PyMem_Malloc(bytes) : NULL;
+    if (!v) {
+        PyMem_Free(l);
+        PyErr_Clear(); /* it stays as it was */
+        return;
+    }
+    memcpy(v, was, bytes);
+    v->entry = tr_module_entry(was->spec->large);
+    v->meta = tr_module_meta(was->spec->large);
+    was->moved = true;
+    was->dead = f->old_variants;
+    f->old_variants = was;
+    memcpy(l->v, old->v, old->n * sizeof l->v[0]);
+    l->v[k] = v;
+    l->n = old->n;
+    set_list(f, l);
+}
+
+/* All variants of the spec. */
+static void replace_variants(tr_function *f, const tr_spec *s) {
+    const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_relaxed);
+    for (uint32_t k = 0; l && k < l->n; k++) /* a list that was replaced stays until the sweep */
+        if (l->v[k]->spec == s)
+            replace_variant(f, k);
+}
+
+/* Without the GIL: others call the function as it is meanwhile. */
+static tr_module *compile_large(tr_function *f, const tr_spec *s, char *why, size_t n) {
+    tr_module *m;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_rwlock_rdlock(&f->st->fork);
+    m = tr_driver_large(s->module, &f->st->dump, why, n);
+    pthread_rwlock_unlock(&f->st->fork);
+    Py_END_ALLOW_THREADS
+    return m;
+}
+
+bool tr_spec_grow(tr_function *f, const tr_variant *v) {
+    tr_py_section gate;
+    tr_spec *s = v->spec;
+    char why[256];
+    bool ok = true;
+    if (f->target || !tr_module_meta(s->module)->large)
+        return true;
+    tr_function_hold(f, &gate);
+    if (!s->grown) {
+        s->grown = true;
+        s->large = compile_large(f, s, why, sizeof why);
+        if (s->large && is_listed(f, s))
+            replace_variants(f, s);
+        else if (!s->large && why[0])
+            ok = PyErr_WarnFormat(
+                     PyExc_RuntimeWarning, 1,
+                     "%U() stays as it is for large arrays, as code for them could not be compiled: %s",
+                     f->qualname, why) == 0;
+    }
     tr_function_release(f, &gate);
     return ok;
 }

@@ -125,6 +125,8 @@ typedef struct tr_prog {
     uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */
     bool
         handles; /* some function has a handler, so what an exception passes on its way out releases what it holds */
+    const char *
+        large; /* the root's text, to be compiled anew when it has made an array larger than the caches (opt/large.c); NULL: it would be the same */
     bool is_late; /* the root was such an instance: it is called by compiled code */
     bool
         atomic_counts; /* references are counted by several threads at once, whatever this program alone would show */

@@ -198,6 +198,15 @@ static const char *line_misfit(const tr_fn *f, const tr_ins *pat) {
                : "what it does depends on the order of the elements";
 }
 
+static const char *nontemporal_misfit(const tr_pat *p) {
+    if (!p->sched.line || !p->nout || p->nscan || p->nfilt || p->nscat || p->sched.scalar)
+        return "what is written past the caches is the outputs of a line";
+    for (unsigned i = 0; i < p->nred; i++)
+        if (tr_red_info[p->reds[i]].place)
+            return "a line in two parts has no places";
+    return NULL;
+}
+
 static const char *chunk_misfit(const tr_pat *p) {
     if (!p->nspace || p->nscan || p->sched.line || (p->sched.tile && !p->sched.tested))
         return "no axis to walk in chunks";
@@ -318,6 +327,8 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = strip_misfit(f, pat);
     if (!why && s->fission)
         why = fission_misfit(f, pat);
+    if (!why && s->nontemporal)
+        why = nontemporal_misfit(p);
     if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || p->nred))
         why = "only a loop over a prange that reduces nothing has a copy in place";
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))

@@ -15,6 +15,7 @@
 #include "jit/choices.h"
 #include "lower/compat.h"
 #include "jit/cpus.h"
+#include "jit/nontemporal.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
 #include "jit/wraps.h"
@@ -239,7 +240,7 @@ static bool run_rec(job *j) {
     return run(j, tr_arena_printf(&j->ctx->arena, "function<eager-inv>(%s)", second));
 }
 
-static bool run_passes(job *j) {
+static bool run_pipeline(job *j) {
     if (j->target->form == TR_FORM_PTX) /* LLVM's own pipeline knows what to do for it */
         return run(j, j->ctx->opts.opt_level ? "default<O3>" : "default<O0>");
     switch (j->ctx->opts.opt_level) {
@@ -247,6 +248,17 @@ static bool run_passes(job *j) {
     case 3: return run_default(j);
     default: return run_rec(j);
     }
+}
+
+static bool run_passes(job *j) {
+    if (!run_pipeline(j))
+        return false;
+    if (!j->made.past)
+        return true;
+    if (!run(j, TR_ALIGNED))
+        return false;
+    tr_nontemporal_mark(j->mod, j->made.past);
+    return true;
 }
 
 static bool emit(job *j) {

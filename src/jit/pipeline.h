@@ -18,7 +18,7 @@
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 15 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 16 }; /* part of the cache key: raise it with every change below */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \
@@ -52,6 +52,9 @@ enum { TR_REC_VERSION = 15 }; /* part of the cache key: raise it with every chan
 /* A module with calls: callees are cleaned up a little, then inlined where that pays. */
 #define TR_REC_INLINE \
     "function<eager-inv>(sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE "),cgscc(inline),"
+
+/* Before stores of vectors are marked (jit/nontemporal.c): where they are known to lie. */
+#define TR_ALIGNED "function<eager-inv>(infer-alignment)"
 
 /* Stubs (opt_level 0): nothing worth waiting for. */
 #define TR_REC_STUB "function(early-cse)"

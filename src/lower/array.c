@@ -33,7 +33,7 @@ static void fill_strides(tr_lf *w, tr_larr *a) {
 static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) {
     assert(t->kind == TR_TY_ARRAY);
     a->ty = t;
-    a->repeats = a->apart = false;
+    a->repeats = a->apart = a->nontemporal = false;
     a->owner = parts[0];
     a->data = parts[1];
     memcpy(a->shape, parts + 2, t->ndim * sizeof *parts);
@@ -108,6 +108,8 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
         LLVMSetAlignment(st, align_of(a->ty));
         tr_lower_tag(w->m, st, false);
+        if (a->nontemporal)
+            LLVMSetMetadata(st, w->m->kind_tbaa, w->m->md_past);
         if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, st);
     }

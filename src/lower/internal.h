@@ -49,7 +49,7 @@ typedef struct tr_lm {
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
     unsigned kind_prof, kind_tbaa, kind_loop, kind_apart;
-    lv md_unlikely, md_data, md_frame, md_random;
+    lv md_unlikely, md_data, md_past, md_frame, md_random;
     tr_linst *insts;
     TR_VEC(tr_msite) sites;
     TR_VEC(tr_mlate) late; /* late instances, in the order of their cells */
@@ -62,6 +62,7 @@ typedef struct tr_lm {
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */
     bool wraps;            /* the same */
+    bool nontemporal;      /* some stores have the tag md_past */
     unsigned choices;      /* branches on whether an integer is a given one */
     uint64_t constants;    /* bytes of a device's constant memory that are taken */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
@@ -199,8 +200,9 @@ typedef struct tr_larr {
     const tr_ty *ty;
     lv owner, data;
     lv shape[TR_MAX_NDIM], stride[TR_MAX_NDIM]; /* strides in elements, computed for layouts C and F */
-    bool repeats; /* an input of a pattern with an axis that is, or may be, shorter than the space */
-    bool apart;   /* elements are accessed in a loop whose rounds do not meet in memory (loops.c) */
+    bool repeats;     /* an input of a pattern with an axis that is, or may be, shorter than the space */
+    bool apart;       /* elements are accessed in a loop whose rounds do not meet in memory (loops.c) */
+    bool nontemporal; /* it is stored past the caches, where vectors are (nontemporal.c) */
 } tr_larr;
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
 bool tr_lower_is_same(const tr_larr *a,

@@ -25,6 +25,8 @@ typedef struct tr_lower_made {
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
     bool nested;  /* loops of few rounds with branches, in others */
     bool wraps;   /* low bits of integers, which indices may be made of (jit/wraps.c) */
+    LLVMValueRef
+        past; /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that

@@ -157,6 +157,7 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta) {
     }
     meta->nlate = m->late.n;
     meta->late = m->late.d;
+    meta->large = m->prog->large;
     meta->opts = m->ctx->opts;
     meta->atomic_counts = m->atomic_counts;
     meta->cooperative = m->cooperative;

@@ -86,11 +86,14 @@ lv tr_lower_fast(tr_lf *w, lv x) {
     return x;
 }
 
-static lv tbaa_tag(tr_lm *m, LLVMMetadataRef root, const char *name) {
+static LLVMMetadataRef tbaa_type(tr_lm *m, LLVMMetadataRef of, const char *name) {
     LLVMMetadataRef zero = LLVMValueAsMetadata(l_int(m->i64, 0));
-    LLVMMetadataRef type[3] = {LLVMMDStringInContext2(m->lc, name, strlen(name)), root, zero};
-    LLVMMetadataRef node = LLVMMDNodeInContext2(m->lc, type, 3);
-    LLVMMetadataRef tag[3] = {node, node, zero};
+    LLVMMetadataRef type[3] = {LLVMMDStringInContext2(m->lc, name, strlen(name)), of, zero};
+    return LLVMMDNodeInContext2(m->lc, type, 3);
+}
+
+static lv tbaa_tag(tr_lm *m, LLVMMetadataRef type) {
+    LLVMMetadataRef tag[3] = {type, type, LLVMValueAsMetadata(l_int(m->i64, 0))};
     return LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, tag, 3));
 }
 
@@ -105,9 +108,11 @@ static void init_metadata(tr_lm *m) {
     m->md_unlikely = LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, likely, 3));
     LLVMMetadataRef name = LLVMMDStringInContext2(m->lc, "treadle", 7);
     LLVMMetadataRef root = LLVMMDNodeInContext2(m->lc, &name, 1);
-    m->md_data = tbaa_tag(m, root, "array data");
-    m->md_frame = tbaa_tag(m, root, "frame and slots");
-    m->md_random = tbaa_tag(m, root, "state of a bit generator");
+    LLVMMetadataRef data = tbaa_type(m, root, "array data");
+    m->md_data = tbaa_tag(m, data);
+    m->md_past = tbaa_tag(m, tbaa_type(m, data, "array data, stored past the caches"));
+    m->md_frame = tbaa_tag(m, tbaa_type(m, root, "frame and slots"));
+    m->md_random = tbaa_tag(m, tbaa_type(m, root, "state of a bit generator"));
 }
 
 void tr_lower_tag(tr_lm *m, lv access, bool frame) {
@@ -301,6 +306,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
                             .complex = m.complex,
                             .choices = m.choices > 1,
                             .nested = m.nested,
-                            .wraps = m.wraps};
+                            .wraps = m.wraps,
+                            .past = m.nontemporal ? m.md_past : NULL};
     return ok && !m.failed;
 }

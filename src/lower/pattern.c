@@ -591,7 +591,10 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     }
     s->open = true;
     tr_red_begin(s);
-    tr_lower_inner(s, 0);
+    if (s->p->sched.nontemporal)
+        tr_nontemporal_nest(s);
+    else
+        tr_lower_inner(s, 0);
     tr_red_end(s, out);
 }
 

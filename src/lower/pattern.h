@@ -146,6 +146,9 @@ void tr_fission_hold(tr_lpat *s, const lv *y);  /* in place of storing: indices 
 void tr_fission_loop(tr_lpat *s, unsigned k);   /* the innermost loop, of level k */
 void tr_lower_scatter(tr_lpat *s, const lv *y); /* for each target indices and a value, to where they say */
 
+/* nontemporal.c: a line whose output goes past the caches. */
+void tr_nontemporal_nest(tr_lpat *s);
+
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of what is before. */
 void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */

@@ -7,7 +7,9 @@
 
 /* Runs all passes over every instance; skip, dump, time and verify as the context's dump says. */
 bool tr_opt_run(tr_prog *p);
-/* The same for a program whose root is a device's. */
+/* What is left to do for a function that was kept to be compiled anew (tr_prog.large). */
+bool tr_opt_run_large(tr_prog *p);
+/* The same as tr_opt_run for a program whose root is a device's. */
 bool tr_opt_run_for(tr_prog *p, const tr_target *t);
 /* Is the text one of the passes? Their names, with commas between them. */
 bool tr_opt_is_pass(const char *name, size_t n);

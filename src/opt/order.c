@@ -22,6 +22,11 @@ const char tr_pass_order[] =
 #include "opt/passes.def"
     ;
 
+const char tr_pass_large_order[] =
+#define LARGE(names) names "|"
+#include "opt/passes.def"
+    ;
+
 const char tr_pass_device_order[] =
 #define DEVICE(names) names "|"
 #include "opt/passes.def"

@@ -24,6 +24,9 @@ enum {
 #define X(name, ...) bool tr_opt_##name(tr_prog *p, tr_fn *f);
 #include "opt/passes.def"
 
+/* nontemporal.c: v with the schedule that goes past the caches; NULL: it is no pattern that can. */
+tr_pat *tr_opt_past(tr_fn *f, tr_val v);
+
 /* --- order.c --- */
 
 typedef struct tr_pass {
@@ -34,6 +37,7 @@ typedef struct tr_pass {
 } tr_pass;
 
 extern const char tr_pass_order[]; /* names; ',' between them, '|' after a group */
+extern const char tr_pass_large_order[];
 extern const char tr_pass_device_order[];
 
 const tr_pass *tr_pass_find(const char *name, size_t n);

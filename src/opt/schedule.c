@@ -285,8 +285,11 @@ static void choose_ranges(const chooser *c) {
 }
 
 static void choose(const chooser *c) {
+    uint32_t past = c->p->sched.nontemporal;
+    c->p->sched.nontemporal = 0;
     c->p->sched.line = 1;
     c->p->sched.line = fits(c);
+    c->p->sched.nontemporal = past && c->p->sched.line;
     choose_tile(c);
     choose_chunk(c);
     choose_fission(c);
@@ -304,7 +307,8 @@ bool tr_opt_schedule(tr_prog *p, tr_fn *f) {
             if (in->op != TR_OP_PATTERN)
                 continue;
             tr_pat *own = tr_arena_copy(&f->ctx->arena, in->imm.pat, sizeof *own);
-            own->sched = (tr_sched){.scalar = is_scalar(own, (tr_cold)tr_blk_at(f, b)->cold, &nseldom)};
+            own->sched = (tr_sched){.scalar = is_scalar(own, (tr_cold)tr_blk_at(f, b)->cold, &nseldom),
+                                    .nontemporal = own->sched.nontemporal};
             in->imm.pat = own;
             choose(&(chooser){f, v, in, own});
             changed = true;

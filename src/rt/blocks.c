@@ -35,8 +35,7 @@ enum { COLOUR = 22 * TR_MEM_ALIGN }; /* a third of a page, and the offsets of 32
 #define HUGE_FROM (UINT64_C(4) << 20)
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
-/* Room for a few results of 10^7 numbers, and no more than a sixteenth of a small machine. */
-#define USUAL_LIMIT (UINT64_C(256) << 20)
+/* No more than a sixteenth of a small machine. */
 enum { RAM_SHARE = 16, USUAL_AGE_MS = 2000 };
 
 #if defined __SANITIZE_ADDRESS__
@@ -100,7 +99,7 @@ static uint64_t usual_limit(void) {
         if (n && n < ram)
             ram = n;
     }
-    return ram / RAM_SHARE < USUAL_LIMIT ? ram / RAM_SHARE : USUAL_LIMIT;
+    return ram / RAM_SHARE < TR_BLOCKS_MOST ? ram / RAM_SHARE : TR_BLOCKS_MOST;
 }
 
 /* --- the system --- */

@@ -122,6 +122,7 @@ typedef struct tr_frame {
     char *out;              /* pending print() text */
     size_t nout, capout;
     struct tr_links *links; /* NULL: none yet */
+    uint64_t most;          /* bytes of the largest array that was made */
     struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */
 } tr_frame;
 
@@ -317,6 +318,11 @@ enum {
     TR_SCATTER_LARGE_PUT = 1 << 22,
     TR_SCATTER_STEP = 64
 };
+
+/* Bytes of an array that is written past the caches (opt/nontemporal.c): three quarters of the 32 MB that processors of 2026 have for a few cores. */
+#define TR_LARGE (UINT64_C(24) << 20)
+/* Bytes of freed arrays that are kept at most (rt/blocks.c): room for a few results of 10^7 numbers. */
+#define TR_BLOCKS_MOST (UINT64_C(256) << 20)
 
 /* Ranges at most of a pattern that runs on all cores; operations that a range should have: some 20 microseconds, of which an operation takes about a
  * quarter of a nanosecond. */

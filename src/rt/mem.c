@@ -48,6 +48,8 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     tr_mem *m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
     if (!raw)
         return NULL;
+    if (bytes > f->most)
+        f->most = bytes;
     *m = (tr_mem){.next = f->mems.next, .prev = &f->mems, .refs = 1, .size = bytes, .raw = raw, .home = home};
     m->next->prev = m;
     f->mems.next = m;
@@ -102,6 +104,7 @@ void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
     }
     into->nalloc += from->nalloc;
     into->nfree += from->nfree;
+    into->most = into->most > from->most ? into->most : from->most;
     from->nalloc = from->nfree = 0;
 }
 

@@ -42,7 +42,7 @@ static void test_product(void) {
         const char *out, *in, *at, *want;
     } wrong[] = {
         {"simplify,", NULL, NULL, "fold needs REACHED"},
-        {"own,", NULL, NULL, "late needs COUNTED"},
+        {"own,", NULL, NULL, "large needs COUNTED"},
         {NULL, "own,", "inline", "inline needs BARE"},
         {NULL, "fold,", "late", "fold needs BARE"},
         {NULL, "own,", "split", "own needs BARE"},

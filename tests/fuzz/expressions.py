@@ -195,7 +195,9 @@ class Expressions:
         power = self.literal_power(node.right, ta) if op == "**" else None
         if power:
             ty = power
-        known = op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env, choices=True)
+        known = (
+            op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env, choices=True)
+        )
         self.note(ty)
 
         def run(frame: Frame) -> Any:

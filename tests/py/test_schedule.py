@@ -116,7 +116,9 @@ STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar"]
 
 def schedules(keeps: bool) -> list[str]:
     """Return those to try: without kept axes there is nothing to tile."""
-    parts = itertools.product(["", "line"], ["", "chunk 7"], TILES if keeps else [""], STRIPS)
+    parts = itertools.product(
+        ["", "line", "line, nontemporal"], ["", "chunk 7"], TILES if keeps else [""], STRIPS
+    )
     return [", ".join(filter(None, p)) for p in parts]
 
 
