@@ -52,7 +52,7 @@ QUICK = {"TREADLE_OPT_LEVEL": "0"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part, where they are slow.
-A_SLICE = {"TREADLE_SLICE": "4"}
+A_SLICE = {"TREADLE_SLICE": "6"}
 # So many frames of a stack in a sanitizer's report are shown.
 FRAMES = 30
 # What a process says it dies of.

@@ -5,8 +5,6 @@
  * For functions that are called from the host and call none of ours: what they call would be compiled twice. For such as make arrays: others have nobody who
  * would note it.
  * Cost: linear; the text. */
-#include <string.h>
-
 #include "opt/priv.h"
 
 enum { MOST = 64 }; /* patterns: of more, nobody wants to wait for the code again */

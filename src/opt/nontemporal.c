@@ -8,8 +8,6 @@
  * For patterns that walk one line to outputs that are not read (their lines would be in the cache anyway), by straight code: what raised half-way would
  * leave stores on their way.
  * Cost: linear; a test and a second loop for each such pattern, so it runs for functions that have made such an array (large.c). */
-#include <assert.h>
-
 #include "ir/sched.h"
 #include "opt/priv.h"
 #include "rt/layout.h"

@@ -69,6 +69,19 @@ def tried(a, i):
     return b
 
 
+def tried_with_results(a, i):
+    m = 0.0
+    try:
+        t = a * 2
+        m = t.max()
+        u = t + a[i]
+        k = u.min()
+        m += u[i + 1] + k
+    except IndexError:
+        m = -m
+    return t, m
+
+
 def stepped(a, times):
     for _ in range(times):
         a = a * 0.5 + 1
@@ -289,6 +302,8 @@ def test_handlers():
     for _ in range(2):
         np.testing.assert_array_equal(compiled(a, 2), a * 2 + 2)
         np.testing.assert_array_equal(compiled(a, 9), a * 2 - 1)
+    for i in (3, N - 1, N):  # no error; after u was made; before
+        check(tried_with_results, a, i)
 
 
 def test_sizes_that_differ():
