@@ -362,8 +362,11 @@ ELEMENTWISE: list[Row] = [
 ]
 
 # NumPy's functions, and loops over parts of arrays: the third section. Sorts, the order of equal items with them, and LAPACK are NumPy's own on both sides.
+# Where it is one function called from two sides, 1.0 is what comes out, a little more or less.
+SAME_CODE = ("sort float64", "sort int32", "argsort int32")
+NOISE = 1.03
 ORDERS = (
-    *(f"{name} {dtype}" for name in ("sort", "argsort") for dtype in ("float64", "int32")),
+    "argsort float64",
     "searchsorted",
     "unique",
     "unique, few",
@@ -383,6 +386,7 @@ LAYOUTS = tuple(
 )
 
 LIBRARY: list[Row] = [
+    *(row for name in SAME_CODE for row in against(name, {"numpy": (NOISE, 0.8)}, "us", "numpy")),
     *(row for name in ORDERS for row in against(name, {"numpy": (1.0, 0.8)}, "us", "numpy")),
     *(
         row
