@@ -122,7 +122,7 @@ typedef struct tr_frame {
     char *out;              /* pending print() text */
     size_t nout, capout;
     struct tr_links *links; /* NULL: none yet */
-    uint64_t most;          /* bytes of the largest array that was made */
+    uint64_t most;          /* bytes of the largest array that was made, from TR_LARGE on */
     struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */
 } tr_frame;
 

@@ -48,7 +48,7 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     tr_mem *m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
     if (!raw)
         return NULL;
-    if (bytes > f->most)
+    if (bytes >= TR_LARGE && bytes > f->most)
         f->most = bytes;
     *m = (tr_mem){.next = f->mems.next, .prev = &f->mems, .refs = 1, .size = bytes, .raw = raw, .home = home};
     m->next->prev = m;

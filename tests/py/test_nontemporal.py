@@ -15,6 +15,9 @@ import pytest
 import treadle
 from treadle import njit, prange
 
+sys.path.insert(0, str(Path(__file__).parent))
+from on_stack import on_stack  # noqa: E402
+
 N = 3 * 2**20 + 13  # of float64: 24 MiB and a little; a line of the cache is not a part of it
 SMALL = 10
 TABLE = np.arange(7.0)
@@ -253,21 +256,14 @@ def fills(a, out):
     out[:] = a * 2
 
 
-def calls(a):
-    return outer_callee(a) * 2
-
-
 @njit
-def outer_callee(a):
-    s = 0.0
-    for i in range(len(a)):
-        for j in range(i):
-            if a[j] > a[i]:
-                s += a[j] * (i - j)
-                break
-        else:
-            s -= a[i]
-    return a + s
+def steps(n):
+    """It calls itself, so it is not inlined."""
+    return 0 if n < 2 else 1 + steps(n // 2)
+
+
+def calls(a):
+    return a * 2 + steps(33)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +373,14 @@ def test_threads(nogil):
     assert not bad
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_on_a_small_stack(parallel):
+    compiled = njit(blend, parallel=parallel)
+    a = numbers("f8")
+    for got in on_stack(256, lambda: twice(compiled, a, a, a)):
+        np.testing.assert_array_equal(got, blend(a, a, a))
+
+
 def test_from_a_compiled_caller():
     """Inlined, it is part of what is compiled anew; called, it is not."""
     inner = njit(plus, inline="always")
@@ -387,6 +391,7 @@ def test_from_a_compiled_caller():
     assert MARK in next(iter(outer.inspect_asm().values()))
     called = njit(calls)
     np.testing.assert_array_equal(called(a[:50]), calls(a[:50]))
+    assert MARK not in next(iter(called.inspect_asm().values()))
 
 
 def test_in_a_loop_over_a_prange():
@@ -405,10 +410,6 @@ def test_in_a_loop_over_a_prange():
 
 def test_a_loop_over_a_prange_that_calls():
     """What the pattern's function calls is no more part of the text than what the function does."""
-
-    @njit
-    def steps(n):
-        return 0 if n < 2 else 1 + steps(n // 2)
 
     @njit(parallel=True)
     def f(a, out):
