@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,13 +47,14 @@ KERNELS = (
     "cuda_streams",
     "cuda_ufunc",
 )
-# Those of BRIEF make quick code: what LLVM's passes make of a program does not depend on the Python. They run on the default Python for all
-# tests, and for A_SLICE of them on the newest.
+# Those of BRIEF make quick code: what LLVM's passes make of a program does not depend on the Python.
 QUICK = {"TREADLE_OPT_LEVEL": "0"}
+# Of all tests each so manieth is in full code, with those that ask for it (tests/py/levels.py); under sanitizers, which see only what C does, fewer.
+FULL, FULL_LEAST = {"TREADLE_FULL": "7"}, {"TREADLE_FULL": "7:llvm"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
-# And of all tests such a part, where they are slow.
-A_SLICE = {"TREADLE_SLICE": "6"}
+# And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
+A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "3"}, {"TREADLE_SLICE": "6"}
 # So many frames of a stack in a sanitizer's report are shown.
 FRAMES = 30
 # What a process says it dies of.
@@ -111,6 +113,11 @@ def py_tests(b: Build, tally: Tally, env: dict[str, str], args: list[str]) -> No
     count_tests([b.py.python, "-m", "pytest", *args], b.dir / "pytest.xml", tally, env)
 
 
+def workers() -> list[str]:
+    """Return what pytest is told about processes: one a core; who has nothing left takes tests from another."""
+    return [f"-n{devenv.jobs()}", "--dist=worksteal"]
+
+
 def count_tests(command: list[str | Path], xml: Path, tally: Tally, env: dict[str, str]) -> None:
     xml.unlink(missing_ok=True)
     # What a process prints as it dies would stand somewhere among the dots: it is shown behind pytest's summary.
@@ -131,7 +138,17 @@ def count_tests(command: list[str | Path], xml: Path, tally: Tally, env: dict[st
     failed = int(suite.get("failures")) + int(suite.get("errors"))
     if skipped:
         say(f"{skipped} tests were skipped; the list above says why.")
+        for reason, n_tests in skips(suite).most_common():
+            note(f"{tally.name}: {n_tests} tests were SKIPPED: {reason}")
     tally.add(n - failed - skipped, failed if failed or code == 0 else 1)
+
+
+def skips(suite: ET.Element) -> Counter[str]:
+    """Return the reasons why tests were skipped, and how many for each, from pytest's record."""
+    found = (case.find("skipped") for case in suite.iter("testcase"))
+    return Counter(
+        s.get("message", "no reason") for s in found if s is not None and s.get("type") == "pytest.skip"
+    )
 
 
 def brief_stacks(text: str) -> str:
@@ -198,6 +215,15 @@ def test_part(
         os.environ.update(before)
 
 
+def levels(how: Mapping[str, str]) -> dict[str, str]:
+    """Return what says which tests are in full code, but for what the environment says of it; which seventh it is, the commit decides."""
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    turn = {"TREADLE_TURN": str(int(head[:8], 16) % 7)} if head else {}
+    return {k: v for k, v in {**how, **turn}.items() if k not in os.environ}
+
+
 def test_without_gil(py: Interpreter, extra: list[str]) -> int:
     """The tests of THREADS so many times over, then those of BRIEF, with the GIL off: what `TR_PY_NO_GIL` (ext/compat.h) stands on."""
     b = devenv.build(py)
@@ -222,12 +248,44 @@ def test_one(py: Interpreter, extra: list[str], in_c: bool = True) -> int:
     tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}{less}")
     if in_c:
         c_tests(b, tally, b.env())
-    py_tests(b, tally, b.env(), [f"-n{devenv.jobs()}", *extra])
+    py_tests(b, tally, b.env(), [*workers(), *extra])
     return tally.close()
 
 
 def cmd_test(a: argparse.Namespace) -> int:
+    """All tests; those that are chosen by arguments are all in full code."""
+    if not a.args:
+        os.environ.update(levels(FULL))
     return test_one(a.python, a.args, in_c=not a.no_c)
+
+
+def cmd_fetch(a: argparse.Namespace) -> int:
+    """What builds and tests need from the network: of this Python, or, with a folder for a Debian root, of the others, those in it among them.
+
+    Fails where the root cannot be made; what else is missing, a run of the tests says.
+    """
+    if not a.args:
+        devenv.need_system(a.python)
+        devenv.need_venv(a.python)
+        return 0
+    folder, status = Path(a.args[0]).resolve(), 0
+    try:
+        root.make(folder, tuple(v for v in SUPPORTED if not devenv.find(v, roots=False)))
+    except devenv.Stop as stop:
+        say(str(stop))
+        status = 1
+    os.environ["TREADLE_ROOT"] = str(folder)
+    for py in filter(None, map(devenv.find, SUPPORTED)):
+        if py.version == a.python.version:
+            continue
+        try:
+            if py.root:
+                root.dev(py, ["fetch"])
+            else:
+                devenv.need_venv(py)
+        except devenv.Stop as stop:
+            say(str(stop))
+    return status
 
 
 def cmd_test_all(a: argparse.Namespace) -> int:
@@ -243,7 +301,7 @@ def cmd_test_all(a: argparse.Namespace) -> int:
         elif a.brief:
             code |= test_part(py, BRIEF, a.args)
             if version in (SUPPORTED[0], SUPPORTED[-1]):
-                code |= test_part(py, (), a.args, A_SLICE)
+                code |= test_part(py, (), a.args, {**A_SMALL_SLICE, **levels(FULL)})
         else:
             code |= test_one(py, a.args)
     where = "PATH, pyenv" + (f", {os.environ['TREADLE_ROOT']}" if os.environ.get("TREADLE_ROOT") else "")
@@ -266,7 +324,7 @@ def cmd_test_gpu(a: argparse.Namespace) -> int:
     env = b.env(TREADLE_CUDA="gpu", TREADLE_CUDA_DRIVER=driver, TREADLE_CUDA_WARN="0")
     tally = Tally(f"kernels on a GPU by {given}" if given else "kernels by the driver that is none")
     part = A_PART if a.brief else {}
-    py_tests(b, tally, {**env, **part}, [f"-n{devenv.jobs()}", *gpu_tests(a.brief), *a.args])
+    py_tests(b, tally, {**env, **part}, [*workers(), *gpu_tests(a.brief), *a.args])
     return tally.close()
 
 
@@ -277,9 +335,7 @@ def cmd_debug(a: argparse.Namespace) -> int:
     tally = Tally("with assertions")
     c_tests(b, tally, b.env())
     # What an assertion prints as the process dies is lost in pytest's capture of file descriptors; count_tests shows it.
-    py_tests(
-        b, tally, {**b.env(), **A_PART}, [f"-n{devenv.jobs()}", "-m", "not slow", "--capture=sys", *a.args]
-    )
+    py_tests(b, tally, {**b.env(), **A_PART}, [*workers(), "-m", "not slow", "--capture=sys", *a.args])
     return tally.close()
 
 
@@ -317,11 +373,12 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
         **A_PART,
+        **levels(FULL_LEAST),
         **(A_SLICE if a.brief else {}),
     )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)
-    some = [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "--capture=sys", "-p", "no:cacheprovider"]
+    some = [*workers(), "-m", "not slow and not nosan", "--capture=sys", "-p", "no:cacheprovider"]
     py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)}, [*some, *a.args])
     for report in sorted(reports.iterdir()):
         text = report.read_text(errors="replace")
@@ -438,6 +495,10 @@ COMMANDS = {
         cmd_test_all,
         "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py); "
         "tests of threads and a slice on one without the GIL, also of the folder that $TREADLE_FREETHREADED names (freethreaded.py)",
+    ),
+    "fetch": (
+        cmd_fetch,
+        "get from the network what the other Pythons need, and a Debian root in the folder given",
     ),
     "test-gpu": (
         cmd_test_gpu,

@@ -118,7 +118,14 @@ def enter(root: Path, cwd: Path = Path("/")) -> list[str]:
 
 
 # What says that only a part of the tests is run (tests/README.md), and with how much of LLVM.
-PARTS = ("TREADLE_WAYS", "TREADLE_EXAMPLES", "TREADLE_SLICE", "TREADLE_OPT_LEVEL")
+PARTS = (
+    "TREADLE_WAYS",
+    "TREADLE_EXAMPLES",
+    "TREADLE_SLICE",
+    "TREADLE_OPT_LEVEL",
+    "TREADLE_FULL",
+    "TREADLE_TURN",
+)
 
 
 def root_env() -> dict[str, str]:

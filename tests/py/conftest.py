@@ -4,7 +4,7 @@ The verifier and the round trip through text run after each pass (TREADLE_VERIFY
 rules of NumPy 2 (NEP 50), because those are the rules compiled code follows with either.
 
 Examples of properties are the same in every run, so that a test fails for a change and not by chance. TREADLE_RANDOM=1 looks for new ones,
-TREADLE_EXAMPLES=3 takes a third of them. TREADLE_SLICE=2 takes half of the tests.
+TREADLE_EXAMPLES=3 takes a third of them. TREADLE_SLICE=2 takes half of the tests. Some run in quick code: levels.py.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import levels  # noqa: E402
 from sizes import examples  # noqa: E402
 
 hypothesis.settings.register_profile("same", derandomize=True, max_examples=examples(100))
@@ -51,6 +52,28 @@ def pytest_collection_modifyitems(config, items):
     items[:] = kept
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_report_header():
+    return levels.said()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """A test and its fixtures have one level, in this process and in those that it starts."""
+    level = 2 if levels.is_full(item.nodeid) else 0
+    before = treadle.config.OPT_LEVEL, os.environ.get("TREADLE_OPT_LEVEL")
+    if level < before[0]:
+        treadle.config.OPT_LEVEL = level
+        os.environ["TREADLE_OPT_LEVEL"] = str(level)
+    try:
+        return (yield)
+    finally:
+        treadle.config.OPT_LEVEL = before[0]
+        if before[1] is None:
+            os.environ.pop("TREADLE_OPT_LEVEL", None)
+        else:
+            os.environ["TREADLE_OPT_LEVEL"] = before[1]
 
 
 def pytest_collection_finish():

@@ -510,3 +510,50 @@ def test_floors(monkeypatch):
 
 def test_floors_of_the_sources():
     assert floors.check(ROOT / "src") == []
+
+
+def test_what_was_skipped_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each reason once, with how many tests it is; a test that is expected to fail was not skipped."""
+    notes = tmp_path / "notes"
+    monkeypatch.setenv("TREADLE_NOTES", str(notes))
+    xml = tmp_path / "pytest.xml"
+    skip = '<testcase name="{}"><skipped type="pytest.skip" message="{}"/></testcase>'
+    cases = [skip.format(k, "no scipy" if k else "no dask") for k in range(3)]
+    cases.append(
+        '<testcase name="x"><skipped type="pytest.xfail" message="known"/></testcase><testcase name="y"/>'
+    )
+
+    def run_tests(*_: object, **__: object) -> int:
+        xml.write_text(
+            f'<testsuites><testsuite tests="5" skipped="4" failures="0" errors="0">{"".join(cases)}</testsuite></testsuites>'
+        )
+        return 0
+
+    monkeypatch.setattr(dev, "run", run_tests)
+    tally = dev.Tally("these")
+    dev.count_tests(["pytest"], xml, tally, {})
+    assert (tally.passed, tally.failed) == (1, 0)
+    assert notes.read_text().splitlines() == [
+        "these: 2 tests were SKIPPED: no scipy",
+        "these: 1 tests were SKIPPED: no dask",
+    ]
+
+
+def test_a_commit_says_which_tests_are_in_full_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TREADLE_FULL", "TREADLE_TURN"):
+        monkeypatch.delenv(name, raising=False)
+    heads = iter(["0000000a11", ""])
+    monkeypatch.setattr(
+        dev.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, next(heads))
+    )
+    assert dev.levels(dev.FULL) == {"TREADLE_FULL": "7", "TREADLE_TURN": str(10 % 7)}
+    monkeypatch.setenv("TREADLE_FULL", "1")
+    assert dev.levels(dev.FULL) == {}  # no git: the first turn; what the user says comes first
+    chosen: list[str | None] = []
+    monkeypatch.setattr(dev, "test_one", lambda *_, **__: chosen.append(os.environ.get("TREADLE_FULL")) or 0)
+    monkeypatch.setattr(dev, "levels", lambda how: how)
+    monkeypatch.delenv("TREADLE_FULL")
+    py = devenv.Interpreter("3.11", Path("python"), True, True)
+    for args in (["-k", "sum"], []):
+        dev.cmd_test(argparse.Namespace(python=py, args=args, no_c=True))
+    assert chosen == [None, "7"]

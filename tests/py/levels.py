@@ -1,0 +1,65 @@
+"""Which tests run in quick code (`TREADLE_OPT_LEVEL=0`): LLVM's passes take more than half of the time of all tests, and few tests ask what they make.
+
+`TREADLE_FULL` says how much is in full code: 1 (or unset) all of it; `TREADLE_FULL=7` the files of LLVM and of LOOPS, and of the others each seventh test;
+`TREADLE_FULL=7:llvm` the files of LLVM alone and each seventh of all others, where tests are slow for another reason. Which seventh that is, `TREADLE_TURN`
+says: `make test` counts it from the commit, so a commit sees the same ones again, and seven commits see all tests in full code.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+# What is asked there is what LLVM makes of a program: vectors, bytes of code, what a level is.
+LLVM = frozenset({"complex_functions", "late", "late_try", "nontemporal", "processors", "vmath"})
+# What is asked there is what a program means, in loops that our passes and LLVM's change most.
+LOOPS = frozenset(
+    {
+        "batch",
+        "bounds",
+        "byrow",
+        "contraction",
+        "demand",
+        "filter",
+        "fold",
+        "fuse",
+        "fuse_bits",
+        "fuse_views",
+        "fuzz_slice",
+        "matmul",
+        "narrow",
+        "prange",
+        "prange_distance",
+        "prange_slices",
+        "programs_algorithms",
+        "programs_arrays",
+        "programs_expressions",
+        "programs_features",
+        "programs_integers",
+        "programs_numeric",
+        "programs_science",
+        "scan",
+        "schedule",
+        "stack",
+        "stencil",
+        "wrapping_indices",
+    }
+)
+
+_asked, _, _only = os.environ.get("TREADLE_FULL", "1").partition(":")
+EACH = int(_asked)
+TURN = int(os.environ.get("TREADLE_TURN", "0"))
+FULL = LLVM if _only == "llvm" else LLVM | LOOPS
+
+
+def is_full(nodeid: str) -> bool:
+    """Whether the test of this name runs in full code."""
+    stem = nodeid.partition("::")[0].rpartition("/")[2].removeprefix("test_").removesuffix(".py")
+    return stem in FULL or (zlib.crc32(nodeid.encode()) + TURN) % EACH == 0
+
+
+def said() -> str:
+    """Return what a run's head says of it."""
+    if EACH == 1:
+        return "levels: all tests in full code"
+    return f"levels: {len(FULL)} files and each test of {EACH}, turn {TURN}, in full code, the others in quick code"
