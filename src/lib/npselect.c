@@ -110,8 +110,8 @@ static bool truths_as_places(tr_em *e, tr_tv *ix) {
     return true;
 }
 
-/* Parameters: a, indices, axis, out, mode. */
-bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
+/* What take() gives, without out=. */
+static bool taken(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, ix = c->a[1];
     uint32_t axis;
     if (!array_arg(e, c, c->a[0], &a) || !axis_or_flat(e, c, c->a[2], &a, &axis))
@@ -125,11 +125,6 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s(): indices must be integers, not %s", tr_fam_name(c), tr_em_tyname(e, t));
     if (t->kind == TR_TY_BOOL && !truths_as_places(e, &ix))
         return false;
-    if (tr_fam_given(c->a[3])) {
-        tr_em_error(e, "%s(): no out= in compiled code", tr_fam_name(c));
-        tr_em_hint(e, "assign what it gives: out[...] = np.take(a, indices)");
-        return false;
-    }
     if (!by_mode(e, c, c->a[4], tr_em_dim(e, a, axis), &ix))
         return false;
     if (!tr_lib_is_array(ix) && a.ty->ndim == 1)
@@ -137,6 +132,11 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (tr_lib_is_array(ix))
         return on_axis(e, a, axis, ix, out);
     return on_axis(e, a, axis, ix, &a) && tr_em_copy(e, a, TR_LAYOUT_C, out); /* no view, as an index gives */
+}
+
+/* Parameters: a, indices, axis, out, mode. */
+bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return taken(e, c, out) && tr_fam_delivered(e, c, *out, 0, false, c->a[3], out);
 }
 
 /* compress: parameters condition, a, axis for the function; a, condition, axis for the method (aux 1). The
@@ -150,6 +150,13 @@ bool tr_lib_np_compress(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s(): condition must be a 1-d array", tr_fam_name(c));
     return axis_or_flat(e, c, c->a[2], &a, &axis) && tr_lib_nonzero(e, cond, &pos) &&
            on_axis(e, a, axis, pos, out);
+}
+
+/* treadle._library.separate(x, to): what may be read while `to` is stored to. */
+bool tr_lib_np_separate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = c->a[0];
+    return !tr_lib_is_array(c->a[0]) || !tr_lib_is_array(c->a[1]) ||
+           tr_lib_separate(e, c->a[1], c->a[0], out);
 }
 
 /* extract(condition, arr): both flat. */

@@ -40,6 +40,7 @@ __all__ = [
     "is_constant",
     "method",
     "refuse",
+    "separate",
     "swept",
     "unique_items",
 ]
@@ -255,6 +256,26 @@ def checked(ufunc: np.ufunc, *args: Any, out: Any = None) -> tuple[Any, bool]:
     ):
         result = ufunc(*args) if out is None else ufunc(*args, out=out)
     return result, bool(seen)
+
+
+def separate(x: Any, to: Any) -> Any:
+    """Return what can be read while an array is stored to.
+
+    Parameters
+    ----------
+    x : array or number
+        What is read.
+    to : array
+        What is stored to, item by item.
+
+    Returns
+    -------
+    array or number
+        `x`, or a copy of it where it may share memory with `to`; in compiled code ``src/lib/npselect.c``.
+    """
+    from numpy import may_share_memory
+
+    return x.copy() if may_share_memory(x, to) else x
 
 
 def swept(kernel: Any, neighborhood: Any, standard: int, cval: Any, out: Any, args: Any, /) -> Any:

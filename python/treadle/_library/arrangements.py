@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, is_constant, refuse
+from . import Constant, is_constant, refuse, separate
 
 # --- views of parts ---
 
@@ -368,9 +368,12 @@ def fill_diagonal(a: Any, val: Any, wrap: Constant = False) -> None:
         for n in a.shape:
             if n != a.shape[0]:
                 raise ValueError("All dimensions of input must be of equal length")
-    values = np.ravel(val)
-    if len(values) == 0:
+    items = np.asarray(val)
+    if items.size == 0:
         return
+    if items.dtype != a.dtype:
+        items = separate(items, a)  # NumPy converts them before; else it reads while it stores
+    values = in_order(items)
     if a.ndim == 2:
         if a.size == 0:
             return
@@ -382,6 +385,13 @@ def fill_diagonal(a: Any, val: Any, wrap: Constant = False) -> None:
     else:
         for i in range(a.shape[0]):
             a[(i,) * a.ndim] = values[i % len(values)]
+
+
+def in_order(x: Any) -> Any:
+    """What has the items of an array at their places in it, without a copy."""
+    if x.ndim == 1:
+        return x
+    return x.flat if x.ndim > 1 else np.ravel(x)
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:

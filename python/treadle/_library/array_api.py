@@ -17,19 +17,29 @@ UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices"
 def cumulative_sum(
     x: Any, /, *, axis: Constant = None, dtype: Any = None, out: Any = None, include_initial: Constant = False
 ) -> Any:
-    """As NumPy's, without `out`; `axis` and `include_initial` are constants."""
-    a = one_axis(np.asarray(x), axis)
-    s = np.cumsum(a, dtype=dtype) if axis is None else np.cumsum(a, axis=axis, dtype=dtype)
-    return with_first(s, axis, 0) if include_initial else s
+    """As NumPy's; `axis` and `include_initial` are constants."""
+    a, k = one_axis(np.asarray(x), axis), 0 if axis is None else axis
+    if not include_initial:
+        return np.cumsum(a, axis=k, dtype=dtype, out=out)
+    if out is None:
+        return with_first(np.cumsum(a, axis=k, dtype=dtype), k, 0)
+    np.cumsum(a, axis=k, dtype=dtype, out=np.swapaxes(np.swapaxes(out, 0, k)[1:], 0, k))
+    np.swapaxes(out, 0, k)[0] = 0
+    return out
 
 
 def cumulative_prod(
     x: Any, /, *, axis: Constant = None, dtype: Any = None, out: Any = None, include_initial: Constant = False
 ) -> Any:
-    """As NumPy's, without `out`; `axis` and `include_initial` are constants."""
-    a = one_axis(np.asarray(x), axis)
-    s = np.cumprod(a, dtype=dtype) if axis is None else np.cumprod(a, axis=axis, dtype=dtype)
-    return with_first(s, axis, 1) if include_initial else s
+    """As NumPy's; `axis` and `include_initial` are constants."""
+    a, k = one_axis(np.asarray(x), axis), 0 if axis is None else axis
+    if not include_initial:
+        return np.cumprod(a, axis=k, dtype=dtype, out=out)
+    if out is None:
+        return with_first(np.cumprod(a, axis=k, dtype=dtype), k, 1)
+    np.cumprod(a, axis=k, dtype=dtype, out=np.swapaxes(np.swapaxes(out, 0, k)[1:], 0, k))
+    np.swapaxes(out, 0, k)[0] = 1
+    return out
 
 
 def one_axis(a: Any, axis: Constant) -> Any:
@@ -41,7 +51,7 @@ def one_axis(a: Any, axis: Constant) -> Any:
 
 def with_first(s: Any, axis: Constant, by: Any) -> Any:
     """The array with `by` before the first item along an axis."""
-    if axis is None:
+    if s.ndim == 1:
         return np.concatenate((np.full(1, by, s.dtype), s))
     first = np.swapaxes(np.expand_dims(np.swapaxes(s, 0, axis)[:0].sum(axis=0), 0), 0, axis)
     return np.concatenate((np.full_like(first, by, s.dtype), s), axis=axis)

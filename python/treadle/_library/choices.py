@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, is_constant, refuse
+from . import Constant, is_constant, refuse, separate
 
 # --- one of several ---
 
@@ -176,6 +176,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     values, holds = np.ravel(vals), np.ravel(np.asarray(mask, np.bool_))
+    if not arr.flags.c_contiguous:  # NumPy stores in a copy of it; else while it reads
+        values, holds = separate(values, arr), separate(holds, arr)
+    elif values.dtype != arr.dtype:
+        values = separate(values, arr)
     n, k = len(values), 0
     for i in range(len(holds)):
         if holds[i]:
@@ -197,7 +201,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     elif len(new) == a.size:
         np.copyto(a, np.reshape(new, a.shape), "unsafe", np.reshape(holds, a.shape))
     else:
-        k = 0
+        new, holds, k = separate(new, a), separate(holds, a), 0
         for i in range(len(holds)):
             if holds[i]:
                 a.flat[i] = new[k]
@@ -208,7 +212,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Stores `v`, over and over, at places of the flat array. The mode is a constant."""
     if mode not in ("raise", "wrap", "clip"):
         refuse("the mode must be 'raise', 'wrap' or 'clip'")
-    values, which, n = np.ravel(v), np.ravel(ind), a.size
+    values, which, n = separate(np.ravel(v), a), separate(np.ravel(ind), a), a.size
     if len(values) == 0 or len(which) == 0:
         return
     if n == 0:
@@ -255,10 +259,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Constant = -1) -> Any:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Constant) -> None:
     """Stores at indices along an axis, for each place on the others. The axis is a constant."""
     if axis is None:
-        which, n = np.ravel(indices), arr.size
+        which, n = separate(np.ravel(indices), arr), arr.size
         if indices.ndim != 1:
             raise ValueError("`indices` and `arr` must have the same number of dimensions")
-        new = np.broadcast_to(values, which.shape)
+        new = separate(np.broadcast_to(values, which.shape), arr)
         for q in range(len(which)):
             i = which[q]
             if i < -n or i >= n:
