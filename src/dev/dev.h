@@ -120,6 +120,10 @@ typedef struct tr_dev_launch {
     tr_frame *frame; /* who submits provides it, initialised; it tells of an exception */
 } tr_dev_launch;
 
+/* host.c: [lo, hi) is mapped; it may be read, and written where that is asked. */
+bool tr_dev_host_maps(uintptr_t lo, uintptr_t hi);
+bool tr_dev_host_has(uintptr_t lo, uintptr_t hi, bool written);
+
 /* Items of one array to the places of another, either of them the host's or the device's. */
 enum { TR_DEV_NDIM = 32 };
 typedef struct tr_dev_copy {

@@ -260,6 +260,42 @@ bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array) {
     return freed(PyArray_DATA(a));
 }
 
+const char *tr_device_lacks(tr_dev *d, uint64_t lo, uint64_t hi, bool written) {
+    const void *at = (const void *)(uintptr_t)lo, *last = (const void *)(uintptr_t)(hi - 1);
+    tr_dev_mem m;
+    if (lo >= hi)
+        return NULL;
+    bool emulated = !d->ops->sees;
+    if (d->ops->owns(d, at)) {
+        bool live = d->ops->find(d, at, &m);
+        if (live ? hi <= (uintptr_t)m.at + m.bytes
+                 : !emulated && d->ops->sees(d, at) == 2 && d->ops->sees(d, last) == 2)
+            return NULL; /* others' blocks lie between ours */
+        return "the array's memory is the device's, and was freed, or is less than the array has";
+    }
+    if (!emulated && !(d->ops->sees(d, at) && d->ops->sees(d, last)))
+        return "the array's memory is none that the GPU sees: copy it there with cuda.to_device()";
+    if (emulated && !tr_dev_host_has((uintptr_t)lo, (uintptr_t)hi, written))
+        return "the array's memory is not the host's, and the emulated device has no other: copy it to the "
+               "host "
+               "first, then cuda.to_device()";
+    return NULL;
+}
+
+/* _dev_lacks(lo, hi, written) */
+static PyObject *dev_lacks(PyObject *module, PyObject *args) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    PyObject *lo, *hi;
+    int written;
+    if (!d || !PyArg_ParseTuple(args, "O!O!p:_dev_lacks", &PyLong_Type, &lo, &PyLong_Type, &hi, &written))
+        return NULL;
+    unsigned long long at = PyLong_AsUnsignedLongLong(lo), end = PyLong_AsUnsignedLongLong(hi);
+    if (PyErr_Occurred())
+        return NULL;
+    const char *why = tr_device_lacks(d, at, end, written);
+    return why ? PyUnicode_FromString(why) : Py_NewRef(Py_None);
+}
+
 /* _dev_class(arrays, memory) */
 static PyObject *dev_class(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
@@ -441,6 +477,8 @@ bool tr_device_add(PyObject *module) {
         {"_dev_find", dev_find, METH_O,
          "_dev_find(ptr)\n--\n\nAddress and bytes of the block that holds an address; None: no live block of "
          "the device does."},
+        {"_dev_lacks", dev_lacks, METH_VARARGS,
+         "_dev_lacks(lo, hi, written)\n--\n\nWhy the device cannot use these bytes; None: it can."},
         {"_dev_owns", dev_owns, METH_O,
          "_dev_owns(ptr)\n--\n\nWhether an address is the device's, in a live block or not."},
         {"_dev_show", dev_show, METH_O,

@@ -48,6 +48,9 @@ static inline void tr_device_return(PyThreadState *ts) {
 /* The device can use the array: it lies in a live block, or is the host's own. False with ValueError. */
 bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
 
+/* Why the device cannot use the bytes from lo to before hi, which others say to be an array's; NULL: it can, and `written`: write there. */
+const char *tr_device_lacks(tr_dev *d, uint64_t lo, uint64_t hi, bool written);
+
 /* --- dlpack.c --- */
 
 bool tr_dlpack_add(PyObject *module);

@@ -151,7 +151,8 @@ char tr_dlpack_kind(const dl_tensor *t) {
     static const char kinds[] = {
         [DL_INT] = 'i', [DL_UINT] = 'u', [DL_FLOAT] = 'f', [DL_COMPLEX] = 'c', [DL_BOOL] = 'b'};
     char kind = t->code < sizeof kinds ? kinds[t->code] : 0;
-    if (kind && t->lanes == 1 && t->bits % 8 == 0 && t->ndim >= 0 && t->ndim <= NPY_MAXDIMS)
+    if (kind && t->lanes == 1 && t->bits % 8 == 0 && t->ndim >= 0 && t->ndim <= NPY_MAXDIMS &&
+        (t->shape || !t->ndim))
         return kind;
     PyErr_Format(PyExc_BufferError,
                  "items of DLPack's type %d with %d bits, %d together, or %d axes are not known", t->code,
@@ -159,10 +160,49 @@ char tr_dlpack_kind(const dl_tensor *t) {
     return 0;
 }
 
+/* Strides of a tensor, or those of order C, in bytes. False: one overflows, or there is a negative size; *items: how many there are. */
+static bool steps_of(const dl_tensor *t, int64_t *steps, int64_t *items) {
+    int64_t size = t->bits / 8, n = 1, whole = size;
+    bool none = false, bad = false;
+    for (int32_t k = 0; k < t->ndim && !bad; k++) {
+        bad = t->shape[k] < 0;
+        none |= t->shape[k] == 0;
+    }
+    for (int32_t k = t->ndim; k-- > 0 && !bad && !none;) {
+        steps[k] = whole;
+        bad = (t->strides && __builtin_mul_overflow(t->strides[k], size, &steps[k])) ||
+              __builtin_mul_overflow(n, t->shape[k], &n) ||
+              (!t->strides && __builtin_mul_overflow(whole, t->shape[k], &whole));
+    }
+    *items = none ? 0 : n;
+    return !bad;
+}
+
+bool tr_dlpack_span(const dl_tensor *t, uint64_t *lo, uint64_t *hi) {
+    int64_t steps[NPY_MAXDIMS], items, before = 0, after = t->bits / 8;
+    bool ok = steps_of(t, steps, &items);
+    *lo = *hi = 0;
+    if (ok && !items)
+        return true;
+    for (int32_t k = 0; ok && k < t->ndim; k++) {
+        int64_t reach, *end = steps[k] < 0 ? &before : &after;
+        ok = !__builtin_mul_overflow(t->shape[k] - 1, steps[k], &reach) &&
+             !__builtin_add_overflow(*end, reach, end);
+    }
+    uint64_t at = (uintptr_t)t->data;
+    ok = ok && at && !__builtin_add_overflow(at, t->byte_offset, &at) && at >= 0 - (uint64_t)before &&
+         !__builtin_add_overflow(at, (uint64_t)after, hi);
+    *lo = at + (uint64_t)before;
+    if (!ok)
+        PyErr_SetString(PyExc_BufferError,
+                        "no array lies where the DLPack tensor says: its address, sizes or strides");
+    return ok;
+}
+
 static PyObject *sizes_of(const int64_t *sizes, int32_t n, int64_t factor) {
     PyObject *t = PyTuple_New(n);
     for (int32_t k = 0; t && k < n; k++) {
-        PyObject *v = PyLong_FromLongLong(sizes[k] * factor);
+        PyObject *v = PyLong_FromLongLong((int64_t)((uint64_t)sizes[k] * (uint64_t)factor));
         if (!v)
             Py_CLEAR(t);
         else
@@ -201,8 +241,11 @@ static PyObject *take(PyObject *module, PyObject *capsule) {
     if (!owner || PyCapsule_SetName(capsule, versioned ? versioned_used : plain_used) < 0)
         return NULL;
     PyCapsule_SetDestructor(owner, tr_dlpack_kept_over);
-    PyObject *r = tr_dlpack_tuple(versioned ? &v->t : &((const dl_plain *)p)->t,
-                                  versioned && v->flags & DL_READ_ONLY, owner);
+    const dl_tensor *t = versioned ? &v->t : &((const dl_plain *)p)->t;
+    uint64_t lo, hi;
+    PyObject *r = tr_dlpack_kind(t) && tr_dlpack_span(t, &lo, &hi)
+                      ? tr_dlpack_tuple(t, versioned && v->flags & DL_READ_ONLY, owner)
+                      : NULL;
     Py_DECREF(owner);
     return r;
 }

@@ -60,6 +60,8 @@ PyObject *tr_dlpack_keep(dl_versioned *t);
 void tr_dlpack_kept_over(PyObject *capsule);
 /* (address, shape, strides in bytes or None, typestr, read-only, owner) */
 PyObject *tr_dlpack_tuple(const dl_tensor *t, bool readonly, PyObject *owner);
+/* The bytes that a tensor's items lie in, lo to before hi; none where there are no items. False with BufferError: there is no such array. */
+bool tr_dlpack_span(const dl_tensor *t, uint64_t *lo, uint64_t *hi);
 /* Letter of NumPy's for the kind of the items; 0 with BufferError. */
 char tr_dlpack_kind(const dl_tensor *t);
 /* Whether the device can use memory there. */

@@ -130,7 +130,10 @@ static int make(dl_versioned *t, void **out) {
     }
     PyObject *interop = PyImport_ImportModule("treadle.cuda._interop"), *made = NULL;
     PyObject *owner = interop ? tr_dlpack_keep(t) : NULL;
-    PyObject *told = owner ? tr_dlpack_tuple(&t->t, t->flags & DL_READ_ONLY, owner) : NULL;
+    uint64_t lo, hi;
+    PyObject *told = owner && tr_dlpack_kind(&t->t) && tr_dlpack_span(&t->t, &lo, &hi)
+                         ? tr_dlpack_tuple(&t->t, t->flags & DL_READ_ONLY, owner)
+                         : NULL;
     if (told)
         made = PyObject_CallMethod(interop, "from_tensor", "Oii", told, t->t.device.kind, t->t.device.id);
     if (made)
@@ -265,10 +268,34 @@ static PyArray_Descr *items_of(const dl_tensor *t) {
     return NULL;
 }
 
+/* Of the host's memory the kernel is asked once for each span, which takes as long as many launches, and afterwards whether it is still mapped. */
+static const char *lacks(tr_state *st, tr_dev *d, uint64_t lo, uint64_t hi, bool written) {
+    uint64_t key = (lo ^ (hi << 20 | hi >> 44)) * UINT64_C(0x9E3779B97F4A7C15) + written;
+    _Atomic uint64_t *slot = &st->exchange_seen[key >> 58];
+    bool host = !d->ops->sees && !d->ops->owns(d, (const void *)(uintptr_t)lo);
+    if (host && atomic_load_explicit(slot, memory_order_relaxed) == key && tr_dev_host_maps(lo, hi))
+        return NULL;
+    const char *why = tr_device_lacks(d, lo, hi, written);
+    if (host && !why)
+        atomic_store_explicit(slot, key, memory_order_relaxed);
+    return why;
+}
+
+/* The items lie where the device can use them. A GPU finds the memory of its own kind by itself, and says so when the kernel has run. False with BufferError. */
+static bool is_usable(tr_state *st, tr_dev *d, const dl_tensor *t, bool readonly) {
+    uint64_t lo, hi;
+    if (!tr_dlpack_kind(t) || !tr_dlpack_span(t, &lo, &hi))
+        return false;
+    const char *why = t->device.kind == DL_CUDA ? NULL : lacks(st, d, lo, hi, !readonly);
+    if (why)
+        PyErr_SetString(PyExc_BufferError, why);
+    return !why;
+}
+
 /* An ndarray over the tensor's memory, which keeps the owner. NULL with an exception. */
-static PyObject *array_over(const tr_state *st, const dl_tensor *t, bool readonly, PyObject *owner) {
+static PyObject *array_over(tr_state *st, tr_dev *d, const dl_tensor *t, bool readonly, PyObject *owner) {
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], n = 1;
-    PyArray_Descr *items = items_of(t);
+    PyArray_Descr *items = is_usable(st, d, t, readonly) ? items_of(t) : NULL;
     if (!items)
         return NULL;
     for (int32_t k = 0; k < t->ndim; k++) {
@@ -334,8 +361,8 @@ static bool is_near(tr_dev *d, dl_device where, const tr_dev_stream *s) {
     return false;
 }
 
-bool tr_exchange_take(const tr_state *st, tr_dev *d, const dl_exchange *x, PyObject *o,
-                      tr_exchange_order *order, PyObject **out) {
+bool tr_exchange_take(tr_state *st, tr_dev *d, const dl_exchange *x, PyObject *o, tr_exchange_order *order,
+                      PyObject **out) {
     dl_tensor look;
     dl_versioned *t = NULL;
     PyObject *owner = NULL;
@@ -359,7 +386,7 @@ bool tr_exchange_take(const tr_state *st, tr_dev *d, const dl_exchange *x, PyObj
     } else if (tr_dlpack_sees(d, t ? t->t.device : look.device)) {
         const dl_tensor *seen = t ? &t->t : &look;
         ok = is_near(d, seen->device, order->stream) && in_order(d, x, seen, order) &&
-             (*out = array_over(st, seen, t && t->flags & DL_READ_ONLY, owner ? owner : o)) != NULL;
+             (*out = array_over(st, d, seen, t && t->flags & DL_READ_ONLY, owner ? owner : o)) != NULL;
     }
     Py_XDECREF(owner);
     return ok;

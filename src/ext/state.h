@@ -37,14 +37,15 @@ typedef struct tr_state {
     PyObject *launch_passes;    /* whether the exception of a watched launch is passed over */
     PyObject *launch_convert,
         *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
-    PyObject *exchange_name;          /* of the attribute with a type's table for C: ext/exchange.h */
-    PyObject *launch_stage;           /* launches with arrays that are not on the device */
-    struct tr_devjob *_Atomic over;   /* jobs that the device needs no more */
-    _Atomic uint32_t calls;           /* calls of Python that lie on streams of a GPU */
-    struct tr_devtext *_Atomic texts; /* what launches on streams printed, the latest first */
-    Py_ssize_t devarray_slot;         /* in an object of devarray_type: its ndarray */
-    _Atomic(struct tr_dev *) dev;     /* the device: ext/device.h */
-    PyObject **type_objs;             /* Type objects by tr_ty.id, made on demand */
+    PyObject *exchange_name;            /* of the attribute with a type's table for C: ext/exchange.h */
+    _Atomic uint64_t exchange_seen[64]; /* spans of the host's that were looked at: ext/exchange.c */
+    PyObject *launch_stage;             /* launches with arrays that are not on the device */
+    struct tr_devjob *_Atomic over;     /* jobs that the device needs no more */
+    _Atomic uint32_t calls;             /* calls of Python that lie on streams of a GPU */
+    struct tr_devtext *_Atomic texts;   /* what launches on streams printed, the latest first */
+    Py_ssize_t devarray_slot;           /* in an object of devarray_type: its ndarray */
+    _Atomic(struct tr_dev *) dev;       /* the device: ext/device.h */
+    PyObject **type_objs;               /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;

@@ -11,6 +11,7 @@ import pytest
 __all__ = [
     "ERROR",
     "Foreign",
+    "Handed",
     "Table",
     "Tensor",
     "Versioned",
@@ -98,11 +99,13 @@ def table_at(table):
 def fill(t, address, shape, strides, items, kind):
     """The tensor of an array; the sizes are to be kept."""
     n = len(shape)
-    sizes = (c.c_int64 * (2 * n))(*shape, *strides)
+    sizes = (c.c_int64 * (2 * n))(*shape, *(strides or shape))
     at = c.cast(sizes, c.POINTER(c.c_int64))
     t.data, t.kind, t.id, t.ndim, t.byte_offset = address, kind, 0, n, 0
     t.code, t.bits, t.lanes = "iuf??cb".index(items.kind), items.itemsize * 8, 1
     t.shape, t.strides = at, c.cast(c.addressof(sizes) + 8 * n, c.POINTER(c.c_int64))
+    if strides is None:
+        t.strides = None
     return sizes
 
 
@@ -157,3 +160,41 @@ class Foreign:
     @property
     def __cuda_array_interface__(self):
         raise AssertionError("it has a table")
+
+
+class Plain(c.Structure):
+    pass
+
+
+PLAIN_DELETER = c.PYFUNCTYPE(None, c.POINTER(Plain))
+Plain._fields_ = [("t", Tensor), ("context", c.c_void_p), ("deleter", PLAIN_DELETER)]
+
+
+class Handed:
+    """An array of another package's that gives capsules, by what `__dlpack__` is: of a tensor with a version, or of one without. `over` counts how many came back. It lives as long as the tests, as whoever took one may give it back late."""
+
+    _all = []
+
+    def __init__(self, kind, address, shape, strides, dtype, versioned, change=(), flags=0):
+        self.kind, self.versioned, self.over = kind, versioned, 0
+        self._all.append(self)
+        t = Tensor()
+        self.sizes = fill(t, address, shape, strides, np.dtype(dtype), kind)
+        for name, value in dict(change).items():
+            setattr(t, name, value)
+        self.ends = (DELETER if versioned else PLAIN_DELETER)(self._end)
+        self.given = Versioned(1, 0, None, self.ends, flags, t) if versioned else Plain(t, None, self.ends)
+
+    def _end(self, tensor):
+        self.over += 1
+
+    def __dlpack__(self, **given):
+        if "max_version" in given and not self.versioned:
+            raise TypeError("no versions")
+        given.pop("max_version", None)
+        return capsule(
+            c.addressof(self.given), b"dltensor_versioned" if self.versioned else b"dltensor", None
+        )
+
+    def __dlpack_device__(self):
+        return self.kind, 0

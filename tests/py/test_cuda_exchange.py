@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import gc
+import mmap
 import os
 import sys
 import weakref
@@ -480,3 +481,197 @@ def test_streams_of_others():
     del theirs, own, s
     cuda.synchronize()
     assert fake.fake_alive() <= alive
+
+
+# --- memory that is not there -----------------------------------------------------------------------------------------
+
+PAGE = 4096
+
+
+class Pages:
+    """Three pages of the host's of which nobody may touch the first and the last, and the middle one is as asked."""
+
+    def __init__(self, access=3):
+        self.memory = mmap.mmap(-1, 3 * PAGE)
+        self.lo = c.addressof(c.c_char.from_buffer(self.memory))
+        self.at = self.lo + PAGE
+        libc = c.CDLL(None)
+        libc.mprotect.argtypes = [c.c_void_p, c.c_size_t, c.c_int]
+        for k, how in enumerate((0, access, 0)):
+            assert libc.mprotect(self.lo + k * PAGE, PAGE, how) == 0
+
+
+def by_capsule(versioned):
+    def take(at, shape, strides, change, readonly):
+        x = exchange.Handed(
+            OURS, at, shape, strides, np.float64, versioned, change, readonly if versioned else 0
+        )
+        try:
+            return cuda.from_dlpack(x)
+        finally:
+            gc.collect()
+            x.seen = x.over  # a tensor that was taken is given back where it is refused
+
+    return take
+
+
+def by_the_table(at, shape, strides, change, readonly):
+    """A launch with an array of a type that has a table: by a look, or (read-only) given."""
+    x = Foreign(None, OURS, at, shape, strides, np.float64, readonly, change)
+    out = cuda.to_device(np.zeros(1))
+    if readonly:
+        total_of[1, 1](x, out)
+    else:
+        double_all[1, 1](x)
+        cuda.synchronize()
+
+
+def by_our_table(at, shape, strides, change, readonly):
+    """Another package makes an array of ours."""
+    x = exchange.Handed(OURS, at, shape, strides, np.float64, True, change, readonly)
+    return made(c.pointer(x.given))
+
+
+def by_the_interface(at, shape, strides, change, readonly):
+    if change:
+        pytest.skip("it has no such field")
+    return cuda.from_cuda_array_interface(
+        {
+            "shape": shape,
+            "strides": None if strides is None else tuple(8 * s for s in strides),
+            "data": (at, readonly),
+            "typestr": "<f8",
+            "version": 3,
+        }
+    )
+
+
+WAYS = {
+    "capsule": by_capsule(False),
+    "versioned": by_capsule(True),
+    "table": by_the_table,
+    "ours": by_our_table,
+    "interface": by_the_interface,
+}
+
+
+@cuda.jit
+def double_all(x):
+    x[...] *= 2
+
+
+@cuda.jit
+def total_of(x, out):
+    out[0] = x.sum()
+
+
+PLACES = {  # of four items, or as many as are said; from the middle page on
+    "nowhere": ({"data": 64}, (4,), (1,)),
+    "no address": ({"data": None}, (4,), (1,)),
+    "too many": ({}, (2**40,), (1,)),
+    "one too many": ({}, (PAGE // 8 + 1,), (1,)),
+    "without strides": ({}, (PAGE // 8, 2), None),
+    "backwards": ({}, (2,), (-1,)),
+    "far": ({}, (2,), (PAGE // 8,)),
+    "far back": ({}, (2,), (-(2**40),)),
+    "both ways": ({}, (2, 2), (PAGE // 8, -1)),
+    "an offset": ({"byte_offset": PAGE}, (4,), (1,)),
+    "an offset that goes round": ({"byte_offset": 2**64 - 8}, (4,), (1,)),
+    "a large offset": ({"byte_offset": 2**63}, (4,), (1,)),
+    "an extent that goes round": ({}, (2**61 + 1,), (1,)),
+    "a stride that goes round": ({}, (2,), (2**61,)),
+    "a stride that goes round to its begin": ({}, (3,), (2**60,)),
+    "sizes that go round": ({}, (2**33, 2**33), (0, 0)),
+    "a negative size": ({}, (-1,), (1,)),
+    "two negative sizes": ({}, (-2, -2), (2, 1)),
+    "no shape": ({"shape": None}, (4,), (1,)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("place", PLACES)
+def test_memory_that_is_not_there(way, place):
+    """It is refused, whichever way it comes, and the process goes on."""
+    if not EMULATED and (way == "table" or place in ("backwards", "both ways", "far")):
+        pytest.skip("a GPU says so when the kernel has run; other arrays may lie there")
+    change, shape, strides = PLACES[place]
+    pages = Pages() if EMULATED else None
+    d = cuda.device_array(4)
+    at = pages.at if EMULATED else address(d)
+    for readonly in (False, True):
+        with pytest.raises((BufferError, ValueError)):
+            if way == "interface" and "data" in change:
+                by_the_interface(change["data"] or 0, shape, strides, {}, readonly)
+            else:
+                WAYS[way](at, shape, strides, change, readonly)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_that_is_there(way):
+    """Up to the last item of what may be touched, both ways; nothing lies anywhere."""
+    pages = Pages() if EMULATED else None
+    n = PAGE // 8
+    d = cuda.device_array(n)
+    at = pages.at if EMULATED else address(d)
+    for first, shape, strides in (
+        (at, (n,), (1,)),
+        (at + 8 * (n - 1), (n,), (-1,)),
+        (at + 8 * (n - 1), (2,), (-(n - 1),)),
+        (at + 8 * (n // 2), (2, 2), (n // 2 - 1, -(n // 2))),
+        (at, (n // 2, 2), None),
+        (at, (3, 5), (0, 0)),
+        (at, (), ()),
+        (at + 8 * (n - 1), (), None),
+        (64, (0, 2**40), (2**62, 2**62)),
+    ):
+        for readonly in (False, True):
+            got = WAYS[way](first, shape, strides, {}, readonly)
+            if got is not None and 0 not in shape:
+                assert got.shape == shape and address(got) == first
+                assert got._mem.flags.writeable == (not readonly or way == "capsule")
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_that_may_only_be_read(way):
+    pages = Pages(access=1)
+    with pytest.raises((BufferError, ValueError), match="not the host's"):
+        WAYS[way](pages.at, (4,), (1,), {}, False)
+    if way != "capsule":  # it cannot say so
+        WAYS[way](pages.at, (4,), (1,), {}, True)
+
+
+@pytest.mark.emulated
+def test_memory_that_goes_away_between_launches():
+    """What a launch has seen once is not believed for ever."""
+    pages = Pages()
+    for _ in range(3):
+        by_the_table(pages.at, (4,), (1,), {}, False)
+    libc = c.CDLL(None)
+    libc.munmap.argtypes = [c.c_void_p, c.c_size_t]
+    assert libc.munmap(pages.lo, 3 * PAGE) == 0
+    with pytest.raises(BufferError, match="not the host's"):
+        by_the_table(pages.at, (4,), (1,), {}, False)
+    libc.mmap.argtypes, libc.mmap.restype = [c.c_void_p, c.c_size_t] + 3 * [c.c_int] + [c.c_long], c.c_void_p
+    assert libc.mmap(pages.lo, 3 * PAGE, 3, 0x32, -1, 0) == pages.lo  # the object unmaps it
+
+
+def test_a_tensor_that_is_refused_goes_back():
+    for versioned in (False, True):
+        x = exchange.Handed(OURS, 64, (4,), (1,), np.float64, versioned)
+        with pytest.raises(BufferError):
+            cuda.from_dlpack(x)
+        assert x.over == 1
+
+
+def test_items_that_no_array_has():
+    """By DLPack's letters: a float of 8 bits, a complex of 32, a bool of 16."""
+    d = cuda.device_array(4)
+    for code, bits in ((2, 8), (5, 32), (6, 16), (0, 24), (0, 0), (2, 248)):
+        for versioned in (False, True):
+            x = exchange.Handed(
+                OURS, address(d), (4,), (1,), np.float64, versioned, {"code": code, "bits": bits}
+            )
+            with pytest.raises(BufferError):
+                cuda.from_dlpack(x)
+            assert x.over == 1, (code, bits)

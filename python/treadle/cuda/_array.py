@@ -25,7 +25,7 @@ from .._core import (
     _dev_class,
     _dev_copy,
     _dev_find,
-    _dev_owns,
+    _dev_lacks,
     _dev_sees,
     _dev_selected,
     _dev_show,
@@ -55,6 +55,7 @@ __all__ = [
     "check_memory",
     "dtype_of",
     "extent",
+    "foreign",
     "move",
     "on_device",
     "over",
@@ -67,6 +68,8 @@ NUMBERS = (int, float, complex, np.number)  # what stands for one item of an ope
 
 # Where memory lies, as tr_dev_place in src/dev/dev.h: on the device, on the host where the device sees it, where it is used.
 LOCAL, HOST, MANAGED = range(3)
+
+_ADDRESSES = 1 << 64
 
 
 def dtype_of(given: Any) -> np.dtype[Any]:
@@ -249,31 +252,41 @@ def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonl
 
 def check_memory(at: int, end: int, written: bool = True) -> None:
     """ValueError unless all of the memory is a block of the device's, or else: a GPU sees it; it is the host's, mapped for reading, and for writing if it may be written to."""
-    if at < end and _dev_owns(at):
-        block = _dev_find(at)
-        others = block is None and _dev_sees(at) == 2 and _dev_sees(end - 1) == 2  # which lie between ours
-        if not others and (block is None or end > block[0] + block[1]):
-            raise ValueError(
-                "the array's memory is the device's, and was freed, or is less than the array has"
-            )
+    if at >= end:
         return
-    if not is_emulated():
-        if at < end and not (_dev_sees(at) and _dev_sees(end - 1)):
-            raise ValueError(
-                "the array's memory is none that the GPU sees: copy it there with cuda.to_device()"
-            )
-        return
-    if at < end:
-        with open("/proc/self/maps") as f:
-            for line in f:
-                span, access = line.split(maxsplit=2)[:2]
-                lo, hi = (int(x, 16) for x in span.split("-"))
-                if lo <= at < hi and access[0] == "r" and (access[1] == "w" or not written):
-                    at = hi
-    if at < end:
-        raise ValueError(
-            "the array's memory is not the host's, and the emulated device has no other: copy it to the host first, then cuda.to_device()"
-        )
+    if at < 0 or end > _ADDRESSES:
+        raise ValueError(f"no memory lies from {at:#x} to {end:#x}")
+    if why := _dev_lacks(at, end, written):
+        raise ValueError(why)
+
+
+def foreign(
+    address: int, shape: tuple[int, ...], dtype: Any, strides: Any, owner: Any, readonly: bool
+) -> Array:
+    """An array over memory of which another package says that it is there, which keeps ``owner``.
+
+    Raises
+    ------
+    ValueError
+        There is no such array, or the device cannot use its memory.
+    """
+    dtype = np.dtype(dtype)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"the shape {shape} has negative sizes")
+    if 0 in shape:
+        return over(0, shape, dtype, strides, owner, readonly)
+    if not address:
+        raise ValueError(f"an array of shape {shape} at address 0")
+    steps = strides
+    if steps is None:
+        steps = [math.prod(shape[k + 1 :]) * dtype.itemsize for k in range(len(shape))]
+    reach = [(n - 1) * s for n, s in zip(shape, steps)]
+    lo, hi = address + sum(min(0, r) for r in reach), address + sum(max(0, r) for r in reach)
+    check_memory(lo, hi + dtype.itemsize, not readonly)
+    try:
+        return over(address, shape, dtype, strides, owner, readonly)
+    except OverflowError as err:
+        raise ValueError(str(err)) from None
 
 
 class MemoryPointer:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core import _dlpack_sees, _dlpack_take
-from ._array import Array, DeviceNDArray, _Access, check_memory, extent, over
+from ._array import Array, DeviceNDArray, _Access, foreign
 from ._devices import is_emulated, ready
 from ._stream import check_stream, synchronize
 
@@ -107,22 +107,16 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
         raise NotImplementedError("arrays with a mask are not taken: apply it, or pass its array beside")
     if strides is not None and len(strides) != len(shape):
         raise ValueError(f"strides {strides} of another length than the shape {shape}")
-    if dtype.hasobject or any(n < 0 for n in shape):
-        raise ValueError(f"not an array of a device: shape {shape}, items {dtype}")
+    if dtype.hasobject:
+        raise ValueError(f"not an array of a device: its items are {dtype}")
     if stream == 0:
         raise ValueError("a stream of 0 is not allowed in __cuda_array_interface__: 1 is the default one")
     if stream is not None and sync:
         _wait_for(stream)
-    if 0 in shape:
-        return DeviceNDArray(np.empty(shape, dtype))
-    if not address:
-        raise ValueError(f"an array of shape {shape} at address 0")
     try:
-        mem = over(address, shape, dtype, strides, owner, bool(readonly))
-    except (OverflowError, ValueError) as err:
+        return DeviceNDArray(foreign(address, shape, dtype, strides, owner, bool(readonly)))
+    except ValueError as err:
         raise ValueError(f"not an array of a device: {err}") from None
-    check_memory(*extent(mem), not readonly)
-    return DeviceNDArray(mem)
 
 
 def _wait_for(stream: int) -> None:
@@ -148,7 +142,7 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     TypeError
         It has no `__dlpack__`.
     BufferError
-        Its memory is not the host's, or its items are no numbers.
+        Its memory is none that the device can use, or its items are no numbers.
     """
     ready()
     if isinstance(obj, DeviceNDArray):
@@ -156,20 +150,15 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise TypeError(f"{type(obj).__name__} has no __dlpack__")
     kind, number = map(int, obj.__dlpack_device__())
-    if not is_emulated():
-        return _of_gpu(obj, kind, number)
     _check_seen(kind, number)
-    if isinstance(obj, np.ndarray):
+    if is_emulated() and isinstance(obj, np.ndarray):
         return DeviceNDArray(np.asarray(obj))
+    given = {"stream": 1} if kind == _A_GPU else {}
     try:
-        mem: Array = np.from_dlpack(obj)
-    except (RuntimeError, TypeError) as err:
-        raise BufferError(f"the emulated device cannot use the array: {err}") from None
-    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
-        # It knows no flag for arrays that may not be written to, so it lets none be; who makes such a capsule refuses to for them.
-        address = mem.__array_interface__["data"][0]
-        mem = over(address, mem.shape, mem.dtype, mem.strides, mem)
-    return DeviceNDArray(mem)
+        capsule = obj.__dlpack__(max_version=(1, 0), **given)
+    except TypeError:  # it is older than versions are
+        capsule = obj.__dlpack__(**given)
+    return from_tensor(_dlpack_take(capsule), kind, number)
 
 
 def _check_seen(kind: int, number: int) -> None:
@@ -190,15 +179,7 @@ def from_tensor(described: Any, kind: int, number: int) -> DeviceNDArray:
     ready()
     _check_seen(kind, number)
     address, shape, strides, items, readonly, owner = described
-    return DeviceNDArray(over(address, shape, items, strides, owner, readonly))
-
-
-def _of_gpu(obj: Any, kind: int, number: int) -> DeviceNDArray:
-    """An array of another package in memory that the GPU sees, behind what its maker has put on a stream."""
-    _check_seen(kind, number)
-    given = {"stream": 1} if kind == _A_GPU else {}
     try:
-        capsule = obj.__dlpack__(max_version=(1, 0), **given)
-    except TypeError:  # it is older than versions are
-        capsule = obj.__dlpack__(**given)
-    return from_tensor(_dlpack_take(capsule), kind, number)
+        return DeviceNDArray(foreign(address, shape, items, strides, owner, readonly))
+    except (ValueError, TypeError) as err:  # a TypeError: NumPy has no such items
+        raise BufferError(f"the device cannot use the array: {err}") from None
