@@ -63,7 +63,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
-    if (UNLIKELY(f->nogil))
+    if (UNLIKELY(v->lets_go))
         code = run_nogil(v, &frame, slots, ret);
     else
         code = tr_rt_run(v->entry, &frame, slots, ret);

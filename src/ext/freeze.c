@@ -701,16 +701,22 @@ static PyObject *numpy_exception(const char *name) {
     return cls;
 }
 
+/* The class of that row, borrowed; NULL: this Python has none, or somebody put another thing in its place. */
+static PyObject *builtin_exception(tr_frozen *z, uint32_t row) {
+    PyObject *b = taken(z, tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[row]));
+    if (!b)
+        b = taken(z, numpy_exception(tr_exc_name[row]));
+    return b && PyType_Check(b) ? b : NULL;
+}
+
 /* Where the class stands among those of exc.def and those that came before it. */
 static void place_exc(tr_frozen *z, PyTypeObject *cls) {
     tr_ownexc x = {0};
     tr_prog *p = z->prog;
     uint32_t n = p->own_excs.n;
     for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {
-        PyObject *b = taken(z, tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[i]));
+        PyObject *b = builtin_exception(z, i);
         if (!b)
-            b = taken(z, numpy_exception(tr_exc_name[i]));
-        if (!b || !PyType_Check(b))
             continue;
         x.bases |= (uint64_t)(PyType_IsSubtype(cls, (PyTypeObject *)b) != 0) << i;
         x.derived |= (uint64_t)(PyType_IsSubtype((PyTypeObject *)b, cls) != 0) << i;
@@ -867,6 +873,10 @@ static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
     tr_obj *table = a ? freeze_array(z, a) : NULL;
     if (!table)
         return NULL;
+    tr_cloops *loops = PyArray_DATA((PyArrayObject *)a);
+    tr_vec_push(arena(z), &z->loops, loops);
+    if (z->host->loops)
+        z->host->loops(z->host->user, loops);
     tr_obj *r = new_obj(z, TR_OBJ_UFUNC, o, tr_arena_printf(arena(z), "ufunc '%s'", fn->name));
     r->u.l.fn = fn;
     r->u.l.table = table;
@@ -1139,6 +1149,25 @@ static bool freeze_pending(tr_frozen *z) {
     return true;
 }
 
+/* The classes of exceptions by their numbers, which loops of others may raise: known when all is frozen. An exception that exists is not asked
+ * for by its class. */
+static bool list_classes(tr_frozen *z) {
+    npy_intp n = TR_EXC__COUNT + (npy_intp)z->exc_classes.n;
+    PyObject *a = z->loops.n ? PyArray_ZEROS(1, &n, NPY_INTP, 0) : NULL;
+    if (!ok(z, a || !z->loops.n) || !(a = taken(z, a)))
+        return z->loops.n == 0;
+    PyObject **to = PyArray_DATA((PyArrayObject *)a);
+    for (uint32_t i = 0; i < TR_EXC__COUNT; i++) /* they live as long as Python does */
+        to[i] = builtin_exception(z, i);
+    for (uint32_t i = 0; i < z->exc_classes.n; i++)
+        to[TR_EXC__COUNT + i] = z->prog->excs.d[i]->kind == TR_OBJ_EXC ? z->exc_classes.d[i] : NULL;
+    for (uint32_t i = 0; i < z->loops.n; i++) {
+        z->loops.d[i]->classes = to;
+        z->loops.d[i]->nclasses = n;
+    }
+    return !z->failed;
+}
+
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host) {
     *z = (tr_frozen){.ctx = ctx, .prog = prog, .host = host};
     ctx->python = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
@@ -1161,7 +1190,7 @@ void tr_freeze_fini(tr_frozen *z) {
 
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o) {
     const tr_obj *r = freeze_value(z, o);
-    if (r && freeze_pending(z) && !z->failed)
+    if (r && freeze_pending(z) && !z->failed && list_classes(z))
         return r;
     if (z->raised[0])
         PyErr_Restore(z->raised[0], z->raised[1], z->raised[2]);

@@ -80,6 +80,8 @@ typedef struct tr_freeze_host {
     const tr_ty *(*as_type)(void *user, PyObject *o);
     /* Number of a named tuple's class among those of its name; false with an exception. */
     bool (*serial)(void *user, PyObject *cls, uint32_t *out);
+    /* Makes the state the host of a table of loops. */
+    void (*loops)(void *user, tr_cloops *t);
     /* The type of a np.random.Generator, and its parts; NULL: it is none that compiled code can draw from. */
     const tr_ty *(*generator)(void *user, tr_tytab *types, PyObject *o, int64_t parts[2]);
     void *user;
@@ -105,6 +107,7 @@ typedef struct tr_frozen {
     tr_freeze_host *host;
     tr_map known;                   /* PyObject * -> tr_obj * */
     TR_VEC(PyObject *) exc_classes; /* of prog->excs; `keep` holds them */
+    TR_VEC(tr_cloops *) loops;      /* of ufuncs of others; `keep` holds them */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
     bool draws;          /* it has a np.random.Generator, of which there is one for all threads */

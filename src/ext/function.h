@@ -56,7 +56,8 @@ typedef struct tr_spec {
         used; /* when, by the function's clock, calls went over to it or from it: least is the one not used for longest */
     PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
-    bool gone; /* a constant of it is; set when specs are dropped */
+    bool lets_go; /* of the GIL, which threads of the pool may need */
+    bool gone;    /* a constant of it is; set when specs are dropped */
     uint64_t ns[TR_STAGE__COUNT], total_ns;
 } tr_spec;
 
@@ -77,6 +78,7 @@ typedef struct tr_variant {
     struct tr_variant *dead; /* the next one that is in no list any more */
     tr_entry_fn entry;
     const tr_meta *meta;    /* of the code that the entry is of */
+    bool lets_go;           /* calls let go of the GIL */
     bool moved;             /* another variant has its arguments */
     const tr_devcode *code; /* in its place: what a device has loaded */
     tr_spec *spec;

@@ -195,6 +195,13 @@ bool tr_job_run(tr_job *j) {
     return ok;
 }
 
+bool tr_job_lets_go(const tr_job *j) {
+    bool parallel = j->ctx.opts.parallel;
+    for (uint32_t i = 0; i < j->prog.contracts.n && !parallel; i++)
+        parallel = j->prog.opts.d[j->prog.contracts.d[i]->opts]->parallel;
+    return parallel && j->frozen.loops.n > 0;
+}
+
 static bool is_constant(const tr_argk *k, const PyObject *o) {
     bool is = tr_key_kind(k->key) == TR_K_IDENT && tr_argk_is(k, o);
     for (uint32_t i = 0; !is && i < k->n; i++)

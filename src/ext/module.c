@@ -8,6 +8,7 @@
 #include "ext/device.h"
 #include "ext/function.h"
 #include "ext/launch.h"
+#include "ext/left.h"
 #include "ext/ntclass.h"
 #include "ext/selftest.h"
 #include "ext/sorts.h"
@@ -116,6 +117,10 @@ static const tr_ty *freeze_type(void *self, PyObject *o) {
 
 static bool freeze_serial(void *self, PyObject *cls, uint32_t *out) {
     return tr_ntclass_serial(self, cls, false, out);
+}
+
+static void freeze_loops(void *self, tr_cloops *t) {
+    tr_left_fill(t, self);
 }
 
 /* --- fork: no compile is half-way in the child --- */
@@ -314,6 +319,7 @@ static int module_exec(PyObject *module) {
                                   .as_type = freeze_type,
                                   .serial = freeze_serial,
                                   .generator = freeze_generator,
+                                  .loops = freeze_loops,
                                   .user = st};
     fill_np_scalars(st);
     read_dump(st);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/left.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
 
@@ -416,6 +417,8 @@ static PyObject *site_exc(const tr_msite *s) {
 
 /* The exception, as `raise` makes it. */
 static PyObject *make_exc(const tr_msite *s, const tr_frame *frame) {
+    if (s->cls == TR_EXC_HOST)
+        return tr_left_exception(frame, frame->payload[0].i);
     PyObject *of = site_exc(s);
     if (!of || !PyType_Check(of))
         return of;

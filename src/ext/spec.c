@@ -174,6 +174,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->want_ret = j->rq.ret;
     s->nret = tr_ty_nparts(s->ret);
     s->from_cache = j->out.from_cache;
+    s->lets_go = tr_job_lets_go(j);
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
     if (!(s->keep = tr_job_keep(j)))
@@ -333,6 +334,7 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
     v->meta = tr_module_meta(code);
     v->code = tr_module_held(s->module);
     v->spec = s;
+    v->lets_go = f->nogil || s->lets_go;
     v->nargs = s->nargs;
     v->nret = s->nret;
     v->ret = return_op(s->ret);

@@ -57,6 +57,7 @@ typedef struct tr_state {
     _Atomic uint8_t generators
         [TR_GEN__KINDS]; /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */
     tr_host host;
+    _Atomic uint64_t left; /* exceptions that loops of others left so far (left.c) */
     tr_freeze_host freeze;
     tr_dump dump; /* TREADLE_DUMP as it was at import */
     pthread_rwlock_t

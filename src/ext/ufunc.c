@@ -248,6 +248,7 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
     if (j && (uf->python ? find_result(l, j) : find_code(l, j))) {
         fill_outputs(l);
         fill_exec(l);
+        l->lets_go = j->frozen.loops.n && (l->exec.spreads || tr_job_lets_go(j));
         l->exec.spreads &= !j->frozen.draws; /* there is one stream for all cores */
         l->ns = tr_now_ns() - started;
         r = find(uf, l->num);

@@ -35,6 +35,7 @@ typedef struct tr_uloop {
     uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
     uint64_t ns;                        /* what compiling took */
     bool from_cache;
+    bool lets_go;     /* of the GIL: tr_job_lets_go */
     bool told;        /* it is in NumPy's table */
     bool shown;       /* NumPy has been given it in every way there is */
     uint32_t tellers; /* threads that are about to put it there */

@@ -243,7 +243,8 @@ static bool new_output(call *c, uint32_t k) {
 
 static bool run(call *c) {
     tr_frame frame;
-    PyThreadState *ts = c->walk.count >= RELEASE_GIL ? PyEval_SaveThread() : NULL;
+    bool lets_go = c->walk.count >= RELEASE_GIL || c->l->lets_go;
+    PyThreadState *ts = lets_go ? PyEval_SaveThread() : NULL;
     tr_rt_frame_init(&frame, &c->uf->st->host);
     bool ok = tr_uloop_end(c->l, tr_walk_run(&c->walk, &c->l->exec, &frame), &frame);
     if (ts)

@@ -45,6 +45,11 @@ bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes) {
 
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps) {
     tr_frame frame;
+    PyThreadState *ts = l->lets_go && PyGILState_Check() ? PyEval_SaveThread()
+                                                         : NULL; /* NumPy lets go of it for many items */
     tr_rt_frame_init(&frame, &l->uf->st->host);
-    return tr_uloop_end(l, tr_exec_run(&l->exec, &frame, args, dims, steps), &frame);
+    bool ok = tr_uloop_end(l, tr_exec_run(&l->exec, &frame, args, dims, steps), &frame);
+    if (ts)
+        PyEval_RestoreThread(ts);
+    return ok;
 }

@@ -212,7 +212,9 @@ typedef enum tr_exc {
 #define X(id, name, bases) TR_EXC_##id,
 #include "ir/exc.def"
 #undef X
-    TR_EXC__COUNT /* and from here on the program's own: tr_prog.excs */
+    TR_EXC__COUNT, /* and from here on the program's own: tr_prog.excs; but one of the host's, where a site's payload says
+                    * which it is, and from bit TR_CAUGHT_SHIFT on the number of its class, which is one of the others: */
+    TR_EXC_HOST = UINT16_MAX
 } tr_exc;
 extern const char *const tr_exc_name[TR_EXC__COUNT];
 extern const char *const tr_bin_name[TR_BIN__COUNT];

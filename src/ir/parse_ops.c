@@ -48,7 +48,7 @@ static bool read_exc(tr_parser *r, uint32_t *exc) {
     char *end;
     number = strncmp(name, "exc", 3) == 0 && name[3] ? strtoll(name + 3, &end, 10) : -1;
     *exc = TR_EXC__COUNT + (uint32_t)number;
-    return number >= 0 && number < UINT16_MAX && !*end;
+    return number >= 0 && *exc <= TR_EXC_HOST && !*end;
 }
 
 static bool read_site(tr_fnparser *k, const tr_site **out) {

@@ -34,7 +34,7 @@ static tr_tv as_three(tr_em *e, const call *c, uint32_t k, tr_tv a, uint32_t nle
     return tr_em_view(e, ty, a, &x);
 }
 
-/* Whether the invalid flag was raised. */
+/* Whether the invalid flag was raised. What Python's exceptions a loop leaves, the function raises. */
 static tr_tv run_loop(tr_em *e, const call *c, const tr_tv *operands, uint32_t nlead, const tr_tv *idx) {
     uint32_t n = c->u->nin + c->u->nout;
     tr_tv x[2 + TR_LOOP_OPERANDS];
@@ -42,7 +42,11 @@ static tr_tv run_loop(tr_em *e, const call *c, const tr_tv *operands, uint32_t n
     x[1] = tr_em_i64(e, c->loop);
     for (uint32_t k = 0; k < n; k++)
         x[2 + k] = as_three(e, c, k, operands[k], nlead, idx);
-    return tr_em_callrt(e, (tr_rt)(TR_RT_LOOP1 + n - 1), tr_fam_ty(e, TR_TY_BOOL), NULL, 2 + n, x);
+    tr_tv one = tr_em_i64(e, 1),
+          r = tr_em_callrt(e, (tr_rt)(TR_RT_LOOP1 + n - 1), tr_fam_ty(e, TR_TY_I64), NULL, 2 + n, x),
+          raised = tr_em_op2(e, TR_OP_SHR, r, one);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, raised, tr_em_i64(e, 0)), TR_EXC_HOST, "{0}", 1, &raised);
+    return tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_AND, r, one), one);
 }
 
 /* caps: the operands. */

@@ -85,17 +85,25 @@ static bool has_late(const tr_lm *m) {
     return false;
 }
 
+/* The host's own exceptions say it themselves. */
+static lv known_class(tr_lf *w, lv exc) {
+    lv host = l_icmp(w->b, LLVMIntEQ, exc, l_int(w->m->i64, TR_EXC_HOST));
+    lv payload = LLVMBuildLoad2(w->b, w->m->i64, at(w, w->frame, offsetof(tr_frame, payload)), "");
+    lv own = LLVMBuildLShr(w->b, payload, l_int(w->m->i64, TR_CAUGHT_SHIFT), "");
+    return l_select(w->b, host, own, exc);
+}
+
 static lv class_of(tr_lf *w, lv code, lv is_site) {
     tr_lm *m = w->m;
     lv index = l_select(w->b, is_site, l_sub(w->b, code, l_int(m->i32, 1)), l_int(m->i32, 0));
     lv wide = LLVMBuildZExt(w->b, index, m->i64, ""), exc;
     if (has_late(m)) { /* whose raise sites have numbers of their own */
         tr_lower_rt(w, TR_RT_CLASS, 2, (lv[]){wide, site_classes(m)}, NULL, &exc);
-        return l_select(w->b, is_site, exc, l_int(m->i64, TR_EXC_MEMORY));
+        return l_select(w->b, is_site, known_class(w, exc), l_int(m->i64, TR_EXC_MEMORY));
     }
     lv place = LLVMBuildInBoundsGEP2(w->b, m->i16, site_classes(m), &wide, 1, "");
     exc = LLVMBuildZExt(w->b, LLVMBuildLoad2(w->b, m->i16, place, ""), m->i64, "");
-    return l_select(w->b, is_site, exc, l_int(m->i64, TR_EXC_MEMORY));
+    return l_select(w->b, is_site, known_class(w, exc), l_int(m->i64, TR_EXC_MEMORY));
 }
 
 /* A tr_raised; what it is raised again with is where this says. */

@@ -125,7 +125,7 @@ uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, cons
     tr_msite s = {.text = site->text, .cls = (uint16_t)site->exc};
     if (site->exc < TR_EXC__COUNT)
         s.exc = (uint8_t)site->exc;
-    else
+    else if (site->exc != TR_EXC_HOST)
         s.own = site->exc - TR_EXC__COUNT + 1;
     s.nargs = site->text && !site->args ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
     s.args = TR_NEW_N(&m->ctx->arena, tr_marg, s.nargs + 1);

@@ -140,19 +140,19 @@ int64_t tr_rt_ranked(int64_t type, int64_t k, void *ao, const void *a, int64_t n
 #define TR_LOOP_OPERAND(x)                                                                          \
     void *x##o, void *x, int64_t x##n0, int64_t x##n1, int64_t x##n2, int64_t x##s0, int64_t x##s1, \
         int64_t x##s2
-uint8_t tr_rt_loop1(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q));
-uint8_t tr_rt_loop2(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop1(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q));
+int64_t tr_rt_loop2(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r));
-uint8_t tr_rt_loop3(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop3(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u));
-uint8_t tr_rt_loop4(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop4(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v));
-uint8_t tr_rt_loop5(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop5(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w));
-uint8_t tr_rt_loop6(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop6(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
                     TR_LOOP_OPERAND(x));
-uint8_t tr_rt_loop7(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+int64_t tr_rt_loop7(tr_frame *f, void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
                     TR_LOOP_OPERAND(x), TR_LOOP_OPERAND(y));
 

@@ -142,9 +142,20 @@ enum {
     TR_CAUGHT_BITS = 48
 }; /* of a caught exception's number say where its tr_raised is, those above its class */
 
+/* An exception that the host made while a call ran (a loop of others left it, rt/loop.c), for as long as the call lives. Compiled code names it by a
+ * number, with that of its class above: the payload of a site whose exception is TR_EXC_HOST. */
+typedef struct tr_kept {
+    struct tr_kept *next;
+    uint64_t number;
+    void (*drop)(struct tr_kept *);
+} tr_kept;
+enum { TR_FRAME_KEPT = 256 }; /* so many of the latest are there for sure */
+
 /* Exceptions that others name as their context or cause: the latest of a call. */
 enum { TR_FRAME_LINKS = 32 };
 typedef struct tr_links {
+    tr_kept *kept; /* latest first */
+    uint64_t nkept;
     uint64_t
         last; /* numbers go from 1; number k is at k % TR_FRAME_LINKS until another one takes its place */
     tr_raised of[TR_FRAME_LINKS];
@@ -367,6 +378,13 @@ typedef struct tr_cloop {
     int64_t size[TR_LOOP_OPERANDS]; /* bytes of an item of each operand */
 } tr_cloop;
 typedef struct tr_cloops {
+    /* The host's: a thread is about to run a loop for the first time; what a loop has left in this thread, which is taken away: 0: nothing, else an
+     * exception as payloads name it, kept for the frame. */
+    void (*ready)(void);
+    int64_t (*raised)(const struct tr_cloops *t, tr_frame *f);
+    void *host;
+    const void *classes;                           /* of the program, by number, */
+    int64_t nclasses;                              /* and how many */
     int64_t nop, nsizes;                           /* operands; different sizes of core axes */
     int64_t ncore[TR_LOOP_OPERANDS];               /* core axes of each operand, */
     int64_t which[TR_LOOP_OPERANDS][TR_LOOP_CORE]; /* and which size each of these has */

@@ -3,7 +3,7 @@
  * An exception names others by number. They lie in a ring, made with the first link of a call, so links need no
  * owner, and a loop that raises for ever takes no more memory: of more than TR_FRAME_LINKS exceptions of a call
  * that others were raised from the oldest are forgotten, as are the outermost entries of a long trace. Without memory
- * for the ring there are no links. */
+ * for the ring there are no links. Beside the ring lie exceptions that the host made, of which only the latest are kept, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +45,12 @@ const tr_raised *tr_rt_linked(const tr_frame *f, uint64_t number) {
     return r && r->number == number ? r : NULL;
 }
 
+static bool has_links(tr_frame *f) {
+    return f->links || (f->links = calloc(1, sizeof *f->links)) != NULL;
+}
+
 static uint64_t add(tr_frame *f, const tr_raised *r) {
-    if (!f->links && !(f->links = calloc(1, sizeof *f->links)))
+    if (!has_links(f))
         return 0;
     uint64_t number = ++f->links->last;
     tr_raised *to = &f->links->of[number % TR_FRAME_LINKS];
@@ -120,9 +124,57 @@ static uint64_t move(tr_frame *to, const tr_frame *from, uint64_t number, uint64
     return *as;
 }
 
+/* --- exceptions of the host's --- */
+
+static void drop_all(tr_kept *k) {
+    for (tr_kept *next; k; k = next) {
+        next = k->next;
+        k->drop(k);
+    }
+}
+
+uint64_t tr_rt_keep(tr_frame *f, tr_kept *k) {
+    if (!has_links(f)) {
+        k->drop(k);
+        return 0;
+    }
+    tr_links *l = f->links;
+    k->next = l->kept;
+    l->kept = k;
+    if (++l->nkept >= 2 * TR_FRAME_KEPT) { /* half of them are forgotten at once */
+        for (l->nkept = 1; l->nkept < TR_FRAME_KEPT; l->nkept++)
+            k = k->next;
+        drop_all(k->next);
+        k->next = NULL;
+    }
+    return l->kept->number;
+}
+
+tr_kept *tr_rt_kept(const tr_frame *f, uint64_t number) {
+    tr_kept *k = f->links ? f->links->kept : NULL;
+    while (k && k->number != number)
+        k = k->next;
+    return k;
+}
+
+/* Without memory they stay, and are none of `to`. */
+static void move_kept(tr_frame *to, const tr_frame *from) {
+    tr_kept **last = from->links ? &from->links->kept : NULL;
+    if (!last || !*last || !has_links(to))
+        return;
+    while (*last)
+        last = &(*last)->next;
+    *last = to->links->kept;
+    to->links->kept = from->links->kept;
+    to->links->nkept += from->links->nkept;
+    from->links->kept = NULL;
+    from->links->nkept = 0;
+}
+
 void tr_rt_copy_exception(tr_frame *to, const tr_frame *from) {
     uint64_t moved[TR_FRAME_LINKS] = {0};
     tr_raised r;
+    move_kept(to, from);
     tr_rt_catch(from, &r);
     r.context = move(to, from, r.context, moved);
     r.cause = move(to, from, r.cause, moved);
@@ -130,6 +182,7 @@ void tr_rt_copy_exception(tr_frame *to, const tr_frame *from) {
 }
 
 void tr_rt_links_fini(tr_frame *f) {
+    drop_all(f->links ? f->links->kept : NULL);
     free(f->links);
     f->links = NULL;
 }

@@ -48,6 +48,10 @@ const tr_raised *tr_rt_linked(const tr_frame *f, uint64_t number);
 /* Links that name no module are of this one (tr_frame.inner). */
 void tr_rt_links_of(tr_frame *f, const void *module);
 void tr_rt_links_fini(tr_frame *f);
+/* Takes k: its number, or 0 where there is no memory, and it is dropped. */
+uint64_t tr_rt_keep(tr_frame *f, tr_kept *k);
+/* NULL: it is none of this frame's, or so many came after it that it was dropped. */
+tr_kept *tr_rt_kept(const tr_frame *f, uint64_t number);
 /* Hands text to the host; to standard output where there is none. */
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rt/fns.h"
@@ -188,6 +189,48 @@ static void twice_the_sum(char **args, const int64_t *dims, const int64_t *steps
     }
 }
 
+static int readied, dropped;
+static int64_t left_behind;
+static void make_ready(void) {
+    readied++;
+}
+static int64_t what_is_left(const tr_cloops *t, tr_frame *f) {
+    assert(t->host == &readied && f);
+    return left_behind;
+}
+
+static void drop_kept(tr_kept *k) {
+    dropped++;
+    free(k);
+}
+
+static uint64_t keep_one(tr_frame *f, uint64_t number) {
+    tr_kept *k = malloc(sizeof *k);
+    assert(k);
+    *k = (tr_kept){NULL, number, drop_kept};
+    return tr_rt_keep(f, k);
+}
+
+/* The latest are there, whatever came before; they go where the exception goes, and end with the frame. */
+static void test_kept(void) {
+    tr_frame f, g;
+    tr_rt_frame_init(&f, NULL);
+    tr_rt_frame_init(&g, NULL);
+    assert(!tr_rt_kept(&f, 1));
+    for (uint64_t k = 1; k <= 5 * TR_FRAME_KEPT; k++) {
+        assert(keep_one(&f, k) == k);
+        for (uint64_t i = k > TR_FRAME_KEPT ? k - TR_FRAME_KEPT + 1 : 1; i <= k; i++)
+            assert(tr_rt_kept(&f, i)->number == i);
+    }
+    assert(!tr_rt_kept(&f, 1) && dropped >= 3 * TR_FRAME_KEPT);
+    keep_one(&g, 100000);
+    tr_rt_copy_exception(&g, &f);
+    assert(tr_rt_kept(&g, 5 * TR_FRAME_KEPT) && tr_rt_kept(&g, 100000) && !tr_rt_kept(&f, 5 * TR_FRAME_KEPT));
+    tr_rt_frame_fini(&f);
+    tr_rt_frame_fini(&g);
+    assert(dropped == 5 * TR_FRAME_KEPT + 1);
+}
+
 /* A loop with a core axis, over items that lie apart; nobody sees its flag, and one that was there stays. */
 static void test_loop(void) {
     static int mark = 7;
@@ -197,6 +240,11 @@ static void test_loop(void) {
     } u;
     tr_cloop l = {twice_the_sum, &mark, NULL, {sizeof(double), sizeof(float)}};
     memset(&u, 0, sizeof u);
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    u.t.ready = make_ready;
+    u.t.raised = what_is_left;
+    u.t.host = &readied;
     u.t.nop = 2;
     u.t.nsizes = 1;
     u.t.ncore[0] = 1;
@@ -207,15 +255,19 @@ static void test_loop(void) {
         feclearexcept(FE_ALL_EXCEPT);
         if (before)
             feraiseexcept(FE_INVALID);
-        assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 2, 3, 1, 6, 2, 0, NULL, out, 2, 1, 1, 2, 0, 0) == 1);
+        assert(tr_rt_loop2(&f, NULL, &u, 0, 0, NULL, a, 2, 3, 1, 6, 2, 0, NULL, out, 2, 1, 1, 2, 0, 0) == 1);
         assert(out[0] == 12 && out[2] == -6 && out[1] == 0);
         assert((fetestexcept(FE_INVALID) != 0) == before);
-        assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 1, 3, 1, 6, 2, 0, NULL, out, 1, 1, 1, 2, 0, 0) == 0);
+        assert(tr_rt_loop2(&f, NULL, &u, 0, 0, NULL, a, 1, 3, 1, 6, 2, 0, NULL, out, 1, 1, 1, 2, 0, 0) == 0);
         assert((fetestexcept(FE_INVALID) != 0) == before);
     }
     out[0] = 5;
-    assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 0, 3, 1, 6, 2, 0, NULL, out, 0, 1, 1, 2, 0, 0) == 0);
-    assert(out[0] == 5);
+    assert(tr_rt_loop2(&f, NULL, &u, 0, 0, NULL, a, 0, 3, 1, 6, 2, 0, NULL, out, 0, 1, 1, 2, 0, 0) == 0);
+    assert(out[0] == 5 && readied == 1);
+    left_behind = 7;
+    assert(tr_rt_loop2(&f, NULL, &u, 0, 0, NULL, a, 2, 3, 1, 6, 2, 0, NULL, out, 2, 1, 1, 2, 0, 0) == 15);
+    assert(tr_rt_loop2(&f, NULL, &u, 0, 0, NULL, a, 1, 3, 1, 6, 2, 0, NULL, out, 1, 1, 1, 2, 0, 0) == 14);
+    tr_rt_frame_fini(&f);
 }
 
 /* Matrices of up to eight rows, in rows and in columns: the inverse times the matrix, solutions, and the sign of an exchange. */
@@ -415,6 +467,7 @@ int main(void) {
     test_repr();
     test_matmul();
     test_loop();
+    test_kept();
     test_small();
     test_copy();
     test_count();

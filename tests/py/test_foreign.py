@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -378,3 +379,311 @@ def test_scipy():
         for a, b in zip((*got[:4], *got[4]), want, strict=True):
             same(a, b)
     assert f(2.5)[0] == sp.gamma(2.5) and f(3)[0] == 2.0
+
+
+# --- exceptions that loops leave: scipy.special's errors, warnings that are errors ---
+
+
+@pytest.fixture
+def special():
+    sp = pytest.importorskip("scipy.special")
+    with sp.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield sp
+
+
+def raises_as(sp, call):
+    """What compiled code raises is what NumPy raises for a number, and nothing stays behind."""
+    with pytest.raises(sp.SpecialFunctionError) as want:
+        sp.gamma(-1.0)
+    with pytest.raises(sp.SpecialFunctionError) as got:
+        call()
+    assert str(got.value) == str(want.value) and type(got.value) is type(want.value)
+    assert [1][:] == [1]  # an exception that were left behind would come up here
+
+
+def test_an_exception_of_a_loop_is_raised(special):
+    gamma = special.gamma
+
+    @njit
+    def plain(x):
+        return gamma(x)
+
+    @njit(nogil=True)
+    def nogil(x):
+        return gamma(x)
+
+    @njit(parallel=True)
+    def parallel(x):
+        return gamma(x)
+
+    @njit
+    def inside(x):
+        return plain(x) + 1
+
+    @njit(parallel=True)
+    def loop(x):
+        out = np.empty_like(x)
+        for i in prange(len(x)):
+            out[i] = gamma(x[i])
+        return out
+
+    @njit
+    def unused(x):
+        gamma(x)
+        return 1.0
+
+    @njit
+    def passed(u, x):
+        return u(x)
+
+    @njit
+    def printing(x):
+        print(gamma(x).sum())
+
+    @vectorize
+    def elementwise(x):
+        return gamma(x)
+
+    @guvectorize("(n)->()")
+    def general(x, out):
+        out[0] = gamma(x).sum()
+
+    bad = np.full(5000, -1.0)
+    for f in (plain, nogil, parallel, inside, unused, elementwise, lambda x: passed(gamma, x)):
+        raises_as(special, lambda f=f: f(-1.0))
+        assert f(3.0) == 2.0 or f is inside or f is unused
+    for f in (plain, nogil, parallel, inside, unused, loop, elementwise, general, printing):
+        raises_as(special, lambda f=f: f(bad))
+        raises_as(special, lambda f=f: f(bad[:7]))
+    np.testing.assert_array_equal(loop(-bad), special.gamma(-bad))
+    for a in (bad[:0], np.zeros((0, 3))):
+        assert plain(a).shape == a.shape
+    later = threading.Thread(target=lambda: plain(-1.0))  # SciPy's errstate is a thread's own
+    later.start()
+    later.join()
+
+
+def test_the_traceback_names_the_lines(special):
+    gamma = special.gamma
+
+    @njit
+    def inner(x):
+        return gamma(x)
+
+    @njit
+    def outer(x):
+        return inner(x) + 1
+
+    with pytest.raises(special.SpecialFunctionError) as e:
+        outer(-1.0)
+    assert [t.name for t in e.traceback][-2:] == ["outer", "inner"]
+
+
+def test_an_exception_of_a_loop_is_caught(special):
+    gamma, error = special.gamma, special.SpecialFunctionError
+
+    class Other(Exception):
+        pass
+
+    @njit
+    def any_one(x):
+        try:
+            return gamma(x)
+        except Exception:
+            return -5.0
+
+    @njit
+    def bare(x):
+        try:
+            return gamma(x)
+        except:
+            return -5.0
+
+    @njit
+    def its_class(x):
+        try:
+            return gamma(x)
+        except ValueError:
+            return -1.0
+        except (Other, error):
+            return -5.0
+
+    @njit
+    def others(x):
+        try:
+            return gamma(x)
+        except (ValueError, Other):
+            return -1.0
+
+    @njit
+    def again(x):
+        try:
+            return gamma(x)
+        except error:
+            for _ in range(3):
+                try:
+                    gamma(x)
+                except Exception:
+                    pass
+            raise
+
+    @njit
+    def finally_(x, seen):
+        try:
+            return gamma(x)
+        finally:
+            seen[0] += 1
+
+    @njit
+    def raised_from(x):
+        try:
+            return gamma(x)
+        except error as e:
+            raise Other("after it") from e
+
+    @njit(parallel=True)
+    def loop(x):
+        out = np.empty_like(x)
+        for i in prange(len(x)):
+            try:
+                out[i] = gamma(x[i])
+            except error:
+                out[i] = -5.0
+        return out
+
+    @njit
+    def passed(x):
+        n = 0
+        for i in range(len(x)):
+            try:
+                gamma(x[i])
+            except Exception:
+                n += 1
+        return n
+
+    for f in (any_one, bare, its_class):
+        assert f(-1.0) == -5.0 and f(3.0) == 2.0
+    for f in (others, again):
+        raises_as(special, lambda f=f: f(-1.0))
+    seen = np.zeros(1)
+    raises_as(special, lambda: finally_(-1.0, seen))
+    assert seen[0] == 1
+    with pytest.raises(Other, match="after it") as e:
+        raised_from(-1.0)
+    assert type(e.value.__cause__) is error and str(e.value.__cause__).endswith("singularity")
+    assert passed(np.full(2000, -1.0)) == 2000
+    x = np.full(4000, 3.0)
+    np.testing.assert_array_equal(loop(x), np.full(4000, 2.0))
+
+
+def test_warnings_that_are_errors(special):
+    """`kn` warns of an order that is no integer: with the GIL, in whatever thread it runs."""
+    kn = special.kn
+
+    @njit
+    def which(n):
+        try:
+            return kn(n, 1.0)
+        except DeprecationWarning:
+            return -1.0
+        except RuntimeWarning:
+            return -2.0
+
+    @njit(parallel=True)
+    def loop(n):
+        out = np.empty_like(n)
+        for i in prange(len(n)):
+            out[i] = kn(n[i], 1.0)
+        return out
+
+    @njit(parallel=True)
+    def caught(n):
+        out = np.empty_like(n)
+        for i in prange(len(n)):
+            try:
+                out[i] = kn(n[i], 1.0)
+            except Warning:
+                out[i] = i
+        return out
+
+    assert which(2.5) == -2.0 and which(2.0) == special.kn(2, 1.0)
+    n = np.full(3000, 2.0)
+    np.testing.assert_array_equal(loop(n), special.kn(n.astype("i8"), 1.0))
+    n[:] = 2.5
+    with pytest.raises(RuntimeWarning, match="truncated to an integer"):
+        loop(n)
+    np.testing.assert_array_equal(caught(n), np.arange(3000.0))
+    n[:-1] = 2.0  # the last range's alone
+    with pytest.raises(RuntimeWarning, match="truncated to an integer"):
+        loop(n)
+
+    @vectorize(["float64(float64)"], target="parallel")
+    def spread(x):
+        return kn(x, 1.0)
+
+    with pytest.raises(RuntimeWarning, match="truncated to an integer"):
+        spread(n)
+
+
+def test_an_interrupt_in_what_a_loop_runs_is_not_caught(special):
+    kn = special.kn
+
+    @njit
+    def f(n):
+        try:
+            return kn(n, 1.0)
+        except Exception:
+            return -1.0
+
+    def stops(*args, **kwargs):
+        raise KeyboardInterrupt("in a warning")
+
+    f(2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = stops
+        with pytest.raises(KeyboardInterrupt, match="in a warning"):
+            f(2.5)
+    assert f(2.0) == special.kn(2, 1.0)
+
+
+LEFT = """
+import numpy as np, scipy.special as sp
+from treadle import njit
+gamma, error = sp.gamma, sp.SpecialFunctionError
+
+@njit(cache=True)
+def f(x):
+    try:
+        return gamma(x)
+    except ZeroDivisionError:
+        return 1.0
+    except error:
+        return -5.0
+
+@njit(cache=True)
+def late(x, n):
+    y = np.zeros(4)
+    for i in range(n):
+        if x < 0:
+            y[i % 4] = gamma(x)
+    return y[:n] * 2 + np.ones(3)
+
+with sp.errstate(all="raise"):
+    assert f(-1.0) == -5.0 and f(3.0) == 2.0
+    for n in (3, 1):
+        try:
+            late(-1.0, n)
+        except error as e:
+            print(e)
+"""
+
+
+def test_exceptions_of_loops_in_code_from_the_cache(tmp_path: Path, special):
+    path = tmp_path / "program.py"
+    path.write_text(LEFT)
+    env = dict(os.environ, TREADLE_CACHE_DIR=str(tmp_path / "cache"))
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True)
+        assert done.stdout == "scipy.special/Gamma: singularity\n" * 2, done.stderr
