@@ -412,8 +412,9 @@ def cmd_format(a: argparse.Namespace) -> int:
     if c:
         run([a.python.venv / "bin" / "clang-format", "-i", *c])
     ruff = a.python.venv / "bin" / "ruff"
-    run([ruff, "check", "-q", "--fix", "--select", "I", *(paths or py_dirs())])
-    run([ruff, "format", "-q", *(paths or py_dirs())])
+    if python := [p for p in paths if p.is_dir() or p.suffix in (".py", ".pyi")] if paths else py_dirs():
+        run([ruff, "check", "-q", "--fix", "--select", "I", *python])
+        run([ruff, "format", "-q", *python])
     return 0
 
 
