@@ -7,7 +7,8 @@
  * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
  * apart; others are taken not to be negative.
  * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is a distance that the number of iterations
- * decides about; an index that may be negative also by where it comes to, counted from the end.
+ * decides about; an index that may be negative also by where it comes to, counted from the end. Strides and slices known to the running program alone are
+ * compared there (spans.c), and places that iterations compute in another way looked at (inspect.c).
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -37,7 +38,8 @@ typedef struct access {
     tr_val at, root;
     tr_val space; /* known: by whose axes; and whether these are one (tr_coords) */
     bool flat;
-    tr_val value; /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
+    tr_val value;    /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
+    tr_ptouch touch; /* the array, of which it may be a view, and the indices */
     bool write, always, known;
     bool vague;      /* some elements, which ones is not looked at */
     uint32_t lo, hi; /* which bytes of the items (tr_coords) */
@@ -197,6 +199,7 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     tr_coords c;
     if (!x)
         return;
+    x->touch = (tr_ptouch){array, idx};
     x->always = always && runs_always(s, tr_at(s->f, at)->blk);
     if (value != TR_NOVAL && !varies(s, value))
         x->value = value;
@@ -309,9 +312,9 @@ static void add_ins(finder *s, tr_val v) {
 
 /* --- two accesses --- */
 
-/* DECIDED: by a number that is known before the loop. COMPARED: two slices, by where they lie then. PERHAPS_ONE: they go to different values, which may be
- * one array. */
-typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, COMPARED, DECIDED, SURE } relation;
+/* DECIDED: by a number that is known before the loop. COMPARED: two slices, by where they lie then. COMPUTED: all places can be computed before it.
+ * PERHAPS_ONE: they go to different values, which may be one array. */
+typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, COMPUTED, COMPARED, DECIDED, SURE } relation;
 
 typedef struct meeting {
     bool sure, counts, dist_known, point; /* counts: some axis depends on the counter */
@@ -611,7 +614,7 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
     }
     if (d.n == 0 && !counts)
         return d.c == 0 ? POSSIBLE : APART;
-    if (d.n == 0 && d.c == 0)
+    if (d.n == 0 && d.c == 0 && !sw && !sx)
         return APART;
     if (kw == kx && (kw == 1 || kw == -1))
         note_around(s, w, x, m);
@@ -729,7 +732,7 @@ static bool stay_together(const finder *s, const axis *w, const axis *x, tr_val 
 static bool are_numbers(const finder *s, const axis *w, const axis *x) {
     ranges r;
     moving m;
-    return (!w->range && !x->range) || (ends_of(w, x, &r) && move_alike(s, &r, &m));
+    return ends_of(w, x, &r) && move_alike(s, &r, &m);
 }
 
 /* What there is to compare; false: some axis may keep them apart in a way that is not known before the loop. */
@@ -760,22 +763,59 @@ static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *
     return any;
 }
 
-static bool has_range(const access *a) {
+/* Is a place made of more than the counter, numbers from outside and what loops inside count? So it is where a
+ * number may count from the end, or is clamped. */
+static bool is_computed(const finder *s, const access *a) {
     bool any = false;
-    for (uint32_t k = 0; k < a->n; k++)
-        any = any || a->ax[k].range;
+    for (uint32_t k = 0; k < a->n; k++) {
+        const tr_lin *e[] = {&a->ax[k].e, &a->ax[k].end};
+        any = any || a->ax[k].wraps ||
+              (a->ax[k].range && a->ax[k].step == 1 && (a->ax[k].some || a->ax[k].nends || a->ax[k].cut));
+        for (uint32_t j = 0; j < (a->ax[k].range && a->ax[k].has_end ? 2u : 1u); j++)
+            for (uint32_t i = 0; i < e[j]->n; i++) {
+                tr_val v = e[j]->t[i].v;
+                any = any || (varies(s, v) && v != s->l->counter && !is_inner_counter(s, v));
+            }
+    }
     return any;
+}
+
+static bool has_inner_counter(const finder *s, const tr_lin *e) {
+    bool any = false;
+    for (uint32_t i = 0; i < e->n; i++)
+        any = any || is_inner_counter(s, e->t[i].v);
+    return any;
+}
+
+/* Is it one place for both, made with the counter of a loop inside, whose length decides? */
+static bool is_one_place(const finder *s, const access *w, const access *x) {
+    bool inner = false;
+    for (uint32_t k = 0; k < w->n; k++) {
+        const axis *a = &w->ax[k], *b = &x->ax[k];
+        if (a->range != b->range || !tr_lin_same(&a->e, &b->e) || (a->range && a->size != b->size))
+            return false;
+        inner =
+            inner || has_inner_counter(s, &a->e) || (a->range && a->has_end && has_inner_counter(s, &a->end));
+    }
+    return inner;
+}
+
+static bool can_inspect(const finder *s, const access *w, const access *x) {
+    return (is_computed(s, w) || is_computed(s, x) || is_one_place(s, w, x)) &&
+           !tr_inspect_is_data(s->l, &w->touch) && !tr_inspect_is_data(s->l, &x->touch);
 }
 
 /* p: what there is to compare, where that is what comes out. */
 static relation relate(finder *s, const access *w, const access *x, meeting *m, tr_pspans *p) {
     relation r = relate_by_numbers(s, w, x, m);
-    if (r != POSSIBLE || (!has_range(w) && !has_range(x)))
+    if (r != POSSIBLE)
         return r;
     if (x->write && w->value != TR_NOVAL && w->value == x->value)
         return APART; /* all store the same number */
     bool seen = w->known && x->known && w->space == x->space && w->flat == x->flat && !w->vague && !x->vague;
-    return seen && can_compare(s, w, x, p) ? COMPARED : r;
+    if (!seen)
+        return r;
+    return can_compare(s, w, x, p) ? COMPARED : can_inspect(s, w, x) ? COMPUTED : r;
 }
 
 /* --- together --- */
@@ -801,6 +841,7 @@ static tr_pdepend found_between(const access *w, const access *x, relation r, co
     return (tr_pdepend){.sure = r == SURE,
                         .decided = r == DECIDED,
                         .compares = r == COMPARED,
+                        .computes = r == COMPUTED,
                         .by = m->by,
                         .around = m->around,
                         .write = w->at,
@@ -824,7 +865,8 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             meeting m;
             tr_pspans p;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m, &p);
-            if (r <= found || (r == DECIDED && is_tested(l, w, x)) || (r == COMPARED && l->compared[w->root]))
+            if (r <= found || (r == DECIDED && is_tested(l, w, x)) ||
+                (r == COMPARED && l->compared[w->root]) || (r == COMPUTED && l->inspected[w->root]))
                 continue;
             found = r;
             *out = found_between(w, x, r, &m);
@@ -867,6 +909,31 @@ bool tr_ploop_compare(tr_ploop *l, tr_val array) {
             tr_vec_push(&l->f->ctx->arena, &l->spans, p);
         }
     return true;
+}
+
+static void add_touch(tr_ploop *l, tr_pinspect *out, const access *a) {
+    for (uint32_t i = 0; i < out->all.n; i++)
+        if (out->all.d[i].array == a->touch.array && out->all.d[i].idx == a->touch.idx)
+            return;
+    tr_vec_push(&l->f->ctx->arena, &out->all, a->touch);
+}
+
+void tr_ploop_inspect(tr_ploop *l, tr_val array) {
+    finder s;
+    tr_pinspect out = {.array = array};
+    find_accesses(&s, l);
+    l->inspected[array] = 1;
+    for (uint32_t i = 0; i < s.all.n; i++)
+        for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
+            const access *w = &s.all.d[i], *x = &s.all.d[k];
+            meeting m;
+            tr_pspans p;
+            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m, &p) != COMPUTED)
+                continue;
+            add_touch(l, &out, w);
+            add_touch(l, &out, x);
+        }
+    tr_vec_push(&l->f->ctx->arena, &l->inspects, out);
 }
 
 /* --- arrays that may share memory --- */

@@ -29,6 +29,7 @@ typedef struct tr_pdepend {
     bool every;        /* it is the same element in every iteration */
     bool decided;      /* they meet if `by`, values from outside, is the distance of two iterations */
     bool compares;     /* they are slices of the array that can be compared before the loop */
+    bool computes;     /* they are at places that iterations compute (inspect.c) */
     bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
     tr_lin by;
     tr_val around; /* decided: an index may be negative, and counts from this size then; or TR_NOVAL */
@@ -62,6 +63,18 @@ typedef struct tr_pspans {
     tr_pspan ax[TR_MAX_NDIM];
 } tr_pspans;
 
+/* An access: to the element of the array with these indices, as the access has them; NULL: to all of it. */
+typedef struct tr_ptouch {
+    tr_val array;
+    const tr_val *idx;
+} tr_ptouch;
+
+/* Accesses to one array at places that iterations compute, which are compared before the loop. */
+typedef struct tr_pinspect {
+    tr_val array;
+    TR_VEC(tr_ptouch) all;
+} tr_pinspect;
+
 /* Arrays from outside that may share memory, of which the loop writes the first ones: as op `meet` has them. */
 typedef struct tr_pshared {
     TR_VEC(tr_val) arrays;
@@ -83,9 +96,11 @@ typedef struct tr_ploop {
     const uint32_t *innermost; /* per block: its innermost loop */
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
-    TR_VEC(tr_pdepend) tests; /* decided by values from outside: tested before the loop */
-    TR_VEC(tr_pspans) spans;  /* slices, compared before the loop */
-    uint8_t *compared;        /* per value: an array all of whose slices are among these */
+    TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */
+    TR_VEC(tr_pspans) spans;      /* slices, compared before the loop */
+    uint8_t *compared;            /* per value: an array all of whose slices are among these */
+    TR_VEC(tr_pinspect) inspects; /* what iterations compute, looked at before it */
+    uint8_t *inspected;           /* per value: an array that is among these */
     tr_pshared shared;
     tr_val when; /* none of these meets, and no slices do; TR_NOVAL: there are none */
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
@@ -146,6 +161,16 @@ bool tr_ploop_shared(tr_ploop *l);
 
 /* Adds all pairs of the array's slices that can be compared before the loop; false: there are too many. */
 bool tr_ploop_compare(tr_ploop *l, tr_val array);
+
+/* Adds all accesses to the array at places that iterations compute. */
+void tr_ploop_inspect(tr_ploop *l, tr_val array);
+
+/* --- inspect.c --- */
+
+/* Does what some array says, or a call, decide where the access goes to? */
+bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t);
+/* Before the loop: are these accesses of two iterations always apart? */
+tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p);
 
 /* --- spans.c --- */
 

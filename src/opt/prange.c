@@ -248,11 +248,20 @@ static void test_slices(tr_ploop *l, tr_bld *b) {
     l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
 }
 
+/* Iterations may compute places that meet: then they go one after the other. */
+static void test_computed(tr_ploop *l, tr_bld *b) {
+    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
+    for (uint32_t i = 0; i < l->inspects.n; i++) {
+        tr_val apart = tr_inspect_apart(l, b, &l->inspects.d[i]);
+        l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
+    }
+}
+
 /* No handler of the function sees what these raise: it is refused, as at compile time. */
 static void test_before(tr_ploop *l) {
     tr_fn *f = l->f;
     l->when = TR_NOVAL;
-    if (l->tests.n == 0 && l->shared.written == 0 && l->spans.n == 0)
+    if (l->tests.n == 0 && l->shared.written == 0 && l->spans.n == 0 && l->inspects.n == 0)
         return;
     tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
     for (uint32_t i = 0; i < l->tests.n; i++) {
@@ -265,6 +274,7 @@ static void test_before(tr_ploop *l) {
     test_shared(l, &b);
     tr_val shared = l->when;
     test_slices(l, &b);
+    test_computed(l, &b);
     b.loc = tr_term(f, l->header)->loc;
     tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
     tr_cfg_compute(f);
@@ -281,6 +291,7 @@ static bool check_memory(tr_ploop *l) {
     tr_arena *a = &l->f->ctx->arena;
     l->apart = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
     l->compared = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
+    l->inspected = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
     if (!tr_ploop_shared(l))
         tell(l, "it has too many accesses to arrays to say whether these share memory");
     while (tr_ploop_dependence(l, &d)) {
@@ -321,6 +332,13 @@ static bool check_memory(tr_ploop *l) {
                                           "tested before the loop",
                                           name)
                         : "it has too many slices to say of all whether iterations meet");
+            continue;
+        } else if (d.computes) {
+            tr_ploop_inspect(l, d.array);
+            tell(l, tr_arena_printf(a,
+                                    "runs on one core where places of %s that iterations compute may meet, "
+                                    "looked at before the loop",
+                                    name_of(l->f, d.array)));
             continue;
         } else {
             tell(l, dependence(l, &d));

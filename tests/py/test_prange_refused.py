@@ -208,9 +208,9 @@ def test_dependences_through_memory_are_refused(body, text, args):
         ("for i in prange(len(a0)):\n  a0[a1[i]] = i", True, (LINE, np.arange(50)[::-1])),
         ("for i in prange(len(a0)):\n  a0[a1[i]] = 0", False, (LINE, INDEX)),
         ("for i in prange(len(a0)//2):\n  a0[i] = a0[i+a1]", False, (LINE, 25)),
-        ("for i in prange(0, 49, a1):\n  a0[i] = a0[i+1]", True, (LINE, 2)),
-        ("for i in prange(5):\n  for j in range(a1):\n    a0[i*a1+j] = i", True, (LINE, 10)),
-        ("for i in prange(len(a0)):\n  if i > 60:\n    a0[i] = a0[i-1]", True, (LINE,)),
+        ("for i in prange(0, 49, a1):\n  a0[i] = a0[i+1]", False, (LINE, 2)),
+        ("for i in prange(5):\n  for j in range(a1):\n    a0[i*a1+j] = i", False, (LINE, 10)),
+        ("for i in prange(len(a0)):\n  if i > 60:\n    a0[i] = a0[i+1]", True, (LINE,)),
     ],
 )
 def test_other_loops_run_and_say_what_is_possible(body, perhaps, args, capsys):

@@ -124,15 +124,15 @@ LINES = [
     ("refused", loop("a[i:i + 2][1] = a[i] + 1", over="len(a) - 1")),
     ("refused", loop("a[i:i + 2] = a[i]", over="len(a) - 1")),
     ("refused", loop("a[i:i + 3] = i", over="len(a) - 2")),
-    ("perhaps", loop("a[::-1][i] = a[i] + 1")),
+    ("apart", loop("a[::-1][i] = a[i] + 1")),
     ("perhaps", loop("b[i] = a[i] + 1", before=["b = a[1:] if a[1] > 0 else a"], over="len(b)")),
     (
         "perhaps",
         loop("b[i + 1] = a[i] + 1", before=["b = a", "while b[0] > 9: b = b[1:]"], over="len(b) - 1"),
     ),
     ("refused", loop("a[i * m:(i + 2) * m] = i", over="len(a) // m - 1", before=["m = int(a[3])"])),
-    ("perhaps", loop("a[max(i - 5, 0):][0] = i")),
-    ("perhaps", loop("a[min(i, 5)] = i")),
+    ("apart", loop("a[max(i - 5, 0):][0] = i")),
+    ("apart", loop("a[min(i, 5)] = i")),
 ]
 
 
@@ -181,9 +181,9 @@ ELSEWHERE = [  # accesses that are no load or store of the loop's own
         loop("x[i] = y[i - 1] + 1", before=[B, "x, y = (a, b) if a[1] > 50 else (a, a)"], over="1, 10"),
     ),
     # indices that count from the end
-    ("perhaps", loop("a[i] = a[-1] + i")),
-    ("perhaps", loop("b[2 * i] = b[2 * i - 1] + 1", before=["b = a[1:]"], over="(len(b) + 1) // 2")),
-    ("perhaps", loop("a[i:i - 30] = i", over="31")),
+    ("apart", loop("a[i] = a[-1] + i")),
+    ("apart", loop("b[2 * i] = b[2 * i - 1] + 1", before=["b = a[1:]"], over="(len(b) + 1) // 2")),
+    ("apart", loop("a[i:i - 30] = i", over="31")),
 ]
 
 
@@ -256,7 +256,7 @@ def f(a):
         ("b[i] = c[i - 1] + 1", "refused"),
         ("c[1:][i] = b[i] + 1", "refused"),
         ("a.flat[i] = a.flat[i - 1] + 1", "refused"),
-        ("d[i % 10, 1] = d[i % 10, 0]", "perhaps"),
+        ("d[i % 10, 1] = d[i % 10, 0]", "apart"),
         ("a.ravel()[i] += 1", "apart"),
         ("a.flat[i] = c[i] * 2", "apart"),
         ("c[2 * i] = b[2 * i + 1]", "apart"),
@@ -278,7 +278,7 @@ def test_the_same_items_in_other_axes(statement, want):
 def test_an_index_that_comes_round():
     """Beginning at -1 a loop reaches the last item again if it is longer than the axis."""
     for over, want in (
-        ("len(a) + 1", "perhaps"),
+        ("len(a) + 1", "apart"),
         ("len(a)", "apart"),
         ("1, len(a)", "apart"),
         ("a.shape[0]", "apart"),
