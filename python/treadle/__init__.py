@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Function,
         Signature,
         Type,
+        __version__,
         empty_cache,
         get_num_threads,
         get_thread_id,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives; types (int32, float64, ...) come from treadle.types.
 _WHERE = {
+    "__version__": "_core",
     "jit": "decorators",
     "njit": "decorators",
     "empty_cache": "_core",
@@ -65,7 +67,6 @@ _LATER = ("parallel",)
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
-__version__ = "0.1.0"
 __all__ = [
     "config",
     "cuda",
@@ -114,4 +115,6 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from . import types
 
-    return sorted({*globals(), *__all__, *_LATER, *(n for n in types.__all__ if n not in _HIDDEN)})
+    return sorted(
+        {*globals(), "__version__", *__all__, *_LATER, *(n for n in types.__all__ if n not in _HIDDEN)}
+    )

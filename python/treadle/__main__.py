@@ -1,4 +1,4 @@
-"""``python -m treadle run script.py [args]``: see treadle.run."""
+"""``python -m treadle run script.py [args]``, and its other commands: see treadle.run."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ has answers under Numba's names, with Numba's rules for the types of results; wh
 when it is used. Nothing is interpreted in silence. Variables ``NUMBA_*`` that have a meaning are honoured, as they are
 when the script first imports one of the modules.
 
-``python -m treadle memcheck script.py [args]`` runs a script in the same way and looks for mistakes of its kernels.
+``python -m treadle memcheck script.py [args]`` runs a script in the same way and looks for mistakes of its kernels, ``python -m treadle info`` runs nothing
+and says what is here (treadle._info).
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ _VERSION = "0.61.2"
 
 USAGE = """usage: python -m treadle run      (script.py | -m module | -c code) [args ...]
        python -m treadle memcheck (script.py | -m module | -c code) [args ...]
+       python -m treadle info
 
 run       runs a program written for numba or numbapro with Treadle in their place, in the Python processes that it begins, too
 memcheck  runs it so too, and looks for mistakes of its CUDA kernels: indices out of range, races, what is read before
-          anybody wrote it, threads at different barriers. Reports go to stderr; the exit status is 1 if there are any"""
+          anybody wrote it, threads at different barriers. Reports go to stderr; the exit status is 1 if there are any
+info      prints what a report of a fault needs: versions, processor, GPU, threads, the cache, settings"""
 
 
 def _honour_environment() -> None:
@@ -263,6 +266,8 @@ def main(argv: list[str]) -> int:
     try:
         if command not in _COMMANDS:
             raise _UsageError(f"there is no command {command!r}" if command else "a command is missing")
+        if command == "info":
+            return _tell(given)
         program = _program(command, given)
     except _UsageError as e:
         print(f"{USAGE}\n\ntreadle: {e}", file=sys.stderr)
@@ -275,7 +280,16 @@ def main(argv: list[str]) -> int:
     return _run(program) if command == "run" else _memcheck(program)
 
 
-_COMMANDS = ("run", "memcheck")
+_COMMANDS = ("run", "memcheck", "info")
+
+
+def _tell(given: list[str]) -> int:
+    from ._info import show
+
+    if given:
+        raise _UsageError(f"info takes no arguments, and {given[0]!r} is one")
+    show()
+    return 0
 
 
 class _UsageError(Exception):

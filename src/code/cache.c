@@ -75,15 +75,17 @@ static bool make_dirs(char *path) {
     }
 }
 
-char *tr_cache_dir(char *why, size_t whyn) {
+char *tr_cache_path(char *why, size_t whyn) {
     char *dir = choose_dir();
-    struct stat st;
-    if (!dir) {
+    if (!dir)
         snprintf(why, whyn, "no home directory; set TREADLE_CACHE_DIR");
-        return NULL;
-    }
-    if (!make_dirs(dir) || stat(dir, &st) != 0)
-        snprintf(why, whyn, "the cache directory %s cannot be made: %s", dir, strerror(errno));
+    return dir;
+}
+
+bool tr_cache_fits(const char *dir, char *why, size_t whyn) {
+    struct stat st;
+    if (stat(dir, &st) != 0)
+        snprintf(why, whyn, "the cache directory %s cannot be looked at: %s", dir, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
         snprintf(why, whyn, "the cache directory %s is not a directory", dir);
     else if (st.st_uid != geteuid())
@@ -91,6 +93,16 @@ char *tr_cache_dir(char *why, size_t whyn) {
     else if (st.st_mode & 022)
         snprintf(why, whyn, "the cache directory %s can be written by others; chmod 700 it", dir);
     else
+        return true;
+    return false;
+}
+
+char *tr_cache_dir(char *why, size_t whyn) {
+    char *dir = tr_cache_path(why, whyn);
+    bool made = dir && make_dirs(dir);
+    if (dir && !made)
+        snprintf(why, whyn, "the cache directory %s cannot be made: %s", dir, strerror(errno));
+    if (made && tr_cache_fits(dir, why, whyn))
         return dir;
     free(dir);
     return NULL;

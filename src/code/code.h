@@ -72,6 +72,10 @@ void tr_hasher_end(tr_hasher *h, tr_hash *out);
 /* Directory to use: TREADLE_CACHE_DIR, else $XDG_CACHE_HOME/treadle, else ~/.cache/treadle. Created 0700;
  * must be the user's own and not writable by others, else NULL with a reason. Result is malloc'ed. */
 char *tr_cache_dir(char *why, size_t whyn);
+/* Which directory that is; it is neither made nor looked at. */
+char *tr_cache_path(char *why, size_t whyn);
+/* Is it one that may be used, as it is now? */
+bool tr_cache_fits(const char *dir, char *why, size_t whyn);
 /* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf
  * is malloc'ed. */
 bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size,

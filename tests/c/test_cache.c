@@ -199,9 +199,14 @@ static void test_dir(void) {
     char why[512], deep[256];
     snprintf(deep, sizeof deep, "%s/a/b/c", root);
     setenv("TREADLE_CACHE_DIR", deep, 1);
-    char *d = tr_cache_dir(why, sizeof why);
     struct stat st;
+    char *d = tr_cache_path(why, sizeof why); /* makes nothing */
+    assert(d && !strcmp(d, deep) && stat(d, &st) != 0);
+    assert(!tr_cache_fits(d, why, sizeof why) && strstr(why, "cannot be looked at"));
+    free(d);
+    d = tr_cache_dir(why, sizeof why);
     assert(d && !strcmp(d, deep) && stat(d, &st) == 0 && (st.st_mode & 0777) == 0700);
+    assert(tr_cache_fits(d, why, sizeof why));
     free(d);
     assert(chmod(deep, 0777) == 0);
     assert(!tr_cache_dir(why, sizeof why) && strstr(why, "written by others"));

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 import treadle
-from treadle import _core, _library, config, cuda, decorators, errors, run, stencils, types, ufunc
+from treadle import _core, _info, _library, config, cuda, decorators, errors, run, stencils, types, ufunc
 from treadle.cuda import _compile, args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -197,6 +197,10 @@ def test_environment_variables():
 def test_environment_variables_are_documented():
     guide = set(WORD.findall((ROOT / "docs/guide.md").read_text().split("## Environment")[1]))
     assert not missing(environment_variables() - {"TREADLE_PLANT"}, guide)
+
+
+def test_a_report_knows_all_environment_variables():
+    assert {f"TREADLE_{n}" for n in (*config.__all__, *_info._CORES)} == environment_variables()
 
 
 def test_stages():

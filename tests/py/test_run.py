@@ -450,12 +450,13 @@ def test_usage(tmp_path, monkeypatch, capsys):
         (["run", "nothing.py"], "there is no file 'nothing.py'"),
         (["run", "package.module"], "a module is run by -m package.module"),
         (["run", str(tmp_path)], "has no __main__.py"),
+        (["info", "all"], "info takes no arguments"),
     ):
         assert main(argv) == 2, argv
         out, err = capsys.readouterr()
         assert out == "" and said in err.splitlines()[-1], argv
         assert "-m nothing" not in err
-    for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"]):
+    for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"], ["info", "-h"]):
         assert main(argv) == 0
         out, err = capsys.readouterr()
         assert out.startswith("usage: ") and err == ""
