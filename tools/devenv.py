@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import needs
+
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
 # Builds without the GIL (freethreaded.py makes one): used where one is named, never in the place of a plain one.
@@ -193,14 +195,6 @@ def default() -> Interpreter:
 # --- what must be on the system -----------------------------------------------------------------------------------
 
 
-def _library(name: str) -> bool:
-    cc = shutil.which("gcc") or shutil.which("cc")
-    if not cc:
-        return False
-    out = subprocess.run([cc, f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
-    return os.path.isabs(out) and os.path.exists(out)
-
-
 def clang() -> str | None:
     """Return the program of clang 19, the second compiler that sources must be clean under; no other version stands in for it."""
     return shutil.which("clang-19") or shutil.which("clang", path="/usr/lib/llvm-19/bin")
@@ -218,10 +212,8 @@ def missing_packages(py: Interpreter, second_compiler: bool = False) -> dict[str
     want(shutil.which("gcc") is not None, "gcc", "a C compiler")
     want(shutil.which("g++") is not None, "g++", "a C++ compiler (LLVM is linked with it)")
     want(os.path.exists("/usr/include/stdio.h"), "libc6-dev", "the C library's headers")
-    want(shutil.which(LLVM_CONFIG) is not None, f"llvm-{LLVM}-dev", f"LLVM {LLVM}'s development files")
-    want(_library("libsleef.so.3"), "libsleef-dev", "SLEEF, the vector math library")
-    want(_library("libz.so"), "zlib1g-dev", "zlib (LLVM needs it)")
-    want(_library("libzstd.so"), "libzstd-dev", "zstd (LLVM needs it)")
+    cc = shutil.which("gcc") or shutil.which("cc") or "gcc"
+    need |= {x.package: x.what for x in needs.missing([cc], LLVM_CONFIG, link=False) if x.package}
     if second_compiler:
         want(clang() is not None, "clang-19", "clang 19")
     from_debian = py.path.is_relative_to("/usr/bin")
@@ -242,7 +234,7 @@ def need_system(py: Interpreter, second_compiler: bool = False) -> None:
     if not need:
         return
     names = sorted(need)
-    line = "apt-get install -y --no-install-recommends " + " ".join(names)
+    line = f"{needs.INSTALL} {' '.join(names)}"
     what = "; ".join(f"{need[n]} ({n})" for n in names)
     if not shutil.which("apt-get"):
         raise Stop(
