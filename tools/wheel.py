@@ -6,8 +6,8 @@
     make wheel ARGS="--given WHEEL"            only checks that one
     make wheel ARGS="--suite"                  runs the Python tests against what was installed, too
 
-A wheel is what `pip wheel` makes of the tree, packed again: with the tag of the oldest C library that all its files run with (`tag`), the licences of
-what is linked into it, and in the best compression that installers read. It goes to build/wheels/. A file that needs a library which not every Linux
+A wheel is what `pip wheel` makes of the tree, packed again: with the tag of the oldest C library that all its files run with (`tag`), the notices of
+what others wrote of it (notices.py), and in the best compression that installers read. It goes to build/wheels/. A file that needs a library which not every Linux
 has is an error. The check (`check`) installs it into a fresh environment, where no LLVM and no compiler can be found, and runs tools/wheel_check.py there.
 """
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import devenv
+import notices
 import root
 from devenv import ROOT, SUPPORTED, Interpreter, Stop, run, say
 
@@ -46,12 +47,6 @@ ALWAYS_THERE = {
 }
 # Of versions that are no numbers: the C library that first has them.
 NAMED_VERSIONS = {"GLIBC_ABI_DT_RELR": (2, 36)}
-# What is inside a wheel, by the Debian packages that say how it may be used.
-LICENCES = {
-    "libtreadle_llvm.so": (f"llvm-{devenv.LLVM}-dev", "LLVM"),
-    "libsleef.so.3": ("libsleef3", "SLEEF"),
-    "libclc.bc": ("libclc-19", "libclc"),
-}
 # Hidden from a check: whatever of LLVM, SLEEF and libclc this machine has.
 HIDDEN_FILES = ("libLLVM*.so*", "libsleef*.so*")
 HIDDEN_FOLDERS = ("/usr/lib/llvm-*", "/usr/lib/clc", "/usr/local/cuda*")
@@ -128,26 +123,6 @@ def record(contents: dict[str, bytes], name: str) -> bytes:
     return "".join([*rows, f"{name},,\n"]).encode()
 
 
-def with_licences(contents: dict[str, bytes], info: str, folder: Path = Path("/usr/share/doc")) -> list[str]:
-    """Put the licences of what is linked in into a wheel, and say so in its metadata; return what is not known."""
-    unknown, lines = [], []
-    for file, (package, name) in LICENCES.items():
-        if f"treadle/{file}" not in contents:
-            continue
-        text = folder / package / "copyright"
-        if text.is_file():
-            contents[f"{info}/licenses/{name}.txt"] = text.read_bytes()
-            lines.append(f"License-File: {name}.txt\n")
-        else:
-            unknown.append(name)
-    head, gap, rest = contents[f"{info}/METADATA"].decode().partition("\n\n")
-    if lines:  # PEP 639 came with version 2.4
-        head = re.sub(r"^Metadata-Version: .*", "Metadata-Version: 2.4", head)
-        head += "\n" + "".join(lines).rstrip()
-    contents[f"{info}/METADATA"] = (head + gap + rest).encode()
-    return unknown
-
-
 def deflated(data: bytes) -> bytes:
     """Return data in the smallest form that every installer reads: by libdeflate, a thirtieth less than by zlib, where it is."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -197,8 +172,8 @@ def zipped(contents: dict[str, tuple[bytes, int]]) -> bytes:
     return bytes(body + index) + b"PK\5\6" + end
 
 
-def pack(built: Path, out: Path) -> Path:
-    """Write a wheel again with the tag of what its libraries need; return its path.
+def pack(built: Path, out: Path, links: set[str], numpy: Path) -> Path:
+    """Write a wheel again with the tag of what its libraries need, and the notices of what is inside; return its path.
 
     Parameters
     ----------
@@ -206,6 +181,10 @@ def pack(built: Path, out: Path) -> Path:
         A wheel of this machine (`linux_x86_64`).
     out
         The folder for the new one.
+    links
+        What its modules are linked with (`notices.linked`).
+    numpy
+        The folder of NumPy's headers.
     """
     with zipfile.ZipFile(built) as z:
         entries = {i.filename: i for i in z.infolist() if not i.is_dir()}
@@ -223,8 +202,7 @@ def pack(built: Path, out: Path) -> Path:
     shutil.rmtree(work)
     wheel_text = contents[f"{info}/WHEEL"].decode()
     contents[f"{info}/WHEEL"] = wheel_text.replace("linux_x86_64", platform).encode()
-    for name in with_licences(contents, info):
-        say(f"The licence of {name} was not found on this machine: the wheel goes without it.")
+    notices.put(contents, info, links, ALWAYS_THERE, numpy)
     contents.pop(f"{info}/RECORD")
     contents[f"{info}/RECORD"] = record(contents, f"{info}/RECORD")
     target = out / built.name.replace("linux_x86_64", platform)
@@ -324,15 +302,16 @@ def build(py: Interpreter, others: list[Interpreter]) -> list[Path]:
         for other in others:
             core = folder / "build" / f"_core.cpython-{other.version.replace('.', '')}-x86_64-linux-gnu.so"
             made.append(adopt(made[0], py.version, other.version, core, fresh))
-        return [finish(wheel) for wheel in made]
+        links, numpy = notices.linked(folder / "build"), devenv.numpy_include(py)
+        return [finish(wheel, links, numpy) for wheel in made]
 
 
-def finish(made: Path) -> Path:
+def finish(made: Path, links: set[str], numpy: Path) -> Path:
     """Pack a wheel into build/wheels/, in the place of one that was there; return its path."""
     wheels().mkdir(parents=True, exist_ok=True)
     for old in wheels().glob("-".join([*made.name.split("-")[:4], "*.whl"])):
         old.unlink()
-    out = pack(made, wheels())
+    out = pack(made, wheels(), links, numpy)
     show(out)
     return out
 

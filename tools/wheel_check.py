@@ -27,6 +27,25 @@ SITE = Path(sysconfig.get_paths()["purelib"]).resolve()
 STANDARD = Path(sysconfig.get_paths()["platstdlib"]).resolve()
 STANDARD = Path(sys.base_prefix).resolve() / STANDARD.relative_to(Path(sys.prefix).resolve()) / "lib-dynload"
 C_LIBRARY = ("libc.", "libm.", "libdl.", "libpthread.", "librt.", "ld-linux", "libgcc_s.")
+# The notices that have to be there: a word of each that no other one stands for.
+NOTICES = {
+    "LICENSE": "the Treadle developers",
+    "LLVM.txt": "LLVM Exceptions",
+    "SLEEF.txt": "Boost Software License",
+    "zlib.txt": "Mark Adler",
+    "zstd.txt": "Yann Collet",
+    "GCC.txt": "GCC RUNTIME LIBRARY EXCEPTION",
+    "NumPy.txt": "NumPy Developers",
+}
+# What LLVM has of others, and the licence that Debian's text only names.
+IN_LLVM = (
+    "xxHash",
+    "Unicode, Inc.",
+    "Alexander Peslyak",
+    "Henry Spencer",
+    "Apache License",
+    "Regents of the University",
+)
 STEPS = """
 import time, numpy
 def ms(t):
@@ -131,6 +150,22 @@ def try_device() -> None:
         print("This wheel has no libclc: mathematics of GPUs needs a CUDA toolkit.")
 
 
+def look_at_notices() -> None:
+    """The licence and the notices of all that is inside are installed, and the metadata lists them."""
+    of = importlib.metadata.distribution("treadle")
+    wanted = dict(NOTICES)
+    if (SITE / "treadle" / "libclc.bc").exists():
+        wanted["libclc.txt"] = "LLVM Exceptions"
+    assert set(of.metadata.get_all("License-File")) == set(wanted), of.metadata.get_all("License-File")
+    texts = {name: of.read_text(f"licenses/{name}") or "" for name in wanted}
+    for name, word in wanted.items():
+        assert word in texts[name], f"licenses/{name} is not what it should be"
+    for word in IN_LLVM:
+        assert word in texts["LLVM.txt"], f"licenses/LLVM.txt says nothing of {word}"
+    terms = of.metadata["License-Expression"].split(" AND ")
+    assert terms[0] == "BSD-3-Clause" and {"Apache-2.0 WITH LLVM-exception", "BSL-1.0", "Zlib"} <= set(terms)
+
+
 def show_start() -> None:
     first, names, call = start_ms()
     print(
@@ -149,6 +184,7 @@ def main() -> int:
     assert Path(treadle.__file__).resolve().is_relative_to(SITE), treadle.__file__
     assert importlib.metadata.version("treadle") == treadle.__version__
     assert (SITE / "treadle" / "py.typed").exists()
+    look_at_notices()
     if os.environ.get("TREADLE_HIDDEN"):
         for name in ("libLLVM.so.19.1", "libLLVM-19.so", "libLLVM.so.22.1", "libsleef.so.3"):
             try:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,9 +46,22 @@ def test_from_numba(tmp_path: Path) -> None:
         python(tmp_path, "script.py")
 
 
+def test_one_licence() -> None:
+    """Whoever asks by which licence Treadle is gets one answer."""
+    root = DOCS.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert (project["license"], project["license-files"]) == ("BSD-3-Clause", ["LICENSE"])
+    assert "\nlicense: BSD-3-Clause\n" in (root / "CITATION.cff").read_text()
+    text = (root / "LICENSE").read_text()
+    assert text.startswith("BSD 3-Clause License\n\nCopyright (c) 2026, the Treadle developers\n")
+    assert [f"\n{n}. " in text for n in (1, 2, 3, 4)] == [True, True, True, False]
+    for page in ("README.md", "CONTRIBUTING.md"):
+        assert "(LICENSE)" in (root / page).read_text()
+
+
 def test_links() -> None:
     """What a page links to is there, and so is the heading."""
-    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("*/README.md")]:
         text = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", page.read_text())
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if "://" in target:

@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import io
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -27,6 +28,8 @@ def load(name: str):
     spec.loader.exec_module(module)
     return module
 
+
+import notices  # noqa: E402  of tools/, as wheel.py imports it
 
 wheel = load("wheel")
 trim = load("llvm_trim")
@@ -134,16 +137,17 @@ def made(folder: Path) -> Path:
         z.writestr("treadle/__init__.py", "")
         z.write(so, "treadle/libtreadle_llvm.so")
         z.writestr(
-            "treadle-0.1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: treadle\n\nText\n\nmore.\n"
+            "treadle-0.1.0.dist-info/METADATA",
+            "Metadata-Version: 2.4\nName: treadle\nLicense-Expression: MIT\n\nText\n\nmore.\n",
         )
         z.writestr("treadle-0.1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
         z.writestr("treadle-0.1.0.dist-info/RECORD", "treadle/__init__.py,sha256=wrong,0\n")
     return path
 
 
-def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "LICENCES", {"libtreadle_llvm.so": ("not-there", "LLVM")})
-    out = wheel.pack(made(tmp_path), tmp_path / "out")
+def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path) -> None:
+    numpy = numpy_in(tmp_path / "site")
+    out = wheel.pack(made(tmp_path), tmp_path / "out", set(), numpy)
     assert out.name == "treadle-0.1.0-cp311-cp311-manylinux_2_91_x86_64.whl"
     assert [p.name for p in (tmp_path / "out").iterdir()] == [out.name]
     with zipfile.ZipFile(out) as z:
@@ -157,11 +161,10 @@ def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytes
             assert (digest, size) == (f"sha256={want}", str(len(data)))
         assert rows[-1] == ["treadle-0.1.0.dist-info/RECORD", "", ""]
         assert z.getinfo("treadle/libtreadle_llvm.so").external_attr >> 16 & 0o777 == 0o755
+        assert z.read("treadle-0.1.0.dist-info/licenses/NumPy.txt") == b"as NumPy likes\n"
     again = out.read_bytes()
-    assert (
-        wheel.pack(tmp_path / "treadle-0.1.0-cp311-cp311-linux_x86_64.whl", tmp_path / "out").read_bytes()
-        == again
-    )
+    built = tmp_path / "treadle-0.1.0-cp311-cp311-linux_x86_64.whl"
+    assert wheel.pack(built, tmp_path / "out", set(), numpy).read_bytes() == again
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -214,18 +217,132 @@ def test_a_wheel_becomes_that_of_another_python(tmp_path: Path) -> None:
         assert z.read("treadle/libtreadle_llvm.so") == was.read("treadle/libtreadle_llvm.so")
 
 
-def test_licences_of_what_is_inside_come_along(tmp_path: Path) -> None:
-    (tmp_path / "libsleef3").mkdir(exist_ok=True)
-    (tmp_path / "libsleef3" / "copyright").write_text("as you like")
-    contents = {
-        "treadle/libsleef.so.3": b"",
-        "treadle/libclc.bc": b"",
-        "i/METADATA": b"Metadata-Version: 2.1\nName: treadle\n\nText\n\nmore.\n",
+# --- notices of others ---
+
+
+def numpy_in(site: Path) -> Path:
+    """Make what an installed NumPy has of it: a licence, with those of what its own wheel holds below."""
+    (site / "numpy" / "_core" / "include").mkdir(parents=True)
+    (site / "numpy-9.9.dist-info" / "licenses").mkdir(parents=True)
+    licence = site / "numpy-9.9.dist-info" / "licenses" / "LICENSE.txt"
+    licence.write_text("as NumPy likes\n\n----\n\nThis binary distribution also bundles\n")
+    return site / "numpy" / "_core" / "include"
+
+
+@pytest.fixture
+def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which each library is of the package `the-NAME`, and has a text."""
+    for name in ("libz.a", "libsleef.so.3"):
+        folder = tmp_path / "doc" / f"the-{name}"
+        folder.mkdir(parents=True)
+        (folder / "copyright").write_text(f"as {name} likes\n")
+    monkeypatch.setattr(notices, "origin_of", lambda part: Path("/lib") / part.origin)
+    monkeypatch.setattr(notices, "package_of", lambda file: f"the-{file.name}")
+    monkeypatch.setattr(notices, "DOCS", tmp_path / "doc")
+    return tmp_path / "doc"
+
+
+def unpacked(*files: str) -> dict[str, bytes]:
+    head = "Metadata-Version: 2.4\nName: treadle\nLicense-Expression: BSD-3-Clause\nLicense-File: LICENSE"
+    return {f"treadle/{f}": b"" for f in files} | {"i/METADATA": f"{head}\n\nText\n\nmore.\n".encode()}
+
+
+def test_notices_of_what_is_inside_come_along(debian: Path, tmp_path: Path) -> None:
+    contents = unpacked("libsleef.so.3", "_core.cpython-311-x86_64-linux-gnu.so", "library.py")
+    notices.put(contents, "i", {"z", "m"}, {"libm.so.6"}, numpy_in(tmp_path))
+    texts = {n.rpartition("/")[2]: t for n, t in contents.items() if "/licenses/" in n}
+    assert texts == {
+        "SLEEF.txt": b"as libsleef.so.3 likes\n",
+        "zlib.txt": b"as libz.a likes\n",
+        "NumPy.txt": b"as NumPy likes\n",
     }
-    assert wheel.with_licences(contents, "i", tmp_path) == ["libclc"]
-    assert contents["i/licenses/SLEEF.txt"] == b"as you like"
-    head = "Metadata-Version: 2.4\nName: treadle\nLicense-File: SLEEF.txt"
-    assert contents["i/METADATA"].decode() == f"{head}\n\nText\n\nmore.\n"
+    head, _, rest = contents["i/METADATA"].decode().partition("\n\n")
+    assert rest == "Text\n\nmore.\n" and head.splitlines()[2:] == [
+        "License-Expression: BSD-3-Clause AND BSL-1.0 AND Zlib",
+        "License-File: LICENSE",
+        "License-File: SLEEF.txt",
+        "License-File: zlib.txt",
+        "License-File: NumPy.txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    "files, links, name",
+    [
+        ((), {"z", "lzma"}, "lzma"),
+        (("libsleef.so.3", "libother.so.2"), set(), "libother.so.2"),
+        (("x.bc",), set(), "x.bc"),
+    ],
+)
+def test_what_no_row_knows_is_an_error(debian: Path, tmp_path: Path, files, links, name: str) -> None:
+    with pytest.raises(Stop, match=f"of the licence of {name}: .*PARTS"):
+        notices.put(unpacked(*files), "i", links, set(), numpy_in(tmp_path))
+
+
+def test_a_notice_that_is_not_there_is_named(debian: Path, tmp_path: Path) -> None:
+    (debian / "the-libz.a" / "copyright").unlink()
+    with pytest.raises(Stop, match=r"notice of zlib .* no .*/the-libz.a/copyright"):
+        notices.put(unpacked(), "i", {"z"}, set(), numpy_in(tmp_path))
+    numpy = numpy_in(tmp_path / "other")
+    (tmp_path / "other" / "numpy-9.9.dist-info" / "licenses" / "LICENSE.txt").unlink()
+    with pytest.raises(Stop, match="NumPy's licence is not beside its headers"):
+        notices.put(unpacked(), "i", set(), set(), numpy)
+    (tmp_path / "xxhash.h").write_text("#pragma once\n/* Copyright by somebody */\n")
+    with pytest.raises(Stop, match="xxhash.h does not begin with a notice"):
+        notices.head_of(tmp_path / "xxhash.h")
+
+
+def test_a_wheel_says_its_own_licence(debian: Path, tmp_path: Path) -> None:
+    contents = {"i/METADATA": b"Metadata-Version: 2.1\nName: treadle\n\nText\n"}
+    with pytest.raises(Stop, match="under which licence"):
+        notices.put(contents, "i", set(), set(), numpy_in(tmp_path))
+
+
+def test_the_notice_of_a_header_is_what_it_begins_with(tmp_path: Path) -> None:
+    header = tmp_path / "a.h"
+    header.write_text("/* a.h */\n/* Copyright\n * somebody */\n/* what it is for */\n#pragma once\n")
+    assert notices.head_of(header) == "/* a.h */\n/* Copyright\n * somebody */\n"
+
+
+def test_what_is_linked_is_read_from_the_build(tmp_path: Path) -> None:
+    (tmp_path / "build.ninja").write_text(
+        "build libtreadle_llvm.so: cpp_LINKER a.o | libtr_base.a /opt/libextra.a\n"
+        " LINK_ARGS = -Wl,--as-needed -lLLVMCore libtr_base.a -l:libz.a -static-libgcc -lm\n"
+        "build clc: c_LINKER b.o\n"
+        " LINK_ARGS = -lLLVM-19\n"
+        "build _core.cpython-311-x86_64-linux-gnu.so: c_LINKER c.o\n"
+        " ARGS = -lno\n"
+        " LINK_ARGS = -ldl\n"
+    )
+    assert notices.linked(tmp_path) == {"", "extra", "LLVMCore", "z", "gcc", "m", "dl"}
+    with pytest.raises(Stop, match="What is linked"):
+        notices.linked(tmp_path / "no")
+
+
+def test_this_machine_has_all_notices() -> None:
+    """What a wheel is made of here is found by the packages that installed it."""
+    if not shutil.which("dpkg-query"):
+        pytest.skip("the notices are Debian's, and there is no dpkg-query")
+    here = [p for p in notices.PARTS if notices.origin_of(p).is_file()]
+    assert {"LLVM", "SLEEF", "zlib", "zstd", "GCC"} <= {p.name for p in here}
+    texts = {p.name: notices.notice(p).decode() for p in here}
+    for name, words in {
+        "LLVM": [
+            "LLVM Exceptions",
+            "TERMS AND CONDITIONS",
+            "xxHash",
+            "Unicode, Inc.",
+            "Peslyak",
+            "Henry Spencer",
+        ],
+        "SLEEF": ["Boost Software License"],
+        "zlib": ["Mark Adler"],
+        "zstd": ["Yann Collet"],
+        "GCC": ["GCC RUNTIME LIBRARY EXCEPTION", "GNU GENERAL PUBLIC LICENSE"],
+    }.items():
+        assert not [w for w in words if w not in texts[name]], name
+    with pytest.raises(Stop, match="from no package"):
+        notices.package_of(Path(__file__))
 
 
 def test_stray_files_of_an_installation_are_found(tmp_path: Path) -> None:
