@@ -217,7 +217,11 @@ static void look_at(watch *s, tr_val v) {
     case TR_OP_BARRIER:
     case TR_OP_BARVOTE: call(s, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, "")); break;
     case TR_OP_FENCE: call(s, TR_RT_WATCH_FENCE, s->none, 0, NULL, NULL); break;
-    case TR_OP_SYNCWARP: call(s, TR_RT_WATCH_WARP, s->none, 0, NULL, NULL); break;
+    case TR_OP_SYNCWARP: {
+        tr_val mask = tr_emit1(&s->b, TR_OP_CONV, s->i64, in.args[0]);
+        call(s, TR_RT_WATCH_WARP, s->none, 1, &mask, NULL);
+        break;
+    }
     case TR_OP_LOAD:
         if (touches)
             tell_touch(s, in.args[0], in.args + 1, TR_TOUCH_READ);

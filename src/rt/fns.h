@@ -177,7 +177,7 @@ void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, 
 void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
                       const char *site);
 void tr_rt_watch_barrier(tr_frame *f, const char *site);
-void tr_rt_watch_warp(tr_frame *f);
+void tr_rt_watch_warp(tr_frame *f, int64_t mask);
 void tr_rt_watch_fence(tr_frame *f);
 void tr_rt_watch_stage(tr_frame *f);
 int64_t tr_rt_watch_end(tr_frame *f);

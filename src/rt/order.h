@@ -4,18 +4,20 @@
 
 #include "rt/shadow.h"
 
-/* A thread hands on, at an item, what it did before, and what its block did in earlier phases. */
+/* A thread hands on, at an item, what it did before, what its block did in earlier phases, and what it knows of the lanes of its warp. */
 typedef struct tr_handing {
     tr_mark by;
-    uint64_t base;     /* the block's first phase */
-    uint64_t previous; /* the one before at the same item; they are counted from 1, 0: there is none */
+    tr_mark base, start;   /* as tr_now has them */
+    uint64_t latest;       /* the latest time that anybody had then */
+    const uint64_t *known; /* of lanes of its warp (tr_now); lives as long as the launch */
+    uint64_t previous;     /* the one before at the same item; they are counted from 1, 0: there is none */
 } tr_handing;
 
-/* What is had of an item in the present block: by one thread; by all threads in later phases than `phase`, and in that (`had`). */
+/* What is had of an item in the present block: by one thread, from a time on; by all threads in later phases than that which begins at `start`, and in that (`had`). */
 typedef struct tr_having {
     uint64_t item;
-    uint32_t who; /* 1 + the thread; 0: the block; */
-    uint32_t phase;
+    uint32_t who;       /* 1 + the thread; 0: the block */
+    uint64_t start;     /* as tr_now has it; of a thread: the time */
     uint64_t last, had; /* handings up to these */
 } tr_having;
 
@@ -38,9 +40,10 @@ typedef struct tr_order {
 } tr_order;
 
 void tr_order_block(tr_order *o); /* a new one begins */
-void tr_order_fence(tr_order *o, tr_mark m);
-void tr_order_atomic(tr_order *o, uint64_t item, tr_mark m, uint64_t base);
-/* Does m, of the present block, have what x did? */
-bool tr_order_has(const tr_order *o, tr_mark x, tr_mark m);
+void tr_order_fence(tr_order *o, const tr_now *now);
+/* latest: the latest time that anybody has. True: what it knows was handed on, and must live. */
+bool tr_order_atomic(tr_order *o, uint64_t item, const tr_now *now, uint64_t latest);
+/* Does what is done now, in the present block, have what x did? */
+bool tr_order_has(const tr_order *o, tr_mark x, const tr_now *now);
 
 #endif

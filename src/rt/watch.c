@@ -2,7 +2,13 @@
  *
  * The state hangs on the frame, and all of its memory is blocks of that, so nothing is left however the call ends. Blocks run one after the
  * other on one thread: regions of a frame that is watched have no others (parallel.c). Which thread an access is by says the last
- * tr_rt_watch_at. A thread's phase is how many barriers it has come to, counted from the first number of its block, so no order of threads is relied on. */
+ * tr_rt_watch_at.
+ *
+ * What orders threads of a block (rt/shadow.h has the times): a thread's phase is how many barriers of the block it has come to, and a phase begins after all that those have done who
+ * came to its barrier. Within a phase lanes of a warp are ordered by syncwarp alone. Shuffles and votes hand on values and order no memory, as CUDA has it. At a syncwarp meet the
+ * lanes that give the same mask, each of which it names: what each of them did, and what each knew of others, is known to all of them afterwards, and to nobody else. That is
+ * a vector clock for each lane, of which those that met share one (`meeting`), as nothing else tells a lane of others. Who waits goes on when all that it waits for have come, so the
+ * first to go on (`resume`) finds all that they brought; of the order of threads nothing else is relied on. */
 #include "rt/watch.h"
 
 #include <stdlib.h>
@@ -28,7 +34,26 @@ typedef struct array {
 /* The barrier that threads of the block come to next, by who came first. */
 typedef struct stop {
     uint16_t site, thread;
+    uint64_t end; /* nobody who came there has had this time */
 } stop;
+
+/* Lanes of a warp at a syncwarp: those that have come, and from when on (`closed`) what all of them know. */
+typedef struct meeting {
+    uint64_t known[TR_LANES]; /* first: tr_now.known */
+    uint64_t end;
+    uint32_t mask, came, refs; /* lanes, and handings on (tr_order), that refer to it */
+    bool closed;
+    const struct meeting *brought; /* what the last one knew */
+    struct meeting *next;          /* among those of the warp that are open; among free ones */
+} meeting;
+enum { WARPS = TR_MARK_THREADS / TR_LANES };
+
+typedef struct runner {
+    tr_now now; /* without the site */
+    uint32_t phase;
+    bool waits;        /* `now` is what was before the last barrier, or `at` */
+    meeting *met, *at; /* where it met others last; where it waits */
+} runner;
 
 /* Somebody looked at what nobody had written. It is told of at the end (of the block, where the memory is that's), or when the thread writes there itself, or one that
  * comes later: another one that does so at the same time makes a race of it, whichever comes first. */
@@ -48,12 +73,13 @@ typedef struct tr_watch {
     unsigned what; /* TR_WATCH_* */
     int64_t grid[3], dim[3], threads;
     int64_t block, thread; /* who runs; -1: nobody yet */
-    uint64_t base;         /* first phase of the block */
+    uint64_t base, latest; /* the first time of the block; the latest that anybody has had */
     uint32_t most;         /* barriers that a thread of it has come to */
     bool ended, lost;
     tr_shadow shadow;
     tr_order order;
-    uint32_t phase[TR_MARK_THREADS], warp[TR_MARK_THREADS]; /* by thread */
+    runner who[TR_MARK_THREADS];
+    meeting *open[WARPS], *spare;
     const char *sites[TR_MARK_SITES];
     uint32_t nsites, ntexts;
     struct {
@@ -65,7 +91,7 @@ typedef struct tr_watch {
     looks looks
         [2]; /* 0: at memory of the block or of a thread; 1: at the device's. The answer to who looks is 2 + 2 * its place + which of them */
     struct first {
-        uint64_t phase;
+        uint64_t time;
         int64_t block;
     } * firsts; /* of the blocks so far */
     uint64_t nfirsts, capfirsts;
@@ -190,7 +216,7 @@ static int64_t block_of(const tr_watch *w, tr_mark m) {
     uint64_t lo = 0, hi = w->nfirsts;
     while (hi - lo > 1) {
         uint64_t mid = (lo + hi) / 2;
-        if (w->firsts[mid].phase <= tr_mark_phase(m))
+        if (w->firsts[mid].time <= tr_mark_time(m))
             lo = mid;
         else
             hi = mid;
@@ -225,10 +251,6 @@ static void add_report(tr_watch *w, const tr_watch_report *r) {
     w->reports[w->nreports++].times = 1;
 }
 
-static tr_mark mark(const tr_watch *w, unsigned site) {
-    return tr_mark_of(w->base + w->phase[w->thread], (uint64_t)w->thread, w->warp[w->thread], site);
-}
-
 static void tell(tr_watch *w, tr_mistake kind, uint64_t address, tr_watch_side first, tr_watch_side then) {
     tr_watch_report r = {.kind = kind, .array = "", .of = {first, then}};
     const array *a = array_at(w, address, then.site ? then.site : first.site, r.index);
@@ -256,7 +278,7 @@ static void tell_looks(tr_watch *w, looks *s) {
 /* Something was found where this thread touches memory. */
 typedef struct touch {
     tr_watch *w;
-    tr_mark m;
+    tr_now now;
     int how;
     bool device; /* it is the device's memory */
 } touch;
@@ -269,17 +291,18 @@ static tr_mark note_look(const touch *t, uint64_t address) {
     t->w->lost |= !ok;
     if (!ok)
         return 0;
-    s->d[s->n++] = (look){address, t->m, t->how};
-    return 2 + 2 * n + t->device;
+    s->d[s->n++] = (look){address, t->now.m, t->how};
+    return TR_MARK_OTHER | (2 + 2 * n + t->device);
 }
 
 /* It writes where somebody looked, of this block or, at the device's memory, of any. */
 static void settle(const touch *t, uint64_t address, tr_mark answer) {
     looks *s = &t->w->looks[answer & 1];
-    look *l = (answer - 2) / 2 < s->n ? &s->d[(answer - 2) / 2] : NULL;
+    uint64_t k = ((answer & ~TR_MARK_OTHER) - 2) / 2;
+    look *l = k < s->n ? &s->d[k] : NULL;
     if (!l || l->address != address)
         return;
-    if (tr_mark_apart(&t->w->shadow, l->mark, t->m, t->w->base))
+    if (tr_mark_apart(&t->w->shadow, l->mark, &t->now))
         l->mark = 0;
     tell_look(t->w, l);
 }
@@ -291,8 +314,8 @@ static tr_mark found(void *self, uint64_t address, tr_clash clash) {
         settle(t, address, clash.with);
     else if (clash.how == TR_CLASH_FRESH)
         return w->what & TR_WATCH_UNINIT ? note_look(t, address) : 0;
-    else if (w->what & TR_WATCH_RACE && !tr_order_has(&w->order, clash.with, t->m))
-        tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->m, t->how));
+    else if (w->what & TR_WATCH_RACE && !tr_order_has(&w->order, clash.with, &t->now))
+        tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->now.m, t->how));
     return 0;
 }
 
@@ -319,9 +342,101 @@ static void touch_at(touch *t, uint64_t address, uint64_t size) {
         t->device = true;
         tr_shadow_fresh(&w->shadow, address, size, true);
     }
-    tr_shadow_touch(&w->shadow, address, size, t->how, t->m, w->base, found, t);
-    if (t->how >= TR_TOUCH_ATOMIC)
-        tr_order_atomic(&w->order, address, t->m, w->base);
+    tr_shadow_touch(&w->shadow, address, size, t->how, &t->now, found, t);
+    if (t->how >= TR_TOUCH_ATOMIC && tr_order_atomic(&w->order, address, &t->now, w->latest))
+        w->who[w->thread].met->refs++;
+}
+
+/* --- who has met whom --- */
+
+static void drop(tr_watch *w, meeting *m) {
+    if (!m || --m->refs)
+        return;
+    m->next = w->spare;
+    w->spare = m;
+}
+
+static void see(tr_watch *w, uint64_t time) {
+    w->latest = time > w->latest ? time : w->latest;
+}
+
+static void close_meeting(tr_watch *w, meeting *m) {
+    meeting **at = &w->open[w->thread / TR_LANES];
+    for (; *at && *at != m; at = &(*at)->next)
+        ;
+    if (*at)
+        *at = m->next;
+    m->closed = true;
+    see(w, m->end);
+}
+
+/* A thread goes on, or begins. */
+static __attribute__((noinline)) void go_on(tr_watch *w, runner *r) {
+    uint64_t start = r->phase ? w->stops[r->phase - 1].end : w->base, time = tr_mark_time(r->now.m);
+    if (r->at) {
+        if (!r->at->closed)
+            close_meeting(w, r->at);
+        drop(w, r->met);
+        r->met = r->at;
+        r->at = NULL;
+        time = r->met->end;
+    }
+    r->now = (tr_now){tr_mark_of(time < start ? start : time, (uint64_t)w->thread, 0),
+                      tr_mark_of(w->base, 0, 0), tr_mark_of(start, 0, 0), r->met ? r->met->known : NULL};
+    r->waits = false;
+}
+
+/* The thread that runs, behind what it waited for. */
+static inline runner *resume(tr_watch *w) {
+    runner *r = &w->who[w->thread];
+    if (__builtin_expect(r->waits, 0))
+        go_on(w, r);
+    return r;
+}
+
+static inline tr_now now_at(tr_watch *w, unsigned site) {
+    tr_now now = resume(w)->now;
+    now.m |= site;
+    return now;
+}
+
+/* Those of the thread's warp that wait with this mask, and it is not among them. NULL without memory. */
+static meeting *meeting_of(tr_watch *w, uint32_t mask, unsigned lane) {
+    meeting **open = &w->open[w->thread / TR_LANES];
+    for (meeting *m = *open; m; m = m->next)
+        if (m->mask == mask && !(m->came >> lane & 1))
+            return m;
+    meeting *m = w->spare ? w->spare : tr_shadow_alloc(w->frame, sizeof *m);
+    if (!m)
+        return NULL;
+    w->spare = m == w->spare ? m->next : w->spare;
+    *m = (meeting){.mask = mask, .next = *open};
+    return *open = m;
+}
+
+static void come(runner *r, meeting *m, unsigned lane) {
+    uint64_t time = tr_mark_time(r->now.m);
+    for (unsigned j = 0; r->met != m->brought && j < TR_LANES; j++)
+        if (r->met && m->known[j] < r->met->known[j])
+            m->known[j] = r->met->known[j];
+    m->brought = r->met; /* lanes that met before mostly bring the same */
+    if (m->known[lane] < time)
+        m->known[lane] = time;
+    m->end = m->end > time ? m->end : time + 1;
+    m->came |= UINT32_C(1) << lane;
+    m->refs++;
+    r->at = m;
+    r->waits = true;
+}
+
+static void forget_all(tr_watch *w) {
+    for (int64_t t = 0; t < w->threads && t < TR_MARK_THREADS; t++) {
+        runner *r = &w->who[t];
+        drop(w, r->met);
+        drop(w, r->at);
+        *r = (runner){.waits = true};
+    }
+    memset(w->open, 0, sizeof w->open);
 }
 
 /* --- blocks --- */
@@ -329,9 +444,9 @@ static void touch_at(touch *t, uint64_t address, uint64_t size) {
 /* Threads that ended before a barrier at which others waited. */
 static void look_for_exits(tr_watch *w) {
     for (int64_t t = 0; t < w->threads && (w->what & TR_WATCH_EXIT); t++) {
-        if (w->phase[t] >= w->most)
+        if (w->who[t].phase >= w->most)
             continue;
-        const stop *s = &w->stops[w->phase[t]];
+        const stop *s = &w->stops[w->who[t].phase];
         tr_watch_report r = {.kind = TR_MISTAKE_EXIT, .array = ""};
         r.of[0] = (tr_watch_side){.site = w->sites[s->site]};
         split(w->block, w->grid, r.of[0].block);
@@ -349,11 +464,10 @@ static void begin_block(tr_watch *w, int64_t block) {
     uint64_t cap;
     if (w->block >= 0) {
         end_block(w);
-        w->base += w->most + 1u;
+        w->base = w->latest + 1;
     }
-    if (w->most)
-        memset(w->phase, 0, sizeof w->phase);
-    memset(w->warp, 0, sizeof w->warp);
+    forget_all(w);
+    see(w, w->base);
     w->most = w->nstops = 0;
     tr_order_block(&w->order);
     w->block = block;
@@ -365,7 +479,7 @@ static void begin_block(tr_watch *w, int64_t block) {
 }
 
 static bool can_go_on(tr_watch *w) {
-    w->lost |= w->shadow.full || w->order.full || w->base + w->most + 2 >= TR_MARK_PHASES;
+    w->lost |= w->shadow.full || w->order.full || w->latest + 2 >= TR_MARK_TIMES;
     return !w->lost;
 }
 
@@ -383,7 +497,8 @@ void tr_rt_watch_begin(tr_frame *f, int64_t what, int64_t gx, int64_t gy, int64_
     memcpy(w->dim, (int64_t[]){bx, by, bz}, sizeof w->dim);
     w->threads = bx * by * bz;
     w->block = w->thread = -1;
-    w->base = w->shadow.floor = 1;
+    w->base = 1;
+    w->shadow.floor = tr_mark_of(1, 0, 0);
     w->sites[0] = w->sites[TR_MARK_SITES - 1] = "";
     w->lost = w->threads > TR_MARK_THREADS;
 }
@@ -466,7 +581,7 @@ void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, 
     (void)owner;
     if (!w || w->lost || w->thread < 0)
         return;
-    touch t = {w, mark(w, site_number(w, site)), (int)how, false};
+    touch t = {w, now_at(w, site_number(w, site)), (int)how, false};
     touch_at(&t, (uintptr_t)data, (uint64_t)size);
     w->lost |= w->shadow.full;
 }
@@ -488,7 +603,7 @@ void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, i
     array a = take_array(w, data, size);
     if (w->lost || w->thread < 0)
         return;
-    touch t = {w, mark(w, site_number(w, site)), (int)how, false};
+    touch t = {w, now_at(w, site_number(w, site)), (int)how, false};
     touch_axes(&t, &a, 0, a.base);
     w->lost |= w->shadow.full;
 }
@@ -497,38 +612,53 @@ void tr_rt_watch_barrier(tr_frame *f, const char *site) {
     tr_watch *w = f->watch;
     if (!w || w->lost || w->thread < 0)
         return;
-    uint32_t k = w->phase[w->thread];
+    runner *r = resume(w);
+    uint32_t k = r->phase;
     uint64_t cap;
     unsigned no = site_number(w, site);
     if (k < w->nstops && w->stops[k].site != no && (w->what & TR_WATCH_BARRIER)) {
-        tr_watch_report r = {.kind = TR_MISTAKE_BARRIER, .array = ""};
-        r.of[0] = side_of(w, tr_mark_of(w->base, w->stops[k].thread, 0, w->stops[k].site), 0);
-        r.of[1] = side_of(w, tr_mark_of(w->base, (uint64_t)w->thread, 0, no), 0);
-        add_report(w, &r);
+        tr_watch_report report = {.kind = TR_MISTAKE_BARRIER, .array = ""};
+        report.of[0] = side_of(w, tr_mark_of(w->base, w->stops[k].thread, w->stops[k].site), 0);
+        report.of[1] = side_of(w, tr_mark_of(w->base, (uint64_t)w->thread, no), 0);
+        add_report(w, &report);
     } else if (k == w->nstops) {
         if (!room(w, (void **)&w->stops, w->nstops, w->capstops, sizeof *w->stops, &cap)) {
             w->lost = true;
             return;
         }
         w->capstops = (uint32_t)cap;
-        w->stops[w->nstops++] = (stop){(uint16_t)no, (uint16_t)w->thread};
+        w->stops[w->nstops++] = (stop){(uint16_t)no, (uint16_t)w->thread, 0};
     }
-    w->warp[w->thread] = 0;
-    if (++w->phase[w->thread] > w->most)
-        w->most = w->phase[w->thread];
+    uint64_t time = tr_mark_time(r->now.m);
+    if (w->stops[k].end <= time)
+        w->stops[k].end = time + 1;
+    see(w, w->stops[k].end);
+    r->waits = true;
+    if (++r->phase > w->most)
+        w->most = r->phase;
     can_go_on(w);
 }
 
-void tr_rt_watch_warp(tr_frame *f) {
+void tr_rt_watch_warp(tr_frame *f, int64_t mask) {
     tr_watch *w = f->watch;
-    if (w && w->thread >= 0 && !w->lost && w->warp[w->thread] < TR_MARK_WARPS - 1)
-        w->warp[w->thread]++;
+    if (!w || w->lost || w->thread < 0)
+        return;
+    unsigned lane = (unsigned)(w->thread % TR_LANES);
+    runner *r = resume(w);
+    if (!(mask >> lane & 1)) /* it meets nobody */
+        return;
+    meeting *m = meeting_of(w, (uint32_t)mask, lane);
+    if (m)
+        come(r, m, lane);
+    w->lost |= !m;
 }
 
 void tr_rt_watch_fence(tr_frame *f) {
     tr_watch *w = f->watch;
-    if (w && w->thread >= 0 && !w->lost)
-        tr_order_fence(&w->order, mark(w, 0));
+    if (!w || w->lost || w->thread < 0)
+        return;
+    tr_now now = now_at(w, 0);
+    tr_order_fence(&w->order, &now);
 }
 
 /* What was done so far comes before all that is done from here on. */
@@ -537,9 +667,9 @@ void tr_rt_watch_stage(tr_frame *f) {
     if (!w || w->lost || w->block < 0)
         return;
     end_block(w);
-    w->base += w->most + 1u;
+    w->base = w->latest + 1;
     w->block = w->thread = -1;
-    w->shadow.floor = w->base;
+    w->shadow.floor = tr_mark_of(w->base, 0, 0);
     can_go_on(w);
 }
 

@@ -72,46 +72,108 @@ static void test_barriers(void) {
     tr_rt_frame_fini(&f);
 }
 
-/* A warp that has met more often than can be counted between two barriers of the block is believed. */
-static void test_warps(void) {
-    static int x[2];
-    tr_frame f;
-    begin(&f, 64);
-    for (int often = 0; often < 2; often++)
-        for (int64_t t = 0; t < 64; t += 63) { /* two warps: a race however often each meets */
-            tr_rt_watch_at(&f, often, t);
-            for (int k = 0; k < (often ? 5000 : 1); k++)
-                tr_rt_watch_warp(&f);
-            tr_rt_watch_touch(&f, NULL, &x[often], TR_TOUCH_WRITE, 4,
-                              often ? "7|0|x|k|f.py" : "8|0|x|k|f.py");
+static int x[64];
+
+static void touch(tr_frame *f, int64_t t, int at, int how) {
+    tr_rt_watch_at(f, 0, t);
+    tr_rt_watch_touch(f, NULL, &x[at], how, 4, how == TR_TOUCH_READ ? "8|0|x|k|f.py" : "7|0|x|k|f.py");
+}
+
+/* Lanes that meet: those of the mask, in both ways that the calls may come: each thread up to where it waits. */
+static void meet(tr_frame *f, uint32_t mask) {
+    for (int64_t t = 0; t < 32; t++)
+        if (mask >> t & 1) {
+            tr_rt_watch_at(f, 0, t);
+            tr_rt_watch_warp(f, mask);
         }
-    end(&f, 2);
-    tr_rt_frame_fini(&f);
-    begin(&f, 64);
-    for (int64_t t = 0; t < 2; t++) { /* one warp */
-        tr_rt_watch_at(&f, 0, t);
-        for (int k = 0; k < 5000; k++)
-            tr_rt_watch_warp(&f);
-        tr_rt_watch_touch(&f, NULL, x, TR_TOUCH_WRITE, 4, "7|0|x|k|f.py");
+}
+
+/* Two warps are a race however often each of them meets, and lanes that meet are none, however often. */
+static void test_often(void) {
+    tr_frame f;
+    for (int t = 1; t < 64; t += 62) {
+        begin(&f, 64);
+        for (int k = 0; k < 10000; k++) {
+            meet(&f, UINT32_MAX);
+            touch(&f, 0, 0, TR_TOUCH_WRITE);
+            meet(&f, UINT32_MAX);
+            if (t < 32 || k == 9999)
+                touch(&f, t, 0, TR_TOUCH_WRITE);
+        }
+        end(&f, t < 32 ? 0 : 1);
+        tr_rt_frame_fini(&f);
+        assert(f.nalloc == f.nfree);
     }
+    begin(&f, 64); /* the last of many is missed by one lane */
+    for (int k = 0; k < 10000; k++)
+        meet(&f, UINT32_MAX);
+    touch(&f, 0, 0, TR_TOUCH_WRITE);
+    meet(&f, ~UINT32_C(2));
+    touch(&f, 1, 0, TR_TOUCH_READ);
+    end(&f, 1);
+    tr_rt_frame_fini(&f);
+}
+
+/* Who was not there is ordered with nobody who was; what was known before is handed on. */
+static void test_parts(void) {
+    tr_frame f;
+    const struct {
+        uint32_t first, second;
+        int writer, reader, found;
+    } rows[] = {
+        {0xffff, 0, 20, 3, 1},          /* a half meets, and the other half wrote */
+        {0xffff, 0xffff0000, 20, 3, 1}, /* each half */
+        {0xffff, UINT32_MAX, 20, 3, 0},
+        {0xffff, 0xffff, 3, 4, 0},
+        {3, 6, 0, 2, 0}, /* by one that was at both */
+        {6, 3, 0, 2, 1}, /* the other way round */
+        {1, 1, 0, 1, 1},
+        {3, 0, 0, 1, 0},
+        {0, 3, 0, 1, 0},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        begin(&f, 32);
+        touch(&f, rows[k].writer, 0, TR_TOUCH_WRITE);
+        meet(&f, rows[k].first);
+        meet(&f, rows[k].second);
+        touch(&f, rows[k].reader, 0, TR_TOUCH_READ);
+        end(&f, rows[k].found);
+        tr_rt_frame_fini(&f);
+    }
+    begin(&f, 32); /* all meet, a half meets and writes, all meet and read */
+    meet(&f, UINT32_MAX);
+    meet(&f, 0xffff);
+    for (int t = 0; t < 16; t++)
+        touch(&f, t, t, TR_TOUCH_WRITE);
+    meet(&f, UINT32_MAX);
+    for (int t = 0; t < 32; t++)
+        touch(&f, t, t % 16, TR_TOUCH_READ);
     end(&f, 0);
+    tr_rt_frame_fini(&f);
+    begin(&f, 32); /* a lane that its own mask does not name meets nobody */
+    touch(&f, 0, 0, TR_TOUCH_WRITE);
+    meet(&f, 1);
+    tr_rt_watch_at(&f, 0, 1);
+    tr_rt_watch_warp(&f, 1);
+    touch(&f, 1, 0, TR_TOUCH_READ);
+    end(&f, 1);
     tr_rt_frame_fini(&f);
 }
 
 /* Nothing is kept of a launch that cannot be watched to its end but that. */
 static void test_lost(void) {
     tr_frame f;
-    int x;
+    int y;
     begin(&f, 1025);
     tr_rt_watch_at(&f, 0, 1024);
-    tr_rt_watch_touch(&f, NULL, &x, TR_TOUCH_WRITE, 4, "7|0|x|k|f.py");
+    tr_rt_watch_touch(&f, NULL, &y, TR_TOUCH_WRITE, 4, "7|0|x|k|f.py");
     tr_rt_watch_barrier(&f, "7|0||k|f.py");
     assert(end(&f, 1).reports[0].kind == TR_MISTAKE_LOST);
     tr_rt_frame_fini(&f);
     tr_rt_frame_init(&f, NULL); /* without a launch nothing is done, and the end says so */
     tr_rt_watch_at(&f, 0, 0);
-    tr_rt_watch_touch(&f, NULL, &x, TR_TOUCH_WRITE, 4, "7|0|x|k|f.py");
-    tr_rt_watch_warp(&f);
+    tr_rt_watch_touch(&f, NULL, &y, TR_TOUCH_WRITE, 4, "7|0|x|k|f.py");
+    tr_rt_watch_warp(&f, -1);
     tr_rt_watch_barrier(&f, "7|0||k|f.py");
     assert(tr_rt_watch_end(&f) == -1);
     tr_rt_frame_fini(&f);
@@ -120,7 +182,8 @@ static void test_lost(void) {
 int main(void) {
     test_lines();
     test_barriers();
-    test_warps();
+    test_often();
+    test_parts();
     test_lost();
     return 0;
 }
