@@ -54,7 +54,7 @@ RESERVED: dict[str, tuple[str, ...]] = {
     "numpy": ("ext",),
 }
 # Headers of ours that only files of one name may see.
-RESERVED_FILES = {"dev/cuda_api.def": re.compile(r"dev/cuda[^/]*$")}
+RESERVED_FILES = {"dev/cuda.def": re.compile(r"dev/cuda[^/]*$")}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 

@@ -8,7 +8,7 @@
 /* A code object as plain data; names and layout as CPython's PyCodeObject. Made by ext/freeze.c under the
  * GIL. */
 typedef struct tr_code {
-    int version; /* 311, 312, 313 */
+    int version; /* 311, 312 ... */
     const uint8_t *code;
     uint32_t ncode; /* bytes */
     const uint8_t *exctab;

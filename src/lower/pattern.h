@@ -1,4 +1,4 @@
-/* A pattern being lowered: shared by pattern.c (loops), red.c (reductions). */
+/* A pattern being lowered: what the files that write its loops share (README.md lists them). */
 #ifndef TR_LOWER_PATTERN_H
 #define TR_LOWER_PATTERN_H
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import sys
 from pathlib import Path
@@ -72,6 +73,25 @@ def names_that_do_not_exist(text: str, folders: tuple[str, ...]) -> list[str]:
         if not re.search(rf"\b{name}\b", SOURCES):
             wrong.append(name)
     return wrong
+
+
+def unnamed(text: str, files: list[Path]) -> list[str]:
+    """Return the sources that a folder's page does not name: as `a.c`, as `a`, or by a pattern."""
+    words = set(re.findall(r"[\w*]+(?=\.\w+\b)|(?<=`)[\w*]+(?=`)", text))
+    return [f.name for f in files if not any(fnmatch.fnmatchcase(f.stem, w) for w in words)]
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(p.parent for p in ROOT.glob("src/*/README.md")), ids=lambda p: p.name
+)
+def test_a_folders_page_names_its_files(folder):
+    files = [*folder.glob("*.c"), *folder.glob("*.cpp")]
+    assert unnamed((folder / "README.md").read_text(), files) == []
+
+
+def test_a_file_that_a_page_lacks_is_noticed():
+    files = [Path("a.c"), Path("b.c"), Path("kind_x.c"), Path("other.c")]
+    assert unnamed("`a` and `b.c` do, kind_*.c; other is no name", files) == ["other.c"]
 
 
 @pytest.mark.parametrize("page", PAGES)
