@@ -150,7 +150,7 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (ok && p->root < p->insts.n)
         out->ret = p->insts.d[p->root].ret;
     if (ok && rq->kernel)
-        ok = tr_driver_kernel(p, rq->kernel);
+        ok = tr_driver_kernel(p, rq->kernel, &out->ret);
     if (wants(p->ctx, TR_STAGE_INFER))
         dump_typed(p, TR_STAGE_INFER, "infer");
     return end_stage(p->ctx, TR_STAGE_INFER, start, ok && verify(p, "infer"));

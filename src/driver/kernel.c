@@ -11,8 +11,9 @@
 typedef struct build {
     tr_prog *p;
     const tr_kernel *k;
-    uint32_t callee; /* the function's instance */
-    const tr_ty *ret;
+    uint32_t callee;  /* the function's instance */
+    const tr_ty *ret; /* what is stored; float64 of a function that never returns */
+    bool never;
     tr_em e;
     tr_tv op[TR_MAX_OPERANDS]; /* the root's parameters */
 } build;
@@ -41,7 +42,7 @@ static bool check_results(build *b) {
                 b, "the function of a gufunc stores its results into its last arguments and returns nothing");
         return tr_infer_check_outputs(b->p, b->p->insts.d[b->callee].func, b->k->nin, b->k->nout);
     }
-    uint32_t n = b->ret->kind == TR_TY_TUPLE ? b->ret->n : 1;
+    uint32_t n = b->ret->kind == TR_TY_TUPLE ? b->ret->n : b->never ? b->k->nout : 1;
     if (b->ret->kind == TR_TY_NONE)
         return fail(b, "the function returns nothing; a ufunc needs a number for each element");
     if (n != b->k->nout)
@@ -61,9 +62,16 @@ static tr_tv call(build *b, tr_em *e, uint32_t n, const tr_tv *x) {
     tr_val v[TR_MAX_OPERANDS];
     for (uint32_t i = 0; i < n; i++)
         v[i] = x[i].v;
-    tr_val r = tr_emit_v(&e->b, TR_OP_CALL, b->ret, n, v);
+    tr_val r = tr_emit_v(&e->b, TR_OP_CALL, b->p->insts.d[b->callee].ret, n, v);
     tr_at(e->b.fn, r)->imm.fn = b->callee;
-    return (tr_tv){b->ret, r};
+    return (tr_tv){b->ret, b->never ? tr_const_undef(e->b.fn, b->ret) : r};
+}
+
+static bool never_returns(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        if (!tr_blk_at(f, b)->dead && tr_term(f, b)->op == TR_OP_RET)
+            return false;
+    return true;
 }
 
 static void ret_none(build *b) {
@@ -186,12 +194,15 @@ static const tr_ty *param_type(build *b, uint32_t k) {
                     b->k->kind == TR_KERNEL_MAP ? TR_LAYOUT_C : TR_LAYOUT_ANY);
 }
 
-bool tr_driver_kernel(tr_prog *p, const tr_kernel *k) {
+bool tr_driver_kernel(tr_prog *p, const tr_kernel *k, const tr_ty **ret) {
     build b = {.p = p, .k = k, .callee = p->root, .ret = p->insts.d[p->root].ret};
     tr_inst *callee = &p->insts.d[b.callee];
     tr_arena *a = &p->ctx->arena;
     for (uint32_t i = 0; i < callee->nargs; i++) /* Python's numbers were weak until now */
         callee->args[i] = tr_ty_strong(p->ctx->types, callee->args[i]);
+    b.never = k->kind != TR_KERNEL_CORE && b.ret->kind == TR_TY_NONE && never_returns(callee->fn);
+    b.ret = b.never ? tr_ty_scalar(p->ctx->types, TR_TY_F64) : b.ret;
+    *ret = b.ret;
     if (!check_results(&b))
         return false;
     uint32_t n = (uint32_t)k->nin + k->nout;

@@ -18,6 +18,6 @@ bool tr_driver_has_room(void);
 bool tr_driver_elsewhere(void *(*work)(void *), void *arg);
 
 /* kernel.c: puts a kernel's root over the typed program, whose root becomes a callee. False with an error. */
-bool tr_driver_kernel(tr_prog *p, const tr_kernel *k);
+bool tr_driver_kernel(tr_prog *p, const tr_kernel *k, const tr_ty **ret);
 
 #endif

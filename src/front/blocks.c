@@ -328,12 +328,12 @@ static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u)
     case TR_N_LOAD:
     case TR_N_LOADDEREF: use(u, arg); break;
     case TR_N_LOADCLEAR:
+    case TR_N_DEL:
         use(u, arg);
         tr_bits_set(u->def, arg);
         break;
     case TR_N_STORE:
-    case TR_N_STOREDEREF:
-    case TR_N_DEL: tr_bits_set(u->def, arg); break;
+    case TR_N_STOREDEREF: tr_bits_set(u->def, arg); break;
     case TR_N_COPY: use(u, tr_flow_slot(f, depth - arg)); break;
     case TR_N_SWAP:
         use3(u, tr_flow_slot(f, depth - 1));

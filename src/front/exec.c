@@ -118,8 +118,8 @@ static const tr_obj *obj_of(const tr_ssa *s, tr_val v) {
 
 /* --- variables --- */
 
-tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub) {
-    tr_val v = emit_sub(s, TR_OP_UNDEFVAR, sub, 0, NULL);
+tr_val tr_front_undef(tr_ssa *s, const char *name, tr_undef whose) {
+    tr_val v = emit_sub(s, TR_OP_UNDEFVAR, (int)whose, 0, NULL);
     tr_at(s->ir, v)->imm.s = name;
     return v;
 }
@@ -130,7 +130,7 @@ static void set_bound(tr_ssa *s, uint32_t var, bool bound) {
 }
 
 static bool reads(const tr_bc *i, uint32_t var) {
-    return (i->op == TR_N_LOAD || i->op == TR_N_LOADCLEAR) && i->arg == (int32_t)var;
+    return (i->op == TR_N_LOAD || i->op == TR_N_LOADCLEAR || i->op == TR_N_DEL) && i->arg == (int32_t)var;
 }
 
 /* Did CPython's compiler write this read of a variable down more than once, where one of the copies may find a value? It copies
@@ -146,6 +146,11 @@ static bool is_copied(const tr_ssa *s, uint32_t var) {
     return copied && (assigned || var < s->func->nargs);
 }
 
+static bool is_unset(const tr_ssa *s, tr_val v) {
+    const tr_ins *d = tr_at(s->ir, v);
+    return d->op == TR_OP_UNDEFVAR && d->sub == TR_UNDEF_UNSET;
+}
+
 static tr_val check_bound(tr_ssa *s, uint32_t var, tr_val flag) {
     tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
     tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
@@ -153,9 +158,10 @@ static tr_val check_bound(tr_ssa *s, uint32_t var, tr_val flag) {
 }
 
 static tr_val unassigned(tr_ssa *s, uint32_t var) {
-    if (is_copied(s, var))
+    bool free = s->c->kinds[var] & KIND_FREE;
+    if (!free && is_copied(s, var))
         check_bound(s, var, tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, false)));
-    return tr_front_undef(s, s->c->localsplus[var], 0);
+    return tr_front_undef(s, s->c->localsplus[var], free ? TR_UNDEF_FREE : TR_UNDEF_LOCAL);
 }
 
 /* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it. One that is
@@ -165,9 +171,8 @@ static tr_val read_var(tr_ssa *s, uint32_t var) {
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
         return bad(s, "a variable has no value");
-    const tr_ins *def = tr_at(s->ir, v);
-    if (def->op == TR_OP_UNDEFVAR)
-        return def->sub ? tr_front_undef(s, def->imm.s, def->sub) : unassigned(s, var);
+    if (is_unset(s, v))
+        return unassigned(s, var);
     if (!tr_bits_get(&s->f->maybe_unbound, var))
         return v;
     tr_val flag = s->cur[tr_flow_bound(s->f, var)];
@@ -181,17 +186,24 @@ static tr_val read_var(tr_ssa *s, uint32_t var) {
 }
 
 static void unassign(tr_ssa *s, uint32_t var) {
-    s->cur[var] = tr_front_undef(s, s->c->localsplus[var], 0);
+    s->cur[var] = tr_front_undef(s, s->c->localsplus[var], TR_UNDEF_UNSET);
     set_bound(s, var, false);
+}
+
+/* Only what has a value can be deleted. */
+static void delete (tr_ssa *s, uint32_t var) {
+    read_var(s, var);
+    unassign(s, var);
 }
 
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
     if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
-        bool unbound = s->cur[var] != TR_NOVAL && tr_at(s->ir, s->cur[var])->op == TR_OP_UNDEFVAR;
+        bool unbound = s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
         tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound, TR_NOVAL});
     }
-    push(s, read_var(s, var));
+    bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
+    push(s, put_away ? s->cur[var] : read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
         unassign(s, var);
 }
@@ -206,7 +218,12 @@ tr_val tr_front_declared(tr_ssa *s, uint32_t var, tr_val v) {
 }
 
 static void store(tr_ssa *s, uint32_t var) {
-    tr_val v = tr_front_declared(s, var, pop(s));
+    tr_val v = pop(s);
+    if (is_unset(s, v)) {
+        unassign(s, var); /* a comprehension puts back what it put away */
+        return;
+    }
+    v = tr_front_declared(s, var, v);
     bool named = v < s->ir->names.n && s->ir->names.d[v];
     if (!named && !tr_is_const(tr_at(s->ir, v)))
         tr_val_name(s->ir, v, s->c->localsplus[var]);
@@ -216,7 +233,7 @@ static void store(tr_ssa *s, uint32_t var) {
 
 static void load_global(tr_ssa *s, uint32_t name) {
     const tr_obj *o = s->c->globals[name];
-    push(s, o ? tr_const_obj(s->ir, o) : tr_front_undef(s, s->c->names[name], 1));
+    push(s, o ? tr_const_obj(s->ir, o) : tr_front_undef(s, s->c->names[name], TR_UNDEF_GLOBAL));
 }
 
 static tr_val attr(tr_ssa *s, tr_val x, const char *name) {
@@ -511,7 +528,7 @@ static void forget_annotate(tr_ssa *s, tr_val fn) {
     const tr_ins *c = tr_at(s->ir, fn);
     for (uint32_t i = 0; c->op == TR_OP_CLOSURE && i < c->nargs; i++)
         if (tr_at(s->ir, c->args[i])->op == TR_OP_UNDEFVAR)
-            tr_at(s->ir, c->args[i])->loc = 0; /* so that it goes when nothing uses it */
+            tr_at(s->ir, c->args[i])->sub = TR_UNDEF_UNSET; /* so that it goes when nothing uses it */
 }
 
 /* The tuple of what a function captures, or NULL. */
@@ -679,7 +696,7 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_LOADDEREF: load(s, i); break;
     case TR_N_STORE:
     case TR_N_STOREDEREF: store(s, arg); break;
-    case TR_N_DEL: unassign(s, arg); break;
+    case TR_N_DEL: delete (s, arg); break;
     case TR_N_GLOBAL: load_global(s, arg); break;
     case TR_N_ATTR: load_attr(s, arg); break;
     case TR_N_STOREATTR: store_attr(s, arg); break;

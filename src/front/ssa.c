@@ -230,9 +230,9 @@ static void init_entry(tr_ssa *s) {
                 tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, vars[i] != TR_NOVAL));
         if (vars[i] != TR_NOVAL || !tr_bits_get(&s->f->blks[0].live, i))
             continue;
-        bool is_free = c->kinds[i] & KIND_FREE;
-        vars[i] = is_free && c->free[i] ? tr_const_obj(s->ir, c->free[i])
-                                        : tr_front_undef(s, c->localsplus[i], is_free ? 2 : 0);
+        bool known = (c->kinds[i] & KIND_FREE) && c->free[i];
+        vars[i] =
+            known ? tr_const_obj(s->ir, c->free[i]) : tr_front_undef(s, c->localsplus[i], TR_UNDEF_UNSET);
     }
 }
 
@@ -264,7 +264,7 @@ static void remove_unused(tr_fn *f) {
         tr_ins *i = tr_at(f, v);
         if (i->blk == TR_NOBLK || i->op == TR_OP_PARAM || uses[v] || tr_ins_effects(i))
             continue;
-        if (i->op == TR_OP_UNDEFVAR && i->loc)
+        if (i->op == TR_OP_UNDEFVAR && i->sub != TR_UNDEF_UNSET)
             continue;
         for (uint32_t k = 0; k < i->nargs; k++)
             uses[i->args[k]]--;

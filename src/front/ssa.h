@@ -58,6 +58,6 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i);
 tr_val tr_front_declared(tr_ssa *s, uint32_t var, tr_val v);
 /* A note (below TR_NULLVAL) becomes a value where s->b stands. */
 tr_val tr_front_settle(tr_ssa *s, tr_val note);
-tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub);
+tr_val tr_front_undef(tr_ssa *s, const char *name, tr_undef whose);
 
 #endif

@@ -1,4 +1,5 @@
 /* Calls: binds arguments to a user's function as CPython does, finds the instance, emits the call. */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -76,6 +77,12 @@ static uint32_t library_opts(tr_em *e) {
     return tr_prog_opts(e->prog, &o);
 }
 
+/* Nothing is known of the result, as the function has errors of its own, which it tells. */
+static bool is_broken(const istate *s) {
+    return tr_infer_failed(s) || tr_infer_may_return(s);
+}
+
+/* The result has no type while it is not known. `e->ends`: the function does not return. */
 static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap, const tr_tv *cap,
                       tr_tv defaults, const tr_args *args, tr_tv *out) {
     infer *f = e->infer;
@@ -98,9 +105,12 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
         s->queued = true;
         tr_vec_push(&e->ctx->arena, &f->queue, inst);
     }
-    if (!s->ret && (!s->done || tr_infer_may_return(s) || tr_infer_failed(s))) {
-        /* recursion that has not returned yet, or a function with errors of its own: nothing is known of the result */
+    assert((e->dry || s->done) && "types are stable when code is made");
+    if (!s->ret && (!s->done || is_broken(s))) {
         *out = (tr_tv){NULL, TR_NOVAL};
+        e->ends = !s->done && !tr_infer_failed(s); /* recursion: so far no path of it returns */
+        if (!e->dry)
+            tr_infer_lose(f, e->place, fn->name);
         return true;
     }
     e->ends = !s->ret;

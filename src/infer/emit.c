@@ -15,6 +15,7 @@ typedef struct emission {
     tr_tv *val;       /* per untyped value; ty NULL = poison or not reached */
     tr_bid *start;    /* per untyped block */
     tr_edge *handler; /* per untyped block: where what raises in it goes; no args, not even none: nowhere */
+    uint8_t *reached; /* per untyped block: code that was made comes to it */
     bool failed;
 } emission;
 
@@ -74,8 +75,10 @@ static bool use_on(emission *m, tr_val v, use_at at, tr_tv *out) {
         return true;
     }
     *out = m->val[v];
-    if (!out->ty && m->s->bad[v])
-        m->f->lost = m->src->name;
+    if (!out->ty && tr_infer_unassigned(m->f, m->s, v))
+        m->e.ends = true; /* what asks whether it is bound stands in front */
+    else if (!out->ty)
+        tr_infer_lose(m->f, place_of(m, d), tr_op_info[d->op].name);
     if (!out->ty || out->ty->kind != TR_TY_OPT)
         return out->ty != NULL;
     switch (tr_infer_noneness(m->f, m->s, v, at)) {
@@ -90,17 +93,31 @@ static bool use(emission *m, const tr_ins *user, uint32_t k, tr_tv *out) {
     return use_on(m, user->args[k], (use_at){user->blk, NO_SIDE}, out);
 }
 
-static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
-    assert(d->op == TR_OP_UNDEFVAR);
-    m->e.place = place_of(m, user);
-    m->f->ctx->unbound |= d->sub == 1 || d->sub == 2;
-    if (d->sub == 1)
-        tr_em_error(&m->e, "name '%s' is not defined", d->imm.s);
-    else if (d->sub == 2)
-        tr_em_error(&m->e, "variable '%s' of the enclosing function has no value yet", d->imm.s);
-    else
-        tr_em_error(&m->e, "local variable '%s' is used before it is assigned", d->imm.s);
+static bool is_told(const emission *m, tr_val v) {
+    for (tr_val k = 0; k < m->src->ins.n; k++) {
+        const tr_ins *in = tr_at(m->src, k), *of = tr_at(m->src, v);
+        if (in->op == TR_OP_UNDEFVAR && in->sub == of->sub && m->s->bad[k] == 3 &&
+            strcmp(in->imm.s, of->imm.s) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The read of a variable that has no value; each is told once. */
+static void tell_undef(emission *m, tr_val v) {
+    const tr_ins *in = tr_at(m->src, v);
+    assert(in->op == TR_OP_UNDEFVAR);
     m->failed = true;
+    m->f->ctx->unbound |= in->sub == TR_UNDEF_GLOBAL || in->sub == TR_UNDEF_FREE;
+    if (is_told(m, v))
+        return;
+    m->s->bad[v] = 3;
+    if (in->sub == TR_UNDEF_GLOBAL)
+        tr_em_error(&m->e, "name '%s' is not defined", in->imm.s);
+    else if (in->sub == TR_UNDEF_FREE)
+        tr_em_error(&m->e, "variable '%s' of the enclosing function has no value yet", in->imm.s);
+    else
+        tr_em_error(&m->e, "local variable '%s' is used before it is assigned", in->imm.s);
 }
 
 /* --- edges --- */
@@ -208,6 +225,13 @@ static bool edge_args(emission *m, const tr_ins *term, uint32_t side, tr_val *ou
 
 /* --- terminators --- */
 
+static tr_bid reach(emission *m, tr_bid to) {
+    if (!m->s->live[to])
+        m->failed = !tr_em_fail(&m->e, TR_ERR_INTERNAL, "code leads to a block whose types are not known");
+    m->reached[to] = 1;
+    return m->start[to];
+}
+
 static void end_unreachable(emission *m) {
     tr_emit0(&m->e.b, TR_OP_UNREACH, NULL);
 }
@@ -239,10 +263,11 @@ static void bad_result(emission *m, tr_tv x) {
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
-    if (!use(m, in, 0, &x) || !want) {
+    if (!use(m, in, 0, &x)) {
         end_unreachable(m);
         return;
     }
+    assert(want && "the result has the type of what is returned");
     if (tr_ty_has_list(want)) {
         tr_em_unsupported(&m->e, "list-result", "returning a list");
         fail_here(m, in);
@@ -274,7 +299,7 @@ static void emit_cbr(emission *m, const tr_ins *in) {
         const tr_edge *only = known ? &s[0] : &s[1];
         tr_val *v = known ? a : b;
         if (edge_args(m, in, known ? 0 : 1, v))
-            tr_br(&m->e.b, m->start[only->to], only->n, v);
+            tr_br(&m->e.b, reach(m, only->to), only->n, v);
         else
             end_unreachable(m);
         return;
@@ -282,7 +307,7 @@ static void emit_cbr(emission *m, const tr_ins *in) {
     bool ok = edge_args(m, in, 0, a);
     ok = edge_args(m, in, 1, b) && ok;
     if (ok)
-        tr_cbr(&m->e.b, t.v, m->start[s[0].to], s[0].n, a, m->start[s[1].to], s[1].n, b);
+        tr_cbr(&m->e.b, t.v, reach(m, s[0].to), s[0].n, a, reach(m, s[1].to), s[1].n, b);
     else
         end_unreachable(m);
 }
@@ -305,8 +330,8 @@ static void emit_try(emission *m, const tr_ins *in) {
     tr_bid body = in->imm.succ[0].to;
     if (edge_args(m, in, 1, v)) {
         m->f->p->handles = true;
-        m->handler[body] = (tr_edge){.to = m->start[e->to], .n = e->n, .args = v};
-        tr_br(&m->e.b, m->start[body], 0, NULL);
+        m->handler[body] = (tr_edge){.to = reach(m, e->to), .n = e->n, .args = v};
+        tr_br(&m->e.b, reach(m, body), 0, NULL);
     } else {
         end_unreachable(m);
     }
@@ -345,7 +370,7 @@ static void emit_term(emission *m, const tr_ins *in) {
     case TR_OP_BR: {
         tr_val *a = TR_NEW_N(arena(m), tr_val, in->imm.succ[0].n + 1u);
         if (edge_args(m, in, 0, a))
-            tr_br(&m->e.b, m->start[in->imm.succ[0].to], in->imm.succ[0].n, a);
+            tr_br(&m->e.b, reach(m, in->imm.succ[0].to), in->imm.succ[0].n, a);
         else
             end_unreachable(m);
         break;
@@ -361,37 +386,37 @@ static void emit_ins(emission *m, tr_val v) {
     tr_tv *ops = TR_NEW_N(arena(m), tr_tv, in->nargs + 1u), out;
     m->e.place = place_of(m, in);
     m->e.b.loc = tr_loc_add(m->dst, m->e.place, 0);
-    for (uint32_t i = 0; i < in->nargs; i++) {
-        const tr_ins *d = tr_at(m->src, in->args[i]);
-        if (d->op != TR_OP_UNDEFVAR)
-            continue;
-        use_undef(m, in, d);
-        if (tr_ins_ends(in))
-            end_unreachable(m);
+    if (in->op == TR_OP_UNDEFVAR) {
+        if (in->sub != TR_UNDEF_UNSET)
+            tell_undef(m, v);
         return;
     }
-    for (uint32_t i = 0; i < in->nargs && !tr_ins_ends(in); i++)
-        if (!use(m, in, i, &ops[i]))
-            return;
     if (tr_ins_ends(in)) {
         emit_term(m, in);
+        m->e.ends = false;
         return;
     }
-    if (in->op == TR_OP_UNDEFVAR)
-        return; /* an error only where it is used */
+    for (uint32_t i = 0; i < in->nargs; i++)
+        if (!use(m, in, i, &ops[i]))
+            return;
     uint32_t errs = m->f->ctx->nerrs;
     if (!tr_infer_step(&m->e, m->src, v, ops, &out)) {
-        if (m->f->ctx->nerrs == errs && !m->f->too_deep) /* that has been told, where it was met */
-            tr_em_error(&m->e, "internal: '%s' failed without a reason", tr_op_info[in->op].name);
-        fail_here(m, in);
+        if (m->f->ctx->nerrs != errs)
+            note_operands(m, in);
+        m->failed = true; /* if not here, the reason is told by what is called */
+        tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);
         return;
     }
-    if (!out.ty || !m->s->ty[v])
+    if (m->e.ends)
         return;
+    if (!out.ty || !m->s->ty[v]) {
+        tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);
+        return;
+    }
     if (out.ty != m->s->ty[v] && tr_ty_strong(m->e.types, out.ty) != tr_ty_strong(m->e.types, m->s->ty[v]) &&
         !tr_em_coerce(&m->e, out, m->s->ty[v], &out)) {
-        tr_em_error(&m->e, "internal: '%s' was typed %s and is %s", tr_op_info[in->op].name,
-                    tr_em_tyname(&m->e, m->s->ty[v]), tr_em_tyname(&m->e, out.ty));
+        tr_em_fail(&m->e, TR_ERR_INTERNAL, "'%s' was typed %s and is %s", tr_op_info[in->op].name,
+                   tr_em_tyname(&m->e, m->s->ty[v]), tr_em_tyname(&m->e, out.ty));
         m->failed = true;
         return;
     }
@@ -460,6 +485,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.val = TR_NEW_N(arena(&m), tr_tv, m.src->ins.n + 1u);
     m.start = TR_NEW_N(arena(&m), tr_bid, m.src->blks.n + 1u);
     m.handler = TR_NEW_N(arena(&m), tr_edge, m.src->blks.n + 1u);
+    m.reached = TR_NEW_N(arena(&m), uint8_t, m.src->blks.n + 1u);
+    m.reached[0] = 1;
     m.e = (tr_em){.ctx = f->ctx,
                   .types = f->ctx->types,
                   .prog = f->p,
@@ -480,7 +507,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
             continue;
         uint32_t first = m.dst->blks.n;
         m.e.b.blk = m.start[b];
-        m.e.ends = false;
+        m.e.ends =
+            !m.reached[b]; /* its code was typed before a call in front of it was known not to return */
         for (tr_val v = tr_blk_at(m.src, b)->first; v != TR_NOVAL && !m.e.ends; v = tr_at(m.src, v)->next) {
             m.s = &f->st.d[inst];
             emit_ins(&m, v);

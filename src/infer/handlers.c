@@ -99,7 +99,7 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
     if (!add_type(&c, of.ty))
         return false;
     if (!tr_infer_is_caught(exc.ty))
-        return tr_em_error(e, "internal: matches %s", tr_em_tyname(e, exc.ty));
+        return tr_em_fail(e, TR_ERR_INTERNAL, "matches %s", tr_em_tyname(e, exc.ty));
     int sure = known(&c);
     if (sure >= 0)
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, sure != 0));

@@ -246,6 +246,10 @@ static bool may_get_a_value(sweep *w, const tr_ins *in) {
 
 static void sweep_ins(sweep *w, tr_val v) {
     const tr_ins in = *tr_at(st(w)->src, v);
+    if (in.op == TR_OP_UNDEFVAR) {
+        st(w)->bad[v] = in.sub != TR_UNDEF_UNSET; /* a read: told when code is made */
+        return;
+    }
     if (!operands(w, v, &in)) {
         if (in.op == TR_OP_BR)
             sweep_term(w, &in);
@@ -280,7 +284,7 @@ static uint32_t max_args(const tr_fn *fn) {
     return m;
 }
 
-static tr_em emitter(infer *f, bool dry, uint32_t opts) {
+tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
     return (tr_em){.ctx = f->ctx,
                    .types = f->ctx->types,
                    .prog = f->p,
@@ -342,6 +346,27 @@ static bool report_depth(infer *f, const istate *s) {
     return false;
 }
 
+static void wait_for(infer *f, uint32_t level) {
+    f->lowest = level < f->lowest ? level : f->lowest;
+}
+
+/* Done is what used no estimate of a function further out, and what waited for it alone (the strongly connected parts of the call graph, as in
+ * Tarjan's algorithm). */
+static void finish(infer *f, istate *s, uint32_t first_open) {
+    if (f->lowest < s->level) {
+        s->level = f->lowest;
+        tr_vec_push(&f->ctx->arena, &f->open, s->inst);
+        return;
+    }
+    s->done = true;
+    for (uint32_t i = first_open; i < f->open.n; i++) {
+        istate *o = &f->st.d[f->open.d[i]];
+        o->done = o->done || (!o->running && o->seen == f->changes);
+    }
+    f->open.n = first_open;
+    f->lowest = UINT32_MAX;
+}
+
 bool tr_infer_types(infer *f, uint32_t inst) {
     assert(inst < f->st.n);
     istate *s = &f->st.d[inst];
@@ -349,24 +374,27 @@ bool tr_infer_types(infer *f, uint32_t inst) {
         return true;
     if (s->running) {
         s->consulted = true;
-        f->hits++;
+        wait_for(f, s->level);
         return true;
     }
-    if (s->seen == f->changes)
-        return true; /* stable as far as the running ones allow */
+    if (s->seen == f->changes) { /* stable as far as the running ones allow */
+        wait_for(f, s->level);
+        return true;
+    }
     if (f->depth >= MAX_DEPTH)
         return report_depth(f, s);
     if (tr_ctx_stop(f->ctx))
         return false;
     if (!enter(f, inst))
         return false;
-    uint32_t outer = f->cur;
+    uint32_t outer = f->cur, outer_lowest = f->lowest, first_open = f->open.n;
     f->cur = inst;
-    f->depth++;
+    s->level = f->depth++;
+    f->lowest = UINT32_MAX;
     s->running = true;
-    sweep w = {.f = f, .inst = inst, .e = emitter(f, true, f->p->insts.d[inst].opts)};
+    sweep w = {.f = f, .inst = inst, .e = tr_infer_emitter(f, true, f->p->insts.d[inst].opts)};
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
-    uint32_t before, hits = f->hits;
+    uint32_t before;
     do {
         before = f->changes;
         do {
@@ -379,13 +407,8 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     s = st(&w);
     s->running = false;
     s->seen = f->changes;
-    s->done = f->hits == hits; /* no estimate of an unfinished function was used */
-    bool none_running = true;
-    for (uint32_t i = 0; i < f->st.n; i++)
-        none_running = none_running && !f->st.d[i].running;
-    if (none_running)
-        for (uint32_t i = 0; i < f->st.n; i++)
-            f->st.d[i].done = f->st.d[i].done || f->st.d[i].seen == f->changes;
+    finish(f, s, first_open);
+    wait_for(f, outer_lowest);
     return true;
 }
 
@@ -399,7 +422,7 @@ static bool report_nothing_typed(infer *f) {
 
 enum { MAX_INSTANCE_TEXT = 600 };
 
-static const char *instance_text(infer *f, uint32_t inst) {
+const char *tr_infer_instance_text(infer *f, uint32_t inst) {
     const tr_inst *t = &f->p->insts.d[inst];
     tr_sb b;
     tr_sb_init(&b);
@@ -416,14 +439,14 @@ static const char *instance_text(infer *f, uint32_t inst) {
     return r;
 }
 
-static bool returns_at(const istate *s, tr_bid b) {
+bool tr_infer_returns_at(const istate *s, tr_bid b) {
     return s->live[b] && !s->ends[b] && tr_blk_at(s->src, b)->last != TR_NOVAL &&
            tr_term(s->src, b)->op == TR_OP_RET;
 }
 
 bool tr_infer_may_return(const istate *s) {
     for (uint32_t b = 0; b < s->src->blks.n; b++)
-        if (returns_at(s, b))
+        if (tr_infer_returns_at(s, b))
             return true;
     return false;
 }
@@ -433,75 +456,6 @@ bool tr_infer_failed(const istate *s) {
         if (s->bad[v] == 1)
             return true;
     return false;
-}
-
-/* The name of an unassigned variable that v, of no known type, comes from; NULL: it comes from elsewhere. */
-static const char *unassigned(const istate *s, tr_val v, uint8_t *seen) {
-    const tr_ins *in = tr_at(s->src, v);
-    const char *name = NULL;
-    if (in->op == TR_OP_UNDEFVAR)
-        return in->imm.s;
-    if (s->ty[v] || seen[v])
-        return NULL;
-    seen[v] = 1;
-    for (uint32_t i = 0; i < in->nargs && !name; i++)
-        name = unassigned(s, tr_arg(s->src, v, i), seen);
-    const tr_blk *to = in->op == TR_OP_PARAM ? tr_blk_at(s->src, in->blk) : NULL;
-    for (uint32_t i = 0; to && i < to->params.n; i++)
-        for (uint32_t b = 0; to->params.d[i] == v && b < s->src->blks.n; b++) {
-            const tr_ins *t =
-                s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL ? tr_term(s->src, b) : NULL;
-            for (uint32_t k = 0; t && k < tr_nsucc(t) && !name; k++)
-                if (tr_blk_at(s->src, t->imm.succ[k].to) == to)
-                    name = unassigned(s, t->imm.succ[k].args[i], seen);
-        }
-    return name;
-}
-
-/* A result is of no type as it is made of a variable that is unassigned on all paths that are left: said where it is read. */
-static bool report_unassigned(infer *f, const istate *s) {
-    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, s->src->ins.n + 1u);
-    const char *name = NULL;
-    for (uint32_t b = 0; b < s->src->blks.n && !name; b++)
-        if (returns_at(s, b))
-            name = unassigned(s, tr_blk_at(s->src, b)->last, seen);
-    for (uint32_t v = 0; name && v < s->src->ins.n; v++) {
-        const tr_ins *in = tr_at(s->src, v);
-        if (in->op != TR_OP_CHECKDEF || in->blk == TR_NOBLK || !s->live[in->blk] ||
-            strcmp(in->imm.s, name) != 0)
-            continue;
-        tr_em e = emitter(f, false, f->p->insts.d[s->inst].opts);
-        e.place = tr_infer_place(s->src, in);
-        tr_em_error(&e, "local variable '%s' is used before it is assigned", name);
-        f->ctx->last_err->where = instance_text(f, s->inst);
-        return true;
-    }
-    return false;
-}
-
-static bool has_no_result(const istate *s) {
-    return !s->ret && tr_infer_may_return(s);
-}
-
-/* Functions whose result never became known although nothing failed: but for those above, they call themselves on every path. */
-static void report_endless(infer *f) {
-    for (uint32_t i = 0; i < f->queue.n; i++)
-        if (has_no_result(&f->st.d[f->queue.d[i]]) && report_unassigned(f, &f->st.d[f->queue.d[i]]))
-            return;
-    for (uint32_t i = 0; i < f->queue.n; i++) {
-        istate *s = &f->st.d[f->queue.d[i]];
-        if (!has_no_result(s))
-            continue;
-        tr_em e = emitter(f, false, f->p->insts.d[s->inst].opts);
-        const tr_func *fn = &f->p->funcs.d[f->p->insts.d[s->inst].func];
-        e.place = (tr_place){.file = fn->file,
-                             .fn = fn->name,
-                             .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};
-        tr_em_error(&e, "the result of %s() cannot be known: every path calls the function again", fn->name);
-        tr_em_hint(&e, "add a path that returns a value without a call");
-        f->ctx->last_err->where = instance_text(f, s->inst);
-        return;
-    }
 }
 
 static const tr_func *func_of(const infer *f, uint32_t inst) {
@@ -521,7 +475,18 @@ static void tell_at_call(infer *f, tr_err *e, uint32_t inst) {
     e->text = tr_arena_printf(&f->ctx->arena, "%s(): %s", name, e->text);
     e->place = s->call_place;
     e->op_span = (tr_span){0, -1, 0, -1};
-    e->where = instance_text(f, s->caller);
+    e->where = tr_infer_instance_text(f, s->caller);
+}
+
+/* Code was left out because of an error that nobody told: a fault of ours, which must not become a program that does something else. */
+static void report_lost(infer *f) {
+    assert(f->ctx->nerrs && "code is left out only where an error is told");
+    tr_err_add(f->ctx, TR_ERR_INTERNAL, f->lost.place, "'%s' failed without a reason", f->lost.what);
+}
+
+void tr_infer_lose(infer *f, tr_place place, const char *what) {
+    if (!f->lost.what)
+        f->lost = (tr_lost){what, place};
 }
 
 /* Emits the root and every instance it leads to. */
@@ -536,15 +501,15 @@ static bool emit_all(infer *f, uint32_t root) {
             if (func_of(f, inst)->library)
                 e->notes = NULL; /* they are of variables that the user never wrote */
             if (!e->where) {
-                e->where = instance_text(f, inst);
+                e->where = tr_infer_instance_text(f, inst);
                 tell_at_call(f, e, inst);
             }
         }
     }
     if (!f->ctx->nerrs)
-        report_endless(f);
-    if (!f->ctx->nerrs && f->lost) /* code was left out because of an error that nobody told */
-        return tr_fail(f->ctx, TR_ERR_INTERNAL, "%s: an operation failed without a reason", f->lost);
+        tr_infer_tell_unknown_results(f);
+    if (!f->ctx->nerrs && f->lost.what)
+        report_lost(f);
     return f->ctx->nerrs == 0;
 }
 
@@ -576,9 +541,9 @@ static void compact(infer *f, uint32_t root) {
 }
 
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
-    infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX};
+    infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX, .lowest = UINT32_MAX};
     tr_callee c = {p->root_func, tr_prog_opts(p, &p->ctx->opts), ret};
-    tr_em e = emitter(&f, false, c.opts);
+    tr_em e = tr_infer_emitter(&f, false, c.opts);
     const tr_func *fn = &p->funcs.d[p->root_func];
     e.place = (tr_place){
         .file = fn->file, .fn = fn->name, .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};

@@ -2,6 +2,7 @@
  *
  * A launch is a call of a kernel whose first operands are the sizes of the grid and of a block, x first, and the bytes of dynamic shared memory. What is launched becomes a
  * kernel; what asks for its place in a block, or calls what does, is a device's function, and no host's may be. */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -47,6 +48,8 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
         const char *what = tr_em_tyname(e, out->ty);
         return returns_something(e, fn, what);
     }
+    if (!out->ty) /* the kernel has errors of its own */
+        return true;
     *out = tr_em_none(e);
     if (e->dry)
         return true;
@@ -54,8 +57,7 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
         return tr_em_error(e, "a kernel takes a fixed number of arguments, and %s() has *args", fn->name);
     tr_val last = tr_blk_at(e->b.fn, e->b.blk)->last;
     tr_ins *call = tr_at(e->b.fn, last);
-    if (call->op != TR_OP_CALL) /* what never returns */
-        return true;
+    assert(call->op == TR_OP_CALL && "what has a type was called");
     tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, call->nargs + TR_LAUNCH_SIZES);
     for (uint32_t k = 0; k < TR_LAUNCH_SIZES; k++)
         v[k] = sizes[k].v;

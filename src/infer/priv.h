@@ -33,10 +33,18 @@ typedef struct istate {
     bool running, done, consulted, queued, launched;
     bool looked; /* for `facts` */
     TR_VEC(fact) facts;
-    uint32_t seen;   /* value of infer.changes when last stable */
+    uint32_t seen; /* value of infer.changes when last stable */
+    uint32_t
+        level; /* while it runs: how many run around it; while it is open: the least level of those that it waits for */
     uint32_t caller; /* for "called from" notes */
     tr_place call_place;
 } istate;
+
+/* An operation that was left out of the code: where, and which. Legal only where an error is told, so it is one itself if none was. */
+typedef struct tr_lost {
+    const char *what; /* NULL: nothing was */
+    tr_place place;
+} tr_lost;
 
 typedef struct infer {
     tr_prog *p;
@@ -46,11 +54,14 @@ typedef struct infer {
     TR_VEC(uint32_t) chain; /* next instance of the same hash + 1, parallel to st */
     TR_VEC(uint32_t) queue; /* instances to emit */
     uint32_t changes;       /* how often any return estimate grew */
-    uint32_t hits;          /* how often a running instance's estimate was used */
+    TR_VEC(uint32_t)
+    open; /* instances that are stable as far as a running one, whose estimate they used, is */
+    uint32_t
+        lowest; /* the least level of a running instance whose estimate was used, since the innermost one began */
     uint32_t depth;
-    uint32_t cur;     /* instance being worked on */
-    bool too_deep;    /* said already */
-    const char *lost; /* a function of which something was left out, because what it needs failed */
+    uint32_t cur;  /* instance being worked on */
+    bool too_deep; /* said already */
+    tr_lost lost;  /* the first thing that was left out because something failed, which somebody has told */
 } infer;
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
@@ -69,10 +80,20 @@ static inline const tr_opts *tr_infer_opts(const infer *f, uint32_t inst) {
 bool tr_infer_types(infer *f, uint32_t inst);
 /* A return is reachable; without an estimate of the result its value has failed, or waits for the function itself. */
 bool tr_infer_may_return(const istate *s);
+bool tr_infer_returns_at(const istate *s, tr_bid b); /* it is that one */
 /* An operation of it failed, so what it returns is not known although nothing may be seen to return. */
 bool tr_infer_failed(const istate *s);
+/* infer/results.c: the name of a variable without a value on any path, that v, of no known type, comes from; NULL: it comes from elsewhere. */
+const char *tr_infer_unassigned(const infer *f, const istate *s, tr_val v);
+/* When all code is made and nothing has failed: functions whose result is not known all the same. */
+void tr_infer_tell_unknown_results(infer *f);
+/* To run templates with the options of that number; "f(array(float64, 1d, C), int64)" for messages. */
+tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts);
+const char *tr_infer_instance_text(infer *f, uint32_t inst);
 /* Emits the typed function. */
 bool tr_infer_emit(infer *f, uint32_t inst);
+/* Notes what is left out at `place`. */
+void tr_infer_lose(infer *f, tr_place place, const char *what);
 
 /* infer/optional.c: of a value that may be None, what the branches on the way to a use say; the type that it has there. */
 typedef enum noneness { NONE_OPEN, NONE_YES, NONE_NO } noneness;

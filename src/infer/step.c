@@ -126,10 +126,12 @@ static bool is_put_back_attr(const tr_fn *f, const tr_ins *in) {
     return read->op == TR_OP_GETATTR && read->args[0] == in->args[0] && strcmp(read->imm.s, in->imm.s) == 0;
 }
 
-bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
+static bool is_false(const tr_ty *t) {
+    return t->kind == TR_TY_LIT && !t->lit->u.i;
+}
+
+static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
-    assert(!tr_ins_ends(in));
-    const tr_tv *a = tr_infer_values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
@@ -160,13 +162,9 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     case TR_OP_UNPACK:
         return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
-    case TR_OP_CALLPY: {
-        e->ends = false;
-        bool ok = step_call(e, in, a, out);
-        e->ends = e->ends && ok && is_own(e, a[0].ty);
-        return ok &&
+    case TR_OP_CALLPY:
+        return step_call(e, in, a, out) &&
                (!out->ty || !tr_lib_is_once(*out) || is_used_up(src, v) || tr_em_iterator(e, *out, out));
-    }
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
@@ -183,11 +181,28 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
         const char *text =
             tr_arena_printf(&e->ctx->arena, "local variable '%s' is used before it is assigned", in->imm.s);
         tr_em_check(e, ok, TR_EXC_UNBOUND, text, 0, NULL);
-        e->ends = a[0].ty->kind == TR_TY_LIT && !a[0].ty->lit->u.i; /* not bound on any path to here */
+        e->ends = is_false(a[0].ty); /* not bound on any path to here */
         return true;
     }
-    default: return tr_em_error(e, "internal: no meaning for '%s'", tr_op_info[in->op].name);
+    default: return tr_em_fail(e, TR_ERR_INTERNAL, "no meaning for '%s'", tr_op_info[in->op].name);
     }
+}
+
+/* What does not return in an operation ends the block if it is certain to run there: the item that a loop asks for is, what NEXT calls to find
+ * one is not. */
+static bool may_end(const tr_em *e, const tr_ins *in, const tr_tv *a) {
+    return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET ||
+           (in->op == TR_OP_CALLPY && is_own(e, a[0].ty));
+}
+
+bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
+    const tr_ins *in = tr_at(src, v);
+    assert(!tr_ins_ends(in));
+    const tr_tv *a = tr_infer_values(e, in, given);
+    e->ends = false;
+    bool ok = step(e, src, v, a, out);
+    e->ends = e->ends && ok && may_end(e, in, a);
+    return ok;
 }
 
 /* --- raise --- */

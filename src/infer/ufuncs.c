@@ -12,6 +12,17 @@ typedef struct ucall {
     const tr_ufn *u;
 } ucall;
 
+/* One that never returns gives what is declared, or float64, as the ufunc itself does outside (driver/kernel.c): there may be no element. */
+static bool call_for_element(tr_em *e, const ucall *c, const tr_tv *v, const tr_ty *declared, tr_tv *out) {
+    e->ends = false;
+    if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
+        return false;
+    if (e->ends && out->ty)
+        *out = tr_lib_undef(e, declared ? declared : tr_fam_ty(e, TR_TY_F64));
+    e->ends = false;
+    return true;
+}
+
 /* --- any types --- */
 
 static tr_operand common_type(tr_em *e, uint32_t n, const tr_tv *x) {
@@ -35,7 +46,7 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
         v[i] = tr_fam_is_weak(x[i])              ? weak_argument(e, x[i], common)
                : tr_fam_operand_of(e, x[i]).half ? tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F32))
                                                  : tr_em_strong(e, x[i]);
-    if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
+    if (!call_for_element(e, c, v, NULL, out))
         return false;
     if (common.half && out->ty && out->ty->kind == TR_TY_F32)
         *out = tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_F16));
@@ -51,7 +62,7 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
     tr_tv v[32];
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = tr_em_conv(e, x[i], sig[i]);
-    if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
+    if (!call_for_element(e, c, v, sig[c->u->nin], out))
         return false;
     return !out->ty || !sig[c->u->nin] || tr_em_coerce(e, *out, sig[c->u->nin], out);
 }

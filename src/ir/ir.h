@@ -148,6 +148,20 @@ typedef enum tr_turn {
 } tr_turn;
 extern const char *const tr_turn_name[TR_TURN__COUNT];
 
+/* tr_ins.sub of an UNDEFVAR: whose variable is read where it has no value, or that nothing reads it here. */
+#define TR_UNDEFS(X)    \
+    X(LOCAL, NULL)      \
+    X(GLOBAL, "global") \
+    X(FREE, "free")     \
+    X(UNSET, "unset")
+typedef enum tr_undef {
+#define X(id, name) TR_UNDEF_##id,
+    TR_UNDEFS(X)
+#undef X
+        TR_UNDEF__COUNT
+} tr_undef;
+extern const char *const tr_undef_name[TR_UNDEF__COUNT];
+
 /* What threads that meet make of a value of each. */
 #define TR_VOTES(X)     \
     X(ALL, "all")       \

@@ -366,7 +366,9 @@ bool tr_parse_sub(tr_parser *r, tr_ins *i) {
     case TR_OP_MATCH:
     case TR_OP_BARVOTE: ok = read_named(r, tr_vote_name, TR_VOTE__COUNT, "a vote", &n); break;
     case TR_OP_UNDEFVAR:
-        n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
+        for (n = 0; ++n < TR_UNDEF__COUNT && !tr_rd_accept_word(&r->in, tr_undef_name[n]);)
+            ;
+        n %= TR_UNDEF__COUNT;
         break;
     default: break;
     }

@@ -419,7 +419,7 @@ static const char *sub_name(const tr_ins *i) {
     case TR_OP_VOTE:
     case TR_OP_MATCH:
     case TR_OP_BARVOTE: return i->sub < TR_VOTE__COUNT ? tr_vote_name[i->sub] : "?";
-    case TR_OP_UNDEFVAR: return i->sub == 1 ? "global" : i->sub == 2 ? "free" : NULL;
+    case TR_OP_UNDEFVAR: return i->sub < TR_UNDEF__COUNT ? tr_undef_name[i->sub] : "?";
     default: return NULL;
     }
 }

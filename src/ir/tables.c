@@ -76,6 +76,11 @@ const char *const tr_turn_name[TR_TURN__COUNT] = {
     TR_TURNS(X)
 #undef X
 };
+const char *const tr_undef_name[TR_UNDEF__COUNT] = {
+#define X(id, name) name,
+    TR_UNDEFS(X)
+#undef X
+};
 const char *const tr_vote_name[TR_VOTE__COUNT] = {
 #define X(id, name) name,
     TR_VOTES(X)

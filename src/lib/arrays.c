@@ -403,14 +403,13 @@ bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, con
     for (uint32_t i = 0; i < n; i++)
         el[i] = tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
     probe.dry = true;
-    if (!fn(&probe, user, el, &r)) {
+    if (!fn(&probe, user, el, &r) || !r.ty) { /* no type: of a function that fails, or has not returned yet */
         for (uint32_t i = 0; i < n && !e->dry; i++)
             if (tr_lib_is_array(x[i]))
                 el[i] = tr_lib_undef(e, el[i].ty);
-        return fn(e, user, el, &r) && tr_em_error(e, "internal: an elementwise function failed dry only");
+        return fn(e, user, el, &r) && r.ty &&
+               tr_em_fail(e, TR_ERR_INTERNAL, "an elementwise function failed dry only");
     }
-    if (!r.ty) /* of a function that is being inferred and has not returned yet */
-        return false;
     const tr_ty *s = tr_lib_scalar(e, r.ty);
     if (!s)
         return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays",

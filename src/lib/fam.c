@@ -198,7 +198,7 @@ bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out) {
     tr_tv x;
     if (!first_item(&probe, (tr_tv){it.ty, TR_NOVAL}, &x)) {
         tr_tv undef = tr_lib_undef(e, it.ty); /* once more, so that the reason is reported */
-        return first_item(e, undef, &x) && tr_em_error(e, "internal: an iterable failed dry only");
+        return first_item(e, undef, &x) && tr_em_fail(e, TR_ERR_INTERNAL, "an iterable failed dry only");
     }
     *out = x.ty;
     return true;

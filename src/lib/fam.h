@@ -73,9 +73,9 @@ static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) {
 typedef bool (*tr_fam_itemfn)(tr_em *e, tr_tv x, const void *user, tr_tv *out);
 bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
                    tr_tv *out);
-/* A function of the user's that is called for each item; that it never returns says nothing about what comes after. False without an error: it
- * is being inferred. */
-bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, tr_tv *out);
+/* A function of the user's that is called for each item; that it never returns says nothing about what comes after, and gives a value of type
+ * `never`, which nobody gets to see. False without an error: it is being inferred. */
+bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out);
 /* What a user's ufunc, no generalised one, adds to its function; NULL: x is none. */
 const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
 /* reduce() and accumulate() of any ufunc, item by item: parameters array, axis, dtype, out, keepdims, initial; array, axis, dtype, out. `alone`: an

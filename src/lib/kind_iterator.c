@@ -59,10 +59,21 @@ bool tr_lib_at_iterator(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
 
 /* --- map, filter --- */
 
-bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, tr_tv *out) {
-    bool ok = e->call(e, fn, &(tr_args){n, x, 0, NULL}, out);
+static bool call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out) {
+    bool before = e->ends;
     e->ends = false;
-    return ok && out->ty;
+    if (!e->call(e, fn, &(tr_args){n, x, 0, NULL}, out) || !out->ty)
+        return false;
+    if (e->ends)
+        *out = tr_lib_undef(e, never);
+    e->ends = e->ends || before;
+    return true;
+}
+
+bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out) {
+    bool before = e->ends, ok = call(e, fn, n, x, never, out);
+    e->ends = before;
+    return ok;
 }
 
 bool tr_lib_next_map(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
@@ -77,15 +88,19 @@ bool tr_lib_at_map(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, args.ty->n + 1u);
     for (uint32_t k = 0; k < args.ty->n; k++)
         x[k] = tr_em_item(e, args, k);
-    return tr_fam_call(e, tr_em_item(e, it, 0), args.ty->n, x, out);
+    const tr_ty *never = args.ty->n ? tr_ty_strong(e->types, x[0].ty) : NULL;
+    if (!never || !tr_ty_is_scalar(never))
+        never = tr_fam_ty(e, TR_TY_F64);
+    return call(e, tr_em_item(e, it, 0), args.ty->n, x, never,
+                out); /* for whoever needs the item, e->ends stays */
 }
 
 /* acc: whether an item was found, the item */
 static bool each_kept(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
     const tr_tv *fn = user;
     tr_tv keep = x;
-    if ((!tr_tv_is_none(*fn) && !tr_fam_call(e, *fn, 1, &x, &keep)) || !tr_em_truth(e, keep, &keep) ||
-        !tr_em_coerce(e, x, acc[1].ty, &acc[1]))
+    if ((!tr_tv_is_none(*fn) && !tr_fam_call(e, *fn, 1, &x, tr_fam_ty(e, TR_TY_BOOL), &keep)) ||
+        !tr_em_truth(e, keep, &keep) || !tr_em_coerce(e, x, acc[1].ty, &acc[1]))
         return false;
     acc[0] = *stop = tr_em_strong(e, keep);
     return true;

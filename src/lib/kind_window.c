@@ -300,7 +300,7 @@ static bool take_bounds(tr_em *e, sweep *s, tr_tv hood) {
         tr_tv pair = tr_em_item(e, hood, i);
         if (!tr_tv_lit_int(tr_em_item(e, pair, 0), &s->lo[i]) ||
             !tr_tv_lit_int(tr_em_item(e, pair, 1), &s->hi[i]))
-            return tr_em_error(e, "internal: a neighborhood that is no constant");
+            return tr_em_fail(e, TR_ERR_INTERNAL, "a neighborhood that is no constant");
     }
     return true;
 }
@@ -360,7 +360,12 @@ static bool call_at(tr_em *e, const sweep *s, const tr_tv *place, const tr_tv *x
     tr_tv *a = TR_NEW_N(&e->ctx->arena, tr_tv, s->nargs + 1u);
     for (uint32_t k = 0; k < s->nargs; k++)
         a[k] = s->relative[k] ? make_window(e, x[k], place, s->lo, s->hi) : x[k];
-    return e->call(e, s->kernel, &(tr_args){s->nargs, a, 0, NULL}, out);
+    e->ends = false;
+    bool ok = e->call(e, s->kernel, &(tr_args){s->nargs, a, 0, NULL}, out);
+    if (ok && e->ends && out->ty) /* it never returns: no number of it gets to be seen */
+        *out = tr_lib_undef(e, tr_fam_ty(e, TR_TY_F64));
+    e->ends = false; /* there may be no place */
+    return ok;
 }
 
 static bool lam_place(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
@@ -370,9 +375,7 @@ static bool lam_place(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     (void)elems;
     for (uint32_t i = 0; i < s->n; i++)
         place[i] = tr_em_nsw(e, TR_OP_ADD, idx[i], tr_em_i64(e, edge(s, i, false)));
-    bool ok = call_at(e, s, place, caps, &v);
-    e->ends = false;
-    if (!ok || !v.ty)
+    if (!call_at(e, s, place, caps, &v) || !v.ty)
         return false;
     yields[0] = tr_em_conv(e, v, d->out[0].ty->elem);
     return true;
@@ -392,7 +395,6 @@ static bool result_type(tr_em *e, const sweep *s, const tr_tv *x, const tr_ty **
             place[i] = tr_em_i64(e, 0);
         ok = call_at(e, s, place, x, &v);
     }
-    e->ends = false; /* there may be no place */
     if (!ok || !v.ty)
         return ok;
     *t = tr_ty_strong(e->types, v.ty);
@@ -536,7 +538,7 @@ bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
         for (uint32_t k = 0; k < s.nargs; k++)
             x[k] = tr_em_item(e, c->a[5], k);
         return e->call(e, c->a[0], &(tr_args){s.nargs, x, 0, NULL}, out) &&
-               tr_em_error(e, "internal: a stencil's kernel without a body");
+               tr_em_fail(e, TR_ERR_INTERNAL, "a stencil's kernel without a body");
     }
     tr_place before = e->place;
     e->place = (tr_place){.file = s.fn->file,

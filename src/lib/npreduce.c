@@ -158,7 +158,7 @@ static bool fold_step(tr_em *e, const tr_pdesc *d, const reduction *r, const tr_
     const tr_ty *t = d->init[0].ty;
     tr_tv x = tr_em_conv(e, elems[0], t), v, two[2] = {elems[1], x};
     if (!r->from_first || e->dry) {
-        if (!tr_fam_call(e, *r->fold, 2, two, &v))
+        if (!tr_fam_call(e, *r->fold, 2, two, t, &v))
             return false;
         *out = tr_em_conv(e, v, t);
         return true;
@@ -166,7 +166,7 @@ static bool fold_step(tr_em *e, const tr_pdesc *d, const reduction *r, const tr_
     tr_bid next = tr_blk_new(e->b.fn), join = tr_blk_new(e->b.fn);
     tr_cbr(&e->b, is_first(e, d, r->keep, idx).v, join, 1, &x.v, next, 0, NULL);
     e->b.blk = next;
-    if (!tr_fam_call(e, *r->fold, 2, two, &v))
+    if (!tr_fam_call(e, *r->fold, 2, two, t, &v))
         return false;
     v = tr_em_conv(e, v, t);
     tr_br(&e->b, join, 1, &v.v);
@@ -854,9 +854,10 @@ static bool fold_type(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv dtype, cons
     probe.dry = true;
     for (unsigned n = 0; n < 2; n++) {
         tr_tv r, x[2] = {{*out, TR_NOVAL}, {*out, TR_NOVAL}};
-        if (!tr_fam_call(&probe, self, 2, x, &r)) {
+        if (!tr_fam_call(&probe, self, 2, x, *out, &r)) {
             x[0] = x[1] = tr_lib_undef(e, *out); /* once more, so that the reason is reported */
-            return tr_fam_call(e, self, 2, x, &r) && tr_em_error(e, "internal: a ufunc failed dry only");
+            return tr_fam_call(e, self, 2, x, *out, &r) &&
+                   tr_em_fail(e, TR_ERR_INTERNAL, "a ufunc failed dry only");
         }
         if (r.ty == *out)
             return true;

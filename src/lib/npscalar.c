@@ -320,7 +320,7 @@ static bool unary_same(tr_em *e, const void *user, tr_tv v, tr_tv *out) {
     case TR_UF_INVERT:
         *out = tr_em_op1(e, TR_OP_NOT, v);
         return k == 'b' || k == 'i' || refuse(e, user, v.ty);
-    default: return tr_em_error(e, "internal: no such function of one operand");
+    default: return tr_em_fail(e, TR_ERR_INTERNAL, "no such function of one operand");
     }
 }
 

@@ -414,7 +414,7 @@ bool tr_lib_ufm_reduceat(tr_em *e, const tr_bcall *c, tr_tv *out) {
         for (uint32_t i = 0; i < a.ty->ndim; i++) /* once more, so that the reason is reported */
             zeros[i] = tr_em_i64(e, 0);
         return one_piece(e, p, zeros, a, zeros[0], zeros[0], &v) &&
-               tr_em_error(e, "internal: a reduction failed dry only");
+               tr_em_fail(e, TR_ERR_INTERNAL, "a reduction failed dry only");
     }
     tr_fam_shape(e, a, shape);
     shape[p->axis] = tr_em_dim(e, at, 0);

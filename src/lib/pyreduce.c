@@ -13,7 +13,7 @@ typedef struct fold {
 
 /* fn(acc, x), as what is carried. */
 static bool step(tr_em *e, const fold *f, tr_tv acc, tr_tv x, tr_tv *out) {
-    return tr_fam_call(e, f->fn, 2, (tr_tv[]){acc, x}, out) && tr_em_coerce(e, *out, f->t, out);
+    return tr_fam_call(e, f->fn, 2, (tr_tv[]){acc, x}, f->t, out) && tr_em_coerce(e, *out, f->t, out);
 }
 
 static bool carried_type(tr_em *e, fold *f, const tr_ty *item) {
@@ -21,10 +21,11 @@ static bool carried_type(tr_em *e, fold *f, const tr_ty *item) {
         tr_em probe = *e;
         probe.dry = true;
         tr_tv r, x[2] = {{f->t, TR_NOVAL}, {item, TR_NOVAL}};
-        if (!tr_fam_call(&probe, f->fn, 2, x, &r)) {
+        if (!tr_fam_call(&probe, f->fn, 2, x, f->t, &r)) {
             x[0] = tr_lib_undef(e, f->t); /* once more, so that the reason is reported */
             x[1] = tr_lib_undef(e, item);
-            return tr_fam_call(e, f->fn, 2, x, &r) && tr_em_error(e, "internal: a function failed dry only");
+            return tr_fam_call(e, f->fn, 2, x, f->t, &r) &&
+                   tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
         }
         const tr_ty *t = tr_ty_join(e->types, f->t, tr_ty_strong(e->types, r.ty), e->opts->promote_numba);
         if (!t)
@@ -134,7 +135,8 @@ static bool fold_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "reduce() of empty iterable with no initial value");
     *out = c->a[2].ty ? c->a[2] : tr_em_item(e, t, i++);
     for (; i < t.ty->n; i++)
-        if (!tr_fam_call(e, c->a[0], 2, (tr_tv[]){*out, tr_em_item(e, t, i)}, out))
+        if (!tr_fam_call(e, c->a[0], 2, (tr_tv[]){*out, tr_em_item(e, t, i)}, tr_ty_strong(e->types, out->ty),
+                         out))
             return false;
     return true;
 }
