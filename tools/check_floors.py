@@ -22,7 +22,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "em",
             "kinds",
         ),  # an instruction, a constant, an error each; which kind of value is asked by what function
-        ("datetext", "missing", "npcmath", "npcomplex", "patterns", "suggest", "text"),
+        ("datetext", "literals", "missing", "npcmath", "npcomplex", "patterns", "suggest", "text"),
         ("attrs", "iter"),
         ("fam",),  # what families share
         ("operators",),

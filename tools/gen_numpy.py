@@ -82,6 +82,7 @@ when a function compiles.
 | `cov` and `corrcoef` of a matrix of one variable are matrices | numbers |
 | `cross` of two vectors of 2 items raises | a number each |
 | `quantile` and its like have no weights, no methods `inverted_cdf` and `closest_observation`, and take one axis | they do |
+| several quantiles of an array without items, NaN left out (`np.nanpercentile(a[:0], [25, 75])`), raise `ValueError` | gives one NaN for all of them |
 """
 
 

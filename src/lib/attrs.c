@@ -379,5 +379,7 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     bool mine;
     if (!tr_lib_date_call(e, &c, &d, out, &mine) || mine)
         return mine && out->ty;
+    if (tr_lib_known(e, &c, out))
+        return true;
     return check_packed(e, &c, p, first) && b->fn(e, &c, out);
 }

@@ -121,6 +121,8 @@ bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const vo
 /* Element type of that map. */
 bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user,
                       const tr_ty **out);
+/* What a builtin gives for literals, as a literal (literals.c); false: it is left to the template. */
+bool tr_lib_known(tr_em *e, const tr_bcall *c, tr_tv *out);
 /* src, or a copy of it made at run time when dst and src may share memory. */
 bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
 /* The same without a branch, so that patterns before and after are in one block; of src's type. */

@@ -819,11 +819,13 @@ double tr_random_sum(const double *p, int64_t n) {
     return sum;
 }
 
+/* Unlike binomial() by itself, NumPy draws nothing here where none are left or the probability is 0. */
 static void multinomial(tr_mt *m, int64_t n, int64_t *to, const double *p, int64_t np) {
     double left = 1.0;
     memset(to, 0, (size_t)np * sizeof *to);
     for (int64_t j = 0; j < np - 1; j++) {
-        to[j] = binomial(m, n, p[j] / left);
+        double of_rest = p[j] / left;
+        to[j] = n && of_rest != 0 ? binomial(m, n, of_rest) : 0;
         n -= to[j];
         if (n <= 0)
             return;

@@ -4,7 +4,8 @@
  * column; results agree within rounding, not in their last bits, as LAPACK's own do from processor to processor. So does what is told of a
  * matrix that is singular but for rounding: the last pivot may be 0 here and 1e-17 there, or the other way about. A determinant is the product of
  * the pivots, where NumPy takes the exponential of the sum of their logarithms.
- * What is not ordinary goes back to NumPy's loop: items that are not finite, a determinant near the ends of the range.
+ * What is not ordinary goes back to NumPy's loop: items or results that are not finite, pivots below the normal numbers, a
+ * determinant that comes near the ends of the range.
  * Each number of rows has code of its own, written out, so that nothing of a matrix of up to 4 rows lies in memory: a row that is written item by item is waited for when it is then read as a vector, which
  * cost more than all the arithmetic. For the same reason rows are exchanged by choosing, as an index that varies is one of memory.
  * Cost: 3 rows take 15 to 25 ns, 8 rows 100 to 400. */
@@ -62,8 +63,8 @@ INLINE void exchange_rows(lu *f, int n, int j, int p) {
     f->odd ^= 1;
 }
 
-/* False: it is singular. */
-INLINE bool factor(lu *f, int n) {
+/* FAILED: it is singular. NOT: a pivot has no reciprocal, so what lies below is to be divided by it. */
+INLINE tr_small_result factor(lu *f, int n) {
     WRITTEN_OUT
     for (int j = 0; j < n; j++) {
         double *u = f->a[j];
@@ -84,8 +85,8 @@ INLINE bool factor(lu *f, int n) {
             p = more ? i : p;
             most = more ? fabs(u[i]) : most;
         }
-        if (most == 0)
-            return false;
+        if (most < DBL_MIN)
+            return most == 0 ? TR_SMALL_FAILED : TR_SMALL_NOT;
         if (p != j)
             exchange_rows(f, n, j, p);
         double r = 1 / u[j];
@@ -93,7 +94,7 @@ INLINE bool factor(lu *f, int n) {
         for (int i = j + 1; i < n; i++)
             u[i] *= r;
     }
-    return true;
+    return TR_SMALL_DONE;
 }
 
 /* x: a right side in, exchanged as rows were; the solution out. */
@@ -118,7 +119,7 @@ INLINE void substitute(const lu *f, int n, double *x) {
     static __attribute__((noinline)) bool take_##n(lu *f, const char *data, int64_t rs, int64_t cs) { \
         return take(f, n, data, rs, cs);                                                              \
     }                                                                                                 \
-    static __attribute__((noinline)) bool factor_##n(lu *f) {                                         \
+    static __attribute__((noinline)) tr_small_result factor_##n(lu *f) {                              \
         return factor(f, n);                                                                          \
     }                                                                                                 \
     static __attribute__((noinline)) void substitute_##n(const lu *f, double *x) {                    \
@@ -137,9 +138,9 @@ SHARED(8)
     case 8: return name##_8(__VA_ARGS__); \
     default: return in_place;             \
     }
-INLINE bool take_n(lu *f, int n, const char *data, int64_t rs,
-                   int64_t cs){EACH_OF(n, take(f, n, data, rs, cs), take, f, data, rs, cs)} INLINE
-    bool factor_n(lu *f, int n){EACH_OF(n, factor(f, n), factor, f)} INLINE
+INLINE bool take_n(lu *f, int n, const char *data, int64_t rs, int64_t cs){
+    EACH_OF(n, take(f, n, data, rs, cs), take, f, data, rs, cs)} INLINE tr_small_result
+    factor_n(lu *f, int n){EACH_OF(n, factor(f, n), factor, f)} INLINE
     void substitute_n(const lu *f, int n, double *x) {
     EACH_OF(n, substitute(f, n, x), substitute, f, x)
 }
@@ -150,13 +151,20 @@ static void put_nan(char *to, int64_t n, int64_t m, int64_t rs, int64_t cs) {
             *(double *)(void *)(to + i * rs + j * cs) = (double)NAN;
 }
 
+/* A solution that is not finite somewhere is not so in its first item, which is made of all others. LAPACK goes other ways there, which may
+ * stay in the range. */
+INLINE bool left_range(const double *x) {
+    return __builtin_expect(!(x[0] - x[0] == 0), 0);
+}
+
 INLINE tr_small_result invert_n(int n, char *const *args, const int64_t *s) {
     lu f;
     if (!take_n(&f, n, args[0], s[2], s[3]))
         return TR_SMALL_NOT;
-    if (!factor_n(&f, n)) {
+    tr_small_result got = factor_n(&f, n);
+    if (got != TR_SMALL_DONE) {
         put_nan(args[1], n, n, s[4], s[5]);
-        return TR_SMALL_FAILED;
+        return got;
     }
     WRITTEN_OUT
     for (int k = 0; k < n; k++) { /* 1 where row f.row[k] is, so column f.row[k] comes out */
@@ -168,6 +176,8 @@ INLINE tr_small_result invert_n(int n, char *const *args, const int64_t *s) {
         WRITTEN_OUT
         for (int i = 0; i < n; i++)
             *(double *)(void *)(args[1] + i * s[4] + f.row[k] * s[5]) = x[i];
+        if (left_range(x))
+            return TR_SMALL_NOT;
     }
     return TR_SMALL_DONE;
 }
@@ -177,9 +187,10 @@ INLINE tr_small_result solve_n(int n, char *const *args, int64_t m, const int64_
     lu f;
     if (!take_n(&f, n, args[0], s[3], s[4]))
         return TR_SMALL_NOT;
-    if (!factor_n(&f, n)) {
+    tr_small_result got = factor_n(&f, n);
+    if (got != TR_SMALL_DONE) {
         put_nan(args[2], n, m, xr, xc);
-        return TR_SMALL_FAILED;
+        return got;
     }
     for (int64_t j = 0; j < m; j++) {
         double x[MOST];
@@ -190,6 +201,8 @@ INLINE tr_small_result solve_n(int n, char *const *args, int64_t m, const int64_
         WRITTEN_OUT
         for (int i = 0; i < n; i++)
             *(double *)(void *)(args[2] + i * xr + j * xc) = x[i];
+        if (left_range(x))
+            return TR_SMALL_NOT;
     }
     return TR_SMALL_DONE;
 }
@@ -199,13 +212,19 @@ INLINE tr_small_result determinant_n(int n, char *const *args, const int64_t *s)
     double d = 1;
     if (!take_n(&f, n, args[0], s[2], s[3]))
         return TR_SMALL_NOT;
-    if (!factor_n(&f, n)) {
+    tr_small_result got = factor_n(&f, n);
+    if (got == TR_SMALL_NOT)
+        return got;
+    if (got == TR_SMALL_FAILED) {
         d = 0;
     } else {
+        bool ordinary = true; /* on the way, and at the end */
         WRITTEN_OUT
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
             d *= f.a[i][i];
-        if (!(fabs(d) > 1e-290 && fabs(d) < 1e290)) /* on the way, or at the end */
+            ordinary &= fabs(d) > 1e-290 && fabs(d) < 1e290;
+        }
+        if (!ordinary)
             return TR_SMALL_NOT;
     }
     *(double *)(void *)args[1] = f.odd ? -d : d;

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from library_arrays import arrays, axes  # noqa: E402
 from library_check import check  # noqa: E402
+from treadle import njit  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="results are NumPy 2's, with either NumPy"
@@ -131,3 +132,10 @@ def test_methods_of_quantiles():
     check("np.quantile(a, 1)", a)
     check("np.quantile(a, 0.5)", a[:0])
     check("np.nanquantile(a, 0.5), np.nanmedian(a)", a[:0] * 1.0)
+    for text in (
+        "np.nanpercentile(a, [25, 75])",
+        "np.nanquantile(a, np.array([0.25, 0.5]), axis=0)",
+        "np.nanquantile(a, (0.1, 0.2), keepdims=True)",
+    ):
+        with pytest.raises(ValueError, match="one quantile at a time"):  # NumPy's result has no axis for them
+            njit(eval("lambda a: " + text, {"np": np}))(a[:0] * 1.0)

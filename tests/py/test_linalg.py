@@ -320,6 +320,33 @@ def test_small_and_large(n):
         check("np.linalg.solve(a, b)", a[0] + np.eye(n), b[0])
 
 
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 8))
+@settings(max_examples=examples(60), deadline=None)
+def test_far_from_one(seed, n):
+    """Pivots whose reciprocals are infinite, and values that leave the range on the way, go to LAPACK: what it can solve is solved."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.random((n, n)) + n * np.eye(n), rng.random((n, 2))
+    by = 10.0 ** rng.integers(-322, 307)
+    check("np.linalg.inv(a)", a * by, rtol=1e-1 if by < 1e-310 else 1e-9)
+    check("np.linalg.solve(a, b)", a * by, b * min(by, 1.0), rtol=0.5 if by < 1e-310 else 1e-7)
+    check("np.linalg.solve(a, b)", a * by, b[:, 0] * by, rtol=0.5 if by < 1e-310 else 1e-7)
+
+
+def test_tiny_pivots():
+    check("np.linalg.solve(a, b)", np.diag([1e-310, 1.0, 2.0]), np.array([1e-310, 3.0, 4.0]), rtol=1e-9)
+    check("np.linalg.inv(a)", np.array([[1e-309, 0.0], [0.0, 1e-309]]) * 8, rtol=1e-9)
+    check(
+        "np.linalg.solve(a, b)",
+        np.array([[1e-310, 2e-310], [3e-310, 1e-310]]),
+        np.array([3e-310, 4e-310]),
+        rtol=1e-9,
+    )
+    check("np.linalg.det(a)", np.diag([1e-310, 1e300, 1e10]), rtol=1e-9)
+    check(
+        "np.linalg.det(a)", np.diag([1e-200, 1e-115, 1e100, 1e90]), rtol=1e-9
+    )  # on the way below the normal numbers
+
+
 def test_ways_in():
     a = np.random.default_rng(2).random((40, 9, 9)) + 4 * np.eye(9)
     want = np.linalg.inv(a)

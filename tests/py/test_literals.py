@@ -53,7 +53,8 @@ def test_literals_beyond_int64():
         -5,
         300,
     )
-    for text in ("max(2**63 + 5, a[0], 4)", "max(-5, a[0], 2**63 + 5, 4)", "max(2**63, -1, 5)"):
+    assert compiled("lambda a: max(2**63, -1, 5)")(a) == 2**63  # of literals alone it is one
+    for text in ("max(2**63 + 5, a[0], 4)", "max(-5, a[0], 2**63 + 5, 4)"):
         with pytest.raises(TypingError, match=r"max\(\): 92233720368547758\d\d does not fit int64"):
             compiled("lambda a: " + text)(a)
 
@@ -390,3 +391,43 @@ def test_a_bound_that_nothing_passes(low):
     a = np.array([3, -7], "i4")
     f = njit(eval("lambda a: np.clip(a, low, 2**70)", {"np": np, "low": low}))
     assert f(a).tolist() == [3, -7] and f(a).dtype == a.dtype
+
+
+OF_LITERALS = [
+    "max(2, 10) << 100", "min([2, 10]) << 100", "max((2, 10, -3)) * 2**63", "max(True, False) << 70", "min(-2**63, 0) - 1",
+    "max(3, 5) ** 40", "max(2**70, 1)", "min(2**70, 3) << 100", "abs(-3) << 100", "abs(-2**63)", "abs(-2**70)", "abs(True) << 90",
+    "pow(3, 50, 7) << 70", "pow(7, 2**70, 2**61 - 1)", "pow(5, 3, -7) << 70", "round(7, 0) << 100", "round(12345, -2) << 90",
+    "round(250, -2)", "round(350, -2)", "round(-251, -2)", "round(49, -2)", "round(2**70, -3)", "round(2.5) << 100", "round(3.5) << 64",
+    "int(-2.5) << 100", "int(1e20)", "int(-1e300) % 1000003", "int(True) << 64", "math.floor(-2.5) << 70", "math.ceil(1e22)",
+    "math.trunc(-1e25)", "math.floor(0.0) << 3", "math.gcd(12, -18) << 100", "math.gcd(2**70, 6) << 70", "math.gcd()", "math.gcd(0, 0)",
+    "math.lcm(4, 6) << 100", "math.lcm(4, 0, 3)", "math.lcm(2**40, 3**30)", "math.factorial(25)", "math.comb(100, 50)",
+    "math.comb(3, 5)", "math.comb(5, 0) << 64", "math.perm(30, 20)", "math.perm(22)", "math.isqrt(17) << 100", "math.isqrt(2**101)",
+    "math.isqrt(0)", "(5).bit_length() << 100", "(2**50 - 1).bit_length()", "(255).bit_count() << 64", "(-5).real << 64", "(5).conjugate() << 64",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OF_LITERALS)
+def test_functions_of_literals_are_exact(text):
+    """As numbers of 64 bits where they fit, and by what is left of them, and as floats, where they do not."""
+    names = {"math": math}
+    for shown in ("({}) % 1000000007", "({}) // 2**60 % 2**31", "float({})"):
+        source = "lambda: " + shown.format(text)
+        want = eval(source, dict(names))()
+        got = njit(eval(source, dict(names)))()
+        assert got == want and type(got) is type(want)
+
+
+def test_functions_of_literals_are_literals():
+    """They take the type of their partner, as NumPy's do."""
+    a = np.ones(3, "f4")
+    assert compiled("lambda a: a * max(2, 3)")(a).dtype == np.float32
+    assert compiled("lambda a: a[0] * abs(-2)")(a) == 2 and compiled("lambda a: np.zeros(max(2, 3))")(
+        a
+    ).shape == (3,)
+    assert njit(promotion="numba")(lambda: max(2, 10) << 60)() == np.int64(10) << 60
+    with pytest.raises(ValueError, match="not defined for negative"):
+        compiled("lambda: math.factorial(-1)")()
+    with pytest.raises(ValueError):
+        compiled("lambda: math.isqrt(-1)")()
+    with pytest.raises(TypingError, match="iterable"):
+        compiled("lambda: max(3)")()

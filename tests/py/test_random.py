@@ -302,6 +302,17 @@ def test_several_at_once():
         same(got, want)
 
 
+def test_several_of_none_at_all():
+    """Where there is nothing to share out, or no chance, NumPy draws nothing: what is drawn next shows it."""
+    for call in (
+        "multinomial(0, [0.5, 0.5], 3)", "multinomial(0, [0.2, 0.0, 0.8])", "multinomial(7, [0.0, 1.0])", "multinomial(7, [0.0, 0.0, 1.0], 2)",
+        "multinomial(1000, [0.3, 0.0, 0.7])", "multinomial(5, [0.5, 0.5, 0.0, 0.0])", "multinomial(5, [1.0, 0.0])", "binomial(0, 0.5)", "binomial(9, 0.0)",
+        "binomial(0, 0.5, 200)", "poisson(0.0)", "negative_binomial(1e-9, 0.5)", "hypergeometric(0, 5, 3)", "choice(1)", "permutation(1)",
+    ):  # fmt: skip
+        got, want = both(f"np.random.{call}, np.random.random(), np.random.normal()")
+        same(got, want)
+
+
 ERRORS = [
     "normal(0.0, -1.0)", "normal(0.0, -0.0)", "exponential(-1.0)", "beta(0.0, 1.0)", "beta(1.0, -1.0)", "gamma(-1.0)", "gamma(1.0, -1.0)", "chisquare(0)", "f(0, 1)", "f(1, 0)", "uniform(-1e308, 1e308)", "uniform(0.0, math.inf)",
     "triangular(2, 1, 3)", "triangular(1, 4, 3)", "triangular(1, 1, 1)", "laplace(0, -1)", "gumbel(0, -1)", "logistic(0, -1)", "lognormal(0, -1)", "pareto(0)", "power(0)", "weibull(-1)", "rayleigh(-1)", "wald(0, 1)", "wald(1, 0)",

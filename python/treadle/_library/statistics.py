@@ -247,6 +247,9 @@ def quantiles(
     """Quantiles of rows, which are copied and put in order one after the other: of what is no NaN if `nan`, which is NaN of a row of nothing."""
     if a.dtype.kind in "bc":
         refuse("quantiles are of real numbers")
+    if nan and np.ndim(q) > 0:
+        if a.size == 0:  # NumPy gives one NaN for all of q: an array of another number of axes
+            raise ValueError("of an array without items one quantile at a time, or none, is asked for")
     if isinstance(axis, tuple):
         if len(axis) > 4:
             refuse("quantiles along more than four axes at once are not there")
