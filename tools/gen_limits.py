@@ -47,8 +47,12 @@ KINDS = (
         "floats, or Python outside of the compiled function. Constants are exact",
     ),
     (
-        "Arrays of strings, objects, `longdouble` and dates whose unit is a multiple (`[25s]`), and such fields of records; masked arrays",
-        "the fields one by one; `.astype(np.float64)`; `.view(np.int64)` or a plain unit; `.data` and `.mask` apart",
+        "Arrays of strings, objects, `longdouble` and dates whose unit is a multiple (`[25s]`), and such fields of records",
+        "the fields one by one; `.astype(np.float64)`; `.view(np.int64)` or a plain unit",
+    ),
+    (
+        "Masked arrays, arrays of the other byte order (`>f8`), and of classes with operators of their own (`np.matrix`, arrays with units)",
+        "`a.data` and `a.mask` apart; `a.astype(a.dtype.newbyteorder('='))`; `np.asarray(a)`. `treadle run` takes such classes but masked arrays as plain ones, as Numba does",
     ),
     (
         "Files, input, and functions of other packages: SciPy, pandas",

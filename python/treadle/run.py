@@ -58,6 +58,7 @@ def _honour_environment() -> None:
         _core._set_pool_size("NUMBA_NUM_THREADS", os.environ["NUMBA_NUM_THREADS"])
     if "TREADLE_PROMOTION" not in os.environ:
         config.PROMOTION = "numba"
+    _core._plain_subclasses(True)
     if "NUMBA_DISABLE_JIT" in os.environ and "TREADLE_DISABLE_JIT" not in os.environ:
         config.DISABLE_JIT = os.environ["NUMBA_DISABLE_JIT"] not in ("", "0")
     if "NUMBA_BOUNDSCHECK" in os.environ and "TREADLE_BOUNDSCHECK" not in os.environ:

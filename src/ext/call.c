@@ -141,10 +141,36 @@ static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject *
     return r;
 }
 
+static PyObject *call_bound(tr_function *f, PyObject *const *args);
+
+/* The same with arrays in the place of other buffers; *any: there are some. */
+static __attribute__((noinline)) PyObject *call_with_arrays(tr_function *f, PyObject *const *args,
+                                                            bool *any) {
+    PyObject **a = PyMem_Calloc(f->nparams + 1u, sizeof *a), *r = NULL;
+    *any = !a;
+    if (!a)
+        return PyErr_NoMemory();
+    for (uint32_t i = 0; i < f->nparams; i++) {
+        a[i] = tr_value_of_buffer(args[i]);
+        *any = *any || a[i];
+        a[i] = a[i] ? a[i] : Py_NewRef(args[i]);
+    }
+    if (*any)
+        r = call_bound(f, a);
+    for (uint32_t i = 0; i < f->nparams; i++)
+        Py_DECREF(a[i]);
+    PyMem_Free(a);
+    return r;
+}
+
 /* All parameters have values; compiles when no variant fits. */
 static PyObject *call_bound(tr_function *f, PyObject *const *args) {
     PyObject *result;
+    bool any;
     if (try_list(f, args, &result) != MISS)
+        return result;
+    result = call_with_arrays(f, args, &any);
+    if (any)
         return result;
     /* An array argument may change under us while another thread compiles, so a second miss is possible,
      * if absurd. */

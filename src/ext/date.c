@@ -36,10 +36,10 @@ const tr_ty *tr_date_type(tr_tytab *t, PyArray_Descr *d) {
 uint32_t tr_date_array_key(PyArrayObject *a) {
     PyArray_Descr *d = PyArray_DESCR(a);
     unsigned flags = (unsigned)PyArray_FLAGS(a);
-    if (!known_unit(unit_of(d)) || d->byteorder == '>' || !(flags & NPY_ARRAY_ALIGNED) ||
-        PyArray_NDIM(a) > TR_MAX_NDIM)
+    if (!known_unit(unit_of(d)) || d->byteorder == '>' || PyArray_NDIM(a) > TR_MAX_NDIM)
         return TR_K_OTHER;
-    return TR_K_DATES | code_of(unit_of(d), d->type_num == NPY_TIMEDELTA) | (uint32_t)PyArray_NDIM(a) << 16 |
+    return TR_K_DATES | (flags & NPY_ARRAY_ALIGNED ? 0u : tr_value_loose_key(a)) |
+           code_of(unit_of(d), d->type_num == NPY_TIMEDELTA) | (uint32_t)PyArray_NDIM(a) << 16 |
            (flags & 3u) << 24 | (flags & NPY_ARRAY_WRITEABLE ? 0u : (uint32_t)TR_KEY_RO);
 }
 

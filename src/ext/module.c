@@ -213,7 +213,15 @@ PyDoc_STRVAR(
 
 /* --- initialisation --- */
 
+static PyObject *py_plain_subclasses(PyObject *module, PyObject *on) {
+    tr_ext_state(module)->plain_subclasses = on == Py_True;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_plain_subclasses", py_plain_subclasses, METH_O,
+     "_plain_subclasses(on)\n--\n\nWhether arrays of classes that have operators of their own are taken as "
+     "plain ones."},
     {"stats", py_stats, METH_NOARGS, "stats()\n--\n\nCounts since the start of the process."},
     {"empty_cache", py_empty_cache, METH_NOARGS, empty_cache_doc},
     {"_fork_before", fork_before, METH_NOARGS, NULL},

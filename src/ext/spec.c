@@ -267,7 +267,7 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
         va->op = TR_U_ARRAY;
         va->ndim = ty->ndim;
         va->any = ty->layout == TR_LAYOUT_ANY;
-        va->shift = (uint8_t)__builtin_ctz(tr_ty_size(ty->elem));
+        va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
         break;
     default: break;
     }

@@ -51,6 +51,7 @@ typedef struct tr_state {
     uint32_t nntclasses;
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap, *np_recarray;
+    bool plain_subclasses;              /* arrays of any class but masked ones are taken as plain */
     PyObject *dtypes;                   /* of STRUCTs, by address: ext/record.c */
     vectorcallfunc np_call;             /* of NumPy's ufuncs */
     PyObject *bits_name, *capsule_name; /* of attributes of Generators and their bit generators */

@@ -33,7 +33,7 @@ static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at)
         const npy_intp *strides = PyArray_STRIDES(a);
         npy_intp mask = ((npy_intp)1 << va->shift) - 1;
         for (unsigned d = 0; d < va->ndim; d++) {
-            if (UNLIKELY(strides[d] & mask))
+            if (UNLIKELY(strides[d] & mask) && dims[d] > 1)
                 return false;
             (s++)->i = strides[d] >> va->shift;
         }

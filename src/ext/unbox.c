@@ -178,7 +178,7 @@ bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, con
     if (ty->layout == TR_LAYOUT_ANY) {
         unsigned size = tr_ty_unit(ty);
         for (unsigned d = 0; d < nd; d++) {
-            if (strides[d] % (npy_intp)size) {
+            if (strides[d] % (npy_intp)size && dims[d] > 1) {
                 PyErr_Format(PyExc_TypeError,
                              "%s(): argument '%s' is an array whose stride of %zd bytes on axis %u is no "
                              "multiple of its item "
@@ -315,9 +315,8 @@ static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int flags = PyArray_FLAGS((PyArrayObject *)o);
     unsigned layouts = (flags & NPY_ARRAY_C_CONTIGUOUS ? 1u << TR_LAYOUT_C : 0) |
                        (flags & NPY_ARRAY_F_CONTIGUOUS ? 1u << TR_LAYOUT_F : 0);
-    tr_arrk from = {tr_key_tyk(k->key),        tr_key_ndim(k->key),
-                    tr_key_layout(k->key),     layouts,
-                    (k->key & TR_KEY_RO) != 0, false};
+    tr_arrk from = {tr_key_tyk(k->key),        tr_key_ndim(k->key), tr_key_layout(k->key), layouts,
+                    (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)};
     return tr_ty_accept_array(&from, ty);
 }
 

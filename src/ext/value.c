@@ -30,8 +30,14 @@ const uint8_t tr_value_np_kind[TR_NPTYPES] = {
     TR_TY_F64, TR_TY_I64, TR_TY_F32, TR_TY_I32, TR_TY_BOOL, TR_TY_U8,  TR_TY_I8,  TR_TY_I16,
     TR_TY_U16, TR_TY_U32, TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64, TR_TY_F16};
 
+static bool is_masked(PyTypeObject *t) {
+    while (t && strcmp(t->tp_name, "MaskedArray") != 0 && strcmp(t->tp_name, "numpy.ma.MaskedArray") != 0)
+        t = t->tp_base;
+    return t != NULL;
+}
+
 /* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data
- * would lie. np.memmap wraps items only to keep its class; its data are plain. */
+ * would lie; with Numba's rules those of masked arrays alone do. np.memmap wraps items only to keep its class; its data are plain. */
 static bool array_overrides(tr_state *st, PyObject *o) {
     static const char *const names[] = {"__array_ufunc__", "__array_function__", "__mul__", "__add__",
                                         "__getitem__"};
@@ -39,6 +45,8 @@ static bool array_overrides(tr_state *st, PyObject *o) {
     bool differs = false;
     if (Py_IS_TYPE(o, st->np_memmap) || Py_IS_TYPE(o, st->np_recarray) || Py_IS_TYPE(o, st->remote_type))
         return false;
+    if (st->plain_subclasses)
+        return is_masked(Py_TYPE(o));
     for (unsigned i = 0; i < n && !differs; i++) {
         PyObject *mine = PyObject_GetAttrString((PyObject *)Py_TYPE(o), names[i]);
         PyObject *base = PyObject_GetAttrString((PyObject *)&PyArray_Type, names[i]);
@@ -107,6 +115,14 @@ static bool is_ident(tr_state *st, PyObject *o) {
     return o == Py_Ellipsis || tr_value_is_enum(Py_TYPE(o)) || PyFunction_Check(o) || PyCFunction_Check(o) ||
            PyType_Check(o) || Py_IS_TYPE(o, st->fn_type) || Py_IS_TYPE(o, st->type_type) ||
            PyObject_TypeCheck(o, st->np_ufunc);
+}
+
+uint32_t tr_value_loose_key(PyArrayObject *a) {
+    uint32_t key = PyArray_ISALIGNED(a) ? 0 : (uint32_t)TR_KEY_PACKED;
+    for (int k = 0; k < PyArray_NDIM(a); k++)
+        if (PyArray_DIM(a, k) > 1 && PyArray_STRIDE(a, k) % PyArray_ITEMSIZE(a))
+            key = (uint32_t)TR_KEY_PACKED | (uint32_t)TR_KEY_ODD;
+    return key;
 }
 
 static uint32_t array_key(PyArrayObject *a) {
@@ -359,14 +375,22 @@ static void describe_array(tr_state *st, PyArrayObject *a, char *what, size_t n,
     } else if (PyArray_NDIM(a) > TR_MAX_NDIM) {
         snprintf(what, n, "an array of %d axes", PyArray_NDIM(a));
         *hint = "at most 32 axes are compiled; reshape it";
-    } else if (!(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) {
-        snprintf(what, n, "a misaligned array");
-        *hint = "copy it with np.require(a, requirements='A') or a.copy()";
     } else {
         snprintf(what, n, "a %s", Py_TYPE(a)->tp_name);
         *hint = strstr(Py_TYPE(a)->tp_name, "MaskedArray") ? "pass a.data and a.mask apart"
                                                            : "pass np.asarray(a)";
     }
+}
+
+PyObject *tr_value_of_buffer(PyObject *o) {
+    if (!PyBytes_CheckExact(o) && !PyByteArray_CheckExact(o) && !PyMemoryView_Check(o) &&
+        strcmp(Py_TYPE(o)->tp_name, "array.array") != 0)
+        return NULL;
+    PyObject *view = PyMemoryView_FromObject(o),
+             *a = view ? PyArray_FromAny(view, NULL, 0, 0, 0, NULL) : NULL;
+    Py_XDECREF(view);
+    PyErr_Clear(); /* what has no array is told as what it is */
+    return a;
 }
 
 static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char **hint) {
@@ -376,7 +400,9 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         return;
     }
     snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
-    if (PyList_Check(o))
+    if (!PyType_Check(o) && PyObject_HasAttrString(o, "to_numpy"))
+        *hint = "pass its items as a NumPy array: x.to_numpy()";
+    else if (PyList_Check(o))
         *hint = "pass a NumPy array (np.array(x)) or a tuple";
     else if (PyLong_Check(o))
         *hint = "pass int(x)";
@@ -535,20 +561,21 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_NONE: return none;
     case TR_K_SCALAR: return tr_ty_scalar(t, tr_key_tyk(k->key));
     case TR_K_ARRAY:
-        return tr_ty_array(t, tr_ty_scalar(t, tr_key_tyk(k->key)), tr_key_ndim(k->key), tr_key_layout(k->key),
-                           (k->key & TR_KEY_RO) != 0);
+        return tr_ty_array_as(t, tr_ty_scalar(t, tr_key_tyk(k->key)), tr_key_ndim(k->key),
+                              tr_key_layout(k->key), (k->key & TR_KEY_RO) != 0, tr_key_form(k->key));
     case TR_K_RECORD:
         return tr_ty_record(t, k->fields, (k->key & TR_KEY_RO) != 0, (k->key & TR_KEY_PACKED) != 0);
     case TR_K_RECORDS:
         return tr_ty_records(t,
                              tr_ty_array_as(t, k->fields, tr_key_ndim(k->key), tr_key_layout(k->key),
-                                            (k->key & TR_KEY_RO) != 0, (k->key & TR_KEY_PACKED) != 0),
+                                            (k->key & TR_KEY_RO) != 0,
+                                            k->key & TR_KEY_PACKED ? TR_ARRAY_PACKED : 0),
                              false);
     case TR_K_DATE: return tr_date_of_key(t, k->key);
     case TR_K_DATES:
-        return tr_ty_dates(
-            t, tr_date_of_key(t, k->key),
-            tr_ty_array(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key), (k->key & TR_KEY_RO) != 0));
+        return tr_ty_dates(t, tr_date_of_key(t, k->key),
+                           tr_ty_array_as(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key),
+                                          (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)));
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,

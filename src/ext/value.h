@@ -5,7 +5,7 @@
  * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
- * F-contiguous, 26 read-only; RECORDS and RECORD: from 16 on the same, and 27 where items are not aligned; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
+ * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
  * None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same; RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
@@ -35,7 +35,13 @@ enum {
     TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
     TR_K_RECORD   /* NumPy scalar of one */
 };
-enum { TR_KEY_C = 1 << 24, TR_KEY_F = 1 << 25, TR_KEY_RO = 1 << 26, TR_KEY_PACKED = 1 << 27 };
+enum {
+    TR_KEY_C = 1 << 24,
+    TR_KEY_F = 1 << 25,
+    TR_KEY_RO = 1 << 26,
+    TR_KEY_PACKED = 1 << 27,
+    TR_KEY_ODD = 1 << 28
+};
 
 static inline unsigned tr_key_kind(uint32_t key) {
     return key & 0xffu;
@@ -66,18 +72,30 @@ extern const int tr_value_npy_num[TR_TY__SCALARS]; /* and back */
 /* tr_tyk of the classes in tr_state.np_scalar. */
 extern const uint8_t tr_value_np_kind[TR_NPTYPES];
 
-/* Key of an exact ndarray; TR_K_OTHER for what compiled code cannot read (dtype, byte order, alignment). */
+/* What a key says beside of an array that is not aligned. */
+uint32_t tr_value_loose_key(PyArrayObject *a);
+/* The form of arrays with the key: TR_ARRAY_*. */
+static inline unsigned tr_key_form(uint32_t key) {
+    return key & TR_KEY_ODD ? TR_ARRAY_PACKED : key & TR_KEY_PACKED ? TR_ARRAY_LOOSE : 0;
+}
+/* Key of an exact ndarray; TR_K_OTHER for what compiled code cannot read (dtype, byte order). */
 static inline uint32_t tr_value_array_key(PyArrayObject *a) {
     PyArray_Descr *d = PyArray_DESCR(a);
     unsigned num = (unsigned)d->type_num;
     unsigned flags = (unsigned)PyArray_FLAGS(a);
     if (num >= sizeof tr_value_npy_kind || tr_value_npy_kind[num] == 255 || d->byteorder == '>' ||
-        !(flags & NPY_ARRAY_ALIGNED) || PyArray_NDIM(a) > TR_MAX_NDIM)
+        PyArray_NDIM(a) > TR_MAX_NDIM)
         return TR_K_OTHER;
-    return TR_K_ARRAY | (uint32_t)tr_value_npy_kind[num] << 8 | (uint32_t)PyArray_NDIM(a) << 16 |
+    bool lies = flags & NPY_ARRAY_ALIGNED && (flags & 3u || (num != NPY_CFLOAT && num != NPY_CDOUBLE));
+    uint32_t loose = __builtin_expect(lies, 1)
+                         ? 0
+                         : tr_value_loose_key(a); /* complex items may be aligned, and half of one apart */
+    return TR_K_ARRAY | loose | (uint32_t)tr_value_npy_kind[num] << 8 | (uint32_t)PyArray_NDIM(a) << 16 |
            (flags & 3u) << 24 | (flags & NPY_ARRAY_WRITEABLE ? 0u : (uint32_t)TR_KEY_RO);
 }
 
+/* The array that bytes, a bytearray, a memoryview or an array.array is, over the same memory: a new reference. NULL without an exception: it is none. */
+PyObject *tr_value_of_buffer(PyObject *o);
 /* Key of any value; TR_K_OTHER when it has none. Never sets an exception. */
 uint32_t tr_value_key(tr_state *st, PyObject *o);
 /* The class is an enum. */

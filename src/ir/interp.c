@@ -229,9 +229,12 @@ static tr_extent extent_of(run *r, const tr_ins *i, uint32_t k, int64_t *n) {
         n[d] = dim(a, d);
         n[t->ndim + d] = stride(t, a, d);
     }
-    if (!tr_ty_is_packed(t))
+    for (unsigned d = 0; d < t->ndim && tr_ty_is_loose(t); d++)
+        n[t->ndim + d] = times(n[t->ndim + d], tr_ty_unit(t));
+    if (!tr_ty_is_loose(t))
         return (tr_extent){a[1].p, tr_ty_size(t->elem), n, n + t->ndim, t->ndim};
-    memmove(n + t->ndim + 1, n + t->ndim, t->ndim * sizeof *n); /* of packed items the bytes, an axis more */
+    memmove(n + t->ndim + 1, n + t->ndim,
+            t->ndim * sizeof *n); /* of items that lie anywhere the bytes, an axis more */
     n[t->ndim] = tr_ty_size(t->elem);
     n[2 * t->ndim + 1] = 1;
     return (tr_extent){a[1].p, 1, n, n + t->ndim + 1, t->ndim + 1u};

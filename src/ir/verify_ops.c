@@ -167,7 +167,7 @@ static void check_view(tr_fnck *k, const tr_ins *i) {
     want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
     want_i64s(k, i, 1, i->nargs);
     tr_ck_want_type(k, t->elem, base->elem, "items");
-    if (t->sub != base->sub)
+    if (t->sub != base->sub && !(base->sub == 0 && t->sub == TR_ARRAY_LOOSE))
         tr_ck_bad(k, "a view of %s that counts otherwise", tr_ck_show(k, base));
     for (unsigned a = 0; a < t->ndim; a++) {
         int of = tr_view_axis(i, a);
@@ -185,6 +185,9 @@ static void check_restride(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "result is %s, want an array", tr_ck_show(k, i->ty));
         return;
     }
+    if (i->nargs && i->ty->sub != arg_type(k, i, 0)->sub &&
+        (arg_type(k, i, 0)->sub || i->ty->sub == TR_ARRAY_PACKED))
+        tr_ck_bad(k, "claims of items what %s does not", tr_ck_show(k, arg_type(k, i, 0)));
     want_nargs(k, i, 2u + i->ty->ndim * (i->ty->layout == TR_LAYOUT_ANY ? 2u : 1u));
     want_i64s(k, i, 1, i->nargs);
 }
@@ -409,9 +412,12 @@ static void check_callrt(tr_fnck *k, const tr_ins *i) {
             continue;
         }
         n++;
-        if (tr_ck_is_kind(t, TR_TY_ARRAY))
+        if (tr_ck_is_kind(t, TR_TY_ARRAY)) {
             fits = (p = skip_array(t, p)) != NULL;
-        else
+            if (tr_ty_is_loose(t) && rt->row != TR_RT_WATCH_TOUCH && rt->row != TR_RT_WATCH_SPAN &&
+                rt->row != TR_RT_WATCH_ARRAY)
+                tr_ck_bad(k, "hands the runtime %s, whose items need not be aligned", tr_ck_show(k, t));
+        } else
             fits = is_letter(t, *p++);
     }
     if (!fits || n != i->nargs)

@@ -172,7 +172,7 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
         *out = src;
         return true;
     }
-    if (tr_ty_is_packed(src.ty)) /* a copy of it is of another type, so there is no choice */
+    if (tr_ty_is_loose(src.ty)) /* a copy of it is of another type, so there is no choice */
         return tr_em_copy(e, src, TR_LAYOUT_C, out);
     const tr_ty *ty = tr_ty_array(e->types, src.ty->elem, src.ty->ndim,
                                   src.ty->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, src.ty->readonly);
@@ -201,7 +201,7 @@ bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     const tr_ty *i1 = tr_ty_scalar(e->types, TR_TY_BOOL);
     tr_tv shape[TR_MAX_NDIM], some[TR_MAX_NDIM], strides[TR_MAX_NDIM], part, copy;
     tr_layout layout = src.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C;
-    if (!src.ty->ndim || tr_ty_is_packed(src.ty))
+    if (!src.ty->ndim || tr_ty_is_loose(src.ty))
         return tr_lib_unaliased(e, dst, src, out);
     *out = src;
     if (is_apart(e, dst, src))

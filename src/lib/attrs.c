@@ -245,17 +245,19 @@ static const char *display(const tr_builtin *b) {
     return b->kind == TR_B_FUNC ? b->path : b->name;
 }
 
-/* What a template does with packed arrays: lib/packed.def. */
-typedef enum packing { REFUSES, TAKES, COPIES } packing;
+/* What a template does with arrays whose items lie anywhere: lib/loose.def. */
+typedef enum packing { REFUSES, TAKES, LIES, COPIES, CHANGES } packing;
 
 static packing packing_of(const tr_builtin *b) {
     static const struct {
         tr_bfn fn;
         packing how;
     } rows[] = {
-#define TAKES(fn)  {fn, TAKES},
-#define COPIES(fn) {fn, COPIES},
-#include "lib/packed.def"
+#define TAKES(fn)   {fn, TAKES},
+#define LIES(fn)    {fn, LIES},
+#define COPIES(fn)  {fn, COPIES},
+#define CHANGES(fn) {fn, CHANGES},
+#include "lib/loose.def"
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (b->fn == rows[i].fn)
@@ -263,24 +265,37 @@ static packing packing_of(const tr_builtin *b) {
     return strncmp(b->path, "builtins.", 9) == 0 ? TAKES : REFUSES;
 }
 
-static bool has_packed(const tr_ty *t) {
-    bool any = t && tr_ty_is_packed(t);
+static bool has_such(const tr_ty *t, bool (*is)(const tr_ty *)) {
+    bool any = t && is(t);
     for (uint32_t i = 0; t && t->kind == TR_TY_TUPLE && i < t->n; i++)
-        any = any || has_packed(t->items[i]);
+        any = any || has_such(t->items[i], is);
     return any;
 }
 
-/* The same value, with copies of packed arrays. */
-static bool unpack(tr_em *e, tr_tv x, tr_tv *out) {
+static bool has_loose(const tr_ty *t) {
+    return has_such(t, tr_ty_is_loose);
+}
+
+static bool some_have(const tr_bcall *c, bool (*is)(const tr_ty *)) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->n; i++)
+        any = any || has_such(c->a[i].ty, is);
+    for (uint32_t i = 0; i < c->nvar; i++)
+        any = any || has_such(c->var[i].ty, is);
+    return any;
+}
+
+/* The same value, with copies of loose arrays. */
+static bool aligned(tr_em *e, tr_tv x, tr_tv *out) {
     *out = x;
-    if (!has_packed(x.ty))
+    if (!has_loose(x.ty))
         return true;
-    if (tr_ty_is_packed(x.ty))
+    if (tr_ty_is_loose(x.ty))
         return tr_em_copy(e, x, TR_LAYOUT_C, out);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, x.ty->n);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
     for (uint32_t i = 0; i < x.ty->n; i++) {
-        if (!unpack(e, tr_em_item(e, x, i), &it[i]))
+        if (!aligned(e, tr_em_item(e, x, i), &it[i]))
             return false;
         t[i] = it[i].ty;
     }
@@ -290,28 +305,36 @@ static bool unpack(tr_em *e, tr_tv x, tr_tv *out) {
     return true;
 }
 
-/* Packed arrays among the arguments: taken as they are, copied, or (false, with an error) not taken. p: the parameters, behind `first` others. */
-static bool check_packed(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
-    const tr_builtin *b = &tr_builtins[c->row];
-    bool any = false;
-    for (uint32_t i = 0; i < c->n; i++)
-        any = any || has_packed(c->a[i].ty);
-    for (uint32_t i = 0; i < c->nvar; i++)
-        any = any || has_packed(c->var[i].ty);
-    packing how = any ? packing_of(b) : TAKES;
-    if (how == TAKES)
-        return true;
-    any = false;
+/* Copies of loose arrays but `out`. p: the parameters, behind `first` others. */
+static bool copy_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
+    tr_tv *var = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u);
     for (uint32_t i = 0; i < c->n; i++) {
         bool out = i >= first && p[i - first].len == 3 && strncmp(p[i - first].name, "out", 3) == 0;
-        if (how == COPIES && !out && !unpack(e, c->a[i], &c->a[i]))
+        if (!out && !aligned(e, c->a[i], &c->a[i]))
             return false;
-        any = any || has_packed(c->a[i].ty);
     }
     for (uint32_t i = 0; i < c->nvar; i++)
-        any = any || has_packed(c->var[i].ty);
-    return !any ||
-           tr_em_unsupported(e, "packed-field", "%s() of a field whose items are not aligned", display(b));
+        if (!aligned(e, c->var[i], &var[i]))
+            return false;
+    c->var = var;
+    return true;
+}
+
+/* Calls the template with loose arrays among the arguments as it takes them; false, with an error, where it takes none. */
+static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr_tv *out) {
+    const tr_builtin *b = &tr_builtins[c->row];
+    packing how = some_have(c, tr_ty_is_loose) ? packing_of(b) : TAKES;
+    uint32_t k = 0;
+    while (how == CHANGES && k + 1u < c->n && !(c->a[k].ty && tr_ty_is_loose(c->a[k].ty)))
+        k++;
+    tr_tv changed = how == CHANGES ? c->a[k] : (tr_tv){NULL, TR_NOVAL};
+    bool back = changed.ty && tr_ty_is_loose(changed.ty) && !changed.ty->readonly;
+    if ((how == COPIES || back) && !copy_loose(e, c, p, first))
+        return false;
+    if (how == LIES ? some_have(c, tr_ty_is_packed) : how != TAKES && some_have(c, tr_ty_is_loose))
+        return tr_em_unsupported(e, "packed-field", "%s() of an array whose items are not aligned",
+                                 display(b));
+    return b->fn(e, c, out) && (!back || tr_em_assign(e, changed, c->a[k]));
 }
 
 bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -319,7 +342,7 @@ bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
     param p[MAX_PARAMS];
     tr_bcall to = *c;
     to.a = tr_arena_copy(&e->ctx->arena, c->a, c->n * sizeof *c->a);
-    return check_packed(e, &to, p, c->n - parse_params(b->params, p)) && b->fn(e, &to, out);
+    return call_loose(e, &to, p, c->n - parse_params(b->params, p), out);
 }
 
 /* Of the arguments, what calls with dates look at. p: the parameters, behind `first` others. */
@@ -381,5 +404,5 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
         return mine && out->ty;
     if (tr_lib_known(e, &c, out))
         return true;
-    return check_packed(e, &c, p, first) && b->fn(e, &c, out);
+    return call_loose(e, &c, p, first, out);
 }

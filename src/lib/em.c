@@ -262,9 +262,10 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
     return mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_CONV, to, x.v));
 }
 
-/* Array of another layout or writability: the same memory under a wider type. */
+/* Array of another layout or writability, or one that may lie anywhere: the same memory under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim || x.ty->sub != to->sub)
+    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim ||
+        (x.ty->sub != to->sub && !(x.ty->sub == 0 && to->sub == TR_ARRAY_LOOSE)))
         return false;
     if (x.ty->readonly && !to->readonly)
         return false;
@@ -570,16 +571,16 @@ void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
     x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
 }
 
-/* The type that a view of packed items has: they stay where they are, and strides go on counting bytes. */
+/* The type that a view of loose items has: they stay where they are, and of packed ones strides go on counting bytes. */
 static const tr_ty *view_type(tr_em *e, const tr_ty *ty, tr_tv a) {
-    if (!tr_ty_is_packed(a.ty) || tr_ty_is_packed(ty))
+    if (!tr_ty_is_loose(a.ty) || tr_ty_is_loose(ty))
         return ty;
-    return tr_ty_array_as(e->types, ty->elem, ty->ndim, TR_LAYOUT_ANY, ty->readonly, true);
+    return tr_ty_array_as(e->types, ty->elem, ty->ndim, (tr_layout)ty->layout, ty->readonly, a.ty->sub);
 }
 
 tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
                      const tr_tv *strides) {
-    if (ty->elem == a.ty->elem)
+    if (ty->elem == a.ty->elem || !tr_ty_is_packed(a.ty))
         ty = view_type(e, ty, a);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
@@ -667,8 +668,7 @@ tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
         tr_axes x = {0};
         for (uint32_t i = 0; i < a.ty->ndim; i++)
             x.start[i] = idx[i];
-        const tr_ty *ty =
-            tr_ty_array_as(e->types, a.ty->elem, 0, TR_LAYOUT_C, a.ty->readonly, tr_ty_is_packed(a.ty));
+        const tr_ty *ty = tr_ty_array_as(e->types, a.ty->elem, 0, TR_LAYOUT_C, a.ty->readonly, a.ty->sub);
         return tr_em_records(e, a.ty->ndim ? tr_em_view(e, ty, a, &x) : a, true);
     }
     v[0] = a.v;

@@ -133,8 +133,8 @@ bool tr_lib_get_window(tr_em *e, tr_tv w, tr_tv i, tr_tv *out) {
     if (x.n == 0)
         *out = tr_em_load(e, a, x.start);
     else
-        *out = tr_em_view(
-            e, tr_ty_array_as(e->types, a.ty->elem, x.n, TR_LAYOUT_ANY, true, tr_ty_is_packed(a.ty)), a, &x);
+        *out =
+            tr_em_view(e, tr_ty_array_as(e->types, a.ty->elem, x.n, TR_LAYOUT_ANY, true, a.ty->sub), a, &x);
     return true;
 }
 
@@ -411,9 +411,8 @@ static tr_tv part(tr_em *e, tr_tv a, const tr_tv *first, const tr_tv *n) {
     tr_axes x = {0};
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         tr_axes_part(&x, i, first[i], n[i], tr_em_i64(e, 1));
-    return tr_em_view(
-        e, tr_ty_array_as(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, false, tr_ty_is_packed(a.ty)), a,
-        &x);
+    return tr_em_view(e, tr_ty_array_as(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, false, a.ty->sub), a,
+                      &x);
 }
 
 /* Both edges along an axis. In an array that is too small for an inside they meet. */
@@ -459,10 +458,9 @@ static bool sweep_all(tr_em *e, const sweep *s, const tr_tv *x, tr_tv to) {
 static bool as_read(tr_em *e, tr_tv *x) {
     if (!tr_lib_is_array(*x) || x->ty->readonly)
         return true;
-    return tr_em_coerce(e, *x,
-                        tr_ty_array_as(e->types, x->ty->elem, x->ty->ndim, (tr_layout)x->ty->layout, true,
-                                       tr_ty_is_packed(x->ty)),
-                        x);
+    return tr_em_coerce(
+        e, *x, tr_ty_array_as(e->types, x->ty->elem, x->ty->ndim, (tr_layout)x->ty->layout, true, x->ty->sub),
+        x);
 }
 
 static bool result_into(tr_em *e, const sweep *s, tr_tv *x, tr_tv dst, const tr_ty *t) {

@@ -104,12 +104,48 @@ static bool store_chosen(tr_em *e, const tr_ufn *u, tr_tv where, const tr_tv *ds
     return true;
 }
 
+static bool is_loose(tr_tv x) {
+    return x.ty && tr_ty_is_loose(x.ty);
+}
+
+/* Results that were made beside the outputs that were given: they go there. */
+static bool store_apart(tr_em *e, const tr_ufn *u, const tr_tv *dst, tr_tv *out) {
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, u->nout + 1u);
+    for (uint32_t k = 0; k < u->nout; k++) {
+        r[k] = u->nout == 1 ? *out : tr_em_item(e, *out, k);
+        if (!is_loose(dst[k]))
+            continue;
+        if (!tr_em_assign(e, dst[k], r[k]))
+            return false;
+        r[k] = dst[k];
+    }
+    *out = u->nout == 1 ? r[0] : tr_em_tuple(e, u->nout, r);
+    return true;
+}
+
+/* Loops of others count on aligned items: they are given copies of what is not, and results that go to such an array a room of their own (*apart: of
+ * some). */
+static bool align_operands(tr_em *e, const tr_ufn *u, tr_tv *x, bool *apart) {
+    *apart = false;
+    for (uint32_t k = 0; k < u->nin + u->nout; k++) {
+        if (!is_loose(x[k]))
+            continue;
+        if (k < u->nin ? !tr_em_copy(e, x[k], TR_LAYOUT_C, &x[k])
+                       : x[k].ty->readonly && !tr_em_error(e, "%s(): out is read-only", u->name))
+            return false;
+        *apart = *apart || k >= u->nin;
+    }
+    return true;
+}
+
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out) {
     const tr_ufn *u = fn->u.l.fn;
     tr_tv x[2 * TR_MAX_OPERANDS];
+    bool apart;
     const tr_ty *const *sig;
     tr_tv where;
-    if (!tr_fam_bind_operands(e, u, args, x, &where) || !(sig = tr_fam_declared_for(e, u, x)))
+    if (!tr_fam_bind_operands(e, u, args, x, &where) || !align_operands(e, u, x, &apart) ||
+        !(sig = tr_fam_declared_for(e, u, x)))
         return false;
     call *c = TR_NEW(&e->ctx->arena, call);
     *c = (call){.fn = fn,
@@ -120,13 +156,16 @@ bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *faile
     uint32_t n = u->nin + u->nout;
     bool masks = tr_fam_masks(where);
     tr_tv *dst = x + u->nin, *to = tr_arena_copy(&e->ctx->arena, dst, u->nout * sizeof *dst);
-    for (uint32_t k = 0; k < u->nout && masks; k++)
-        dst[k] = (tr_tv){NULL, TR_NOVAL};
+    for (uint32_t k = 0; k < u->nout; k++)
+        if (masks || is_loose(dst[k]))
+            dst[k] = (tr_tv){NULL, TR_NOVAL};
     const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t k = 0; k < n; k++)
         want[k] = tr_ty_array(e->types, sig[k], u->core->n[k], TR_LAYOUT_ANY, false);
     tr_core core = {.n = n, .want = want, .ncore = u->core->n, .fn = call_loops, .user = c, .whole = true};
-    return tr_em_gufunc(e, u, &core, x, out) && (!masks || store_chosen(e, u, where, to, out));
+    return tr_em_gufunc(e, u, &core, x, out) && (masks   ? store_chosen(e, u, where, to, out)
+                                                 : apart ? store_apart(e, u, to, out)
+                                                         : true);
 }
 
 /* treadle._library.checked(ufunc, *args, out): the result, and whether a loop raised the invalid flag. */

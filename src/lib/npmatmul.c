@@ -287,8 +287,8 @@ bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out) {
                            tr_em_tyname(e, a.ty), tr_em_tyname(e, b.ty));
     if (a.ty->ndim == 1 && b.ty->ndim == 1)
         return dot_vectors(e, a, b, false, out);
-    if ((tr_ty_is_packed(a.ty) && !tr_em_copy(e, a, TR_LAYOUT_C, &a)) ||
-        (tr_ty_is_packed(b.ty) && !tr_em_copy(e, b, TR_LAYOUT_C, &b)))
+    if ((tr_ty_is_loose(a.ty) && !tr_em_copy(e, a, TR_LAYOUT_C, &a)) ||
+        (tr_ty_is_loose(b.ty) && !tr_em_copy(e, b, TR_LAYOUT_C, &b)))
         return false;
     return matrix_product(e, NULL, a, b, false, NULL, out);
 }

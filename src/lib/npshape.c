@@ -8,7 +8,7 @@
 #include "lib/kinds.h"
 
 static const tr_ty *with(tr_em *e, tr_tv a, uint32_t ndim, tr_layout lay) {
-    return tr_ty_array(e->types, a.ty->elem, ndim, lay, a.ty->readonly);
+    return tr_ty_array_as(e->types, a.ty->elem, ndim, lay, a.ty->readonly, a.ty->sub);
 }
 
 /* --- contiguous --- */

@@ -71,8 +71,8 @@ static lv component(tr_lf *w, const tr_larr *a, lv p, unsigned i) {
     return i ? LLVMBuildInBoundsGEP2(w->b, tr_lower_elem(w->m, a->ty->elem), p, &o, 1, "") : p;
 }
 
-static unsigned align_of(const tr_ty *array) {
-    return tr_ty_is_packed(array) ? 1 : tr_ty_align(array->elem);
+unsigned tr_lower_align(const tr_ty *array) {
+    return tr_ty_is_loose(array) ? 1 : tr_ty_align(array->elem);
 }
 
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
@@ -80,7 +80,7 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
     lv p = tr_lower_address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
-        LLVMSetAlignment(out[i], align_of(a->ty));
+        LLVMSetAlignment(out[i], tr_lower_align(a->ty));
         tr_lower_tag(w->m, out[i], false);
         if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, out[i]);
@@ -94,7 +94,7 @@ lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
     assert(tr_ty_is_float(a->ty->elem));
     lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n),
                           tr_lower_address(w, a, off), "");
-    LLVMSetAlignment(x, align_of(a->ty));
+    LLVMSetAlignment(x, tr_lower_align(a->ty));
     tr_lower_tag(w->m, x, false);
     if (a->apart)
         tr_lower_mark_apart(w->m, x);
@@ -106,7 +106,7 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         lv y = a->ty->elem->kind == TR_TY_BOOL ? LLVMBuildZExt(w->b, x[i], w->m->i8, "") : x[i];
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
-        LLVMSetAlignment(st, align_of(a->ty));
+        LLVMSetAlignment(st, tr_lower_align(a->ty));
         tr_lower_tag(w->m, st, false);
         if (a->nontemporal)
             LLVMSetMetadata(st, w->m->kind_tbaa, w->m->md_past);
@@ -437,14 +437,14 @@ static unsigned put_array(tr_lf *w, tr_val v, lv to, unsigned at) {
     tr_larr a;
     tr_lower_arr(w, v, &a);
     unsigned n = a.ty->ndim, count = 2;
-    bool bytes = tr_ty_is_packed(a.ty) || a.ty->elem->kind == TR_TY_STRUCT,
+    bool bytes = tr_ty_is_loose(a.ty) || a.ty->elem->kind == TR_TY_STRUCT,
          given = bytes || a.ty->layout != TR_LAYOUT_C;
     lt i64 = w->m->i64;
     int64_t what = bytes ? 1 | (n + 1) << TR_MEET_AXES : tr_ty_size(a.ty->elem) | n << TR_MEET_AXES;
     lv parts[2 + 2 * TR_MAX_NDIM + 2] = {l_int(i64, what | (given ? TR_MEET_GIVEN : 0)), a.data};
     for (unsigned k = 0; k < n; k++)
         parts[count++] = a.shape[k];
-    if (bytes) /* of records, and packed items, these in an axis */
+    if (bytes) /* of records, and items that lie anywhere, these in an axis */
         parts[count++] = l_int(i64, tr_ty_size(a.ty->elem));
     for (unsigned k = 0; k < n && given; k++)
         parts[count++] = bytes ? l_mul(w->b, a.stride[k], l_int(i64, tr_ty_unit(a.ty))) : a.stride[k];

@@ -216,6 +216,7 @@ lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off); /* of the element at `o
 /* Loads or stores that element. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
 /* n elements that lie side by side, as a vector. */
+unsigned tr_lower_align(const tr_ty *array); /* of its items: what loads and stores may count on */
 lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
 

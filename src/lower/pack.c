@@ -67,7 +67,7 @@ static lv load_items(tr_lpat *s, unsigned k, uint32_t a, unsigned n) {
     lt t = tr_lower_elem(s->w->m, s->arr[a].ty->elem);
     lv off = s->off[(k + 1) * s->narr + a];
     lv x = LLVMBuildLoad2(b, LLVMVectorType(t, n), LLVMBuildGEP2(b, t, s->arr[a].data, &off, 1, ""), "");
-    LLVMSetAlignment(x, (unsigned)tr_ty_size(s->arr[a].ty->elem));
+    LLVMSetAlignment(x, tr_lower_align(s->arr[a].ty));
     return x;
 }
 

@@ -225,7 +225,7 @@ static bool is_affine(const batcher *s, tr_val v, unsigned deep) {
 /* Views one on the other down to an array from outside, or the product's own: offsets that are affine, and sizes and distances that stay. */
 static bool is_row(const batcher *s, tr_val v) {
     const tr_ty *elem = tr_at(s->f, v)->ty->elem;
-    if (tr_ty_is_packed(tr_at(s->f, v)->ty))
+    if (tr_ty_is_loose(tr_at(s->f, v)->ty))
         return false;
     for (; is_inside(s, v) && v != s->made; v = tr_arg(s->f, v, 0)) {
         const tr_ins *in = tr_at(s->f, v);

@@ -279,7 +279,7 @@ static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
         args[at++] = one;
         along |= tr_view_along(j - k, (int)j);
     }
-    const tr_ty *part = tr_ty_array(c->f->ctx->types, t->elem, n - k, TR_LAYOUT_C, t->readonly);
+    const tr_ty *part = tr_ty_array_as(c->f->ctx->types, t->elem, n - k, TR_LAYOUT_C, t->readonly, t->sub);
     tr_val v = tr_emit_v(&c->b, TR_OP_VIEW, part, at, args);
     tr_at(c->b.fn, v)->imm.i = along;
     if (whole)

@@ -153,7 +153,7 @@ static tr_val look_through(tr_bld *b, const tr_ins *view, tr_val array, const tr
                 v[1 + nbase + k] = v[1 + nbase + n + k] = one;
     }
     const tr_ty *to = tr_ty_array_as(f->ctx->types, t->elem, n, alike ? view->ty->layout : TR_LAYOUT_ANY,
-                                     t->readonly, tr_ty_is_packed(t));
+                                     t->readonly, t->sub);
     tr_val r = tr_emit_v(b, TR_OP_VIEW, to, view->nargs, v);
     tr_at(f, r)->imm.i = view->imm.i;
     return r;

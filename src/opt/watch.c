@@ -127,8 +127,7 @@ static tr_val address(watch *s, tr_val a, const tr_val *idx) {
     args[0] = a;
     for (unsigned k = 0; k < t->ndim; k++)
         args[1 + k] = idx ? idx[k] : number(s, 0);
-    const tr_ty *to =
-        tr_ty_array_as(s->p->ctx->types, t->elem, 0, TR_LAYOUT_C, t->readonly, tr_ty_is_packed(t));
+    const tr_ty *to = tr_ty_array_as(s->p->ctx->types, t->elem, 0, TR_LAYOUT_C, t->readonly, t->sub);
     return tr_emit_v(&s->b, TR_OP_VIEW, to, t->ndim + 1u, args);
 }
 

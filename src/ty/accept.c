@@ -40,8 +40,8 @@ int tr_ty_accept_scalar(tr_tyk from, const tr_ty *to) {
 }
 
 int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to) {
-    if (!tr_ty_is(to, TR_TY_ARRAY) || tr_ty_is_packed(to) != from->packed ||
-        (tr_tyk)to->elem->kind != from->elem || to->ndim != from->ndim || (from->readonly && !to->readonly))
+    if (!tr_ty_is(to, TR_TY_ARRAY) || to->sub != from->form || (tr_tyk)to->elem->kind != from->elem ||
+        to->ndim != from->ndim || (from->readonly && !to->readonly))
         return -1;
     if (to->layout != TR_LAYOUT_ANY && !(from->layouts >> to->layout & 1))
         return -1;
@@ -54,7 +54,7 @@ static int accept_number(const tr_ty *from, const tr_ty *to) {
 
 static int accept_array(const tr_ty *from, const tr_ty *to) {
     tr_arrk k = {(tr_tyk)from->elem->kind, from->ndim,     (tr_layout)from->layout,
-                 1u << from->layout,       from->readonly, tr_ty_is_packed(from)};
+                 1u << from->layout,       from->readonly, from->sub};
     return tr_ty_accept_array(&k, to);
 }
 

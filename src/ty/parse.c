@@ -263,20 +263,20 @@ static const tr_ty *read_scalar(reader *r, const char *word) {
     return NULL;
 }
 
-/* "[2c,ro]" after a scalar. */
+/* "[2c,ro]" after a scalar; a capital letter: loose. */
 static const tr_ty *read_array(reader *r, const tr_ty *elem) {
     int64_t n;
     if (!tr_rd_int(&r->in, 0, TR_MAX_NDIM, &n))
         return NULL;
-    const char *layouts = "cfap", *l = *r->in.p ? strchr(layouts, *r->in.p) : NULL;
+    const char *layouts = "cfaCFAp", *l = *r->in.p ? strchr(layouts, *r->in.p) : NULL;
     if (!l)
         return NULL;
     r->in.p++;
     bool ro = tr_rd_accept(&r->in, ',');
     if ((ro && !tr_rd_accept_word(&r->in, "ro")) || !tr_rd_accept(&r->in, ']'))
         return NULL;
-    return *l == 'p' ? tr_ty_array_as(r->t, elem, (unsigned)n, TR_LAYOUT_ANY, ro, true)
-                     : tr_ty_array(r->t, elem, (unsigned)n, (tr_layout)(l - layouts), ro);
+    unsigned form = *l == 'p' ? TR_ARRAY_PACKED : l - layouts >= 3 ? TR_ARRAY_LOOSE : 0;
+    return tr_ty_array_as(r->t, elem, (unsigned)n, (tr_layout)((l - layouts) % 3), ro, form);
 }
 
 static const tr_ty *read_type(reader *r) {

@@ -45,7 +45,7 @@ static void text_array(tr_sb *b, const tr_ty *t) {
     tr_ty_print_ir(b, t->elem);
     tr_sb_putc(b, '[');
     tr_sb_uint(b, t->ndim);
-    tr_sb_putc(b, tr_ty_is_packed(t) ? 'p' : "cfa"[t->layout]);
+    tr_sb_putc(b, tr_ty_is_packed(t) ? 'p' : (tr_ty_is_loose(t) ? "CFA" : "cfa")[t->layout]);
     tr_sb_puts(b, t->readonly ? ",ro]" : "]");
 }
 
@@ -315,7 +315,7 @@ static void user_tuple(tr_sb *b, const tr_ty *t) {
 
 /* `item` is what its items are. */
 static void print_user_array(tr_sb *b, const tr_ty *t, const tr_ty *item) {
-    tr_sb_puts(b, tr_ty_is_packed(t) ? "unaligned " : "");
+    tr_sb_puts(b, tr_ty_is_loose(t) ? "unaligned " : "");
     tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
     if (tr_ty_is_date(item))
         tr_ty_print_date(b, item);

@@ -309,10 +309,11 @@ static const tr_ty *join_slice(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
 
 static const tr_ty *join_array(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     (void)numba;
-    if (a->elem != b->elem || a->ndim != b->ndim || a->sub != b->sub)
+    bool packed = tr_ty_is_packed(a) != tr_ty_is_packed(b); /* their strides count other units */
+    if (a->elem != b->elem || a->ndim != b->ndim || packed)
         return NULL;
     return tr_ty_array_as(t, a->elem, a->ndim, a->layout == b->layout ? (tr_layout)a->layout : TR_LAYOUT_ANY,
-                          a->readonly || b->readonly, tr_ty_is_packed(a));
+                          a->readonly || b->readonly, a->sub ? a->sub : b->sub);
 }
 
 static const tr_ty *join_range(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {

@@ -86,7 +86,7 @@ unsigned tr_ty_unit(const tr_ty *array) {
 /* Items of type `elem` at this distance in each item of the array are aligned, and a whole number of them apart. */
 static bool lies_well(const tr_ty *array, const tr_ty *elem, uint32_t offset) {
     unsigned align = tr_ty_align(elem), size = tr_ty_size(elem);
-    return !tr_ty_is_packed(array) && size && tr_ty_align(array->elem) % align == 0 && offset % align == 0 &&
+    return !tr_ty_is_loose(array) && size && tr_ty_align(array->elem) % align == 0 && offset % align == 0 &&
            tr_ty_size(array->elem) % size == 0;
 }
 
@@ -96,11 +96,13 @@ const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k) {
     unsigned ndim = array->ndim + f.ndim;
     bool packed = !lies_well(array, f.ty, f.offset);
     const tr_ty *elem = f.ty->kind == TR_TY_DATE ? f.ty->items[0] : f.ty;
-    return tr_ty_array_as(t, elem, ndim, array->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, array->readonly, packed);
+    return tr_ty_array_as(t, elem, ndim, array->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, array->readonly,
+                          packed ? TR_ARRAY_PACKED : 0);
 }
 
 const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packed) {
-    return tr_ty_records(t, tr_ty_array_as(t, s, 0, TR_LAYOUT_C, readonly, packed), true);
+    return tr_ty_records(t, tr_ty_array_as(t, s, 0, TR_LAYOUT_C, readonly, packed ? TR_ARRAY_PACKED : 0),
+                         true);
 }
 
 const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one) {

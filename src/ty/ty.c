@@ -430,18 +430,18 @@ const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
 }
 
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
-    return tr_ty_array_as(t, elem, ndim, layout, readonly, false);
+    return tr_ty_array_as(t, elem, ndim, layout, readonly, 0);
 }
 
 const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly,
-                            bool packed) {
+                            unsigned form) {
     assert(ndim <= TR_MAX_NDIM);
-    if (packed)
+    if (form == TR_ARRAY_PACKED)
         layout = TR_LAYOUT_ANY;
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))
         layout = TR_LAYOUT_C;
     return tr_ty_intern(t, &(tr_ty){.kind = TR_TY_ARRAY,
-                                    .sub = packed ? TR_ARRAY_PACKED : 0,
+                                    .sub = (uint8_t)form,
                                     .ndim = (uint8_t)ndim,
                                     .layout = (uint8_t)layout,
                                     .readonly = readonly,

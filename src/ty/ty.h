@@ -64,7 +64,8 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
-enum { TR_ARRAY_PACKED = 1 };  /* strides count bytes, and items lie anywhere: not aligned to their size */
+/* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as items are no whole number of them apart. */
+enum { TR_ARRAY_PACKED = 1, TR_ARRAY_LOOSE };
 enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */
 enum { TR_STRUCT_ALIGN = 8 };  /* records begin at no more than that: no field asks for more */
 enum { TR_STRUCT_RECORD = 1 }; /* a flag: values are numpy.record, which have fields as attributes */
@@ -125,10 +126,12 @@ bool tr_ty_has_list(const tr_ty *t);
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 /* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
-/* The same of packed items, where `packed`. */
+/* The same in a form: 0, or TR_ARRAY_*. One of packed items has layout "any". */
 const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly,
-                            bool packed);
+                            unsigned form);
 static inline bool tr_ty_is_packed(const tr_ty *t);
+/* An array whose items need not be aligned, packed or not. */
+static inline bool tr_ty_is_loose(const tr_ty *t);
 /* Bytes that an array's strides count: an item's, or one where it is packed. */
 unsigned tr_ty_unit(const tr_ty *array);
 
@@ -147,7 +150,7 @@ const tr_ty *tr_ty_opaque(tr_tytab *t, uint32_t size, const char *name);
 tr_field tr_ty_field(const tr_ty *s, uint32_t k);
 int tr_ty_find_field(const tr_ty *s, const char *name); /* -1: there is none */
 unsigned tr_ty_struct_flags(const tr_ty *s);
-/* What addresses of items of an array that is not packed are multiples of: of a STRUCT as much as its fields ask for and its size allows. */
+/* What addresses of items of an array that is not loose are multiples of: of a STRUCT as much as its fields ask for and its size allows. */
 unsigned tr_ty_align(const tr_ty *elem);
 /* The array of field k of an array's items: of its axes, and those of the field's sub-array; k = number of fields: of their bytes. */
 const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k);
@@ -225,6 +228,9 @@ static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) {
 }
 static inline bool tr_ty_is_packed(const tr_ty *t) {
     return t->kind == TR_TY_ARRAY && t->sub == TR_ARRAY_PACKED;
+}
+static inline bool tr_ty_is_loose(const tr_ty *t) {
+    return t->kind == TR_TY_ARRAY && t->sub != 0;
 }
 /* An array of records. */
 static inline bool tr_ty_is_records(const tr_ty *t) {
@@ -305,7 +311,8 @@ typedef struct tr_arrk {
     unsigned ndim;
     tr_layout layout;
     unsigned layouts;
-    bool readonly, packed;
+    bool readonly;
+    unsigned form; /* TR_ARRAY_* */
 } tr_arrk;
 int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to);
 int tr_ty_accept(const tr_ty *from, const tr_ty *to);

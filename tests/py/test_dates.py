@@ -740,8 +740,7 @@ def test_refused_arguments():
         f(T(1, "25s"))
     with pytest.raises(TypeError, match="big-endian"):
         f(np.zeros(2, ">M8[s]"))
-    with pytest.raises(TypeError, match="misaligned"):
-        f(np.zeros(17, "u1")[1:].view("M8[s]"))
+    assert njit(lambda a: a[0])(np.zeros(17, "u1")[1:].view("M8[s]")) == np.datetime64(0, "s")
 
 
 def test_two_units_for_one_variable():

@@ -821,11 +821,10 @@ def test_unaligned_fields_and_functions_that_take_none():
         return np.sort(a["x"].copy())
 
     a = filled(np.zeros(5, PACKED))
-    with pytest.raises(UnsupportedError, match="copy the field first"):
+    with pytest.raises(UnsupportedError, match="(?s)not aligned.*copy it first"):
         f(a)
     assert (g(a) == np.sort(a["x"])).all()
     for text in (
-        "np.random.shuffle(x)",
         "np.lib.stride_tricks.as_strided(x, (2,))",
         "x.view(np.int64)",
         "np.put(x, 0, 1)",
