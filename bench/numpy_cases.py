@@ -436,6 +436,86 @@ def surface(rng: np.random.Generator, full: bool) -> tuple[np.ndarray, np.ndarra
     return place(rng.random((n, n))), aligned((n, n), np.float64)
 
 
+# Array statements that store into what the next one reads, 20 rounds, beside their loops.
+ROUNDS = 20
+STATEMENTS: dict[str, tuple[int, str, str, str]] = {
+    "a line": (
+        1,
+        "float64",
+        "v[1:-1] = c * (u[:-2] + u[1:-1] + u[2:])\nu[1:-1] = c * (v[:-2] + v[1:-1] + v[2:])",
+        "for i in range(1, n - 1):\n v[i] = c * (u[i - 1] + u[i] + u[i + 1])\n"
+        "for i in range(1, n - 1):\n u[i] = c * (v[i - 1] + v[i] + v[i + 1])",
+    ),
+    "a line of float32": (
+        1,
+        "float32",
+        "v[1:-1] = c * (u[:-2] + u[1:-1] + u[2:])\nu[1:-1] = c * (v[:-2] + v[1:-1] + v[2:])",
+        "for i in range(1, n - 1):\n v[i] = c * (u[i - 1] + u[i] + u[i + 1])\n"
+        "for i in range(1, n - 1):\n u[i] = c * (v[i - 1] + v[i] + v[i + 1])",
+    ),
+    "a line and its ends": (
+        1,
+        "float64",
+        "v[1:-1] = u[1:-1] + c * (u[:-2] - 2 * u[1:-1] + u[2:])\nv[0] = v[1]\nv[-1] = v[-2]\n"
+        "u[1:-1] = v[1:-1] + c * (v[:-2] - 2 * v[1:-1] + v[2:])\nu[0] = u[1]\nu[-1] = u[-2]",
+        "for i in range(1, n - 1):\n v[i] = u[i] + c * (u[i - 1] - 2 * u[i] + u[i + 1])\nv[0] = v[1]\nv[-1] = v[-2]\n"
+        "for i in range(1, n - 1):\n u[i] = v[i] + c * (v[i - 1] - 2 * v[i] + v[i + 1])\nu[0] = u[1]\nu[-1] = u[-2]",
+    ),
+    "two fields": (
+        1,
+        "float64",
+        "u[:-1] -= c * (v[1:] - v[:-1])\nv[1:] -= c * (u[1:] - u[:-1])",
+        "for i in range(n - 1):\n u[i] -= c * (v[i + 1] - v[i])\nfor i in range(1, n):\n v[i] -= c * (u[i] - u[i - 1])",
+    ),
+    "a table": (
+        2,
+        "float64",
+        "v[1:-1, 1:-1] = c * (u[1:-1, :-2] + u[1:-1, 2:] + u[2:, 1:-1] + u[:-2, 1:-1])\n"
+        "u[1:-1, 1:-1] = c * (v[1:-1, :-2] + v[1:-1, 2:] + v[2:, 1:-1] + v[:-2, 1:-1])",
+        "for i in range(1, n - 1):\n for j in range(1, n - 1):\n  v[i, j] = c * (u[i, j - 1] + u[i, j + 1] + u[i + 1, j] + u[i - 1, j])\n"
+        "for i in range(1, n - 1):\n for j in range(1, n - 1):\n  u[i, j] = c * (v[i, j - 1] + v[i, j + 1] + v[i + 1, j] + v[i - 1, j])",
+    ),
+}
+
+
+def rounds_of(body: str) -> Callable[..., Any]:
+    lines = "\n".join(f"        {line}" for line in body.split("\n"))
+    names: dict[str, Any] = {}
+    exec(
+        "def function(seed, c, rounds, u, v):\n    n = len(u)\n    u[:] = seed\n    v[:] = seed\n"
+        f"    for t in range(rounds):\n{lines}\n    return v\n",
+        names,
+    )
+    return names["function"]
+
+
+def statements(name: str) -> None:
+    ndim, dtype, by_arrays, by_hand = STATEMENTS[name]
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        shape = ((4000,) if full else (9,)) if ndim == 1 else ((64, 64) if full else (7, 7))
+        seed = rng.random(shape).astype(dtype)
+        return place(seed), np.dtype(dtype).type(0.25), ROUNDS, aligned(shape, dtype), aligned(shape, dtype)
+
+    def expected(seed, c, rounds, u, v):
+        return rounds_of(by_arrays)(seed, c, rounds, np.zeros_like(seed), np.zeros_like(seed))
+
+    add(
+        f"statements, {name}",
+        inputs=inputs,
+        expected=expected,
+        variants={
+            "treadle": lambda: peers.decorator("treadle")(rounds_of(by_arrays)),
+            BY_HAND: lambda: peers.decorator("treadle")(rounds_of(by_hand)),
+        },
+        per=lambda args: args[-1].size * 2 * ROUNDS,
+        rtol=1e-4 if dtype == "float32" else 1e-11,
+    )
+
+
+for name in STATEMENTS:
+    statements(name)
+
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "F": np.asfortranarray,
     "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],

@@ -423,6 +423,11 @@ LIBRARY: list[Row] = [
     ),
     *(row for name in LAYOUTS for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")),
     *against("stencil, 5 points", {numpy_cases.BY_HAND: (1.1, 1.0), "numba": NOTHING}, "us", "parts"),
+    *(
+        row
+        for name in numpy_cases.STATEMENTS
+        for row in against(f"statements, {name}", {numpy_cases.BY_HAND: (1.15, 1.0)}, "ns/el", "parts")
+    ),
     Row(
         f"two cores/stencil ({numpy_cases.BY_HAND})",
         "elementwise/two cores, stencil",

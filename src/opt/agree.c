@@ -8,7 +8,10 @@
  * one space and fuse.c merges them, and inner loops walk memory in step. The copy is as the code was, and
  * cold, the more so the less it is to be expected that a size is 1.
  * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test
- * asks too whether that one lies apart from what they read, so that fuse.c may merge them.
+ * asks too whether that one lies apart from what they read, so that fuse.c may merge them. It asks of each such
+ * pattern what is to be known of that one, and nothing that cannot be true: views of one array a few items apart
+ * are no question. A stretch ends behind one if another follows that uses nothing made so far, so that arrays that
+ * one statement was given twice are nothing to the next.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
  * Sizes that a check has found equal, those of `a[mask]`, are one value behind it without a version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
@@ -19,7 +22,7 @@
 #include "opt/priv.h"
 #include "opt/repair.h"
 
-enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 12 };
+enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 24, NEAR = 16 };
 
 typedef struct pair {
     tr_val x, y;
@@ -49,6 +52,8 @@ typedef struct stretch {
     tr_bid blk;
     tr_val first, last;
     uint32_t size;
+    bool
+        stores; /* some pattern in it stores what was made for it to an array that may be what that was made of */
 } stretch;
 
 /* --- the stretch --- */
@@ -87,16 +92,6 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
     return made && old;
 }
 
-/* Not in functions with loops over a prange: what one of those adds up in an array is found by its shape, which goes when it is merged. */
-static bool stores_what_was_made(const agreer *s, tr_bid b) {
-    if (s->loops)
-        return false;
-    for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
-        if (stores_made(s->f, tr_at(s->f, v)))
-            return true;
-    return false;
-}
-
 static void ask_apart(agreer *s, tr_val x, tr_val y, bool strict) {
     pair p = {x, y, strict};
     if (is_new(s->f, x) || is_new(s->f, y))
@@ -112,40 +107,194 @@ static bool same_space(const tr_ins *p, const tr_ins *c) {
     return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
+/* --- what a pattern that stores is made of --- */
+
+/* Arrays that were made in the block of a pattern, for it or for what made them; and the patterns that did. */
+typedef struct chain {
+    tr_u32s arrays, makers;
+} chain;
+
+static bool is_among(const tr_u32s *all, tr_val v) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->d[i] == v)
+            return true;
+    return false;
+}
+
+static void want(const agreer *s, chain *c, tr_bid b, tr_val a) {
+    tr_val root = tr_array_root(s->f, a);
+    if (tr_at(s->f, root)->blk == b && tr_array_is_fresh(s->f, root) && !is_among(&c->arrays, root))
+        tr_vec_push(&s->f->ctx->arena, &c->arrays, root);
+}
+
+static bool makes_wanted(const agreer *s, const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    uint32_t first[] = {tr_pat_out(t), tr_pat_eout(t)},
+             n[] = {(uint32_t)t->nout + t->nfilt + t->nscat, t->neout};
+    for (unsigned g = 0; g < 2; g++)
+        for (uint32_t k = first[g]; k < first[g] + n[g]; k++)
+            if (is_among(&c->arrays, tr_array_root(s->f, p->args[k])))
+                return true;
+    return false;
+}
+
+static void want_inputs(const agreer *s, chain *c, const tr_ins *p) {
+    for (uint32_t k = 0; k < p->nargs; k++)
+        if (tr_at(s->f, p->args[k])->ty->kind == TR_TY_ARRAY)
+            want(s, c, p->blk, p->args[k]);
+}
+
+/* Of the pattern v, from it back to where the first of these arrays is made. */
+static chain chain_of(const agreer *s, tr_val v) {
+    chain c = {{0}, {0}};
+    want_inputs(s, &c, tr_at(s->f, v));
+    uint32_t met = 0;
+    for (tr_val q = tr_at(s->f, v)->prev; q != TR_NOVAL && met < c.arrays.n; q = tr_at(s->f, q)->prev) {
+        met += is_among(&c.arrays, q);
+        if (tr_at(s->f, q)->op == TR_OP_PATTERN && makes_wanted(s, &c, tr_at(s->f, q))) {
+            tr_vec_push(&s->f->ctx->arena, &c.makers, q);
+            want_inputs(s, &c, tr_at(s->f, q));
+        }
+    }
+    return c;
+}
+
+/* --- what has to lie apart --- */
+
+/* Where a slice begins: a number, also where the axis may be shorter. */
+static bool begins_at(const tr_fn *f, tr_val v, int64_t *k) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->op != TR_OP_SELECT)
+        return tr_get_int(f, v, k);
+    const tr_ins *c = tr_at(f, in->args[0]);
+    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == in->args[1] &&
+           tr_get_int(f, in->args[2], k);
+}
+
+/* Of the view's axis that runs along the base's axis k; 0: none does. */
+static int64_t step_along(const tr_fn *f, const tr_ins *view, unsigned k) {
+    int64_t by = 0;
+    for (uint32_t j = 0; j < view->ty->ndim; j++)
+        if (tr_view_axis(view, j) == (int)k && !tr_get_int(f, tr_view_steps(view)[j], &by))
+            return 0;
+    return by;
+}
+
+/* The view that tells where v begins and goes: v itself, unless it is the beginning of one, as a resized one is. */
+static const tr_ins *where_of(const tr_fn *f, tr_val v) {
+    for (;;) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->op != TR_OP_VIEW || tr_at(f, in->args[0])->op != TR_OP_VIEW ||
+            tr_view_nbase(in) != in->ty->ndim)
+            return in;
+        for (uint32_t k = 0; k < in->ty->ndim; k++) {
+            int64_t start, step;
+            if (tr_view_axis(in, k) != (int)k || !tr_get_int(f, tr_view_starts(in)[k], &start) ||
+                start != 0 || !tr_get_int(f, tr_view_steps(in)[k], &step) || step != 1)
+                return in;
+        }
+        v = in->args[0];
+    }
+}
+
+/* Views of one array, of one size, a few items from each other: they share some, unless they have hardly any. */
+static bool surely_meet(const tr_fn *f, tr_val x, tr_val y) {
+    const tr_ins *v = where_of(f, x), *w = where_of(f, y);
+    const tr_val *size = tr_made_sizes(tr_at(f, x)), *other_size = tr_made_sizes(tr_at(f, y));
+    if (x == y || v->op != TR_OP_VIEW || w->op != TR_OP_VIEW || v->args[0] != w->args[0] ||
+        v->nargs != w->nargs || v->imm.i != w->imm.i || !size || !other_size)
+        return false;
+    for (uint32_t k = 0; k < v->ty->ndim; k++) {
+        int64_t by, same;
+        if (!tr_get_int(f, tr_view_steps(v)[k], &by) || !tr_get_int(f, tr_view_steps(w)[k], &same) ||
+            by != same || (size[k] != other_size[k] && tr_made_sizes(v)[k] != tr_made_sizes(w)[k]))
+            return false;
+    }
+    bool moved = false;
+    for (uint32_t k = 0; k < tr_view_nbase(v); k++) {
+        tr_val start = tr_view_starts(v)[k], other = tr_view_starts(w)[k];
+        int64_t from, to, by = step_along(f, v, k);
+        if (start == other)
+            continue;
+        if (!begins_at(f, start, &from) || !begins_at(f, other, &to) || to - from > NEAR || from - to > NEAR)
+            return false;
+        moved = moved || from != to;
+        if (from != to && (by == 0 || (to - from) % by))
+            return false;
+    }
+    return moved; /* else they are the same, element for element */
+}
+
 /* What the pattern c scatters to must share nothing with what the others read. */
-static void find_strict(agreer *s, tr_val c, tr_val target) {
+static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
     const tr_fn *f = s->f;
     for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
         const tr_ins *p = tr_at(f, v);
-        for (uint32_t i = 0; p->op == TR_OP_PATTERN && same_space(p, tr_at(f, c)) && i < p->imm.pat->nin; i++)
+        bool makes = p->op == TR_OP_PATTERN && is_among(&of->makers, v) && same_space(p, tr_at(f, c));
+        for (uint32_t i = 0; makes && i < p->imm.pat->nin; i++)
             ask_apart(s, target, p->args[tr_pat_in(p->imm.pat) + i], true);
         if (p->op == TR_OP_OVERLAP && p->args[0] == target)
             ask_apart(s, target, p->args[1], true);
     }
 }
 
-/* What c stores to, and what the patterns before it read. */
+/* What c stores to, and what was read to make what it stores: adds to s->apart. Nothing where some of it is the same memory, which no test finds apart. */
 static void find_apart(agreer *s, tr_val c) {
     const tr_fn *f = s->f;
     const tr_pat *t = tr_at(f, c)->imm.pat;
+    uint32_t before = s->apart.n;
+    chain of = chain_of(s, c);
     for (uint32_t k = 0; k < t->nscat; k++)
-        find_strict(s, c, tr_arg(f, c, tr_pat_scat(t) + k));
-    for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
-        const tr_ins *p = tr_at(f, v);
-        for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < t->nout; k++)
-            for (uint32_t i = 0; i < p->imm.pat->nin; i++) {
-                tr_val out = tr_arg(f, c, tr_pat_out(t) + k), in = p->args[tr_pat_in(p->imm.pat) + i];
-                ask_apart(s, out, in, false);
-            }
+        find_strict(s, c, &of, tr_arg(f, c, tr_pat_scat(t) + k));
+    for (uint32_t m = 0; m < of.makers.n; m++) {
+        const tr_ins *p = tr_at(f, of.makers.d[m]);
+        for (uint32_t k = 0; k < t->nout; k++)
+            for (uint32_t i = 0; i < p->imm.pat->nin; i++)
+                ask_apart(s, tr_arg(f, c, tr_pat_out(t) + k), p->args[tr_pat_in(p->imm.pat) + i], false);
     }
+    if (s->apart.n - before > MAX_APART)
+        s->apart.n = before;
+    for (uint32_t i = before; i < s->apart.n; i++)
+        if (surely_meet(f, s->apart.d[i].x, s->apart.d[i].y))
+            s->apart.n = before;
+}
+
+/* Does a pattern store what was made for it, so that a test has something to ask? Not in functions with loops over a prange: what one of those adds up
+ * in an array is found by its shape, which goes when it is merged. */
+static bool has_to_ask(agreer *s, tr_val c) {
+    s->apart.n = 0;
+    if (s->loops || !stores_made(s->f, tr_at(s->f, c)))
+        return false;
+    find_apart(s, c);
+    return s->apart.n > 0;
+}
+
+/* Does one after v, and is nothing that was made up to v used there? */
+static bool begins_anew(agreer *s, tr_val v) {
+    const tr_fn *f = s->f;
+    bool any = false;
+    for (tr_val q = tr_at(f, v)->next; q != TR_NOVAL; q = tr_at(f, q)->next) {
+        const tr_ins *in = tr_at(f, q);
+        for (uint32_t k = 0; k < in->nargs; k++) {
+            tr_val a = in->args[k];
+            if (tr_at(f, a)->ty && tr_at(f, a)->ty->kind == TR_TY_ARRAY) {
+                tr_val root = tr_array_root(f, a);
+                if (tr_at(f, root)->blk == in->blk && tr_array_is_fresh(f, root) && s->order[root] &&
+                    s->order[root] <= s->order[v])
+                    return false;
+            }
+        }
+        any = any || has_to_ask(s, q); /* asked until there is one */
+    }
+    return any;
 }
 
 static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
     tr_fn *f = s->f;
-    *out = (stretch){b, TR_NOVAL, TR_NOVAL, 0};
-    bool any = false;
+    *out = (stretch){b, TR_NOVAL, TR_NOVAL, 0, false};
+    bool any = false, ends = false;
     uint32_t at = 0, size = 0;
-    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL && !ends; v = tr_at(f, v)->next) {
         const tr_ins *in = tr_at(f, v);
         s->order[v] = ++at;
         any = any || asks(in);
@@ -156,8 +305,11 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
             out->last = v;
         size += out->first == TR_NOVAL ? 0 : weight(in);
         out->size = out->last == v ? size : out->size;
+        bool stores = has_to_ask(s, v);
+        out->stores = out->stores || stores;
+        ends = stores && begins_anew(s, v);
     }
-    return (any || stores_what_was_made(s, b)) && s->growth + out->size <= MAX_GROWTH;
+    return (any || out->stores) && s->growth + out->size <= MAX_GROWTH;
 }
 
 /* --- which sizes are equal in it --- */
@@ -316,8 +468,9 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL && !s->loops; v = tr_at(f, v)->next)
         if (stores_made(f, tr_at(f, v)))
             find_apart(s, v);
-    for (uint32_t i = 0; i < s->apart.n && s->apart.n <= MAX_APART; i++) {
+    for (uint32_t i = 0; i < s->apart.n; i++) {
         pair p = s->apart.d[i];
+        assert(!surely_meet(f, p.x, p.y)); /* else it would be the other version always */
         if (!rises(s, p.x, fast, blk, false, 0) || !rises(s, p.y, fast, blk, false, 0))
             continue;
         rises(s, p.x, fast, blk, true, 0);
@@ -383,7 +536,8 @@ static void note_sizes(agreer *s, tr_bid b) {
     }
 }
 
-static void make_versions(agreer *s, const stretch *t) {
+/* The block after them. */
+static tr_bid make_versions(agreer *s, const stretch *t) {
     assert(tr_at(s->f, t->first)->blk == t->blk && tr_at(s->f, t->last)->blk == t->blk);
     tr_fn *f = s->f;
     for (uint32_t i = 0; i < s->moves.n; i++) {
@@ -410,21 +564,25 @@ static void make_versions(agreer *s, const stretch *t) {
     tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){t->blk, {fast, copy, rest}}));
     s->growth += t->size;
     s->changed = true;
+    return rest;
 }
 
-static void visit(agreer *s, tr_bid b) {
+/* Where to go on in what the block was; TR_NOBLK: that was all. */
+static tr_bid visit(agreer *s, tr_bid b) {
     tr_fn *f = s->f;
     stretch t;
+    tr_bid rest = TR_NOBLK;
     if (!find_stretch(s, b, &t))
-        return;
+        return rest;
     s->tests.n = s->moves.n = s->set.n = 0;
     for (tr_val v = t.first; v != tr_at(f, t.last)->next; v = tr_at(f, v)->next)
         if (asks(tr_at(f, v)))
             assume(s, v, &t);
-    if (s->tests.n || stores_what_was_made(s, b))
-        make_versions(s, &t);
+    if (s->tests.n || t.stores)
+        rest = make_versions(s, &t);
     for (uint32_t i = 0; i < s->set.n; i++)
         s->rep[s->set.d[i]] = TR_NOVAL;
+    return rest;
 }
 
 /* --- sizes that a check has found equal --- */
@@ -504,8 +662,8 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     for (tr_bid b = 0; b < nblks; b++)
         stays[b] = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->rpo == TR_NOBLK;
     for (tr_bid b = 0; b < nblks; b++)
-        if (!stays[b])
-            visit(&s, b);
+        for (tr_bid next = b; !stays[b] && next != TR_NOBLK;)
+            next = visit(&s, next);
     if (s.changed)
         tr_twins_mend(&s.twins);
     for (uint32_t i = 0; i < s.cuts.n; i++)
