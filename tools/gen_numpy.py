@@ -57,7 +57,7 @@ when a function compiles.
 | here | in NumPy |
 |---|---|
 | `squeeze` needs `axis` | takes all axes of extent 1 |
-| `keepdims`, `n` of `diff`, several axes, and axes by other names than `axis`, but for those of `swapaxes` and `moveaxis`, are constants; `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array. Flags with a variable (`right=` of `digitize`, `endpoint=`, `replace=`) are compiled both ways, where the results have one type | any values |
+| `keepdims`, several axes that are reduced, and axes by other names than `axis`, but for those of `transpose`, `swapaxes`, `moveaxis` and `rollaxis`, are constants; `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array. Flags with a variable (`right=` of `digitize`, `endpoint=`, `replace=`) are compiled both ways, where the results have one type | any values |
 | `histogramdd` of a matrix needs `bins` or `range` in a tuple, one for each coordinate, or a tuple of columns in place of the matrix; `histogram2d` takes numbers of bins in an array for edges, and refuses two | any forms |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, and so does `kth` of `partition` where there are none | it is not looked at |

@@ -108,6 +108,34 @@ bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
     return true;
 }
 
+bool tr_fam_late_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, tr_tv *out) {
+    uint32_t known;
+    int64_t lit;
+    tr_tv nd = tr_em_i64(e, ndim), asked;
+    if (tr_tv_lit_int(x, &lit)) {
+        if (!tr_fam_axis(e, c, ndim, x, &known))
+            return false;
+        *out = tr_em_i64(e, known);
+        return true;
+    }
+    if (!tr_fam_int(e, c, x, "axis", &asked))
+        return false;
+    *out = tr_lib_emit(e, TR_OP_WRAP, asked.ty, 2, (tr_val[]){asked.v, nd.v});
+    tr_tv ok =
+        tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LT, *out, nd));
+    tr_em_check(e, ok, TR_EXC_AXIS, "axis {0} is out of bounds for array of dimension {1}", 2,
+                (tr_tv[]){asked, nd});
+    return true;
+}
+
+bool tr_fam_are_known(uint32_t n, const tr_tv *x) {
+    int64_t v;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tr_tv_lit_int(x[i], &v))
+            return false;
+    return true;
+}
+
 bool tr_fam_list(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out, uint32_t *n) {
     *n = 1;
     out[0] = x;

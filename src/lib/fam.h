@@ -38,12 +38,16 @@ tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits);
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */
 bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out);
+/* The same of one that may be known at run time alone, as an int64; whether axes are all known when compiling. */
+bool tr_fam_late_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, tr_tv *out);
+bool tr_fam_are_known(uint32_t n, const tr_tv *x);
 /* An integer, or the items of a tuple (list) of at most TR_MAX_NDIM; axes given so, a bit each. */
 bool tr_fam_list(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out, uint32_t *n);
 bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *mask);
 /* a with its axes in another order (npshape.c); the diagonal k of two axes, as last axis (npviews.c); arrays
  * stacked along a new axis (npjoin.c). */
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm);
+tr_tv tr_fam_permuted_late(tr_em *e, tr_tv a, const tr_tv *perm);
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out);
 /* Those below n in a row (npjoin.c). */
 bool tr_fam_numbers(tr_em *e, tr_tv n, tr_tv *out);

@@ -563,33 +563,75 @@ static bool longer(tr_em *e, const tr_bcall *c, uint32_t axis, tr_tv *a) {
     return n == 1 || tr_lib_np_concatenate(e, &(tr_bcall){.row = c->row, .n = 3, .a = args}, a);
 }
 
-/* diff(a, n, axis, prepend, append): n must be a constant; of bools whether neighbours differ. */
+/* What neighbours along an axis differ by; of bools whether they do. */
+static bool neighbours(tr_em *e, tr_tv a, uint32_t axis, tr_tv *out) {
+    tr_tv one = i64(e, 1), len = tr_em_dim(e, a, axis), some = tr_em_cmp(e, TR_CMP_GT, len, one);
+    tr_tv less = tr_em_select(e, some, tr_em_nsw(e, TR_OP_SUB, len, one), i64(e, 0));
+    tr_tv from = tr_em_select(e, some, one, i64(e, 0));
+    tr_tv after = tr_fam_part(e, a, axis, from, less), before = tr_fam_part(e, a, axis, i64(e, 0), less);
+    return a.ty->elem->kind == TR_TY_BOOL ? tr_em_compare(e, TR_CMP_NE, after, before, out)
+                                          : tr_em_binary(e, TR_BIN_SUB, after, before, out);
+}
+
+static bool each_order(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    (void)x, (void)stop;
+    tr_tv less;
+    return neighbours(e, acc[0], *(const uint32_t *)user, &less) && tr_em_coerce(e, less, acc[0].ty, &acc[0]);
+}
+
+/* Without what stands before and after where n, a number at run time, is 0. */
+static bool as_long(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv n, tr_tv *wide) {
+    tr_tv before = i64(e, 0), none = tr_em_cmp(e, TR_CMP_EQ, n, before), x;
+    if (c->a[3].ty) {
+        if (!beside(e, c, a, axis, c->a[3], &x))
+            return false;
+        before = tr_em_select(e, none, tr_em_dim(e, x, axis), before);
+    }
+    *wide = tr_fam_part(e, *wide, axis, before,
+                        tr_em_select(e, none, tr_em_dim(e, a, axis), tr_em_dim(e, *wide, axis)));
+    return true;
+}
+
+/* n times, a number at run time: each makes an array. */
+static bool orders(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv n, const uint32_t *axis, tr_tv *out) {
+    tr_tv range, wide = a;
+    if (!tr_fam_int(e, c, n, "n", &n))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, 0)), TR_EXC_VALUE,
+                "order must be non-negative but got {0}", 1, &n);
+    const tr_args args = {1, &n, 0, NULL};
+    return longer(e, c, *axis, &wide) && as_long(e, c, a, *axis, n, &wide) &&
+           tr_em_copy(e, wide, TR_LAYOUT_C, out) &&
+           tr_em_builtin(e, TR_B_RANGE, (tr_tv){NULL, TR_NOVAL}, &args, &range) &&
+           tr_em_iter(e, range, &range) && tr_em_each(e, range, 1, out, each_order, axis);
+}
+
+enum { DIFFS_WRITTEN_OUT = 16 };
+
+/* diff(a, n, axis, prepend, append). */
 bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a, one = i64(e, 1);
-    uint32_t axis;
+    tr_tv a;
+    uint32_t *axis = TR_NEW(&e->ctx->arena, uint32_t);
     int64_t n = 1;
     if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
     if (a.ty->ndim == 0)
         return tr_em_error(e, "diff() requires input that is at least one dimensional");
-    axis = a.ty->ndim - 1u;
-    if (c->a[1].ty && (!tr_tv_lit_int(c->a[1], &n) || n < 0 || n > 16))
-        return tr_em_error(e, "diff(): n must be a constant from 0 to 16");
-    if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
+    *axis = a.ty->ndim - 1u;
+    if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], axis))
         return false;
-    if (n && !longer(e, c, axis, &a))
+    bool known = !c->a[1].ty || tr_tv_lit_int(c->a[1], &n);
+    if (known && n < 0)
+        return tr_em_error(e, "diff(): order must be non-negative but got %lld", (long long)n);
+    if (!known || n > DIFFS_WRITTEN_OUT)
+        return orders(e, c, a, c->a[1], axis, out);
+    if (n && !longer(e, c, *axis, &a))
         return false;
     *out = a;
     for (int64_t k = 0; k < n; k++) {
         if (k && k % DIFFS_AT_ONCE == 0)
             *out = as_memory(e, *out);
-        tr_tv len = tr_em_dim(e, *out, axis), some = tr_em_cmp(e, TR_CMP_GT, len, one);
-        tr_tv less = tr_em_select(e, some, tr_em_nsw(e, TR_OP_SUB, len, one), i64(e, 0));
-        tr_tv from = tr_em_select(e, some, one, i64(e, 0));
-        tr_tv after = tr_fam_part(e, *out, axis, from, less),
-              before = tr_fam_part(e, *out, axis, i64(e, 0), less);
-        if (out->ty->elem->kind == TR_TY_BOOL ? !tr_em_compare(e, TR_CMP_NE, after, before, out)
-                                              : !tr_em_binary(e, TR_BIN_SUB, after, before, out))
+        if (!neighbours(e, *out, *axis, out))
             return false;
     }
     return true;

@@ -33,15 +33,10 @@ static bool is_reduced(const axes *x, uint32_t axis) {
 
 /* a with axis k, a number at run time, moved to the end. */
 static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
-    tr_tv a = x->a, k, shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], nd = tr_em_i64(e, a.ty->ndim);
+    tr_tv a = x->a, k, shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     uint32_t last = a.ty->ndim - 1u;
-    if (!tr_fam_int(e, c, axis, "axis", &k))
+    if (!tr_fam_late_axis(e, c, a.ty->ndim, axis, &k))
         return false;
-    tr_tv asked = k;
-    k = tr_lib_emit(e, TR_OP_WRAP, k.ty, 2, (tr_val[]){k.v, nd.v});
-    tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LT, k, nd));
-    tr_em_check(e, ok, TR_EXC_AXIS, "axis {0} is out of bounds for array of dimension {1}", 2,
-                (tr_tv[]){asked, nd});
     shape[last] = tr_em_dim(e, a, last);
     strides[last] = tr_em_stride(e, a, last);
     for (uint32_t i = 0; i < last; i++) {
@@ -70,6 +65,19 @@ static bool one_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
     return true;
 }
 
+/* axis=(): each item is reduced by itself, along a first axis of extent 1. */
+static void by_itself(tr_em *e, axes *x) {
+    tr_tv a = x->a;
+    tr_axes v = {0};
+    tr_axes_new(e, &v, tr_em_i64(e, 1));
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        tr_axes_own(e, &v, a, i);
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim + 1, TR_LAYOUT_ANY, a.ty->readonly);
+    x->a = tr_em_view(e, ty, a, &v);
+    x->keep = tr_all_axes(a.ty->ndim) << 1;
+    x->keepdims = false;
+}
+
 /* many: whether a tuple of axes will do. */
 static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv keepdims, bool many, axes *x) {
     int64_t lit;
@@ -84,7 +92,7 @@ static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv kee
             if (!one_axis(e, c, tr_em_item(e, axis, i), x))
                 return false;
         if (axis.ty->n == 0)
-            return tr_em_error(e, "%s(): axis=() reduces nothing", tr_fam_name(c));
+            by_itself(e, x);
     } else if (tr_tv_lit_int(axis, &lit)) {
         if (!one_axis(e, c, axis, x))
             return false;

@@ -96,6 +96,21 @@ tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
     return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, &x);
 }
 
+/* Which axis is where is known at run time alone. */
+tr_tv tr_fam_permuted_late(tr_em *e, tr_tv a, const tr_tv *perm) {
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        shape[i] = tr_em_dim(e, a, 0);
+        strides[i] = tr_em_stride(e, a, 0);
+        for (uint32_t k = 1; k < a.ty->ndim; k++) {
+            tr_tv it = tr_em_cmp(e, TR_CMP_EQ, perm[i], tr_em_i64(e, k));
+            shape[i] = tr_em_select(e, it, tr_em_dim(e, a, k), shape[i]);
+            strides[i] = tr_em_select(e, it, tr_em_stride(e, a, k), strides[i]);
+        }
+    }
+    return tr_em_restride(e, with(e, a, a.ty->ndim, TR_LAYOUT_ANY), a, tr_em_i64(e, 0), shape, strides);
+}
+
 /* --- reshape, ravel, flatten --- */
 
 /* Arguments that are either all of *args or one tuple. */
@@ -290,10 +305,25 @@ bool tr_lib_arr_ravel(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- transpose, swapaxes --- */
 
+static bool transpose_late(tr_em *e, const tr_bcall *c, tr_tv a, const tr_tv *x, tr_tv *out) {
+    tr_tv perm[TR_MAX_NDIM], one = tr_em_i64(e, 1), seen = tr_em_i64(e, 0);
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        if (!tr_fam_late_axis(e, c, a.ty->ndim, x[i], &perm[i]))
+            return false;
+        seen = tr_em_op2(e, TR_OP_OR, seen, tr_em_op2(e, TR_OP_SHL, one, perm[i]));
+    }
+    tr_tv all = tr_em_cmp(e, TR_CMP_EQ, seen, tr_em_i64(e, tr_all_axes(a.ty->ndim)));
+    tr_em_check(e, all, TR_EXC_VALUE, "repeated axis in transpose", 0, NULL);
+    *out = tr_fam_permuted_late(e, a, perm);
+    return true;
+}
+
 static bool transpose(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr_tv *x, tr_tv *out) {
     uint32_t perm[TR_MAX_NDIM], seen = 0;
     if (n && n != a.ty->ndim)
         return tr_em_error(e, "%s(): axes don't match array", tr_fam_name(c));
+    if (!tr_fam_are_known(n, x))
+        return transpose_late(e, c, a, x, out);
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
         perm[i] = a.ty->ndim - 1u - i;
         if (n && !tr_fam_axis(e, c, a.ty->ndim, x[i], &perm[i]))

@@ -24,6 +24,52 @@ static tr_layout own_layout(tr_tv a) {
 
 /* --- order of axes --- */
 
+/* Which of x[n], if any, is k, as a bool; x[n] beside it in `also`, which is else what it was. */
+static tr_tv is_among(tr_em *e, uint32_t n, const tr_tv *x, tr_tv k, const tr_tv *beside, tr_tv *also) {
+    tr_tv any = tr_em_bool(e, false);
+    for (uint32_t i = 0; i < n; i++) {
+        tr_tv it = tr_em_cmp(e, TR_CMP_EQ, x[i], k);
+        any = tr_fam_or(e, any, it);
+        if (beside)
+            *also = tr_em_select(e, it, beside[i], *also);
+    }
+    return any;
+}
+
+/* Axes that are known at run time alone: those that are not named keep their order in the places that are left. */
+static void moved_late(tr_em *e, tr_tv a, uint32_t n, const tr_tv *from, const tr_tv *to, tr_tv *out) {
+    tr_tv perm[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1), left = zero;
+    for (uint32_t d = 0; d < a.ty->ndim; d++) {
+        tr_tv named = zero, other = zero, unnamed = zero;
+        tr_tv given = is_among(e, n, to, tr_em_i64(e, d), from, &named);
+        for (uint32_t k = 0; k < a.ty->ndim; k++) { /* the axis before which `left` others are not named */
+            tr_tv free = tr_fam_not(e, is_among(e, n, from, tr_em_i64(e, k), NULL, NULL));
+            tr_tv it = tr_fam_and(e, free, tr_em_cmp(e, TR_CMP_EQ, unnamed, left));
+            other = tr_em_select(e, it, tr_em_i64(e, k), other);
+            unnamed = tr_em_nsw(e, TR_OP_ADD, unnamed, tr_em_select(e, free, one, zero));
+        }
+        perm[d] = tr_em_select(e, given, named, other);
+        left = tr_em_nsw(e, TR_OP_ADD, left, tr_em_select(e, given, zero, one));
+    }
+    *out = tr_fam_permuted_late(e, a, perm);
+}
+
+static bool moveaxis_late(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, tr_tv *from, tr_tv *to,
+                          tr_tv *out) {
+    tr_tv *const lists[2] = {from, to};
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = 0; i < n; i++) {
+            if (!tr_fam_late_axis(e, c, a.ty->ndim, lists[l][i], &lists[l][i]))
+                return false;
+            tr_tv again = is_among(e, i, lists[l], lists[l][i], NULL, NULL);
+            tr_em_check(e, tr_fam_not(e, again), TR_EXC_VALUE,
+                        l ? "repeated axis in `destination` argument" : "repeated axis in `source` argument",
+                        0, NULL);
+        }
+    moved_late(e, a, n, from, to, out);
+    return true;
+}
+
 /* Parameters: a, source, destination. */
 bool tr_lib_np_moveaxis(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, sx[TR_MAX_NDIM], dx[TR_MAX_NDIM];
@@ -34,6 +80,8 @@ bool tr_lib_np_moveaxis(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (ns != nd)
         return tr_em_error(e, "moveaxis(): source and destination must have the same number of axes");
+    if (!tr_fam_are_known(ns, sx) || !tr_fam_are_known(ns, dx))
+        return moveaxis_late(e, c, a, ns, sx, dx, out);
     for (uint32_t i = 0; i < ns; i++) {
         uint32_t s, d;
         if (!tr_fam_axis(e, c, a.ty->ndim, sx[i], &s) || !tr_fam_axis(e, c, a.ty->ndim, dx[i], &d))

@@ -196,7 +196,7 @@ def test_wrong_arguments():
     rejects("np.diagonal(a)", a[0], match="two dimensions or more")
     rejects("np.diagonal(a, 0, 1, 1)", a, match="cannot be the same")
     rejects("np.diag(a)", np.ones((2, 2, 2)), match="a vector or a matrix")
-    rejects("np.diff(a, b)", a, 1, match="n must be a constant")
+    rejects("np.diff(a, b)", a, 1.5, match="n must be an integer")
     rejects("np.repeat(a, b)", a, np.array([1.5, 2]), match="repeats are integers")
     rejects("np.meshgrid(a, indexing='ab')", a[0], match="indexing must be")
     rejects("np.tri(3, dtype='x')", match="not a dtype")

@@ -328,3 +328,93 @@ def test_flags_from_compiled_callers():
 
     x = np.array([0.0, 1.0, 2.0, 2.5])
     np.testing.assert_array_equal(f(x), [np.digitize(x, EDGES).sum(), np.digitize(x, EDGES, True).sum()])
+
+
+ORDERS = [
+    lambda a, i, j, k: np.transpose(a, (i, j, k)),
+    lambda a, i, j, k: a.transpose(i, j, k),
+    lambda a, i, j, k: a.transpose((i, j - 3, k)) * 2,
+    lambda a, i, j, k: np.moveaxis(a, (i, j), (k, i)),
+    lambda a, i, j, k: np.moveaxis(a, (i, 1), (0, k)),
+    lambda a, i, j, k: np.moveaxis(a, [k, i, j], [0, 1, 2]),
+    lambda a, i, j, k: np.moveaxis(a, i, k),
+    lambda a, i, j, k: np.rollaxis(a, i, k),
+    lambda a, i, j, k: np.rollaxis(a, i),
+    lambda a, i, j, k: np.rollaxis(a, 2, k),
+    lambda a, i, j, k: np.swapaxes(a, i, k),
+    lambda a, i, j, k: a.swapaxes(0, k),
+    lambda a, i, j, k: np.subtract.reduce(a, axis=i),
+    lambda a, i, j, k: np.hypot.accumulate(a, axis=k),
+    lambda a, i, j, k: np.add.reduceat(a, np.array([0, 1]), axis=j),
+]
+
+
+@pytest.mark.parametrize("f", ORDERS)
+def test_orders_of_axes(f):
+    g = njit(f)
+    for a in (A, np.asfortranarray(A), A[::-1, :, ::2]):
+        for i in range(-4, 4):
+            for j in range(3):
+                for k in (-1, 0, 1, 2, 3):
+                    try:
+                        want = f(a, i, j, k)
+                    except (ValueError, IndexError) as e:
+                        with pytest.raises(ValueError if type(e) is ValueError else (ValueError, IndexError)):
+                            g(a, i, j, k)
+                    else:
+                        got = g(a, i, j, k)
+                        assert got.shape == want.shape and got.dtype == want.dtype
+                        np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_a_view_with_axes_in_another_order_is_one():
+    a = A.copy()
+    njit(lambda a, i, j, k: np.transpose(a, (i, j, k)))(a, 2, 0, 1)[...] = 3
+    assert (a == 3).all()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u2", "?", "c16"])
+def test_differences_of_an_order_that_is_known_late(dtype):
+    a = (A if dtype != "?" else A > 0).astype(dtype)
+    plain, along = njit(lambda a, n: np.diff(a, n)), njit(lambda a, n: np.diff(a, n, axis=0))
+    beside = njit(lambda a, n: np.diff(a, n, 1, a[:, :2], a[:, :1]))
+    for x in (a, np.asfortranarray(a), a[::-1, :, ::2], a[:0], a[:, :1]):
+        for n in (0, 1, 2, 3, 5, 20):
+            for got, want in (
+                (plain(x, n), np.diff(x, n)),
+                (along(x, n), np.diff(x, n, axis=0)),
+                (beside(x, n), np.diff(x, n, 1, x[:, :2], x[:, :1])),
+            ):
+                assert got.dtype == want.dtype and got.shape == want.shape and np.array_equal(got, want)
+    with pytest.raises(ValueError, match="order must be non-negative but got -1"):
+        plain(a, -1)
+
+
+def test_differences_of_orders_that_are_known():
+    a = RNG.random(40)
+    assert np.array_equal(njit(lambda a: np.diff(a, 20))(a), np.diff(a, 20))
+    assert np.isclose(
+        njit(lambda a, n: np.diff(a, n, prepend=1.0).sum())(a, 3), np.diff(a, 3, prepend=1.0).sum()
+    )
+    with pytest.raises(treadle.TypingError, match="non-negative"):
+        njit(lambda a: np.diff(a, -1))(a)
+
+
+BY_THEMSELVES = [
+    "np.sum(a, axis=())", "a.sum(axis=(), keepdims=True)", "np.sum(a, axis=(), dtype=np.float32)", "np.sum(a, (), where=a > 0)", "np.prod(a, axis=(), initial=2)",
+    "np.max(a, axis=())", "a.min(axis=())", "np.mean(a, axis=())", "np.var(a, axis=())", "a.std(axis=())", "np.any(a, axis=())", "np.all(a > 3, axis=())",
+    "np.count_nonzero(a, axis=())", "np.ptp(a, axis=())", "np.add.reduce(a, axis=())", "np.subtract.reduce(a, axis=())", "np.hypot.reduce(a * np.float64(1), axis=())",
+    "np.nansum(a, axis=())", "np.sum(a * 2, axis=()) + 1", "np.sum(a, axis=(), out=np.zeros(a.shape))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BY_THEMSELVES)
+def test_no_axes_at_all(text):
+    """What is reduced along no axis is each item by itself, in the result's type."""
+    f = eval("lambda a: " + text, {"np": np})
+    for a in (A, A[0].astype("i1"), A[::-1, :, ::2] > 0, A[:0], np.asfortranarray(A)):
+        if a.dtype == bool and ("ptp" in text or "subtract" in text):
+            continue
+        got, want = njit(f)(a), f(a)
+        assert got.shape == want.shape and got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6)

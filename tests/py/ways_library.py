@@ -37,6 +37,7 @@ group(
      "np.can_cast(a.dtype, np.float32)", "np.polyfit(np.arange(n), np.arange(n) * 2, 1)",
      "np.roots(np.arange(1, n))", "np.linalg.tensorinv(np.eye(6).reshape(2, 3, 6))", "np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 4), np.ones((2, 2)))",
      "float(next(iter(np.nditer(a))))", "hasattr(a, 'shape')", "np.diff(a, prepend=0)", "np.take(a, n, mode='wrap')", "np.array(range(n))",
+     "np.diff(a, n - 3)", "np.transpose(a, (n % 2, 1 - n % 2))", "np.moveaxis(a, (n % 2,), (0,))", "a.sum(axis=())",
      "np.take(a, (1, 0), 1, np.zeros((len(a), 2)))"],
     lambda: (matrix(), 5),
     rtol=1e-9,

@@ -90,10 +90,10 @@ def dsplit(ary: Any, indices_or_sections: Constant) -> Any:
 
 
 def rollaxis(a: Any, axis: Constant, start: Constant = 0) -> Any:
-    """A view whose axis stands before another; both are constants."""
+    """A view whose axis stands before another."""
     n = a.ndim
     if start < -n or start > n:
-        refuse("start is out of range")
+        raise ValueError("start is out of range")
     to = start + n * (start < 0)
     return np.moveaxis(a, axis, to - (axis % n < to))
 
