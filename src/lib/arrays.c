@@ -174,14 +174,19 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     }
     if (tr_ty_is_loose(src.ty)) /* a copy of it is of another type, so there is no choice */
         return tr_em_copy(e, src, TR_LAYOUT_C, out);
-    const tr_ty *ty = tr_ty_array(e->types, src.ty->elem, src.ty->ndim,
-                                  src.ty->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, src.ty->readonly);
+    tr_layout layout = src.ty->layout == TR_LAYOUT_C || !src.ty->ndim ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    const tr_ty *ty = tr_ty_array(e->types, src.ty->elem, src.ty->ndim, layout, src.ty->readonly);
     tr_tv plain, copy;
     if (e->dry) {
         *out = (tr_tv){ty, TR_NOVAL};
         return tr_em_copy(e, src, TR_LAYOUT_C, &copy);
     }
     tr_fn *f = e->b.fn;
+    tr_tv shape[TR_MAX_NDIM];
+    tr_val sizes[TR_MAX_NDIM];
+    shape_of(e, src, shape);
+    for (uint32_t i = 0; i < src.ty->ndim; i++)
+        sizes[i] = shape[i].v;
     tr_bid slow = tr_blk_new(f), join = tr_blk_new(f);
     if (!tr_em_coerce(e, src, ty, &plain))
         return false;
@@ -193,6 +198,8 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     tr_br(&e->b, join, 1, &copy.v);
     e->b.blk = join;
     *out = (tr_tv){ty, tr_blk_param(f, join, ty, NULL)};
+    if (src.ty->ndim)
+        out->v = tr_emit_resized(&e->b, ty, out->v, sizes); /* src's, whichever it is */
     return true;
 }
 
