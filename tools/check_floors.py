@@ -93,6 +93,7 @@ DOORS: dict[str, dict[str, str]] = {
     "lib": {
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",
+        "tr_lib_each_genexpr": "a loop over what a generator expression gives",
         "tr_lib_matmul": "an operator of arrays",
         "tr_em_hint_missing": "what cannot be indexed is one of the things that there is advice about",
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",

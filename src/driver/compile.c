@@ -40,7 +40,7 @@ static void dump_front(tr_prog *p) {
     for (uint32_t i = 0; i < p->funcs.n; i++) {
         const tr_func *f = &p->funcs.d[i];
         tr_decoded d;
-        if (f->code && tr_dump_wants(&c->dump, TR_STAGE_CODE, NULL, f->name) &&
+        if (f->code && !f->round && tr_dump_wants(&c->dump, TR_STAGE_CODE, NULL, f->name) &&
             tr_front_decode(c, f->code, &d)) {
             head(c, "code", f->name);
             tr_front_print_code(&c->dump_text, f->code, &d);

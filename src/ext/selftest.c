@@ -126,6 +126,8 @@ static PyObject *ssa_text(session *s) {
         const tr_func *f = &s->prog.funcs.d[i];
         if (f->refused)
             tr_sb_printf(&b, "fn @%s is refused: %s\n", f->name, f->refused->nyi);
+        else if (!f->ssa) /* a generator expression as a whole, whose loops are functions */
+            continue;
         else if (tr_ir_verify(f->ssa, &b))
             tr_ir_print(&b, f->ssa);
         else

@@ -43,11 +43,12 @@ static bool is_branch(uint8_t op) {
     return op == TR_N_BRTRUE || op == TR_N_BRFALSE || op == TR_N_BRNONE || op == TR_N_BRNOTNONE ||
            op == TR_N_FORITER;
 }
-static bool is_exit(uint8_t op) {
-    return op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE;
+bool tr_nop_exits(uint8_t op) {
+    return op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE || op == TR_N_YIELD ||
+           op == TR_N_LEAVEOUT || op == TR_N_RUNINNER;
 }
 static bool is_end(uint8_t op) {
-    return is_exit(op) || is_branch(op) || op == TR_N_JUMP;
+    return tr_nop_exits(op) || is_branch(op) || op == TR_N_JUMP;
 }
 
 /* A handler finds variables as they are at the start of the block in which something raises: it ends where one is written. */
@@ -66,6 +67,7 @@ static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
              TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), 0};
     tr_bits lead = tr_bits_new(&ctx->arena, d->n + 1);
     tr_bits_set(&lead, 0);
+    tr_bits_set(&lead, d->first);
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->ins[i].flags & BC_JUMP)
             tr_bits_set(&lead, (uint32_t)d->ins[i].arg);
@@ -97,7 +99,7 @@ static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32
     const tr_bcexc *e = range_of(d, r->start[b]);
     uint32_t n = 0;
     *handler = e ? r->blk_of[e->handler] : TR_NOBLK;
-    if (last->op != TR_N_JUMP && !is_exit(last->op))
+    if (last->op != TR_N_JUMP && !tr_nop_exits(last->op))
         out[n++] = b + 1; /* r->n: off the end, found by the caller */
     if (last->op == TR_N_JUMP || is_branch(last->op))
         out[n++] = r->blk_of[last->arg];
@@ -108,8 +110,8 @@ static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32
 static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t *order, uint32_t *n) {
     uint8_t *state = TR_NEW_N(&ctx->arena, uint8_t, r->n); /* 1 + number of successors visited */
     uint32_t *stack = TR_NEW_N(&ctx->arena, uint32_t, r->n), sp = 0, count = 0;
-    stack[sp++] = 0;
-    state[0] = 1;
+    stack[sp++] = r->blk_of[d->first];
+    state[stack[0]] = 1;
     while (sp > 0) {
         uint32_t b = stack[sp - 1], succ[3], handler, ns = successors(d, r, b, succ, &handler);
         if (handler != TR_NOBLK)
@@ -194,6 +196,8 @@ static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) 
             return arg <= 2;
         if (i->op == TR_N_CALLEX)
             return arg <= 1;
+        if (i->op == TR_N_COMPREHEND || i->op == TR_N_RUNINNER)
+            return arg < d->ntakes;
         return true;
     }
 }
@@ -209,6 +213,9 @@ static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, uint32_t i) {
     switch (ins->op) {
     case TR_N_REFUSED: return (tr_nyi_id)ins->aux;
     case TR_N_STOREDEREF: return c->kinds[ins->arg] & KIND_FREE ? TR_NYI_NONLOCAL : TR_NYI__COUNT;
+    case TR_N_YIELD: return d->is_round ? TR_NYI__COUNT : TR_NYI_GENERATOR;
+    case TR_N_COMPAPPEND: return TR_NYI_COMPREHENSION;
+    case TR_N_COMMON: return ins->arg == TR_COMMON_CONSUMER ? TR_NYI_GENERATOR : TR_NYI__COUNT;
     case TR_N_GLOBAL: return is_of_pytest(c->names[ins->arg]) ? TR_NYI_PYTEST_ASSERT : TR_NYI__COUNT;
     default: return TR_NYI__COUNT;
     }
@@ -264,7 +271,7 @@ static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_
         f->blks[k].depth = UINT32_MAX;
     if (!only_caught(f))
         return tr_front_malformed(ctx, c, "an exception handler is entered without an exception");
-    f->maxdepth = 0;
+    f->blks[0].depth = f->maxdepth = d->depth;
     for (uint32_t k = 0; k < f->nblks; k++) {
         tr_bcblk *b = &f->blks[k];
         uint32_t depth = b->depth;
@@ -319,7 +326,7 @@ static void def3(uses *u, uint32_t slot) {
 }
 
 /* What one instruction reads and writes; `depth` before it. Must say what ssa.c does. */
-static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u) {
+static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u) {
     uint32_t pops = 0, pushes = 0, arg = (uint32_t)i->arg;
     tr_nop_effect(i, &pops, &pushes);
     for (uint32_t k = 1; k <= pops; k++)
@@ -340,6 +347,11 @@ static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u)
         use3(u, tr_flow_slot(f, depth - arg));
         def3(u, tr_flow_slot(f, depth - 1));
         def3(u, tr_flow_slot(f, depth - arg));
+        break;
+    case TR_N_COMPREHEND:
+    case TR_N_RUNINNER:
+        for (uint32_t k = 0; k < d->takes[arg].n; k++)
+            use(u, d->takes[arg].vars[k]);
         break;
     case TR_N_EXCMATCH: use(u, tr_flow_slot(f, depth - 2)); break;
     case TR_N_WITHEXIT:
@@ -386,7 +398,7 @@ static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
         for (uint32_t n = 0; b->catches && n < 1u + b->lasti; n++)
             def3(&u, tr_flow_slot(f, depth - 1 - n));
         for (uint32_t i = b->start; i < b->end; i++)
-            depth = touch(f, &d->ins[i], depth, &u);
+            depth = touch(d, f, &d->ins[i], depth, &u);
         tr_bits_assign(&b->live, &use_of[k]);
     }
     for (bool changed = true; changed;) {

@@ -178,8 +178,6 @@ static void put_jump(decoder *d, uint8_t op, int64_t unit) {
 static void put_common(decoder *d, uint32_t opcode, uint32_t number) {
     if (number >= d->q->ncommons)
         refuse(d, TR_NYI_BYTECODE, opcode);
-    else if (d->q->commons[number] == TR_COMMON_CONSUMER)
-        refuse(d, TR_NYI_GENERATOR, opcode);
     else
         put(d, TR_N_COMMON, d->q->commons[number]);
 }
@@ -258,10 +256,12 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
         put(d, (tr_nop)r->op, 0);
         break;
     case XF_ONTOP:
-        if (arg != 1)
-            refuse(d, TR_NYI_COMPREHENSION, opcode);
-        else
+        if (arg == 1)
             put(d, (tr_nop)r->op, 0);
+        else if (r->op == TR_N_LISTAPPEND)
+            put(d, TR_N_COMPAPPEND, arg + 1);
+        else
+            refuse(d, TR_NYI_COMPREHENSION, opcode);
         break;
     case XF_INTRINSIC1:
         if (arg == 5)
@@ -369,6 +369,19 @@ static bool link_jumps(decoder *d, const uint32_t *at, uint32_t nunits) {
         b->arg = (int32_t)to;
     }
     return true;
+}
+
+/* `any(x for x in a)`: from 3.14 on a loop stands there for the case that `any` is the builtin, behind a test of that, and then the call. The call means
+ * the same and is what later stages know. */
+static void drop_consumers(decoder *d) {
+    for (uint32_t i = 1; i + 2 < d->n; i++) {
+        tr_bc *b = &d->ins[i - 1];
+        if (b[1].op != TR_N_COMMON || b[1].arg != TR_COMMON_CONSUMER || b[0].op != TR_N_COPY ||
+            b[0].arg != 1 || b[2].op != TR_N_IS || b[2].arg != 0 || b[3].op != TR_N_BRFALSE)
+            continue;
+        b[0].op = b[1].op = b[2].op = TR_N_NOP;
+        b[3].op = TR_N_JUMP;
+    }
 }
 
 /* A number of the exception table: six bits a byte, bit 6 says that more follow. */
@@ -480,6 +493,7 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
         !decode_exceptions(&d, at, nunits, out))
         return false;
     narrow_loops(&d);
+    drop_consumers(&d);
     out->ins = d.ins;
     out->n = d.n;
     return true;

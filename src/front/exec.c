@@ -143,7 +143,7 @@ static bool is_copied(const tr_ssa *s, uint32_t var) {
         assigned |= i->op == TR_N_STORE && i->arg == (int32_t)var;
         copied |= k != s->at && reads(i, var) && !memcmp(&s->spans[i->off / 2], here, sizeof *here);
     }
-    return copied && (assigned || var < s->func->nargs);
+    return copied && (assigned || (!s->func->round && var < s->func->nargs));
 }
 
 static bool is_unset(const tr_ssa *s, tr_val v) {
@@ -414,6 +414,20 @@ static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, c
     push(s, v);
 }
 
+/* What runs over x and does what the closure says with each item. */
+static void generate(tr_ssa *s, tr_val closure, tr_val x) {
+    const tr_round *r = s->p->funcs.d[tr_at(s->ir, closure)->imm.fn].round;
+    tr_val args[2] = {closure, x};
+    if (tr_at(s->ir, x)->op != TR_OP_ITER) /* from 3.15 on the expression's own code asks for it */
+        args[1] = emit(s, TR_OP_ITER, 1, &x);
+    push(s, emit_sub(s, TR_OP_GENERATE, r->list ? TR_MAKES_LIST : 0, 2, args));
+}
+
+static bool is_round(const tr_ssa *s, tr_val v) {
+    const tr_ins *i = tr_at(s->ir, v);
+    return i->op == TR_OP_CLOSURE && s->p->funcs.d[i->imm.fn].round;
+}
+
 /* `n` arguments, the last ones by keyword if `kw` names them. Below them stand a callable and a null in the version's
  * order, or a callable and its first argument. */
 static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
@@ -427,6 +441,8 @@ static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
             args[count++] = value_at(s, s->depth + i);
     if (nkw > n || (kw && kw->kind != TR_OBJ_TUPLE))
         bad(s, "keyword names do not fit the call");
+    else if (count == 2 && !nkw && is_round(s, args[0]))
+        generate(s, args[0], args[1]);
     else
         push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, false);
 }
@@ -489,15 +505,24 @@ static void call_star(tr_ssa *s, bool with_map) {
 
 /* --- inner functions --- */
 
-/* A comprehension is a function of its own before 3.12; it is refused as what the user wrote. */
-static bool refuse_hidden(tr_ssa *s, const char *name) {
-    if (name[0] != '<')
+/* The function that is made of the code `func`. A generator expression is one, and before 3.12 a comprehension: what they do with each item is what is called,
+ * and what is nothing of the kind is refused as what the user wrote. */
+static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
+    const char *name = s->p->funcs.d[func].name;
+    bool gen = !strcmp(name, "<genexpr>"), list = !strcmp(name, "<listcomp>");
+    tr_nyi_id why = TR_NYI__COUNT;
+    *out = func;
+    if ((gen || list) && !tr_front_rounds(s->p, func, out, &why)) {
+        bad(s, "what an expression runs over is not to be seen");
         return false;
-    if (!strcmp(name, "<genexpr>"))
+    }
+    if (why != TR_NYI__COUNT)
+        refuse(s, why);
+    else if (gen && *out == UINT32_MAX)
         refuse(s, TR_NYI_GENERATOR);
-    else if (!strcmp(name, "<listcomp>") || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>"))
+    else if (*out == UINT32_MAX || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>"))
         refuse(s, TR_NYI_COMPREHENSION);
-    return s->why.is;
+    return !s->why.is;
 }
 
 /* closure f, defaults, captured... */
@@ -546,7 +571,8 @@ static void make_function(tr_ssa *s, uint32_t flags) {
         bad(s, "a function is made of no code");
         return;
     }
-    if (refuse_hidden(s, s->p->funcs.d[code->u.func].name))
+    uint32_t func;
+    if (!find_function(s, code->u.func, &func))
         return;
     tr_val captured = flags & FN_CLOSURE ? pop(s) : TR_NOVAL;
     if (flags & FN_ANNOTATE)
@@ -559,8 +585,8 @@ static void make_function(tr_ssa *s, uint32_t flags) {
         return;
     }
     tr_val defaults = flags & FN_DEFAULTS ? pop(s) : none(s);
-    const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, code->u.func);
-    push_closure(s, code->u.func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
+    const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, func);
+    push_closure(s, func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
     note_captured(s, t ? t->nargs : 0);
 }
 
@@ -587,6 +613,34 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         note_captured(s, tr_at(s->ir, x)->nargs);
     } else
         bad(s, "a function gets no known attribute");
+}
+
+/* --- what runs over something --- */
+
+/* The variables that it takes, behind `first`. */
+static tr_val *taken(tr_ssa *s, const tr_takes *t, tr_val first) {
+    tr_val *x = TR_NEW_N(&s->ctx->arena, tr_val, t->n + 1u);
+    x[0] = first;
+    for (uint32_t i = 0; i < t->n; i++)
+        x[i + 1] = read_var(s, t->vars[i]);
+    return x;
+}
+
+static void comprehend(tr_ssa *s, const tr_takes *t) {
+    tr_val x = pop(s), *of = taken(s, t, none(s));
+    push_closure(s, t->func, of[0], t->n, of + 1);
+    generate(s, pop(s), x);
+}
+
+/* A row of an array: whether it is written as a list or a tuple is the same. */
+static tr_val row(tr_ssa *s, tr_val x) {
+    const tr_ins *i = tr_at(s->ir, x);
+    return s->func->round->list && i->op == TR_OP_BUILDLIST ? emit(s, TR_OP_BUILDTUP, i->nargs, i->args) : x;
+}
+
+static void end_round(tr_ssa *s, uint32_t n, const tr_val *x) {
+    tr_val t = emit(s, TR_OP_BUILDTUP, n, x);
+    emit(s, TR_OP_RET, 1, &t);
 }
 
 /* --- control --- */
@@ -732,6 +786,13 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_CALLEX: call_star(s, arg == 1); break;
     case TR_N_MAKEFN: make_function(s, arg); break;
     case TR_N_SETFNATTR: set_function_attr(s, arg); break;
+    case TR_N_COMPREHEND: comprehend(s, &s->d->takes[arg]); break;
+    case TR_N_YIELD: end_round(s, 1, (tr_val[]){row(s, pop(s))}); break;
+    case TR_N_RUNINNER:
+        end_round(s, s->d->takes[arg].n + 1, taken(s, &s->d->takes[arg], value_at(s, s->depth - 1)));
+        break;
+    case TR_N_LEAVEOUT: emit(s, TR_OP_RET, 1, (tr_val[]){none(s)}); break;
+    case TR_N_COMPAPPEND: bad(s, "an item is appended to no list"); break;
     case TR_N_GETITER: get_iter(s); break;
     case TR_N_FORNEXT: for_next(s); break;
     case TR_N_FORITER:

@@ -15,11 +15,20 @@ typedef struct tr_bcexc {
     uint32_t start, end, handler, depth; /* instruction numbers */
     bool lasti;
 } tr_bcexc;
-typedef struct tr_decoded {
+/* The variables that a function made of a part of the code takes before its own parameters. */
+typedef struct tr_takes {
+    uint32_t func, n;
+    const uint32_t *vars;
+} tr_takes;
+typedef struct tr_decoded { /* ir/prog.h names it */
     tr_bc *ins;
     uint32_t n;
     tr_bcexc *exc;
     uint32_t nexc;
+    const tr_takes *takes;
+    uint32_t ntakes;
+    uint32_t first, depth; /* where it starts, and how deep the stack is there */
+    bool is_round;
     uint32_t *covered; /* per instruction: 1 + the range it lies in, 0 in none; NULL: there are no ranges */
 } tr_decoded;
 

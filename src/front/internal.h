@@ -44,6 +44,7 @@ typedef enum tr_common {
 
 extern const char *const tr_nop_name[TR_N__COUNT];
 char tr_nop_kind(uint8_t op);
+bool tr_nop_exits(uint8_t op); /* nothing follows it */
 void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes);
 const char *tr_front_opcode_name(int version, uint32_t opcode);
 /* spans[i] is the place of the code unit i (2 bytes each). */
@@ -93,6 +94,12 @@ typedef struct tr_refusal {
  * `out` is not filled. False: the bytecode is malformed. */
 bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *out,
                    tr_refusal *why);
+/* Comprehensions that stand in the code itself, as from 3.12 on, become COMPREHENDs; their loops are functions, appended to the program. False:
+ * malformed. */
+bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d);
+/* The outermost loop, a function, of the generator expression or list comprehension that is the code of `func`; UINT32_MAX: it is none, or
+ * something in it is not compiled, *why. False: malformed. */
+bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 

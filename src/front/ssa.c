@@ -196,16 +196,66 @@ static bool written_after(tr_ssa *s, const tr_capture *c) {
     return false;
 }
 
+static const tr_round *round_of(const tr_ssa *s, tr_val closure) {
+    const tr_ins *i = closure < s->ir->ins.n ? tr_at(s->ir, closure) : NULL;
+    return i && i->op == TR_OP_CLOSURE ? s->p->funcs.d[i->imm.fn].round : NULL;
+}
+
+/* Is the variable written in the loop whose next item `next` asks for? */
+static bool written_in_loop(tr_ssa *s, const tr_ins *next, uint32_t var) {
+    tr_bits writes = tr_bits_new(&s->ctx->arena, s->f->nvars);
+    for (uint32_t k = 0; k < s->f->nblks; k++)
+        if (s->bid[k] == next->blk || s->end[k] == next->blk) {
+            loop_writes(s, k, &writes);
+            if (tr_bits_get(&writes, var))
+                return true;
+        }
+    return false;
+}
+
+/* Is the variable written between the making of the generator and what stands in the same block and is given it, or in the loop over it? */
+static bool written_soon(tr_ssa *s, tr_val generator, const tr_capture *c) {
+    for (tr_val v = 0; v < s->ir->ins.n; v++) {
+        const tr_ins *i = tr_at(s->ir, v), *it = i->op == TR_OP_NEXT ? tr_at(s->ir, i->args[0]) : NULL;
+        for (uint32_t k = 0; k < i->nargs; k++)
+            if (i->args[k] == generator && i->blk == tr_at(s->ir, generator)->blk &&
+                writes_var(s->d, c->ins, s->made_at.d[v], c->var))
+                return true;
+        if (it && it->op == TR_OP_ITER && it->args[0] == generator && written_in_loop(s, i, c->var))
+            return true;
+    }
+    return false;
+}
+
+/* A generator's variables are those of its end: inference knows whether it has come to it by then. */
+static void note_late(tr_ssa *s, const tr_capture *c) {
+    for (tr_val v = 0; v < s->ir->ins.n; v++) {
+        tr_ins *i = tr_at(s->ir, v);
+        if (i->op == TR_OP_GENERATE && i->args[0] == c->fn && i->blk != TR_NOBLK)
+            i->sub |= written_soon(s, v, c) ? TR_MAKES_LATE | TR_MAKES_LATE_SOON : TR_MAKES_LATE;
+    }
+}
+
 static void check_captures(tr_ssa *s) {
     for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++) {
         const tr_capture *c = &s->captures.d[i];
-        if (written_after(s, c))
+        const tr_round *round = round_of(s, c->fn);
+        if (round && round->list) /* run through at once */
+            continue;
+        if (written_after(s, c) && round)
+            note_late(s, c);
+        else if (written_after(s, c))
             s->why = (tr_refusal){true, c->unbound ? TR_NYI_CLOSURE_SELF : TR_NYI_CLOSURE_LATE,
                                   s->d->ins[c->ins].off};
     }
 }
 
 /* --- the function --- */
+
+/* Parameters that are the first locals. A round has one, which stands on the stack. */
+static uint32_t named_params(const tr_func *fn) {
+    return fn->round ? 0 : fn->nargs + fn->nkwonly + fn->varargs;
+}
 
 static void init_entry(tr_ssa *s) {
     const tr_func *fn = s->func;
@@ -219,7 +269,9 @@ static void init_entry(tr_ssa *s) {
         uint32_t var = fn->freeidx[k];
         vars[var] = tr_blk_param(s->ir, entry, NULL, c->localsplus[var]);
     }
-    uint32_t nparams = fn->nargs + fn->nkwonly + fn->varargs;
+    if (fn->round)
+        vars[tr_flow_slot(s->f, 0)] = tr_blk_param(s->ir, entry, NULL, NULL);
+    uint32_t nparams = named_params(fn);
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
     for (uint32_t i = 0; i < nparams; i++)
@@ -239,8 +291,10 @@ static void init_entry(tr_ssa *s) {
 /* Locals that have a value when the function starts. */
 static tr_bits bound_at_start(tr_ctx *ctx, const tr_func *fn) {
     tr_bits b = tr_bits_new(&ctx->arena, fn->code->nlocalsplus);
-    for (uint32_t i = 0; i < fn->nargs + fn->nkwonly + fn->varargs; i++)
+    for (uint32_t i = 0; i < named_params(fn); i++)
         tr_bits_set(&b, i);
+    for (uint32_t i = 0; i < fn->nfree; i++)
+        tr_bits_set(&b, fn->freeidx[i]);
     for (uint32_t i = 0; i < fn->code->nlocalsplus; i++)
         if (fn->code->kinds[i] & KIND_FREE)
             tr_bits_set(&b, i); /* an empty cell is reported as such */
@@ -284,7 +338,7 @@ static bool closures_are_whole(const tr_ssa *s) {
 }
 
 static bool ends_itself(uint8_t op) {
-    return tr_nop_kind(op) == 'J' || op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE;
+    return tr_nop_kind(op) == 'J' || tr_nop_exits(op);
 }
 
 static bool build_blocks(tr_ssa *s) {
@@ -311,6 +365,8 @@ static bool build_blocks(tr_ssa *s) {
             s->at = i;
             s->b.loc = loc_of(s, s->d->ins[i].off);
             tr_front_exec(s, &s->d->ins[i]);
+            while (s->made_at.n < s->ir->ins.n)
+                tr_vec_push(a, &s->made_at, i);
             if (s->bad)
                 return tr_front_malformed(s->ctx, s->c, s->bad);
             if (s->why.is)
@@ -345,6 +401,8 @@ static tr_err *refusal(tr_prog *p, const tr_func *fn, tr_refusal why) {
 }
 
 static tr_refusal whole_function(const tr_func *fn) {
+    if (fn->round)
+        return (tr_refusal){0};
     if (fn->code->flags & (CO_COROUTINE_FLAG | CO_ASYNC_GENERATOR_FLAG))
         return (tr_refusal){true, TR_NYI_ASYNC, 0};
     if (fn->code->flags & CO_GENERATOR_FLAG)
@@ -352,16 +410,29 @@ static tr_refusal whole_function(const tr_func *fn) {
     return (tr_refusal){fn->varkw, TR_NYI_VARKW, 0};
 }
 
+/* The instructions of a function, or of the part of one that a round is. */
+static bool instructions(tr_prog *p, uint32_t func, tr_decoded *d) {
+    const tr_func *fn = &p->funcs.d[func];
+    if (fn->round) {
+        *d = *fn->round->cut;
+        return true;
+    }
+    if (!tr_front_decode(p->ctx, fn->code, d))
+        return false;
+    return tr_front_comprehensions(p, func, d);
+}
+
 bool tr_front_build(tr_prog *p, uint32_t func) {
     tr_func *fn = &p->funcs.d[func];
-    if (!fn->code || fn->ssa || fn->refused)
+    if (!fn->code || fn->ssa || fn->refused || (fn->round && !fn->round->cut))
         return true;
+    fn = tr_arena_copy(&p->ctx->arena, fn, sizeof *fn); /* more may come while this one is made */
     tr_decoded d;
     tr_flow f;
     tr_refusal why = whole_function(fn);
     if (!why.is) {
         tr_bits bound = bound_at_start(p->ctx, fn);
-        if (!tr_front_decode(p->ctx, fn->code, &d) || !tr_front_flow(p->ctx, fn->code, &d, &bound, &f, &why))
+        if (!instructions(p, func, &d) || !tr_front_flow(p->ctx, fn->code, &d, &bound, &f, &why))
             return false;
     }
     if (!why.is) {
@@ -377,10 +448,10 @@ bool tr_front_build(tr_prog *p, uint32_t func) {
             if (!closures_are_whole(&s))
                 return tr_front_malformed(p->ctx, fn->code, "a function is made without its closure");
             tr_simplify_cfg(s.ir);
-            fn->ssa = s.ir;
+            p->funcs.d[func].ssa = s.ir;
         }
     }
     if (why.is)
-        fn->refused = refusal(p, fn, why);
+        p->funcs.d[func].refused = refusal(p, fn, why);
     return true;
 }

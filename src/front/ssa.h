@@ -46,6 +46,7 @@ typedef struct tr_ssa {
     const tr_obj *kwnames; /* of the next CALL */
     TR_VEC(tr_fnote) notes;
     TR_VEC(tr_capture) captures;
+    tr_u32s made_at; /* per IR value: the instruction that it is of */
     const tr_span *spans;
     uint32_t *loc_of; /* per code unit */
     tr_refusal why;

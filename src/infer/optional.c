@@ -90,7 +90,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
     case TR_OP_IS:
     case TR_OP_BUILDTUP:
-    case TR_OP_CLOSURE: return true;
+    case TR_OP_CLOSURE:
+    case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
     case TR_OP_CALLPY: /* of the user's own functions, and what asks whether it is None */

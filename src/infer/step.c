@@ -19,8 +19,13 @@ static bool is_own(const tr_em *e, const tr_ty *callee) {
                                              !e->prog->funcs.d[callee->lit->u.func].ufn);
 }
 
-static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
+static bool makes_list(const tr_ins *in) {
+    return in->op == TR_OP_GENERATE && (in->sub & TR_MAKES_LIST);
+}
+
+static bool step_call(tr_em *e, const tr_fn *f, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     const tr_callinfo *ci = in->imm.call;
+    e->fresh = in->nargs > 1 && makes_list(tr_at(f, in->args[1]));
     tr_args args = {in->nargs - 1, a + 1, ci ? ci->nkw : 0, ci ? ci->kwnames : NULL};
     const tr_obj *o = a[0].ty->kind == TR_TY_LIT ? a[0].ty->lit : NULL;
     if (o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->subscripted)
@@ -70,29 +75,101 @@ static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
     return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, e->opts_no, in->nargs, t), in->nargs, v);
 }
 
-/* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place, which runs as often as it is made, that does not show, and the loop's counter is all its state. */
-static bool is_used_up(const tr_fn *f, tr_val v) {
-    const tr_ins *user = NULL;
+/* The uses of v: how many, and the last one that is no block's argument. */
+static uint32_t count_users(const tr_fn *f, tr_val v, const tr_ins **user) {
+    uint32_t n = 0;
+    *user = NULL;
     for (uint32_t i = 0; i < f->ins.n; i++) {
         const tr_ins *u = &f->ins.d[i];
-        for (uint32_t k = 0; k < u->nargs; k++) {
-            if (u->args[k] != v)
-                continue;
-            if (user)
-                return false;
-            user = u;
-        }
-        for (uint32_t k = 0; k < tr_nsucc(u); k++)
+        for (uint32_t k = 0; u->blk != TR_NOBLK && k < u->nargs; k++)
+            if (u->args[k] == v) {
+                *user = u;
+                n++;
+            }
+        for (uint32_t k = 0; u->blk != TR_NOBLK && k < tr_nsucc(u); k++)
             for (uint32_t j = 0; j < u->imm.succ[k].n; j++)
-                if (u->imm.succ[k].args[j] == v)
-                    return false;
+                n += u->imm.succ[k].args[j] == v;
     }
-    if (!user)
-        return true;
-    const tr_ins *callee = user->op == TR_OP_CALLPY ? tr_at(f, user->args[0]) : NULL;
+    return n;
+}
+
+/* What is called, where that is a constant, or NULL. */
+static const tr_obj *constant_callee(const tr_em *e, const tr_fn *f, const tr_ins *call) {
+    const infer *of = e->infer;
+    const istate *s = &of->st.d[of->cur];
+    if (call->op != TR_OP_CALLPY)
+        return NULL;
+    assert(s->src == f);
+    const tr_ty *t = s->ty[call->args[0]]; /* it was loaded before the arguments */
+    const tr_ins *callee = tr_at(f, call->args[0]);
+    return callee->op == TR_OP_OBJ ? callee->imm.obj : t && t->kind == TR_TY_LIT ? t->lit : NULL;
+}
+
+static bool is_builtin(const tr_obj *o) {
+    return o && o->kind == TR_OBJ_BUILTIN;
+}
+
+/* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place, which runs as often as it is made, that does not show, and the loop's counter is all its state. */
+static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
+    const tr_ins *user;
+    uint32_t n = count_users(f, v, &user);
+    if (n != 1 || !user)
+        return n == 0;
     return user->blk == tr_at(f, v)->blk &&
-           (user->op == TR_OP_ITER || user->op == TR_OP_IN ||
-            (callee && callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN));
+           (user->op == TR_OP_ITER || user->op == TR_OP_IN || is_builtin(constant_callee(e, f, user)));
+}
+
+/* --- generator expressions and list comprehensions --- */
+
+/* A generator that is made where it is run through has no state that shows; another one is an iterator, if its variables stay what they are. */
+static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
+    const tr_ins *in = tr_at(f, v), *user;
+    bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
+    const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
+    bool loop = once && user->op == TR_OP_ITER;
+    bool through =
+        once && (user->op == TR_OP_IN || (is_builtin(callee) && tr_lib_runs_through(callee->u.builtin)));
+    if (in->sub & (through || loop ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))
+        return tr_em_unsupported(
+            e, "closure-late",
+            "a generator expression that uses a variable which is assigned again before it ends");
+    return tr_em_genexpr(e, a[0], a[1], !through, out) && (through || loop || tr_em_iterator(e, *out, out));
+}
+
+/* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only reads its items can tell no array of numbers from it. */
+static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
+    const tr_obj *callee = constant_callee(e, f, user);
+    const tr_ins *then;
+    switch ((tr_op)user->op) {
+    case TR_OP_ITER: return ndim == 1;
+    case TR_OP_IN: return ndim == 1 && user->args[1] == v;
+    case TR_OP_GETITEM: return user->args[1] == v;
+    case TR_OP_SETITEM: return user->args[1] == v || user->args[2] == v;
+    case TR_OP_BUILDTUP: { /* a row */
+        const tr_round *r = f->func < e->prog->funcs.n ? e->prog->funcs.d[f->func].round : NULL;
+        return r && r->list && count_users(f, (tr_val)(user - f->ins.d), &then) == 1 && then &&
+               then->op == TR_OP_RET && user->nargs == 1;
+    }
+    case TR_OP_CALLPY:
+        if (callee && callee->kind == TR_OBJ_FUNC)
+            return callee->u.contract && callee->u.contract->library;
+        return is_builtin(callee) &&
+               (tr_lib_reads_list(callee->u.builtin) || (ndim == 1 && tr_lib_only_reads(callee->u.builtin)));
+    default: return false;
+    }
+}
+
+static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
+    const tr_ins *user;
+    if (count_users(f, v, &user) != 1 || !user || !reads_list(e, f, v, user, 1))
+        return tr_em_unsupported(e, "comprehension",
+                                 "a list comprehension that is more than the argument of a function of "
+                                 "NumPy's, or what a loop runs over");
+    if (!tr_em_collect(e, a[0], a[1], out))
+        return false;
+    return reads_list(e, f, v, user, out->ty->ndim) ||
+           tr_em_unsupported(e, "comprehension",
+                             "a list comprehension of lists, which no function of NumPy's takes");
 }
 
 /* One index, perhaps made twice: CPython 3.12 makes a slice for reading and one for writing. */
@@ -162,9 +239,12 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_UNPACK:
         return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
-    case TR_OP_CALLPY:
-        return step_call(e, in, a, out) &&
-               (!out->ty || !tr_lib_is_once(*out) || is_used_up(src, v) || tr_em_iterator(e, *out, out));
+    case TR_OP_CALLPY: {
+        bool ok = step_call(e, src, in, a, out);
+        e->fresh = false;
+        return ok &&
+               (!out->ty || !tr_lib_is_once(*out) || is_used_up(e, src, v) || tr_em_iterator(e, *out, out));
+    }
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
@@ -175,6 +255,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         *out = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, a[0], TR_STEP_COUNT), tr_em_i64(e, 1));
         return true;
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
+    case TR_OP_GENERATE:
+        return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);

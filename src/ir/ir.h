@@ -243,6 +243,10 @@ typedef struct tr_callinfo {
         starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
 
+/* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable that it reads is assigned again after it is
+ * made; before it is given to what stands in the same block, or in the loop that runs over it. */
+typedef enum tr_generates { TR_MAKES_LIST = 1, TR_MAKES_LATE = 2, TR_MAKES_LATE_SOON = 4 } tr_generates;
+
 enum {
     TR_CAUGHT_SHIFT = 48
 }; /* what `catch` gives: the number of the class above, which exception it is below */

@@ -353,6 +353,12 @@ bool tr_parse_sub(tr_parser *r, tr_ins *i) {
     case TR_OP_IS:
     case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
     case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
+    case TR_OP_GENERATE:
+        n = tr_rd_accept_word(&r->in, "list")        ? TR_MAKES_LIST
+            : tr_rd_accept_word(&r->in, "late_soon") ? TR_MAKES_LATE | TR_MAKES_LATE_SOON
+            : tr_rd_accept_word(&r->in, "late")      ? TR_MAKES_LATE
+                                                     : 0;
+        break;
     case TR_OP_ADD:
         for (n = 0; ++n < TR_TURN__COUNT && !tr_rd_accept_word(&r->in, tr_turn_name[n]);)
             ;

@@ -411,6 +411,11 @@ static const char *sub_name(const tr_ins *i) {
     case TR_OP_IS:
     case TR_OP_IN: return i->sub ? "not" : NULL;
     case TR_OP_WRAP: return i->sub ? "unchecked" : NULL;
+    case TR_OP_GENERATE:
+        return i->sub & TR_MAKES_LIST        ? "list"
+               : i->sub & TR_MAKES_LATE_SOON ? "late_soon"
+               : i->sub & TR_MAKES_LATE      ? "late"
+                                             : NULL;
     case TR_OP_ADD: return i->sub < TR_TURN__COUNT ? tr_turn_name[i->sub] : "?";
     case TR_OP_ATOMIC: return i->sub < TR_ATOMIC__COUNT ? tr_atomic_name[i->sub] : "?";
     case TR_OP_BITS: return i->sub < TR_BITS__COUNT ? tr_bitop_name[i->sub] : "?";

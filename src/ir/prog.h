@@ -67,6 +67,17 @@ static inline const tr_ty *const *tr_contract_row(const tr_contract *k, uint32_t
     return k->sigs + (size_t)sig * (k->nargs + 1u);
 }
 
+/* What one loop of a generator expression or a list comprehension does with an item of what it runs over, as a function of that item: None where the
+ * item is left out, else a tuple. That of the innermost loop holds the value; that of others what the loop within runs over, and what its function
+ * takes before the item. */
+typedef struct tr_round {
+    uint32_t inner; /* the function of the loop within; UINT32_MAX: it is the innermost */
+    bool list;      /* a list comprehension's */
+    bool skips;     /* some items are left out */
+    const struct tr_decoded *
+        cut; /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole expression, which nobody calls */
+} tr_round;
+
 /* A user's function. */
 typedef struct tr_func {
     const char *name, *qualname, *file;
@@ -79,6 +90,7 @@ typedef struct tr_func {
     const tr_code *code; /* NULL for functions that came as text IR */
     tr_fn *ssa;          /* by front; NULL when the front end refused it: then `refused` says why */
     tr_err *refused;     /* reported only if the function is really called */
+    tr_round *round;     /* NULL: a function as the user wrote it */
     const void *py;      /* identity of the function object */
     const tr_ufn *ufn;   /* NULL: a plain function */
     bool library;        /* one of treadle/_library: what fails in it is told at the user's call */

@@ -820,6 +820,7 @@ static void check_sub(tr_fnck *k, const tr_ins *i) {
     unsigned limit = i->op == TR_OP_BINARY || i->op == TR_OP_INPLACE ? TR_BIN__COUNT
                      : i->op == TR_OP_UNARY                          ? TR_UN__COUNT
                      : i->op == TR_OP_COMPARE                        ? TR_CMP__COUNT
+                     : i->op == TR_OP_GENERATE                       ? 2 * TR_MAKES_LATE_SOON
                                                                      : 256;
     if (i->sub >= limit)
         tr_ck_bad(k, "no such operator");

@@ -362,7 +362,8 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     const tr_builtin *b = &tr_builtins[row];
     param p[MAX_PARAMS];
     uint32_t np = parse_params(b->params, p), first = self.ty ? 1 : 0, npos = args->n - args->nkw;
-    tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first};
+    tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first, .fresh = e->fresh};
+    e->fresh = false;
     c.a = TR_NEW_N(&e->ctx->arena, tr_tv, np + first + 1u);
     c.var = TR_NEW_N(&e->ctx->arena, tr_tv, npos + 1u);
     if (first)

@@ -32,6 +32,8 @@ typedef struct tr_em {
     tr_bld b;            /* real runs: where code goes; b.blk may change when a template makes blocks */
     tr_place place;      /* of the operation being emitted */
     tr_span op_span;
+    bool
+        fresh; /* the first argument of the call at hand is an array that was made for it and has no other name */
     bool ends; /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
@@ -257,6 +259,15 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n); /* None: it has to be asked */
 bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i,
                 tr_tv *step); /* n as iterlen gives it; i: how often it was asked */
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a step that has an item */
+/* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it for its items one by one says so (`asked`): of an expression
+ * with several loops nobody can. */
+bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
+/* The array of all its values, which are numbers, tuples of numbers or arrays. */
+bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
+/* The builtin runs through a generator that it is given, to its end or until it knows its result, before it returns; a list of numbers it takes for an array of them. */
+bool tr_lib_runs_through(uint32_t row);
+bool tr_lib_reads_list(uint32_t row);
+bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
 /* An iterator over x that remembers where it is, whoever asks it. */
 bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
 /* A loop over what `it` gives, for what is no pattern. `each` gets an item and changes what the loop carries, acc[n], but not its types; with *stop it leaves the loop. */
@@ -275,6 +286,7 @@ typedef struct tr_bcall {
     tr_tv *a;      /* a[0] is self for methods */
     uint32_t nvar; /* *args of the row */
     tr_tv *var;
+    bool fresh; /* tr_em */
 } tr_bcall;
 typedef bool (*tr_bfn)(tr_em *e, const tr_bcall *c, tr_tv *out);
 

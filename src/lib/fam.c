@@ -277,6 +277,8 @@ static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void
 }
 
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
+    if (it.ty->kind == TR_TY_GENEXPR)
+        return tr_lib_each_genexpr(e, it, n, acc, each, user);
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
           step, stop;
     c[0] = tr_em_i64(e, 0);

@@ -31,6 +31,11 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out) {
     *out = x;
     if (x.ty->kind == TR_TY_ITERATOR)
         return true;
+    if (x.ty->kind == TR_TY_GENEXPR) { /* it is where what it runs over is */
+        tr_tv of;
+        return tr_em_iterator(e, tr_em_item(e, x, 1), &of) &&
+               tr_em_genexpr(e, tr_em_item(e, x, 0), of, true, out);
+    }
     if (x.ty->kind == TR_TY_RANGE && (x.ty->sub & TR_RANGE_PAR)) { /* its items come in order */
         tr_tv part[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
         x = tr_em_make(e, tr_ty_range(e->types, x.ty->elem, x.ty->sub & ~(unsigned)TR_RANGE_PAR), 3, part);

@@ -452,7 +452,7 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
-        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL}, out) &&
+        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL, false}, out) &&
                (!dtype || tr_fam_as_array(e, c, *out, dtype, out));
     }
     nested s = {.elem = NULL};
@@ -501,7 +501,7 @@ static bool as_array(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool wants_layout = c->aux >= 3 || (c->aux < 2 && tr_fam_given(c->a[2]));
     bool same = (!dt || dt == x.ty->elem) && (!wants_layout || x.ty->layout == (uint8_t)lay ||
                                               (x.ty->ndim < 2 && x.ty->layout == TR_LAYOUT_C));
-    if (same && !copy) {
+    if (same && (!copy || c->fresh)) {
         *out = x;
         return true;
     }

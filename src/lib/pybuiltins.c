@@ -402,10 +402,21 @@ bool tr_lib_py_anyall(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- iterables --- */
 
+/* A generator that raises it does not end so. */
+static bool in_generator(const tr_em *e) {
+    uint32_t func = e->b.fn->func;
+    const tr_round *r = func < e->prog->funcs.n ? e->prog->funcs.d[func].round : NULL;
+    return r && !r->list;
+}
+
 /* StopIteration() has no arguments. */
 static void check_more(tr_em *e, tr_tv more) {
     if (e->dry)
         return;
+    if (in_generator(e)) {
+        tr_em_check(e, tr_em_strong(e, more), TR_EXC_RUNTIME, "generator raised StopIteration", 0, NULL);
+        return;
+    }
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = TR_EXC_STOPITER;
     tr_val v = tr_em_strong(e, more).v;

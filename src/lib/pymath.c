@@ -294,6 +294,8 @@ bool tr_lib_math_gcd(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- sequences --- */
 
 static bool sequence(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
+    if (x.ty->kind == TR_TY_GENEXPR)
+        return tr_em_collect(e, tr_em_item(e, x, 0), tr_em_item(e, x, 1), out);
     bool ok = x.ty->kind == TR_TY_TUPLE || (tr_lib_is_array(x) && x.ty->ndim == 1);
     if (!ok)
         return tr_em_error(e, "%s() takes a tuple or a one-dimensional array, not %s", tr_fam_name(c),

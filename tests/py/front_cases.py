@@ -158,3 +158,16 @@ def triple(n):
             else:
                 total -= 1
     return total
+
+
+def expressions(a, n, fold):
+    total = fold(x * n for x in a if x > 0)
+    for y in (x + n for x in a):
+        total += y
+    n = 2
+    return total + fold(x * k for x in a if x for k in range(n))
+
+
+def comprehended(a, n, make):
+    b = make([x * n for x in a])
+    return make([[x + y for y in b if y != n] for x in a]), make([(x, y) for x in a for y in b])

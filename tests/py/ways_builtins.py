@@ -48,6 +48,21 @@ group(
     python=False,
 )
 group(
+    "generator_expressions",
+    "a, m, n",
+    [
+        "sum(x * n for x in a if x > 2)", "any(x > n for x in a), all(x > -n for x in a)",
+        "min(x * x for x in a), max(i * x for i, x in enumerate(a))", "math.prod(x for x in a if x)",
+        "sum(m[i, j] * i for i in range(m.shape[0]) for j in range(m.shape[1]) if i != j)",
+        "sum(x * y for x, y in zip((p + n for p in a), (q for q in a if q > 1)))",
+        "sum(max(x * y for y in a) for x in a)", "math.fsum(x for row in m for x in row)",
+        "np.array([i * n for i in range(n)])", "np.array([x for x in a if x > 2])",
+        "np.array([[x + i for i in range(n)] for x in a])", "np.array([(i, x) for i, x in enumerate(a)], dtype=np.float32)",
+        "sum([x for x in a]), len([x for x in a if x > 2])", "np.array([m[i] * n for i in range(2)])",
+    ],
+    lambda: (floats(), matrix(), 3),
+)  # fmt: skip
+group(
     "builtins",
     "x, n",
     [

@@ -1,0 +1,376 @@
+/* Generator expressions, and the arrays that list comprehensions are. What is done with an item of a loop is a function (tr_round of ir/prog.h): None, or a tuple of the value,
+ * or of what the loop within runs over. Who runs through all of it has the loops, one within the other (tr_em_each asks here first); who asks for one value at a
+ * time, as a `for` does, has one loop only, and of that a place for the values' places alone: where items are left out, the place of a value is the value itself.
+ *
+ * A list comprehension is an array from the start, for those who can tell no array from it: NumPy's functions, and what reads one number after the other. */
+#include "lib/fam.h"
+#include "lib/kinds.h"
+
+enum { FIRST_ROOM = 8 }; /* values that an array of an unknown number has room for at first */
+
+static const tr_round *round_of(tr_em *e, const tr_ty *closure) {
+    return e->prog->funcs.d[closure->func].round;
+}
+
+/* No loop within, and no item left out: as many values as items. */
+static bool is_plain(tr_em *e, const tr_ty *closure) {
+    const tr_round *r = round_of(e, closure);
+    return r->inner == UINT32_MAX && !r->skips;
+}
+
+static tr_tv genexpr(tr_em *e, tr_tv closure, tr_tv it) {
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_GENEXPR, 0, 2, (const tr_ty *[]){closure.ty, it.ty}), 2,
+                      (tr_tv[]){closure, it});
+}
+
+bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out) {
+    *out = genexpr(e, closure, it);
+    return !asked || round_of(e, closure.ty)->inner == UINT32_MAX ||
+           tr_em_unsupported(
+               e, "generator",
+               "a generator expression of several loops that is not run through where it is made");
+}
+
+bool tr_lib_runs_through(uint32_t row) {
+    return row == TR_B_SUM || row == TR_B_MATH_PROD || row == TR_B_ANY || row == TR_B_ALL ||
+           row == TR_B_MIN || row == TR_B_MAX || row == TR_B_REDUCE || row == TR_B_MATH_FSUM;
+}
+
+bool tr_lib_reads_list(uint32_t row) {
+    return strncmp(tr_builtins[row].path, "numpy.", 6) == 0 || row == TR_B_LEN;
+}
+
+bool tr_lib_only_reads(uint32_t row) {
+    return tr_lib_runs_through(row) || row == TR_B_ENUMERATE || row == TR_B_ZIP || row == TR_B_REVERSED ||
+           row == TR_B_MAP || row == TR_B_FILTER || row == TR_B_ITER || row == TR_B_MATH_SUMPROD;
+}
+
+/* --- all of it, in loops --- */
+
+typedef struct run {
+    tr_tv closure, round; /* round: what came of the item, a tuple */
+    uint32_t n; /* what the loops carry; with `stops` an item's work has one more, whether it is over */
+    bool stops;
+    tr_eachfn each;
+    const void *user;
+} run;
+
+/* What the loop within runs over, and the closure of what it does. */
+static tr_tv inner_of(tr_em *e, tr_tv closure, tr_tv round) {
+    uint32_t n = round.ty->n;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    it[0] = tr_em_none(e);
+    for (uint32_t k = 1; k < n; k++)
+        it[k] = tr_em_item(e, round, k);
+    for (uint32_t k = 0; k < n; k++)
+        t[k] = it[k].ty;
+    const tr_ty *ty = tr_ty_closure(e->types, round_of(e, closure.ty)->inner, closure.ty->opts, n, t);
+    return genexpr(e, tr_em_make(e, ty, n, it), tr_em_item(e, round, 0));
+}
+
+static bool each_inner(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const run *g = user;
+    tr_tv over = {NULL, TR_NOVAL};
+    if (!g->each(e, x, g->user, acc, &over))
+        return false;
+    if (g->stops)
+        acc[g->n] = *stop = tr_em_strong(e, over);
+    return true;
+}
+
+static bool take(tr_em *e, const void *user, tr_tv *acc) {
+    const run *g = user;
+    tr_tv stop;
+    if (round_of(e, g->closure.ty)->inner != UINT32_MAX)
+        return tr_em_each(e, inner_of(e, g->closure, g->round), g->n + g->stops, acc, each_inner, g);
+    return each_inner(e, tr_em_item(e, g->round, 0), g, acc, &stop);
+}
+
+static bool each_item(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    run g = *(const run *)user;
+    tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, g.n + 1u), r;
+    if (!tr_fam_call(e, g.closure, 1, &x, &r))
+        return false;
+    bool ok = true;
+    memcpy(c, acc, g.n * sizeof *acc);
+    c[g.n] = tr_em_strong(e, tr_em_bool(e, false));
+    g.round = r;
+    if (r.ty->kind == TR_TY_OPT) {
+        g.round = tr_em_item(e, r, 1);
+        ok = tr_fam_when(e, tr_em_item(e, r, 0), g.n + g.stops, c, take, &g);
+    } else if (r.ty->kind == TR_TY_TUPLE) {
+        ok = take(e, &g, c);
+    } /* else nothing ever comes of an item */
+    memcpy(acc, c, g.n * sizeof *acc);
+    if (g.stops)
+        *stop = c[g.n];
+    return ok;
+}
+
+/* Does `each` ever leave the loop? */
+static bool may_stop(tr_em *e, const tr_ty *item, uint32_t n, const tr_tv *acc, tr_eachfn each,
+                     const void *user, bool *out) {
+    tr_em probe = *e;
+    tr_tv *c = tr_arena_copy(&e->ctx->arena, acc, n * sizeof *acc), stop = {NULL, TR_NOVAL};
+    probe.dry = true;
+    bool ok = each(&probe, (tr_tv){item, TR_NOVAL}, user, c, &stop);
+    *out = stop.ty != NULL;
+    return ok || e->dry ||
+           each(e, tr_lib_undef(e, item), user, c, &stop); /* once more, so that the reason is reported */
+}
+
+/* What one value is, found dry. */
+static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
+    tr_em probe = *e;
+    const tr_ty *item;
+    tr_tv x, r, closure = tr_em_item(&probe, gen, 0);
+    probe.dry = true;
+    if (!tr_fam_item_type(&probe, tr_em_item(&probe, gen, 1), &item))
+        return false;
+    x = (tr_tv){item, TR_NOVAL};
+    if (!tr_fam_call(&probe, closure, 1, &x, &r))
+        return false;
+    if (r.ty->kind == TR_TY_OPT)
+        r = tr_em_item(&probe, r, 1);
+    if (r.ty->kind != TR_TY_TUPLE)
+        *out = tr_ty_none(e->types);
+    else if (round_of(e, closure.ty)->inner != UINT32_MAX)
+        return value_type(&probe, inner_of(&probe, closure, r), out);
+    else
+        *out = r.ty->items[0];
+    return true;
+}
+
+bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
+    run g = {.n = n, .each = each, .user = user};
+    const tr_ty *item;
+    if (!tr_fam_item_type(e, gen, &item) || !may_stop(e, item, n, acc, each, user, &g.stops))
+        return false;
+    g.closure = tr_em_item(e, gen, 0);
+    return tr_em_each(e, tr_em_item(e, gen, 1), n, acc, each_item, &g);
+}
+
+/* --- one by one --- */
+
+/* From the item that is asked for with `st` on, the first that is not left out; where there is none, `more` is false. */
+static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *found) {
+    tr_tv closure = tr_em_item(e, gen, 0), x = tr_em_item(e, gen, 1), n, st, item, r;
+    tr_fn *f = e->b.fn;
+    tr_bid head = tr_blk_new(f), body = tr_blk_new(f), done = tr_blk_new(f), next = TR_NOBLK;
+    tr_tv no = tr_em_strong(e, tr_em_bool(e, false)), yes = tr_em_strong(e, tr_em_bool(e, true));
+    if (!tr_lib_serial_len(e, x, &n))
+        return false;
+    tr_br(&e->b, head, 1, &i.v);
+    e->b.blk = head;
+    i.v = tr_blk_param(f, head, i.ty, NULL);
+    found[0] = tr_blk_param(f, done, no.ty, NULL);
+    found[1] = tr_blk_param(f, done, value, NULL);
+    found[2] = tr_blk_param(f, done, i.ty, NULL);
+    if (!tr_em_next(e, x, n, i, &st))
+        return false;
+    tr_val none[3] = {no.v, tr_lib_undef(e, value).v, i.v};
+    tr_cbr(&e->b, tr_em_strong(e, tr_em_item(e, st, TR_STEP_MORE)).v, body, 0, NULL, done, 3, none);
+    e->b.blk = body;
+    if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item) ||
+        !tr_fam_call(e, closure, 1, &item, &r))
+        return false;
+    tr_tv at = tr_em_item(e, st, TR_STEP_COUNT);
+    if (r.ty->kind == TR_TY_OPT) {
+        tr_bid kept = tr_blk_new(f);
+        next = tr_blk_new(f);
+        tr_cbr(&e->b, tr_em_item(e, r, 0).v, kept, 0, NULL, next, 0, NULL);
+        e->b.blk = kept;
+        r = tr_em_item(e, r, 1);
+    }
+    if (r.ty->kind == TR_TY_TUPLE) {
+        tr_tv v;
+        if (!tr_em_coerce(e, tr_em_item(e, r, 0), value, &v))
+            return false;
+        tr_br(&e->b, done, 3, (tr_val[]){yes.v, v.v, at.v});
+        e->b.blk = next;
+    }
+    if (e->b.blk != TR_NOBLK) {
+        tr_tv on = tr_em_nsw(e, TR_OP_ADD, at, tr_em_i64(e, 1));
+        tr_br(&e->b, head, 1, &on.v);
+    }
+    e->b.blk = done;
+    return true;
+}
+
+bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv x = tr_em_item(e, gen, 1), n;
+    const tr_ty *value, *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
+    if (is_plain(e, gen.ty->items[0]))
+        return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
+    if (!value_type(e, gen, &value))
+        return tr_fam_item_type(e, x, &value) && false;
+    value = tr_ty_strong(e->types, value);
+    tr_tv more = {bool_ty, TR_NOVAL}, place = {value, TR_NOVAL}, at = tr_em_strong(e, i);
+    if (!e->dry) {
+        tr_val found[3];
+        tr_fn *f = e->b.fn;
+        tr_bid join = tr_blk_new(f);
+        more.v = tr_blk_param(f, join, bool_ty, NULL);
+        place.v = tr_blk_param(f, join, value, NULL);
+        tr_val count = tr_blk_param(f, join, at.ty, NULL);
+        if (go.ty) {
+            tr_bid ask = tr_blk_new(f);
+            tr_val none[3] = {tr_em_strong(e, tr_em_bool(e, false)).v, tr_lib_undef(e, value).v, at.v};
+            tr_cbr(&e->b, tr_em_strong(e, go).v, ask, 0, NULL, join, 3, none);
+            e->b.blk = ask;
+        }
+        if (!find_kept(e, gen, value, at, found))
+            return false;
+        tr_br(&e->b, join, 3, found);
+        e->b.blk = join;
+        at.v = count;
+    }
+    *out = tr_lib_step(e, more, place, at);
+    return true;
+}
+
+bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
+    tr_tv x, r;
+    *out = place;
+    if (!is_plain(e, gen.ty->items[0]))
+        return true;
+    if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) ||
+        !tr_fam_call(e, tr_em_item(e, gen, 0), 1, &x, &r))
+        return false;
+    *out = tr_em_item(e, r, 0);
+    return true;
+}
+
+/* --- an array of all --- */
+
+typedef struct sink {
+    const tr_ty *elem;
+    uint32_t ndim;   /* of a value: 0 for numbers */
+    bool of_tuples;  /* whose items are a row */
+    tr_tv width;     /* of a tuple */
+    bool grows;      /* the array is carried along with how much of it is used: acc[1] */
+    tr_tv room, all; /* values it has room for at first; the array, where it does not grow */
+    tr_tv x;
+} sink;
+
+static void shape_of(tr_em *e, const sink *s, tr_tv rows, tr_tv *shape) {
+    shape[0] = rows;
+    for (uint32_t k = 0; k < s->ndim; k++)
+        shape[k + 1] = s->of_tuples ? s->width : s->x.ty ? tr_em_dim(e, s->x, k) : tr_em_i64(e, 0);
+}
+
+static tr_tv new_array(tr_em *e, const sink *s, tr_tv rows) {
+    tr_tv shape[TR_MAX_NDIM];
+    shape_of(e, s, rows, shape);
+    return tr_em_alloc(e, s->elem, s->ndim + 1, TR_LAYOUT_C, shape);
+}
+
+/* acc: how many values there are, the array. user: the sink, and the new array */
+typedef struct move {
+    const sink *s;
+    tr_tv to;
+} move;
+
+static bool move_over(tr_em *e, const void *user, tr_tv *acc) {
+    const move *m = user;
+    return tr_em_assign(e, tr_fam_part(e, m->to, 0, tr_em_i64(e, 0), acc[0]), acc[1]);
+}
+
+static bool grow(tr_em *e, const void *user, tr_tv *acc) {
+    const sink *s = user;
+    tr_tv some = tr_em_cmp(e, TR_CMP_GT, acc[0], tr_em_i64(e, 0));
+    tr_tv twice = tr_em_nsw(e, TR_OP_ADD, acc[0], acc[0]);
+    move m = {s, new_array(e, s, tr_em_select(e, some, twice, s->room))};
+    if (!tr_fam_when(e, some, 2, acc, move_over, &m))
+        return false;
+    acc[1] = m.to;
+    return true;
+}
+
+static void check_row(tr_em *e, const sink *s, const tr_tv *acc) {
+    for (uint32_t k = 0; k < s->ndim && !s->of_tuples; k++) {
+        tr_tv have = tr_em_dim(e, acc[1], k + 1), n = tr_em_dim(e, s->x, k);
+        tr_tv first = tr_em_cmp(e, TR_CMP_EQ, acc[0], tr_em_i64(e, 0));
+        tr_em_check(e, tr_fam_or(e, first, tr_em_cmp(e, TR_CMP_EQ, have, n)), TR_EXC_VALUE,
+                    "the rows of an array have different lengths: {0} and {1}", 2, (tr_tv[]){have, n});
+    }
+}
+
+static bool put(tr_em *e, const sink *s, tr_tv a, tr_tv at) {
+    if (s->ndim && !s->of_tuples)
+        return tr_em_assign(e, tr_lib_at_place(e, a, 0, at, TR_LAYOUT_C), s->x);
+    tr_tv idx[2] = {at, {NULL, TR_NOVAL}};
+    for (uint32_t k = 0; k < (s->of_tuples ? s->x.ty->n : 1u); k++) {
+        idx[1] = tr_em_i64(e, k);
+        tr_em_store(e, a, idx, tr_em_conv(e, s->of_tuples ? tr_em_item(e, s->x, k) : s->x, s->elem));
+    }
+    return true;
+}
+
+static bool each_put(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    sink s = *(const sink *)user;
+    (void)stop;
+    s.x = x;
+    if (s.grows) {
+        check_row(e, &s, acc);
+        tr_tv full = tr_em_cmp(e, TR_CMP_EQ, acc[0], tr_em_dim(e, acc[1], 0));
+        if (!tr_fam_when(e, full, 2, acc, grow, &s))
+            return false;
+    }
+    if (!put(e, &s, s.grows ? acc[1] : s.all, acc[0]))
+        return false;
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
+    return true;
+}
+
+/* The kind of row that a value is; false: it is none of numbers. */
+static bool describe(tr_em *e, const tr_ty *t, sink *s) {
+    t = tr_ty_strong(e->types, t);
+    if (tr_ty_is_scalar(t)) {
+        s->elem = t;
+    } else if (t->kind == TR_TY_ARRAY && t->ndim < TR_MAX_NDIM) {
+        s->elem = t->elem;
+        s->ndim = t->ndim;
+    } else if (t->kind == TR_TY_TUPLE && t->n) {
+        s->of_tuples = true;
+        s->ndim = 1;
+        s->width = tr_em_i64(e, t->n);
+        for (uint32_t k = 0; k < t->n; k++) {
+            if (!tr_ty_is_scalar(t->items[k]))
+                return false;
+            s->elem = s->elem ? tr_lib_common(e, s->elem, t->items[k]) : t->items[k];
+        }
+    }
+    return s->elem != NULL;
+}
+
+/* There are no more values than items, whose number is known; *room for so many, or some. */
+static bool known_room(tr_em *e, tr_tv closure, tr_tv it, tr_tv *room) {
+    if (!tr_lib_serial_len(e, it, room))
+        return false;
+    bool known = !tr_tv_is_none(*room) && round_of(e, closure.ty)->inner == UINT32_MAX;
+    *room = known ? tr_em_strong(e, *room) : tr_em_i64(e, FIRST_ROOM);
+    return known;
+}
+
+bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
+    sink s = {.x = {NULL, TR_NOVAL}};
+    tr_tv gen = genexpr(e, closure, it), acc[2];
+    const tr_ty *t;
+    if (!tr_fam_item_type(e, gen, &t))
+        return false;
+    if (!describe(e, t, &s))
+        return tr_em_unsupported(e, "comprehension", "a list comprehension of %s", tr_em_tyname(e, t));
+    bool known = known_room(e, closure, it, &s.room);
+    s.grows = !known || (s.ndim && !s.of_tuples);
+    acc[0] = tr_em_i64(e, 0);
+    acc[1] = s.all = new_array(e, &s, s.grows ? tr_em_i64(e, 0) : s.room);
+    if (!tr_em_each(e, gen, 1u + s.grows, acc, each_put, &s))
+        return false;
+    *out = acc[1];
+    if (known && is_plain(e, closure.ty))
+        return true;
+    tr_tv some = tr_fam_part(e, acc[1], 0, tr_em_i64(e, 0), acc[0]);
+    return tr_fam_copy_as(e, some, s.elem, TR_LAYOUT_C, out);
+}

@@ -1,0 +1,490 @@
+"""Generator expressions, and list comprehensions that are arrays: what CPython makes of the same function."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+import pytest
+from treadle import TypingError, UnsupportedError, njit, prange, vectorize
+
+K = 3
+A = np.array([3.0, -1.0, 4.0, -1.5, 5.0, 9.0, -2.0])
+N = np.array([3, 1, 4, 1, 5, 9, 2])
+M = np.arange(12.0).reshape(3, 4)
+EMPTY = np.empty(0)
+
+
+@njit
+def square(x):
+    return x * x
+
+
+@njit
+def fail_at(x, k):
+    """Raise at 0; else where it was called is noted."""
+    k[0] += 1
+    return 6 // x
+
+
+def same(fn: Callable, *args: object, **options: object) -> None:
+    """Compiled, `fn` gives what it gives in CPython, types of arrays included, and raises what it raises."""
+    copies = [np.copy(a) if isinstance(a, np.ndarray) else a for a in args]
+    try:
+        want = fn(*args)
+    except Exception as e:
+        with pytest.raises(type(e), match=str(e).replace("(", ".").replace(")", ".")):
+            njit(**options)(fn)(*copies)
+    else:
+        got = njit(**options)(fn)(*copies)
+        equal(got, want)
+    for a, b in zip(args, copies, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def equal(got: object, want: object) -> None:
+    if isinstance(want, tuple):
+        assert isinstance(got, tuple) and len(got) == len(want)
+        for g, w in zip(got, want, strict=True):
+            equal(g, w)
+    elif isinstance(want, np.ndarray):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_array_equal(got, want)
+    else:
+        assert got == want or (got != got and want != want)
+        assert isinstance(got, (bool, np.bool_)) == isinstance(want, (bool, np.bool_))
+
+
+# --- what is run through ------------------------------------------------------------------------------------------
+
+
+def sums(a, n):
+    return (
+        sum(x for x in a),
+        sum(x * n for x in a if x > 0),
+        sum(x * K if x > 0 else -x for x in a),
+        sum(a[i] * a[i + 1] for i in range(len(a) - 1)),
+        sum(x for x in a if x > 0 if x < 4),
+        sum((x for x in a), 10),
+        sum((x for x in a if x > 100), start=0.5),
+        sum(1 for x in a if x > 0),
+        sum(x > 0 for x in a),
+    )
+
+
+def folds(a, n):
+    return (
+        any(x > 8 for x in a),
+        any(x > 9 for x in a),
+        all(x > -3 for x in a),
+        all(x > -2 for x in a if x != -2),
+        min(x * x for x in a),
+        max(abs(x) for x in a if x < n),
+        math.prod(x for x in a if x > 1),
+        math.fsum(x * 0.1 for x in a),
+        math.fsum(x * y for x in a for y in a),
+        reduce(lambda p, q: p * 0.5 + q, (x + 1 for x in a)),
+        reduce(lambda p, q: p - q, (x for x in a if x > n), 0.0),
+        4.0 in (x + n for x in a),
+        -4.0 in (x + n for x in a if x > n),
+    )
+
+
+def iterables(a, b, m):
+    return (
+        sum(x * y for x, y in zip(a, b)),
+        sum(i * x for i, x in enumerate(a, 2)),
+        sum(i * (x - y) for i, (x, y) in enumerate(zip(a, b))),
+        sum(x for x in reversed(a) if x > 1),
+        sum(x for x in (1.5, 2.5, a[0])),
+        sum(x for x in map(square, a)),
+        sum(x * 2 for x in (y + 1 for y in a if y > 0) if x > 2),
+        sum(x for x in m.flat),
+        sum(row[1] for row in m),
+        sum(row.sum() for row in m if row[0] > 0),
+        max(i * j for i, j in np.ndindex(3, 4)),
+        sum(i for i in range(10, 0, -3)),
+    )
+
+
+def nested(m):
+    return (
+        sum(sum(m[i, j] for j in range(4)) * i for i in range(3)),
+        max(min(x for x in row if x > i) for i, row in enumerate(m)),
+        sum(1 for x in m[0] if any(x == y * 2 for y in m[0])),
+    )
+
+
+def test_what_runs_through():
+    for fn, args in (
+        (sums, (A, 2)),
+        (sums, (N, 2)),
+        (folds, (A, 1)),
+        (folds, (A, 1.5)),
+        (iterables, (A, A[::-1] * 2, M)),
+        (nested, (M,)),
+    ):
+        same(fn, *args)
+        same(fn, *args, fastmath=False, inline="always")
+        same(fn, *args, parallel=True)
+
+
+def test_several_loops():
+    def f(m, n):
+        return (
+            sum(m[i, j] for i in range(m.shape[0]) for j in range(m.shape[1])),
+            sum(m[i, j] for i in range(3) if i % 2 == 0 for j in range(i, 4) if j != n),
+            sum(i * j * k for i in range(n) for j in range(i) for k in range(j)),
+            sum(x for row in m for x in row if x > n),
+            any(m[i, j] > 6 for i in range(3) for j in range(4)),
+            all(m[i, j] < 11 for i in range(3) for j in range(4)),
+            max(t * y for x in m[0] for t in [x + 1] for y in (x, t)),
+        )
+
+    for n in (0, 2, 5):
+        same(f, M, n)
+    same(f, M, 3, parallel=True)
+
+
+@pytest.mark.parametrize("fn", [min, max])
+def test_nothing_to_choose_from(fn):
+    space = {"fn": fn}
+    exec("def f(a):\n    return fn(x for x in a if x > 100)\ndef g(a):\n    return fn(x for x in a)", space)
+    with pytest.raises(ValueError, match="empty"):
+        njit(space["f"])(A)
+    with pytest.raises(ValueError, match="empty"):
+        njit(space["g"])(EMPTY)
+
+
+def test_nan_stays_where_it_is_first():
+    def f(a):
+        return min(x for x in a), max(x for x in a), min(x for x in a if x == x)
+
+    for a in (np.array([np.nan, 1.0, 2.0]), np.array([1.0, np.nan, 0.5])):
+        same(f, a)
+
+
+# --- when things happen -------------------------------------------------------------------------------------------
+
+
+def test_any_and_all_leave_early():
+    def f(a, k):
+        return any(fail_at(x, k) > 2 for x in a), all(fail_at(x, k) < 3 for x in a if x != 7)
+
+    a = np.array([6, 7, 2, 0])
+    k = np.zeros(1, np.int64)
+    same(f, a, k)
+    assert k[0] == 3 + 2
+
+    def g(a, k):
+        return any(fail_at(x, k) > 2 for x in a)
+
+    with pytest.raises(ZeroDivisionError):
+        njit(g)(np.array([6, 0, 1]), k)
+
+    def h(a, k):
+        return any(fail_at(x + y, k) == 3 for x in a for y in (1, 2, -6))
+
+    same(h, np.array([5, 1, 6]), np.zeros(1, np.int64))
+    same(h, np.array([5, 6]), np.zeros(1, np.int64))
+
+
+def test_a_list_is_made_before_it_is_asked():
+    def f(a, k):
+        return any([fail_at(x, k) > 2 for x in a])
+
+    k = np.zeros(1, np.int64)
+    same(f, np.array([2, 6, 7]), k)
+    assert k[0] == 3
+    with pytest.raises(ZeroDivisionError):
+        njit(f)(np.array([2, 0]), k)
+
+    def g(a, k):
+        s = 0
+        for x in [y + k[0] for y in a]:
+            k[0] += 1
+            s += x
+        return s
+
+    same(g, N, np.zeros(1, np.int64))
+
+    def h(a, k):
+        s = 0
+        for x in (y + k[0] for y in a):
+            k[0] += 1
+            s += x
+        return s
+
+    same(h, N, np.zeros(1, np.int64))
+
+
+def test_values_come_when_they_are_asked_for():
+    def f(a, k):
+        g = (fail_at(x, k) for x in a if x > 1)
+        before = k[0]
+        u = next(g)
+        v = next(g)
+        return before, k[0], u, v, next(g, -1), next(g, -2), k[0]
+
+    same(f, np.array([2, 1, 3, 6]), np.zeros(1, np.int64))
+    same(f, np.array([2, 3]), np.zeros(1, np.int64))
+
+
+def test_a_generator_that_runs_out_of_something():
+    def f(a, b):
+        it = iter(b)
+        return sum(x * next(it) for x in a)
+
+    def g(a, b):
+        it = iter(b)
+        return np.array([x * next(it) for x in a])
+
+    for fn in (f, g):
+        same(fn, A[:2], A)
+        same(fn, A, A[:2])
+
+
+def test_iterators():
+    def f(a):
+        g = (x * 2 for x in a if x > 0)
+        first = next(g)
+        some = any(x > 9 for x in g)
+        return first, some, sum(g)
+
+    def g(a, b):
+        s = 0.0
+        for x, y in zip((p for p in a if p > 0), (q * 2 for q in b)):
+            s = s * 2 + x * y
+        for i, x in enumerate(p - 1 for p in a if p < 0):
+            s += i * x
+        x, y, z = (p for p in b if p > 3)
+        return s, x, y, z
+
+    def h(a):
+        it = iter(a)
+        return sum(x * y for x, y in zip(it, it)), sum(x for x in it)
+
+    same(f, A)
+    same(g, A, A[::-1].copy())
+    same(h, A)
+
+
+def test_generators_as_arguments():
+    def total(g, k):
+        s = 0.0
+        for x in g:
+            s += x * k
+        return s
+
+    def f(a):
+        return total((x for x in a if x > 0), 2) + total((x * 2 for x in a), 3)
+
+    same(f, A)
+
+
+def test_the_line_of_an_error():
+    def f(a, n):
+        return sum(
+            a[i]
+            for i in range(n)
+        )  # fmt: skip
+
+    def g(a, n):
+        return np.array([
+            i
+            + a[i]
+            for i in range(n)
+        ])  # fmt: skip
+
+    for fn in (f, g):
+        lines = []
+        for which in (fn, njit(boundscheck=True)(fn)):
+            with pytest.raises(IndexError) as e:
+                which(A, 9)
+            lines.append(traceback.extract_tb(e.value.__traceback__)[-1].lineno)
+        assert lines[0] == lines[1]
+
+
+# --- variables ----------------------------------------------------------------------------------------------------
+
+
+def test_variables_that_change_around_it():
+    def f(m):
+        out = np.zeros(3)
+        for i in range(3):
+            k = i * 2
+            out[i] = sum(m[i, j] * k for j in range(4))
+            for x in (m[i, j] + k for j in range(4) if j != i):
+                out[i] += x
+            k = 100
+        return out
+
+    same(f, M)
+
+
+def test_variables_that_change_too_soon():
+    def f(a, k):
+        s = 0.0
+        for x in (y * k for y in a):
+            k += 1
+            s += x
+        return s
+
+    def g(a, k):
+        it = (y * k for y in a)
+        k = 5
+        return sum(it)
+
+    for fn in (f, g):
+        with pytest.raises(UnsupportedError, match="assigned again"):
+            njit(fn)(A, 1)
+
+
+def test_names_of_the_expression_are_its_own():
+    def f(a):
+        x = 10.0
+        i = 5
+        s = sum(x for x in a) + np.array([i for i in range(3)]).sum()
+        return s, x, i
+
+    same(f, A)
+
+
+def test_outer_variables_of_inner_functions():
+    def f(a, k):
+        def g(n):
+            return sum(x * k + n for x in a if x > k), np.array([x + k + n for x in a])
+
+        return g(1), g(2.5)
+
+    same(f, A, 2)
+
+
+# --- arrays -------------------------------------------------------------------------------------------------------
+
+
+def test_arrays():
+    def f(a, n, m):
+        return (
+            np.array([i * i for i in range(n)]),
+            np.array([x * 2 for x in a]),
+            np.array([x for x in a if x > 1]),
+            np.array([x for x in a if x > 100]),
+            np.array([i * 10 + j for i in range(n) for j in range(m) if (i + j) % 2]),
+            np.array([(i, x) for i, x in enumerate(a)]),
+            np.array([x > 0 for x in a]),
+            np.array([1j * x for x in a]),
+            np.array([x for x in a], dtype=np.float32),
+            np.asarray([i for i in range(n)], dtype=np.int16),
+            np.array([[i * j + 0.5 for j in range(m)] for i in range(n)]),
+            np.array([[x + y for x in a] for y in a if y > 0]),
+            np.array([[[i, j + x] for j in range(2)] for i, x in enumerate(a)]),
+            np.array([a[i : i + 2] for i in range(5)]),
+            np.array([sum(a[j] for j in range(i)) for i in range(n)]),
+            np.array([x for x in map(square, a)]),
+            np.array([x + 1 for x in (y for y in a if y < 0)]),
+            np.array([np.float32(x) for x in a]),
+        )
+
+    same(f, A, 5, 3)
+    same(f, A, 5, 3, parallel=True)
+    same(f, A[::-1], 6, 2)
+
+
+def test_arrays_of_nothing_have_the_type_of_what_would_be_there():
+    """NumPy makes float64 of one axis of any empty list; compiled code has one type for any length."""
+
+    @njit
+    def f(a, n):
+        return np.array([i for i in range(n)]), np.array([[x for x in a] for i in range(n)])
+
+    flat, rows = f(A, 0)
+    assert flat.dtype == np.int64 and flat.shape == (0,)
+    assert rows.dtype == np.float64 and rows.shape == (0, 0)
+
+
+def test_rows_of_different_lengths():
+    def f(n):
+        return np.array([[j for j in range(i)] for i in range(1, n)])
+
+    same(f, 2)
+    with pytest.raises(ValueError, match="different lengths: 1 and 2"):
+        njit(f)(4)
+
+
+def test_lists_that_are_read():
+    def f(a, m):
+        return (
+            np.sum([x * x for x in a]),
+            np.mean([x for x in a if x > 0]),
+            np.median([x + 1 for x in a]),
+            np.max([[x * y for x in a] for y in a]),
+            sum([x for x in a if x > 0]),
+            max([abs(x) for x in a]),
+            min([x for x in a]),
+            len([x for x in a if x > 0]),
+            all([x > -3 for x in a]),
+            4.0 in [x for x in a],
+            sum(x * i for i, x in enumerate([y * 2 for y in a])),
+            sum(x * y for x, y in zip([y * 2 for y in a], a)),
+            m[[i for i in range(3) if i != 1]],
+            np.dot([x for x in a], a),
+        )
+
+    same(f, A, M)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return [x for x in a]",
+        "b = [x for x in a]\n    return b[0] + b[1]",
+        "return [x for x in a][0]",
+        "return len({x for x in a})",
+        "return len({x: 1 for x in a})",
+        "return np.array([None for x in a])",
+        "return sum([[x for x in a] for y in a])",
+        "for x in [[y] for y in a]:\n        return x",
+        "return np.array(x for x in a)",
+        "return (x for x in a)",
+        "for x in (y * z for y in a for z in a):\n        return x",
+        "return sum((t := x) for x in a) + t",
+    ],
+)
+def test_what_stays_refused(body):
+    space = {"np": np}
+    exec(f"def f(a):\n    {body}", space)
+    with pytest.raises((UnsupportedError, TypingError)):
+        njit(space["f"])(A)
+
+
+# --- ways in ------------------------------------------------------------------------------------------------------
+
+
+def test_in_prange_and_in_ufuncs():
+    @njit(parallel=True)
+    def f(m):
+        out = np.empty(m.shape[0])
+        for i in prange(m.shape[0]):
+            out[i] = sum(m[i, j] * i for j in range(m.shape[1]) if j != 1) + np.array([x for x in m[i]]).max()
+        return out
+
+    want = np.array([sum(M[i, j] * i for j in range(4) if j != 1) + M[i].max() for i in range(3)])
+    np.testing.assert_array_equal(f(M), want)
+
+    @vectorize
+    def u(x):
+        return sum(x * i for i in range(4)) + max(x + i for i in range(3) if i)
+
+    np.testing.assert_array_equal(u(A), A * 6 + A + 2)
+
+
+def test_empty_and_strided():
+    def f(a):
+        return sum(x for x in a), any(x > 0 for x in a), all(x > 0 for x in a), np.array([x for x in a])
+
+    for a in (EMPTY, A[::2], A[::-3], np.asfortranarray(M)[1], np.broadcast_to(1.5, (3,))):
+        same(f, a)
