@@ -11,7 +11,20 @@ import os
 import zlib
 
 # What is asked there is what LLVM makes of a program: vectors, bytes of code, what a level is.
-LLVM = frozenset({"complex_functions", "late", "late_try", "nontemporal", "processors", "vmath"})
+LLVM = frozenset(
+    {
+        "attack_surroundings",
+        "choices",
+        "complex_functions",
+        "contracts",
+        "late",
+        "late_try",
+        "nontemporal",
+        "processors",
+        "split",
+        "vmath",
+    }
+)
 # What is asked there is what a program means, in loops that our passes and LLVM's change most.
 LOOPS = frozenset(
     {
