@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from .errors import UnsupportedError
 
-__all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType"]
+__all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType", "is_numba_module"]
 
 _SOON = {
     "generated_jit": "write a function for each type",
@@ -95,13 +96,35 @@ class MissingType(Missing):
         return True
 
 
+@functools.cache
+def _numba_names() -> dict[str, frozenset[str]]:
+    """The names of Numba's modules, by the module's without ``numba.``."""
+    from importlib.resources import files
+
+    lines = files(__package__).joinpath("_numba_names.txt").read_text("utf-8").splitlines()[1:]
+    return {module.strip("."): frozenset(names) for module, *names in map(str.split, lines)}
+
+
+def is_numba_module(name: str) -> bool:
+    """Whether Numba may have a module of that name; NumbaPro and numba-cuda have modules that nobody has listed."""
+    root, _, path = name.partition(".")
+    return root != "numba" or path.startswith("cuda.") or path in _numba_names()
+
+
+def _may_have(module: str, name: str) -> bool:
+    """Whether Numba's module may have the name."""
+    root, _, path = module.partition(".")
+    names = _numba_names().get(path) or _numba_names().get(f"core.{path}") or frozenset()  # numba.config is core.config
+    return root != "numba" or path.startswith("cuda.") or name in names or "*" in names
+
+
 class MissingModule(ModuleType):
-    """A module whose names are what it was given, and stand-ins for the rest."""
+    """A module whose names are what it was given, and stand-ins for what Numba has beside. Programs ask for names to learn what there is."""
 
     __path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
+        if (name.startswith("__") and name.endswith("__")) or not _may_have(self.__name__, name):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         kind = MissingType if self.__name__.endswith(".types") else Missing
         return kind(f"{self.__name__}.{name}")

@@ -19,7 +19,7 @@ from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, S
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from ._standin import MissingDecorator, MissingModule, MissingType
+from ._standin import MissingDecorator, MissingModule, MissingType, is_numba_module
 
 __all__ = ["follow", "install", "main"]
 
@@ -217,12 +217,13 @@ class _Module(MissingModule):
 
 
 class _StandinFinder(MetaPathFinder, Loader):
-    """Finds numba, numbapro and all their submodules."""
+    """Finds numba, numbapro and their submodules."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name.partition(".")[0] not in _ROOTS:
+        root, _, inside = name.partition(".")
+        if root not in _ROOTS or not (is_numba_module(name) or inside in _PACKAGES or _names_of(name)):
             return None
         return ModuleSpec(name, self, origin="treadle", is_package=True)
 

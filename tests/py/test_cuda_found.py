@@ -152,7 +152,8 @@ raises(ValueError, "was freed", cuda.as_cuda_array, Theirs())
     "what is no argument": """
 out = np.zeros(8)
 raises(TypeError, "pass a.data and a.mask apart", fill[1, 8], np.ma.masked_less(np.arange(8.0), 3), 1.0)
-raises(TypeError, "argument 'b' is a misaligned array", copy[1, 8], out, np.zeros(65, np.uint8)[1:].view(np.float64))
+copy[1, 8](out, np.frombuffer(b"." + np.ones(8).tobytes(), np.float64, offset=1))
+assert out.sum() == 8
 x = made(0, 8)
 for stream in (0, -5, "1", True):
     raises(ValueError, "__dlpack__(stream=", lambda: x.__dlpack__(stream=stream))
