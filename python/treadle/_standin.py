@@ -10,12 +10,25 @@ from .errors import UnsupportedError
 
 __all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType", "is_numba_module"]
 
-_SOON = {
-    "generated_jit": "write a function for each type",
-    "cfunc": "pass the compiled function itself",
-    "parallel": "the data-parallel primitives come later",
-    "jitclass": "pass arrays and (named) tuples instead of objects",
+# What to use in place of a name; a part of it decides. docs/from-numba.md has the same (tests/py/test_docs.py).
+_PLAIN = "a plain function; compiled functions can be arguments"
+_INSTEAD = {
+    "typed": "arrays with a count; arrays indexed by number",
+    "jitclass": "arrays of records, arrays, and named tuples",
+    "cfunc": _PLAIN,
+    "generated_jit": _PLAIN,
+    "overload": _PLAIN,
+    "overload_method": _PLAIN,
+    "overload_attribute": _PLAIN,
+    "intrinsic": _PLAIN,
+    "objmode": _PLAIN,
 }
+
+
+def instead(name: str) -> str:
+    """What to use in place of the dotted name, as the end of a message; nothing where no such thing is known."""
+    known = [_INSTEAD[part] for part in name.split(".") if part in _INSTEAD]
+    return f"; instead: {known[0]}" if known else ""
 
 
 class Missing:
@@ -25,13 +38,14 @@ class Missing:
         from ._core import _REASON  # not before: its settings are read when it is first imported
 
         self.__dict__["_name"] = name
-        self.__dict__[_REASON] = f"{name}, which Treadle does not have" if "," not in name else name
+        self.__dict__[_REASON] = (
+            f"{name}, which Treadle does not have{instead(name)}" if "," not in name else name
+        )
         self.__dict__["__name__"] = name.rpartition(".")[2]
 
     def _fail(self) -> NoReturn:
         name = self.__dict__["_name"]
-        hints = [_SOON[part] for part in name.split(".") if part in _SOON]
-        raise UnsupportedError(f"Treadle does not have {name}" + (f": {hints[0]}" if hints else ""))
+        raise UnsupportedError(f"Treadle does not have {name}{instead(name)}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         self._fail()

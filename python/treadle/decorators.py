@@ -12,7 +12,7 @@ from ._core import Function, Signature
 __all__ = ["jit", "njit"]
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from typing import Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
     from ._core import Type
@@ -120,6 +120,16 @@ _REFUSED = {
 }
 
 
+def unknown_option(name: str, known: Iterable[str]) -> TypeError:
+    """The error of an option that there is not, with the one that may be meant."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    meant = f"did you mean {near[0]!r}? There" if near else "there"
+    return TypeError(f"unknown option {name!r}; {meant} are {', '.join(names)}")
+
+
 def _flags(options: dict[str, Any]) -> dict[str, int]:
     flags: dict[str, int] = {
         "plant": config.PLANT,
@@ -132,7 +142,7 @@ def _flags(options: dict[str, Any]) -> dict[str, int]:
         if name in _REFUSED:
             raise TypeError(f"option {name!r} is not supported: {_REFUSED[name]}")
         if name not in _OPTIONS:
-            raise TypeError(f"unknown option {name!r}; there are {', '.join(_OPTIONS)}")
+            raise unknown_option(name, _OPTIONS)
     for name, (default, put) in _OPTIONS.items():
         put(options.get(name, default), flags)
     return {k: int(v) for k, v in flags.items()}

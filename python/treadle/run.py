@@ -16,7 +16,7 @@ import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, Callable, Sequence
 
 from ._standin import MissingDecorator, MissingModule, MissingType, is_numba_module
@@ -378,7 +378,18 @@ def _run_file(path: str, args: list[str]) -> None:
     exec(code, vars(main))
 
 
+def _show_own(kind: type[BaseException], error: BaseException, frames: TracebackType | None) -> None:
+    """Show an exception that ends the program as Python shows it: from the program's first line on."""
+    ours = (__file__, os.path.join(os.path.dirname(__file__), "__main__.py"), "<frozen runpy>")
+    own = frames
+    while own and own.tb_frame.f_code.co_filename in ours:
+        own = own.tb_next
+    sys.__excepthook__(kind, error.with_traceback(own or frames), own or frames)
+
+
 def _run(program: Callable[[], None]) -> int:
+    if sys.excepthook is sys.__excepthook__:  # a program may set its own
+        sys.excepthook = _show_own
     program()
     return 0
 

@@ -6,7 +6,7 @@ from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from ._core import _REASON, Function
-from .decorators import _choice, _flags, plain_function, with_options
+from .decorators import _choice, _flags, plain_function, unknown_option, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
     """
     unknown = [name for name in options if name not in _DEFAULTS]
     if unknown:
-        raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}")
+        raise unknown_option(unknown[0], _DEFAULTS)
     given = {**_DEFAULTS, **options}
     if not isinstance(func_or_mode, str):
         return _make(func_or_mode, given)

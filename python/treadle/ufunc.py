@@ -11,7 +11,16 @@ import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import _core, config
-from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options, plain_function, with_options
+from .decorators import (
+    _OPTIONS,
+    _REFUSED,
+    _choice,
+    _flags,
+    as_options,
+    plain_function,
+    unknown_option,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -56,7 +65,7 @@ def _compile_flags(options: dict[str, Any], own: tuple[str, ...]) -> dict[str, i
     unknown = [n for n in options if n not in _OPTIONS and n not in _REFUSED]
     if unknown:
         known = [*(n for n in _OPTIONS if n not in _NOT_HERE), *own]
-        raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(known)}")
+        raise unknown_option(unknown[0], known)
     return _flags({**options, "error_model": "numpy"})
 
 

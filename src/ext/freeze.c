@@ -6,6 +6,7 @@
  * Long, as each kind of object is a few lines that share the state above and nothing else. */
 #include "ext/freeze.h"
 
+#include "base/near.h"
 #include "ext/compat.h"
 #include "ext/date.h"
 #include "ext/record.h"
@@ -1071,6 +1072,32 @@ static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) 
     return freeze_taken(z, v);
 }
 
+static void consider_names(tr_frozen *z, tr_near *s, PyObject *dict) {
+    PyObject *names = taken(z, PyDict_Check(dict) ? PyDict_Keys(dict) : NULL);
+    Py_ssize_t size;
+    for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names); i++) {
+        PyObject *name = PyList_GET_ITEM(names, i);
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
+        if (text)
+            tr_near_consider(s, text, (unsigned)size);
+    }
+    PyErr_Clear(); /* names that have no UTF-8 */
+}
+
+/* A global or builtin that a name without a value may be meant to be. */
+static const char *near_global(tr_frozen *z, uint32_t func, PyObject *name) {
+    scope s = z->scopes.d[func];
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) {
+        PyErr_Clear();
+        return NULL;
+    }
+    tr_near near = tr_near_begin(text);
+    consider_names(z, &near, s.globals);
+    consider_names(z, &near, s.builtins);
+    return near.best ? tr_arena_strdup(arena(z), near.best) : NULL;
+}
+
 typedef struct reach {
     tr_frozen *z;
     uint32_t func;
@@ -1090,6 +1117,8 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
         r->c->free[index] = o;
     if (!is_free)
         r->c->globals[index] = o;
+    if (!is_free && !o && ok(z, !PyErr_Occurred()))
+        r->c->near[index] = near_global(z, r->func, PyTuple_GET_ITEM(r->names, index));
     for (uint32_t i = 0; i < n && o && o->kind == TR_OBJ_MODULE; i++)
         o = freeze_attr(z, o, attrs[i]);
 }
@@ -1128,6 +1157,7 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     out->localsplus = copy_names(z, c->co_localsplusnames, &out->nlocalsplus);
     out->kinds = copy_bytes(z, c->co_localspluskinds, &n);
     out->globals = TR_NEW_N(arena(z), const tr_obj *, out->nnames + 1);
+    out->near = TR_NEW_N(arena(z), const char *, out->nnames + 1);
     out->free = TR_NEW_N(arena(z), const tr_obj *, out->nlocalsplus + 1);
     if (!freeze_consts(z, func, c->co_consts, out) || !freeze_locals(z, z->scopes.d[func].locals, out))
         return false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "infer/priv.h"
 
 typedef struct emission {
@@ -17,6 +18,7 @@ typedef struct emission {
     tr_edge *handler; /* per untyped block: where what raises in it goes; no args, not even none: nowhere */
     uint8_t *reached; /* per untyped block: code that was made comes to it */
     bool failed;
+    bool lists; /* something of a list was refused: what follows from it is not told */
 } emission;
 
 static tr_arena *arena(emission *m) {
@@ -103,6 +105,19 @@ static bool is_told(const emission *m, tr_val v) {
     return false;
 }
 
+/* A local variable, or what is as near among globals and builtins. */
+static void suggest_name(emission *m, const char *name) {
+    const tr_code *c = m->f->p->funcs.d[m->dst->func].code;
+    tr_near near = tr_near_begin(name);
+    for (uint32_t i = 0; c && i < c->nlocalsplus; i++)
+        tr_near_consider(&near, c->localsplus[i], (unsigned)strlen(c->localsplus[i]));
+    for (uint32_t i = 0; c && i < c->nnames; i++)
+        if (c->near && c->near[i] && !strcmp(c->names[i], name))
+            tr_near_consider(&near, c->near[i], (unsigned)strlen(c->near[i]));
+    if (near.best)
+        tr_em_hint(&m->e, "did you mean '%s'?", near.best);
+}
+
 /* The read of a variable that has no value; each is told once. */
 static void tell_undef(emission *m, tr_val v) {
     const tr_ins *in = tr_at(m->src, v);
@@ -112,9 +127,10 @@ static void tell_undef(emission *m, tr_val v) {
     if (is_told(m, v))
         return;
     m->s->bad[v] = 3;
-    if (in->sub == TR_UNDEF_GLOBAL)
+    if (in->sub == TR_UNDEF_GLOBAL) {
         tr_em_error(&m->e, "name '%s' is not defined", in->imm.s);
-    else if (in->sub == TR_UNDEF_FREE)
+        suggest_name(m, in->imm.s);
+    } else if (in->sub == TR_UNDEF_FREE)
         tr_em_error(&m->e, "variable '%s' of the enclosing function has no value yet", in->imm.s);
     else
         tr_em_error(&m->e, "local variable '%s' is used before it is assigned", in->imm.s);
@@ -381,6 +397,10 @@ static void emit_term(emission *m, const tr_ins *in) {
 
 /* --- instructions --- */
 
+static bool is_of_list(const tr_ty *t) {
+    return tr_ty_is_list(t) || (t->kind == TR_TY_METHOD && is_of_list(t->items[0]));
+}
+
 static void emit_ins(emission *m, tr_val v) {
     const tr_ins *in = tr_at(m->src, v);
     tr_tv *ops = TR_NEW_N(arena(m), tr_tv, in->nargs + 1u), out;
@@ -397,13 +417,15 @@ static void emit_ins(emission *m, tr_val v) {
         return;
     }
     for (uint32_t i = 0; i < in->nargs; i++)
-        if (!use(m, in, i, &ops[i]))
+        if (!use(m, in, i, &ops[i]) || (m->lists && is_of_list(ops[i].ty)))
             return;
     uint32_t errs = m->f->ctx->nerrs;
     if (!tr_infer_step(&m->e, m->src, v, ops, &out)) {
         if (m->f->ctx->nerrs != errs)
             note_operands(m, in);
         m->failed = true; /* if not here, the reason is told by what is called */
+        for (uint32_t i = 0; i < in->nargs; i++)
+            m->lists |= is_of_list(ops[i].ty);
         tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);
         return;
     }

@@ -66,6 +66,8 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr
                 tr_err_note(f->ctx, r, (tr_span){0, -1, 0, -1}, "it is called in line %d of %s%s%s",
                             (int)e->place.span.line, e->place.file, e->place.fn ? ", in " : "",
                             e->place.fn ? e->place.fn : "");
+            else if (e->place.fn && f->cur != UINT32_MAX)
+                tr_err_note(f->ctx, r, e->place.span, "called by %s()", e->place.fn);
         } else if (e)
             tr_em_error(e, "%s() cannot be compiled", fn->name);
         return UINT32_MAX;
@@ -462,20 +464,40 @@ static const tr_func *func_of(const infer *f, uint32_t inst) {
     return &f->p->funcs.d[f->p->insts.d[inst].func];
 }
 
-/* What fails in a function that stands for one of NumPy's is told where the user calls it. */
-static void tell_at_call(infer *f, tr_err *e, uint32_t inst) {
-    if (!func_of(f, inst)->library)
-        return;
+/* What fails in a function that stands for one of NumPy's is told where the user calls it. The instance that it is told of. */
+static uint32_t tell_at_call(infer *f, tr_err *e, uint32_t inst) {
     const istate *s = &f->st.d[inst];
+    if (!func_of(f, inst)->library)
+        return inst;
     while (s->caller != UINT32_MAX && func_of(f, s->caller)->library)
         s = &f->st.d[s->caller];
     if (s->caller == UINT32_MAX)
-        return;
+        return inst;
     const char *name = func_of(f, s->inst)->name;
     e->text = tr_arena_printf(&f->ctx->arena, "%s(): %s", name, e->text);
     e->place = s->call_place;
     e->op_span = (tr_span){0, -1, 0, -1};
     e->where = tr_infer_instance_text(f, s->caller);
+    return s->caller;
+}
+
+enum { MAX_CALLERS = 8 };
+
+/* How the program comes to the instance that failed, from the nearest call outwards. */
+static void note_callers(infer *f, tr_err *e, uint32_t inst) {
+    const istate *s = &f->st.d[inst];
+    for (uint32_t n = 0; s->caller != UINT32_MAX; n++, s = &f->st.d[s->caller]) {
+        tr_place p = s->call_place;
+        if (n == MAX_CALLERS) {
+            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "... and so on");
+            return;
+        }
+        if (p.file && e->place.file && strcmp(p.file, e->place.file) == 0)
+            tr_err_note(f->ctx, e, p.span, "called by %s()", func_of(f, s->caller)->name);
+        else
+            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "called by %s() in line %d of %s",
+                        func_of(f, s->caller)->name, (int)p.span.line, p.file ? p.file : "?");
+    }
 }
 
 /* Code was left out because of an error that nobody told: a fault of ours, which must not become a program that does something else. */
@@ -502,7 +524,7 @@ static bool emit_all(infer *f, uint32_t root) {
                 e->notes = NULL; /* they are of variables that the user never wrote */
             if (!e->where) {
                 e->where = tr_infer_instance_text(f, inst);
-                tell_at_call(f, e, inst);
+                note_callers(f, e, tell_at_call(f, e, inst));
             }
         }
     }

@@ -1,4 +1,4 @@
-"""The programs of docs/working.md and docs/from-numba.md run as they stand there."""
+"""The programs of docs/working.md and docs/from-numba.md run as they stand there, and messages that pages show are those that are printed."""
 
 from __future__ import annotations
 
@@ -57,6 +57,31 @@ def test_one_licence() -> None:
     assert [f"\n{n}. " in text for n in (1, 2, 3, 4)] == [True, True, True, False]
     for page in ("README.md", "CONTRIBUTING.md"):
         assert "(LICENSE)" in (root / page).read_text()
+
+
+def test_the_message_of_the_guide(tmp_path: Path) -> None:
+    body = "    s = 0.0\n    for i in range(len(a)):\n        s += a[i] * unit\n    return s\n"
+    source = "import numpy as np\nfrom treadle import njit\n" + 5 * "\n" + "@njit\ndef scale(a, unit):\n"
+    (tmp_path / "kernels.py").write_text(source + body)
+    call = "import numpy as np, kernels\ntry:\n    kernels.scale(np.ones(3), 'm')\nexcept TypeError as e:\n    print(e)\n"
+    r = subprocess.run(
+        [sys.executable, "-c", call], cwd=tmp_path, capture_output=True, text=True, timeout=240
+    )
+    shown = r.stdout.replace(f"{tmp_path}{os.sep}", "")
+    assert shown.startswith("unsupported operand types for *"), r.stderr
+    assert f"```\n{shown}```" in (DOCS / "guide.md").read_text(), shown
+
+
+def test_what_is_there_instead() -> None:
+    """The error of a name that Treadle lacks says what the page says."""
+    from treadle._standin import _INSTEAD
+
+    page = (DOCS / "from-numba.md").read_text().partition("## What is not there")[2].partition("##")[0]
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")]
+    for name, advice in _INSTEAD.items():
+        kind = name.partition("_")[0] if name.startswith("overload") else name
+        row = [a.strip() for n, a in rows if re.search(rf"`@?{kind}\b", n)]
+        assert row == [advice], name
 
 
 def test_links() -> None:

@@ -125,6 +125,91 @@ def test_an_unknown_global():
     assert "not_defined_anywhere" in text
 
 
+some_values = np.ones(3)
+
+
+def test_names_that_may_be_meant():
+    def local(x):
+        total = 0.0
+        return totl + x + total  # noqa: F821
+
+    def of_the_module(x):
+        return some_vaules + x  # noqa: F821
+
+    def builtin(x):
+        return lenn(x)  # noqa: F821
+
+    def nothing_like_it(x):
+        return qwertyuiop + x  # noqa: F821
+
+    meant = {local: "'total'", of_the_module: "'some_values'", builtin: "'len'"}
+    for fn, name in meant.items():
+        assert f"help: did you mean {name}?" in message(fn, np.ones(2), error=treadle.TypingError)
+    assert "did you mean" not in message(nothing_like_it, 1.0)
+
+
+def test_options_that_may_be_meant():
+    for decorate, name in (
+        (lambda: njit(paralel=True), "parallel"),
+        (lambda: treadle.vectorize(fastmth=True), "fastmath"),
+        (lambda: treadle.stencil(neighbourhood=((0, 1),)), "neighborhood"),
+        (lambda: cuda.jit(lambda x: None, opt_level=1), None),
+        (lambda: cuda.jit(lambda x: None, fast_math=True), "fastmath"),
+    ):
+        with pytest.raises(TypeError, match="unknown option") as e:
+            decorate()
+        assert (f"did you mean '{name}'?" in str(e.value)) == (name is not None), e.value
+        assert "here are " in str(e.value)
+
+
+def test_a_list_is_refused_once():
+    def appended(n):
+        xs = []
+        for i in range(n):
+            xs.append(i)
+        return xs[-1] + len(xs)
+
+    def in_a_loop(n):
+        xs = []
+        xs.append(n)
+        s = 0
+        for x in xs:
+            s += x
+        return s + xs[0]
+
+    for fn in appended, in_a_loop:
+        text = message(fn, 3, error=treadle.UnsupportedError)
+        assert text.count("-->") == 1 and "append() of a list" in text and "out of range" not in text
+
+
+def test_the_calls_that_lead_to_an_error():
+    def last(x):
+        return x.nope  # here: asked
+
+    def middle(x):
+        y = last(x)  # here: last
+        return y + 1
+
+    def first(x):
+        return middle(x) * 2  # here: middle
+
+    text = message(first, 1.0, error=treadle.TypingError)
+    lines = [line_of(f"# here: {word}") for word in ("asked", "last", "middle")]
+    assert f":{lines[0]}:" in text and "in last(float64)" in text
+    assert text.index(f"called by middle() (line {lines[1]})") < text.index(
+        f"called by first() (line {lines[2]})"
+    )
+    assert "called by" not in message(last, 1.0)
+
+    def refused(x):
+        return {1: x}
+
+    def calls(x):
+        return refused(x)
+
+    assert "called by calls() (line" in message(lambda x: calls(x), 1.0, error=treadle.UnsupportedError)
+
+
 class Unknown:
     nope = 3
 

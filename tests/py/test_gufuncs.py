@@ -626,7 +626,7 @@ def test_identity(value):
         (
             {"writable": ("a",)},
             TypeError,
-            "unknown option 'writable'; there are nopython, .*, identity, target, writable_args$",
+            "unknown option 'writable'; did you mean 'writable_args'\\? There are nopython, .*, identity, target, writable_args$",
         ),
         ({"forceobj": True}, TypeError, "no object mode"),
     ],

@@ -180,6 +180,19 @@ def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
     assert name in r.stderr.splitlines()[-1]
 
 
+def test_a_traceback_begins_with_the_program(tmp_path):
+    text = "def f():\n    raise ValueError('mine')\ntry:\n    f()\nexcept ValueError as e:\n    raise KeyError(2) from e\n"
+    ours = run("run", script(tmp_path, text))
+    plain = subprocess.run([sys.executable, script(tmp_path, text)], capture_output=True, text=True)
+    assert ours.returncode == plain.returncode == 1 and ours.stderr == plain.stderr
+    code = run("run", "-c", "1 / 0")
+    assert (
+        code.stderr == subprocess.run([sys.executable, "-c", "1 / 0"], capture_output=True, text=True).stderr
+    )
+    own = "import sys\nsys.excepthook = lambda *a: print('own')\n1 / 0\n"
+    assert run("run", script(tmp_path, own)).stdout == "own\n"
+
+
 DECORATED = """
 import numpy as np
 from numba import njit, vectorize, guvectorize, cuda, float64, types, optional

@@ -317,7 +317,11 @@ def test_locals_are_part_of_the_key(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "options, error, text",
     [
-        ({"nopyhton": True}, TypeError, "unknown option 'nopyhton'; there are nopython"),
+        (
+            {"nopyhton": True},
+            TypeError,
+            r"unknown option 'nopyhton'; did you mean 'nopython'\? There are nopython, nogil",
+        ),
         ({"parallel": 2}, TypeError, "parallel must be True or False"),
         ({"forceobj": True}, TypeError, "no object mode"),
         ({"looplift": True}, TypeError, "no object mode"),

@@ -12,7 +12,7 @@ from typing import Any, Callable, Union
 
 from .. import config, cuda
 from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
-from ..decorators import _flags, as_options, as_signatures
+from ..decorators import _flags, as_options, as_signatures, unknown_option
 from ..errors import UnsupportedError
 from . import _checks, _order
 from ._compile import device_flags, target_of
@@ -279,8 +279,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         if name == "link" and options["link"]:
             raise UnsupportedError("Treadle does not link CUDA C to kernels yet: leave `link` out")
         if name not in (*_SHARED_OPTIONS, *_OF_GPU, "link"):
-            known = ", ".join(("device", *_SHARED_OPTIONS, *_OF_GPU))
-            raise TypeError(f"unknown option {name!r}; there are {known}")
+            raise unknown_option(name, ("device", *_SHARED_OPTIONS, *_OF_GPU))
     device_flags(options)
     own = {k: v for k, v in options.items() if k in _SHARED_OPTIONS}
     if isinstance(own.get("inline"), bool):
