@@ -55,6 +55,14 @@ typedef struct run {
     const void *user;
 } run;
 
+/* What is done with an item. Of what never returns nothing comes, or a number that nobody gets to see. */
+static bool call_round(tr_em *e, tr_tv closure, tr_tv x, tr_tv *out) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    bool innermost = round_of(e, closure.ty)->inner == UINT32_MAX;
+    const tr_ty *never = innermost ? tr_ty_tuple(e->types, 1, &f64) : tr_ty_none(e->types);
+    return tr_fam_call(e, closure, 1, &x, never, out);
+}
+
 /* What the loop within runs over, and the closure of what it does. */
 static tr_tv inner_of(tr_em *e, tr_tv closure, tr_tv round) {
     uint32_t n = round.ty->n;
@@ -90,7 +98,7 @@ static bool take(tr_em *e, const void *user, tr_tv *acc) {
 static bool each_item(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
     run g = *(const run *)user;
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, g.n + 1u), r;
-    if (!tr_fam_call(e, g.closure, 1, &x, &r))
+    if (!call_round(e, g.closure, x, &r))
         return false;
     bool ok = true;
     memcpy(c, acc, g.n * sizeof *acc);
@@ -129,12 +137,12 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     if (!tr_fam_item_type(&probe, tr_em_item(&probe, gen, 1), &item))
         return false;
     x = (tr_tv){item, TR_NOVAL};
-    if (!tr_fam_call(&probe, closure, 1, &x, &r))
+    if (!call_round(&probe, closure, x, &r))
         return false;
     if (r.ty->kind == TR_TY_OPT)
         r = tr_em_item(&probe, r, 1);
     if (r.ty->kind != TR_TY_TUPLE)
-        *out = tr_ty_none(e->types);
+        *out = tr_fam_ty(e, TR_TY_F64); /* there is none, as in an empty array */
     else if (round_of(e, closure.ty)->inner != UINT32_MAX)
         return value_type(&probe, inner_of(&probe, closure, r), out);
     else
@@ -173,7 +181,7 @@ static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *
     tr_cbr(&e->b, tr_em_strong(e, tr_em_item(e, st, TR_STEP_MORE)).v, body, 0, NULL, done, 3, none);
     e->b.blk = body;
     if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item) ||
-        !tr_fam_call(e, closure, 1, &item, &r))
+        !call_round(e, closure, item, &r))
         return false;
     tr_tv at = tr_em_item(e, st, TR_STEP_COUNT);
     if (r.ty->kind == TR_TY_OPT) {
@@ -236,7 +244,7 @@ bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
     if (!is_plain(e, gen.ty->items[0]))
         return true;
     if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) ||
-        !tr_fam_call(e, tr_em_item(e, gen, 0), 1, &x, &r))
+        !call_round(e, tr_em_item(e, gen, 0), x, &r))
         return false;
     *out = tr_em_item(e, r, 0);
     return true;
