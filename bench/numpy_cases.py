@@ -204,6 +204,25 @@ def well_behaved(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return place(rng.random(shape) + shape[-1] * np.eye(shape[-1]))
 
 
+def quotients(k):
+    return k // 7
+
+
+def with_its_transpose(m):
+    return m @ m.T
+
+
+add("k // 7, int64", inputs=normal_numbers("int64"), expected=quotients, variants=beside(quotients, "numpy"))
+# Whose threads a BLAS takes is its own affair: time that passes.
+add(
+    "m @ m.T",
+    inputs=lambda rng, full: (place(rng.random(2 * (500 if full else 7,))),),
+    expected=with_its_transpose,
+    variants=beside(with_its_transpose, "numpy"),
+    rtol=1e-13,
+    wall=True,
+)
+
 SMALL = 10_000
 add(
     "solve 3x3 in a loop",

@@ -409,6 +409,11 @@ LIBRARY: list[Row] = [
             *against(f"{name} 500x500", {"numpy": (1.02, 1.0), "numba": NOTHING}, "us", "numpy"),
         )
     ),
+    *(
+        row
+        for name in ("k // 7, int64", "m @ m.T")
+        for row in against(name, {"numpy": (1.1, 1.0)}, "us", "numpy")
+    ),
     *(row for name in COUNTS for row in against(name, {"numpy": (1 / 2, 1 / 5)}, "us", "numpy")),
     *(
         row

@@ -78,10 +78,83 @@ static lv needs_fix(tr_lf *w, lv r, lv y) {
     return l_and(w->b, l_icmp(w->b, LLVMIntNE, r, zero), differ);
 }
 
+/* --- 64-bit quotients by a constant, in vectors ---
+ *
+ * A quotient is the upper half of a product with 2^k / divisor, rounded up (Granlund and Montgomery 1994). LLVM computes that too, but no vector
+ * instruction gives the upper half of 64 bits, so it makes no vectors of a loop with such a division. Here it is four products of halves, which all
+ * processors have; one after the other they take as long as the single product and what mends it. */
+
+static bool is_array_expression(const tr_lf *w) {
+    return w->body->outer && w->body->f->rpo.n == 1 && w->m->want->target->form == TR_FORM_ELF;
+}
+
+/* The upper 64 bits of u * m. */
+static lv upper_half(tr_lf *w, lv u, uint64_t m) {
+    lt t = w->m->i64;
+    lv half = l_int(t, 32), low = LLVMConstInt(t, 0xffffffff, 0), ml = LLVMConstInt(t, m & 0xffffffff, 0),
+       mh = LLVMConstInt(t, m >> 32, 0);
+    lv ul = l_and(w->b, u, low), uh = LLVMBuildLShr(w->b, u, half, "");
+    lv p = LLVMBuildLShr(w->b, l_mul(w->b, ul, ml), half, "");
+    lv q = l_add(w->b, l_mul(w->b, ul, mh), p);
+    lv r = l_add(w->b, l_mul(w->b, uh, ml), l_and(w->b, q, low));
+    lv both = l_add(w->b, LLVMBuildLShr(w->b, q, half, ""), LLVMBuildLShr(w->b, r, half, ""));
+    return l_add(w->b, l_mul(w->b, uh, mh), both);
+}
+
+/* n: the least for which 2^n is not below d. */
+static unsigned bits_above(uint64_t d) {
+    return d < 2 ? 0 : 64 - (unsigned)__builtin_clzll(d - 1);
+}
+
+/* x / d; d is no power of two. */
+static lv quotient_of_unsigned(tr_lf *w, lv x, uint64_t d) {
+    unsigned n = bits_above(d);
+    unsigned __int128 over = n == 64 ? -(unsigned __int128)d & UINT64_MAX : ((unsigned __int128)1 << n) - d;
+    lv t = upper_half(w, x, (uint64_t)((over << 64) / d + 1));
+    lv rest = LLVMBuildLShr(w->b, l_sub(w->b, x, t), l_int(w->m->i64, 1), "");
+    return LLVMBuildLShr(w->b, l_add(w->b, t, rest), l_int(w->m->i64, n - 1), "");
+}
+
+/* floor(x / d), d from 2 to 2^63 - 1: below 0 that is ~(~x / d), so 63 bits are divided. */
+static lv quotient_of_signed(tr_lf *w, lv x, uint64_t d) {
+    lt t = w->m->i64;
+    unsigned n = bits_above(d);
+    if (!(d & (d - 1)))
+        return LLVMBuildAShr(w->b, x, l_int(t, n), "");
+    lv sign = LLVMBuildAShr(w->b, x, l_int(t, 63), "");
+    uint64_t m = (uint64_t)(((unsigned __int128)1 << (63 + n)) / d + 1);
+    lv q = upper_half(w, LLVMBuildXor(w->b, x, sign, ""), m);
+    return LLVMBuildXor(w->b, LLVMBuildLShr(w->b, q, l_int(t, n - 1), ""), sign, "");
+}
+
+/* floor(x / -d): of -x = ~x + 1, whose quotient is one more than that of ~x where d divides it. */
+static lv quotient_by_negative(tr_lf *w, lv x, uint64_t d) {
+    lt t = w->m->i64;
+    lv y = LLVMBuildNot(w->b, x, ""), q = quotient_of_signed(w, y, d);
+    lv rest = l_sub(w->b, y, l_mul(w->b, q, LLVMConstInt(t, d, 0)));
+    lv more = l_icmp(w->b, LLVMIntEQ, rest, LLVMConstInt(t, d - 1, 0));
+    return l_add(w->b, q, LLVMBuildZExt(w->b, more, t, ""));
+}
+
+/* NULL: the division is none of these. */
+static lv quotient_in_vectors(tr_lf *w, bool is_signed, lv x, const divisor *d) {
+    uint64_t v = (uint64_t)d->value;
+    if (!d->constant || LLVMTypeOf(x) != w->m->i64 || !is_array_expression(w))
+        return NULL;
+    if (!is_signed)
+        return v & (v - 1) ? quotient_of_unsigned(w, x, v) : NULL;
+    if (d->value >= 2)
+        return quotient_of_signed(w, x, v);
+    return d->value <= -2 && d->value != INT64_MIN ? quotient_by_negative(w, x, -v) : NULL;
+}
+
 static lv floordiv_int(tr_lf *w, bool is_signed, lv x, lv y) {
     lt t = LLVMTypeOf(x);
     divisor d = guard(w, y, is_signed);
     unsigned k;
+    lv known = quotient_in_vectors(w, is_signed, x, &d);
+    if (known && !tr_plant(w->m->ctx, TR_PLANT_FLOORDIV) && !tr_plant(w->m->ctx, TR_PLANT_UDIV))
+        return known;
     if (is_signed && power_of_two(&d, &k))
         return LLVMBuildAShr(w->b, x, l_int(t, k), "");
     if (!is_signed) {
@@ -102,11 +175,13 @@ static lv floordiv_int(tr_lf *w, bool is_signed, lv x, lv y) {
 static lv floormod_int(tr_lf *w, bool is_signed, lv x, lv y) {
     divisor d = guard(w, y, is_signed);
     unsigned k;
-    if (!is_signed) {
-        return LLVMBuildURem(w->b, x, d.safe, "");
-    }
-    if (power_of_two(&d, &k))
+    if (is_signed && power_of_two(&d, &k))
         return l_and(w->b, x, l_int(LLVMTypeOf(x), d.value - 1));
+    lv q = quotient_in_vectors(w, is_signed, x, &d);
+    if (q)
+        return l_sub(w->b, x, l_mul(w->b, q, y));
+    if (!is_signed)
+        return LLVMBuildURem(w->b, x, d.safe, "");
     lv r = LLVMBuildSRem(w->b, x, d.safe, "");
     return l_select(w->b, needs_fix(w, r, d.safe), l_add(w->b, r, d.safe), r);
 }

@@ -21,11 +21,12 @@ static const struct {
 
 static int fill(tr_blas *b, void *lib, const char *form, int wide) {
     static const char letters[TR_BLAS_TYPES + 1] = "sdcz";
+    static const char *const names[] = {"gemm", "gemv", "syrk"};
     for (int i = 0; i < TR_BLAS_TYPES; i++) {
         char base[8], name[32];
-        void *p[2];
-        for (int k = 0; k < 2; k++) {
-            snprintf(base, sizeof base, "%cgem%c", letters[i], k ? 'v' : 'm');
+        void *p[3];
+        for (int k = 0; k < 3; k++) {
+            snprintf(base, sizeof base, "%c%s", letters[i], names[k]);
             snprintf(name, sizeof name, form, base);
             p[k] = dlsym(lib, name);
             if (!p[k])
@@ -33,6 +34,7 @@ static int fill(tr_blas *b, void *lib, const char *form, int wide) {
         }
         memcpy(&b->gemm[i], &p[0], sizeof p[0]);
         memcpy(&b->gemv[i], &p[1], sizeof p[1]);
+        memcpy(&b->syrk[i], &p[2], sizeof p[2]);
     }
     b->most = wide ? INT64_MAX : INT32_MAX;
     return 1;
@@ -48,7 +50,7 @@ static int may_be_blas(const char *path) {
 
 static int look(struct dl_phdr_info *info, size_t size, void *out) {
     (void)size;
-    tr_blas found = {{NULL}, {NULL}, 0};
+    tr_blas found = {{NULL}, {NULL}, {NULL}, 0};
     if (!info->dlpi_name || !may_be_blas(info->dlpi_name))
         return 0;
     void *lib = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);

@@ -12,12 +12,17 @@ typedef void tr_gemm(const char *ta, const char *tb, const int64_t *m, const int
 typedef void tr_gemv(const char *ta, const int64_t *m, const int64_t *n, const void *alpha, const void *a,
                      const int64_t *lda, const void *x, const int64_t *incx, const void *beta, void *y,
                      const int64_t *incy, uint64_t la);
+/* A matrix times its transpose: one triangle of it. */
+typedef void tr_syrk(const char *half, const char *ta, const int64_t *n, const int64_t *k, const void *alpha,
+                     const void *a, const int64_t *lda, const void *beta, void *c, const int64_t *ldc,
+                     uint64_t lh, uint64_t la);
 
 enum { TR_BLAS_F32, TR_BLAS_F64, TR_BLAS_C64, TR_BLAS_C128, TR_BLAS_TYPES };
 
 typedef struct tr_blas {
     tr_gemm *gemm[TR_BLAS_TYPES]; /* all there, or none of them: no BLAS */
     tr_gemv *gemv[TR_BLAS_TYPES];
+    tr_syrk *syrk[TR_BLAS_TYPES];
     int64_t most; /* largest size it can take */
 } tr_blas;
 

@@ -165,6 +165,22 @@ static int by_gemv(const tr_blas *lib, int type, int64_t size, void *c, int64_t 
     return 1;
 }
 
+/* b is a's transpose, as the two lie. */
+static int are_turned(const mat *a, const mat *b) {
+    return a->data == b->data && a->rows == b->cols && a->rs == b->cs && a->cs == b->rs;
+}
+
+/* c = a * a', of which half is computed: in c's rows the upper one. NumPy does the same, so the bits are the same. */
+static void by_syrk(const tr_blas *lib, int type, int64_t size, char *c, int64_t ldc, const mat *a,
+                    const fortran *f) {
+    const char trans = f->trans == 'N' ? 'T' : 'N';
+    lib->syrk[type]("L", &trans, &a->rows, &a->cols, scalar(type, 1), f->data, &f->ld, scalar(type, 0), c,
+                    &ldc, 1, 1);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t j = i + 1; j < a->rows; j++)
+            memcpy(c + (j * ldc + i) * size, c + (i * ldc + j) * size, (size_t)size);
+}
+
 static int by_gemm(const tr_blas *lib, int type, int64_t size, void *c, int64_t ldc, const mat *a,
                    const mat *b) {
     fortran fa, fb;
@@ -174,9 +190,11 @@ static int by_gemm(const tr_blas *lib, int type, int64_t size, void *c, int64_t 
         free(fa.copy);
         return 0;
     }
-    /* In columns, the transpose of the result is b' * a'. */
-    lib->gemm[type](&fb.trans, &fa.trans, &b->cols, &a->rows, &a->cols, scalar(type, 1), fb.data, &fb.ld,
-                    fa.data, &fa.ld, scalar(type, 0), c, &ldc, 1, 1);
+    if (are_turned(a, b) && fa.trans != fb.trans)
+        by_syrk(lib, type, size, c, ldc, a, &fa);
+    else /* in columns, the transpose of the result is b' * a' */
+        lib->gemm[type](&fb.trans, &fa.trans, &b->cols, &a->rows, &a->cols, scalar(type, 1), fb.data, &fb.ld,
+                        fa.data, &fa.ld, scalar(type, 0), c, &ldc, 1, 1);
     free(fa.copy);
     free(fb.copy);
     return 1;

@@ -176,6 +176,31 @@ def test_in_parallel_loops():
     np.testing.assert_allclose(got, a @ b)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i8"])
+def test_a_matrix_and_its_transpose(dtype):
+    """Half of it is computed, the other half is the same; of complex numbers, too, without conjugates."""
+    rng = np.random.default_rng(3)
+    f = njit(lambda m: (m @ m.T, m.T @ m, np.dot(m, m.T), m @ m.T[:, ::-1], m[1:] @ m[:-1].T))
+    for shape in ((40, 60), (60, 40), (33, 33), (1, 50), (50, 1), (5, 3)):
+        m = rng.integers(-9, 9, shape).astype(dtype)
+        if m.dtype.kind == "c":
+            m = m + 1j * rng.integers(-9, 9, shape).astype(m.real.dtype)
+        for x in (m, np.asfortranarray(m), m[::-1], m[:, : shape[1] // 2 + 1], np.repeat(m, 2, 1)[:, ::2]):
+            for got, want in zip(f(x), f.py_func(x), strict=True):
+                assert np.array_equal(got, want)
+    if dtype == "f8":
+        m = rng.random((64, 48))
+        got = f(m)[0]
+        assert np.array_equal(got, got.T)
+        np.testing.assert_allclose(got, m @ m.T, rtol=1e-13)
+
+
+def test_a_matrix_and_its_transpose_into_a_view():
+    m, out = np.arange(2500.0).reshape(50, 50) % 7, np.zeros((50, 120))
+    njit(lambda m, out: np.matmul(m, m.T, out=out[:, 3:53]))(m, out)
+    assert np.array_equal(out[:, 3:53], m @ m.T) and not out[:, :3].any() and not out[:, 53:].any()
+
+
 def test_without_blas():
     """The loops alone: this file again, in a process that is told to use no BLAS."""
     if os.environ.get("TREADLE_BLAS") == "none":
@@ -186,6 +211,7 @@ def test_without_blas():
         "test_out",
         "test_nan_and_infinity",
         "test_operands_that_are_expressions",
+        "test_a_matrix_and_its_transpose",
     ]
     command = [
         sys.executable,
