@@ -447,8 +447,8 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
-    if (l->own && UNLIKELY(!are_there(l->st, args, n)))
-        return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, and launches again */
+    if ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n)))
+        return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, or waits for it */
     return launch_args(l, args, n);
 }
 

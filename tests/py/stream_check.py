@@ -23,8 +23,12 @@ PATIENCE = 60
 
 
 def there(a):
-    """What a launch does not wait for: on a GPU an array of the host is copied back before it returns."""
-    return a if cuda.is_emulated() else cuda.to_device(a)
+    """What a launch does not wait for: other arrays of the host are as it left them when it returns."""
+    if not cuda.is_emulated():
+        return cuda.to_device(a)
+    mine = cuda.pinned_array_like(a)
+    mine[...] = a
+    return mine
 
 
 def items(a):
@@ -81,6 +85,10 @@ def bad(a):
 def forever(a):
     while cuda.atomic.add(a, 0, 0) == 0:  # a plain load would be done once
         cuda.atomic.add(a, 1, 1)
+def flags(n):  # which launches do not wait for
+    a = cuda.pinned_array(n, np.int64)
+    a[:] = 0
+    return a
 """
 
 

@@ -389,7 +389,7 @@ def test_the_default_stream_is_one_after_the_other():
 )
 def test_ctrl_c_while_waiting(wait):
     code = program(f"""
-    s, e, d, flag = cuda.stream(), cuda.event(), cuda.to_device(np.zeros(4)), np.zeros(2, np.int64)
+    s, e, d, flag = cuda.stream(), cuda.event(), cuda.to_device(np.zeros(4)), flags(2)
     increment[1, 4](d)
     forever[1, 1, s](flag)
     e.record(s)
@@ -410,7 +410,7 @@ def test_ctrl_c_while_waiting(wait):
 @pytest.mark.emulated
 def test_the_interpreter_ends_whatever_streams_do():
     code = program("""
-    s, t, d, flag = cuda.stream(), cuda.stream(), cuda.to_device(np.zeros(4)), np.zeros(2, np.int64)
+    s, t, d, flag = cuda.stream(), cuda.stream(), cuda.to_device(np.zeros(4)), flags(2)
     forever[1, 1, s](flag)
     s.add_callback(lambda *_: print("never"))
     t.add_callback(lambda *_: time.sleep(20))  # nobody waits so long
@@ -462,7 +462,7 @@ def test_what_comes_after_the_end():
 def test_the_child_of_a_fork_has_none_of_it():
     code = program("""
     s, idle, e = cuda.stream(), cuda.stream(), cuda.event()
-    d, flag = cuda.to_device(np.zeros(4)), np.zeros(2, np.int64)
+    d, flag = cuda.to_device(np.zeros(4)), flags(2)
     increment[1, 4, idle](d)
     idle.synchronize()
     forever[1, 1, s](flag)

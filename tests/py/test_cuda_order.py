@@ -40,7 +40,7 @@ n = 256
 s, t, e = cuda.stream(), cuda.stream(), cuda.event()
 d, y, z = (cuda.to_device(np.ones(n)) for _ in range(3))
 m = cuda.to_device(np.ones((16, 16)))
-h = np.zeros(n)
+h, p = np.zeros(n), cuda.pinned_array(n)
 """
 
 # what a program does; a pattern of what is told, or None
@@ -53,7 +53,10 @@ PROGRAMS: dict[str, tuple[str, str | None]] = {
     "two that write": ("double[2, 128, s](d)\ndouble[2, 128, t](d)", "writes x, kernel double .* writes it"),
     "atomics of two kernels": ("count[2, 128, s](d, z)\ncount[2, 128, t](y, z)", "count .* writes c, kernel count"),
     "an upload under a kernel": ("add[2, 128, s](d, y)\nd.copy_to_device(h, stream=t)", "copy .* writes its target|add .* reads x"),
-    "two downloads into one array": ("d.copy_to_host(h, stream=s)\ny.copy_to_host(h, stream=t)", "a copy .* writes its target, a copy"),
+    "two downloads into one array": ("d.copy_to_host(p, stream=s)\ny.copy_to_host(p, stream=t)", "a copy .* writes its target, a copy"),
+    "an upload, and another stream's kernel": ("d.copy_to_device(h, stream=s)\ndouble[2, 128, t](d)", "a copy .* writes its target"),
+    "two downloads that are waited for": ("d.copy_to_host(h, stream=s)\ny.copy_to_host(h, stream=t)\ndouble[2, 128, t](d)", None),
+    "a launch with memory of the host's": ("add[2, 128, s](d, h)\ndouble[2, 128, t](d)", None),
     "an event for the other way": ("e.record(t)\ndouble[2, 128, s](d)\ne.wait(s)\ndouble[2, 128, t](d)", "writes x"),
     "an event that is recorded too early": ("e.record(s)\ndouble[2, 128, s](d)\ne.wait(t)\ndouble[2, 128, t](d)", "writes x"),
     "another stream was waited for": ("double[2, 128, s](d)\ncuda.stream().synchronize()\ndouble[2, 128, t](d)", "writes x"),

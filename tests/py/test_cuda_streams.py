@@ -40,12 +40,13 @@ def test_a_stream_is_done_in_order_while_the_host_goes_on():
     d = cuda.to_device(np.zeros(100))
     INCREMENT[1, 128](d)
     ones, twos, room = there(np.ones(100)), there(np.float64(2) * np.ones(100)), cuda.pinned_array(100)
-    room[:] = -1
+    sevens = cuda.pinned_array_like(room)
+    room[:], sevens[:] = -1, 7
     with held(s):
         AXPY[1, 128, s](2.0, ones, d)
         INCREMENT[1, 128, s](d)
         out = d.copy_to_host(room, stream=s)
-        d.copy_to_device(np.full(100, 7.0), stream=s)
+        d.copy_to_device(sevens, stream=s)
         AXPY[(1,), (128, 1), s](3, twos, d)
         assert not s._done()
         assert (out == -1).all()
@@ -64,16 +65,101 @@ def test_arrays_of_the_host_hold_the_results():
     k[1, (4, 6)](a)
     assert (a == want).all()
     a[:] = 0
-    if cuda.is_emulated():
+    k[1, (4, 6), s](a)  # who launches waits
+    k[1, (4, 6), s](f)
+    assert (a == want).all() and (f == want[:2]).all()
+    if cuda.is_emulated():  # but where they are pinned
+        a, f = there(np.zeros((4, 6))), there(np.zeros((6, 6))).T[::2, ::-1]
         with held(s):
             k[1, (4, 6), s](a)
             k[1, (4, 6), s](f)
             assert not a.any() and not f.any()
         s.synchronize()
-    else:  # who launches waits
-        k[1, (4, 6), s](a)
-        k[1, (4, 6), s](f)
-    assert (a == want).all() and (f == want[:2]).all()
+        assert (a == want).all() and (f[:3, :6] == 10 * np.arange(3)[:, None] + np.arange(6)).all()
+
+
+TUPLE = kernel_of("def k(a, two):\n    i = cuda.grid(1)\n    if i < 4:\n        two[0][i] = a[i] + 1\n")
+COPY = kernel_of("def k(a, out):\n    i = cuda.grid(1)\n    if i < 4:\n        out[i] = a[i]\n")
+UPLOADS = {
+    "copy_to_device": lambda d, h, s: d.copy_to_device(h, stream=s),
+    "to_device": lambda d, h, s: cuda.to_device(h, stream=s, to=d),
+    "a view": lambda d, h, s: d[:].copy_to_device(h[::-1][::-1], stream=s),
+    "bound": lambda d, h, s: d.bind(s).copy_to_device(h),
+    "setitem": lambda d, h, s: d.setitem(slice(None), h, stream=s),
+    "bound setitem": lambda d, h, s: d.bind(s).__setitem__(slice(None), h),
+}
+DOWNLOADS = {
+    "copy_to_host": lambda d, h, s: d.copy_to_host(h, stream=s),
+    "a new array": lambda d, h, s: h.__setitem__(slice(None), d.copy_to_host(stream=s)),
+    "bound": lambda d, h, s: d.bind(s).copy_to_host(h),
+    "reversed": lambda d, h, s: d[::-1].copy_to_host(h[::-1], stream=s),
+    "an item": lambda d, h, s: h.fill(d.getitem(0, stream=s)),
+    "a launch": lambda d, h, s: TUPLE[1, 4, s](d, (h,)),
+    "a launch, and back": lambda d, h, s: TUPLE[1, 4, s](d, (cuda.InOut(h).value,)),
+    "out": lambda d, h, s: COPY[1, 4, s](d, cuda.Out(h)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", DOWNLOADS)
+def test_what_is_copied_to_ordinary_memory_is_there(way):
+    """A stream is held up for a while; whoever copies from it to memory that is not pinned waits for that."""
+    s, h = cuda.stream(), np.zeros(4)
+    d = cuda.to_device(np.arange(4.0))
+    TUPLE[1, 4](d, (cuda.device_array(4),))
+    DOWNLOADS[way](d, h, s)
+    h[:] = 0
+    with held(s) as gate:
+        INCREMENT[1, 4, s](d)
+        t = open_soon(gate)
+        DOWNLOADS[way](d, h, s)
+        want = {"an item": [1] * 4, "a launch": [2, 3, 4, 5], "a launch, and back": [2, 3, 4, 5]}
+        assert h.tolist() == want.get(way, [1, 2, 3, 4])
+    t.join()
+
+
+@pytest.mark.parametrize("way", UPLOADS)
+def test_ordinary_memory_may_be_written_to_when_the_copy_from_it_has_returned(way):
+    s, h, d = cuda.stream(), np.arange(4.0), cuda.to_device(np.zeros(4))
+    with held(s) as gate:
+        INCREMENT[1, 4, s](d)
+        t = open_soon(gate)
+        UPLOADS[way](d, h, s)
+        h[:] = 99
+        INCREMENT[1, 4, s](d)
+    t.join()
+    s.synchronize()
+    assert d.copy_to_host().tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", ["pinned", "mapped", "managed", "with"])
+def test_pinned_memory_is_copied_while_the_host_goes_on(kind):
+    """Both ways, and views of it."""
+    s, d = cuda.stream(), cuda.to_device(np.zeros(4))
+    with contextlib.ExitStack() as stack:
+        if kind == "with":
+            up, down = np.zeros(4), np.zeros(8)
+            stack.enter_context(cuda.pinned(up, down))
+        else:
+            make = {"pinned": cuda.pinned_array, "mapped": cuda.mapped_array, "managed": cuda.managed_array}[
+                kind
+            ]
+            up, down = make(4), make(8)
+        up[:], down[:] = [5, 6, 7, 8], -1
+        with held(s):
+            INCREMENT[1, 4, s](d)
+            d.copy_to_device(up, stream=s)
+            INCREMENT[1, 4, s](d)
+            d.copy_to_host(down[::2], stream=s)
+            assert not s._done() and down.tolist() == [-1] * 8
+        s.synchronize()
+        assert down.tolist() == [6, -1, 7, -1, 8, -1, 9, -1]
+    if kind == "with":  # it is not pinned any more
+        with held(s) as gate:
+            INCREMENT[1, 4, s](d)
+            t = open_soon(gate)
+            d.copy_to_host(up, stream=s)
+            assert up.tolist() == [7, 8, 9, 10]
+        t.join()
 
 
 def test_an_empty_stream_is_done():
@@ -98,7 +184,7 @@ def test_streams_run_at_once():
         "            seen[me] = 1\n"
         "            break\n"
     )
-    flags, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    flags, seen = there(np.zeros(2, np.int64)), there(np.zeros(2, np.int64))
     k[1, 1](np.ones(2, np.int64), 0, seen)
     seen[:] = 0
     a, b = cuda.stream(), cuda.stream()
@@ -537,7 +623,7 @@ def test_arguments_live_until_the_launch_has_run():
             x = cuda.to_device(np.full(1000, float(n)), stream=other)
             other.synchronize()
             AXPY[8, 128, s](1.0, x, out)
-            AXPY[8, 128, s](1.0, np.full(1000, 1.0), out)
+            AXPY[8, 128, s](1.0, there(np.full(1000, 1.0)), out)
         ref = weakref.ref(x)
         del x
         gc.collect()

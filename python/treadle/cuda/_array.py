@@ -26,6 +26,7 @@ from .._core import (
     _dev_copy,
     _dev_find,
     _dev_lacks,
+    _dev_owns,
     _dev_sees,
     _dev_selected,
     _dev_show,
@@ -35,6 +36,7 @@ from .._core import (
     _type_names,
     typeof,
 )
+from .._core import Stream as _Queue
 from ..errors import UnsupportedError
 from . import _checks, _order
 from ._devices import is_emulated
@@ -56,9 +58,11 @@ __all__ = [
     "dtype_of",
     "extent",
     "foreign",
+    "goes_on",
     "move",
     "on_device",
     "over",
+    "pins",
     "readable",
     "remote",
 ]
@@ -131,7 +135,7 @@ def _block(nbytes: int, place: int = LOCAL, stream: Any = None) -> Any:
         raise DeviceMemoryError(nbytes)
     try:
         memory: Any = (
-            np.empty(nbytes, np.uint8)
+            _Pinned((nbytes,), np.uint8)
             if place != LOCAL and is_emulated()
             else _dev_alloc(nbytes, place, stream)
         )
@@ -140,6 +144,28 @@ def _block(nbytes: int, place: int = LOCAL, stream: Any = None) -> Any:
     if place == LOCAL:
         _checks.sow(memory)
     return memory
+
+
+class _Pinned(np.ndarray[Any, Any]):
+    """Memory of the host's that the emulated device copies while the host goes on: what `pinned_array` and its like lie in."""
+
+
+pins: dict[object, tuple[int, int]] = {}  # other such memory, in a `with cuda.pinned(...)`: from byte to byte
+
+
+def goes_on(mem: Array) -> bool:
+    """Whether the host goes on while the array's memory is copied on a stream: it is the device's, or pinned. CUDA copies other memory of the host before the call returns."""
+    lo, hi = extent(mem)
+    if lo == hi or not is_emulated() or _dev_owns(lo):
+        return True
+    base: Any = mem
+    while isinstance(base, np.ndarray) and not isinstance(base, _Pinned):
+        base = base.base
+    return (
+        base is not None
+        and isinstance(base, _Pinned)
+        or any(a <= lo and hi <= b for a, b in [*pins.values()])
+    )
 
 
 def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> int:
@@ -195,7 +221,7 @@ def readable(mem: Array) -> Array:
 
 
 def move(to: Array, source: Any, stream: Any = 0) -> None:
-    """Copy items to an array, in the order of what is on the stream."""
+    """Copy items to an array, in the order of what is on the stream. Where one of both is memory of the host's that is not pinned, they are copied when this returns."""
     if not isinstance(source, np.ndarray) or source.dtype != to.dtype:
         if isinstance(source, np.ndarray):
             source = readable(source)
@@ -204,6 +230,12 @@ def move(to: Array, source: Any, stream: Any = 0) -> None:
     if _order.active:
         _order.active.copy(to, source, stream)
     _dev_copy(to, source, stream)
+    if stream and not goes_on(to):
+        stream.synchronize()
+    elif stream and not goes_on(
+        source
+    ):  # the host may write there now; that the copy was made no device promises
+        _Queue.synchronize(stream)
     if _order.active:
         _order.active.tell()
 

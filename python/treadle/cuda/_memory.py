@@ -23,6 +23,7 @@ from ._array import (
     _items,
     allocate,
     extent,
+    pins,
 )
 from ._devices import is_emulated, ready
 from ._interop import as_cuda_array
@@ -132,7 +133,7 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
-    """An array of the host that copies to and from the device go fast with. For the emulated device that is any."""
+    """An array of the host that copies to and from the device go fast with, and go on behind the call where they are on a stream."""
     ready()
     return allocate(shape, dtype, strides, order, place=HOST)
 
@@ -199,7 +200,7 @@ def _of_host(arrays: tuple[Any, ...], what: str) -> None:
 
 @contextlib.contextmanager
 def pinned(*arylist: Array) -> Iterator[None]:
-    """A `with` in which copies of the arrays to and from the device go fast. For the emulated device they do anyway."""
+    """A `with` in which copies of the arrays to and from the device go fast, and go on behind the call where they are on a stream."""
     _of_host(arylist, "pinned")
     with contextlib.ExitStack() as stack:
         for ary in arylist:
@@ -210,7 +211,11 @@ def pinned(*arylist: Array) -> Iterator[None]:
 def _seen(ary: Array, until: contextlib.ExitStack) -> None:
     """A GPU sees the array's memory until then."""
     lo, hi = extent(ary)
-    if lo < hi and not is_emulated():
+    if lo < hi and is_emulated():
+        pin = object()
+        pins[pin] = lo, hi
+        until.callback(pins.pop, pin)
+    elif lo < hi:
         _dev_pin(lo, hi - lo)
         until.callback(_dev_unpin, lo)
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._core import typeof
-from ._array import Array, allocate, extent, move, on_device, over
+from ._array import Array, _Access, allocate, extent, goes_on, move, on_device, over
+from ._devices import is_emulated
 from ._memory import room_like
 from ._stream import synchronize
 from .args import In, Out, _Way, argument
@@ -117,8 +118,22 @@ def _groups(spans: list[Span]) -> list[tuple[list[int], Span]]:
     return found
 
 
+def _is_written(value: Any) -> bool:
+    """Whether the host's memory is among it, and may not be written to behind the call."""
+    if isinstance(value, tuple):
+        return any(map(_is_written, value))
+    if isinstance(value, (_Way, _Access)):
+        return not isinstance(value, (In, _Access)) and _is_written(value.value)
+    return isinstance(value, np.void) or (isinstance(value, np.ndarray) and not goes_on(value))
+
+
 def stage(launcher: Any, args: tuple[Any, ...]) -> None:
-    """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns."""
+    """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns. The emulated device copies nothing, and is waited for."""
+    if is_emulated():
+        launcher._staged(*args)
+        if any(map(_is_written, args)):
+            launcher.stream.synchronize()
+        return
     copies = _Copies(launcher.stream or 0)
     try:
         for value in args:
