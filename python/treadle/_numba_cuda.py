@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from types import FunctionType
 from typing import Any, Callable
 
 import numpy as np
@@ -246,6 +247,21 @@ def names_of(path: list[str]) -> dict[str, Any]:
     return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
 
 
+def of_numbapro(names: dict[str, Any]) -> dict[str, Any]:
+    """The names of a module of NumbaPro's, in which a kernel may be called without a configuration: it runs as one thread."""
+
+    def alone(decorator: Any) -> Any:
+        def made(*args: Any, **options: Any) -> Any:
+            result = decorator(*args, **options)
+            if isinstance(result, cuda.Kernel):
+                result._alone = True
+            return alone(result) if isinstance(result, FunctionType) else result
+
+        return made
+
+    return {**names, **{name: alone(names[name]) for name in ("jit", "autojit") if name in names}}
+
+
 class ConfigModule(MissingModule):
     """numba.config: the switches of warnings can be set."""
 
@@ -263,8 +279,8 @@ def config_names(simulated: bool) -> dict[str, Any]:
     return {
         "ENABLE_CUDASIM": int(simulated),
         "DISABLE_CUDA": 0,
-        "CUDA_LOW_OCCUPANCY_WARNINGS": int(config.CUDA_WARN in ("1", "grid")),
-        "CUDA_WARN_ON_IMPLICIT_COPY": int(config.CUDA_WARN in ("1", "copy")),
+        "CUDA_LOW_OCCUPANCY_WARNINGS": int(config.CUDA_WARN in ("auto", "1", "grid")),
+        "CUDA_WARN_ON_IMPLICIT_COPY": int(config.CUDA_WARN in ("auto", "1", "copy")),
         "CUDA_USE_NVIDIA_BINDING": 0,
         "CUDA_PER_THREAD_DEFAULT_STREAM": 0,
         "CUDA_ARRAY_INTERFACE_SYNC": 1,

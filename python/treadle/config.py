@@ -18,7 +18,7 @@ CUDA : str
 CUDA_DRIVER : str
     ``TREADLE_CUDA_DRIVER``: the file of CUDA's driver library, ``libcuda.so.1`` where the system has it by default.
 CUDA_WARN : str
-    ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both, default) or ``"0"``.
+    ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both), ``"0"``, or ``"auto"`` (default): both where there is a GPU.
 EMU_SEED : int
     ``TREADLE_EMU_SEED``: 0, or how the blocks and threads of launches are permuted, where no mistakes are looked for
 EMU_CHECK : int
@@ -53,6 +53,7 @@ __all__ = [
 # As TR_WATCHES in src/base/opts.h.
 _CHECKS = {"bounds": 1, "race": 2, "uninit": 4, "barrier": 8}
 _CHECK_EXIT = 16
+_ALL_CHECKS = sum(_CHECKS.values()) | _CHECK_EXIT
 
 
 def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
@@ -87,7 +88,7 @@ def _checks(name: str) -> int:
     for word in filter(None, map(str.strip, os.environ.get(name, "").split(","))):
         if word != "all" and word not in _CHECKS:
             raise ValueError(f"{name}={os.environ[name]!r}: must be some of {', '.join(_CHECKS)}, or all")
-        bits |= sum(_CHECKS.values()) if word == "all" else _CHECKS[word]
+        bits |= _ALL_CHECKS if word == "all" else _CHECKS[word]
     return bits
 
 
@@ -98,7 +99,7 @@ OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
 CUDA_DRIVER: str = os.environ.get("TREADLE_CUDA_DRIVER", "").strip()
-CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "1", ("0", "1", "grid", "copy"))
+CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "auto", ("auto", "0", "1", "grid", "copy"))
 EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
 EMU_SEED: int = _whole("TREADLE_EMU_SEED", 2**32 - 1)
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

@@ -68,7 +68,7 @@ def _honour_environment() -> None:
     if not os.environ.get("TREADLE_CUDA_WARN"):
         switches = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "grid", "NUMBA_CUDA_WARN_ON_IMPLICIT_COPY": "copy"}
         on = [word for name, word in switches.items() if os.environ.get(name, "1") not in ("", "0")]
-        config.CUDA_WARN = "1" if len(on) == 2 else on[0] if on else "0"
+        config.CUDA_WARN = "auto" if len(on) == 2 else on[0] if on else "0"
 
 
 def _simulated() -> bool:
@@ -237,7 +237,12 @@ class _StandinFinder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ in _ROOTS:
             _honour_environment()
-        vars(module).update(_names_of(module.__name__))
+        names = _names_of(module.__name__)
+        if module.__name__.startswith("numbapro"):
+            from ._numba_cuda import of_numbapro
+
+            names = of_numbapro(names)
+        vars(module).update(names)
 
 
 def install() -> None:
@@ -405,7 +410,7 @@ def _memcheck(program: Callable[[], None]) -> int:
         print("treadle memcheck: TREADLE_CUDA=gpu: checks are the emulated device's", file=sys.stderr)
         return 2
     config.CUDA = os.environ["TREADLE_CUDA"] = "emu"
-    config.EMU_CHECK = sum(config._CHECKS.values())
+    config.EMU_CHECK = config._ALL_CHECKS
     os.environ["TREADLE_EMU_CHECK"] = "all"  # of processes that the script begins
     found = _checks.collected = _checks.Collected()
     status: Any = 0

@@ -620,12 +620,38 @@ def test_configurations():
     assert isinstance(kernel, cuda.Kernel)
     assert repr(kernel[2, 3]) == "<k[(2, 1, 1), (3, 1, 1)]>"
     assert repr(kernel).startswith("<kernel ")
-    with pytest.warns(UserWarning, match="without a configuration"):
-        kernel(a)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        kernel(a)
-    assert a[0] == 10 + 384 + 1 + 2
+
+
+def test_a_kernel_without_a_configuration():
+    """It raises, and does nothing; also with no arguments, and by a kernel of signatures."""
+    kernel = kernel_of("def k(a):\n    a[cuda.grid(1)] = 1\n")
+    a = np.zeros(4)
+    declared = cuda.jit("void(float64[:])")(kernel.py_func)
+    for call in (lambda: kernel(a), lambda: kernel(), lambda: declared(a), lambda: kernel(cuda.to_device(a))):
+        with pytest.raises(ValueError, match=r"launch configuration was not specified.*k\[blocks, threads\]"):
+            call()
+    assert not a.any()
+
+
+def test_a_device_function_calls_itself():
+    @cuda.jit(device=True)
+    def gcd(a, b):
+        return a if b == 0 else gcd(b, a % b)
+
+    @cuda.jit
+    def k(x, y, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = gcd(x[i], y[i])
+
+    x, y = np.arange(1, 65), np.arange(64)[::-1] * 3
+    out = np.zeros(64, np.int64)
+    if cuda.is_emulated():
+        k[1, 64](x, y, out)
+        assert (out == np.gcd(x, y)).all()
+    else:
+        with pytest.raises(treadle.UnsupportedError):
+            k[1, 64](x, y, out)
 
 
 def test_what_is_no_kernel():

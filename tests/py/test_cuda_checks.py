@@ -604,6 +604,40 @@ def test_the_environment_and_the_cache(tmp_path):
     assert treadle.config.EMU_CHECK in range(16)
 
 
+ENDED = """
+import numpy as np
+from treadle import cuda
+@cuda.jit
+def k(a):
+    t = cuda.threadIdx.x
+    if t < 16:
+        cuda.syncthreads()
+        a[t] = 1
+k[1, 32](np.zeros(32))
+"""
+
+
+def test_threads_that_ended_before_a_barrier_are_told_by_all_ways(tmp_path):
+    script = tmp_path / "ended.py"
+    script.write_text(ENDED)
+    told = "exit: thread (16, 0, 0) of block (0, 0, 0) had ended when others waited in line 8 (16 times)"
+    for words, check, found in (
+        ((), "", False),
+        ((), "all", True),
+        (("-m", "treadle", "memcheck"), "", True),
+        ((), "race,barrier,uninit,bounds", False),
+    ):
+        p = subprocess.run(
+            [sys.executable, *words, str(script)],
+            env={**os.environ, "TREADLE_EMU_CHECK": check},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert p.returncode == 0 and (told in p.stderr) == found, p.stderr
+        assert "KernelCheckWarning" in p.stderr or not found
+
+
 def test_memcheck(tmp_path):
     p = run_script(tmp_path, "-m", "treadle", "memcheck", words=["twice"])
     assert p.returncode == 1

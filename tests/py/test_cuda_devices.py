@@ -236,7 +236,7 @@ def test_what_treadle_cuda_may_be():
     r = start("import treadle.config", TREADLE_CUDA="cpu")
     assert "TREADLE_CUDA='cpu': must be one of auto, gpu, emu" in r.stderr
     r = start("import treadle.config", TREADLE_CUDA_WARN="2")
-    assert "TREADLE_CUDA_WARN='2': must be one of 0, 1, grid, copy" in r.stderr
+    assert "TREADLE_CUDA_WARN='2': must be one of auto, 0, 1, grid, copy" in r.stderr
 
 
 def on_a_terminal(code, **env):
@@ -311,7 +311,13 @@ def test_an_implicit_copy_is_told_once(told):
 
 
 def test_what_is_told_can_be_chosen(told):
-    for what, count in (("0", 0), ("1", 2), ("grid", 1), ("copy", 1)):
+    for what, count in (
+        ("0", 0),
+        ("1", 2),
+        ("grid", 1),
+        ("copy", 1),
+        ("auto", 0 if cuda.is_emulated() else 2),
+    ):
         assert len(told(what, 1, np.zeros(1))) == count, what
 
 
@@ -320,6 +326,8 @@ def test_one_warning_is_enough(monkeypatch):
     kernel = cuda.jit(increment.py_func)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
+        kernel._alone = True  # as under the names of NumbaPro
+        kernel(np.zeros(1))
         kernel(np.zeros(1))
         kernel.forall(1)(np.zeros(1))
     assert [w.category for w in found] == [UserWarning, PerformanceWarning, PerformanceWarning]
@@ -397,6 +405,7 @@ def of_lists(x):
     pass
 
 d = to_device(np.zeros(3, np.float32))
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 1  # else it is a GPU's alone
 with warnings.catch_warnings(record=True) as found:
     warnings.simplefilter("always")
     add[1, 32](d, 2)
@@ -489,6 +498,10 @@ halve.configure(1, 4)(d)
 one[1, 4](d)
 d.to_host()
 print(a)
+for kernel in (scale, halve, one):  # one thread, as it was there
+    b = np.arange(4, dtype=np.float32)
+    kernel(b, 6) if kernel is scale else kernel(b)
+    print(b)
 cuda.current_context().trashing.clear()
 cuda.close()
 assert numbapro.check_cuda()
@@ -544,7 +557,8 @@ def test_masks_are_signed_for_numba(tmp_path):
 def test_a_program_for_numbapro(tmp_path):
     r = program(tmp_path, PRO, TREADLE_CUDA_WARN="0", **DEVICE)
     assert r.returncode == 0, r.stderr
-    assert r.stdout.startswith("[ 1.  4.  7. 10.]\nFound 1 CUDA devices\n")
+    alone = 2 * "[0. 1. 2. 3.]\n" + "[1. 1. 2. 3.]\n"
+    assert r.stdout.startswith("[ 1.  4.  7. 10.]\n" + alone + "Found 1 CUDA devices\n"), r.stdout
 
 
 def test_variables_of_numba(tmp_path):
@@ -554,8 +568,8 @@ os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 from numba import cuda, config
 print(treadle.config.CUDA, treadle.config.CUDA_WARN, config.ENABLE_CUDASIM, config.CUDA_LOW_OCCUPANCY_WARNINGS, config.CUDA_WARN_ON_IMPLICIT_COPY)
 """
-    assert program(tmp_path, text).stdout == "emu 1 1 1 1\n"
-    assert program(tmp_path, text, TREADLE_CUDA="auto").stdout == "auto 1 1 1 1\n"
+    assert program(tmp_path, text).stdout == "emu auto 1 1 1\n"
+    assert program(tmp_path, text, TREADLE_CUDA="auto").stdout == "auto auto 1 1 1\n"
     assert program(tmp_path, text, NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").stdout == "emu copy 1 0 1\n"
     assert program(tmp_path, text, NUMBA_CUDA_WARN_ON_IMPLICIT_COPY="0").stdout == "emu grid 1 1 0\n"
     off = {"NUMBA_CUDA_WARN_ON_IMPLICIT_COPY": "0", "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0"}

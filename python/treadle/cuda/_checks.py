@@ -121,8 +121,7 @@ class Report:
 
 def wanted(options: dict[str, Any]) -> int:
     """What is looked for in a kernel with these options of ``cuda.jit``, as a set of bits."""
-    every = sum(config._CHECKS.values()) | config._CHECK_EXIT
-    return config.EMU_CHECK | (every if options.get("debug") is True else 0)
+    return config.EMU_CHECK | (config._ALL_CHECKS if options.get("debug") is True else 0)
 
 
 def safe(options: dict[str, Any], watch: int) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class Kernel(Configurable, Inspection):
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
-        self._warned = False
+        self._warned = self._alone = False
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -212,7 +212,12 @@ class Kernel(Configurable, Inspection):
         return self._launcher(grid, block, stream, nbytes)
 
     def __call__(self, *args: Any) -> None:
-        """One thread, as in NumbaPro; in Numba a ValueError. A warning, once for each kernel."""
+        """ValueError: a kernel is launched with a configuration. Under the names of NumbaPro it is one thread, and a warning, once for each kernel."""
+        if not self._alone:
+            raise ValueError(
+                f"{self.__qualname__}(): the launch configuration was not specified: "
+                f"a kernel is launched as {self.__name__}[blocks, threads](...)"
+            )
         if not self._warned:
             self._warned = True
             warnings.warn(

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import config
 from ..errors import PerformanceWarning
+from ._devices import is_emulated
 
 __all__ = ["tell"]
 
@@ -29,12 +30,15 @@ def _warn(text: str) -> None:
 
 def tell(launcher: Any, args: tuple[Any, ...]) -> None:
     """Warn of a tiny grid, and of arrays of the host among the arguments."""
+    what = config.CUDA_WARN
+    if what == "auto":
+        what = "0" if is_emulated() else "1"
     name = launcher.kernel.__qualname__
     blocks = launcher.grid[0] * launcher.grid[1] * launcher.grid[2]
-    if config.CUDA_WARN in ("1", "grid") and blocks < FEW_BLOCKS:
+    if what in ("1", "grid") and blocks < FEW_BLOCKS:
         _warn(f"{name}: a grid of {blocks} block{'s' * (blocks > 1)} leaves most of a GPU idle")
     places = [str(k) for k, a in enumerate(args, 1) if type(a) is np.ndarray]
-    if config.CUDA_WARN in ("1", "copy") and places:
+    if what in ("1", "copy") and places:
         are = "argument {} is an array" if len(places) == 1 else "arguments {} are arrays"
         _warn(
             f"{name}: {are.format(', '.join(places))} of the host, which each launch copies to a GPU and back; cuda.to_device() keeps it there"
