@@ -61,7 +61,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("npmatmul", "npscalar"),
     ),
     "lower": (
-        ("debug", "meta", "module"),  # a module, and what goes with it
+        ("debug", "few", "meta", "module"),  # a module, and what goes with it
         (
             "check",
             "handler",

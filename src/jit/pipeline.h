@@ -12,13 +12,14 @@
  *   as long, and it costs a twentieth of the time;
  *   LLVM makes a switch of tests of one integer, in which its vectoriser (until LLVM 20) sees no loop it could do: between the halves
  *   jit/choices.c makes tests of short ones again, where there are any;
+ *   behind the vectoriser stands licm: what it found to be the same in all lanes, a filter's weights, is read in front of the loop once its tests of overlap are made;
  *   there, too, jit/wraps.c hides indices that wrap from a fault of the vectoriser's;
  *   instcombine's fixpoint is neither sought nor verified: a failed verification would end the process.
  * The text is constant, because LLVM reports a wrong one at run time. */
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 16 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 17 }; /* part of the cache key: raise it with every change below */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \
@@ -39,8 +40,8 @@ enum { TR_REC_VERSION = 16 }; /* part of the cache key: raise it with every chan
 #define TR_REC_NESTED TR_REC_CFG_EARLY ",loop-mssa(licm),"
 #define TR_REC_VALUES "gvn"
 #define TR_REC_SECOND                                                                               \
-    "loop-vectorize,loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>," TR_REC_COMBINE \
-    "," TR_REC_CFG_LATE
+    "loop-vectorize,loop-mssa(licm),loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>" \
+    "," TR_REC_COMBINE "," TR_REC_CFG_LATE
 #define TR_REC_PAIRS ",slp-vectorizer,vector-combine"
 
 /* opt_level 3: LLVM's default<O3> as it goes on from where it could stop for a linker, in its order. */

@@ -149,13 +149,25 @@ enum {
     TR_LOOP_ONE = 2,  /* takes one vector at a time */
     TR_LOOP_APART =
         4, /* no round meets another in memory, as far as accesses are marked so (tr_lower_mark_apart) */
-    TR_LOOP_ROLLED = 8 /* stays a loop, also where it has few rounds */
+    TR_LOOP_ROLLED = 8, /* stays a loop, also where it has few rounds */
+    TR_LOOP_WHOLE = 16  /* is written out, round by round */
 };
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
 void tr_lower_mark_apart(tr_lm *m, lv access);
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 bool tr_lower_is_math(const tr_fn *f, const tr_ins *in);
+
+/* --- few.c --- */
+typedef struct tr_lloops {
+    tr_loops all;
+    uint32_t *innermost; /* per block */
+} tr_lloops;
+/* How often the loop goes round, where that is a small constant; else 0. */
+uint32_t tr_lower_rounds(const tr_fn *f, const tr_loop *l);
+/* Per loop: 0, or it is to be written out, which makes many instructions (TR_FEW_LONG) or not so many. */
+enum { TR_FEW_SHORT = 1, TR_FEW_LONG = 2 };
+uint8_t *tr_lower_few(tr_lf *w, const tr_lloops *loops);
 
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);

@@ -15,7 +15,7 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_ROUNDS = 32, ROW_BITS = 256, MANY_ROWS = 4 };
+enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_SHORT = 128, ROW_BITS = 256, MANY_ROWS = 4 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -94,7 +94,7 @@ void tr_lower_mark_apart(tr_lm *m, lv access) {
 }
 
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
-    assert(marks != 0);
+    assert(marks != 0 && (marks & (TR_LOOP_ROLLED | TR_LOOP_WHOLE)) != (TR_LOOP_ROLLED | TR_LOOP_WHOLE));
     LLVMMetadataRef o[4], key;
     unsigned n = 0;
     if (marks & TR_LOOP_COLD)
@@ -103,8 +103,9 @@ lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
         o[n++] = option(m, "llvm.loop.interleave.count", LLVMValueAsMetadata(l_int(m->i32, 1)));
     if (marks & TR_LOOP_APART)
         o[n++] = option(m, "llvm.loop.parallel_accesses", the_group(m));
-    if (marks & TR_LOOP_ROLLED) {
-        key = LLVMMDStringInContext2(m->lc, "llvm.loop.unroll.disable", 24);
+    if (marks & (TR_LOOP_ROLLED | TR_LOOP_WHOLE)) {
+        const char *name = marks & TR_LOOP_WHOLE ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable";
+        key = LLVMMDStringInContext2(m->lc, name, strlen(name));
         o[n++] = LLVMMDNodeInContext2(m->lc, &key, 1);
     }
     return loop_mark(m, n, o);
@@ -117,58 +118,44 @@ static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
     w->body->loop_marks[latch] = mark;
 }
 
+/* So short that LLVM unrolls it whole, which a mark would keep it from. */
+static bool is_short(const tr_fn *f, const tr_loop *l) {
+    return tr_lower_rounds(f, l) * tr_loop_size(f, l) - 1u < MAX_SHORT;
+}
+
 static void mark_unrolled(tr_lf *w, tr_bid latch) {
     LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, UNROLL));
     count = option(w->m, "llvm.loop.unroll.count", count);
     set_mark(w, latch, loop_mark(w->m, 1, &count));
 }
 
-/* Innermost loops with such a block in it, and one jump back that carries the mark. */
-static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
+/* Innermost loops with such a block in it, and one jump back that carries the mark. What is written out is part of the loop around it. */
+static void mark_loops(tr_lf *w, const tr_lloops *loops, const uint8_t *whole, const uint8_t *found,
+                       bool math) {
     tr_fn *f = w->body->f;
-    tr_arena *a = &w->m->ctx->arena;
-    tr_loops loops = {0};
-    uint32_t *innermost = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
-    tr_dom_compute(f);
-    tr_loops_find(f, &loops, innermost);
-    uint8_t *wanted = TR_NEW_N(a, uint8_t, loops.n + 1u);
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        if (found[f->rpo.d[i]] && innermost[f->rpo.d[i]] != UINT32_MAX)
-            wanted[innermost[f->rpo.d[i]]] = 1;
-    for (uint32_t l = 0; l < loops.n; l++)
-        if (loops.d[l].parent != UINT32_MAX)
-            wanted[loops.d[l].parent] = 0;
-    for (uint32_t l = 0; l < loops.n; l++) {
-        tr_bid latch = loops.d[l].latch;
-        if (!wanted[l] || latch == TR_NOBLK)
+    uint8_t *wanted = TR_NEW_N(&w->m->ctx->arena, uint8_t, loops->all.n + 1u);
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        uint32_t l = loops->innermost[f->rpo.d[i]];
+        while (math && l != UINT32_MAX && whole[l])
+            l = loops->all.d[l].parent;
+        if (found[f->rpo.d[i]] && l != UINT32_MAX)
+            wanted[l] = 1;
+    }
+    for (uint32_t l = 0; l < loops->all.n; l++)
+        if (loops->all.d[l].parent != UINT32_MAX && !(math && whole[l]))
+            wanted[loops->all.d[l].parent] = 0;
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        if (!wanted[l] || loop->latch == TR_NOBLK)
             continue;
-        if (math && !tr_blk_at(f, latch)->cold)
-            set_mark(w, latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
-        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE)
-            mark_unrolled(w, latch);
+        if (math && !tr_blk_at(f, loop->latch)->cold)
+            set_mark(w, loop->latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
+        if (!math && !whole[l] && !is_short(f, loop) && tr_loop_size(f, loop) <= MAX_SIZE)
+            mark_unrolled(w, loop->latch);
     }
 }
 
 /* --- loops of few rounds in loops --- */
-
-/* A small constant? */
-static bool is_few(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v);
-    return in->op == TR_OP_CONST && tr_ty_is_int(in->ty) && in->imm.i >= -MAX_ROUNDS &&
-           in->imm.i <= MAX_ROUNDS;
-}
-
-/* Does it go on until a number of its own, which grows by a constant, has come to another? */
-static bool counts_few(const tr_fn *f, const tr_loop *l) {
-    const tr_ins *t = tr_term(f, l->latch), *test = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
-    if (!test || test->op != TR_OP_CMP || !is_few(f, test->args[1]))
-        return false;
-    const tr_ins *next = tr_at(f, test->args[0]);
-    if (next->op != TR_OP_ADD || !is_few(f, next->args[1]))
-        return false;
-    const tr_ins *count = tr_at(f, next->args[0]);
-    return count->op == TR_OP_PARAM && count->blk == l->header;
-}
 
 /* Does a round branch? */
 static bool branches(const tr_fn *f, const tr_loop *l) {
@@ -181,12 +168,12 @@ static bool branches(const tr_fn *f, const tr_loop *l) {
 /* Such loops in others are loops of a known number of rounds, as over the neighbours of a cell: LLVM unrolls
  * them. Where their rounds branch, the loop around them is straight code only after that: its tests of these
  * counts are constants then, and what does not vary in it has come to lie in it (tr_lower_made.nested). */
-static void find_nested(tr_lf *w, const tr_loops *loops) {
+static void find_nested(tr_lf *w, const tr_lloops *loops) {
     const tr_fn *f = w->body->f;
-    for (uint32_t l = 0; l < loops->n && !w->m->nested; l++) {
-        const tr_loop *loop = &loops->d[l];
+    for (uint32_t l = 0; l < loops->all.n && !w->m->nested; l++) {
+        const tr_loop *loop = &loops->all.d[l];
         w->m->nested = (loop->depth > 1 || w->body->outer) && loop->latch != TR_NOBLK &&
-                       !tr_blk_at(f, loop->latch)->cold && counts_few(f, loop) && branches(f, loop);
+                       !tr_blk_at(f, loop->latch)->cold && tr_lower_rounds(f, loop) && branches(f, loop);
     }
 }
 
@@ -209,14 +196,14 @@ static bool is_bytes(const tr_fn *f, const tr_loop *l) {
 /* The widest vectors hold 64 of them, and what is left of a row, up to 63 elements, goes one by one but for
  * the half that a second loop may take: rows of 254 took twice as long as in vectors of 32. Rows are what
  * loops in loops go along; where all of a function's go along bytes, it has the shorter vectors. */
-static void look_for_rows(tr_lf *w, const tr_loops *loops) {
+static void look_for_rows(tr_lf *w, const tr_lloops *loops) {
     const tr_fn *f = w->body->f;
-    bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->n + 1u), rows = false;
-    for (uint32_t l = 0; l < loops->n; l++)
-        if (loops->d[l].parent != UINT32_MAX)
-            outer[loops->d[l].parent] = true;
-    for (uint32_t l = 0; l < loops->n; l++) {
-        const tr_loop *loop = &loops->d[l];
+    bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u), rows = false;
+    for (uint32_t l = 0; l < loops->all.n; l++)
+        if (loops->all.d[l].parent != UINT32_MAX)
+            outer[loops->all.d[l].parent] = true;
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
         if (outer[l] || tr_blk_at(f, loop->header)->cold)
             continue;
         if ((loop->depth < 2 && !w->body->outer) || !is_bytes(f, loop))
@@ -225,6 +212,22 @@ static void look_for_rows(tr_lf *w, const tr_loops *loops) {
     }
     if (rows && w->m->want->vector_bits > ROW_BITS)
         tr_lower_vector_bits(w->fn, ROW_BITS);
+}
+
+/* --- what is written out --- */
+
+/* Loops of few rounds (few.c) say so. A long sum waits for each addition before the next, so the widest vectors are faster also where the processor computes them
+ * in two halves (an AMD EPYC: 5 x 5 taps 0.88 of the time, 3 x 3 taps 1.2). Of bytes see above. */
+static void mark_whole(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        if (!whole[l])
+            continue;
+        set_mark(w, loop->latch, tr_lower_loop_mark(w->m, TR_LOOP_WHOLE));
+        if (whole[l] == TR_FEW_LONG && w->m->want->math_bits != w->m->want->vector_bits &&
+            !is_bytes(w->body->f, loop))
+            tr_lower_vector_bits(w->fn, w->m->want->math_bits);
+    }
 }
 
 /* --- sums of floats --- */
@@ -273,20 +276,34 @@ static bool along_rows(const tr_fn *f, const tr_loop *l) {
 /* Loops in loops, whose round is without branches: its head, and the block that jumps back. One that stands
  * alone waits for its sum only, and so does a long one; of a short one the next sum is begun before the last
  * is done, and all instructions count. Where sums may be made in another order, LLVM makes vectors. */
-static void mark_sums(tr_lf *w) {
-    tr_fn *f = w->body->f;
-    tr_loops loops = {0};
-    tr_dom_compute(f);
-    tr_loops_find(f, &loops, TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u));
-    for (uint32_t l = 0; l < loops.n; l++) {
-        tr_bid latch = loops.d[l].latch;
-        if (latch != TR_NOBLK && loops.d[l].depth > 1 && loops.d[l].blks.n <= 2 &&
-            !tr_blk_at(f, latch)->cold && !(w->body->loop_marks && w->body->loop_marks[latch]) &&
-            adds_up(f, &loops.d[l]) && tr_loop_size(f, &loops.d[l]) <= MAX_SUM && along_rows(f, &loops.d[l]))
+static void mark_sums(tr_lf *w, const tr_lloops *loops) {
+    const tr_fn *f = w->body->f;
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        tr_bid latch = loop->latch;
+        if (latch != TR_NOBLK && loop->depth > 1 && loop->blks.n <= 2 && !tr_blk_at(f, latch)->cold &&
+            !(w->body->loop_marks && w->body->loop_marks[latch]) && adds_up(f, loop) && !is_short(f, loop) &&
+            tr_loop_size(f, loop) <= MAX_SUM && along_rows(f, loop))
             mark_unrolled(w, latch);
     }
-    find_nested(w, &loops);
-    look_for_rows(w, &loops);
+}
+
+/* Rows of a few vectors are common, and what several vectors at a time leave of one goes item by item, so loops in loops that carry nothing but
+ * their count take one at a time (rows of 12 float64 in 0.4 of the time). Long rows lose nothing by it on processors that begin six instructions at once; their
+ * code is a half as long, and takes as much less to compile. Sums and the like wait for each addition: several go on side by side there. */
+static void mark_rows(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
+    const tr_fn *f = w->body->f;
+    bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u);
+    for (uint32_t l = 0; l < loops->all.n; l++)
+        if (loops->all.d[l].parent != UINT32_MAX && !whole[l])
+            outer[loops->all.d[l].parent] = true;
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        if (!outer[l] && loop->depth > 1 && loop->latch != TR_NOBLK &&
+            !(w->body->loop_marks && w->body->loop_marks[loop->latch]) &&
+            tr_blk_at(f, loop->header)->params.n == 1)
+            set_mark(w, loop->latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
+    }
 }
 
 /* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to
@@ -330,14 +347,14 @@ static bool goes_along(const tr_fn *f, const uint8_t *in, tr_val v) {
 
 /* Many loads along rows in an innermost loop. LLVM takes addresses apart to find what they have in common (loop strength reduction), which took a half of the time to generate
  * a stencil's code; where a row begins is one value for it. Not of few, where it is quick, and not for stores: what they may disturb it should know. */
-static void find_rows(tr_lf *w, const tr_loops *loops, uint32_t l) {
+static void find_rows(tr_lf *w, const tr_lloops *loops, uint32_t l) {
     const tr_fn *f = w->body->f;
-    const tr_loop *loop = &loops->d[l];
+    const tr_loop *loop = &loops->all.d[l];
     tr_arena *a = &w->m->ctx->arena;
     uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
     tr_u32s found = {0};
-    for (uint32_t k = 0; k < loops->n; k++)
-        if (loops->d[k].parent == l)
+    for (uint32_t k = 0; k < loops->all.n; k++)
+        if (loops->all.d[k].parent == l)
             return;
     for (uint32_t k = 0; k < loop->blks.n; k++)
         in[loop->blks.d[k]] = 1;
@@ -354,36 +371,45 @@ static void find_rows(tr_lf *w, const tr_loops *loops, uint32_t l) {
 /* LLVM then asks no more whether arrays overlap before it takes many turns at once. Rows that were trimmed have any length, and one vector at a time leaves
  * less of them: a stencil takes 4.0 ms and not 4.5. Others are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. A row whose length is known would be
  * unrolled before it could become vectors. */
-static void mark_turns(tr_lf *w) {
+static void mark_turns(tr_lf *w, const tr_lloops *loops) {
     tr_fn *f = w->body->f;
-    tr_loops loops = {0};
-    tr_dom_compute(f);
-    tr_loops_find(f, &loops, TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u));
-    for (uint32_t l = 0; l < loops.n; l++) {
-        tr_turn turn = turn_of(f, &loops.d[l]);
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        tr_turn turn = turn_of(f, loop);
         if (turn == TR_TURN_NONE)
             continue;
         if (!w->body->turns)
             w->body->turns = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
-        find_rows(w, &loops, l);
-        for (uint32_t k = 0; k < loops.d[l].blks.n; k++)
-            w->body->turns[loops.d[l].blks.d[k]] = 1;
-        if (!tr_blk_at(f, loops.d[l].latch)->cold)
-            set_mark(w, loops.d[l].latch,
+        find_rows(w, loops, l);
+        for (uint32_t k = 0; k < loop->blks.n; k++)
+            w->body->turns[loop->blks.d[k]] = 1;
+        if (!tr_blk_at(f, loop->latch)->cold)
+            set_mark(w, loop->latch,
                      tr_lower_loop_mark(w->m, TR_LOOP_APART | TR_LOOP_ROLLED |
                                                   (turn == TR_TURN_TRIMMED ? TR_LOOP_ONE : 0)));
     }
 }
 
 void tr_lower_loops(tr_lf *w) {
+    tr_fn *f = w->body->f;
+    if (f->blks.n < 2)
+        return;
+    tr_lloops loops = {.innermost = TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u)};
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops.all, loops.innermost);
+    if (!loops.all.n)
+        return;
     const uint8_t *math = find_blocks(w, tr_lower_is_math), *lookups = find_blocks(w, looks_up);
+    const uint8_t *whole = tr_lower_few(w, &loops);
     mark_cold(w);
+    mark_whole(w, &loops, whole);
     if (math)
-        mark_loops(w, math, true);
+        mark_loops(w, &loops, whole, math, true);
     if (lookups)
-        mark_loops(w, lookups, false);
-    if (w->body->f->blks.n > 1) {
-        mark_sums(w);
-        mark_turns(w);
-    }
+        mark_loops(w, &loops, whole, lookups, false);
+    mark_sums(w, &loops);
+    mark_rows(w, &loops, whole);
+    find_nested(w, &loops);
+    look_for_rows(w, &loops);
+    mark_turns(w, &loops);
 }
