@@ -81,10 +81,12 @@ static void set_up(void) {
      * that was not long ago, but does not count what a callee writes: a loop that converts and calls a function of mathematics
      * ran its rounds one after the other (2 to 3 times as long). Farther than any distance, it always clears; that takes no unit's time.
      * What vectors of eight items and more leave of a loop goes in shorter ones: rows of 8 to 31 float32 take a third to a half of the time. For vectors of four it
-     * would be two items at a time, which is little where one vector is taken at a time (lower/loops.c), and costs 7 % of all compile time instead of 1. */
-    static const char *const options[] = {"treadle", "-disable-x86-domain-reassignment",
-                                          "-undef-reg-clearance=4194304",
-                                          "-epilogue-vectorization-minimum-VF=8"};
+     * would be two items at a time, which is little where one vector is taken at a time (lower/loops.c), and costs 7 % of all compile time instead of 1.
+     * The scheduler asks each load and store of a block about all before it, up to so many; what a tuple of 250 arrays is
+     * returned by are thousands, which took the square of their number (a tenth of the time now). */
+    static const char *const options[] = {
+        "treadle", "-disable-x86-domain-reassignment", "-undef-reg-clearance=4194304",
+        "-epilogue-vectorization-minimum-VF=8", "-dag-maps-huge-region=250"};
     LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();

@@ -15,7 +15,15 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_SHORT = 128, ROW_BITS = 256, MANY_ROWS = 4 };
+enum {
+    UNROLL = 4,
+    MAX_SIZE = 64,
+    MAX_SUM = 24,
+    MAX_SHORT = 128,
+    ROW_BITS = 256,
+    MANY_ROWS = 4,
+    MANY_HANDED = 16
+};
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -319,6 +327,34 @@ static void mark_cold(tr_lf *w) {
     }
 }
 
+/* Is what comes to param k of the loop's head made of another than the param itself? */
+static bool hands_on(const tr_fn *f, const tr_edge *back, uint32_t k) {
+    const tr_ins *in = tr_at(f, back->args[k]);
+    tr_val param = tr_blk_at(f, back->to)->params.d[k];
+    for (uint32_t i = 0; i < in->nargs; i++)
+        if (in->args[i] == param)
+            return false;
+    return back->args[k] != param && !tr_is_const(in);
+}
+
+/* Variables that hand their values on to each other from round to round (a = b; b = c ...): LLVM's vectoriser has each of them as it was a round before, and
+ * takes the cube of their number for it (400 of them: 7 s). */
+static void mark_handed(tr_lf *w) {
+    const tr_fn *f = w->body->f;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        const tr_ins *t = tr_term(f, b);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            const tr_edge *e = &t->imm.succ[s];
+            uint32_t n = 0;
+            for (uint32_t k = 0; e->n > MANY_HANDED && tr_blk_at(f, e->to)->rpo <= i && k < e->n; k++)
+                n += hands_on(f, e, k);
+            if (n > MANY_HANDED)
+                set_mark(w, b, tr_lower_loop_mark(w->m, TR_LOOP_COLD));
+        }
+    }
+}
+
 /* --- loops over threads --- */
 
 /* What the number that the loop counts says of its turns. */
@@ -412,4 +448,5 @@ void tr_lower_loops(tr_lf *w) {
     find_nested(w, &loops);
     look_for_rows(w, &loops);
     mark_turns(w, &loops);
+    mark_handed(w);
 }
