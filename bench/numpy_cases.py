@@ -135,6 +135,13 @@ def one_randint(n):
     return s / n
 
 
+def one_binomial(n):
+    s = 0
+    for _ in range(n):
+        s += np.random.binomial(10, 0.3)
+    return s / n
+
+
 def many_random(n):
     np.random.seed(7)
     return np.random.random(n)
@@ -158,6 +165,7 @@ for name, function, mean in (
     ("random", one_random, 0.5),
     ("normal", one_normal, 1.0),
     ("randint", one_randint, 500.0),
+    ("binomial", one_binomial, 3.0),
 ):
     add(
         f"{name} one by one",

@@ -401,6 +401,7 @@ LIBRARY: list[Row] = [
             *against(f"{name} in bulk", {"numpy": (1.0, 0.5)}, "ns/el", "numpy"),
         )
     ),
+    *against("binomial one by one", {"numba": (1.1, 0.9)}, "ns/el", "numpy"),
     *(
         row
         for name in ("solve", "inv")

@@ -9,6 +9,16 @@
 
 #include "rt/layout.h"
 
+/* What follows from the parameters of binomial numbers, by inversion and by rejection (random.c); all 0: of none. */
+typedef struct tr_mt_few {
+    int64_t n, most;
+    double p, q, none;
+} tr_mt_few;
+typedef struct tr_mt_btpe {
+    int64_t n, mode;
+    double p, q, npq, middle, half, left, right, height, lambda_left, lambda_right, areas[3];
+} tr_mt_btpe;
+
 typedef struct tr_mt {
     uint32_t next;             /* of `out`; TR_MT_WORDS: all are used up */
     uint32_t out[TR_MT_WORDS]; /* what is handed out of the recurrence, tempered all at once */
@@ -17,6 +27,8 @@ typedef struct tr_mt {
     bool has_gauss; /* normal numbers come in pairs: the other one */
     double gauss;
     double lam, least; /* of the last small Poisson number, and exp(-lam) */
+    tr_mt_few few;     /* of the last binomial number of either kind */
+    tr_mt_btpe btpe;
     /* What generators of a region's ranges are made of: NumPy's SeedSequence of the seed, as far as the words of a spawn key that would come next, and how
      * many regions there were since. Of a range's own: which one, of the generator whose region it is; NULL: it is none of a seed's. */
     uint32_t pool[4], hash, regions;

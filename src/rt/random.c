@@ -484,10 +484,7 @@ static int64_t poisson(tr_mt *m, double lam) {
 
 /* By inversion, for few of them: n * p is not above FEW_MEAN. */
 enum { FEW_MEAN = 30, FEW_PLACES = 88 }; /* most is not above FEW_MEAN + 10 * sqrt(FEW_MEAN + 1) */
-typedef struct few {
-    int64_t n, most;
-    double p, q, none;
-} few;
+typedef tr_mt_few few;
 
 static few few_of(int64_t n, double p) {
     double q = 1.0 - p, np = (double)n * p, far = np + 10.0 * sqrt(np * q + 1);
@@ -500,7 +497,9 @@ static inline double few_next(const few *s, int64_t k, double before) {
 }
 
 static int64_t binomial_few(tr_mt *m, int64_t n, double p) {
-    const few s = few_of(n, p);
+    if (m->few.n != n || m->few.p != p || m->few.q == 0)
+        m->few = few_of(n, p);
+    const few s = m->few;
     int64_t k = 0;
     double here = s.none, u = tr_rt_mt_double(m);
     while (u > here) {
@@ -517,10 +516,7 @@ static int64_t binomial_few(tr_mt *m, int64_t n, double p) {
 }
 
 /* BTPE: a triangle, two parallelograms beside it and two exponential tails lie over the distribution. */
-typedef struct btpe {
-    int64_t n, mode;
-    double p, q, npq, middle, half, left, right, height, lambda_left, lambda_right, areas[3];
-} btpe;
+typedef tr_mt_btpe btpe;
 
 static btpe btpe_of(int64_t count, double p) {
     double n = (double)count, q = 1.0 - p, fm = n * p + p;
@@ -610,8 +606,9 @@ static int64_t binomial(tr_mt *m, int64_t n, double p) {
     if (are_few(n, least)) {
         k = binomial_few(m, n, least);
     } else {
-        const btpe s = btpe_of(n, least);
-        k = binomial_many(m, &s);
+        if (m->btpe.n != n || m->btpe.p != least || m->btpe.q == 0)
+            m->btpe = btpe_of(n, least);
+        k = binomial_many(m, &m->btpe);
     }
     return p <= 0.5 ? k : n - k;
 }

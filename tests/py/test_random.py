@@ -302,6 +302,14 @@ def test_several_at_once():
         same(got, want)
 
 
+def test_binomial_numbers_of_several_parameters_in_turn():
+    """What follows from the parameters is kept from one number to the next, of both ways to draw."""
+    for call in ("binomial(10, 0.3), R.binomial(10, 0.7), R.binomial(11, 0.3)", "binomial(100, 0.5), R.binomial(9, 0.5), R.binomial(100, 0.6), R.binomial(101, 0.4)",
+                 "binomial(0, 0.0), R.binomial(5, 0.0), R.binomial(0, 0.5), R.binomial(5, 1.0)", "binomial(1000, 0.3, 3), R.binomial(1000, 0.3), R.multinomial(90, [0.4, 0.3, 0.3])"):  # fmt: skip
+        got, want = both("np.random." + call.replace("R.", "np.random."), 4)
+        same(got, want)
+
+
 def test_several_of_none_at_all():
     """Where there is nothing to share out, or no chance, NumPy draws nothing: what is drawn next shows it."""
     for call in (
