@@ -262,8 +262,8 @@ def build(py: Interpreter, others: list[Interpreter]) -> list[Path]:
     devenv.need_system(py)
     devenv.need_venv(py)
     # A linker that merges equal functions makes a wheel 1 MB smaller, one that lays out like beside like half a MB more, and so does libdeflate.
-    # One libclc takes the place of another: any will do.
-    for package in (f"lld-{devenv.LLVM}", "lld-22", "libdeflate0"):
+    # One libclc takes the place of another: any will do. GDB is for the check.
+    for package in (f"lld-{devenv.LLVM}", "lld-22", "libdeflate0", "gdb"):
         devenv.offer(package)
     if not Path("/usr/lib/clc").exists():
         devenv.offer("libclc-19")

@@ -13,6 +13,7 @@ import ctypes
 import importlib.metadata
 import math
 import os
+import shutil
 import ssl  # noqa: F401  what modules of the interpreter bring from the system is there before we look
 import statistics
 import subprocess
@@ -150,6 +151,45 @@ def try_device() -> None:
         print("This wheel has no libclc: mathematics of GPUs needs a CUDA toolkit.")
 
 
+HALVE = """from treadle import njit
+
+@njit(debug=True)
+def halve(x):
+    y = x * 0.5
+    return y + 1
+
+print(halve(3.0))
+"""
+
+
+def try_debugger(folder: str) -> None:
+    """GDB stops at a line of a function: what it looks for by name is visible, though the wheel has no other symbols."""
+    from treadle import _core
+
+    assert _core.__file__
+    library = ctypes.CDLL(_core.__file__)
+    assert library["__jit_debug_register_code"]
+    assert ctypes.c_uint32.in_dll(library, "__jit_debug_descriptor").value == 1
+    if not shutil.which("gdb"):
+        print("No gdb is here: that it stops at a line was not tried.")
+        return
+    program = Path(folder) / "halve.py"
+    program.write_text(HALVE)
+    asks = [
+        "set breakpoint pending on",
+        "set debuginfod enabled off",
+        f"break {program.name}:5",
+        "run",
+        "bt 1",
+    ]
+    command = ["gdb", "-q", "-batch", "-nx", *(w for ask in asks for w in ("-ex", ask)), "--args"]
+    r = subprocess.run([*command, sys.executable, "-I", program], capture_output=True, text=True)
+    if "ptrace: Operation not permitted" in r.stdout + r.stderr:
+        print("GDB may not trace here: that it stops at a line was not tried.")
+        return
+    assert f"halve () at {program}:5" in r.stdout, r.stdout + r.stderr
+
+
 def look_at_notices() -> None:
     """The licence and the notices of all that is inside are installed, and the metadata lists them."""
     of = importlib.metadata.distribution("treadle")
@@ -195,6 +235,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try_host(folder)
         try_device()
+        try_debugger(folder)
     new = mapped() - before
     ours = sorted(p.name for p in new if p.is_relative_to(SITE / "treadle"))
     strange = sorted(str(p) for p in new if ".so" in p.name and not known(p))
