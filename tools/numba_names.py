@@ -25,7 +25,10 @@ def names_of(module: str) -> list[str]:
         m = importlib.import_module(module)
     except Exception:  # something that it needs is not installed
         return ["*"]
-    found = {*dir(m), *getattr(m, "_delayed_symbols", ())}  # numba.typed makes its names when they are asked for
+    found = {
+        *dir(m),
+        *getattr(m, "_delayed_symbols", ()),
+    }  # numba.typed makes its names when they are asked for
     return sorted(name for name in found if not name.startswith("__"))
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Callable, Generic, ParamSpec, TextIO, TypeVar
 
+from ._inspect import Stats
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -32,7 +34,8 @@ class Function(Generic[_P, _R]):
     py_func: Callable[_P, _R]
     signatures: list[tuple[Type, ...]]
     overloads: dict[tuple[Type, ...], Type]
-    stats: dict[str, Any]
+    stats: Stats
+    nopython_signatures: list[Signature]
     options: dict[str, Any]
     sealed: bool
     __name__: str
@@ -54,6 +57,7 @@ class Function(Generic[_P, _R]):
     def inspect(self, stage: str, signature: Any = None, /) -> Any: ...
     def parallel_diagnostics(self, signature: Any = None, level: int = 1) -> None: ...
     def inspect_types(self, file: TextIO | None = None, signature: Any = None) -> None: ...
+    def get_metadata(self, signature: Any = None) -> Any: ...
     def inspect_ir(self, signature: Any = None) -> Any: ...
     def inspect_llvm(self, signature: Any = None) -> Any: ...
     def inspect_asm(self, signature: Any = None) -> Any: ...

@@ -1,14 +1,48 @@
-"""Layout of ``Function.inspect_types()`` and ``Function.parallel_diagnostics()``."""
+"""Layout of ``Function.inspect_types()`` and ``Function.parallel_diagnostics()``; what a function says of itself under Numba's names."""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from typing import Any, TextIO
 
 from ._core import Function
 
-__all__ = ["print_parallel", "print_types"]
+__all__ = ["Stats", "metadata", "print_parallel", "print_types", "whole_signatures"]
+
+
+class Stats(dict[str, Any]):
+    """``Function.stats``, which answers to Numba's names for them as well."""
+
+    def _count(self, loaded: bool) -> Counter[Any]:
+        return Counter({types: 1 for types, s in self["signatures"].items() if s["loaded"] is loaded})
+
+    @property
+    def cache_hits(self) -> Counter[Any]:
+        """Specialisations that came from the cache on disk, by argument types."""
+        return self._count(True)
+
+    @property
+    def cache_misses(self) -> Counter[Any]:
+        """Specialisations that were compiled, by argument types."""
+        return self._count(False)
+
+    @property
+    def cache_path(self) -> None:
+        """No path of the function's own: there is one folder for all (``TREADLE_CACHE_DIR``)."""
+        return None
+
+
+def whole_signatures(function: Function) -> list[Any]:
+    """The signature of each specialisation: result and arguments."""
+    return [ret(*args) for args, ret in function.overloads.items()]
+
+
+def metadata(function: Function, signature: Any) -> Any:
+    """What ``stats`` says of a specialisation, or of each by its argument types."""
+    all_of_them = function.stats["signatures"]
+    return all_of_them if signature is None else all_of_them[tuple(getattr(signature, "args", signature))]
 
 
 def _source(fn: Any) -> tuple[list[str], int]:

@@ -157,6 +157,11 @@ def typeof(value: Any) -> Any:
     return _core.typeof(value) if own is None else own
 
 
+def threading_layer() -> str:
+    """numba.threading_layer: a pool of threads of its own, which Numba calls so; any number of threads may use it."""
+    return "workqueue"
+
+
 def is_jitted(function: Any) -> bool:
     """numba.extending.is_jitted: whether a decorator has made it a compiled function."""
     return isinstance(function, Function)

@@ -128,7 +128,9 @@ def is_numba_module(name: str) -> bool:
 def _may_have(module: str, name: str) -> bool:
     """Whether Numba's module may have the name."""
     root, _, path = module.partition(".")
-    names = _numba_names().get(path) or _numba_names().get(f"core.{path}") or frozenset()  # numba.config is core.config
+    names = (
+        _numba_names().get(path) or _numba_names().get(f"core.{path}") or frozenset()
+    )  # numba.config is core.config
     return root != "numba" or path.startswith("cuda.") or name in names or "*" in names
 
 

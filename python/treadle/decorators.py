@@ -180,12 +180,20 @@ def _check_function(fn: Any) -> None:
 def _make(
     fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags: dict[str, int], sealed: bool = True
 ) -> Any:
+    return _finish(_make_only(fn, options, flags), signatures, sealed)
+
+
+def _make_only(fn: Any, options: dict[str, Any], flags: dict[str, int] | None = None) -> Any:
+    """The function before what is declared of it is compiled."""
     _check_function(fn)
     if config.DISABLE_JIT:
         fn.py_func = fn
         return fn
-    function = Function(fn, flags, as_options(options))
-    if signatures is not None:
+    return Function(fn, _flags(options) if flags is None else flags, as_options(options))
+
+
+def _finish(function: Any, signatures: list[Any] | None, sealed: bool) -> Any:
+    if signatures is not None and isinstance(function, Function):
         for s in signatures:
             function._announce(s)
         for s in signatures:
@@ -353,20 +361,17 @@ else:
 def _reduce(function: Function) -> Any:
     """What pickle stores: the qualified name where it leads back to the function, else its parts.
 
-    The name in ``__main__`` leads back for who runs the same script, as the processes of multiprocessing do. Cloudpickle (of joblib, dask) is for others: it takes
-    what ``__main__`` has by its parts, so it gets these.
+    A name in ``__main__`` leads elsewhere in another process. Cloudpickle (of joblib, dask) takes Python's functions by their parts itself.
     """
     import sys
 
-    found: Any = sys.modules.get(function.__module__)
-    for part in function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    if found is function and not (function.__module__ == "__main__" and _is_cloudpickle(sys._getframe(1))):
+    from ._pickle import declared_of, leads_back, parts_of
+
+    if leads_back(function):
         return function.__qualname__
-    declared = {s.args: s for s in function._declared}
-    signatures = [declared.get(s, s) for s in function.signatures if function.sealed or s in declared]
-    some = signatures if signatures or function.sealed else None
-    return _rebuild, (function.py_func, some, function.options, function.sealed)
+    if not _is_cloudpickle(sys._getframe(1)):
+        return parts_of(function)
+    return _rebuild, (function.py_func, declared_of(function), function.options, function.sealed)
 
 
 def _is_cloudpickle(pickler: _pytypes.FrameType) -> bool:

@@ -142,6 +142,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "typeof": _numba.typeof,
             "get_num_threads": _core.get_num_threads,
             "get_thread_id": _core.get_thread_id,
+            "threading_layer": _numba.threading_layer,
             "prange": _core.prange,
             "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,

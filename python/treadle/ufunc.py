@@ -6,9 +6,13 @@ lets ufuncs have attributes (2.3 and later), ``f.py_func`` and ``f.info`` are th
 
 from __future__ import annotations
 
+import copyreg
+import pickle
 import re
 import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, overload
+
+import numpy as np
 
 from . import _core, config
 from .decorators import (
@@ -25,8 +29,6 @@ from .decorators import (
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Literal, TypeAlias
-
-    import numpy as np
 
     from .cuda._ufunc import DeviceGUfunc, DeviceUfunc
     from .decorators import FastMath, OneSignature
@@ -608,3 +610,25 @@ def ufunc_info(ufunc: Any) -> UfuncInfo:
         raise TypeError(f"{ufunc!r} is no ufunc of Treadle's")
     function, lazy, _, generalized, _ = found
     return UfuncInfo(inner, function, lazy, generalized)
+
+
+def _pickles_ufunc(u: Any) -> Any:
+    """What pickle stores of a ufunc: its name, as NumPy has it. Cloudpickle's workers have another ``__main__``: they would end without a word."""
+    import sys
+
+    from .decorators import _is_cloudpickle
+
+    ours = _core._ufunc_info(u) is not None
+    if (
+        ours
+        and getattr(sys.modules.get("__main__"), u.__name__, None) is u
+        and _is_cloudpickle(sys._getframe(1))
+    ):
+        raise pickle.PicklingError(
+            f"the ufunc {u.__name__!r} of __main__ is pickled by its name, which leads nowhere in other processes: put it in a module that they can import"
+        )
+    return _by_name(u)
+
+
+_by_name = copyreg.dispatch_table.get(np.ufunc) or (lambda u: u.__name__)
+copyreg.pickle(np.ufunc, _pickles_ufunc)  # type: ignore[arg-type]

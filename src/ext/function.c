@@ -574,6 +574,36 @@ static PyObject *get_stats(PyObject *self, void *unused) {
     return d;
 }
 
+/* What treadle._inspect makes of the function; steals `arg`, which may be NULL: itself. */
+static PyObject *by_python(PyObject *self, const char *name, PyObject *arg) {
+    PyObject *mod = PyImport_ImportModule("treadle._inspect");
+    PyObject *r = mod ? PyObject_CallMethod(mod, name, "O", arg ? arg : self) : NULL;
+    Py_XDECREF(mod);
+    Py_XDECREF(arg);
+    return r;
+}
+
+static PyObject *get_numba_stats(PyObject *self, void *unused) {
+    PyObject *d = get_stats(self, unused);
+    return d ? by_python(self, "Stats", d) : NULL;
+}
+
+static PyObject *get_nopython_signatures(PyObject *self, void *unused) {
+    (void)unused;
+    return by_python(self, "whole_signatures", NULL);
+}
+
+static PyObject *fn_metadata(PyObject *self, PyObject *args, PyObject *kw) {
+    static char *names[] = {"signature", NULL};
+    PyObject *signature = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|O", names, &signature))
+        return NULL;
+    PyObject *mod = PyImport_ImportModule("treadle._inspect");
+    PyObject *r = mod ? PyObject_CallMethod(mod, "metadata", "OO", self, signature) : NULL;
+    Py_XDECREF(mod);
+    return r;
+}
+
 static PyObject *get_options(PyObject *self, void *unused) {
     (void)unused;
     return PyDict_Copy(((tr_function *)self)->options);
@@ -691,6 +721,9 @@ static PyMethodDef methods[] = {
     {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
     {"parallel_diagnostics", WITH_KEYWORDS(fn_parallel_diagnostics), parallel_doc},
     {"inspect_types", WITH_KEYWORDS(fn_inspect_types), types_doc},
+    {"get_metadata", WITH_KEYWORDS(fn_metadata),
+     "get_metadata(signature=None)\n--\n\nWhat ``stats`` says of a specialisation, or of each by its "
+     "argument types."},
     {"inspect_ir", WITH_KEYWORDS(fn_inspect_ir), ir_doc},
     {"inspect_llvm", WITH_KEYWORDS(fn_inspect_llvm), llvm_doc},
     {"inspect_asm", WITH_KEYWORDS(fn_inspect_asm), asm_doc},
@@ -709,7 +742,10 @@ static PyGetSetDef getset[] = {
      NULL},
     {"_declared", get_declared, NULL, "Signatures as they were declared, in that order.", NULL},
     {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
-    {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},
+    {"stats", get_numba_stats, NULL,
+     "Counts, and times of each specialisation's compilation in seconds; by Numba's names, too.", NULL},
+    {"nopython_signatures", get_nopython_signatures, NULL,
+     "Signature of each specialisation, in order of compilation.", NULL},
     {"options", get_options, NULL, "Options given to the decorator.", NULL},
     {"sealed", get_sealed, NULL, "True when only the declared signatures are accepted.", NULL},
     {"__signature__", get_signature, NULL, NULL, NULL},

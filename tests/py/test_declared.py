@@ -237,8 +237,8 @@ def test_pickle_by_value_while_it_waits():
     f = pickle.loads(pickle.dumps(even))
     assert f is even
     make, parts = fib("i8(i8)").__reduce__()
-    assert parts[1] == [types.int64(types.int64)]
-    assert make.__name__ == "_rebuild"
+    assert parts[2] == [types.int64(types.int64)]
+    assert make.__name__ == "load_function"
 
 
 # --- disable_compile, as Numba has it ---

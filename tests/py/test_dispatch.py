@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
+import itertools
 import os
 import pickle
 import sys
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizes import examples
 from treadle import njit, typeof, types
+from treadle._pickle import load_function
 from treadle.errors import TypingError
 
 Point = namedtuple("Point", "x y")
@@ -557,13 +559,11 @@ def test_pickle():
     assert f is at_module_level
     assert copy.copy(f) is f and copy.deepcopy(f) is f
     local = njit(lambda x: x)
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(local)
-    rebuild, args = local.__reduce__()
-    assert rebuild(*args)(3) == 3
+    assert (
+        pickle.loads(pickle.dumps(local)) is local
+    )  # here; elsewhere it is made of its parts: test_pickle.py
     declared = njit("f8(f8)", fastmath=True)(lambda x: x)
-    rebuild, args = declared.__reduce__()
-    again = rebuild(*args)
+    again = rebuilt(declared)
     assert again.signatures == declared.signatures and again.options == {"fastmath": True} and again.sealed
 
 
@@ -580,16 +580,20 @@ def test_cloudpickle_takes_what_main_has_by_its_parts(monkeypatch, asks):
     exec("def dump(f): return f.__reduce__()", space)
     found = space["dump"](main.f)
     if asks == "pickle":
-        assert found == "f" and pickle.loads(pickle.dumps(main.f)) is main.f
+        assert found[0] is load_function and pickle.loads(pickle.dumps(main.f)) is main.f
     else:
         rebuild, args = found
         assert args[0] is main.f.py_func and rebuild(*args)(1) == 2
     assert space["dump"](at_module_level) == "at_module_level"
 
 
+AGAIN = itertools.count()
+
+
 def rebuilt(f):
-    rebuild, args = f.__reduce__()
-    return rebuild(args[0], *pickle.loads(pickle.dumps(args[1:])))
+    """The function as a process has it that does not know it yet."""
+    rebuild, (token, *parts) = f.__reduce__()
+    return rebuild(f"{token} {next(AGAIN)}", *pickle.loads(pickle.dumps(parts)))
 
 
 def test_pickle_keeps_what_was_declared():
@@ -777,3 +781,15 @@ def test_print_may_raise(monkeypatch):
 
 def test_map():
     assert list(map(at_module_level, [1, 2])) == [2, 4]
+
+
+def test_what_it_says_under_numba_s_names():
+    f = njit(lambda x: x + 1)
+    assert f.nopython_signatures == [] and not f.stats.cache_hits and not f.stats.cache_misses
+    f(1), f(2.0), f(3)
+    assert [str(s) for s in f.nopython_signatures] == ["int64(int64)", "float64(float64)"]
+    assert f.stats.cache_misses == {s: 1 for s in f.signatures} and sum(f.stats.cache_hits.values()) == 0
+    assert f.stats["compiled"] == 2 and f.stats.cache_path is None
+    assert list(f.get_metadata()) == f.signatures
+    assert f.get_metadata(f.signatures[0])["seconds"] > 0
+    assert f.get_metadata(f.nopython_signatures[1]) == f.stats["signatures"][f.signatures[1]]

@@ -173,7 +173,11 @@ def test_writes(f, parallel):
         want = data(dtype, 4, 12)
         f(want)
         for x in ways(data(dtype, 4, 12)):
-            if f in (changes_reshape, changes_flat, changes_parts, changes_ufunc) and x.base is not None and x.base.dtype.fields:
+            if (
+                f in (changes_reshape, changes_flat, changes_parts, changes_ufunc)
+                and x.base is not None
+                and x.base.dtype.fields
+            ):
                 with pytest.raises(treadle.UnsupportedError, match="not aligned"):
                     g(x)
                 continue
@@ -208,7 +212,10 @@ def test_what_dask_and_files_have():
 
     assert total(np.frombuffer(raw, "<f8", offset=44)) == data.sum()
     assert total(np.ndarray((1000,), "f8", bytearray(raw), 44)) == data.sum()
-    assert str(treadle.typeof(np.frombuffer(raw, "<f8", offset=44))) == "unaligned readonly array(float64, 1d, C)"
+    assert (
+        str(treadle.typeof(np.frombuffer(raw, "<f8", offset=44)))
+        == "unaligned readonly array(float64, 1d, C)"
+    )
     assert total(np.frombuffer(raw, "<f8", offset=44)[:0]) == 0
 
 

@@ -603,6 +603,7 @@ for lacking in (Dict, List, numba.literal_unroll, ir.Assign, parallel.build_gufu
     else:
         raise SystemExit("it does something")
 assert hasattr(config, "THREADING_LAYER") and hasattr(numba, "float64") and hasattr(numba, "generated_jit")
+assert numba.threading_layer() in ("workqueue", "omp", "tbb")
 print("ok")
 """
 
