@@ -409,6 +409,13 @@ def sum_enumerated(a):
     return s
 
 
+def nditer_product(a, b):
+    s = 0.0
+    for x, y in np.nditer((a, b)):
+        s += x.item() * y.item()
+    return s
+
+
 def flat_product(a, b):
     s = 0.0
     for x, y in zip(a.flat, b.flat):
@@ -606,6 +613,14 @@ for name, layout in LAYOUTS.items():
         inputs=two,
         expected=lambda a, b: np.sum(a * b),
         variants=beside(flat_product, "numba"),
+        per=lambda args: args[0].size,
+        rtol=1e-11,
+    )
+    add(
+        f"nditer of two, {name}",
+        inputs=two,
+        expected=lambda a, b: np.sum(a * b),
+        variants=beside(nditer_product, "numba"),
         per=lambda args: args[0].size,
         rtol=1e-11,
     )

@@ -381,7 +381,7 @@ COUNTS = (
 )
 LAYOUTS = tuple(
     f"{name}, {layout}"
-    for name in ("a.flat", "ndenumerate", "zip of two flats")
+    for name in ("a.flat", "ndenumerate", "zip of two flats", "nditer of two")
     for layout in numpy_cases.LAYOUTS
 )
 

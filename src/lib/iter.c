@@ -26,7 +26,8 @@ bool tr_lib_iter_once(tr_em *e, tr_tv x) {
 }
 
 bool tr_lib_is_once(tr_tv x) {
-    return tr_lib_kind(x.ty)->iter == tr_lib_iter_once;
+    return tr_lib_kind(x.ty)->iter == tr_lib_iter_once &&
+           !(x.ty->kind == TR_TY_ZIP && x.ty->sub == TR_ZIP_WALK);
 }
 
 bool tr_lib_is_forward(tr_tv x) {
@@ -288,8 +289,17 @@ bool tr_lib_len_flat(tr_em *e, tr_tv flat, tr_tv *n) {
     return tr_lib_count_flat(e, flat, n);
 }
 
+/* The item itself, to store to: an array without axes. */
+static tr_tv cell_at(tr_em *e, tr_tv a, tr_tv i) {
+    tr_axes x = {.n = 0};
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 0, TR_LAYOUT_C, a.ty->readonly);
+    a = tr_lib_flat_place(e, a, i, x.start);
+    return tr_em_view(e, ty, a, &x);
+}
+
 bool tr_lib_at_flat(tr_em *e, tr_tv flat, tr_tv i, tr_tv *out) {
-    *out = flat_at(e, tr_em_item(e, flat, 0), i);
+    tr_tv a = tr_em_item(e, flat, 0);
+    *out = flat.ty->sub == TR_FLAT_CELLS ? cell_at(e, a, i) : flat_at(e, a, i);
     return true;
 }
 

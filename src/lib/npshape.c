@@ -398,6 +398,20 @@ bool tr_lib_arr_flat(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+bool tr_lib_cells(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_FLAT, TR_FLAT_CELLS, 1, &c->a[0].ty), 1, &c->a[0]);
+    return true;
+}
+
+/* Of as many items each, all of which can be walked again. */
+bool tr_lib_together(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, c->nvar + 1u);
+    for (uint32_t i = 0; i < c->nvar; i++)
+        ty[i] = c->var[i].ty;
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, TR_ZIP_WALK, c->nvar, ty), c->nvar, c->var);
+    return true;
+}
+
 /* --- indices of all items --- */
 
 static tr_tv all_indices(tr_em *e, uint32_t n, const tr_tv *extents) {

@@ -64,6 +64,8 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
+enum { TR_FLAT_CELLS = 1 }; /* its items are arrays without axes */
+enum { TR_ZIP_WALK = 1 };   /* begins anew for whoever asks, as what it is made of does */
 /* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as items are no whole number of them apart. */
 enum { TR_ARRAY_PACKED = 1, TR_ARRAY_LOOSE };
 enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */

@@ -28,6 +28,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import numpy as np
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "METHODS",
     "NAMES",
     "Constant",
+    "cells",
     "checked",
     "find",
     "is_constant",
@@ -42,6 +45,7 @@ __all__ = [
     "refuse",
     "separate",
     "swept",
+    "together",
     "unique_items",
 ]
 
@@ -209,6 +213,16 @@ def is_constant(x: object) -> bool:
 def refuse(text: str) -> NoReturn:
     """End the compile with an error at the user's call; in Python a TypeError."""
     raise TypeError(text)
+
+
+def cells(a: np.ndarray, /) -> Iterator[np.ndarray]:
+    """Return the items of an array in C order, each an array without axes that can be written to."""
+    return (a[(*at, ...)] for at in np.ndindex(a.shape))
+
+
+def together(*walks: Iterable[Any]) -> Iterable[Any]:
+    """Return tuples of the items of all, which can be walked again where these can."""
+    return zip(*walks)
 
 
 def unique_items(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, refuse
+from . import Constant, cells, is_constant, refuse, together
 
 
 def isfortran(a: Any) -> Any:
@@ -145,7 +145,9 @@ def nditer(
     if not isinstance(op, np.ndarray):
         refuse("nditer() takes arrays in compiled code")
     if op_flags is None and order == "K":
-        return one(op)
+        if op.size == 0:
+            raise ValueError("Iteration of zero-sized operands is not enabled")
+        return in_order((op,), order)[0].flat
     if op_flags is None or len(op_flags) == 0 or isinstance(op_flags[0], str):
         return several((op,), (op_flags,), order)
     return several((op,), op_flags, order)
@@ -156,14 +158,18 @@ def several(ops: Any, op_flags: Constant, order: Constant) -> Any:
     if op_flags is not None and len(op_flags) != len(ops):
         raise ValueError("op_flags must be a tuple/list matching the number of ops")
     views = spread(ops, broadcast_shapes(*shapes_of(ops)), op_flags)
-    shape = views[0].shape
-    count = np.broadcast_to(np.zeros(()), shape).size
-    if count == 0:
+    if np.broadcast_to(np.zeros(()), views[0].shape).size == 0:
         raise ValueError("Iteration of zero-sized operands is not enabled")
-    strides = np.zeros((len(ops), len(shape)), np.int64)
-    fill_strides(strides, views)
-    inner, down = in_order(strides, np.asarray(shape) if len(shape) > 0 else np.zeros(0, np.int64), order)
-    return map(lambda i: items_at(views, place_of(i, shape, inner, down)), range(count))
+    walks = walks_of(in_order(views, order))
+    return walks[0] if len(ops) == 1 else together(*walks)
+
+
+def walks_of(views: Any) -> Any:
+    """What goes over the items of each, in C order."""
+    if len(views) == 0:
+        return ()
+    v = views[0]
+    return (cells(v) if v.flags.writeable else v.flat, *walks_of(views[1:]))
 
 
 def shapes_of(ops: Any) -> Any:
@@ -197,124 +203,125 @@ def as_flags_say(op: Any, shape: Any, flags: Constant) -> Any:
     return op
 
 
-def fill_strides(strides: Any, views: Any) -> None:
-    """How far items along each axis lie apart, of the last arrays; 0 where there is one."""
-    if len(views) > 0 and views[0].ndim > 0:
-        for k in range(strides.shape[1]):
-            if views[0].shape[k] > 1:
-                strides[len(strides) - len(views), k] = views[0].strides[k]
-        fill_strides(strides, views[1:])
+def in_order(views: Any, order: Constant) -> Any:
+    """The same with their axes in the order in which they are walked: sorted by strides, and where arrays differ as they come."""
+    n = views[0].ndim
+    if order == "F":
+        return turned(views)
+    if order != "K" or n == 0 or lie_in_c_order(views):
+        return views
+    if lie_in_f_order(views):
+        return turned(views)
+    views = flipped(views, 0)
+    if n == 1:
+        return views
+    if n == 2:
+        return exchanged(views, 0, 1, lies_inside(views, 0, 1, 0) > 0)
+    return arranged(views, sorted_axes(views), np.arange(n), 0, 1)
 
 
-def in_order(strides: Any, shape: Any, order: Constant) -> Any:
-    """For each axis how many items those inside of it have, and whether it is walked backwards: axes are sorted by strides, and where arrays differ as they come."""
-    n = len(shape)
-    axes = np.arange(n)[::-1].copy() if order != "F" else np.arange(n)  # the innermost first
-    down = np.zeros(n, np.bool_)
-    if order == "K":
-        for i in range(1, n):
-            axis, to = axes[i], i
-            for k in range(i - 1, -1, -1):
-                differ = outside(strides[:, axis], strides[:, axes[k]])
-                if differ < 0:
-                    break
-                if differ > 0:
-                    to = k
-            for k in range(i, to, -1):
-                axes[k] = axes[k - 1]
-            axes[to] = axis
-        for k in range(n):
-            down[k] = np.all(strides[:, k] <= 0) and np.any(strides[:, k] < 0)
-    inner = np.ones(n, np.int64)
-    count = 1
-    for k in axes:
-        inner[k] = count
-        count *= shape[k]
-    return inner, down
+def lie_in_c_order(views: Any) -> Any:
+    """Whether the types of all say so."""
+    if len(views) == 0:
+        return True
+    known = is_constant(views[0].flags.c_contiguous) and views[0].flags.c_contiguous
+    return known and lie_in_c_order(views[1:])
 
 
-def outside(one: Any, other: Any) -> Any:
-    """1: the first axis lies inside of the other in all arrays that tell; -1: it does not in one; 0: none tells."""
-    found = 0
-    for k in range(len(one)):
-        if one[k] != 0 and other[k] != 0:
-            if abs(other[k]) <= abs(one[k]):
-                found = -1
-            elif found == 0:
-                found = 1
-    return found
+def lie_in_f_order(views: Any) -> Any:
+    """Whether the types of all say so."""
+    if len(views) == 0:
+        return True
+    known = is_constant(views[0].flags.f_contiguous) and views[0].flags.f_contiguous
+    return known and lie_in_f_order(views[1:])
 
 
-def place_of(i: Any, shape: Any, inner: Any, down: Any) -> Any:
-    """The i-th place, along the axes that are left."""
-    if len(shape) == 0:
+def turned(views: Any) -> Any:
+    """All transposed."""
+    return () if len(views) == 0 else (views[0].T, *turned(views[1:]))
+
+
+def step(a: Any, axis: Constant) -> Any:
+    """How far apart items along an axis lie, backwards less than 0; 0 where there is one."""
+    return 0 if a.shape[axis] == 1 else a.strides[axis]
+
+
+def flipped(views: Any, axis: Constant) -> Any:
+    """An axis along which no array goes up, and some array down, is walked backwards."""
+    if axis == views[0].ndim:
+        return views
+    down = highest(views, axis) <= 0 and lowest(views, axis) < 0
+    return flipped(turned_round(views, axis, down), axis + 1)
+
+
+def highest(views: Any, axis: Constant) -> Any:
+    return step(views[0], axis) if len(views) == 1 else max(step(views[0], axis), highest(views[1:], axis))
+
+
+def lowest(views: Any, axis: Constant) -> Any:
+    return step(views[0], axis) if len(views) == 1 else min(step(views[0], axis), lowest(views[1:], axis))
+
+
+def turned_round(views: Any, axis: Constant, down: Any) -> Any:
+    if len(views) == 0:
         return ()
-    k = len(inner) - len(shape)
-    at = i // inner[k] % shape[0]
-    return (shape[0] - 1 - at if down[k] else at, *place_of(i, shape[1:], inner, down))
+    return (np.flip(views[0], axis) if down else views[0], *turned_round(views[1:], axis, down))
 
 
-def items_at(views: Any, at: Any) -> Any:
-    """What stands there: a number, or an array without axes; of several arrays a tuple."""
-    return item_at(views[0], at) if len(views) == 1 else tuple_at(views, at)
+def exchanged(views: Any, one: Constant, other: Constant, now: Any) -> Any:
+    """Two axes have each other's place in all of them, if that is to be now."""
+    if len(views) == 0:
+        return ()
+    return (views[0].swapaxes(one, other) if now else views[0], *exchanged(views[1:], one, other, now))
 
 
-def tuple_at(views: Any, at: Any) -> Any:
-    return () if len(views) == 0 else (item_at(views[0], at), *tuple_at(views[1:], at))
+def lies_inside(views: Any, axis: Any, other: Any, found: Any) -> Any:
+    """1: the first axis lies inside of the other in all arrays that tell; -1: it does not in one; 0: none tells."""
+    if len(views) == 0:
+        return found
+    one, two = abs_step(views[0], axis), abs_step(views[0], other)
+    if one != 0 and two != 0:
+        if two <= one:
+            found = -1
+        elif found == 0:
+            found = 1
+    return lies_inside(views[1:], axis, other, found)
 
 
-def item_at(view: Any, at: Any) -> Any:
-    if not view.flags.writeable:
-        return view[at]
-    return view if view.ndim == 0 else np.squeeze(view[at[:-1]][at[-1] : at[-1] + 1], 0)
-
-
-def one(op: Any) -> Any:
-    """The items of one array, which are only read."""
-    if op.size == 0:
-        raise ValueError("Iteration of zero-sized operands is not enabled")
-    if op.ndim < 2 or op.flags.c_contiguous:
-        return forward(op, op.ndim).flat
-    if op.ndim == 2:
-        return forward(op.T if is_outer(op, 1, 0) else op[:, :], 2).flat
-    if op.ndim == 3:
-        return forward(three_in_order(op), 3).flat
-    if not op.flags.fnc:
-        raise ValueError(
-            "nditer() of more than three axes takes arrays in C or Fortran order in compiled code"
-        )
-    return op.T.flat
-
-
-def steps(a: Any, axis: Constant) -> Any:
-    """How far apart items along an axis lie; 0 where there is one."""
+def abs_step(a: Any, axis: Any) -> Any:
+    """How far apart items lie along an axis that is known when the program runs; 0 where there is one."""
     return 0 if a.shape[axis] == 1 else abs(a.strides[axis])
 
 
-def is_outer(a: Any, axis: Constant, other: Constant) -> Any:
-    """Whether the axis comes before another one, in memory."""
-    return steps(a, other) != 0 and steps(a, axis) > steps(a, other)
+def sorted_axes(views: Any) -> Any:
+    """The axes, the outermost first, by insertion: an axis stays before those that it does not lie inside of."""
+    n = views[0].ndim
+    axes = np.arange(n)[::-1].copy()  # the innermost first
+    for i in range(1, n):
+        axis, to = axes[i], i
+        for k in range(i - 1, -1, -1):
+            differ = lies_inside(views, axis, axes[k], 0)
+            if differ < 0:
+                break
+            if differ > 0:
+                to = k
+        for k in range(i, to, -1):
+            axes[k] = axes[k - 1]
+        axes[to] = axis
+    return axes[::-1].copy()
 
 
-def three_in_order(a: Any) -> Any:
-    """Three axes by insertion: one that is no longer than 1 says nothing of the order."""
-    if 0 in a.strides:
-        raise ValueError("nditer() of three axes takes arrays that repeat no items in compiled code")
-    b = a.swapaxes(0, 1) if is_outer(a, 1, 0) else a[:, :, :]
-    if steps(b, 2) == 0 or (steps(b, 1) != 0 and not is_outer(b, 2, 1)):
-        return b
-    if is_outer(b, 2, 0):
-        return np.moveaxis(b, 2, 0)
-    return b.swapaxes(1, 2) if steps(b, 1) != 0 else b
-
-
-def forward(a: Any, n: Constant) -> Any:
-    """No axis runs backwards."""
-    if n == 0:
-        return a
-    if a.strides[n - 1] < 0:
-        return forward(np.flip(a, n - 1), n - 1)
-    return forward(a, n - 1)
+def arranged(views: Any, axes: Any, now: Any, to: Constant, at: Constant) -> Any:
+    """Their axes in that order: `now` says which axis stands where."""
+    n = views[0].ndim
+    if to == n - 1:
+        return views
+    if at == n:
+        return arranged(views, axes, now, to + 1, to + 2)
+    found = now[at] == axes[to]
+    if found:
+        now[at], now[to] = now[to], now[at]
+    return arranged(exchanged(views, to, at, found), axes, now, to, at + 1)
 
 
 def byteswap(a: Any, inplace: Constant = False) -> Any:
