@@ -68,6 +68,11 @@ static void fail_here(emission *m, const tr_ins *in) {
     note_operands(m, in);
 }
 
+/* No path to here gives it one. */
+static bool has_no_value(const emission *m, tr_val v) {
+    return tr_at(m->src, v)->op != TR_OP_OBJ && !m->val[v].ty && tr_infer_unassigned(m->f, m->s, v);
+}
+
 /* The typed value of an untyped operand, as it is known where it is used; false for poison. */
 static bool use_on(emission *m, tr_val v, use_at at, tr_tv *out) {
     assert(v < m->src->ins.n);
@@ -77,7 +82,7 @@ static bool use_on(emission *m, tr_val v, use_at at, tr_tv *out) {
         return true;
     }
     *out = m->val[v];
-    if (!out->ty && tr_infer_unassigned(m->f, m->s, v))
+    if (has_no_value(m, v))
         m->e.ends = true; /* what asks whether it is bound stands in front */
     else if (!out->ty)
         tr_infer_lose(m->f, place_of(m, d), tr_op_info[d->op].name);
@@ -218,7 +223,7 @@ static bool edge_args(emission *m, const tr_ins *term, uint32_t side, tr_val *ou
             out[i] = tr_const_undef(m->dst, tr_ty_none(m->f->ctx->types));
             continue;
         }
-        if (d->op == TR_OP_UNDEFVAR) {
+        if (d->op == TR_OP_UNDEFVAR || has_no_value(m, ed->args[i])) {
             out[i] = tr_const_undef(m->dst, want);
             continue;
         }

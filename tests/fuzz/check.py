@@ -23,6 +23,7 @@ from collections import Counter
 from typing import Any
 
 import gen
+import gen_raises
 import gen_straight
 import memory
 import numpy as np
@@ -48,7 +49,9 @@ def load_engine(name: str, promotion: str, options: dict[str, Any]) -> dict[str,
 
         signature = options.get("signature")
         rest = {
-            k: v for k, v in options.items() if k not in ("signature", "grain", "way", "views", "straight")
+            k: v
+            for k, v in options.items()
+            if k not in ("signature", "grain", "way", "views", "straight", "raises")
         }
 
         def jit(fn: Any, **more: Any) -> Any:
@@ -451,10 +454,39 @@ def text_straight(request: dict[str, Any], engine: str) -> dict[str, Any]:
     return check_straight(case, engine)
 
 
+def check_raises(case: gen_raises.Case, engine: str, tag: str = "raises") -> dict[str, Any]:
+    """Run a program whose functions raise on every path as `check_case` runs others."""
+    parallel = "in prange(" in case.source
+    try:
+        main = compile_source(case.source, load_engine(engine, "treadle", case.options), tag)["main"]
+        if engine == "treadle" and "way" in case.options:
+            main = reach.reached(str(case.options["way"]), main, len(case.calls[0]), case.options, "treadle")
+        for k, (texts, want) in enumerate(zip(case.calls, case.outcomes, strict=True)):
+            if text := gen_raises.differs(want, gen_raises.outcome(main, texts), parallel):
+                return {"status": "diff", "why": text, "call": k}
+    except Exception as err:
+        if is_refusal(err):
+            return {"status": "refused", "why": f"{type(err).__name__}: {err}"[:600], "call": 0}
+        raise
+    return {"status": "ok"}
+
+
+def text_raises(request: dict[str, Any], engine: str) -> dict[str, Any]:
+    """Check such a program given as text."""
+    case = gen_raises.Case(request["source"], request["calls"], request["options"])
+    try:
+        case.outcomes = gen_raises.expected(case.source, case.calls)
+    except Exception as err:  # what shrinking left is no program
+        return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
+    return check_raises(case, engine)
+
+
 def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
     """Check a program given as text (source, calls, promotion, options); ``status`` invalid if the oracle refuses it."""
     if request.get("options", {}).get("straight"):
         return text_straight(request, engine)
+    if request.get("options", {}).get("raises"):
+        return text_raises(request, engine)
     calls = [gen.Call(c) for c in request["calls"]]
     case = gen.Case(0, request["source"], calls, request["promotion"], request.get("options", {}))
     results = []
@@ -479,6 +511,13 @@ def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
 
 def check_seed(seed: int, promotion: str, engine: str, library: bool = False) -> dict[str, Any]:
     """Generate the program of a seed and check it; with `library` every second is a straight one."""
+    if gen_raises.is_of(seed, library, promotion):
+        made = gen_raises.make_case(seed)
+        out = check_raises(made, engine, str(seed))
+        out |= {"seed": seed, "ended": Counter(o[0][0] if o[0] else "value" for o in made.outcomes)}
+        if out["status"] != "ok":
+            out |= {"source": made.source, "calls": made.calls, "options": made.options}
+        return out
     if gen_straight.is_of(seed, library, promotion):
         plain = gen_straight.make_case(seed)
         out = check_straight(plain, engine, str(seed))

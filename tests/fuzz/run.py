@@ -154,8 +154,12 @@ class Run:
     def again(self, seed: int) -> dict[str, Any]:
         """The program of a seed that had no answer."""
         import gen
+        import gen_raises
         import gen_straight
 
+        if gen_raises.is_of(seed, self.options.library, self.options.promotion):
+            made = gen_raises.make_case(seed)
+            return {"source": made.source, "calls": made.calls, "options": made.options}
         if gen_straight.is_of(seed, self.options.library, self.options.promotion):
             plain = gen_straight.make_case(seed)
             return {"source": plain.source, "calls": plain.calls, "options": plain.options}

@@ -1164,6 +1164,37 @@ def test_reading_a_name_without_a_value_is_an_error(fn):
         )
 
 
+def given_late(v):
+    k = 0.0
+    while True:
+        k += 1.0
+        if k > 3.0:
+            for t in (4.0, -3.0):
+                if t > 4.0:
+                    continue
+                u = t
+            after_loop(u + v)
+
+
+def given_late_and_raised(v):
+    k = 0.0
+    while True:
+        k += 1.0
+        if k > 3.0:
+            for t in (4.0, -3.0):
+                if t > 4.0:
+                    continue
+                u = t
+            raise ValueError(u + v)
+
+
+@pytest.mark.parametrize("fn", [given_late, given_late_and_raised])
+def test_a_variable_without_a_value_goes_round_a_loop(fn):
+    """No path that comes back to the head of the outer loop gives it one, so it has no type there."""
+    for f in njit(fn), njit(lambda x: fn(x)):
+        assert came(f, 2.0) == came(fn, 2.0)
+
+
 def deleted_on_one_path(x):
     if x > 0:
         y = 1

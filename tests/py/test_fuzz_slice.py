@@ -17,13 +17,14 @@ sys.path.insert(0, str(FUZZ))
 
 import array_ops  # noqa: E402
 import gen  # noqa: E402
+import gen_raises  # noqa: E402
 import gen_straight  # noqa: E402
 import library  # noqa: E402
 import memory  # noqa: E402
 import oracle  # noqa: E402
 import rules  # noqa: E402
 import straight  # noqa: E402
-from check import call_straight, same_float  # noqa: E402
+from check import call_straight, check_raises, same_float  # noqa: E402
 from child import Child  # noqa: E402
 from library import KNOWN  # noqa: E402
 from memory import ArrayValue  # noqa: E402
@@ -232,6 +233,26 @@ def test_the_states_of_generators_are_compared() -> None:
     case.outcomes = [straight.expected(source, gen_straight.build(case.calls[0]), gen_straight.space())]
     assert call_straight(case, lambda g0: (g0.random(2),))["status"] == "ok"
     assert call_straight(case, lambda g0: (g0.random(3)[:2],))["status"] == "diff"
+
+
+def test_calls_that_are_dropped_are_noticed() -> None:
+    """Programs whose functions raise on every path: CPython's own agree, and one that goes on as if a call were not there does not."""
+    ended = set()
+    for seed in range(30):
+        case = gen_raises.make_case(seed)
+        assert case.source == gen_raises.make_case(seed).source
+        assert check_raises(case, "python")["status"] == "ok"
+        ended |= {o[0][0] for o in case.outcomes if o[0]}
+    assert {"ValueError", "KeyError", "UnboundLocalError", "Own"} <= ended
+    source = (
+        "@jit\ndef n0(v):\n    raise ValueError('w', v)\n@jit\ndef main(x, y, a):\n    n0(x)\n    return y\n"
+    )
+    calls = [["1.0", "2.0", "np.zeros(4)"]]
+    case = gen_raises.Case(source, calls, {"raises": True}, gen_raises.expected(source, calls))
+    assert case.outcomes == [(("ValueError", ("w", 1.0)), None, [0.0] * 4)]
+    dropped = gen_raises.Case(source.replace("    n0(x)\n", ""), calls, {"raises": True}, case.outcomes)
+    assert check_raises(case, "treadle")["status"] == "ok"
+    assert check_raises(dropped, "treadle")["status"] == "diff"
 
 
 def replay(paths: list[Path]) -> list[str]:
