@@ -212,6 +212,20 @@ def well_behaved(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return place(rng.random(shape) + shape[-1] * np.eye(shape[-1]))
 
 
+def near_one(x):
+    return np.log1p(x)
+
+
+for dtype, rtol in (("float64", 1e-15), ("float32", 2e-7)):
+    add(
+        f"log1p, {dtype}",
+        inputs=lambda rng, full, dtype=dtype: (place(rng.random(10_000 if full else 97).astype(dtype)),),
+        expected=lambda x: np.log1p(x.astype(np.float64)),
+        variants=beside(near_one, "numpy"),
+        rtol=rtol,
+    )
+
+
 def quotients(k):
     return k // 7
 

@@ -95,12 +95,17 @@ VK_OP NAME(parts) NAME(split_any)(T x) {
     return p;
 }
 
-VK_OP T NAME(log_body)(NAME(parts) s) {
+/* less: what m lacks, or NULL. */
+VK_OP T NAME(log_sum)(NAME(parts) s, const T *less) {
     T w[2]; /* 1 / c, log c */
     LOOK(log, s.at, w);
     T p = s.m * w[0], e = P(fms)(s.m, w[0], p), first_term = p - K(one);
-    T r = P(fms)(s.m, w[0], K(one)),
-      r2 = r * r; /* r + e, rounded: sooner there, and good enough for what follows */
+    T r = P(fms)(s.m, w[0], K(one));
+    if (less) {
+        e = P(fma)(*less, w[0], e);
+        r = P(fma)(*less, w[0], r);
+    }
+    T r2 = r * r; /* r + e, rounded: sooner there, and good enough for what follows */
     T high = P(fma)(s.k, K(log_ln2_high), w[1]), sum = high + first_term, low = (high - sum) + first_term;
     low += P(fma)(s.k, K(log_ln2_low), e);
 #if BITS == 64 /* two halves at a time */
@@ -111,6 +116,10 @@ VK_OP T NAME(log_body)(NAME(parts) s) {
     T rest = POLYNOMIAL(log_rest, r, r2);
 #endif
     return sum + P(fma)(r2, rest, low);
+}
+
+VK_OP T NAME(log_body)(NAME(parts) s) {
+    return NAME(log_sum)(s, NULL);
 }
 
 VK_COLD T NAME(log_rare)(T x) {
@@ -124,6 +133,31 @@ VK_FN T NAME(log)(T x) {
     if (UNLIKELY(Q(any)(P(not_positive_normal)(x))))
         return NAME(log_rare)(x);
     return NAME(log_body)(NAME(split)(x));
+}
+
+/* --- log1p ---
+ *
+ * log(u + e), u = 1 + x rounded, e what it lacks: as u is 2^k m, e is scaled by 2^-k and goes where m's last places go. From 2^60 on nothing is
+ * lacking that counts, and 2^-k may be no number. */
+
+VK_OP T NAME(log1p_body)(T x, T u) {
+    T back = u - K(one), e = (K(one) - (u - back)) + (x - back);
+    B t = P(bits)(u) - KB(begin);
+    e = e * P(from)(KB(one) - (t & KB(exponent)));
+    e = P(pick)(P(less)(x, P(set)(LIMIT(0x1p60, 0x1p60F))), e, P(set)(0));
+    T r = NAME(log_sum)(NAME(split)(u), &e);
+    return P(pick)(P(equal)(x, P(set)(0)), x, r);
+}
+
+VK_COLD T NAME(log1p_rare)(T x, T u) {
+    return P(pick)(P(not_positive_normal)(u), NAME(log_rare)(u), NAME(log1p_body)(x, u));
+}
+
+VK_FN T NAME(log1p)(T x) {
+    T u = x + K(one);
+    if (UNLIKELY(Q(any)(P(not_positive_normal)(u))))
+        return NAME(log1p_rare)(x, u);
+    return NAME(log1p_body)(x, u);
 }
 
 /* --- pow ---
