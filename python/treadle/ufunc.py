@@ -618,11 +618,10 @@ def _pickles_ufunc(u: Any) -> Any:
 
     from .decorators import _is_cloudpickle
 
-    ours = _core._ufunc_info(u) is not None
     if (
-        ours
-        and getattr(sys.modules.get("__main__"), u.__name__, None) is u
-        and _is_cloudpickle(sys._getframe(1))
+        _is_cloudpickle(sys._getframe(1))
+        and _core._ufunc_info(u) is not None
+        and pickle.whichmodule(u, u.__name__) == "__main__"  # where pickle finds it
     ):
         raise pickle.PicklingError(
             f"the ufunc {u.__name__!r} of __main__ is pickled by its name, which leads nowhere in other processes: put it in a module that they can import"
