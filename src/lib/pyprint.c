@@ -10,6 +10,48 @@ bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_text(e, c->a[0].ty ? 1 : 0, &c->a[0], out);
 }
 
+/* The character that the UTF-8 at s begins with, and where the next one does; surrogates are written like others. */
+static uint32_t first_char(const char *s, const char **next) {
+    const uint8_t *u = (const uint8_t *)s;
+    uint32_t n = u[0] < 0x80 ? 0 : u[0] < 0xe0 ? 1 : u[0] < 0xf0 ? 2 : 3, c = n ? u[0] & (0x3fu >> n) : u[0];
+    for (uint32_t i = 1; i <= n; i++)
+        c = c << 6 | (u[i] & 0x3fu);
+    *next = s + n + (u[0] != 0);
+    return c;
+}
+
+/* ord(): of a string that is known, as all of one piece are. */
+bool tr_lib_py_ord(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *s, *next;
+    if (!tr_tv_lit_str(c->a[0], &s))
+        return tr_lib_is_text(c->a[0]) ? tr_lib_no_text(e, "ord() of a string")
+                                       : tr_em_error(e, "ord() expected string of length 1, but %s found",
+                                                     tr_em_tyname(e, c->a[0].ty));
+    uint32_t v = first_char(s, &next);
+    if (!*s || *next)
+        return tr_em_error(e, "ord() expected a character, but '%s' found", s);
+    *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, v));
+    return true;
+}
+
+/* chr(): of a number that is known. */
+bool tr_lib_py_chr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    int64_t v;
+    char u[5] = {0};
+    if (!tr_tv_lit_int(c->a[0], &v))
+        return tr_fam_number(e, c, c->a[0], "bi") && tr_lib_no_text(e, "chr(): a string");
+    if (v < 1 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+        return tr_em_error(e, v < 0 || v > 0x10ffff ? "chr() arg not in range(0x110000)"
+                                                    : "chr(): text with this character is not compiled");
+    int n = v < 0x80 ? 0 : v < 0x800 ? 1 : v < 0x10000 ? 2 : 3;
+    static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
+    u[0] = (char)(lead[n] | v >> (6 * n));
+    for (int i = 1; i <= n; i++)
+        u[i] = (char)(0x80 | (v >> (6 * (n - i)) & 0x3f));
+    *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, u));
+    return true;
+}
+
 /* --- print() --- */
 
 static void put_known(tr_em *e, const char *s) {

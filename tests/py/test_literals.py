@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizes import examples
-from treadle import TypingError, njit, vectorize
+from treadle import TreadleError, TypingError, njit, vectorize
 
 INTS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 EDGES = sorted({s * 2**k + d for k in (0, 7, 8, 15, 16, 31, 32, 62) for s in (1, -1) for d in (-1, 0, 1)})
@@ -431,3 +431,33 @@ def test_functions_of_literals_are_literals():
         compiled("lambda: math.isqrt(-1)")()
     with pytest.raises(TypingError, match="iterable"):
         compiled("lambda: max(3)")()
+
+
+def test_characters_and_their_numbers():
+    def f(n):
+        return ord("G"), ord("é") + n, ord("€"), ord("😀"), chr(71) == "G", ord(chr(0x10FFFF)), chr(233) + "x" == "éx"
+
+    assert njit(f)(1) == f(1)
+
+    @njit
+    def count(codes, letter):
+        return sum(1 for c in codes if c == ord(letter))
+
+    assert count(np.frombuffer(b"GATTACA", np.uint8), "A") == 3
+
+
+@pytest.mark.parametrize(
+    "body, says",
+    [
+        ("ord(n)", "string of length 1"),
+        ("ord('ab')", "'ab'"),
+        ("ord('')", "''"),
+        ("chr(n)", "made of run-time values"),
+        ("chr(-1)", "0x110000"),
+    ],
+)
+def test_what_is_no_character(body, says):
+    space: dict = {}
+    exec(f"def f(n):\n    return {body}", space)
+    with pytest.raises(TreadleError, match=says):
+        njit(space["f"])(1)
