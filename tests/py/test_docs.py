@@ -1,4 +1,4 @@
-"""The programs of docs/working.md and docs/from-numba.md run as they stand there, and messages that pages show are those that are printed."""
+"""The programs of docs/working.md, docs/from-numba.md and docs/semantics.md run as they stand there, and messages that pages show are those that are printed."""
 
 from __future__ import annotations
 
@@ -57,6 +57,18 @@ def test_one_licence() -> None:
     assert [f"\n{n}. " in text for n in (1, 2, 3, 4)] == [True, True, True, False]
     for page in ("README.md", "CONTRIBUTING.md"):
         assert "(LICENSE)" in (root / page).read_text()
+
+
+SECTIONS = re.split(r"(?m)^## ", (DOCS / "semantics.md").read_text())[1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[s.split("\n")[0] for s in SECTIONS])
+def test_semantics(tmp_path: Path, section: str) -> None:
+    """Each section of the rules ends with an example of them."""
+    text = re.findall(r"(?m)^```python\n(.*?)^```$", section, re.S)
+    assert len(text) == 1 and "assert " in text[0] and section.rstrip().endswith("```")
+    (tmp_path / "script.py").write_text(text[0])
+    python(tmp_path, "script.py")
 
 
 def test_the_message_of_the_guide(tmp_path: Path) -> None:
