@@ -504,12 +504,11 @@ class Maker:
         texts = [f"{o}[...] = {x}", f"{o}[...] = {x} + {x}", f"{o}[1:] += {o}[:-1]", f"{o}[::-1] = {x}", f"{o}[:-1] = {o}[1:]", f"{o} += {x}", f"{o} *= 2", f"{o} -= {o}[::-1]",
                  f"{o}[{self.take('m0')}] = 2", f"{o}[{self.take('m0')}] += 1", f"{o}[{self.take('k0')}] = 3", f"{o}[{self.take('k0')}] += 1", f"{o}[..., {self.take('k0')}] = 1", f"{o}[1:-1, ...] = {o}[2:, ...] + {o}[:-2, ...]",
                  f"np.copyto({o}, {y}, casting='unsafe', where={self.take('m0')})", f"{o}.fill(3)", f"{o}.sort(axis={self.axis()})", f"{o}[0] = {x}[-1]"]  # fmt: skip
-        if not self.overlap:
-            texts += [
-                f"np.place({o}, {self.take('m0')}, (1, 2, 3))",
-                f"np.putmask({o}, {self.take('m0')}, 4)",
-                f"np.put({o}, {self.take('k0')}, (1, 2))",
-            ]
+        m, k = self.take("m0"), self.take("k0")
+        texts += [f"np.place({o}, {m}, (1, 2, 3))", f"np.place({o}, {m}, {x})", f"np.putmask({o}, {m}, 4)", f"np.putmask({o}, {m}, {x})", f"np.putmask({o}, {m}, {x}.ravel()[:3])",
+                  f"np.put({o}, {k}, {x}, mode='wrap')", f"{o}.put({k}, {x}, mode='clip')", f"np.fill_diagonal({o}, {x})", f"np.put_along_axis({o}, np.argsort({x}, axis=0, kind='stable'), {y}, 0)"]  # fmt: skip
+        if not self.overlap:  # what is stored before an index that is none differs
+            texts += [f"np.put({o}, {k}, (1, 2))"]
         return rng.choice(texts)
 
     def chosen(self) -> str:
