@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
 import math
 import operator
+import sys
 import types as _pytypes
 import warnings
 from typing import Any, Callable, Union
 
 from .. import config, cuda
 from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
-from ..decorators import _flags, as_options, as_signatures, unknown_option
+from .._pickle import _dump, _plain_function, leads_back
+from ..decorators import _flags, _is_cloudpickle, as_options, as_signatures, unknown_option
 from ..errors import UnsupportedError
 from . import _checks, _order
 from ._compile import device_flags, target_of
@@ -240,8 +243,31 @@ class Kernel(Configurable, Inspection):
             raise ValueError(f"forall({ntasks}): no number of tasks")
         return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
 
+    def __reduce__(self) -> Any:
+        """By its name, or its parts, as compiled functions are pickled."""
+        if leads_back(self):
+            return self.__qualname__
+        fn = self.py_func if _is_cloudpickle(sys._getframe(1)) else _dump(self.py_func)
+        return _rebuild, (fn, [*self._signatures] or None, self.targetoptions, self._alone)
+
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__qualname__}>"
+
+
+def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], alone: bool) -> Kernel:
+    made: Kernel = jit(signatures, **options)(_plain_function(fn) if isinstance(fn, bytes) else fn)
+    made._alone = alone
+    return made
+
+
+def _reduce_launcher(launcher: Launcher) -> Any:
+    """A kernel with a configuration; streams are the process's."""
+    if launcher.stream is not None:
+        raise TypeError(f"{launcher!r} is on a stream, which another process does not have")
+    return operator.getitem, (launcher.kernel, (launcher.grid, launcher.block, 0, launcher.sharedmem))
+
+
+copyreg.pickle(Launcher, _reduce_launcher)
 
 
 def _check(fn: Any) -> None:
