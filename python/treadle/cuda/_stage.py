@@ -19,6 +19,7 @@ from .args import In, Out, _Way, argument
 __all__ = ["stage"]
 
 Span = tuple[int, int]
+_SHARED = "an array whose items are not aligned shares memory with another argument"
 
 
 class _Copies:
@@ -71,6 +72,8 @@ class _Copies:
                 a = self.arrays[k][0]
                 start = at + a.__array_interface__["data"][0] - lo
                 made = over(start, a.shape, a.dtype, a.strides, block, not a.flags.writeable)
+                if not made.flags.aligned:
+                    raise ValueError(_SHARED)
                 self.there[id(a)] = made
 
     def of(self, value: Any) -> Any:
@@ -127,12 +130,70 @@ def _is_written(value: Any) -> bool:
     return isinstance(value, np.void) or (isinstance(value, np.ndarray) and not goes_on(value))
 
 
-def stage(launcher: Any, args: tuple[Any, ...]) -> None:
-    """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns. The emulated device copies nothing, and is waited for."""
-    if is_emulated():
-        launcher._staged(*args)
-        if any(map(_is_written, args)):
+class _Aligned:
+    """Arrays of the host whose items are not aligned, as arguments of the emulated device, and copies that stand for them."""
+
+    def __init__(self) -> None:
+        self.given: list[Array] = []  # plain arrays among the arguments
+        self.made: list[tuple[Array, Array]] = []
+
+    def note(self, value: Any) -> None:
+        """Looks at an argument, in front of any copy."""
+        if isinstance(value, tuple):
+            for item in value:
+                self.note(item)
+        elif type(value) is np.ndarray:
+            self.given.append(value)
+
+    def of(self, value: Any) -> Any:
+        """What the launch is given for an argument.
+
+        Raises
+        ------
+        ValueError
+            Another argument shares memory with what would be a copy.
+        """
+        if isinstance(value, tuple):
+            items = [self.of(v) for v in value]
+            if all(a is b for a, b in zip(items, value)):
+                return value
+            return value._make(items) if hasattr(value, "_make") else tuple(items)
+        if type(value) is not np.ndarray or value.flags.aligned:
+            return value
+        for a, copy in self.made:
+            if _is_same(a, value):
+                return copy
+        if any(not _is_same(a, value) and np.may_share_memory(a, value) for a in self.given):
+            raise ValueError(_SHARED)
+        copy = np.array(value, order="K")
+        copy.flags.writeable = value.flags.writeable
+        self.made.append((value, copy))
+        return copy
+
+    def give_back(self) -> None:
+        """Copies back what was not only read."""
+        for a, copy in self.made:
+            if a.flags.writeable:
+                a[...] = copy
+
+
+def _stage_emulated(launcher: Any, args: tuple[Any, ...]) -> None:
+    arrays = _Aligned()
+    for value in args:
+        arrays.note(value)
+    staged = [*map(arrays.of, args)]
+    try:
+        launcher._staged(*staged)
+        if launcher.stream and (arrays.made or any(map(_is_written, args))):
             launcher.stream.synchronize()
+    finally:
+        arrays.give_back()
+
+
+def stage(launcher: Any, args: tuple[Any, ...]) -> None:
+    """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns. The emulated device copies only what is not aligned, and is waited for."""
+    if is_emulated():
+        _stage_emulated(launcher, args)
         return
     copies = _Copies(launcher.stream or 0)
     try:
