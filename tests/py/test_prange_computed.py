@@ -176,6 +176,39 @@ def test_what_arrays_say_is_not_looked_at():
     assert "looked at" not in told(f) and "perhaps" in told(f)
 
 
+def test_a_row_that_all_iterations_read():
+    """Shortest ways, where the row that is read may change, too (a place is at a distance of less than 0 from itself)."""
+
+    @njit(parallel=True)
+    def f(d):
+        for k in range(len(d)):
+            for i in prange(len(d)):
+                d[i] = np.minimum(d[i], d[i, k] + d[k])
+
+    @njit(parallel=True)
+    def g(d):
+        for k in range(len(d)):
+            r = d[k].copy()
+            for i in prange(len(d)):
+                d[i] = np.minimum(d[i], d[i, k] + r)
+
+    @njit(parallel=True)
+    def h(d):
+        for k in range(len(d)):
+            for i in prange(len(d)):
+                for j in range(len(d)):
+                    d[i, j] = min(d[i, j], d[i, k] + d[k, j])
+
+    for compiled in f, g, h:
+        a = np.random.default_rng(5).integers(-1, 9, (12, 12)).astype(float)
+        b = a.copy()
+        compiled(a)
+        compiled.py_func(b)
+        np.testing.assert_array_equal(a, b)
+    assert "of several iterations meet, tested before the loop" in told(f)
+    assert "one core" not in told(g)
+
+
 def test_a_symmetric_table():
     @njit(parallel=True)
     def f(d):
