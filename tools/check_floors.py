@@ -68,6 +68,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "late",
             "loops",
             "math",
+            "power",
             "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack

@@ -169,6 +169,10 @@ uint32_t tr_lower_rounds(const tr_fn *f, const tr_loop *l);
 enum { TR_FEW_SHORT = 1, TR_FEW_LONG = 2 };
 uint8_t *tr_lower_few(tr_lf *w, const tr_lloops *loops);
 
+/* --- power.c --- */
+bool tr_lower_is_power(double n);            /* a power that may be computed in place */
+lv tr_lower_power(tr_lf *w, lv x, double n); /* x to it; NULL: it is pow()'s here */
+
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);
 void tr_lower_fn_attr(tr_lm *m, lv fn, tr_lattr a);

@@ -51,6 +51,9 @@ bool tr_lower_is_math(const tr_fn *f, const tr_ins *in) {
     if (tr_op_info[in->op].lanes != 'f')
         return false;
     const tr_ty *t = tr_at(f, in->args[0])->ty;
+    const tr_ins *by = in->op == TR_OP_POW ? tr_at(f, in->args[1]) : NULL;
+    if (by && by->op == TR_OP_CONST && tr_ty_is_float(by->ty) && tr_lower_is_power(by->imm.f))
+        return false;
     const char *name = in->op == TR_OP_POW ? "pow" : tr_math_info[in->sub].name;
     return tr_ty_is_float(t) && tr_vmath_find(name, t->kind != TR_TY_F64, false, 'f');
 }

@@ -352,16 +352,11 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     return call_math(w, info, x);
 }
 
-/* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same
- * where its exponent turns out to be 2. */
 static lv float_pow(tr_lf *w, const lv *x) {
     static const tr_mathinfo pow = {"pow", 2, NULL, "pow", "powf", "__nv_pow", 's'};
-    if (LLVMIsAConstantFP(x[1])) {
-        LLVMBool inexact;
-        if (LLVMConstRealGetDouble(x[1], &inexact) == 2.0)
-            return tr_lower_fast(w, LLVMBuildFMul(w->b, x[0], x[0], ""));
-    }
-    return call_math(w, &pow, x);
+    LLVMBool inexact;
+    lv r = LLVMIsAConstantFP(x[1]) ? tr_lower_power(w, x[0], LLVMConstRealGetDouble(x[1], &inexact)) : NULL;
+    return r ? r : call_math(w, &pow, x);
 }
 
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {
