@@ -564,6 +564,81 @@ def statements(name: str) -> None:
 for name in STATEMENTS:
     statements(name)
 
+
+def filtered_5x5(a, k, out):
+    rows, columns = out.shape
+    for i in range(rows):
+        for j in range(columns):
+            s = np.float32(0)
+            for p in range(5):
+                for q in range(5):
+                    s += a[i + p, j + q] * k[p, q]
+            out[i, j] = s
+    return out
+
+
+def filtered_3x3(a, k, out):
+    rows, columns = out.shape
+    for i in range(rows):
+        for j in range(columns):
+            s = 0.0
+            for p in range(3):
+                for q in range(3):
+                    s += a[i + p, j + q] * k[p, q]
+            out[i, j] = s
+    return out
+
+
+def filtered(a, k, out):
+    windows = np.lib.stride_tricks.sliding_window_view(a.astype(float), k.shape)
+    return np.einsum("ijpq,pq->ij", windows, k.astype(float)).astype(out.dtype)
+
+
+def image_and_taps(dtype: str, taps: int) -> Callable[[np.random.Generator, bool], Arguments]:
+    """An image, weights of taps x taps, and room for what fits."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        n = 252 if full else 9
+        shape = n + taps - 1, n + taps - 1
+        image, weights = rng.random(shape).astype(dtype), rng.random((taps, taps)).astype(dtype)
+        return place(image), place(weights), aligned((n, n), np.dtype(dtype))
+
+    return inputs
+
+
+FILTERS = {"filter, 5x5 float32": filtered_5x5, "filter, 3x3 float64": filtered_3x3}
+
+
+def short_rows(a, out):
+    rows, columns = a.shape
+    for i in range(rows):
+        for j in range(columns):
+            out[i, j] += a[i, j] * 2
+    return out
+
+
+def rows_of(dtype: str, width: int) -> Callable[[np.random.Generator, bool], Arguments]:
+    """Zeros to add to, and what is added: it may be timed again and again."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        shape = (2000 if full else 3, width)
+        return place(np.zeros(shape, dtype)), aligned(shape, np.dtype(dtype))
+
+    return inputs
+
+
+SHORT_ROWS = {f"rows of {n}, {dtype}": (dtype, n) for dtype, n in (("float64", 12), ("float32", 24))}
+
+
+def powers_of(text: str) -> Callable[..., Any]:
+    """The loop `out[i] = x ** text`."""
+    return peers.define(
+        f"def f(x, out):\n    for i in range(x.size):\n        out[i] = x[i] ** {text}\n    return out\n"
+    )
+
+
+POWERS = ("0.5", "-1", "9", "1")
+
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "F": np.asfortranarray,
     "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
@@ -599,6 +674,32 @@ add(
         "numba": as_stencil("numba"),
     },
 )
+for name, function in FILTERS.items():
+    add(
+        name,
+        inputs=image_and_taps(name.split()[-1], 5 if "5x5" in name else 3),
+        expected=filtered,
+        variants=beside(function, "numba"),
+        rtol=1e-5 if "float32" in name else 1e-13,
+    )
+for name, (dtype, width) in SHORT_ROWS.items():
+    add(
+        name,
+        inputs=rows_of(dtype, width),
+        expected=lambda a, out: a * 2,
+        variants=beside(short_rows, "numba"),
+    )
+for text in POWERS:
+    add(
+        f"x ** {text}",
+        inputs=lambda rng, full: (
+            place(rng.random(4000 if full else 97) + 0.5),
+            aligned(4000 if full else 97, np.float64),
+        ),
+        expected=lambda x, out, by=float(text): x**by,
+        variants=beside(powers_of(text), "numba"),
+        rtol=1e-14,
+    )
 for name, layout in LAYOUTS.items():
     one, two = (
         lambda rng, full, count=count, layout=layout: tuple(

@@ -428,6 +428,17 @@ LIBRARY: list[Row] = [
         for row in against(name, {"treadle-unchecked": (1.05, 1.0), "numba": NOTHING}, "us", "parts")
     ),
     *(row for name in LAYOUTS for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")),
+    *(
+        row
+        for name in numpy_cases.FILTERS
+        for row in against(name, {"numba": (1.15 if "5x5" in name else 1.05, 1.0)}, "us", "parts")
+    ),
+    *(row for name in numpy_cases.SHORT_ROWS for row in against(name, {"numba": (1.1, 1.0)}, "us", "parts")),
+    *(
+        row
+        for text in numpy_cases.POWERS
+        for row in against(f"x ** {text}", {"numba": (1.7 if text == "9" else 1.05, 1.0)}, "us", "parts")
+    ),
     *against("stencil, 5 points", {numpy_cases.BY_HAND: (1.1, 1.0), "numba": NOTHING}, "us", "parts"),
     *(
         row
