@@ -381,6 +381,9 @@ static void drop_consumers(decoder *d) {
             continue;
         b[0].op = b[1].op = b[2].op = TR_N_NOP;
         b[3].op = TR_N_JUMP;
+        for (uint32_t k = i + 3; k < (uint32_t)b[3].arg;
+             k++) /* that loop is none of those that rounds.c looks for */
+            d->ins[k] = (tr_bc){TR_N_NOP, 0, 0, 0, d->ins[k].off};
     }
 }
 

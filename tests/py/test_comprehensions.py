@@ -36,8 +36,9 @@ def same(fn: Callable, *args: object, **options: object) -> None:
     try:
         want = fn(*args)
     except Exception as e:
-        with pytest.raises(type(e), match=str(e).replace("(", ".").replace(")", ".")):
+        with pytest.raises(type(e)) as got:
             njit(**options)(fn)(*copies)
+        assert str(got.value) == str(e)
     else:
         got = njit(**options)(fn)(*copies)
         equal(got, want)
