@@ -142,7 +142,7 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     if (r.ty->kind == TR_TY_OPT)
         r = tr_em_item(&probe, r, 1);
     if (r.ty->kind != TR_TY_TUPLE)
-        *out = tr_fam_ty(e, TR_TY_F64); /* there is none, as in an empty array */
+        *out = tr_fam_ty(e, TR_TY_F64); /* all are left out: as in NumPy's array of nothing */
     else if (round_of(e, closure.ty)->inner != UINT32_MAX)
         return value_type(&probe, inner_of(&probe, closure, r), out);
     else

@@ -400,7 +400,7 @@ bool tr_ty_has_list(const tr_ty *t) {
     return false;
 }
 
-/* What may be None on another path: what Python may be given, or a function that compiled code knows. */
+/* What may be None on another path: what Python may be given, a function that compiled code knows, or what a loop within another runs over (tr_round). */
 static bool can_be_held(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_TUPLE:
@@ -413,6 +413,15 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
     case TR_TY_RANGE:
+    case TR_TY_ENUMERATE:
+    case TR_TY_ZIP:
+    case TR_TY_REVERSED:
+    case TR_TY_FLAT:
+    case TR_TY_NDINDEX:
+    case TR_TY_MAP:
+    case TR_TY_FILTER:
+    case TR_TY_GENEXPR:
+    case TR_TY_ITERATOR:
     case TR_TY_LIT:
     case TR_TY_CLOSURE:
     case TR_TY_DATE:

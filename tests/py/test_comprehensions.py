@@ -143,6 +143,12 @@ def test_several_loops():
             any(m[i, j] > 6 for i in range(3) for j in range(4)),
             all(m[i, j] < 11 for i in range(3) for j in range(4)),
             max(t * y for x in m[0] for t in [x + 1] for y in (x, t)),
+            sum(x * y * z for x in m[0] if x > n - 3 for y, z in zip(m[1], m[2])),
+            sum(x * y for x in m[0] if x > n for i, y in enumerate(m[1]) if i),
+            sum(x * y for x in m[0] if x > n for y in reversed(m[1])),
+            sum(x * y for x in m[0] if x > n for y in (z + x for z in m[1] if z != x)),
+            sum(x * y for x in m[0] if x > n for y in map(square, m[2])),
+            sum(x * y for x in m[0] if x > n for y in m[1:].flat),
         )
 
     for n in (0, 2, 5):
@@ -405,6 +411,13 @@ def test_arrays_of_nothing_have_the_type_of_what_would_be_there():
     flat, rows = f(A, 0)
     assert flat.dtype == np.int64 and flat.shape == (0,)
     assert rows.dtype == np.float64 and rows.shape == (0, 0)
+
+
+def test_what_leaves_all_out():
+    def f(a):
+        return sum(x for x in a if 2 < 1), np.array([x for x in a if 2 < 1]), math.fsum(2 for x in a if 2 < 1)
+
+    same(f, A)
 
 
 def test_rows_of_different_lengths():
