@@ -21,7 +21,8 @@ typedef struct tr_code {
     const tr_obj *const *consts;
     const char *const *names;
     const tr_obj **globals; /* per name: the frozen global or builtin, NULL = not defined (or not a global) */
-    const char **near;      /* per name: of one that is not defined, a global or builtin that is like it, or NULL */
+    const char *
+        *near; /* per name: of one that is not defined, a global or builtin that is like it, or NULL */
     const char *const *localsplus; /* locals, cells, free variables */
     const uint8_t *kinds;          /* CO_FAST_LOCAL 0x20, CELL 0x40, FREE 0x80 */
     const tr_obj **
