@@ -435,7 +435,15 @@ def test_functions_of_literals_are_literals():
 
 def test_characters_and_their_numbers():
     def f(n):
-        return ord("G"), ord("é") + n, ord("€"), ord("😀"), chr(71) == "G", ord(chr(0x10FFFF)), chr(233) + "x" == "éx"
+        return (
+            ord("G"),
+            ord("é") + n,
+            ord("€"),
+            ord("😀"),
+            chr(71) == "G",
+            ord(chr(0x10FFFF)),
+            chr(233) + "x" == "éx",
+        )
 
     assert njit(f)(1) == f(1)
 
