@@ -102,7 +102,6 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_fancy_set": "an index that is an array",
         "tr_em_assign": "what a function has changed in a copy of an array whose items are not aligned",
         "tr_em_copy": "arguments whose items are not aligned, for functions that read them alone",
-        "tr_em_assign": "the same, for functions that work in place",
         "tr_lib_date_call": "a call that dates take part in",
         "tr_lib_field": "what attributes of records are",
         "tr_fam_as_array": "tuples and ranges where an array belongs",

@@ -180,8 +180,7 @@ static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *
     tr_val none[3] = {no.v, tr_lib_undef(e, value).v, i.v};
     tr_cbr(&e->b, tr_em_strong(e, tr_em_item(e, st, TR_STEP_MORE)).v, body, 0, NULL, done, 3, none);
     e->b.blk = body;
-    if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item) ||
-        !call_round(e, closure, item, &r))
+    if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item) || !call_round(e, closure, item, &r))
         return false;
     tr_tv at = tr_em_item(e, st, TR_STEP_COUNT);
     if (r.ty->kind == TR_TY_OPT) {
@@ -243,8 +242,7 @@ bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
     *out = place;
     if (!is_plain(e, gen.ty->items[0]))
         return true;
-    if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) ||
-        !call_round(e, tr_em_item(e, gen, 0), x, &r))
+    if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) || !call_round(e, tr_em_item(e, gen, 0), x, &r))
         return false;
     *out = tr_em_item(e, r, 0);
     return true;
