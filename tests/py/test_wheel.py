@@ -275,26 +275,26 @@ def test_notices_of_what_is_inside_come_along(debian: Path, tmp_path: Path) -> N
     ],
 )
 def test_what_no_row_knows_is_an_error(debian: Path, tmp_path: Path, files, links, name: str) -> None:
-    with pytest.raises(Stop, match=f"of the licence of {name}: .*PARTS"):
+    with pytest.raises(notices.Stop, match=f"of the licence of {name}: .*PARTS"):
         notices.put(unpacked(*files), "i", links, set(), numpy_in(tmp_path))
 
 
 def test_a_notice_that_is_not_there_is_named(debian: Path, tmp_path: Path) -> None:
     (debian / "the-libz.a" / "copyright").unlink()
-    with pytest.raises(Stop, match=r"notice of zlib .* no .*/the-libz.a/copyright"):
+    with pytest.raises(notices.Stop, match=r"notice of zlib .* no .*/the-libz.a/copyright"):
         notices.put(unpacked(), "i", {"z"}, set(), numpy_in(tmp_path))
     numpy = numpy_in(tmp_path / "other")
     (tmp_path / "other" / "numpy-9.9.dist-info" / "licenses" / "LICENSE.txt").unlink()
-    with pytest.raises(Stop, match="NumPy's licence is not beside its headers"):
+    with pytest.raises(notices.Stop, match="NumPy's licence is not beside its headers"):
         notices.put(unpacked(), "i", set(), set(), numpy)
     (tmp_path / "xxhash.h").write_text("#pragma once\n/* Copyright by somebody */\n")
-    with pytest.raises(Stop, match="xxhash.h does not begin with a notice"):
+    with pytest.raises(notices.Stop, match="xxhash.h does not begin with a notice"):
         notices.head_of(tmp_path / "xxhash.h")
 
 
 def test_a_wheel_says_its_own_licence(debian: Path, tmp_path: Path) -> None:
     contents = {"i/METADATA": b"Metadata-Version: 2.1\nName: treadle\n\nText\n"}
-    with pytest.raises(Stop, match="under which licence"):
+    with pytest.raises(notices.Stop, match="under which licence"):
         notices.put(contents, "i", set(), set(), numpy_in(tmp_path))
 
 
@@ -315,7 +315,7 @@ def test_what_is_linked_is_read_from_the_build(tmp_path: Path) -> None:
         " LINK_ARGS = -ldl\n"
     )
     assert notices.linked(tmp_path) == {"", "extra", "LLVMCore", "z", "gcc", "m", "dl"}
-    with pytest.raises(Stop, match="What is linked"):
+    with pytest.raises(notices.Stop, match="What is linked"):
         notices.linked(tmp_path / "no")
 
 
@@ -341,7 +341,7 @@ def test_this_machine_has_all_notices() -> None:
         "GCC": ["GCC RUNTIME LIBRARY EXCEPTION", "GNU GENERAL PUBLIC LICENSE"],
     }.items():
         assert not [w for w in words if w not in texts[name]], name
-    with pytest.raises(Stop, match="from no package"):
+    with pytest.raises(notices.Stop, match="from no package"):
         notices.package_of(Path(__file__))
 
 
