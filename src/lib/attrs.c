@@ -305,14 +305,12 @@ static bool aligned(tr_em *e, tr_tv x, tr_tv *out) {
     return true;
 }
 
-/* Copies of loose arrays but `out`. p: the parameters, behind `first` others. */
-static bool copy_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
+/* Copies of loose arrays, but of an `out` that is read-only. */
+static bool copy_loose(tr_em *e, tr_bcall *c, uint32_t out) {
     tr_tv *var = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u);
-    for (uint32_t i = 0; i < c->n; i++) {
-        bool out = i >= first && p[i - first].len == 3 && strncmp(p[i - first].name, "out", 3) == 0;
-        if (!out && !aligned(e, c->a[i], &c->a[i]))
+    for (uint32_t i = 0; i < c->n; i++)
+        if ((i != out || !c->a[i].ty->readonly) && !aligned(e, c->a[i], &c->a[i]))
             return false;
-    }
     for (uint32_t i = 0; i < c->nvar; i++)
         if (!aligned(e, c->var[i], &var[i]))
             return false;
@@ -320,21 +318,39 @@ static bool copy_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
     return true;
 }
 
+/* The argument that a function which is given copies stores to: its first loose one where it works in place, else `out`; n: none. p: the
+ * parameters, behind `first` others. */
+static uint32_t stored_to(const tr_bcall *c, packing how, const param *p, uint32_t first) {
+    uint32_t k = how == CHANGES ? 0 : first;
+    for (; k < c->n; k++) {
+        bool named = how == CHANGES || (p[k - first].len == 3 && strncmp(p[k - first].name, "out", 3) == 0);
+        if (named && c->a[k].ty && tr_ty_is_loose(c->a[k].ty))
+            break;
+    }
+    return k;
+}
+
 /* Calls the template with loose arrays among the arguments as it takes them; false, with an error, where it takes none. */
 static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr_tv *out) {
     const tr_builtin *b = &tr_builtins[c->row];
     packing how = some_have(c, tr_ty_is_loose) ? packing_of(b) : TAKES;
-    uint32_t k = 0;
-    while (how == CHANGES && k + 1u < c->n && !(c->a[k].ty && tr_ty_is_loose(c->a[k].ty)))
-        k++;
-    tr_tv changed = how == CHANGES ? c->a[k] : (tr_tv){NULL, TR_NOVAL};
-    bool back = changed.ty && tr_ty_is_loose(changed.ty) && !changed.ty->readonly;
-    if ((how == COPIES || back) && !copy_loose(e, c, p, first))
+    bool copies = how == COPIES || how == CHANGES;
+    uint32_t k = copies ? stored_to(c, how, p, first) : c->n;
+    tr_tv to = k < c->n ? c->a[k] : (tr_tv){NULL, TR_NOVAL};
+    if (copies && !copy_loose(e, c, k))
         return false;
-    if (how == LIES ? some_have(c, tr_ty_is_packed) : how != TAKES && some_have(c, tr_ty_is_loose))
+    if (how == LIES ? some_have(c, tr_ty_is_packed) : how == REFUSES)
         return tr_em_unsupported(e, "packed-field", "%s() of an array whose items are not aligned",
                                  display(b));
-    return b->fn(e, c, out) && (!back || tr_em_assign(e, changed, c->a[k]));
+    if (!b->fn(e, c, out))
+        return false;
+    if (!to.ty || to.ty->readonly) /* which the template has told */
+        return true;
+    if (!tr_em_assign(e, to, c->a[k]))
+        return false;
+    if (how == COPIES)
+        *out = to;
+    return true;
 }
 
 bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {

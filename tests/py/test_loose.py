@@ -344,3 +344,26 @@ def test_shuffled_in_place():
     for x in ways(np.arange(20.0)):
         f(x)
         np.testing.assert_array_equal(x, plain)
+
+
+def test_outputs_of_functions_that_are_given_copies():
+    @njit
+    def f(a, out, line):
+        np.cumsum(a, out=line)
+        r = np.add.accumulate(a, axis=1, out=out)
+        r[0, 0] += 100
+        return r, np.cumsum(a[0], out=line[:12])
+
+    for n, x in enumerate(ways(np.arange(48.0).reshape(4, 12))):
+        a, b = np.zeros((4, 12)), np.zeros(48)
+        want = f.py_func(np.arange(48.0).reshape(4, 12), a, b)
+        out, line = list(ways(np.zeros((4, 12))))[n], list(ways(np.zeros(48)))[n]
+        got = f(x, out, line)
+        np.testing.assert_array_equal(out, a)
+        np.testing.assert_array_equal(line, b)
+        same(got, want)
+        assert np.shares_memory(got[0], out)
+    frozen = odd(np.zeros((4, 12)))
+    frozen.flags.writeable = False
+    with pytest.raises(treadle.TypingError, match="can be written to"):
+        njit(lambda a, out: np.cumsum(a, axis=0, out=out))(frozen, frozen)
