@@ -9,10 +9,10 @@
 
 #include "lower/internal.h"
 
-enum { LOWEST = -2, PLAIN = 6, HIGHEST = 16 };
+static const double lowest = -2, plain = 6, highest = 16;
 
 bool tr_lower_is_power(double n) {
-    return n == 0.5 || (n == floor(n) && n >= LOWEST && n <= HIGHEST && n != 14 && n != 15);
+    return n == 0.5 || (n == floor(n) && n >= lowest && n <= highest && n != 14 && n != 15);
 }
 
 static lv times(tr_lf *w, lv x, lv y) {
@@ -69,7 +69,7 @@ lv tr_lower_power(tr_lf *w, lv x, double n) {
     if (n == 2)
         return times(w, x, x);
     if (w->m->want->target->math != TR_MATH_HOST || !tr_lower_is_power(n) ||
-        (n > PLAIN && !strstr(w->m->want->features, "+fma")))
+        (n > plain && !strstr(w->m->want->features, "+fma")))
         return NULL;
     if (n == 0.5)
         return root(w, x);
@@ -77,5 +77,5 @@ lv tr_lower_power(tr_lf *w, lv x, double n) {
         return LLVMConstReal(t, 1.0);
     if (n < 0)
         x = tr_lower_fast(w, LLVMBuildFDiv(w->b, LLVMConstReal(t, 1.0), x, ""));
-    return by_squaring(w, x, (unsigned)fabs(n), n > PLAIN);
+    return by_squaring(w, x, (unsigned)fabs(n), n > plain);
 }
