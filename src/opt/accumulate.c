@@ -579,7 +579,7 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     if (!s.any) /* `a[k] *= 1` and the like: elements are stored as they were */
         s.kind = t->elem->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
     if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.strides && t->layout != TR_LAYOUT_C) ||
-        !tr_red_takes(s.kind, t->elem) || tr_ty_is_loose(t))
+        !tr_red_takes(s.kind, t->elem) || tr_ty_is_packed(t))
         return false;
     bool real = tr_ty_is_float(t->elem) || tr_ty_is_complex(t->elem);
     *out = (tr_paccum){.array = s.array,
