@@ -67,7 +67,7 @@ group(
     "x, n",
     [
         "int(x)", "float(n)", "bool(n)", "complex(x, n)", "abs(-n)", "round(x)", "round(x, 1)", "divmod(n, 3)", "pow(n, 2)",
-        "x.is_integer()", "n.bit_count()", "n.bit_length()", "n.real", "n.conjugate()", "tuple((n, x))", "(n, x, n).count(n)", "(n, x, n).index(x)",
+        "x.is_integer()", "ord('G') + n, ord(chr(945 + 1))", "n.bit_count()", "n.bit_length()", "n.real", "n.conjugate()", "tuple((n, x))", "(n, x, n).count(n)", "(n, x, n).index(x)",
         "Point(n, x)._fields == ('x', 'y')", "complex(x, n).conjugate()", "n.imag", "x.real", "treadle.get_thread_id() >= 0",
     ],
     (2.5, 7),
