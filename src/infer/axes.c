@@ -1,7 +1,8 @@
-/* Functions of NumPy's called with an axis, or a flag, that the running program knows: the call once for each axis that there is, or for both values,
- * and a test that goes to the one that is meant. So every template and every function of the library goes on knowing its axis, and each copy has the
- * loops of its axis. Of two axes the copies have copies. Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
- * The results have to have one type, as far as layouts go that of any. Cost: as many copies as the array has axes, and
+/* Calls of what only the running program knows: one of several functions (lib/kind_oneof.c), and functions of NumPy's with an axis, or a flag, that is no
+ * constant. The call is there once for each function, axis, or value of the flag, and a test goes to the one that is meant. So every template and every
+ * function of the library goes on knowing its axis, and each copy has the loops of its axis. Of two axes the copies have copies. Reductions have a way of
+ * their own, one copy for all axes (move_axis in lib/npreduce.c).
+ * The results have to have one type, as far as layouts go that of any; what never returns has none. Cost: as many copies as there are functions, or axes, and
  * twice that for each flag. */
 #include <string.h>
 
@@ -105,7 +106,7 @@ static uint32_t axes_of(const called *c, const tr_args *args) {
 /* What is not known before, and has to be: which of the arguments, and how many values it may have. */
 typedef struct choice {
     uint32_t at, n;
-    enum { BY_AXIS, BY_FLAG, BY_TURNS } how;
+    enum { BY_AXIS, BY_FLAG, BY_TURNS, BY_FUNCTION } how;
 } choice;
 
 static bool is_choice(const tr_args *args, uint32_t at, bool flag) {
@@ -164,14 +165,30 @@ static tr_tv checked_axis(tr_em *e, tr_tv axis, uint32_t n) {
 
 /* Which of its values it is, from 0. */
 static tr_tv chosen(tr_em *e, const choice *x, tr_tv v) {
+    if (x->how == BY_FUNCTION)
+        return v;
     if (x->how == BY_AXIS)
         return checked_axis(e, v, x->n);
     tr_tv k = tr_em_conv(e, v, tr_em_i64(e, 0).ty);
     return x->how == BY_FLAG ? k : tr_em_op2(e, TR_OP_AND, k, tr_em_i64(e, 3)); /* four turns are none */
 }
 
+/* A function of the user's may be given None, another one needs values. */
+static bool call_function(tr_em *e, tr_tv fn, const tr_args *args, tr_tv *out) {
+    tr_args a = *args;
+    if (!tr_infer_takes_none(fn.ty)) {
+        tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, a.n + 1u);
+        for (uint32_t i = 0; i < a.n; i++)
+            v[i] = tr_em_value(e, args->v[i]);
+        a.v = v;
+    }
+    return tr_infer_call(e, fn, &a, out);
+}
+
 static bool call_with(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, uint32_t k, tr_tv *out) {
     tr_args a = *args;
+    if (x->how == BY_FUNCTION)
+        return call_function(e, tr_em_item(e, callee, k + 1), args, out);
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, a.n + 1u);
     memcpy(v, args->v, a.n * sizeof *v);
     v[x->at] =
@@ -180,72 +197,105 @@ static bool call_with(tr_em *e, tr_tv callee, const tr_args *args, const choice 
     return tr_infer_call(e, callee, &a, out);
 }
 
-/* The type of all calls; *ty is NULL while it is not known. */
-static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, const tr_ty **ty) {
-    bool dry = e->dry, ok = true;
+/* The same, and whether it never returns. */
+static bool call_to_end(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, uint32_t k, tr_tv *out,
+                        bool *ends) {
+    e->ends = false;
+    bool ok = call_with(e, callee, args, x, k, out);
+    *ends = e->ends;
+    e->ends = false;
+    return ok;
+}
+
+static bool no_common_type(tr_em *e, tr_tv callee, const choice *x, const tr_ty *s, const tr_ty *t) {
+    static const char *const what[] = {
+        [BY_AXIS] = "axis", [BY_FLAG] = "flag", [BY_TURNS] = "number of turns"};
+    if (x->how == BY_FUNCTION)
+        return tr_em_error(e, "the results of %s have no common type: %s and %s", tr_em_tyname(e, callee.ty),
+                           tr_em_tyname(e, s), tr_em_tyname(e, t));
+    return tr_em_error(e, "the type of the result depends on the %s, which is no constant here",
+                       what[x->how]);
+}
+
+/* The type of all calls that return; *ty is NULL while it is not known. *ends: none returns. */
+static bool common_type(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, const tr_ty **ty,
+                        bool *ends) {
+    bool dry = e->dry, ok = true, apart = false, known = true;
     uint32_t k = 0;
     tr_tv r;
+    const tr_ty *before = NULL, *t = NULL;
     *ty = NULL;
+    *ends = true;
     e->dry = true;
-    for (; ok && k < x->n; k++) {
-        ok = call_with(e, callee, args, x, k, &r);
+    for (; known && !apart && k < x->n; k++) {
+        bool end;
+        ok = call_to_end(e, callee, args, x, k, &r, &end);
         if (!ok)
             break;
-        if (!r.ty) {
-            *ty = NULL;
-            break;
-        }
-        const tr_ty *t = tr_ty_strong(e->types, r.ty);
-        *ty = *ty ? tr_ty_join(e->types, *ty, t, e->opts->promote_numba) : t;
-        if (!*ty)
-            break;
+        *ends = *ends && end;
+        if (end)
+            continue;
+        known = r.ty;
+        before = *ty;
+        t = r.ty ? tr_ty_strong(e->types, r.ty) : NULL;
+        *ty = before && t ? tr_ty_join(e->types, before, t, e->opts->promote_numba) : t;
+        apart = t && !*ty;
     }
     e->dry = dry;
     if (!ok)
         return call_with(e, callee, args, x, k, &r); /* which says why */
-    if (!*ty && r.ty)
-        return tr_em_error(e, "the type of the result depends on the %s, which is no constant here",
-                           x->how == BY_AXIS   ? "axis"
-                           : x->how == BY_FLAG ? "flag"
-                                               : "number of turns");
+    if (*ends)
+        *ty = tr_ty_none(e->types);
+    return !apart || no_common_type(e, callee, x, before, t);
+}
+
+/* The calls, and a test that goes to the one that is meant. */
+static bool call_one(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, tr_tv which, tr_tv *out) {
+    const tr_ty *ty;
+    bool none;
+    if (!common_type(e, callee, args, x, &ty, &none))
+        return false;
+    *out = (tr_tv){ty, TR_NOVAL};
+    e->ends = none;
+    if (e->dry || !ty)
+        return true;
+    tr_fn *fn = e->b.fn;
+    tr_tv k = chosen(e, x, which), r;
+    bool value = ty->kind != TR_TY_NONE && ty->kind != TR_TY_LIT, ends;
+    tr_bid join = tr_blk_new(fn);
+    for (uint32_t i = 0; i < x->n; i++) {
+        tr_bid next = TR_NOBLK;
+        if (i + 1 < x->n) {
+            tr_bid here = tr_blk_new(fn);
+            next = tr_blk_new(fn);
+            tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_EQ, k, tr_em_i64(e, i)).v, here, 0, NULL, next, 0, NULL);
+            e->b.blk = here;
+        }
+        if (!call_to_end(e, callee, args, x, i, &r, &ends) || (value && !ends && !tr_em_coerce(e, r, ty, &r)))
+            return false;
+        if (ends && !none)
+            tr_emit0(&e->b, TR_OP_UNREACH, NULL);
+        else
+            tr_br(&e->b, join, value, &r.v);
+        e->b.blk = next;
+    }
+    e->b.blk = join;
+    e->ends = none;
+    out->v = value ? tr_blk_param(fn, join, ty, NULL) : tr_const_undef(fn, ty);
     return true;
 }
 
 bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done) {
     bool any = false;
     called c;
-    *done = false;
     choice x;
+    *done = callee.ty->kind == TR_TY_ONEOF;
+    if (*done) {
+        x = (choice){0, callee.ty->n - 1, BY_FUNCTION};
+        return call_one(e, callee, args, &x, tr_em_item(e, callee, 0), out);
+    }
     for (uint32_t i = 0; i < args->n; i++)
         any = any || tr_ty_is_int(args->v[i].ty) || args->v[i].ty->kind == TR_TY_BOOL;
-    if (!any || !look_up(e, callee, args, &c) || !find_choice(&c, args, &x))
-        return true;
-    const tr_ty *ty;
-    *done = true;
-    if (!common_type(e, callee, args, &x, &ty))
-        return false;
-    *out = (tr_tv){ty, TR_NOVAL};
-    if (e->dry || !ty)
-        return true;
-    tr_fn *fn = e->b.fn;
-    tr_tv k = chosen(e, &x, args->v[x.at]), r;
-    bool value = ty->kind != TR_TY_NONE && ty->kind != TR_TY_LIT;
-    tr_bid join = tr_blk_new(fn);
-    for (uint32_t i = 0; i < x.n; i++) {
-        tr_bid next = TR_NOBLK;
-        if (i + 1 < x.n) {
-            tr_bid here = tr_blk_new(fn);
-            next = tr_blk_new(fn);
-            tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_EQ, k, tr_em_i64(e, i)).v, here, 0, NULL, next, 0, NULL);
-            e->b.blk = here;
-        }
-        if (!call_with(e, callee, args, &x, i, &r) || (value && !tr_em_coerce(e, r, ty, &r)))
-            return false;
-        tr_br(&e->b, join, value, &r.v);
-        e->b.blk = next;
-    }
-    e->b.blk = join;
-    e->ends = false;
-    out->v = value ? tr_blk_param(fn, join, ty, NULL) : tr_const_undef(fn, ty);
-    return true;
+    *done = any && look_up(e, callee, args, &c) && find_choice(&c, args, &x);
+    return !*done || call_one(e, callee, args, &x, args->v[x.at], out);
 }

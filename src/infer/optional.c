@@ -85,6 +85,11 @@ static bool asks_of_none(const tr_obj *callee) {
             (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL));
 }
 
+bool tr_infer_takes_none(const tr_ty *callee) {
+    return callee->kind == TR_TY_CLOSURE || callee->kind == TR_TY_ONEOF ||
+           (callee->kind == TR_TY_LIT && asks_of_none(callee->lit));
+}
+
 /* May the operation be given what may be None? */
 static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
@@ -94,8 +99,7 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
-    case TR_OP_CALLPY: /* of the user's own functions, and what asks whether it is None */
-        return a[0].ty->kind == TR_TY_CLOSURE || (a[0].ty->kind == TR_TY_LIT && asks_of_none(a[0].ty->lit));
+    case TR_OP_CALLPY: return tr_infer_takes_none(a[0].ty);
     default: return false;
     }
 }

@@ -101,6 +101,8 @@ noneness tr_infer_noneness(infer *f, istate *s, tr_val v, use_at at);
 const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at);
 /* The operands, with what optional ones among them hold where the operation needs values. */
 const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a);
+/* May it be called with what may be None: the user's own functions, what asks whether it is None, one of several that are asked each for itself. */
+bool tr_infer_takes_none(const tr_ty *callee);
 
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);
@@ -121,7 +123,7 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
-/* infer/axes.c: a call of a function of NumPy's whose axis, or flag, is known when the program runs; *done: it is one. */
+/* infer/axes.c: a call of one of several functions, or of a function of NumPy's whose axis, or flag, is known when the program runs; *done: it is one. */
 bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done);
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
 bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);

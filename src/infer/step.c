@@ -15,6 +15,12 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
 
 /* A function of the user's that is called once, here; what a builtin or a ufunc calls may run for no element. */
 static bool is_own(const tr_em *e, const tr_ty *callee) {
+    if (callee->kind == TR_TY_ONEOF) {
+        uint32_t k = 1;
+        while (k < callee->n && is_own(e, callee->items[k]))
+            k++;
+        return k == callee->n;
+    }
     return callee->kind == TR_TY_CLOSURE || (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
                                              !e->prog->funcs.d[callee->lit->u.func].ufn);
 }

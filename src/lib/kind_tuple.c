@@ -159,6 +159,8 @@ bool tr_lib_at_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
     for (uint32_t k = 1; j && k < t.ty->n; k++)
         j = tr_ty_join(e->types, j, t.ty->items[k], e->opts->promote_numba);
+    if (!j && tr_lib_one_of(e, t, i, out))
+        return true;
     if (!j) {
         tr_em_error(e, "the items of %s have no common type, so one cannot be chosen at run time",
                     tr_em_tyname(e, t.ty));

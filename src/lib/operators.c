@@ -601,6 +601,52 @@ static bool same_object(tr_em *e, tr_tv x, tr_tv y) {
     return d && d == tr_tv_dtype(e, y);
 }
 
+/* Whether f, one of several functions, is the constant c: where the one at that place is. */
+static bool is_constant(tr_em *e, tr_tv f, tr_tv c, tr_tv *out) {
+    tr_tv which = tr_em_item(e, f, 0), one = tr_em_bool(e, true);
+    *out = tr_em_bool(e, false);
+    for (uint32_t k = 1; k < f.ty->n; k++) {
+        bool deeper = f.ty->items[k]->kind == TR_TY_ONEOF;
+        if (!deeper && f.ty->items[k] != c.ty)
+            continue;
+        tr_tv here = tr_em_cmp(e, TR_CMP_EQ, which, tr_em_i64(e, k - 1));
+        if (deeper && !is_constant(e, tr_em_item(e, f, k), c, &one))
+            return false;
+        *out = tr_em_op2(e, TR_OP_OR, *out, deeper ? tr_em_op2(e, TR_OP_AND, here, one) : here);
+    }
+    return true;
+}
+
+bool tr_lib_is_one_of(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    if (x.ty->kind != TR_TY_ONEOF) {
+        tr_tv swap = x;
+        x = y;
+        y = swap;
+    }
+    if (x.ty->kind != TR_TY_ONEOF || y.ty->kind == TR_TY_LIT)
+        return x.ty->kind == TR_TY_ONEOF && is_constant(e, x, y, out);
+    if (y.ty->kind != TR_TY_ONEOF)
+        return false;
+    tr_tv same = tr_em_bool(e, false), one;
+    for (uint32_t k = 1; k < y.ty->n; k++) {
+        if (!tr_lib_is_one_of(e, x, tr_em_item(e, y, k), &one))
+            return false;
+        tr_tv here = tr_em_cmp(e, TR_CMP_EQ, tr_em_item(e, y, 0), tr_em_i64(e, k - 1));
+        same = tr_em_op2(e, TR_OP_OR, same, tr_em_op2(e, TR_OP_AND, here, one));
+    }
+    *out = same;
+    return true;
+}
+
+/* One of both may be None, the other one is not. */
+static bool held_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv may = x.ty->kind == TR_TY_OPT ? x : y, other = x.ty->kind == TR_TY_OPT ? y : x;
+    if (!tr_em_is(e, false, tr_em_item(e, may, 1), other, out))
+        return false;
+    *out = tr_em_op2(e, TR_OP_AND, tr_em_item(e, may, 0), tr_em_strong(e, *out));
+    return !negate || tr_em_unary(e, TR_UN_NOT, *out, out);
+}
+
 bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     bool nx = tr_tv_is_none(x), ny = tr_tv_is_none(y);
     if ((x.ty->kind == TR_TY_OPT && ny) || (y.ty->kind == TR_TY_OPT && nx)) {
@@ -610,6 +656,10 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     bool none = nx || ny;
     if (!none && python_class(e, x.ty) == 'b' && python_class(e, y.ty) == 'b')
         return tr_em_compare(e, negate ? TR_CMP_NE : TR_CMP_EQ, x, y, out);
+    if (!none && (x.ty->kind == TR_TY_OPT) != (y.ty->kind == TR_TY_OPT))
+        return held_is(e, negate, x, y, out);
+    if (!none && tr_lib_is_one_of(e, x, y, out))
+        return !negate || tr_em_unary(e, TR_UN_NOT, *out, out);
     if (!none && !identity_known(e, x, y))
         return tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty),
                                  tr_em_tyname(e, y.ty));

@@ -13,6 +13,10 @@ tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 /* The view that lacks an axis and begins `off` items further on; `lay` is the layout that this leaves. */
 tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay);
+/* The function at place i of a tuple, which is in range. False: not all of its items are functions. */
+bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
+/* `x is y` where the one is such a function, the other one too or a constant. False: they are no such two, or it is not known, as of inner functions. */
+bool tr_lib_is_one_of(tr_em *e, tr_tv x, tr_tv y, tr_tv *out);
 /* An index of an axis of n items brought into range where it counts from the end. */
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
 /* It can be an index of a sequence: an integer. */

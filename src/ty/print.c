@@ -383,6 +383,16 @@ static void user_held(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
+/* All but the first. */
+static void user_others(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%s (", tr_ty_words(t)->user);
+    for (uint32_t i = 1; i < t->n; i++) {
+        tr_sb_puts(b, i > 1 ? ", " : "");
+        print_user(b, t->items[i]);
+    }
+    tr_sb_putc(b, ')');
+}
+
 static void user_lit(tr_sb *b, const tr_ty *t) {
     tr_sb_puts(b, t->lit->repr);
 }

@@ -424,6 +424,7 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_ITERATOR:
     case TR_TY_LIT:
     case TR_TY_CLOSURE:
+    case TR_TY_ONEOF:
     case TR_TY_DATE:
     case TR_TY_DATES:
     case TR_TY_GENERATOR: return true;

@@ -806,6 +806,31 @@ def enums(x):
     return x + Level.HIGH, Level.LOW.value * x, Level.LOW == Level.HIGH, x > Level.LOW
 
 
+def _halved(x):
+    return x * 0.5
+
+
+FUNCTIONS = (_halved, abs, math.sqrt)
+
+
+@feature(lambda: (floats(), 2), lambda: (floats(3), -3), lambda: (-floats(), 1), lambda: (floats(), 3))
+def tuples_of_functions(a, i):
+    def shifted(x):
+        return x + i
+
+    s = 0.0
+    for x in a:
+        for f in (shifted, _halved, lambda x: x - i):
+            s = s * 0.5 + f(x)
+        for f, w in zip(FUNCTIONS, (1.0, 2.0, 3.0)):
+            try:
+                s += w * f(x)
+            except ValueError:
+                s -= w
+    f = FUNCTIONS[i]
+    return s, f(a[0]), f is abs, f(a[1])
+
+
 import ways_builtins  # noqa: E402, F401 - the rows that come last
 import ways_library  # noqa: E402, F401
 import ways_raises  # noqa: E402, F401

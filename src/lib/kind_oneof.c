@@ -1,0 +1,42 @@
+/* One of several functions: what a tuple of functions gives at a place that the running program knows. Its items are which one it is, from 0, and all of them
+ * with what they hold; infer/axes.c calls it. It has no form of Python's. */
+#include "lib/fam.h"
+#include "lib/kinds.h"
+#include "lib/priv.h"
+
+static bool is_function(const tr_ty *t) {
+    if (t->kind != TR_TY_LIT)
+        return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF;
+    return t->lit->kind == TR_OBJ_FUNC || t->lit->kind == TR_OBJ_BUILTIN || t->lit->kind == TR_OBJ_UFUNC;
+}
+
+bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
+    uint32_t n = t.ty->n;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
+        if (!is_function(t.ty->items[k]))
+            return false;
+    x[0] = tr_em_conv(e, i, tr_fam_ty(e, TR_TY_I64));
+    for (uint32_t k = 0; k < n; k++)
+        x[k + 1] = tr_em_item(e, t, k);
+    for (uint32_t k = 0; k <= n; k++)
+        ty[k] = x[k].ty;
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ONEOF, 0, n + 1, ty), n + 1, x);
+    return true;
+}
+
+tr_answer tr_lib_compare_oneof(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (op != TR_CMP_EQ && op != TR_CMP_NE)
+        return TR_OPEN;
+    if (!tr_lib_is_one_of(e, x, y, out))
+        return tr_answered(tr_em_error(e, "whether %s is %s is not known in compiled code",
+                                       tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty)));
+    return tr_answered(op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
+}
+
+bool tr_lib_truth_oneof(tr_em *e, tr_tv x, tr_tv *out) {
+    (void)x;
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, true));
+    return true;
+}
