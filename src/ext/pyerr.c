@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/fspec.h"
 #include "ext/compat.h"
 #include "ext/left.h"
 #include "rt/fns.h"
@@ -304,12 +305,44 @@ static PyObject *written_index(const tr_frame *frame) {
     return PyLong_FromLongLong(i < 0 ? (int64_t)(frame->payload[0].u - frame->payload[1].u) : i);
 }
 
-/* Replaces {0} {1} ... in the site's text. */
+/* Is "{0:spec}" at s? Then its end, past the brace. */
+static const char *spec_end(const tr_msite *site, const char *s) {
+    if (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != ':' || (uint32_t)(s[1] - '0') >= site->nargs)
+        return NULL;
+    const char *end = strchr(s, '}');
+    return end ? end + 1 : NULL;
+}
+
+/* Writes what stands at s, whose number infer has made an int64, an uint64 or a double. */
+static bool put_spec(const tr_msite *site, const char *s, const char *end, const tr_frame *frame, tr_sb *b) {
+    char spec[TR_FSPEC_LONG];
+    PyObject *v = site_arg(site, (uint32_t)(s[1] - '0'), frame);
+    if (!v)
+        return false;
+    snprintf(spec, sizeof spec, "%.*s", (int)(end - s - 4), s + 3);
+    if (PyFloat_Check(v))
+        tr_rt_spec_float(spec, PyFloat_AS_DOUBLE(v), b);
+    else if (strchr("uU", site->args[s[1] - '0'].kind))
+        tr_rt_spec_uint(spec, PyLong_AsUnsignedLongLong(v), b);
+    else
+        tr_rt_spec_int(spec, PyLong_AsLongLong(v), b);
+    Py_DECREF(v);
+    return !PyErr_Occurred();
+}
+
+/* Replaces {0} {1:spec} ... in the site's text. */
 static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb b;
     PyObject *r = NULL;
     tr_sb_init(&b);
     for (const char *s = site->text; *s; s++) {
+        const char *end = spec_end(site, s);
+        if (end) {
+            if (!put_spec(site, s, end, frame, &b))
+                goto done;
+            s = end - 1;
+            continue;
+        }
         bool written = strncmp(s, "{w}", 3) == 0 && site->nargs >= 2;
         bool bits = strncmp(s, "{u}", 3) == 0 && site->nargs >= 1;
         if (!written && !bits &&

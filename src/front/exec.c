@@ -395,6 +395,18 @@ static void format_string(tr_ssa *s, uint32_t n) {
     push(s, emit(s, TR_OP_FORMAT, n, parts));
 }
 
+/* What !s and !r make of a value. */
+static tr_val convert(tr_ssa *s, tr_val v, uint32_t how) {
+    return how == 0 ? v : emit(s, how == 1 ? TR_OP_FORMAT : TR_OP_REPR, 1, &v);
+}
+
+static void format_by(tr_ssa *s, uint32_t how) {
+    tr_val both[2];
+    both[1] = pop(s);
+    both[0] = convert(s, pop(s), how);
+    push(s, emit(s, TR_OP_SPEC, 2, both));
+}
+
 /* --- calls --- */
 
 static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw,
@@ -775,6 +787,8 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_MAP: build_map(s, arg, NULL); break;
     case TR_N_KEYMAP: build_keymap(s, arg); break;
     case TR_N_STRING: format_string(s, arg); break;
+    case TR_N_SPEC: format_by(s, arg); break;
+    case TR_N_CONVERT: push(s, convert(s, pop(s), arg)); break;
     case TR_N_FORMAT: push(s, note(s, NOTE_FORMAT, 0, pop(s))); break;
     case TR_N_UNPACK: unpack(s, arg); break;
     case TR_N_KWNAMES: s->kwnames = s->c->consts[arg]; break;

@@ -54,7 +54,9 @@ static bool may_store(search *s, tr_val v, const tr_ins *in, uint32_t i) {
     case TR_OP_IN:
     case TR_OP_CBR:
     case TR_OP_CHECKDEF:
-    case TR_OP_FORMAT: return false;
+    case TR_OP_FORMAT:
+    case TR_OP_SPEC:
+    case TR_OP_REPR: return false;
     default: return true;
     }
 }

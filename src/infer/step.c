@@ -264,6 +264,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_GENERATE:
         return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
+    case TR_OP_SPEC: return tr_em_spec(e, a[0], a[1], out);
+    case TR_OP_REPR: return tr_em_repr(e, a[0], out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
         const char *text =
@@ -356,12 +358,17 @@ enum { MAX_HOLES = 10 };
 /* A piece of an f-string. Text with a brace is an argument, for it could be taken for a place of one. */
 static bool add_piece(message *m, tr_tv v) {
     const char *s;
+    tr_tv x;
     if (tr_tv_lit_str(v, &s) && !strchr(s, '{')) {
         tr_sb_puts(&m->text, s);
         return true;
     }
     if (m->args.n == MAX_HOLES)
         return tr_em_unsupported(m->e, "format-value", "an f-string of more than ten values in an exception");
+    if (tr_em_spec_piece(m->e, v, &x, &s)) {
+        tr_sb_printf(&m->text, "{%u:%s}", m->args.n, s);
+        return add_arg(m, x);
+    }
     tr_sb_printf(&m->text, "{%u}", m->args.n);
     return add_arg(m, v);
 }

@@ -94,6 +94,14 @@ static void put_number(tr_em *e, tr_tv x) {
     tr_em_callrt(e, row, NULL, NULL, 1, &x);
 }
 
+static void put_spec(tr_em *e, tr_tv x, const char *spec) {
+    char class = tr_ty_class(x.ty);
+    tr_rt row = class == 'f'   ? TR_RT_PRINT_SPEC_F64
+                : class == 'u' ? TR_RT_PRINT_SPEC_U64
+                               : TR_RT_PRINT_SPEC_I64;
+    tr_em_callrt(e, row, NULL, spec, 1, &x);
+}
+
 static bool text_arg(tr_em *e, tr_tv x, const char *what, const char *dflt, const char **out) {
     *out = dflt;
     if (!tr_fam_given(x) || tr_tv_lit_str(x, out))
@@ -103,6 +111,7 @@ static bool text_arg(tr_em *e, tr_tv x, const char *what, const char *dflt, cons
 
 static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *end) {
     tr_shown all = {0};
+    tr_tv x;
     const char *s;
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_lib_show_known(e, &all, i ? sep : "");
@@ -119,6 +128,8 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
     for (uint32_t i = 0; i < all.pieces.n; i++)
         if (tr_tv_lit_str(all.pieces.d[i], &s))
             put_known(e, s);
+        else if (tr_em_spec_piece(e, all.pieces.d[i], &x, &s))
+            put_spec(e, x, s);
         else if (all.pieces.d[i].ty->kind == TR_TY_DATE)
             put_date(e, all.pieces.d[i]);
         else

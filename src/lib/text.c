@@ -1,8 +1,11 @@
 /* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
- * one constant; the rest can only be printed, or be the message of an exception. */
+ * one constant; the rest can only be printed, or be the message of an exception. A piece is a constant string, a number or a date; or
+ * the tuple of a format specification and the number that it is for, for no tuple is a piece otherwise. */
 #include <math.h>
 #include <string.h>
 
+#include "base/fspec.h"
+#include "lib/fam.h"
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
@@ -113,29 +116,102 @@ bool tr_lib_show_tuple(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
 bool tr_lib_show_text(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     if (repr)
         return tr_lib_show_no(e, x, repr, to);
-    for (uint32_t i = 0; i < x.ty->n; i++)
-        if (!tr_lib_show(e, tr_em_item(e, x, i), false, to))
+    for (uint32_t i = 0; i < x.ty->n; i++) {
+        tr_tv piece = tr_em_item(e, x, i);
+        if (piece.ty->kind == TR_TY_TUPLE) { /* a number and its specification */
+            tr_lib_show_end(e, to);
+            tr_vec_push(&e->ctx->arena, &to->pieces, piece);
+        } else if (!tr_lib_show(e, piece, false, to)) {
             return false;
+        }
+    }
+    return true;
+}
+
+/* What was shown, as a value; `ok` says whether all of it was. */
+static bool shown(tr_em *e, bool ok, tr_shown *all, tr_tv *out) {
+    if (!ok)
+        return tr_em_unsupported(e, "format-value", "text made of a value of %s",
+                                 tr_em_tyname(e, all->none.ty));
+    if (!all->pieces.n) {
+        *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, all->text ? all->text : ""));
+        return true;
+    }
+    tr_lib_show_end(e, all);
+    uint32_t n = all->pieces.n;
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        t[i] = all->pieces.d[i].ty;
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, n, t), n, all->pieces.d);
     return true;
 }
 
 bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     tr_shown all = {0};
-    for (uint32_t i = 0; i < npieces; i++)
-        if (!tr_lib_show(e, pieces[i], false, &all))
-            return tr_em_unsupported(e, "format-value", "text made of a value of %s",
-                                     tr_em_tyname(e, all.none.ty));
-    if (!all.pieces.n) {
-        *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, all.text ? all.text : ""));
-        return true;
-    }
-    tr_lib_show_end(e, &all);
-    uint32_t n = all.pieces.n;
-    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
-    for (uint32_t i = 0; i < n; i++)
-        t[i] = all.pieces.d[i].ty;
-    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, n, t), n, all.pieces.d);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < npieces; i++)
+        ok = tr_lib_show(e, pieces[i], false, &all);
+    return shown(e, ok, &all, out);
+}
+
+bool tr_em_repr(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_shown all = {0};
+    return shown(e, tr_lib_show(e, x, true, &all), &all, out);
+}
+
+/* --- format specifications --- */
+
+bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec) {
+    if (piece.ty->kind != TR_TY_TUPLE)
+        return false;
+    *number = tr_em_item(e, piece, 1);
+    return tr_tv_lit_str(tr_em_item(e, piece, 0), spec);
+}
+
+static bool refuse_spec(tr_em *e, const char *spec, const tr_ty *t) {
+    return tr_em_unsupported(e, "format-spec", "the format specification '%s' for a value of %s", spec,
+                             tr_em_tyname(e, t));
+}
+
+static bool spec_string(tr_em *e, const char *text, tr_tv x, const char *spec, tr_tv *out) {
+    tr_fspec s;
+    tr_sb b;
+    if (!tr_fspec_read(spec, 's', &s))
+        return refuse_spec(e, spec, x.ty);
+    tr_sb_init(&b);
+    tr_fspec_string(&s, text, &b);
+    *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_strdup(&e->ctx->arena, b.d ? b.d : "")));
+    tr_sb_fini(&b);
     return true;
+}
+
+/* As Python and NumPy have it: what is no float is formatted as an int, a bool too, and a float of any width as a double. */
+static bool spec_number(tr_em *e, tr_tv x, const char *spec, tr_tv *out) {
+    tr_fspec s;
+    char class = tr_ty_class(x.ty);
+    tr_tv piece[2] = {tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), {NULL, TR_NOVAL}};
+    if (class == 'c' || !tr_fspec_read(spec, class == 'f' ? 'f' : 'i', &s) || strpbrk(spec, "{}"))
+        return refuse_spec(e, spec, x.ty);
+    tr_tyk to = class == 'f' || tr_fspec_of_float(&s) ? TR_TY_F64 : class == 'u' ? TR_TY_U64 : TR_TY_I64;
+    piece[1] = tr_em_conv(e, x, tr_fam_ty(e, to));
+    tr_tv pair = tr_em_tuple(e, 2, piece);
+    const tr_ty *t[1] = {pair.ty};
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, 1, t), 1, &pair);
+    return true;
+}
+
+bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
+    const char *s, *text;
+    if (!tr_tv_lit_str(spec, &s))
+        return tr_lib_is_text(spec)
+                   ? tr_em_unsupported(e, "format-spec", "a format specification made at run time")
+                   : tr_em_error(e, "a format specification is a string, not %s", tr_em_tyname(e, spec.ty));
+    if (!*s)
+        return tr_em_text(e, 1, &x, out);
+    if (tr_tv_lit_str(x, &text))
+        return spec_string(e, text, x, s, out);
+    x = tr_em_strong(e, x);
+    return tr_lib_scalar(e, x.ty) ? spec_number(e, x, s, out) : refuse_spec(e, s, x.ty);
 }
 
 bool tr_lib_no_text(tr_em *e, const char *what) {

@@ -41,6 +41,14 @@ void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
 void tr_rt_print_date(tr_frame *f, int64_t v, int64_t precision);
 void tr_rt_print_span(tr_frame *f, int64_t v, const char *unit);
+void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec);
+void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec);
+void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec);
+/* As Python's format() does, for a specification that tr_fspec_read takes for the kind. */
+struct tr_sb;
+void tr_rt_spec_int(const char *spec, int64_t x, struct tr_sb *out);
+void tr_rt_spec_uint(const char *spec, uint64_t x, struct tr_sb *out);
+void tr_rt_spec_float(const char *spec, double x, struct tr_sb *out);
 
 /* Parallel regions (parallel.c): see rt.def and layout.h's tr_par_fn. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);

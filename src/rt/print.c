@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
@@ -91,6 +92,32 @@ void tr_rt_print_c64(tr_frame *f, double re, double im) {
 
 void tr_rt_print_str(tr_frame *f, const char *s) {
     put(f, s, strlen(s));
+}
+
+static void put_built(tr_frame *f, tr_sb *b) {
+    put(f, b->d, b->n);
+    tr_sb_fini(b);
+}
+
+void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_rt_spec_int(spec, x, &b);
+    put_built(f, &b);
+}
+
+void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_rt_spec_uint(spec, x, &b);
+    put_built(f, &b);
+}
+
+void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_rt_spec_float(spec, x, &b);
+    put_built(f, &b);
 }
 
 void tr_rt_print_end(tr_frame *f) {

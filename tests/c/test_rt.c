@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
 #include "rt/small.h"
@@ -91,6 +92,20 @@ static void test_print(void) {
     tr_rt_print_end(&f);
     assert(nprinted == strlen(printed) && writes == 2);
     tr_rt_frame_fini(&f);
+}
+
+static void test_specs(void) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_rt_spec_float("#.2g", 99.9999, &b);
+    tr_sb_putc(&b, ' ');
+    tr_rt_spec_float("012,.2f", -1234.5, &b);
+    tr_sb_putc(&b, ' ');
+    tr_rt_spec_int("#_x", INT64_MIN, &b);
+    tr_sb_putc(&b, ' ');
+    tr_rt_spec_uint("*^24", UINT64_MAX, &b);
+    assert(!strcmp(b.d, "1.0e+02 -0,001,234.50 -0x8000_0000_0000_0000 **18446744073709551615**"));
+    tr_sb_fini(&b);
 }
 
 static void test_mem(void) {
@@ -472,6 +487,7 @@ int main(void) {
     test_copy();
     test_count();
     test_print();
+    test_specs();
     test_mem();
     test_numbers();
     test_complex();

@@ -217,8 +217,7 @@ REFUSED = [
     ("star-display", 2, "def f(x):\n    return len([1, *x])\n"),
     ("set", 2, "def f(x):\n    return {x, 1}\n"),
     ("dict", 2, "def f(x):\n    return {'a': x}\n"),
-    ("format-spec", 2, "def f(x):\n    return f'{x:.3f}'\n"),
-    ("format-spec", 2, "def f(x):\n    return f'{x!r}'\n"),
+    ("format-spec", 2, "def f(x):\n    return f'{x!a}'\n"),
     ("reraise", 2, "def f(x):\n    raise\n"),
 ]
 
