@@ -1,4 +1,4 @@
-/* One of several functions: what a tuple of functions gives at a place that the running program knows. Its items are which one it is, from 0, and all of them
+/* One of several functions: what a tuple of functions gives at a place that the running program knows, or a variable is that is one on each path. Its items are which one it is, from 0, and all of them
  * with what they hold; infer/axes.c calls it. It has no form of Python's. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
@@ -7,7 +7,7 @@
 static bool is_function(const tr_ty *t) {
     if (t->kind != TR_TY_LIT)
         return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF;
-    return t->lit->kind == TR_OBJ_FUNC || t->lit->kind == TR_OBJ_BUILTIN || t->lit->kind == TR_OBJ_UFUNC;
+    return tr_obj_is_function(t->lit);
 }
 
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
@@ -24,6 +24,28 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
         ty[k] = x[k].ty;
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ONEOF, 0, n + 1, ty), n + 1, x);
     return true;
+}
+
+/* As one of more: which of those it is. */
+bool tr_lib_coerce_oneof(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n), is;
+    bool constant = x.ty->kind == TR_TY_LIT, found = !constant;
+    it[0] = tr_em_i64(e, 0);
+    for (uint32_t k = 1; k < to->n; k++) {
+        if (to->items[k]->kind != TR_TY_LIT)
+            return tr_lib_coerce_items(e, x, to, out);
+        it[k] = tr_lib_undef(e, to->items[k]);
+        if (constant && x.ty == to->items[k])
+            it[0] = tr_em_i64(e, k - 1);
+        else if (!constant && !tr_lib_is_one_of(e, x, it[k], &is))
+            return false;
+        else if (!constant)
+            it[0] = tr_em_select(e, is, tr_em_i64(e, k - 1), it[0]);
+        found = found || x.ty == to->items[k];
+    }
+    if (found)
+        *out = tr_em_make(e, to, to->n, it);
+    return found;
 }
 
 tr_answer tr_lib_compare_oneof(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {

@@ -159,7 +159,7 @@ bool tr_lib_at_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
     for (uint32_t k = 1; j && k < t.ty->n; k++)
         j = tr_ty_join(e->types, j, t.ty->items[k], e->opts->promote_numba);
-    if (!j && tr_lib_one_of(e, t, i, out))
+    if ((!j || j->kind == TR_TY_ONEOF) && tr_lib_one_of(e, t, i, out))
         return true;
     if (!j) {
         tr_em_error(e, "the items of %s have no common type, so one cannot be chosen at run time",

@@ -95,6 +95,10 @@ struct tr_obj {
 /* True for objects whose value alone identifies them (None, numbers, strings, types, builtins, exceptions,
  * tuples of these). */
 bool tr_obj_by_value(const tr_obj *o);
+/* A function that can be called, and is no class. */
+static inline bool tr_obj_is_function(const tr_obj *o) {
+    return o->kind == TR_OBJ_FUNC || o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_UFUNC;
+}
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
 /* The exact value of an int or a bool; false: it is neither. */

@@ -4,8 +4,10 @@
  * bits, as Numba does. With promotion="numba" there is nothing weak, and NUMBA_RULES has the types. */
 #include "ty/ty.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "ty/internal.h"
 
 static char class_of(tr_tyk k) {
@@ -360,6 +362,44 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
     return join ? join(t, a, b, numba) : NULL;
 }
 
+typedef TR_VEC(const tr_ty *) types;
+
+/* Types of constant functions, one after the other: that one, or those of one of several. False: there is another one among them. */
+static bool add_functions(const tr_ty *a, tr_arena *scratch, types *to) {
+    if (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit)) {
+        tr_vec_push(scratch, to, a);
+        return true;
+    }
+    for (uint32_t i = 1; i < a->n; i++)
+        if (a->kind != TR_TY_ONEOF || !add_functions(a->items[i], scratch, to))
+            return false;
+    return a->kind == TR_TY_ONEOF;
+}
+
+static int by_id(const void *x, const void *y) {
+    uint32_t a = (*(const tr_ty *const *)x)->id, b = (*(const tr_ty *const *)y)->id;
+    return (a > b) - (a < b);
+}
+
+/* One of the functions of both, each once and in an order of their own, so that it does not matter who is joined first. */
+static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    types all = {0};
+    const tr_ty *r = NULL;
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    tr_vec_push(&scratch, &all, tr_ty_scalar(t, TR_TY_I64));
+    if (add_functions(a, &scratch, &all) && add_functions(b, &scratch, &all)) {
+        uint32_t n = 1;
+        qsort(all.d + 1, all.n - 1, sizeof *all.d, by_id);
+        for (uint32_t i = 1; i < all.n; i++)
+            if (n == 1 || all.d[n - 1] != all.d[i])
+                all.d[n++] = all.d[i];
+        r = tr_ty_of(t, TR_TY_ONEOF, 0, n, all.d);
+    }
+    tr_arena_fini(&scratch);
+    return r;
+}
+
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     a = tr_ty_strong(t, a);
     b = tr_ty_strong(t, b);
@@ -383,7 +423,8 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
                                      b->kind == TR_TY_OPT ? b->items[1] : b, numba);
         return of ? tr_ty_optional(t, of) : NULL;
     }
-    return a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
+    const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
+    return same ? same : join_functions(t, a, b);
 }
 
 static const tr_ty *strong_number(tr_tytab *t, const tr_ty *a) {

@@ -1,4 +1,4 @@
-"""Tuples of functions, of which the running program knows which it calls: in loops, by index, and whatever the functions are."""
+"""Functions of which the running program knows which it calls: items of tuples, in loops and by index, and variables that are one on each path."""
 
 from __future__ import annotations
 
@@ -240,6 +240,72 @@ def identity(i):
 @case(2, 1)
 def identity_of_two(i, j):
     return FS[i] is FS[j], FS[i] == FS[j], FS[i] != FS[j], (FS[i], less)[j] is FS[i]
+
+
+@case(1.5, 0)
+@case(1.5, 1)
+@case(1.5, 2)
+@case(1.5, 3)
+def by_path(x, k):
+    if k == 0:
+        f = sin
+    elif k == 1:
+        f = double
+    elif k == 2:
+        f = cos
+    else:
+        f = less
+    return f(x), f is double, f is cos, f == less, (sin if x > k else cos)(x)
+
+
+@case(1.5, 8)
+def exchanged(x, n):
+    f, g = double, less
+    s = 0.0
+    for i in range(n):
+        s = s * 0.5 + f(x)
+        f, g = g, f
+        if i % 3 == 2:
+            f = sin
+    return s + g(x)
+
+
+@case(1.5)
+def none_among_them(x):
+    s = 0.0
+    for f in (sin, None, cos):
+        if f is not None:
+            s = s * 2 + f(x)
+    return s
+
+
+@case(1.5)
+def found_later(x):
+    f = None
+    for c in range(4):
+        if c == 2:
+            f = sin
+        if c == 3:
+            f = cos
+    return f(x) if f else 0.0
+
+
+@case(1.5)
+@case(-1.5)
+def returned(x):
+    def pick(k):
+        return sin if k > 0 else cos
+
+    pair = (sin, 1.0) if x > 0 else (cos, 2.0)
+    return pick(x)(x), pick(-x)(x), pair[0](x) * pair[1]
+
+
+@case(1.5, 0, 1)
+@case(-1.5, 0, 0)
+@case(7.0, 1, 2)
+def path_and_place(x, i, j):
+    f = (FS[i], FS[j], sin)[1 if x > 0 else 2] if x != 7 else cos
+    return f(x), f is double, f is sin
 
 
 @case(1.5)
