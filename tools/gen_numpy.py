@@ -46,6 +46,8 @@ when a function compiles.
   A call that Ctrl-C ends may leave the object at a state of some draws before. Nothing locks: NumPy takes `rng.bit_generator.lock` for each call, compiled code does not, so two threads need a Generator each (`rng.spawn(n)`), as soon as one of them has `nogil=True` or NumPy lets the other go on while it fills an array. A ufunc that draws from a global one runs on one core. In a loop over a `prange` on all cores and in kernels a Generator is refused, as the order of the draws would be no one's: draw before the loop, or
   call `np.random`'s functions in it.
 - Ufuncs and generalised ufuncs of others, such as those of `scipy.special`, are called by their own C loops: the loop is the first that the operands convert to safely, as in NumPy.
+  An exception that a loop leaves (`scipy.special.errstate(all="raise")`, a warning that is an error) is raised where the ufunc is called, and `except` clauses take it by its class. SciPy keeps `errstate` for each thread, so the other threads of a
+  parallel loop do as it says by default. Functions whose parallel parts call such ufuncs let go of the GIL, as with `nogil=True`.
   Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
   What a loop reports by raising in Python is not looked at.
 - `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.

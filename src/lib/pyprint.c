@@ -1,4 +1,4 @@
-/* str() and print(): a value's text is its kind's (the column `show`). Text known when compiling is one constant; numbers go through the runtime,
+/* str(), repr(), format() and print(): a value's text is its kind's (the column `show`). Text known when compiling is one constant; numbers go through the runtime,
  * which gathers a line. */
 #include "lib/date.h"
 #include "lib/fam.h"
@@ -8,6 +8,32 @@
 /* str(): of a number at run time a text for messages and print() alone. */
 bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_text(e, c->a[0].ty ? 1 : 0, &c->a[0], out);
+}
+
+/* format(), repr(), and hex() and its like, which are format() of an integer: likewise. */
+bool tr_lib_py_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_fam_given(c->a[1]) ? tr_em_spec(e, c->a[0], c->a[1], out) : tr_em_text(e, 1, &c->a[0], out);
+}
+
+bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_repr(e, c->a[0], out);
+}
+
+static bool in_base(tr_em *e, const tr_bcall *c, const char *spec, tr_tv *out) {
+    return tr_fam_number(e, c, c->a[0], "bi") &&
+           tr_em_spec(e, c->a[0], tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), out);
+}
+
+bool tr_lib_py_hex(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return in_base(e, c, "#x", out);
+}
+
+bool tr_lib_py_oct(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return in_base(e, c, "#o", out);
+}
+
+bool tr_lib_py_bin(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return in_base(e, c, "#b", out);
 }
 
 /* The character that the UTF-8 at s begins with, and where the next one does; surrogates are written like others. */

@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 from treadle import njit, prange
-from treadle.errors import UnsupportedError
+from treadle.errors import TypingError, UnsupportedError
 
 FLOATS = (0.0, -0.0, 1.0, -1.5, 0.1, 12.0, 99.9999, 123.0, 9.5, 2.5, 0.05, 1e-4, 1.2345e-5, -1e-7, 1e5, 999999.5,
           1e15, 1e16, 123456789.125, 1.5e300, 5e-324, math.inf, -math.inf, math.nan, -math.nan)  # fmt: skip
@@ -182,3 +182,36 @@ def test_refused_by_name():
         exec(f'def f(x):\n    print(f"{text}")\n', d)
         with pytest.raises(UnsupportedError, match="format specification"):
             njit(d["f"])(x)
+
+
+def test_functions_that_make_text(capfd):
+    def f(x, n, b):
+        print(
+            format(x, ".3f"),
+            format(n, "+,"),
+            format(x),
+            format(x, ""),
+            format("ab", ">5"),
+            repr(x),
+            repr("it's"),
+            repr(n),
+        )
+        print(hex(n), oct(n), bin(n), hex(b), bin(255), hex(2**63), f"{hex(n)} {format(n, 'x')}")
+        raise ValueError(hex(n) + " " + repr(x) + format(x, " .1e"))
+
+    texts = []
+    for g in (f, njit(f)):
+        for n in (12345, -1):
+            with pytest.raises(ValueError) as e:
+                g(0.1, n, True)
+            texts.append((e.value.args, capfd.readouterr().out))
+    assert texts[:2] == texts[2:]
+    for text, why in (
+        ("hex(x)", "hex\\(\\) takes an integer"),
+        ("format(x, 'd')", "format specification 'd'"),
+        ("format(x, x)", "is a string"),
+    ):
+        d: dict = {}
+        exec(f"def g(x):\n    print({text})\n", d)
+        with pytest.raises((TypingError, UnsupportedError), match=why):
+            njit(d["g"])(1.5)
