@@ -101,7 +101,8 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     if (!tr_infer_types(f, inst))
         return false;
     istate *s = &f->st.d[inst];
-    if (!e->dry && !s->queued) {
+    /* One with errors tells them when its code is made, also where code of the root's only asked for its type. */
+    if (!s->queued && (!e->dry || (f->queue.n && tr_infer_failed(s)))) {
         s->queued = true;
         tr_vec_push(&e->ctx->arena, &f->queue, inst);
     }

@@ -266,8 +266,9 @@ bool tr_lib_np_broadcast_to(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_em_check_size(e, a.ty->elem, n, shape);
     if (!tr_em_broadcast(e, a, n, shape, out))
         return false;
-    return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, n, n ? TR_LAYOUT_ANY : TR_LAYOUT_C, true),
-                        out);
+    const tr_ty *ty =
+        tr_ty_array_as(e->types, a.ty->elem, n, n ? TR_LAYOUT_ANY : TR_LAYOUT_C, true, a.ty->sub);
+    return tr_em_coerce(e, *out, ty, out);
 }
 
 bool tr_lib_np_broadcast_arrays(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -344,7 +345,8 @@ bool tr_lib_np_diagonal(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (!tr_fam_diagonal(e, c, a, k, ax1, ax2, out))
         return false;
-    return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, out->ty->ndim, TR_LAYOUT_ANY, true), out);
+    return tr_em_coerce(
+        e, *out, tr_ty_array_as(e->types, a.ty->elem, out->ty->ndim, TR_LAYOUT_ANY, true, a.ty->sub), out);
 }
 
 /* --- the memory seen in another way --- */

@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from treadle import TypingError, UnsupportedError, njit, prange, vectorize
+from treadle.errors import TreadleError
 
 K = 3
 A = np.array([3.0, -1.0, 4.0, -1.5, 5.0, 9.0, -2.0])
@@ -502,3 +503,27 @@ def test_empty_and_strided():
 
     for a in (EMPTY, A[::2], A[::-3], np.asfortranarray(M)[1], np.broadcast_to(1.5, (3,))):
         same(f, a)
+
+
+MISTAKES = {
+    "sum(x for x in a if no_such > 0)": "name 'no_such' is not defined",
+    "sum(x for x in a if x.foo)": "has no attribute 'foo'",
+    "max(x for x in a if no_such(x) > 0)": "name 'no_such' is not defined",
+    "np.array([x for x in a if no_such > 0])": "name 'no_such' is not defined",
+    "sum(k for x in range(3) for k in range(a[0], 4))": "an argument must be an integer, not float64",
+    "sum('a' + i for i in range(3) for j in range(3))": "unsupported operand types for +: str and int64",
+    "np.array([i.foo for i in range(3) for j in range(3)])": "int64 has no attribute 'foo'",
+    "sum(i for i in range(3) if i.foo for j in range(3))": "int64 has no attribute 'foo'",
+    "np.array([i for i in range(3) for j in 'ab'])": "iteration over strings",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+@pytest.mark.parametrize("form", ["return {}", "out = np.zeros(3)\n    out[0] = np.sum({})\n    return out", "t = 0.0\n    for x in [{}, 1.0]:\n        t += 1\n    return t", "if a[0] > 5:\n        return {0}\n    return {0}"])  # fmt: skip
+def test_a_mistake_inside_is_told(text, form):
+    """In any part of one, however it is used: by what is wrong there."""
+    space: dict = {"np": np}
+    exec(f"def f(a):\n    {form.format(text)}", space)
+    with pytest.raises(TreadleError) as caught:
+        njit(space["f"])(np.arange(5.0))
+    assert MISTAKES[text] in str(caught.value)

@@ -74,6 +74,7 @@ FUNCTIONS = {
     "inverse": lambda a: (linalg.inv(a[:3, :3]), np.linalg.det(a[:3, :3])),
     "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
     "rounded": lambda a: (np.round(a, 1), np.floor(a), abs(a), -a),
+    "broadcast": lambda a: (np.broadcast_to(a, (2, *a.shape)), np.broadcast_to(a[0], a.shape) + 1),
     "builtin": lambda a: (sum(a[0]), max(a[1]), len(a)),
 }
 
