@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
+import inspect
 import io
 import sys
 import unittest
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Callable
 
 import numpy as np
@@ -247,19 +249,46 @@ def names_of(path: list[str]) -> dict[str, Any]:
     return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
 
 
-def of_numbapro(names: dict[str, Any]) -> dict[str, Any]:
-    """The names of a module of NumbaPro's, in which a kernel may be called without a configuration: it runs as one thread."""
+# What a kernel asks for that has more threads than one in mind.
+_PLACES = frozenset(
+    "grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsize syncthreads syncwarp shared cg".split()
+)
 
-    def alone(decorator: Any) -> Any:
+
+def _asks_for_place(fn: Any, seen: set[int]) -> bool:
+    """Whether a function, or one that it may call, names what tells its thread from others; in doubt it does."""
+    fn = getattr(fn, "py_func", fn)
+    if id(fn) in seen or not isinstance(fn, FunctionType):
+        return False
+    seen.add(id(fn))
+    codes = [fn.__code__]
+    for code in codes:
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    names = {name for code in codes for name in (*code.co_names, *code.co_freevars)}
+    known = {**fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
+    values = [known[name] for name in names if name in known]
+    renamed = any(getattr(v, "__name__", None) in _PLACES for v in values)
+    return renamed or bool(names & _PLACES) or any(_asks_for_place(v, seen) for v in values)
+
+
+def alone(names: dict[str, Any], always: bool) -> dict[str, Any]:
+    """The names of a module, in which a kernel may be called without a configuration: it runs as one thread.
+
+    NumbaPro had it so for all kernels (``always``). Programs of that age that import Numba call such kernels as are right with one thread: those that
+    ask for no place among threads.
+    """
+
+    def wrapped(decorator: Any) -> Any:
+        @functools.wraps(decorator)
         def made(*args: Any, **options: Any) -> Any:
             result = decorator(*args, **options)
             if isinstance(result, cuda.Kernel):
-                result._alone = True
-            return alone(result) if isinstance(result, FunctionType) else result
+                result._alone = always or not _asks_for_place(result.py_func, set())
+            return wrapped(result) if isinstance(result, FunctionType) else result
 
         return made
 
-    return {**names, **{name: alone(names[name]) for name in ("jit", "autojit") if name in names}}
+    return {**names, **{name: wrapped(names[name]) for name in ("jit", "autojit") if name in names}}
 
 
 class ConfigModule(MissingModule):

@@ -239,10 +239,11 @@ class _StandinFinder(MetaPathFinder, Loader):
         if module.__name__ in _ROOTS:
             _honour_environment()
         names = _names_of(module.__name__)
-        if module.__name__.startswith("numbapro"):
-            from ._numba_cuda import of_numbapro
+        numbapro = module.__name__.startswith("numbapro")
+        if numbapro or module.__name__.startswith("numba.cuda"):
+            from ._numba_cuda import alone
 
-            names = of_numbapro(names)
+            names = alone(names, numbapro)
         vars(module).update(names)
 
 

@@ -79,9 +79,9 @@ def test_kernels_of_the_tests(tmp_path):
     assert made["kernels"] > 80
     for why in made["refused"]:
         assert re.search(
-            "does not have 'alloc'|a GPU has no `try`|its signature has 1 argument types", why
+            "does not have 'alloc'|a GPU has no `try`|its signature has 1 argument types|call themselves", why
         ), why
-    assert len(made["refused"]) <= 4
+    assert len(made["refused"]) <= 5
     assert assemble_all(tmp_path) > 150
 
 

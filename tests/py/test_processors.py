@@ -83,7 +83,10 @@ def test_every_processor_has_code(cpu):
 )
 def test_vector_math_follows_the_processor(cpu, math):
     text, _ = shown(LOOP, *ARRAYS, cpu)
-    assert set(re.findall(r"tr_vk_exp(d[248]_\w+)", text)) == ({math} if math else set())
+    found = set(re.findall(r"tr_vk_exp(d[248]_\w+)", text))
+    if math == "d8_u10avx512f":
+        found.discard("d4_u10avx2")  # for what vectors of eight leave
+    assert found == ({math} if math else set())
     twin = "purecfma" if math else "purec"
     assert re.search(rf"(tr_vk|Sleef_\w+)_?expd1_u10{twin}\b", text), text
 

@@ -616,3 +616,58 @@ def test_the_list_of_names_is_of_the_version_that_the_rules_are_of():
     head = (pathlib.Path(treadle.__file__).parent / "_numba_names.txt").read_text().partition("\n")[0]
     golden = (HERE / "golden" / "numba.txt").read_text().partition(",")[0]
     assert head.split(";")[0] == golden
+
+
+ALONE = """
+import warnings
+import numpy as np
+from numba import cuda
+from numba.cuda import jit, grid as place
+
+@cuda.jit(device=True)
+def helper(x):
+    return x * 2
+
+@cuda.jit(device=True)
+def asks(x):
+    return x * cuda.blockDim.x
+
+@jit
+def all_of_them(x):
+    for i in range(x.size):
+        x[i] = helper(x[i])
+
+@cuda.jit
+def by_place(x):
+    x[cuda.grid(1)] = 1
+
+@cuda.jit
+def by_helper(x):
+    x[0] = asks(x[0])
+
+@cuda.jit
+def by_another_name(x):
+    x[place(1)] = 1
+
+x = np.arange(5.0)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    all_of_them(x)
+assert x.tolist() == [0, 2, 4, 6, 8] and len(told) == 1, told
+for kernel in (by_place, by_helper, by_another_name):
+    try:
+        kernel(x)
+    except ValueError as e:
+        assert "launch configuration was not specified" in str(e)
+    else:
+        raise AssertionError(kernel)
+assert x.tolist() == [0, 2, 4, 6, 8]
+"""
+
+
+def test_a_kernel_without_a_configuration_that_asks_for_no_place(tmp_path):
+    """Runs as one thread, as it did when such programs were written; others are Numba's ValueError."""
+    script = tmp_path / "script.py"
+    script.write_text(ALONE)
+    r = subprocess.run([sys.executable, "-m", "treadle", "run", str(script)], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr

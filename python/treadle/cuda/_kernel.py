@@ -215,7 +215,7 @@ class Kernel(Configurable, Inspection):
         return self._launcher(grid, block, stream, nbytes)
 
     def __call__(self, *args: Any) -> None:
-        """ValueError: a kernel is launched with a configuration. Under the names of NumbaPro it is one thread, and a warning, once for each kernel."""
+        """ValueError: a kernel is launched with a configuration. Under old names (`treadle.run`) it may be one thread, and a warning, once for each kernel."""
         if not self._alone:
             raise ValueError(
                 f"{self.__qualname__}(): the launch configuration was not specified: "
