@@ -294,18 +294,20 @@ static bool is_usable(tr_state *st, tr_dev *d, const dl_tensor *t, bool readonly
 
 /* An ndarray over the tensor's memory, which keeps the owner. NULL with an exception. */
 static PyObject *array_over(tr_state *st, tr_dev *d, const dl_tensor *t, bool readonly, PyObject *owner) {
-    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], n = 1;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    bool any = true;
     PyArray_Descr *items = is_usable(st, d, t, readonly) ? items_of(t) : NULL;
     if (!items)
         return NULL;
     for (int32_t k = 0; k < t->ndim; k++) {
         shape[k] = t->shape[k];
-        strides[k] = t->strides ? t->strides[k] * (t->bits / 8) : 0;
-        n *= shape[k];
+        /* what no item is reached by may be any number */
+        strides[k] = t->strides ? (npy_intp)((uint64_t)t->strides[k] * (t->bits / 8u)) : 0;
+        any = any && shape[k];
     }
-    PyTypeObject *cls = n && t->device.kind == DL_CUDA ? st->remote_type : &PyArray_Type;
-    void *at = n ? (char *)t->data + t->byte_offset : NULL; /* NumPy makes room for nothing by itself */
-    PyObject *a = PyArray_NewFromDescr(cls, items, t->ndim, shape, n && t->strides ? strides : NULL, at,
+    PyTypeObject *cls = any && t->device.kind == DL_CUDA ? st->remote_type : &PyArray_Type;
+    void *at = any ? (char *)t->data + t->byte_offset : NULL; /* NumPy makes room for nothing by itself */
+    PyObject *a = PyArray_NewFromDescr(cls, items, t->ndim, shape, any && t->strides ? strides : NULL, at,
                                        readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (a && PyArray_SetBaseObject((PyArrayObject *)a, Py_NewRef(owner)) < 0)
         Py_CLEAR(a);

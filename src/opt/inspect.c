@@ -453,7 +453,8 @@ static tr_val emit_pattern(looker *m, tr_bld *b, const found *r) {
         types[i] = tr_at(m->g, r->yields[i])->ty;
         args[1 + i] = tr_red_identity(f, r->kinds[i], types[i]);
     }
-    memcpy(args + 1 + r->n, m->caps.d, m->caps.n * sizeof *args);
+    for (uint32_t i = 0; i < m->caps.n; i++)
+        args[1 + r->n + i] = m->caps.d[i];
     tr_val v = tr_emit_v(b, TR_OP_PATTERN, tr_ty_tuple(f->ctx->types, r->n, types), tr_pat_nargs(&p), args);
     tr_at(f, v)->imm.pat = tr_arena_copy(a, &p, sizeof p);
     tr_vec_push(a, m->l->made, v);
