@@ -33,7 +33,10 @@ KINDS = (
         "an array made with `np.empty`, and a count of the items that are used; a tuple where the length is fixed. A list that is used up where it stands compiles: `np.array([x, y])`, `for v in [1, 2]`",
     ),
     ("Dictionaries and sets", "arrays indexed by number; a tuple for `in`"),
-    ("Comprehensions and generators", "the loop written out, which fills an array"),
+    (
+        "List comprehensions that make a list which is kept or returned, those of sets and dicts; functions with `yield`",
+        "`np.array([...])`, which is compiled, or the loop written out, which fills an array",
+    ),
     (
         "Strings that are made, cut or returned",
         "the codes of the characters as an array, `np.frombuffer(s.encode(), np.uint8)`. Strings may be arguments and constants, compared, printed, and stand in exceptions",
@@ -55,7 +58,7 @@ KINDS = (
         "`a.data` and `a.mask` apart; `a.astype(a.dtype.newbyteorder('='))`; `np.asarray(a)`. `treadle run` takes such classes but masked arrays as plain ones, as Numba does",
     ),
     (
-        "Files, input, and functions of other packages: SciPy, pandas",
+        "Files, input, and functions of other packages, but for ufuncs (`scipy.special`)",
         "a call outside of the compiled function, whose result is passed in",
     ),
 )
