@@ -632,6 +632,7 @@ def test_a_kernel_without_a_configuration():
     assert not a.any()
 
 
+@pytest.mark.emulated  # a GPU has no such functions
 def test_a_device_function_calls_itself():
     @cuda.jit(device=True)
     def gcd(a, b):
