@@ -810,7 +810,13 @@ def _halved(x):
     return x * 0.5
 
 
-FUNCTIONS = (_halved, abs, math.sqrt)
+def _root(x):
+    if x < 0:
+        raise ValueError(x)
+    return math.sqrt(x)
+
+
+FUNCTIONS = (_halved, abs, _root)
 
 
 @feature(lambda: (floats(), 2), lambda: (floats(3), -3), lambda: (-floats(), 1), lambda: (floats(), 3))
