@@ -9,6 +9,7 @@
  * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is a distance that the number of iterations
  * decides about; an index that may be negative also by where it comes to, counted from the end. Strides and slices known to the running program alone are
  * compared there (spans.c), and places that iterations compute in another way looked at (inspect.c).
+ * Long, as each kind of relation is asked for what the ones before have left open, of the same two descriptions.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -889,25 +890,40 @@ static bool is_known(const tr_ploop *l, const tr_pspans *p) {
     return false;
 }
 
-bool tr_ploop_compare(tr_ploop *l, tr_val array) {
+/* Two accesses to one array of which one writes, one pair after the other: i, k are the next ones. */
+typedef struct pairs {
     finder s;
-    find_accesses(&s, l);
-    l->compared[array] = 1;
-    for (uint32_t i = 0; i < s.all.n; i++)
-        for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
-            const access *w = &s.all.d[i], *x = &s.all.d[k];
-            meeting m;
-            tr_pspans p;
-            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m, &p) != COMPARED)
-                continue;
-            p.d = found_between(w, x, DECIDED, &m);
-            p.d.dist_known = p.d.every = false;
-            if (is_known(l, &p))
-                continue;
-            if (l->spans.n == MAX_SPANS)
-                return false;
-            tr_vec_push(&l->f->ctx->arena, &l->spans, p);
+    uint32_t i, k;
+    const access *w, *x;
+    meeting m;
+    tr_pspans p;
+} pairs;
+
+static bool next_pair(pairs *q, tr_val array, relation how) {
+    for (; q->i < q->s.all.n; q->i++, q->k = 0) {
+        q->w = &q->s.all.d[q->i];
+        while (q->w->write && q->w->root == array && q->k < q->s.all.n) {
+            q->x = &q->s.all.d[q->k++];
+            if (!(q->x->write && q->k <= q->i) && relate(&q->s, q->w, q->x, &q->m, &q->p) == how)
+                return true;
         }
+    }
+    return false;
+}
+
+bool tr_ploop_compare(tr_ploop *l, tr_val array) {
+    pairs q = {.i = 0};
+    find_accesses(&q.s, l);
+    l->compared[array] = 1;
+    while (next_pair(&q, array, COMPARED)) {
+        q.p.d = found_between(q.w, q.x, DECIDED, &q.m);
+        q.p.d.dist_known = q.p.d.every = false;
+        if (is_known(l, &q.p))
+            continue;
+        if (l->spans.n == MAX_SPANS)
+            return false;
+        tr_vec_push(&l->f->ctx->arena, &l->spans, q.p);
+    }
     return true;
 }
 
@@ -919,20 +935,14 @@ static void add_touch(tr_ploop *l, tr_pinspect *out, const access *a) {
 }
 
 void tr_ploop_inspect(tr_ploop *l, tr_val array) {
-    finder s;
+    pairs q = {.i = 0};
     tr_pinspect out = {.array = array};
-    find_accesses(&s, l);
+    find_accesses(&q.s, l);
     l->inspected[array] = 1;
-    for (uint32_t i = 0; i < s.all.n; i++)
-        for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
-            const access *w = &s.all.d[i], *x = &s.all.d[k];
-            meeting m;
-            tr_pspans p;
-            if (w->root != array || (x->write && k < i) || relate(&s, w, x, &m, &p) != COMPUTED)
-                continue;
-            add_touch(l, &out, w);
-            add_touch(l, &out, x);
-        }
+    while (next_pair(&q, array, COMPUTED)) {
+        add_touch(l, &out, q.w);
+        add_touch(l, &out, q.x);
+    }
     tr_vec_push(&l->f->ctx->arena, &l->inspects, out);
 }
 

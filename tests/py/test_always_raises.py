@@ -1,7 +1,9 @@
 """Calls of functions that raise on every path: none may be dropped, whatever the caller does with the result that there never is.
 
 Most callees have a variable that is unbound on some path, which a compiler may take for a reason not to know what they return. Each is called in each
-position, in several ways, and has to do what it does in CPython: the same exception with the same arguments, the same value where none is raised."""
+position, in several ways, and has to do what it does in CPython: the same exception with the same arguments, the same value where none is raised.
+
+Long, as it is two lists, of callees and of callers, and each pair is a case."""
 
 from __future__ import annotations
 

@@ -18,27 +18,25 @@ def cumulative_sum(
     x: Any, /, *, axis: Constant = None, dtype: Any = None, out: Any = None, include_initial: Constant = False
 ) -> Any:
     """As NumPy's; `axis` and `include_initial` are constants."""
-    a, k = one_axis(np.asarray(x), axis), 0 if axis is None else axis
-    if not include_initial:
-        return np.cumsum(a, axis=k, dtype=dtype, out=out)
-    if out is None:
-        return with_first(np.cumsum(a, axis=k, dtype=dtype), k, 0)
-    np.cumsum(a, axis=k, dtype=dtype, out=np.swapaxes(np.swapaxes(out, 0, k)[1:], 0, k))
-    np.swapaxes(out, 0, k)[0] = 0
-    return out
+    return running(np.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: Constant = None, dtype: Any = None, out: Any = None, include_initial: Constant = False
 ) -> Any:
     """As NumPy's; `axis` and `include_initial` are constants."""
+    return running(np.cumprod, 1, x, axis, dtype, out, include_initial)
+
+
+def running(of: Any, by: Any, x: Any, axis: Constant, dtype: Any, out: Any, include_initial: Constant) -> Any:
+    """What `of` makes of an array along an axis, with `by` before its first item where that is asked for."""
     a, k = one_axis(np.asarray(x), axis), 0 if axis is None else axis
     if not include_initial:
-        return np.cumprod(a, axis=k, dtype=dtype, out=out)
+        return of(a, axis=k, dtype=dtype, out=out)
     if out is None:
-        return with_first(np.cumprod(a, axis=k, dtype=dtype), k, 1)
-    np.cumprod(a, axis=k, dtype=dtype, out=np.swapaxes(np.swapaxes(out, 0, k)[1:], 0, k))
-    np.swapaxes(out, 0, k)[0] = 1
+        return with_first(of(a, axis=k, dtype=dtype), k, by)
+    of(a, axis=k, dtype=dtype, out=np.swapaxes(np.swapaxes(out, 0, k)[1:], 0, k))
+    np.swapaxes(out, 0, k)[0] = by
     return out
 
 
