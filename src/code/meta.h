@@ -35,8 +35,8 @@ static inline unsigned tr_marg_slots(char kind) {
 typedef struct tr_msite {
     uint8_t exc;  /* tr_exc, where the exception is none of the program's own, */
     uint32_t own; /* which are counted from 1; 0: it is none */
-    uint16_t
-        cls; /* both: the exception's number among all of the program; TR_EXC_HOST: the payload names it */
+    /* Both: the exception's number among all of the program; TR_EXC_HOST: the payload names it. */
+    uint16_t cls;
     const void *
         obj; /* with own: what the symbol "tr_exc_<own - 1>" was bound to; not kept, set when the module is loaded */
     const char *text; /* with {0} ...: indices into args; NULL: the exception gets args themselves */

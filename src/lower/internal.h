@@ -231,8 +231,8 @@ lt tr_lower_unit(const tr_lm *m, const tr_ty *array);    /* what the strides of 
 lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off); /* of the element at `off` elements from a's data */
 /* Loads or stores that element. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
-/* n elements that lie side by side, as a vector. */
 unsigned tr_lower_align(const tr_ty *array); /* of its items: what loads and stores may count on */
+/* n elements that lie side by side, as a vector. */
 lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
 

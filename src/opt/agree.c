@@ -52,8 +52,8 @@ typedef struct stretch {
     tr_bid blk;
     tr_val first, last;
     uint32_t size;
-    bool
-        stores; /* some pattern in it stores what was made for it to an array that may be what that was made of */
+    /* Some pattern in it stores what was made for it to an array that may be what that was made of. */
+    bool stores;
 } stretch;
 
 /* --- the stretch --- */

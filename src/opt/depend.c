@@ -200,7 +200,7 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     tr_coords c;
     if (!x)
         return;
-    x->touch = (tr_ptouch){array, idx};
+    x->touch = (tr_ptouch){array, idx, tr_at(s->f, at)->blk};
     x->always = always && runs_always(s, tr_at(s->f, at)->blk);
     if (value != TR_NOVAL && !varies(s, value))
         x->value = value;
@@ -929,7 +929,8 @@ bool tr_ploop_compare(tr_ploop *l, tr_val array) {
 
 static void add_touch(tr_ploop *l, tr_pinspect *out, const access *a) {
     for (uint32_t i = 0; i < out->all.n; i++)
-        if (out->all.d[i].array == a->touch.array && out->all.d[i].idx == a->touch.idx)
+        if (out->all.d[i].array == a->touch.array && out->all.d[i].idx == a->touch.idx &&
+            out->all.d[i].blk == a->touch.blk)
             return;
     tr_vec_push(&l->f->ctx->arena, &out->all, a->touch);
 }

@@ -15,7 +15,7 @@
 
 #include "opt/ploop.h"
 
-enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, TOO_FAR = 1 << 30 };
+enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, MAX_TOUCHES = 16, TOO_FAR = 1 << 30 };
 
 static bool varies(const tr_ploop *l, tr_val v) {
     tr_bid b = tr_at(l->f, v)->blk;
@@ -79,6 +79,7 @@ typedef struct looker {
         *map[NEAR]; /* per value of the loop's function: what it is in this iteration, and in the next one */
     tr_val counter[NEAR]; /* params come first: the counter, then captures */
     TR_VEC(tr_val) caps;
+    tr_bid where;  /* the block of the access */
     tr_val stride; /* multiples of it by a counter inside are left out; TR_NOVAL: none are */
     tr_val fine;   /* so far: numbers do not wrap around on the way; TR_NOVAL: nothing was asked */
 } looker;
@@ -161,8 +162,27 @@ static const reach nowhere = {TR_NOVAL, TR_NOVAL};
 
 static reach reach_of(looker *m, tr_val v, unsigned at, unsigned depth);
 
+/* Of a number that is more than a term of the place, so nothing of it may be left out. */
+static reach reach_of_all(looker *m, tr_val v, unsigned at, unsigned depth) {
+    tr_val stride = m->stride;
+    m->stride = TR_NOVAL;
+    reach r = reach_of(m, v, at, depth);
+    m->stride = stride;
+    return r;
+}
+
 static reach reach_of_point(looker *m, tr_val x) {
     return (reach){x, op(m, TR_OP_ADD, x, num(m, 1))};
+}
+
+/* Does block b run in a round only, begun on the way from the loop's head to `body`? Behind the loop the counter is
+ * what it was tested against. */
+static bool is_in_round(const tr_fn *f, tr_bid head, tr_bid body, tr_bid b) {
+    const tr_blk *first = tr_blk_at(f, body);
+    for (uint32_t i = 0; i < first->preds.n; i++)
+        if (first->preds.d[i] != head && !tr_dominates(f, body, first->preds.d[i]))
+            return false;
+    return body != head && tr_dominates(f, body, b);
 }
 
 /* A counter of a loop inside, which comes as 0 and goes on by 1 while it is less than some number. */
@@ -179,9 +199,9 @@ static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) 
         in[inner->blks.d[i]] = 1;
     const tr_ins *c = tr_at(f, t->args[0]);
     if (!tr_opt_counts(f, b, in, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
-        !in[t->imm.succ[0].to])
+        t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
         return nowhere;
-    reach n = reach_of(m, c->args[1], at, depth);
+    reach n = reach_of_all(m, c->args[1], at, depth);
     return n.lo == TR_NOVAL ? n : (reach){num(m, 0), most(m, op(m, TR_OP_SUB, n.end, num(m, 1)), num(m, 0))};
 }
 
@@ -200,7 +220,7 @@ static reach reach_of_product(looker *m, const tr_ins *in, unsigned at, unsigned
     if (p == TR_NOVAL)
         return nowhere;
     bool out = m->stride != TR_NOVAL && (in->args[0] == m->stride || in->args[1] == m->stride);
-    reach r = reach_of(m, x, at, depth);
+    reach r = reach_of_all(m, x, at, depth);
     if (r.lo == TR_NOVAL)
         return r;
     tr_val last = op(m, TR_OP_SUB, r.end, num(m, 1));
@@ -255,8 +275,10 @@ static reach reach_of(looker *m, tr_val v, unsigned at, unsigned depth) {
     case TR_OP_PARAM: return reach_of_counter(m, v, at, depth);
     case TR_OP_ADD:
     case TR_OP_SUB: {
-        reach a = reach_of(m, in->args[0], at, depth), b = reach_of(m, in->args[1], at, depth);
-        return reach_of_sum(m, a, b, in->op == TR_OP_SUB);
+        bool minus = in->op == TR_OP_SUB;
+        reach a = reach_of(m, in->args[0], at, depth);
+        reach b = minus ? reach_of_all(m, in->args[1], at, depth) : reach_of(m, in->args[1], at, depth);
+        return reach_of_sum(m, a, b, minus);
     }
     case TR_OP_MUL: return reach_of_product(m, in, at, depth);
     case TR_OP_SELECT:
@@ -339,6 +361,7 @@ static bool base_box(looker *m, const tr_ins *v, unsigned at, box *of) {
 /* By the axes of *root, an array that does not vary, or is made of another's items in another way. */
 static bool whole_box(looker *m, const tr_ptouch *t, unsigned at, tr_val *root, box *out) {
     tr_val v = t->array;
+    m->where = t->blk;
     if (!own_box(m, t, at, out))
         return false;
     for (unsigned n = 0; n < MAX_VIEWS && tr_at(m->l->f, v)->op == TR_OP_VIEW; n++) {
@@ -647,6 +670,8 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p) {
     tr_val test;
     if (tells_iteration(l, b, p, &test))
         return test == TR_NOVAL ? tr_const_int(l->f, i1, 1) : test;
+    if (p->all.n > MAX_TOUCHES) /* their code would take longer to compile than it is worth: in order */
+        return tr_const_int(l->f, i1, 0);
     tr_val all = go_one_way(l, b, p, TR_NOVAL), stride = stride_of(l, p);
     tr_val rest = stride == TR_NOVAL ? TR_NOVAL : go_one_way(l, b, p, stride);
     if (all == TR_NOVAL)

@@ -67,6 +67,7 @@ typedef struct tr_pspans {
 typedef struct tr_ptouch {
     tr_val array;
     const tr_val *idx;
+    tr_bid blk; /* where it stands */
 } tr_ptouch;
 
 /* Accesses to one array at places that iterations compute, which are compared before the loop. */

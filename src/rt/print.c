@@ -94,30 +94,37 @@ void tr_rt_print_str(tr_frame *f, const char *s) {
     put(f, s, strlen(s));
 }
 
-static void put_built(tr_frame *f, tr_sb *b) {
-    put(f, b->d, b->n);
+/* False: there was no memory to lay it out, and it is written as print() has it. */
+static bool put_built(tr_frame *f, tr_sb *b) {
+    bool built = !b->oom;
+    if (built)
+        put(f, b->d, b->n);
     tr_sb_fini(b);
+    return built;
 }
 
 void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec) {
     tr_sb b;
     tr_sb_init(&b);
     tr_rt_spec_int(spec, x, &b);
-    put_built(f, &b);
+    if (!put_built(f, &b))
+        tr_rt_print_i64(f, x);
 }
 
 void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec) {
     tr_sb b;
     tr_sb_init(&b);
     tr_rt_spec_uint(spec, x, &b);
-    put_built(f, &b);
+    if (!put_built(f, &b))
+        tr_rt_print_u64(f, x);
 }
 
 void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec) {
     tr_sb b;
     tr_sb_init(&b);
     tr_rt_spec_float(spec, x, &b);
-    put_built(f, &b);
+    if (!put_built(f, &b))
+        tr_rt_print_f64(f, x);
 }
 
 void tr_rt_print_end(tr_frame *f) {

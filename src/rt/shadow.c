@@ -277,10 +277,8 @@ static inline void join(tr_shadow *s, tr_marks *c, const tr_now *now) {
         if (c->other & TR_MARK_OTHER)
             free_table(s, c->other);
         c->other = 0;
-    } else if (
-        !in_one_warp(
-            last,
-            m)) { /* one of another warp says more than those of this, whatever the warp does meanwhile */
+    } else if (!in_one_warp(last, m)) {
+        /* One of another warp says more than those of this, whatever the warp does meanwhile. */
         if (c->other & TR_MARK_OTHER)
             free_table(s, c->other);
         c->other = last;

@@ -237,6 +237,27 @@ def test_from_a_compiled_caller_and_in_a_prange_loop():
     np.testing.assert_array_equal(a, [[1, 3, 5, 7, 8, *[7] * 59]] * 3)
 
 
+@pytest.mark.parametrize("place, size", [("i - j * w", 1), ("j * w + i", 200_000), ("i - (w - j * w)", 1)])
+def test_what_an_inner_loop_steps_over_may_count_from_the_end(place, size):
+    """A stride that is taken away from a place can make it negative: iterations meet then, though they lie a stride apart."""
+    f = eval_loop(f"a[{place}] = a[{place}] * 3 + i + 1")
+    n = 200_000
+    a = np.ones(n + size)
+    b = a.copy()
+    njit(parallel=True)(f)(a, n, n)
+    njit(f)(b, n, n)
+    np.testing.assert_array_equal(a, b)
+
+
+def eval_loop(statement):
+    space = {"prange": prange}
+    exec(
+        f"def f(a, w, n):\n    for i in prange(n):\n        for j in range(2):\n            {statement}\n",
+        space,
+    )
+    return space["f"]
+
+
 # Programs as nobody writes them.
 
 
