@@ -12,10 +12,10 @@ import marshal
 import pickle
 import sys
 from importlib import import_module
+from os import urandom
 from threading import get_ident
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Callable
-from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ._core import Function
@@ -111,7 +111,7 @@ def _plain_function(blob: bytes) -> FunctionType:
 def _token(function: Function) -> str:
     token = _tokens.get(function)
     if token is None:
-        token = _tokens[function] = uuid4().hex
+        token = _tokens[function] = urandom(16).hex()  # `uuid` would map the system's libuuid
         _known[token] = function
     return token
 
