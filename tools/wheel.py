@@ -290,19 +290,20 @@ def build(py: Interpreter, others: list[Interpreter]) -> list[Path]:
             fresh,
         ]
         line += [
-            f"-Cbuild-dir={folder / 'build'}",
+            f"-Cbuild-dir={folder}",
             f"-Csetup-args=-Dllvm_config={devenv.LLVM_CONFIG}",
             f"-Csetup-args=-Dother_pythons={','.join(f'{p.version}:{p.root}/usr/include' for p in others)}",
             f"-Ccompile-args=-j{devenv.jobs()}",
+            *(["-Csetup-args=-Dwerror=true"] if os.environ.get("CI") else []),
         ]
-        run([*line, ROOT])
+        run([*line, ROOT], env={"CCACHE_NOHASHDIR": "1", **os.environ})
         made = list(fresh.glob("*.whl"))
         if len(made) != 1:
             raise Stop(f"pip left {len(made)} wheels in {fresh}.")
         for other in others:
-            core = folder / "build" / f"_core.cpython-{other.version.replace('.', '')}-x86_64-linux-gnu.so"
+            core = folder / f"_core.cpython-{other.version.replace('.', '')}-x86_64-linux-gnu.so"
             made.append(adopt(made[0], py.version, other.version, core, fresh))
-        links, numpy = notices.linked(folder / "build"), devenv.numpy_include(py)
+        links, numpy = notices.linked(folder), devenv.numpy_include(py)
         return [finish(wheel, links, numpy) for wheel in made]
 
 
@@ -404,7 +405,7 @@ def run_suite(
     """Run the Python tests against an installed wheel; `args` go to pytest."""
     package = next((where / "lib").glob("python*/site-packages/treadle"))
     # The compiler without Python is no part of a wheel; tests use it, with the wheel's libraries.
-    shutil.copy2(devenv.build_root() / f"wheel-{py.version}" / "build" / "treadlec", package / "treadlec")
+    shutil.copy2(devenv.build_root() / f"wheel-{py.version}" / "treadlec", package / "treadlec")
     env = {**os.environ, **env, "TREADLEC": str(package / "treadlec")}
     for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"):
         env.pop(name, None)
