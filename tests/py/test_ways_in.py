@@ -80,7 +80,7 @@ def child(*args: object, **env: object) -> str:
     """What `ways.py` prints, in an environment with more in it."""
     path = str(Path(ways.__file__))
     more = {k: str(v) for k, v in env.items()}
-    done = subprocess.run([sys.executable, path, *map(str, args)], capture_output=True, text=True, env={**os.environ, **more}, timeout=500)  # fmt: skip
+    done = subprocess.run([sys.executable, path, *map(str, args)], capture_output=True, text=True, env={**os.environ, **more}, timeout=800)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -122,6 +122,7 @@ def test_without_the_jit(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # 50 s of a processor's time where it is in full code
 @pytest.mark.parametrize("env", [{"TREADLE_SKIP": "inline"}, {"TREADLE_OPT_LEVEL": "0"}], ids=["not inlined", "quick code"])  # fmt: skip
 def test_calls_that_stay_calls(env):
     lines = child("check", "from_a_caller", "from_an_opposite_caller", **env).splitlines()
