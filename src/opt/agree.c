@@ -114,16 +114,10 @@ typedef struct chain {
     tr_u32s arrays, makers;
 } chain;
 
-static bool is_among(const tr_u32s *all, tr_val v) {
-    for (uint32_t i = 0; i < all->n; i++)
-        if (all->d[i] == v)
-            return true;
-    return false;
-}
-
 static void want(const agreer *s, chain *c, tr_bid b, tr_val a) {
     tr_val root = tr_array_root(s->f, a);
-    if (tr_at(s->f, root)->blk == b && tr_array_is_fresh(s->f, root) && !is_among(&c->arrays, root))
+    if (tr_at(s->f, root)->blk == b && tr_array_is_fresh(s->f, root) &&
+        !tr_opt_among(root, c->arrays.d, c->arrays.n))
         tr_vec_push(&s->f->ctx->arena, &c->arrays, root);
 }
 
@@ -133,7 +127,7 @@ static bool makes_wanted(const agreer *s, const chain *c, const tr_ins *p) {
              n[] = {(uint32_t)t->nout + t->nfilt + t->nscat, t->neout};
     for (unsigned g = 0; g < 2; g++)
         for (uint32_t k = first[g]; k < first[g] + n[g]; k++)
-            if (is_among(&c->arrays, tr_array_root(s->f, p->args[k])))
+            if (tr_opt_among(tr_array_root(s->f, p->args[k]), c->arrays.d, c->arrays.n))
                 return true;
     return false;
 }
@@ -150,7 +144,7 @@ static chain chain_of(const agreer *s, tr_val v) {
     want_inputs(s, &c, tr_at(s->f, v));
     uint32_t met = 0;
     for (tr_val q = tr_at(s->f, v)->prev; q != TR_NOVAL && met < c.arrays.n; q = tr_at(s->f, q)->prev) {
-        met += is_among(&c.arrays, q);
+        met += tr_opt_among(q, c.arrays.d, c.arrays.n);
         if (tr_at(s->f, q)->op == TR_OP_PATTERN && makes_wanted(s, &c, tr_at(s->f, q))) {
             tr_vec_push(&s->f->ctx->arena, &c.makers, q);
             want_inputs(s, &c, tr_at(s->f, q));
@@ -230,7 +224,8 @@ static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
     const tr_fn *f = s->f;
     for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
         const tr_ins *p = tr_at(f, v);
-        bool makes = p->op == TR_OP_PATTERN && is_among(&of->makers, v) && same_space(p, tr_at(f, c));
+        bool makes = p->op == TR_OP_PATTERN && tr_opt_among(v, of->makers.d, of->makers.n) &&
+                     same_space(p, tr_at(f, c));
         for (uint32_t i = 0; makes && i < p->imm.pat->nin; i++)
             ask_apart(s, target, p->args[tr_pat_in(p->imm.pat) + i], true);
         if (p->op == TR_OP_OVERLAP && p->args[0] == target)

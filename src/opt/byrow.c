@@ -113,7 +113,7 @@ static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {
 static bool is_made_here(const chain *c, const tr_val *v, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (def(c, v[i])->op != TR_OP_ALLOC || def(c, v[i])->ty->layout != TR_LAYOUT_C ||
-            (c->guarded && !tr_fuse_among(def(c, v[i])->blk, c->parts->d, c->parts->n)))
+            (c->guarded && !tr_opt_among(def(c, v[i])->blk, c->parts->d, c->parts->n)))
             return false;
     return true;
 }

@@ -42,7 +42,12 @@ typedef struct access {
     tr_val value;    /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
     tr_ptouch touch; /* the array, of which it may be a view, and the indices */
     bool write, always, known;
-    bool vague;      /* some elements, which ones is not looked at */
+    bool vague; /* some elements, which ones is not looked at */
+    enum {
+        UNASKED,
+        PLAIN,
+        DATA
+    } says;          /* does what an array says decide where it goes to (tr_inspect_is_data)? */
     uint32_t lo, hi; /* which bytes of the items (tr_coords) */
     uint32_t n;
     axis ax[TR_MAX_NDIM];
@@ -801,13 +806,19 @@ static bool is_one_place(const finder *s, const access *w, const access *x) {
     return inner;
 }
 
-static bool can_inspect(const finder *s, const access *w, const access *x) {
-    return (is_computed(s, w) || is_computed(s, x) || is_one_place(s, w, x)) &&
-           !tr_inspect_is_data(s->l, &w->touch) && !tr_inspect_is_data(s->l, &x->touch);
+static bool is_data(const finder *s, access *a) {
+    if (a->says == UNASKED)
+        a->says = tr_inspect_is_data(s->l, &a->touch) ? DATA : PLAIN;
+    return a->says == DATA;
+}
+
+static bool can_inspect(const finder *s, access *w, access *x) {
+    return (is_computed(s, w) || is_computed(s, x) || is_one_place(s, w, x)) && !is_data(s, w) &&
+           !is_data(s, x);
 }
 
 /* p: what there is to compare, where that is what comes out. */
-static relation relate(finder *s, const access *w, const access *x, meeting *m, tr_pspans *p) {
+static relation relate(finder *s, access *w, access *x, meeting *m, tr_pspans *p) {
     relation r = relate_by_numbers(s, w, x, m);
     if (r != POSSIBLE)
         return r;
@@ -862,7 +873,7 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     relation found = s.all.n == MAX_ACCESSES ? POSSIBLE : APART;
     for (uint32_t i = 0; i < s.all.n; i++)
         for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
-            const access *w = &s.all.d[i], *x = &s.all.d[k];
+            access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
             tr_pspans p;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m, &p);
@@ -894,7 +905,7 @@ static bool is_known(const tr_ploop *l, const tr_pspans *p) {
 typedef struct pairs {
     finder s;
     uint32_t i, k;
-    const access *w, *x;
+    access *w, *x;
     meeting m;
     tr_pspans p;
 } pairs;
@@ -961,7 +972,7 @@ static bool wraps(const access *a) {
 }
 
 /* If their arrays are the same, element for element, do they meet? */
-static bool meet_as_one(finder *s, const access *w, const access *x) {
+static bool meet_as_one(finder *s, access *w, const access *x) {
     const tr_ty *t = tr_at(s->f, w->root)->ty, *u = tr_at(s->f, x->root)->ty;
     access y = *x;
     meeting m;
@@ -992,7 +1003,7 @@ static void add_arrays(const finder *s, bool written, tr_pshared *out) {
 static bool keep_to_their_own(finder *s, tr_val a, tr_val b) {
     for (uint32_t i = 0; i < s->all.n; i++)
         for (uint32_t k = 0; k < s->all.n && s->all.d[i].write; k++) {
-            const access *w = &s->all.d[i], *x = &s->all.d[k];
+            access *w = &s->all.d[i], *x = &s->all.d[k];
             if (((w->root == a && x->root == b) || (w->root == b && x->root == a)) && meet_as_one(s, w, x))
                 return false;
         }

@@ -130,8 +130,7 @@ static bool uses_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
     bool touches = tr_ins_effects(q) & (E_READ | E_WRITE), asks = q->op == TR_OP_DIM || q->op == TR_OP_STRIDE;
     for (uint32_t k = 0; k < q->nargs; k++) {
         tr_val a = q->args[k];
-        if (!asks &&
-            (tr_fuse_among(a, tr_fuse_out(p), t->nout) || tr_fuse_among(a, tr_fuse_eout(p), t->neout)))
+        if (!asks && (tr_opt_among(a, tr_fuse_out(p), t->nout) || tr_opt_among(a, tr_fuse_eout(p), t->neout)))
             return true;
         if (touches && tr_ty_is_managed(tr_at(f, a)->ty) &&
             !(distinct_from_all(f, a, tr_fuse_out(p), nwritten(t), p->blk) &&
@@ -226,7 +225,7 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     for (uint32_t k = 0; k < tc->nin; k++) {
         tr_val x = tr_fuse_in(c)[k];
         if (!distinct_from_all(f, x, tr_fuse_out(p), tp->nout, p->blk) ||
-            (!tr_fuse_among(x, tr_fuse_eout(p), tp->neout) &&
+            (!tr_opt_among(x, tr_fuse_eout(p), tp->neout) &&
              !distinct_from_all(f, x, tr_fuse_eout(p), tp->neout, p->blk)))
             return false;
     }
@@ -326,7 +325,7 @@ static uint32_t *place_inputs(tr_fusing *m) {
     uint32_t *at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
     tr_fuse_put_all(a, &m->in, tr_fuse_in(m->p), tp->nin);
     for (uint32_t k = 0; k < tc->nin; k++)
-        if (!tr_fuse_among(tr_fuse_in(m->c)[k], tr_fuse_out(m->p), tp->nout))
+        if (!tr_opt_among(tr_fuse_in(m->c)[k], tr_fuse_out(m->p), tp->nout))
             at[k] = tr_fuse_put(a, &m->in, tr_fuse_in(m->c)[k], true);
     return at;
 }
@@ -366,7 +365,7 @@ static void redirect(fuser *u, tr_val old, const tr_pat *t, tr_val node, uint32_
             u->results.d[i].first += first;
         }
     result r = {old, node, first, t->nred};
-    if (t->nred && !tr_fuse_among(old, u->made.d, u->made.n))
+    if (t->nred && !tr_opt_among(old, u->made.d, u->made.n))
         tr_vec_push(&u->f->ctx->arena, &u->results, r);
 }
 
@@ -465,7 +464,7 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     tr_fuse_put_all(a, &m.eout, tr_fuse_eout(&p), tp->neout);
     tr_fuse_put_all(a, &m.eout, tr_fuse_out(&c), tc->nout);
     for (uint32_t k = 0; k < tc->nin; k++)
-        if (!tr_fuse_among(tr_fuse_in(&c)[k], tr_fuse_eout(&p), tp->neout))
+        if (!tr_opt_among(tr_fuse_in(&c)[k], tr_fuse_eout(&p), tp->neout))
             tr_fuse_put(a, &m.ein, tr_fuse_in(&c)[k], false);
     /* the lambda has more captures now, which it does not use */
     m.t->lam = tr_fn_clone(tp->lam);
@@ -569,7 +568,7 @@ static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next) {
         const tr_ins *in = tr_at(f, q);
-        if (tr_fuse_among(q, c->args + tr_pat_init(tc), tc->nred) || needs_capture(tc, c->args, q))
+        if (tr_opt_among(q, c->args + tr_pat_init(tc), tc->nred) || needs_capture(tc, c->args, q))
             return "what the second needs is not known yet where the first stands";
         bool counts = in->op == TR_OP_RETAIN || in->op == TR_OP_RELEASE;
         if (tr_ins_effects(in) & (E_WRITE | E_SIDE) && !counts &&
@@ -657,7 +656,7 @@ static tr_val merge_packed(fuser *u, tr_val pv, tr_val cv) {
 static uint32_t shared_inputs(const tr_ins *p, const tr_ins *c) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < c->imm.pat->nin; k++)
-        n += tr_fuse_among(tr_fuse_in(c)[k], tr_fuse_in(p), p->imm.pat->nin);
+        n += tr_opt_among(tr_fuse_in(c)[k], tr_fuse_in(p), p->imm.pat->nin);
     return n;
 }
 
@@ -667,7 +666,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
     bool any = false;
     for (uint32_t k = 0; k < c->imm.pat->nin; k++) {
         tr_val x = tr_fuse_in(c)[k];
-        if (!tr_fuse_among(x, out, nout)) {
+        if (!tr_opt_among(x, out, nout)) {
             for (uint32_t o = 0; o < nout; o++)
                 if (tr_array_root(u->f, x) == tr_array_root(u->f, out[o]))
                     *why = "the second reads the array by another view";

@@ -5,12 +5,6 @@
 #include "ir/alias.h"
 #include "opt/priv.h"
 
-static inline bool tr_fuse_among(tr_val x, const tr_val *v, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
 static inline const tr_val *tr_fuse_in(const tr_ins *i) {
     return i->args + tr_pat_in(i->imm.pat);
 }

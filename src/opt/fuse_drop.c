@@ -281,7 +281,7 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                     continue;
             } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
                 continue;
-            } else if (in->op == TR_OP_ALLOC && !tr_fuse_among(v, rooms->d, rooms->n)) {
+            } else if (in->op == TR_OP_ALLOC && !tr_opt_among(v, rooms->d, rooms->n)) {
                 test_size(f, v, &t);
             }
             tr_ins_remove(f, v);

@@ -145,7 +145,6 @@ static tr_val point(looker *m, tr_val v, unsigned at, unsigned depth) {
     for (uint32_t k = 0; k < in->nargs; k++)
         if ((args[k] = point(m, tr_arg(m->l->f, v, k), at, depth - 1)) == TR_NOVAL)
             return TR_NOVAL;
-    in = tr_at(m->l->f, v);
     tr_val w = tr_emit_v(&m->b, (tr_op)in->op, in->ty, in->nargs, args);
     tr_at(m->g, w)->imm = in->imm;
     tr_at(m->g, w)->sub = in->sub;
@@ -270,7 +269,6 @@ static reach reach_of(looker *m, tr_val v, unsigned at, unsigned depth) {
         return reach_of_point(m, x);
     if (depth-- == 0 || in->ty->kind != TR_TY_I64)
         return nowhere;
-    in = tr_at(f, v);
     switch ((tr_op)in->op) {
     case TR_OP_PARAM: return reach_of_counter(m, v, at, depth);
     case TR_OP_ADD:
@@ -600,18 +598,11 @@ static bool is_not_negative(solver *s, tr_val v, unsigned depth) {
     }
 }
 
-static bool is_known(const solver *s, tr_val v) {
-    for (uint32_t i = 0; i < s->known.n; i++)
-        if (s->known.d[i] == v)
-            return true;
-    return false;
-}
-
 /* v is its quotient and its remainder. */
 static void learn(solver *s, tr_val remainder) {
     const tr_fn *f = s->l->f;
     tr_val v, w;
-    if (!is_remainder(f, tr_at(f, remainder), &v, &w) || is_known(s, v))
+    if (!is_remainder(f, tr_at(f, remainder), &v, &w) || tr_opt_among(v, s->known.d, s->known.n))
         return;
     for (uint32_t i = 0; i < s->known.n; i++)
         if (is_quotient(tr_at(f, s->known.d[i]), v, w)) {
@@ -652,7 +643,7 @@ static bool tells_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, 
         }
         learn(&s, s.known.d[i]);
     }
-    if (!is_known(&s, l->counter))
+    if (!tr_opt_among(l->counter, s.known.d, s.known.n))
         return false;
     for (uint32_t i = 0; i < s.above.n; i++) {
         tr_val c =

@@ -72,6 +72,13 @@ bool tr_opt_inline_devices(tr_prog *p, tr_fn *f);
 
 /* --- small questions --- */
 
+static inline bool tr_opt_among(uint32_t x, const uint32_t *all, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i] == x)
+            return true;
+    return false;
+}
+
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not
  * asked. */
 bool tr_opt_is_pure(const tr_ins *in);

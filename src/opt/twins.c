@@ -87,14 +87,14 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
 static bool reaches(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
         if (tr_fuse_type(f, q->args[k]) && tr_ty_is_managed(tr_fuse_type(f, q->args[k])) &&
-            tr_fuse_among(tr_array_root(f, q->args[k]), rooms, n))
+            tr_opt_among(tr_array_root(f, q->args[k]), rooms, n))
             return true;
     return false;
 }
 
 static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
-        if (tr_fuse_among(q->args[k], v, n))
+        if (tr_opt_among(q->args[k], v, n))
             return true;
     return false;
 }
