@@ -312,7 +312,7 @@ ELEMENTWISE: list[Row] = [
             1 / 1.6,
         )
         for name, floor in (
-            ("shortest paths", SAME),
+            ("shortest paths", 0.95),
             ("triangular product", SAME),
             ("symmetric product", SAME),
             ("rank-k update", SAME),

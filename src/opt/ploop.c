@@ -3,6 +3,7 @@
  *
  * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in `yield`. In the function the
  * head stays and runs once more, after the last iteration, as it did.
+ * In parts, where one iteration runs by itself (tr_ploop.alone): a loop over these, around the pattern.
  * In chunks, where the loop accumulates into arrays (accumulate.c): a round is a loop over a chunk of the iterations, into arrays of its
  * own, which are joined after. The loop stays in the function beside that, for when it is too short to be worth it. */
 #include "opt/ploop.h"
@@ -20,6 +21,7 @@ typedef struct turning {
     const tr_preduction *red; /* per param of the header; not of the counter's */
     uint32_t nvals;           /* values there were when reductions were looked for */
     tr_val rounds, *init; /* of the pattern: its space; per param of the header, the value before the loop */
+    tr_val from;          /* in parts: the part's first iteration; else TR_NOVAL */
     tr_val grain;         /* in chunks: iterations in one; else TR_NOVAL */
     tr_val chunk;         /* its number */
     tr_val *map;
@@ -230,7 +232,9 @@ static void make_lambda(turning *t) {
     g->file = f->file;
     g->func = f->func;
     tr_blk_new(g);
-    const char *name = t->grain == TR_NOVAL && l->counter < f->names.n ? f->names.d[l->counter] : NULL;
+    const char *name = t->grain == TR_NOVAL && t->from == TR_NOVAL && l->counter < f->names.n
+                           ? f->names.d[l->counter]
+                           : NULL;
     tr_val index = tr_blk_param(g, 0, i64, name);
     t->map = TR_NEW_N(a, tr_val, f->ins.n + 1u);
     t->bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
@@ -241,6 +245,10 @@ static void make_lambda(turning *t) {
     t->chunk = index;
     if (t->grain != TR_NOVAL)
         open_chunk(t, &b, &index, &limit);
+    if (t->from != TR_NOVAL) {
+        index = tr_emit2(&b, TR_OP_ADD, i64, inside(t, t->from), index);
+        tr_at(g, index)->flags |= F_NSW;
+    }
     find_captures(t);
     copy_body(t);
     end_rounds(t, limit);
@@ -345,6 +353,58 @@ static void turn_plain(turning *t) {
         tr_blk_protect(f, l->header, l->outer);
 }
 
+/* Where the part that begins at `from` ends. */
+static tr_val end_of_part(const tr_ploop *l, tr_bld *b, tr_val from) {
+    const tr_ty *i64 = tr_ty_scalar(l->f->ctx->types, TR_TY_I64),
+                *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
+    tr_val end = l->length;
+    for (unsigned k = TR_CUTS; k-- > 0;) {
+        tr_val at = l->alone[k];
+        if (at == TR_NOVAL)
+            continue;
+        tr_val there = tr_emit2(b, TR_OP_CMP, i1, from, at), before = tr_emit2(b, TR_OP_CMP, i1, from, at);
+        tr_at(l->f, there)->sub = TR_CMP_EQ;
+        tr_at(l->f, before)->sub = TR_CMP_LT;
+        tr_val next = tr_emit2(b, TR_OP_ADD, i64, at, tr_const_int(l->f, i64, 1));
+        end = tr_emit3(b, TR_OP_SELECT, i64, before, at, tr_emit3(b, TR_OP_SELECT, i64, there, next, end));
+    }
+    return tr_ploop_least(b, end, l->length);
+}
+
+/* Before the head, which is entered with nothing left to do. */
+static void turn_parts(turning *t) {
+    tr_fn *f = t->f;
+    const tr_ploop *l = t->l;
+    const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
+    tr_arena *a = &f->ctx->arena;
+    tr_val last = tr_blk_at(f, l->header)->last;
+    uint32_t n = tr_blk_at(f, l->header)->params.n;
+    tr_bid before = tr_opt_block_before(f, l->header), part = tr_blk_new(f);
+    tr_blk_at(f, part)->cold = tr_blk_at(f, l->header)->cold;
+    for (uint32_t k = 0; k < n; k++)
+        tr_blk_param(f, part, type_of(f, params_of(f, l->header)[k]), NULL);
+    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
+    tr_br(&b, part, n, params_of(f, before)); /* the counter is 0 there */
+    b.blk = part;
+    t->init = tr_arena_copy(a, params_of(f, part), n * sizeof *t->init);
+    t->from = t->init[l->counter_at];
+    tr_val end = end_of_part(l, &b, t->from);
+    t->rounds = tr_emit2(&b, TR_OP_SUB, i64, end, t->from);
+    make_lambda(t);
+    tr_val v = emit_pattern(t, &b), *by = values_after(t, &b, v),
+           *next = tr_arena_copy(a, by, n * sizeof *next);
+    next[l->counter_at] = end;
+    tr_val more = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), end, l->length);
+    tr_at(f, more)->sub = TR_CMP_LT;
+    tr_cbr(&b, more, part, n, next, l->header, n, by);
+    tr_edge e = tr_at(f, last)->imm.succ[1];
+    tr_ins_remove(f, last);
+    b.blk = l->header;
+    tr_br(&b, l->exit, e.n, e.args);
+    if (l->outer)
+        tr_blk_protect(f, part, l->outer);
+}
+
 /* The loop that stays runs on one core, and loops inside it too. */
 static void unmark(tr_fn *f, const tr_ploop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++)
@@ -370,6 +430,11 @@ static void turn_chunks(turning *t) {
     tr_at(f, worth)->sub = TR_CMP_GT;
     if (l->when != TR_NOVAL)
         worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, l->when);
+    if (l->alone[0] != TR_NOVAL) { /* chunks have no parts */
+        tr_val none = tr_emit2(&b, TR_OP_CMP, tr_at(f, worth)->ty, l->alone[0], l->length);
+        tr_at(f, none)->sub = TR_CMP_EQ;
+        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, none);
+    }
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);
     b.blk = par;
     tr_val less = tr_emit2(&b, TR_OP_SUB, i64, l->length, one);
@@ -388,9 +453,11 @@ static void turn_chunks(turning *t) {
 }
 
 void tr_ploop_turn(tr_ploop *l, const tr_preduction *red) {
-    turning t = {.l = l, .f = l->f, .red = red, .nvals = l->f->ins.n, .grain = TR_NOVAL};
+    turning t = {.l = l, .f = l->f, .red = red, .nvals = l->f->ins.n, .from = TR_NOVAL, .grain = TR_NOVAL};
     if (l->accums.n)
         turn_chunks(&t);
+    else if (l->alone[0] != TR_NOVAL)
+        turn_parts(&t);
     else
         turn_plain(&t);
 }

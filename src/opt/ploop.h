@@ -37,6 +37,8 @@ typedef struct tr_pdepend {
     tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
 } tr_pdepend;
 
+enum { TR_CUTS = 2 };
+
 /* Where an access is on one axis of the array: from `from` on and before `to`, or to the axis' end. */
 typedef struct tr_pplace {
     tr_lin from, to;
@@ -104,6 +106,9 @@ typedef struct tr_ploop {
     uint8_t *inspected;           /* per value: an array that is among these */
     tr_pshared shared;
     tr_val when; /* none of these meets, and no slices do; TR_NOVAL: there are none */
+    /* Iterations that others meet, and no others do: each runs by itself, after all before it and before all after it. Beyond the loop where
+     * there is none; TR_NOVAL: there never is. */
+    tr_val alone[TR_CUTS];
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
@@ -179,9 +184,9 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p);
 bool tr_span_place(const tr_ploop *l, tr_prover *pr, tr_pplace *p);
 bool tr_span_same(const tr_pplace *a, const tr_pplace *b);
 
-/* Before the loop: are all slices apart? Where it is sure that iterations meet, it raises what `site` says. */
-tr_val tr_spans_apart(const tr_ploop *l, tr_bld *b,
-                      const tr_site *(*site)(const tr_ploop *, const tr_pdepend *));
+/* Before the loop: are all slices apart, but for those of l->alone, which it finds? Where it is sure that iterations meet, it raises what
+ * `site` says. */
+tr_val tr_spans_apart(tr_ploop *l, tr_bld *b, const tr_site *(*site)(const tr_ploop *, const tr_pdepend *));
 
 /* --- accumulate.c --- */
 

@@ -9,6 +9,8 @@
  * Runs after bounds, so that checks are gone or stand in a version of their own. A prange inside a prange stays a loop.
  * Cost: linear per loop; control flow is computed anew for each. */
 
+#include <string.h>
+
 #include "ir/nyi.h"
 #include "ir/rtinfo.h"
 #include "ir/summary.h"
@@ -261,6 +263,7 @@ static void test_computed(tr_ploop *l, tr_bld *b) {
 static void test_before(tr_ploop *l) {
     tr_fn *f = l->f;
     l->when = TR_NOVAL;
+    memset(l->alone, 0xff, sizeof l->alone);
     if (l->tests.n == 0 && l->shared.written == 0 && l->spans.n == 0 && l->inspects.n == 0)
         return;
     tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
@@ -275,6 +278,11 @@ static void test_before(tr_ploop *l) {
     tr_val shared = l->when;
     test_slices(l, &b);
     test_computed(l, &b);
+    for (unsigned k = 0; k < TR_CUTS && l->alone[k] != TR_NOVAL; k++) /* in order it is one part */
+        l->alone[k] = tr_emit3(&b, TR_OP_SELECT, tr_at(f, l->length)->ty, l->when, l->alone[k], l->length);
+    if (l->alone[0] != TR_NOVAL)
+        tell(l, "one iteration that goes where others go runs by itself, between those before and those "
+                "after it");
     b.loc = tr_term(f, l->header)->loc;
     tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
     tr_cfg_compute(f);
@@ -770,13 +778,6 @@ static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
     return false;
 }
 
-static bool is_among(tr_val v, const tr_u32s *made) {
-    for (uint32_t i = 0; i < made->n; i++)
-        if (made->d[i] == v)
-            return true;
-    return false;
-}
-
 /* Lambdas are settled now: which patterns may run on all cores, those inside of others too. */
 static void decide(tr_prog *p, tr_fn *f) {
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -800,7 +801,7 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
                 tr_sb_printf(&f->ctx->dump_text,
                              "%s: the prange of line %u: runs on one core: no loop is over it alone\n",
                              f->name, line_of(f, v));
-            if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || is_among(v, made))
+            if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || tr_opt_among(v, made->d, made->n))
                 continue;
             const tr_pat *t = in->imm.pat;
             const char *why = t->par == TR_PAR_WISH ? tr_pat_one_core(p, t) : NULL;

@@ -6,6 +6,8 @@
  * reaches lies before all that the other one does. An index is a slice of one item.
  * What is clamped (`min(n, (i + 1) * s)`) is seen as where it would be without that, which is only more of the array. A bound that is negative counts from the end: where one may
  * be, and where numbers are so large that they might wrap around, nothing is said.
+ * Of two slices of which one stays where it is, the other one may meet it in one iteration alone, as `d[i]` does what all read, `d[k]`, where i is k. That
+ * iteration is told, and those before and after it are apart (l->alone); there may be two such iterations.
  * Axes that keep iterations apart are enough, each of them. Where none does, the loop runs in order; where it is sure, too, that two iterations meet, it raises.
  * Invariant: a condition that says `apart` is never wrong, however the bounds of slices were made.
  * Cost: some fifty instructions for each pair of accesses, before the loop. */
@@ -335,15 +337,39 @@ static tr_val size_of(const maker *m, const tr_pspans *p, uint32_t k) {
     return n;
 }
 
-/* On one axis: are they apart, whichever the iterations? *sure: do they meet, so many iterations apart? TR_NOVAL: that is not to be said. */
-static tr_val apart_on(const maker *m, const tr_pspans *p, const tr_pspan *a, tr_val *sure, tr_val *far) {
+static bool stays(const slice *s) {
+    return s->from.by == TR_NOVAL && s->to.by == TR_NOVAL;
+}
+
+/* What is asked of one axis, or of all. TR_NOVAL: that is not to be said. */
+typedef struct answer {
+    tr_val apart;     /* are they, whichever the iterations? */
+    tr_val sure, far; /* do they meet, so many iterations apart? */
+    tr_val only, at; /* do they meet in this iteration alone, or in none: that of the one which goes along? */
+} answer;
+
+/* `rest` stays, and `go` goes along, taken to be as long everywhere as it ever is. */
+static void meet_alone(const maker *m, const slice *go, const slice *rest, answer *out) {
+    tr_val zero = num(m, 0), one = num(m, 1), by = by_of(m, go->from), back = is(m, TR_CMP_LT, by, zero);
+    tr_val step = pick(m, back, op(m, TR_OP_SUB, zero, by), by);
+    tr_val lo = op(m, TR_OP_SUB, rest->from.at, go->n), hi = rest->to.at, at = go->from.at;
+    tr_val far = pick(m, back, op(m, TR_OP_SUB, at, hi), op(m, TR_OP_SUB, lo, at));
+    tr_val end =
+        op(m, TR_OP_ADD, far, op(m, TR_OP_SUB, hi, lo)); /* they meet at multiples of step in between */
+    tr_val q = op(m, TR_OP_ADD, op(m, TR_OP_FLOORDIV, far, step), one), at_q = op(m, TR_OP_MUL, q, step);
+    out->at = pick(m, is(m, TR_CMP_LT, at_q, end), q, num(m, -1));
+    out->only = both(m, is(m, TR_CMP_GT, step, zero), is(m, TR_CMP_GE, op(m, TR_OP_ADD, at_q, step), end));
+}
+
+/* On one axis. */
+static answer apart_on(const maker *m, const tr_pspans *p, const tr_pspan *a) {
     tr_val size = size_of(m, p, a->axis), zero = num(m, 0), found;
     bool same = tr_span_same(&a->w, &a->x);
     slice w = slice_of(m, &a->w, size), x = same ? w : slice_of(m, &a->x, size);
     tr_val plain = is_plain(m, &a->w, &w);
     if (!same)
         plain = both(m, plain, is_plain(m, &a->x, &x));
-    *far = meet_alike(m, &w, &x, same, &found);
+    answer out = {.sure = TR_NOVAL, .only = TR_NOVAL, .far = meet_alike(m, &w, &x, same, &found)};
     tr_val alike = same ? TR_NOVAL : is(m, TR_CMP_EQ, by_of(m, w.from), by_of(m, x.from));
     tr_val apart = both(m, alike, no(m, found));
     apart = either(m, apart, is(m, TR_CMP_LE, w.n, zero));
@@ -352,50 +378,91 @@ static tr_val apart_on(const maker *m, const tr_pspans *p, const tr_pspan *a, tr
         apart = either(m, apart, is(m, TR_CMP_LE, w.hi, x.lo));
         apart = either(m, apart, is(m, TR_CMP_LE, x.hi, w.lo));
     }
-    *sure = TR_NOVAL;
     if (p->sure && a->w.exact && a->x.exact) {
         const slice *all[] = {&w, &x};
-        *sure = both(m, both(m, alike, found), plain);
+        out.sure = both(m, both(m, alike, found), plain);
         for (unsigned k = 0; k < (same ? 1 : 2); k++) {
-            *sure = both(m, *sure, is(m, TR_CMP_EQ, by_of(m, all[k]->from), by_of(m, all[k]->to)));
-            *sure = both(m, *sure, is(m, TR_CMP_GT, all[k]->n, zero));
-            *sure = both(m, *sure, is(m, TR_CMP_GE, all[k]->lo, zero));
-            *sure = both(m, *sure, is(m, TR_CMP_LE, all[k]->hi, size));
+            out.sure = both(m, out.sure, is(m, TR_CMP_EQ, by_of(m, all[k]->from), by_of(m, all[k]->to)));
+            out.sure = both(m, out.sure, is(m, TR_CMP_GT, all[k]->n, zero));
+            out.sure = both(m, out.sure, is(m, TR_CMP_GE, all[k]->lo, zero));
+            out.sure = both(m, out.sure, is(m, TR_CMP_LE, all[k]->hi, size));
         }
     }
-    return both(m, plain, apart);
+    if (stays(&w) != stays(&x)) {
+        meet_alone(m, stays(&w) ? &x : &w, stays(&w) ? &w : &x, &out);
+        out.only = both(m, plain, out.only);
+    }
+    out.apart = both(m, plain, apart);
+    return out;
 }
 
 /* All axes of a pair together. */
-static tr_val apart(const maker *m, const tr_pspans *p, tr_val *sure, tr_val *far) {
-    tr_val any = TR_NOVAL;
-    *sure = TR_NOVAL;
-    for (uint32_t k = 0; k < p->n; k++)
-        any = either(m, any, apart_on(m, p, &p->ax[k], sure, far));
-    for (uint32_t k = 0; *sure != TR_NOVAL && !p->flat && k < tr_at(m->b->fn, p->space)->ty->ndim; k++)
-        *sure = both(m, *sure, is(m, TR_CMP_GT, size_of(m, p, k), num(m, 0)));
-    for (uint32_t k = 0; *sure != TR_NOVAL && k < p->nsome; k++)
-        *sure = both(m, *sure, is(m, TR_CMP_GT, p->some[k], num(m, 0)));
-    return either(m, any, is(m, TR_CMP_LE, m->l->length, num(m, 1)));
+static answer apart(const maker *m, const tr_pspans *p) {
+    answer out = {TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL};
+    for (uint32_t k = 0; k < p->n; k++) {
+        answer a = apart_on(m, p, &p->ax[k]);
+        out.apart = either(m, out.apart, a.apart);
+        out.sure = a.sure; /* asked where there is one axis alone */
+        out.far = a.far;
+        if (a.only == TR_NOVAL)
+            continue;
+        out.at = out.only == TR_NOVAL ? a.at : pick(m, out.only, out.at, a.at);
+        out.only = either(m, out.only, a.only);
+    }
+    for (uint32_t k = 0; out.sure != TR_NOVAL && !p->flat && k < tr_at(m->b->fn, p->space)->ty->ndim; k++)
+        out.sure = both(m, out.sure, is(m, TR_CMP_GT, size_of(m, p, k), num(m, 0)));
+    for (uint32_t k = 0; out.sure != TR_NOVAL && k < p->nsome; k++)
+        out.sure = both(m, out.sure, is(m, TR_CMP_GT, p->some[k], num(m, 0)));
+    out.apart = either(m, out.apart, is(m, TR_CMP_LE, m->l->length, num(m, 1)));
+    return out;
 }
 
-tr_val tr_spans_apart(const tr_ploop *l, tr_bld *b,
-                      const tr_site *(*site)(const tr_ploop *, const tr_pdepend *)) {
+/* Of a pair, into `cuts`; the loop's length where there is none. */
+static void add_cut(const maker *m, tr_u32s *cuts, answer *a) {
+    tr_val none = m->l->length;
+    tr_val inside = both(m, is(m, TR_CMP_GE, a->at, num(m, 0)), is(m, TR_CMP_LT, a->at, none));
+    tr_val at = pick(m, both(m, inside, no(m, a->apart)), a->at, none);
+    tr_vec_push(&m->l->f->ctx->arena, cuts, at);
+    a->apart = either(m, a->apart, a->only);
+}
+
+/* The first and the last of them; are all others one of these? */
+static tr_val set_cuts(const maker *m, tr_ploop *l, const tr_u32s *cuts, tr_val all) {
+    tr_val before = num(m, -1);
+    for (uint32_t i = 0; i < cuts->n; i++) {
+        tr_val at = cuts->d[i], back = pick(m, is(m, TR_CMP_LT, at, l->length), at, before);
+        l->alone[0] = i ? least(m, l->alone[0], at) : at;
+        if (cuts->n > 1)
+            l->alone[1] = i ? most(m, l->alone[1], back) : back;
+    }
+    for (uint32_t i = 0; i < cuts->n && cuts->n > TR_CUTS; i++) {
+        tr_val one = is(m, TR_CMP_EQ, cuts->d[i], l->length);
+        for (unsigned k = 0; k < TR_CUTS; k++)
+            one = either(m, one, is(m, TR_CMP_EQ, cuts->d[i], l->alone[k]));
+        all = both(m, all, one);
+    }
+    return all;
+}
+
+tr_val tr_spans_apart(tr_ploop *l, tr_bld *b, const tr_site *(*site)(const tr_ploop *, const tr_pdepend *)) {
     tr_prover pr = tr_prover_new(l->f);
     pr.guess = true;
     maker m = {l, b, &pr, TR_NOVAL, TR_NOVAL};
     tr_val all = TR_NOVAL;
+    tr_u32s cuts = {0};
     m.last = most(&m, op(&m, TR_OP_SUB, l->length, num(&m, 1)), num(&m, 0));
     m.flast = tr_emit1(b, TR_OP_CONV, type(&m, TR_TY_F64), m.last);
     for (uint32_t i = 0; i < l->spans.n; i++) {
         const tr_pspans *p = &l->spans.d[i];
-        tr_val sure, far;
         b->loc = tr_at(b->fn, p->d.write)->loc;
-        all = both(&m, all, apart(&m, p, &sure, &far));
-        if (sure == TR_NOVAL)
+        answer a = apart(&m, p);
+        if (a.only != TR_NOVAL)
+            add_cut(&m, &cuts, &a);
+        all = both(&m, all, a.apart);
+        if (a.sure == TR_NOVAL)
             continue;
-        tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, no(&m, sure), far);
+        tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, no(&m, a.sure), a.far);
         tr_at(b->fn, check)->imm.site = site(l, &p->d);
     }
-    return all;
+    return set_cuts(&m, l, &cuts, all);
 }
