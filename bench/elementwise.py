@@ -1009,6 +1009,19 @@ def rank_k_update(prange: Any) -> Callable[..., Any]:
     return function
 
 
+def quotients(prange: Any) -> Callable[..., Any]:
+    """Where iterations store is looked at before the loop, which is too little work for that."""
+
+    def function(a, b, out):
+        k = a.shape[0] // out.shape[0]
+        x, y = a.reshape(-1), out.reshape(-1)
+        for i in prange(x.size):
+            y[i // k] = x[i]
+        return out
+
+    return function
+
+
 def shortest_paths_numpy(a, b, out):
     out = a.copy()
     for k in range(a.shape[0]):
@@ -1031,6 +1044,7 @@ for case_name, make, expected in (
     ("triangular product", triangular_product, lambda a, b, out: np.tril(a) @ b),
     ("symmetric product", symmetric_product, lambda a, b, out: (np.tril(a) + np.tril(a, -1).T) @ b),
     ("rank-k update", rank_k_update, lambda a, b, out: np.tril(a @ a.T)),
+    ("quotients", quotients, lambda a, b, out: a),
 ):
     add(
         f"two cores, {case_name}",

@@ -316,6 +316,7 @@ ELEMENTWISE: list[Row] = [
             ("triangular product", SAME),
             ("symmetric product", SAME),
             ("rank-k update", SAME),
+            ("quotients", 1.3),
         )
     ),
     Row(

@@ -9,11 +9,14 @@
  * Two shapes are known otherwise: `t // w, t % w` says which t it was; and places a multiple of w apart,
  * `j * w + i`, are told apart by what is left when that is taken away, where this is less than w.
  * What an array says, `a[idx[i]]`, is the program's to know: it is not looked at (tr_inspect_is_data).
+ * It is looked only where that pays: where the body is more work than the look, in a loop long enough for all cores, and of no more iterations than
+ * the array has items, as others must meet (or leave the array). It goes in blocks that grow, and ends with the one in which iterations meet.
  * Invariant: an answer `apart` is right whatever the numbers are; they wrap around here as in the loop.
  * Cost: what computes the places, twice, once for each iteration. */
 #include <string.h>
 
 #include "opt/ploop.h"
+#include "rt/rt.h"
 
 enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, MAX_TOUCHES = 16, TOO_FAR = 1 << 30 };
 
@@ -78,10 +81,11 @@ typedef struct looker {
     tr_val
         *map[NEAR]; /* per value of the loop's function: what it is in this iteration, and in the next one */
     tr_val counter[NEAR]; /* params come first: the counter, then captures */
-    TR_VEC(tr_val) caps;
-    tr_bid where;  /* the block of the access */
-    tr_val stride; /* multiples of it by a counter inside are left out; TR_NOVAL: none are */
-    tr_val fine;   /* so far: numbers do not wrap around on the way; TR_NOVAL: nothing was asked */
+    TR_VEC(tr_val) caps;  /* the first one is where a block of iterations begins */
+    tr_val root;          /* the array that all accesses go to */
+    tr_bid where;         /* the block of the access */
+    tr_val stride;        /* multiples of it by a counter inside are left out; TR_NOVAL: none are */
+    tr_val fine;          /* so far: numbers do not wrap around on the way; TR_NOVAL: nothing was asked */
 } looker;
 
 static const tr_ty *type(const looker *m, tr_tyk k) {
@@ -379,7 +383,7 @@ static bool hull(looker *m, const tr_pinspect *p, unsigned at, unsigned *naxes, 
         tr_val r;
         if (!whole_box(m, &p->all.d[i], at, &r, &x) || (i && r != root))
             return false;
-        root = r;
+        m->root = root = r;
         *naxes = tr_at(m->l->f, root)->ty->ndim;
         for (unsigned k = 0; k < *naxes; k++)
             out->ax[k] = i ? join(m, out->ax[k], x.ax[k]) : x.ax[k];
@@ -424,8 +428,11 @@ static void open_lambda(looker *m) {
     m->g->file = f->file;
     m->g->func = f->func;
     tr_blk_new(m->g);
-    m->counter[0] = tr_blk_param(m->g, 0, type(m, TR_TY_I64), NULL);
+    tr_val index = tr_blk_param(m->g, 0, type(m, TR_TY_I64), NULL),
+           from = tr_blk_param(m->g, 0, type(m, TR_TY_I64), NULL);
+    tr_vec_push(&f->ctx->arena, &m->caps, TR_NOVAL);
     m->b = (tr_bld){.fn = m->g, .blk = 0, .before = TR_NOVAL};
+    m->counter[0] = op(m, TR_OP_ADD, from, index);
     m->counter[1] = op(m, TR_OP_ADD, m->counter[0], num(m, 1));
     for (unsigned k = 0; k < NEAR; k++) {
         m->map[k] = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
@@ -454,28 +461,23 @@ static bool fill_lambda(looker *m, const tr_pinspect *p, found *out) {
     return true;
 }
 
-/* The pattern over all iterations but the last. */
-static tr_val emit_pattern(looker *m, tr_bld *b, const found *r) {
+/* The pattern over iterations from m->caps.d[0] on; `so_far`: what those before it came to. */
+static tr_val emit_pattern(looker *m, tr_bld *b, const found *r, tr_val rounds, const tr_val *so_far) {
     tr_fn *f = b->fn;
     tr_arena *a = &f->ctx->arena;
-    const tr_ty *i64 = type(m, TR_TY_I64);
     tr_pat p = {
         .nspace = 1, .par = TR_PAR_WISH, .nred = (uint16_t)r->n, .ncap = (uint16_t)m->caps.n, .lam = m->g};
-    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(&p) + 1u), zero = tr_const_int(f, i64, 0);
+    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(&p) + 1u);
     const tr_ty *types[MAX_REDS];
     p.reds = TR_NEW_N(a, tr_redk, MAX_REDS);
     p.fast = TR_NEW_N(a, uint8_t, MAX_REDS);
-    tr_val less = tr_emit2(b, TR_OP_SUB, i64, m->l->length, tr_const_int(f, i64, 1));
-    tr_val none = tr_emit2(b, TR_OP_CMP, type(m, TR_TY_BOOL), less, zero);
-    tr_at(f, none)->sub = TR_CMP_LT;
-    args[0] = tr_emit3(b, TR_OP_SELECT, i64, none, zero, less);
+    args[0] = rounds;
     for (uint32_t i = 0; i < r->n; i++) {
         p.reds[i] = r->kinds[i];
         types[i] = tr_at(m->g, r->yields[i])->ty;
-        args[1 + i] = tr_red_identity(f, r->kinds[i], types[i]);
     }
-    for (uint32_t i = 0; i < m->caps.n; i++)
-        args[1 + r->n + i] = m->caps.d[i];
+    memcpy(args + 1, so_far, r->n * sizeof *args);
+    memcpy(args + 1 + r->n, m->caps.d, m->caps.n * sizeof *args);
     tr_val v = tr_emit_v(b, TR_OP_PATTERN, tr_ty_tuple(f->ctx->types, r->n, types), tr_pat_nargs(&p), args);
     tr_at(f, v)->imm.pat = tr_arena_copy(a, &p, sizeof p);
     tr_vec_push(a, m->l->made, v);
@@ -488,26 +490,182 @@ static tr_val part(tr_bld *b, tr_val pattern, uint32_t k) {
     return v;
 }
 
-/* Do boxes go one way? stride: but for multiples of it. TR_NOVAL: nothing can be said. */
-static tr_val go_one_way(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val stride) {
-    looker m = {.l = l, .stride = stride, .fine = TR_NOVAL};
+/* --- before the loop --- */
+
+/* What emits there. */
+typedef struct maker {
+    const tr_ploop *l;
+    tr_bld *b; /* at the end of a block that has no end yet */
+} maker;
+
+static tr_val out_num(const maker *k, int64_t n) {
+    return tr_const_int(k->b->fn, tr_ty_scalar(k->b->fn->ctx->types, TR_TY_I64), n);
+}
+
+static tr_val out_op(const maker *k, tr_op o, tr_val x, tr_val y) {
+    return tr_emit2(k->b, o, tr_at(k->b->fn, x)->ty, x, y);
+}
+
+static tr_val out_is(const maker *k, tr_cmpop sub, tr_val x, tr_val y) {
+    tr_val c = tr_emit2(k->b, TR_OP_CMP, tr_ty_scalar(k->b->fn->ctx->types, TR_TY_BOOL), x, y);
+    tr_at(k->b->fn, c)->sub = (uint8_t)sub;
+    return c;
+}
+
+static tr_val out_pick(const maker *k, tr_val c, tr_val x, tr_val y) {
+    return tr_emit3(k->b, TR_OP_SELECT, tr_at(k->b->fn, x)->ty, c, x, y);
+}
+
+static tr_val out_most(const maker *k, tr_val x, tr_val y) {
+    return out_pick(k, out_is(k, TR_CMP_GT, x, y), x, y);
+}
+
+/* The number of an array's items. */
+static tr_val items_of(const maker *k, tr_val array) {
+    tr_fn *f = k->b->fn;
+    tr_val n = out_num(k, 1);
+    for (unsigned i = 0; i < tr_at(f, array)->ty->ndim; i++) {
+        tr_val d = tr_emit1(k->b, TR_OP_DIM, tr_ty_scalar(f->ctx->types, TR_TY_I64), array);
+        tr_at(f, d)->imm.i = i;
+        n = i ? out_op(k, TR_OP_MUL, n, d) : d;
+    }
+    return n;
+}
+
+/* --- does it pay? --- */
+
+enum { SOME_ROUNDS = 16, A_CALL = 500, MANY_ROUNDS = 1 << 20 };
+
+/* Of the loop's blocks that are in loop k alone, and run as is expected. */
+static int64_t cost_in(const tr_ploop *l, uint32_t k) {
+    const tr_fn *f = l->f;
+    bool cold = tr_blk_at(f, l->header)->cold;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < l->blks.n; i++) {
+        tr_bid b = l->blks.d[i];
+        if (l->innermost[b] != k || (tr_blk_at(f, b)->cold && !cold))
+            continue;
+        for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            tr_op o = (tr_op)tr_at(f, v)->op;
+            n += o == TR_OP_CALL || o == TR_OP_PATTERN ? A_CALL
+                 : tr_ins_ends(tr_at(f, v))            ? 1
+                                                       : tr_ins_cost(f, v);
+        }
+    }
+    return n;
+}
+
+/* How often a loop inside goes round, as far as that is seen. */
+static tr_val rounds_of(const maker *k, const tr_loop *inner) {
+    const tr_fn *f = k->l->f;
+    const tr_ins *t = tr_term(f, inner->header), *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
+    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->ty->kind != TR_TY_I64 ||
+        varies(k->l, c->args[1]))
+        return out_num(k, SOME_ROUNDS);
+    tr_val n = out_most(k, c->args[1], out_num(k, 0)), many = out_num(k, MANY_ROUNDS);
+    return out_pick(k, out_is(k, TR_CMP_LT, n, many), n, many);
+}
+
+/* What an iteration costs, in instructions, but for `less` of them. Sums of products of numbers up to 2^20 may become wrong, not dangerous. */
+static tr_val cost_of(const maker *k, int64_t less) {
+    const tr_ploop *l = k->l;
+    uint32_t own = (uint32_t)(l->loop - l->loops->d);
+    tr_val all = out_num(k, cost_in(l, own) - less);
+    for (uint32_t i = 0; i < l->loops->n; i++) {
+        uint32_t up = i;
+        int64_t n = cost_in(l, i);
+        while (up != UINT32_MAX && up != own)
+            up = l->loops->d[up].parent;
+        if (i == own || up != own || n == 0)
+            continue;
+        tr_val cost = out_num(k, n);
+        for (up = i; up != own; up = l->loops->d[up].parent)
+            cost = out_op(k, TR_OP_MUL, cost, rounds_of(k, &l->loops->d[up]));
+        all = out_op(k, TR_OP_ADD, all, cost);
+    }
+    return all;
+}
+
+/* Would the loop run on all cores, and gain more than the look takes? */
+static tr_val pays(const maker *k, const looker *m) {
+    enum {
+        FEW = 1 << 12
+    }; /* rounds that do not pay whatever they cost, but in tests, where ranges are as long as they say */
+    tr_fn *f = k->b->fn;
+    tr_val n = k->l->length, one = out_num(k, 1), few = out_num(k, FEW),
+           gain = cost_of(k, 2 * (int64_t)tr_fn_cost(m->g));
+    tr_val short_one = out_pick(k, out_is(k, TR_CMP_LT, n, few), n, few),
+           gains = out_is(k, TR_CMP_GT, gain, one);
+    tr_rtcall *rt = TR_NEW(&f->ctx->arena, tr_rtcall);
+    *rt = (tr_rtcall){TR_RT_GRAIN, NULL};
+    n = out_pick(k, gains, n, short_one);
+    tr_val args[] = {n, out_num(k, 0), out_pick(k, gains, gain, one)};
+    tr_val grain = tr_emit_v(k->b, TR_OP_CALLRT, tr_at(f, n)->ty, 3, args);
+    tr_at(f, grain)->imm.rt = rt;
+    tr_val fits = out_is(k, TR_CMP_LE, k->l->length, items_of(k, m->root));
+    return out_op(k, TR_OP_AND, out_is(k, TR_CMP_LT, grain, n), fits);
+}
+
+/* --- a loop over blocks of iterations --- */
+
+enum { FIRST_BLOCK = 64 };
+
+/* Looks where `look` is true, else says `no`. Leaves the builder behind it, in a new block; what has been found, as the block's params. */
+static tr_val look_through(const maker *k, looker *m, const found *r, tr_val look, uint32_t ways,
+                           tr_val *out) {
+    tr_fn *f = k->b->fn;
+    tr_bid block = tr_blk_new(f), after = tr_blk_new(f), head = k->b->blk;
+    tr_val last = out_op(k, TR_OP_SUB, k->l->length, out_num(k, 1)), init[1 + MAX_REDS], none[1 + MAX_REDS],
+           so_far[MAX_REDS];
+    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    tr_blk_at(f, block)->cold = tr_blk_at(f, after)->cold = tr_blk_at(f, head)->cold;
+    init[0] = out_num(k, 0);
+    none[0] = tr_const_int(f, i1, 0);
+    m->caps.d[0] = tr_blk_param(f, block, tr_at(f, init[0])->ty, NULL);
+    tr_val found_any = tr_blk_param(f, after, i1, NULL);
+    for (uint32_t i = 0; i < r->n; i++) {
+        const tr_ty *t = tr_at(m->g, r->yields[i])->ty;
+        init[1 + i] = none[1 + i] = tr_red_identity(f, r->kinds[i], t);
+        so_far[i] = tr_blk_param(f, block, t, NULL);
+        out[i] = tr_blk_param(f, after, t, NULL);
+    }
+    tr_cbr(k->b, look, block, 1 + r->n, init, after, 1 + r->n, none);
+    k->b->blk = block;
+    tr_val from = m->caps.d[0], size = out_most(k, from, out_num(k, FIRST_BLOCK)),
+           rest = out_op(k, TR_OP_SUB, last, from);
+    size = out_pick(k, out_is(k, TR_CMP_LT, size, rest), size, rest);
+    tr_val v = emit_pattern(m, k->b, r, size, so_far), any = TR_NOVAL;
+    for (uint32_t i = 0; i < r->n; i++) {
+        init[1 + i] = none[1 + i] = part(k->b, v, i);
+        if (i < ways)
+            any = any == TR_NOVAL ? init[1 + i] : out_op(k, TR_OP_OR, any, init[1 + i]);
+    }
+    init[0] = out_op(k, TR_OP_ADD, from, size);
+    none[0] = any;
+    tr_val more = out_op(k, TR_OP_AND, any, out_is(k, TR_CMP_LT, init[0], last));
+    tr_cbr(k->b, more, block, 1 + r->n, init, after, 1 + r->n, none);
+    k->b->blk = after;
+    return found_any;
+}
+
+/* Do boxes go one way? Looked at where `when` is true, if it is a value. stride: but for multiples of it. TR_NOVAL: nothing can be said. */
+static tr_val go_one_way(const maker *k, const tr_pinspect *p, tr_val stride, tr_val when) {
+    looker m = {.l = k->l, .root = TR_NOVAL, .stride = stride, .fine = TR_NOVAL};
     found r = {.n = 0};
-    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL),
-                *i64 = tr_ty_scalar(l->f->ctx->types, TR_TY_I64);
+    tr_val out[MAX_REDS];
     if (!fill_lambda(&m, p, &r))
         return TR_NOVAL;
-    tr_val v = emit_pattern(&m, b, &r), any = TR_NOVAL;
     uint32_t ways = stride == TR_NOVAL ? r.n : r.n - 2;
-    for (uint32_t k = 0; k < ways; k++)
-        any = any == TR_NOVAL ? part(b, v, k) : tr_emit2(b, TR_OP_OR, i1, any, part(b, v, k));
+    tr_val look = pays(k, &m);
+    if (when != TR_NOVAL)
+        look = out_op(k, TR_OP_AND, when, look);
+    tr_val any = look_through(k, &m, &r, look, ways, out);
     if (stride == TR_NOVAL)
         return any;
-    tr_val lo = part(b, v, ways), end = part(b, v, ways + 1), far = tr_emit2(b, TR_OP_SUB, i64, end, lo);
-    tr_val fits = tr_emit2(b, TR_OP_CMP, i1, far, stride),
-           low = tr_emit2(b, TR_OP_CMP, i1, lo, tr_const_int(l->f, i64, 0));
-    tr_at(l->f, fits)->sub = TR_CMP_LE;
-    tr_at(l->f, low)->sub = TR_CMP_GE;
-    return tr_emit2(b, TR_OP_AND, i1, any, tr_emit2(b, TR_OP_AND, i1, fits, low));
+    tr_val lo = out[ways], end = out[ways + 1];
+    tr_val fits = out_is(k, TR_CMP_LE, out_op(k, TR_OP_SUB, end, lo), stride),
+           low = out_is(k, TR_CMP_GE, lo, out_num(k, 0));
+    return out_op(k, TR_OP_AND, any, out_op(k, TR_OP_AND, fits, low));
 }
 
 /* A number from outside by which what a loop inside counts is multiplied; TR_NOVAL: there is none. */
@@ -656,16 +814,23 @@ static bool tells_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, 
 
 /* --- together --- */
 
-tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p) {
+tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val when) {
     const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
-    tr_val test;
+    maker k = {l, b};
+    tr_val test, no = tr_const_int(l->f, i1, 0);
     if (tells_iteration(l, b, p, &test))
         return test == TR_NOVAL ? tr_const_int(l->f, i1, 1) : test;
-    if (p->all.n > MAX_TOUCHES) /* their code would take longer to compile than it is worth: in order */
-        return tr_const_int(l->f, i1, 0);
-    tr_val all = go_one_way(l, b, p, TR_NOVAL), stride = stride_of(l, p);
-    tr_val rest = stride == TR_NOVAL ? TR_NOVAL : go_one_way(l, b, p, stride);
+    /* The code of many accesses would take longer to compile than it is worth, and a device has one thread for the loop. */
+    if (p->all.n > MAX_TOUCHES || l->f->kind == TR_FN_KERNEL || l->f->kind == TR_FN_DEVICE)
+        return no;
+    tr_val all = go_one_way(&k, p, TR_NOVAL, when), stride = stride_of(l, p), rest = TR_NOVAL;
+    if (stride != TR_NOVAL) {
+        tr_val still = all == TR_NOVAL ? TR_NOVAL : tr_emit1(b, TR_OP_NOT, i1, all);
+        if (still != TR_NOVAL && when != TR_NOVAL)
+            still = out_op(&k, TR_OP_AND, when, still);
+        rest = go_one_way(&k, p, stride, still == TR_NOVAL ? when : still);
+    }
     if (all == TR_NOVAL)
-        return rest == TR_NOVAL ? tr_const_int(l->f, i1, 0) : rest;
+        return rest == TR_NOVAL ? no : rest;
     return rest == TR_NOVAL ? all : tr_emit2(b, TR_OP_OR, i1, all, rest);
 }

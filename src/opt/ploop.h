@@ -175,8 +175,9 @@ void tr_ploop_inspect(tr_ploop *l, tr_val array);
 
 /* Does what some array says, or a call, decide where the access goes to? */
 bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t);
-/* Before the loop: are these accesses of two iterations always apart? */
-tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p);
+/* Before the loop: are these accesses of two iterations always apart? Asked where `when` is true (TR_NOVAL: always), else it need not be known.
+ * Leaves the builder in a new block. */
+tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val when);
 
 /* --- spans.c --- */
 

@@ -254,9 +254,20 @@ static void test_slices(tr_ploop *l, tr_bld *b) {
 static void test_computed(tr_ploop *l, tr_bld *b) {
     const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
     for (uint32_t i = 0; i < l->inspects.n; i++) {
-        tr_val apart = tr_inspect_apart(l, b, &l->inspects.d[i]);
+        tr_val apart = tr_inspect_apart(l, b, &l->inspects.d[i], l->when);
         l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
     }
+}
+
+enum { MORE_BLOCKS = 8 };
+
+/* For blocks that are made beside the loop. */
+static void make_room(tr_ploop *l) {
+    uint32_t n = l->f->blks.n + MORE_BLOCKS;
+    uint8_t *in = TR_NEW_N(&l->f->ctx->arena, uint8_t, n);
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        in[l->blks.d[i]] = 1;
+    l->in = in;
 }
 
 /* No handler of the function sees what these raise: it is refused, as at compile time. */
@@ -266,7 +277,8 @@ static void test_before(tr_ploop *l) {
     memset(l->alone, 0xff, sizeof l->alone);
     if (l->tests.n == 0 && l->shared.written == 0 && l->spans.n == 0 && l->inspects.n == 0)
         return;
-    tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
+    tr_bid before = tr_opt_block_before(f, l->header);
+    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL};
     for (uint32_t i = 0; i < l->tests.n; i++) {
         b.loc = tr_at(f, l->tests.d[i].write)->loc;
         emit_test(l, &b, &l->tests.d[i]);
@@ -284,9 +296,10 @@ static void test_before(tr_ploop *l) {
         tell(l, "one iteration that goes where others go runs by itself, between those before and those "
                 "after it");
     b.loc = tr_term(f, l->header)->loc;
-    tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
+    tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, before)->params.d);
     tr_cfg_compute(f);
     tr_dom_compute(f);
+    make_room(l);
     if (shared != TR_NOVAL) {
         leave_loops(f, tr_arg(f, shared, 0));
         leave_loops(f, shared);
@@ -581,7 +594,7 @@ static bool walk_iteration(tr_ploop *l, const uint8_t *can) {
     tr_arena *a = &f->ctx->arena;
     tr_u32s work = {0};
     l->tries.n = 0;
-    l->in = TR_NEW_N(a, uint8_t, f->blks.n + 8u); /* some blocks will be made beside it */
+    l->in = TR_NEW_N(a, uint8_t, f->blks.n + MORE_BLOCKS);
     l->in[l->header] = l->in[l->body] = 1;
     tr_vec_push(a, &work, l->body);
     while (work.n) {

@@ -258,6 +258,48 @@ def eval_loop(statement):
     return space["f"]
 
 
+@pytest.mark.parametrize("body", ["a[i // k] = i", "for j in range(3):\n   a[i // k] = a[i // k] * 2 + j"])
+@pytest.mark.parametrize("n, k", [(1 << 40, 3), (1 << 62, 1), (11, 1)])
+def test_a_look_ends(body, n, k):
+    """Of more iterations than there are items two meet, or one leaves the array, which raises there when they go in order."""
+    space = {"prange": prange}
+    exec(f"def f(a, n, k):\n for i in prange(n):\n  {body}\n", space)
+    a, b = np.zeros(10), np.zeros(10)
+    with pytest.raises(IndexError):
+        njit(parallel=True)(space["f"])(a, n, k)
+    with pytest.raises(IndexError):
+        space["f"](b, n, k)
+    np.testing.assert_array_equal(a, b)
+
+
+@njit(parallel=True)
+def all_but(a, n, meets, at, last):
+    for i in prange(n):
+        last[at[0]] = i
+        p = i - i // meets
+        a[p] = a[p] * 3 + i
+
+
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 66, 129, 130, 300])
+def test_each_pair_of_neighbours_is_looked_at(n):
+    """Blocks of iterations are looked at one after the other; what meets may be on both sides of where they meet."""
+    for meets in sorted({1, 62, 63, 64, 65, 66, 127, 128, 129, 192, 193, n - 1, n}):
+        a, b, last = np.ones(n), np.ones(n), np.array([-1])
+        all_but(a, n, meets, np.zeros(1, int), last)
+        all_but.py_func(b, n, meets, np.zeros(1, int), np.array([-1]))
+        np.testing.assert_array_equal(a, b)
+        assert (last[0] != n - 1) == (meets >= n)
+
+
+def test_what_is_short_goes_in_order():
+    """Where the look is more work than what it could save."""
+    _core._pool_grain(0)
+    f = njit(parallel=True)(function("a[i // k] = i"))
+    a, last, at = np.full(64, 7), np.array([-1]), np.zeros(1, int)
+    f(a, 9, 1, 1, last, at)
+    assert last[0] == 8 and list(a[:10]) == [*range(9), 7]
+
+
 # Programs as nobody writes them.
 
 
