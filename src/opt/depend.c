@@ -91,11 +91,21 @@ static bool may_wrap(const finder *s, const tr_lin *e) {
     return e->c < 0 || (e->n && e->t[0].k < 0);
 }
 
+/* The counter and a number from outside, as in prange(t, n)? Where it still wraps, that has not been found to be at least 0. */
+static bool begins_outside(const finder *s, const tr_lin *e) {
+    bool counts = false, any = false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        counts = counts || e->t[i].v == s->l->counter;
+        any = any || !varies(s, e->t[i].v);
+    }
+    return counts && any;
+}
+
 /* Axis c of the root for an access through `array`: by the index idx of its axis c.dim (TR_NOVAL: all of that axis). */
 static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
     *out = (axis){
         .e = c->at, .size = TR_NOVAL, .around = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
-    out->wraps = may_wrap(s, &c->at);
+    out->wraps = may_wrap(s, &c->at) || (c->nwraps && begins_outside(s, &c->at));
     out->nends = c->nwraps;
     memcpy(out->ends, c->wraps, sizeof out->ends);
     if (c->dim < 0 && out->exact)
@@ -106,6 +116,7 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
         out->wraps = may_wrap(s, &e);
         out->around = in->op == TR_OP_WRAP ? in->args[1] : TR_NOVAL;
         if (in->op == TR_OP_WRAP && varies(s, idx)) {
+            out->wraps = out->wraps || begins_outside(s, &e);
             if (out->nends < TR_COORD_WRAPS)
                 out->ends[out->nends] = in->args[0];
             out->nends++;
