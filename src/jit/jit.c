@@ -230,9 +230,9 @@ static bool run_default(job *j) {
 /* REC for what lowering made, in one go, or in two with something between them: a second run costs 0.1 ms. */
 static bool run_rec(job *j) {
     const tr_lower_made *made = &j->made;
-    const char *first =
-        tr_arena_printf(&j->ctx->arena, "%sfunction<eager-inv>(%s%s%s", made->calls ? TR_REC_INLINE : "",
-                        TR_REC_FIRST, made->nested ? TR_REC_NESTED : "", TR_REC_VALUES);
+    const char *first = tr_arena_printf(
+        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls ? TR_REC_INLINE : "", TR_REC_FIRST,
+        made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
     const char *second = made->complex ? TR_REC_SECOND TR_REC_PAIRS : TR_REC_SECOND;
     if (!made->choices && !made->wraps)
         return run(j, tr_arena_printf(&j->ctx->arena, "%s,%s)", first, second));

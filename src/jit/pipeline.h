@@ -19,7 +19,7 @@
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 17 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 18 }; /* part of the cache key: raise it with every change below */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \
@@ -38,6 +38,8 @@ enum { TR_REC_VERSION = 17 }; /* part of the cache key: raise it with every chan
  * vectoriser only without the branches that are constant now, and with what does not vary out of it again (a
  * loop over the eight neighbours of cells is ten times as fast). Elsewhere it would cost a quarter for nothing. */
 #define TR_REC_NESTED TR_REC_CFG_EARLY ",loop-mssa(licm),"
+/* Which way a power by an integer is computed is often the same in all rounds: then each way has a loop, and vectors, of its own. */
+#define TR_REC_POWERS "loop-mssa(simple-loop-unswitch<nontrivial>),"
 #define TR_REC_VALUES "gvn"
 #define TR_REC_SECOND                                                                               \
     "loop-vectorize,loop-mssa(licm),loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>" \

@@ -61,6 +61,7 @@ typedef struct tr_lm {
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */
+    bool powers;           /* the same */
     bool wraps;            /* the same */
     bool nontemporal;      /* some stores have the tag md_past */
     unsigned choices;      /* branches on whether an integer is a given one */
@@ -172,6 +173,9 @@ uint8_t *tr_lower_few(tr_lf *w, const tr_lloops *loops);
 /* --- power.c --- */
 bool tr_lower_is_power(double n);            /* a power that may be computed in place */
 lv tr_lower_power(tr_lf *w, lv x, double n); /* x to it; NULL: it is pow()'s here */
+/* x to n, an integer that the running program knows; what is not computed in place is made by `rest`. */
+typedef lv (*tr_rest)(tr_lf *w, void *self);
+lv tr_lower_whole_power(tr_lf *w, lv x, lv n, bool is_signed, tr_rest rest, void *self);
 
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);

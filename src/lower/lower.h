@@ -24,7 +24,8 @@ typedef struct tr_lower_made {
     bool complex; /* products of complex numbers: the SLP pass knows how to pair them */
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
     bool nested;  /* loops of few rounds with branches, in others */
-    bool wraps;   /* low bits of integers, which indices may be made of (jit/wraps.c) */
+    bool powers; /* powers by integers that the running program knows, perhaps one for all rounds of a loop */
+    bool wraps;  /* low bits of integers, which indices may be made of (jit/wraps.c) */
     LLVMValueRef
         past; /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
 } tr_lower_made;

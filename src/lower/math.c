@@ -352,11 +352,23 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     return call_math(w, info, x);
 }
 
-static lv float_pow(tr_lf *w, const lv *x) {
+static lv any_power(tr_lf *w, void *x) {
     static const tr_mathinfo pow = {"pow", 2, NULL, "pow", "powf", "__nv_pow", 's'};
+    return call_math(w, &pow, x);
+}
+
+/* by: the exponent, which may have been made of an integer. */
+static lv float_pow(tr_lf *w, lv *x, const tr_ins *by) {
     LLVMBool inexact;
-    lv r = LLVMIsAConstantFP(x[1]) ? tr_lower_power(w, x[0], LLVMConstRealGetDouble(x[1], &inexact)) : NULL;
-    return r ? r : call_math(w, &pow, x);
+    if (LLVMIsAConstantFP(x[1])) {
+        lv r = tr_lower_power(w, x[0], LLVMConstRealGetDouble(x[1], &inexact));
+        return r ? r : any_power(w, x);
+    }
+    const tr_ty *from = by->op == TR_OP_CONV ? tr_lower_ty(w, by->args[0]) : NULL;
+    if (!from || !tr_ty_is_int(from) || w->m->want->target->math != TR_MATH_HOST)
+        return any_power(w, x);
+    return tr_lower_whole_power(w, x[0], tr_lower_parts(w, by->args[0])[0], tr_ty_class(from) == 'i',
+                                any_power, x);
 }
 
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {

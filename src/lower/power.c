@@ -3,13 +3,17 @@
  * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what is squared doubles: n - 1 for x ** n. So from 7 on the fourth
  * power and the eighth are made with what roundings before them lost (Dekker's products, by fused operations), and are within one ULP themselves; what is left for
  * 14 and 15 would be too much. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
- * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf. */
+ * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf.
+ *
+ * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -4 products of the reciprocal, and others
+ * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do. */
 #include <math.h>
 #include <string.h>
 
 #include "lower/internal.h"
 
 static const double lowest = -2, plain = 6, highest = 16;
+enum { whole_lowest = 4, whole_highest = 7 }; /* of n that the running program knows */
 
 bool tr_lower_is_power(double n) {
     return n == 0.5 || (n == floor(n) && n >= lowest && n <= highest && n != 14 && n != 15);
@@ -62,6 +66,82 @@ static lv root(tr_lf *w, lv x) {
     r = tr_lower_fast(w, LLVMBuildFAdd(w->b, tr_lower_fast(w, r), LLVMConstReal(t, 0.0), ""));
     lv below = tr_lower_fast(w, LLVMBuildFCmp(w->b, LLVMRealOEQ, x, LLVMConstReal(t, -INFINITY), ""));
     return LLVMBuildSelect(w->b, below, LLVMConstReal(t, INFINITY), r, "");
+}
+
+/* x ** n for a number n of 0 to 7 that the running program knows: the products that by_squaring() makes of a known one, those that are not needed times 1. */
+static lv some_product(tr_lf *w, lv x, lv n) {
+    LLVMBuilderRef b = w->b;
+    lt t = LLVMTypeOf(x), whole = LLVMTypeOf(n);
+    lv r = NULL;
+    for (unsigned bit = 1; bit <= whole_highest; bit *= 2) {
+        lv has = l_icmp(b, LLVMIntNE, l_and(b, n, l_int(whole, (int64_t)bit)), l_int(whole, 0));
+        if (bit > 1)
+            x = times(w, x, x);
+        r = l_select(b, has, r ? times(w, x, r) : x, r ? r : LLVMConstReal(t, 1.0));
+    }
+    return r;
+}
+
+/* x ** -m, m from 1 to 4: the power of the reciprocal, put right by what the reciprocal's rounding lost, m times; so it is m roundings. */
+static lv some_reciprocal(tr_lf *w, lv x, lv m) {
+    LLVMBuilderRef b = w->b;
+    lt t = LLVMTypeOf(x);
+    lv one = LLVMConstReal(t, 1.0), by = LLVMBuildFDiv(b, one, x, "");
+    lv lost = fused(w, LLVMBuildFNeg(b, by, ""), x, one), r = some_product(w, by, m);
+    lv right = fused(w, r, LLVMBuildFMul(b, lost, LLVMBuildUIToFP(b, m, t, ""), ""), r);
+    lv size = tr_lower_intrinsic(w, "llvm.fabs", t, 1, &right);
+    return l_select(b, l_fcmp(b, LLVMRealOLT, size, LLVMConstReal(t, INFINITY)), right, r);
+}
+
+static lv join(tr_lf *w, lb to, const lv *x, const lb *from, unsigned n) {
+    LLVMPositionBuilderAtEnd(w->b, to);
+    lv r = LLVMBuildPhi(w->b, LLVMTypeOf(x[0]), "");
+    LLVMAddIncoming(r, (lv *)x, (lb *)from, n);
+    return r;
+}
+
+/* -1.0 to n. What a float rounds is even. */
+static lv sign_of(tr_lf *w, lt t, lv n, bool is_signed) {
+    LLVMBuilderRef b = w->b;
+    lv wide = LLVMBuildIntCast2(b, n, w->m->i64, is_signed, "");
+    int64_t limit = INT64_C(1) << (t == w->m->f64 ? 53 : 24), below = is_signed ? limit : 0;
+    lv odd = l_icmp(b, LLVMIntNE, l_and(b, wide, l_int(w->m->i64, 1)), l_int(w->m->i64, 0));
+    lv from = l_add(b, wide, l_int(w->m->i64, below));
+    lv exact = l_icmp(b, LLVMIntULE, from, l_int(w->m->i64, below + limit));
+    return l_select(b, l_and(b, odd, exact), LLVMConstReal(t, -1.0), LLVMConstReal(t, 1.0));
+}
+
+lv tr_lower_whole_power(tr_lf *w, lv x, lv n, bool is_signed, tr_rest rest, void *self) {
+    LLVMBuilderRef b = w->b;
+    lt whole = LLVMTypeOf(n);
+    lv r[3];
+    LLVMBool inexact;
+    if (LLVMIsAConstantFP(x) && LLVMConstRealGetDouble(x, &inexact) == -1)
+        return sign_of(w, LLVMTypeOf(x), n, is_signed);
+    lb from[3], few = tr_lower_block(w, "few"), more = tr_lower_block(w, "more"),
+                end = tr_lower_block(w, "power");
+    unsigned ways = 0;
+    w->m->powers = true;
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULE, n, l_int(whole, whole_highest)), few, more);
+    LLVMPositionBuilderAtEnd(b, few);
+    r[ways] = some_product(w, x, n);
+    from[ways++] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, end);
+    LLVMPositionBuilderAtEnd(b, more);
+    if (is_signed && strstr(w->m->want->features, "+fma")) {
+        lb below = tr_lower_block(w, "below"), other = tr_lower_block(w, "other");
+        lv m = LLVMBuildNeg(b, n, "");
+        LLVMBuildCondBr(b, l_icmp(b, LLVMIntULE, m, l_int(whole, whole_lowest)), below, other);
+        LLVMPositionBuilderAtEnd(b, below);
+        r[ways] = some_reciprocal(w, x, m);
+        from[ways++] = LLVMGetInsertBlock(b);
+        LLVMBuildBr(b, end);
+        LLVMPositionBuilderAtEnd(b, other);
+    }
+    r[ways] = rest(w, self);
+    from[ways++] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, end);
+    return join(w, end, r, from, ways);
 }
 
 lv tr_lower_power(tr_lf *w, lv x, double n) {

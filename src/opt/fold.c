@@ -133,6 +133,25 @@ static tr_val fold_and_or(folder *s, tr_val v) {
     return TR_NOVAL;
 }
 
+/* Powers of 2 and -1. The least bit of an exponent says all of -1's; shifts by 64 and more, and by what is negative, give 0, as do such powers. */
+static tr_val fold_int_power(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    const tr_ty *t = in->ty;
+    tr_val x = in->args[0], y = in->args[1];
+    tr_bld b = {.fn = s->f, .blk = in->blk, .before = v, .loc = in->loc};
+    if (is_lit(s, y, 1))
+        return x;
+    if (tr_ty_size(t) != 8 || !tr_is_const(def(s, x)))
+        return TR_NOVAL;
+    tr_val one = num(s, t, 1);
+    if (is_lit(s, x, 2))
+        return tr_emit2(&b, TR_OP_SHL, t, one, y);
+    if (t->kind != TR_TY_I64 || !is_lit(s, x, -1))
+        return TR_NOVAL;
+    tr_val odd = tr_emit2(&b, TR_OP_AND, t, y, one);
+    return tr_emit2(&b, TR_OP_SUB, t, one, tr_emit2(&b, TR_OP_SHL, t, odd, one));
+}
+
 static tr_val fold_int(folder *s, tr_val v) {
     const tr_ins *in = def(s, v);
     tr_val x = in->args[0], y = in->nargs > 1 ? in->args[1] : TR_NOVAL;
@@ -149,7 +168,7 @@ static tr_val fold_int(folder *s, tr_val v) {
     case TR_OP_FLOORDIV: return is_lit(s, y, 1) ? x : TR_NOVAL;
     case TR_OP_REM:
     case TR_OP_FLOORMOD: return is_lit(s, y, 1) ? num(s, in->ty, 0) : TR_NOVAL;
-    case TR_OP_POW: return is_lit(s, y, 1) ? x : TR_NOVAL;
+    case TR_OP_POW: return fold_int_power(s, v);
     case TR_OP_NEG:
     case TR_OP_NOT: return is_op(s, x, (tr_op)in->op) ? def(s, x)->args[0] : TR_NOVAL;
     default: return TR_NOVAL;

@@ -117,3 +117,128 @@ def test_no_call_is_left(n):
     f = njit("(float64[::1], float64[::1])")(in_loop("x ** {}", n))
     (text,) = f.inspect_asm().values()
     assert "pow" not in text.replace("power", "")
+
+
+# --- by integers that the running program knows ---
+
+WHOLE = [*range(-6, 18), 20, 63, 64, 1000, -1000, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63)]
+
+
+def whole(x, n):
+    return x**n
+
+
+def each(a, n, out):
+    for i in range(len(a)):
+        out[i] = a[i] ** n
+
+
+def each_by_each(a, n, out):
+    for i in range(len(a)):
+        out[i] = a[i] ** n[i]
+
+
+def summed(a, n):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] ** n
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_how_exact_by_integers(dtype):
+    rng = np.random.default_rng(8)
+    most = 30 if dtype == np.float32 else 250
+    a = np.concatenate([rng.random(3000) + 0.5, 10 ** rng.uniform(-most, most, 1000)])
+    a = (a * rng.choice([-1, 1], len(a))).astype(dtype)
+    f, g, h = njit(each), njit(each_by_each), njit(lambda x, n: x**n)
+    for n in range(-8, 20):
+        with np.errstate(all="ignore"):
+            exact = a.astype(np.longdouble) ** np.longdouble(n)
+        many, one = np.zeros(len(a)), np.zeros(len(a))
+        f(a, n, many)
+        g(a, np.full(len(a), n), one)
+        np.testing.assert_array_equal(many, one)
+        assert [h(x, n) for x in a[::97]] == many[::97].tolist()
+        with np.errstate(all="ignore"):
+            exact = np.where(np.abs(exact) > np.finfo(np.float64).max, exact * np.longdouble(np.inf), exact)
+        assert ulps(many, exact) <= (6 if n == 7 else 4), n
+
+
+@pytest.mark.parametrize("n", WHOLE)
+def test_special_numbers_by_integers(n):
+    with np.errstate(all="ignore"):
+        want = np.array(SPECIAL) ** float(n)
+    one, many, by = njit(whole), np.zeros(len(SPECIAL)), np.zeros(len(SPECIAL))
+    njit(each)(np.array(SPECIAL), n, many)
+    njit(each_by_each)(np.array(SPECIAL), np.full(len(SPECIAL), n), by)
+    for got in (np.array([one(x, n) for x in SPECIAL]), many, by):
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+        np.testing.assert_allclose(got, want, rtol=1e-15)
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_exponents_of_every_type(dtype):
+    t = np.iinfo(dtype)
+    n = np.array(sorted({t.min, t.min + 1, t.max, *(k for k in range(-7, 12) if k >= t.min)}), dtype)
+    a = np.full(len(n), 0.75)
+    got = np.zeros(len(n))
+    njit(each_by_each)(a, n, got)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(got, a ** n.astype(float), rtol=1e-15)
+    signs = np.zeros(len(n))
+    njit(minus_one)(n, signs)
+    np.testing.assert_array_equal(signs, (-1.0) ** n.astype(float))
+
+
+def minus_one(n, out):
+    for i in range(len(n)):
+        out[i] = (-1.0) ** n[i]
+
+
+def test_powers_of_integers():
+    k = np.arange(0, 70)
+    for base in (2, -1, 1, 3, -2):
+        f = {}
+        exec(f"def g(k, out):\n    for i in range(len(k)):\n        out[i] = ({base}) ** k[i]", f)
+        got = np.zeros(len(k), np.int64)
+        njit(f["g"])(k, got)
+        wrapped = [(base ** int(e) + 2**63) % 2**64 - 2**63 for e in k]
+        assert got.tolist() == wrapped
+        with pytest.raises(ValueError, match="negative integer powers"):
+            njit(f["g"])(k - 1, got)
+    f = njit(lambda x, n: (x**n, np.power(x, n)))
+    for x in (-3, -1, 0, 1, 2, 3, 7, 2**40):
+        for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 63, 64, 65, 2**40):
+            want = pow(x, n, 2**64)
+            want -= 2**64 if want >= 2**63 else 0
+            assert f(x, n) == (want, want), (x, n)
+
+
+def test_numbas_rules_for_negative_powers():
+    f = njit(promotion="numba")(lambda n: ((-1) ** n, 2**n))
+    assert [f(n) for n in (0, 1, 2, -1, -2, 64)] == [(1, 1), (-1, 2), (1, 4), (-1, 0), (1, 0), (1, 0)]
+
+
+def test_a_polynomial():
+    def f(x, c):
+        s = 0.0
+        for k in range(len(c)):
+            s += c[k] * x**k
+        return s
+
+    g, c = njit(f), np.random.default_rng(3).normal(size=12)
+    for x in (0.0, -0.0, 1.5, -0.3, 100.0):
+        np.testing.assert_allclose(g(x, c), f(x, c), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, -3, 12])
+def test_arrays_and_ufuncs_by_integers(n):
+    x = np.linspace(0.1, 3, 51)
+    np.testing.assert_allclose(njit(whole)(x, n), x**n, rtol=1e-15)
+    np.testing.assert_allclose(njit(parallel=True)(whole)(x[::-2], n), x[::-2] ** n, rtol=1e-15)
+    np.testing.assert_allclose(vectorize(whole)(x, n), x**n, rtol=1e-15)
+    np.testing.assert_allclose(njit(fastmath=True)(whole)(x, n), x**n, rtol=1e-14)
+    np.testing.assert_allclose(njit(summed)(x, n), (x**n).sum(), rtol=1e-13)
