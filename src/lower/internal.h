@@ -204,6 +204,9 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
+/* What x[0] is above the multiple of x[1] that is next to it towards 0, where x[1] is a constant power of two; *whole: how often it goes. NULL: it is none. A low part of
+ * nothing is 0.0, and that of what is infinite nan. */
+lv tr_lower_low_part(tr_lf *w, const lv *x, lv *whole);
 lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_end_math(tr_lm *m); /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);

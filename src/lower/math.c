@@ -316,6 +316,24 @@ static lv nextafter_f16(tr_lf *w, const lv *x) {
     return l_select(b, l_fcmp(b, LLVMRealUNO, a, to), LLVMBuildFAdd(b, x[0], x[1], ""), next);
 }
 
+/* A multiple of c, which is 1, 2, 4..., differs from x only in that x has lower bits; so quotient, product and difference are all exact. A quotient that is rounded, being
+ * denormal, is less than 1 all the same. */
+lv tr_lower_low_part(tr_lf *w, const lv *x, lv *whole) {
+    enum { HIGHEST = 64 };
+    lt t = LLVMTypeOf(x[0]);
+    LLVMBool inexact;
+    int bits;
+    double c = LLVMIsAConstantFP(x[1]) ? LLVMConstRealGetDouble(x[1], &inexact) : 0;
+    if (!(c >= 1) || frexp(c, &bits) != 0.5 || bits > HIGHEST || t == w->m->f16 ||
+        w->m->want->target->math != TR_MATH_HOST || !strstr(w->m->want->features, "+sse4.1"))
+        return NULL;
+    lv q = LLVMBuildFMul(w->b, x[0], LLVMConstReal(t, 1 / c), "");
+    q = tr_lower_intrinsic(w, "llvm.trunc", t, 1, &q);
+    if (whole)
+        *whole = q;
+    return LLVMBuildFSub(w->b, x[0], LLVMBuildFMul(w->b, q, x[1], ""), "");
+}
+
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     assert(fn < TR_MATH__COUNT);
     const tr_mathinfo *info = &tr_math_info[fn];
@@ -346,6 +364,9 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
         return tr_lower_fast(w, tr_lower_intrinsic(w, info->intrinsic, t, info->arity, x));
     if (fn == TR_MATH_FDIM)
         return fdim_of(w, x);
+    lv low = fn == TR_MATH_FMOD ? tr_lower_low_part(w, x, NULL) : NULL;
+    if (low)
+        return tr_lower_intrinsic(w, "llvm.copysign", t, 2, (lv[]){low, x[0]});
     if (fn == TR_MATH_HYPOT && t == w->m->f32 && w->m->want->target->math == TR_MATH_HOST &&
         !tr_vmath_find(info->name, true, false, tr_vmath_family(w->m->want->features)))
         return hypot_f32(w, x);
@@ -387,6 +408,7 @@ void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {
         tr_lower_set1(w, v, tr_lower_real_math(w, fn, x));
         return;
     }
-    lv r = float_pow(w, (lv[]){tr_lower_widened(w, x[0]), tr_lower_widened(w, x[1])});
+    lv r = float_pow(w, (lv[]){tr_lower_widened(w, x[0]), tr_lower_widened(w, x[1])},
+                     tr_at(w->body->f, in->args[1]));
     tr_lower_set1(w, v, t->kind == TR_TY_F16 ? LLVMBuildFPTrunc(w->b, r, w->m->f16, "") : r);
 }

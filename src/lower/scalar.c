@@ -262,6 +262,11 @@ static lv remainder_of(tr_lf *w, const lv *x, lv *off) {
 
 /* As CPython's float_rem, which NumPy shares. */
 static lv floormod_float(tr_lf *w, const lv *x) {
+    lv low = tr_lower_low_part(w, x, NULL);
+    if (low) {
+        lv negative = l_fcmp(w->b, LLVMRealOLT, low, real(low, 0));
+        return l_select(w->b, negative, LLVMBuildFAdd(w->b, low, x[1], ""), low);
+    }
     lv off, m = remainder_of(w, x, &off);
     lv r = l_select(w->b, off, fbin(w, LLVMFAdd, m, x[1]), m);
     return l_select(w->b, l_fcmp(w->b, LLVMRealOEQ, m, real(m, 0)), copysign_of(w, 0, x[1]), r);
@@ -270,6 +275,12 @@ static lv floormod_float(tr_lf *w, const lv *x) {
 /* As CPython's float_floor_div, which NumPy shares; where CPython raises for a zero divisor this is the IEEE
  * quotient, as in NumPy. */
 static lv floordiv_float(tr_lf *w, const lv *x) {
+    lv whole, low = tr_lower_low_part(w, x, &whole);
+    if (low) { /* its difference from itself is 0.0, or nan where x is infinite */
+        lv negative = l_fcmp(w->b, LLVMRealOLT, low, real(low, 0));
+        lv r = l_select(w->b, negative, LLVMBuildFSub(w->b, whole, real(low, 1), ""), whole);
+        return LLVMBuildFSub(w->b, r, LLVMBuildFSub(w->b, low, low, ""), "");
+    }
     lv off, m = remainder_of(w, x, &off), zero = real(m, 0), ratio = fbin(w, LLVMFDiv, x[0], x[1]);
     lv q = fbin(w, LLVMFDiv, fbin(w, LLVMFSub, x[0], m), x[1]);
     q = l_select(w->b, off, fbin(w, LLVMFSub, q, real(m, 1)), q);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,3 +70,66 @@ def test_layouts_and_lines():
     f = lambda a: ((a // 7).sum(), (a % 7).max(axis=0), a[::-1, ::3] // -9, (a.T // 11) * 0.5)  # noqa: E731
     for got, want in zip(njit(f)(a), f(a), strict=True):
         assert np.array_equal(got, want)
+
+
+# --- floats, by 1, 2, 4... ---
+
+FLOATS = sorted(
+    {
+        s * x
+        for x in (
+            *(2.0**k * (1 + d) for k in range(-5, 70, 3) for d in (0, 2.0**-52, -(2.0**-53), 0.5, 0.25)),
+            *(k + d for k in range(9) for d in (0, 0.3, 0.5, 1e-15)),
+            *(5e-324, 1e-323, 1.5e-323, 2.2e-308, 1e-310, 1e-20, 1e-16, 2.0**-53, 2.0**-54, 1e300, 1.797e308, math.inf),
+        )
+        for s in (1.0, -1.0)
+    }
+) + [0.0, -0.0, math.nan]  # fmt: skip
+
+
+def by_python(x, c):
+    """Quotient and remainder of CPython; of what is infinite nan, as NumPy's."""
+    return (x // c, x % c, math.fmod(x, c)) if math.isfinite(x) else (math.nan,) * 3
+
+
+def bits(values, dtype="f8"):
+    a = np.array(values, dtype)
+    return np.where(np.isnan(a), np.nan, a).view(f"u{a.itemsize}").tolist()
+
+
+@pytest.mark.parametrize(
+    "c", [1.0, 2.0, 4.0, 1024.0, 2.0**62, 2.0**63, 2.0**64, 2.0**70, 0.5, -1.0, -2.0, 3.0]
+)
+def test_floats(c):
+    want = [list(x) for x in zip(*(by_python(x, c) for x in FLOATS))]
+    f = eval(f"lambda x: (x // {c!r}, x % {c!r}, math.fmod(x, {c!r}))")
+    g = eval(
+        f"lambda a: (a // {c!r}, a % {c!r}, np.fmod(a, {c!r}), np.floor_divide(a, {c!r}), np.mod(a, {c!r}), *np.divmod(a, {c!r}))"
+    )
+    one = njit(error_model="numpy")(f)
+    got = [list(x) for x in zip(*(one(x) for x in FLOATS if not math.isinf(x)))]
+    finite = [i for i, x in enumerate(FLOATS) if not math.isinf(x)]
+    for k in range(3):
+        assert bits(got[k]) == bits([want[k][i] for i in finite])
+    many = njit(g)(np.array(FLOATS))
+    for k, w in enumerate((0, 1, 2, 0, 1, 0, 1)):
+        assert bits(many[k]) == bits(want[w]), k
+
+
+@pytest.mark.parametrize("c", [1, 2, 8])
+def test_float32(c):
+    with np.errstate(all="ignore"):
+        a = np.unique(np.array(FLOATS).astype("f4"))
+        a = np.concatenate([a, -np.array([0, 1e-45, 3e-45], "f4")])
+        got = njit(eval(f"lambda a: (a // {c}, a % {c}, np.fmod(a, {c}))"))(a)
+        for x, y in zip(got, (a // np.float32(c), a % np.float32(c), np.fmod(a, np.float32(c)))):
+            assert x.dtype == np.float32 and bits(x, "f4") == bits(y, "f4")
+
+
+@given(x=st.floats(), k=st.integers(0, 70))
+@settings(max_examples=examples(60), deadline=None)
+def test_any_float(x, k):
+    c = 2.0**k
+    a = np.array([x])
+    got = njit(eval(f"lambda a: (a // {c!r}, a % {c!r}, np.fmod(a, {c!r}))"))(a)
+    assert [bits(y) for y in got] == [bits([y]) for y in by_python(x, c)]
