@@ -140,10 +140,40 @@ lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
     return tr_lower_address(w, &a, offset_of(w, &a, idx));
 }
 
+/* Where LLVM sees what a short frozen array holds: loops of few rounds that are written out (few.c) read constants then. Only loads look there; the array that is handed on has the
+ * memory it came with, which lives longer than code. */
+static void show_items(tr_lf *w, const tr_obj *o, tr_larr *a) {
+    tr_lm *m = w->m;
+    uint32_t n = tr_obj_items(o);
+    if (!n || tr_lower_is_flat(m))
+        return;
+    unsigned each = tr_ty_is_complex(o->ty->elem) ? 2 : 1, size = tr_ty_size(o->ty->elem) / each;
+    lt t = tr_lower_elem(m, o->ty->elem), bits = LLVMIntTypeInContext(m->lc, 8 * size);
+    char *name = tr_arena_printf(&m->ctx->arena, "tr_items_%u", o->u.a.index);
+    lv g = LLVMGetNamedGlobal(m->mod, name);
+    if (!g) {
+        lv *x = TR_NEW_N(&m->ctx->arena, lv, n * each);
+        for (uint32_t i = 0; i < n * each; i++) {
+            uint64_t k = 0;
+            memcpy(&k, (const char *)o->u.a.data + i * size, size);
+            x[i] = LLVMConstBitCast(LLVMConstInt(bits, k, 0), t);
+        }
+        g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, n * each), name);
+        LLVMSetInitializer(g, LLVMConstArray2(t, x, n * each));
+        LLVMSetGlobalConstant(g, 1);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+        LLVMSetAlignment(g, tr_ty_align(o->ty->elem));
+    }
+    a->data = g;
+}
+
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2], off;
     tr_lower_arr(w, in->args[0], &a);
+    if (tr_at(w->body->f, in->args[0])->op == TR_OP_CONSTARR)
+        show_items(w, tr_at(w->body->f, in->args[0])->imm.obj, &a);
     if (w->body->rows && w->body->rows[v]) { /* of a row's beginning nobody needs to know how it was made */
         unsigned last = a.ty->ndim - 1u;
         a.data = LLVMBuildFreeze(w->b, tr_lower_address(w, &a, offset_in(w, &a, in->args + 1, last)), "");

@@ -270,11 +270,58 @@ static tr_val fold_conv(folder *s, tr_val v) {
 
 /* --- values made of parts --- */
 
+/* Is t a choice among tuples that are made here, with part k of the type ty? */
+static bool chooses_tuples(const folder *s, tr_val t, int64_t k, const tr_ty *ty, unsigned deep) {
+    const tr_ins *in = def(s, t);
+    if (in->op == TR_OP_SELECT)
+        return deep && chooses_tuples(s, in->args[1], k, ty, deep - 1) &&
+               chooses_tuples(s, in->args[2], k, ty, deep - 1);
+    return in->op == TR_OP_TUPLE && k >= 0 && k < in->nargs && type(s, in->args[k]) == ty;
+}
+
+/* Part k of what chooses_tuples() is true of. */
+static tr_val chosen_part(folder *s, tr_bld *b, tr_val t, int64_t k, const tr_ty *ty) {
+    const tr_ins in = *def(s, t);
+    if (in.op == TR_OP_TUPLE)
+        return in.args[k];
+    tr_val x = chosen_part(s, b, in.args[1], k, ty), y = chosen_part(s, b, in.args[2], k, ty);
+    return x == y ? x : tr_emit3(b, TR_OP_SELECT, ty, in.args[0], x, y);
+}
+
+/* A part of tuples that are chosen from (`for di, dj in ((1, 0), (0, 1))`) is a choice among numbers, of which more is known. */
 static tr_val fold_extract(folder *s, tr_val v) {
-    const tr_ins *in = def(s, v), *t = def(s, in->args[0]);
-    return t->op == TR_OP_TUPLE && (uint64_t)in->imm.i < t->nargs && type(s, t->args[in->imm.i]) == in->ty
-               ? t->args[in->imm.i]
-               : TR_NOVAL;
+    enum { DEEP = 6 };
+    const tr_ins *in = def(s, v);
+    const tr_ty *ty = in->ty;
+    tr_val t = in->args[0];
+    int64_t k = in->imm.i;
+    bool choice = is_op(s, t, TR_OP_SELECT);
+    if ((choice && !tr_ty_is_scalar(ty) && ty->kind != TR_TY_TUPLE) || !chooses_tuples(s, t, k, ty, DEEP))
+        return TR_NOVAL;
+    tr_bld b = {.fn = s->f, .blk = in->blk, .before = v, .loc = in->loc};
+    return chosen_part(s, &b, t, k, ty);
+}
+
+/* An item of a row of a frozen array is one of that array, of which it is known what it holds. */
+static tr_val fold_load(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    const tr_ins *a = def(s, in->args[0]);
+    if (a->op != TR_OP_VIEW || !is_op(s, a->args[0], TR_OP_CONSTARR) ||
+        a->ty->elem != type(s, a->args[0])->elem)
+        return TR_NOVAL;
+    uint32_t n = tr_view_nbase(a);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 1u);
+    memcpy(args, a->args, (n + 1u) * sizeof *args);
+    for (unsigned k = 0; k < a->ty->ndim; k++) {
+        int axis = tr_view_axis(a, k);
+        if (axis < 0 || !is_lit(s, tr_view_starts(a)[axis], 0) || !is_lit(s, tr_view_steps(a)[k], 1))
+            return TR_NOVAL;
+        args[1 + axis] = in->args[1 + k];
+    }
+    in->args = args;
+    in->nargs = (uint16_t)(n + 1u);
+    s->changed = true;
+    return TR_NOVAL;
 }
 
 static tr_val fold_dim(folder *s, tr_val v) {
@@ -425,6 +472,7 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_SELECT: return fold_select(s, v);
     case TR_OP_CONV: return fold_conv(s, v);
     case TR_OP_EXTRACT: return fold_extract(s, v);
+    case TR_OP_LOAD: return fold_load(s, v);
     case TR_OP_DIM: return fold_dim(s, v);
     case TR_OP_OVERLAP:
     case TR_OP_APART: return fold_apart(s, v);

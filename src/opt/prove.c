@@ -144,6 +144,40 @@ static void range_of_quotient(const tr_fn *f, const tr_ins *in, int depth, tr_wi
     *hi = h;
 }
 
+/* Widens lo to hi by what a frozen array holds at indices that begin with these axes, where numbers are known. */
+static void items_from(const tr_fn *f, const tr_ins *in, unsigned axis, int64_t at, tr_wide *lo,
+                       tr_wide *hi) {
+    const tr_obj *o = tr_at(f, in->args[0])->imm.obj;
+    if (axis + 1u == in->nargs) {
+        bool negative = tr_ty_class(in->ty) == 'i';
+        unsigned size = tr_ty_size(in->ty);
+        uint64_t bits = 0;
+        memcpy(&bits, (const char *)o->u.a.data + at * (int64_t)size, size);
+        int64_t whole = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
+        tr_wide x = negative ? (tr_wide)whole : (tr_wide)bits;
+        *lo = x < *lo ? x : *lo;
+        *hi = x > *hi ? x : *hi;
+        return;
+    }
+    int64_t n = o->u.a.shape[axis];
+    tr_wide k;
+    bool one = const_of(f, in->args[1 + axis], &k) && k >= 0 && k < n;
+    for (int64_t i = one ? (int64_t)k : 0, end = one ? i + 1 : n; i < end; i++)
+        items_from(f, in, axis + 1, at + i * o->u.a.strides[axis], lo, hi);
+}
+
+/* An item of a short frozen array is one of those that it holds. */
+static void range_of_item(const tr_fn *f, const tr_ins *in, tr_wide *lo, tr_wide *hi) {
+    const tr_ins *a = tr_at(f, in->args[0]);
+    if (a->op != TR_OP_CONSTARR || !tr_obj_items(a->imm.obj) || !tr_opt_is_int_type(in->ty) ||
+        in->ty->kind == TR_TY_BOOL)
+        return;
+    tr_wide least = *hi, most = *lo;
+    items_from(f, in, 0, 0, &least, &most);
+    *lo = least;
+    *hi = most;
+}
+
 static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *hi) {
     const tr_ins *in = tr_at(f, v);
     tr_wide k, l, h;
@@ -167,6 +201,7 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
         *hi = ((tr_wide)1 << tr_grid_bits(f, v, 0)) - 1;
         break;
     case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
+    case TR_OP_LOAD: range_of_item(f, in, lo, hi); break;
     case TR_OP_CONV:
         if (!tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
             break;

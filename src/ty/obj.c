@@ -164,6 +164,20 @@ const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
     return tr_obj_bigint(a, tr_bigint_of(v));
 }
 
+uint32_t tr_obj_items(const tr_obj *o) {
+    enum { MOST = 64 };
+    int64_t n = 1;
+    if (o->kind != TR_OBJ_ARRAY || !o->u.a.data || o->ty->layout == TR_LAYOUT_ANY ||
+        !tr_ty_is_scalar(o->ty->elem))
+        return 0;
+    for (uint32_t k = 0; k < o->ty->ndim; k++) {
+        int64_t size = o->u.a.shape[k];
+        if (size <= 0 || size > MOST || (n *= size) > MOST)
+            return 0;
+    }
+    return (uint32_t)n;
+}
+
 bool tr_obj_integer(const tr_obj *o, tr_bigint *out) {
     *out = o->kind == TR_OBJ_INT ? o->u.n : tr_bigint_of(o->kind == TR_OBJ_BOOL ? o->u.i : 0);
     return o->kind == TR_OBJ_INT || o->kind == TR_OBJ_BOOL;

@@ -109,6 +109,8 @@ const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o);
 /* The type of a number by itself: Python's are weak, but bools, and integers that take a uint64; NumPy's have
  * their own. NULL: no number, or an integer that 64 bits do not hold. */
 const tr_ty *tr_obj_number(tr_tytab *t, const tr_obj *o);
+/* How many items a frozen array holds that can be looked at when compiling, for they are there, a few numbers in one piece of memory; 0: not so. */
+uint32_t tr_obj_items(const tr_obj *o);
 const tr_obj *tr_obj_int(tr_arena *a, int64_t v);
 const tr_obj *tr_obj_bigint(tr_arena *a, tr_bigint v);
 const tr_obj *tr_obj_float(tr_arena *a, double v);

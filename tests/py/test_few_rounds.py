@@ -129,3 +129,145 @@ def test_rows_of_few_items(dtype):
         want = (a + b * 2).astype(dtype)
         g(a, b)
         np.testing.assert_array_equal(a, want)
+
+
+# --- offsets that are known ---
+
+PLUS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+SMALL = PLUS.astype(np.int8)
+SPACED = np.repeat(PLUS, 2, 0)[::2]
+TURNED = np.asfortranarray(PLUS)
+MASK = np.array([True, False, True])
+HALVES, TURNS = np.array([0.5, 1.5], np.float16), np.array([1j, 2 - 1j], np.complex64)
+UNSIGNED = np.array([2**64 - 1, 0], np.uint64)
+
+
+def over_tuples(a):
+    s = 0
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            for di, dj in ((1, 0), (0, 1), (-1, 0), (0, -1)):
+                if a[i + di, j + dj] > a[i, j]:
+                    s += 1
+    return s
+
+
+def over_nested(a):
+    s = 0
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            for (di, dj), w in (((1, 0), 2), ((0, 1), 3), ((-1, 0), 5)):
+                if a[i + di, j + dj] > a[i, j]:
+                    s += w
+    return s
+
+
+def over_array(name, how):
+    """The same over a global array: by indices, its rows, or itself."""
+    scope = {"PLUS": PLUS, "SMALL": SMALL, "SPACED": SPACED, "TURNED": TURNED}
+    heads = {
+        "items": f"for k in range(4):\n                di, dj = {name}[k, 0], {name}[k, 1]",
+        "rows": f"for k in range(len({name})):\n                di, dj = {name}[k]",
+        "itself": f"for di, dj in {name}:\n                pass",
+    }
+    exec(
+        f"""
+def f(a):
+    s = 0
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            {heads[how]}
+                if a[i + di, j + dj] > a[i, j]:
+                    s += 1
+    return s
+""",
+        scope,
+    )
+    return scope["f"]
+
+
+CASES = [over_tuples, over_nested] + [
+    over_array(name, how)
+    for name in ("PLUS", "SMALL", "SPACED", "TURNED")
+    for how in ("items", "rows", "itself")
+]
+
+
+@pytest.mark.parametrize("f", CASES)
+def test_neighbours(f):
+    rng = np.random.default_rng(4)
+    g = njit(f)
+    for shape in ((9, 30), (3, 3), (2, 2), (0, 5)):
+        a = rng.random(shape)
+        assert g(a) == f(a)
+        assert g(a.T) == f(a.T)
+
+
+@pytest.mark.parametrize("f", [over_tuples, over_array("PLUS", "items"), over_array("PLUS", "rows")])
+def test_neighbours_need_no_checks(f):
+    (text,) = njit("(float64[:, ::1],)")(f).inspect_asm().values()
+    assert re.search(r"vcmp\w*pd.*ymm", text)
+
+
+def test_offsets_out_of_range_are_told():
+    def f(a, i):
+        s = 0.0
+        for k in range(4):
+            s += a[i + PLUS[k, 0]]
+        for di, dj in ((1, 2), (3, 4)):
+            s += a[i + di] * dj
+        return s
+
+    g = njit(f)
+    a = np.arange(8.0)
+    assert g(a, 1) == f(a, 1) and g(a, -4) == f(a, -4) and g(a, 0) == f(a, 0)
+    for i in (5, 8, -9):
+        with pytest.raises(IndexError):
+            g(a, i)
+
+
+def test_items_of_every_type():
+    @njit
+    def f(k):
+        return MASK[k], HALVES[k], TURNS[k], UNSIGNED[k], SMALL[k, 1]
+
+    for k in (0, 1, -1, -2):
+        assert f(k) == (MASK[k], HALVES[k], TURNS[k], UNSIGNED[k], SMALL[k, 1])
+    with pytest.raises(IndexError):
+        f(4)
+
+
+def test_a_frozen_array_that_is_handed_on_is_whole():
+    @njit
+    def f(k):
+        return PLUS, PLUS[k], PLUS[1:], PLUS[k, 0]
+
+    whole, row, rest, item = f(2)
+    assert whole.tolist() == PLUS.tolist() and row.tolist() == [-1, 0]
+    assert rest.tolist() == PLUS[1:].tolist() and item == -1
+    f.recompile()
+    assert whole.tolist() == PLUS.tolist()
+
+
+def test_arrays_chosen_from_tuples_of_tuples():
+    @njit
+    def f(a, b, k):
+        pairs = ((a, 1.0), (b, 2.0), (a, 3.0))
+        s = 0.0
+        for x, w in pairs:
+            s += x[k] * w
+        return s + pairs[k][0][0]
+
+    a, b = np.arange(3.0), np.arange(3.0) * 10
+    for k in range(3):
+        assert f(a, b, k) == a[k] * 4 + b[k] * 2 + (a, b, a)[k][0]
+
+
+def test_one_power_for_all_rounds_has_a_loop_of_its_own():
+    @njit("(float64[::1], int64, float64[::1])")
+    def f(a, n, out):
+        for i in range(len(a)):
+            out[i] = a[i] ** n
+
+    (text,) = f.inspect_asm().values()
+    assert re.search(r"vmulpd.*ymm", text)
