@@ -639,6 +639,89 @@ def powers_of(text: str) -> Callable[..., Any]:
 
 POWERS = ("0.5", "-1", "9", "1")
 
+
+PLUS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+
+
+def rises(a):
+    """How many neighbours are higher, over all items."""
+    n, m = a.shape
+    s = 0
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            for di, dj in ((1, 0), (0, 1), (-1, 0), (0, -1)):
+                if a[i + di, j + dj] > a[i, j]:
+                    s += 1
+    return s
+
+
+def rises_by_array(a):
+    n, m = a.shape
+    s = 0
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            for k in range(4):
+                if a[i + PLUS[k, 0], j + PLUS[k, 1]] > a[i, j]:
+                    s += 1
+    return s
+
+
+def rises_of(a):
+    inner = a[1:-1, 1:-1]
+    return sum(int((a[1 + y : len(a) - 1 + y, 1 + x : len(a) - 1 + x] > inner).sum()) for y, x in PLUS)
+
+
+def powers_summed(x, n):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] ** n
+    return s
+
+
+def series(x, c):
+    s = 0.0
+    for i in range(x.size):
+        for k in range(c.size):
+            s += c[k] * x[i] ** k
+    return s
+
+
+def leibniz(x):
+    s = 0.0
+    for k in range(x.size):
+        s += (-1) ** k * x[k]
+    return s
+
+
+def fractions(x):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] % 1.0
+    return s
+
+
+def wholes(x):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] // 1.0
+    return s
+
+
+# name: function, what it is given beside 4,000 numbers of 0.5 to 1.5, the answer
+SERIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = {
+    "x ** n": (powers_summed, (5,), lambda x, n: np.sum(x**n)),
+    "x ** -n": (powers_summed, (-3,), lambda x, n: np.sum(x ** float(n))),
+    "c[k] * x ** k": (
+        series,
+        (np.linspace(-1, 1, 8),),
+        lambda x, c: np.polynomial.polynomial.polyval(x, c).sum(),
+    ),
+    "(-1) ** k": (leibniz, (), lambda x: x[::2].sum() - x[1::2].sum()),
+    "x % 1.0": (fractions, (), lambda x: np.sum(x % 1.0)),
+    "x // 1.0": (wholes, (), lambda x: np.sum(x // 1.0)),
+}
+NEIGHBOURS = {"tuples": rises, "a global array": rises_by_array}
+
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "F": np.asfortranarray,
     "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
@@ -699,6 +782,21 @@ for text in POWERS:
         expected=lambda x, out, by=float(text): x**by,
         variants=beside(powers_of(text), "numba"),
         rtol=1e-14,
+    )
+for name, function in NEIGHBOURS.items():
+    add(
+        f"offsets in {name}",
+        inputs=lambda rng, full: (place(rng.random((200, 200) if full else (9, 9))),),
+        expected=rises_of,
+        variants=beside(function, "numba"),
+    )
+for name, (function, more, answer) in SERIAL.items():
+    add(
+        f"serial, {name}",
+        inputs=lambda rng, full, more=more: (place(rng.random(4000 if full else 96) + 0.5), *more),
+        expected=answer,
+        variants=beside(function, "numba"),
+        rtol=1e-11,
     )
 for name, layout in LAYOUTS.items():
     one, two = (

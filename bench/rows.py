@@ -440,6 +440,16 @@ LIBRARY: list[Row] = [
         for text in numpy_cases.POWERS
         for row in against(f"x ** {text}", {"numba": (1.7 if text == "9" else 1.05, 1.0)}, "us", "parts")
     ),
+    *(
+        row
+        for name in numpy_cases.NEIGHBOURS
+        for row in against(f"offsets in {name}", {"numba": (1.1, 1.0)}, "us", "parts")
+    ),
+    *(
+        row
+        for name in numpy_cases.SERIAL
+        for row in against(f"serial, {name}", {"numba": (1.1, 1.0)}, "us", "parts")
+    ),
     *against("stencil, 5 points", {numpy_cases.BY_HAND: (1.1, 1.0), "numba": NOTHING}, "us", "parts"),
     *(
         row
