@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import elementwise
 import emulated
 import kernels
+import loop_cases
 import numpy_cases
 from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
@@ -449,6 +450,11 @@ LIBRARY: list[Row] = [
         row
         for name in numpy_cases.SERIAL
         for row in against(f"serial, {name}", {"numba": (1.1, 1.0)}, "us", "parts")
+    ),
+    *(
+        row
+        for name, most in loop_cases.LOOPS.items()
+        for row in against(name, {"numba": (most, 1.0)}, "us", "loops")
     ),
     *against("stencil, 5 points", {numpy_cases.BY_HAND: (1.1, 1.0), "numba": NOTHING}, "us", "parts"),
     *(

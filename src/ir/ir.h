@@ -522,6 +522,9 @@ static inline const tr_val *tr_made_sizes(const tr_ins *in) {
                                       : NULL;
 }
 
+/* The least float64 above -2^63. A float that becomes an int64 without fitting is INT64_MIN, so none of what fits but -2^63 itself is less. */
+#define TR_FITS_LEAST (INT64_MIN + 1024)
+
 /* How seldom a block runs: nothing is known; where arrays are large, which is seldom, but matters then (opt/byrow.c); hardly ever, a checked copy of a loop (opt/version.c); seldom,
  * and more so, where sizes do not agree (opt/agree.c). */
 typedef enum tr_cold {

@@ -208,26 +208,20 @@ static void check_cold(tr_em *e, tr_tv x) {
                 "cannot convert float {0} to a 64-bit integer", 1, &x);
 }
 
-/* One test where it fits, the same that lowering makes to convert (lower/conv.c), so that LLVM makes it once.
- * */
+/* What does not fit comes out as INT64_MIN, and so one test of the result says that all is well; lowering knows the form (lower/conv.c). */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
-    const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
     x = tr_em_strong(e, x);
+    tr_tv r = tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_I64));
     if (e->dry || tr_lib_rules(e) != TR_RULES_PYTHON)
-        return tr_em_conv(e, x, i64);
-    tr_fn *f = e->b.fn;
-    tr_bid fine = tr_blk_new(f), cold = tr_blk_new(f), join = tr_blk_new(f);
-    tr_tv fits = tr_em_cmp(e, TR_CMP_LT, tr_em_op1(e, TR_OP_ABS, x), tr_em_num(e, x.ty, 0x1p63));
-    tr_cbr(&e->b, fits.v, fine, 0, NULL, cold, 0, NULL);
-    e->b.blk = fine;
-    tr_val r = tr_em_conv(e, x, i64).v;
-    tr_br(&e->b, join, 1, &r);
+        return r;
+    tr_bid cold = tr_blk_new(e->b.fn), join = tr_blk_new(e->b.fn);
+    tr_tv fits = tr_em_cmp(e, TR_CMP_GE, r, tr_em_i64(e, TR_FITS_LEAST));
+    tr_cbr(&e->b, fits.v, join, 0, NULL, cold, 0, NULL);
     e->b.blk = cold;
     check_cold(e, x);
-    r = tr_em_i64(e, INT64_MIN).v;
-    tr_br(&e->b, join, 1, &r);
+    tr_br(&e->b, join, 0, NULL);
     e->b.blk = join;
-    return (tr_tv){i64, tr_blk_param(f, join, i64, NULL)};
+    return r;
 }
 
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x) {

@@ -87,16 +87,24 @@ static lv wrapped(tr_lf *w, const tr_ins *in) {
     return l_select(w->b, l_icmp(w->b, LLVMIntSLT, i, limit), l_add(w->b, i, n), i);
 }
 
-/* The check that directly follows the wrap v of an index from memory and is done with it; TR_NOVAL when there is none. */
+/* The check that directly follows the wrap v of an index and is done with it; TR_NOVAL when there is none. */
 static tr_val check_of(const tr_fn *f, tr_val v) {
     const tr_ins *in = v == TR_NOVAL ? NULL : tr_at(f, v);
-    if (!in || in->op != TR_OP_WRAP || in->next == TR_NOVAL || !tr_lower_is_lookup(f, in->args[0]))
+    if (!in || in->op != TR_OP_WRAP || in->next == TR_NOVAL)
         return TR_NOVAL;
     const tr_ins *c = tr_at(f, in->next);
     return c->op == TR_OP_CHECKIDX && c->args[0] == v && c->args[1] == in->args[1] ? in->next : TR_NOVAL;
 }
 
-/* An index from memory is hardly ever negative. A select would make the address wait for a comparison and an addition in
+/* Threads of a device go together: there a branch is for what is looked up only. So it is without a check, where a branch would
+ * keep a loop from having vectors. */
+static bool goes_aside(const tr_lf *w, tr_val v) {
+    const tr_fn *f = w->body->f;
+    return tr_lower_is_lookup(f, tr_at(f, v)->args[0]) ||
+           (!tr_lower_is_flat(w->m) && check_of(f, v) != TR_NOVAL);
+}
+
+/* An index of which nothing is known is hardly ever negative. A select would make the address wait for a comparison and an addition in
  * every round; a branch is predicted. One test finds out that the index can be used as it is; wrap and check stand aside. */
 static void wrap_aside(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_val check = check_of(w->body->f, v);
@@ -137,14 +145,14 @@ bool tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
     lv ok;
     switch ((tr_op)in->op) {
     case TR_OP_WRAP:
-        if (tr_lower_is_lookup(w->body->f, in->args[0]))
+        if (goes_aside(w, v))
             wrap_aside(w, v, in);
         else
             tr_lower_set1(w, v, wrapped(w, in));
         return true;
     case TR_OP_RAISE: raise_from(w, v, in, 0); return true;
     case TR_OP_CHECKIDX:
-        if (check_of(w->body->f, in->prev) != TR_NOVAL)
+        if (check_of(w->body->f, in->prev) != TR_NOVAL && goes_aside(w, in->prev))
             return true;
         /* One unsigned comparison: extents are not negative, so a negative index is too large. */
         ok = l_icmp(w->b, LLVMIntULT, tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0]);

@@ -58,6 +58,25 @@ static lv truncate(tr_lf *w, lv x, lt to) {
     return l_select(w->b, fits, LLVMBuildFPToSI(w->b, x, to, ""), min);
 }
 
+bool tr_lower_asks_fit(const tr_fn *f, tr_val v) {
+    const tr_ins *c = v == TR_NOVAL ? NULL : tr_at(f, v);
+    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_GE)
+        return false;
+    const tr_ins *r = tr_at(f, c->args[0]), *least = tr_at(f, c->args[1]);
+    return r->op == TR_OP_CONV && r->ty->kind == TR_TY_I64 && tr_ty_is_float(tr_at(f, r->args[0])->ty) &&
+           least->op == TR_OP_CONST && least->imm.i == TR_FITS_LEAST;
+}
+
+/* The processor's own instruction, where what follows asks whether the number fit: LLVM's poison would have to be kept from
+ * it by a comparison of floats in front. No vectors are lost, a loop that may raise has none. */
+static lv truncate_asked(tr_lf *w, lv x) {
+    bool wide = LLVMTypeOf(x) == w->m->f64;
+    const char *name = wide ? "llvm.x86.sse2.cvttsd2si64" : "llvm.x86.sse.cvttss2si64";
+    lt vec = LLVMVectorType(LLVMTypeOf(x), wide ? 2 : 4);
+    lv one = LLVMBuildInsertElement(w->b, LLVMGetPoison(vec), x, l_int(w->m->i32, 0), "");
+    return tr_lower_intrinsic(w, name, NULL, 1, &one);
+}
+
 static lv float_to_int(tr_lf *w, lv x, const tr_ty *to) {
     assert(tr_ty_is_int(to));
     lt t = tr_lower_elem(w->m, to);
@@ -118,7 +137,7 @@ static lv truth(tr_lf *w, const tr_ty *from, const lv *x) {
     }
 }
 
-void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out) {
+static void convert(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out) {
     assert(tr_ty_is_scalar(from) && tr_ty_is_scalar(to));
     char a = tr_ty_class(from), b = tr_ty_class(to);
     switch (b) {
@@ -133,6 +152,17 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
         out[0] = a == 'f' || a == 'c' ? float_to_int(w, x[0], to)
                                       : int_to_int(w, x[0], from, tr_lower_elem(w->m, to));
     }
+}
+
+void tr_lower_conv(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_fn *f = w->body->f;
+    const lv *x = tr_lower_parts(w, in->args[0]);
+    lv out[2];
+    if (!tr_lower_is_flat(w->m) && tr_lower_asks_fit(f, in->next) && tr_at(f, in->next)->args[0] == v)
+        out[0] = truncate_asked(w, tr_lower_widened(w, x[0]));
+    else
+        convert(w, tr_lower_ty(w, in->args[0]), in->ty, x, out);
+    tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
 }
 
 /* The same bits under another type of the same size; a bool is its byte. */

@@ -162,11 +162,8 @@ void tr_lower_plain_entry(tr_lm *m) {
 
 /* --- ops of a device --- */
 
-/* A call of an intrinsic that is not overloaded. */
 static lv ask_with(tr_lf *w, const char *name, unsigned n, lv *args) {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, NULL, 0);
-    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, NULL, 0), fn, args, n, "");
+    return tr_lower_intrinsic(w, name, NULL, n, args);
 }
 
 static lv ask(tr_lf *w, const char *name) {

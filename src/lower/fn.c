@@ -188,11 +188,14 @@ static void lower_cbr(tr_lf *w, const tr_ins *in) {
     const tr_edge *t = &in->imm.succ[0], *e = &in->imm.succ[1];
     lv c = tr_lower_parts(w, in->args[0])[0];
     lb from = l_here(w->b), else_blk = w->body->blks[e->to];
-    w->m->choices += is_choice(c);
+    bool fits = tr_lower_asks_fit(w->body->f, in->args[0]);
+    w->m->choices += !fits && is_choice(c);
     /* Two edges into one block with different arguments need a block of their own on one of them. */
     bool same = t->to == e->to && e->n > 0;
     lb via = same ? tr_lower_block(w, "edge") : else_blk;
-    LLVMBuildCondBr(w->b, c, w->body->blks[t->to], via);
+    lv br = LLVMBuildCondBr(w->b, c, w->body->blks[t->to], via);
+    if (fits)
+        LLVMSetMetadata(br, w->m->kind_prof, w->m->md_unlikely);
     feed(w, t, from);
     if (same) {
         l_at_end(w->b, via);
@@ -286,12 +289,7 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_TUPLE: lower_tuple(w, v, in); break;
     case TR_OP_EXTRACT: lower_extract(w, v, in); break;
     case TR_OP_SELECT: lower_select(w, v, in); break;
-    case TR_OP_CONV: {
-        lv out[2];
-        tr_lower_conv(w, tr_lower_ty(w, in->args[0]), in->ty, tr_lower_parts(w, in->args[0]), out);
-        tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
-        break;
-    }
+    case TR_OP_CONV: tr_lower_conv(w, v, in); break;
     case TR_OP_BITCAST: tr_lower_bitcast(w, v, in); break;
     case TR_OP_CMP:
         tr_lower_set1(w, v,

@@ -182,7 +182,7 @@ lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);
 void tr_lower_fn_attr(tr_lm *m, lv fn, tr_lattr a);
 void tr_lower_param_attr(tr_lm *m, lv fn, unsigned i, tr_lattr a);
 lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n,
-                      const lv *args); /* overloaded on t alone */
+                      const lv *args); /* overloaded on t alone; NULL: not at all */
 /* A scalar type as it lies in an array; complex: its component. */
 lt tr_lower_elem(const tr_lm *m, const tr_ty *t);
 void tr_lower_tag(tr_lm *m, lv access, bool frame);
@@ -200,7 +200,9 @@ lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y);
 static inline lv tr_lower_widened(const tr_lf *w, lv x) {
     return LLVMTypeOf(x) == w->m->f16 ? LLVMBuildFPExt(w->b, x, w->m->f32, "") : x;
 }
-void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out);
+void tr_lower_conv(tr_lf *w, tr_val v, const tr_ins *in);
+/* Is v the question whether a float fit the int64 that it became (lib/operators.c)? As a rule it did. */
+bool tr_lower_asks_fit(const tr_fn *f, tr_val v);
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */

@@ -226,9 +226,7 @@ lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x) {
         return NULL;
     name =
         tr_arena_printf(&m->ctx->arena, "llvm.nvvm.%s.approx%s.f", name, m->want->device.flush ? ".ftz" : "");
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    lv fn = LLVMGetIntrinsicDeclaration(m->mod, id, NULL, 0);
-    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(m->lc, id, NULL, 0), fn, (lv *)x, n, "");
+    return tr_lower_intrinsic(w, name, NULL, n, x);
 }
 
 /* Functions that libdevice has a short form of, for float32. */

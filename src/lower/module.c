@@ -75,8 +75,8 @@ lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh) {
 
 lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n, const lv *args) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, &t, 1);
-    lt type = LLVMIntrinsicGetType(w->m->lc, id, &t, 1);
+    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, &t, t != NULL);
+    lt type = LLVMIntrinsicGetType(w->m->lc, id, &t, t != NULL);
     return LLVMBuildCall2(w->b, type, fn, (lv *)args, n, "");
 }
 

@@ -1,0 +1,249 @@
+"""Loops over single items, as packages write them for Numba: look-ups in tables, histograms, searches, walks over what is sorted.
+
+They are cases as those of `elementwise.py`, in the same table. The right answer is the same text run by CPython, on small inputs,
+and for full ones NumPy's, where that is another way. `LOOPS` has their names with the most of Numba's time that each may take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from elementwise import Arguments, add
+from kernels import place
+from numpy_cases import beside
+
+LOOPS: dict[str, float] = {}
+
+
+def loop(
+    name: str,
+    most: float,
+    inputs: Callable[[np.random.Generator, int], Arguments],
+    expected: Any,
+    **more: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a loop; `inputs` takes a generator and how many times as large as a small one the arguments shall be."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        LOOPS[name] = most
+        add(
+            name,
+            inputs=lambda rng, full: inputs(rng, 1000 if full else 1),
+            expected=expected,
+            variants=beside(function, "numba"),
+            **more,
+        )
+        return function
+
+    return register
+
+
+# --- look-ups ----------------------------------------------------------------------------------------
+
+
+def sparse(index: str) -> Callable[[np.random.Generator, int], Arguments]:
+    """A matrix of 20 items in each row, in compressed rows, and a vector."""
+
+    def inputs(rng: np.random.Generator, times: int) -> Arguments:
+        n = 20 * times
+        columns = np.sort(rng.integers(0, n, (n, 20)), axis=1).ravel()
+        starts = np.arange(0, 20 * n + 1, 20)
+        return rng.random(20 * n), place(columns.astype(index)), place(starts.astype(index)), rng.random(n)
+
+    return inputs
+
+
+def sparse_product(data: Any, columns: Any, starts: Any, x: Any) -> Any:
+    return (data * x[columns]).reshape(-1, 20).sum(axis=1)
+
+
+def compressed_rows(data, columns, starts, x):
+    rows = starts.shape[0] - 1
+    y = np.zeros(rows)
+    for i in range(rows):
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += data[k] * x[columns[k]]
+        y[i] = s
+    return y
+
+
+for dtype in ("int32", "int64"):
+    loop(f"sparse matrix by vector, {dtype}", 1.0, sparse(dtype), sparse_product, rtol=1e-12)(compressed_rows)
+
+
+# --- histograms --------------------------------------------------------------------------------------
+
+
+@loop(
+    "h[int(x * n)] += 1",
+    1.1,
+    lambda rng, t: (rng.random(100 * t), 64),
+    lambda a, n: np.histogram(a, n, (0, 1))[0],
+)
+def counted(a, n):
+    h = np.zeros(n, np.int64)
+    for i in range(a.shape[0]):
+        h[int(a[i] * n)] += 1
+    return h
+
+
+@loop(
+    "histogram in two dimensions",
+    1.1,
+    lambda rng, t: (rng.random(100 * t), rng.random(100 * t), 32),
+    lambda a, b, n: np.histogram2d(a, b, n, ((0, 1), (0, 1)))[0],
+)
+def counted_in_two(a, b, n):
+    h = np.zeros((n, n), np.int64)
+    for i in range(a.shape[0]):
+        h[int(a[i] * n), int(b[i] * n)] += 1
+    return h
+
+
+@loop(
+    "histogram within bounds",
+    1.2,
+    lambda rng, t: (rng.random(100 * t) * 1.2 - 0.1, 0.0, 1.0, 64),
+    lambda a, low, high, n: (
+        np.histogram(a[(a > -1 / n) & (a < 0)], 1)[0][0] * (np.arange(n) == 0)
+        + np.histogram(a, n, (low, high))[0]
+    ),
+)
+def counted_within(a, low, high, n):
+    h = np.zeros(n, np.int64)
+    scale = n / (high - low)
+    for x in a:
+        k = int((x - low) * scale)
+        if 0 <= k < n:
+            h[k] += 1
+    return h
+
+
+@loop(
+    "histogram over a.flat",
+    1.1,
+    lambda rng, t: (rng.random((t, 200))[:, ::2], 64),
+    lambda a, n: np.histogram(a, n, (0, 1))[0],
+)
+def counted_flat(a, n):
+    h = np.zeros(n, np.int64)
+    for x in a.flat:
+        h[int(x * n)] += 1
+    return h
+
+
+# --- between points of a grid ------------------------------------------------------------------------
+
+
+def bilinear_expected(image: Any, x: Any, y: Any) -> Any:
+    i, j = y.astype(int), x.astype(int)
+    u, v = x - j, y - i
+    return (image[i, j] * (1 - u) + image[i, j + 1] * u) * (1 - v) + (
+        image[i + 1, j] * (1 - u) + image[i + 1, j + 1] * u
+    ) * v
+
+
+@loop(
+    "bilinear interpolation",
+    1.1,
+    lambda rng, t: (rng.random((256, 256)), rng.random(50 * t) * 254, rng.random(50 * t) * 254),
+    bilinear_expected,
+)
+def bilinear(image, x, y):
+    out = np.empty(x.shape[0])
+    for k in range(x.shape[0]):
+        i, j = int(np.floor(y[k])), int(np.floor(x[k]))
+        u, v = x[k] - j, y[k] - i
+        above = image[i, j] * (1 - u) + image[i, j + 1] * u
+        below = image[i + 1, j] * (1 - u) + image[i + 1, j + 1] * u
+        out[k] = above * (1 - v) + below * v
+    return out
+
+
+def deposit_expected(x: Any, charge: Any, cells: Any) -> Any:
+    j = x.astype(int)
+    w = x - j
+    return charge * (np.bincount(j, 1 - w, cells) + np.bincount((j + 1) % cells, w, cells))
+
+
+@loop(
+    "charge of particles on a grid",
+    1.1,
+    lambda rng, t: (rng.random(50 * t) * 200, 0.1, 200),
+    deposit_expected,
+)
+def deposit(x, charge, cells):
+    density = np.zeros(cells)
+    for p in range(x.shape[0]):
+        j = int(x[p])
+        w = x[p] - j
+        density[j] += charge * (1 - w)
+        density[(j + 1) % cells] += charge * w
+    return density
+
+
+# --- graphs ------------------------------------------------------------------------------------------
+
+
+def graph(rng: np.random.Generator, times: int) -> Arguments:
+    """Eight edges from each node: to the next one, and to any others."""
+    n = 20 + 3 * times
+    ends = rng.integers(0, n, 8 * n)
+    ends[::8] = (np.arange(n) + 1) % n
+    return np.arange(0, 8 * n + 1, 8), ends, rng.random(8 * n), 0
+
+
+def shortest(starts: Any, ends: Any, lengths: Any, source: Any) -> Any:
+    """Bellman and Ford's way: all edges again and again."""
+    n = len(starts) - 1
+    begins, d = np.repeat(np.arange(n), np.diff(starts)), np.full(n, np.inf)
+    d[source] = 0
+    while True:
+        before = d.copy()
+        np.minimum.at(d, ends, before[begins] + lengths)
+        if np.array_equal(d, before):
+            return d
+
+
+@loop("Dijkstra with a heap", 1.1, graph, shortest)
+def dijkstra(starts, ends, lengths, source):
+    n = starts.shape[0] - 1
+    distance, done = np.full(n, np.inf), np.zeros(n, np.bool_)
+    keys, nodes = np.empty(ends.shape[0] + 1), np.empty(ends.shape[0] + 1, np.int64)
+    keys[0], nodes[0], size = 0.0, source, 1
+    distance[source] = 0.0
+    while size > 0:
+        d, u = keys[0], nodes[0]
+        size -= 1
+        key, node, i = keys[size], nodes[size], 0
+        while True:
+            child = 2 * i + 1
+            if child >= size:
+                break
+            if child + 1 < size and keys[child + 1] < keys[child]:
+                child += 1
+            if keys[child] >= key:
+                break
+            keys[i], nodes[i] = keys[child], nodes[child]
+            i = child
+        keys[i], nodes[i] = key, node
+        if done[u]:
+            continue
+        done[u] = True
+        for e in range(starts[u], starts[u + 1]):
+            v, far = ends[e], d + lengths[e]
+            if far < distance[v]:
+                distance[v] = far
+                i = size
+                size += 1
+                while i > 0:
+                    parent = (i - 1) // 2
+                    if keys[parent] <= far:
+                        break
+                    keys[i], nodes[i] = keys[parent], nodes[parent]
+                    i = parent
+                keys[i], nodes[i] = far, v
+    return distance
