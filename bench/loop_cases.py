@@ -247,3 +247,41 @@ def dijkstra(starts, ends, lengths, source):
                     i = parent
                 keys[i], nodes[i] = far, v
     return distance
+
+
+# --- exceptions --------------------------------------------------------------------------------------
+
+
+@loop(
+    "raised and caught",
+    1.1,
+    lambda rng, t: (rng.random(20 * t), 0.5),
+    lambda a, least: np.where(a < least, -1, 1).sum(),
+)
+def raised(a, least):
+    n = 0
+    for i in range(a.shape[0]):
+        try:
+            if a[i] < least:
+                raise ValueError("too small")
+            n += 1
+        except Exception:
+            n -= 1
+    return n
+
+
+@loop(
+    "divisions by zero caught",
+    1.2,
+    lambda rng, t: (rng.random(20 * t), np.round(rng.random(20 * t))),
+    lambda a, b: np.where(b == 0, -1, a).sum(),
+    rtol=1e-12,
+)
+def divided(a, b):
+    s = 0.0
+    for i in range(a.shape[0]):
+        try:
+            s += a[i] / b[i]
+        except Exception:
+            s -= 1
+    return s

@@ -39,6 +39,37 @@ static void clear_frame(tr_lf *w) {
     store_zero(w, w->m->ptr, offsetof(tr_frame, late));
 }
 
+/* Does the text say what an exception comes from, before it is raised? */
+static bool links(const tr_fn *f) {
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->op == TR_OP_CALLRT && in->blk != TR_NOBLK &&
+            (in->imm.rt->row == TR_RT_CONTEXT || in->imm.rt->row == TR_RT_CAUSE))
+            return true;
+    }
+    return false;
+}
+
+/* Does nothing come to the handler `b` but what this function's own text raises, from nothing else? Then the frame has no calls to tell of, and nothing to clear. */
+static bool only_own(const tr_fn *f, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    if (links(f))
+        return false;
+    for (uint32_t k = 0; k < blk->preds.n; k++) {
+        const tr_ins *t = tr_term(f, blk->preds.d[k]);
+        if (t->op != TR_OP_TRY || t->imm.succ[1].to != b)
+            return false;
+        const tr_blk *body = tr_blk_at(f, t->imm.succ[0].to);
+        for (tr_val v = body->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (tr_ins_raises(in) && in->op != TR_OP_RAISE && in->op != TR_OP_CHECK &&
+                in->op != TR_OP_CHECKIDX)
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Is `r` a raise that follows its catch `v` with nothing in between that might raise or catch? */
 static bool is_at_once(const tr_fn *f, tr_val v, tr_val r) {
     if (tr_at(f, r)->op != TR_OP_RERAISE || tr_at(f, r)->blk != tr_at(f, v)->blk)
@@ -51,6 +82,7 @@ static bool is_at_once(const tr_fn *f, tr_val v, tr_val r) {
 
 /* What becomes of x, which is or has in it what v caught. */
 typedef struct afterlife {
+    bool asked;        /* something looks at it */
     bool again, later; /* it is raised again; and something else may be raised before, or nobody knows */
 } afterlife;
 
@@ -59,6 +91,7 @@ static void follow(const tr_fn *f, tr_val v, tr_val x, afterlife *out) {
         const tr_ins *in = tr_at(f, u);
         for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
             if (in->args[k] == x) {
+                out->asked = true;
                 if (in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT)
                     follow(f, v, u, out);
                 else if (in->op != TR_OP_SHR) {
@@ -93,11 +126,12 @@ static lv known_class(tr_lf *w, lv exc) {
     return l_select(w->b, host, own, exc);
 }
 
-static lv class_of(tr_lf *w, lv code, lv is_site) {
+/* `own`: the site is of this function's own text. */
+static lv class_of(tr_lf *w, lv code, lv is_site, bool own) {
     tr_lm *m = w->m;
     lv index = l_select(w->b, is_site, l_sub(w->b, code, l_int(m->i32, 1)), l_int(m->i32, 0));
     lv wide = LLVMBuildZExt(w->b, index, m->i64, ""), exc;
-    if (has_late(m)) { /* whose raise sites have numbers of their own */
+    if (has_late(m) && !own) { /* whose raise sites have numbers of their own */
         tr_lower_rt(w, TR_RT_CLASS, 2, (lv[]){wide, site_classes(m)}, NULL, &exc);
         return l_select(w->b, is_site, known_class(w, exc), l_int(m->i64, TR_EXC_MEMORY));
     }
@@ -117,17 +151,20 @@ static lv save(tr_lf *w, lv code) {
 void tr_lower_catch(tr_lf *w, tr_val v) {
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
-    afterlife fate = {false, false};
+    afterlife fate = {0};
     follow(w->body->f, v, v, &fate);
+    bool own = only_own(w->body->f, tr_at(w->body->f, v)->blk);
     lv code = LLVMBuildLoad2(b, m->i32, flying(w), "");
     lv is_site = l_icmp(b, LLVMIntSGT, code, l_int(m->i32, 0));
     lv ok = l_or(b, is_site, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, TR_CODE_MEMORY)));
     lb go_on = tr_lower_unless(w, ok);
     tr_lower_exit(w, code);
     l_at_end(b, go_on);
-    lv high = LLVMBuildShl(b, class_of(w, code, is_site), l_int(m->i64, TR_CAUGHT_SHIFT), "");
+    lv high = fate.asked || fate.later
+                  ? LLVMBuildShl(b, class_of(w, code, is_site, own), l_int(m->i64, TR_CAUGHT_SHIFT), "")
+                  : l_int(m->i64, 0);
     tr_lower_set1(w, v, fate.later ? l_or(b, high, save(w, code)) : high);
-    if (fate.later || !fate.again)
+    if ((fate.later || !fate.again) && !own)
         clear_frame(w);
 }
 
@@ -137,7 +174,7 @@ void tr_lower_reraise(tr_lf *w, tr_val v, const tr_ins *in) {
     LLVMBuilderRef b = w->b;
     tr_val c = tr_caught(w->body->f, v);
     if (c != TR_NOVAL && is_at_once(w->body->f, c, v)) {
-        afterlife fate = {false, false};
+        afterlife fate = {0};
         follow(w->body->f, c, c, &fate);
         if (!fate.later) {
             tr_lower_leave(w, LLVMBuildLoad2(b, m->i32, flying(w), ""));

@@ -42,6 +42,41 @@ def test_uncaught_exceptions_are_as_ever(fn):
     assert a[1] == (8 if fn is cleans_up else 0)
 
 
+def passed_over(x, k):
+    """What is caught where this function's own text raised it leaves nothing to those that come later."""
+    for i in range(3):
+        try:
+            if x == i:
+                raise ValueError("passed", x)
+        except ValueError:
+            x += 5
+    try:
+        if x < 9:
+            raise ValueError("first", x)
+    except ValueError:
+        try:
+            if x < 5:
+                raise KeyError("second", x)
+        except KeyError:
+            x = 7
+    try:
+        quotient(x, k)
+    except ZeroDivisionError:
+        x += 20
+    try:
+        if x % 2:
+            raise Derived("third", x)
+    except Derived:
+        x += 1
+    if x > 6:
+        quotient(x, k - 1)
+    raise IndexError("last", x)
+
+
+def test_what_is_passed_over_is_not_what_the_next_one_came_from():
+    same_chains(passed_over, *((x, k) for x in (0, 1, 4, 5, 6, 8, 9) for k in (0, 1)))
+
+
 # --- what an exception was raised from ---
 
 
