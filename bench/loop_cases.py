@@ -6,6 +6,7 @@ and for full ones NumPy's, where that is another way. `LOOPS` has their names wi
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -285,3 +286,79 @@ def divided(a, b):
         except Exception:
             s -= 1
     return s
+
+
+# --- bytes -------------------------------------------------------------------------------------------
+
+
+def text(rng: np.random.Generator, times: int) -> np.ndarray:
+    """Words of letters and numbers, with spaces between them."""
+    letters = np.frombuffer(b"the quick brown fox jumped over 1234 lazy dogs and 56 more; ", np.uint8)
+    return place(np.tile(letters, times))
+
+
+def crc_table() -> np.ndarray:
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, table >> 1 ^ np.uint32(0xEDB88320), table >> 1)
+    return table
+
+
+@loop(
+    "CRC of bytes",
+    1.1,
+    lambda rng, t: (text(rng, t), crc_table()),
+    lambda data, table: zlib.crc32(data.tobytes()) ^ 0xFFFFFFFF,
+)
+def crc(data, table):
+    c = 0xFFFFFFFF
+    for b in data:
+        c = table[(c ^ b) & 0xFF] ^ (c >> 8)
+    return c
+
+
+@loop("byte that is not there", 1.1, lambda rng, t: (text(rng, t), 0), lambda data, value: -1)
+def find_byte(data, value):
+    for i in range(data.shape[0]):
+        if data[i] == value:
+            return i
+    return -1
+
+
+@loop(
+    "numbers in a text",
+    1.1,
+    lambda rng, t: (text(rng, t), np.zeros(2 * t, np.int64)),
+    lambda data, out: np.tile([1234, 56], out.size // 2),
+)
+def numbers(data, out):
+    k, value, inside = 0, 0, False
+    for i in range(data.shape[0]):
+        c = data[i]
+        if c >= 48 and c <= 57:
+            value = value * 10 + (c - 48)
+            inside = True
+        elif inside:
+            out[k] = value
+            k += 1
+            value, inside = 0, False
+    return out
+
+
+@loop(
+    "lengths of runs",
+    1.1,
+    lambda rng, t: (np.repeat(np.arange(10 * t) % 4, rng.integers(1, 8, 10 * t)).astype(np.uint8),),
+    lambda data: np.diff(np.flatnonzero(np.diff(data.astype(int), prepend=9, append=9))),
+)
+def runs(data):
+    out = np.empty(data.shape[0], np.int64)
+    k, i = 0, 0
+    while i < data.shape[0]:
+        j = i + 1
+        while j < data.shape[0] and data[j] == data[i]:
+            j += 1
+        out[k] = j - i
+        k += 1
+        i = j
+    return out[:k]

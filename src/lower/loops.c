@@ -6,6 +6,7 @@
  * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
  * calls functions of vector math takes one vector at a time: several would run one after the other all the
  * same, and leave more of a short loop to the scalar twins.
+ * A short search is written out four times, too (mark_scans).
  * Cost: one pass over the body; loops are looked
  * for only where one of these was found. */
 #include "lower/internal.h"
@@ -19,6 +20,8 @@ enum {
     UNROLL = 4,
     MAX_SIZE = 64,
     MAX_SUM = 24,
+    MAX_SCAN = 12,
+    MAX_BYTES = 24,
     MAX_SHORT = 128,
     ROW_BITS = 256,
     MANY_ROWS = 4,
@@ -223,6 +226,54 @@ static void look_for_rows(tr_lf *w, const tr_lloops *loops) {
     }
     if (rows && w->m->want->vector_bits > ROW_BITS)
         tr_lower_vector_bits(w->fn, ROW_BITS);
+}
+
+/* --- scans --- */
+
+/* Is it left from within a round, by a break or by what it raises? LLVM 19 makes no vectors of it then. What is caught in the round does not leave it. */
+static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
+    const tr_loop *loop = &loops->all.d[l];
+    for (uint32_t i = 0; i < loop->blks.n; i++) {
+        tr_bid b = loop->blks.d[i];
+        const tr_blk *blk = tr_blk_at(f, b);
+        const tr_ins *t = tr_term(f, b);
+        bool guarded = blk->first != TR_NOVAL && tr_at(f, blk->first)->op == TR_OP_CATCH;
+        for (uint32_t k = 0; k < blk->preds.n; k++)
+            guarded = guarded || tr_term(f, blk->preds.d[k])->op == TR_OP_TRY;
+        if (!guarded && tr_blk_raises(f, b))
+            return true;
+        for (uint32_t s = t->op == TR_OP_TRY; b != loop->latch && s < tr_nsucc(t); s++)
+            if (loops->innermost[t->imm.succ[s].to] != l)
+                return true;
+    }
+    return false;
+}
+
+static bool reads_bytes(const tr_fn *f, const tr_loop *l) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_LOAD && tr_ty_size(tr_at(f, v)->ty) == 1)
+                return true;
+    return false;
+}
+
+/* Short searches, and what goes through text: half of their instructions are the loop's own. Of longer ones less is, and all of them cost time to compile. */
+static void mark_scans(tr_lf *w, const tr_lloops *loops) {
+    const tr_fn *f = w->body->f;
+    bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u);
+    for (uint32_t l = 0; l < loops->all.n; l++)
+        if (loops->all.d[l].parent != UINT32_MAX)
+            outer[loops->all.d[l].parent] = true;
+    for (uint32_t l = 0; l < loops->all.n; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        tr_bid latch = loop->latch;
+        if (outer[l] || latch == TR_NOBLK || tr_blk_at(f, latch)->cold ||
+            (w->body->loop_marks && w->body->loop_marks[latch]) || is_short(f, loop))
+            continue;
+        uint32_t size = tr_loop_size(f, loop);
+        if (size <= MAX_BYTES && leaves_early(f, loops, l) && (size <= MAX_SCAN || reads_bytes(f, loop)))
+            mark_unrolled(w, latch);
+    }
 }
 
 /* --- what is written out --- */
@@ -447,6 +498,7 @@ void tr_lower_loops(tr_lf *w) {
     if (lookups)
         mark_loops(w, &loops, whole, lookups, false);
     mark_sums(w, &loops);
+    mark_scans(w, &loops);
     mark_rows(w, &loops, whole);
     find_nested(w, &loops);
     look_for_rows(w, &loops);
