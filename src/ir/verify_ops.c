@@ -774,6 +774,13 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_PRANGE: want_i64s(k, i, 0, 1); break;
     case TR_OP_BCAST:
     case TR_OP_BCASTTO:
+        if (i->nargs < 2) {
+            tr_ck_bad(k, "wants two sizes");
+            break;
+        }
+        want_i64s(k, i, 0, i->nargs);
+        check_site(k, i, 0);
+        break;
     case TR_OP_CHECKIDX:
         want_i64s(k, i, 0, 2);
         check_site(k, i, 0);

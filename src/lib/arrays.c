@@ -55,13 +55,21 @@ void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *s
 
 /* --- broadcasting --- */
 
-/* Sizes of one axis: BCAST or BCASTTO. */
-static tr_tv merge(tr_em *e, tr_op op, tr_tv x, tr_tv y, tr_exc exc, const char *text) {
+static void shape_of(tr_em *e, tr_tv a, tr_tv *shape) {
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        shape[i] = tr_em_dim(e, a, i);
+}
+
+/* Sizes of one axis: BCAST or BCASTTO. The first two values of the message are what is compared. */
+static tr_tv merge(tr_em *e, tr_op op, tr_exc exc, const tr_shapes *s) {
+    tr_val v[TR_SHAPES_SHOWN];
     const tr_ty *i64 = i64_ty(e);
     if (e->dry)
         return (tr_tv){i64, TR_NOVAL};
-    tr_val r = tr_emit2(&e->b, op, i64, tr_em_strong(e, x).v, tr_em_strong(e, y).v);
-    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, exc, text);
+    for (uint32_t k = 0; k < s->n; k++)
+        v[k] = tr_em_strong(e, s->x[k]).v;
+    tr_val r = tr_emit_v(&e->b, op, i64, s->n, v);
+    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, exc, s->text);
     return (tr_tv){i64, r};
 }
 
@@ -74,9 +82,14 @@ bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim) {
 /* Checks that the array broadcasts to the shape, whose last axes are the array's. */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape) {
     uint32_t skip = ndim - a.ty->ndim;
-    for (uint32_t i = skip; i < ndim; i++)
-        merge(e, TR_OP_BCASTTO, tr_em_dim(e, a, i - skip), shape[i], TR_EXC_VALUE,
-              "could not broadcast an axis of size {0} to size {1}");
+    tr_tv own[TR_MAX_NDIM];
+    shape_of(e, a, own);
+    for (uint32_t i = skip; i < ndim; i++) {
+        tr_shapes s = {.n = 2, .x = {own[i - skip], shape[i]}};
+        tr_em_shapes(e, &s, "could not broadcast input array from shape ", a.ty->ndim, own, " into shape ",
+                     ndim, shape);
+        merge(e, TR_OP_BCASTTO, TR_EXC_VALUE, &s);
+    }
 }
 
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out) {
@@ -113,11 +126,6 @@ tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim) {
 }
 
 /* --- assignment, fill, copy --- */
-
-static void shape_of(tr_em *e, tr_tv a, tr_tv *shape) {
-    for (uint32_t i = 0; i < a.ty->ndim; i++)
-        shape[i] = tr_em_dim(e, a, i);
-}
 
 static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
@@ -251,7 +259,7 @@ static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {
     }
     tr_tv d = tr_em_dim(e, dst, 0), want = tr_em_i64(e, n);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE,
-                "could not broadcast an axis of size {0} to size {1}", 2, (tr_tv[]){want, d});
+                "could not broadcast input array from shape ({0},) into shape ({1},)", 2, (tr_tv[]){want, d});
     for (uint32_t i = 0; i < n; i++) {
         tr_tv at = tr_em_i64(e, i);
         tr_em_store(e, dst, &at, tr_em_item(e, src, i));
@@ -323,14 +331,28 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
     return true;
 }
 
-void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text) {
-    *size = size->ty ? merge(e, TR_OP_BCAST, *size, n, exc, text) : n;
+void tr_lib_merge_sizes(tr_em *e, uint32_t n, const tr_tv *x, uint32_t ndim, tr_tv *shape, tr_exc exc,
+                        const char *text) {
+    uint32_t skip = ndim - n, open = 0;
+    tr_tv before[TR_MAX_NDIM];
+    memcpy(before, shape, ndim * sizeof *shape);
+    while (open < ndim && !before[open].ty)
+        open++;
+    for (uint32_t i = skip; i < ndim; i++) {
+        tr_shapes s = {.n = 2, .x = {shape[i], x[i - skip]}};
+        if (!shape[i].ty) {
+            shape[i] = x[i - skip];
+            continue;
+        }
+        tr_em_shapes(e, &s, text, ndim - open, before + open, " ", n, x);
+        shape[i] = merge(e, TR_OP_BCAST, exc, &s);
+    }
 }
 
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text) {
-    uint32_t skip = ndim - a.ty->ndim;
-    for (uint32_t i = skip; i < ndim; i++)
-        tr_lib_merge_size(e, tr_em_dim(e, a, i - skip), &shape[i], exc, text);
+    tr_tv own[TR_MAX_NDIM];
+    shape_of(e, a, own);
+    tr_lib_merge_sizes(e, a.ty->ndim, own, ndim, shape, exc, text);
 }
 
 /* Layout of a new array as NumPy chooses it: that of the operands of full rank, where all agree. */
@@ -375,7 +397,7 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
         for (uint32_t i = 0; i < n; i++)
             if (is_array[i])
                 tr_lib_merge_shape(e, x[i], ndim, shape, TR_EXC_VALUE,
-                                   "operands could not be broadcast together: sizes {0} and {1}");
+                                   "operands could not be broadcast together with shapes ");
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!is_array[i]) {

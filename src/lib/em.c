@@ -713,10 +713,59 @@ const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text) {
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload) {
     if (e->dry)
         return;
-    tr_val v[8];
+    tr_val v[TR_SHAPES_SHOWN + 1];
+    assert(n <= TR_SHAPES_SHOWN);
     v[0] = tr_em_strong(e, cond).v;
-    for (uint32_t i = 0; i < n && i < 7; i++)
+    for (uint32_t i = 0; i < n; i++)
         v[i + 1] = tr_em_strong(e, payload[i]).v;
     tr_val c = tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v);
     tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, exc, text);
+}
+
+/* The payload's place of a size, which it gets unless it is there; TR_SHAPES_SHOWN: there is no room. */
+static uint32_t shown_at(tr_em *e, tr_shapes *s, tr_tv x) {
+    x = tr_em_strong(e, x);
+    for (uint32_t k = 0; k < s->n; k++)
+        if (tr_em_strong(e, s->x[k]).v == x.v)
+            return k;
+    if (s->n < TR_SHAPES_SHOWN)
+        s->x[s->n++] = x;
+    else
+        return TR_SHAPES_SHOWN;
+    return s->n - 1;
+}
+
+/* As Python writes a tuple, but for blanks, as NumPy does. */
+static bool put_shape(tr_em *e, tr_shapes *s, tr_sb *b, uint32_t n, const tr_tv *x) {
+    tr_sb_putc(b, '(');
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = shown_at(e, s, x[k]);
+        if (at == TR_SHAPES_SHOWN)
+            return false;
+        tr_sb_printf(b, "%s{%u}", k ? "," : "", at);
+    }
+    tr_sb_puts(b, n == 1 ? ",)" : ")");
+    return true;
+}
+
+void tr_em_shapes(tr_em *e, tr_shapes *s, const char *lead, uint32_t n, const tr_tv *x, const char *between,
+                  uint32_t m, const tr_tv *y) {
+    uint32_t had = s->n;
+    tr_arena *a = &e->ctx->arena;
+    s->text = "";
+    if (e->dry)
+        return;
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_sb_puts(&b, lead);
+    bool all = put_shape(e, s, &b, n, x);
+    if (between) {
+        tr_sb_puts(&b, between);
+        all = all && put_shape(e, s, &b, m, y);
+    }
+    s->n = all ? s->n : had;
+    s->text = all       ? tr_arena_printf(a, "%s", b.d)
+              : between ? tr_arena_printf(a, "%sof %u and %u axes, with sizes {0} and {1} of one", lead, n, m)
+                        : tr_arena_printf(a, "%sof %u axes", lead, n);
+    tr_sb_fini(&b);
 }

@@ -123,6 +123,17 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i);
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x);
 /* Leaves the function with an exception unless cond holds. text: "... {0} ..." shows payload values. */
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload);
+/* A message with the shapes of two operands that do not fit each other: `lead` (3,4) `between` (3,5). What the caller has put there before stays:
+ * payload values, as many as n, of which the first two are the sizes that differ. Where there is no room for all axes, these alone are told.
+ * Without `between` there is one shape. */
+enum { TR_SHAPES_SHOWN = 8 };
+typedef struct tr_shapes {
+    const char *text;
+    uint32_t n;
+    tr_tv x[TR_SHAPES_SHOWN];
+} tr_shapes;
+void tr_em_shapes(tr_em *e, tr_shapes *s, const char *lead, uint32_t n, const tr_tv *x, const char *between,
+                  uint32_t m, const tr_tv *y);
 
 /* --- Python's operators on any values (lib/operators.c) --- */
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);

@@ -330,7 +330,7 @@ static bool make_plan(tr_em *e, tr_tv a, const tr_idx *given, uint32_t ngiven, p
         if (it[i].kind == 'a')
             tr_lib_merge_shape(
                 e, it[i].v, nb, common, TR_EXC_INDEX,
-                "shape mismatch: indexing arrays could not be broadcast together: sizes {0} and {1}");
+                "shape mismatch: indexing arrays could not be broadcast together with shapes ");
         p->ix[p->nix] = it[i].v;
         p->of[axis++] = (int)p->nix++;
     }

@@ -238,9 +238,11 @@ static bool find_space(tr_em *e, gcall *g, const tr_tv *x) {
         g->space[i] = (tr_tv){NULL, TR_NOVAL};
     for (uint32_t k = 0; k < g->nop; k++) {
         uint32_t n = x[k].ty ? outer_of(g, k, x[k]) : 0;
+        tr_tv outer[TR_MAX_NDIM];
         for (uint32_t i = 0; i < n; i++)
-            tr_lib_merge_size(e, tr_em_dim(e, x[k], i), &g->space[g->nouter - n + i], TR_EXC_VALUE,
-                              "operands could not be broadcast together: sizes {0} and {1}");
+            outer[i] = tr_em_dim(e, x[k], i);
+        tr_lib_merge_sizes(e, n, outer, g->nouter, g->space, TR_EXC_VALUE,
+                           "operands could not be broadcast together with shapes ");
     }
     for (uint32_t k = 0; k < g->nop; k++) {
         if (!x[k].ty || !is_writable(g, k))

@@ -71,11 +71,15 @@ static bool join(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, con
             if (k == axis)
                 shape[k] = tr_em_extent_sum(e, shape[k], n);
             else
-                tr_em_check(
-                    e, tr_em_cmp(e, TR_CMP_EQ, n, shape[k]), TR_EXC_VALUE,
-                    "all the input array dimensions except for the concatenation axis must match exactly: "
-                    "{0} and {1}",
-                    2, (tr_tv[]){shape[k], n});
+                tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, shape[k]), TR_EXC_VALUE,
+                            tr_arena_printf(&e->ctx->arena,
+                                            "all the input array dimensions except for the concatenation "
+                                            "axis must match exactly, but "
+                                            "along dimension %u, the array at index 0 has size {0} and the "
+                                            "array at index %u has size "
+                                            "{1}",
+                                            k, i),
+                            2, (tr_tv[]){shape[k], n});
         }
     }
     *out = tr_em_alloc(e, dtype ? dtype : common_elem(e, p), ndim, all_f ? TR_LAYOUT_F : TR_LAYOUT_C, shape);
@@ -135,7 +139,7 @@ static tr_tv slab_of(tr_em *e, tr_tv a, uint32_t axis, uint32_t at) {
 /* Parts of one shape along a new axis, each a slab of the result. */
 static bool stack(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, const tr_ty *dtype,
                   tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM + 1];
+    tr_tv shape[TR_MAX_NDIM + 1], first[TR_MAX_NDIM], own[TR_MAX_NDIM];
     uint32_t ndim = p->a[0].ty->ndim;
     if (ndim + 1 > TR_MAX_NDIM)
         return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
@@ -143,16 +147,16 @@ static bool stack(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, co
         if (p->a[i].ty->ndim != ndim)
             return tr_em_error(e, "%s(): all arrays must have the same number of dimensions, not %u and %u",
                                tr_fam_name(c), ndim, (unsigned)p->a[i].ty->ndim);
-        for (uint32_t k = 0; k < ndim; k++) {
-            tr_tv n = tr_em_dim(e, p->a[i], k), *want = &shape[k + (k >= axis)];
-            if (i > 0)
-                tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, *want), TR_EXC_VALUE,
-                            "all input arrays must have the same shape: dimensions {0} and {1}", 2,
-                            (tr_tv[]){*want, n});
-            else
-                *want = n;
+        tr_fam_shape(e, p->a[i], i > 0 ? own : first);
+        for (uint32_t k = 0; k < ndim && i > 0; k++) {
+            tr_shapes s = {.n = 2, .x = {first[k], own[k]}};
+            tr_em_shapes(e, &s, "all input arrays must have the same shape: ", ndim, first, " and ", ndim,
+                         own);
+            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, first[k], own[k]), TR_EXC_VALUE, s.text, s.n, s.x);
         }
     }
+    for (uint32_t k = 0; k < ndim; k++)
+        shape[k + (k >= axis)] = first[k];
     shape[axis] = i64(e, p->n);
     *out = tr_em_alloc(e, dtype ? dtype : common_elem(e, p), ndim + 1, TR_LAYOUT_C, shape);
     for (uint32_t i = 0; i < p->n; i++)

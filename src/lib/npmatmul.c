@@ -42,15 +42,27 @@ static bool lam_dot(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     return true;
 }
 
-static void check_sizes(tr_em *e, tr_tv n, tr_tv m) {
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, m), TR_EXC_VALUE,
-                "the axes that are summed over have different sizes: {0} and {1}", 2, (tr_tv[]){n, m});
+/* The axes that are summed over, of arrays as the user has them: the last one of a, and k of b. */
+static void check_axis(tr_em *e, tr_tv a, tr_tv b, uint32_t k) {
+    tr_tv x[TR_MAX_NDIM], y[TR_MAX_NDIM];
+    uint32_t i = a.ty->ndim - 1u;
+    tr_fam_shape(e, a, x);
+    tr_fam_shape(e, b, y);
+    tr_shapes s = {.n = 2, .x = {x[i], y[k]}};
+    tr_em_shapes(e, &s, "shapes ", a.ty->ndim, x, " and ", b.ty->ndim, y);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, x[i], y[k]), TR_EXC_VALUE,
+                tr_arena_printf(&e->ctx->arena, "%s not aligned: {0} (dim %u) != {1} (dim %u)", s.text, i, k),
+                s.n, s.x);
+}
+
+static void check_sizes(tr_em *e, tr_tv a, tr_tv b) {
+    check_axis(e, a, b, b.ty->ndim == 1 ? 0 : b.ty->ndim - 2u);
 }
 
 static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
     const tr_ty *result = tr_lib_common(e, a.ty->elem, b.ty->elem), *t = tr_fam_wide(e, result);
     tr_tv n = tr_em_dim(e, a, 0), in[2] = {a, b}, init = tr_em_num(e, t, 0.0);
-    check_sizes(e, n, tr_em_dim(e, b, 0));
+    check_sizes(e, a, b);
     tr_redk red = t->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
     tr_pdesc d = {.nspace = 1,
                   .nin = 2,
@@ -149,21 +161,21 @@ static bool operands(tr_em *e, tr_tv a, tr_tv b, product *p) {
         return false;
     p->a = as_matrix(e, p->a, 0);
     p->b = as_matrix(e, p->b, 1);
-    check_sizes(e, tr_em_dim(e, p->a, p->a.ty->ndim - 1u), tr_em_dim(e, p->b, p->b.ty->ndim - 2u));
+    check_sizes(e, a, b);
     return true;
 }
 
 /* @: the axes before the last two broadcast together. */
 static void plan_matmul(tr_em *e, product *p) {
     uint32_t la = p->a.ty->ndim - 2u, lb = p->b.ty->ndim - 2u, n = la > lb ? la : lb;
-    const char *text = "matmul: axes of sizes {0} and {1} could not be broadcast together";
-    tr_tv lead[2 * TR_MAX_NDIM] = {{NULL, TR_NOVAL}};
+    const char *text = "matmul: operands could not be broadcast together with leading axes of shapes ";
+    tr_tv lead[2 * TR_MAX_NDIM] = {{NULL, TR_NOVAL}}, own[TR_MAX_NDIM];
     const tr_tv *x[2] = {&p->a, &p->b};
     for (int k = 0; k < 2; k++) {
         /* merging whole shapes would compare the last two axes as well: only those before are looked at */
         uint32_t l = x[k]->ty->ndim - 2u;
-        for (uint32_t i = 0; i < l; i++)
-            tr_lib_merge_size(e, tr_em_dim(e, *x[k], i), &lead[n - l + i], TR_EXC_VALUE, text);
+        tr_fam_shape(e, *x[k], own);
+        tr_lib_merge_sizes(e, l, own, n, lead, TR_EXC_VALUE, text);
     }
     for (uint32_t i = 0; i < n; i++)
         p->shape[i] = lead[i];
@@ -359,6 +371,7 @@ bool tr_lib_np_inner(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (a[0].ty->ndim == 1 && a[1].ty->ndim == 1)
         return dot_vectors(e, a[0], a[1], false, out);
+    check_axis(e, a[0], a[1], a[1].ty->ndim - 1u); /* before that is another one */
     return matrix_product(e, c, a[0], a[1].ty->ndim > 1 ? swapped(e, a[1]) : a[1], true, NULL, out);
 }
 

@@ -283,7 +283,7 @@ bool tr_rnd_contiguous(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
 
 bool tr_rnd_sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
                      tr_tv *out) {
-    static const char text[] = "shape mismatch: objects cannot be broadcast to a single shape";
+    static const char text[] = "shape mismatch: objects cannot be broadcast to a single shape: ";
     tr_tv shape[TR_MAX_NDIM] = {0};
     uint32_t nd = 0;
     for (uint32_t k = 0; k < n; k++)

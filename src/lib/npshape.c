@@ -148,7 +148,9 @@ static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr
     tr_tv fits = tr_fam_and(e, any, tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_REM, size, prod), zero));
     tr_tv ok = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, unknown, zero), whole, fits);
     ok = tr_fam_and(e, ok, tr_lib_has_room(e, a.ty->elem, tr_lib_size_estimate(e, n, known)));
-    tr_em_check(e, ok, TR_EXC_VALUE, "cannot reshape array of size {0} into another size", 1, &size);
+    tr_shapes s = {.n = 1, .x = {size}};
+    tr_em_shapes(e, &s, "cannot reshape array of size {0} into shape ", n, shape, NULL, 0, NULL);
+    tr_em_check(e, ok, TR_EXC_VALUE, s.text, s.n, s.x);
     tr_tv rest = tr_em_op2(e, TR_OP_QUOT, size, prod);
     for (uint32_t i = 0; i < n; i++)
         shape[i] = tr_em_select(e, neg[i], rest, shape[i]);

@@ -281,7 +281,7 @@ bool tr_lib_np_broadcast_arrays(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     for (uint32_t i = 0; i < c->nvar; i++)
         tr_lib_merge_shape(e, a[i], ndim, shape, TR_EXC_VALUE,
-                           "shape mismatch: sizes {0} and {1} cannot be broadcast together");
+                           "shape mismatch: objects cannot be broadcast to a single shape: ");
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_em_check_size(e, a[i].ty->elem, ndim, shape);
         if (!tr_em_broadcast(e, a[i], ndim, shape, &a[i]))

@@ -137,14 +137,15 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
 /* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of
- * several (entries whose ty is NULL are open); an array with more axes, of extent 1, so that its own end
+ * several (entries whose ty is NULL are open), where `text` is what comes before both shapes; an array with more axes, of extent 1, so that its own end
  * before `end`. Inputs of patterns repeat those. */
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
 /* An array less its first n axes, which an assignment lets it have if they are of size 1; ValueError where they are not. */
 tr_tv tr_lib_without_first(tr_em *e, tr_tv a, uint32_t n);
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
-void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text); /* one axis */
+void tr_lib_merge_sizes(tr_em *e, uint32_t n, const tr_tv *x, uint32_t ndim, tr_tv *shape, tr_exc exc,
+                        const char *text);
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
 
 /* Hints to the last error (lib/suggest.c): the name that was meant, of what a class or module has or of a

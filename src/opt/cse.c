@@ -47,7 +47,7 @@ static bool is_check(const tr_ins *in) {
 
 /* What a check shows in its message does not matter: only its condition. */
 static uint32_t key_args(const tr_ins *in) {
-    return in->op == TR_OP_CHECK ? 1 : in->nargs;
+    return in->op == TR_OP_CHECK ? 1 : in->op == TR_OP_BCAST || in->op == TR_OP_BCASTTO ? 2 : in->nargs;
 }
 
 static uint64_t hash_of(const tr_ins *in) {

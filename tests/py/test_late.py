@@ -73,7 +73,9 @@ def test_several_results_and_errors():
     for x, y in ((a, a[::-1].copy()), (a, b), (b, a), (a[:, :1].copy(), b)):
         for got, want in zip(ours(x, y, 2.0), mixed(x, y, 2.0), strict=True):
             assert np.allclose(got, want, rtol=1e-15)
-    with pytest.raises(ValueError, match="could not be broadcast together: sizes 4 and 3") as caught:
+    with pytest.raises(
+        ValueError, match=r"could not be broadcast together with shapes \(3,4\) \(3,3\)"
+    ) as caught:
         ours(a, np.ones((3, 3)), 2.0)
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert (frames[-1].name, frames[-1].lineno) == ("mixed", mixed.__code__.co_firstlineno + 1)
@@ -110,7 +112,7 @@ def test_errors_pass_through_callers():
 
     assert outer(np.ones(3), np.ones(3)) == 7
     assert outer(np.ones(3), np.ones(1)) == 7
-    with pytest.raises(ValueError, match="sizes 3 and 2") as caught:
+    with pytest.raises(ValueError, match=r"with shapes \(3,\) \(2,\)") as caught:
         outer(np.ones(3), np.ones(2))
     names = [f.name for f in traceback.extract_tb(caught.value.__traceback__)]
     assert names[-4:] == ["outer", "inner", "inner", "inner"]
@@ -152,7 +154,7 @@ def test_a_worker_reaches_it():
 
     a, b = np.arange(70.0), np.ones(2)
     assert np.array_equal(all_of(a, b, -1), [a[i : i + 3].sum() * 2 + 3 for i in range(64)])
-    with pytest.raises(ValueError, match="sizes 3 and 2"):
+    with pytest.raises(ValueError, match=r"with shapes \(3,\) \(2,\)"):
         all_of(a, b, 40)
     assert all_of(a, b, -1)[63] == a[63:66].sum() * 2 + 3
 

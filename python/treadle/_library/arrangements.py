@@ -456,7 +456,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     i = whole(indices)
     size = count(dims)
     if np.any((i < 0) | (i >= size)):
-        raise ValueError("index is out of bounds for array with this size")
+        raise ValueError(f"index is out of bounds for array with size {size}")
     if len(dims) == 1:
         return (i if isinstance(i, int) else np.copy(i),)
     if order == "C":
@@ -590,7 +590,7 @@ def without(a: Any, obj: Any, axis: Constant) -> Any:
     if isinstance(obj, int):
         n = a.shape[axis]
         if obj < -n or obj >= n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {obj} is out of bounds for axis {axis % a.ndim} with size {n}")
         i = obj + n if obj < 0 else obj
         return np.concatenate((part(a, 0, i, axis), part(a, i + 1, n, axis)), axis=axis)
     keep = np.ones(a.shape[axis], np.bool_)
@@ -635,7 +635,7 @@ def with_more(a: Any, obj: Any, v: Any, axis: Constant) -> Any:
     n = a.shape[axis]
     if isinstance(obj, int):
         if obj < -n or obj > n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {obj} is out of bounds for axis {axis % a.ndim} with size {n}")
         return insert_at(a, obj + n if obj < 0 else obj, np.moveaxis(of_rank(v, a.ndim), 0, axis), axis)
     if isinstance(obj, slice):
         return insert_each(a, np.arange(n)[obj], v, axis)
@@ -668,14 +668,14 @@ def insert_each(a: Any, which: Any, v: Any, axis: Constant) -> Any:
     if more == 1:
         i = which[0]
         if i < -n or i > n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {i} is out of bounds for axis {axis % a.ndim} with size {n}")
         return insert_at(a, i + n if i < 0 else i, of_rank(v, a.ndim), axis)
     at = np.empty(more, np.int64)
     starts = np.zeros(n + 1, np.int64)  # first how many go before each item, then where the next one goes
     for q in range(more):
         i = which[q]
         if i < -n or i > n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {i} is out of bounds for axis {axis % a.ndim} with size {n}")
         starts[i + n if i < 0 else i] += 1
     out = np.empty_like(a, shape=longer(a.shape, axis % a.ndim, more))
     before = (slice(None),) * (axis % a.ndim)

@@ -226,7 +226,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
             i = i % n
         else:
             if i < -n or i >= n:
-                raise IndexError("index is out of bounds for this array")
+                raise IndexError(f"index {i} is out of bounds for axis 0 with size {n}")
             if i < 0:
                 i += n
         a.flat[i] = values[k]
@@ -266,7 +266,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Constant) -> None:
         for q in range(len(which)):
             i = which[q]
             if i < -n or i >= n:
-                raise IndexError("index is out of bounds for this array")
+                raise IndexError(f"index {i} is out of bounds for axis 0 with size {n}")
             arr.flat[i + n if i < 0 else i] = new[q]
     else:
         arr[along(arr, indices, axis)] = values
