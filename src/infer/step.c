@@ -132,14 +132,15 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
     const tr_ins *in = tr_at(f, v), *user;
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
     const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
-    bool loop = once && user->op == TR_OP_ITER;
+    bool soon = once && (user->op == TR_OP_ITER || (is_builtin(callee) && callee->u.builtin == TR_B_NEXT));
     bool through =
         once && (user->op == TR_OP_IN || (is_builtin(callee) && tr_lib_runs_through(callee->u.builtin)));
-    if (in->sub & (through || loop ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))
+    if (in->sub & (through || soon ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))
         return tr_em_unsupported(
             e, "closure-late",
             "a generator expression that uses a variable which is assigned again before it ends");
-    return tr_em_genexpr(e, a[0], a[1], !through, out) && (through || loop || tr_em_iterator(e, *out, out));
+    return tr_em_genexpr(e, a[0], a[1], !through, out) &&
+           (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
 }
 
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only reads its items can tell no array of numbers from it. */

@@ -228,7 +228,7 @@ static const struct {
 /* The arguments that are given, one after the other; of max() and min() a single tuple's items in its place. False: none, or not all are literals. */
 static bool arguments(known *k, const tr_bcall *c) {
     bool one = c->nvar == 1 && (c->row == TR_B_MAX || c->row == TR_B_MIN);
-    if (one && c->var[0].ty->kind != TR_TY_TUPLE)
+    if (one && (c->var[0].ty->kind != TR_TY_TUPLE || c->a[2].ty)) /* or what there is of an empty one */
         return false;
     uint32_t nvar = one ? c->var[0].ty->n : c->nvar;
     tr_tv *x = TR_NEW_N(k->a, tr_tv, c->n + nvar + 1u);

@@ -272,7 +272,7 @@ static bool own_least(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *date;
     tr_bcall b;
     for (uint32_t i = 0; i < c->nvar; i++)
-        if (c->nvar < 2 || c->var[i].ty->kind != TR_TY_DATE)
+        if (c->nvar < 2 || c->var[i].ty->kind != TR_TY_DATE || tr_fam_given(c->a[1]))
             return not_here(e, c, c->var[i].ty);
     if (!common_of(e, c, &date) || !inside_all(e, c, date, 0, &b))
         return false;

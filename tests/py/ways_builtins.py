@@ -52,7 +52,7 @@ group(
     "a, m, n",
     [
         "sum(x * n for x in a if x > 2)", "any(x > n for x in a), all(x > -n for x in a)",
-        "min(x * x for x in a), max(i * x for i, x in enumerate(a))", "math.prod(x for x in a if x)",
+        "min(x * x for x in a), max(i * x for i, x in enumerate(a))", "max(a, key=abs), min((x for x in a if x > 1e9), default=2.0), max(3, a[0], key=lambda x: -x)", "math.prod(x for x in a if x)",
         "sum(m[i, j] * i for i in range(m.shape[0]) for j in range(m.shape[1]) if i != j)",
         "sum(x * y for x, y in zip((p + n for p in a), (q for q in a if q > 1)))",
         "sum(max(x * y for y in a) for x in a)", "math.fsum(x for row in m for x in row)",
