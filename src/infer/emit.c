@@ -425,6 +425,7 @@ static void emit_ins(emission *m, tr_val v) {
         if (!use(m, in, i, &ops[i]) || (m->lists && is_of_list(ops[i].ty)))
             return;
     uint32_t errs = m->f->ctx->nerrs;
+    m->f->waits = false;
     if (!tr_infer_step(&m->e, m->src, v, ops, &out)) {
         if (m->f->ctx->nerrs != errs)
             note_operands(m, in);
@@ -519,7 +520,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
                   .prog = f->p,
                   .call = tr_infer_call,
                   .launch = tr_infer_launch,
-                  .infer = f};
+                  .infer = f,
+                  .waits = &f->waits};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.opts = tr_infer_opts(f, inst);
     m.e.opts_no = f->p->insts.d[inst].opts;

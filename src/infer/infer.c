@@ -265,8 +265,13 @@ static void sweep_ins(sweep *w, tr_val v) {
     }
     tr_tv *ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, in.nargs + 1u), out;
     memcpy(ops, w->ops, in.nargs * sizeof *ops);
-    if (!tr_infer_step(&w->e, st(w)->src, v, ops, &out)) {
-        if (may_get_a_value(w, &in))
+    bool outer = w->f->waits, ok, waits;
+    w->f->waits = false;
+    ok = tr_infer_step(&w->e, st(w)->src, v, ops, &out);
+    waits = w->f->waits;
+    w->f->waits = outer;
+    if (!ok) {
+        if (waits || may_get_a_value(w, &in)) /* the real run says so, if that remains */
             return;
         if (!st(w)->bad[v])
             w->changed = true;
@@ -295,7 +300,8 @@ tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
                    .opts_no = opts,
                    .call = tr_infer_call,
                    .launch = tr_infer_launch,
-                   .infer = f};
+                   .infer = f,
+                   .waits = &f->waits};
 }
 
 static void sweep_all(sweep *w) {
@@ -500,15 +506,22 @@ static void note_callers(infer *f, tr_err *e, uint32_t inst) {
     }
 }
 
-/* Code was left out because of an error that nobody told: a fault of ours, which must not become a program that does something else. */
+/* Code was left out because of an error that nobody told: a result is waited for that never comes, or a fault of ours, which must not become a program that does something else. */
 static void report_lost(infer *f) {
+    if (f->lost.waits) {
+        tr_err_add(f->ctx, TR_ERR_TYPING, f->lost.place,
+                   "the result of what is called here cannot be known: every path calls the function again")
+            ->hint = "add a path that returns a value without a call";
+        return;
+    }
     assert(f->ctx->nerrs && "code is left out only where an error is told");
     tr_err_add(f->ctx, TR_ERR_INTERNAL, f->lost.place, "'%s' failed without a reason", f->lost.what);
 }
 
 void tr_infer_lose(infer *f, tr_place place, const char *what) {
+    const istate *s = f->cur < f->st.n ? &f->st.d[f->cur] : NULL;
     if (!f->lost.what)
-        f->lost = (tr_lost){what, place};
+        f->lost = (tr_lost){what, place, f->waits || (s && s->consulted && !s->ret)};
 }
 
 /* Emits the root and every instance it leads to. */

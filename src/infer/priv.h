@@ -44,6 +44,7 @@ typedef struct istate {
 typedef struct tr_lost {
     const char *what; /* NULL: nothing was */
     tr_place place;
+    bool waits; /* a function called there has no result */
 } tr_lost;
 
 typedef struct infer {
@@ -61,6 +62,7 @@ typedef struct infer {
     uint32_t depth;
     uint32_t cur;  /* instance being worked on */
     bool too_deep; /* said already */
+    bool waits;    /* the step being worked on failed, but a function called in it has not returned yet */
     tr_lost lost;  /* the first thing that was left out because something failed, which somebody has told */
 } infer;
 

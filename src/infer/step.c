@@ -166,12 +166,34 @@ static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, u
     }
 }
 
+/* One of NumPy's functions, or an operation on an array: it takes rows. */
+static bool is_numpys(tr_em *e, const tr_fn *f, const tr_ins *user) {
+    const tr_obj *callee = constant_callee(e, f, user);
+    return user->op != TR_OP_ITER && user->op != TR_OP_IN &&
+           !(user->op == TR_OP_CALLPY && is_builtin(callee) && tr_lib_only_reads(callee->u.builtin));
+}
+
 static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *user;
     if (count_users(f, v, &user) != 1 || !user || !reads_list(e, f, v, user, 1))
         return tr_em_unsupported(e, "comprehension",
                                  "a list comprehension that is more than the argument of a function of "
                                  "NumPy's, or what a loop runs over");
+    const tr_obj *callee = constant_callee(e, f, user);
+    if (is_builtin(callee) && user->nargs == 2) { /* without an axis, or what else there may be */
+        bool joined;
+        if (!tr_em_collect_joined(e, a[0], a[1], callee->u.builtin, &joined, out))
+            return false;
+        if (joined)
+            return true;
+    }
+    if (!is_numpys(e, f, user)) { /* who asks for items gets the tuples themselves */
+        bool tuples;
+        if (!tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
+            return false;
+        if (tuples)
+            return true;
+    }
     if (!tr_em_collect(e, a[0], a[1], out))
         return false;
     return reads_list(e, f, v, user, out->ty->ndim) ||

@@ -40,6 +40,7 @@ typedef struct tr_em {
     /* As a kernel, of blocks and threads as `sizes` says (TR_LAUNCH_SIZES): set by infer/. */
     bool (*launch)(struct tr_em *e, tr_tv kernel, const tr_tv *sizes, const struct tr_args *args, tr_tv *out);
     void *infer;
+    bool *waits; /* set where something fails as a function called in it has not returned yet, in inference */
 } tr_em;
 
 /* Arguments of a call as written. */
@@ -280,6 +281,10 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a s
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
 /* The array of all its values, which are numbers, tuples of numbers or arrays. */
 bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
+/* The same of tuples of numbers, which whoever asks for the items gets again; *are: they are such. */
+bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *out);
+/* The same of arrays that are joined along their first axis by `row`, whatever their lengths: a tuple of the one array; *are: it joins them so. */
+bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out);
 /* The builtin runs through a generator that it is given, to its end or until it knows its result, before it returns; a list of numbers it takes for an array of them. */
 bool tr_lib_runs_through(uint32_t row);
 bool tr_lib_reads_list(uint32_t row);

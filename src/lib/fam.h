@@ -86,6 +86,10 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
  * identity takes no part. */
 bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out);
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
+/* The message of arrays that cannot be joined: the axis, and the number of the second one, whose size is {1}. */
+#define TR_JOIN_DIFFERS                                                                               \
+    "all the input array dimensions except for the concatenation axis must match exactly, but along " \
+    "dimension %u, the array at index 0 has size {0} and the array at index %s has size {1}"
 /* The part [from, from + n) of an axis: a view. */
 tr_tv tr_fam_part(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n);
 /* Item type of an iterable, found dry. */

@@ -360,6 +360,170 @@ static bool known_room(tr_em *e, tr_tv closure, tr_tv it, tr_tv *room) {
     return known;
 }
 
+/* --- tuples, a column for each number in them --- */
+
+enum { MAX_COLUMNS = 16 };
+
+typedef struct columns {
+    sink col[MAX_COLUMNS];
+    uint32_t n;
+    bool grows;
+} columns;
+
+/* acc: how many rows there are, the arrays of growing columns. Stores the numbers of x from column *k on. */
+static bool put_columns(tr_em *e, const columns *t, tr_tv x, const tr_tv *acc, uint32_t *k) {
+    for (uint32_t i = 0; x.ty->kind == TR_TY_TUPLE && i < x.ty->n; i++)
+        if (!put_columns(e, t, tr_em_item(e, x, i), acc, k))
+            return false;
+    if (x.ty->kind == TR_TY_TUPLE)
+        return true;
+    sink s = t->col[*k];
+    s.x = x;
+    ++*k;
+    return put(e, &s, t->grows ? acc[*k] : s.all, acc[0]);
+}
+
+static bool grow_columns(tr_em *e, const void *user, tr_tv *acc) {
+    const columns *t = user;
+    for (uint32_t k = 0; k < t->n; k++) {
+        tr_tv one[2] = {acc[0], acc[k + 1]};
+        if (!grow(e, &t->col[k], one))
+            return false;
+        acc[k + 1] = one[1];
+    }
+    return true;
+}
+
+static bool each_row(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const columns *t = user;
+    uint32_t k = 0;
+    (void)stop;
+    if (t->grows && !tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, acc[0], tr_em_dim(e, acc[1], 0)), t->n + 1, acc,
+                                 grow_columns, t))
+        return false;
+    if (!put_columns(e, t, x, acc, &k))
+        return false;
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
+    return true;
+}
+
+static bool describe_columns(tr_em *e, const tr_ty *x, columns *t) {
+    /* no list, which is none when it comes out, and none whose items have names */
+    bool tuple = x->kind == TR_TY_TUPLE && x->n && x == tr_ty_tuple(e->types, x->n, x->items);
+    for (uint32_t i = 0; tuple && i < x->n; i++)
+        if (!describe_columns(e, x->items[i], t))
+            return false;
+    if (tuple)
+        return true;
+    const tr_ty *s = tr_ty_strong(e->types, x);
+    if (!tr_ty_is_scalar(s) || t->n == MAX_COLUMNS)
+        return false;
+    t->col[t->n++] = (sink){.elem = s, .x = {NULL, TR_NOVAL}};
+    return true;
+}
+
+/* What gives the tuples again, of type x. */
+static tr_tv zip_columns(tr_em *e, const tr_ty *x, const tr_tv *cols, uint32_t *k) {
+    if (x->kind != TR_TY_TUPLE)
+        return cols[(*k)++];
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x->n);
+    const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, x->n);
+    for (uint32_t i = 0; i < x->n; i++) {
+        it[i] = zip_columns(e, x->items[i], cols, k);
+        ty[i] = it[i].ty;
+    }
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, x->n, ty), x->n, it);
+}
+
+bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *out) {
+    columns t = {.n = 0};
+    tr_tv gen = genexpr(e, closure, it), acc[MAX_COLUMNS + 1], room;
+    const tr_ty *x;
+    if (!tr_fam_item_type(e, gen, &x))
+        return false;
+    *are = x->kind == TR_TY_TUPLE && describe_columns(e, x, &t);
+    if (!*are)
+        return true;
+    t.grows = !known_room(e, closure, it, &room);
+    acc[0] = tr_em_i64(e, 0);
+    for (uint32_t k = 0; k < t.n; k++) {
+        t.col[k].room = room;
+        t.col[k].all = acc[k + 1] = new_array(e, &t.col[k], t.grows ? acc[0] : room);
+    }
+    if (!tr_em_each(e, gen, 1u + (t.grows ? t.n : 0), acc, each_row, &t))
+        return false;
+    for (uint32_t k = 0; k < t.n && (t.grows || !is_plain(e, closure.ty)); k++)
+        acc[k + 1] = tr_fam_part(e, acc[k + 1], 0, tr_em_i64(e, 0), acc[0]);
+    uint32_t k = 0;
+    *out = zip_columns(e, x, acc + 1, &k);
+    return true;
+}
+
+/* --- arrays, one behind the other --- */
+
+/* acc: how many items of the first axis there are, how many arrays they were of, all. user: the next one */
+static bool move_joined(tr_em *e, const void *user, tr_tv *acc) {
+    tr_tv zero = tr_em_i64(e, 0);
+    return tr_em_assign(e, tr_fam_part(e, *(const tr_tv *)user, 0, zero, acc[0]),
+                        tr_fam_part(e, acc[2], 0, zero, acc[0]));
+}
+
+static bool grow_joined(tr_em *e, const void *user, tr_tv *acc) {
+    tr_tv x = *(const tr_tv *)user, shape[TR_MAX_NDIM], none = tr_em_i64(e, 0);
+    tr_fam_shape(e, x, shape);
+    tr_tv need = tr_em_extent_sum(e, acc[0], shape[0]), twice = tr_em_nsw(e, TR_OP_ADD, acc[0], acc[0]);
+    shape[0] = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, need, twice), need, twice);
+    tr_tv to = tr_em_alloc(e, x.ty->elem, x.ty->ndim, TR_LAYOUT_C, shape);
+    if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_GT, acc[0], none), 3, acc, move_joined, &to))
+        return false;
+    acc[2] = to;
+    return true;
+}
+
+static bool each_joined(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    tr_tv n = tr_em_dim(e, x, 0), first = tr_em_cmp(e, TR_CMP_EQ, acc[1], tr_em_i64(e, 0));
+    (void)user;
+    (void)stop;
+    for (uint32_t k = 1; k < x.ty->ndim; k++) {
+        tr_tv has = tr_em_dim(e, acc[2], k), own = tr_em_dim(e, x, k);
+        tr_em_check(e, tr_fam_or(e, first, tr_em_cmp(e, TR_CMP_EQ, has, own)), TR_EXC_VALUE,
+                    tr_arena_printf(&e->ctx->arena, TR_JOIN_DIFFERS, k, "{2}"), 3,
+                    (tr_tv[]){has, own, acc[1]});
+    }
+    tr_tv need = tr_em_nsw(e, TR_OP_ADD, acc[0], n);
+    tr_tv full = tr_em_cmp(e, TR_CMP_GT, need, tr_em_dim(e, acc[2], 0));
+    if (!tr_fam_when(e, tr_fam_or(e, first, full), 3, acc, grow_joined, &x) ||
+        !tr_em_assign(e, tr_fam_part(e, acc[2], 0, acc[0], n), x))
+        return false;
+    acc[0] = need;
+    acc[1] = tr_em_nsw(e, TR_OP_ADD, acc[1], tr_em_i64(e, 1));
+    return true;
+}
+
+bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out) {
+    tr_tv gen = genexpr(e, closure, it), zero = tr_em_i64(e, 0), acc[3] = {zero, zero}, none[TR_MAX_NDIM];
+    const tr_ty *x;
+    if (!tr_fam_item_type(e, gen, &x))
+        return false;
+    *are = x->kind == TR_TY_ARRAY && x->ndim &&
+           (row == TR_B_NP_CONCATENATE || (row == TR_B_NP_HSTACK && x->ndim == 1) ||
+            ((row == TR_B_NP_VSTACK || row == TR_B_NP_ROW_STACK) && x->ndim > 1));
+    if (!*are)
+        return true;
+    for (uint32_t k = 0; k < x->ndim; k++)
+        none[k] = zero;
+    acc[2] = tr_em_alloc(e, x->elem, x->ndim, TR_LAYOUT_C, none);
+    if (!tr_em_each(e, gen, 3, acc, each_joined, NULL))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GT, acc[1], zero), TR_EXC_VALUE,
+                "need at least one array to concatenate", 0, NULL);
+    tr_tv all = tr_fam_part(e, acc[2], 0, zero, acc[0]);
+    *out = tr_em_tuple(e, 1, &all);
+    return true;
+}
+
+/* --- numbers, and rows --- */
+
 bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
     sink s = {.x = {NULL, TR_NOVAL}};
     tr_tv gen = genexpr(e, closure, it), acc[2];

@@ -67,8 +67,12 @@ bool tr_lib_at_iterator(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
 static bool call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out) {
     bool before = e->ends;
     e->ends = false;
-    if (!e->call(e, fn, &(tr_args){n, x, 0, NULL}, out) || !out->ty)
+    if (!e->call(e, fn, &(tr_args){n, x, 0, NULL}, out))
         return false;
+    if (!out->ty) {
+        *e->waits = true;
+        return false;
+    }
     if (e->ends)
         *out = tr_lib_undef(e, never);
     e->ends = e->ends || before;

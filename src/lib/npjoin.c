@@ -31,7 +31,7 @@ typedef struct parts {
 } parts;
 
 /* The arrays in a tuple or list; an array is the sequence of its rows, whose number is not known, so it is
- * refused. */
+ * refused but where these are stacked. */
 static bool parts_of(tr_em *e, const tr_bcall *c, tr_tv x, parts *p) {
     if (x.ty->kind != TR_TY_TUPLE) {
         tr_em_error(e, "%s() takes a tuple or list of arrays, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
@@ -72,13 +72,8 @@ static bool join(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, con
                 shape[k] = tr_em_extent_sum(e, shape[k], n);
             else
                 tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, shape[k]), TR_EXC_VALUE,
-                            tr_arena_printf(&e->ctx->arena,
-                                            "all the input array dimensions except for the concatenation "
-                                            "axis must match exactly, but "
-                                            "along dimension %u, the array at index 0 has size {0} and the "
-                                            "array at index %u has size "
-                                            "{1}",
-                                            k, i),
+                            tr_arena_printf(&e->ctx->arena, TR_JOIN_DIFFERS, k,
+                                            tr_arena_printf(&e->ctx->arena, "%u", i)),
                             2, (tr_tv[]){shape[k], n});
         }
     }
@@ -170,11 +165,30 @@ bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_
     return parts_of(e, c, x, &p) && stack(e, c, &p, axis, dtype, out);
 }
 
+/* The rows of an array, each a slab of the result. */
+static bool stack_rows(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv dtype, tr_tv *out) {
+    uint32_t perm[TR_MAX_NDIM];
+    parts p = {1, &a};
+    const tr_ty *t;
+    if (!dtype_arg(e, c, dtype, &p, &t))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GT, tr_em_dim(e, a, 0), i64(e, 0)), TR_EXC_VALUE,
+                c->row == TR_B_NP_STACK ? "need at least one array to stack"
+                                        : "need at least one array to concatenate",
+                0, NULL);
+    for (uint32_t k = 0; k < a.ty->ndim; k++)
+        perm[k] = k < axis ? k + 1u : k == axis ? 0 : k;
+    return tr_fam_copy_as(e, tr_fam_permuted(e, a, perm), t ? t : a.ty->elem, TR_LAYOUT_C, out);
+}
+
 /* Parameters: arrays, axis, *, dtype. */
 bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
     parts p;
     const tr_ty *t;
     uint32_t axis = 0;
+    if (tr_lib_is_array(c->a[0]) && c->a[0].ty->ndim)
+        return (!c->a[1].ty || tr_fam_axis(e, c, c->a[0].ty->ndim, c->a[1], &axis)) &&
+               stack_rows(e, c, c->a[0], axis, c->a[2], out);
     if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, c->a[2], &p, &t))
         return false;
     if (c->a[1].ty && !tr_fam_axis(e, c, p.a[0].ty->ndim + 1u, c->a[1], &axis))
@@ -186,8 +200,10 @@ bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_np_xstack(tr_em *e, const tr_bcall *c, tr_tv *out) {
     parts p;
     const tr_ty *t;
-    if (!parts_of(e, c, c->a[0], &p) ||
-        !dtype_arg(e, c, c->n > 1 ? c->a[1] : (tr_tv){NULL, TR_NOVAL}, &p, &t))
+    tr_tv dtype = c->n > 1 ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
+    if (tr_lib_is_array(c->a[0]) && c->a[0].ty->ndim == 2 && (c->aux == 0 || c->aux == 3))
+        return stack_rows(e, c, c->a[0], c->aux == 3, dtype, out); /* rows of one axis */
+    if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, dtype, &p, &t))
         return false;
     for (uint32_t i = 0; i < p.n; i++) {
         tr_tv a = p.a[i];

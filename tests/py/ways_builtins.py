@@ -56,7 +56,7 @@ group(
         "sum(m[i, j] * i for i in range(m.shape[0]) for j in range(m.shape[1]) if i != j)",
         "sum(x * y for x, y in zip((p + n for p in a), (q for q in a if q > 1)))",
         "sum(max(x * y for y in a) for x in a)", "math.fsum(x for row in m for x in row)",
-        "np.array([i * n for i in range(n)])", "np.array([x for x in a if x > 2])",
+        "np.array([i * n for i in range(n)])", "np.stack([a * i for i in range(1, 4)], axis=1)", "np.concatenate([a[i:] for i in range(3)])", "max([(x, i) for i, x in enumerate(a)])", "np.array([x for x in a if x > 2])",
         "np.array([[x + i for i in range(n)] for x in a])", "np.array([(i, x) for i, x in enumerate(a)], dtype=np.float32)",
         "sum([x for x in a]), len([x for x in a if x > 2])", "np.array([m[i] * n for i in range(2)])",
     ],
