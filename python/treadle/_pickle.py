@@ -1,8 +1,9 @@
-"""Compiled functions that no name leads to, pickled by their parts: closures, and what ``__main__`` has, which is another module elsewhere.
+"""Compiled functions and kernels that no name leads to, pickled by their parts: closures, and what ``__main__`` has, which is another module elsewhere.
 
-Parts are the code object, defaults, what the closure's variables hold and those globals that the code names; plain functions among these that no name leads to go by their parts,
-too, and modules by name. A process that has the function already, as the one that pickled it, gets that: each has a token. Cloudpickle does the same for all of
-Python's functions, so it is left to do so. Code goes by ``marshal``, between Pythons of one version.
+Parts are the code object, defaults, what the closure's variables hold and those globals that the code reads; plain functions, compiled ones and kernels among these that
+no name leads to go by their parts, too, and modules by name. All of it is one pickle, so that what names itself, or is named twice, is there once. A process that has what was
+compiled already, as the one that pickled it, gets that: each has a token. Cloudpickle does the same for all of Python's functions, so it is left to do so. Code goes
+by ``marshal``, between Pythons of one version.
 """
 
 from __future__ import annotations
@@ -13,18 +14,25 @@ import pickle
 import sys
 from importlib import import_module
 from os import urandom
-from threading import get_ident
+from threading import local
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from ._core import Function
+from ._core import Configurable, Function
 
-__all__ = ["declared_of", "leads_back", "load_function", "parts_of"]
+__all__ = ["Recipe", "declared_of", "leads_back", "load_function", "parts_of"]
 
-_tokens: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
-_known: WeakValueDictionary[str, Function] = WeakValueDictionary()
-_being_pickled: set[tuple[int, int]] = set()  # by which thread
+_tokens: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_known: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+
+class Recipe(NamedTuple):
+    """How a function is compiled again: ``make(fn, *how)``, which must not look at what its names stand for yet; then what is declared of it."""
+
+    make: Callable[..., Any]
+    how: tuple[Any, ...]
+    declared: tuple[list[Any] | None, bool] | None = None
 
 
 def leads_back(thing: Any) -> bool:
@@ -35,84 +43,68 @@ def leads_back(thing: Any) -> bool:
     return found is thing and thing.__module__ != "__main__"
 
 
+# --- there ---
+
+
 class _Pickler(pickle.Pickler):
-    """Pickles plain functions that no name leads to by their parts, and modules by their names."""
+    """Pickles functions that no name leads to by their parts, and modules by their names."""
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, ModuleType):
             return import_module, (thing.__name__,)
         if type(thing) is FunctionType and not leads_back(thing):
-            return _plain_function, (_dump(thing),)
-        return NotImplemented
+            return _empty_function, _head(thing), _held(thing), None, None, _fill
+        recipe = _recipe_of(thing)
+        if recipe is None or leads_back(thing):
+            return NotImplemented
+        fn = thing.py_func
+        begin = _token(thing), _head(fn), (fn.__defaults__, fn.__kwdefaults__), recipe.make, recipe.how
+        return _begin, begin, (_held(fn), recipe.declared), None, None, _complete
 
 
-def _names(code: CodeType) -> set[str]:
+def _recipe_of(thing: Any) -> Recipe | None:
+    """What a kernel, or a function of a device, has as `_recipe`; None: it is nothing compiled."""
+    if not isinstance(thing, (Function, Configurable)):
+        return None
+    own: Recipe | None = getattr(thing, "_recipe", None)
+    if own is not None or not isinstance(thing, Function):
+        return own
+    from .decorators import _make_only
+
+    return Recipe(_make_only, (thing.options,), (declared_of(thing), thing.sealed))
+
+
+def _reads(code: CodeType) -> set[str]:
     """Globals that the code or that of a function in it may read."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(*map(_names, inner))
+    from dis import get_instructions
+
+    own = {i.argval for i in get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*(_reads(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
-def _dump(fn: FunctionType) -> bytes:
-    head = {
-        "python": sys.version_info[:2],
-        "code": marshal.dumps(fn.__code__),
-        "name": fn.__name__,
-        "qualname": fn.__qualname__,
-        "module": fn.__module__,
-        "doc": fn.__doc__,
-        "cells": len(fn.__closure__ or ()),
-    }
-    cells = []
+def _head(fn: FunctionType) -> tuple[Any, ...]:
+    """The arguments of _empty_function()."""
+    name = fn.__name__, fn.__qualname__, fn.__module__, fn.__doc__
+    return sys.version_info[:2], marshal.dumps(fn.__code__), *name, len(fn.__closure__ or ())
+
+
+def _held(fn: FunctionType) -> tuple[Any, ...]:
+    """What _fill() is given."""
+    cells: list[tuple[Any, ...]] = []
     for cell in fn.__closure__ or ():
         try:
             cells.append((cell.cell_contents,))
         except ValueError:  # empty
             cells.append(())
-    used = {name: fn.__globals__[name] for name in sorted(_names(fn.__code__)) if name in fn.__globals__}
-    out = io.BytesIO()
-    pickle.dump(head, out)
-    _Pickler(out).dump((fn.__defaults__, fn.__kwdefaults__))
-    _Pickler(out).dump((used, cells))
-    return out.getvalue()
+    used = {name: fn.__globals__[name] for name in sorted(_reads(fn.__code__)) if name in fn.__globals__}
+    return fn.__defaults__, fn.__kwdefaults__, used, cells
 
 
-def _empty_function(blob: io.BytesIO) -> FunctionType:
-    """The function without what its names stand for."""
-    head = pickle.load(blob)
-    if head["python"] != sys.version_info[:2]:
-        there, here = (".".join(map(str, v)) for v in (head["python"], sys.version_info[:2]))
-        raise pickle.UnpicklingError(
-            f"{head['qualname']}() was pickled by its code under Python {there}, and this is {here}: put it in a module"
-        )
-    code = marshal.loads(head["code"])
-    cells = tuple(CellType() for _ in range(head["cells"]))
-    space = {"__name__": head["module"], "__builtins__": __builtins__}
-    fn = FunctionType(code, space, head["name"], None, cells)
-    fn.__defaults__, fn.__kwdefaults__ = pickle.load(blob)
-    fn.__qualname__, fn.__module__, fn.__doc__ = head["qualname"], head["module"], head["doc"]
-    return fn
-
-
-def _fill(fn: FunctionType, blob: io.BytesIO) -> None:
-    used, cells = pickle.load(blob)
-    fn.__globals__.update(used)
-    for cell, held in zip(fn.__closure__ or (), cells, strict=True):
-        if held:
-            cell.cell_contents = held[0]
-
-
-def _plain_function(blob: bytes) -> FunctionType:
-    source = io.BytesIO(blob)
-    fn = _empty_function(source)
-    _fill(fn, source)
-    return fn
-
-
-def _token(function: Function) -> str:
-    token = _tokens.get(function)
+def _token(thing: Any) -> str:
+    token = _tokens.get(thing)
     if token is None:
-        token = _tokens[function] = urandom(16).hex()  # `uuid` would map the system's libuuid
-        _known[token] = function
+        token = _tokens[thing] = urandom(16).hex()  # `uuid` would map the system's libuuid
+        _known[token] = thing
     return token
 
 
@@ -123,33 +115,94 @@ def declared_of(function: Function) -> list[Any] | None:
     return signatures if signatures or function.sealed else None
 
 
-def parts_of(function: Function) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What pickle stores of a function: how it is made again, and of what."""
-    token = _token(function)
-    here = get_ident(), id(function)
-    if here in _being_pickled:  # it names itself
-        return load_function, (token,)
-    _being_pickled.add(here)
-    try:
-        blob = _dump(function.py_func)
-    finally:
-        _being_pickled.discard(here)
-    return load_function, (token, blob, declared_of(function), function.options, function.sealed)
+def parts_of(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """What pickle stores of what is compiled, which has a `Recipe`: how it is made again, and of what."""
+    out = io.BytesIO()
+    _Pickler(out).dump(thing)
+    return load_function, (_token(thing), out.getvalue())
 
 
-def load_function(token: str, *parts: Any) -> Any:
-    """The function of the token, made of its parts where there is none yet."""
+# --- here ---
+
+
+class _Loading(local):
+    """What this thread is about to make: things whose names stand for nothing yet, and what is to be declared once all stand for something."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.begun: dict[str, Any] = {}
+        self.declared: list[tuple[Any, list[Any] | None, bool]] = []
+
+
+_loading = _Loading()
+
+
+def _empty_function(
+    python: tuple[int, int], code: bytes, name: str, qualname: str, module: str, doc: str | None, cells: int
+) -> FunctionType:
+    """The function without what its names stand for."""
+    if python != sys.version_info[:2]:
+        there, here = (".".join(map(str, v)) for v in (python, sys.version_info[:2]))
+        raise pickle.UnpicklingError(
+            f"{qualname}() was pickled by its code under Python {there}, and this is {here}: put it in a module"
+        )
+    space = {"__name__": module, "__builtins__": __builtins__}
+    fn = FunctionType(marshal.loads(code), space, name, None, tuple(CellType() for _ in range(cells)))
+    fn.__qualname__, fn.__module__, fn.__doc__ = qualname, module, doc
+    return fn
+
+
+def _fill(fn: FunctionType, held: tuple[Any, ...]) -> None:
+    fn.__defaults__, fn.__kwdefaults__, used, cells = held
+    fn.__globals__.update(used)
+    for cell, contents in zip(fn.__closure__ or (), cells, strict=True):
+        if contents:
+            cell.cell_contents = contents[0]
+
+
+def _begin(
+    token: str,
+    head: tuple[Any, ...],
+    defaults: tuple[Any, Any],
+    make: Callable[..., Any],
+    how: tuple[Any, ...],
+) -> Any:
+    """What is known by the token, or is to be once it is complete."""
     known = _known.get(token)
-    if known is not None or not parts:
-        return known
-    from .decorators import _finish, _make_only
+    if known is None:
+        fn = _empty_function(*head)
+        fn.__defaults__, fn.__kwdefaults__ = defaults
+        known = _loading.begun[token] = make(fn, *how)
+    return known
 
-    blob, signatures, options, sealed = parts
-    source = io.BytesIO(blob)
-    fn = _empty_function(source)
-    function = _make_only(fn, options)
-    if isinstance(function, Function):
-        _tokens[function] = token
-        _known[token] = function
-    _fill(fn, source)
-    return _finish(function, signatures, sealed)
+
+def _complete(thing: Any, parts: tuple[tuple[Any, ...], tuple[list[Any] | None, bool] | None]) -> None:
+    if not any(thing is begun for begun in _loading.begun.values()):
+        return  # it is known, and has what its names stand for here
+    _fill(thing.py_func, parts[0])
+    if parts[1] is not None:
+        _loading.declared.append((thing, *parts[1]))
+
+
+def load_function(token: str, blob: bytes) -> Any:
+    """What the token stands for, made of its parts where there is none yet."""
+    known = _known.get(token)
+    if known is not None:
+        return known
+    _loading.depth += 1
+    try:
+        made = pickle.loads(blob)
+    finally:
+        _loading.depth -= 1
+        begun, declared = _loading.begun, _loading.declared
+        if not _loading.depth:
+            _loading.begun, _loading.declared = {}, []
+    if not _loading.depth:
+        from .decorators import _finish
+
+        for thing, signatures, sealed in declared:
+            _finish(thing, signatures, sealed)
+        for name, thing in begun.items():
+            _tokens[thing] = name
+            _known[name] = thing
+    return made

@@ -371,6 +371,8 @@ def _reduce(function: Function) -> Any:
         return function.__qualname__
     if not _is_cloudpickle(sys._getframe(1)):
         return parts_of(function)
+    if own := vars(function).get("_recipe"):
+        return own.make, (function.py_func, *own.how)
     return _rebuild, (function.py_func, declared_of(function), function.options, function.sealed)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
+from programs import sent
 from treadle import cuda, njit
 
 
@@ -57,8 +60,7 @@ def test_a_launcher():
 def test_by_parts():
     """With what it was declared with, when its name leads elsewhere."""
     declared = cuda.jit("void(float64[::1])", fastmath=True)(twice.py_func)
-    made, parts = declared.__reduce__()
-    again = made(*parts)
+    again = sent(declared)
     assert (
         again is not declared
         and again.targetoptions == {"fastmath": True}
@@ -67,6 +69,43 @@ def test_by_parts():
     assert run(again) == DOUBLED
     with pytest.raises(TypeError):
         again[1, 16](cuda.to_device(np.arange(20)))
+
+
+PARTS = """
+import pickle, threading
+from treadle import cuda
+
+size = threading.Lock()  # no global that the kernel reads
+
+@cuda.jit(device=True)
+def inverse(x):
+    return 1 / x
+
+@cuda.jit(device=True)
+def steps(n):
+    return 0 if n < 1 else 1 + steps(n - 1)
+
+@cuda.jit
+def kernel(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] = inverse(a[i]) + steps(i)
+"""
+
+
+@pytest.mark.emulated
+def test_what_a_device_has_by_parts(monkeypatch):
+    """A function of a device divides as kernels do, there as here, and may name itself; what is asked for as an attribute is no global."""
+    main = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec(PARTS, vars(main))
+    again, inverse = sent((main.kernel, main.inverse))
+    assert again is not main.kernel and again.py_func.__globals__["inverse"] is not main.inverse
+    for kernel in (main.kernel, again):
+        a = np.array([0.0, 4.0])
+        kernel[1, 2](a)
+        assert a.tolist() == [math.inf, 1.25]
+    assert inverse.inspect_ptx
 
 
 SCRIPT = """

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 import treadle
+from programs import sent
 from treadle import guvectorize, njit, types, ufunc_info, vectorize
 from treadle.errors import TypingError
 
@@ -236,9 +237,10 @@ def test_what_waits_keeps_and_frees_its_types():
 def test_pickle_by_value_while_it_waits():
     f = pickle.loads(pickle.dumps(even))
     assert f is even
-    make, parts = fib("i8(i8)").__reduce__()
-    assert parts[2] == [types.int64(types.int64)]
-    assert make.__name__ == "load_function"
+    f = fib("i8(i8)")
+    again = sent(f)
+    assert again is not f and again._declared == [types.int64(types.int64)] and again.sealed
+    assert again(10) == f(10)
 
 
 # --- disable_compile, as Numba has it ---

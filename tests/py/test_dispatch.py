@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
-import itertools
 import os
 import pickle
 import sys
@@ -19,6 +18,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import sent
 from sizes import examples
 from treadle import njit, typeof, types
 from treadle._pickle import load_function
@@ -563,7 +563,7 @@ def test_pickle():
         pickle.loads(pickle.dumps(local)) is local
     )  # here; elsewhere it is made of its parts: test_pickle.py
     declared = njit("f8(f8)", fastmath=True)(lambda x: x)
-    again = rebuilt(declared)
+    again = sent(declared)
     assert again.signatures == declared.signatures and again.options == {"fastmath": True} and again.sealed
 
 
@@ -587,31 +587,22 @@ def test_cloudpickle_takes_what_main_has_by_its_parts(monkeypatch, asks):
     assert space["dump"](at_module_level) == "at_module_level"
 
 
-AGAIN = itertools.count()
-
-
-def rebuilt(f):
-    """The function as a process has it that does not know it yet."""
-    rebuild, (token, *parts) = f.__reduce__()
-    return rebuild(f"{token} {next(AGAIN)}", *pickle.loads(pickle.dumps(parts)))
-
-
 def test_pickle_keeps_what_was_declared():
     add8 = njit(["u1(u1, u1)", "i8(i8, i8)", "(f4, f4)"])(lambda a, b: a + b)
-    again = rebuilt(add8)
+    again = sent(add8)
     assert again.sealed and list(again.overloads.items()) == list(add8.overloads.items())
     assert again(np.uint8(250), np.uint8(10)) == 4 and njit(lambda a: again(a, a))(np.uint8(200)) == 144
     add8.disable_compile(False)
     assert add8(1.5, 2.5) == 4.0
-    again = rebuilt(add8)
+    again = sent(add8)
     assert not again.sealed and len(again.signatures) == 3
     assert again(np.uint8(250), np.uint8(10)) == 4 and again(1.5, 2.5) == 4.0
     add8.disable_compile()
-    again = rebuilt(add8)
+    again = sent(add8)
     assert again.sealed and again.signatures == add8.signatures and len(again.signatures) == 4
     none = njit(lambda x: x)
     none.disable_compile()
-    again = rebuilt(none)
+    again = sent(none)
     assert again.sealed and again.signatures == []
 
 

@@ -6,8 +6,11 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
+from programs import sent
 
 SENDER = """
 import math, pickle, sys
@@ -100,6 +103,83 @@ def test_what_cannot_be_pickled_says_so():
     f = njit(lambda x: lock and x)
     with pytest.raises(TypeError, match="lock"):
         pickle.dumps(f)
+
+
+NAMES = """
+import threading
+from treadle import njit
+
+size, helper = threading.Lock(), 3
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+def is_even(n):
+    return True if n == 0 else is_odd(n - 1)
+
+def is_odd(n):
+    return False if n == 0 else is_even(n - 1)
+
+@njit
+def recursive(a):
+    return factorial(a.size) + 1000 * is_even(a.size)
+
+def by_way_of(n):
+    return 0 if n < 1 else 2 + turns(n - 1)
+
+@njit("i8(i8)")
+def turns(n):
+    return by_way_of(n)
+
+def outer(n):
+    return turns(n) + by_way_of(n)
+
+@njit
+def declared(n):
+    return outer(n)
+
+def make():
+    def f(n):
+        return n if n < 1 else g(n - 1) + 1
+
+    def g(n):
+        return f(n)
+
+    @njit
+    def inner(n, k=5, *, m=7):
+        return f(n) + k + m
+
+    return inner
+
+inner = make()
+for k in range(40):
+    exec(f"def h{k}(x): return " + (f"h{k - 1}(x) + h{k // 2}(x)" if k else "x"))
+
+@njit
+def many(x):
+    return h39(x)
+"""
+
+
+def test_functions_that_name_each_other(monkeypatch):
+    """What an attribute is called is no global; what is named twice goes once."""
+    main = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec(NAMES, vars(main))
+    recursive, declared, inner, many = sent((main.recursive, main.declared, main.inner, main.many))
+    a = np.zeros(4)
+    assert recursive is not main.recursive and recursive(a) == main.recursive(a) == 1024
+    assert declared(6) == main.declared(6) == 12 + 12
+    assert [str(s) for s in declared.py_func.__globals__["outer"].__globals__["turns"].signatures] == [
+        "(int64,)"
+    ]
+    assert inner(3) == main.inner(3) == 15 and inner(3, 1, m=2) == 6
+    assert len(pickle.dumps(main.many)) < 20_000
+    top = many.py_func.__globals__["h39"].__globals__
+    assert (
+        top["h38"].__globals__["h37"].__globals__["h18"].__globals__["h17"]
+        is top["h19"].__globals__["h18"].__globals__["h17"]
+    )
 
 
 SPAWN = """

@@ -14,7 +14,7 @@ from typing import Any, Callable, Union
 
 from .. import config, cuda
 from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
-from .._pickle import _dump, _plain_function, leads_back
+from .._pickle import Recipe, leads_back, parts_of
 from ..decorators import _flags, _is_cloudpickle, as_options, as_signatures, unknown_option
 from ..errors import UnsupportedError
 from . import _checks, _order
@@ -124,7 +124,8 @@ class Kernel(Configurable, Inspection):
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
-        self._warned = self._alone = False
+        self._warned = False
+        self._alone: bool | Callable[[Kernel], bool] = False  # may it run as one thread?
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -216,7 +217,7 @@ class Kernel(Configurable, Inspection):
 
     def __call__(self, *args: Any) -> None:
         """ValueError: a kernel is launched with a configuration. Under old names (`treadle.run`) it may be one thread, and a warning, once for each kernel."""
-        if not self._alone:
+        if not (self._alone(self) if callable(self._alone) else self._alone):
             raise ValueError(
                 f"{self.__qualname__}(): the launch configuration was not specified: "
                 f"a kernel is launched as {self.__name__}[blocks, threads](...)"
@@ -247,17 +248,26 @@ class Kernel(Configurable, Inspection):
         """By its name, or its parts, as compiled functions are pickled."""
         if leads_back(self):
             return self.__qualname__
-        fn = self.py_func if _is_cloudpickle(sys._getframe(1)) else _dump(self.py_func)
-        return _rebuild, (fn, [*self._signatures] or None, self.targetoptions, self._alone)
+        if not _is_cloudpickle(sys._getframe(1)):
+            return parts_of(self)
+        return self._recipe.make, (self.py_func, *self._recipe.how)
+
+    @property
+    def _recipe(self) -> Recipe:
+        return Recipe(_rebuild, ([*self._signatures] or None, self.targetoptions, self._alone))
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__qualname__}>"
 
 
-def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], alone: bool) -> Kernel:
-    made: Kernel = jit(signatures, **options)(_plain_function(fn) if isinstance(fn, bytes) else fn)
+def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], alone: Any) -> Kernel:
+    made: Kernel = jit(signatures, **options)(fn)
     made._alone = alone
     return made
+
+
+def _rebuild_device(fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> Any:
+    return jit(signatures, device=True, **options)(fn)
 
 
 def _reduce_launcher(launcher: Launcher) -> Any:
@@ -327,6 +337,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         for s in signatures or ():
             function._announce(s)
         vars(function)["inspect_ptx"] = functools.partial(inspect_ptx, function, options)
+        vars(function)["_recipe"] = Recipe(_rebuild_device, (signatures, options))
         return function
 
     if isinstance(func_or_sig, (_pytypes.FunctionType, Function, Kernel)):
