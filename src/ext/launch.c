@@ -366,13 +366,17 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     return true;
 }
 
+static bool is_loose(PyArrayObject *a) {
+    return !PyArray_ISALIGNED(a) || tr_value_array_key(a) & (uint32_t)TR_KEY_PACKED;
+}
+
 /* The items of the host's arrays lie at multiples of their sizes, so that kernels can work on them in place. */
-static bool are_aligned(PyObject *const *args, Py_ssize_t n) {
+static bool are_aligned(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i];
-        if (PyArray_CheckExact(o)
-                ? !PyArray_ISALIGNED((PyArrayObject *)o)
-                : PyTuple_Check(o) && !are_aligned(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o)))
+        if (PyArray_Check(o)
+                ? !Py_IS_TYPE(o, st->remote_type) && is_loose((PyArrayObject *)o)
+                : PyTuple_Check(o) && !are_aligned(st, PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o)))
             return false;
     }
     return true;
@@ -459,7 +463,8 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
-    if (UNLIKELY(!are_aligned(args, n)) || ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n))))
+    if (UNLIKELY(!are_aligned(l->st, args, n)) ||
+        ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n))))
         return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, or waits for it */
     return launch_args(l, args, n);
 }

@@ -90,3 +90,41 @@ def test_what_is_refused_and_what_raises():
     with pytest.raises(IndexError):
         bad[1, 8](a)
     assert a[0] == 5  # what was done before it is seen
+
+
+class Plain(np.ndarray):
+    pass
+
+
+def mapped(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(3 + 64))
+    return np.memmap(path, "<f8", "r+", 3, (8,))
+
+
+COMPLEX = np.dtype([("z", "c16"), ("x", "f8")])  # 24 bytes apart
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    "make",
+    [
+        mapped,
+        lambda _: odd(np.zeros(8)).view(np.recarray),
+        lambda _: odd(np.zeros(8)).view(Plain),
+        lambda _: np.zeros(8, COMPLEX)["z"],
+        lambda _: np.zeros((8, 2), COMPLEX)["z"][:, 1],
+    ],
+)
+def test_other_classes_and_complex_items_that_lie_apart(make, tmp_path):
+    a = make(tmp_path)
+    b = np.arange(8.0).astype(a.dtype)
+    add[1, 8](a, b)
+    add_of[1, 8]((a, 1), b)
+    assert (np.asarray(a) == 2 * b).all()
+
+
+@pytest.mark.emulated
+def test_classes_that_are_refused_are_refused():
+    with pytest.raises(TypeError, match="matrix"):
+        add[1, 1](odd(np.zeros((1, 1))).view(np.matrix), np.zeros(1))

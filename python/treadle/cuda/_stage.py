@@ -130,11 +130,16 @@ def _is_written(value: Any) -> bool:
     return isinstance(value, np.void) or (isinstance(value, np.ndarray) and not goes_on(value))
 
 
+def _lies_well(a: Array) -> bool:
+    """Whether items are aligned, and whole numbers of them apart: complex ones may be one without the other."""
+    return a.flags.aligned and not any(n > 1 and s % a.itemsize for n, s in zip(a.shape, a.strides))
+
+
 class _Aligned:
     """Arrays of the host whose items are not aligned, as arguments of the emulated device, and copies that stand for them."""
 
     def __init__(self) -> None:
-        self.given: list[Array] = []  # plain arrays among the arguments
+        self.given: list[Array] = []  # arrays among the arguments
         self.made: list[tuple[Array, Array]] = []
 
     def note(self, value: Any) -> None:
@@ -142,7 +147,7 @@ class _Aligned:
         if isinstance(value, tuple):
             for item in value:
                 self.note(item)
-        elif type(value) is np.ndarray:
+        elif isinstance(value, np.ndarray):
             self.given.append(value)
 
     def of(self, value: Any) -> Any:
@@ -158,14 +163,14 @@ class _Aligned:
             if all(a is b for a, b in zip(items, value)):
                 return value
             return value._make(items) if hasattr(value, "_make") else tuple(items)
-        if type(value) is not np.ndarray or value.flags.aligned:
+        if not isinstance(value, np.ndarray) or _lies_well(value):
             return value
         for a, copy in self.made:
             if _is_same(a, value):
                 return copy
         if any(not _is_same(a, value) and np.may_share_memory(a, value) for a in self.given):
             raise ValueError(_SHARED)
-        copy = np.array(value, order="K")
+        copy = np.array(value, order="K", subok=True)
         copy.flags.writeable = value.flags.writeable
         self.made.append((value, copy))
         return copy
