@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-import inspect
 import io
 import sys
 import unittest
@@ -249,33 +248,49 @@ def names_of(path: list[str]) -> dict[str, Any]:
     return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
 
 
-# What a kernel asks for that has more threads than one in mind.
-_PLACES = frozenset(
-    "grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsize syncthreads syncwarp shared cg".split()
+# What kernels have that is the same for one thread as for many.
+_OF_ONE = frozenset(
+    "atomic brev cbrt clz const ffs fma fp16 local nanosleep popc selp threadfence threadfence_block threadfence_system".split()
 )
+# What else they have: it tells threads apart, or is between them.
+_OF_MANY = frozenset(cuda.__all__) - {*cuda._WHERE, *cuda._MODULES} - _OF_ONE
+
+
+def _is_of_many(value: Any) -> bool:
+    """Whether it is such a thing of `treadle.cuda`, whatever its name is here."""
+    if isinstance(value, (cuda.Dim3, type(cuda.laneid))):
+        return True
+    home = getattr(value, "__module__", None)
+    path = f"{home}.{getattr(value, '__name__', '')}" if home else getattr(value, "__name__", None)
+    return str(path).startswith("treadle.cuda.") and not _OF_MANY.isdisjoint(str(path).split("."))
 
 
 def _asks_for_place(fn: Any, seen: set[int]) -> bool:
-    """Whether a function, or one that it may call, names what tells its thread from others; in doubt it does."""
+    """Whether a function, or one that it may call, names what is of many threads; in doubt it does."""
     fn = getattr(fn, "py_func", fn)
     if id(fn) in seen or not isinstance(fn, FunctionType):
         return False
     seen.add(id(fn))
-    codes = [fn.__code__]
+    codes, known = [fn.__code__], dict(fn.__globals__)
     for code in codes:
         codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # empty
+            known[name] = cell.cell_contents
     names = {name for code in codes for name in (*code.co_names, *code.co_freevars)}
-    known = {**fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
     values = [known[name] for name in names if name in known]
-    renamed = any(getattr(v, "__name__", None) in _PLACES for v in values)
-    return renamed or bool(names & _PLACES) or any(_asks_for_place(v, seen) for v in values)
+    return not _OF_MANY.isdisjoint(names) or any(_is_of_many(v) or _asks_for_place(v, seen) for v in values)
+
+
+def is_of_one(kernel: cuda.Kernel) -> bool:
+    """Whether a kernel is right with one thread: it asks for no place among threads. Asked when it is called, as what it calls may be made after it."""
+    return not _asks_for_place(kernel.py_func, set())
 
 
 def alone(names: dict[str, Any], always: bool) -> dict[str, Any]:
     """The names of a module, in which a kernel may be called without a configuration: it runs as one thread.
 
-    NumbaPro had it so for all kernels (``always``). Programs of that age that import Numba call such kernels as are right with one thread: those that
-    ask for no place among threads.
+    NumbaPro had it so for all kernels (``always``). Programs of that age that import Numba call such kernels as are right with one thread.
     """
 
     def wrapped(decorator: Any) -> Any:
@@ -283,7 +298,7 @@ def alone(names: dict[str, Any], always: bool) -> dict[str, Any]:
         def made(*args: Any, **options: Any) -> Any:
             result = decorator(*args, **options)
             if isinstance(result, cuda.Kernel):
-                result._alone = always or not _asks_for_place(result.py_func, set())
+                result._alone = always or is_of_one
             return wrapped(result) if isinstance(result, FunctionType) else result
 
         return made

@@ -622,7 +622,7 @@ ALONE = """
 import warnings
 import numpy as np
 from numba import cuda
-from numba.cuda import jit, grid as place
+from numba.cuda import jit, grid as place, lanemask_lt as below, shared as room, threadIdx as me
 
 @cuda.jit(device=True)
 def helper(x):
@@ -649,12 +649,55 @@ def by_helper(x):
 def by_another_name(x):
     x[place(1)] = 1
 
+@cuda.jit
+def by_thread(x):
+    x[me.x] = 1
+
+@cuda.jit
+def by_vote(x):
+    x[0] = cuda.syncthreads_count(1)
+
+@cuda.jit
+def by_mask(x):
+    x[0] = below()
+
+@cuda.jit
+def by_one_made_later(x):
+    x[later()] = 1
+
+@cuda.jit(device=True)
+def later():
+    return place(1)
+
+def make():
+    @cuda.jit
+    def in_a_closure(x):
+        x[0] = of_one(x[0])
+
+    @cuda.jit
+    def by_one_in_a_closure(x):
+        x[0] = of_many()
+
+    @cuda.jit(device=True)
+    def of_one(v):
+        return v + cuda.popc(0)
+
+    @cuda.jit(device=True)
+    def of_many():
+        return room.array(3, np.float64)[0]
+
+    return in_a_closure, by_one_in_a_closure
+
+in_a_closure, by_one_in_a_closure = make()
 x = np.arange(5.0)
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     all_of_them(x)
-assert x.tolist() == [0, 2, 4, 6, 8] and len(told) == 1, told
-for kernel in (by_place, by_helper, by_another_name):
+    in_a_closure(x)
+assert x.tolist() == [0, 2, 4, 6, 8] and len(told) == 2, told
+for kernel in (
+    by_place, by_helper, by_another_name, by_thread, by_vote, by_mask, by_one_made_later, by_one_in_a_closure
+):
     try:
         kernel(x)
     except ValueError as e:
