@@ -1,7 +1,7 @@
 /* What threads carry over barriers in one piece is taken apart into numbers (scalar replacement of aggregates): arrays over the threads hold
  * numbers, and nothing else.
  *
- * A tuple that comes to a block by a param comes as its items, and who asks for an item gets it. An array that changes its name on the way,
+ * A tuple, and all else that is made of items (one of several functions, what may be None), comes to a block by a param as its items, and who asks for an item gets it. An array that changes its name on the way,
  * as in `a, b = b, a`, comes as the number of one of those that it may be, and is chosen by that anew.
  * Cost: the params of such types, times the depth of tuples. */
 #include <string.h>
@@ -40,16 +40,26 @@ static tr_edge *way_edge(tr_fn *g, const tr_way *w) {
     return &tr_term(g, w->from)->imm.succ[w->succ - 1];
 }
 
+/* It says all by its type: it is no param, and not asked for. */
+static bool is_nothing(const tr_ty *t) {
+    return tr_ty_nparts(t) == 0;
+}
+
+/* Item i of the whole. */
+static tr_val extract(tr_bld *at, const tr_ty *t, uint32_t i, tr_val whole) {
+    tr_val x = tr_emit1(at, TR_OP_EXTRACT, t->items[i], whole);
+    tr_at(at->fn, x)->imm.i = i;
+    return x;
+}
+
 /* Whoever comes to block b brings the items of what he brings for param p. */
 static void bring_items(tr_fn *g, tr_bid b, uint32_t p, const tr_ty *t) {
     for (tr_way w = {0}; tr_next_way(g, b, &w);) {
         tr_val last = tr_blk_at(g, w.from)->last, whole = w.edge->args[p];
         tr_bld at = {.fn = g, .blk = w.from, .before = last, .loc = tr_at(g, last)->loc};
-        for (uint32_t i = 0; i < t->n; i++) {
-            tr_val x = tr_emit1(&at, TR_OP_EXTRACT, t->items[i], whole);
-            tr_at(g, x)->imm.i = i;
-            tr_edge_add(g, way_edge(g, &w), x);
-        }
+        for (uint32_t i = 0; i < t->n; i++)
+            if (!is_nothing(t->items[i]))
+                tr_edge_add(g, way_edge(g, &w), extract(&at, t, i, whole));
     }
 }
 
@@ -59,9 +69,9 @@ static void put_items_behind(tr_fn *g, tr_val v, tr_repl *r, items_of *own) {
     tr_val *items = TR_NEW_N(&g->ctx->arena, tr_val, t->n + 1u);
     tr_bld at = {.fn = g, .blk = tr_at(g, v)->blk, .before = tr_at(g, v)->next, .loc = tr_at(g, v)->loc};
     for (uint32_t i = 0; i < t->n; i++) {
-        items[i] = tr_emit1(&at, TR_OP_EXTRACT, t->items[i], v);
-        tr_at(g, items[i])->imm.i = i;
-        tr_vec_push(&g->ctx->arena, own, ((item){items[i], v}));
+        items[i] = is_nothing(t->items[i]) ? tr_const_undef(g, t->items[i]) : extract(&at, t, i, v);
+        if (!is_nothing(t->items[i]))
+            tr_vec_push(&g->ctx->arena, own, ((item){items[i], v}));
     }
     tr_repl_set(g, r, v, tr_emit_v(&at, TR_OP_TUPLE, t, t->n, items));
 }
@@ -72,7 +82,8 @@ static void put_items_at_head(tr_fn *g, tr_val param, tr_repl *r) {
     bring_items(g, b, tr_param_index(g, param), t);
     tr_val *items = TR_NEW_N(&g->ctx->arena, tr_val, t->n + 1u);
     for (uint32_t i = 0; i < t->n; i++)
-        items[i] = tr_blk_param(g, b, t->items[i], NULL);
+        items[i] =
+            is_nothing(t->items[i]) ? tr_const_undef(g, t->items[i]) : tr_blk_param(g, b, t->items[i], NULL);
     tr_bld at = {.fn = g, .blk = b, .before = tr_blk_at(g, b)->first, .loc = tr_at(g, param)->loc};
     tr_repl_set(g, r, param, tr_emit_v(&at, TR_OP_TUPLE, t, t->n, items));
 }
@@ -87,7 +98,7 @@ void tr_grid_take_tuples_apart(tr_grid *s) {
         items_of own = {0};
         for (tr_val v = from; v < to; v++) {
             const tr_ins *in = tr_at(g, v);
-            if (in->blk == TR_NOBLK || !in->ty || in->ty->kind != TR_TY_TUPLE || in->op == TR_OP_TUPLE ||
+            if (in->blk == TR_NOBLK || !in->ty || !tr_ty_is_items(in->ty) || in->op == TR_OP_TUPLE ||
                 tr_is_const(in) || tr_blk_at(g, in->blk)->rpo == TR_NOBLK)
                 continue;
             if (in->op != TR_OP_PARAM)

@@ -380,3 +380,59 @@ def test_random_kernels(seed):
     )
     for size in (32, 70):
         check(text, 1, size, np.array([3, 2, 5, 1]), np.zeros(size, np.int64), 3)
+
+
+# --- what crosses barriers ---
+
+CROSSING = {
+    "a function that was chosen": """
+    f = math.sqrt if i > 2 else math.exp
+    o[i] = f(a[i])
+    cuda.syncthreads()
+    o[i] += f(2.0)
+""",
+    "functions of a tuple": """
+    pair = (math.sqrt, math.exp)
+    f = pair[i % 2]
+    for k in range(3):
+        o[i] += f(a[i])
+        cuda.syncthreads()
+        f = pair[(i + k) % 2]
+        o[i] += f(1.0)
+""",
+    "functions that hold something": """
+    y = a[i] * 2
+    f = (lambda z: z + y, lambda z: z * y)[i % 2]
+    cuda.syncthreads()
+    for _ in range(2):
+        o[i] += f(3.0)
+        cuda.syncthreads()
+""",
+    "what may be None": """
+    x = None
+    if i > 2:
+        x = a[i]
+    cuda.syncthreads()
+    if x is not None:
+        o[i] = x
+    cuda.syncthreads()
+    if x is None:
+        x = 1.0
+    cuda.syncthreads()
+    o[i] += x
+""",
+    "tuples with None and text": """
+    t = (i, None, 1.5)
+    for _ in range(3):
+        cuda.syncthreads()
+        t = (t[0] + 1, None, t[2] * 2)
+    u = (i, math.sqrt, (a[i], "ab"))
+    cuda.syncthreads()
+    o[i] = t[0] + t[2] + u[1](u[2][0]) + len(u[2][1])
+""",
+}
+
+
+@pytest.mark.parametrize("name", CROSSING)
+def test_what_is_made_of_items_crosses_barriers(name):
+    check(f"def k(a, o):\n    i = cuda.grid(1)\n{CROSSING[name]}", 2, 8, np.arange(16.0), np.zeros(16))
