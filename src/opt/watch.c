@@ -6,7 +6,8 @@
  * raise, and again after a barrier, and a read that a branch depends on: what lies between is one thread's, however loops over threads are made. Plain functions that a
  * kernel calls run as the thread that their caller named; they have no barriers.
  * Around the launch the runtime learns the sizes and the arrays, and is asked what it found; that ends the call with an exception, which ext/watch.c words.
- * Not seen: what packed and scattered arrays of patterns are written at, which their rounds decide.
+ * Not seen: what packed and scattered arrays of patterns are written at, which their rounds decide, and what functions of the runtime touch (a
+ * sort, a product, a loop of another package). Memory that they may have written counts as written.
  * Without the option nothing is done. */
 #include <string.h>
 
@@ -165,6 +166,18 @@ static void tell_pattern(watch *s, tr_val v) {
         tell_span(s, in.args[tr_pat_eout(p) + k], TR_TOUCH_WRITE);
 }
 
+/* Arrays that the instruction may have written to, nobody says where. */
+static void tell_unseen(watch *s, const tr_ins *in) {
+    bool pattern = in->op == TR_OP_PATTERN;
+    uint32_t k = pattern ? tr_pat_filt(in->imm.pat) : 0, n = pattern ? tr_pat_init(in->imm.pat) : in->nargs;
+    s->b.before = in->next;
+    for (; k < n; k++) {
+        const tr_ty *t = tr_at(s->f, in->args[k])->ty;
+        if (t->kind == TR_TY_ARRAY && !t->readonly)
+            tell_span(s, in->args[k], TR_TOUCH_UNSEEN);
+    }
+}
+
 /* Memory that is new: to the block, or to the thread. */
 static void tell_new(watch *s, tr_val v) {
     tr_op op = (tr_op)tr_at(s->f, v)->op;
@@ -205,7 +218,7 @@ static void name_array(watch *s, tr_val v) {
 static void look_at(watch *s, tr_val v) {
     tr_ins in = *tr_at(s->f, v);
     unsigned memory = TR_WATCH_RACE | TR_WATCH_UNINIT;
-    bool touches = s->p->ctx->opts.watch & memory;
+    bool touches = s->p->ctx->opts.watch & memory, unseen = s->p->ctx->opts.watch & TR_WATCH_UNINIT;
     s->b = (tr_bld){s->f, in.blk, v, in.loc};
     if (in.op == TR_OP_CATCH) /* comes first in its block */
         return;
@@ -239,6 +252,12 @@ static void look_at(watch *s, tr_val v) {
     case TR_OP_PATTERN:
         if (touches)
             tell_pattern(s, v);
+        if (unseen)
+            tell_unseen(s, &in);
+        break;
+    case TR_OP_CALLRT:
+        if (unseen && tr_ins_effects(&in) & E_WRITE)
+            tell_unseen(s, &in);
         break;
     case TR_OP_SHARED:
     case TR_OP_DYNSHARED:

@@ -295,7 +295,13 @@ typedef struct tr_extreme {
 
 /* What a watched launch says of its threads (watch.c): of an access, and of an array: one that the kernel was given, the block's, one that
  * a thread made just now. */
-enum { TR_TOUCH_READ, TR_TOUCH_WRITE, TR_TOUCH_ATOMIC, TR_TOUCH_EXCH /* an atomic that does not look */ };
+enum {
+    TR_TOUCH_READ,
+    TR_TOUCH_WRITE,
+    TR_TOUCH_ATOMIC,
+    TR_TOUCH_EXCH,  /* an atomic that does not look */
+    TR_TOUCH_UNSEEN /* somebody may have written there, who does not say where */
+};
 enum { TR_WATCHED_GIVEN, TR_WATCHED_SHARED, TR_WATCHED_MADE };
 
 /* A function whose buffers take more of the stack looks whether there is room, as recursive ones do

@@ -376,6 +376,18 @@ void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known) 
     }
 }
 
+void tr_shadow_unseen(tr_shadow *s, uint64_t address, uint64_t size) {
+    uint64_t end = address + size;
+    while (address < end && !s->full) {
+        tr_spage *p = page_of(s, address, end - address);
+        if (!p)
+            return;
+        tr_cell *c = &p->cells[(address & ((1 << TR_SHADOW_PAGE) - 1)) >> p->shift];
+        c->write = c->write == TR_MARK_FRESH ? 0 : c->write;
+        address += UINT64_C(1) << p->shift;
+    }
+}
+
 /* 0: the byte was not touched, 1: read, 2: written. *next: the first one that may differ. */
 static int done_at(const tr_shadow *s, uint64_t address, uint64_t *next) {
     const tr_spage *p = s->pages ? *place_of(s, address >> TR_SHADOW_PAGE) : NULL;

@@ -94,5 +94,7 @@ bool tr_shadow_spans(const tr_shadow *s, uint64_t lo, uint64_t hi,
                      bool (*fn)(void *self, uint64_t lo, uint64_t hi, bool written), void *self);
 /* Nobody wrote these bytes; `known`: but where something was written or told since. */
 void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known);
+/* It is no longer known that nobody wrote them. */
+void tr_shadow_unseen(tr_shadow *s, uint64_t address, uint64_t size);
 
 #endif

@@ -336,6 +336,10 @@ static bool is_new(uint64_t address, uint64_t size) {
 
 static void touch_at(touch *t, uint64_t address, uint64_t size) {
     tr_watch *w = t->w;
+    if (t->how == TR_TOUCH_UNSEEN) {
+        tr_shadow_unseen(&w->shadow, address, size);
+        return;
+    }
     t->device = false;
     if (w->what & TR_WATCH_UNINIT && (t->how == TR_TOUCH_READ || t->how == TR_TOUCH_ATOMIC) &&
         is_new(address, size)) {

@@ -358,6 +358,49 @@ def test_atomics_on_what_nobody_wrote(all_checks):
     add[2, 32](cuda.to_device(np.zeros(1, np.int32)))
 
 
+BY_THE_RUNTIME = (
+    "np.argsort(a)[i]",
+    "(a.reshape(2, 4) @ a.reshape(4, 2))[0, 1]",
+    "np.linalg.solve(np.eye(2), a[:2])[1]",
+    "np.linalg.inv(np.eye(3))[0, 0]",
+    "np.median(a)",
+    "np.unique(a)[i]",
+    "np.searchsorted(a, a)[i]",
+    "np.bincount(a.astype(np.int64))[i]",
+    "np.partition(a, 3)[i]",
+    "a[a > 2][0]",
+    "np.nonzero(a)[0][0]",
+    "np.fft.fft(a)[i].imag",
+    "np.quantile(a, 0.25)",
+    "np.array([x for x in a if x > 1])[1]",
+    "np.add.at(b, np.array([1, 2]), 3.0) or b[i]",
+)
+
+
+@pytest.mark.parametrize("expression", BY_THE_RUNTIME)
+def test_what_the_runtime_wrote_was_written(all_checks, expression):
+    """Functions that write results, and patterns that pack and scatter, do not say where: nobody is accused of reading these."""
+    text = f"def k(a, b, o):\n    i = cuda.grid(1)\n    if i < o.size:\n        b = b.copy()\n        o[i] = {expression}\n"
+    fn, a = compile_text(text, "k"), np.arange(8.0) + 0.5
+    got, want = np.zeros(4), np.zeros(4)
+    cuda.jit(fn)[1, 4](a, np.ones(4), got)
+    for i in range(4):
+        b = np.ones(4)
+        want[i] = eval(expression)
+    np.testing.assert_allclose(got, want)
+
+
+def test_what_the_runtime_did_not_write(all_checks):
+    @cuda.jit
+    def k(o):
+        a = np.empty(4)
+        b = np.argsort(o)
+        o[0] = a[b[0]]
+
+    with pytest.raises(KernelCheckError, match="uninit"):
+        k[1, 1](np.zeros(4))
+
+
 def test_who_writes_at_the_same_time_makes_a_race_of_it(all_checks):
     @cuda.jit
     def k(a, q, first):
