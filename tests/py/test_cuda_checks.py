@@ -385,8 +385,7 @@ def test_what_the_runtime_wrote_was_written(all_checks, expression):
     got, want = np.zeros(4), np.zeros(4)
     cuda.jit(fn)[1, 4](a, np.ones(4), got)
     for i in range(4):
-        b = np.ones(4)
-        want[i] = eval(expression)
+        want[i] = eval(expression, {"np": np, "a": a, "b": np.ones(4), "i": i})
     np.testing.assert_allclose(got, want)
 
 
