@@ -183,6 +183,11 @@ static uint32_t list_of(const tr_decoded *d, uint32_t i) {
                                                                                              : UINT32_MAX;
 }
 
+/* The iterator has two places on the stack. */
+static bool has_pair(const tr_decoded *d, uint32_t list) {
+    return d->ins[list + 2].op == TR_N_PUSHNULL;
+}
+
 /* How many variables have been put aside right before `list`. */
 static uint32_t count_aside(const tr_decoded *d, uint32_t list, uint32_t *from) {
     uint32_t n = 0;
@@ -220,8 +225,39 @@ static bool writes_its_own(const tr_decoded *d, uint32_t list, uint32_t hi, cons
     return true;
 }
 
-/* Behind the loop, and where an exception goes, n variables get back what they had. True: they are found there; with `drop` nothing comes back. */
-static bool gets_back(tr_decoded *d, uint32_t at, uint32_t n, const tr_bits *own, bool drop) {
+static void leave_out(tr_bc *b) {
+    *b = (tr_bc){TR_N_POP, 0, 0, 0, b->off};
+}
+
+/* Behind the loop n variables get back what they had, which lies below the list: in any order, for CPython may name the list, or throw it away, before
+ * that, and one that is assigned to at once gets nothing back. True: all that is found there; with `drop` nothing comes back. */
+static bool gets_back(tr_arena *a, tr_decoded *d, uint32_t at, uint32_t n, const tr_bits *own, bool drop) {
+    uint8_t *is_list = TR_NEW_N(a, uint8_t, n + 1u);
+    uint32_t depth = n + 1, left = n;
+    is_list[n] = 1;
+    for (; left && depth && at < d->n; at++) {
+        tr_bc *b = &d->ins[at];
+        uint32_t arg = (uint32_t)b->arg;
+        if (b->op == TR_N_NOP)
+            continue;
+        if (b->op == TR_N_SWAP && arg >= 2 && arg <= depth) {
+            uint8_t top = is_list[depth - 1];
+            is_list[depth - 1] = is_list[depth - arg];
+            is_list[depth - arg] = top;
+            continue;
+        }
+        bool list = is_list[--depth], pops = b->op == TR_N_POP;
+        if (!pops && !(list ? b->op == TR_N_STORE : is_write(b) && tr_bits_get(own, arg)))
+            return false;
+        left -= !list;
+        if (drop && !list)
+            leave_out(b);
+    }
+    return left == 0;
+}
+
+/* Where an exception goes they do, too. */
+static bool gets_back_there(tr_decoded *d, uint32_t at, uint32_t n, const tr_bits *own, bool drop) {
     for (; n && at < d->n; at++) {
         tr_bc *b = &d->ins[at];
         if (b->op == TR_N_SWAP || b->op == TR_N_POP || b->op == TR_N_NOP)
@@ -230,21 +266,22 @@ static bool gets_back(tr_decoded *d, uint32_t at, uint32_t n, const tr_bits *own
             return false;
         n--;
         if (drop)
-            *b = (tr_bc){TR_N_POP, 0, 0, 0, b->off};
+            leave_out(b);
     }
     return n == 0;
 }
 
 /* The variables of the function stay where they are, as if it had others of these names. */
-static bool leave_in_place(tr_decoded *d, uint32_t list, uint32_t hi, const tr_bits *own) {
+static bool leave_in_place(tr_arena *a, tr_decoded *d, uint32_t list, uint32_t hi, const tr_bits *own) {
     uint32_t from, n = count_aside(d, list, &from), range = d->covered ? d->covered[list] : 0;
     const tr_bcexc *e = range ? &d->exc[range - 1] : NULL;
     bool handles = e && e->start >= from && e->end <= hi; /* its own clean-up, not one around it */
-    if (!gets_back(d, hi, n, own, false) || (handles && !gets_back(d, e->handler, n, own, false)))
+    hi += has_pair(d, list);                              /* whose second place goes first */
+    if (!gets_back(a, d, hi, n, own, false) || (handles && !gets_back_there(d, e->handler, n, own, false)))
         return false;
-    gets_back(d, hi, n, own, true);
+    gets_back(a, d, hi, n, own, true);
     if (handles)
-        gets_back(d, e->handler, n, own, true);
+        gets_back_there(d, e->handler, n, own, true);
     for (uint32_t i = from; i < list; i++)
         if (d->ins[i].op == TR_N_LOADCLEAR)
             d->ins[i] = (tr_bc){TR_N_COMMON, 0, 0, TR_COMMON_NONE, d->ins[i].off};
@@ -253,7 +290,7 @@ static bool leave_in_place(tr_decoded *d, uint32_t list, uint32_t hi, const tr_b
 
 /* One instruction in place of the list, and past the loop. */
 static void replace(tr_decoded *d, uint32_t list, uint32_t head, uint32_t row) {
-    bool pair = head - list > 2;
+    bool pair = has_pair(d, list);
     uint32_t hi = (uint32_t)d->ins[head].arg;
     d->ins[list].op = TR_N_COMPREHEND;
     d->ins[list].arg = (int32_t)row;
@@ -281,7 +318,7 @@ bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d) {
         tr_takes t;
         if (!writes_its_own(d, list, hi, &own, nlocals))
             continue;
-        if (!leave_in_place(d, list, hi, &own) || !make_rounds(&c, NULL, &t))
+        if (!leave_in_place(&p->ctx->arena, d, list, hi, &own) || !make_rounds(&c, NULL, &t))
             continue;
         tr_vec_push(&p->ctx->arena, &takes, t);
         d->takes = takes.d;

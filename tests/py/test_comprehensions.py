@@ -361,6 +361,64 @@ def test_names_of_the_expression_are_its_own():
     same(f, A)
 
 
+def test_a_list_with_a_name():
+    """From 3.12 on CPython names the list before the variables that the expression used get back what they had."""
+
+    def named(a):
+        x = 3.0
+        y = [x * 2 for x in a]
+        return np.array(y), x
+
+    def of_several(a):
+        x, z = 3.0, 4.0
+        y = [x * z for x in a for z in a if z > x]
+        return np.sum(y), x, z
+
+    def named_as_its_variable(a):
+        x = np.zeros(1)
+        x = [x for x in a]
+        return np.array(x)
+
+    def in_a_loop(a):
+        s = 0.0
+        for x in a:
+            y = [x + 1 for x in range(3)]
+            s += np.sum(y) + x
+        return s
+
+    def that_raises(a):
+        x = 2.0
+        try:
+            y = [1 // int(x) for x in a]
+            return np.array(y), x
+        except ZeroDivisionError:
+            return np.array([0]), x
+
+    def without_one_before(a):
+        y = [x * z for x, z in zip(a, a)]
+        for v in y:
+            if v > 4:
+                return v
+        return 0.0
+
+    def where_one_is_swapped(a):
+        x = 1.0
+        x, y = np.array([x for x in a]), x
+        return x, y
+
+    for fn in (
+        named,
+        of_several,
+        named_as_its_variable,
+        in_a_loop,
+        that_raises,
+        without_one_before,
+        where_one_is_swapped,
+    ):
+        same(fn, A)
+        same(fn, np.array([2.0, 0.0]))
+
+
 def test_outer_variables_of_inner_functions():
     def f(a, k):
         def g(n):
