@@ -1022,6 +1022,21 @@ def quotients(prange: Any) -> Callable[..., Any]:
     return function
 
 
+def place_of_the_largest(prange: Any) -> Callable[..., Any]:
+    def function(a, b, out):
+        x = a.reshape(-1)
+        best, at = -1.0, -1
+        for i in prange(x.size):
+            v = np.exp(x[i]) * b[0, 0]
+            if v > best:
+                best = v
+                at = i
+        out[:, :] = at
+        return out
+
+    return function
+
+
 def shortest_paths_numpy(a, b, out):
     out = a.copy()
     for k in range(a.shape[0]):
@@ -1045,6 +1060,7 @@ for case_name, make, expected in (
     ("symmetric product", symmetric_product, lambda a, b, out: (np.tril(a) + np.tril(a, -1).T) @ b),
     ("rank-k update", rank_k_update, lambda a, b, out: np.tril(a @ a.T)),
     ("quotients", quotients, lambda a, b, out: a),
+    ("argmax", place_of_the_largest, lambda a, b, out: np.full(a.shape, float(a.argmax()))),
 ):
     add(
         f"two cores, {case_name}",

@@ -318,6 +318,7 @@ ELEMENTWISE: list[Row] = [
             ("symmetric product", SAME),
             ("rank-k update", SAME),
             ("quotients", 1.3),
+            ("argmax", 1.1),
         )
     ),
     Row(

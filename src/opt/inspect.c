@@ -586,6 +586,11 @@ static tr_val cost_of(const maker *k, int64_t less) {
     return all;
 }
 
+tr_val tr_ploop_cost(const tr_ploop *l, tr_bld *b) {
+    maker k = {l, b};
+    return out_most(&k, cost_of(&k, 0), out_num(&k, 1));
+}
+
 /* Would the loop run on all cores, and gain more than the look takes? */
 static tr_val pays(const maker *k, const looker *m) {
     enum {

@@ -4,7 +4,7 @@
  * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in `yield`. In the function the
  * head stays and runs once more, after the last iteration, as it did.
  * In parts, where one iteration runs by itself (tr_ploop.alone): a loop over these, around the pattern.
- * In chunks, where the loop accumulates into arrays (accumulate.c): a round is a loop over a chunk of the iterations, into arrays of its
+ * In chunks, where the loop accumulates into arrays (accumulate.c) or looks for an extreme (extreme.c): a round is a loop over a chunk of the iterations, into arrays of its
  * own, which are joined after. The loop stays in the function beside that, for when it is too short to be worth it. */
 #include "opt/ploop.h"
 
@@ -146,12 +146,27 @@ static void end_rounds(turning *t, tr_val limit) {
         lead_to_end(t, &tr_at(g, last)->imm.succ[1], end);
     }
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+    const tr_pextreme *x = &t->l->extreme;
+    tr_val *yields = TR_NEW_N(&g->ctx->arena, tr_val, tr_blk_at(g, end)->params.n + 1u);
+    uint32_t n = 0;
+    for (uint32_t k = 0, at = 0; k < tr_blk_at(g, head)->params.n; k++) {
+        uint32_t m = tr_extreme_of(x, k);
+        if (k == t->l->counter_at)
+            continue;
+        tr_val v = params_of(g, end)[at++];
+        if (m == UINT32_MAX) {
+            yields[n++] = v;
+            continue;
+        }
+        tr_val args[] = {inside(t, x->rooms[m]), t->chunk, v};
+        tr_emit_v(&b, TR_OP_STORE, NULL, 3, args);
+    }
     for (uint32_t k = 0; limit != TR_NOVAL && k < t->l->accums.n; k++) {
         const tr_paccum *a = &t->l->accums.d[k];
         tr_val copies = inside(t, a->copies), size = inside(t, a->size);
         tr_accumulate_keep(&b, t->map[a->array], copies, size, t->chunk, dims_of(t, a));
     }
-    tr_emit_v(&b, TR_OP_YIELD, NULL, tr_blk_at(g, end)->params.n, params_of(g, end));
+    tr_emit_v(&b, TR_OP_YIELD, NULL, n, yields);
 }
 
 /* A mark that is left has nothing to say: a loop inside a lambda, or a length that no loop ends at. */
@@ -255,6 +270,11 @@ static void make_lambda(turning *t) {
     tr_val *first = TR_NEW_N(a, tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++) {
         tr_val p = params_of(f, l->header)[k];
+        uint32_t m = tr_extreme_of(&l->extreme, k);
+        if (m != UINT32_MAX) {
+            first[k] = m < l->extreme.n ? inside(t, t->init[k]) : tr_const_int(g, type_of(f, p), 0);
+            continue;
+        }
         first[k] = k == l->counter_at ? index : tr_red_identity(g, t->red[k].kind, type_of(f, p));
         for (tr_val v = 0; k != l->counter_at && v < t->nvals; v++) /* sums start from elsewhere now */
             if (t->red[k].chain[v] && t->map[v] != TR_NOVAL && !tr_is_const(tr_at(g, t->map[v])))
@@ -282,16 +302,16 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     tr_fn *f = t->f;
     tr_arena *a = &f->ctx->arena;
     const tr_ploop *l = t->l;
-    uint32_t n = tr_blk_at(f, l->header)->params.n, k = 0;
+    uint32_t n = tr_blk_at(f, l->header)->params.n, k = 0, nred = n - 1 - tr_extreme_params(&l->extreme);
     tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){.nspace = 1, .nred = (uint16_t)(n - 1), .ncap = (uint16_t)t->caps.n, .lam = t->lam};
+    *p = (tr_pat){.nspace = 1, .nred = (uint16_t)nred, .ncap = (uint16_t)t->caps.n, .lam = t->lam};
     p->reds = TR_NEW_N(a, tr_redk, n);
     p->fast = TR_NEW_N(a, uint8_t, n);
     const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
     tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 2u);
     args[k++] = t->rounds;
     for (uint32_t i = 0; i < n; i++) {
-        if (i == l->counter_at)
+        if (i == l->counter_at || tr_extreme_of(&l->extreme, i) != UINT32_MAX)
             continue;
         p->reds[k - 1] = t->red[i].kind;
         p->fast[k - 1] = t->red[i].fast;
@@ -318,8 +338,9 @@ static tr_val *values_after(turning *t, tr_bld *b, tr_val pattern) {
     uint32_t n = h->params.n, at = 0;
     tr_val *by = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++) {
-        by[k] = k == t->l->counter_at ? t->l->length : pattern;
-        if (k == t->l->counter_at || n <= 2)
+        bool extreme = tr_extreme_of(&t->l->extreme, k) != UINT32_MAX;
+        by[k] = k == t->l->counter_at ? t->l->length : extreme ? t->init[k] : pattern;
+        if (k == t->l->counter_at || extreme || tr_at(f, pattern)->imm.pat->nred == 1)
             continue;
         by[k] = tr_emit1(b, TR_OP_EXTRACT, type_of(f, tr_blk_at(f, t->l->header)->params.d[k]), pattern);
         tr_at(f, by[k])->imm.i = at++;
@@ -405,8 +426,7 @@ static void turn_parts(turning *t) {
         tr_blk_protect(f, part, l->outer);
 }
 
-/* The loop that stays runs on one core, and loops inside it too. */
-static void unmark(tr_fn *f, const tr_ploop *l) {
+void tr_ploop_unmark(tr_fn *f, const tr_ploop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_CMP && tr_at(f, tr_arg(f, v, 1))->op == TR_OP_PRANGE)
@@ -423,9 +443,9 @@ static void turn_chunks(turning *t) {
     tr_bid before = tr_opt_block_before(f, l->header), par = tr_blk_new(f);
     tr_blk_at(f, par)->cold = tr_blk_at(f, l->header)->cold;
     t->init = tr_arena_copy(&f->ctx->arena, params_of(f, before), n * sizeof *t->init);
-    unmark(f, l);
+    tr_ploop_unmark(f, l); /* what stays of it */
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
-    tr_val chunks = tr_accumulate_chunks(l, &b);
+    tr_val chunks = l->accums.n ? tr_accumulate_chunks(l, &b) : tr_extreme_chunks(l, &b);
     tr_val worth = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), chunks, one);
     tr_at(f, worth)->sub = TR_CMP_GT;
     if (l->when != TR_NOVAL)
@@ -442,19 +462,23 @@ static void turn_chunks(turning *t) {
     t->rounds = tr_emit2(&b, TR_OP_ADD, i64, tr_emit2(&b, TR_OP_QUOT, i64, less, t->grain), one);
     for (uint32_t k = 0; k < l->accums.n; k++)
         tr_accumulate_copies(&b, &l->accums.d[k], t->rounds);
+    if (l->extreme.n)
+        tr_extreme_rooms(l, &b, t->rounds);
     make_lambda(t);
     tr_val v = emit_pattern(t, &b), *by = values_after(t, &b, v);
     for (uint32_t k = 0; k < l->accums.n; k++)
         tr_accumulate_join(l, &b, &l->accums.d[k], t->rounds);
+    if (l->extreme.n)
+        tr_extreme_join(l, &b, t->rounds, by);
     tr_br(&b, l->header, n, by);
     for (tr_bid k = before, end = f->blks.n; l->outer && k < end; k++)
         if (tr_blk_raises(f, k))
             tr_blk_protect(f, k, l->outer);
 }
 
-void tr_ploop_turn(tr_ploop *l, const tr_preduction *red) {
-    turning t = {.l = l, .f = l->f, .red = red, .nvals = l->f->ins.n, .from = TR_NOVAL, .grain = TR_NOVAL};
-    if (l->accums.n)
+void tr_ploop_turn(tr_ploop *l, const tr_preduction *red, uint32_t nvals) {
+    turning t = {.l = l, .f = l->f, .red = red, .nvals = nvals, .from = TR_NOVAL, .grain = TR_NOVAL};
+    if (l->accums.n || l->extreme.n)
         turn_chunks(&t);
     else if (l->alone[0] != TR_NOVAL)
         turn_parts(&t);

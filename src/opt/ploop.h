@@ -78,6 +78,39 @@ typedef struct tr_pinspect {
     TR_VEC(tr_ptouch) all;
 } tr_pinspect;
 
+enum { TR_MAX_EXTREME = 12, TR_MAX_EXTREMES = 4 };
+
+/* Params of the head that change together, where a candidate is better than the best one so far; of several extremes, those of each (extreme.c). */
+typedef struct tr_pextreme {
+    uint32_t n, nall;                                /* params, 0: there are none; and extremes */
+    uint32_t at[TR_MAX_EXTREME], of[TR_MAX_EXTREME]; /* param, and of which extreme */
+    struct {
+        uint32_t best;  /* which of them is compared: `candidate how best` */
+        uint32_t taken; /* the param that says whether a candidate was taken; made for that */
+        bool any;       /* the comparison is known */
+        tr_cmpop how;
+    } all[TR_MAX_EXTREMES];
+    bool raises; /* what goes with it may raise: the loop goes in order */
+    tr_val rooms[TR_MAX_EXTREME +
+                 TR_MAX_EXTREMES]; /* once made: arrays of what chunks came to, those of `taken` last */
+} tr_pextreme;
+
+static inline uint32_t tr_extreme_params(const tr_pextreme *x) {
+    return x->n + x->nall;
+}
+
+static inline uint32_t tr_extreme_param(const tr_pextreme *x, uint32_t m) {
+    return m < x->n ? x->at[m] : x->all[m - x->n].taken;
+}
+
+/* Which of them is that param of the head? UINT32_MAX: none. */
+static inline uint32_t tr_extreme_of(const tr_pextreme *x, uint32_t param) {
+    for (uint32_t m = 0; m < tr_extreme_params(x); m++)
+        if (tr_extreme_param(x, m) == param)
+            return m;
+    return UINT32_MAX;
+}
+
 /* Arrays from outside that may share memory, of which the loop writes the first ones: as op `meet` has them. */
 typedef struct tr_pshared {
     TR_VEC(tr_val) arrays;
@@ -99,6 +132,7 @@ typedef struct tr_ploop {
     const uint32_t *innermost; /* per block: its innermost loop */
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
+    tr_pextreme extreme;
     TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */
     TR_VEC(tr_pspans) spans;      /* slices, compared before the loop */
     uint8_t *compared;            /* per value: an array all of whose slices are among these */
@@ -179,6 +213,18 @@ bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t);
  * Leaves the builder in a new block. */
 tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val when);
 
+/* What an iteration costs, in instructions, as far as that is seen: at least 1. */
+tr_val tr_ploop_cost(const tr_ploop *l, tr_bld *b);
+
+/* --- extreme.c --- */
+
+/* Do these params of the head, which are no reductions, change together? Gives the head one more for each extreme, unless out->raises. */
+bool tr_ploop_extreme(tr_ploop *l, const uint32_t *params, uint32_t n, tr_pextreme *out);
+tr_val tr_extreme_chunks(const tr_ploop *l, tr_bld *b); /* their number; less than 2: not worth it */
+void tr_extreme_rooms(tr_ploop *l, tr_bld *b, tr_val chunks);
+/* In by, per param of the head: from the values before the loop to those after it. Leaves the builder in a new block. */
+void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by);
+
 /* --- spans.c --- */
 
 /* Is it a place that changes by the same number from each iteration to the next, at least but for clamps, which are left out? */
@@ -210,9 +256,10 @@ void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val 
 
 /* --- ploop.c --- */
 
-/* Puts the pattern in the loop's place. Control flow is out of date then. */
-void tr_ploop_turn(tr_ploop *l, const tr_preduction *red);
-void tr_ploop_drop_marks(tr_fn *f); /* `prange` has nothing more to say */
+/* Puts the pattern in the loop's place; nvals: values there were when reductions were looked for. Control flow is out of date then. */
+void tr_ploop_turn(tr_ploop *l, const tr_preduction *red, uint32_t nvals);
+void tr_ploop_unmark(tr_fn *f, const tr_ploop *l); /* the loop runs on one core, and loops inside it too */
+void tr_ploop_drop_marks(tr_fn *f);                /* `prange` has nothing more to say */
 void tr_ploop_clean(tr_prog *p, tr_fn *f);
 tr_val tr_ploop_least(tr_bld *b, tr_val x, tr_val y); /* of two i64 */
 

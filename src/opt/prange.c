@@ -697,12 +697,19 @@ static bool check_generators(const tr_ploop *l) {
 static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
+    const tr_pextreme *x = &l->extreme;
     const char *text = "runs on all cores";
     for (uint32_t k = 0, any = 0; k < h->params.n; k++)
-        if (k != l->counter_at)
+        if (k != l->counter_at && tr_extreme_of(x, k) < x->n) {
+            uint32_t m = tr_extreme_of(x, k);
+            text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
+                                   any++ ? "," : ", reductions:", name_of(f, h->params.d[k]),
+                                   x->all[x->of[m]].best == m ? "extreme" : "of the extreme");
+        } else if (k != l->counter_at && tr_extreme_of(x, k) == UINT32_MAX) {
             text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
                                    any++ ? "," : ", reductions:", name_of(f, h->params.d[k]),
                                    tr_red_name[red[k].kind]);
+        }
     for (uint32_t k = 0; k < l->accums.n; k++)
         text =
             tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
@@ -713,18 +720,28 @@ static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
 
 static bool turn(tr_ploop *l) {
     tr_fn *f = l->f;
-    const tr_blk *h = tr_blk_at(f, l->header);
-    tr_preduction *red = TR_NEW_N(&f->ctx->arena, tr_preduction, h->params.n + 1u);
-    for (uint32_t k = 0; k < h->params.n; k++)
+    uint32_t n = tr_blk_at(f, l->header)->params.n, nother = 0, nvals = f->ins.n;
+    tr_preduction *red = TR_NEW_N(&f->ctx->arena, tr_preduction, n + 1u + TR_MAX_EXTREMES);
+    uint32_t *others = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
         if (k != l->counter_at && !tr_ploop_reduction(l, k, &red[k]))
-            return refuse_carried(l, h->params.d[k], &red[k]);
+            others[nother++] = k;
+    if (nother && !tr_ploop_extreme(l, others, nother, &l->extreme))
+        return refuse_carried(l, tr_blk_at(f, l->header)->params.d[others[0]], &red[others[0]]);
+    if (l->extreme.raises) {
+        tell(l, "runs on one core: what goes with an extreme may raise, where no iteration before has a "
+                "better one");
+        tr_ploop_unmark(f, l);
+        return true;
+    }
     tell_reductions(l, red);
-    for (uint32_t i = 0; l->accums.n && i < l->blks.n; i++) /* the loop stays, beside the pattern */
+    for (uint32_t i = 0; (l->accums.n || l->extreme.n) && i < l->blks.n;
+         i++) /* the loop stays, beside the pattern */
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_PATTERN)
                 tr_vec_push(&f->ctx->arena, l->made, v);
     test_before(l);
-    tr_ploop_turn(l, red);
+    tr_ploop_turn(l, red, nvals);
     return true;
 }
 

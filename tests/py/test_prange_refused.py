@@ -57,6 +57,7 @@ def _where(a):
     for i in prange(len(a)):
         if a[i] > m:
             m = a[i]
+        else:
             at = i
     return m, at
 
