@@ -720,6 +720,43 @@ SERIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]
     "x % 1.0": (fractions, (), lambda x: np.sum(x % 1.0)),
     "x // 1.0": (wholes, (), lambda x: np.sum(x // 1.0)),
 }
+
+
+def recursive(x, a, y):
+    """Its first rounds read the array's end."""
+    y[-1] = y[-2] = y[-3] = 0.0
+    for n in range(x.size):
+        acc = x[n]
+        for k in range(1, 4):
+            acc -= a[k] * y[n - k]
+        y[n] = acc
+    return y
+
+
+def guarded(x, a, y):
+    for n in range(x.size):
+        acc = x[n]
+        for k in range(1, 4):
+            if n >= k:
+                acc -= a[k] * y[n - k]
+        y[n] = acc
+    return y
+
+
+def recursive_of(x, a, y):
+    """From before the beginning 0: the filter's answer to x."""
+    y = np.zeros(x.size + 3)
+    for n, value in enumerate(x):
+        y[n + 3] = value - a[1] * y[n + 2] - a[2] * y[n + 1] - a[3] * y[n]
+    return y[3:]
+
+
+def to_filter(rng: np.random.Generator, full: bool) -> Arguments:
+    x = rng.random(4000 if full else 96)
+    return place(x), place(np.array([1.0, -0.5, 0.2, -0.1])), aligned(x.size, np.dtype(np.float64))
+
+
+RECURSIVE = {"y[n - k] from n = 0": recursive, "y[n - k] if n >= k": guarded}
 NEIGHBOURS = {"tuples": rises, "a global array": rises_by_array}
 
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -789,6 +826,14 @@ for name, function in NEIGHBOURS.items():
         inputs=lambda rng, full: (place(rng.random((200, 200) if full else (9, 9))),),
         expected=rises_of,
         variants=beside(function, "numba"),
+    )
+for name, function in RECURSIVE.items():
+    add(
+        name,
+        inputs=to_filter,
+        expected=recursive_of,
+        variants=beside(function, "numba"),
+        rtol=1e-12,
     )
 for name, (function, more, answer) in SERIAL.items():
     add(

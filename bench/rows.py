@@ -447,6 +447,7 @@ LIBRARY: list[Row] = [
         for name in numpy_cases.NEIGHBOURS
         for row in against(f"offsets in {name}", {"numba": (1.1, 1.0)}, "us", "parts")
     ),
+    *(row for name in numpy_cases.RECURSIVE for row in against(name, {"numba": (1.1, 1.0)}, "us", "parts")),
     *(
         row
         for name in numpy_cases.SERIAL

@@ -233,7 +233,9 @@ static bool run_rec(job *j) {
     const char *first = tr_arena_printf(
         &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls ? TR_REC_INLINE : "", TR_REC_FIRST,
         made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
-    const char *second = made->complex ? TR_REC_SECOND TR_REC_PAIRS : TR_REC_SECOND;
+    const char *second =
+        tr_arena_printf(&j->ctx->arena, "%s%s%s%s", TR_REC_VECTORS, made->carried ? TR_REC_CARRIED : "",
+                        TR_REC_SECOND, made->complex ? TR_REC_PAIRS : "");
     if (!made->choices && !made->wraps)
         return run(j, tr_arena_printf(&j->ctx->arena, "%s,%s)", first, second));
     if (!run(j, tr_arena_printf(&j->ctx->arena, "%s)", first)))

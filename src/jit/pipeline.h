@@ -39,10 +39,13 @@ enum { TR_REC_VERSION = 18 }; /* part of the cache key: raise it with every chan
  * loop over the eight neighbours of cells is ten times as fast). Elsewhere it would cost a quarter for nothing. */
 #define TR_REC_NESTED TR_REC_CFG_EARLY ",loop-mssa(licm),"
 /* Which way a power by an integer is computed is often the same in all rounds: then each way has a loop, and vectors, of its own. */
-#define TR_REC_POWERS "loop-mssa(simple-loop-unswitch<nontrivial>),"
-#define TR_REC_VALUES "gvn"
-#define TR_REC_SECOND                                                                               \
-    "loop-vectorize,loop-mssa(licm),loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>" \
+#define TR_REC_POWERS  "loop-mssa(simple-loop-unswitch<nontrivial>),"
+#define TR_REC_VALUES  "gvn"
+#define TR_REC_VECTORS "loop-vectorize,"
+/* What a loop reads that the round before has stored comes in a register, where tests in front of the loop find the other arrays apart. */
+#define TR_REC_CARRIED "loop-load-elim,"
+#define TR_REC_SECOND                                                                \
+    "loop-mssa(licm),loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>" \
     "," TR_REC_COMBINE "," TR_REC_CFG_LATE
 #define TR_REC_PAIRS ",slp-vectorizer,vector-combine"
 

@@ -62,6 +62,7 @@ typedef struct tr_lm {
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */
     bool powers;           /* the same */
+    bool carried;          /* the same */
     bool wraps;            /* the same */
     bool nontemporal;      /* some stores have the tag md_past */
     unsigned choices;      /* branches on whether an integer is a given one */

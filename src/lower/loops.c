@@ -191,6 +191,39 @@ static void find_nested(tr_lf *w, const tr_lloops *loops) {
     }
 }
 
+/* Is it a place some items before another? */
+static bool is_before(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    while (in->op == TR_OP_WRAP)
+        in = tr_at(f, in->args[0]);
+    int64_t k;
+    return in->op == TR_OP_SUB || (in->op == TR_OP_ADD && tr_get_int(f, in->args[1], &k) && k < 0);
+}
+
+static bool stores_to(const tr_fn *f, const tr_loop *l, tr_val array) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_STORE && tr_at(f, v)->args[0] == array)
+                return true;
+    return false;
+}
+
+/* A recursive filter, `acc -= a[k] * y[n - k]` and then `y[n] = acc`: what the round before stored is in a register still. A load of it waits for that store as
+ * long again as the sums take (tr_lower_made.carried). */
+static void find_carried(tr_lf *w, const tr_lloops *loops) {
+    const tr_fn *f = w->body->f;
+    for (uint32_t l = 0; l < loops->all.n && !w->m->carried; l++) {
+        const tr_loop *loop = &loops->all.d[l];
+        for (uint32_t i = 0; i < loop->blks.n && !w->m->carried; i++)
+            for (tr_val v = tr_blk_at(f, loop->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+                const tr_ins *in = tr_at(f, v);
+                if (in->op == TR_OP_LOAD && is_before(f, in->args[in->nargs - 1u]) &&
+                    stores_to(f, loop, in->args[0]))
+                    w->m->carried = true;
+            }
+    }
+}
+
 /* --- loops over bytes --- */
 
 /* Bytes alone: elements of one byte in memory, and no others. */
@@ -501,6 +534,7 @@ void tr_lower_loops(tr_lf *w) {
     mark_scans(w, &loops);
     mark_rows(w, &loops, whole);
     find_nested(w, &loops);
+    find_carried(w, &loops);
     look_for_rows(w, &loops);
     mark_turns(w, &loops);
     mark_handed(w);

@@ -24,6 +24,7 @@ typedef struct tr_lower_made {
     bool complex; /* products of complex numbers: the SLP pass knows how to pair them */
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
     bool nested;  /* loops of few rounds with branches, in others */
+    bool carried; /* loops that read what the round before has stored */
     bool powers; /* powers by integers that the running program knows, perhaps one for all rounds of a loop */
     bool wraps;  /* low bits of integers, which indices may be made of (jit/wraps.c) */
     LLVMValueRef

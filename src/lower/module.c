@@ -307,6 +307,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
                             .choices = m.choices > 1,
                             .nested = m.nested,
                             .powers = m.powers,
+                            .carried = m.carried,
                             .wraps = m.wraps,
                             .past = m.nontemporal ? m.md_past : NULL};
     return ok && !m.failed;

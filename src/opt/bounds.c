@@ -12,7 +12,7 @@
 
 #include "opt/bounds.h"
 
-enum { MAX_TRIES = 5 };
+enum { MAX_TRIES = 5, FEW_BELOW = 16 };
 
 /* --- conditions to test before a loop --- */
 
@@ -60,33 +60,50 @@ static bool slow_block(const bounder *s, tr_bid b) {
     return b < s->nslow && s->slow[b];
 }
 
-/* From the outermost loop inwards: the first that can be tested for. */
-static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n) {
+/* Are the least places of goal's rounds a known few items before 0? */
+static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
+    scope c = {s, loop};
+    tr_lin some = *goal, out;
+    some.c += FEW_BELOW;
+    return tr_derive(&s->pr, &some, varies, &c, &out) && out.n == 0;
+}
+
+/* From the outermost loop inwards: the first that can be tested for. `otherwise`, where it is not NULL, are goals that will do where the first rounds are just below those. */
+static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, const tr_lin *otherwise) {
     uint32_t chain[64], depth = 0;
     if (slow_block(s, b))
         return;
     for (uint32_t l = s->innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.d[l].parent)
         chain[depth++] = l;
-    while (depth-- > 0)
-        if (!s->plans[chain[depth]].done && plan_goals(s, chain[depth], goals, n))
+    while (depth-- > 0) {
+        uint32_t l = chain[depth];
+        if (s->plans[l].done)
+            continue;
+        if (plan_goals(s, l, goals, n) ||
+            (otherwise && just_below(s, l, goals) && plan_goals(s, l, otherwise, n)))
             return;
+    }
 }
 
-/* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. */
-static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n) {
+/* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. A wrapped index may begin behind the array's beginning, as y[i - 1] does from i = 0
+ * on: -n <= i will do. */
+static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n, bool wrapped) {
     s->pr.guess = true;
-    tr_lin at = tr_linearize(&s->pr, i), goals[2] = {at, tr_linearize(&s->pr, n)};
+    tr_lin at = tr_linearize(&s->pr, i), size = tr_linearize(&s->pr, n), goals[2] = {at, size}, wide[2];
     s->pr.guess = false;
     goals[1].c -= 1;
-    if (tr_lin_add(&goals[1], &at, -1))
-        plan_for(s, b, goals, 2);
+    if (!tr_lin_add(&goals[1], &at, -1))
+        return;
+    wide[0] = at;
+    wide[1] = goals[1];
+    plan_for(s, b, goals, 2, wrapped && tr_lin_add(&wide[0], &size, 1) ? wide : NULL);
 }
 
 static void plan_wrap(bounder *s, tr_bid b, tr_val i) {
     s->pr.guess = true;
     tr_lin goal = tr_linearize(&s->pr, i);
     s->pr.guess = false;
-    plan_for(s, b, &goal, 1);
+    plan_for(s, b, &goal, 1, NULL);
 }
 
 /* --- the walk --- */
@@ -128,8 +145,9 @@ static void visit_check(bounder *s, tr_val v) {
     bool sum = tr_lin_add(&room, &i, -1);
     if (s->dry || !sum || !tr_prove(&s->pr, &i) || !tr_prove(&s->pr, &room)) {
         const tr_ins *w = tr_at(s->f, in->args[0]);
+        bool wrapped = w->op == TR_OP_WRAP;
         if (!s->dry)
-            plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
+            plan_check(s, in->blk, wrapped ? w->args[0] : in->args[0], in->args[1], wrapped);
         assume_check(s, &i, sum ? &room : NULL);
         return;
     }

@@ -675,6 +675,13 @@ typedef struct deriving {
     void *self;
 } deriving;
 
+static bool varies_in(const deriving *d, const tr_lin *e) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (d->varies(d->self, e->t[i].v))
+            return true;
+    return false;
+}
+
 static bool derive(deriving *d, const tr_lin *e, int depth, tr_lin *out) {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < e->n; i++)
@@ -690,12 +697,15 @@ static bool derive(deriving *d, const tr_lin *e, int depth, tr_lin *out) {
         return false;
     d->p->budget--;
     tr_lin next;
-    for (uint32_t k = d->p->head[v], after; k != UINT32_MAX; k = after) {
-        const tr_fact *fact = &d->p->facts.d[k];
-        after = older(fact, v);
-        if (!fact->leaf && step(e, best, &fact->e, &next) && derive(d, &next, depth - 1, out))
-            return true;
-    }
+    for (int pass = 0; pass < 2;
+         pass++) /* first what needs no other value of the loop: of k < 4 and k <= i the one says more */
+        for (uint32_t k = d->p->head[v], after; k != UINT32_MAX; k = after) {
+            const tr_fact *fact = &d->p->facts.d[k];
+            after = older(fact, v);
+            if (!fact->leaf && step(e, best, &fact->e, &next) && varies_in(d, &next) == (pass == 1) &&
+                derive(d, &next, depth - 1, out))
+                return true;
+        }
     return step_range(d->p->f, e, best, &next) && derive(d, &next, depth - 1, out);
 }
 

@@ -271,3 +271,128 @@ def test_one_power_for_all_rounds_has_a_loop_of_its_own():
 
     (text,) = f.inspect_asm().values()
     assert re.search(r"vmulpd.*ymm", text)
+
+
+# --- recursive filters ---
+
+
+def from_the_first(x, a, y):
+    for n in range(x.size):
+        acc = x[n]
+        for k in range(1, 4):
+            acc -= a[k] * y[n - k]
+        y[n] = acc
+
+
+def from_the_fourth(x, a, y):
+    for n in range(3, x.size):
+        acc = x[n]
+        for k in range(1, 4):
+            acc -= a[k] * y[n - k]
+        y[n] = acc
+
+
+def guarded(x, a, y):
+    for n in range(x.size):
+        acc = x[n]
+        for k in range(1, 4):
+            if n >= k:
+                acc -= a[k] * y[n - k]
+        y[n] = acc
+
+
+def guarded_by_difference(x, a, y):
+    for n in range(x.size):
+        acc = 0.0
+        for k in range(4):
+            if n - k >= 0:
+                acc += a[k] * x[n - k]
+        for k in range(1, a.size):
+            if n - k >= 0:
+                acc -= a[k] * y[n - k]
+        y[n] = acc
+
+
+FILTERS = [from_the_first, from_the_fourth, guarded, guarded_by_difference]
+COEFFICIENTS = np.array([1.0, -0.5, 0.2, -0.1])
+
+
+@pytest.mark.parametrize("f", FILTERS)
+def test_recursive_filters(f):
+    rng = np.random.default_rng(6)
+    g = njit(f)
+    for n in (3, 4, 5, 9, 50):
+        x = rng.normal(size=n)
+        want, got = np.ones(n), np.ones(n)
+        f(x, COEFFICIENTS, want)
+        g(x, COEFFICIENTS, got)
+        np.testing.assert_array_equal(got, want)
+        wide = np.ones(3 * n)
+        g(x, COEFFICIENTS, wide[::-3])
+        np.testing.assert_array_equal(wide[::-3], want)
+
+
+@pytest.mark.parametrize("f", FILTERS)
+@pytest.mark.parametrize("shift", [0, 1, -1, 2, -4])
+def test_recursive_filters_whose_arrays_overlap(f, shift):
+    rng = np.random.default_rng(7)
+    g = njit(f)
+    base = rng.normal(size=60)
+    for first in (False, True):
+        results = []
+        for h in (f, g):
+            m = base.copy()
+            x, y = m[8:48], m[8 + shift : 48 + shift]
+            h(x, m[8 + shift :][:4] if first else COEFFICIENTS, y)
+            results.append(m)
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("f", FILTERS)
+def test_recursive_filters_out_of_range(f):
+    g = njit(f)
+    for n, na, ny in ((9, 3, 9), (9, 4, 8), (2, 4, 2), (9, 4, 2), (1, 4, 0), (0, 0, 0), (5, 2, 5)):
+        x, a = np.arange(1.0, n + 1), COEFFICIENTS[:na]
+        want, got = np.ones(ny), np.ones(ny)
+        told = []
+        for h, y in ((f, want), (g, got)):
+            try:
+                h(x, a, y)
+                told.append(None)
+            except IndexError:
+                told.append(IndexError)
+        assert told[0] == told[1], (n, na, ny)
+        np.testing.assert_array_equal(got, want)
+
+
+def test_behind_the_beginning():
+    """Indices just below 0 in the first rounds."""
+
+    def f(a, out):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                out[i, j] = a[i, j] * 2 - a[i - 1, j] - a[i, j - 2]
+
+    g = njit(f)
+    for shape in ((1, 2), (2, 2), (5, 9), (0, 4), (4, 0)):
+        a = np.arange(shape[0] * shape[1], dtype=float).reshape(shape) ** 2
+        want, got = np.zeros(shape), np.zeros(shape)
+        f(a, want)
+        g(a, got)
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(IndexError):
+        g(np.ones((3, 1)), np.ones((3, 1)))
+    with pytest.raises(IndexError):
+        g(np.ones((3, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("f", [from_the_first, from_the_fourth, guarded])
+def test_the_round_before_comes_in_a_register(f):
+    (text,) = njit("(float64[::1], float64[::1], float64[::1])")(f).inspect_asm().values()
+    loops = [
+        block
+        for block in re.split(r"^\.L", text, flags=re.M)
+        if block.count("vsubsd") == 3 and re.search(r"\tj\w+\t\.L" + block.split(":")[0] + r"\b", block)
+    ]
+    loads = [len(re.findall(r",8\), %xmm", block)) for block in loops]
+    assert 3 in loads  # x[n], y[n - 2] and y[n - 3], and not y[n - 1]
