@@ -204,7 +204,8 @@ def test_neighbours(f):
 
 
 @pytest.mark.parametrize("f", [over_tuples, over_array("PLUS", "items"), over_array("PLUS", "rows")])
-def test_neighbours_need_no_checks(f):
+def test_neighbours_need_no_checks(f, monkeypatch):
+    monkeypatch.setenv("TREADLE_CPU", "x86-64-v3")
     (text,) = njit("(float64[:, ::1],)")(f).inspect_asm().values()
     assert re.search(r"vcmp\w*pd.*ymm", text)
 
@@ -263,7 +264,9 @@ def test_arrays_chosen_from_tuples_of_tuples():
         assert f(a, b, k) == a[k] * 4 + b[k] * 2 + (a, b, a)[k][0]
 
 
-def test_one_power_for_all_rounds_has_a_loop_of_its_own():
+def test_one_power_for_all_rounds_has_a_loop_of_its_own(monkeypatch):
+    monkeypatch.setenv("TREADLE_CPU", "x86-64-v3")
+
     @njit("(float64[::1], int64, float64[::1])")
     def f(a, n, out):
         for i in range(len(a)):
@@ -387,7 +390,8 @@ def test_behind_the_beginning():
 
 
 @pytest.mark.parametrize("f", [from_the_first, from_the_fourth, guarded])
-def test_the_round_before_comes_in_a_register(f):
+def test_the_round_before_comes_in_a_register(f, monkeypatch):
+    monkeypatch.setenv("TREADLE_CPU", "x86-64-v3")
     (text,) = njit("(float64[::1], float64[::1], float64[::1])")(f).inspect_asm().values()
     loops = [
         block
