@@ -1,8 +1,8 @@
 /* Powers of floats by numbers that are known: products, reciprocals and roots, which loops compute many at a time and a few instructions each. pow() takes forty.
  *
  * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what is squared doubles: n - 1 for x ** n. So from 7 on the fourth
- * power and the eighth are made with what roundings before them lost (Dekker's products, by fused operations), and are within one ULP themselves; what is left for
- * 14 and 15 would be too much. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
+ * power and the eighth are made with what roundings before them lost (Dekker's products, by fused operations), and are within one ULP themselves; for 14 and 15 so are
+ * the second power and the third. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
  * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf.
  *
  * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -4 products of the reciprocal, and others
@@ -16,7 +16,7 @@ static const double lowest = -2, plain = 6, highest = 16;
 enum { whole_lowest = 4, whole_highest = 7 }; /* of n that the running program knows */
 
 bool tr_lower_is_power(double n) {
-    return n == 0.5 || (n == floor(n) && n >= lowest && n <= highest && n != 14 && n != 15);
+    return n == 0.5 || (n == floor(n) && n >= lowest && n <= highest);
 }
 
 static lv times(tr_lf *w, lv x, lv y) {
@@ -35,6 +35,14 @@ static lv if_finite(tr_lf *w, lv v) {
     return LLVMBuildSelect(w->b, is, v, LLVMConstReal(t, 0.0), "");
 }
 
+/* `right` is nearer to the exact power than r, but for infinities; and of zeros r has the sign. */
+static lv corrected(tr_lf *w, lv r, lv right) {
+    lt t = LLVMTypeOf(r);
+    lv size = tr_lower_intrinsic(w, "llvm.fabs", t, 1, &right);
+    lv is = l_fcmp(w->b, LLVMRealOLT, size, LLVMConstReal(t, INFINITY));
+    return l_select(w->b, is, tr_lower_intrinsic(w, "llvm.copysign", t, 2, (lv[]){right, r}), r);
+}
+
 /* The fourth power of x and the eighth. */
 static void fourth_and_eighth(tr_lf *w, lv x, lv *out) {
     LLVMBuilderRef b = w->b;
@@ -44,6 +52,21 @@ static void fourth_and_eighth(tr_lf *w, lv x, lv *out) {
     lv twice = LLVMBuildFMul(b, LLVMBuildFAdd(b, four, four, ""), more, "");
     out[0] = LLVMBuildFAdd(b, four, more, "");
     out[1] = fused(w, four, four, if_finite(w, twice));
+}
+
+/* x ** 14 and x ** 15, from the twelfth power. */
+static lv above_twelve(tr_lf *w, lv x, unsigned n) {
+    LLVMBuilderRef b = w->b;
+    lv high[2], low = LLVMBuildFMul(b, x, x, ""), lost = fused(w, x, x, LLVMBuildFNeg(b, low, ""));
+    fourth_and_eighth(w, x, high);
+    if (n == 15) {
+        lv cube = LLVMBuildFMul(b, low, x, "");
+        lost = fused(w, lost, x, fused(w, low, x, LLVMBuildFNeg(b, cube, "")));
+        low = cube;
+    }
+    lv twelfth = LLVMBuildFMul(b, high[0], high[1], ""), r = LLVMBuildFMul(b, twelfth, low, "");
+    lv right = fused(w, twelfth, low, LLVMBuildFMul(b, twelfth, lost, ""));
+    return corrected(w, r, right);
 }
 
 /* x ** n from x, its square, and so on. */
@@ -89,8 +112,7 @@ static lv some_reciprocal(tr_lf *w, lv x, lv m) {
     lv one = LLVMConstReal(t, 1.0), by = LLVMBuildFDiv(b, one, x, "");
     lv lost = fused(w, LLVMBuildFNeg(b, by, ""), x, one), r = some_product(w, by, m);
     lv right = fused(w, r, LLVMBuildFMul(b, lost, LLVMBuildUIToFP(b, m, t, ""), ""), r);
-    lv size = tr_lower_intrinsic(w, "llvm.fabs", t, 1, &right);
-    return l_select(b, l_fcmp(b, LLVMRealOLT, size, LLVMConstReal(t, INFINITY)), right, r);
+    return corrected(w, r, right);
 }
 
 static lv join(tr_lf *w, lb to, const lv *x, const lb *from, unsigned n) {
@@ -157,5 +179,6 @@ lv tr_lower_power(tr_lf *w, lv x, double n) {
         return LLVMConstReal(t, 1.0);
     if (n < 0)
         x = tr_lower_fast(w, LLVMBuildFDiv(w->b, LLVMConstReal(t, 1.0), x, ""));
-    return by_squaring(w, x, (unsigned)fabs(n), n > plain);
+    return n == 14 || n == 15 ? above_twelve(w, x, (unsigned)n)
+                              : by_squaring(w, x, (unsigned)fabs(n), n > plain);
 }
