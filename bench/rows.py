@@ -451,7 +451,10 @@ LIBRARY: list[Row] = [
     *(
         row
         for name in numpy_cases.SERIAL
-        for row in against(f"serial, {name}", {"numba": (1.1, 1.0)}, "us", "parts")
+        # what is within 4 ULP of a negative power takes more than Numba's reciprocal of a product
+        for row in against(
+            f"serial, {name}", {"numba": (1.2 if name == "x ** -n" else 1.1, 1.0)}, "us", "parts"
+        )
     ),
     *(
         row

@@ -5,7 +5,7 @@
  * the second power and the third. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
  * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf.
  *
- * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -4 products of the reciprocal, and others
+ * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -3 products of the reciprocal, and others
  * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do. */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "lower/internal.h"
 
 static const double lowest = -2, plain = 6, highest = 16;
-enum { whole_lowest = 4, whole_highest = 7 }; /* of n that the running program knows */
+enum { whole_lowest = 3, whole_highest = 7 }; /* of n that the running program knows */
 
 bool tr_lower_is_power(double n) {
     return n == 0.5 || (n == floor(n) && n >= lowest && n <= highest);
@@ -91,12 +91,12 @@ static lv root(tr_lf *w, lv x) {
     return LLVMBuildSelect(w->b, below, LLVMConstReal(t, INFINITY), r, "");
 }
 
-/* x ** n for a number n of 0 to 7 that the running program knows: the products that by_squaring() makes of a known one, those that are not needed times 1. */
-static lv some_product(tr_lf *w, lv x, lv n) {
+/* x ** n for a number n from 0 to `most` that the running program knows: the products that by_squaring() makes of a known one, those that are not needed times 1. */
+static lv some_product(tr_lf *w, lv x, lv n, unsigned most) {
     LLVMBuilderRef b = w->b;
     lt t = LLVMTypeOf(x), whole = LLVMTypeOf(n);
     lv r = NULL;
-    for (unsigned bit = 1; bit <= whole_highest; bit *= 2) {
+    for (unsigned bit = 1; bit <= most; bit *= 2) {
         lv has = l_icmp(b, LLVMIntNE, l_and(b, n, l_int(whole, (int64_t)bit)), l_int(whole, 0));
         if (bit > 1)
             x = times(w, x, x);
@@ -105,12 +105,12 @@ static lv some_product(tr_lf *w, lv x, lv n) {
     return r;
 }
 
-/* x ** -m, m from 1 to 4: the power of the reciprocal, put right by what the reciprocal's rounding lost, m times; so it is m roundings. */
+/* x ** -m, m from 1 to 3 (a longer way LLVM would not take out of a loop): the power of the reciprocal, put right by what the reciprocal's rounding lost, m times; so it is m roundings. */
 static lv some_reciprocal(tr_lf *w, lv x, lv m) {
     LLVMBuilderRef b = w->b;
     lt t = LLVMTypeOf(x);
     lv one = LLVMConstReal(t, 1.0), by = LLVMBuildFDiv(b, one, x, "");
-    lv lost = fused(w, LLVMBuildFNeg(b, by, ""), x, one), r = some_product(w, by, m);
+    lv lost = fused(w, LLVMBuildFNeg(b, by, ""), x, one), r = some_product(w, by, m, whole_lowest);
     lv right = fused(w, r, LLVMBuildFMul(b, lost, LLVMBuildUIToFP(b, m, t, ""), ""), r);
     return corrected(w, r, right);
 }
@@ -146,7 +146,7 @@ lv tr_lower_whole_power(tr_lf *w, lv x, lv n, bool is_signed, tr_rest rest, void
     w->m->powers = true;
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntULE, n, l_int(whole, whole_highest)), few, more);
     LLVMPositionBuilderAtEnd(b, few);
-    r[ways] = some_product(w, x, n);
+    r[ways] = some_product(w, x, n, whole_highest);
     from[ways++] = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, end);
     LLVMPositionBuilderAtEnd(b, more);
