@@ -288,6 +288,46 @@ def divided(a, b):
     return s
 
 
+# --- searches ----------------------------------------------------------------------------------------
+
+
+def chain(rng: np.random.Generator, times: int) -> Arguments:
+    """The distribution functions of 60 states, where walks begin, and numbers to draw by."""
+    weights = rng.random((60, 60))
+    weights = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    return place(weights), rng.integers(0, 60, 20), rng.random((20, times))
+
+
+def chain_expected(weights: Any, first: Any, numbers: Any) -> Any:
+    states = [first]
+    for drawn in numbers.T[:-1]:
+        states.append((weights[states[-1]] <= drawn[:, None]).sum(axis=1))
+    return np.array(states).T
+
+
+@loop("walks of a Markov chain", 1.1, chain, chain_expected)
+def markov(weights, first, numbers):
+    out = np.empty(numbers.shape, np.int64)
+    for i in range(out.shape[0]):
+        out[i, 0] = first[i]
+        for t in range(out.shape[1] - 1):
+            out[i, t + 1] = np.searchsorted(weights[out[i, t]], numbers[i, t], side="right")
+    return out
+
+
+@loop(
+    "particles between edges",
+    1.1,
+    lambda rng, t: (np.linspace(0, 4, 41), rng.random(50 * t) * 4.2 - 0.1),
+    lambda edges, x: np.searchsorted(edges, x) - 1,
+)
+def between(edges, x):
+    out = np.empty(x.shape[0], np.int64)
+    for p in range(x.shape[0]):
+        out[p] = np.searchsorted(edges, x[p]) - 1
+    return out
+
+
 # --- bytes -------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,12 @@ static tr_tv is_less(tr_em *e, tr_tv x, tr_tv y) {
     return tr_fam_or(e, less, tr_fam_and(e, tr_em_cmp(e, TR_CMP_NE, y, y), tr_em_cmp(e, TR_CMP_EQ, x, x)));
 }
 
+/* The opposite, with one comparison that waits for y. */
+static tr_tv is_not_less(tr_em *e, tr_tv x, tr_tv y) {
+    tr_tv yes = tr_em_cmp(e, TR_CMP_LE, y, x);
+    return tr_ty_is_float(x.ty) ? tr_fam_or(e, yes, tr_em_cmp(e, TR_CMP_NE, x, x)) : yes;
+}
+
 /* The least BUCKETS of a table, which has one for each item, so that few are near each other, and pays from MANY values on, where these are no fewer than the items. */
 enum { BUCKETS = 2048, MANY = 4096 };
 
@@ -31,13 +37,12 @@ static tr_tv range_to(tr_em *e, tr_tv n) {
                       (tr_tv[]){i64(e, 0), n, i64(e, 1)});
 }
 
-/* 1 if what is looked for stands behind item i, else 0. */
+/* Does what is looked for stand behind item i? */
 static tr_tv is_behind(tr_em *e, const query *q, tr_tv i) {
     const tr_search *s = q->s;
     tr_tv at = tr_em_nsw(e, TR_OP_ADD, s->first, tr_em_nsw(e, TR_OP_MUL, i, s->step));
     tr_tv item = tr_em_conv(e, tr_em_load(e, s->a, &at), s->t);
-    tr_tv yes = s->right ? tr_fam_not(e, is_less(e, q->x, item)) : is_less(e, item, q->x);
-    return tr_em_conv(e, yes, tr_fam_ty(e, TR_TY_I64));
+    return s->right ? is_not_less(e, q->x, item) : is_less(e, item, q->x);
 }
 
 /* A round settles a bit of how far the place is from where the search began. What is added is computed: a jump would be guessed wrong every other time. Past the
@@ -50,7 +55,33 @@ static bool settle_bit(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv
         tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, one, bit)), one);
     tr_tv last = tr_em_nsw(e, TR_OP_SUB, q->s->n, one);
     item = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, item, last), item, last);
-    *at = tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, is_behind(e, q, item), bit));
+    tr_tv yes = tr_em_conv(e, is_behind(e, q, item), one.ty);
+    *at = tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, yes, bit));
+    return true;
+}
+
+/* acc: the place as far as it is known, and how many items may be behind it. Half of them are decided upon in a round, by a sum as well; where they are not
+ * behind, one of those that are left may have been asked already. */
+static bool halve(tr_em *e, tr_tv round, const void *user, tr_tv *acc, tr_tv *stop) {
+    const query *q = user;
+    (void)round;
+    tr_tv one = i64(e, 1), half = tr_em_op2(e, TR_OP_SHR, tr_em_nsw(e, TR_OP_ADD, acc[1], one), one);
+    tr_tv beyond = tr_em_nsw(e, TR_OP_ADD, acc[0], half);
+    tr_tv yes = is_behind(e, q, tr_em_nsw(e, TR_OP_SUB, beyond, one));
+    acc[0] = tr_em_select(e, yes, beyond, acc[0]);
+    acc[1] = tr_em_nsw(e, TR_OP_SUB, acc[1], half);
+    *stop = tr_em_cmp(e, TR_CMP_LE, acc[1], i64(e, 0));
+    return true;
+}
+
+/* One number: nothing is made ready for it. */
+static bool find_one(tr_em *e, const tr_search *s, tr_tv x, tr_tv *out) {
+    query q = {s, tr_em_conv(e, x, s->t)};
+    tr_tv acc[2] = {i64(e, 0), s->n}, none = tr_em_cmp(e, TR_CMP_LE, s->n, i64(e, 0));
+    tr_tv rounds = tr_em_select(e, none, i64(e, 0), i64(e, 64));
+    if (!tr_em_each(e, range_to(e, rounds), 2, acc, halve, &q))
+        return false;
+    *out = tr_em_nsw(e, TR_OP_ADD, s->origin, tr_em_nsw(e, TR_OP_MUL, acc[0], s->step));
     return true;
 }
 
@@ -67,7 +98,7 @@ static tr_tv beginning(tr_em *e, const tr_search *s, tr_tv x) {
 
 static bool find(tr_em *e, const tr_search *s, tr_tv x, tr_tv *out) {
     query q = {s, tr_em_conv(e, x, s->t)};
-    tr_tv at = s->table.ty ? beginning(e, s, x) : i64(e, 0);
+    tr_tv at = beginning(e, s, x);
     if (!tr_em_each(e, range_to(e, s->rounds), 1, &at, settle_bit, &q))
         return false;
     at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, s->n), at, s->n);
@@ -101,6 +132,8 @@ static bool count_bits(tr_em *e, tr_tv n, tr_tv *rounds) {
 static bool make_table(tr_em *e, tr_search *s, tr_tv values) {
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
     tr_tv zero = i64(e, 0), one = i64(e, 1), two = i64(e, 2), part, items;
+    if (!count_bits(e, s->n, &s->rounds))
+        return false;
     tr_tv pays =
         tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, values, i64(e, MANY)), tr_em_cmp(e, TR_CMP_GE, values, s->n));
     tr_tv few = i64(e, BUCKETS), m = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, s->n, few), s->n, few);
@@ -188,7 +221,7 @@ bool tr_fam_search_all(tr_em *e, const tr_search *s, tr_tv v, tr_tv *out) {
 /* The place of a number, or of each item of an array. */
 static bool find_all(tr_em *e, tr_search *s, tr_tv v, tr_tv *out) {
     if (!tr_lib_is_array(v))
-        return find(e, s, v, out);
+        return find_one(e, s, v, out);
     return make_table(e, s, tr_em_size(e, v)) && tr_fam_search_all(e, s, v, out);
 }
 
@@ -218,7 +251,7 @@ static bool operands(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, const char *
     s->n = tr_em_dim(e, s->a, 0);
     s->first = s->origin = i64(e, 0);
     s->step = i64(e, 1);
-    return count_bits(e, s->n, &s->rounds);
+    return true;
 }
 
 static bool side_arg(tr_em *e, const tr_bcall *c, tr_tv x, bool *right) {

@@ -63,6 +63,19 @@ def test_many(key, threads):
     np.testing.assert_array_equal(COMPILED[key](a, v), FUNCTIONS[key[0]](a, v))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_number_in_every_length(side, dtype):
+    compiled, rng = COMPILED[side, False], np.random.default_rng(3)
+    for n in (*range(35), 63, 64, 65):
+        for nans in range(3 if dtype == "f8" else 1):
+            a = rng.integers(0, 20, n).astype(dtype)
+            a[:nans] = np.nan if nans else a[:nans]
+            a.sort()
+            for v in (-1, 0, 3, 7.5, 19, 20, np.nan, np.inf):
+                assert compiled(a, v) == FUNCTIONS[side](a, v), (a, v)
+
+
 def test_sequences_and_python_numbers():
     a = np.array([1, 3, 5], np.uint8)
     for expr in (
