@@ -186,6 +186,51 @@ def deposit(x, charge, cells):
     return density
 
 
+# --- signals -----------------------------------------------------------------------------------------
+
+
+def signal(rng: np.random.Generator, times: int) -> Arguments:
+    """A signal, when to take it anew, a window of 16 zero crossings with 64 places between two, and its differences."""
+    window = np.sinc(np.linspace(0, 16, 64 * 16 + 1))
+    return (
+        rng.standard_normal(40 + 2 * times),
+        np.arange(2 * times) * 0.9,
+        window,
+        np.diff(window, append=window[-1]),
+        64,
+    )
+
+
+def resampled_expected(x: Any, when: Any, window: Any, rise: Any, places: Any) -> Any:
+    out = np.zeros(when.size)
+    for t, at in enumerate(when):
+        distance = np.abs(at - np.arange(x.size)) * places
+        near = distance // places < (window.size - (distance % places).astype(int)) // places
+        k = distance[near].astype(int)
+        out[t] = x[near] @ (window[k] + (distance[near] - k) * rise[k])
+    return out
+
+
+@loop("resampling by a window", 1.1, signal, resampled_expected, rtol=1e-7)
+def resampled(x, when, window, rise, places):
+    out = np.zeros(when.shape[0])
+    for t in range(when.shape[0]):
+        n = int(when[t])
+        at = (when[t] - n) * places
+        offset = int(at)
+        eta = at - offset
+        for i in range(min(n + 1, (window.shape[0] - offset) // places)):
+            weight = window[offset + i * places] + eta * rise[offset + i * places]
+            out[t] += weight * x[n - i]
+        at = places - at
+        offset = int(at)
+        eta = at - offset
+        for k in range(min(x.shape[0] - n - 1, (window.shape[0] - offset) // places)):
+            weight = window[offset + k * places] + eta * rise[offset + k * places]
+            out[t] += weight * x[n + k + 1]
+    return out
+
+
 # --- graphs ------------------------------------------------------------------------------------------
 
 

@@ -278,6 +278,7 @@ static void walk(bounder *s, tr_bid b) {
     if (tr_bounds_leads_to(f, b, &cond, &truth))
         tr_assume_cond(&s->pr, cond, truth);
     tr_bounds_at_start(s, b);
+    tr_bounds_find_carried(s, b);
     for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(f, v)->next;
         visit(s, v);
@@ -392,10 +393,13 @@ bool tr_opt_bounds(tr_prog *p, tr_fn *f) {
     for (int round = 0; round < ROUNDS && has_work(f); round++) {
         set_up(&s, &slow);
         try_guesses(&s);
+        s.carried.n = 0;
         walk(&s, 0);
         tr_repl_apply(f, &s.r);
-        if (round + 1 == ROUNDS || !version_loops(&s, &growth, &slow))
+        if (round + 1 == ROUNDS || !version_loops(&s, &growth, &slow)) {
+            tr_bounds_carry(&s);
             break;
+        }
         s.changed = true;
     }
     return s.changed;

@@ -1,4 +1,4 @@
-/* What bounds.c and counters.c share: one walk over one function. */
+/* What bounds.c, counters.c and carry.c share: one walk over one function. */
 #ifndef TR_OPT_BOUNDS_H
 #define TR_OPT_BOUNDS_H
 
@@ -24,6 +24,12 @@ typedef struct plan { /* what to test before one loop */
     bool done; /* versioned already */
 } plan;
 
+/* What a loop adds up in one place of an array: read before the loop, handed on from round to round, and stored as ever. */
+typedef struct tr_carried {
+    tr_bid head, before;
+    tr_val load, store;
+} tr_carried;
+
 typedef struct bounder {
     tr_fn *f;
     tr_prover pr;
@@ -36,6 +42,7 @@ typedef struct bounder {
     tr_u32s versioned; /* headers */
     tr_repl r;
     tr_guesses guesses;
+    TR_VEC(tr_carried) carried;
     bool dry;   /* the walk only tries guesses, it changes nothing */
     bool retry; /* a guess turned out wrong */
     bool changed;
@@ -52,5 +59,9 @@ void tr_bounds_at_start(bounder *s, tr_bid b);
 void tr_bounds_at_end(bounder *s, tr_bid b);
 /* All guesses worth a try. */
 void tr_bounds_make_guesses(bounder *s);
+/* carry.c. In a walk that is not dry, at the head of a loop: notes what may be carried there. */
+void tr_bounds_find_carried(bounder *s, tr_bid head);
+/* Behind the last walk, as long as nothing has changed since. */
+void tr_bounds_carry(bounder *s);
 
 #endif

@@ -1,0 +1,147 @@
+/* What a loop adds up in one place of an array, `y[t] += ...`: each round waited for what the round before had stored. It is carried in a param of the
+ * loop's head now, and read once before the loop; it is stored in every round as ever, so whatever else reads that place finds what it found.
+ *
+ * LLVM does so by itself where no check stands in the round. The place must be in range before the loop, as the prover has it where the head begins; nothing but
+ * that one store may write in the loop. Not where a prange is in the function: prange.c wants to see what iterations accumulate.
+ * Cost: a look at each instruction of an innermost loop. */
+#include <string.h>
+
+#include "opt/bounds.h"
+
+static bool outside(const bounder *s, uint32_t loop, tr_val v) {
+    tr_bid b = tr_at(s->f, v)->blk;
+    return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
+}
+
+/* The size of an axis where the head of a loop begins; TR_NOVAL: no value says it there. */
+static tr_val size_at(const bounder *s, tr_bid head, tr_val array, unsigned axis) {
+    const tr_fn *f = s->f;
+    const tr_val *made = tr_made_sizes(tr_at(f, array));
+    if (made)
+        return tr_repl_get(&s->r, made[axis]);
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->op == TR_OP_DIM && in->blk != TR_NOBLK && in->args[0] == array && in->imm.i == axis &&
+            in->blk != head && tr_dominates(f, in->blk, head))
+            return v;
+    }
+    return TR_NOVAL;
+}
+
+/* Are the store's indices in range where the head begins? */
+static bool in_range(bounder *s, tr_bid head, const tr_ins *store) {
+    unsigned n = store->nargs - 2u;
+    for (unsigned k = 0; k < n; k++) {
+        tr_val size = size_at(s, head, store->args[0], k);
+        if (size == TR_NOVAL)
+            return false;
+        tr_lin i = tr_linearize(&s->pr, tr_repl_get(&s->r, store->args[1 + k])),
+               room = tr_linearize(&s->pr, size);
+        room.c -= 1;
+        if (!tr_lin_add(&room, &i, -1) || !tr_prove(&s->pr, &i) || !tr_prove(&s->pr, &room))
+            return false;
+    }
+    return true;
+}
+
+/* The only instruction of the loop that writes, if it is a store to one place, and something in the loop may raise; else TR_NOVAL. */
+static tr_val only_store(const bounder *s, uint32_t l) {
+    const tr_fn *f = s->f;
+    const tr_loop *loop = &s->loops.d[l];
+    tr_val store = TR_NOVAL;
+    bool raises = false;
+    for (uint32_t k = 0; k < loop->blks.n; k++)
+        for (tr_val v = tr_blk_at(f, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            uint8_t effects = tr_ins_effects(tr_at(f, v));
+            raises = raises || effects & E_RAISE;
+            if (!(effects & (E_WRITE | E_SIDE)))
+                continue;
+            if (store != TR_NOVAL || tr_at(f, v)->op != TR_OP_STORE)
+                return TR_NOVAL;
+            store = v;
+        }
+    for (uint32_t k = 0; store != TR_NOVAL && k + 1u < tr_at(f, store)->nargs; k++)
+        if (!outside(s, l, tr_repl_get(&s->r, tr_at(f, store)->args[k])))
+            return TR_NOVAL;
+    return raises ? store : TR_NOVAL;
+}
+
+/* Does x come before y wherever y is reached? */
+static bool comes_first(const tr_fn *f, tr_val x, tr_val y) {
+    tr_bid a = tr_at(f, x)->blk, b = tr_at(f, y)->blk;
+    if (a != b)
+        return tr_dominates(f, a, b);
+    while (x != TR_NOVAL && x != y)
+        x = tr_at(f, x)->next;
+    return x == y;
+}
+
+static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
+    const tr_fn *f = s->f;
+    const tr_ins *st = tr_at(f, store);
+    const tr_loop *loop = &s->loops.d[l];
+    for (uint32_t k = 0; k < loop->blks.n; k++)
+        for (tr_val v = tr_blk_at(f, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            bool same = in->op == TR_OP_LOAD && in->nargs + 1u == st->nargs &&
+                        in->ty == tr_at(f, st->args[st->nargs - 1u])->ty;
+            for (uint32_t a = 0; same && a < in->nargs; a++)
+                same = tr_repl_get(&s->r, in->args[a]) == tr_repl_get(&s->r, st->args[a]);
+            if (same && comes_first(f, v, store))
+                return v;
+        }
+    return TR_NOVAL;
+}
+
+void tr_bounds_find_carried(bounder *s, tr_bid head) {
+    tr_fn *f = s->f;
+    uint32_t l = s->innermost[head];
+    if (s->dry || l == UINT32_MAX || s->loops.d[l].header != head || tr_blk_at(f, head)->cold ||
+        f->kind == TR_FN_KERNEL || f->kind == TR_FN_DEVICE)
+        return;
+    const tr_loop *loop = &s->loops.d[l];
+    for (uint32_t k = 0; k < s->loops.n; k++)
+        if (s->loops.d[k].parent == l)
+            return;
+    if (loop->latch == TR_NOBLK || loop->preheader == TR_NOBLK)
+        return;
+    tr_val store = only_store(s, l);
+    if (store == TR_NOVAL || !tr_dominates(f, tr_at(f, store)->blk, loop->latch))
+        return;
+    tr_val load = load_of(s, l, store);
+    if (load == TR_NOVAL || !strchr("iufc", tr_ty_class(tr_at(f, load)->ty)) ||
+        !in_range(s, head, tr_at(f, store)))
+        return;
+    tr_carried c = {head, loop->preheader, load, store};
+    tr_vec_push(&f->ctx->arena, &s->carried, c);
+}
+
+static void carry(bounder *s, const tr_carried *c) {
+    tr_fn *f = s->f;
+    const tr_ins load = *tr_at(f, c->load);
+    const tr_ins *store = tr_at(f, c->store);
+    tr_val next = store->args[store->nargs - 1u];
+    tr_bld b = {.fn = f, .blk = c->before, .before = tr_blk_at(f, c->before)->last, .loc = load.loc};
+    tr_val first = tr_emit_v(&b, TR_OP_LOAD, load.ty, load.nargs, load.args);
+    tr_at(f, first)->flags = load.flags;
+    tr_val param = tr_blk_param(f, c->head, load.ty, NULL);
+    const tr_blk *head = tr_blk_at(f, c->head);
+    for (uint32_t k = 0; k < head->preds.n; k++) {
+        tr_bid from = head->preds.d[k];
+        tr_ins *t = tr_term(f, from);
+        for (uint32_t e = 0; e < tr_nsucc(t); e++)
+            if (t->imm.succ[e].to == c->head)
+                tr_edge_add(f, &t->imm.succ[e], from == c->before ? first : next);
+    }
+    tr_repl_set(f, &s->r, c->load, param);
+    tr_ins_remove(f, c->load);
+    s->changed = true;
+}
+
+void tr_bounds_carry(bounder *s) {
+    if (!s->carried.n || tr_opt_has(s->f, TR_OP_PRANGE))
+        return;
+    for (uint32_t k = 0; k < s->carried.n; k++)
+        carry(s, &s->carried.d[k]);
+    tr_repl_apply(s->f, &s->r);
+}
