@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { MAX_ASIDE = 2500 }; /* instructions of a function */
+
 lb tr_lower_unless(tr_lf *w, lv ok) {
     assert(LLVMTypeOf(ok) == w->m->i1);
     lb go_on = tr_lower_block(w, ""), fail = tr_lower_block(w, "fail");
@@ -81,10 +83,11 @@ static void raise_from(tr_lf *w, tr_val v, const tr_ins *in, uint32_t first) {
 
 /* --- indices --- */
 
+/* The sum is asked for where it fits; told so, LLVM does not look for what says it, at every test of the size that is passed before (400 indices: a third of their time). */
 static lv wrapped(tr_lf *w, const tr_ins *in) {
     lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
     lv limit = l_int(w->m->i64, tr_plant(w->m->ctx, TR_PLANT_WRAP) ? -1 : 0);
-    return l_select(w->b, l_icmp(w->b, LLVMIntSLT, i, limit), l_add(w->b, i, n), i);
+    return l_select(w->b, l_icmp(w->b, LLVMIntSLT, i, limit), LLVMBuildNSWAdd(w->b, i, n, ""), i);
 }
 
 /* The check that directly follows the wrap v of an index and is done with it; TR_NOVAL when there is none. */
@@ -96,12 +99,18 @@ static tr_val check_of(const tr_fn *f, tr_val v) {
     return c->op == TR_OP_CHECKIDX && c->args[0] == v && c->args[1] == in->args[1] ? in->next : TR_NOVAL;
 }
 
+static bool is_in_loop(const tr_lf *w, tr_bid b) {
+    return w->body->outer || (w->body->innermost && w->body->innermost[b] != UINT32_MAX);
+}
+
 /* Threads of a device go together: there a branch is for what is looked up only. So it is without a check, where a branch would
- * keep a loop from having vectors. */
+ * keep a loop from having vectors; outside of loops, where nothing is to be gained; and in long functions, where LLVM's allocation of registers
+ * takes the square of the branches (400 indices on one line of blocks: three times as long). */
 static bool goes_aside(const tr_lf *w, tr_val v) {
     const tr_fn *f = w->body->f;
     return tr_lower_is_lookup(f, tr_at(f, v)->args[0]) ||
-           (!tr_lower_is_flat(w->m) && check_of(f, v) != TR_NOVAL);
+           (!tr_lower_is_flat(w->m) && f->ins.n <= MAX_ASIDE && is_in_loop(w, tr_at(f, v)->blk) &&
+            check_of(f, v) != TR_NOVAL);
 }
 
 /* An index of which nothing is known is hardly ever negative. A select would make the address wait for a comparison and an addition in

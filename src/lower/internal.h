@@ -77,6 +77,8 @@ typedef struct tr_lbody {
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
     lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
+    const uint32_t
+        *innermost;  /* per block: which loop it is in, UINT32_MAX: none; NULL: there are no loops */
     uint8_t *turns;  /* per block: of a loop over threads, whose turns do not meet in memory; NULL: none is */
     uint8_t *rows;   /* per value: a load along a row, which such a loop goes along; NULL: there is none */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
@@ -144,7 +146,7 @@ void tr_lower_look_for_room(tr_lf *w, bool as_entry, bool check);
 /* --- loops.c --- */
 /* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to
  * end. */
-void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks and turns */
+void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks, innermost and turns */
 /* Metadata for the jump back of a loop. */
 enum {
     TR_LOOP_COLD = 1, /* hardly ever runs: vectors for it are not worth their compile time */

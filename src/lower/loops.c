@@ -522,6 +522,7 @@ void tr_lower_loops(tr_lf *w) {
     tr_loops_find(f, &loops.all, loops.innermost);
     if (!loops.all.n)
         return;
+    w->body->innermost = loops.innermost;
     const uint8_t *math = find_blocks(w, tr_lower_is_math), *lookups = find_blocks(w, looks_up);
     const uint8_t *whole = tr_lower_few(w, &loops);
     mark_cold(w);
