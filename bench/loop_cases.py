@@ -231,6 +231,69 @@ def resampled(x, when, window, rise, places):
     return out
 
 
+def noise(rng: np.random.Generator, times: int) -> Arguments:
+    return rng.standard_normal(50 * times), 0.5, 5
+
+
+def peaks_expected(x: Any, height: Any, apart: Any) -> Any:
+    found: list[int] = []
+    tops = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] > x[2:]) & (x[1:-1] > height)) + 1
+    for i in tops.tolist():
+        if not found or i - found[-1] >= apart:
+            found.append(i)
+        elif x[i] > x[found[-1]]:
+            found[-1] = i
+    return np.array(found)
+
+
+@loop("peaks that lie apart", 1.1, noise, peaks_expected)
+def peaks(x, height, apart):
+    out = np.empty(x.shape[0], np.int64)
+    n = 0
+    for i in range(1, len(x) - 1):
+        if x[i] > x[i - 1] and x[i] > x[i + 1] and x[i] > height:
+            if n == 0 or i - out[n - 1] >= apart:
+                out[n] = i
+                n += 1
+            elif x[i] > x[out[n - 1]]:
+                out[n - 1] = i
+    return out[:n]
+
+
+def prominences_expected(x: Any, at: Any) -> Any:
+    out = []
+    for p in at.tolist():
+        higher = x > x[p]
+        left = np.flatnonzero(higher[:p])
+        right = np.flatnonzero(higher[p:])
+        a = left[-1] + 1 if left.size else 0
+        b = p + right[0] if right.size else x.size
+        out.append(x[p] - max(x[a : p + 1].min(), x[p:b].min()))
+    return np.array(out)
+
+
+@loop(
+    "prominence of peaks",
+    1.1,
+    lambda rng, t: (rng.standard_normal(50 * t), np.sort(rng.choice(50 * t, 3 * t, False))),
+    prominences_expected,
+)
+def prominences(x, at):
+    out = np.empty(at.shape[0])
+    for k in range(at.shape[0]):
+        p = at[k]
+        i, left = p, x[p]
+        while i >= 0 and x[i] <= x[p]:
+            left = min(left, x[i])
+            i -= 1
+        i, right = p, x[p]
+        while i < x.shape[0] and x[i] <= x[p]:
+            right = min(right, x[i])
+            i += 1
+        out[k] = x[p] - max(left, right)
+    return out
+
+
 # --- graphs ------------------------------------------------------------------------------------------
 
 

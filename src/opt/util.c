@@ -143,8 +143,21 @@ tr_bid tr_opt_block_before(tr_fn *f, tr_bid h) {
 }
 
 tr_bid tr_opt_preheader(tr_fn *f, tr_bid h) {
+    uint32_t n = tr_blk_at(f, h)->params.n;
+    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
+    bool first = true;
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        if (tr_dominates(f, h, w.from))
+            continue;
+        for (uint32_t k = 0; k < n; k++)
+            args[k] = first || args[k] == w.edge->args[k] ? w.edge->args[k] : TR_NOVAL;
+        first = false;
+    }
     tr_bid before = tr_opt_block_before(f, h);
+    for (uint32_t k = 0; k < n; k++)
+        if (args[k] == TR_NOVAL)
+            args[k] = tr_blk_at(f, before)->params.d[k];
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
-    tr_br(&b, h, tr_blk_at(f, before)->params.n, tr_blk_at(f, before)->params.d);
+    tr_br(&b, h, n, args);
     return before;
 }
