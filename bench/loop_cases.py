@@ -106,7 +106,7 @@ def counted_in_two(a, b, n):
 
 @loop(
     "histogram within bounds",
-    1.2,
+    1.3,
     lambda rng, t: (rng.random(100 * t) * 1.2 - 0.1, 0.0, 1.0, 64),
     lambda a, low, high, n: (
         np.histogram(a[(a > -1 / n) & (a < 0)], 1)[0][0] * (np.arange(n) == 0)
