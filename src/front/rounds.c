@@ -75,6 +75,17 @@ static bool comes_to_start(const tr_flow *f) {
     return false;
 }
 
+/* Is what is given a list display? */
+static bool gives_lists(const tr_decoded *cut) {
+    for (uint32_t i = 1; i < cut->n; i++) {
+        uint8_t before = cut->ins[i - 1].op;
+        if (cut->ins[i].op == TR_N_YIELD &&
+            (before == TR_N_LIST || before == TR_N_LISTEXTEND || before == TR_N_LISTAPPEND))
+            return true;
+    }
+    return false;
+}
+
 /* The function of loop k; *t, on the way in what the loop within takes, is what this one does. `captured`: what the closure has, if that is settled. */
 static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes *t) {
     tr_ctx *ctx = c->p->ctx;
@@ -94,6 +105,7 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
         return false;
     }
     r->skips = comes_to_start(&f);
+    r->of_lists = gives_lists(cut);
     *t = captured ? *captured : taken(c, &f);
     for (uint32_t i = 0; k == 0 && c->own && i < t->n; i++)
         if (tr_bits_get(c->own, t->vars[i])) /* it has none yet */

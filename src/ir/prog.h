@@ -76,6 +76,7 @@ typedef struct tr_round {
     uint32_t inner; /* the function of the loop within; UINT32_MAX: it is the innermost */
     bool list;      /* a list comprehension's */
     bool skips;     /* some items are left out */
+    bool of_lists;  /* its values are written as lists */
     const struct tr_decoded *
         cut; /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole expression, which nobody calls */
 } tr_round;

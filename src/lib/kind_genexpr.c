@@ -408,7 +408,7 @@ static bool each_row(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
 }
 
 static bool describe_columns(tr_em *e, const tr_ty *x, columns *t) {
-    /* no list, which is none when it comes out, and none whose items have names */
+    /* none whose items have names */
     bool tuple = x->kind == TR_TY_TUPLE && x->n && x == tr_ty_tuple(e->types, x->n, x->items);
     for (uint32_t i = 0; tuple && i < x->n; i++)
         if (!describe_columns(e, x->items[i], t))
@@ -435,13 +435,22 @@ static tr_tv zip_columns(tr_em *e, const tr_ty *x, const tr_tv *cols, uint32_t *
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, x->n, ty), x->n, it);
 }
 
+/* They are rows, which are no tuples when they come out. */
+static bool gives_lists(tr_em *e, const tr_ty *closure) {
+    const tr_round *r = round_of(e, closure);
+    for (; r->inner != UINT32_MAX; r = e->prog->funcs.d[r->inner].round)
+        if (r->of_lists)
+            return true;
+    return r->of_lists;
+}
+
 bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *out) {
     columns t = {.n = 0};
     tr_tv gen = genexpr(e, closure, it), acc[MAX_COLUMNS + 1], room;
     const tr_ty *x;
     if (!tr_fam_item_type(e, gen, &x))
         return false;
-    *are = x->kind == TR_TY_TUPLE && describe_columns(e, x, &t);
+    *are = x->kind == TR_TY_TUPLE && !gives_lists(e, closure.ty) && describe_columns(e, x, &t);
     if (!*are)
         return true;
     t.grows = !known_room(e, closure, it, &room);
