@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         stats,
         typeof,
     )
-    from .decorators import jit, njit
+    from .decorators import jit, literal_unroll, njit
     from .errors import AxisError, InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
     from .stencils import stencil
     from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "__version__": "_core",
     "jit": "decorators",
+    "literal_unroll": "decorators",
     "njit": "decorators",
     "empty_cache": "_core",
     "guvectorize": "ufunc",
@@ -76,6 +77,7 @@ __all__ = [
     "get_thread_id",
     "guvectorize",
     "jit",
+    "literal_unroll",
     "njit",
     "prange",
     "set_num_threads",

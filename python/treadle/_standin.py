@@ -119,10 +119,23 @@ def _numba_names() -> dict[str, frozenset[str]]:
     return {module.strip("."): frozenset(names) for module, *names in map(str.split, lines)}
 
 
+# What the numba.cuda of the package numba-cuda (0.30) has beside Numba's: packages, of whatever is in them, and modules.
+_CUDA_PACKAGES = frozenset(
+    """_internal cext cloudpickle core cpython cudadrv datamodel experimental kernels memory_management misc np simulator tests typeconv types
+    typing""".split()
+)
+_CUDA_MODULES = frozenset(
+    """_compat bf16 cache_hints cgutils config debuginfo flags fp16 fp8 itanium_mangler launchconfig locks lowering models serialize
+    utils vectorizers""".split()
+)
+
+
 def is_numba_module(name: str) -> bool:
-    """Whether Numba may have a module of that name; NumbaPro and numba-cuda have modules that nobody has listed."""
+    """Whether Numba, or numba-cuda, may have a module of that name; NumbaPro has modules that nobody has listed."""
     root, _, path = name.partition(".")
-    return root != "numba" or path.startswith("cuda.") or path in _numba_names()
+    first, _, inside = path.removeprefix("cuda.").partition(".")
+    beside = path.startswith("cuda.") and (first in _CUDA_PACKAGES or (first in _CUDA_MODULES and not inside))
+    return root != "numba" or beside or path in _numba_names()
 
 
 def _may_have(module: str, name: str) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import types as _pytypes
-from typing import TYPE_CHECKING, Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from . import config
 from ._core import Function, Signature
 
-__all__ = ["jit", "njit"]
+__all__ = ["jit", "literal_unroll", "njit"]
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from typing import Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+    from typing import Literal, ParamSpec, Protocol, TypeAlias
 
     from ._core import Type
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     class Decorator(Protocol):
         def __call__(self, fn: Callable[P, R], /) -> Function[P, R]: ...
 
+
+_T = TypeVar("_T")
 
 # As TR_FASTMATH in src/base/opts.h.
 _FASTMATH = {"nnan": 1, "ninf": 2, "nsz": 4, "arcp": 8, "contract": 16, "afn": 32, "reassoc": 64, "fast": 127}
@@ -383,3 +385,26 @@ def _is_cloudpickle(pickler: _pytypes.FrameType) -> bool:
 
 def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], sealed: bool = True) -> Any:
     return _make(fn, signatures, options, _flags(options), sealed)
+
+
+def literal_unroll(container: _T) -> _T:
+    """The tuple itself: compiled loops run over tuples as they are.
+
+    It is there for programs that are written for Numba, which compiles the body of a loop over ``literal_unroll(t)`` once for each item. A loop's
+    variable has one type here, so that items of different types are refused, but for functions.
+
+    Parameters
+    ----------
+    container : tuple
+        Of numbers or arrays of one type, or of functions.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    TypingError, UnsupportedError
+        In compiled code: of what is no tuple; of items of different types.
+    """
+    return container

@@ -124,6 +124,7 @@ def _names_of(module: str) -> dict[str, Any]:
         del path[0]  # numba-cuda has its own copies
     if not path:
         from . import _core, _numba, stencils
+        from .decorators import literal_unroll
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char", "typeof")}
         return {
@@ -144,6 +145,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "get_thread_id": _core.get_thread_id,
             "threading_layer": _numba.threading_layer,
             "prange": _core.prange,
+            "literal_unroll": literal_unroll,
             "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,
             "version_info": _version(),
@@ -245,6 +247,7 @@ class _StandinFinder(MetaPathFinder, Loader):
 
             names = alone(names, numbapro)
         vars(module).update(names)
+        module.__file__ = __file__  # programs print where what they use is
 
 
 def install() -> None:

@@ -704,6 +704,25 @@ bool tr_lib_py_constant(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* A loop over a tuple has a variable of one type, where Numba gives it each item's: with numbers or arrays of one type, and with functions, that is the
+ * same. */
+bool tr_lib_py_unroll(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = c->a[0];
+    if (out->ty->kind != TR_TY_TUPLE)
+        return tr_em_error(e, "literal_unroll() takes a tuple, not %s", tr_em_tyname(e, out->ty));
+    for (uint32_t i = 1; i < out->ty->n; i++) {
+        const tr_ty *x = tr_ty_strong(e->types, out->ty->items[0]),
+                    *y = tr_ty_strong(e->types, out->ty->items[i]);
+        bool data = tr_lib_scalar(e, x) || tr_lib_scalar(e, y) || x->kind == TR_TY_ARRAY ||
+                    y->kind == TR_TY_ARRAY || x->kind == TR_TY_TUPLE || y->kind == TR_TY_TUPLE;
+        if (x != y && data)
+            return tr_em_unsupported(e, "literal-unroll",
+                                     "literal_unroll() of items of different types, %s and %s",
+                                     tr_em_tyname(e, x), tr_em_tyname(e, y));
+    }
+    return true;
+}
+
 bool tr_lib_py_refuse(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *text = tr_lib_known_text(e, c->a[0]);
     (void)out;

@@ -572,14 +572,32 @@ for module, name in ((numba, "nonsense"), (numba.core, "nonsense"), (types, "non
                      (numba, "_nonsense"), (numba, "roc"), (numba, "__nonsense__")):
     assert not hasattr(module, name), (module, name)
     assert getattr(module, name, 7) == 7
-for name in ("numba.no_such", "numba.core.no_such", "numba.targets", "numba.types.no_such.at_all"):
+for name in ("numba.no_such", "numba.core.no_such", "numba.targets", "numba.types.no_such.at_all", "numba.cuda.anything",
+             "numba.cuda.random.anything", "numba.cuda.anything.at_all"):
     try:
         __import__(name)
     except ModuleNotFoundError as e:
-        assert name.rpartition(".")[2] in str(e) or "no_such" in str(e), e
+        assert name.rpartition(".")[2] in str(e) or "no_such" in str(e) or "anything" in str(e), e
     else:
         raise SystemExit(name + " is there")
 assert importlib.util.find_spec("numba.no_such") is None and importlib.util.find_spec("numba.core.ir") is not None
+import numba.cuda.core.typeinfer, numba.cuda.memory_management.nrt, numba.cuda.cudadrv.devicearray, numba.cuda.cgutils  # numba-cuda's
+try:
+    from numba.cuda import nonsense
+except ImportError as e:
+    assert "nonsense" in str(e)
+else:
+    raise SystemExit("nonsense is there")
+assert numba.__file__ == numba.cuda.__file__ and numba.__file__.endswith(".py")
+
+@numba.njit
+def unrolled(t):
+    s = 0.0
+    for x in numba.literal_unroll(t):
+        s += x
+    return s
+
+assert unrolled((1.0, 2.5)) == unrolled.py_func((1.0, 2.5)) == 3.5
 try:
     from numba import nonsense
 except ImportError as e:
@@ -595,7 +613,7 @@ from numba.np.ufunc import parallel
 from numba.experimental import structref
 import numba.core.ir_utils, numba.parfors.parfor
 assert hasattr(numba, "typed") and hasattr(numba.core, "ir") and hasattr(numba, "literal_unroll") and hasattr(numba, "pndindex")
-for lacking in (Dict, List, numba.literal_unroll, ir.Assign, parallel.build_gufunc_wrapper):
+for lacking in (Dict, List, numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
     try:
         lacking(1)
     except Exception as e:

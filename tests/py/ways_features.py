@@ -16,7 +16,7 @@ import operator
 import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
-from treadle import prange
+from treadle import literal_unroll, prange
 from ways_rows import FEATURES, Feature, Point, feature, floats, ints, matrix, names_of, text_feature  # noqa: F401 - FEATURES, Feature: for who imports this
 
 # --- kinds of scalars ---
@@ -498,7 +498,17 @@ def reduction_method_ptp(a):
 
 @feature(lambda: (floats(),), rtol=1e-14)
 def reduction_builtins(a):
-    return sum(a), min(a[0], a[1], 3), max(a[0], a[1]), any(a > 0), all(a > 0), math.prod(a), math.fsum(a)
+    unrolled = sum(literal_unroll((a[0], a[1])))
+    return (
+        sum(a),
+        min(a[0], a[1], 3),
+        max(a[0], a[1]),
+        any(a > 0),
+        all(a > 0),
+        math.prod(a),
+        math.fsum(a),
+        unrolled,
+    )
 
 
 @feature(lambda: (floats(), floats(12, 5)), rtol=1e-14)
