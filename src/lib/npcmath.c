@@ -408,6 +408,14 @@ static tr_tv by_any_squares(tr_em *e, tr_tv v, tr_tv n) {
     return r;
 }
 
+/* The power by an infinity, NumPy's: without an end in no direction, or a zero, which has the sign of its angle. */
+static tr_tv at_infinity(tr_em *e, tr_tv length, tr_tv far, tr_tv phase) {
+    tr_tv ahead = tr_fam_and(e, above(e, phase, 0.0), below(e, length, HUGE_VAL));
+    tr_tv falls = is(e, far, 0.0), side = one_of(e, ahead, far, 0.0, -0.0);
+    tr_tv re = one_of(e, is(e, far, HUGE_VAL), far, HUGE_VAL, NAN);
+    return tr_em_cplx(e, either(e, falls, 0.0, re), tr_em_select(e, falls, side, num(e, far, NAN)));
+}
+
 /* |v|^re e^(-im at), and its angle re at + im log |v|, where `at` is that of v: CPython's way. im may be NULL: it is zero. NumPy adds
  * zero times the logarithm all the same, which is seen in a zero's sign. */
 static tr_tv power_of(tr_em *e, tr_tv v, tr_tv re, const tr_tv *im, bool numpy) {
@@ -421,8 +429,12 @@ static tr_tv power_of(tr_em *e, tr_tv v, tr_tv re, const tr_tv *im, bool numpy) 
     }
     phase = add(e, phase, turn);
     tr_tv y = mul(e, far, tr_fam_math1(e, TR_MATH_SIN, phase));
-    return tr_em_cplx(e, mul(e, far, tr_fam_math1(e, TR_MATH_COS, phase)),
-                      tr_em_select(e, is(e, phase, 0.0), phase, y));
+    tr_tv z = tr_em_cplx(e, mul(e, far, tr_fam_math1(e, TR_MATH_COS, phase)),
+                         tr_em_select(e, is(e, phase, 0.0), phase, y));
+    tr_tv endless = is(e, size(e, re), HUGE_VAL);
+    if (im)
+        endless = tr_fam_and(e, endless, is(e, *im, 0.0));
+    return tr_em_select(e, endless, at_infinity(e, length, far, phase), z);
 }
 
 /* Zero to a power: CPython raises where there is none. */

@@ -10,7 +10,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from treadle import njit
+from treadle import njit, vectorize
 
 sys.path.insert(0, str(Path(__file__).parent))
 from builtins_check import given, result_type, run  # noqa: E402
@@ -104,3 +104,29 @@ def test_exact_roots():
     f = njit(lambda z: np.sqrt(z))
     for z in (3 + 4j, -4 + 0j, complex(-4, -0.0), 5 - 12j, 2j, -2j, 1e300 * (3 + 4j), 2.0**-1060 * (3 + 4j)):
         assert f(z) == np.sqrt(z) and bits(f(z)) == bits(np.sqrt(z)), z
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("power", [np.inf, -np.inf])
+def test_powers_by_an_infinity_are_numpys(dtype, power):
+    """Bases within one rounding of length 1 left out: it shows in the logarithm alone."""
+    z = np.array(
+        [x + 1j * y for x in (2, 0.5, -0.5, -2, 0, 1, -1, np.inf, np.nan) for y in (0, 0.1, -0.3, 7, -1)]
+    )
+    z = np.concatenate([z, np.conj(z), -z]).astype(dtype)
+
+    def show(values):
+        return [repr(complex(v)) for v in values]
+
+    def f(a, b):
+        return a**b
+
+    with np.errstate(all="ignore"):
+        want = show(z ** dtype(power))
+    assert show(njit(f)(z, power)) == want
+    assert show(njit(f)(z, dtype(power))) == want
+    assert show(vectorize(f)(z, dtype(power))) == want
+    if dtype is np.complex128:
+        assert show(njit(f)(complex(v), power) for v in z) == want
+    constant = njit(lambda a: a**np.inf) if power > 0 else njit(lambda a: a**-np.inf)
+    assert show(constant(z)) == want
