@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any, Callable, overload
 
-from ._core import _REASON, Function
+from ._core import Function
 from .decorators import _choice, _flags, plain_function, unknown_option, with_options
 
 if TYPE_CHECKING:
@@ -160,4 +160,3 @@ def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
 
 
 with_options(stencil, _DEFAULTS)
-vars(stencil)[_REASON] = "stencil(), which makes functions outside of compiled code"

@@ -33,7 +33,7 @@ typedef struct tr_builtin_map {
         *find, /* of treadle/_library: names of functions that may stand there, and what looks one up */
         *methods, *method; /* the same of methods */
 } tr_builtin_map;
-enum { TR_BUILTIN_MAPS = 3 };
+enum { TR_BUILTIN_MAPS = 5 };
 typedef struct tr_builtin_maps {
     _Atomic(tr_builtin_map *)
         of[TR_BUILTIN_MAPS]; /* NULL: there is none yet. [0] is that of all other rows */

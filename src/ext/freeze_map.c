@@ -3,7 +3,7 @@
  * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply
  * absent, and so is one where another function was put (np.sort = mine). Where two rows name one object (np.abs is
  * np.absolute), the first counts. Filled once per module state, in some 100 us.
- * numpy.random and random take milliseconds to import, and few programs ask for them: their rows are looked up once somebody else has imported
+ * numpy.random and random take milliseconds to import, and few programs ask for them and some of our own modules: their rows are looked up once somebody else has imported
  * them, before whose functions nobody can have. */
 #include "ext/compat.h"
 #include "ext/freeze.h"
@@ -11,7 +11,8 @@
 #include "lib/em.h"
 
 /* Which map a row belongs to: the modules of those from 1 on, which this one imports for nobody. */
-static const char *const later[TR_BUILTIN_MAPS] = {NULL, "numpy.random", "random"};
+static const char *const later[TR_BUILTIN_MAPS] = {NULL, "numpy.random", "random", "treadle.stencils",
+                                                   "treadle.decorators"};
 
 static uint32_t map_of(const char *path) {
     uint32_t k = TR_BUILTIN_MAPS;

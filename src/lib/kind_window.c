@@ -546,3 +546,94 @@ bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     e->place = before;
     return ok;
 }
+
+/* --- stencils that are made in compiled code: a method of a tuple of their parts, which no attribute names --- */
+
+/* The kernel as a constant: a plain function, or an inner one that uses nothing of what is around it. */
+static bool constant_kernel(tr_em *e, tr_tv kernel, tr_tv *out) {
+    const tr_ty *t = kernel.ty;
+    *out = kernel;
+    if (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_FUNC)
+        return true;
+    if (t->kind != TR_TY_CLOSURE)
+        return tr_em_error(e, "in compiled code stencil() takes the kernel, a function, not %s",
+                           tr_em_tyname(e, t));
+    if (t->n > 1 || (t->n == 1 && t->items[0]->kind != TR_TY_NONE))
+        return tr_em_unsupported(
+            e, "stencil-closure",
+            "a stencil's kernel that uses variables of the function it is made in, or has defaults");
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    *o = (tr_obj){.kind = TR_OBJ_FUNC,
+                  .repr = tr_arena_printf(&e->ctx->arena, "function '%s'", e->prog->funcs.d[t->func].name)};
+    o->u.func = t->func;
+    *out = tr_em_lit(e, o);
+    return true;
+}
+
+/* A bit for each parameter that is named, as in stencils.py. */
+static bool standard_bits(tr_em *e, const tr_func *fn, tr_tv names, int64_t *bits) {
+    uint32_t n = names.ty->kind == TR_TY_TUPLE ? names.ty->n : 1;
+    *bits = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name;
+        uint32_t k = 0;
+        if (!tr_tv_lit_str(names.ty->kind == TR_TY_TUPLE ? tr_em_item(e, names, i) : names, &name))
+            return tr_em_error(e, "standard_indexing must be constant names of parameters");
+        while (k < fn->nargs && strcmp(fn->argnames[k], name) != 0)
+            k++;
+        if (k == 0 || k >= fn->nargs || k > 62)
+            return tr_em_error(e,
+                               "standard_indexing has '%s', which is no parameter of %s() that can have it",
+                               name, fn->name);
+        *bits |= (int64_t)1 << k;
+    }
+    return true;
+}
+
+/* Pairs of integers that are known, as stencils.py has them. */
+static bool check_neighborhood(tr_em *e, tr_tv hood) {
+    bool ok = hood.ty->kind == TR_TY_TUPLE && hood.ty->n;
+    for (uint32_t i = 0; ok && i < hood.ty->n; i++) {
+        tr_tv pair = tr_em_item(e, hood, i);
+        int64_t lo, hi;
+        ok = pair.ty->kind == TR_TY_TUPLE && pair.ty->n == 2 && tr_tv_lit_int(tr_em_item(e, pair, 0), &lo) &&
+             tr_tv_lit_int(tr_em_item(e, pair, 1), &hi) && lo <= hi && lo >= -FARTHEST && hi <= FARTHEST;
+    }
+    return ok ||
+           tr_em_error(e, "neighborhood must have a constant pair of integers for each axis, as ((-1, 1), "
+                          "(-1, 1)), the smaller one first");
+}
+
+/* Parameters: kernel, neighborhood, cval, standard_indexing. */
+bool tr_lib_make_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv kernel, parts[4], self;
+    int64_t bits = 0;
+    if (!constant_kernel(e, c->a[0], &kernel))
+        return false;
+    if (tr_fam_given(c->a[3]) && !standard_bits(e, &e->prog->funcs.d[kernel.ty->lit->u.func], c->a[3], &bits))
+        return false;
+    if (tr_fam_given(c->a[1]) && !check_neighborhood(e, c->a[1]))
+        return false;
+    if (tr_fam_given(c->a[2]) && (c->a[2].ty->kind != TR_TY_LIT || !tr_lib_scalar(e, c->a[2].ty)))
+        return tr_em_error(e, "in compiled code cval must be a constant number, not %s",
+                           tr_em_tyname(e, c->a[2].ty));
+    parts[0] = c->a[0];
+    parts[1] = tr_fam_given(c->a[1]) ? c->a[1] : tr_em_none(e);
+    parts[2] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, bits));
+    parts[3] = tr_fam_given(c->a[2]) ? c->a[2] : tr_em_none(e);
+    self = tr_em_tuple(e, 4, parts);
+    *out = tr_em_make(e, tr_ty_method(e->types, self.ty, "__stencil__"), 1, &self);
+    return true;
+}
+
+/* Parameters: the parts, *args, out. */
+bool tr_lib_call_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a[6];
+    for (uint32_t k = 0; k < 4; k++)
+        a[k] = tr_em_item(e, c->a[0], k);
+    if (!constant_kernel(e, a[0], &a[0]))
+        return false;
+    a[4] = tr_fam_given(c->a[c->n - 1]) ? c->a[c->n - 1] : tr_em_none(e);
+    a[5] = tr_em_tuple(e, c->nvar, c->var);
+    return tr_lib_stencil(e, &(tr_bcall){.row = c->row, .n = 6, .a = a}, out);
+}

@@ -18,7 +18,7 @@ import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import cuda, guvectorize, njit, prange, stencil, vectorize
-from treadle.errors import TypingError, UnsupportedError
+from treadle.errors import TypingError
 
 # --- the model ---
 
@@ -732,18 +732,6 @@ def test_refused_at_the_call_in_compiled_code():
 def test_options_that_are_wrong(options, error, text):
     with pytest.raises(error, match=text):
         stencil(**options)(both)
-
-
-def test_stencils_are_made_outside_of_compiled_code():
-    @njit
-    def f(a):
-        return stencil(lambda b: b[0] + b[1])(a)  # here
-
-    with pytest.raises(
-        UnsupportedError, match=r"stencil\(\), which makes functions outside of compiled code"
-    ) as e:
-        f(np.ones(3))
-    assert "# here" in str(e.value)
 
 
 def test_python_alone_has_no_stencil():

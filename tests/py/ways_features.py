@@ -872,6 +872,16 @@ def stencil_of_neighbours(a, w):
     return _relaxed(a, w), _relaxed(_relaxed(a, w), 0.5)
 
 
+def _beside(a):
+    return a[0, 1] - a[0, -1]
+
+
+@feature(lambda: (matrix(),), lambda: (matrix("F")[::2, ::-1],))
+def stencil_made_in_compiled_code(a):
+    """A call of `__stencil__`, which is no name that anybody writes."""
+    return treadle.stencil(_beside, cval=1)(a), treadle.stencil(lambda a: a[1, 0])(a)
+
+
 @feature(lambda: (matrix(), floats().reshape(3, 4)))
 def stencil_into(a, out):
     _relaxed(a, 0.25, out=out)
