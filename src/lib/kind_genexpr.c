@@ -150,6 +150,19 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     return true;
 }
 
+/* Says why a value has no type. Always false. */
+static bool tell(tr_em *e, tr_tv gen) {
+    const tr_ty *item;
+    tr_tv r, closure = tr_em_item(e, gen, 0);
+    if (!tr_fam_item_type(e, tr_em_item(e, gen, 1), &item) ||
+        !call_round(e, closure, tr_lib_undef(e, item), &r))
+        return false;
+    if (r.ty->kind == TR_TY_OPT)
+        r = tr_em_item(e, r, 1);
+    return r.ty->kind == TR_TY_TUPLE && round_of(e, closure.ty)->inner != UINT32_MAX &&
+           tell(e, inner_of(e, closure, r));
+}
+
 bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
     run g = {.n = n, .each = each, .user = user};
     const tr_ty *item;
@@ -211,7 +224,7 @@ bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
     if (is_plain(e, gen.ty->items[0]))
         return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
     if (!value_type(e, gen, &value))
-        return tr_fam_item_type(e, x, &value) && false;
+        return !e->dry && tell(e, gen);
     value = tr_ty_strong(e->types, value);
     tr_tv more = {bool_ty, TR_NOVAL}, place = {value, TR_NOVAL}, at = tr_em_strong(e, i);
     if (!e->dry) {
