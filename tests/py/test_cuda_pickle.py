@@ -181,3 +181,35 @@ def test_closures_and_functions_whose_globals_name_kernels():
     assert made.returncode == 0, made.stderr
     p = subprocess.run([sys.executable, "-c", READ], input=made.stdout, capture_output=True, timeout=120)
     assert p.stdout == b"[0.0, 3.0, 6.0] [0.0, 27.0, 54.0]\n", p.stderr
+
+
+def made_with(c):
+    @cuda.jit
+    def kernel(a):
+        i = cuda.grid(1)
+        if i < len(a):
+            a[i] += c
+
+    return kernel
+
+
+def test_a_process_that_has_it_gets_the_kernel_itself():
+    """As functions do: else a worker would compile it anew for each task."""
+    kernel, other = made_with(3), made_with(4)
+    assert pickle.loads(pickle.dumps(kernel)) is kernel
+    assert pickle.loads(pickle.dumps(kernel[1, 4])).kernel is kernel
+    assert pickle.loads(pickle.dumps((kernel, other, kernel))) == (kernel, other, kernel)
+    code = """
+import pickle, sys
+import numpy as np
+data = sys.stdin.buffer.read()
+first, again = pickle.loads(data), pickle.loads(data)
+assert first is again and pickle.loads(pickle.dumps(first)) is first
+a = np.zeros(3)
+first[1, 4](a)
+print(*a)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(kernel), capture_output=True, check=True
+    )
+    assert ran.stdout.split() == [b"3.0"] * 3
