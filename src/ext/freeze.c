@@ -470,6 +470,14 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* What the host made for the program to find addresses in. */
+static tr_obj *freeze_table(tr_frozen *z, PyObject *a) {
+    tr_obj *r = freeze_array(z, a);
+    if (r)
+        r->u.a.bound = true;
+    return r;
+}
+
 /* --- functions, classes, modules --- */
 
 static void add_scope(tr_frozen *z, tr_func f, scope s) {
@@ -871,7 +879,7 @@ static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
     if (!fn)
         return ok(z, why != NULL) ? new_obj(z, TR_OBJ_OPAQUE, o, why) : NULL;
     a = taken(z, a);
-    tr_obj *table = a ? freeze_array(z, a) : NULL;
+    tr_obj *table = a ? freeze_table(z, a) : NULL;
     if (!table)
         return NULL;
     tr_cloops *loops = PyArray_DATA((PyArrayObject *)a);
@@ -897,7 +905,7 @@ static tr_obj *freeze_generator(tr_frozen *z, PyObject *o) {
         return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)a), parts, sizeof parts);
     PyArray_CLEARFLAGS((PyArrayObject *)a, NPY_ARRAY_WRITEABLE); /* so it is taken as it is */
-    tr_obj *table = freeze_array(z, a);
+    tr_obj *table = freeze_table(z, a);
     if (!table)
         return NULL;
     tr_obj *r = new_obj(z, TR_OBJ_GENERATOR, o, "a np.random.Generator");

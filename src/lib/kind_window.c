@@ -626,9 +626,18 @@ bool tr_lib_make_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* Is it what tr_lib_make_stencil made, and no tuple of the program's? */
+static bool is_made(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE && t->n == 4 &&
+           (t->items[0]->kind == TR_TY_LIT || t->items[0]->kind == TR_TY_CLOSURE) &&
+           t->items[2]->kind == TR_TY_LIT && t->items[2]->lit->kind == TR_OBJ_INT;
+}
+
 /* Parameters: the parts, *args, out. */
 bool tr_lib_call_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a[6];
+    if (!is_made(c->a[0].ty))
+        return tr_em_error(e, "%s has no attribute '__stencil__'", tr_em_tyname(e, c->a[0].ty));
     for (uint32_t k = 0; k < 4; k++)
         a[k] = tr_em_item(e, c->a[0], k);
     if (!constant_kernel(e, a[0], &a[0]))

@@ -290,9 +290,12 @@ static bool reads_bytes(const tr_fn *f, const tr_loop *l) {
     return false;
 }
 
-/* Short searches, and what goes through text: half of their instructions are the loop's own. Of longer ones less is, and all of them cost time to compile. */
+/* Short searches, and what goes through text: half of their instructions are the loop's own. Of longer ones less is, and all of them cost time to compile. Threads of a device
+ * hide that from each other, and to count rounds would take a division in front. */
 static void mark_scans(tr_lf *w, const tr_lloops *loops) {
     const tr_fn *f = w->body->f;
+    if (tr_lower_is_flat(w->m))
+        return;
     bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u);
     for (uint32_t l = 0; l < loops->all.n; l++)
         if (loops->all.d[l].parent != UINT32_MAX)

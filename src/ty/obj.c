@@ -167,7 +167,7 @@ const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
 uint32_t tr_obj_items(const tr_obj *o) {
     enum { MOST = 64 };
     int64_t n = 1;
-    if (o->kind != TR_OBJ_ARRAY || !o->u.a.data || o->ty->layout == TR_LAYOUT_ANY ||
+    if (o->kind != TR_OBJ_ARRAY || !o->u.a.data || o->u.a.bound || o->ty->layout == TR_LAYOUT_ANY ||
         !tr_ty_is_scalar(o->ty->elem))
         return 0;
     for (uint32_t k = 0; k < o->ty->ndim; k++) {

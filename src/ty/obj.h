@@ -71,7 +71,9 @@ struct tr_obj {
             void *data;
             const int64_t *shape, *strides;
             uint32_t index;
-        } a; /* ARRAY: strides in elements; index among the program's constants */
+            bool
+                bound; /* no code depends on what it holds, addresses: it is bound anew where code is loaded */
+        } a;           /* ARRAY: strides in elements; index among the program's constants */
         struct {
             uint32_t n;
             const tr_attr *attrs;
