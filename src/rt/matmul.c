@@ -122,6 +122,10 @@ static int64_t at_least(int64_t x, int64_t least) {
     return x > least ? x : least;
 }
 
+static int64_t at_most(int64_t x, int64_t most) {
+    return x < most ? x : most;
+}
+
 /* Rows of a become columns of its transpose, so 'N' stands for a matrix in rows. False: no memory for a copy.
  * */
 static int as_fortran(const mat *a, int64_t size, fortran *f) {
@@ -170,15 +174,31 @@ static int are_turned(const mat *a, const mat *b) {
     return a->data == b->data && a->rows == b->cols && a->rs == b->cs && a->cs == b->rs;
 }
 
+/* What lies above the diagonal of n rows, below it too: by tiles, of which both places stay in the cache. */
+static inline void mirror_items(char *c, int64_t ldc, int64_t n, size_t size) {
+    enum { TILE = 32 };
+    for (int64_t r = 0; r < n; r += TILE)
+        for (int64_t k = r; k < n; k += TILE)
+            for (int64_t i = r; i < at_most(r + TILE, n); i++)
+                for (int64_t j = at_least(k, i + 1); j < at_most(k + TILE, n); j++)
+                    memcpy(c + (size_t)(j * ldc + i) * size, c + (size_t)(i * ldc + j) * size, size);
+}
+
+static void mirror(char *c, int64_t ldc, int64_t n, int64_t size) {
+    switch (size) { /* so that a copy is one instruction */
+    case 4: mirror_items(c, ldc, n, 4); break;
+    case 8: mirror_items(c, ldc, n, 8); break;
+    default: mirror_items(c, ldc, n, 16); break;
+    }
+}
+
 /* c = a * a', of which half is computed: in c's rows the upper one. NumPy does the same, so the bits are the same. */
 static void by_syrk(const tr_blas *lib, int type, int64_t size, char *c, int64_t ldc, const mat *a,
                     const fortran *f) {
     const char trans = f->trans == 'N' ? 'T' : 'N';
     lib->syrk[type]("L", &trans, &a->rows, &a->cols, scalar(type, 1), f->data, &f->ld, scalar(type, 0), c,
                     &ldc, 1, 1);
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = i + 1; j < a->rows; j++)
-            memcpy(c + (j * ldc + i) * size, c + (i * ldc + j) * size, (size_t)size);
+    mirror(c, ldc, a->rows, size);
 }
 
 static int by_gemm(const tr_blas *lib, int type, int64_t size, void *c, int64_t ldc, const mat *a,
