@@ -15,8 +15,9 @@ static const tr_ty *with(tr_em *e, tr_tv a, uint32_t ndim, tr_layout lay) {
 
 /* Whether an array's items lie in C order without gaps; strides of axes with one item do not matter. */
 static tr_tv is_contiguous(tr_em *e, tr_tv a) {
-    tr_tv one = tr_em_i64(e, 1), want = one, ok = tr_em_cmp(e, TR_CMP_EQ, tr_em_size(e, a), tr_em_i64(e, 0)),
-          all = tr_em_bool(e, true);
+    bool packed = a.ty->sub == TR_ARRAY_PACKED; /* strides of bytes */
+    tr_tv one = tr_em_i64(e, 1), want = packed ? tr_em_i64(e, tr_ty_size(a.ty->elem)) : one,
+          ok = tr_em_cmp(e, TR_CMP_EQ, tr_em_size(e, a), tr_em_i64(e, 0)), all = tr_em_bool(e, true);
     for (uint32_t i = a.ty->ndim; i-- > 0;) {
         tr_tv d = tr_em_dim(e, a, i);
         tr_tv fine = tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, d, one),
@@ -73,7 +74,8 @@ static bool as_c(tr_em *e, tr_tv a, tr_tv *out) {
     ways w = ways_open(e, is_contiguous(e, a), ty);
     tr_fam_shape(e, a, shape);
     return way_ends(e, &w, tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, NULL)) &&
-           tr_em_copy(e, a, TR_LAYOUT_C, &copy) && ways_join(e, &w, copy, out);
+           tr_em_copy(e, a, TR_LAYOUT_C, &copy) && tr_em_coerce(e, copy, ty, &copy) &&
+           ways_join(e, &w, copy, out);
 }
 
 /* --- order of axes --- */
@@ -300,8 +302,11 @@ bool tr_lib_arr_ravel(tr_em *e, const tr_bcall *c, tr_tv *out) {
     char order;
     if (!order_arg(e, c, c->a[1], &order) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
+    if (a.ty->sub == TR_ARRAY_PACKED && !tr_em_copy(e, a, TR_LAYOUT_C, &a)) /* never a line of items */
+        return false;
     tr_tv n = tr_em_size(e, a);
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, !c->aux && a.ty->readonly);
+    const tr_ty *ty =
+        c->aux ? tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, false) : with(e, a, 1, TR_LAYOUT_C);
     return in_order(e, c->aux ? flatten_c : ravel_c, ty, a, order, 1, &n, out);
 }
 
@@ -533,9 +538,13 @@ bool tr_lib_get_flags(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
 
 bool tr_lib_flag(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = tr_em_item(e, c->a[0], 0);
-    bool known =
-        c->aux == TR_FLAG_WRITEABLE || c->aux == TR_FLAG_ALIGNED; /* packed arrays do not come here */
-    if (known || (c->aux == TR_FLAG_CARRAY && a.ty->readonly)) {
+    bool asks = c->aux == TR_FLAG_ALIGNED || c->aux == TR_FLAG_BEHAVED || c->aux == TR_FLAG_CARRAY;
+    bool known = asks ? c->aux != TR_FLAG_CARRAY || a.ty->readonly : c->aux == TR_FLAG_WRITEABLE;
+    if (asks && tr_ty_is_loose(a.ty)) /* only the running program knows where it lies */
+        return tr_em_unsupported(e, "packed-field",
+                                 "flags that say whether an array's items are aligned, "
+                                 "of one whose items may not be");
+    if (known) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, c->aux == TR_FLAG_ALIGNED || !a.ty->readonly));
         return true;
     }

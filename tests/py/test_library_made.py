@@ -123,6 +123,10 @@ def stored(text: str, *args: np.ndarray) -> None:
         "a.put([0, 9], 1, mode='wrap')",
         "a.put([7], 1)",
         "a.T.put([1], 9)",
+        "a[:0].put([0], a[:0])",
+        "np.put(a[:0], [0, 0], a[:0], mode='wrap')",
+        "np.put(a[:0], a[:0].astype(np.int64), a)",
+        "np.put(a, [0], a[:0])",
     ],
 )
 def test_put(text):

@@ -325,9 +325,47 @@ def test_large_outputs_are_written_past_the_caches():
         assert f(x, y) == 8e6 and (y == 3).all()
 
 
-def test_the_flags_are_refused():
-    with pytest.raises(treadle.UnsupportedError, match="flags"):
-        njit(lambda a: a.flags.aligned)(odd(np.arange(3.0)))
+VIEWS = {  # or the array itself, where it is in order
+    "a.ravel()": "a",
+    "a.ravel('F')": "a.T",
+    "np.ravel(a)": "a",
+    "a.ravel('A')": "a.T",
+    "a.T.ravel('F')": "a",
+    "a.conj()": "a",
+    "a.conjugate()": "a",
+    "np.require(a, None, 'C')": "a",
+    "np.ascontiguousarray(a)": "a",
+    "np.trim_zeros(a[1])": "a",
+    "np.rot90(a, 2)": "a",
+    "np.broadcast_arrays(a, a[0])[0]": "a",
+}
+
+
+@pytest.mark.parametrize("text", VIEWS)
+@pytest.mark.parametrize("dtype", ["i4", "f8", "c16"])
+def test_views_of_the_memory(text, dtype):
+    f = eval(f"lambda a: {text}")
+    for by in (0, 1):
+        x = np.arange(1, 13).reshape((3, 4) if VIEWS[text] == "a" else (4, 3)).astype(dtype)
+        x = odd(x) if by else x
+        x = x if VIEWS[text] == "a" else x.T
+        want, got = f(x), njit(f)(x)
+        assert np.shares_memory(got, x) == np.shares_memory(want, x), by
+        np.testing.assert_array_equal(got, want)
+        for other in (x[:, ::2], field(x)):
+            got = njit(f)(other)
+            np.testing.assert_array_equal(got, f(other))
+            assert np.shares_memory(got, other) == np.shares_memory(f(other), other), by
+
+
+def test_flags_of_alignment_are_refused():
+    x = odd(np.arange(6.0).reshape(2, 3))
+    for name in ("aligned", "behaved", "carray"):
+        with pytest.raises(treadle.UnsupportedError, match="flags"):
+            njit(eval(f"lambda a: a.flags.{name}"))(x)
+    f = njit(lambda a: (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable, a.flags["FORC"]))
+    for y in (x, x.T, x[:, ::2], field(x), field(x)[:1, :1], field(x)[:0]):
+        assert f(y) == (y.flags.c_contiguous, y.flags.f_contiguous, y.flags.writeable, y.flags["FORC"])
 
 
 def test_a_declared_signature_takes_aligned_arrays():

@@ -213,10 +213,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if mode not in ("raise", "wrap", "clip"):
         refuse("the mode must be 'raise', 'wrap' or 'clip'")
     values, which, n = separate(np.ravel(v), a), separate(np.ravel(ind), a), a.size
-    if len(values) == 0 or len(which) == 0:
+    if len(which) == 0:
         return
     if n == 0:
         raise IndexError("cannot replace elements of an empty array")
+    if len(values) == 0:
+        return
     k = 0
     for q in range(len(which)):
         i = which[q]
