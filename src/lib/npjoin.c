@@ -563,6 +563,8 @@ static bool beside(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv x,
     tr_tv shape[TR_MAX_NDIM];
     if (!tr_fam_as_array(e, c, x, NULL, out))
         return false;
+    if (tr_ty_is_loose(out->ty) && !tr_em_copy(e, *out, TR_LAYOUT_C, out))
+        return false;
     if (out->ty->ndim)
         return true;
     tr_fam_shape(e, a, shape);
@@ -643,6 +645,9 @@ bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool known = !c->a[1].ty || tr_tv_lit_int(c->a[1], &n);
     if (known && n < 0)
         return tr_em_error(e, "diff(): order must be non-negative but got %lld", (long long)n);
+    bool same = known && n == 0; /* the array itself, wherever its items lie */
+    if (!same && tr_ty_is_loose(a.ty) && !tr_em_copy(e, a, TR_LAYOUT_C, &a))
+        return false;
     if (!known || n > DIFFS_WRITTEN_OUT)
         return orders(e, c, a, c->a[1], axis, out);
     if (n && !longer(e, c, *axis, &a))

@@ -97,6 +97,8 @@ def off(result: Any, text: str, before: dict[str, Any]) -> float:
         raise Unspecified("float16 of small integers")
     if "bincount(" in text and any(a.size == 0 for v in given.values() for a in v):
         raise Unspecified("NumPy's is of integers where nothing is counted, whatever the weights")
+    if ".at(" in text and any(a.dtype == "u8" and (a > 2**53).any() for v in given.values() for a in v):
+        raise Unspecified("NumPy computes with a Python int beside uint64 in float64")
     if library.is_exact(text, made, tuple(given.values())):
         return library.tie(text, made, tuple(given.values()))
     if is_product(text) and any(

@@ -332,6 +332,8 @@ VIEWS = {  # or the array itself, where it is in order
     "a.ravel('A')": "a.T",
     "a.T.ravel('F')": "a",
     "a.conj()": "a",
+    "np.diff(a, 0)": "a",
+    "np.diff(a, prepend=a[:, :1], append=a)": "a",
     "a.conjugate()": "a",
     "np.require(a, None, 'C')": "a",
     "np.ascontiguousarray(a)": "a",
