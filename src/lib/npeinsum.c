@@ -96,8 +96,9 @@ static void once_each(tr_em *e, tr_tv *a, term *t) {
         }
     }
     if (u.n < t->n)
-        *a = tr_em_restride(e, tr_ty_array(e->types, a->ty->elem, u.n, TR_LAYOUT_ANY, a->ty->readonly), *a,
-                            tr_em_i64(e, 0), n, st);
+        *a = tr_em_restride(
+            e, tr_ty_array_as(e->types, a->ty->elem, u.n, TR_LAYOUT_ANY, a->ty->readonly, a->ty->sub), *a,
+            tr_em_i64(e, 0), n, st);
     *t = u;
 }
 
@@ -199,6 +200,8 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t i = 0; i < n; i++) {
         if (!operand(e, c, c->var[i], &a[i]) || !parse(e, &s, &in[i]))
             return false;
+        if (tr_ty_is_packed(a[i].ty) && !tr_em_copy(e, a[i], TR_LAYOUT_C, &a[i]))
+            return false;
         if ((*s == ',') != (i + 1 < n))
             return tr_em_error(e, "einsum(): %u operands, which are not as many as there are subscripts", n);
         s += *s == ',';
@@ -243,6 +246,10 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
             space.label[space.n++] = in[i].label[k];
         }
     }
+    bool is_view = n == 1 && space.n == r.n;
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_view && tr_ty_is_loose(a[i].ty) && !tr_em_copy(e, a[i], TR_LAYOUT_C, &a[i]))
+            return false;
     plan p;
     if (n == 2 && matrices(e, a, in, &r, &p)) {
         tr_tv x = in_space(e, a[p.turned], &in[p.turned], &p.first);
