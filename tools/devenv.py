@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -363,6 +363,14 @@ class Build:
         }
 
 
+def to_compile(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a build: nearly all objects are the same for all Pythons and for wheels, so where there is ccache each is compiled once.
+
+    The folder of a build, which symbols for a debugger name, makes no difference: all lie equally deep.
+    """
+    return {"CCACHE_NOHASHDIR": "1", **env}
+
+
 def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] = ()) -> Build:
     """Configure and compile Treadle for one interpreter, and stage the package.
 
@@ -401,11 +409,8 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
         stamp = b.dir / "treadle-setup"
         state = "\n".join([str(py.path), *setup])
         listed = "\n".join(tests)
-        env = b.env()
+        env = to_compile(b.env())
         env.pop("PYTHONPATH")
-        # Nearly all objects are the same for all Pythons: where there is ccache, each is compiled once. The folder of a build, which
-        # symbols for a debugger name, makes no difference: all lie equally deep.
-        env.setdefault("CCACHE_NOHASHDIR", "1")
         if not (stamp.exists() and stamp.read_text().split("\0")[0] == state):
             say(f"Configuring {b.dir}.")
             shutil.rmtree(b.dir, ignore_errors=True)

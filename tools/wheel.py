@@ -296,7 +296,7 @@ def build(py: Interpreter, others: list[Interpreter]) -> list[Path]:
             f"-Ccompile-args=-j{devenv.jobs()}",
             *(["-Csetup-args=-Dwerror=true"] if os.environ.get("CI") else []),
         ]
-        run([*line, ROOT], env={"CCACHE_NOHASHDIR": "1", **os.environ})
+        run([*line, ROOT], env=devenv.to_compile(os.environ))
         made = list(fresh.glob("*.whl"))
         if len(made) != 1:
             raise Stop(f"pip left {len(made)} wheels in {fresh}.")
