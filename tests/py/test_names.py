@@ -69,7 +69,7 @@ def rows(path: str, pattern: str) -> list[tuple[str, ...]]:
 def words_of_the_matrix() -> set[str]:
     """Words of the functions that test_ways_in.py reaches by every way."""
     words: set[str] = set()
-    for module in ("ways_features", "ways_builtins", "ways_library", "ways_raises"):
+    for module in ("ways_features", "ways_builtins", "ways_library", "ways_loops", "ways_raises"):
         for node in ast.walk(ast.parse((ROOT / f"tests/py/{module}.py").read_text())):
             words.update(_words_of(node))
     for ft in ways_features.FEATURES.values():

@@ -7,6 +7,7 @@ As a program (``python ways.py OUT``) it calls every function plainly and pickle
 from __future__ import annotations
 
 import functools
+import itertools
 import pickle
 import sys
 import warnings
@@ -465,7 +466,7 @@ def in_a_guvectorize(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
 def of_a_prange(ft: Feature, args: tuple, results: list) -> bool:
     """Array arguments can be rows of a larger array, and do not meet."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
-    apart = not any(np.may_share_memory(a, b) for a in arrays for b in arrays if a is not b)
+    apart = not any(np.may_share_memory(*pair) for pair in itertools.combinations(arrays, 2))
     return apart and all(a.ndim for a in arrays) and storable(results) and not asks_for_layout(ft)
 
 

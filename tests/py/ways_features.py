@@ -849,6 +849,7 @@ def tuples_of_functions(a, i):
 
 import ways_builtins  # noqa: E402, F401 - the rows that come last
 import ways_library  # noqa: E402, F401
+import ways_loops  # noqa: E402, F401
 import ways_raises  # noqa: E402, F401
 
 # --- stencils ---

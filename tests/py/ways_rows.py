@@ -1,4 +1,4 @@
-"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py, ways_library.py, ways_raises.py), and what its arguments are made of."""
+"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py, ways_library.py, ways_loops.py, ways_raises.py), and what its arguments are made of."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Feature:
     options : dict
         Of ``njit``.
     rtol : float
-        How far results may be off where the way in may change the order of float operations (``fastmath`` alone).
+        How far results may be off where the way in may change the order of float operations (``fastmath``, powers).
     python : bool
         CPython computes the same: false where the semantics differ, as docs/semantics.md says.
     """
