@@ -49,6 +49,16 @@ _CMP = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", as
 _UN = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
+def of_literals(node: ast.expr) -> Any:
+    """The value of an expression in which no name and no power stands; None where one does, or where it has none."""
+    if any(isinstance(n, ast.Pow) for n in ast.walk(node)):
+        return None
+    try:
+        return eval(compile(ast.Expression(node), "<literals>", "eval"), {"__builtins__": {}})
+    except (NameError, ArithmeticError, TypeError, ValueError):
+        return None
+
+
 class Def:
     """A definition of a variable.
 
@@ -198,6 +208,8 @@ class Expressions:
         known = (
             op == "**" and not power and klass(ta) in "bi" and self.foldable(node.right, env, choices=True)
         )
+        if known and (of_literals(node.right) or 0) < 0:
+            raise Unspecified("an exponent that a compiler may know, or not, to be negative")
         self.note(ty)
 
         def run(frame: Frame) -> Any:
