@@ -11,6 +11,7 @@
 #include "ext/launch.h"
 #include "ext/left.h"
 #include "ext/ntclass.h"
+#include "ext/printed.h"
 #include "ext/selftest.h"
 #include "ext/sorts.h"
 #include "ext/threads.h"
@@ -45,7 +46,7 @@ static void host_write(void *self, const char *text, size_t n) {
     PyGILState_STATE g = PyGILState_Ensure();
     if (!PyErr_Occurred()) {
         PyObject *out = tr_py_stdout();
-        PyObject *s = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+        PyObject *s = tr_printed(text, n);
         if (s && out && out != Py_None)
             PyFile_WriteObject(s, out, Py_PRINT_RAW);
         Py_XDECREF(s);

@@ -83,12 +83,12 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
 /* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars,
  * tuples by item, array layout. False: not possible. */
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
-/* The text that the pieces make, as str() has each: known now when all are, else a value for messages and
+/* The text that the pieces make, as format() has each: known now when all are, else a value for messages and
  * print(). */
 bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
-/* The same for one value, by a format specification; and as repr() has it. */
+/* The same for one value, by a format specification; and as str() or repr() have it. */
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
-bool tr_em_repr(tr_em *e, tr_tv x, tr_tv *out);
+bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
 /* Is the piece of a text a number, an int64, an uint64 or a double, with a format specification? */
 bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */

@@ -7,7 +7,7 @@
 
 /* str(): of a number at run time a text for messages and print() alone. */
 bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return tr_em_text(e, c->a[0].ty ? 1 : 0, &c->a[0], out);
+    return c->a[0].ty ? tr_em_str(e, c->a[0], false, out) : tr_em_text(e, 0, NULL, out);
 }
 
 /* format(), repr(), and hex() and its like, which are format() of an integer: likewise. */
@@ -16,7 +16,7 @@ bool tr_lib_py_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return tr_em_repr(e, c->a[0], out);
+    return tr_em_str(e, c->a[0], true, out);
 }
 
 static bool in_base(tr_em *e, const tr_bcall *c, const char *spec, tr_tv *out) {
@@ -120,7 +120,24 @@ static void put_number(tr_em *e, tr_tv x) {
     tr_em_callrt(e, row, NULL, NULL, 1, &x);
 }
 
+/* A contiguous array: its axes, then its items as one line. */
+static void put_array(tr_em *e, tr_tv x, const char *how) {
+    for (uint32_t i = 0; i < x.ty->ndim; i++) {
+        tr_tv n = tr_em_dim(e, x, i);
+        tr_em_callrt(e, TR_RT_PRINT_AXIS, NULL, NULL, 1, &n);
+    }
+    tr_tv n = tr_em_size(e, x);
+    tr_tv v[2] = {tr_em_restride(e, tr_ty_array(e->types, x.ty->elem, 1, TR_LAYOUT_C, x.ty->readonly), x,
+                                 tr_em_i64(e, 0), &n, NULL),
+                  tr_em_i64(e, tr_ty_size(x.ty->elem))};
+    tr_em_callrt(e, TR_RT_PRINT_ARRAY, NULL, how, 2, v);
+}
+
 static void put_spec(tr_em *e, tr_tv x, const char *spec) {
+    if (tr_lib_is_array(x)) {
+        put_array(e, x, spec);
+        return;
+    }
     char class = tr_ty_class(x.ty);
     tr_rt row = class == 'f'   ? TR_RT_PRINT_SPEC_F64
                 : class == 'u' ? TR_RT_PRINT_SPEC_U64
@@ -146,8 +163,9 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
         const char *what = tr_em_tyname(e, all.none.ty);
         if (all.none.ty->kind == TR_TY_TEXT)
             return tr_em_unsupported(e, "format-value", "text made at run time inside of a tuple");
-        return tr_lib_is_array(all.none) ? tr_em_unsupported(e, "print-array", "print() of %s", what)
-                                         : tr_em_error(e, "print() of %s", what);
+        return all.none.ty->kind == TR_TY_RECORDS
+                   ? tr_em_unsupported(e, "print-records", "print() of %s", what)
+                   : tr_em_error(e, "print() of %s", what);
     }
     tr_lib_show_known(e, &all, end);
     tr_lib_show_end(e, &all);

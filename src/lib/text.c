@@ -1,10 +1,12 @@
 /* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
  * one constant; the rest can only be printed, or be the message of an exception. A piece is a constant string, a number or a date; or
- * the tuple of a format specification and the number that it is for, for no tuple is a piece otherwise. */
+ * the tuple of a format specification and what it is for, for no tuple is a piece otherwise: a number, or an array, whose "specification" is that of
+ * the runtime's PRINT_ARRAY. */
 #include <math.h>
 #include <string.h>
 
 #include "base/fspec.h"
+#include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/kinds.h"
 #include "lib/priv.h"
@@ -78,6 +80,26 @@ bool tr_lib_show_number(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     return true;
 }
 
+/* A copy, for text is of what was there when it was made. */
+static bool show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown *to) {
+    const char *how = tr_arena_printf(&e->ctx->arena, "%c%s", repr ? 'r' : 's', dtype);
+    tr_tv piece[2] = {tr_em_lit(e, tr_obj_str(&e->ctx->arena, how)), {NULL, TR_NOVAL}}, pair;
+    tr_lib_show_end(e, to);
+    if (!tr_em_copy(e, x, TR_LAYOUT_C, &piece[1]))
+        return tr_lib_show_no(e, x, repr, to);
+    pair = tr_em_tuple(e, 2, piece);
+    tr_vec_push(&e->ctx->arena, &to->pieces, pair);
+    return true;
+}
+
+bool tr_lib_show_array(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return show_items(e, x, repr, tr_em_tyname(e, x.ty->elem), to);
+}
+
+bool tr_lib_show_dates(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return show_items(e, tr_date_raw(e, x), repr, tr_em_tyname(e, tr_ty_one_date(e->types, x.ty)), to);
+}
+
 bool tr_lib_show_none(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     (void)x, (void)repr;
     tr_lib_show_known(e, to, "None");
@@ -149,14 +171,18 @@ static bool shown(tr_em *e, bool ok, tr_shown *all, tr_tv *out) {
 bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     tr_shown all = {0};
     bool ok = true;
-    for (uint32_t i = 0; ok && i < npieces; i++)
-        ok = tr_lib_show(e, pieces[i], false, &all);
+    for (uint32_t i = 0; ok && i < npieces; i++) {
+        tr_tv x = pieces[i];
+        if (tr_lib_is_array(x) && !x.ty->ndim) /* as NumPy formats it, and does not str() it */
+            x = tr_em_load(e, x, NULL);
+        ok = tr_lib_show(e, x, false, &all);
+    }
     return shown(e, ok, &all, out);
 }
 
-bool tr_em_repr(tr_em *e, tr_tv x, tr_tv *out) {
+bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out) {
     tr_shown all = {0};
-    return shown(e, tr_lib_show(e, x, true, &all), &all, out);
+    return shown(e, tr_lib_show(e, x, repr, &all), &all, out);
 }
 
 /* --- format specifications --- */

@@ -179,8 +179,19 @@ static void show_exception(tr_sb *out, uint32_t exc, const char *text, const cha
 /* --- the interpreter --- */
 
 static void write_out(void *self, const char *text, size_t n) {
+    const char *end = text + n;
+    tr_rt_piece p;
     (void)self;
-    fwrite(text, 1, n, stdout);
+    while (tr_rt_piece_next(&text, end, &p)) {
+        if (!p.how) {
+            fwrite(p.text ? p.text : "", 1, p.n, stdout);
+            continue;
+        }
+        printf("%s[", p.dtype);
+        for (uint32_t i = 0; i < p.ndim; i++)
+            printf("%s%" PRId64, i ? ", " : "", tr_rt_piece_axis(&p, i));
+        printf("]");
+    }
 }
 
 static const char *obj_text(tr_ctx *ctx, const tr_obj *o) {

@@ -41,6 +41,8 @@ void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
 void tr_rt_print_date(tr_frame *f, int64_t v, int64_t precision);
 void tr_rt_print_span(tr_frame *f, int64_t v, const char *unit);
+void tr_rt_print_axis(tr_frame *f, int64_t n);
+void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, const char *how);
 void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec);
 void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec);
 void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec);

@@ -1,5 +1,8 @@
 /* print() of compiled code: text gathers in the frame and goes to the host when a line is finished, so that
- * one print() is one write. Without memory the text so far is handed over early; nothing is lost. */
+ * one print() is one write. Without memory the text so far is handed over early; nothing is lost.
+ *
+ * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the text as they were, behind a NUL that text
+ * has not. An axis is NUL 'a' and its length; the array behind its axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,6 +95,74 @@ void tr_rt_print_c64(tr_frame *f, double re, double im) {
 
 void tr_rt_print_str(tr_frame *f, const char *s) {
     put(f, s, strlen(s));
+}
+
+/* --- arrays --- */
+
+enum { MARK = 2 }; /* bytes: NUL and a letter */
+
+static size_t number_at(const char *s) {
+    int64_t n;
+    memcpy(&n, s, sizeof n);
+    return (size_t)n;
+}
+
+static void mark(char *to, char letter, int64_t n) {
+    to[0] = 0;
+    to[1] = letter;
+    memcpy(to + MARK, &n, sizeof n);
+}
+
+void tr_rt_print_axis(tr_frame *f, int64_t n) {
+    char b[MARK + sizeof n];
+    mark(b, 'a', n);
+    put(f, b, sizeof b);
+}
+
+void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, const char *how) {
+    (void)owner;
+    size_t name = strlen(how + 1) + 1, head = MARK + sizeof n + name, bytes = (size_t)n * (size_t)size;
+    char *b = malloc(head + bytes);
+    if (!b) {
+        put(f, "...", 3);
+        return;
+    }
+    mark(b, *how, n * size);
+    memcpy(b + MARK + sizeof n, how + 1, name);
+    if (bytes)
+        memcpy(b + head, data, bytes);
+    put(f, b, head + bytes);
+    free(b);
+}
+
+bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
+    const char *s = *at;
+    *p = (tr_rt_piece){0};
+    if (s == end)
+        return false;
+    if (*s) {
+        const char *nul = memchr(s, 0, (size_t)(end - s));
+        p->text = s;
+        p->n = (size_t)((nul ? nul : end) - s);
+        *at = s + p->n;
+        return true;
+    }
+    p->axes = s;
+    for (; s < end && s[1] == 'a'; s += MARK + sizeof(int64_t))
+        p->ndim++;
+    if (s < end && !*s) {
+        p->how = s[1];
+        p->n = number_at(s + MARK);
+        p->dtype = s + MARK + sizeof(int64_t);
+        p->text = p->dtype + strlen(p->dtype) + 1;
+        s = p->text + p->n;
+    } /* else there was no memory for its items, and text says so */
+    *at = s;
+    return true;
+}
+
+int64_t tr_rt_piece_axis(const tr_rt_piece *p, uint32_t axis) {
+    return (int64_t)number_at(p->axes + axis * (MARK + sizeof(int64_t)) + MARK);
 }
 
 /* False: there was no memory to lay it out, and it is written as print() has it. */

@@ -52,6 +52,18 @@ void tr_rt_links_fini(tr_frame *f);
 uint64_t tr_rt_keep(tr_frame *f, tr_kept *k);
 /* NULL: it is none of this frame's, or so many came after it that it was dropped. */
 tr_kept *tr_rt_kept(const tr_frame *f, uint64_t number);
+/* A part of what tr_host.write is given: text; or an array, `ndim` axes with the items of all of them, in C order and not aligned, to be written as
+ * str() or repr() do (`how` 's' or 'r'); or, of an array that there was no memory for, the axes alone (neither). */
+typedef struct tr_rt_piece {
+    const char *text; /* or the items */
+    size_t n;         /* bytes of it */
+    char how;
+    const char *dtype; /* its name */
+    uint32_t ndim;
+    const char *axes;
+} tr_rt_piece;
+bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p);
+int64_t tr_rt_piece_axis(const tr_rt_piece *p, uint32_t axis);
 /* Hands text to the host; to standard output where there is none. */
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */

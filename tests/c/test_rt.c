@@ -94,6 +94,32 @@ static void test_print(void) {
     tr_rt_frame_fini(&f);
 }
 
+/* Arrays stand in the text for the host to write; text around them stays. */
+static void test_print_array(void) {
+    tr_frame f;
+    double x[6] = {0, 1, 2, 3, 4, 5.5}, last;
+    tr_rt_piece p;
+    tr_rt_frame_init(&f, &host);
+    nprinted = 0;
+    tr_rt_print_str(&f, "a ");
+    tr_rt_print_axis(&f, 2);
+    tr_rt_print_axis(&f, 3);
+    tr_rt_print_array(&f, NULL, x, 6, sizeof *x, "rfloat64");
+    tr_rt_print_array(&f, NULL, x, 0, sizeof *x, "sbool");
+    tr_rt_print_str(&f, " z");
+    tr_rt_print_end(&f);
+    const char *at = printed, *end = printed + nprinted;
+    assert(tr_rt_piece_next(&at, end, &p) && !p.how && p.n == 2 && !memcmp(p.text, "a ", 2));
+    assert(tr_rt_piece_next(&at, end, &p) && p.how == 'r' && p.ndim == 2 && !strcmp(p.dtype, "float64"));
+    assert(tr_rt_piece_axis(&p, 0) == 2 && tr_rt_piece_axis(&p, 1) == 3 && p.n == sizeof x);
+    memcpy(&last, p.text + 5 * sizeof last, sizeof last);
+    assert(last == 5.5);
+    assert(tr_rt_piece_next(&at, end, &p) && p.how == 's' && p.ndim == 0 && p.n == 0);
+    assert(tr_rt_piece_next(&at, end, &p) && !p.how && p.n == 2 && !memcmp(p.text, " z", 2));
+    assert(!tr_rt_piece_next(&at, end, &p));
+    tr_rt_frame_fini(&f);
+}
+
 static void test_specs(void) {
     tr_sb b;
     tr_sb_init(&b);
@@ -487,6 +513,7 @@ int main(void) {
     test_copy();
     test_count();
     test_print();
+    test_print_array();
     test_specs();
     test_mem();
     test_numbers();

@@ -536,7 +536,7 @@ def test_str_in_messages_and_print(capfd):
                     results.append(repr(e))
                 results.append(capfd.readouterr().out)
             assert results[:2] == results[2:]
-    rejects("str(a)", np.ones(3), match="text made of a value of array")
+    rejects("str(a)", np.ones(3, [("x", "f8")]), match="text made of a value of array")
     rejects("str(a) + a", 3, match="unsupported operand types")
     rejects("len(str(a))", 3, match="only for print")
 
@@ -648,7 +648,7 @@ def test_print_named_tuple(capfd):
 
 
 def test_print_bad():
-    rejects("print(a)", np.ones(2), match="print\\(\\) of array")
+    rejects("print(a)", np.ones(2, [("x", "f8")]), match="print\\(\\) of array")
     rejects("print(a, file=b)", 1, 2, match="print\\(\\) to a file")
     rejects("print(a, sep=b)", 1, 2, match="sep must be a constant string")
     rejects(
