@@ -8,7 +8,7 @@
  * Around the launch the runtime learns the sizes and the arrays, and is asked what it found; that ends the call with an exception, which ext/watch.c words.
  * Not seen: what packed and scattered arrays of patterns are written at, which their rounds decide, and what functions of the runtime touch (a
  * sort, a product, a loop of another package). Memory that they may have written counts as written.
- * Without the option nothing is done. */
+ * Without the option a kernel's arrays are named where an index leaves them, and nothing else is done. */
 #include <string.h>
 
 #include "opt/priv.h"
@@ -205,13 +205,16 @@ static const char *checked_array(const tr_fn *f, tr_val v) {
     return "";
 }
 
+/* Tells it, and in kernels that are not watched how to learn more. */
 static void name_array(watch *s, tr_val v) {
     const char *name = checked_array(s->f, v);
     tr_site *site = TR_NEW(arena(s), tr_site);
     *site = *tr_at(s->f, v)->imm.site;
     if (!*name || !site->text)
         return;
-    site->text = tr_arena_printf(arena(s), "%s: array %s", site->text, name);
+    site->text = tr_arena_printf(
+        arena(s), "%s: array %s%s", site->text, name,
+        s->p->ctx->opts.watch ? "" : "; with @cuda.jit(debug=True) the block and the thread are told");
     tr_at(s->f, v)->imm.site = site;
 }
 
@@ -303,11 +306,29 @@ static bool launches(const watch *s, tr_val v) {
     return in->op == TR_OP_CALL && s->p->insts.d[in->imm.fn].fn->kind == TR_FN_KERNEL;
 }
 
+static bool is_of_launch(const tr_prog *p) {
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn && p->insts.d[i].fn->kind == TR_FN_KERNEL)
+            return true;
+    return false;
+}
+
+static bool name_arrays(watch *s) {
+    const tr_fn *f = s->f;
+    bool changed = false, some = is_of_launch(s->p);
+    for (tr_val v = 0; some && v < f->ins.n; v++)
+        if (tr_at(f, v)->op == TR_OP_CHECKIDX && tr_at(f, v)->blk != TR_NOBLK) {
+            name_array(s, v);
+            changed = true;
+        }
+    return changed;
+}
+
 bool tr_opt_watch(tr_prog *p, tr_fn *f) {
     bool changed = false, root = p->root < p->insts.n && p->insts.d[p->root].fn == f;
     watch s = {.p = p, .f = f};
     if (!p->ctx->opts.watch)
-        return false;
+        return name_arrays(&s);
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     s.none = tr_ty_none(p->ctx->types);
     find_decisive(&s);

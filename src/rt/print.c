@@ -148,7 +148,7 @@ bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
         return true;
     }
     p->axes = s;
-    for (; s < end && s[1] == 'a'; s += MARK + sizeof(int64_t))
+    for (; s < end && !s[0] && s[1] == 'a'; s += MARK + sizeof(int64_t))
         p->ndim++;
     if (s < end && !*s) {
         p->how = s[1];

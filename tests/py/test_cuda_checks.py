@@ -785,3 +785,23 @@ def test_the_example_of_the_page():
     with pytest.raises(KernelCheckError) as e:
         scope["matmul"][(4, 4), (16, 16)](a, a, a.copy())
     assert f"treadle.errors.KernelCheckError: {e.value}\n" == m[2]
+
+
+def test_the_array_is_named_without_debug():
+    """Which thread it was is told where it is asked for: the message says so."""
+
+    @cuda.jit(device=True)
+    def shifted(values, i):
+        return values[i + 1]
+
+    @cuda.jit
+    def k(a, b):
+        i = cuda.grid(1)
+        a[i] = shifted(b, i)
+
+    with pytest.raises(IndexError) as e:
+        k[3, 4](np.zeros(12), np.zeros(12))
+        cuda.synchronize()
+    assert e.value.args == (
+        "index 12 is out of bounds for axis 0 with size 12: array values; with @cuda.jit(debug=True) the block and the thread are told",
+    )
