@@ -62,6 +62,13 @@ enum { FLOATS = 2 * sizeof(F) / sizeof(D) }; /* vectors of doubles for the float
 #define ENTRY(name, lanes, fn) \
     { "tr_vk_" name TEXT(lanes) "_u10" TEXT(VK_ISA), (void (*)(void))fn }
 
+/* Profilers see the names that generated code has for them, in a library that is stripped, too. */
+#define SEEN(name, lanes, fn)                                                 \
+    extern __typeof__(fn) JOIN(JOIN(tr_vk_##name, lanes), JOIN(_u10, VK_ISA)) \
+        __attribute__((alias(#fn), visibility("protected")));
+#define VM_OWN(name, arity) SEEN(name, VK_LANES_D, name##_d) SEEN(name, VK_LANES_F, name##_f)
+#include "vmath/vmath_x86_64.def"
+
 const tr_vmkernel JOIN(tr_vmath_kernels_, VK_ISA)[] = {
 #define VM_OWN(name, arity) ENTRY(#name, VK_LANES_D, name##_d), ENTRY(#name, VK_LANES_F, name##_f),
 #include "vmath/vmath_x86_64.def"

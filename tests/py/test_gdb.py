@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import treadle._core
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """\
 import numpy as np
@@ -33,6 +36,16 @@ def test_the_library_has_the_names_that_gdb_looks_for():
         assert getattr(core, name) is not None
     version = ctypes.c_uint32.in_dll(core, "__jit_debug_descriptor")
     assert version.value == 1
+
+
+def test_vector_functions_have_names_for_perf():
+    """Those that generated code calls them by; perf looks into the file, which is stripped where it is installed."""
+    core = ctypes.CDLL(treadle._core.__file__)
+    rows = re.findall(r"^VM_OWN\((\w+), *\d\)", (ROOT / "src/vmath/vmath_x86_64.def").read_text(), re.M)
+    assert len(rows) > 8
+    for name in rows:
+        for level in ("d8_u10avx512f", "f8_u10avx2", "d1_u10purecfma"):
+            assert getattr(core, f"tr_vk_{name}{level}") is not None
 
 
 @pytest.mark.nosan  # GDB and a sanitizer both want to be the one that looks on
