@@ -6,13 +6,14 @@ and for full ones NumPy's, where that is another way. `LOOPS` has their names wi
 
 from __future__ import annotations
 
+import importlib
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from elementwise import Arguments, add
-from kernels import place
+from elementwise import Arguments, Maker, add
+from kernels import aligned, place
 from numpy_cases import beside
 
 LOOPS: dict[str, float] = {}
@@ -292,6 +293,56 @@ def prominences(x, at):
             i += 1
         out[k] = x[p] - max(left, right)
     return out
+
+
+def holes(rng: np.random.Generator, rows: int, items: int) -> np.ndarray:
+    """Rows with NaN in a third of the places, in runs, and never first. Long ones are too long for a branch predictor to know them by heart from call to call."""
+    x = rng.random((rows, items))
+    x[:, 1:][rng.random((rows, items - 1)) < 0.2] = np.nan
+    x[:, 2:][np.isnan(x[:, 1:-1]) & (rng.random((rows, items - 2)) < 0.4)] = np.nan
+    return place(x)
+
+
+def filled_expected(x: Any, out: Any = None) -> Any:
+    last = np.maximum.accumulate(np.where(np.isnan(x), 0, np.arange(x.shape[-1])), axis=-1)
+    return np.take_along_axis(x, last, -1)
+
+
+def filled(x, out):
+    out[0] = x[0]
+    for i in range(1, x.shape[0]):
+        out[i] = out[i - 1] if np.isnan(x[i]) else x[i]
+
+
+@loop("filled forward", 1.1, lambda rng, t: (holes(rng, 1, 200 * t)[0],), filled_expected)
+def filled_anew(x):
+    out = np.empty_like(x)
+    out[0] = x[0]
+    for i in range(1, x.shape[0]):
+        if np.isnan(x[i]):
+            out[i] = out[i - 1]
+        else:
+            out[i] = x[i]
+    return out
+
+
+def as_gufunc(name: str) -> Maker:
+    def make() -> Callable[..., Any]:
+        return importlib.import_module(name).guvectorize(["(float64[:], float64[:])"], "(n)->(n)")(filled)
+
+    return make
+
+
+LOOPS["filled forward, a gufunc"] = 1.1
+add(
+    "filled forward, a gufunc",
+    inputs=lambda rng, full: (
+        holes(rng, 20, 1000 if full else 9),
+        aligned((20, 1000 if full else 9), np.float64),
+    ),
+    expected=filled_expected,
+    variants={name: as_gufunc(name) for name in ("treadle", "numba")},
+)
 
 
 # --- graphs ------------------------------------------------------------------------------------------

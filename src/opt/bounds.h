@@ -1,4 +1,4 @@
-/* What bounds.c, counters.c and carry.c share: one walk over one function. */
+/* What bounds.c, counters.c, carry.c and behind.c share: one walk over one function. */
 #ifndef TR_OPT_BOUNDS_H
 #define TR_OPT_BOUNDS_H
 
@@ -63,5 +63,7 @@ void tr_bounds_make_guesses(bounder *s);
 void tr_bounds_find_carried(bounder *s, tr_bid head);
 /* Behind the last walk, as long as nothing has changed since. */
 void tr_bounds_carry(bounder *s);
+/* behind.c, called there. */
+void tr_bounds_carry_behind(bounder *s);
 
 #endif

@@ -96,8 +96,7 @@ static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
 void tr_bounds_find_carried(bounder *s, tr_bid head) {
     tr_fn *f = s->f;
     uint32_t l = s->innermost[head];
-    if (s->dry || l == UINT32_MAX || s->loops.d[l].header != head || tr_blk_at(f, head)->cold ||
-        f->kind == TR_FN_KERNEL || f->kind == TR_FN_DEVICE)
+    if (s->dry || l == UINT32_MAX || s->loops.d[l].header != head || tr_blk_at(f, head)->cold)
         return;
     const tr_loop *loop = &s->loops.d[l];
     for (uint32_t k = 0; k < s->loops.n; k++)
@@ -139,9 +138,10 @@ static void carry(bounder *s, const tr_carried *c) {
 }
 
 void tr_bounds_carry(bounder *s) {
-    if (!s->carried.n || tr_opt_has(s->f, TR_OP_PRANGE))
+    if (s->f->kind == TR_FN_KERNEL || s->f->kind == TR_FN_DEVICE || tr_opt_has(s->f, TR_OP_PRANGE))
         return;
     for (uint32_t k = 0; k < s->carried.n; k++)
         carry(s, &s->carried.d[k]);
+    tr_bounds_carry_behind(s);
     tr_repl_apply(s->f, &s->r);
 }

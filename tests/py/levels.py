@@ -33,6 +33,7 @@ LLVM = frozenset(
 LOOPS = frozenset(
     {
         "batch",
+        "behind",
         "bounds",
         "byrow",
         "carried",
