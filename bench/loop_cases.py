@@ -295,6 +295,50 @@ def prominences(x, at):
     return out
 
 
+def both_halves(x: Any, weights: Any) -> Any:
+    return np.convolve(x, np.concatenate([weights[:0:-1], weights]), "same")
+
+
+@loop(
+    "both halves of a filter",
+    1.1,
+    lambda rng, t: (rng.random(20 * t), rng.random(8)),
+    both_halves,
+    rtol=1e-10,
+)
+def halves(x, weights):
+    n = x.shape[0]
+    out = np.empty(n)
+    for i in range(n):
+        s = x[i] * weights[0]
+        for j in range(1, weights.shape[0]):
+            if i >= j:
+                s += x[i - j] * weights[j]
+            if i + j < n:
+                s += x[i + j] * weights[j]
+        out[i] = s
+    return out
+
+
+def around_expected(x: Any, k: Any) -> Any:
+    padded = np.pad(x, k)
+    return x + padded[: -2 * k] + padded[2 * k :]
+
+
+@loop("one item of each half", 1.1, lambda rng, t: (rng.random(20 * t), 8), around_expected, rtol=1e-12)
+def one_of_each(x, k):
+    n = x.shape[0]
+    out = np.empty(n)
+    for i in range(n):
+        s = x[i]
+        if i >= k:
+            s += x[i - k]
+        if i + k < n:
+            s += x[i + k]
+        out[i] = s
+    return out
+
+
 def holes(rng: np.random.Generator, rows: int, items: int) -> np.ndarray:
     """Rows with NaN in a third of the places, in runs, and never first. Long ones are too long for a branch predictor to know them by heart from call to call."""
     x = rng.random((rows, items))

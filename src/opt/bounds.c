@@ -12,7 +12,9 @@
 
 #include "opt/bounds.h"
 
-enum { MAX_TRIES = 5, FEW_BELOW = 16 };
+enum { MAX_TRIES = 5, FEW_BELOW = 16, MAX_GOALS = 10, MAX_TRUSTED = (MAX_GOALS - 2) / 2 };
+
+#define SMALL ((int64_t)1 << 58)
 
 /* --- conditions to test before a loop --- */
 
@@ -39,16 +41,53 @@ static bool add_cond(plan *p, const tr_lin *e) {
     return true;
 }
 
-/* Plans tests before `loop` that would make both goals true. */
-static bool plan_goals(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n) {
+/* Conditions that were passed on the way to a check, `i + k < n`, of sums that may wrap for all that is known: they say something of i and k only where the sums fit. */
+typedef struct trust {
+    tr_val cond[MAX_TRUSTED];
+    bool truth[MAX_TRUSTED];
+    tr_lin fits[MAX_GOALS - 2]; /* goals that make the sums fit */
+    uint32_t nconds, nfits;
+} trust;
+
+static bool derive_all(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, tr_lin *out) {
     scope c = {s, loop};
-    tr_lin out[2];
     for (uint32_t i = 0; i < n; i++)
         if (!tr_derive(&s->pr, &goals[i], varies, &c, &out[i]) ||
             (out[i].n > 0 && !tr_opt_testable(s->f, &out[i])))
             return false;
+    return true;
+}
+
+/* The same, if sums are trusted to fit, and what makes that true; how many in all. 0: none, or it makes no difference. */
+static uint32_t derive_trusting(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, const trust *t,
+                                tr_lin *out) {
+    uint32_t mark = tr_prover_mark(&s->pr);
+    if (!t || !t->nconds || !derive_all(s, loop, t->fits, t->nfits, out + n))
+        return 0;
+    s->pr.guess = true;
+    for (uint32_t k = 0; k < t->nconds; k++)
+        tr_assume_cond(&s->pr, t->cond[k], t->truth[k]);
+    s->pr.guess = false;
+    bool ok = derive_all(s, loop, goals, n, out);
+    tr_prover_pop(&s->pr, mark);
+    return ok ? n + t->nfits : 0;
+}
+
+/* Plans tests before `loop` that would make all goals true. */
+static bool plan_goals(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, const trust *t) {
+    tr_lin out[MAX_GOALS], plain[MAX_GOALS];
+    uint32_t all = derive_trusting(s, loop, goals, n, t, out), same = 0;
+    bool ok = derive_all(s, loop, goals, n, plain);
+    while (ok && all && same < n && tr_lin_same(&out[same], &plain[same]))
+        same++;
+    if (!all || same == n) {
+        if (!ok)
+            return false;
+        memcpy(out, plain, n * sizeof *out);
+        all = n;
+    }
     plan *p = &s->plans[loop], before = *p;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < all; i++)
         if (!add_cond(p, &out[i])) {
             *p = before;
             return false;
@@ -69,7 +108,8 @@ static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
 }
 
 /* From the outermost loop inwards: the first that can be tested for. `otherwise`, where it is not NULL, are goals that will do where the first rounds are just below those. */
-static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, const tr_lin *otherwise) {
+static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, const tr_lin *otherwise,
+                     const trust *t) {
     uint32_t chain[64], depth = 0;
     if (slow_block(s, b))
         return;
@@ -79,10 +119,47 @@ static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, cons
         uint32_t l = chain[depth];
         if (s->plans[l].done)
             continue;
-        if (plan_goals(s, l, goals, n) ||
-            (otherwise && just_below(s, l, goals) && plan_goals(s, l, otherwise, n)))
+        if (plan_goals(s, l, goals, n, t) ||
+            (otherwise && just_below(s, l, goals) && plan_goals(s, l, otherwise, n, t)))
             return;
     }
+}
+
+/* The operand of a condition fits, if it is a sum of which that is not known. Far from the ends of the integers: so what is tested for it is small, too. */
+static bool trust_operand(bounder *s, tr_val v, trust *t) {
+    tr_lin plain = tr_linearize(&s->pr, v), low, high = tr_lin_const(SMALL);
+    s->pr.guess = true;
+    low = tr_linearize(&s->pr, v);
+    s->pr.guess = false;
+    if (tr_lin_same(&plain, &low))
+        return false;
+    if (t->nfits + 2 > MAX_GOALS - 2 || !tr_lin_add(&high, &low, -1))
+        return false;
+    low.c += SMALL;
+    t->fits[t->nfits++] = low;
+    t->fits[t->nfits++] = high;
+    return true;
+}
+
+/* Of conditions on the way to b, from the outermost loop on. */
+static trust trust_conds(bounder *s, tr_bid b) {
+    trust t = {.nconds = 0};
+    for (; b != TR_NOBLK && s->innermost[b] != UINT32_MAX && t.nconds < MAX_TRUSTED;
+         b = tr_blk_at(s->f, b)->idom) {
+        tr_val cond;
+        bool truth;
+        if (!tr_bounds_leads_to(s->f, b, &cond, &truth))
+            continue;
+        const tr_ins *c = tr_at(s->f, cond);
+        if (c->op != TR_OP_CMP || tr_at(s->f, c->args[0])->ty->kind != TR_TY_I64)
+            continue;
+        bool first = trust_operand(s, c->args[0], &t), second = trust_operand(s, c->args[1], &t);
+        if (first || second) {
+            t.cond[t.nconds] = cond;
+            t.truth[t.nconds++] = truth;
+        }
+    }
+    return t;
 }
 
 /* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. A wrapped index may begin behind the array's beginning, as y[i - 1] does from i = 0
@@ -96,14 +173,16 @@ static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n, bool wrapped) {
         return;
     wide[0] = at;
     wide[1] = goals[1];
-    plan_for(s, b, goals, 2, wrapped && tr_lin_add(&wide[0], &size, 1) ? wide : NULL);
+    trust t = trust_conds(s, b);
+    plan_for(s, b, goals, 2, wrapped && tr_lin_add(&wide[0], &size, 1) ? wide : NULL, &t);
 }
 
 static void plan_wrap(bounder *s, tr_bid b, tr_val i) {
     s->pr.guess = true;
     tr_lin goal = tr_linearize(&s->pr, i);
     s->pr.guess = false;
-    plan_for(s, b, &goal, 1, NULL);
+    trust t = trust_conds(s, b);
+    plan_for(s, b, &goal, 1, NULL, &t);
 }
 
 /* --- the walk --- */

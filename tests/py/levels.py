@@ -35,6 +35,7 @@ LOOPS = frozenset(
         "batch",
         "behind",
         "bounds",
+        "bounds_guarded",
         "byrow",
         "carried",
         "contraction",
