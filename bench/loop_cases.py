@@ -531,6 +531,24 @@ def between(edges, x):
     return out
 
 
+def moving(rng: np.random.Generator, times: int) -> Arguments:
+    """Places of a particle that moves a little at a time, among 400 edges."""
+    path = 2 + np.cumsum(rng.standard_normal(20 * times) * 0.01)
+    return np.linspace(0, 4, 401), place(np.clip(path, 0.001, 3.999)), np.zeros(20 * times, np.int64)
+
+
+@loop("cells by walking", 1.1, moving, lambda edges, x, out: np.searchsorted(edges, x, "right") - 1)
+def walked(edges, x, out):
+    c = 0
+    for p in range(x.shape[0]):
+        while x[p] < edges[c] and c > 0:
+            c -= 1
+        while x[p] >= edges[c + 1] and c < edges.shape[0] - 2:
+            c += 1
+        out[p] = c
+    return out
+
+
 # --- bytes -------------------------------------------------------------------------------------------
 
 

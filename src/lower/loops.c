@@ -6,7 +6,7 @@
  * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
  * calls functions of vector math takes one vector at a time: several would run one after the other all the
  * same, and leave more of a short loop to the scalar twins.
- * A short search is written out four times, too (mark_scans).
+ * A short search is written out four times, too (mark_scans), but for one that goes on where it stood.
  * Cost: one pass over the body; loops are looked
  * for only where one of these was found. */
 #include "lower/internal.h"
@@ -25,7 +25,8 @@ enum {
     MAX_SHORT = 128,
     ROW_BITS = 256,
     MANY_ROWS = 4,
-    MANY_HANDED = 16
+    MANY_HANDED = 16,
+    MAX_SEEN = 32
 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
@@ -290,6 +291,54 @@ static bool reads_bytes(const tr_fn *f, const tr_loop *l) {
     return false;
 }
 
+/* Does v come from the loop's own rounds, through the loop around it? */
+static bool comes_from(const tr_fn *f, const tr_lloops *loops, uint32_t l, tr_val v, tr_u32s *seen) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->blk == TR_NOBLK)
+        return false;
+    if (loops->innermost[in->blk] == l)
+        return true;
+    if (in->op == TR_OP_ADD || in->op == TR_OP_SUB)
+        return comes_from(f, loops, l, in->args[0], seen) || comes_from(f, loops, l, in->args[1], seen);
+    if (in->op != TR_OP_PARAM || in->blk == 0 || seen->n == MAX_SEEN)
+        return false;
+    for (uint32_t k = 0; k < seen->n; k++)
+        if (seen->d[k] == v)
+            return false;
+    tr_vec_push(&f->ctx->arena, seen, v);
+    uint32_t index = tr_param_index(f, v);
+    for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
+        if (comes_from(f, loops, l, w.edge->args[index], seen))
+            return true;
+    return false;
+}
+
+/* A walk: all places that it reads, and that move, go on from where they stood when the loop was left before, as in a search for the cell of one particle after the other. It takes
+ * few rounds at a time as a rule, and what is written out is in their way (1.18 of the time). */
+static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
+    const tr_loop *loop = &loops->all.d[l];
+    bool any = false;
+    for (uint32_t i = 0; i < loop->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, loop->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            for (unsigned a = 1; tr_at(f, v)->op == TR_OP_LOAD && a < tr_at(f, v)->nargs; a++) {
+                tr_val at = tr_arg(f, v, a);
+                while (tr_at(f, at)->op == TR_OP_ADD || tr_at(f, at)->op == TR_OP_SUB ||
+                       tr_at(f, at)->op == TR_OP_WRAP)
+                    at = tr_arg(f, at, 0);
+                const tr_ins *in = tr_at(f, at);
+                if (in->op != TR_OP_PARAM || in->blk != loop->header)
+                    continue;
+                uint32_t index = tr_param_index(f, at);
+                for (tr_way w = {0}; tr_next_way(f, loop->header, &w);) {
+                    tr_u32s seen = {0};
+                    if (loops->innermost[w.from] != l && !comes_from(f, loops, l, w.edge->args[index], &seen))
+                        return false;
+                }
+                any = true;
+            }
+    return any;
+}
+
 /* Short searches, and what goes through text: half of their instructions are the loop's own. Of longer ones less is, and all of them cost time to compile. Threads of a device
  * hide that from each other, and to count rounds would take a division in front. */
 static void mark_scans(tr_lf *w, const tr_lloops *loops) {
@@ -307,7 +356,8 @@ static void mark_scans(tr_lf *w, const tr_lloops *loops) {
             (w->body->loop_marks && w->body->loop_marks[latch]) || is_short(f, loop))
             continue;
         uint32_t size = tr_loop_size(f, loop);
-        if (size <= MAX_BYTES && leaves_early(f, loops, l) && (size <= MAX_SCAN || reads_bytes(f, loop)))
+        if (size <= MAX_BYTES && leaves_early(f, loops, l) && (size <= MAX_SCAN || reads_bytes(f, loop)) &&
+            !is_walk(f, loops, l))
             mark_unrolled(w, latch);
     }
 }

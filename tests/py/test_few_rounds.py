@@ -400,3 +400,27 @@ def test_the_round_before_comes_in_a_register(f, monkeypatch):
     ]
     loads = [len(re.findall(r",8\), %xmm", block)) for block in loops]
     assert 3 in loads  # x[n], y[n - 2] and y[n - 3], and not y[n - 1]
+
+
+def test_a_search_is_written_out_and_a_walk_is_not():
+    """A walk goes on where it stood, so it takes few rounds."""
+
+    def search(x, edges):
+        for c in range(edges.shape[0]):
+            if x[0] < edges[c]:
+                return c
+        return 0
+
+    def walk(x, edges):
+        c = 0
+        for p in range(x.shape[0]):
+            while c < edges.shape[0] and x[p] >= edges[c]:
+                c += 1
+        return c
+
+    def tests(f):
+        (text,) = njit("(float64[::1], float64[::1])")(f).inspect_asm().values()
+        return len(re.findall(r"u?comisd", text))
+
+    assert tests(search) >= 4
+    assert tests(walk) <= 2

@@ -47,6 +47,43 @@ def caught(data, value):
     return n
 
 
+def walked(edges, x, out):
+    c = 0
+    for p in range(x.shape[0]):
+        while x[p] < edges[c] and c > 0:
+            c -= 1
+        while x[p] >= edges[c + 1] and c < edges.shape[0] - 2:
+            c += 1
+        out[p] = c
+    return c
+
+
+def runs(edges, x, out):
+    """Two places in one walk, and one that starts anew."""
+    k = i = 0
+    while i < x.shape[0]:
+        j = 0
+        while i + j < x.shape[0] and x[i + j] == x[i]:
+            j += 1
+        i += j
+        while k < edges.shape[0] and edges[k] < i:
+            k += 1
+        out[i - 1] = j + k
+    return k
+
+
+@pytest.mark.parametrize("fn", [walked, runs])
+def test_walks(fn):
+    compiled = njit(fn)
+    rng = np.random.default_rng(5)
+    for n in (0, 1, 2, 40):
+        for edges in (np.arange(2.0), np.arange(9.0), np.repeat(np.arange(4.0), 3)):
+            for x in (rng.random(n) * 9 - 1, np.sort(rng.random(n) * 9), rng.integers(0, 3, n) * 1.0):
+                ours, theirs = np.zeros(n, np.int64), np.zeros(n, np.int64)
+                assert compiled(edges, x, ours) == fn(edges, x, theirs)
+                assert ours.tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i4", "f8"])
 @pytest.mark.parametrize("fn", [first, length_of_run, caught])
 def test_searches(fn, dtype):
