@@ -523,6 +523,13 @@ STATEMENTS: dict[str, tuple[int, str, str, str]] = {
         "for i in range(1, n - 1):\n for j in range(1, n - 1):\n  v[i, j] = c * (u[i, j - 1] + u[i, j + 1] + u[i + 1, j] + u[i - 1, j])\n"
         "for i in range(1, n - 1):\n for j in range(1, n - 1):\n  u[i, j] = c * (v[i, j - 1] + v[i, j + 1] + v[i + 1, j] + v[i - 1, j])",
     ),
+    "a table and its edges": (
+        2,
+        "float64",
+        "v[1:-1, 1:-1] = c * (u[1:-1, :-2] + u[1:-1, 2:] + u[2:, 1:-1] + u[:-2, 1:-1])\nv[:, 0] = v[:, 1]\nv[:, -1] = v[:, -2]\nu[:] = v",
+        "for i in range(1, n - 1):\n for j in range(1, n - 1):\n  v[i, j] = c * (u[i, j - 1] + u[i, j + 1] + u[i + 1, j] + u[i - 1, j])\n"
+        "for i in range(n):\n v[i, 0] = v[i, 1]\n v[i, -1] = v[i, -2]\nfor i in range(n):\n for j in range(n):\n  u[i, j] = v[i, j]",
+    ),
 }
 
 

@@ -99,17 +99,13 @@ static tr_val check_of(const tr_fn *f, tr_val v) {
     return c->op == TR_OP_CHECKIDX && c->args[0] == v && c->args[1] == in->args[1] ? in->next : TR_NOVAL;
 }
 
-static bool is_in_loop(const tr_lf *w, tr_bid b) {
-    return w->body->outer || (w->body->innermost && w->body->innermost[b] != UINT32_MAX);
-}
-
 /* Threads of a device go together: there a branch is for what is looked up only. So it is without a check, where a branch would
  * keep a loop from having vectors; outside of loops, where nothing is to be gained; and in long functions, where LLVM's allocation of registers
  * takes the square of the branches (400 indices on one line of blocks: three times as long). */
 static bool goes_aside(const tr_lf *w, tr_val v) {
     const tr_fn *f = w->body->f;
     return tr_lower_is_lookup(f, tr_at(f, v)->args[0]) ||
-           (!tr_lower_is_flat(w->m) && f->ins.n <= MAX_ASIDE && is_in_loop(w, tr_at(f, v)->blk) &&
+           (!tr_lower_is_flat(w->m) && f->ins.n <= MAX_ASIDE && tr_lower_in_loop(w, tr_at(f, v)->blk) &&
             check_of(f, v) != TR_NOVAL);
 }
 

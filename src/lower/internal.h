@@ -158,6 +158,7 @@ enum {
 };
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
 void tr_lower_mark_apart(tr_lm *m, lv access);
+bool tr_lower_in_loop(const tr_lf *w, tr_bid b); /* also one of a pattern around it */
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 bool tr_lower_is_math(const tr_fn *f, const tr_ins *in);

@@ -29,6 +29,10 @@ enum {
     MAX_SEEN = 32
 };
 
+bool tr_lower_in_loop(const tr_lf *w, tr_bid b) {
+    return w->body->outer || (w->body->innermost && w->body->innermost[b] != UINT32_MAX);
+}
+
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
         index = tr_at(f, index)->args[0];

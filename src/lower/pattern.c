@@ -37,6 +37,15 @@ void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
     l_at_end(b, body);
 }
 
+/* Rows are often short: those that are reduced, and those of loops in loops that carry nothing (mark_rows in loops.c), be the loop around them the
+ * pattern's own or one that it stands in. */
+static bool goes_by_rows(const tr_lpat *s) {
+    const tr_lbody *body = s->w->body;
+    if (s->open && s->p->keep)
+        return true;
+    return !s->ncarry && (s->ndim > 1 || tr_lower_in_loop(s->w, tr_at(body->f, s->v)->blk));
+}
+
 void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     LLVMBuilderRef b = s->w->b;
     lb from = l_here(b);
@@ -46,8 +55,8 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
         s->carry[i] = l->phis[i];
     }
     lv back = LLVMBuildBr(b, l->head);
-    bool rows = s->open && s->p->keep; /* often short */
-    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : s->w->nmath != l->nmath || rows ? TR_LOOP_ONE : 0;
+    bool one = s->w->nmath != l->nmath || goes_by_rows(s);
+    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : one ? TR_LOOP_ONE : 0;
     if (s->p->apart)
         marks |= TR_LOOP_APART;
     if (marks)

@@ -206,10 +206,21 @@ static bool is_better_left(const chooser *c, uint32_t out) {
     return false;
 }
 
+/* Nothing is computed, so a buffer is one copy more and no vectors: columns take half as long without, and so do rows of few elements. Of a long line that lies side by
+ * side on one side only the buffer's vectors make up for it. */
+static bool only_copies(const chooser *c) {
+    const tr_pat *p = c->p;
+    const tr_fn *f = p->lam;
+    bool copies = !p->nred && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
+    for (uint32_t a = 0; copies && p->nspace == 1 && a < (uint32_t)p->nin + p->nout; a++)
+        copies = tr_pat_step(c->f, c->in, a, 0) == TR_STEP_OPEN;
+    return copies;
+}
+
 static void choose_chunk(const chooser *c) {
     tr_pat *p = c->p;
     bool any = false;
-    if (!p->nspace || p->sched.line || p->sched.scalar)
+    if (!p->nspace || p->sched.line || p->sched.scalar || only_copies(c))
         return;
     for (uint32_t a = 0; a < (uint32_t)p->nin + p->nout; a++) {
         bool open = tr_pat_step(c->f, c->in, a, innermost(p)) == TR_STEP_OPEN;

@@ -131,6 +131,35 @@ def test_rows_of_few_items(dtype):
         np.testing.assert_array_equal(a, want)
 
 
+def table(a, b):
+    b[1:-1, 1:-1] = 0.25 * (a[:-2, 1:-1] + a[2:, 1:-1])
+
+
+def line_again(a, b):
+    for k in range(5):
+        b[2, 1:-1] = 0.25 * (a[1, :-2] + a[1, 2:])
+
+
+def long_line(a, b):
+    b[:] = a * 0.25
+
+
+@pytest.mark.parametrize("f", [table, line_again])
+def test_rows_of_array_statements_take_one_vector_at_a_time(f, monkeypatch):
+    monkeypatch.setenv("TREADLE_CPU", "x86-64-v3")
+    vectors = r"vmulpd\s.*ymm"
+    g, whole = (njit("(float64[:, ::1], float64[:, ::1])")(h) for h in (f, long_line))
+    assert len(re.findall(vectors, *g.inspect_asm().values())) == 1
+    assert len(re.findall(vectors, *whole.inspect_asm().values())) > 1  # no row, but a line of them all
+    rng = np.random.default_rng(6)
+    for w in (3, 4, 9, 18, 35, 66):
+        a, b = rng.random((5, w)), rng.random((5, w))
+        want = b.copy()
+        f(a, want)
+        g(a, b)
+        np.testing.assert_array_equal(b, want)
+
+
 # --- offsets that are known ---
 
 PLUS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
