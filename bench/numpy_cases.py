@@ -430,6 +430,19 @@ def nditer_product(a, b):
     return s
 
 
+# What Numba's items can be written to is said by a flag in NumPy.
+def nditer_in_place(flags: str) -> Callable[..., Any]:
+    return peers.define(
+        f"def f(a):\n    for x in np.nditer(a{flags and ', op_flags=' + flags}):\n        x[...] = x * 0.0 + 1.0\n    return a\n"
+    )
+
+
+def nditer_written(flags: str) -> Callable[..., Any]:
+    return peers.define(
+        f"def f(a, b):\n    for x, y in np.nditer((a, b){flags and ', op_flags=' + flags}):\n        y[...] = x * 0.5 + 1.0\n    return b\n"
+    )
+
+
 def flat_product(a, b):
     s = 0.0
     for x, y in zip(a.flat, b.flat):
@@ -889,6 +902,30 @@ for name, layout in LAYOUTS.items():
         per=lambda args: args[0].size,
         rtol=1e-11,
     )
+
+add(
+    "nditer in place",
+    inputs=lambda rng, full: (place(rng.random((20, 25, 40 if full else 3))),),
+    expected=np.ones_like,  # again and again
+    variants={
+        "treadle": lambda: peers.decorator("treadle")(nditer_in_place("['readwrite']")),
+        "numba": lambda: peers.decorator("numba")(nditer_in_place("")),
+    },
+    per=lambda args: args[0].size,
+)
+add(
+    "nditer from one to another",
+    inputs=lambda rng, full: (
+        place(rng.random((20, 25, 40 if full else 3))),
+        np.zeros((20, 25, 40 if full else 3)),
+    ),
+    expected=lambda a, b: a * 0.5 + 1,
+    variants={
+        "treadle": lambda: peers.decorator("treadle")(nditer_written("[['readonly'], ['readwrite']]")),
+        "numba": lambda: peers.decorator("numba")(nditer_written("")),
+    },
+    per=lambda args: args[0].size,
+)
 
 # --- two cores -------------------------------------------------------------------------------------
 

@@ -433,6 +433,11 @@ LIBRARY: list[Row] = [
     *(row for name in LAYOUTS for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")),
     *(
         row
+        for name in ("nditer in place", "nditer from one to another")
+        for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")
+    ),
+    *(
+        row
         for name in numpy_cases.FILTERS
         for row in against(name, {"numba": (1.15 if "5x5" in name else 1.05, 1.0)}, "us", "parts")
     ),

@@ -135,8 +135,20 @@ static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
+/* Arrays without axes have one item: a loop that stores it, as over what np.nditer writes, is one that cannot raise, and may have vectors. */
+static bool is_number(const tr_ty *t) {
+    return t->ndim == 0 && t->elem->kind != TR_TY_STRUCT;
+}
+
+static bool set_only(tr_em *e, tr_tv dst, tr_tv x) {
+    tr_em_store(e, dst, NULL, tr_em_conv(e, x, dst.ty->elem));
+    return true;
+}
+
 bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
     tr_tv shape[TR_MAX_NDIM], none;
+    if (is_number(dst.ty))
+        return set_only(e, dst, x);
     shape_of(e, dst, shape);
     x = tr_em_conv(e, x, dst.ty->elem);
     tr_pdesc d = {.nspace = dst.ty->ndim,
@@ -151,6 +163,8 @@ bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
 
 bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src) {
     tr_tv shape[TR_MAX_NDIM], none;
+    if (is_number(dst.ty))
+        return set_only(e, dst, tr_em_load(e, src, NULL));
     shape_of(e, dst, shape);
     tr_pdesc d = {.nspace = dst.ty->ndim,
                   .nin = 1,

@@ -376,7 +376,8 @@ bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
         *n = tr_em_none(e);
         return true;
     }
-    for (uint32_t i = 0; i < it.ty->n; i++) {
+    uint32_t asked = it.ty->sub == TR_ZIP_WALK && it.ty->n ? 1 : it.ty->n; /* of as many items each */
+    for (uint32_t i = 0; i < asked; i++) {
         tr_tv k;
         if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
             return false;

@@ -509,9 +509,14 @@ bool tr_lib_arr_flags(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* Known when compiling where the type says it, else found out from sizes and strides. */
+/* Does the type say that it lies so? */
+static bool known_to_lie(const tr_ty *t, tr_layout lay) {
+    return t->ndim == 0 || t->layout == lay || (t->ndim == 1 && t->layout != TR_LAYOUT_ANY);
+}
+
+/* Else it is found out from sizes and strides. */
 static tr_tv lies_in(tr_em *e, tr_tv a, tr_layout lay) {
-    if (a.ty->ndim == 0 || a.ty->layout == lay || (a.ty->ndim == 1 && a.ty->layout != TR_LAYOUT_ANY))
+    if (known_to_lie(a.ty, lay))
         return tr_em_bool(e, true);
     return is_contiguous(e, lay == TR_LAYOUT_C ? a : reversed(e, a));
 }
@@ -546,6 +551,12 @@ bool tr_lib_flag(tr_em *e, const tr_bcall *c, tr_tv *out) {
                                  "of one whose items may not be");
     if (known) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, c->aux == TR_FLAG_ALIGNED || !a.ty->readonly));
+        return true;
+    }
+    if ((c->aux == TR_FLAG_C && known_to_lie(a.ty, TR_LAYOUT_C)) ||
+        (c->aux == TR_FLAG_F && known_to_lie(a.ty, TR_LAYOUT_F))) {
+        *out =
+            tr_em_lit(e, tr_obj_bool(&e->ctx->arena, true)); /* a constant, which branches in types ask for */
         return true;
     }
     bool both = c->aux == TR_FLAG_FNC || c->aux == TR_FLAG_FORC,

@@ -7,7 +7,7 @@
  *                                                     x = a[q, d - left]; i += 1
  *                                                 q += 1
  *
- * `a.flat`, np.ndenumerate and np.ndindex over arrays that are no line of memory are such loops, and so is code that walks an array by one number. The first
+ * Where n is a number of whole rows, the test stands between them, and rows may have vectors. `a.flat`, np.ndenumerate and np.ndindex over arrays that are no line of memory are such loops, and so is code that walks an array by one number. The first
  * divisor makes two loops of one, so that a row's place is known before its items. Others have counters in the loop, without a jump. The quotient may
  * be divided again: it goes on by one where a row ends, or by what the remainder before it carries.
  * A divisor is the size of an axis, known before the loop, so that it is not negative; where it is 0 nothing was divided, and nothing is here. Constants stay:
@@ -152,22 +152,110 @@ static tr_bid block_like(odometer *o, tr_bid h) {
     return b;
 }
 
+/* A product of sizes of one array, each of them once: nothing wraps, unless one is 0, and so is the product then. */
+static bool is_count(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->op == TR_OP_MUL)
+        return is_count(f, in->args[0], array, axes) && is_count(f, in->args[1], array, axes);
+    if (in->op != TR_OP_DIM || in->args[0] != array || *axes >> in->imm.i & 1)
+        return false;
+    *axes |= 1u << in->imm.i;
+    return true;
+}
+
+/* Does the loop go on while x is below a number that d is a factor of, which its head asks and does nothing else, and end in no other way? Then it ends where a row does,
+ * and asks once for each row. */
+static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
+    const tr_fn *f = o->f;
+    const tr_loop *loop = &o->loops->d[l];
+    const tr_ins *t = tr_term(f, loop->header), *size = tr_at(f, d);
+    tr_val test = tr_blk_at(f, loop->header)->first;
+    uint32_t axes = 0;
+    if (t->op != TR_OP_CBR || t->args[0] != test || tr_at(f, test)->next != tr_blk_at(f, loop->header)->last)
+        return false;
+    const tr_ins *in = tr_at(f, test);
+    tr_bid body = t->imm.succ[0].to;
+    if (in->op != TR_OP_CMP || in->sub != TR_CMP_LT || in->args[0] != x ||
+        in_loop(o, l, tr_at(f, in->args[1])->blk) || !in_loop(o, l, body) || body == loop->header ||
+        in_loop(o, l, t->imm.succ[1].to) || loop_of(o, body) != UINT32_MAX)
+        return false;
+    for (uint32_t k = 0; k < loop->blks.n; k++) {
+        const tr_ins *end = tr_term(f, loop->blks.d[k]);
+        for (uint32_t s = 0; end != t && s < tr_nsucc(end); s++)
+            if (!in_loop(o, l, end->imm.succ[s].to))
+                return false;
+    }
+    return is_count(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
+}
+
+/* Uses of the first n of these values in a block are uses of others. */
+static void use_others(tr_fn *f, tr_bid b, const tr_val *from, const tr_val *to, uint32_t n) {
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        tr_ins *in = tr_at(f, v);
+        for (uint32_t i = 0; i < n; i++) {
+            for (uint32_t k = 0; k < in->nargs; k++)
+                if (in->args[k] == from[i])
+                    in->args[k] = to[i];
+            for (uint32_t s = 0; s < tr_nsucc(in); s++)
+                for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
+                    if (in->imm.succ[s].args[k] == from[i])
+                        in->imm.succ[s].args[k] = to[i];
+        }
+    }
+}
+
+/* Two heads of a loop: of its rows, and of the items of one. */
+typedef struct heads {
+    tr_bid rows, items;
+    tr_val *params; /* of items: those that the loop's head had, and what is left of a row */
+} heads;
+
+/* A head for rows is put in front of the loop's own; or one for items behind it, where rows are whole. */
+static heads split_head(odometer *o, tr_bid h, tr_val d, bool whole) {
+    tr_fn *f = o->f;
+    tr_bid other = block_like(o, h);
+    heads s = {whole ? h : other, whole ? other : h, NULL};
+    uint32_t np = tr_blk_at(f, h)->params.n;
+    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
+    s.params = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
+    for (uint32_t k = 0; k < np; k++) {
+        tr_val old = tr_blk_at(f, h)->params.d[k];
+        tr_val copy = tr_blk_param(f, other, tr_at(f, old)->ty, NULL);
+        args[k] = whole ? old : copy;
+        s.params[k] = whole ? copy : old;
+    }
+    args[np] = d;
+    tr_bld b = {.fn = f, .blk = other, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
+    if (whole) {
+        tr_edge *in = &tr_term(f, h)->imm.succ[0];
+        tr_br(&b, in->to, in->n, in->args);
+        in = &tr_term(f, h)->imm.succ[0];
+        in->to = other;
+        in->n = 0;
+        for (uint32_t k = 0; k <= np; k++)
+            tr_edge_add(f, in, args[k]);
+    } else {
+        tr_br(&b, h, np + 1, args);
+    }
+    s.params[np] = tr_blk_param(f, s.items, o->i64, NULL);
+    return s;
+}
+
 /* The loop with head h, which has one way back, becomes the inner one: rows are a loop around it, whose counter is x / d. */
 static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, tr_val d) {
     tr_fn *f = o->f;
-    tr_bid h = o->loops->d[l].header, rows = block_like(o, h), end = block_like(o, h),
-           more = block_like(o, h);
-    uint32_t np = tr_blk_at(f, h)->params.n, loc = tr_term(f, h)->loc;
+    const tr_loop *loop = &o->loops->d[l];
+    tr_bid h = loop->header, end = block_like(o, h), more = block_like(o, h);
+    uint32_t np = tr_blk_at(f, h)->params.n;
     tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
-    for (uint32_t k = 0; k < np; k++)
-        args[k] = tr_blk_param(f, rows, tr_at(f, tr_blk_at(f, h)->params.d[k])->ty, NULL);
-    args[np] = d;
-    tr_val q = tr_blk_param(f, rows, o->i64, NULL), left = tr_blk_param(f, h, o->i64, NULL);
-    tr_bld b = {.fn = f, .blk = rows, .before = TR_NOVAL, .loc = loc};
-    tr_br(&b, h, np + 1, args);
+    bool whole = has_whole_rows(o, l, x, d);
+    tr_val *old = tr_arena_copy(&f->ctx->arena, tr_blk_at(f, h)->params.d, np * sizeof *old);
+    heads s = split_head(o, h, d, whole);
+    tr_val q = tr_blk_param(f, s.rows, o->i64, NULL), left = s.params[np];
+    tr_bld b;
     for (uint32_t k = 0; k < n; k++) {
         if (ways[k].step == TR_NOVAL) {
-            ways[k].edge->to = rows;
+            ways[k].edge->to = s.rows;
             tr_edge_add(f, ways[k].edge, tr_const_int(f, o->i64, 0));
             continue;
         }
@@ -177,15 +265,21 @@ static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, 
         ways[k].edge->n = 0;
         b = (tr_bld){.fn = f, .blk = end, .before = TR_NOVAL, .loc = tr_term(f, ways[k].from)->loc};
         args[np] = tr_emit2(&b, TR_OP_SUB, o->i64, left, tr_const_int(f, o->i64, 1));
-        tr_cbr(&b, compare_with_0(o, &b, args[np]), more, 0, NULL, h, np + 1, args);
+        tr_cbr(&b, compare_with_0(o, &b, args[np]), more, 0, NULL, s.items, np + 1, args);
         b.blk = more;
         args[np] = tr_emit2(&b, TR_OP_ADD, o->i64, q, tr_const_int(f, o->i64, 1));
-        tr_br(&b, rows, np + 1, args);
+        tr_br(&b, s.rows, np + 1, args);
         ways[k] = (way){&tr_term(f, more)->imm.succ[0], more, tr_const_int(f, o->i64, 1)};
     }
     o->in_rows[l] = 1;
-    replace(o, x, d, q, remainder_of(o, h, d, left));
-    divide_again(o, l, rows, ways, n, q);
+    replace(o, x, d, q, remainder_of(o, s.items, d, left));
+    divide_again(o, l, s.rows, ways, n, q);
+    for (uint32_t k = 0; whole && k < loop->blks.n; k++)
+        if (loop->blks.d[k] != h)
+            use_others(f, loop->blks.d[k], old, s.params, np);
+    const tr_bid made[] = {s.items, end, more};
+    for (uint32_t k = 0; whole && k < 3; k++)
+        use_others(f, made[k], old, s.params, np);
 }
 
 /* The divisions of this loop's counter, the divisor of `first` among them. */

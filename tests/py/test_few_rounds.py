@@ -160,6 +160,39 @@ def test_rows_of_array_statements_take_one_vector_at_a_time(f, monkeypatch):
         np.testing.assert_array_equal(b, want)
 
 
+def written(a):
+    for x in np.nditer(a, op_flags=["readwrite"]):
+        x[...] = x * 0.25
+
+
+def written_from(a, b):
+    for x, y in np.nditer((a, b), op_flags=[["readonly"], ["readwrite"]]):
+        y[...] = x * 0.25
+
+
+def columns(a):
+    return a.transpose(2, 1, 0)
+
+
+def slices(a):
+    return a[:, :, :4]
+
+
+@pytest.mark.parametrize("how", [lambda a: a, columns, slices])
+@pytest.mark.parametrize("f", [written, written_from])
+def test_what_nditer_writes_has_vectors(f, how, monkeypatch):
+    """Items that lie side by side are one loop, or one for each row, that tests nothing between two of them."""
+    monkeypatch.setenv("TREADLE_CPU", "x86-64-v3")
+    g = njit(f)
+    a = np.random.default_rng(7).random((3, 4, 5))
+    want, got = ([how(x) for x in (a, 2 * a)[-f.__code__.co_argcount :]] for a in (a, a.copy()))
+    f(*want)
+    g(*got)
+    assert in_vectors(g)
+    for one, other in zip(want, got):
+        np.testing.assert_array_equal(one, other)
+
+
 # --- offsets that are known ---
 
 PLUS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])

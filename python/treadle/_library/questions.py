@@ -205,35 +205,61 @@ def as_flags_say(op: Any, shape: Any, flags: Constant) -> Any:
 
 def in_order(views: Any, order: Constant) -> Any:
     """The same with their axes in the order in which they are walked: sorted by strides, and where arrays differ as they come."""
-    n = views[0].ndim
     if order == "F":
         return turned(views)
-    if order != "K" or n == 0 or lie_in_c_order(views):
+    if order != "K" or views[0].ndim == 0:
         return views
-    if lie_in_f_order(views):
+    return if_rows(views, views)
+
+
+def if_rows(views: Any, rest: Any) -> Any:
+    """Where the types of all say that they lie in C order, that is the order; what they do not say is found out."""
+    if len(rest) == 0:
+        return views
+    if is_constant(rest[0].flags.c_contiguous):
+        return if_rows(views, rest[1:])
+    return if_columns(views, views)
+
+
+def if_columns(views: Any, rest: Any) -> Any:
+    if len(rest) == 0:
         return turned(views)
+    if is_constant(rest[0].flags.f_contiguous):
+        return if_columns(views, rest[1:])
+    return by_strides(views)
+
+
+def by_strides(views: Any) -> Any:
+    n = views[0].ndim
     views = flipped(views, 0)
     if n == 1:
         return views
     if n == 2:
-        return exchanged(views, 0, 1, lies_inside(views, 0, 1, 0) > 0)
-    return arranged(views, sorted_axes(views), np.arange(n), 0, 1)
+        return joined(exchanged(views, 0, 1, lies_inside(views, 0, 1, 0) > 0), 0)
+    return joined(arranged(views, sorted_axes(views), np.arange(n), 0, 1), 0)
 
 
-def lie_in_c_order(views: Any) -> Any:
-    """Whether the types of all say so."""
+def joined(views: Any, axis: Constant) -> Any:
+    """Where all arrays go on with the next row where one ends, it is one row, as long as both axes: the first of them is 1 then."""
+    if axis == views[0].ndim - 1:
+        return views
+    return joined(as_one_axis(views, axis, goes_on(views, axis)), axis + 1)
+
+
+def goes_on(views: Any, axis: Constant) -> Any:
     if len(views) == 0:
         return True
-    known = is_constant(views[0].flags.c_contiguous) and views[0].flags.c_contiguous
-    return known and lie_in_c_order(views[1:])
+    v = views[0]
+    return v.strides[axis] == v.strides[axis + 1] * v.shape[axis + 1] and goes_on(views[1:], axis)
 
 
-def lie_in_f_order(views: Any) -> Any:
-    """Whether the types of all say so."""
+def as_one_axis(views: Any, axis: Constant, now: Any) -> Any:
     if len(views) == 0:
-        return True
-    known = is_constant(views[0].flags.f_contiguous) and views[0].flags.f_contiguous
-    return known and lie_in_f_order(views[1:])
+        return ()
+    v = views[0]
+    shape = (*v.shape[:axis], 1, v.shape[axis] * v.shape[axis + 1], *v.shape[axis + 2 :])
+    w = np.lib.stride_tricks.as_strided(v, shape, v.strides, writeable=v.flags.writeable) if now else v
+    return (w, *as_one_axis(views[1:], axis, now))
 
 
 def turned(views: Any) -> Any:
