@@ -453,6 +453,39 @@ def dijkstra(starts, ends, lengths, source):
     return distance
 
 
+# --- triangles -------------------------------------------------------------------------------------------
+
+
+def factored(m: Any) -> Any:
+    """Both factors in one matrix, column by column."""
+    a = m.copy()
+    for k in range(len(a)):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+def lu(m):
+    a = m.copy()
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+    return a
+
+
+for n in (20, 60, 200):
+    loop(
+        f"LU of {n} x {n}",
+        1.1,
+        lambda rng, t, n=n: (rng.random((n, n)) + n * np.eye(n),),
+        factored,
+        rtol=1e-11,
+    )(lu)
+
+
 # --- exceptions --------------------------------------------------------------------------------------
 
 

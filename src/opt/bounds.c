@@ -335,6 +335,7 @@ static void visit(bounder *s, tr_val v) {
             visit_floormod(s, v);
         break;
     case TR_OP_CHECK: visit_cond(s, v); break;
+    case TR_OP_STORE: tr_bounds_see_store(s, v); break;
     case TR_OP_ADD:
     case TR_OP_SUB:
     case TR_OP_MUL:
@@ -472,7 +473,7 @@ bool tr_opt_bounds(tr_prog *p, tr_fn *f) {
     for (int round = 0; round < ROUNDS && has_work(f); round++) {
         set_up(&s, &slow);
         try_guesses(&s);
-        s.carried.n = 0;
+        s.carried.n = s.kept.n = 0;
         walk(&s, 0);
         tr_repl_apply(f, &s.r);
         if (round + 1 == ROUNDS || !version_loops(&s, &growth, &slow)) {

@@ -30,6 +30,13 @@ typedef struct tr_carried {
     tr_val load, store;
 } tr_carried;
 
+/* What a loop reads of one place of an array that it writes elsewhere: read before the loop. */
+typedef struct tr_kept {
+    uint32_t loop;
+    tr_val load;
+    bool wrong; /* a store may be to that place */
+} tr_kept;
+
 typedef struct bounder {
     tr_fn *f;
     tr_prover pr;
@@ -43,6 +50,7 @@ typedef struct bounder {
     tr_repl r;
     tr_guesses guesses;
     TR_VEC(tr_carried) carried;
+    TR_VEC(tr_kept) kept;
     bool dry;   /* the walk only tries guesses, it changes nothing */
     bool retry; /* a guess turned out wrong */
     bool changed;
@@ -61,6 +69,8 @@ void tr_bounds_at_end(bounder *s, tr_bid b);
 void tr_bounds_make_guesses(bounder *s);
 /* carry.c. In a walk that is not dry, at the head of a loop: notes what may be carried there. */
 void tr_bounds_find_carried(bounder *s, tr_bid head);
+/* At each store behind that: asks whether it is to another place than what is read there. */
+void tr_bounds_see_store(bounder *s, tr_val store);
 /* Behind the last walk, as long as nothing has changed since. */
 void tr_bounds_carry(bounder *s);
 /* behind.c, called there. */

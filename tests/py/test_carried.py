@@ -145,3 +145,152 @@ def test_in_a_ufunc_and_a_callee():
         return y[1]
 
     assert total(np.array([0, 3, 7])).tolist() == [0.0, 3.0, 11.0]
+
+
+# --- what is read of one place, and written elsewhere ---
+
+
+def factors(a):
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def from_the_end(a):
+    n = a.shape[0]
+    for k in range(n - 1, -1, -1):
+        for i in range(n):
+            for j in range(k - 1, -1, -1):
+                a[i, j] -= a[i, k] * 0.25
+
+
+def above_the_row(a):
+    n = a.shape[0]
+    for k in range(1, n):
+        for i in range(k):
+            for j in range(a.shape[1]):
+                a[i, j] += a[k, 0] * 0.25
+
+
+def its_own_place_too(a):
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(n):
+            for j in range(k, n):
+                a[i, j] -= a[i, k] * 0.25
+
+
+def the_same_row(a):
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(k, n):
+            for j in range(n):
+                a[i, j] -= a[k, 0] * 0.25
+
+
+def two_stores(a):
+    n = a.shape[0]
+    for k in range(1, n):
+        for j in range(k, n):
+            a[k, j] += a[k, k - 1] * 0.5
+            a[k, n - j - 1] += 1.0
+
+
+def two_places(a):
+    n = a.shape[0]
+    for k in range(1, n - 1):
+        for j in range(k + 1, n):
+            a[k, j] += a[k, k] * a[k - 1, k - 1]
+            if a[k, j] > 2:
+                a[k - 1, j] = a[k, k]
+
+
+def from_behind(a):
+    n = a.shape[0]
+    for k in range(n):
+        for j in range(k + 1, n):
+            a[0, j] += a[0, -1] * 0.25
+
+
+def ends_before(a):
+    n = a.shape[0]
+    for k in range(n + 2):
+        for j in range(k + 1, n):
+            a[0, j] += a[0, k] * 0.25
+
+
+def stride_is_none(a):
+    b = np.broadcast_to(a[0, :1], (9,))
+    for j in range(1, a.shape[1]):
+        a[0, j] += b[0] * 0.5
+        a[0, 0] += 0.5
+
+
+PLACES = [
+    factors,
+    from_the_end,
+    above_the_row,
+    its_own_place_too,
+    the_same_row,
+    two_stores,
+    two_places,
+    from_behind,
+    ends_before,
+    stride_is_none,
+]
+
+
+@pytest.mark.parametrize("f", PLACES)
+def test_places_that_are_read_and_others_that_are_written(f):
+    g = njit(f)
+    rng = np.random.default_rng(4)
+    for n in (0, 1, 2, 3, 4, 9, 20):
+        base = rng.random((n, n)) + np.eye(n)
+        if n == 0 and f in (from_behind, stride_is_none):
+            continue
+        for how in (
+            lambda x: x,
+            np.asfortranarray,
+            lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+            lambda x: x[::-1],
+        ):
+            want, got = how(base.copy()), how(base.copy())
+            f(want)
+            g(got)
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_place_under_another_name():
+    def f(a, b):
+        n = a.shape[1]
+        for k in range(a.shape[0]):
+            for j in range(k + 1, n):
+                a[k, j] -= a[k, k] * 0.25
+                b[k, j - 1] += 1.0
+
+    g = njit(f)
+    for shift in (0, 1, 2):
+        want, got = np.random.default_rng(5).random((2, 6, 12))
+        got[...] = want
+        f(want[:, 2:10], want[:, shift : shift + 8])
+        g(got[:, 2:10], got[:, shift : shift + 8])
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_place_that_is_read_in_parallel():
+    def f(a):
+        n = a.shape[0]
+        for k in range(n):
+            for i in prange(k + 1, n):
+                a[i, k] /= a[k, k]
+                for j in range(k + 1, n):
+                    a[i, j] -= a[i, k] * a[k, j]
+
+    base = np.random.default_rng(6).random((30, 30)) + 9 * np.eye(30)
+    want, got = base.copy(), base.copy()
+    f(want)
+    njit(parallel=True)(f)(got)
+    np.testing.assert_array_equal(got, want)
