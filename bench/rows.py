@@ -445,7 +445,7 @@ LIBRARY: list[Row] = [
     *(
         row
         for text in numpy_cases.POWERS
-        for row in against(f"x ** {text}", {"numba": (1.7 if text == "9" else 1.05, 1.0)}, "us", "parts")
+        for row in against(f"x ** {text}", {"numba": (numpy_cases.POWERS[text], 1.0)}, "us", "parts")
     ),
     *(
         row

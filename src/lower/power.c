@@ -1,18 +1,19 @@
 /* Powers of floats by numbers that are known: products, reciprocals and roots, which loops compute many at a time and a few instructions each. pow() takes forty.
  *
- * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what is squared doubles: n - 1 for x ** n. So from 7 on the fourth
- * power and the eighth are made with what roundings before them lost (Dekker's products, by fused operations), and are within one ULP themselves; for 14 and 15 so are
- * the second power and the third. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
- * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf.
+ * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what is squared doubles: n - 1 for x ** n. So from 7 on the powers
+ * that are squared are made with what roundings before them lost. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
+ * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf. x ** 31 would be five roundings.
  *
  * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -3 products of the reciprocal, and others
  * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "lower/internal.h"
 
-static const double lowest = -2, plain = 6, highest = 16;
+static const double lowest = -2, plain = 6, highest = 30;
+enum { most_roundings = 4 };
 enum { whole_lowest = 3, whole_highest = 7 }; /* of n that the running program knows */
 
 bool tr_lower_is_power(double n) {
@@ -27,14 +28,6 @@ static lv fused(tr_lf *w, lv x, lv y, lv z) {
     return tr_lower_intrinsic(w, "llvm.fma", LLVMTypeOf(x), 3, (lv[]){x, y, z});
 }
 
-/* v, or 0 if it is infinite or nan: the power is infinite then, or nan by itself. */
-static lv if_finite(tr_lf *w, lv v) {
-    lt t = LLVMTypeOf(v);
-    lv size = tr_lower_intrinsic(w, "llvm.fabs", t, 1, &v);
-    lv is = LLVMBuildFCmp(w->b, LLVMRealOLT, size, LLVMConstReal(t, INFINITY), "");
-    return LLVMBuildSelect(w->b, is, v, LLVMConstReal(t, 0.0), "");
-}
-
 /* `right` is nearer to the exact power than r, but for infinities; and of zeros r has the sign. */
 static lv corrected(tr_lf *w, lv r, lv right) {
     lt t = LLVMTypeOf(r);
@@ -43,40 +36,54 @@ static lv corrected(tr_lf *w, lv r, lv right) {
     return l_select(w->b, is, tr_lower_intrinsic(w, "llvm.copysign", t, 2, (lv[]){right, r}), r);
 }
 
-/* The fourth power of x and the eighth. */
-static void fourth_and_eighth(tr_lf *w, lv x, lv *out) {
-    LLVMBuilderRef b = w->b;
-    lv two = LLVMBuildFMul(b, x, x, ""), lost = fused(w, x, x, LLVMBuildFNeg(b, two, ""));
-    lv four = LLVMBuildFMul(b, two, two, ""), more = fused(w, two, two, LLVMBuildFNeg(b, four, ""));
-    more = if_finite(w, fused(w, LLVMBuildFAdd(b, two, two, ""), lost, more));
-    lv twice = LLVMBuildFMul(b, LLVMBuildFAdd(b, four, four, ""), more, "");
-    out[0] = LLVMBuildFAdd(b, four, more, "");
-    out[1] = fused(w, four, four, if_finite(w, twice));
+/* x ** 2, and no more than what still has an infinite n-th power; nan where x is. */
+static lv square(tr_lf *w, lv x, unsigned n) {
+    lt t = LLVMTypeOf(x);
+    lv r = LLVMBuildFMul(w->b, x, x, "");
+    lv most = LLVMConstReal(t, exp2(2 * ((t == w->m->f64 ? DBL_MAX_EXP : FLT_MAX_EXP) + 0.5) / n));
+    return LLVMBuildSelect(w->b, LLVMBuildFCmp(w->b, LLVMRealOGT, r, most, ""), most, r, "");
 }
 
-/* x ** 14 and x ** 15, from the twelfth power. */
-static lv above_twelve(tr_lf *w, lv x, unsigned n) {
+/* x ** n for n from 7 on. What the roundings of a power that is squared have lost stands beside it (Dekker's products, by fused operations), so the greatest has one rounding, and each step from
+ * there to x ** n one, or one more where it leaves out what is beside the smaller factor. Above the limit of the square no product but the last is infinite, and all that
+ * is lost is positive: so nothing is infinity less infinity. */
+static lv by_exact_squares(tr_lf *w, lv x, unsigned n) {
     LLVMBuilderRef b = w->b;
-    lv high[2], low = LLVMBuildFMul(b, x, x, ""), lost = fused(w, x, x, LLVMBuildFNeg(b, low, ""));
-    fourth_and_eighth(w, x, high);
-    if (n == 15) {
-        lv cube = LLVMBuildFMul(b, low, x, "");
-        lost = fused(w, lost, x, fused(w, low, x, LLVMBuildFNeg(b, cube, "")));
-        low = cube;
+    lv power[5], lost[5]; /* of x ** 2 ** k */
+    unsigned top = 1, roundings = 1;
+    for (unsigned k = 1; 2u << k <= n; k++) {
+        top = k + 1;
+        roundings += n >> (k - 1) & 1;
     }
-    lv twelfth = LLVMBuildFMul(b, high[0], high[1], ""), r = LLVMBuildFMul(b, twelfth, low, "");
-    lv right = fused(w, twelfth, low, LLVMBuildFMul(b, twelfth, lost, ""));
-    return corrected(w, r, right);
+    bool twice = n == 1u << top && top > 3; /* the last square may be any product */
+    unsigned greatest = top - twice;
+    power[1] = square(w, x, n);
+    lost[1] = fused(w, x, x, LLVMBuildFNeg(b, power[1], ""));
+    for (unsigned k = 2; k <= greatest; k++) {
+        lv p = power[k - 1], more = lost[k - 1], doubled = LLVMBuildFAdd(b, p, p, "");
+        if (k < greatest) {
+            power[k] = LLVMBuildFMul(b, p, p, "");
+            lost[k] = fused(w, doubled, more, fused(w, p, p, LLVMBuildFNeg(b, power[k], "")));
+        } else {
+            power[k] = fused(w, p, p, LLVMBuildFMul(b, doubled, more, ""));
+        }
+    }
+    lv r = power[greatest];
+    for (unsigned k = greatest - 1; k > 1; k--)
+        if (n >> k & 1)
+            r = fused(w, r, power[k], LLVMBuildFMul(b, r, lost[k], ""));
+    if (n & 2)
+        r = roundings < most_roundings ? LLVMBuildFMul(b, r, power[1], "")
+                                       : fused(w, r, power[1], LLVMBuildFMul(b, r, lost[1], ""));
+    return twice ? times(w, r, r) : n & 1 ? times(w, r, x) : r;
 }
 
 /* x ** n from x, its square, and so on. */
-static lv by_squaring(tr_lf *w, lv x, unsigned n, bool exact) {
-    lv r = NULL, high[2] = {NULL, NULL};
-    if (exact)
-        fourth_and_eighth(w, x, high);
+static lv by_squaring(tr_lf *w, lv x, unsigned n) {
+    lv r = NULL;
     for (unsigned bit = 1; bit <= n; bit *= 2) {
         if (bit > 1)
-            x = bit == 4 && exact ? high[0] : bit == 8 && exact ? high[1] : times(w, x, x);
+            x = times(w, x, x);
         if (n & bit)
             r = r ? times(w, x, r) : x;
     }
@@ -179,6 +186,5 @@ lv tr_lower_power(tr_lf *w, lv x, double n) {
         return LLVMConstReal(t, 1.0);
     if (n < 0)
         x = tr_lower_fast(w, LLVMBuildFDiv(w->b, LLVMConstReal(t, 1.0), x, ""));
-    return n == 14 || n == 15 ? above_twelve(w, x, (unsigned)n)
-                              : by_squaring(w, x, (unsigned)fabs(n), n > plain);
+    return n > plain ? by_exact_squares(w, x, (unsigned)n) : by_squaring(w, x, (unsigned)fabs(n));
 }

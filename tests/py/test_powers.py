@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from treadle import njit, vectorize
 
-POWERS = [0, 1, -1, -2, *range(2, 17), 0.5]
-OTHERS = [17, -3, -8, 1.5, -0.5, 2.5]
+POWERS = [0, 1, -1, -2, *range(2, 31), 0.5]
+OTHERS = [31, -3, -8, 1.5, -0.5, 2.5]
 FORMS = ["x ** {}", "math.pow(x, {})", "np.power(x, {})", "np.float_power(x, {})", "x ** P"]
 SPECIAL = [
     0.0,
@@ -97,7 +97,30 @@ def test_special_numbers(n):
             np.testing.assert_array_equal(np.signbit(result)[numbers], np.signbit(want)[numbers], form)
 
 
-@pytest.mark.parametrize("n", [0, 1, -1, 0.5, -2, 9, 16])
+@pytest.mark.parametrize("n", range(7, 31))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_past_the_largest_and_the_smallest(n, dtype):
+    """What is infinite in between is the infinity of the result's sign, and no nan of two infinities."""
+    t = np.finfo(dtype)
+    most, least = (np.longdouble(v) ** (np.longdouble(1) / n) for v in (t.max, t.smallest_subnormal))
+    by = np.array([0.999, 1.001, 1.01, 1.1, 1.4, 1.5, 2, 4, 100, 1e4, 1e8, 1e16])
+    a = np.concatenate(
+        [most * by, least / by, np.sqrt(t.max) * by[:4], [t.max, t.max / 2, t.tiny, t.smallest_subnormal]]
+    )
+    a = np.concatenate([a, -a]).astype(dtype)
+    with np.errstate(all="ignore"):
+        exact = a.astype(np.longdouble) ** n
+        exact = np.where(np.abs(exact) > t.max, exact * np.longdouble(np.inf), exact)
+        want = exact.astype(dtype)
+    for form in ("x ** {}", "x ** P"):
+        got = np.zeros_like(a)
+        njit(in_loop(form, n))(a, got)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+        np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+        assert ulps(got, exact) <= 4
+
+
+@pytest.mark.parametrize("n", [0, 1, -1, 0.5, -2, 9, 16, 30])
 def test_arrays_and_ufuncs(n):
     a = np.linspace(0.1, 3, 50)
     for dtype in (np.float32, np.float64):
@@ -118,7 +141,7 @@ def test_fastmath_keeps_numbers():
         np.testing.assert_allclose(got, a ** float(n), rtol=1e-14)
 
 
-@pytest.mark.parametrize("n", [0.5, -1, -2, 8, 9, 14, 15, 16, 0, 1])
+@pytest.mark.parametrize("n", [0.5, -1, -2, 8, 9, 14, 15, 16, 20, 23, 30, 0, 1])
 def test_no_call_is_left(n):
     f = njit("(float64[::1], float64[::1])")(in_loop("x ** {}", n))
     (text,) = f.inspect_asm().values()
