@@ -714,6 +714,13 @@ def leibniz(x):
     return s
 
 
+def by_threes(x):
+    s = 0.0
+    for k in range(x.size):
+        s += 3 ** (k & 15) * x[k]
+    return s
+
+
 def fractions(x):
     s = 0.0
     for i in range(x.size):
@@ -738,6 +745,7 @@ SERIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]
         lambda x, c: np.polynomial.polynomial.polyval(x, c).sum(),
     ),
     "(-1) ** k": (leibniz, (), lambda x: x[::2].sum() - x[1::2].sum()),
+    "3 ** k": (by_threes, (), lambda x: np.sum(3.0 ** (np.arange(x.size) & 15) * x)),
     "x % 1.0": (fractions, (), lambda x: np.sum(x % 1.0)),
     "x // 1.0": (wholes, (), lambda x: np.sum(x // 1.0)),
 }

@@ -180,6 +180,7 @@ lv tr_lower_power(tr_lf *w, lv x, double n); /* x to it; NULL: it is pow()'s her
 /* x to n, an integer that the running program knows; what is not computed in place is made by `rest`. */
 typedef lv (*tr_rest)(tr_lf *w, void *self);
 lv tr_lower_whole_power(tr_lf *w, lv x, lv n, bool is_signed, tr_rest rest, void *self);
+lv tr_lower_power_of(tr_lf *w, lv x, lv n, tr_rest rest, void *self); /* of integers */
 
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);

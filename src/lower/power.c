@@ -5,8 +5,11 @@
  * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf. x ** 31 would be five roundings.
  *
  * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -3 products of the reciprocal, and others
- * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do. */
+ * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do.
+ *
+ * Powers of an integer that is known are looked up: of an even one, no more than 64 are not 0. */
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -187,4 +190,47 @@ lv tr_lower_power(tr_lf *w, lv x, double n) {
     if (n < 0)
         x = tr_lower_fast(w, LLVMBuildFDiv(w->b, LLVMConstReal(t, 1.0), x, ""));
     return n > plain ? by_exact_squares(w, x, (unsigned)n) : by_squaring(w, x, (unsigned)fabs(n));
+}
+
+/* --- of integers --- */
+
+enum { N_POWERS = 64 };
+
+/* Where they lie. */
+static lv table_of(tr_lf *w, lt t, uint64_t base) {
+    tr_lm *m = w->m;
+    char *name = tr_arena_printf(&m->ctx->arena, "tr_powers_%" PRIx64 "_%u", base, LLVMGetIntTypeWidth(t));
+    lv g = LLVMGetNamedGlobal(m->mod, name), x[N_POWERS];
+    if (g)
+        return g;
+    uint64_t r = 1;
+    for (unsigned k = 0; k < N_POWERS; k++, r *= base)
+        x[k] = LLVMConstInt(t, r, 0);
+    g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, N_POWERS), name);
+    LLVMSetInitializer(g, LLVMConstArray2(t, x, N_POWERS));
+    LLVMSetGlobalConstant(g, 1);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+    return g;
+}
+
+lv tr_lower_power_of(tr_lf *w, lv x, lv n, tr_rest rest, void *self) {
+    LLVMBuilderRef b = w->b;
+    lt t = LLVMTypeOf(x);
+    if (!LLVMIsAConstantInt(x) || tr_lower_is_flat(w->m))
+        return rest(w, self);
+    uint64_t base = LLVMConstIntGetZExtValue(x);
+    lv few = l_icmp(b, LLVMIntULT, n, l_int(t, N_POWERS));
+    lv at = LLVMBuildIntCast2(b, l_and(b, n, l_int(t, N_POWERS - 1)), w->m->i64, false, "");
+    lv r[2], place = LLVMBuildGEP2(b, t, table_of(w, t, base), &at, 1, "");
+    r[0] = LLVMBuildLoad2(b, t, place, "");
+    if (base % 2 == 0)
+        return l_select(b, few, r[0], l_int(t, 0));
+    lb from[2] = {LLVMGetInsertBlock(b), tr_lower_block(w, "more")}, end = tr_lower_block(w, "power");
+    LLVMBuildCondBr(b, few, end, from[1]);
+    LLVMPositionBuilderAtEnd(b, from[1]);
+    r[1] = rest(w, self);
+    from[1] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, end);
+    return join(w, end, r, from, 2);
 }

@@ -210,11 +210,18 @@ static lv shift(tr_lf *w, tr_op op, bool is_signed, lv x, lv n) {
     return known ? r : l_select(w->b, fits, r, l_int(t, 0));
 }
 
+typedef struct {
+    const tr_ty *ty;
+    lv x, e;
+} int_power;
+
 /* Widened to 64 bits, where the runtime squares and multiplies; the low bits are the narrow type's. A u64
  * exponent may look negative there, so it is halved: x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
-static lv pow_int(tr_lf *w, const tr_ty *ty, lv x, lv e) {
+static lv any_int_power(tr_lf *w, void *self) {
+    const int_power *p = self;
+    lv x = p->x, e = p->e;
     lt t = LLVMTypeOf(x), i64 = w->m->i64;
-    bool is_signed = tr_ty_class(ty) == 'i', wide = ty->kind == TR_TY_U64;
+    bool is_signed = tr_ty_class(p->ty) == 'i', wide = p->ty->kind == TR_TY_U64;
     lv a[2] = {
         is_signed ? LLVMBuildSExtOrBitCast(w->b, x, i64, "") : LLVMBuildZExtOrBitCast(w->b, x, i64, ""),
         is_signed ? LLVMBuildSExtOrBitCast(w->b, e, i64, "") : LLVMBuildZExtOrBitCast(w->b, e, i64, "")};
@@ -434,7 +441,7 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_FLOORMOD: r = floormod_int(w, s, x, y); break;
     case TR_OP_REM: r = rem_int(w, s, x, y); break;
     case TR_OP_QUOT: r = quot_int(w, s, x, y); break;
-    case TR_OP_POW: r = pow_int(w, t, x, y); break;
+    case TR_OP_POW: r = tr_lower_power_of(w, x, y, any_int_power, &(int_power){t, x, y}); break;
     case TR_OP_NEG: r = in->flags & F_NSW ? LLVMBuildNSWNeg(w->b, x, "") : LLVMBuildNeg(w->b, x, ""); break;
     case TR_OP_ABS: r = abs_scalar(w, t, &x); break;
     case TR_OP_AND: r = l_and(w->b, x, y); break;

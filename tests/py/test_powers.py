@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from treadle import njit, vectorize
+from treadle import cuda, njit, prange, vectorize
 
 POWERS = [0, 1, -1, -2, *range(2, 31), 0.5]
 OTHERS = [31, -3, -8, 1.5, -0.5, 2.5]
@@ -229,7 +229,7 @@ def minus_one(n, out):
 
 def test_powers_of_integers():
     k = np.arange(0, 70)
-    for base in (2, -1, 1, 3, -2):
+    for base in (2, -1, 1, 3, -2, 10, -10, 6, 7, -7, 2**33 + 2, 2**62 + 1):
         f = {}
         exec(f"def g(k, out):\n    for i in range(len(k)):\n        out[i] = ({base}) ** k[i]", f)
         got = np.zeros(len(k), np.int64)
@@ -246,9 +246,57 @@ def test_powers_of_integers():
             assert f(x, n) == (want, want), (x, n)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("base", [3, 10, 7, 0, 1, 6])
+def test_a_known_base_of_every_type(base, dtype):
+    """They wrap at their width, in loops, on all cores, in a ufunc and in a kernel."""
+    t = np.dtype(dtype).type
+    n = np.array(
+        [*range(70), *(k for k in (100, 127, 2**15 - 1, 2**31, 2**63 - 1) if k <= np.iinfo(dtype).max)]
+    )
+    n = n.astype(dtype)
+    bits = 8 * n.itemsize
+    want = np.array([pow(base, int(k), 2**bits) for k in n], f"u{n.itemsize}").view(dtype)
+
+    def each(n, out):
+        for i in range(len(n)):
+            out[i] = np.power(t(base), n[i])
+
+    def split(n, out):
+        for i in prange(len(n)):
+            out[i] = np.power(t(base), n[i])
+
+    def kernel(n, out):
+        i = cuda.grid(1)
+        if i < len(n):
+            out[i] = np.power(t(base), n[i])
+
+    for f in (njit(each), njit(parallel=True)(split), cuda.jit(kernel)[2, 64]):
+        out = np.zeros_like(n)
+        f(n[::-1], out[::-1])
+        np.testing.assert_array_equal(out, want)
+    np.testing.assert_array_equal(njit(lambda n: np.power(t(base), n))(n), want)
+    np.testing.assert_array_equal(vectorize(lambda n: np.power(t(base), n))(n), want)
+
+
+def test_a_known_base_needs_no_call():
+    f = njit("(int64[::1], int64[::1])")(each_of_ten)
+    (text,) = f.inspect_asm().values()
+    assert "ipow" not in text
+    with pytest.raises(ValueError, match="negative integer powers"):
+        f(np.array([1, -1]), np.zeros(2, np.int64))
+
+
+def each_of_ten(n, out):
+    for i in range(len(n)):
+        out[i] = 10 ** n[i]
+
+
 def test_numbas_rules_for_negative_powers():
     f = njit(promotion="numba")(lambda n: ((-1) ** n, 2**n))
     assert [f(n) for n in (0, 1, 2, -1, -2, 64)] == [(1, 1), (-1, 2), (1, 4), (-1, 0), (1, 0), (1, 0)]
+    f = njit(promotion="numba")(lambda n: (3**n, 10**n, 1**n))
+    assert [f(n) for n in (0, 2, -1, -2, -64)] == [(1, 1, 1), (9, 100, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1)]
 
 
 def test_a_polynomial():
