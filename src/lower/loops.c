@@ -6,7 +6,7 @@
  * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
  * calls functions of vector math takes one vector at a time: several would run one after the other all the
  * same, and leave more of a short loop to the scalar twins.
- * A short search is written out four times, too (mark_scans), but for one that goes on where it stood.
+ * A short search in memory is written out four times, too (mark_scans), but for one that goes on where it stood.
  * Cost: one pass over the body; loops are looked
  * for only where one of these was found. */
 #include "lower/internal.h"
@@ -287,12 +287,16 @@ static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
     return false;
 }
 
-static bool reads_bytes(const tr_fn *f, const tr_loop *l) {
+/* How many bytes has the smallest item that it reads? 0: it reads none, and what it computes takes its time. */
+static unsigned reads(const tr_fn *f, const tr_loop *l) {
+    unsigned least = 0;
     for (uint32_t i = 0; i < l->blks.n; i++)
-        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_LOAD && tr_ty_size(tr_at(f, v)->ty) == 1)
-                return true;
-    return false;
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            unsigned size = tr_at(f, v)->op == TR_OP_LOAD ? tr_ty_size(tr_at(f, v)->ty) : 0;
+            if (size && (!least || size < least))
+                least = size;
+        }
+    return least;
 }
 
 /* Does v come from the loop's own rounds, through the loop around it? */
@@ -360,8 +364,10 @@ static void mark_scans(tr_lf *w, const tr_lloops *loops) {
             (w->body->loop_marks && w->body->loop_marks[latch]) || is_short(f, loop))
             continue;
         uint32_t size = tr_loop_size(f, loop);
-        if (size <= MAX_BYTES && leaves_early(f, loops, l) && (size <= MAX_SCAN || reads_bytes(f, loop)) &&
-            !is_walk(f, loops, l))
+        if (size > MAX_BYTES || !leaves_early(f, loops, l))
+            continue;
+        unsigned item = reads(f, loop);
+        if (item && (size <= MAX_SCAN || item == 1) && !is_walk(f, loops, l))
             mark_unrolled(w, latch);
     }
 }
