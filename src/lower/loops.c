@@ -306,14 +306,15 @@ static bool comes_from(const tr_fn *f, const tr_lloops *loops, uint32_t l, tr_va
         return false;
     if (loops->innermost[in->blk] == l)
         return true;
-    if (in->op == TR_OP_ADD || in->op == TR_OP_SUB)
-        return comes_from(f, loops, l, in->args[0], seen) || comes_from(f, loops, l, in->args[1], seen);
-    if (in->op != TR_OP_PARAM || in->blk == 0 || seen->n == MAX_SEEN)
+    bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
+    if ((!sum && (in->op != TR_OP_PARAM || in->blk == 0)) || seen->n == MAX_SEEN)
         return false;
     for (uint32_t k = 0; k < seen->n; k++)
         if (seen->d[k] == v)
             return false;
     tr_vec_push(&f->ctx->arena, seen, v);
+    if (sum)
+        return comes_from(f, loops, l, in->args[0], seen) || comes_from(f, loops, l, in->args[1], seen);
     uint32_t index = tr_param_index(f, v);
     for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
         if (comes_from(f, loops, l, w.edge->args[index], seen))
