@@ -564,6 +564,30 @@ def between(edges, x):
     return out
 
 
+def outside_too(rng: np.random.Generator, times: int) -> Arguments:
+    """Places of which some lie outside of 400 cells, and what they weigh."""
+    return place(rng.random(20 * times) * 4.08 - 0.04), rng.random(20 * times), 100.0, 400
+
+
+@loop(
+    "particles in cells that are clamped",
+    1.15,
+    outside_too,
+    lambda x, w, per, n: np.bincount(np.clip((x * per).astype(int), 0, n - 1), w, n),
+    rtol=1e-12,
+)
+def in_clamped_cells(x, w, per, n):
+    h = np.zeros(n)
+    for i in range(x.shape[0]):
+        c = int(x[i] * per)
+        if c < 0:
+            c = 0
+        if c >= n:
+            c = n - 1
+        h[c] += w[i]
+    return h
+
+
 def moving(rng: np.random.Generator, times: int) -> Arguments:
     """Places of a particle that moves a little at a time, among 400 edges."""
     path = 2 + np.cumsum(rng.standard_normal(20 * times) * 0.01)

@@ -12,7 +12,13 @@
 
 #include "opt/bounds.h"
 
-enum { MAX_TRIES = 5, FEW_BELOW = 16, MAX_GOALS = 10, MAX_TRUSTED = (MAX_GOALS - 2) / 2 };
+enum {
+    MAX_TRIES = 5,
+    FEW_BELOW = 16,
+    MAX_GOALS = 12,
+    MAX_OWN = 2 * MAX_NEEDS,
+    MAX_TRUSTED = (MAX_GOALS - MAX_OWN) / 2
+};
 
 #define SMALL ((int64_t)1 << 58)
 
@@ -45,15 +51,18 @@ static bool add_cond(plan *p, const tr_lin *e) {
 typedef struct trust {
     tr_val cond[MAX_TRUSTED];
     bool truth[MAX_TRUSTED];
-    tr_lin fits[MAX_GOALS - 2]; /* goals that make the sums fit */
+    tr_lin fits[MAX_GOALS - MAX_OWN]; /* goals that make the sums fit */
     uint32_t nconds, nfits;
 } trust;
 
-static bool derive_all(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, tr_lin *out) {
+bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
     scope c = {s, loop};
+    return tr_derive(&s->pr, goal, varies, &c, out) && (out->n == 0 || tr_opt_testable(s->f, out));
+}
+
+static bool derive_all(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, tr_lin *out) {
     for (uint32_t i = 0; i < n; i++)
-        if (!tr_derive(&s->pr, &goals[i], varies, &c, &out[i]) ||
-            (out[i].n > 0 && !tr_opt_testable(s->f, &out[i])))
+        if (!tr_bounds_derive(s, loop, &goals[i], &out[i]))
             return false;
     return true;
 }
@@ -133,7 +142,7 @@ static bool trust_operand(bounder *s, tr_val v, trust *t) {
     s->pr.guess = false;
     if (tr_lin_same(&plain, &low))
         return false;
-    if (t->nfits + 2 > MAX_GOALS - 2 || !tr_lin_add(&high, &low, -1))
+    if (t->nfits + 2 > MAX_GOALS - MAX_OWN || !tr_lin_add(&high, &low, -1))
         return false;
     low.c += SMALL;
     t->fits[t->nfits++] = low;
@@ -162,6 +171,34 @@ static trust trust_conds(bounder *s, tr_bid b) {
     return t;
 }
 
+/* Of a param that is one of several values: what a guess that fails only for want of it needs, in place of a goal that nothing proves. How many goals that makes. */
+static uint32_t wanted_for(bounder *s, tr_val i, const tr_lin *goals, uint32_t n, tr_lin *out) {
+    const tr_ins *in = tr_at(s->f, i);
+    tr_lin v = tr_lin_val(i), hole = tr_lin_val(TR_NOVAL);
+    uint32_t m = 0;
+    bool any = false;
+    if (in->op != TR_OP_PARAM)
+        return 0;
+    uint32_t index = tr_param_index(s->f, i);
+    for (uint32_t k = 0; k < n; k++) {
+        tr_lin e = goals[k];
+        int64_t c = k ? -1 : 1; /* i, and n - 1 - i */
+        const tr_guess *found = NULL;
+        if (!tr_lin_add(&e, &v, -c) || !tr_lin_add(&e, &hole, c))
+            return 0;
+        for (uint32_t g = 0; g < s->wanted.n && !tr_prove(&s->pr, &goals[k]); g++)
+            if (s->wanted.d[g].blk == in->blk && s->wanted.d[g].index == index &&
+                tr_lin_same(&s->wanted.d[g].e, &e))
+                found = &s->wanted.d[g];
+        any = any || found;
+        for (uint32_t d = 0; found && d < found->nneeds; d++)
+            out[m++] = found->needs[d];
+        if (!found)
+            out[m++] = goals[k];
+    }
+    return any ? m : 0;
+}
+
 /* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. A wrapped index may begin behind the array's beginning, as y[i - 1] does from i = 0
  * on: -n <= i will do. */
 static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n, bool wrapped) {
@@ -174,6 +211,12 @@ static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n, bool wrapped) {
     wide[0] = at;
     wide[1] = goals[1];
     trust t = trust_conds(s, b);
+    tr_lin wanted[MAX_OWN];
+    uint32_t n_wanted = wanted_for(s, i, goals, 2, wanted);
+    if (n_wanted) {
+        plan_for(s, b, wanted, n_wanted, NULL, NULL);
+        return;
+    }
     plan_for(s, b, goals, 2, wrapped && tr_lin_add(&wide[0], &size, 1) ? wide : NULL, &t);
 }
 
@@ -376,6 +419,7 @@ static void walk(bounder *s, tr_bid b) {
 static void try_guesses(bounder *s) {
     tr_bounds_make_guesses(s);
     s->dry = true;
+    s->wanted.n = 0;
     for (int k = 0; k < MAX_TRIES && s->guesses.n; k++) {
         s->retry = false;
         walk(s, 0);
@@ -385,6 +429,8 @@ static void try_guesses(bounder *s) {
         for (uint32_t i = 0; i < s->guesses.n; i++)
             if (!s->guesses.d[i].wrong)
                 s->guesses.d[n++] = s->guesses.d[i];
+            else if (s->guesses.d[i].nneeds)
+                tr_vec_push(&s->f->ctx->arena, &s->wanted, s->guesses.d[i]);
         s->guesses.n = k + 1 < MAX_TRIES ? n : 0;
     }
     s->dry = false;

@@ -5,7 +5,7 @@
 #include "opt/prove.h"
 #include "opt/version.h"
 
-enum { MAX_CONDS = 16, MAX_LOOP = 600, MAX_GROWTH = 2000, ROUNDS = 3 };
+enum { MAX_CONDS = 16, MAX_LOOP = 600, MAX_GROWTH = 2000, ROUNDS = 3, MAX_NEEDS = 2 };
 
 /* An invariant that is tried: an expression of a block's param (written TR_NOVAL in it) and of values from
  * above that is never negative. It holds if every jump to the block makes it hold, given that it and all
@@ -15,6 +15,9 @@ typedef struct tr_guess {
     uint32_t index; /* of the param */
     tr_lin e;
     bool wrong;
+    tr_lin needs
+        [MAX_NEEDS]; /* of a wrong one: what would have to hold before the loops around it; none, and it is not known */
+    uint32_t nneeds;
 } tr_guess;
 typedef TR_VEC(tr_guess) tr_guesses;
 
@@ -48,7 +51,7 @@ typedef struct bounder {
     uint32_t nslow;    /* blocks `slow` speaks of */
     tr_u32s versioned; /* headers */
     tr_repl r;
-    tr_guesses guesses;
+    tr_guesses guesses, wanted; /* wanted: wrong ones that need something */
     TR_VEC(tr_carried) carried;
     TR_VEC(tr_kept) kept;
     bool dry;   /* the walk only tries guesses, it changes nothing */
@@ -57,6 +60,8 @@ typedef struct bounder {
 } bounder;
 
 bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b);
+/* What would have to hold before the loop for the goal to hold, and may be tested there. */
+bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out);
 /* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to
  * a loop's header do not count: the branch speaks of values from before the loop, and they do not change in
  * it. */

@@ -225,14 +225,31 @@ static void assume_guesses(bounder *s, tr_bid b) {
     }
 }
 
+/* The guess fails on a way into its block. If something that can be tested before the outermost loop would mend that, it is noted, for an index that asks for it. */
+static void fail(bounder *s, tr_guess *g, const tr_lin *goal) {
+    uint32_t l = s->innermost[g->blk];
+    tr_lin need;
+    bool more = !g->wrong || g->nneeds;
+    g->wrong = s->retry = true;
+    while (l != UINT32_MAX && s->loops.d[l].parent != UINT32_MAX)
+        l = s->loops.d[l].parent;
+    if (more && goal && l != UINT32_MAX && g->nneeds < MAX_NEEDS && tr_bounds_derive(s, l, goal, &need) &&
+        need.n)
+        g->needs[g->nneeds++] = need;
+    else
+        g->nneeds = 0;
+}
+
 static void try_jump(bounder *s, const tr_edge *e) {
     for (uint32_t k = 0; k < s->guesses.n; k++) {
         tr_guess *g = &s->guesses.d[k];
         tr_lin goal;
-        if (g->wrong || g->blk != e->to)
+        if ((g->wrong && !g->nneeds) || g->blk != e->to)
             continue;
-        g->wrong = !guess_of(s, g, e->args[g->index], &goal) || !tr_prove(&s->pr, &goal);
-        s->retry = s->retry || g->wrong;
+        if (!guess_of(s, g, e->args[g->index], &goal))
+            fail(s, g, NULL);
+        else if (!tr_prove(&s->pr, &goal))
+            fail(s, g, &goal);
     }
 }
 
@@ -240,8 +257,10 @@ void tr_bounds_at_end(bounder *s, tr_bid b) {
     const tr_ins *t = tr_term(s->f, b);
     for (uint32_t i = 0; i < tr_nsucc(t) && s->guesses.n; i++) {
         uint32_t mark = tr_prover_mark(&s->pr);
-        if (t->op == TR_OP_CBR && t->imm.succ[0].to != t->imm.succ[1].to)
-            tr_assume_cond(&s->pr, t->args[0], i == 0); /* the jump knows its own condition */
+        if (t->op == TR_OP_CBR)
+            tr_assume_cond(
+                &s->pr, t->args[0],
+                i == 0); /* the jump knows its own condition, also where both ways lead to one block */
         try_jump(s, &t->imm.succ[i]);
         tr_prover_pop(&s->pr, mark);
     }
@@ -339,7 +358,7 @@ static bool is_counter(const bounder *s, tr_bid h, tr_val p, uint32_t index) {
 
 static void add_guess(bounder *s, tr_bid b, uint32_t index, const tr_lin *e) {
     if (s->guesses.n < MAX_GUESSES)
-        tr_vec_push(&s->f->ctx->arena, &s->guesses, (tr_guess){b, index, *e, false});
+        tr_vec_push(&s->f->ctx->arena, &s->guesses, (tr_guess){.blk = b, .index = index, .e = *e});
 }
 
 /* What the jumps back of a loop test of the next value, when all else in it comes from before the loop. */

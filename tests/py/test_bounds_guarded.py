@@ -98,3 +98,86 @@ def test_guarded_sums(f):
             assert outcome(njit(lambda x, k, out: compiled(x, k, out)), x, k) == expected, (n, k)
             if expected[0] is None and n:
                 assert lazily(x, k).tolist() == expected[1]
+
+
+def clamped(x, k, h):
+    m = h.shape[0]
+    for i in range(x.shape[0]):
+        c = int(x[i] * 2)
+        if c < 0:
+            c = 0
+        if c >= m:
+            c = m - 1
+        h[c] += x[i]
+
+
+def clamped_to(x, k, h):
+    for i in range(x.shape[0]):
+        c = int(x[i])
+        if c < 0:
+            c = 0
+        elif c > k:
+            c = k
+        h[c] += 1
+
+
+def by_minimum(x, k, h):
+    for i in range(x.shape[0]):
+        h[min(max(int(x[i]), 0), k - 1)] += 1
+
+
+def chosen(x, k, h):
+    """One of three, of which one is no index."""
+    for i in range(x.shape[0]):
+        c = k
+        if x[i] > 5:
+            c = i
+        elif x[i] > 3:
+            c = h.shape[0] - 2
+        h[c] += x[i]
+
+
+def nested_clamps(x, k, h):
+    for t in range(k, k + 2):
+        for i in range(x.shape[0]):
+            c = i + t
+            if c >= h.shape[0]:
+                c = h.shape[0] - 1
+            if c < t:
+                c = t
+            h[c] += 1
+
+
+@pytest.mark.parametrize("f", [clamped, clamped_to, by_minimum, chosen, nested_clamps])
+def test_one_of_several_values(f):
+    compiled = njit(f)
+    for values in (
+        [],
+        [0.0],
+        [1.5, -2.0, 3.25, 99.0, -1e18, 4.0, 6.0],
+        [1.0, np.nan],
+        [2.0, np.inf],
+    ):
+        x = np.array(values)
+        for size in (0, 1, 2, 5):
+            for k in (0, 1, 2, 5, -1, -3, 2**40):
+                results = []
+                for g in (compiled, f):
+                    h = np.zeros(size)
+                    try:
+                        g(x, k, h)
+                        error = None
+                    except (IndexError, ValueError, OverflowError) as e:
+                        error = type(e)
+                    results.append((error, h.tobytes()))
+                assert results[0] == results[1], (values, size, k)
+
+
+def test_what_no_integer_holds_is_told():
+    """Also where the value would be clamped, and what was before it has been counted."""
+    for f in (clamped, by_minimum):
+        for value in (1e300, -1e300, 2.0**63, -(2.0**64)):
+            h = np.zeros(3)
+            with pytest.raises(OverflowError):
+                njit(f)(np.array([1.0, 1.0, value, 1.0]), 3, h)
+            assert h.sum() == 2.0
