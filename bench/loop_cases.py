@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import peers
 from elementwise import Arguments, Maker, add
 from kernels import aligned, place
 from numpy_cases import beside
@@ -522,6 +523,76 @@ def divided(a, b):
         except Exception:
             s -= 1
     return s
+
+
+CHAIN = """
+@jit
+def k(a, i):
+    if i < 0:
+        return k(a, i + 10)
+    if a[i] < 0:
+        raise ValueError("below 0")
+    return a[i]
+
+@jit
+def h(a, i):
+    if i < 0:
+        return h(a, i + 10)
+    return k(a, i) + 1
+
+@jit
+def g(a, i):
+    if i < 0:
+        return g(a, i + 10)
+    return h(a, i) + 1
+
+@jit
+def caught(a):
+    n = 0
+    for i in range(a.shape[0]):
+        try:
+            g(a, i)
+        except Exception:
+            n += 1
+    return n
+
+@jit
+def top(a):
+    return g(a, 0)
+
+def told(a):
+    n = 0
+    for _ in range(a.shape[0]):
+        try:
+            top(a)
+        except ValueError:
+            n += 1
+    return n
+"""
+
+
+def through_calls(name: str) -> Callable[[str], Callable[..., Any]]:
+    """One of the chain's functions.  Those between call themselves for what never is, so that no compiler has them in one another."""
+
+    def make(variant: str) -> Callable[..., Any]:
+        scope: dict[str, Any] = {"jit": peers.decorator(variant)}
+        exec(CHAIN, scope)
+        return scope[name]
+
+    return make
+
+
+for name, function, inputs in (
+    ("raised through calls and caught", "caught", lambda rng, full: (rng.random(2000 if full else 9) - 0.5,)),
+    ("raised through calls to Python", "told", lambda rng, full: (np.full(200 if full else 9, -1.0),)),
+):
+    LOOPS[name] = 1.1
+    add(
+        name,
+        inputs=inputs,
+        expected=lambda a: (a < 0).sum(),
+        variants={v: lambda v=v, make=through_calls(function): make(v) for v in ("treadle", "numba")},
+    )
 
 
 # --- searches ----------------------------------------------------------------------------------------

@@ -370,6 +370,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->np_memmap);
     Py_VISIT(st->np_recarray);
     Py_VISIT(st->dtypes);
+    for (size_t i = 0; i < TR_TOLD; i++)
+        Py_VISIT(st->told[i]);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
     if (!r)
         r = tr_ntclass_visit(st, visit, arg);
@@ -390,6 +392,8 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->np_memmap);
     Py_CLEAR(st->np_recarray);
     Py_CLEAR(st->dtypes);
+    for (size_t i = 0; i < TR_TOLD; i++)
+        Py_CLEAR(st->told[i]);
     Py_CLEAR(st->type_type);
     Py_CLEAR(st->sig_type);
     Py_CLEAR(st->fn_type);

@@ -391,12 +391,41 @@ static PyObject *site_args(const tr_msite *site, const tr_frame *frame) {
     return t;
 }
 
+static bool says(PyObject *text, const char *s) {
+    const char *own = PyUnicode_AsUTF8(text);
+    return own && strcmp(own, s) == 0;
+}
+
+/* The code object of a place. Those that were told of last are kept, each where its place's address says, and known by what they say: to make one takes
+ * longer than all else of an entry. NULL without memory. */
+static PyCodeObject *code_of(tr_state *st, const tr_place *p) {
+    const char *file = p->file ? p->file : "<unknown>", *fn = p->fn ? p->fn : "<unknown>";
+    int line = p->span.line > 0 ? p->span.line : 1;
+    PyObject **slot = &st->told[(uintptr_t)p / sizeof *p % TR_TOLD], *old;
+    tr_py_section section;
+    tr_py_section_begin(&section, st->gate);
+    PyCodeObject *code = (PyCodeObject *)Py_XNewRef(*slot);
+    tr_py_section_end(&section);
+    if (code && code->co_firstlineno == line && says(code->co_name, fn) && says(code->co_filename, file))
+        return code;
+    Py_XDECREF(code);
+    PyErr_Clear();
+    code = PyCode_NewEmpty(file, fn, line);
+    if (!code)
+        return NULL;
+    tr_py_section_begin(&section, st->gate);
+    old = *slot;
+    *slot = Py_NewRef((PyObject *)code);
+    tr_py_section_end(&section);
+    Py_XDECREF(old);
+    return code;
+}
+
 /* Adds a traceback entry to the current exception. Without memory the entry is left out. */
-static void add_entry(const tr_place *p, PyObject *globals) {
+static void add_entry(tr_state *st, const tr_place *p, PyObject *globals) {
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
-    PyCodeObject *code = PyCode_NewEmpty(p->file ? p->file : "<unknown>", p->fn ? p->fn : "<unknown>",
-                                         p->span.line > 0 ? p->span.line : 1);
+    PyCodeObject *code = code_of(st, p);
     PyFrameObject *fr = code ? PyFrame_New(PyThreadState_Get(), code, globals, NULL) : NULL;
     PyErr_Clear();
     PyErr_Restore(type, value, tb);
@@ -406,9 +435,9 @@ static void add_entry(const tr_place *p, PyObject *globals) {
     Py_XDECREF(fr);
 }
 
-static void add_places(const tr_msite *site, PyObject *globals) {
+static void add_places(tr_state *st, const tr_msite *site, PyObject *globals) {
     for (uint32_t i = 0; i < site->nplaces; i++)
-        add_entry(&site->places[i], globals);
+        add_entry(st, &site->places[i], globals);
 }
 
 void tr_pyerr_raise_reason(int32_t code) {
@@ -494,7 +523,7 @@ static void add_function(tr_function *f, PyObject *globals) {
     PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(f->py_func);
     const tr_place p = {
         PyUnicode_AsUTF8(code->co_filename), PyUnicode_AsUTF8(code->co_name), {.line = code->co_firstlineno}};
-    add_entry(&p, globals);
+    add_entry(tr_ext_state_of((PyObject *)f), &p, globals);
 }
 
 /* An exception that is being made: where it is from, and what was made of the links of its frame so far. */
@@ -569,15 +598,16 @@ static void raise_frame(making *k, int32_t code, const tr_frame *frame) {
     else if (!raise_linked(k, s, frame))
         return;
     PyObject *globals = PyFunction_GetGlobals(k->f->py_func);
+    tr_state *st = tr_ext_state_of((PyObject *)k->f);
     if (s)
-        add_places(s, globals);
+        add_places(st, s, globals);
     else if (code == TR_CODE_HOST)
         add_function(k->f, globals);
     uint32_t n = frame->ntrace < TR_FRAME_TRACE ? frame->ntrace : TR_FRAME_TRACE;
     for (uint32_t i = 0; i < n; i++) {
         const tr_meta *of = i < frame->ninner ? inner : k->meta;
         if (frame->trace[i] < of->nsites)
-            add_places(&of->sites[frame->trace[i]], globals);
+            add_places(st, &of->sites[frame->trace[i]], globals);
     }
 }
 

@@ -27,6 +27,8 @@ enum {
 struct tr_pending;
 struct tr_ntclass;
 
+enum { TR_TOLD = 64 };
+
 typedef struct tr_state {
     PyObject *gate;  /* an object for tr_py_section_begin; lives as long as the module */
     tr_tytab *types; /* the process's types; has its own lock */
@@ -58,7 +60,8 @@ typedef struct tr_state {
     _Atomic uint8_t generators
         [TR_GEN__KINDS]; /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */
     tr_host host;
-    _Atomic uint64_t left; /* exceptions that loops of others left so far (left.c) */
+    PyObject *told[TR_TOLD]; /* code objects of places that tracebacks told of: pyerr.c */
+    _Atomic uint64_t left;   /* exceptions that loops of others left so far (left.c) */
     tr_freeze_host freeze;
     tr_dump dump; /* TREADLE_DUMP as it was at import */
     pthread_rwlock_t

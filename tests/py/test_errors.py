@@ -300,6 +300,26 @@ def test_an_exception_has_the_users_line():
     assert last.line == "return a[i]  # here: index"
 
 
+def test_a_traceback_tells_of_its_own_places():
+    """Code objects of entries are kept for the next time: also where functions came and went, with memory used again, and where there are more than are kept."""
+
+    def made(name, line):
+        scope = {}
+        text = "\n" * line + f"def {name}(x):\n    if x:\n        raise ValueError(x)\n    return x\n"
+        exec(compile(text, f"{name}.py", "exec"), scope)
+        return njit(scope[name])
+
+    kept = [(f"kept{k}", 3 * k) for k in range(8)]
+    functions = [(name, line, made(name, line)) for name, line in kept]
+    for turn in range(40):
+        name = f"gone{turn % 5}"
+        for one, line, f in [*functions, (name, turn, made(name, turn))]:
+            with pytest.raises(ValueError) as e:
+                f(turn + 1)
+            last = traceback.extract_tb(e.tb)[-1]
+            assert (last.name, last.lineno, last.filename) == (one, line + 3, f"{one}.py")
+
+
 def test_a_traceback_goes_through_all_compiled_functions():
     with pytest.raises(IndexError) as e:
         njit(outer)(np.zeros(3), 5)
