@@ -3,6 +3,7 @@
  * itself goes too. */
 #include <assert.h>
 
+#include "ir/rtinfo.h"
 #include "opt/priv.h"
 
 typedef struct marker {
@@ -13,6 +14,36 @@ typedef struct marker {
 
 static bool has_effect(const tr_ins *in) {
     return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_TERM | E_SIDE | E_ALLOC);
+}
+
+/* Is nothing asked of what is caught there? */
+static bool is_forgotten(const tr_fn *f, tr_bid handler) {
+    tr_val c = tr_blk_at(f, handler)->first;
+    for (tr_val u = 0; u < f->ins.n; u++) {
+        const tr_ins *in = tr_at(f, u);
+        for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
+            if (in->args[k] == c)
+                return false;
+        for (uint32_t s = 0; in->blk != TR_NOBLK && s < tr_nsucc(in); s++)
+            for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
+                if (in->imm.succ[s].args[k] == c)
+                    return false;
+    }
+    return tr_at(f, c)->op == TR_OP_CATCH;
+}
+
+/* What an exception is raised from, where that is caught at once and nobody asks: `except KeyError: raise ValueError` in a function that was put into one that
+ * catches that. */
+static bool links_in_vain(const tr_fn *f, const tr_ins *in) {
+    if (in->op != TR_OP_CALLRT || (in->imm.rt->row != TR_RT_CONTEXT && in->imm.rt->row != TR_RT_CAUSE))
+        return false;
+    const tr_ins *r = tr_at(f, in->next);
+    while (r->op == TR_OP_CALLRT && (r->imm.rt->row == TR_RT_CONTEXT || r->imm.rt->row == TR_RT_CAUSE))
+        r = tr_at(f, r->next);
+    const tr_blk *blk = tr_blk_at(f, in->blk);
+    const tr_ins *t = blk->preds.n == 1 ? tr_term(f, blk->preds.d[0]) : r;
+    return r->op == TR_OP_RAISE && t->op == TR_OP_TRY && t->imm.succ[0].to == in->blk &&
+           is_forgotten(f, t->imm.succ[1].to);
 }
 
 static void mark(marker *m, tr_val v) {
@@ -42,7 +73,7 @@ static void mark_all(marker *m) {
     tr_fn *f = m->f;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (has_effect(tr_at(f, v)))
+            if (has_effect(tr_at(f, v)) && !links_in_vain(f, tr_at(f, v)))
                 mark(m, v);
     while (m->work.n) {
         tr_val v = m->work.d[--m->work.n];
