@@ -230,11 +230,23 @@ def quotients(k):
     return k // 7
 
 
+def summed_down(a):
+    return a.sum(axis=0)
+
+
 def with_its_transpose(m):
     return m @ m.T
 
 
 add("k // 7, int64", inputs=normal_numbers("int64"), expected=quotients, variants=beside(quotients, "numpy"))
+for dtype in ("float64", "float32"):
+    add(
+        f"a.sum(axis=0), {dtype}",
+        inputs=lambda rng, full, dtype=dtype: (place(rng.random((1000 if full else 37,) * 2).astype(dtype)),),
+        expected=lambda a: a.sum(axis=0, dtype=np.float64),
+        variants=beside(summed_down, "numpy"),
+        rtol=1e-13 if dtype == "float64" else 1e-5,
+    )
 # Whose threads a BLAS takes is its own affair: time that passes.
 add(
     "m @ m.T",

@@ -1,7 +1,7 @@
 /* Reductions that leave the axis along which memory lies (loop interchange and tiling): `x.sum(axis=0)` of a
  * C array.
  *
- * Reducing each column on its own would jump through memory. Here TR_TILE columns are reduced side by side:
+ * Reducing each column on its own would jump through memory. Here as many columns as TR_TILE_BYTES hold are reduced side by side:
  * an accumulator in memory for each, and for every few rows a loop over the columns of the tile, which walks
  * memory in step and becomes vectors. A row's part in a tile is too short for the processor to see it coming;
  * several at a time keep it busy (four: 2.4 -> 1.3 ms for 32 MB). Sums of floats are rt/tile.c's. The
@@ -47,6 +47,17 @@ void tr_tile_assume(tr_lpat *s) {
     tr_tile_order(s);
 }
 
+/* How many columns are reduced side by side. */
+static unsigned width(const tr_lpat *s) {
+    uint64_t most = sizeof(float);
+    for (unsigned i = 0; i < s->p->nred; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++) {
+            uint64_t bytes = tr_lower_bytes(s->w->m, LLVMTypeOf(s->red[i].init[k]));
+            most = bytes > most ? bytes : most;
+        }
+    return (unsigned)(TR_TILE_BYTES / most);
+}
+
 void tr_tile_setup(tr_lpat *s) {
     tr_lf *w = s->w;
     tr_strip_setup(s);
@@ -54,7 +65,7 @@ void tr_tile_setup(tr_lpat *s) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             lt t = LLVMTypeOf(r->init[k]);
-            r->acc[k] = tr_lower_buffer(w, TR_TILE * tr_lower_bytes(w->m, t), 64, "columns");
+            r->acc[k] = tr_lower_buffer(w, width(s) * tr_lower_bytes(w->m, t), 64, "columns");
             if (r->cls != RED_BUFFERED)
                 continue;
             size_t size = t == w->m->f32 ? sizeof(tr_tile_f32) : sizeof(tr_tile_f64);
@@ -268,7 +279,7 @@ void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len) {
 static void tiles(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    lv first = k == 0 && s->first ? s->first : l_int(i64, 0), step = l_int(i64, TR_TILE);
+    lv first = k == 0 && s->first ? s->first : l_int(i64, 0), step = l_int(i64, width(s));
     lv end = k == 0 && s->end ? s->end : s->ext[s->axis[s->ndim - 1]];
     tr_lloop l;
     tr_lloop_begin(s, &l, first, end);

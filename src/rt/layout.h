@@ -308,16 +308,16 @@ enum { TR_WATCHED_GIVEN, TR_WATCHED_SHARED, TR_WATCHED_MADE };
  * (rt/stack.c). */
 enum { TR_STACK_UNCHECKED = 8 << 10 };
 
-/* Columns reduced side by side, and their sums of floats: blocks of rows so far, then partial sums
- * (rt/tile.c). */
-enum { TR_TILE = 256, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };
+/* Columns reduced side by side take so much memory each way, and their sums of floats: blocks of rows so far, then partial sums
+ * (rt/tile.c). With twice as much all that is stored lies, but for multiples of 4 KiB, where something is loaded next, and processors wait for it (twice the time). */
+enum { TR_TILE_BYTES = 2048, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };
 typedef struct tr_tile_f64 {
     uint64_t blocks;
-    double level[TR_TILE_LEVELS][TR_TILE];
+    double level[TR_TILE_LEVELS][TR_TILE_BYTES / 8];
 } tr_tile_f64;
 typedef struct tr_tile_f32 {
     uint64_t blocks;
-    float level[TR_TILE_LEVELS][TR_TILE];
+    float level[TR_TILE_LEVELS][TR_TILE_BYTES / 4];
 } tr_tile_f32;
 
 /* Elements that a scan of floats takes one after the other, before it goes on from their total: as many as

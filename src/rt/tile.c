@@ -1,4 +1,4 @@
-/* Sums of floats down the columns of a tile, TR_TILE columns side by side, row after row.
+/* Sums of floats down the columns of a tile, TR_TILE_BYTES of columns side by side, row after row.
  *
  * TR_TILE_ROWS rows, or up to three more where several axes are summed (lower/tile.c), are added up one by
  * one into `acc`, a value per column; such blocks are combined like the bits of a binary counter, as in
@@ -11,17 +11,28 @@
 
 #include "rt/fns.h"
 
+enum { BYTES = 16 }; /* of a vector: the compiler makes none of these loops by itself */
+
 /* X(type's name, type) */
 #define TILES(N, T)                                                                                  \
     static bool occupied_##N(const tr_tile_##N *s, int level) {                                      \
         return level < TR_TILE_LEVELS - 1 ? (s->blocks >> level & 1) != 0 : s->blocks >> level != 0; \
     }                                                                                                \
+    typedef T vec_##N __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));            \
+    enum { LANES_##N = BYTES / sizeof(T) };                                                          \
     static void clear_##N(T *acc, int64_t n) {                                                       \
-        for (int64_t i = 0; i < n; i++)                                                              \
-            acc[i] = -(T)0;                                                                          \
+        const vec_##N none = -(vec_##N){0};                                                          \
+        int64_t i = 0;                                                                               \
+        for (; i <= n - LANES_##N; i += LANES_##N)                                                   \
+            *(vec_##N *)(acc + i) = none;                                                            \
+        for (; i < n; i++)                                                                           \
+            acc[i] = none[0];                                                                        \
     }                                                                                                \
     static void join_##N(T *acc, const T *sum, int64_t n) {                                          \
-        for (int64_t i = 0; i < n; i++)                                                              \
+        int64_t i = 0;                                                                               \
+        for (; i <= n - LANES_##N; i += LANES_##N)                                                   \
+            *(vec_##N *)(acc + i) = *(const vec_##N *)(sum + i) + *(vec_##N *)(acc + i);             \
+        for (; i < n; i++)                                                                           \
             acc[i] = sum[i] + acc[i];                                                                \
     }                                                                                                \
     void tr_rt_tile_clear_##N(void *state, T *acc, int64_t n) {                                      \

@@ -276,6 +276,25 @@ def test_views_that_lie_along_a_kept_axis(parallel):
             np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_a_column_sums_to_the_same_whatever_lies_beside_it(dtype):
+    """Columns are reduced side by side, as many as fit, and vectors of them; zeros keep their signs."""
+    down = njit(lambda a: a.sum(axis=0))
+    more = njit(lambda a, b: (a.sum(axis=0), a.real.max(axis=0), (a * b).sum(axis=0)))
+    rng = np.random.default_rng(1)
+    for rows in (1, 15, 16, 37, 130):
+        a = ((rng.random((rows, 1100)) - 0.5) * 10.0 ** rng.integers(-3, 4, (rows, 1100))).astype(dtype)
+        a[:, ::7] = -0.0
+        alone = np.concatenate([down(a[:, k : k + 1].copy()) for k in range(a.shape[1])])
+        for width in (2, 3, 5, 127, 128, 255, 256, 257, 511, 512, 513, 767, 1025):
+            part = np.ascontiguousarray(a[:, 3 : 3 + width])
+            want = alone[3 : 3 + width].tobytes()
+            assert down(part).tobytes() == want, (rows, width)
+            sums, most, same = more(part, np.ones(width, dtype))
+            assert sums.tobytes() == want and np.array_equal(most, part.real.max(axis=0)), (rows, width)
+            np.testing.assert_array_equal(same, sums)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
 def test_one_tree_in_all_versions_of_the_code(dtype):
     # Rows are added up four at a time, one at a time where the expression is long or hardly ever runs: the sums are the same bits.
