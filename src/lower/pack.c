@@ -11,8 +11,8 @@
 #include <assert.h>
 
 /* WORD: bytes that are tested at once, but no fewer than LEAST items. LANES: items that are counted side by side, up to FULL a lane. SMALL:
- * instructions of a lambda that is written out twice. */
-enum { WORD = 32, LEAST = 8, LANES = 64, FULL = 255, SMALL = 8 };
+ * instructions of a lambda that is written out twice. AT_ONCE: items of a round. */
+enum { WORD = 32, LEAST = 8, LANES = 64, FULL = 255, SMALL = 8, AT_ONCE = 8 };
 
 /* Only the yield may do more than compute. */
 static bool is_pure(const tr_fn *f) {
@@ -132,7 +132,20 @@ bool tr_pack_count(tr_lpat *s, unsigned k) {
 
 /* A word's items, where there is room for them without asking or not. */
 static void word(tr_lpat *s, unsigned k, lv from, lv to, bool fits) {
+    LLVMBuilderRef b = s->w->b;
     s->fits = fits;
+    if (fits) { /* an item takes few instructions, fewer than a round would */
+        lt i64 = s->w->m->i64;
+        lv whole = LLVMBuildNSWAdd(b, from, l_and(b, l_sub(b, to, from), l_int(i64, -AT_ONCE)), "");
+        tr_lloop l;
+        tr_lloop_begin(s, &l, from, whole);
+        for (unsigned i = 0; i < AT_ONCE; i++) {
+            stand_at(s, k, LLVMBuildNSWAdd(b, l.iv, l_int(i64, i), ""));
+            tr_lower_element(s, NULL);
+        }
+        tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, l_int(i64, AT_ONCE), ""));
+        from = whole;
+    }
     each(s, k, from, to);
     s->fits = false;
 }

@@ -324,3 +324,19 @@ def test_a_reduction_that_nobody_uses(reduced):
     assert njit(space["f"])(np.arange(6)) == 14
     exec(f"def f(a):\n    m = a > 1\n    x = a[m].{reduced}\n    return 1", space)
     assert njit(space["f"])(np.arange(6)) == 1
+
+
+def test_masks_of_every_length():
+    """Words, rounds and what is left of them; with room for all or not; in order, on all cores too."""
+    kept = njit(lambda a, m: (np.flatnonzero(m), a[m], a[m] * 2 + 1, a[a > 0.5], np.flatnonzero(m[::-1])))
+    spread = njit(parallel=True)(lambda a, m: (np.flatnonzero(m), a[m]))
+    grid = njit(lambda m: np.nonzero(m))
+    rng = np.random.default_rng(0)
+    for n in (*range(0, 76), 4097):
+        for share in (0.0, 0.03, 0.5, 1.0):
+            a, m = rng.random(n), rng.random(n) < share
+            want = np.flatnonzero(m), a[m], a[m] * 2 + 1, a[a > 0.5], np.flatnonzero(m[::-1])
+            np.testing.assert_equal(kept(a, m), want)
+            np.testing.assert_equal(spread(a, m), want[:2])
+            rows = rng.random((3, n)) < share
+            np.testing.assert_equal(grid(rows), np.nonzero(rows))
