@@ -35,8 +35,9 @@ typedef struct odometer {
     bool changed;
 } odometer;
 
+/* False for blocks that have come since, and for constants, which are in none. */
 static bool in_loop(const odometer *o, uint32_t l, tr_bid b) {
-    uint32_t in = o->innermost[b];
+    uint32_t in = b < o->nblks ? o->innermost[b] : UINT32_MAX;
     while (in != UINT32_MAX && in != l)
         in = o->loops->d[in].parent;
     return in == l;
@@ -175,9 +176,10 @@ static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
         return false;
     const tr_ins *in = tr_at(f, test);
     tr_bid body = t->imm.succ[0].to;
-    if (in->op != TR_OP_CMP || in->sub != TR_CMP_LT || in->args[0] != x ||
-        in_loop(o, l, tr_at(f, in->args[1])->blk) || !in_loop(o, l, body) || body == loop->header ||
-        in_loop(o, l, t->imm.succ[1].to) || loop_of(o, body) != UINT32_MAX)
+    tr_bid end_at = t->imm.succ[1].to, made_in = in->op == TR_OP_CMP ? tr_at(f, in->args[1])->blk : TR_NOBLK;
+    if (made_in >= o->nblks || end_at >= o->nblks || in->sub != TR_CMP_LT || in->args[0] != x ||
+        in_loop(o, l, made_in) || !in_loop(o, l, body) || body == loop->header || in_loop(o, l, end_at) ||
+        loop_of(o, body) != UINT32_MAX)
         return false;
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         const tr_ins *end = tr_term(f, loop->blks.d[k]);
