@@ -118,3 +118,28 @@ def test_many():
 def test_it_runs_in_compiled_code_of_its_own():
     f = njit(lambda a: np.unique(a)[np.isin(np.unique(a), (1, 5))].sum())
     assert f(np.array([5, 1, 1, 7])) == 6
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_whole_numbers_that_lie_close_together(dtype):
+    """They are found by a table; others, and few, are sorted. The ends of the type, and beyond what int64 holds, too."""
+    t = np.iinfo(dtype)
+    f = njit(lambda a: np.unique(a))
+    g = njit(parallel=True)(lambda a, b: (np.unique(a), np.union1d(a, b), np.intersect1d(a, b)))
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 2, 63, 64, 65, 200, 3000):
+        for width in (1, 2, 50, n, 2 * n, 2 * n + 1, 2 * n + 2, 2**62):
+            width = max(1, min(width, t.max))
+            for first in (t.min, 0, t.max - width + 1):
+                a = rng.integers(first, first + width, n, dtype, endpoint=False)
+                if n > 1:
+                    a[0], a[-1] = first, first + width - 1
+                for view in (a, a[::-2], np.broadcast_to(a, (2, n))):
+                    got, want = f(view), np.unique(view)
+                    assert got.dtype == want.dtype
+                    np.testing.assert_array_equal(got, want)
+                b = a[: n // 2] // 2
+                np.testing.assert_equal(g(a, b), (np.unique(a), np.union1d(a, b), np.intersect1d(a, b)))
+    frozen = np.arange(100).astype(dtype) % 7
+    frozen.flags.writeable = False
+    assert njit(lambda: np.unique(frozen))().tolist() == list(range(7))

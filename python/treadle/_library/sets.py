@@ -26,6 +26,8 @@ def unique(
 
     A row with NaN is like no other one.
     """
+    if axis is None and not (return_index or return_inverse or return_counts):
+        return distinct(ar, equal_nan)
     if axis is None:
         return unique_items(ar, return_index, return_inverse, return_counts, equal_nan)
     x = np.asarray(ar)
@@ -54,6 +56,20 @@ def unique(
         *((inverse,) if return_inverse else ()),
         *((counts,) if return_counts else ()),
     )
+
+
+def distinct(ar: Any, equal_nan: Constant) -> Any:
+    """What there is, each once, in order: of whole numbers that lie close together by a table of those from the least to the greatest."""
+    x = np.ravel(np.asarray(ar))
+    if x.dtype.kind in "ui" and len(x) >= 64:
+        lo, hi = np.min(x), np.max(x)
+        if float(hi) - float(lo) <= 2 * len(x):
+            first = np.int64(lo)
+            table = np.zeros(np.int64(hi) - first + 1, np.bool_)
+            for i in range(len(x)):
+                table[np.int64(x[i]) - first] = True
+            return (np.flatnonzero(table) + first).astype(x.dtype)
+    return unique_items(x, equal_nan=equal_nan)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
