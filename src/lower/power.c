@@ -58,7 +58,10 @@ static lv by_exact_squares(tr_lf *w, lv x, unsigned n) {
         top = k + 1;
         roundings += n >> (k - 1) & 1;
     }
-    bool twice = n == 1u << top && top > 3; /* the last square may be any product */
+    /* where a product of the last square, three roundings, leaves room for the rest */
+    unsigned rest = n - (1u << top);
+    bool twice = top > 2 && n != 8 && roundings <= 2 && rest < 1u << (top - 1);
+    roundings += 2u * twice;
     unsigned greatest = top - twice;
     power[1] = square(w, x, n);
     lost[1] = fused(w, x, x, LLVMBuildFNeg(b, power[1], ""));
@@ -72,13 +75,15 @@ static lv by_exact_squares(tr_lf *w, lv x, unsigned n) {
         }
     }
     lv r = power[greatest];
+    if (twice)
+        r = times(w, r, r);
     for (unsigned k = greatest - 1; k > 1; k--)
         if (n >> k & 1)
             r = fused(w, r, power[k], LLVMBuildFMul(b, r, lost[k], ""));
     if (n & 2)
         r = roundings < most_roundings ? LLVMBuildFMul(b, r, power[1], "")
                                        : fused(w, r, power[1], LLVMBuildFMul(b, r, lost[1], ""));
-    return twice ? times(w, r, r) : n & 1 ? times(w, r, x) : r;
+    return n & 1 ? times(w, r, x) : r;
 }
 
 /* x ** n from x, its square, and so on. */
