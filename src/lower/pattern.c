@@ -38,12 +38,13 @@ void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
 }
 
 /* Rows are often short: those that are reduced, and those of loops in loops that carry nothing (mark_rows in loops.c), be the loop around them the
- * pattern's own or one that it stands in. */
+ * pattern's own or one that it stands in. Iterations of a prange are many. */
 static bool goes_by_rows(const tr_lpat *s) {
     const tr_lbody *body = s->w->body;
     if (s->open && s->p->keep)
         return true;
-    return !s->ncarry && (s->ndim > 1 || tr_lower_in_loop(s->w, tr_at(body->f, s->v)->blk));
+    return !s->ncarry && s->p->par != TR_PAR_PRANGE &&
+           (s->ndim > 1 || tr_lower_in_loop(s->w, tr_at(body->f, s->v)->blk));
 }
 
 void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
