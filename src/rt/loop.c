@@ -16,7 +16,8 @@ typedef struct operand {
     int64_t n[1 + TR_LOOP_CORE], step[1 + TR_LOOP_CORE]; /* in items */
 } operand;
 
-static _Thread_local bool is_ready; /* the host knows of this thread */
+static _Thread_local bool is_ready
+    __attribute__((tls_model("initial-exec"))); /* the host knows of this thread */
 
 static bool call(const tr_cloop *l, char **args, const int64_t *dims, const int64_t *steps) {
     if (fetestexcept(FE_INVALID))
