@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -591,7 +592,7 @@ for name, function, inputs in (
         name,
         inputs=inputs,
         expected=lambda a: (a < 0).sum(),
-        variants={v: lambda v=v, make=through_calls(function): make(v) for v in ("treadle", "numba")},
+        variants={v: partial(through_calls(function), v) for v in ("treadle", "numba")},
     )
 
 

@@ -460,6 +460,10 @@ bool tr_lib_show_date(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     return true;
 }
 
+bool tr_lib_show_dates(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return tr_lib_show_items(e, tr_date_raw(e, x), repr, tr_em_tyname(e, tr_ty_one_date(e->types, x.ty)), to);
+}
+
 tr_tv tr_date_precision(tr_em *e, const tr_ty *date, tr_tv *raw) {
     tr_unit u = tr_ty_date_unit(date);
     if (u == TR_UNIT_W)

@@ -23,6 +23,8 @@ void tr_lib_show_known(tr_em *e, tr_shown *to, const char *s);
 /* Appends x; false: to->none has no text. */
 bool tr_lib_show(tr_em *e, tr_tv x, bool repr, tr_shown *to);
 void tr_lib_show_end(tr_em *e, tr_shown *to); /* all of it is pieces then */
+/* Appends the array x, as NumPy has it of items of that dtype: its own, or that of dates, which are int64 here. */
+bool tr_lib_show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown *to);
 
 typedef struct tr_kind {
     const char *attrs; /* class of its attributes in builtins.def; NULL: the word of its form */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fspec.h"
-#include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/kinds.h"
 #include "lib/priv.h"
@@ -81,7 +80,7 @@ bool tr_lib_show_number(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
 }
 
 /* A copy, for text is of what was there when it was made. */
-static bool show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown *to) {
+bool tr_lib_show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown *to) {
     const char *how = tr_arena_printf(&e->ctx->arena, "%c%s", repr ? 'r' : 's', dtype);
     tr_tv piece[2] = {tr_em_lit(e, tr_obj_str(&e->ctx->arena, how)), {NULL, TR_NOVAL}}, pair;
     tr_lib_show_end(e, to);
@@ -93,11 +92,7 @@ static bool show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown
 }
 
 bool tr_lib_show_array(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
-    return show_items(e, x, repr, tr_em_tyname(e, x.ty->elem), to);
-}
-
-bool tr_lib_show_dates(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
-    return show_items(e, tr_date_raw(e, x), repr, tr_em_tyname(e, tr_ty_one_date(e->types, x.ty)), to);
+    return tr_lib_show_items(e, x, repr, tr_em_tyname(e, x.ty->elem), to);
 }
 
 bool tr_lib_show_none(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
