@@ -670,7 +670,7 @@ def powers_of(text: str) -> Callable[..., Any]:
 
 
 # and how much they may take of the time of Numba, whose products lose up to n - 1 roundings
-POWERS = {"0.5": 1.05, "-1": 1.05, "9": 1.35, "20": 1.9, "1": 1.05}
+POWERS = {"0.5": 1.05, "-1": 1.05, "9": 1.05, "20": 1.65, "1": 1.05}
 
 
 PLUS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
