@@ -146,13 +146,14 @@ static void find_kept(bounder *s, uint32_t l) {
         }
 }
 
-/* Is one of their indices greater than the other's, in each round? */
+/* Is one of their indices greater than the other's, in each round? Of strides that may be anything, two elements may share memory all the same. */
 static bool is_elsewhere(bounder *s, const tr_ins *store, const tr_ins *load) {
-    for (uint32_t k = 1; k < load->nargs; k++)
+    bool apart = tr_at(s->f, tr_repl_get(&s->r, load->args[0]))->ty->layout != TR_LAYOUT_ANY;
+    for (uint32_t k = 1; k < load->nargs && apart; k++)
         for (int way = -1; way <= 1; way += 2) {
             tr_lin x = tr_linearize(&s->pr, tr_repl_get(&s->r, store->args[k])),
-                   y = tr_linearize(&s->pr, tr_repl_get(&s->r, load->args[k])), apart = tr_lin_const(-1);
-            if (tr_lin_add(&apart, &x, way) && tr_lin_add(&apart, &y, -way) && tr_prove(&s->pr, &apart))
+                   y = tr_linearize(&s->pr, tr_repl_get(&s->r, load->args[k])), by = tr_lin_const(-1);
+            if (tr_lin_add(&by, &x, way) && tr_lin_add(&by, &y, -way) && tr_prove(&s->pr, &by))
                 return true;
         }
     return false;

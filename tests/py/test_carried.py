@@ -294,3 +294,35 @@ def test_a_place_that_is_read_in_parallel():
     f(want)
     njit(parallel=True)(f)(got)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("boundscheck", [True, False])
+def test_elements_that_share_memory(boundscheck):
+    """Other indices, and one place all the same: of views whose elements overlap."""
+
+    def triangle(a, i):
+        for j in range(i):
+            a[j] = a[j] + a[i]
+
+    def row(a, i, k):
+        for j in range(k + 1, a.shape[1]):
+            a[i, j] -= a[i, k] * a[k, j]
+
+    def view(base, shape, strides):
+        return np.lib.stride_tricks.as_strided(base, shape, strides)
+
+    for fn, shape, strides in (
+        (triangle, (6,), (0,)),
+        (row, (4, 4), (8, 0)),
+        (row, (4, 4), (0, 0)),
+        (row, (4, 4), (8, 8)),
+        (row, (4, 4), (16, -8)),
+    ):
+        compiled = njit(boundscheck=boundscheck)(fn)
+        for i in range(shape[0]):
+            for rest in np.ndindex(*shape[1:]):
+                want = np.arange(20.0) - 3
+                got = want.copy()
+                fn(view(want[5:], shape, strides), i, *rest)
+                compiled(view(got[5:], shape, strides), i, *rest)
+                assert got.tolist() == want.tolist(), (fn, strides, i, rest)
