@@ -8,6 +8,7 @@
 #include "lower/internal.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 static lt signature(tr_lm *m, const tr_inst *inst) {
@@ -93,6 +94,8 @@ void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_rt(w, TR_RT_LATE_RAISED, 1, &cell, NULL, NULL);
     tr_lower_leave(w, code);
     l_at_end(b, go_on);
+    lv within = l_int(m->i64, (long long)offsetof(tr_frame, within));
+    LLVMBuildStore(b, LLVMConstNull(m->ptr), LLVMBuildInBoundsGEP2(b, m->i8, w->frame, &within, 1, ""));
     for (unsigned i = 0; i < nret; i++) {
         lv o = l_int(m->i64, i), at = LLVMBuildInBoundsGEP2(b, m->i64, slots, &o, 1, "");
         bool is_bool = parts[i] == TR_PART_I1;

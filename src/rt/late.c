@@ -14,6 +14,7 @@ void *tr_rt_late(tr_frame *f, void *late) {
     void *entry = atomic_load_explicit(&l->entry, memory_order_acquire);
     if (!entry && f->host && f->host->compile)
         entry = f->host->compile(f->host->self, l);
+    f->within = l; /* until it returns */
     return entry ? entry : (void *)(uintptr_t)failed;
 }
 
@@ -24,4 +25,5 @@ int64_t tr_rt_class(const tr_frame *f, int64_t site, const uint16_t *table) {
 /* An exception came out of it. It calls nothing that is compiled, so the trace begins with its caller. */
 void tr_rt_late_raised(tr_frame *f, void *late) {
     f->late = late;
+    f->within = NULL;
 }

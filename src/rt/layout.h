@@ -118,6 +118,7 @@ typedef struct tr_frame {
     uint16_t ninner, linked;
     const void *inner;
     const tr_late *late;    /* what raised, or could not be compiled. NULL: none */
+    const tr_late *within;  /* whose code runs now, which has raise sites of its own. NULL: the module's */
     uintptr_t stack;        /* recursive functions raise when the stack grows below; 0: no limit */
     uint64_t nalloc, nfree; /* counts for treadle.stats() */
     char *out;              /* pending print() text */

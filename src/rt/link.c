@@ -25,7 +25,8 @@ void tr_rt_catch(const tr_frame *f, void *to) {
     r->ntrace = f->ntrace;
     r->ninner = f->ninner;
     r->inner = f->inner;
-    r->late = f->late;
+    r->late =
+        f->late || f->inner ? f->late : f->within; /* what late code catches of its own has not left it */
     memcpy(r->trace, f->trace, (f->ntrace < TR_FRAME_TRACE ? f->ntrace : TR_FRAME_TRACE) * sizeof *r->trace);
 }
 

@@ -244,3 +244,54 @@ def test_from_the_cache(tmp_path):
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=env, check=False)
         assert done.stdout.split() == ["135.0", "-1.0", "-2.0", "90.0", "-3.0"], done.stderr
     assert any(Path(tmp_path / "cache").rglob("*"))
+
+
+def twice(n, a):
+    try:
+        a[n] += 1
+    except Exception:
+        raise
+    for _ in range(2):
+        try:
+            try:
+                if n < 4:
+                    raise ValueError(n)
+            except TypeError:
+                a[n] += 1
+        except Exception:
+            raise ValueError(n)  # noqa: B904: its context is asked for
+    return n
+
+
+def told_of_index(n, a):
+    try:
+        a[0] += twice(n - 1, a)
+    except IndexError as e:
+        if n > 4:
+            raise IndexError(n, "far") from e
+    return n
+
+
+def left_out_with_handlers(n, a):
+    try:
+        for _ in range(1):
+            a[0] += told_of_index(n - 1, a)
+    finally:
+        a[1] += 1
+
+
+def test_what_it_caught_itself_is_known_by_what_it_is():
+    """Raise sites of late code have numbers of their own, also before what was raised there has left it."""
+    ours = njit(left_out_with_handlers)
+    for n in (0, 3, 5, 8):
+        told = []
+        for f in (left_out_with_handlers, ours):
+            try:
+                told.append(f(n, np.zeros(4, np.int64)))
+            except (ValueError, IndexError) as e:
+                told.append((repr(e), repr(e.__context__), repr(e.__cause__)))
+        if n < 5:
+            assert told[0] == told[1]
+        else:  # a context of an index is not kept
+            assert told[0][0] == told[1][0]
+    assert late_of(ours)
