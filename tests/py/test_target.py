@@ -273,7 +273,11 @@ def test_patterns_as_loops(path: Path) -> None:
     for call, want in e.calls if all_names else []:
         for how in ("--interp", "--exec"):
             done = treadlec(*options, f"--run={','.join([*first, 'serial'])}", how, call, str(path))
-            assert done.stdout.rstrip("\n").replace("\n", "\\n") == want, (call, how, done.stderr)
+            got = done.stdout.rstrip("\n").replace("\n", "\\n")
+            got = (
+                got.partition(": array ")[0] if "raises" in want else got
+            )  # `watch` names what an index leaves
+            assert got == want, (call, how, done.stderr)
 
 
 def test_sums_as_loops_are_exact_enough() -> None:
