@@ -323,7 +323,7 @@ def run_calls(
         except Exception as err:  # the engine's own refusals are told apart by their class below
             error = err
         if error is not None and is_refusal(error):
-            if is_foreseen(error, result) or is_told(error, case):
+            if is_foreseen(error, result, results) or is_told(error, case):
                 if kept is not None:
                     kept.append((None, ()))
                 continue
@@ -344,13 +344,10 @@ def is_refusal(error: BaseException) -> bool:
     )
 
 
-def is_foreseen(error: BaseException, result: Any) -> bool:
-    """True where compiling refused what the program raises: a variable that is assigned on no path that can be taken."""
-    return bool(
-        result.raised
-        and result.raised.name == "UnboundLocalError"
-        and "is used before it is assigned" in str(error)
-    )
+def is_foreseen(error: BaseException, result: Any, results: list) -> bool:
+    """True where compiling refused what the program raises, if nothing else raises before: a variable that is assigned on no path that can be taken."""
+    unbound = any(r.raised and r.raised.name == "UnboundLocalError" for r, _ in results)
+    return bool(result.raised and unbound and "is used before it is assigned" in str(error))
 
 
 def is_told(error: BaseException, case: gen.Case) -> bool:
