@@ -4,7 +4,7 @@
 #include "ext/py.h"
 #include "rt/rt.h"
 
-/* str() or repr() of an array. Its memory is text's: a copy, as items may have to be aligned. */
+/* str() or repr() of an array, of a copy of its items, as those may have to be aligned. Axes that were handed over without the items, for want of memory, are lost. */
 static PyObject *array_text(const tr_rt_piece *p) {
     npy_intp shape[NPY_MAXDIMS];
     PyArray_Descr *d = NULL;
@@ -14,10 +14,10 @@ static PyObject *array_text(const tr_rt_piece *p) {
     if (name && PyArray_DescrConverter(name, &d) == NPY_SUCCEED)
         a = PyArray_NewFromDescr(&PyArray_Type, d, (int)p->ndim, shape, NULL, NULL, 0, NULL);
     if (a) {
-        size_t n = (size_t)PyArray_NBYTES((PyArrayObject *)a);
-        if (n && n == p->n)
-            memcpy(PyArray_DATA((PyArrayObject *)a), p->text, n);
-        out = p->how == 'r' ? PyObject_Repr(a) : PyObject_Str(a);
+        bool whole = (size_t)PyArray_NBYTES((PyArrayObject *)a) == p->n;
+        if (whole && p->n)
+            memcpy(PyArray_DATA((PyArrayObject *)a), p->text, p->n);
+        out = !whole ? PyUnicode_FromString("...") : p->how == 'r' ? PyObject_Repr(a) : PyObject_Str(a);
     }
     Py_XDECREF(a);
     Py_XDECREF(name);

@@ -26,11 +26,6 @@ typedef struct place {
     int64_t step;
 } place;
 
-static bool outside(const bounder *s, uint32_t loop, tr_val v) {
-    tr_bid b = tr_at(s->f, v)->blk;
-    return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
-}
-
 /* --- places --- */
 
 /* v, modulo 2**64. */
@@ -87,7 +82,7 @@ static bool moves(const bounder *s, uint32_t l, const tr_lin *e, int64_t *step) 
     for (uint32_t k = 0; k < e->n; k++) {
         int64_t d = 0;
         if (tr_at(s->f, e->t[k].v)->ty->kind != TR_TY_I64 ||
-            (!outside(s, l, e->t[k].v) && !grows(s, l, e->t[k].v, &d)))
+            (!tr_bounds_outside(s, l, e->t[k].v) && !grows(s, l, e->t[k].v, &d)))
             return false;
         sum += (uint64_t)e->t[k].k * (uint64_t)d;
     }
@@ -100,11 +95,11 @@ static bool store_moves(const bounder *s, place *p) {
     const tr_ins *st = tr_at(f, p->store);
     bool found = false;
     p->naxes = st->nargs - 2u;
-    if (!outside(s, p->loop, st->args[0]) ||
-        !strchr("iufc", tr_ty_class(tr_at(f, st->args[st->nargs - 1u])->ty)))
+    if (!tr_bounds_outside(s, p->loop, st->args[0]) ||
+        !tr_bounds_can_carry(tr_at(f, st->args[st->nargs - 1u])->ty))
         return false;
     for (unsigned a = 0; a < p->naxes; a++) {
-        if (outside(s, p->loop, st->args[1 + a]))
+        if (tr_bounds_outside(s, p->loop, st->args[1 + a]))
             continue;
         if (found)
             return false;

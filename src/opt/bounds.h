@@ -72,6 +72,8 @@ void tr_bounds_at_start(bounder *s, tr_bid b);
 void tr_bounds_at_end(bounder *s, tr_bid b);
 /* All guesses worth a try. */
 void tr_bounds_make_guesses(bounder *s);
+bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v); /* was v made before the loop? */
+bool tr_bounds_can_carry(const tr_ty *t); /* what a param of a loop's head takes over */
 /* carry.c. In a walk that is not dry, at the head of a loop: notes what may be carried there. */
 void tr_bounds_find_carried(bounder *s, tr_bid head);
 /* At each store behind that: asks whether it is to another place than what is read there. */

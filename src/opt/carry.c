@@ -14,9 +14,13 @@
 
 enum { MAX_KEPT = 8 }; /* of a loop: each looks for sizes, and is asked about at each store */
 
-static bool outside(const bounder *s, uint32_t loop, tr_val v) {
+bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v) {
     tr_bid b = tr_at(s->f, v)->blk;
     return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
+}
+
+bool tr_bounds_can_carry(const tr_ty *t) {
+    return strchr("iufc", tr_ty_class(t));
 }
 
 /* The size of an axis where the head of a loop begins; TR_NOVAL: no value says it there. */
@@ -66,7 +70,7 @@ static tr_val only_store(const bounder *s, uint32_t l) {
             store = v;
         }
     for (uint32_t k = 0; store != TR_NOVAL && k + 1u < tr_at(f, store)->nargs; k++)
-        if (!outside(s, l, tr_repl_get(&s->r, tr_at(f, store)->args[k])))
+        if (!tr_bounds_outside(s, l, tr_repl_get(&s->r, tr_at(f, store)->args[k])))
             return TR_NOVAL;
     return raises ? store : TR_NOVAL;
 }
@@ -96,10 +100,6 @@ static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
                 return v;
         }
     return TR_NOVAL;
-}
-
-static bool is_number(const tr_ty *t) {
-    return strchr("iufc", tr_ty_class(t));
 }
 
 /* --- what is read of one place --- */
@@ -137,9 +137,9 @@ static void find_kept(bounder *s, uint32_t l) {
     for (uint32_t k = 0; k < loop->blks.n; k++)
         for (tr_val v = tr_blk_at(f, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
-            bool stays = in->op != TR_OP_LOAD || !is_number(in->ty);
+            bool stays = in->op != TR_OP_LOAD || !tr_bounds_can_carry(in->ty);
             for (uint32_t a = 0; a < in->nargs && !stays; a++)
-                stays = !outside(s, l, tr_repl_get(&s->r, in->args[a]));
+                stays = !tr_bounds_outside(s, l, tr_repl_get(&s->r, in->args[a]));
             if (!stays && found < MAX_KEPT && stores_to(s, l, tr_repl_get(&s->r, in->args[0])) &&
                 in_range(s, loop->header, in, in->nargs - 1u) && ++found)
                 tr_vec_push(&s->f->ctx->arena, &s->kept, ((tr_kept){l, v, false}));
@@ -190,7 +190,7 @@ void tr_bounds_find_carried(bounder *s, tr_bid head) {
     if (store == TR_NOVAL || !tr_dominates(f, tr_at(f, store)->blk, loop->latch))
         return;
     tr_val load = load_of(s, l, store);
-    if (load == TR_NOVAL || !is_number(tr_at(f, load)->ty) ||
+    if (load == TR_NOVAL || !tr_bounds_can_carry(tr_at(f, load)->ty) ||
         !in_range(s, head, tr_at(f, store), tr_at(f, store)->nargs - 2u))
         return;
     tr_carried c = {head, loop->preheader, load, store};

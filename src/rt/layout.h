@@ -69,8 +69,7 @@ typedef struct tr_late {
  * the functions take it. write and poll are called by threads of the host's only, never by a worker of the
  * pool. */
 typedef struct tr_host {
-    void (*write)(void *self, const char *text,
-                  size_t n); /* print(): rt.h's tr_rt_piece says what is in it */
+    void (*write)(void *self, const char *text, size_t n); /* print(): pieces of text, rt.h */
     void *self;
     struct tr_blocks *blocks; /* cache of large blocks (rt/blocks.h); NULL: none */
     bool (*poll)(void *self); /* true: end the call, the host has an exception to raise. May be NULL */

@@ -34,17 +34,24 @@ static void flush(tr_frame *f) {
     f->nout = 0;
 }
 
+/* False: there is no memory for n more. */
+static bool room(tr_frame *f, size_t n) {
+    if (f->capout - f->nout >= n)
+        return true;
+    size_t cap = (f->capout ? f->capout * 2 : 256) + n;
+    char *d = realloc(f->out, cap);
+    if (!d)
+        return false;
+    f->out = d;
+    f->capout = cap;
+    return true;
+}
+
 static void put(tr_frame *f, const char *s, size_t n) {
-    if (f->capout - f->nout < n) {
-        size_t cap = (f->capout ? f->capout * 2 : 256) + n;
-        char *d = realloc(f->out, cap);
-        if (!d) {
-            flush(f);
-            hand_over(f, s, n);
-            return;
-        }
-        f->out = d;
-        f->capout = cap;
+    if (!room(f, n)) {
+        flush(f);
+        hand_over(f, s, n);
+        return;
     }
     if (n)
         memcpy(f->out + f->nout, s, n);
@@ -107,32 +114,26 @@ static size_t number_at(const char *s) {
     return (size_t)n;
 }
 
-static void mark(char *to, char letter, int64_t n) {
-    to[0] = 0;
-    to[1] = letter;
-    memcpy(to + MARK, &n, sizeof n);
-}
-
-void tr_rt_print_axis(tr_frame *f, int64_t n) {
-    char b[MARK + sizeof n];
-    mark(b, 'a', n);
+static void put_mark(tr_frame *f, char letter, int64_t n) {
+    char b[MARK + sizeof n] = {0, letter};
+    memcpy(b + MARK, &n, sizeof n);
     put(f, b, sizeof b);
 }
 
+void tr_rt_print_axis(tr_frame *f, int64_t n) {
+    put_mark(f, 'a', n);
+}
+
 void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, const char *how) {
+    size_t name = strlen(how + 1) + 1, bytes = (size_t)n * (size_t)size;
     (void)owner;
-    size_t name = strlen(how + 1) + 1, head = MARK + sizeof n + name, bytes = (size_t)n * (size_t)size;
-    char *b = malloc(head + bytes);
-    if (!b) {
+    if (!room(f, MARK + sizeof n + name + bytes)) { /* all of it is handed over at once, or none */
         put(f, "...", 3);
         return;
     }
-    mark(b, *how, n * size);
-    memcpy(b + MARK + sizeof n, how + 1, name);
-    if (bytes)
-        memcpy(b + head, data, bytes);
-    put(f, b, head + bytes);
-    free(b);
+    put_mark(f, *how, n * size);
+    put(f, how + 1, name);
+    put(f, data, bytes);
 }
 
 bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from treadle import cuda, guvectorize, njit, prange, vectorize
 from treadle.errors import UnsupportedError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from on_stack import on_stack  # noqa: E402
 
 
 def printed(capsys, f, *args):
@@ -131,6 +138,26 @@ def test_ways_in(capsys):
         out[0] = x[0]
 
     assert printed(capsys, g, a.reshape(2, 2)) == "[0. 1.]\n[2. 3.]\n"
+
+
+def test_on_a_small_stack(capsys):
+    show(np.ones(2))
+    capsys.readouterr()
+    on_stack(64, lambda: show(np.arange(3)))
+    assert capsys.readouterr().out == "[0 1 2] (array([0, 1, 2]), 0)"
+
+
+def test_from_the_cache_in_a_second_process(tmp_path):
+    program = tmp_path / "shows.py"
+    program.write_text(
+        "import numpy as np, treadle\n@treadle.njit(cache=True)\ndef f(a):\n    print(a, f'{a!r}')\n"
+        "f(np.arange(4.0).reshape(2, 2))\nprint(f.stats['loaded'])\n"
+    )
+    env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    for loaded in (0, 1):
+        done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, check=False)
+        a = np.arange(4.0).reshape(2, 2)
+        assert done.stdout == f"{a} {a!r}\n{loaded}\n", done.stderr
 
 
 def test_in_a_kernel(capsys):
