@@ -1,8 +1,8 @@
 /*
  * The C side of the elementwise cases (elementwise.py): plain loops that a
  * memory-bound ufunc is held against, SLEEF's vector functions called in the
- * plainest way, the C library's functions one after the other, and a gaussian on one and two threads, which says what a second
- * core of this machine can give.
+ * plainest way, the C library's functions one after the other, and a gaussian on one and two threads, which
+ * says what a second core of this machine can give.
  *
  * SLEEF is opened when it is first used; without it those kernels leave -1 in
  * the result cell.
@@ -15,7 +15,8 @@
 
 #include "cells.h"
 
-/* --- plain loops: the arrays are the arguments, the result comes last. Sizes are read first: a store might change them for all C knows --- */
+/* --- plain loops: the arrays are the arguments, the result comes last. Sizes are read first: a store might
+ * change them for all C knows --- */
 
 EXPORT void k_saxpy(const cell *in, cell *out) {
     float a = in[0].f;

@@ -1,5 +1,5 @@
-/* The loops that kernels of emulated.py are, as somebody writes them in C; arrays do not overlap. An argument is a pointer
- * and its sizes (cells.h). */
+/* The loops that kernels of emulated.py are, as somebody writes them in C; arrays do not overlap. An argument
+ * is a pointer and its sizes (cells.h). */
 #include <math.h>
 
 #include "cells.h"

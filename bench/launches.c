@@ -1,6 +1,7 @@
-/* What a launch costs a C program: `cuLaunchKernel` of a function that is there, again and again, on the default stream.
- * cuda_measure.py builds this, names the driver's library and the function, and takes turns with Python's launches. It needs none
- * of CUDA's headers: the one function's type is that of NVIDIA's CUDA Driver API reference, 13.0. */
+/* What a launch costs a C program: `cuLaunchKernel` of a function that is there, again and again, on the
+ * default stream. cuda_measure.py builds this, names the driver's library and the function, and takes turns
+ * with Python's launches. It needs none of CUDA's headers: the one function's type is that of NVIDIA's CUDA
+ * Driver API reference, 13.0. */
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -15,8 +16,8 @@ EXPORT void *launches_find(const char *path) {
     return library ? dlsym(library, "cuLaunchKernel") : NULL;
 }
 
-/* Seconds on the wall for `n` launches of one thread; the driver's status if one failed, negative. The parameters lie in one
- * buffer, or, where `params` is given, each where that says. */
+/* Seconds on the wall for `n` launches of one thread; the driver's status if one failed, negative. The
+ * parameters lie in one buffer, or, where `params` is given, each where that says. */
 EXPORT double launches_time(void *found, void *function, void *bytes, size_t size, void **params, int64_t n) {
     launch_fn *launch = (launch_fn *)found;
     void *extra[] = {(void *)1, bytes, (void *)2, &size,

@@ -1,8 +1,10 @@
 /* Makes of libclc's functions for NVIDIA's GPUs a library with libdevice's names: clc IN OUT.
  *
- * A machine without the CUDA toolkit has no libdevice. LLVM's libclc has the same functions under OpenCL's names, as Itanium's rules mangle them (`_Z3sinf`); those of
- * ir/math.def get the names that lowering asks for, and all that they do not reach goes. What libdevice has a short float32 form of gets that name, too.
- * Run when Treadle is built, where libclc is (meson.build); what it writes lies beside the back end, and is what driver/cuda.c finds last. */
+ * A machine without the CUDA toolkit has no libdevice. LLVM's libclc has the same functions under OpenCL's
+ * names, as Itanium's rules mangle them (`_Z3sinf`); those of ir/math.def get the names that lowering asks
+ * for, and all that they do not reach goes. What libdevice has a short float32 form of gets that name,
+ * too. Run when Treadle is built, where libclc is (meson.build); what it writes lies beside the back end,
+ * and is what driver/cuda.c finds last. */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
@@ -84,8 +86,9 @@ static int prune(LLVMModuleRef lib) {
     return e ? fail("pruning", LLVMGetErrorMessage(e)) : 0;
 }
 
-/* libclc takes NaN as an integer to be 0, and finds its way in a table by it (sinh, cosh). LLVM leaves it open, NVIDIA's GPUs make the least integer of a float64 NaN (and 0
- * of a float32 one), which is an address far outside: so NaN becomes 0.0 first. */
+/* libclc takes NaN as an integer to be 0, and finds its way in a table by it (sinh, cosh). LLVM leaves it
+ * open, NVIDIA's GPUs make the least integer of a float64 NaN (and 0 of a float32 one), which is an address
+ * far outside: so NaN becomes 0.0 first. */
 static void tame_nan(LLVMModuleRef lib) {
     LLVMContextRef lc = LLVMGetModuleContext(lib);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(lc);
@@ -103,7 +106,8 @@ static void tame_nan(LLVMModuleRef lib) {
     LLVMDisposeBuilder(b);
 }
 
-/* Large arguments of sin, cos and tan read the digits of 2/pi in vectors of 16 bytes; libclc has the table at any address, and its end amid the last of them. */
+/* Large arguments of sin, cos and tan read the digits of 2/pi in vectors of 16 bytes; libclc has the table at
+ * any address, and its end amid the last of them. */
 static void align_tables(LLVMModuleRef lib) {
     enum { VECTOR = 16 };
     LLVMContextRef lc = LLVMGetModuleContext(lib);
@@ -119,8 +123,8 @@ static void align_tables(LLVMModuleRef lib) {
             continue;
         LLVMValueRef parts[] = {LLVMGetInitializer(g), LLVMConstNull(LLVMArrayType2(byte, VECTOR - over))};
         LLVMValueRef whole = LLVMConstStructInContext(lc, parts, 2, 1);
-        LLVMValueRef padded =
-            LLVMAddGlobalInAddressSpace(lib, LLVMTypeOf(whole), "", LLVMGetPointerAddressSpace(LLVMTypeOf(g)));
+        LLVMValueRef padded = LLVMAddGlobalInAddressSpace(lib, LLVMTypeOf(whole), "",
+                                                          LLVMGetPointerAddressSpace(LLVMTypeOf(g)));
         LLVMSetInitializer(padded, whole);
         LLVMSetAlignment(padded, LLVMGetAlignment(g));
         LLVMSetGlobalConstant(padded, LLVMIsGlobalConstant(g));
@@ -159,7 +163,8 @@ int main(int argc, char **argv) {
     LLVMContextSetDiagnosticHandler(lc, say_nothing, NULL);
     if (LLVMParseBitcodeInContext2(lc, buf, &lib))
         return fail(argv[1],
-                    "this LLVM does not read it; with an older libclc, or with -Dlibclc= without one, it builds");
+                    "this LLVM does not read it; with an older libclc, or with -Dlibclc= without one, "
+                    "it builds");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].dev && (!take(lib, &rows[i], false) || !take(lib, &rows[i], true)))
             return 1;

@@ -397,7 +397,7 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
 def c_files(*suffixes: str) -> list[Path]:
     return sorted(
         p
-        for d in ("src", "tests", "bench")
+        for d in ("src", "tests", "bench", "tools")
         for s in suffixes
         for p in (ROOT / d).rglob("*" + s)
         if ".venv" not in p.parts
@@ -435,6 +435,7 @@ def cmd_check(a: argparse.Namespace) -> int:
             "--ferror-limit=3",
             *c_files(".c", ".h", ".cpp"),
         ],
+        "C lines": [a.python.python, "tools/check_width.py", *c_files(".c", ".h", ".cpp")],
         "Python format": [bin_ / "ruff", "format", "--check", *py_dirs()],
         "Python lint": [bin_ / "ruff", "check", "-q", *py_dirs()],
         "include rules": [a.python.python, "tools/check_includes.py"],

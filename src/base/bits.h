@@ -1,4 +1,5 @@
-/* Bit generators of np.random.Generator, and how their words become numbers: what the runtime (rt/gen.h) and compiled code (lower/random.c) both know. */
+/* Bit generators of np.random.Generator, and how their words become numbers: what the runtime (rt/gen.h) and
+ * compiled code (lower/random.c) both know. */
 #ifndef TR_BASE_BITS_H
 #define TR_BASE_BITS_H
 
@@ -11,7 +12,8 @@ enum { TR_GEN_ANY, TR_GEN_PCG64, TR_GEN_MT19937, TR_GEN_SFC64, TR_GEN__KINDS };
 #define TR_PCG64_FACTOR \
     { UINT64_C(0x4385df649fccf645), UINT64_C(0x2360ed051fc65da4) }
 
-/* How a word is read of which a number is made by layers: eight bits from `layer` on name the layer, `bits` of them from `rest` on are the place in it, and bit `sign` is the
+/* How a word is read of which a number is made by layers: eight bits from `layer` on name
+ * the layer, `bits` of them from `rest` on are the place in it, and bit `sign` is the
  * number's sign (TR_NO_SIGN: it has none). */
 enum { TR_NO_SIGN = 64 };
 typedef struct tr_word {

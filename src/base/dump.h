@@ -1,6 +1,7 @@
 /* TREADLE_DUMP, TREADLE_SKIP, TREADLE_VERIFY: what to print, which passes to leave out, whether to verify.
  *
- *   TREADLE_DUMP=front,infer,opt:bounds,llvm,asm@name     stages, a pass after "opt:", only functions named `name`
+ *   TREADLE_DUMP=front,infer,opt:bounds,llvm,asm@name     stages, a pass after "opt:", only functions named
+ *                                                         `name`
  *   TREADLE_DUMP=help                                   lists the stages
  *   TREADLE_DUMP=time                                   one line per stage with its time
  * Parsed once per process into a tr_dump that the context carries; text goes to `sink` (stderr, or a buffer

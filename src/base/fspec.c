@@ -42,7 +42,8 @@ static bool read_fill(const char **at, char kind, tr_fspec *o) {
     return filled;
 }
 
-/* A zero before the width fills with zeros, after the sign unless an alignment was given; behind a fill it is a digit of the width. */
+/* A zero before the width fills with zeros, after the sign unless an alignment was given;
+ * behind a fill it is a digit of the width. */
 static void read_zero(const char **at, char kind, bool filled, bool aligned, tr_fspec *o) {
     if (filled || **at != '0')
         return;

@@ -1,5 +1,6 @@
-/* Format specifications of Python, `[[fill]align][sign][z][#][0][width][,_][.precision][type]`: read, and done for strings. What is done for
- * numbers is the run-time library's (rt/fspec.c). Left out: `n`, which asks the locale, `c`, and separators after the point. */
+/* Format specifications of Python, `[[fill]align][sign][z][#][0][width][,_][.precision][type]`: read, and
+ * done for strings. What is done for numbers is the run-time library's (rt/fspec.c). Left out: `n`, which
+ * asks the locale, `c`, and separators after the point. */
 #ifndef TR_BASE_FSPEC_H
 #define TR_BASE_FSPEC_H
 
@@ -25,11 +26,13 @@ enum {
     TR_FSPEC_LONG = 64 /* bytes of one, with the final NUL */
 };
 
-/* Reads one for a value of `kind`: 'i' an integer, 'f' a float, 's' a string. False: Python takes none of that kind there, or it is left out. */
+/* Reads one for a value of `kind`: 'i' an integer, 'f' a float, 's' a string. False: Python takes none of
+ * that kind there, or it is left out. */
 bool tr_fspec_read(const char *s, char kind, tr_fspec *out);
 /* Is it of a kind that formats an integer as a float? */
 bool tr_fspec_of_float(const tr_fspec *s);
-/* Writes `sign`, then the `n` bytes of `body`, and what fills the width up; `chars` is how many characters body has. */
+/* Writes `sign`, then the `n` bytes of `body`, and what fills the width up; `chars` is how
+ * many characters body has. */
 void tr_fspec_pad(const tr_fspec *s, const char *sign, const char *body, size_t n, size_t chars, tr_sb *out);
 void tr_fspec_string(const tr_fspec *s, const char *text, tr_sb *out);
 

@@ -1,10 +1,11 @@
 /* Do two arrays share an element? (Memory overlap of strided arrays: a bounded linear Diophantine equation.)
  *
- * An element of one array and one of the other meet where a sum of indices times strides is the distance of their first
- * elements, up to the size of an element. What the equation cannot be for reasons of size or of the strides' greatest
- * common divisor is answered at once: arrays beside each other, interleaved columns. The rest is searched axis by axis,
- * the largest stride first, within what the smaller ones can still reach: blocks of columns take a step or two. The
- * problem is NP-complete in the number of axes, so the search ends after MAX_STEPS, with "yes".
+ * An element of one array and one of the other meet where a sum of indices times strides is the distance of
+ * their first elements, up to the size of an element. What the equation cannot be for reasons of size or of
+ * the strides' greatest common divisor is answered at once: arrays beside each other, interleaved columns.
+ * The rest is searched axis by axis, the largest stride first, within what the smaller ones can still
+ * reach: blocks of columns take a step or two. The problem is NP-complete in the number of axes, so the
+ * search ends after MAX_STEPS, with "yes".
  * Cost: tens of nanoseconds, or MAX_STEPS small ones. */
 #include "base/meet.h"
 
@@ -25,8 +26,9 @@ typedef struct equation {
     int steps;
 } equation;
 
-/* Adds an axis of n items, each `step` bytes on: of the first array (sign 1) or the second (-1), which is subtracted. Axes whose
- * steps are equal are one term. Steps below 0 count from the other end: `at` goes there. */
+/* Adds an axis of n items, each `step` bytes on: of the first array (sign 1) or the second
+ * (-1), which is subtracted. Axes whose steps are equal are one term. Steps below 0 count
+ * from the other end: `at` goes there. */
 static void add_axis(equation *e, int64_t n, int64_t step, int sign, int64_t *at) {
     unsigned k = 0;
     if (n == 1 || step == 0)
@@ -103,7 +105,8 @@ bool tr_extents_meet(const tr_extent *a, const tr_extent *b) {
         e.least[k] = e.least[k + 1] + e.t[k].lo * e.t[k].step;
         e.most[k] = e.most[k + 1] + e.t[k].hi * e.t[k].step;
     }
-    /* One element begins where the other does, or less than its own size before, or less than the other's behind. */
+    /* One element begins where the other does, or less than its own size before, or less
+     * than the other's behind. */
     int64_t from = y - x - a->size + 1, to = y - x + b->size - 1;
     return from <= e.most[0] && to >= e.least[0] && may_divide(&e, from, to) && search(&e, 0, from, to);
 }

@@ -1,4 +1,5 @@
-/* The name that a user may have meant: the nearest of those that there are. Only for messages: its cost does not matter. */
+/* The name that a user may have meant: the nearest of those that there are. Only for
+ * messages: its cost does not matter. */
 #ifndef TR_BASE_NEAR_H
 #define TR_BASE_NEAR_H
 

@@ -23,7 +23,8 @@ enum {
         TR_FM_ALL = 127u
 };
 
-/* Mistakes of kernels that are looked for while they run, names as TREADLE_EMU_CHECK has them. Exits before a barrier are told of, and no error. */
+/* Mistakes of kernels that are looked for while they run, names as TREADLE_EMU_CHECK has them. Exits before a
+ * barrier are told of, and no error. */
 #define TR_WATCHES(X)        \
     X(BOUNDS, 0, "bounds")   \
     X(RACE, 1, "race")       \

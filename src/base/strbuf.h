@@ -20,8 +20,8 @@ void tr_sb_reset(tr_sb *b);
 void tr_sb_putc(tr_sb *b, char c);
 void tr_sb_puts(tr_sb *b, const char *s);
 void tr_sb_write(tr_sb *b, const void *s, size_t n);
-/* In decimal digits, and blanks: what printing the IR is made of. The C library's printf is ten times as slow where a
- * library of the process has registered a conversion of its own, as libquadmath does below NumPy. */
+/* In decimal digits, and blanks: what printing the IR is made of. The C library's printf is ten times as slow
+ * where a library of the process has registered a conversion of its own, as libquadmath does below NumPy. */
 void tr_sb_uint(tr_sb *b, uint64_t x);
 void tr_sb_int(tr_sb *b, int64_t x);
 void tr_sb_spaces(tr_sb *b, size_t n);

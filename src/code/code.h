@@ -14,8 +14,8 @@
  * thread may run it. */
 typedef struct tr_module tr_module;
 
-typedef struct
-    tr_binding { /* symbols of this module alone: frozen arrays, and the exceptions that its sites name (meta.h) */
+/* symbols of this module alone: frozen arrays, and the exceptions that its sites name (meta.h) */
+typedef struct tr_binding {
     const char *name;
     void *addr;
 } tr_binding;
@@ -29,7 +29,8 @@ tr_module *tr_module_keep(const void *text, size_t size, const tr_meta *meta, co
                           size_t nbind, char *err, size_t errn);
 /* That text, which ends with a 0. NULL: the code is this machine's. */
 const char *tr_module_text(const tr_module *m);
-/* The module is asked to hold what a device made of it, and to give that back (`drop`) at its end. For the one who has it, before anybody else. */
+/* The module is asked to hold what a device made of it, and to give that back (`drop`) at its end. For the
+ * one who has it, before anybody else. */
 void tr_module_hold(tr_module *m, void *loaded, void (*drop)(void *loaded));
 void *tr_module_held(const tr_module *m); /* NULL: nothing */
 void tr_module_ref(tr_module *m);

@@ -27,8 +27,8 @@ struct tr_gdb {
     uint8_t object[];
 };
 
-/* GDB finds the two by name in the library that is installed, so they are what it has left of its symbols. Nobody else's take their place: LLVM has such,
- * too, and another lock. */
+/* GDB finds the two by name in the library that is installed, so they are what it has left of its symbols.
+ * Nobody else's take their place: LLVM has such, too, and another lock. */
 #define SEEN __attribute__((visibility("protected")))
 SEEN void __jit_debug_register_code(void);
 extern SEEN struct jit_descriptor __jit_debug_descriptor;

@@ -10,8 +10,10 @@
 
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
-    char
-        kind; /* payload: i int64, u uint64, d double, f float, h half, b bool, C complex, c complex64 (two double slots each); constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B bool, S text, N None; T: a tuple of the next i */
+    /* payload: i int64, u uint64, d double, f float, h half, b bool, C complex, c complex64 (two double slots
+     * each); constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B
+     * bool, S text, N None; T: a tuple of the next i */
+    char kind;
     int64_t i;
     double d;
     const char *s;
@@ -37,8 +39,8 @@ typedef struct tr_msite {
     uint32_t own; /* which are counted from 1; 0: it is none */
     /* Both: the exception's number among all of the program; TR_EXC_HOST: the payload names it. */
     uint16_t cls;
-    const void *
-        obj; /* with own: what the symbol "tr_exc_<own - 1>" was bound to; not kept, set when the module is loaded */
+    /* with own: what the symbol "tr_exc_<own - 1>" was bound to; not kept, set when the module is loaded */
+    const void *obj;
     const char *text; /* with {0} ...: indices into args; NULL: the exception gets args themselves */
     uint32_t nargs;
     tr_marg *args;
@@ -53,16 +55,17 @@ typedef struct tr_mlate {
 
 typedef struct tr_meta {
     uint32_t nsites;
-    tr_msite *
-        sites; /* raise sites and call sites share the numbers: tr_entry returns 1 + index; frame->trace holds indices */
+    /* raise sites and call sites share the numbers: tr_entry returns 1 + index; frame->trace holds indices */
+    tr_msite *sites;
     uint32_t narrays;  /* symbols "tr_arr_0" ... are bound to the data of the program's frozen arrays */
     const char *entry; /* "tr_entry"; of a device its kernel's name */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
     uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */
     tr_mlate *late;    /* for these: */
-    const char *
-        large; /* the function's text, to be compiled anew when it has made an array of TR_LARGE bytes; NULL: that is not worth it */
+    /* the function's text, to be compiled anew when it has made an array of TR_LARGE bytes;
+     * NULL: that is not worth it */
+    const char *large;
     tr_opts opts;
     bool cooperative;   /* a kernel whose blocks wait for each other: all of them run at once */
     bool atomic_counts; /* threads may count references of one block at the same time */

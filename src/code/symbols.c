@@ -30,8 +30,8 @@ static const sym rt_syms[] = {
 #undef X
 };
 
-/* Of the compiler's own library: divisions of 128 bits, which LLVM makes where it counts what a loop adds up to, and
- * conversions of float16, from float64 or on processors that have no instructions for them. */
+/* Of the compiler's own library: divisions of 128 bits, which LLVM makes where it counts what a loop adds up
+ * to, and conversions of float16, from float64 or on processors that have no instructions for them. */
 #define HELPERS(X) X(udivti3) X(divti3) X(umodti3) X(modti3) X(extendhfsf2) X(truncsfhf2) X(truncdfhf2)
 #define X(name)    void symbol_##name(void) __asm__("__" #name);
 HELPERS(X)

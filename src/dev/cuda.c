@@ -1,7 +1,8 @@
 /* NVIDIA's GPUs behind the table of a device, by libcuda (cuda.def), which is opened when one is asked for.
  *
- * All of them are one device, of which each thread uses one; a context is the primary one, which other libraries of the process share.
- * A status of the driver becomes TR_CODE_DEVICE, or MEMORY where it says so. Some end the context: then nothing works any more, and says so. */
+ * All of them are one device, of which each thread uses one; a context is the primary one, which other
+ * libraries of the process share. A status of the driver becomes TR_CODE_DEVICE, or MEMORY where it says so.
+ * Some end the context: then nothing works any more, and says so. */
 #include "dev/cuda.h"
 
 #include <assert.h>
@@ -30,7 +31,8 @@ static _Thread_local struct {
     int status;
 } refused;
 
-/* Statuses after which a context is of no use (CUDA Driver API, "this leaves the process in an inconsistent state"). */
+/* Statuses after which a context is of no use (CUDA Driver API, "this leaves the process in
+ * an inconsistent state"). */
 static bool ends_context(int status) {
     static const int all[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -149,7 +151,8 @@ static void *call_there(void *arg) {
     return NULL;
 }
 
-/* On a thread of the driver's, which may not call the driver: where the function frees memory, or launches, another thread must. */
+/* On a thread of the driver's, which may not call the driver: where the function frees
+ * memory, or launches, another thread must. */
 static void call_host(void *arg) {
     pthread_t t;
     if (pthread_create(&t, NULL, call_there, arg) == 0)
@@ -206,8 +209,9 @@ static void open_order(tr_cuda *c, cuda_gpu *g) {
         g->place = NULL;
 }
 
-/* Freed memory stays the pool's: by default each synchronisation gives it back to the system. And nobody who takes some is made to wait for the stream that has not done with it,
- * which by default happens behind his back. */
+/* Freed memory stays the pool's: by default each synchronisation gives it back to the system.
+ * And nobody who takes some is made to wait for the stream that has not done with it, which
+ * by default happens behind his back. */
 static void keep_memory(tr_cuda *c, cuda_gpu *g) {
     uint64_t all = UINT64_MAX;
     void *pool;

@@ -1,5 +1,6 @@
-/* The CUDA device's own parts: cuda_load.c (the driver), cuda.c (the device, its GPUs), cuda_code.c (code, launches), cuda_mem.c (memory, copies), cuda_queue.c (streams, events,
- * failures). All GPUs are one device: each thread uses one of them; blocks, streams and events belong to one. */
+/* The CUDA device's own parts: cuda_load.c (the driver), cuda.c (the device, its GPUs), cuda_code.c (code,
+ * launches), cuda_mem.c (memory, copies), cuda_queue.c (streams, events, failures). All GPUs are one device:
+ * each thread uses one of them; blocks, streams and events belong to one. */
 #ifndef TR_DEV_CUDA_H
 #define TR_DEV_CUDA_H
 
@@ -74,8 +75,8 @@ typedef struct cuda_block {
     bool shown; /* to others, who may use it on the default stream */
 } cuda_block;
 
-/* What a stream was given that no job stands for, and how much of it is known to have ended: numbers. Counted when the driver has it and before the caller knows, who holds the memory
- * until then. */
+/* What a stream was given that no job stands for, and how much of it is known to have ended: numbers. Counted
+ * when the driver has it and before the caller knows, who holds the memory until then. */
 typedef struct cuda_work {
     _Atomic uint64_t given, ended;
 } cuda_work;
@@ -139,8 +140,9 @@ typedef struct cuda_gpu {
     void *context;  /* NULL: it was not used yet */
     bool pools;     /* memory comes and goes in the order of streams */
     cuda_work work; /* on its default stream */
-    void *allocs, *frees,
-        *place; /* streams that nobody waits for, and an event (cuda_mem.c); NULL: there are none, the default stream is theirs */
+    /* streams that nobody waits for, and an event (cuda_mem.c); NULL: there are none, the
+     * default stream is theirs */
+    void *allocs, *frees, *place;
     _Atomic uint32_t peers; /* GPUs that may use its memory: a bit each */
 } cuda_gpu;
 
@@ -175,7 +177,8 @@ int32_t cuda_enter_on(tr_cuda *c, int gpu);
 static inline int32_t cuda_enter(tr_cuda *c) {
     return cuda_enter_on(c, cuda_here());
 }
-/* Other libraries of the process know the thread's GPU by the driver's current context: who was on another one goes back. */
+/* Other libraries of the process know the thread's GPU by the driver's current context: who
+ * was on another one goes back. */
 static inline void cuda_leave(tr_cuda *c, int gpu) {
     if (gpu != cuda_here())
         cuda_enter(c);
@@ -188,7 +191,8 @@ static inline int cuda_gpu_of(const cuda_stream *s) {
 }
 /* What the driver calls a status. */
 const char *cuda_name_of(const tr_cuda *c, int status);
-/* The reason for a status that is not 0, which `what` gave; tr_dev_ops.explain says more of it on this thread. */
+/* The reason for a status that is not 0, which `what` gave; tr_dev_ops.explain says more of
+ * it on this thread. */
 int32_t cuda_refused(tr_cuda *c, const char *what, int status);
 int cuda_refused_with(void); /* the latest of this thread */
 
@@ -207,7 +211,8 @@ void cuda_memory(tr_dev *d, uint64_t *left, uint64_t *total);
 int cuda_sees(tr_dev *d, const void *at);
 int32_t cuda_pin(tr_dev *d, void *at, uint64_t bytes);
 int32_t cuda_unpin(tr_dev *d, void *at);
-/* cuda_mem.c: gives a copy to the driver; on the default stream (NULL) it is done then. A status of the driver's. */
+/* cuda_mem.c: gives a copy to the driver; on the default stream (NULL) it is done then. A
+ * status of the driver's. */
 int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream);
 /* cuda_mem.c: what was dropped and could not go yet; `idle`: nothing is at work. */
 void cuda_free_put_off(tr_cuda *c, bool idle);
@@ -223,7 +228,8 @@ int32_t cuda_held(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t share
 int32_t cuda_suits(tr_dev *d, tr_dev_code *code, uint32_t shared, uint32_t limit, int *blocks, int *threads);
 /* cuda_code.c: gives a launch to the driver. A status of the driver's. */
 int cuda_launch_on(tr_cuda *c, const tr_dev_launch *l, int gpu, void *stream);
-/* cuda_code.c: looks which code nobody has any more; gives that back, when all that was submitted before it looked has ended. */
+/* cuda_code.c: looks which code nobody has any more; gives that back, when all that was
+ * submitted before it looked has ended. */
 void cuda_see_orphans(tr_cuda *c);
 void cuda_unload_orphans(tr_cuda *c);
 /* cuda_queue.c: notes what kernels have raised; whether there is something that nobody was told. */

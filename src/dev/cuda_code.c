@@ -1,8 +1,9 @@
 /* Code of the CUDA device, and its launches.
  *
- * A kernel's code is loaded on the GPU that the thread uses, and on another one when it is launched there: from its text, so that GPUs may differ. What it raises it writes into a record of
- * its own (rt/layout.h), which the host and all GPUs see. A launch packs its parameters on the stack; nothing is allocated. Code that nobody has any more goes when all that was submitted
- * has ended. */
+ * A kernel's code is loaded on the GPU that the thread uses, and on another one when it is launched there:
+ * from its text, so that GPUs may differ. What it raises it writes into a record of its own (rt/layout.h),
+ * which the host and all GPUs see. A launch packs its parameters on the stack; nothing is allocated. Code
+ * that nobody has any more goes when all that was submitted has ended. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,8 @@ static int allow_shared(tr_cuda *c, cuda_loaded *on, unsigned bytes) {
     return status;
 }
 
-/* What that GPU, which the thread has entered, has loaded; NULL: it does not load it, as cuda_refused was told. */
+/* What that GPU, which the thread has entered, has loaded; NULL: it does not load it, as
+ * cuda_refused was told. */
 static cuda_loaded *loaded_on(tr_cuda *c, tr_dev_code *code, int gpu) {
     char msg[LOG + 200];
     cuda_loaded *on = &code->on[gpu];
@@ -157,7 +159,8 @@ tr_dev_code *cuda_load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room
     return NULL;
 }
 
-/* In front of a question about blocks with so much shared memory: what the thread's GPU has loaded. NULL with a reason. */
+/* In front of a question about blocks with so much shared memory: what the thread's GPU has
+ * loaded. NULL with a reason. */
 static cuda_loaded *enter_with(tr_cuda *c, tr_dev_code *code, uint32_t shared, int32_t *reason) {
     int here = cuda_here();
     *reason = cuda_enter_on(c, here);

@@ -1,4 +1,5 @@
-/* CUDA's driver, found when a device is asked for: nothing of CUDA is needed to build, to import, or where no GPU is used.
+/* CUDA's driver, found when a device is asked for: nothing of CUDA is needed to build, to
+ * import, or where no GPU is used.
  * Cost: one dlopen, and a dlsym for each row of cuda.def. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,12 +1,16 @@
 /* Memory of the CUDA device: blocks, and copies of items.
  *
- * Where the driver has pools, blocks come and go in the order of streams, and nobody waits. Memory that goes must lie still until the launches that use it have ended, and of a launch only
- * the stream is known: what was given to a stream, and how much of it is known to have ended, is counted (cuda_work). So a block goes in the order of the one stream that
- * has something to do; where several have, in that of a stream of our own, which waits for all of them; where none has, at once. It must not be the default stream's order unless that has
- * work: whatever is put there waits for all other streams, and they for it. A block that other libraries were shown goes in its order all the same, for they may have used it there.
- * Jobs hold what they use until they have ended, so they do not count.
+ * Where the driver has pools, blocks come and go in the order of streams, and nobody waits. Memory that goes
+ * must lie still until the launches that use it have ended, and of a launch only the stream is known: what
+ * was given to a stream, and how much of it is known to have ended, is counted (cuda_work). So a block goes
+ * in the order of the one stream that has something to do; where several have, in that of a stream of our
+ * own, which waits for all of them; where none has, at once. It must not be the default stream's order unless
+ * that has work: whatever is put there waits for all other streams, and they for it. A block that other
+ * libraries were shown goes in its order all the same, for they may have used it there. Jobs hold what they
+ * use until they have ended, so they do not count.
  *
- * An address does not say by itself whether it is ours: blocks are kept in order, and looked for by bisection. */
+ * An address does not say by itself whether it is ours: blocks are kept in order, and
+ * looked for by bisection. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +97,8 @@ static void *order_of(tr_cuda *c, int gpu, bool shown) {
     return n == 0 || wait_for_all(c, gpu) ? g->frees : NULL;
 }
 
-/* A block in the order of the stream that uses it first; where that is not known it is there for all of them. */
+/* A block in the order of the stream that uses it first; where that is not known it is
+ * there for all of them. */
 static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_stream *s) {
     cuda_gpu *g = &c->gpus[gpu];
     bool known = s && !s->foreign;
@@ -109,7 +114,8 @@ static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_
     return status;
 }
 
-/* What the pool keeps for later goes back: of a request that failed, too, as a pool grows by parts of it before it fails. */
+/* What the pool keeps for later goes back: of a request that failed, too, as a pool grows
+ * by parts of it before it fails. */
 static void trim(tr_cuda *c, int gpu) {
     void *pool;
     if (c->fn.pool_trim && !c->fn.pool(&pool, c->gpus[gpu].device))
@@ -168,7 +174,8 @@ static void await_users(tr_cuda *c, const cuda_block *b) {
     cuda_enter_on(c, b->gpu);
 }
 
-/* What the host sees is not freed in the order of a stream: all work has ended first; nor what another GPU may use. */
+/* What the host sees is not freed in the order of a stream: all work has ended first; nor
+ * what another GPU may use. */
 static void free_block(tr_cuda *c, const cuda_block *b) {
     if (b->place != TR_DEV_LOCAL || atomic_load(&c->gpus[b->gpu].peers))
         await_users(c, b);
@@ -215,7 +222,8 @@ int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t byt
     return code;
 }
 
-/* What another GPU may use goes when nothing is at work. A call of a stream's may not wait: what it drops goes with what is dropped next. */
+/* What another GPU may use goes when nothing is at work. A call of a stream's may not wait: what it
+ * drops goes with what is dropped next. */
 static bool must_wait(tr_cuda *c, const cuda_block *b) {
     bool local = b->place == TR_DEV_LOCAL;
     return (local && atomic_load(&c->gpus[b->gpu].peers)) ||
@@ -232,7 +240,8 @@ static bool put_off(tr_cuda *c, const cuda_block *b) {
     return true;
 }
 
-/* One that may go now: where something is at work (`idle` false) what only waits for it. False: there is none. */
+/* One that may go now: where something is at work (`idle` false) what only waits for it.
+ * False: there is none. */
 static bool next_put_off(tr_cuda *c, bool idle, cuda_block *out) {
     pthread_mutex_lock(&c->lock);
     size_t k = c->nlater;
@@ -427,7 +436,8 @@ static int take_room(tr_cuda *c, int gpu, uint64_t bytes, uint64_t *at) {
     return cuda_enter_on(c, gpu) ? TR_CUDA_NO_PEER : c->fn.alloc(at, bytes);
 }
 
-/* From one GPU to another: in one piece, so that what has gaps is packed there and unpacked here. On a stream of the GPU `to`. */
+/* From one GPU to another: in one piece, so that what has gaps is packed there and unpacked
+ * here. On a stream of the GPU `to`. */
 static int copy_across(tr_cuda *c, const tr_dev_copy *p, int to, int from, void *stream) {
     uint64_t bytes = tr_dev_copy_bytes(p), there = 0, here = 0;
     int status = take_room(c, from, bytes, &there);
@@ -452,7 +462,8 @@ static int copy_across(tr_cuda *c, const tr_dev_copy *p, int to, int from, void 
     return cuda_enter_on(c, to) ? TR_CUDA_NO_PEER : status;
 }
 
-/* What the stream is given from now on comes behind the default stream of the GPU `of`. The thread has entered `gpu`, before and after. */
+/* What the stream is given from now on comes behind the default stream of the GPU `of`. The thread
+ * has entered `gpu`, before and after. */
 static int follow(tr_cuda *c, int of, int gpu, void *stream) {
     void *e;
     if (cuda_enter_on(c, of))

@@ -1,10 +1,12 @@
 /* Streams and events of the CUDA device, and how failures are found.
  *
- * A stream is the driver's. The jobs that it was given are kept in a list, with what they refer to, until they are known to have ended: a marker, an event of the driver's,
- * lies among them, and whoever waits looks, too. Jobs on the default stream are the caller's, and the driver has taken what it needs of them.
+ * A stream is the driver's. The jobs that it was given are kept in a list, with what they refer to, until
+ * they are known to have ended: a marker, an event of the driver's, lies among them, and whoever waits looks,
+ * too. Jobs on the default stream are the caller's, and the driver has taken what it needs of them.
  *
- * A kernel that raises writes into the record of its code, which the host sees (rt/layout.h); so does one whose launch was long ago. Whoever has waited looks at all of
- * them: the cost of a failure is its detection, and a launch costs nothing for it. A failure of the driver's own ends the context; then the code that was
+ * A kernel that raises writes into the record of its code, which the host sees (rt/layout.h); so does one
+ * whose launch was long ago. Whoever has waited looks at all of them: the cost of a failure is its detection,
+ * and a launch costs nothing for it. A failure of the driver's own ends the context; then the code that was
  * launched last is named. Failures are told once, oldest first, whichever stream is asked for. */
 #include <assert.h>
 #include <stdio.h>
@@ -96,7 +98,8 @@ static void release(tr_dev_job *j) {
     }
 }
 
-/* A job that the driver has been given, and a marker behind each so many: without anybody waiting they go, too. */
+/* A job that the driver has been given, and a marker behind each so many: without anybody
+ * waiting they go, too. */
 static void note(tr_cuda *c, cuda_stream *s, tr_dev_job *j) {
     tr_dev_job *ended = NULL;
     pthread_mutex_lock(&c->lock);
@@ -134,7 +137,8 @@ static int place_of(tr_cuda *c, const tr_dev_job *j) {
     return gpu < 0 ? cuda_here() : gpu;
 }
 
-/* A job is in the list when the driver has it, so who finds the stream idle knows that all of the list has ended. */
+/* A job is in the list when the driver has it, so who finds the stream idle knows that all
+ * of the list has ended. */
 int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_stream *s = (cuda_stream *)stream;
@@ -215,7 +219,8 @@ static int ask(tr_cuda *c, cuda_stream *s) {
     return dead ? 0 : status;
 }
 
-/* Has all that these streams were given been done? A failure ends the waiting, too, but not what is at work unless the context has ended. `s` NULL: all streams, and the default ones. */
+/* Has all that these streams were given been done? A failure ends the waiting, too, but not what is at work
+ * unless the context has ended. `s` NULL: all streams, and the default ones. */
 static bool are_idle(tr_cuda *c, void *s) {
     int status = c->lost || s ? 0 : ask_defaults(c);
     bool busy = status == TR_CUDA_NOT_READY;
@@ -266,7 +271,8 @@ static void end_orphans(tr_cuda *c) {
     }
 }
 
-/* What kernels have printed lies with the driver until somebody waits by its own functions, which find that all is done; from there it goes to C's standard output. */
+/* What kernels have printed lies with the driver until somebody waits by its own functions, which find that
+ * all is done; from there it goes to C's standard output. */
 static void show_printed(tr_cuda *c, const cuda_stream *s, const cuda_event *e) {
     if (!atomic_load_explicit(&c->prints, memory_order_relaxed) || tr_dev_is_called() || c->lost)
         return;

@@ -1,16 +1,20 @@
 /* Devices: memory, copies, streams, events and launches behind one table of functions.
  *
- * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host. On the default stream (NULL) a job is done when tr_dev_ops.submit
- * returns; on others it is the device's until it calls `release`, on any thread, and is done in the order of submission. A job that fails ends its
- * stream: what follows there is released without having been done, until somebody takes the failure (take).
+ * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host. On the default stream
+ * (NULL) a job is done when tr_dev_ops.submit returns; on others it is the device's until it calls `release`,
+ * on any thread, and is done in the order of submission. A job that fails ends its stream: what follows there
+ * is released without having been done, until somebody takes the failure (take).
  *
- * A device of its own may go on with a launch on the default stream when submit has returned; `reached` waits for it.
+ * A device of its own may go on with a launch on the default stream when submit has
+ * returned; `reached` waits for it.
  *
- * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the jobs that were submitted before have
- * ended, and none of another stream is at work. A device that orders streams by itself has nothing to do there.
+ * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the
+ * jobs that were submitted before have ended, and none of another stream is at work. A device that orders
+ * streams by itself has nothing to do there.
  *
- * Results are codes as those of compiled code (rt/layout.h): 0, the number of a raise site, or a reason of the runtime's own. Nothing here waits longer
- * than it is told, so that a host can look for signals in between. All functions may be called by any thread. */
+ * Results are codes as those of compiled code (rt/layout.h): 0, the number of a raise site, or a reason of
+ * the runtime's own. Nothing here waits longer than it is told, so that a host can look for signals in
+ * between. All functions may be called by any thread. */
 #ifndef TR_DEV_DEV_H
 #define TR_DEV_DEV_H
 
@@ -19,7 +23,8 @@
 
 #include "rt/layout.h"
 
-/* Limits and properties, as CUDA names and numbers them (CUdevice_attribute; 0: it has no number): X(id, number). */
+/* Limits and properties, as CUDA names and numbers them (CUdevice_attribute; 0: it has no
+ * number): X(id, number). */
 #define TR_DEV_ATTRS(X)                          \
     X(MAX_THREADS_PER_BLOCK, 1)                  \
     X(MAX_BLOCK_DIM_X, 2)                        \
@@ -112,7 +117,8 @@ typedef struct tr_dev_takes {
 
 /* --- jobs --- */
 
-/* A launch. The first slots are sizes, x first: of the grid, of a block; a device that takes them otherwise leaves them out. */
+/* A launch. The first slots are sizes, x first: of the grid, of a block; a device that
+ * takes them otherwise leaves them out. */
 typedef struct tr_dev_launch {
     const void *code; /* emu: tr_entry_fn; else tr_dev_code */
     tr_slot *slots;
@@ -140,7 +146,8 @@ typedef struct tr_dev_fill {
     uint8_t value;
 } tr_dev_fill;
 
-/* A call of the host, on a thread of the device's; it may not use the device. It comes also where the stream has failed: `code` says how. */
+/* A call of the host, on a thread of the device's; it may not use the device. It comes also where the
+ * stream has failed: `code` says how. */
 typedef struct tr_dev_call {
     void (*fn)(void *arg, int32_t code);
     void *arg;
@@ -169,7 +176,8 @@ typedef struct tr_dev_job {
     void (*release)(struct tr_dev_job *); /* nobody needs it any more; may not call the device */
 } tr_dev_job;
 void tr_dev_unref(tr_dev_job *j);
-/* Calls the host for a device. Meanwhile tr_dev_is_called says so on this thread, which must not wait for the device. */
+/* Calls the host for a device. Meanwhile tr_dev_is_called says so on this thread, which
+ * must not wait for the device. */
 void tr_dev_call_host(const tr_dev_call *c, int32_t code);
 bool tr_dev_is_called(void);
 
@@ -195,37 +203,46 @@ typedef struct tr_dev_ops {
     void (*describe)(tr_dev *d, int number, tr_dev_about *out);
     int64_t (*attribute)(tr_dev *d, int number, tr_dev_attr a);
 
-    /* A device may be several GPUs. Each thread uses one of them, at first the first: launches and copies that name no stream are done there, and what is made (blocks, streams,
-     * events) belongs to it. NULL: there is one. At most TR_DEV_GPUS. `select` fails with a message. `befriend`: may `user` use the memory of `of`? From now on it does, where only that was asked for (`ask`) not. */
+    /* A device may be several GPUs. Each thread uses one of them, at first the first: launches and copies
+     * that name no stream are done there, and what is made (blocks, streams, events) belongs to it. NULL:
+     * there is one. At most TR_DEV_GPUS. `select` fails with a message. `befriend`: may `user` use the memory
+     * of `of`? From now on it does, where only that was asked for (`ask`) not. */
     int (*count)(tr_dev *d);
     int (*number)(tr_dev *d, const tr_dev_stream *s); /* of the GPU of a stream; of the thread's */
     bool (*select)(tr_dev *d, int number, char *msg, size_t room);
     int32_t (*befriend)(tr_dev *d, int user, int of, bool ask, bool *can);
 
-    /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false: none does. `owns` is quick: an address is one of the device's, in a
-     * live block or not. A block of which the stream that uses it first is known (s) comes in its order, and may be used by others when that has come so far. */
+    /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false:
+     * none does. `owns` is quick: an address is one of the device's, in a live block or not. A block
+     * of which the stream that uses it first is known (s) comes in its order, and may be used by
+     * others when that has come so far. */
     int32_t (*alloc)(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out);
     void (*free)(tr_dev *d, const tr_dev_mem *m);
     bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
     bool (*owns)(const tr_dev *d, const void *at);
     void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
-    /* Memory of others. NULL where the device has the host's. `show`: the block at this address is used by others, too, on the default stream. `sees`: whose memory that it can use an address is: 1 the host's, 2 a device's, 0: it cannot. `pin`: from now on it sees the host's memory there, until `unpin`. */
+    /* Memory of others. NULL where the device has the host's. `show`: the block at this address is used by
+     * others, too, on the default stream. `sees`: whose memory that it can use an address is: 1 the host's, 2
+     * a device's, 0: it cannot. `pin`: from now on it sees the host's memory there, until `unpin`. */
     void (*show)(tr_dev *d, const void *at);
     int (*sees)(tr_dev *d, const void *at);
     int32_t (*pin)(tr_dev *d, void *at, uint64_t bytes);
     int32_t (*unpin)(tr_dev *d, void *at);
 
-    /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. `launch` is a launch that
-     * needs no job: nothing of `l` is needed when it returns. */
+    /* Code. NULL where that is the host's own. `load` fails with a message. What was
+     * launched has ended before `unload` returns. `launch` is a launch that needs no job:
+     * nothing of `l` is needed when it returns. */
     tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
-    /* What the driver makes of PTX, which loads sooner; malloc'ed. NULL: it does not, and `load` may say why. */
+    /* What the driver makes of PTX, which loads sooner; malloc'ed. NULL: it does not, and
+     * `load` may say why. */
     void *(*assemble)(tr_dev *d, const char *text, size_t *size);
     void (*unload)(tr_dev *d, tr_dev_code *code);
     int32_t (*launch)(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l);
     int32_t (*takes)(tr_dev *d, tr_dev_code *code, tr_dev_takes *out);
     /* Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds at once. */
     int32_t (*held)(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks);
-    /* The threads of a block, `limit` at most (0: as many as it may have), with which a multiprocessor is fullest, and how many such blocks the device holds at once. */
+    /* The threads of a block, `limit` at most (0: as many as it may have), with which a multiprocessor is
+     * fullest, and how many such blocks the device holds at once. */
     int32_t (*suits)(tr_dev *d, tr_dev_code *code, uint32_t shared, uint32_t limit, int *blocks,
                      int *threads);
 
@@ -261,7 +278,8 @@ extern const char *const tr_dev_attr_name[TR_DEV_ATTR__COUNT];
 /* The same with as few axes as do, the innermost last; axes of one item are left out. */
 void tr_dev_copy_plan(tr_dev_copy *c);
 uint64_t tr_dev_copy_bytes(const tr_dev_copy *c);
-/* Of memory that this thread can read and write; arrays that meet are read before they are written. 0 or MEMORY. */
+/* Of memory that this thread can read and write; arrays that meet are read before they are
+ * written. 0 or MEMORY. */
 int32_t tr_dev_copy_here(const tr_dev_copy *c);
 /* All places lie within [at, at + bytes), for the source and the target. */
 void tr_dev_copy_extent(const tr_dev_copy *c, bool target, uintptr_t *lo, uintptr_t *hi);

@@ -1,4 +1,5 @@
-/* The emulated device's own parts: emu.c (the device), emu_mem.c (memory), emu_queue.c (streams and events). */
+/* The emulated device's own parts: emu.c (the device), emu_mem.c (memory), emu_queue.c
+ * (streams and events). */
 #ifndef TR_DEV_EMU_H
 #define TR_DEV_EMU_H
 

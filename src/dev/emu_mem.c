@@ -1,11 +1,15 @@
-/* Memory of the emulated device: blocks of one range of addresses that is nobody else's, so whether a pointer is the device's is two comparisons.
+/* Memory of the emulated device: blocks of one range of addresses that is nobody else's, so whether a
+ * pointer is the device's is two comparisons.
  *
- * The range is as large as the machine's memory, or the container's, and reserved when the device is opened; pages come when they are touched. Blocks are
- * multiples of 256 bytes, as CUDA's, and lie side by side: a list by address, and lists of free ones by size. A block that is freed joins its
- * neighbours. What was touched and is free stays with the process up to a limit, as the next arrays need no new pages then; beyond it goes back to the system.
- * A block of 1 MiB or more begins at another line of its page than the one before (rt/blocks.c says why).
+ * The range is as large as the machine's memory, or the container's, and reserved when the device is
+ * opened; pages come when they are touched. Blocks are multiples of 256 bytes, as CUDA's, and lie side by
+ * side: a list by address, and lists of free ones by size. A block that is freed joins its neighbours.
+ * What was touched and is free stays with the process up to a limit, as the next arrays need no new pages
+ * then; beyond it goes back to the system. A block of 1 MiB or more begins at another line of its page
+ * than the one before (rt/blocks.c says why).
  *
- * Invariants: neighbours in the list are neighbours in memory and fill the range; two free ones are never neighbours; a free one is in the bin of its size.
+ * Invariants: neighbours in the list are neighbours in memory and fill the range; two free ones are never
+ * neighbours; a free one is in the bin of its size.
  * Cost: an allocation looks at a few blocks of a bin; `find` walks the list. */
 #include <assert.h>
 #include <stdio.h>
@@ -56,7 +60,8 @@ static void bin_remove(emu_mem *m, emu_block *b) {
     b->free = false;
 }
 
-/* A free block of at least that size. In the size's own bin some are too small: a few are looked at first, all of them last. */
+/* A free block of at least that size. In the size's own bin some are too small: a few are
+ * looked at first, all of them last. */
 static emu_block *bin_find(const emu_mem *m, uint64_t size) {
     unsigned own = bin_of(size), k = own + 1;
     emu_block *b = m->bins[own];
@@ -91,7 +96,8 @@ static void record_free(emu_mem *m, emu_block *b) {
     m->spare = b;
 }
 
-/* The first `size` bytes of a free block that is in no bin; what is left becomes a free one. Without memory for its record all of it is used. */
+/* The first `size` bytes of a free block that is in no bin; what is left becomes a free one. Without
+ * memory for its record all of it is used. */
 static void split(emu_mem *m, emu_block *b, uint64_t size) {
     emu_block *rest = b->size > size ? record_new(m) : NULL;
     if (!rest)

@@ -1,14 +1,19 @@
 /* Streams of the emulated device: queues, each served by a thread of its own, and events between them.
  *
- * A thread is started when a job comes to a stream that has none, and ends when nothing has come for a while. All jobs have numbers in the order of submission; "all that was
- * submitted so far" is a number, so whoever waits is not kept by what comes later. A job that waits for an event stays at the head of its queue. An event is a count
- * of recordings: who waits for one waits for a recording that was submitted before, so streams cannot wait for each other in a circle.
+ * A thread is started when a job comes to a stream that has none, and ends when nothing has come for a while.
+ * All jobs have numbers in the order of submission; "all that was submitted so far" is a number, so whoever
+ * waits is not kept by what comes later. A job that waits for an event stays at the head of its queue. An
+ * event is a count of recordings: who waits for one waits for a recording that was submitted before, so
+ * streams cannot wait for each other in a circle.
  *
- * The default stream has no queue. Its user takes `owner`; then no stream begins a job with a number above `ahead`, and once those up to it have ended nothing is at work. Where no
- * stream has anything to do (`active` is 0) that costs a compare and exchange, a look, and a store: the owner writes before it looks at `active`, and who submits
- * counts `active` up before the stream's thread looks at `owner`, so one of the two sees the other.
+ * The default stream has no queue. Its user takes `owner`; then no stream begins a job with a number
+ * above `ahead`, and once those up to it have ended nothing is at work. Where no stream has anything
+ * to do (`active` is 0) that costs a compare and exchange, a look, and a store: the owner writes
+ * before it looks at `active`, and who submits counts `active` up before the stream's thread looks at
+ * `owner`, so one of the two sees the other.
  *
- * A fork may come at any time. The child has none of the threads: what they had to do is not done there, and their streams fail with LOST.
+ * A fork may come at any time. The child has none of the threads: what they had to do is not done
+ * there, and their streams fail with LOST.
  * All under the device's lock but the jobs themselves. */
 #include <assert.h>
 #include <signal.h>
@@ -43,7 +48,8 @@ static bool wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t end) {
     return pthread_cond_timedwait(c, lock, &t) == 0;
 }
 
-/* Who has the default stream and waits for others, as code that a launch calls may, would wait for ever for jobs that it holds up. */
+/* Who has the default stream and waits for others, as code that a launch calls may, would wait
+ * for ever for jobs that it holds up. */
 static void let_through(tr_emu *e, uint64_t number) {
     if (atomic_load(&e->owner) == (uintptr_t)&self && e->ahead < number) {
         e->ahead = number;

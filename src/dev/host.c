@@ -1,7 +1,8 @@
 /* Whether bytes are memory of the process: for arrays of others, which may say any address.
  *
- * The kernel tells what is mapped, and for what (/proc/self/maps). What is not mapped at all is found without reading that: msync says so, and does nothing else for
- * MS_ASYNC. Cost: 0.2 us for that, and some 0.7 us for each mapping that is read. */
+ * The kernel tells what is mapped, and for what (/proc/self/maps). What is not mapped at all is found
+ * without reading that: msync says so, and does nothing else for MS_ASYNC. Cost: 0.2 us for that, and some
+ * 0.7 us for each mapping that is read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

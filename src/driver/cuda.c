@@ -1,5 +1,5 @@
-/* Where mathematics for NVIDIA's GPUs is: libdevice, when a CUDA toolkit is there, else what Treadle was built with. Nothing
- * of it is needed to compile for the host. */
+/* Where mathematics for NVIDIA's GPUs is: libdevice, when a CUDA toolkit is there, else what Treadle was
+ * built with. Nothing of it is needed to compile for the host. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

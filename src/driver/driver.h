@@ -25,12 +25,12 @@ typedef struct tr_request {
     uint32_t nargs;
     const tr_ty *const *args;
     const tr_ty *ret; /* declared return type or NULL */
-    const tr_kernel *
-        kernel; /* NULL: the function itself is the root; else `args` and `ret` are the function's, not the root's */
+    /* NULL: the function itself is the root; else `args` and `ret` are the function's, not the root's */
+    const tr_kernel *kernel;
     tr_stage upto; /* TR_STAGE_TIME: all the way to code */
     tr_want want;  /* texts of the back end */
-    const char *
-        device; /* code for another target than the host, as tr_target_find has its names; NULL: code to run here */
+    /* code for another target than the host, as tr_target_find has its names; NULL: code to run here */
+    const char *device;
     uint8_t kind;   /* tr_fnkind, with a device: KERNEL or DEVICE */
     bool text_only; /* with a device: there will be no module */
     tr_sb *code;    /* with that: where the device's text goes; NULL: only those of `want` are asked for */
@@ -64,8 +64,8 @@ bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
  * there was no memory. Holds nothing that waits for another thread of the host's, so it may be called with
  * the GIL and without. */
 void *tr_driver_late(tr_late *l, const tr_dump *dump);
-/* The function of a module with tr_meta.large compiled anew from that: a module of its own, one reference. NULL: `why` says why, or is empty: there was no
- * memory. Likewise. */
+/* The function of a module with tr_meta.large compiled anew from that: a module of its own, one reference.
+ * NULL: `why` says why, or is empty: there was no memory. Likewise. */
 tr_module *tr_driver_large(const tr_module *m, const tr_dump *dump, char *why, size_t n);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);

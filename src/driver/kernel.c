@@ -132,8 +132,8 @@ static bool lam_chain(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* out[i] = f(out[i - 1], b[i]), from what the first operand has: a scan whose round makes the new value. Where all results come to one place
- * (reduce), it is the last one that does. */
+/* out[i] = f(out[i - 1], b[i]), from what the first operand has: a scan whose round makes the new value.
+ * Where all results come to one place (reduce), it is the last one that does. */
 static bool build_chain(build *b) {
     tr_em *e = &b->e;
     tr_tv out = b->op[2], n = tr_em_dim(e, out, 0), zero = tr_em_i64(e, 0),

@@ -5,10 +5,10 @@
  * text.
  * Cost: one compile, once.
  *
- * Locks: of all late compiles (shared; a fork takes it alone), then the module's, then that of where code lies (rt/enter.h). Whoever holds them waits
- * for nobody who may wait for him: it asks for no GIL and looks for no signals. The fork's is taken inside of
- * fork(), not in the host's hooks before it: those run code that may need the GIL of a thread that waits
- * here. */
+ * Locks: of all late compiles (shared; a fork takes it alone), then the module's, then that of where code
+ * lies (rt/enter.h). Whoever holds them waits for nobody who may wait for him: it asks for no GIL and looks
+ * for no signals. The fork's is taken inside of fork(), not in the host's hooks before it: those run code
+ * that may need the GIL of a thread that waits here. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -41,8 +41,9 @@ static int64_t grain_of(const tr_exec *l, int64_t rows, int64_t per_row) {
     return grain > 1 ? (int64_t)grain : 1;
 }
 
-/* With how many rows a trial begins: what is known to last is not done on one thread. What is believed to be short is not in many pieces either, each of which
- * is a call and a look at the clock; but it may be wrong, so not in one of any length. */
+/* With how many rows a trial begins: what is known to last is not done on one thread. What is believed to
+ * be short is not in many pieces either, each of which is a call and a look at the clock; but it may be
+ * wrong, so not in one of any length. */
 static int64_t few_rows(const tr_exec *l, int64_t per_row) {
     assert(per_row > 0);
     double item = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed);

@@ -1,9 +1,9 @@
 /* What only the core knows of where it runs, for reports (python/treadle/_info.py):
  *
  *   _about() -> {"llvm": version, or None, "processor": name and features as code is made for, or None,
- *                "no_llvm": why the two are None, "sleef": version that was there when Treadle was built, or "",
- *                "libdevice": file with mathematics for PTX, or None,
- *                "cache": the folder of cached code, which is not made for it, or None, "no_cache": why it cannot be used, or ""}
+ *                "no_llvm": why the two are None, "sleef": version that was there when Treadle was built, or
+ *                "", "libdevice": file with mathematics for PTX, or None, "cache": the folder of cached code,
+ *                which is not made for it, or None, "no_cache": why it cannot be used, or ""}
  *
  * Opens the back end, as the first compile does. */
 #include "ext/about.h"

@@ -38,7 +38,8 @@ static inline PyObject *tr_py_fetch(void) {
 #endif
 }
 
-/* The thread of this state, which need not hold the GIL but is the caller's own, has an exception under way. */
+/* The thread of this state, which need not hold the GIL but is the caller's own, has an
+ * exception under way. */
 static inline bool tr_py_has_raised(const PyThreadState *ts) {
 #if PY_VERSION_HEX >= 0x030C0000
     return ts->current_exception != NULL;

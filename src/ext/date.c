@@ -1,5 +1,6 @@
 /* NumPy's datetime64 and timedelta64: keys of arguments, types of dtypes, dtypes of types.
- * A key says all of a date: which of the two it is, and its unit. NumPy's units may be multiples ("25s"); those have no key.
+ * A key says all of a date: which of the two it is, and its unit. NumPy's units may be
+ * multiples ("25s"); those have no key.
  * Cost of a key: a few loads. */
 #include "ext/date.h"
 

@@ -4,7 +4,8 @@
 
 #include "ext/value.h"
 
-/* The DATE that a dtype is; NULL: it is another dtype, or its unit is none that is compiled. Byte order is not asked. */
+/* The DATE that a dtype is; NULL: it is another dtype, or its unit is none that is
+ * compiled. Byte order is not asked. */
 const tr_ty *tr_date_type(tr_tytab *t, PyArray_Descr *d);
 /* The dtype of a DATE: a new reference; NULL with an exception. */
 PyArray_Descr *tr_date_dtype(tr_state *st, const tr_ty *date);

@@ -1,7 +1,8 @@
 /* Memory of the device as Python objects.
  *
- * A DeviceMemory gives its bytes by the buffer protocol, to those of the package's own modules that make arrays of them; the arrays keep it alive. It never moves, so
- * nobody counts who looks at it: `free` is for those who end a context, and all uses look at `live` before. */
+ * A DeviceMemory gives its bytes by the buffer protocol, to those of the package's own modules that make
+ * arrays of them; the arrays keep it alive. It never moves, so nobody counts who looks at it: `free` is for
+ * those who end a context, and all uses look at `live` before. */
 #include "ext/device.h"
 
 #include "ext/compat.h"
@@ -102,7 +103,8 @@ static PyObject *dev_selected(PyObject *module, PyObject *unused) {
     return d ? PyLong_FromLong(d->ops->number ? d->ops->number(d, NULL) : 0) : NULL;
 }
 
-/* _dev_befriend(user, of, ask): whether the one GPU may use the memory of the other; from now on it does, unless that is only asked for. */
+/* _dev_befriend(user, of, ask): whether the one GPU may use the memory of the other; from now on it
+ * does, unless that is only asked for. */
 static PyObject *dev_befriend(PyObject *module, PyObject *args) {
     PyObject *user, *of;
     int ask, a, b;

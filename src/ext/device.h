@@ -1,4 +1,5 @@
-/* The device as Python sees it: blocks of its memory, streams, events, and how its failures are raised (device.c, stream.c). */
+/* The device as Python sees it: blocks of its memory, streams, events, and how its failures
+ * are raised (device.c, stream.c). */
 #ifndef TR_EXT_DEVICE_H
 #define TR_EXT_DEVICE_H
 
@@ -7,7 +8,8 @@
 #include "ext/function.h"
 #include "ext/state.h"
 
-/* A block. It lives as long as arrays that lie in it, which have it as their base; `free` ends it early, and who uses it then gets an error. */
+/* A block. It lives as long as arrays that lie in it, which have it as their base; `free` ends it early,
+ * and who uses it then gets an error. */
 typedef struct tr_devmem {
     PyObject_HEAD
     tr_state *st;
@@ -37,7 +39,8 @@ static inline tr_devmem *tr_device_block(const tr_state *st, PyObject *array) {
         o = PyMemoryView_GET_BUFFER(o)->obj;
     return o && Py_IS_TYPE(o, st->devmem_type) ? (tr_devmem *)o : NULL;
 }
-/* Around what may wait for the device: a call of Python's on a stream may have to come first, and needs the GIL. NULL: there is none. */
+/* Around what may wait for the device: a call of Python's on a stream may have to come first, and
+ * needs the GIL. NULL: there is none. */
 static inline PyThreadState *tr_device_leave(const tr_state *st) {
     return atomic_load_explicit(&st->calls, memory_order_relaxed) ? PyEval_SaveThread() : NULL;
 }
@@ -48,7 +51,8 @@ static inline void tr_device_return(PyThreadState *ts) {
 /* The device can use the array: it lies in a live block, or is the host's own. False with ValueError. */
 bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
 
-/* Why the device cannot use the bytes from lo to before hi, which others say to be an array's; NULL: it can, and `written`: write there. */
+/* Why the device cannot use the bytes from lo to before hi, which others say to be an array's; NULL:
+ * it can, and `written`: write there. */
 const char *tr_device_lacks(tr_dev *d, uint64_t lo, uint64_t hi, bool written);
 
 /* --- dlpack.c --- */
@@ -93,7 +97,8 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s);
 
 /* Raises a failure, and gives its job back. True: it is passed over. */
 bool tr_stream_raise(tr_state *st, tr_dev_failure *f);
-/* The default stream is the caller's until tr_stream_end: all other work is done. False with an exception: Ctrl-C, or a failure that is told now. */
+/* The default stream is the caller's until tr_stream_end: all other work is done. False with an exception:
+ * Ctrl-C, or a failure that is told now. */
 bool tr_stream_begin_slow(tr_state *st, tr_dev *d);
 static inline bool tr_stream_begin(tr_state *st, tr_dev *d) {
     uint64_t ticket = 0;

@@ -1,7 +1,8 @@
 /* DLPack capsules of memory that NumPy knows nothing of, both ways.
  *
- * What is given away refers to its array until the consumer says that it has done. What is taken is described for the package, which makes an array of it; the capsule's
- * tensor lives in a capsule of ours, and its maker is told when that ends. */
+ * What is given away refers to its array until the consumer says that it has done. What is taken is
+ * described for the package, which makes an array of it; the capsule's tensor lives in a capsule of ours,
+ * and its maker is told when that ends. */
 #include "ext/dlpack.h"
 
 #include <stdlib.h>
@@ -160,7 +161,8 @@ char tr_dlpack_kind(const dl_tensor *t) {
     return 0;
 }
 
-/* Strides of a tensor, or those of order C, in bytes. False: one overflows, or there is a negative size; *items: how many there are. */
+/* Strides of a tensor, or those of order C, in bytes. False: one overflows, or there is a
+ * negative size; *items: how many there are. */
 static bool steps_of(const dl_tensor *t, int64_t *steps, int64_t *items) {
     int64_t size = t->bits / 8, n = 1, whole = size;
     bool none = false, bad = false;

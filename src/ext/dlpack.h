@@ -1,4 +1,5 @@
-/* DLPack's layouts, those of the standard (1.3), and what the two files about it share: dlpack.c, capsules; exchange.c, the table for C that a type of arrays has. */
+/* DLPack's layouts, those of the standard (1.3), and what the two files about it share: dlpack.c, capsules;
+ * exchange.c, the table for C that a type of arrays has. */
 #ifndef TR_EXT_DLPACK_H
 #define TR_EXT_DLPACK_H
 
@@ -37,7 +38,8 @@ typedef struct dl_versioned {
     dl_tensor t;
 } dl_versioned;
 
-/* The table. All give 0, or -1 with an exception, but `allocate`, which needs no GIL and tells `error` why. */
+/* The table. All give 0, or -1 with an exception, but `allocate`, which needs no GIL and
+ * tells `error` why. */
 typedef struct dl_exchange {
     uint32_t major, minor;
     const struct dl_exchange *older; /* NULL, or one of a version before */
@@ -51,7 +53,8 @@ typedef struct dl_exchange {
 
 /* --- dlpack.c --- */
 
-/* Fills in all but shape and strides, which the caller has room for. False with BufferError: DLPack cannot say it. */
+/* Fills in all but shape and strides, which the caller has room for. False with
+ * BufferError: DLPack cannot say it. */
 bool tr_dlpack_describe(PyArrayObject *a, dl_device device, dl_tensor *out);
 /* A tensor that refers to the array until the consumer says that it has done. NULL with an exception. */
 dl_versioned *tr_dlpack_give(PyArrayObject *a, dl_device device);
@@ -60,7 +63,8 @@ PyObject *tr_dlpack_keep(dl_versioned *t);
 void tr_dlpack_kept_over(PyObject *capsule);
 /* (address, shape, strides in bytes or None, typestr, read-only, owner) */
 PyObject *tr_dlpack_tuple(const dl_tensor *t, bool readonly, PyObject *owner);
-/* The bytes that a tensor's items lie in, lo to before hi; none where there are no items. False with BufferError: there is no such array. */
+/* The bytes that a tensor's items lie in, lo to before hi; none where there are no items. False with
+ * BufferError: there is no such array. */
 bool tr_dlpack_span(const dl_tensor *t, uint64_t *lo, uint64_t *hi);
 /* Letter of NumPy's for the kind of the items; 0 with BufferError. */
 char tr_dlpack_kind(const dl_tensor *t);

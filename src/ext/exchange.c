@@ -1,8 +1,11 @@
-/* DLPack's table for C, `__dlpack_c_exchange_api__` of a type: ours for device arrays, and those of others for launches, which take an array by it without a call of Python's.
+/* DLPack's table for C, `__dlpack_c_exchange_api__` of a type: ours for device arrays, and those of others
+ * for launches, which take an array by it without a call of Python's.
  *
- * The standard gives the functions of a table no word of whose it is, and wants one table for the life of the process. So what is asked of an array finds the module's state by
- * the array's type, which derives from DeviceObject; the other functions import the module.
- * Nothing here waits for streams, but for this: the emulated device's memory is the host's, for which DLPack knows no streams, so what an array is bound to has been done before it is given. */
+ * The standard gives the functions of a table no word of whose it is, and wants one table for the life of the
+ * process. So what is asked of an array finds the module's state by the array's type, which derives from
+ * DeviceObject; the other functions import the module.
+ * Nothing here waits for streams, but for this: the emulated device's memory is the host's, for which DLPack
+ * knows no streams, so what an array is bound to has been done before it is given. */
 #include "ext/exchange.h"
 
 #include <stdlib.h>
@@ -14,7 +17,8 @@ static const char table_name[] = "dlpack_exchange_api";
 
 /* --- class DeviceObject --- */
 
-/* What device arrays derive from. A tensor that is only looked at has strides in items, which must lie somewhere as long as the array. */
+/* What device arrays derive from. A tensor that is only looked at has strides in items, which must
+ * lie somewhere as long as the array. */
 typedef struct device_object {
     PyObject_HEAD
     int64_t *_Atomic strides; /* behind their number; NULL: nobody has looked */
@@ -268,7 +272,8 @@ static PyArray_Descr *items_of(const dl_tensor *t) {
     return NULL;
 }
 
-/* Of the host's memory the kernel is asked once for each span, which takes as long as many launches, and afterwards whether it is still mapped. */
+/* Of the host's memory the kernel is asked once for each span, which takes as long as many launches, and
+ * afterwards whether it is still mapped. */
 static const char *lacks(tr_state *st, tr_dev *d, uint64_t lo, uint64_t hi, bool written) {
     uint64_t key = (lo ^ (hi << 20 | hi >> 44)) * UINT64_C(0x9E3779B97F4A7C15) + written;
     _Atomic uint64_t *slot = &st->exchange_seen[key >> 58];
@@ -281,7 +286,8 @@ static const char *lacks(tr_state *st, tr_dev *d, uint64_t lo, uint64_t hi, bool
     return why;
 }
 
-/* The items lie where the device can use them. A GPU finds the memory of its own kind by itself, and says so when the kernel has run. False with BufferError. */
+/* The items lie where the device can use them. A GPU finds the memory of its own kind by itself, and says so
+ * when the kernel has run. False with BufferError. */
 static bool is_usable(tr_state *st, tr_dev *d, const dl_tensor *t, bool readonly) {
     uint64_t lo, hi;
     if (!tr_dlpack_kind(t) || !tr_dlpack_span(t, &lo, &hi))

@@ -15,7 +15,8 @@ typedef struct tr_exchange_order {
 
 /* The table of an object's type; NULL: it has none that is known here, or is of ours. No exception. */
 const struct dl_exchange *tr_exchange_of(const tr_state *st, PyObject *o);
-/* An ndarray over its memory, as a new reference; *out NULL: it lies where the device does not see it. False with an exception. */
+/* An ndarray over its memory, as a new reference; *out NULL: it lies where the device does
+ * not see it. False with an exception. */
 bool tr_exchange_take(tr_state *st, tr_dev *d, const struct dl_exchange *x, PyObject *o,
                       tr_exchange_order *order, PyObject **out);
 bool tr_exchange_add(PyObject *module);

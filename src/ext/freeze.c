@@ -2,7 +2,8 @@
  *
  * Each object is frozen once: a map from its address to its tr_obj, with a reference held so that the address
  * stays its own. So shared and cyclic structures end, and recursion needs no case. Functions are queued, not
- * descended into. No user code runs but for module attributes that a module computes (PEP 562), and treadle/_library's look for a function.
+ * descended into. No user code runs but for module attributes that a module computes (PEP 562), and
+ * treadle/_library's look for a function.
  * Long, as each kind of object is a few lines that share the state above and nothing else. */
 #include "ext/freeze.h"
 
@@ -18,8 +19,8 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {
-    PyObject *code, *globals, *builtins, *closure,
-        *locals; /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
+    /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
+    PyObject *code, *globals, *builtins, *closure, *locals;
     uint32_t parent; /* inner: the function it stands in */
 } scope;
 
@@ -133,8 +134,8 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     const char *path = PyType_Check(o) ? class_path(z, (PyTypeObject *)o) : NULL;
     if (path)
         return new_obj(z, TR_OBJ_OPAQUE, o, tr_arena_printf(arena(z), "class '%s'", path));
-    if (PyType_Check(
-            o)) /* another thread may give it another name: nothing of Python's runs between the look and the copy */
+    /* another thread may give it another name: nothing of Python's runs between the look and the copy */
+    if (PyType_Check(o))
         return new_obj(z, TR_OBJ_OPAQUE, o,
                        tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
     const char *name = name_of(z, o, "__name__"), *module = name_of(z, o, "__module__"), *repr;
@@ -186,7 +187,8 @@ static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* A member of an enum has its name and its value, which no code changes; one that is an int is that number, too. */
+/* A member of an enum has its name and its value, which no code changes; one that is an int
+ * is that number, too. */
 static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
     static const char *const own[] = {"_value_", "_name_", "value", "name"};
     tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, 4);
@@ -610,9 +612,11 @@ static bool is_of_numpy(const char *module) {
     return strncmp(module, "numpy", 5) == 0 || strncmp(module, "scipy", 5) == 0;
 }
 
-/* A Python function of NumPy's or SciPy's that is known not to compile: what would be said of its insides helps nobody. */
+/* A Python function of NumPy's or SciPy's that is known not to compile: what would be said
+ * of its insides helps nobody. */
 static bool is_missing(tr_frozen *z, PyObject *o) {
-    /* functools.wraps copies the module's name, but the names that the code sees are those of who wrote it, or of who makes context managers */
+    /* functools.wraps copies the module's name, but the names that the code sees are those of who wrote it,
+     * or of who makes context managers */
     PyObject *name_there =
         PyFunction_Check(o) ? taken(z, tr_py_dict_get_text(PyFunction_GET_GLOBALS(o), "__name__")) : NULL;
     const char *module = name_there && PyUnicode_CheckExact(name_there) ? text_of(z, name_there) : NULL;
@@ -649,8 +653,8 @@ static bool is_of_numpy_lib(tr_frozen *z, PyObject *o) {
     return s && strncmp(s, "numpy.lib.", 10) == 0;
 }
 
-/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and what it wishes; NULL: there is
- * none. */
+/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and
+ * what it wishes; NULL: there is none. */
 static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
     bool part =
         PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
@@ -892,7 +896,8 @@ static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* A np.random.Generator: itself, by reference. Where its state lies stands in a table that is bound when code is loaded, as with a ufunc's loops. NULL: it is none. */
+/* A np.random.Generator: itself, by reference. Where its state lies stands in a table that is bound when code
+ * is loaded, as with a ufunc's loops. NULL: it is none. */
 static tr_obj *freeze_generator(tr_frozen *z, PyObject *o) {
     int64_t parts[2];
     npy_intp n = 2;
@@ -998,7 +1003,8 @@ static const char *const *copy_names(tr_frozen *z, PyObject *t, uint32_t *n) {
     return v;
 }
 
-/* A method of arrays or Generators that is a function: whose name stands in code is there, whatever it is asked of. */
+/* A method of arrays or Generators that is a function: whose name stands in code is there,
+ * whatever it is asked of. */
 static bool freeze_method(tr_frozen *z, PyObject *name) {
     PyObject *m = tr_builtin_map_method(&z->host->builtins, name);
     if (!ok(z, m || !PyErr_Occurred()))
@@ -1187,8 +1193,8 @@ static bool freeze_pending(tr_frozen *z) {
     return true;
 }
 
-/* The classes of exceptions by their numbers, which loops of others may raise: known when all is frozen. An exception that exists is not asked
- * for by its class. */
+/* The classes of exceptions by their numbers, which loops of others may raise: known when all is frozen. An
+ * exception that exists is not asked for by its class. */
 static bool list_classes(tr_frozen *z) {
     npy_intp n = TR_EXC__COUNT + (npy_intp)z->exc_classes.n;
     PyObject *a = z->loops.n ? PyArray_ZEROS(1, &n, NPY_INTP, 0) : NULL;

@@ -24,8 +24,8 @@
 #define TR_REASON_ATTR "__treadle_refused__"
 
 /* Which Python object is which row of builtins.def: made at the first snapshot, whole before anyone sees it,
- * kept in the module's state. Modules that are not imported for this alone have maps of their own, made when one is asked for that somebody
- * has imported. */
+ * kept in the module's state. Modules that are not imported for this alone have maps of their own, made when
+ * one is asked for that somebody has imported. */
 typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
@@ -43,11 +43,12 @@ typedef struct tr_builtin_maps {
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_maps *maps); /* false with a Python exception */
 bool tr_builtin_map_find(tr_builtin_maps *maps, PyObject *o, uint32_t *row);
-/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function, of bytes,
- * which of its parameters stay constants, and whether it is subscripted. A new reference; NULL: nothing, or with an exception. Runs Python. */
+/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of
+ * the function, of bytes, which of its parameters stay constants, and whether it is subscripted. A new
+ * reference; NULL: nothing, or with an exception. Runs Python. */
 PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *name);
-/* What treadle/_library has as a method of this name: a tuple of the class's name and the function. A new reference; NULL: nothing, or with
- * an exception. Runs Python. */
+/* What treadle/_library has as a method of this name: a tuple of the class's name and the function. A new
+ * reference; NULL: nothing, or with an exception. Runs Python. */
 PyObject *tr_builtin_map_method(tr_builtin_maps *maps, PyObject *name);
 void tr_builtin_map_clear(tr_builtin_maps *maps);
 int tr_builtin_map_visit(const tr_builtin_maps *maps, visitproc visit, void *arg);
@@ -88,8 +89,9 @@ typedef struct tr_freeze_host {
     tr_builtin_maps builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;
 
-/* A ufunc of others as plain data (freeze_loops.c), in the arena, and the table of its loops as an array of int64, a new reference. NULL: with an
- * exception, or `why` compiled code cannot call it. Ours are no such: ask `ufunc` first. */
+/* A ufunc of others as plain data (freeze_loops.c), in the arena, and the table of its loops as an
+ * array of int64, a new reference. NULL: with an exception, or `why` compiled code cannot call it.
+ * Ours are no such: ask `ufunc` first. */
 const tr_ufn *tr_freeze_loops(tr_arena *a, tr_tytab *types, PyObject *ufunc, PyObject **table,
                               const char **why);
 

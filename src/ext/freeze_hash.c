@@ -144,7 +144,9 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_EXCVAL:
         number(s, o->u.exc);
         own_exc(s, o->u.exc);
-        break; /* which class that is, no code depends on: it is bound anew. Handlers depend on what it is derived from */
+        /* which class that is, no code depends on: it is bound anew. Handlers depend on
+         * what it is derived from */
+        break;
     case TR_OBJ_TYPE: break;
     case TR_OBJ_OPAQUE: text(s, o->repr); break;
     }

@@ -1,8 +1,10 @@
 /* Ufuncs of NumPy, SciPy and others as plain data: their operands, and which C loop there is for which types.
  *
- * A loop may be called without the GIL where its types are numbers, as NumPy does. Left out are loops for types that Treadle has not (objects, long
- * double, dates) and for float16, in which it does not compute. The addresses are in a table that the program refers to as one of its arrays, so it
- * is bound when code is loaded, like any other: code in the cache has none, and a process that finds it there has frozen the ufunc anew. */
+ * A loop may be called without the GIL where its types are numbers, as NumPy does. Left out are
+ * loops for types that Treadle has not (objects, long double, dates) and for float16, in which it
+ * does not compute. The addresses are in a table that the program refers to as one of its arrays, so
+ * it is bound when code is loaded, like any other: code in the cache has none, and a process that
+ * finds it there has frozen the ufunc anew. */
 #include "ext/freeze.h"
 
 #include "ext/value.h"

@@ -1,10 +1,11 @@
 /* Which Python object is which row of builtins.def.
  *
  * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply
- * absent, and so is one where another function was put (np.sort = mine). Where two rows name one object (np.abs is
- * np.absolute), the first counts. Filled once per module state, in some 100 us.
- * numpy.random and random take milliseconds to import, and few programs ask for them and some of our own modules: their rows are looked up once somebody else has imported
- * them, before whose functions nobody can have. */
+ * absent, and so is one where another function was put (np.sort = mine). Where two rows name one object
+ * (np.abs is np.absolute), the first counts. Filled once per module state, in some 100 us.
+ * numpy.random and random take milliseconds to import, and few programs ask for them and
+ * some of our own modules: their rows are looked up once somebody else has imported them,
+ * before whose functions nobody can have. */
 #include "ext/compat.h"
 #include "ext/freeze.h"
 
@@ -51,8 +52,8 @@ static PyObject *module_of(const char *path) {
 
 bool tr_builtin_map_import(void) {
     const char *last = "";
-    /* treadle loads its modules when they are looked at; a child of a fork, which looks first, could wait for the lock of an import that another
-     * thread of its parent had begun */
+    /* treadle loads its modules when they are looked at; a child of a fork, which looks first, could wait for
+     * the lock of an import that another thread of its parent had begun */
     static const char *const ours[] = {"treadle.cuda", "treadle._library"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         PyObject *module = PyImport_ImportModule(ours[i]);
@@ -110,8 +111,8 @@ PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *n
     return NULL;
 }
 
-/* Somebody put a function of his own in its place before the map was made: written in Python in a module of another package, or compiled by
- * Treadle. It is compiled as any other function. */
+/* Somebody put a function of his own in its place before the map was made: written in Python in a module of
+ * another package, or compiled by Treadle. It is compiled as any other function. */
 static bool is_replaced(PyObject *o, const char *path) {
     static const char ours[] = "treadle.";
     size_t n = strcspn(path, ".");

@@ -18,7 +18,8 @@
 
 enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24, TR_VALUE_SPECS = 128 };
 
-/* What a device has loaded of a kernel; the module holds it. With it, whom a failure tells of: the function lives as long, as all who have its modules have it. */
+/* What a device has loaded of a kernel; the module holds it. With it, whom a failure tells of: the function
+ * lives as long, as all who have its modules have it. */
 typedef struct tr_devcode {
     tr_dev *d;
     tr_dev_code *code;
@@ -52,8 +53,9 @@ typedef struct tr_spec {
     const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
     PyObject *types; /* tuple of Type: the row of .signatures; NULL where it holds constants: tr_spec_types */
-    _Atomic uint64_t
-        used; /* when, by the function's clock, calls went over to it or from it: least is the one not used for longest */
+    /* when, by the function's clock, calls went over to it or from it: least is the one not
+     * used for longest */
+    _Atomic uint64_t used;
     PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
     bool lets_go; /* of the GIL, which threads of the pool may need */
@@ -149,7 +151,8 @@ bool tr_function_add(PyObject *module);
 PyObject *tr_function_undertaker(tr_function *f);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
-/* Sets a field of tr_opts or, where there are such, of a device's options by its name. False: there is none of that name. */
+/* Sets a field of tr_opts or, where there are such, of a device's options by its name.
+ * False: there is none of that name. */
 bool tr_function_flag(const char *name, long v, tr_opts *o, tr_device_opts *d);
 /* What it says of itself to compiled callers; signatures in the arena. In the gate. */
 void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out);
@@ -206,8 +209,8 @@ bool tr_spec_has_const(const tr_spec *s);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
 void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */
-/* The variant's call has made an array larger than the caches: calls go over to code for such, if there is any and it can be compiled. False with an
- * exception: a warning was one. */
+/* The variant's call has made an array larger than the caches: calls go over to code for such, if there is
+ * any and it can be compiled. False with an exception: a warning was one. */
 bool tr_spec_grow(tr_function *f, const tr_variant *v);
 /* Calls go over from one variant of the list to another. */
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to);

@@ -1,8 +1,12 @@
-/* np.random.Generator objects as arguments and globals of compiled code: what they are made of there (rt/gen.h).
+/* np.random.Generator objects as arguments and globals of compiled code: what they are made
+ * of there (rt/gen.h).
  *
- * A Generator has a bit generator, whose capsule points to NumPy's bitgen_t: the address goes into the call's slots or a table that code is bound to (freeze.c), never into code, so code in the cache serves
- * any process. The caller of the call, or who keeps the code, has the object, and the object its bit generator. Bit generators of others work, too, by the functions that their bitgen_t names. Those of
- * NumPy's whose state the runtime knows are looked at once for each process: what lies in memory must be what `bit_generator.state` says, else their functions are called like any other's.
+ * A Generator has a bit generator, whose capsule points to NumPy's bitgen_t: the address goes into the call's
+ * slots or a table that code is bound to (freeze.c), never into code, so code in the cache serves any
+ * process. The caller of the call, or who keeps the code, has the object, and the object its bit generator.
+ * Bit generators of others work, too, by the functions that their bitgen_t names. Those of NumPy's whose
+ * state the runtime knows are looked at once for each process: what lies in memory must be what
+ * `bit_generator.state` says, else their functions are called like any other's.
  * Cost: three attributes a call; the first one in a process looks for NumPy's functions and at the state. */
 #include "ext/generator.h"
 

@@ -33,10 +33,12 @@ PyObject *tr_job_text(tr_job *j, tr_stage stage);
 /* What running code and its results need of the snapshot: list of frozen arrays, classes of named tuples,
  * exceptions, Generators. */
 PyObject *tr_job_keep(const tr_job *j);
-/* Threads of the pool may run loops of others, which may ask for the GIL: who calls the code holds it no longer. */
+/* Threads of the pool may run loops of others, which may ask for the GIL: who calls the
+ * code holds it no longer. */
 bool tr_job_lets_go(const tr_job *j);
 void tr_job_free(tr_job *j);
-/* ptx.c: loads the kernel that the job has compiled, on the device. False with an exception; the module is gone then. */
+/* ptx.c: loads the kernel that the job has compiled, on the device. False with an
+ * exception; the module is gone then. */
 bool tr_devcode_load(tr_job *j);
 
 #endif

@@ -1,13 +1,18 @@
 /* Launches of kernels: from `kernel[grid, block, stream](*args)` to the device.
  *
- * A launch is a call of the kernel's entry, a Function whose parameters are the sizes and then `*args` (cuda/_kernel.py), so which code runs is found among that one's variants; but nothing is
- * boxed and no tuple is made: sizes lie in the launcher as slots, and arguments go into slots as items of a variant's tuple. Arrays of the device are taken by the ndarray
- * that they have (state.h: devarray_slot), those of others by the table for C of their type (exchange.h), and all arrays are looked at: what was freed, or is the device's without its knowing, is refused.
- * On the default stream it is done when the call returns, and nothing is allocated. On others slots and objects go into a job.
- * A device with code of its own (`own`: the entry has a target) is the kernel itself, and takes sizes beside its parameters. It needs no job: it has copied what it takes when
- * the call returns, and memory that is freed meanwhile stays until what was launched before has ended (dev/cuda.c). Arrays of the host are not there: the package copies them, and launches again
- * (`launch_stage`).
- * A launch of many threads lets go of the GIL. Launchers are found by their configuration in C too (class Configurable): that costs as much as the launch in Python. */
+ * A launch is a call of the kernel's entry, a Function whose parameters are the sizes and then `*args`
+ * (cuda/_kernel.py), so which code runs is found among that one's variants; but nothing is boxed and no tuple
+ * is made: sizes lie in the launcher as slots, and arguments go into slots as items of a variant's tuple.
+ * Arrays of the device are taken by the ndarray that they have (state.h: devarray_slot), those of others by
+ * the table for C of their type (exchange.h), and all arrays are looked at: what was freed, or is the
+ * device's without its knowing, is refused. On the default stream it is done when the call returns, and
+ * nothing is allocated. On others slots and objects go into a job.
+ * A device with code of its own (`own`: the entry has a target) is the kernel itself, and takes sizes beside
+ * its parameters. It needs no job: it has copied what it takes when the call returns, and memory that is
+ * freed meanwhile stays until what was launched before has ended (dev/cuda.c). Arrays of the host are not
+ * there: the package copies them, and launches again (`launch_stage`).
+ * A launch of many threads lets go of the GIL. Launchers are found by their configuration in C too (class
+ * Configurable): that costs as much as the launch in Python. */
 #include "ext/launch.h"
 
 #include <stddef.h>
@@ -42,7 +47,8 @@ typedef struct made_items {
     void *behind;  /* tr_exchange_order */
 } made_items;
 
-/* The object that stands for what is neither a number nor an array of ours: by the table of its type, else asked of the package. */
+/* The object that stands for what is neither a number nor an array of ours: by the table of
+ * its type, else asked of the package. */
 static __attribute__((noinline)) bool make_item(const tr_launcher *l, tr_dev *d, PyObject *o, PyObject **out,
                                                 made_items *own) {
     tr_state *st = l->st;
@@ -272,7 +278,8 @@ static uint64_t scalar_bytes(PyObject *o, uint64_t at) {
     return aligned(at, size ? size : 1) + (pair ? size : 0);
 }
 
-/* Where the parameters of a kernel end on hardware, which begin at `at`: the parts of each argument (lower/device.c). */
+/* Where the parameters of a kernel end on hardware, which begin at `at`: the parts of each
+ * argument (lower/device.c). */
 static uint64_t parameter_bytes(PyObject *const *items, Py_ssize_t n, uint64_t at) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = items[i];
@@ -354,7 +361,8 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 
 /* --- the call --- */
 
-/* All of them can be passed as they are: numbers, and arrays of the device, or (who has a table says so when it is asked) of others. */
+/* All of them can be passed as they are: numbers, and arrays of the device, or (who has a table
+ * says so when it is asked) of others. */
 static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i], *m = Py_IS_TYPE(o, st->remote_type) ? o : tr_device_mem(st, o);
@@ -370,7 +378,8 @@ static bool is_loose(PyArrayObject *a) {
     return !PyArray_ISALIGNED(a) || tr_value_array_key(a) & (uint32_t)TR_KEY_PACKED;
 }
 
-/* The items of the host's arrays lie at multiples of their sizes, so that kernels can work on them in place. */
+/* The items of the host's arrays lie at multiples of their sizes, so that kernels can work
+ * on them in place. */
 static bool are_aligned(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i];
@@ -628,9 +637,9 @@ static PyObject *launch_hooks(PyObject *module, PyObject *args) {
 
 enum { LAUNCHERS = 64 };
 typedef struct tr_configurable {
+    /* dict: those that were asked for, but for those of streams, which live as long as they like */
     PyObject_HEAD
-    PyObject *
-        launchers; /* dict: those that were asked for, but for those of streams, which live as long as they like */
+    PyObject *launchers;
 } tr_configurable;
 
 static PyObject *configurable_new(PyTypeObject *type, PyObject *args, PyObject *kw) {

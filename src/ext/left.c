@@ -1,11 +1,14 @@
-/* Exceptions that C loops of others leave behind, taken from Python so that compiled code raises them (rt/loop.c).
+/* Exceptions that C loops of others leave behind, taken from Python so that compiled code
+ * raises them (rt/loop.c).
  *
- * Loops for numbers are called without the GIL, and take it where they have something to say: an error of scipy.special, a warning that may be an
- * error. What they raised is then in the state that Python keeps of the thread. It is read without the GIL, as nobody else writes it, and only
- * where there is one is the GIL taken. Threads of the pool have no such state, and a loop would make one and lose it with what it says: they get
- * one that stays. Who calls code that may run loops there has let go of the GIL (tr_variant.lets_go), or they would wait for each other.
- * Which `except` clauses take the exception is asked by number: that of the first class in its class's order of resolution that the program
- * knows. Of two bases that have nothing to do with each other that is the first. */
+ * Loops for numbers are called without the GIL, and take it where they have something to say: an error of
+ * scipy.special, a warning that may be an error. What they raised is then in the state that Python keeps of
+ * the thread. It is read without the GIL, as nobody else writes it, and only where there is one is the GIL
+ * taken. Threads of the pool have no such state, and a loop would make one and lose it with what it says:
+ * they get one that stays. Who calls code that may run loops there has let go of the GIL
+ * (tr_variant.lets_go), or they would wait for each other. Which `except` clauses take the exception is asked
+ * by number: that of the first class in its class's order of resolution that the program knows. Of two bases
+ * that have nothing to do with each other that is the first. */
 #include "ext/left.h"
 
 #include <stdlib.h>

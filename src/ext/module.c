@@ -333,8 +333,8 @@ static int module_exec(PyObject *module) {
                                   .user = st};
     fill_np_scalars(st);
     read_dump(st);
-    /* register_fork first: what is registered last runs first, and who imports a module of treadle/_library, where a handler of a signal may
-     * compile, must find the way free while a fork waits for the import */
+    /* register_fork first: what is registered last runs first, and who imports a module of treadle/_library,
+     * where a handler of a signal may compile, must find the way free while a fork waits for the import */
     bool ok = register_fork(module) && tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) &&
               tr_types_add(module) && tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
               tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&

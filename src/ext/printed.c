@@ -4,7 +4,8 @@
 #include "ext/py.h"
 #include "rt/rt.h"
 
-/* str() or repr() of an array, of a copy of its items, as those may have to be aligned. Axes that were handed over without the items, for want of memory, are lost. */
+/* str() or repr() of an array, of a copy of its items, as those may have to be aligned. Axes that were handed
+ * over without the items, for want of memory, are lost. */
 static PyObject *array_text(const tr_rt_piece *p) {
     npy_intp shape[NPY_MAXDIMS];
     PyArray_Descr *d = NULL;

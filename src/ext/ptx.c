@@ -1,4 +1,5 @@
-/* Function's way to a device's code: text for a processor that need not be here, and code that a device has loaded. */
+/* Function's way to a device's code: text for a processor that need not be here, and code
+ * that a device has loaded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,8 @@ static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
     return parts;
 }
 
-/* What the driver has made of a text before, or makes now, and is kept. malloc'ed; NULL: the text itself is loaded. */
+/* What the driver has made of a text before, or makes now, and is kept. malloc'ed; NULL:
+ * the text itself is loaded. */
 static void *cached_code(tr_job *j, tr_dev *d, const tr_meta *meta, const char *text) {
     tr_hash key;
     tr_dev_about about;

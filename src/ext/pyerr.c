@@ -8,9 +8,9 @@
  *        |      ~~~~^^^^^^
  *        = note: argument 'name' is str
  *        = help: ...
- * Columns of spans are UTF-8 byte offsets; they are shown as characters, from 1. Without source there is no excerpt.
- * Errors of a running function: the exception class and arguments of its raise site, with traceback entries made of empty code
- * objects that carry the user's file, function and line. */
+ * Columns of spans are UTF-8 byte offsets; they are shown as characters, from 1. Without source there is no
+ * excerpt. Errors of a running function: the exception class and arguments of its raise site, with traceback
+ * entries made of empty code objects that carry the user's file, function and line. */
 #include "ext/pyerr.h"
 
 #include <string.h>
@@ -284,7 +284,8 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     return v;
 }
 
-/* The same for its place in a text: what is made of float32 has as many digits as that needs, as in print(). */
+/* The same for its place in a text: what is made of float32 has as many digits as that
+ * needs, as in print(). */
 static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *frame) {
     char b[TR_RT_COMPLEX_MAX], kind = site->args[i].kind;
     PyObject *v = site_arg(site, i, frame);
@@ -396,8 +397,8 @@ static bool says(PyObject *text, const char *s) {
     return own && strcmp(own, s) == 0;
 }
 
-/* The code object of a place. Those that were told of last are kept, each where its place's address says, and known by what they say: to make one takes
- * longer than all else of an entry. NULL without memory. */
+/* The code object of a place. Those that were told of last are kept, each where its place's address says, and
+ * known by what they say: to make one takes longer than all else of an entry. NULL without memory. */
 static PyCodeObject *code_of(tr_state *st, const tr_place *p) {
     const char *file = p->file ? p->file : "<unknown>", *fn = p->fn ? p->fn : "<unknown>";
     int line = p->span.line > 0 ? p->span.line : 1;
@@ -535,7 +536,8 @@ typedef struct making {
 
 static void raise_frame(making *k, int32_t code, const tr_frame *frame);
 
-/* The exception that link `number` stands for, or what making it raised: borrowed. NULL when there is none. */
+/* The exception that link `number` stands for, or what making it raised: borrowed. NULL
+ * when there is none. */
 static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
     const tr_raised *r = tr_rt_linked(frame, number);
     PyObject **made = &k->made[number % TR_FRAME_LINKS];
@@ -550,8 +552,8 @@ static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
     return r ? *made : NULL;
 }
 
-/* An exception cannot be its own context: whoever has it as one, of those that `context` leads to, has none then, as
- * when Python raises it. The user's own may lead round in a circle already. */
+/* An exception cannot be its own context: whoever has it as one, of those that `context` leads to, has none
+ * then, as when Python raises it. The user's own may lead round in a circle already. */
 static void cut(PyObject *exc, PyObject *context) {
     PyObject *o = context, *slow = context, *next;
     for (bool step = false; (next = PyException_GetContext(o)) != NULL; step = !step) {

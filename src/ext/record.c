@@ -1,5 +1,6 @@
 /* Structured dtypes and the types that they are.
- * A dtype is read once for a pattern; a call compares dtypes by address first, as arrays of one program mostly share theirs, else as NumPy does.
+ * A dtype is read once for a pattern; a call compares dtypes by address first, as arrays of one program
+ * mostly share theirs, else as NumPy does.
  * Cost of a key: a few loads, and one for each axis. */
 #include "ext/record.h"
 

@@ -2,9 +2,10 @@
  * text.
  *
  *   _front(fn, stage="ssa", code=None, exctable=None, linetable=None) -> (kind, text)
- *       kind "ok": the text of the stage, "code" (normalised bytecode) or "ssa", of all functions reached; "refused": the row of
- *       nyi.def, the line, the message; "error": malformed bytecode; "invalid": SSA that the verifier rejects, a defect.
- *       The last three arguments replace those parts of the root function's code object, for tests that feed broken ones.
+ *       kind "ok": the text of the stage, "code" (normalised bytecode) or "ssa", of all functions reached;
+ *       "refused": the row of nyi.def, the line, the message; "error": malformed bytecode; "invalid": SSA
+ *       that the verifier rejects, a defect. The last three arguments replace those parts of the root
+ *       function's code object, for tests that feed broken ones.
  *   _freeze_hash(fn) -> bytes, or None when the snapshot cannot be told by content
  *   _freeze_deps(fn) -> list for _freeze_current(list) -> bool */
 #include "ext/compat.h"

@@ -1,9 +1,9 @@
-/* NumPy's functions that sort, for the runtime (rt/sort.c): those of the dtypes' tables, looked up once. They are C, know no Python,
- * and need no GIL for numbers.
+/* NumPy's functions that sort, for the runtime (rt/sort.c): those of the dtypes' tables, looked up once. They
+ * are C, know no Python, and need no GIL for numbers.
  *
- * A table has one for each of NumPy's ways to sort, but which of them NumPy itself calls is its own affair (argsort(kind="heapsort") is
- * the default one's from 2.4 on). So it is asked: equal items come out in an order that tells the ways apart. Cost: some microseconds when
- * the module is imported. */
+ * A table has one for each of NumPy's ways to sort, but which of them NumPy itself calls is its own affair
+ * (argsort(kind="heapsort") is the default one's from 2.4 on). So it is asked: equal items come out in an
+ * order that tells the ways apart. Cost: some microseconds when the module is imported. */
 #include "ext/sorts.h"
 
 #include <string.h>
@@ -49,7 +49,8 @@ static bool places_as(PyArray_ArgSortFunc *f, PyArrayObject *from, PyArrayObject
     return f && f(x, at, SAMPLE, from) >= 0 && !memcmp(at, PyArray_DATA(places), sizeof at);
 }
 
-/* Which entries of the tables NumPy calls for a way to sort: its own, unless that does something else and another one does the same. */
+/* Which entries of the tables NumPy calls for a way to sort: its own, unless that does something
+ * else and another one does the same. */
 static bool ask(const PyArray_ArrFuncs *f, int kind, int *sort, int *argsort) {
     PyArrayObject *a = sample(), *b = sample();
     bool ok = a && b && PyArray_Sort(b, 0, kinds[kind]) >= 0;

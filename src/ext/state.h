@@ -37,8 +37,9 @@ typedef struct tr_state {
     PyTypeObject *stream_type, *event_type, *launcher_type;
     PyObject *launch_on_stream; /* what is asked of launches on streams under checks; NULL: nothing */
     PyObject *launch_passes;    /* whether the exception of a watched launch is passed over */
-    PyObject *launch_convert,
-        *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
+    /* what the package does with arguments that are none of ours; before a launcher's first
+     * launch. NULL: nothing */
+    PyObject *launch_convert, *launch_first;
     PyObject *exchange_name;            /* of the attribute with a type's table for C: ext/exchange.h */
     _Atomic uint64_t exchange_seen[64]; /* spans of the host's that were looked at: ext/exchange.c */
     PyObject *launch_stage;             /* launches with arrays that are not on the device */
@@ -57,8 +58,8 @@ typedef struct tr_state {
     PyObject *dtypes;                   /* of STRUCTs, by address: ext/record.c */
     vectorcallfunc np_call;             /* of NumPy's ufuncs */
     PyObject *bits_name, *capsule_name; /* of attributes of Generators and their bit generators */
-    _Atomic uint8_t generators
-        [TR_GEN__KINDS]; /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */
+    /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */
+    _Atomic uint8_t generators[TR_GEN__KINDS];
     tr_host host;
     PyObject *told[TR_TOLD]; /* code objects of places that tracebacks told of: pyerr.c */
     _Atomic uint64_t left;   /* exceptions that loops of others left so far (left.c) */

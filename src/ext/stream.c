@@ -1,10 +1,12 @@
 /* Streams and events of the device as Python objects, copies, and what happens on the way back from a stream.
  *
- * A job on a stream refers to Python objects that must live until it has run; the device gives it back on a thread of its own, without the GIL, so it is put into a list
- * (`over`) that the next call of ours empties. What launches printed waits likewise, as CUDA's printf does, for a synchronisation. Only calls that the user puts on a stream take the
- * GIL there. Whoever waits lets go of the GIL, and looks for signals twenty times a second.
- * A failure is raised by who synchronises, from the job that failed: it has the frame with the exception. At the interpreter's end the device is stopped, and what nobody was
- * told is told then. */
+ * A job on a stream refers to Python objects that must live until it has run; the device gives it back
+ * on a thread of its own, without the GIL, so it is put into a list (`over`) that the next call of
+ * ours empties. What launches printed waits likewise, as CUDA's printf does, for a synchronisation.
+ * Only calls that the user puts on a stream take the GIL there. Whoever waits lets go of the GIL, and
+ * looks for signals twenty times a second.
+ * A failure is raised by who synchronises, from the job that failed: it has the frame with the exception. At
+ * the interpreter's end the device is stopped, and what nobody was told is told then. */
 #include "ext/device.h"
 
 #include <stdlib.h>
@@ -300,8 +302,8 @@ static own_streams *own_of_thread(tr_dev *d) {
 static tr_dev_stream *own_stream(tr_dev *d) {
     own_streams *o = own_of_thread(d);
     tr_dev_stream **s = o ? &o->s[d->ops->number ? d->ops->number(d, NULL) : 0] : NULL;
-    if (s &&
-        !*s) /* not CUDA's own: that has one handle for all threads, so that only its thread can ask how far it is */
+    /* not CUDA's own: that has one handle for all threads, so that only its thread can ask how far it is */
+    if (s && !*s)
         *s = d->ops->stream_new(d);
     if (!s || !*s)
         no_more(d);

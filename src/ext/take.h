@@ -1,4 +1,5 @@
-/* Arguments of a call into slots: what an exact scalar or array takes is here, inlined into the call path (call.c) and that of launches (launch.c). */
+/* Arguments of a call into slots: what an exact scalar or array takes is here, inlined into the call path
+ * (call.c) and that of launches (launch.c). */
 #ifndef TR_EXT_TAKE_H
 #define TR_EXT_TAKE_H
 

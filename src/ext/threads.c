@@ -1,10 +1,13 @@
 /* What Python sees of the thread pool (rt/pool.h), and private functions for its tests and benchmark:
  *
- *   _set_pool_size(name, text)                     sizes the pool by a setting's text; None: by the processors
+ *   _set_pool_size(name, text)                     sizes the pool by a setting's text; None: by the
+ *                                                  processors
  *   _pool_size() -> the most that set_num_threads() takes
  *   _pool_run(body, n, grain, nogil) -> (code, ranges run, threads that took part)
- *       one region; body "empty", "sleep" (1 ms a range), "print" (its first index) or "raise" (code 1 + first index)
- *   _pool_grain(n, backwards=False)                ranges of n rounds wherever the runtime chooses; 0: its own choice; the last first
+ *       one region; body "empty", "sleep" (1 ms a range), "print" (its first index) or
+ *       "raise" (code 1 + first index)
+ *   _pool_grain(n, backwards=False)                ranges of n rounds wherever the runtime chooses; 0: its
+ *                                                  own choice; the last first
  *   _pool_launch(ranges, times) -> seconds that so many empty regions took */
 #include "ext/threads.h"
 

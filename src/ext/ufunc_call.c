@@ -1,8 +1,9 @@
 /* A ufunc called on plain arrays and scalars, without NumPy's machinery.
  *
- * Taken are exact arrays that compiled code can read and scalars, with or without `out`; they become the operands of a walk (exec/exec.h), and what is
- * not given is made in the order in memory that NumPy would give it. All else (where, casting, subclasses, objects with __array_ufunc__, operands that
- * overlap) goes to NumPy's own call. */
+ * Taken are exact arrays that compiled code can read and scalars, with or without `out`; they become
+ * the operands of a walk (exec/exec.h), and what is not given is made in the order in memory that
+ * NumPy would give it. All else (where, casting, subclasses, objects with __array_ufunc__, operands
+ * that overlap) goes to NumPy's own call. */
 #include "ext/ufunc.h"
 
 #include <string.h>
@@ -58,7 +59,8 @@ static uint8_t code_of_scalar(const tr_state *st, PyObject *o) {
     return NOT_OURS;
 }
 
-/* The loop for these codes, from what was found before or through tr_ufunc_pick. NULL: leave it to NumPy, or an exception is set. */
+/* The loop for these codes, from what was found before or through tr_ufunc_pick. NULL: leave
+ * it to NumPy, or an exception is set. */
 static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *code) {
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
@@ -342,7 +344,8 @@ static bool all_scalars(const call *c) {
 
 /* --- what goes to NumPy --- */
 
-/* What is known of the inputs of a call, and whether Python numbers are among them. False: some are neither arrays nor numbers. */
+/* What is known of the inputs of a call, and whether Python numbers are among them. False:
+ * some are neither arrays nor numbers. */
 static bool input_kinds(const tr_ufunc *uf, PyObject *const *args, tr_ukind *in, bool *weak) {
     *weak = false;
     for (uint32_t i = uf->nin; i < uf->nop; i++)
@@ -397,8 +400,8 @@ static PyObject *strengthened(tr_ufunc *uf, PyObject *self, PyObject *const *arg
     return r;
 }
 
-/* Before NumPy 2 a Python number arrives at the type resolver as an array like any other. Later, where there are no others, it is int64, float64 or
- * complex128, which may be none of the declared signatures. */
+/* Before NumPy 2 a Python number arrives at the type resolver as an array like any other. Later, where there
+ * are no others, it is int64, float64 or complex128, which may be none of the declared signatures. */
 static bool needs_strength(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n) {
     if (!tr_ufunc_has_promoters())
         return true;
@@ -430,7 +433,8 @@ static bool arrays_meet(PyObject *x, PyObject *y) {
            tr_extents_meet(extent_of((PyArrayObject *)x), extent_of((PyArrayObject *)y));
 }
 
-/* The outputs that a call gives, NULL for each that it does not; NumPy refuses what is wrong about them. False: it gives none. */
+/* The outputs that a call gives, NULL for each that it does not; NumPy refuses what is
+ * wrong about them. False: it gives none. */
 static bool given_outputs(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                           PyObject **outs) {
     Py_ssize_t nin = (Py_ssize_t)uf->nin, nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -454,8 +458,8 @@ static bool given_outputs(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t 
     return any;
 }
 
-/* signature= for a call that gives no outputs, once NumPy knows loops for some that were given: those are not for this one. None: it is not known
- * which loop it is. NULL with an exception. */
+/* signature= for a call that gives no outputs, once NumPy knows loops for some that were given: those are not
+ * for this one. None: it is not known which loop it is. NULL with an exception. */
 static PyObject *usual_signature(tr_ufunc *uf, PyObject *const *args) {
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
@@ -473,7 +477,8 @@ static PyObject *usual_signature(tr_ufunc *uf, PyObject *const *args) {
     return t;
 }
 
-/* The type of an output to which the type of all inputs together converts: as a reference to NumPy's class. Else None. */
+/* The type of an output to which the type of all inputs together converts: as a reference
+ * to NumPy's class. Else None. */
 static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
     if (!out || !PyArray_Check(out) || PyArray_DESCR((PyArrayObject *)out)->type_num >= NPY_HALF ||
         !PyArray_CanCastTypeTo(common, PyArray_DESCR((PyArrayObject *)out), NPY_SAME_KIND_CASTING))
@@ -481,8 +486,9 @@ static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
     return Py_NewRef((PyObject *)Py_TYPE(PyArray_DESCR((PyArrayObject *)out)));
 }
 
-/* Makes the loop for these inputs and the outputs that the signature t names. NumPy, which asks for a loop that it does not know by what it then is
- * given, would take an answer of the very same types for none, and the first loop it has that inputs convert to. */
+/* Makes the loop for these inputs and the outputs that the signature t names. NumPy, which asks for a loop
+ * that it does not know by what it then is given, would take an answer of the very same types for none, and
+ * the first loop it has that inputs convert to. */
 static bool make_known(tr_ufunc *uf, PyObject *const *args, PyObject *t) {
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
@@ -538,7 +544,8 @@ static PyObject *with_signature(tr_ufunc *uf, PyObject *self, PyObject *const *a
     return r;
 }
 
-/* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs (NULL: none are) get there as such. */
+/* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs
+ * (NULL: none are) get there as such. */
 static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args, Py_ssize_t n,
                             PyObject *kwnames, PyObject *const *outs) {
     bool says = !tr_ufunc_by_outputs(uf);
@@ -557,8 +564,8 @@ static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args,
     return r;
 }
 
-/* An input that a given output overlaps is copied. NumPy's iterator does that too, but for an output that is the very same array as the input: it
- * takes cores for elementwise. */
+/* An input that a given output overlaps is copied. NumPy's iterator does that too, but for an output that is
+ * the very same array as the input: it takes cores for elementwise. */
 static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args,
                                                     size_t nargsf, PyObject *kwnames) {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);

@@ -252,7 +252,8 @@ static bool unbox_records(tr_state *st, PyObject *o, const tr_ty *ty, const char
     return unbox_array(st, o, ty->items[0], fn, arg, at);
 }
 
-/* NumPy's scalar: it has its own memory, or is a view of an array's. Or an array that stands for one (tr_record_place_key). */
+/* NumPy's scalar: it has its own memory, or is a view of an array's. Or an array that
+ * stands for one (tr_record_place_key). */
 static bool unbox_record(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                          tr_slot **at) {
     (void)st, (void)ty, (void)fn, (void)arg;

@@ -37,7 +37,8 @@ static bool is_masked(PyTypeObject *t) {
 }
 
 /* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data
- * would lie; with Numba's rules those of masked arrays alone do. np.memmap wraps items only to keep its class; its data are plain. */
+ * would lie; with Numba's rules those of masked arrays alone do. np.memmap wraps items only to
+ * keep its class; its data are plain. */
 static bool array_overrides(tr_state *st, PyObject *o) {
     static const char *const names[] = {"__array_ufunc__", "__array_function__", "__mul__", "__add__",
                                         "__getitem__"};

@@ -1,12 +1,14 @@
 /* Patterns of argument values: what a call looks at to pick compiled code.
  *
- * A key is 32 bits. For scalars, arrays, dates, None, ranges, slices and Generators it says everything; for tuples, strings,
- * functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A string,
- * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
+ * A key is 32 bits. For scalars, arrays, dates, None, ranges, slices and Generators it says everything; for
+ * tuples, strings, functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A
+ * string, function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
- * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
- * None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same; RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
+ * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
+ * RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start,
+ * stop, step are None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same;
+ * RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 
@@ -94,7 +96,8 @@ static inline uint32_t tr_value_array_key(PyArrayObject *a) {
            (flags & 3u) << 24 | (flags & NPY_ARRAY_WRITEABLE ? 0u : (uint32_t)TR_KEY_RO);
 }
 
-/* The array that bytes, a bytearray, a memoryview or an array.array is, over the same memory: a new reference. NULL without an exception: it is none. */
+/* The array that bytes, a bytearray, a memoryview or an array.array is, over the same memory: a new
+ * reference. NULL without an exception: it is none. */
 PyObject *tr_value_of_buffer(PyObject *o);
 /* Key of any value; TR_K_OTHER when it has none. Never sets an exception. */
 uint32_t tr_value_key(tr_state *st, PyObject *o);

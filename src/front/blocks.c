@@ -1,8 +1,9 @@
 /* Neutral instructions to basic blocks: reachability, stack depths, live variables.
  *
- * After tr_front_flow the bytecode can be trusted: every argument of a reachable instruction is in range, the stack never
- * runs under or over, depths agree where paths meet, and no path runs off the end.
- * Cost: linear in the instructions, but for liveness, which sweeps bit sets until they are stable (2-3 sweeps). */
+ * After tr_front_flow the bytecode can be trusted: every argument of a reachable instruction is in range, the
+ * stack never runs under or over, depths agree where paths meet, and no path runs off the end.
+ * Cost: linear in the instructions, but for liveness, which sweeps bit sets until they are
+ * stable (2-3 sweeps). */
 #include "front/internal.h"
 
 const char *const tr_nop_name[TR_N__COUNT] = {
@@ -51,7 +52,8 @@ static bool is_end(uint8_t op) {
     return tr_nop_exits(op) || is_branch(op) || op == TR_N_JUMP;
 }
 
-/* A handler finds variables as they are at the start of the block in which something raises: it ends where one is written. */
+/* A handler finds variables as they are at the start of the block in which something
+ * raises: it ends where one is written. */
 static bool writes(uint8_t op) {
     return op == TR_N_STORE || op == TR_N_STOREDEREF || op == TR_N_DEL || op == TR_N_LOADCLEAR ||
            op == TR_N_PUSHEXC || op == TR_N_POPEXC || op == TR_N_FORNEXT;
@@ -93,7 +95,8 @@ static const tr_bcexc *range_of(const tr_decoded *d, uint32_t start) {
     return d->covered && d->covered[start] ? &d->exc[d->covered[start] - 1] : NULL;
 }
 
-/* Successors of a raw block: what follows, then the jump's target; *handler where what raises goes, or TR_NOBLK. */
+/* Successors of a raw block: what follows, then the jump's target; *handler where what
+ * raises goes, or TR_NOBLK. */
 static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32_t *out, uint32_t *handler) {
     const tr_bc *last = &d->ins[r->start[b + 1] - 1];
     const tr_bcexc *e = range_of(d, r->start[b]);
@@ -202,7 +205,8 @@ static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) 
     }
 }
 
-/* pytest puts calls of helpers in place of the asserts of a test module. Their names are none that Python's grammar has. */
+/* pytest puts calls of helpers in place of the asserts of a test module. Their names are
+ * none that Python's grammar has. */
 static bool is_of_pytest(const char *name) {
     return strncmp(name, "@py", strlen("@py")) == 0;
 }
@@ -417,8 +421,8 @@ static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
     }
 }
 
-/* Locals that are read where they may be unassigned get a second variable that says whether they are. It is live and
- * written where the local itself is. */
+/* Locals that are read where they may be unassigned get a second variable that says whether they are. It is
+ * live and written where the local itself is. */
 static void find_unbound(tr_ctx *ctx, const tr_decoded *d, const tr_bits *bound, tr_flow *f) {
     f->maybe_unbound = tr_bits_new(&ctx->arena, f->nlocals);
     for (uint32_t v = 0; v < f->nlocals; v++)

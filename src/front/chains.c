@@ -1,4 +1,5 @@
-/* Which names, and which attributes of them, the code reads: what a snapshot must resolve while it holds the GIL. */
+/* Which names, and which attributes of them, the code reads: what a snapshot must resolve
+ * while it holds the GIL. */
 #include "front/internal.h"
 
 enum { MAX_CHAIN = 16 };

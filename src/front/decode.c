@@ -1,8 +1,9 @@
 /* Bytecode of any supported CPython to neutral instructions.
  *
- * One table per version (bc_VVV.def, generated) says what each opcode becomes and by which transform; what does not fit in
- * a table is the short list of quirks below. Instructions that do several things at once become several neutral ones.
- * Any bytes decode to something or to an error: nothing here trusts the code object.
+ * One table per version (bc_VVV.def, generated) says what each opcode becomes and by which
+ * transform; what does not fit in a table is the short list of quirks below. Instructions that do
+ * several things at once become several neutral ones. Any bytes decode to something or to an
+ * error: nothing here trusts the code object.
  * Cost: one pass, some 10 ns per
  * instruction. */
 #include "front/internal.h"
@@ -170,7 +171,8 @@ static void put_global(decoder *d, uint32_t arg) {
         put(d, TR_N_PUSHNULL, 0);
 }
 
-/* Jumps hold the code unit they go to until all units are known; a unit past the end becomes one that decode refuses. */
+/* Jumps hold the code unit they go to until all units are known; a unit past the end
+ * becomes one that decode refuses. */
 static void put_jump(decoder *d, uint8_t op, int64_t unit) {
     put_aux(d, (tr_nop)op, unit < 0 || unit > INT32_MAX ? (uint32_t)INT32_MAX : (uint32_t)unit, 0, BC_JUMP);
 }
@@ -182,8 +184,8 @@ static void put_common(decoder *d, uint32_t opcode, uint32_t number) {
         put(d, TR_N_COMMON, d->q->commons[number]);
 }
 
-/* The second place of an iterator, if there is one, is a null below it: what clears the stack up cares for their number
- * alone, and FORITER finds the iterator on top in all versions. */
+/* The second place of an iterator, if there is one, is a null below it: what clears the stack up cares for
+ * their number alone, and FORITER finds the iterator on top in all versions. */
 static void put_getiter(decoder *d) {
     if (d->q->iter_pair) {
         put(d, TR_N_PUSHNULL, 0);
@@ -197,7 +199,8 @@ static void put_popiter(decoder *d) {
         put(d, TR_N_POP, 0);
 }
 
-/* One instruction of CPython. `next` is the unit behind it and its inline caches. At most 4 neutral ones come out. */
+/* One instruction of CPython. `next` is the unit behind it and its inline caches. At most 4
+ * neutral ones come out. */
 static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint32_t next) {
     switch (r->xf) {
     case XF_SKIP:
@@ -355,7 +358,8 @@ static void narrow_loops(decoder *d) {
     }
 }
 
-/* Jump targets become instruction numbers. An exhausted FOR_ITER goes past the clean-up that stands at its target. */
+/* Jump targets become instruction numbers. An exhausted FOR_ITER goes past the clean-up
+ * that stands at its target. */
 static bool link_jumps(decoder *d, const uint32_t *at, uint32_t nunits) {
     for (uint32_t i = 0; i < d->n; i++) {
         tr_bc *b = &d->ins[i];
@@ -377,8 +381,8 @@ static bool link_jumps(decoder *d, const uint32_t *at, uint32_t nunits) {
     return true;
 }
 
-/* `any(x for x in a)`: from 3.14 on a loop stands there for the case that `any` is the builtin, behind a test of that, and then the call. The call means
- * the same and is what later stages know. */
+/* `any(x for x in a)`: from 3.14 on a loop stands there for the case that `any` is the builtin, behind a test
+ * of that, and then the call. The call means the same and is what later stages know. */
 static void drop_consumers(decoder *d) {
     for (uint32_t i = 1; i + 2 < d->n; i++) {
         tr_bc *b = &d->ins[i - 1];
@@ -419,8 +423,8 @@ static bool cover(decoder *d, tr_decoded *out) {
     return true;
 }
 
-/* A handler that only cleans up the interpreter's own state (its stack, variables of an inlined comprehension) and raises again,
- * out of the function. */
+/* A handler that only cleans up the interpreter's own state (its stack, variables of an inlined
+ * comprehension) and raises again, out of the function. */
 static bool is_trivial(const decoder *d, const tr_decoded *out, uint32_t handler) {
     for (uint32_t i = handler; i < d->n; i++)
         switch (d->ins[i].op) {

@@ -1,7 +1,8 @@
 /* What each neutral instruction does to the variables, and the IR it makes.
  *
- * Bytecode that passed tr_front_flow is well formed in arguments and depths; what remains to be checked here is what the
- * stack holds: a place holder where a value belongs sets `bad`, and the function ends as malformed. */
+ * Bytecode that passed tr_front_flow is well formed in arguments and depths; what remains to
+ * be checked here is what the stack holds: a place holder where a value belongs sets `bad`,
+ * and the function ends as malformed. */
 #include "front/ssa.h"
 
 static tr_val emit(tr_ssa *s, tr_op op, uint32_t n, const tr_val *args) {
@@ -51,7 +52,8 @@ static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
     return &s->notes.d[v & ~TR_NOTE];
 }
 
-/* Items of a growing list, in order. `starred`: some part of it is another sequence, which ITEM cannot show. */
+/* Items of a growing list, in order. `starred`: some part of it is another sequence, which
+ * ITEM cannot show. */
 static tr_val *list_items(tr_ssa *s, tr_val list, uint32_t *n, bool *starred) {
     *n = 0;
     *starred = false;
@@ -133,8 +135,9 @@ static bool reads(const tr_bc *i, uint32_t var) {
     return (i->op == TR_N_LOAD || i->op == TR_N_LOADCLEAR || i->op == TR_N_DEL) && i->arg == (int32_t)var;
 }
 
-/* Did CPython's compiler write this read of a variable down more than once, where one of the copies may find a value? It copies
- * what leaves a function to the paths that come there, conditions of loops, and `finally`. */
+/* Did CPython's compiler write this read of a variable down more than once, where one of the
+ * copies may find a value? It copies what leaves a function to the paths that come there,
+ * conditions of loops, and `finally`. */
 static bool is_copied(const tr_ssa *s, uint32_t var) {
     const tr_span *here = &s->spans[s->d->ins[s->at].off / 2];
     bool copied = false, assigned = false;
@@ -164,9 +167,9 @@ static tr_val unassigned(tr_ssa *s, uint32_t var) {
     return tr_front_undef(s, s->c->localsplus[var], free ? TR_UNDEF_FREE : TR_UNDEF_LOCAL);
 }
 
-/* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it. One that is
- * assigned on some paths only is checked when the code runs; so is one read where the source has one read for several paths
- * and the bytecode one for each. */
+/* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it.
+ * One that is assigned on some paths only is checked when the code runs; so is one read where the source has
+ * one read for several paths and the bytecode one for each. */
 static tr_val read_var(tr_ssa *s, uint32_t var) {
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
@@ -285,7 +288,8 @@ static void operate(tr_ssa *s, tr_op op, int sub, uint32_t n) {
     push(s, emit_sub(s, op, sub, n, pop_n(s, n)));
 }
 
-/* A branch and `not` take the truth of any value, so only a TOBOOL whose value is used says anything: not not x. */
+/* A branch and `not` take the truth of any value, so only a TOBOOL whose value is used says
+ * anything: not not x. */
 static void to_bool(tr_ssa *s) {
     const tr_bc *next = s->at + 1 < s->d->n ? &s->d->ins[s->at + 1] : NULL;
     if (next && (next->op == TR_N_BRTRUE || next->op == TR_N_BRFALSE ||
@@ -440,8 +444,8 @@ static bool is_round(const tr_ssa *s, tr_val v) {
     return i->op == TR_OP_CLOSURE && s->p->funcs.d[i->imm.fn].round;
 }
 
-/* `n` arguments, the last ones by keyword if `kw` names them. Below them stand a callable and a null in the version's
- * order, or a callable and its first argument. */
+/* `n` arguments, the last ones by keyword if `kw` names them. Below them stand a callable and a null in the
+ * version's order, or a callable and its first argument. */
 static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
     uint32_t nkw = kw && kw->kind == TR_OBJ_TUPLE ? kw->u.t.n : 0;
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 2);
@@ -467,7 +471,8 @@ static void call_kw(tr_ssa *s, uint32_t n) {
         call(s, n, kw);
 }
 
-/* Keyword arguments on the way to a call with more of them than CALL takes; a dict display otherwise, which is refused. */
+/* Keyword arguments on the way to a call with more of them than CALL takes; a dict display
+ * otherwise, which is refused. */
 static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
     tr_val map = note(s, NOTE_MAP, n, 0);
     tr_fnote m = *note_at(s, map);
@@ -517,8 +522,9 @@ static void call_star(tr_ssa *s, bool with_map) {
 
 /* --- inner functions --- */
 
-/* The function that is made of the code `func`. A generator expression is one, and before 3.12 a comprehension: what they do with each item is what is called,
- * and what is nothing of the kind is refused as what the user wrote. */
+/* The function that is made of the code `func`. A generator expression is one, and before 3.12
+ * a comprehension: what they do with each item is what is called, and what is nothing of the
+ * kind is refused as what the user wrote. */
 static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
     const char *name = s->p->funcs.d[func].name;
     bool gen = !strcmp(name, "<genexpr>"), list = !strcmp(name, "<listcomp>");

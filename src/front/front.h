@@ -39,8 +39,8 @@ void tr_front_print_code(tr_sb *b, const tr_code *c, const tr_decoded *d);
 tr_span tr_front_span(const tr_code *c, uint32_t off);
 /* Builds p->funcs.d[func].ssa, or its `refused`. False only for errors that end the compilation. */
 bool tr_front_build(tr_prog *p, uint32_t func);
-/* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every global and free
- * variable use that is followed by attribute loads. Used by ext/freeze.c. */
+/* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every
+ * global and free variable use that is followed by attribute loads. Used by ext/freeze.c. */
 typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs,
                                   uint32_t n);
 bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user);

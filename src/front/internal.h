@@ -24,8 +24,8 @@ enum {
 enum { KIND_LOCAL = 0x20, KIND_CELL = 0x40, KIND_FREE = 0x80 }; /* tr_code.kinds */
 enum { CO_GENERATOR_FLAG = 0x20, CO_COROUTINE_FLAG = 0x80, CO_ASYNC_GENERATOR_FLAG = 0x200 };
 
-/* Objects that CPython loads by an instruction of their own instead of from co_consts; bc_VVV.def has each version's
- * numbers. X(ID, "text in dumps") */
+/* Objects that CPython loads by an instruction of their own instead of from co_consts; bc_VVV.def has each
+ * version's numbers. X(ID, "text in dumps") */
 #define TR_COMMONS(X)                                                                                      \
     X(ASSERTION_ERROR, "AssertionError") /* the first: LOAD_ASSERTION_ERROR, before 3.14, has no number */ \
     X(NOT_IMPLEMENTED_ERROR, "NotImplementedError")                                                        \
@@ -50,14 +50,15 @@ const char *tr_front_opcode_name(int version, uint32_t opcode);
 /* spans[i] is the place of the code unit i (2 bytes each). */
 tr_span *tr_front_spans(tr_ctx *ctx, const tr_code *c);
 
-/* A stretch of instructions with one entry and one exit. Only reachable ones are kept, in reverse post-order. */
+/* A stretch of instructions with one entry and one exit. Only reachable ones are kept, in
+ * reverse post-order. */
 typedef struct tr_bcblk {
     uint32_t start, end; /* instructions [start, end) */
     uint32_t nsucc, succ[2];
     uint32_t depth; /* of the stack at the start */
     tr_u32s preds;  /* predecessor << 2 | number of its successor, 2: its handler */
-    uint32_t
-        handler; /* what raises in it goes to this block's start, with the variables as they are at its own; TR_NOBLK */
+    /* what raises in it goes to this block's start, with the variables as they are at its own; TR_NOBLK */
+    uint32_t handler;
     bool catches; /* it is one: it starts with the exception on the stack, and maybe a number below */
     bool lasti;
     bool header;  /* some predecessor comes later in the order */
@@ -65,8 +66,9 @@ typedef struct tr_bcblk {
     tr_bits live; /* variables whose value on entry may be read */
 } tr_bcblk;
 
-/* Variables of SSA construction: locals; three for each stack position: the value, and for iterators the number of items and
- * the counter; and for locals that some path leaves unassigned, whether they are assigned. */
+/* Variables of SSA construction: locals; three for each stack position: the value, and for
+ * iterators the number of items and the counter; and for locals that some path leaves
+ * unassigned, whether they are assigned. */
 typedef struct tr_flow {
     tr_bcblk *blks;
     uint32_t nblks, nvars, nlocals, maxdepth;
@@ -94,11 +96,11 @@ typedef struct tr_refusal {
  * `out` is not filled. False: the bytecode is malformed. */
 bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *out,
                    tr_refusal *why);
-/* Comprehensions that stand in the code itself, as from 3.12 on, become COMPREHENDs; their loops are functions, appended to the program. False:
- * malformed. */
+/* Comprehensions that stand in the code itself, as from 3.12 on, become COMPREHENDs; their loops are
+ * functions, appended to the program. False: malformed. */
 bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d);
-/* The outermost loop, a function, of the generator expression or list comprehension that is the code of `func`; UINT32_MAX: it is none, or
- * something in it is not compiled, *why. False: malformed. */
+/* The outermost loop, a function, of the generator expression or list comprehension that is the code of
+ * `func`; UINT32_MAX: it is none, or something in it is not compiled, *why. False: malformed. */
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);

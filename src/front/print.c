@@ -1,5 +1,5 @@
-/* Normalised bytecode as text, for TREADLE_DUMP=code and tests: one line an instruction, the line of the source in front where
- * it changes, jump targets marked. */
+/* Normalised bytecode as text, for TREADLE_DUMP=code and tests: one line an instruction, the line of the
+ * source in front where it changes, jump targets marked. */
 #include "front/internal.h"
 
 static void print_arg(tr_sb *b, const tr_code *c, const tr_bc *i) {

@@ -1,9 +1,11 @@
 /* Generator expressions and list comprehensions: their loops become functions (ir/prog.h: tr_round).
  *
- * They are loops within each other, and what stands between the heads of two has no other way out than to the next item, to the loop within, or to the value: so
- * it is a function of the item. Its instructions are a copy of that stretch, which ends where it comes to the head of a loop. A generator expression is a
- * code object of its own, and so is a list comprehension before 3.12; later ones stand in the code of their function, and one instruction takes their place.
- * What does not look so is left alone, and refused when blocks.c comes to it.
+ * They are loops within each other, and what stands between the heads of two has no other way out than
+ * to the next item, to the loop within, or to the value: so it is a function of the item. Its
+ * instructions are a copy of that stretch, which ends where it comes to the head of a loop. A generator
+ * expression is a code object of its own, and so is a list comprehension before 3.12; later ones stand
+ * in the code of their function, and one instruction takes their place. What does not look so is left
+ * alone, and refused when blocks.c comes to it.
  * Cost: a copy of a loop's instructions for each loop around it, and itself. */
 #include "front/internal.h"
 
@@ -86,7 +88,8 @@ static bool gives_lists(const tr_decoded *cut) {
     return false;
 }
 
-/* The function of loop k; *t, on the way in what the loop within takes, is what this one does. `captured`: what the closure has, if that is settled. */
+/* The function of loop k; *t, on the way in what the loop within takes, is what this one does. `captured`:
+ * what the closure has, if that is settled. */
 static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes *t) {
     tr_ctx *ctx = c->p->ctx;
     static const char *const names[] = {"item"};
@@ -185,7 +188,8 @@ static bool is_swap(const tr_bc *b) {
     return b->op == TR_N_SWAP && b->arg == 2;
 }
 
-/* Where the list is made of which the loop at i makes the items: UINT32_MAX, there is none. An iterator that has two places on the stack is asked for behind it. */
+/* Where the list is made of which the loop at i makes the items: UINT32_MAX, there is none. An iterator that
+ * has two places on the stack is asked for behind it. */
 static uint32_t list_of(const tr_decoded *d, uint32_t i) {
     const tr_bc *b = d->ins;
     uint32_t at = i;
@@ -241,8 +245,9 @@ static void leave_out(tr_bc *b) {
     *b = (tr_bc){TR_N_POP, 0, 0, 0, b->off};
 }
 
-/* Behind the loop n variables get back what they had, which lies below the list: in any order, for CPython may name the list, or throw it away, before
- * that, and one that is assigned to at once gets nothing back. True: all that is found there; with `drop` nothing comes back. */
+/* Behind the loop n variables get back what they had, which lies below the list: in any order, for CPython
+ * may name the list, or throw it away, before that, and one that is assigned to at once gets nothing back.
+ * True: all that is found there; with `drop` nothing comes back. */
 static bool gets_back(tr_arena *a, tr_decoded *d, uint32_t at, uint32_t n, const tr_bits *own, bool drop) {
     uint8_t *is_list = TR_NEW_N(a, uint8_t, n + 1u);
     uint32_t depth = n + 1, left = n;

@@ -1,7 +1,7 @@
 /* The location table of PEP 626 and 657: from an instruction to a stretch of source.
  *
- * Entries follow each other without an index, so a function's table is decoded once, in full (tr_front_spans).
- * A broken table gives unknown places, never an error: places are for messages only. */
+ * Entries follow each other without an index, so a function's table is decoded once, in full
+ * (tr_front_spans). A broken table gives unknown places, never an error: places are for messages only. */
 #include "front/internal.h"
 
 typedef struct reader {

@@ -1,17 +1,18 @@
 /* SSA construction, pruned by live variables known beforehand (compare Braun et al., 2013).
  *
- * Blocks are visited in reverse post-order. Where paths meet, a variable gets a block parameter exactly when it is live and
- * its values differ; at the head of a loop, when it is live and something in the loop writes it. So the result has no
- * parameters to remove (on reducible code, which is all that CPython makes), and nothing here recurses, however many
- * branches a function has. Stack positions are variables like any other: a loop's iterator is never a parameter, its
- * counter always is, and `a and b` merges like an assignment.
+ * Blocks are visited in reverse post-order. Where paths meet, a variable gets a block parameter exactly when
+ * it is live and its values differ; at the head of a loop, when it is live and something in the loop writes
+ * it. So the result has no parameters to remove (on reducible code, which is all that CPython makes), and
+ * nothing here recurses, however many branches a function has. Stack positions are variables like any other:
+ * a loop's iterator is never a parameter, its counter always is, and `a and b` merges like an assignment.
  * Cost: blocks x variables words of memory, one pass. */
 #include "front/ssa.h"
 
 /* --- where paths meet --- */
 
-/* What may be written between reaching block h and coming back to it: the blocks from which its later predecessors are
- * reached without passing h. When that includes the entry (irreducible code), everything may be. */
+/* What may be written between reaching block h and coming back to it: the blocks from which
+ * its later predecessors are reached without passing h. When that includes the entry
+ * (irreducible code), everything may be. */
 static void loop_writes(tr_ssa *s, uint32_t h, tr_bits *out) {
     const tr_flow *f = s->f;
     tr_bits seen = tr_bits_new(&s->ctx->arena, f->nblks);
@@ -173,7 +174,8 @@ static bool writes_var(const tr_decoded *d, uint32_t from, uint32_t to, uint32_t
     return false;
 }
 
-/* An inner function takes its variables by value when it is made, so none of them may be written after that. */
+/* An inner function takes its variables by value when it is made, so none of them may be
+ * written after that. */
 static bool written_after(tr_ssa *s, const tr_capture *c) {
     const tr_flow *f = s->f;
     if (writes_var(s->d, c->ins, f->blks[c->blk].end, c->var))
@@ -213,7 +215,8 @@ static bool written_in_loop(tr_ssa *s, const tr_ins *next, uint32_t var) {
     return false;
 }
 
-/* Is the variable written between the making of the generator and what stands in the same block and is given it, or in the loop over it? */
+/* Is the variable written between the making of the generator and what stands in the same block and
+ * is given it, or in the loop over it? */
 static bool written_soon(tr_ssa *s, tr_val generator, const tr_capture *c) {
     for (tr_val v = 0; v < s->ir->ins.n; v++) {
         const tr_ins *i = tr_at(s->ir, v), *it = i->op == TR_OP_NEXT ? tr_at(s->ir, i->args[0]) : NULL;
@@ -309,8 +312,8 @@ static const char *unique_name(tr_prog *p, uint32_t func) {
     return fn->name;
 }
 
-/* Values that nothing reads and that have no effect: tuples that were taken apart, variables that are not yet assigned at
- * the start. A read of an unassigned variable stays: inference reports it. */
+/* Values that nothing reads and that have no effect: tuples that were taken apart, variables that are not yet
+ * assigned at the start. A read of an unassigned variable stays: inference reports it. */
 static void remove_unused(tr_fn *f) {
     uint32_t *uses = tr_use_counts(f);
     for (tr_val v = f->ins.n;

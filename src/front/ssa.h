@@ -4,8 +4,8 @@
 
 #include "front/internal.h"
 
-/* What a variable may hold besides an IR value. A note stands for something that is only put together when it is used:
- * a list that grows, a piece of an f-string, the keyword arguments of a call. */
+/* What a variable may hold besides an IR value. A note stands for something that is only put together when it
+ * is used: a list that grows, a piece of an f-string, the keyword arguments of a call. */
 #define TR_NULLVAL 0xfffffffeu /* PUSHNULL's place holder */
 #define TR_NOTE    0x80000000u /* | index into notes; never the two highest values */
 

@@ -1,9 +1,10 @@
-/* Calls of what only the running program knows: one of several functions (lib/kind_oneof.c), and functions of NumPy's with an axis, or a flag, that is no
- * constant. The call is there once for each function, axis, or value of the flag, and a test goes to the one that is meant. So every template and every
- * function of the library goes on knowing its axis, and each copy has the loops of its axis. Of two axes the copies have copies. Reductions have a way of
- * their own, one copy for all axes (move_axis in lib/npreduce.c).
- * The results have to have one type, as far as layouts go that of any; what never returns has none. Cost: as many copies as there are functions, or axes, and
- * twice that for each flag. */
+/* Calls of what only the running program knows: one of several functions (lib/kind_oneof.c), and functions of
+ * NumPy's with an axis, or a flag, that is no constant. The call is there once for each function, axis, or
+ * value of the flag, and a test goes to the one that is meant. So every template and every function of the
+ * library goes on knowing its axis, and each copy has the loops of its axis. Of two axes the copies have
+ * copies. Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
+ * The results have to have one type, as far as layouts go that of any; what never returns has none. Cost: as
+ * many copies as there are functions, or axes, and twice that for each flag. */
 #include <string.h>
 
 #include "infer/priv.h"

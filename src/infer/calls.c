@@ -56,8 +56,8 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
     return tr_em_tuple(e, x.ty->n, it);
 }
 
-/* Arguments are strong; literals that are not numbers stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which
- * are weak. */
+/* Arguments are strong; literals that are not numbers stay known, members of enums too, numbers where the
+ * function asks for it. infer/ufuncs.c has said which are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
     for (uint32_t i = 0; i < n; i++) {
         if (k && k->constants && i < k->nargs && k->constants[i])
@@ -101,7 +101,8 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     if (!tr_infer_types(f, inst))
         return false;
     istate *s = &f->st.d[inst];
-    /* One with errors tells them when its code is made, also where code of the root's only asked for its type. */
+    /* One with errors tells them when its code is made, also where code of the root's only
+     * asked for its type. */
     if (!s->queued && (!e->dry || (f->queue.n && tr_infer_failed(s)))) {
         s->queued = true;
         tr_vec_push(&e->ctx->arena, &f->queue, inst);

@@ -1,5 +1,6 @@
-/* A call of a function with declared signatures from compiled code: which signature, and the arguments as it wants them. What is accepted and
- * which signature is chosen stands in ty/accept.c, for Python's calls too; numbers that do not fit raise as there (ext/unbox.c). */
+/* A call of a function with declared signatures from compiled code: which signature, and the arguments as it
+ * wants them. What is accepted and which signature is chosen stands in ty/accept.c, for Python's calls too;
+ * numbers that do not fit raise as there (ext/unbox.c). */
 #include <string.h>
 
 #include "infer/priv.h"

@@ -1,6 +1,7 @@
 /* The second step: a typed function from the untyped one, with the types the fixed point found.
- * Blocks map one to one at first; a template may add more (the cursor then stands at the end of the last). Values that failed
- * are poison: what uses them is left out silently, because the failure itself has been reported. */
+ * Blocks map one to one at first; a template may add more (the cursor then stands at the end
+ * of the last). Values that failed are poison: what uses them is left out silently, because
+ * the failure itself has been reported. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,8 +337,8 @@ static void emit_cbr(emission *m, const tr_ins *in) {
 /* What the protected block becomes may be many: each is protected when it is there. */
 static void emit_try(emission *m, const tr_ins *in) {
     const tr_edge *e = &in->imm.succ[1];
-    if (m->f->p->root_kind !=
-        TR_FN_HOST) { /* and where nothing in it raised there, as unchecked indices do not, nobody would know */
+    /* and where nothing in it raised there, as unchecked indices do not, nobody would know */
+    if (m->f->p->root_kind != TR_FN_HOST) {
         tr_val v = tr_blk_at(m->src, in->imm.succ[0].to)->first; /* the first line in it */
         while (v != TR_NOVAL && !tr_at(m->src, v)->loc)
             v = tr_at(m->src, v)->next;

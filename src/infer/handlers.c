@@ -1,8 +1,9 @@
 /* What an exception is to a handler, and which handler is meant.
  *
- * A caught exception is a value of a type of its own: the i64 that `catch` gives. Classes are known when the function compiles, so which
- * exceptions a handler takes is a set of numbers, made here: rows of exc.def, and the program's own behind them. Classes that a program
- * makes are in its snapshot with all that can be asked of them; nothing is looked up when the code runs. */
+ * A caught exception is a value of a type of its own: the i64 that `catch` gives. Classes are known when the
+ * function compiles, so which exceptions a handler takes is a set of numbers, made here: rows of exc.def, and
+ * the program's own behind them. Classes that a program makes are in its snapshot with all that can be asked
+ * of them; nothing is looked up when the code runs. */
 #include "infer/priv.h"
 
 enum { WORD = 64 };

@@ -1,11 +1,12 @@
-/* Inference over a program: a table of instances (function x argument types), each brought to a fixed point over its
- * untyped SSA (an abstract interpretation over types, monomorphised per call), then emitted as typed SSA.
+/* Inference over a program: a table of instances (function x argument types), each brought
+ * to a fixed point over its untyped SSA (an abstract interpretation over types,
+ * monomorphised per call), then emitted as typed SSA.
  *
- * Per value: bottom (NULL), then a type that only grows (tr_ty_join). Blocks become live as conditions known at compile time allow, so
- * `if x is None` selects code by type. A call needs the callee's result type: the callee is inferred on the spot; recursion sees
- * the current estimate and is repeated until nothing grows.
- * Errors are collected in the emitting pass only, where types are final: every independent root error is reported;
- * what depends on a failed value stays silent. */
+ * Per value: bottom (NULL), then a type that only grows (tr_ty_join). Blocks become live as conditions known
+ * at compile time allow, so `if x is None` selects code by type. A call needs the callee's result type: the
+ * callee is inferred on the spot; recursion sees the current estimate and is repeated until nothing grows.
+ * Errors are collected in the emitting pass only, where types are final: every independent root error is
+ * reported; what depends on a failed value stays silent. */
 #include "infer/infer.h"
 
 #include <assert.h>
@@ -142,8 +143,8 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
     w->changed = true;
 }
 
-/* Marks the edge's target live and passes the arguments' types. What failed does not go round a loop: the operation that failed would count
- * as one whose operand failed, and nobody would be left to say why. */
+/* Marks the edge's target live and passes the arguments' types. What failed does not go round a loop: the
+ * operation that failed would count as one whose operand failed, and nobody would be left to say why. */
 static void flow(sweep *w, tr_bid from, uint32_t side) {
     const tr_edge *ed = &tr_term(st(w)->src, from)->imm.succ[side];
     assert(ed->n == tr_blk_at(st(w)->src, ed->to)->params.n);
@@ -233,8 +234,8 @@ static void sweep_term(sweep *w, const tr_ins *in) {
     }
 }
 
-/* Some operand is None so far, and may turn out to be a value as well: whether the operation fails is not known yet. If it does in the end, the
- * real run says so. */
+/* Some operand is None so far, and may turn out to be a value as well: whether the operation fails is not
+ * known yet. If it does in the end, the real run says so. */
 static bool may_get_a_value(sweep *w, const tr_ins *in) {
     istate *s = st(w);
     for (uint32_t i = 0; i < in->nargs; i++) {
@@ -358,8 +359,8 @@ static void wait_for(infer *f, uint32_t level) {
     f->lowest = level < f->lowest ? level : f->lowest;
 }
 
-/* Done is what used no estimate of a function further out, and what waited for it alone (the strongly connected parts of the call graph, as in
- * Tarjan's algorithm). */
+/* Done is what used no estimate of a function further out, and what waited for it alone (the strongly
+ * connected parts of the call graph, as in Tarjan's algorithm). */
 static void finish(infer *f, istate *s, uint32_t first_open) {
     if (f->lowest < s->level) {
         s->level = f->lowest;
@@ -470,7 +471,8 @@ static const tr_func *func_of(const infer *f, uint32_t inst) {
     return &f->p->funcs.d[f->p->insts.d[inst].func];
 }
 
-/* What fails in a function that stands for one of NumPy's is told where the user calls it. The instance that it is told of. */
+/* What fails in a function that stands for one of NumPy's is told where the user calls it.
+ * The instance that it is told of. */
 static uint32_t tell_at_call(infer *f, tr_err *e, uint32_t inst) {
     const istate *s = &f->st.d[inst];
     if (!func_of(f, inst)->library)
@@ -506,7 +508,8 @@ static void note_callers(infer *f, tr_err *e, uint32_t inst) {
     }
 }
 
-/* Code was left out because of an error that nobody told: a result is waited for that never comes, or a fault of ours, which must not become a program that does something else. */
+/* Code was left out because of an error that nobody told: a result is waited for that never comes, or a fault
+ * of ours, which must not become a program that does something else. */
 static void report_lost(infer *f) {
     if (f->lost.waits) {
         tr_err_add(f->ctx, TR_ERR_TYPING, f->lost.place,
@@ -558,7 +561,8 @@ static void renumber_calls(tr_fn *fn, const uint32_t *map) {
     }
 }
 
-/* Instances that nothing calls (made on the way by estimates that grew) are dropped and the rest renumbered. */
+/* Instances that nothing calls (made on the way by estimates that grew) are dropped and the
+ * rest renumbered. */
 static void compact(infer *f, uint32_t root) {
     tr_prog *p = f->p;
     uint32_t *map = TR_NEW_N(&f->ctx->arena, uint32_t, p->insts.n + 1u), n = 0;

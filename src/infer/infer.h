@@ -4,10 +4,12 @@
 
 #include "ir/prog.h"
 
-/* Instantiates p->funcs.d[p->root_func] for the given argument types (all its parameters, *args as one tuple), and all it
- * calls; fills p->insts and p->root. `ret`: declared return type, or NULL. On failure false, with every independent error. */
+/* Instantiates p->funcs.d[p->root_func] for the given argument types (all its parameters, *args as one
+ * tuple), and all it calls; fills p->insts and p->root. `ret`: declared return type, or NULL. On failure
+ * false, with every independent error. */
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
-/* The function of a gufunc, whose last parameters are outputs and whose instance is made, may store to each of them. Else false, with errors. */
+/* The function of a gufunc, whose last parameters are outputs and whose instance is made, may store to
+ * each of them. Else false, with errors. */
 bool tr_infer_check_outputs(tr_prog *p, uint32_t func, uint32_t nin, uint32_t nout);
 
 #endif

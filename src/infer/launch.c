@@ -1,7 +1,8 @@
 /* Launches, and which functions run on a device.
  *
- * A launch is a call of a kernel whose first operands are the sizes of the grid and of a block, x first, and the bytes of dynamic shared memory. What is launched becomes a
- * kernel; what asks for its place in a block, or calls what does, is a device's function, and no host's may be. */
+ * A launch is a call of a kernel whose first operands are the sizes of the grid and of a block, x first, and
+ * the bytes of dynamic shared memory. What is launched becomes a kernel; what asks for its place in a block,
+ * or calls what does, is a device's function, and no host's may be. */
 #include <assert.h>
 #include <string.h>
 
@@ -114,7 +115,8 @@ static bool holds_array(const tr_ty *t) {
     return yes;
 }
 
-/* A local array ends with the call that made it, so a function that has one returns no arrays: which one it would be is known when it runs. */
+/* A local array ends with the call that made it, so a function that has one returns no arrays: which
+ * one it would be is known when it runs. */
 static bool keeps_locals(infer *f, const tr_fn *fn) {
     for (tr_val v = fn->kind == TR_FN_DEVICE && holds_array(fn->ret) ? tr_blk_at(fn, 0)->first : TR_NOVAL;
          v != TR_NOVAL; v = tr_at(fn, v)->next)

@@ -1,9 +1,11 @@
 /* Values that may be None: what is known of them on a path, and what operations do that need a value.
  *
- * A branch on `x is None` (or `x`, which None is not) says for all that it alone leads to which of both x is. Values are assigned once, so that
- * is a question of dominance, asked per use: an operand is the value there, of its own type, and an argument of the edge as well, so that
- * `if x is None: x = np.zeros(n)` joins two arrays. Elsewhere an operation that needs a value tests for it, and raises what CPython raises.
- * Cost: nothing for functions without such values; else one walk over the branches, and for each use one over the facts. */
+ * A branch on `x is None` (or `x`, which None is not) says for all that it alone leads to which of both x is.
+ * Values are assigned once, so that is a question of dominance, asked per use: an operand is the value there,
+ * of its own type, and an argument of the edge as well, so that `if x is None: x = np.zeros(n)` joins two
+ * arrays. Elsewhere an operation that needs a value tests for it, and raises what CPython raises.
+ * Cost: nothing for functions without such values; else one walk over the branches, and for
+ * each use one over the facts. */
 #include <assert.h>
 
 #include "infer/priv.h"
@@ -15,7 +17,8 @@ static bool is_none(const tr_fn *src, tr_val v) {
 
 /* --- what branches say --- */
 
-/* Which value a condition asks for: TR_NOVAL, none. *yes: it is none where the condition holds; *both: that is known where it does not, too. */
+/* Which value a condition asks for: TR_NOVAL, none. *yes: it is none where the condition holds; *both:
+ * that is known where it does not, too. */
 static tr_val asked(const tr_fn *src, tr_val cond, bool *none, bool *both) {
     const tr_ins *in = tr_at(src, cond);
     bool not = false;

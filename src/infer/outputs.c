@@ -1,8 +1,9 @@
-/* What a gufunc's function does with its outputs: one that it never stores to would hold what happened to lie in memory.
+/* What a gufunc's function does with its outputs: one that it never stores to would hold
+ * what happened to lie in memory.
  *
- * Asked of the untyped SSA, where every branch that the function has is still there. Followed are the parameter, what may be a part of it and
- * what joins either; a store, or a use that might hide one (a call, say), ends the search. Linear, but for loops that pass an output on under other
- * names. */
+ * Asked of the untyped SSA, where every branch that the function has is still there. Followed are the
+ * parameter, what may be a part of it and what joins either; a store, or a use that might hide one (a call,
+ * say), ends the search. Linear, but for loops that pass an output on under other names. */
 #include <string.h>
 
 #include "infer/priv.h"

@@ -20,7 +20,8 @@ typedef struct fact {
     bool none;
 } fact;
 
-/* What inference knows about one instance. The typed function is made in a second step, once all types are stable. */
+/* What inference knows about one instance. The typed function is made in a second step,
+ * once all types are stable. */
 typedef struct istate {
     uint32_t inst; /* index into prog->insts */
     tr_fn *src;
@@ -34,13 +35,14 @@ typedef struct istate {
     bool looked; /* for `facts` */
     TR_VEC(fact) facts;
     uint32_t seen; /* value of infer.changes when last stable */
-    uint32_t
-        level; /* while it runs: how many run around it; while it is open: the least level of those that it waits for */
+    /* while it runs: how many run around it; while it is open: the least level of those that it waits for */
+    uint32_t level;
     uint32_t caller; /* for "called from" notes */
     tr_place call_place;
 } istate;
 
-/* An operation that was left out of the code: where, and which. Legal only where an error is told, so it is one itself if none was. */
+/* An operation that was left out of the code: where, and which. Legal only where an error is
+ * told, so it is one itself if none was. */
 typedef struct tr_lost {
     const char *what; /* NULL: nothing was */
     tr_place place;
@@ -57,8 +59,8 @@ typedef struct infer {
     uint32_t changes;       /* how often any return estimate grew */
     TR_VEC(uint32_t)
     open; /* instances that are stable as far as a running one, whose estimate they used, is */
-    uint32_t
-        lowest; /* the least level of a running instance whose estimate was used, since the innermost one began */
+    /* the least level of a running instance whose estimate was used, since the innermost one began */
+    uint32_t lowest;
     uint32_t depth;
     uint32_t cur;  /* instance being worked on */
     bool too_deep; /* said already */
@@ -68,7 +70,8 @@ typedef struct infer {
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
 
-/* What is called: a function, with whose options, and the result that a signature declares (NULL: it is inferred). */
+/* What is called: a function, with whose options, and the result that a signature declares
+ * (NULL: it is inferred). */
 typedef struct tr_callee {
     uint32_t func, opts;
     const tr_ty *ret;
@@ -78,14 +81,17 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t nargs, cons
 static inline const tr_opts *tr_infer_opts(const infer *f, uint32_t inst) {
     return tr_inst_opts(f->p, &f->p->insts.d[inst]);
 }
-/* Brings the instance's types to a fixed point (or as far as recursion allows). False: errors were found while typing is impossible. */
+/* Brings the instance's types to a fixed point (or as far as recursion allows). False: errors
+ * were found while typing is impossible. */
 bool tr_infer_types(infer *f, uint32_t inst);
-/* A return is reachable; without an estimate of the result its value has failed, or waits for the function itself. */
+/* A return is reachable; without an estimate of the result its value has failed, or waits
+ * for the function itself. */
 bool tr_infer_may_return(const istate *s);
 bool tr_infer_returns_at(const istate *s, tr_bid b); /* it is that one */
 /* An operation of it failed, so what it returns is not known although nothing may be seen to return. */
 bool tr_infer_failed(const istate *s);
-/* infer/results.c: the name of a variable without a value on any path, that v, of no known type, comes from; NULL: it comes from elsewhere. */
+/* infer/results.c: the name of a variable without a value on any path, that v, of no known type, comes
+ * from; NULL: it comes from elsewhere. */
 const char *tr_infer_unassigned(const infer *f, const istate *s, tr_val v);
 /* When all code is made and nothing has failed: functions whose result is not known all the same. */
 void tr_infer_tell_unknown_results(infer *f);
@@ -97,13 +103,15 @@ bool tr_infer_emit(infer *f, uint32_t inst);
 /* Notes what is left out at `place`. */
 void tr_infer_lose(infer *f, tr_place place, const char *what);
 
-/* infer/optional.c: of a value that may be None, what the branches on the way to a use say; the type that it has there. */
+/* infer/optional.c: of a value that may be None, what the branches on the way to a use say;
+ * the type that it has there. */
 typedef enum noneness { NONE_OPEN, NONE_YES, NONE_NO } noneness;
 noneness tr_infer_noneness(infer *f, istate *s, tr_val v, use_at at);
 const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at);
 /* The operands, with what optional ones among them hold where the operation needs values. */
 const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a);
-/* May it be called with what may be None: the user's own functions, what asks whether it is None, one of several that are asked each for itself. */
+/* May it be called with what may be None: the user's own functions, what asks whether it is None, one of
+ * several that are asked each for itself. */
 bool tr_infer_takes_none(const tr_ty *callee);
 
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
@@ -117,7 +125,8 @@ typedef struct tr_raising {
 /* Links, payload and site of a raise. */
 bool tr_infer_raise(tr_em *e, const tr_raising *r);
 
-/* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a class, or one of a tuple of classes. */
+/* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a
+ * class, or one of a tuple of classes. */
 const tr_ty *tr_infer_caught(tr_em *e);
 bool tr_infer_is_caught(const tr_ty *t);
 tr_tv tr_infer_catch(tr_em *e);
@@ -125,23 +134,26 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
-/* infer/axes.c: a call of one of several functions, or of a function of NumPy's whose axis, or flag, is known when the program runs; *done: it is one. */
+/* infer/axes.c: a call of one of several functions, or of a function of NumPy's whose axis, or flag, is known
+ * when the program runs; *done: it is one. */
 bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out, bool *done);
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
 bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);
 
-/* infer/contract.c: what a declared function makes of the n arguments in v, as at Python's boundary: they are converted to the signature that
- * Python's own call would choose, and *ret becomes its result. False: there is none. */
+/* infer/contract.c: what a declared function makes of the n arguments in v, as at Python's
+ * boundary: they are converted to the signature that Python's own call would choose, and *ret
+ * becomes its result. False: there is none. */
 bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v,
                      const tr_ty **ret);
 
 /* infer/launch.c: calls a function as a kernel, of blocks and threads as `sizes` says. */
 bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *args, tr_tv *out);
-/* Which of the emitted functions run on a device. False, with an error: the root would have to and is the host's, or it is to be a
- * kernel and cannot. */
+/* Which of the emitted functions run on a device. False, with an error: the root would have to and is the
+ * host's, or it is to be a kernel and cannot. */
 bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root);
 
-/* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays, with NumPy's casting. */
+/* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays,
+ * with NumPy's casting. */
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* Functions whose result never became known, although nothing failed: those that return what no path has given a value, and those that
- * call themselves on every path. Told when all code is made; a function that raises on every path has no result either, and is right. */
+/* Functions whose result never became known, although nothing failed: those that return what no path has
+ * given a value, and those that call themselves on every path. Told when all code is made; a function that
+ * raises on every path has no result either, and is right. */
 #include <assert.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ const char *tr_infer_unassigned(const infer *f, const istate *s, tr_val v) {
     return unassigned(s, v, TR_NEW_N(&f->ctx->arena, uint8_t, s->src->ins.n + 1u));
 }
 
-/* A result is of no type as it is made of a variable that is unassigned on all paths that are left: said where it is read. */
+/* A result is of no type as it is made of a variable that is unassigned on all paths that
+ * are left: said where it is read. */
 static bool report_unassigned(infer *f, const istate *s) {
     const char *name = NULL;
     for (uint32_t b = 0; b < s->src->blks.n && !name; b++)
@@ -55,7 +57,8 @@ static bool report_unassigned(infer *f, const istate *s) {
 
 /* --- what calls itself on every path --- */
 
-/* The function leaves, or stays in a loop, without a call of one of `endless`. What only may raise, a check, is such a way out. */
+/* The function leaves, or stays in a loop, without a call of one of `endless`. What only
+ * may raise, a check, is such a way out. */
 static bool leaves_alone(const uint8_t *endless, tr_fn *fn) {
     if (!fn->rpo.n)
         tr_cfg_compute(fn);

@@ -13,7 +13,8 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
     return p;
 }
 
-/* A function of the user's that is called once, here; what a builtin or a ufunc calls may run for no element. */
+/* A function of the user's that is called once, here; what a builtin or a ufunc calls may
+ * run for no element. */
 static bool is_own(const tr_em *e, const tr_ty *callee) {
     if (callee->kind == TR_TY_ONEOF) {
         uint32_t k = 1;
@@ -115,7 +116,8 @@ static bool is_builtin(const tr_obj *o) {
     return o && o->kind == TR_OBJ_BUILTIN;
 }
 
-/* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place, which runs as often as it is made, that does not show, and the loop's counter is all its state. */
+/* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place,
+ * which runs as often as it is made, that does not show, and the loop's counter is all its state. */
 static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
     const tr_ins *user;
     uint32_t n = count_users(f, v, &user);
@@ -127,7 +129,8 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
 
 /* --- generator expressions and list comprehensions --- */
 
-/* A generator that is made where it is run through has no state that shows; another one is an iterator, if its variables stay what they are. */
+/* A generator that is made where it is run through has no state that shows; another one is an iterator,
+ * if its variables stay what they are. */
 static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(f, v), *user;
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
@@ -143,7 +146,8 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
            (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
 }
 
-/* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only reads its items can tell no array of numbers from it. */
+/* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
+ * reads its items can tell no array of numbers from it. */
 static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
     const tr_obj *callee = constant_callee(e, f, user);
     const tr_ins *then;
@@ -301,8 +305,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     }
 }
 
-/* What does not return in an operation ends the block if it is certain to run there: the item that a loop asks for is, what NEXT calls to find
- * one is not. */
+/* What does not return in an operation ends the block if it is certain to run there: the item that a loop
+ * asks for is, what NEXT calls to find one is not. */
 static bool may_end(const tr_em *e, const tr_ins *in, const tr_tv *a) {
     return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET ||
            (in->op == TR_OP_CALLPY && is_own(e, a[0].ty));
@@ -320,7 +324,8 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
 
 /* --- raise --- */
 
-/* What a raise site is made of: the exception's arguments, or its message as one text with places for values. */
+/* What a raise site is made of: the exception's arguments, or its message as one text with
+ * places for values. */
 typedef struct message {
     tr_em *e;
     TR_VEC(const tr_obj *) args; /* as tr_site has them */

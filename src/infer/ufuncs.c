@@ -12,7 +12,8 @@ typedef struct ucall {
     const tr_ufn *u;
 } ucall;
 
-/* One that never returns gives what is declared, or float64, as the ufunc itself does outside (driver/kernel.c): there may be no element. */
+/* One that never returns gives what is declared, or float64, as the ufunc itself does outside
+ * (driver/kernel.c): there may be no element. */
 static bool call_for_element(tr_em *e, const ucall *c, const tr_tv *v, const tr_ty *declared, tr_tv *out) {
     e->ends = false;
     if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))

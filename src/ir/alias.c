@@ -1,9 +1,10 @@
-/* What is known of which arrays share memory (points-to and may-alias, in the field's words): the one home of these answers.
+/* What is known of which arrays share memory (points-to and may-alias, in the field's
+ * words): the one home of these answers.
  *
- * Which arrays a value may be: a walk from uses to definitions, through choices, tuples and calls. What comes round a loop is followed,
- * but for arrays that only change places: `a, b = b, a` makes no more of two.
- * Whether two values of a block share elements follows from where their arrays come from (one that is made is none that was there), or was
- * asked by a test that leads to the block and nowhere else (`apart`, `overlap`).
+ * Which arrays a value may be: a walk from uses to definitions, through choices, tuples and calls. What comes
+ * round a loop is followed, but for arrays that only change places: `a, b = b, a` makes no more of two.
+ * Whether two values of a block share elements follows from where their arrays come from (one that is made is
+ * none that was there), or was asked by a test that leads to the block and nowhere else (`apart`, `overlap`).
  * Cost: linear in the values on the way; in the depth of a condition's `and`s. */
 #include "ir/alias.h"
 
@@ -187,7 +188,8 @@ static tr_val holder(const tr_fn *f, tr_val v) {
     return v;
 }
 
-/* An array that was there before the block began, or that the block makes: what a call gives might be any of them. */
+/* An array that was there before the block began, or that the block makes: what a call
+ * gives might be any of them. */
 static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
     const tr_ins *in = tr_at(f, holder(f, root));
     return in->op == TR_OP_ALLOC || in->op == TR_OP_PARAM || in->op == TR_OP_CONSTARR || in->blk != b;

@@ -1,5 +1,6 @@
 /* The interpreter's control flow, memory, checks, calls and patterns. What numbers come to is interp_ops.c's.
- * Long, as what runs is one state, a function with its values and its way: each op is a few lines that change it. */
+ * Long, as what runs is one state, a function with its values and its way: each op is a few
+ * lines that change it. */
 #include "ir/interp.h"
 
 #include <assert.h>
@@ -195,7 +196,8 @@ static bool span(const tr_ty *t, const tr_slot *a, char **lo, char **hi) {
     return true;
 }
 
-/* Items of two arrays of one axis that lie side by side, as far apart in one as in the other: columns, fields of records. */
+/* Items of two arrays of one axis that lie side by side, as far apart in one as in the
+ * other: columns, fields of records. */
 static bool side_by_side(run *r, const tr_ins *i) {
     const tr_slot *a[2];
     int64_t by[2], size[2];

@@ -1,8 +1,10 @@
-/* Where threads of a block meet, as the interpreter has it: barriers, and what the lanes of a warp do together.
+/* Where threads of a block meet, as the interpreter has it: barriers, and what the lanes of
+ * a warp do together.
  *
- * Threads run one after the other until each has ended or waits. Then whoever can go on does: the lanes that a mask names when all of
- * them, those that have ended aside, are at the same instruction with the same mask; if no lane of a warp can, those at the same
- * activemask, which so sees all that come there; if nobody in the block can, all threads, when they are at barriers. */
+ * Threads run one after the other until each has ended or waits. Then whoever can go on does: the lanes that
+ * a mask names when all of them, those that have ended aside, are at the same instruction with the same mask;
+ * if no lane of a warp can, those at the same activemask, which so sees all that come there; if nobody in the
+ * block can, all threads, when they are at barriers. */
 #include "ir/interp_ops.h"
 
 #include <string.h>

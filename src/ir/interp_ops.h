@@ -28,7 +28,8 @@ typedef struct tr_iwait {
     tr_slot arg[3]; /* the instruction's operands */
     tr_slot *out;   /* where its result goes; NULL: it has none */
 } tr_iwait;
-/* Each of a block's threads has ended or waits: lets those go on that can. False: nobody can, `why`, and thread `who` is one of them. */
+/* Each of a block's threads has ended or waits: lets those go on that can. False: nobody can,
+ * `why`, and thread `who` is one of them. */
 bool tr_interp_meet(tr_iwait *w, size_t n, const char **why, size_t *who);
 
 #endif

@@ -92,8 +92,9 @@ typedef enum tr_cmpop {
 } tr_cmpop;
 
 /* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT: it is
- * none, classes). min, max: a NaN, there or given, leaves what is there; nanmin, nanmax: a number wins over a NaN. inc: one more, but 0 from
- * the value on; dec: one less, but the value where 0 or more than the value is. */
+ * none, classes). min, max: a NaN, there or given, leaves what is there; nanmin, nanmax: a
+ * number wins over a NaN. inc: one more, but 0 from the value on; dec: one less, but the
+ * value where 0 or more than the value is. */
 #define TR_ATOMICS(X)                      \
     X(ADD, "add", TR_OP_ADD, "iuf")        \
     X(MIN, "min", TR_OP__COUNT, "iuf")     \
@@ -119,7 +120,8 @@ typedef struct tr_atomicinfo {
 extern const char *const tr_atomic_name[TR_ATOMIC__COUNT];
 extern const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT];
 
-/* Where a shuffle's value comes from: the lane of this number, so many below or above, the one whose bits differ in these. */
+/* Where a shuffle's value comes from: the lane of this number, so many below or above, the
+ * one whose bits differ in these. */
 #define TR_SHFLS(X) \
     X(IDX, "idx")   \
     X(UP, "up")     \
@@ -133,8 +135,9 @@ typedef enum tr_shfl {
 } tr_shfl;
 extern const char *const tr_shfl_name[TR_SHFL__COUNT];
 
-/* tr_ins.sub of an ADD that counts the turns of a loop over threads: they do not meet in memory, but for atomics; and there are not as many as threads. Or
- * it is a place that is computed where it is used: for LLVM it follows from no counter, of which it would make one for each place and array, in registers. */
+/* tr_ins.sub of an ADD that counts the turns of a loop over threads: they do not meet in memory, but for
+ * atomics; and there are not as many as threads. Or it is a place that is computed where it is used: for LLVM
+ * it follows from no counter, of which it would make one for each place and array, in registers. */
 #define TR_TURNS(X)       \
     X(NONE, NULL)         \
     X(APART, "turn")      \
@@ -226,8 +229,9 @@ typedef enum tr_exc {
 #define X(id, name, bases) TR_EXC_##id,
 #include "ir/exc.def"
 #undef X
-    TR_EXC__COUNT, /* and from here on the program's own: tr_prog.excs; but one of the host's, where a site's payload says
-                    * which it is, and from bit TR_CAUGHT_SHIFT on the number of its class, which is one of the others: */
+    /* and from here on the program's own: tr_prog.excs; but one of the host's, where a site's payload says
+     * which it is, and from bit TR_CAUGHT_SHIFT on the number of its class, which is one of the others: */
+    TR_EXC__COUNT,
     TR_EXC_HOST = UINT16_MAX
 } tr_exc;
 extern const char *const tr_exc_name[TR_EXC__COUNT];
@@ -243,8 +247,9 @@ typedef struct tr_callinfo {
         starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
 
-/* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable that it reads is assigned again after it is
- * made; before it is given to what stands in the same block, or in the loop that runs over it. */
+/* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable
+ * that it reads is assigned again after it is made; before it is given to what stands in the same
+ * block, or in the loop that runs over it. */
 typedef enum tr_generates { TR_MAKES_LIST = 1, TR_MAKES_LATE = 2, TR_MAKES_LATE_SOON = 4 } tr_generates;
 
 enum {
@@ -374,8 +379,8 @@ typedef struct tr_sched {
 typedef struct tr_pat {
     uint8_t nspace, nscan;
     uint8_t par; /* tr_par */
-    bool
-        apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
+    /* an element of an output lies where one of another index lies of no input: promised by the caller */
+    bool apart;
     uint8_t nwhen; /* 1: it runs on all cores where that operand is true, else in order on one */
     uint8_t ncost; /* 1: that operand says what a round costs, in instructions, in place of sched.cost */
     uint16_t nin, nout, nfilt, nscat, nred, ncap, nein, neout;
@@ -489,7 +494,8 @@ typedef struct tr_ins {
 
 /* --- views --- */
 
-/* VIEW: axes of a result and of a base that have a number for each in imm.i; what has more axes is a RESTRIDE. */
+/* VIEW: axes of a result and of a base that have a number for each in imm.i; what has more
+ * axes is a RESTRIDE. */
 enum { TR_VIEW_AXES = 12, TR_VIEW_BASE_AXES = 30, TR_VIEW_BITS = 5 };
 
 /* The base's axis along which axis k of a VIEW runs; -1: it is a new one. */
@@ -513,7 +519,8 @@ static inline const tr_val *tr_view_steps(const tr_ins *view) {
 static inline bool tr_is_view(const tr_ins *in) {
     return in->op == TR_OP_VIEW || in->op == TR_OP_RESTRIDE || in->op == TR_OP_FIELD;
 }
-/* The operands that are the sizes of an array which is made here, or is a view; NULL: they stand elsewhere. */
+/* The operands that are the sizes of an array which is made here, or is a view; NULL: they
+ * stand elsewhere. */
 static inline const tr_val *tr_made_sizes(const tr_ins *in) {
     return in->op == TR_OP_ALLOC      ? in->args
            : in->op == TR_OP_RESTRIDE ? in->args + 2
@@ -522,11 +529,13 @@ static inline const tr_val *tr_made_sizes(const tr_ins *in) {
                                       : NULL;
 }
 
-/* The least float64 above -2^63. A float that becomes an int64 without fitting is INT64_MIN, so none of what fits but -2^63 itself is less. */
+/* The least float64 above -2^63. A float that becomes an int64 without fitting is INT64_MIN, so none of
+ * what fits but -2^63 itself is less. */
 #define TR_FITS_LEAST (INT64_MIN + 1024)
 
-/* How seldom a block runs: nothing is known; where arrays are large, which is seldom, but matters then (opt/byrow.c); hardly ever, a checked copy of a loop (opt/version.c); seldom,
- * and more so, where sizes do not agree (opt/agree.c). */
+/* How seldom a block runs: nothing is known; where arrays are large, which is seldom, but matters
+ * then (opt/byrow.c); hardly ever, a checked copy of a loop (opt/version.c); seldom, and more so,
+ * where sizes do not agree (opt/agree.c). */
 typedef enum tr_cold {
     TR_COLD_NO,
     TR_COLD_LARGE,
@@ -600,7 +609,8 @@ static inline bool tr_op_is_device(unsigned op) {
 static inline tr_turn tr_turn_of(const tr_ins *in) {
     return in->op == TR_OP_ADD && in->sub != TR_TURN_PLACE ? (tr_turn)in->sub : TR_TURN_NONE;
 }
-/* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that come), all threads of its block, of the grid. */
+/* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that
+ * come), all threads of its block, of the grid. */
 typedef enum tr_meeting { TR_MEETING_NONE, TR_MEETING_WARP, TR_MEETING_BLOCK, TR_MEETING_GRID } tr_meeting;
 static inline tr_meeting tr_op_meets(unsigned op) {
     return op == TR_OP_BARRIER || op == TR_OP_BARVOTE    ? TR_MEETING_BLOCK
@@ -700,7 +710,8 @@ void tr_repl_apply(tr_fn *f, tr_repl *r);
 /* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no
  * terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
-/* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves into a new block, which is returned. */
+/* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves
+ * into a new block, which is returned. */
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler);
 /* A block was cut into head and these parts: they are protected as it was, and is. */
 void tr_blk_protect_parts(tr_fn *f, tr_bid head, const tr_bid *parts, uint32_t n);

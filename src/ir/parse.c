@@ -1,5 +1,5 @@
-/* Reads the IR's text (docs/ir.md), the inverse of print.c. Syntax and names are checked here, meaning by verify.c: what
- * is read may be wrong IR, but printing and verifying it is safe. */
+/* Reads the IR's text (docs/ir.md), the inverse of print.c. Syntax and names are checked here, meaning by
+ * verify.c: what is read may be wrong IR, but printing and verifying it is safe. */
 #include "ir/parse.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* Reading the IR's text: what parse.c and parse_ops.c share. A function that gives false or NULL has said why. */
+/* Reading the IR's text: what parse.c and parse_ops.c share. A function that gives false or
+ * NULL has said why. */
 #ifndef TR_IR_PARSE_H
 #define TR_IR_PARSE_H
 

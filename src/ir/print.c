@@ -1,6 +1,6 @@
-/* The IR as text (docs/ir.md). Blocks come in reverse post-order, unreachable ones last; values and blocks are renumbered
- * in the order they appear, so that reading and printing again gives the same text. Never follows a number it has not
- * checked: the verifier prints broken functions with this. */
+/* The IR as text (docs/ir.md). Blocks come in reverse post-order, unreachable ones last; values and blocks
+ * are renumbered in the order they appear, so that reading and printing again gives the same text. Never
+ * follows a number it has not checked: the verifier prints broken functions with this. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -468,8 +468,8 @@ static void print_view_axis(printer *p, const tr_ins *i, unsigned axis, bool in_
         tr_sb_printf(p->out, " as %u", axis);
 }
 
-/* "%a[%i, 0 for %n by 2, new 1]": an index, or start and items, for each axis of the base; and new ones. Where they are in another order, each says
- * which axis of the result it is. */
+/* "%a[%i, 0 for %n by 2, new 1]": an index, or start and items, for each axis of the base; and new ones.
+ * Where they are in another order, each says which axis of the result it is. */
 static void print_view(printer *p, const tr_ins *i) {
     unsigned n = i->ty->ndim, next = 0, nbase = tr_view_nbase(i);
     bool in_order = is_in_order(i);

@@ -25,10 +25,11 @@ typedef struct tr_code {
         *near; /* per name: of one that is not defined, a global or builtin that is like it, or NULL */
     const char *const *localsplus; /* locals, cells, free variables */
     const uint8_t *kinds;          /* CO_FAST_LOCAL 0x20, CELL 0x40, FREE 0x80 */
-    const tr_obj **
-        declared; /* per localsplus entry: the type that the user declared for it, or NULL; NULL: none at all */
-    const tr_obj **
-        free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
+    /* per localsplus entry: the type that the user declared for it, or NULL; NULL: none at all */
+    const tr_obj **declared;
+    /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty
+     * or an enclosing function's local */
+    const tr_obj **free;
 } tr_code;
 
 /* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing
@@ -69,16 +70,17 @@ static inline const tr_ty *const *tr_contract_row(const tr_contract *k, uint32_t
     return k->sigs + (size_t)sig * (k->nargs + 1u);
 }
 
-/* What one loop of a generator expression or a list comprehension does with an item of what it runs over, as a function of that item: None where the
- * item is left out, else a tuple. That of the innermost loop holds the value; that of others what the loop within runs over, and what its function
- * takes before the item. */
+/* What one loop of a generator expression or a list comprehension does with an item of what it runs over, as
+ * a function of that item: None where the item is left out, else a tuple. That of the innermost loop holds
+ * the value; that of others what the loop within runs over, and what its function takes before the item. */
 typedef struct tr_round {
     uint32_t inner; /* the function of the loop within; UINT32_MAX: it is the innermost */
     bool list;      /* a list comprehension's */
     bool skips;     /* some items are left out */
     bool of_lists;  /* its values are written as lists */
-    const struct tr_decoded *
-        cut; /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole expression, which nobody calls */
+    /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole
+     * expression, which nobody calls */
+    const struct tr_decoded *cut;
 } tr_round;
 
 /* A user's function. */
@@ -111,14 +113,15 @@ typedef struct tr_inst {
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 
-/* An exception of the program's own among the classes: which of exc.def's its class is derived from, and which of exc.def's are derived from
- * it; likewise the program's own, from which it is derived, by number. */
+/* An exception of the program's own among the classes: which of exc.def's its class is derived from, and
+ * which of exc.def's are derived from it; likewise the program's own, from which it is derived, by number. */
 typedef struct tr_ownexc {
     uint64_t bases, derived;
     tr_u32s own_bases;
 } tr_ownexc;
 
-/* A method that is a function of treadle/_library: of which class (as in builtins.def), and the function, whose first parameter is the object. */
+/* A method that is a function of treadle/_library: of which class (as in builtins.def), and the function,
+ * whose first parameter is the object. */
 typedef struct tr_method {
     const char *cls, *name;
     const tr_obj *fn;
@@ -129,8 +132,10 @@ typedef struct tr_prog {
     TR_VEC(tr_func) funcs;
     TR_VEC(tr_inst) insts;         /* insts[root] is what the caller asked for */
     TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
+    /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and
+     * exceptions themselves */
     TR_VEC(const tr_obj *)
-    excs; /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and exceptions themselves */
+    excs;
     TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(tr_method) methods;    /* those whose names the program mentions */
@@ -138,13 +143,14 @@ typedef struct tr_prog {
     uint32_t root_func;
     uint32_t root;
     uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */
-    bool
-        handles; /* some function has a handler, so what an exception passes on its way out releases what it holds */
-    const char *
-        large; /* the root's text, to be compiled anew when it has made an array larger than the caches (opt/large.c); NULL: it would be the same */
+    /* some function has a handler, so what an exception passes on its way out releases what it holds */
+    bool handles;
+    /* the root's text, to be compiled anew when it has made an array larger than the caches
+     * (opt/large.c); NULL: it would be the same */
+    const char *large;
     bool is_late; /* the root was such an instance: it is called by compiled code */
-    bool
-        atomic_counts; /* references are counted by several threads at once, whatever this program alone would show */
+    /* references are counted by several threads at once, whatever this program alone would show */
+    bool atomic_counts;
 } tr_prog;
 
 void tr_prog_init(tr_prog *p, tr_ctx *ctx);

@@ -1,9 +1,11 @@
-/* Scatters by blocks of rounds (privatisation, in the field's words): each block but the first collects in a table like the target, which begins
- * with what changes nothing, and tables are joined to the target in their order. That needs one target, and rounds that only compute. Where the last
- * value wins, a table knows which of its places have one, and those replace the target's: the last block's last, whatever the blocks are.
+/* Scatters by blocks of rounds (privatisation, in the field's words): each block but the first collects in a
+ * table like the target, which begins with what changes nothing, and tables are joined to the target in their
+ * order. That needs one target, and rounds that only compute. Where the last value wins, a table knows which
+ * of its places have one, and those replace the target's: the last block's last, whatever the blocks are.
  *
- * Sums and products of floats depend on how they are grouped. Those go block by block whoever walks them, where the space has one axis: within
- * the first block it is the plain sequence. Over several axes they stay plain, and on one core. */
+ * Sums and products of floats depend on how they are grouped. Those go block by block whoever walks
+ * them, where the space has one axis: within the first block it is the plain sequence. Over several
+ * axes they stay plain, and on one core. */
 #include "ir/summary.h"
 
 bool tr_pat_scatter_regroups(const tr_pat *t) {

@@ -1,7 +1,8 @@
-/* Which schedules fit a pattern (legality of loop transformations), and what is known when compiling of how its arrays lie (delinearised strides).
+/* Which schedules fit a pattern (legality of loop transformations), and what is known when compiling of how
+ * its arrays lie (delinearised strides).
  *
- * Extents are one where they are one value, or the size of one axis; strides are numbers where a layout or a view says so. Lowering makes the same
- * numbers of the same values, so what is found here is there too.
+ * Extents are one where they are one value, or the size of one axis; strides are numbers where a layout or a
+ * view says so. Lowering makes the same numbers of the same values, so what is found here is there too.
  * Cost: linear in the lambda. */
 #include "ir/sched.h"
 #include "ir/alias.h"
@@ -265,7 +266,8 @@ static const char *tile_misfit(const tr_pat *p) {
                : "a tile takes one row at a time, or a group";
 }
 
-/* A function of vectors as it is of numbers: what it is given, and what is an instruction of lanes (op.def). */
+/* A function of vectors as it is of numbers: what it is given, and what is an instruction
+ * of lanes (op.def). */
 static bool is_of_lanes(const tr_fn *f, const tr_ty *t) {
     if (tr_at(f, f->blks.d[0].last)->op != TR_OP_YIELD)
         return false;

@@ -1,6 +1,7 @@
-/* Schedules: how the loops of a pattern go - their order, what is done side by side, how much a thread takes. Data on the node, of which no choice
- * changes a result, but that sums of floats under `tile` are grouped by its rows (rt/tile.c) and without it by elements: so `tile` follows from how
- * memory lies. opt/schedule.c chooses, verify.c refuses what does not fit, lower/ writes it out, interp.c need not look. */
+/* Schedules: how the loops of a pattern go - their order, what is done side by side, how much a thread takes.
+ * Data on the node, of which no choice changes a result, but that sums of floats under `tile` are grouped by
+ * its rows (rt/tile.c) and without it by elements: so `tile` follows from how memory lies. opt/schedule.c
+ * chooses, verify.c refuses what does not fit, lower/ writes it out, interp.c need not look. */
 #ifndef TR_IR_SCHED_H
 #define TR_IR_SCHED_H
 
@@ -35,7 +36,8 @@ bool tr_pat_is_as_long(const tr_fn *f, const tr_ins *pat, uint32_t array, unsign
 /* May an axis of input `array` be of extent 1 where the space is longer? It repeats then. */
 bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array);
 
-/* Does reduction i, of values of t, collect them in a buffer that is added up as a tree (pairwise summation)? */
+/* Does reduction i, of values of t, collect them in a buffer that is added up as a tree
+ * (pairwise summation)? */
 bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t);
 bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t); /* a scan's total is, too */
 

@@ -346,7 +346,8 @@ static bool is_idle(const tr_fn *f, const tr_val *by, tr_bid b) {
     return tr_at(f, v)->op == TR_OP_RERAISE && tr_caught(f, v) == c;
 }
 
-/* A handler that raises again at once, to another handler: the way there, which needs nothing of it. NULL: it does more. */
+/* A handler that raises again at once, to another handler: the way there, which needs
+ * nothing of it. NULL: it does more. */
 static const tr_edge *hands_on(const tr_fn *f, tr_bid b) {
     tr_val c = f->blks.d[b].first, v = c;
     if (tr_at(f, c)->op != TR_OP_CATCH)
@@ -410,8 +411,8 @@ static bool pass_over(tr_fn *f) {
     return any;
 }
 
-/* A protected block in which nothing raises needs no handler; one that is protected like the block before it, and has no other way in, is
- * part of it. */
+/* A protected block in which nothing raises needs no handler; one that is protected like the block before it,
+ * and has no other way in, is part of it. */
 static bool drop_tries(tr_fn *f) {
     tr_val *by = protectors(f);
     bool any = false;

@@ -1,10 +1,11 @@
-/* The summary of a pattern's effects (privatisation and dependence, in the field's words): one walk over its functions, in which every
- * load, store, call and inner pattern says which captures it reaches, and where.
+/* The summary of a pattern's effects (privatisation and dependence, in the field's words): one walk over its
+ * functions, in which every load, store, call and inner pattern says which captures it reaches, and where.
  *
- * An array that a round makes is its own. One that comes in by a capture is reached at the round's own elements where all of the
- * pattern's indices are among the access' indices; or through a view that takes the round's part of each indexed axis and all of
- * others, the form in which lib/npgufunc.c hands out operands. Everything else, a choice between arrays too, is anywhere.
- * What a call does to its arguments is found the same way, once per instance; a recursive one may do anything.
+ * An array that a round makes is its own. One that comes in by a capture is reached at the round's own
+ * elements where all of the pattern's indices are among the access' indices; or through a view that takes the
+ * round's part of each indexed axis and all of others, the form in which lib/npgufunc.c hands out operands.
+ * Everything else, a choice between arrays too, is anywhere. What a call does to its arguments is found the
+ * same way, once per instance; a recursive one may do anything.
  * Cost: linear in the functions, but for arrays that were chosen (alias.c). */
 #include "ir/summary.h"
 

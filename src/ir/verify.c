@@ -1,5 +1,5 @@
-/* Every rule of the IR, checked: links, dominance, stages, operand and result types. All faults are reported, each as a
- * comment under the line it is about. Linear in the size of the function. */
+/* Every rule of the IR, checked: links, dominance, stages, operand and result types. All faults are reported,
+ * each as a comment under the line it is about. Linear in the size of the function. */
 #include "ir/verify.h"
 
 #include <inttypes.h>
@@ -82,7 +82,8 @@ static bool is_quiet(const tr_ins *i) {
     return i->op == TR_OP_RETAIN || i->op == TR_OP_RELEASE || !tr_ins_effects(i);
 }
 
-/* A way into block b that only what raises can take: a handler's, on which nothing but counts of references may happen before the catch. */
+/* A way into block b that only what raises can take: a handler's, on which nothing but counts of
+ * references may happen before the catch. */
 static bool is_landing(const tr_fnck *k, tr_bid b, uint32_t depth) {
     const tr_blk *blk = tr_blk_at(&k->cfg, b);
     for (uint32_t i = 0; i < blk->preds.n; i++) {

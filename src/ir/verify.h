@@ -40,7 +40,8 @@ static inline bool tr_ck_is_kind(const tr_ty *t, tr_tyk kind) {
     return t && t->kind == (uint8_t)kind && !t->weak;
 }
 void tr_ck_want_type(tr_fnck *k, const tr_ty *got, const tr_ty *want, const char *what);
-/* How many operands, and the operator; then, where they are as many as the op takes, their types and the result's. */
+/* How many operands, and the operator; then, where they are as many as the op takes, their
+ * types and the result's. */
 void tr_ck_shape(tr_fnck *k, const tr_ins *i);
 void tr_ck_types(tr_fnck *k, const tr_ins *i);
 

@@ -1,4 +1,5 @@
-/* The rules of each op, checked: how many operands, of which types, and what comes out; of patterns, what their lambdas take and yield. */
+/* The rules of each op, checked: how many operands, of which types, and what comes out; of
+ * patterns, what their lambdas take and yield. */
 #include "ir/verify.h"
 
 #include <inttypes.h>
@@ -445,8 +446,8 @@ static void want_param(tr_fnck *k, const tr_fn *g, uint32_t p, const tr_ty *want
         tr_ck_want_type(k, t, want, what);
 }
 
-/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p` on, unless they are
- * written (g is NULL). */
+/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p`
+ * on, unless they are written (g is NULL). */
 static bool check_arrays(tr_fnck *k, const tr_ins *i, uint32_t first, uint32_t n, unsigned rank,
                          const tr_fn *g, uint32_t p) {
     for (uint32_t j = 0; j < n; j++) {
@@ -591,7 +592,8 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
         check_arrays(k, i, tr_pat_eout(t), t->neout, nkeep, NULL, 0);
 }
 
-/* The values that a function of pattern i yields: elements of nout arrays from operand `out` on, then contributions. */
+/* The values that a function of pattern i yields: elements of nout arrays from operand
+ * `out` on, then contributions. */
 static void check_yields_of(tr_fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t out, uint32_t nout,
                             uint32_t nred) {
     const tr_pat *t = i->imm.pat;

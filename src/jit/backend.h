@@ -1,6 +1,6 @@
 /* The door between the LLVM-free core and libtreadle_llvm.so, which is loaded at the first compile.
- * The library exports one function, tr_backend_get. Context, program and types are handed over as data; the library
- * has its own copy of base/, ty/ and ir/ code, which keep no state. */
+ * The library exports one function, tr_backend_get. Context, program and types are handed over as data; the
+ * library has its own copy of base/, ty/ and ir/ code, which keep no state. */
 #ifndef TR_JIT_BACKEND_H
 #define TR_JIT_BACKEND_H
 

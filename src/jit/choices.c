@@ -1,6 +1,7 @@
-/* `switch` to tests: if x is 1 go there, else if x is 2 ... The loop vectoriser of LLVM 19 takes branches on conditions and nothing else,
- * and simplifycfg makes a switch wherever two tests of one integer follow each other, as in the rules of a cellular automaton.
- * LLVM's own lower-switch makes a tree of smaller and greater, which is more to compute for each lane, and never a switch again.
+/* `switch` to tests: if x is 1 go there, else if x is 2 ... The loop vectoriser of LLVM 19 takes branches on
+ * conditions and nothing else, and simplifycfg makes a switch wherever two tests of one integer follow each
+ * other, as in the rules of a cellular automaton. LLVM's own lower-switch makes a tree of smaller and
+ * greater, which is more to compute for each lane, and never a switch again.
  * Cost: one look at each block's last instruction. */
 #include "jit/choices.h"
 
@@ -11,7 +12,8 @@ typedef struct edges {
     unsigned n;
 } edges;
 
-/* The phi's copy, in which what came from the switch's block comes from the block that the edge begins in now. */
+/* The phi's copy, in which what came from the switch's block comes from the block that the
+ * edge begins in now. */
 static void mend_phi(LLVMBuilderRef at, LLVMValueRef phi, LLVMBasicBlockRef was, LLVMBasicBlockRef here,
                      const edges *e) {
     LLVMPositionBuilderBefore(at, phi);

@@ -1,7 +1,8 @@
 /* What is known of processors: widths of vectors, gathers, and which of them runs what.
  *
- * LLVM knows the instructions of every processor it can name, but its C API does not tell. It does decide by them whether a function may be
- * inlined into another: where the one is for processor A and the other for B, it may if B has all that A has. So that is how we ask. */
+ * LLVM knows the instructions of every processor it can name, but its C API does not tell. It does decide by
+ * them whether a function may be inlined into another: where the one is for processor A and the other for B,
+ * it may if B has all that A has. So that is how we ask. */
 #include "jit/cpus.h"
 
 #include <stdio.h>
@@ -16,18 +17,19 @@ static const char *const names[TR_CPU__COUNT] = {
 
 /* --- what pays where --- */
 
-/* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code uses. Zen 4 computes them in two
- * halves: they are no faster there, and leave more of a short loop to the scalar remainder. In functions of mathematics they
- * are (half the instructions, no more time on each): half as fast again. */
+/* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code
+ * uses. Zen 4 computes them in two halves: they are no faster there, and leave more of a short
+ * loop to the scalar remainder. In functions of mathematics they are (half the instructions, no
+ * more time on each): half as fast again. */
 static unsigned widest(const char *name, const char *features, bool math) {
     if (!strcmp(name, "znver4") && !math)
         return 256;
     return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
 }
 
-/* Gathers and scatters are slow on AMD's processors (three times slower than one load after the other on Zen 4), and on Intel's whose microcode
- * guards them against speculation: all before Sapphire Rapids. That one's core and its successor's gather at twice the rate of single loads
- * (measured on Emerald Rapids). */
+/* Gathers and scatters are slow on AMD's processors (three times slower than one load after the other on Zen
+ * 4), and on Intel's whose microcode guards them against speculation: all before Sapphire Rapids. That one's
+ * core and its successor's gather at twice the rate of single loads (measured on Emerald Rapids). */
 #define ONE_BY_ONE ",+prefer-no-gather,+prefer-no-scatter"
 static const char *tuning(const char *name) {
     static const char *const gather[] = {"sapphirerapids", "emeraldrapids", "graniterapids",
@@ -40,7 +42,8 @@ static const char *tuning(const char *name) {
 
 /* --- who runs what --- */
 
-/* What no code of ours asks for, so that its lack keeps nothing from running: virtual machines hide some of these. */
+/* What no code of ours asks for, so that its lack keeps nothing from running: virtual
+ * machines hide some of these. */
 #define ONLY_BY_NAME                                                                                         \
     "-amx-bf16,-amx-complex,-amx-fp16,-amx-int8,-amx-tile,-avx512vp2intersect,-cldemote,-clflushopt,-clwb,-" \
     "clzero,-cmpccxadd,"                                                                                     \

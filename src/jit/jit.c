@@ -1,9 +1,12 @@
-/* The back end behind jit/backend.h: lower, run LLVM's passes, emit an object. Stateless but for what each thread keeps.
+/* The back end behind jit/backend.h: lower, run LLVM's passes, emit an object. Stateless
+ * but for what each thread keeps.
  *
- * LLVM is set up once per process; a TargetMachine, which is costly and not shareable, once per thread and level, freed when the thread
- * ends. Context and module live for one compile. Nothing of LLVM's is printed: diagnostics are collected and become part
- * of the error. When LLVM gives up for good it ends the process; the handler says why on the way out.
- * Out of memory: the arena jumps to the handler here, no LLVM frame lies between, and the context is disposed of. */
+ * LLVM is set up once per process; a TargetMachine, which is costly and not shareable, once per thread and
+ * level, freed when the thread ends. Context and module live for one compile. Nothing of LLVM's is
+ * printed: diagnostics are collected and become part of the error. When LLVM gives up for good it ends the
+ * process; the handler says why on the way out.
+ * Out of memory: the arena jumps to the handler here, no LLVM frame lies between, and the
+ * context is disposed of. */
 #include "jit/backend.h"
 
 #include <pthread.h>
@@ -75,15 +78,18 @@ static void describe(host *h) {
 static void set_up(void) {
     host *h = &the_host;
     LLVMInstallFatalErrorHandler(last_words);
-    /* The pass moves masks between kinds of registers. It looks at all uses of each register again and again, a tenth of the
-     * time that twice the code takes beyond twice the time, and changes none of the benchmarks.
-     * A conversion to float writes half a register, and so waits for whoever wrote the other half. LLVM clears the register where
-     * that was not long ago, but does not count what a callee writes: a loop that converts and calls a function of mathematics
-     * ran its rounds one after the other (2 to 3 times as long). Farther than any distance, it always clears; that takes no unit's time.
-     * What vectors of eight items and more leave of a loop goes in shorter ones: rows of 8 to 31 float32 take a third to a half of the time. For vectors of four it
-     * would be two items at a time, which is little where one vector is taken at a time (lower/loops.c), and costs 7 % of all compile time instead of 1.
-     * The scheduler asks each load and store of a block about all before it, up to so many; what a tuple of 250 arrays is
-     * returned by are thousands, which took the square of their number (a tenth of the time now). */
+    /* The pass moves masks between kinds of registers. It looks at all uses of each register
+     * again and again, a tenth of the time that twice the code takes beyond twice the time,
+     * and changes none of the benchmarks.
+     * A conversion to float writes half a register, and so waits for whoever wrote the other half. LLVM
+     * clears the register where that was not long ago, but does not count what a callee writes: a loop that
+     * converts and calls a function of mathematics ran its rounds one after the other (2 to 3 times as long).
+     * Farther than any distance, it always clears; that takes no unit's time. What vectors of eight items and
+     * more leave of a loop goes in shorter ones: rows of 8 to 31 float32 take a third to a half of the time.
+     * For vectors of four it would be two items at a time, which is little where one vector is taken at a
+     * time (lower/loops.c), and costs 7 % of all compile time instead of 1. The scheduler asks each load and
+     * store of a block about all before it, up to so many; what a tuple of 250 arrays is returned by are
+     * thousands, which took the square of their number (a tenth of the time now). */
     static const char *const options[] = {
         "treadle", "-disable-x86-domain-reassignment", "-undef-reg-clearance=4194304",
         "-epilogue-vectorization-minimum-VF=8", "-dag-maps-huge-region=250"};

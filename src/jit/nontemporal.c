@@ -1,7 +1,8 @@
-/* The mark `nontemporal` on stores of vectors that lowering has asked it for (lower/nontemporal.c), by a kind of memory of their own: that, LLVM
- * keeps when it makes vectors.
+/* The mark `nontemporal` on stores of vectors that lowering has asked it for (lower/nontemporal.c), by a kind
+ * of memory of their own: that, LLVM keeps when it makes vectors.
  *
- * Only of vectors known to lie on their own boundaries: others the code generator would take apart, down to single integers.
+ * Only of vectors known to lie on their own boundaries: others the code generator would
+ * take apart, down to single integers.
  * Cost: a look at each instruction, where there was something to mark. */
 #include "jit/nontemporal.h"
 

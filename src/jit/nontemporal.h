@@ -4,7 +4,8 @@
 
 #include "lower/compat.h"
 
-/* After LLVM's passes, which make no vectors of stores that are marked before: those with this TBAA tag (tr_lower_made.past). */
+/* After LLVM's passes, which make no vectors of stores that are marked before: those with
+ * this TBAA tag (tr_lower_made.past). */
 void tr_nontemporal_mark(LLVMModuleRef mod, LLVMValueRef tag);
 
 #endif

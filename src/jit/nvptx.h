@@ -7,7 +7,8 @@
 #include "lower/llvm.h"
 #include "target/target.h"
 
-/* The processor as this LLVM knows it: by its own name, where the table has a former one's (lower/compat.h). */
+/* The processor as this LLVM knows it: by its own name, where the table has a former one's
+ * (lower/compat.h). */
 tr_processor tr_nvptx_processor(const tr_processor *p);
 
 /* A machine of the caller's to make code for the processor; NULL: this LLVM has none. The first call in a

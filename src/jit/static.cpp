@@ -1,7 +1,9 @@
-/* What a static LLVM is linked with beside itself: ends for what stays out (left_out.txt, tools/llvm_trim.py), and functions of newer C libraries,
- * so that the package runs where glibc 2.34 is. Not part of the library where LLVM is the system's shared one.
+/* What a static LLVM is linked with beside itself: ends for what stays out (left_out.txt,
+ * tools/llvm_trim.py), and functions of newer C libraries, so that the package runs where glibc 2.34 is. Not
+ * part of the library where LLVM is the system's shared one.
  *
- * Functions that LLVM or GCC's C++ library has, too, are written again where theirs would bring what nobody needs: the linker takes ours and never looks for theirs. */
+ * Functions that LLVM or GCC's C++ library has, too, are written again where theirs would bring what nobody
+ * needs: the linker takes ours and never looks for theirs. */
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
@@ -47,13 +49,15 @@ uint32_t arc4random(void) noexcept {
     return getrandom(&x, sizeof x, 0) == sizeof x ? x : (uint32_t)getpid();
 }
 
-/* glibc 2.35. GCC's unwinder asks it where a frame's table is when an exception is thrown, which nothing in here catches: it ends the process either way. */
+/* glibc 2.35. GCC's unwinder asks it where a frame's table is when an exception is thrown, which nothing in
+ * here catches: it ends the process either way. */
 int _dl_find_object(void *, struct dl_find_object *) noexcept {
     return -1;
 }
 
-/* LLVM::NVPTXRegisterInfo::getName, for a remark in PTX on a register of the hardware's, of which PTX has none. With the C++ library's streams, which LLVM makes
- * the name by, would come all that they know of languages. */
+/* LLVM::NVPTXRegisterInfo::getName, for a remark in PTX on a register of the hardware's, of
+ * which PTX has none. With the C++ library's streams, which LLVM makes the name by, would
+ * come all that they know of languages. */
 const char *_ZNK4llvm17NVPTXRegisterInfo7getNameEj(const void *, unsigned) noexcept {
     return "register";
 }
@@ -106,7 +110,8 @@ LLVMErrorRef LLVMRunPasses(LLVMModuleRef m, const char *text, LLVMTargetMachineR
 }
 }
 
-/* Who throws ends the process: nothing in here catches. GCC's own function names the exception, for which it brings what makes names readable. */
+/* Who throws ends the process: nothing in here catches. GCC's own function names the exception, for which
+ * it brings what makes names readable. */
 namespace __gnu_cxx { // declared by <exception>
 void __verbose_terminate_handler() {
     static const char words[] = "treadle: LLVM cannot go on: an exception of the C++ library\n";

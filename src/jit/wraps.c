@@ -1,11 +1,15 @@
-/* Indices as `(3 * i) & 31` or `uint8(7 * i)`: recurrences in few bits (in LLVM's words: a zero-extended add recurrence of a narrow type).
+/* Indices as `(3 * i) & 31` or `uint8(7 * i)`: recurrences in few bits (in LLVM's words: a
+ * zero-extended add recurrence of a narrow type).
  *
- * LLVM's vectoriser takes one for a plain stride where a test before the loop says that it does not wrap. In LLVM 19 that test (SCEVExpander, the
- * overflow check of a recurrence) forgets the product of step and rounds where the recurrence begins with 0, so that a loop of up to 32 rounds read
- * a[33] for a[33 & 31]. What is frozen (LLVM's `freeze`) it takes for unknown, and gathers; instcombine drops that afterwards.
- * Steps of 1 cannot be wrong: rounds that do not fit are tested for by themselves. So circular buffers keep their vectors.
+ * LLVM's vectoriser takes one for a plain stride where a test before the loop says that it does not wrap. In
+ * LLVM 19 that test (SCEVExpander, the overflow check of a recurrence) forgets the product of step and rounds
+ * where the recurrence begins with 0, so that a loop of up to 32 rounds read a[33] for a[33 & 31]. What is
+ * frozen (LLVM's `freeze`) it takes for unknown, and gathers; instcombine drops that afterwards.
+ * Steps of 1 cannot be wrong: rounds that do not fit are tested for by themselves. So
+ * circular buffers keep their vectors.
  * The same it does with a number that goes round, `x = (x & 31) + 3`, whatever that is for.
- * Looked at: operands of a mask of low bits and of a zero extension, back to the phis that they come from, where the result leads to an address or goes round.
+ * Looked at: operands of a mask of low bits and of a zero extension, back to the phis that they come from,
+ * where the result leads to an address or goes round.
  * Cost: a look at each instruction, and MOST at most from there. */
 #include "jit/wraps.h"
 
@@ -127,7 +131,8 @@ static bool may_stride(lv x) {
     return w.unclear;
 }
 
-/* `left`: values that may still be looked at; where there are more, or the way is longer than `depth`, it is taken to. */
+/* `left`: values that may still be looked at; where there are more, or the way is longer
+ * than `depth`, it is taken to. */
 static bool leads_to_address(lv v, unsigned depth, unsigned *left) {
     if (!depth)
         return true;
@@ -162,7 +167,8 @@ static bool leads_to_address(lv v, unsigned depth, unsigned *left) {
     return false;
 }
 
-/* Does v come from `to`, by steps as a recurrence has them? Loads and the like are none. Where the way is longer than `depth`, it is taken to. */
+/* Does v come from `to`, by steps as a recurrence has them? Loads and the like are none. Where the way is
+ * longer than `depth`, it is taken to. */
 static bool comes_from(lv v, lv to, unsigned depth) {
     if (v == to)
         return true;

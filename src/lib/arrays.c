@@ -135,7 +135,8 @@ static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* Arrays without axes have one item: a loop that stores it, as over what np.nditer writes, is one that cannot raise, and may have vectors. */
+/* Arrays without axes have one item: a loop that stores it, as over what np.nditer writes, is one that
+ * cannot raise, and may have vectors. */
 static bool is_number(const tr_ty *t) {
     return t->ndim == 0 && t->elem->kind != TR_TY_STRUCT;
 }
@@ -183,7 +184,8 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out) {
     return tr_lib_map_into(e, *out, a);
 }
 
-/* Was src made here, and dst not of it? That src is new says nothing yet: a[::-1] = a stores into what was made before. */
+/* Was src made here, and dst not of it? That src is new says nothing yet: a[::-1] = a
+ * stores into what was made before. */
 static bool is_apart(const tr_em *e, tr_tv dst, tr_tv src) {
     return !e->dry && tr_array_is_fresh(e->b.fn, src.v) &&
            tr_arrays_distinct(e->b.fn, dst.v, src.v, e->b.blk);

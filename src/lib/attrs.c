@@ -318,8 +318,8 @@ static bool copy_loose(tr_em *e, tr_bcall *c, uint32_t out) {
     return true;
 }
 
-/* The argument that a function which is given copies stores to: its first loose one where it works in place, else `out`; n: none. p: the
- * parameters, behind `first` others. */
+/* The argument that a function which is given copies stores to: its first loose one where it works in place,
+ * else `out`; n: none. p: the parameters, behind `first` others. */
 static uint32_t stored_to(const tr_bcall *c, packing how, const param *p, uint32_t first) {
     uint32_t k = how == CHANGES ? 0 : first;
     for (; k < c->n; k++) {
@@ -330,7 +330,8 @@ static uint32_t stored_to(const tr_bcall *c, packing how, const param *p, uint32
     return k;
 }
 
-/* Calls the template with loose arrays among the arguments as it takes them; false, with an error, where it takes none. */
+/* Calls the template with loose arrays among the arguments as it takes them; false, with an
+ * error, where it takes none. */
 static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr_tv *out) {
     const tr_builtin *b = &tr_builtins[c->row];
     packing how = some_have(c, tr_ty_is_loose) ? packing_of(b) : TAKES;

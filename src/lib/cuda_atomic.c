@@ -1,4 +1,5 @@
-/* cuda.atomic: an element of an array is changed in one step. Ops of their own (op.def), on the host real atomics between blocks. */
+/* cuda.atomic: an element of an array is changed in one step. Ops of their own (op.def), on
+ * the host real atomics between blocks. */
 #include <string.h>
 
 #include "lib/fam.h"

@@ -87,7 +87,8 @@ bool tr_lib_cu_half_of_one(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- of other floats --- */
 
-/* Floats as they are, what else as float64; all of one type: float32 where all are that or float16, float16 where all are. */
+/* Floats as they are, what else as float64; all of one type: float32 where all are that or
+ * float16, float16 where all are. */
 static bool floats(tr_em *e, const tr_bcall *c, uint32_t n, tr_tv *x) {
     bool narrow = true, half = true;
     for (uint32_t k = 0; k < n; k++) {

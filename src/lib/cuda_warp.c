@@ -1,6 +1,7 @@
 /* What the threads of a warp do together (CUDA's warp intrinsics), and a thread's place in its warp.
  *
- * A warp is 32 threads of a block, numbered through it with x first. A mask names lanes of it, a bit for each: uint32, as CUDA has them. */
+ * A warp is 32 threads of a block, numbered through it with x first. A mask names lanes of it, a bit
+ * for each: uint32, as CUDA has them. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -104,7 +105,8 @@ bool tr_lib_cu_shfl(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* Lanes as a bit mask; with promotion="numba" an int32, as Numba declares these functions, so that what is computed of it is signed. */
+/* Lanes as a bit mask; with promotion="numba" an int32, as Numba declares these functions, so
+ * that what is computed of it is signed. */
 static tr_tv lanes(tr_em *e, tr_tv mask) {
     return e->opts->promote_numba ? tr_em_conv(e, mask, tr_fam_ty(e, TR_TY_I32)) : mask;
 }

@@ -20,7 +20,8 @@ bool tr_date_as(tr_em *e, tr_tv x, const tr_ty *date, tr_tv *raw);
 bool tr_date_unary(tr_em *e, tr_op op, const char *sign, tr_tv x, tr_tv *out); /* of timedeltas */
 /* np.minimum and its kin: TR_UF_MINIMUM ... */
 bool tr_date_pick(tr_em *e, int pick, tr_tv x, tr_tv y, tr_tv *out);
-/* Reads a text as np.datetime64 does, or of a timedelta "NaT"; *unit is GENERIC where the text says it. NULL, or why it is none. */
+/* Reads a text as np.datetime64 does, or of a timedelta "NaT"; *unit is GENERIC where the
+ * text says it. NULL, or why it is none. */
 const char *tr_date_parse(const char *text, bool delta, tr_unit *unit, int64_t *out);
 
 #endif

@@ -262,7 +262,8 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
     return mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_CONV, to, x.v));
 }
 
-/* Array of another layout or writability, or one that may lie anywhere: the same memory under a wider type. */
+/* Array of another layout or writability, or one that may lie anywhere: the same memory
+ * under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim ||
         (x.ty->sub != to->sub && !(x.ty->sub == 0 && to->sub == TR_ARRAY_LOOSE)))
@@ -571,7 +572,8 @@ void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
     x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
 }
 
-/* The type that a view of loose items has: they stay where they are, and of packed ones strides go on counting bytes. */
+/* The type that a view of loose items has: they stay where they are, and of packed ones
+ * strides go on counting bytes. */
 static const tr_ty *view_type(tr_em *e, const tr_ty *ty, tr_tv a) {
     if (!tr_ty_is_loose(a.ty) || tr_ty_is_loose(ty))
         return ty;

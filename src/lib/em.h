@@ -32,8 +32,8 @@ typedef struct tr_em {
     tr_bld b;            /* real runs: where code goes; b.blk may change when a template makes blocks */
     tr_place place;      /* of the operation being emitted */
     tr_span op_span;
-    bool
-        fresh; /* the first argument of the call at hand is an array that was made for it and has no other name */
+    /* the first argument of the call at hand is an array that was made for it and has no other name */
+    bool fresh;
     bool ends; /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
@@ -57,8 +57,8 @@ bool tr_em_fail(tr_em *e, tr_errkind kind, const char *fmt, ...) __attribute__((
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));                                             /* row of nyi.def */
 void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* to the last error */
-/* What to do instead of what is not there, by a dotted path; NULL: nothing is known of it (lib/missing.def). The same as the hint to the last
- * error, for what an object's text has in quotes. */
+/* What to do instead of what is not there, by a dotted path; NULL: nothing is known of it (lib/missing.def).
+ * The same as the hint to the last error, for what an object's text has in quotes. */
 const char *tr_em_advice(const char *path, size_t n);
 void tr_em_hint_missing(tr_em *e, const char *repr);
 const char *tr_lib_sign(tr_binop op); /* "+" */
@@ -124,8 +124,9 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i);
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x);
 /* Leaves the function with an exception unless cond holds. text: "... {0} ..." shows payload values. */
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload);
-/* A message with the shapes of two operands that do not fit each other: `lead` (3,4) `between` (3,5). What the caller has put there before stays:
- * payload values, as many as n, of which the first two are the sizes that differ. Where there is no room for all axes, these alone are told.
+/* A message with the shapes of two operands that do not fit each other: `lead` (3,4) `between`
+ * (3,5). What the caller has put there before stays: payload values, as many as n, of which the
+ * first two are the sizes that differ. Where there is no room for all axes, these alone are told.
  * Without `between` there is one shape. */
 enum { TR_SHAPES_SHOWN = 8 };
 typedef struct tr_shapes {
@@ -159,7 +160,8 @@ tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y);
 void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx);
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v);
-/* A view by the axes of its base: where those start, and those of the result, in order. {0} is the beginning of one. */
+/* A view by the axes of its base: where those start, and those of the result, in order. {0}
+ * is the beginning of one. */
 typedef struct tr_axis {
     int of; /* the base's axis along which it runs; -1: new */
     tr_tv size, step;
@@ -173,7 +175,8 @@ void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis); /* all of an axi
 void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step);
 void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size); /* one item, over and over */
 tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x);
-/* Any view of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. Passes know least of it. */
+/* Any view of type `ty` on a's memory; strides may be NULL when ty's layout is C or F.
+ * Passes know least of it. */
 tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
                      const tr_tv *strides);
 /* The array of field k of an array's items; k = number of fields: of their bytes. */
@@ -198,8 +201,9 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),
- * caps[ncap] in; fills yields[nout + nfilt + nred], then for each target an index per axis and a value. As the epilogue's: idx per kept axis, elems[nred + nein]
- * (reduced values, then elements), caps; fills yields[neout]. */
+ * caps[ncap] in; fills yields[nout + nfilt + nred], then for each target an index per axis and a
+ * value. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then
+ * elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
 struct tr_pdesc {
@@ -228,7 +232,8 @@ typedef bool (*tr_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
  * into dst where that is given (not absent, not None). `name` is for messages. */
 bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
                        const void *user, tr_tv *out);
-/* Into dst, an array, where `where`, of bool, holds. apart: fn runs for these items alone, as what may raise must; else for all. */
+/* Into dst, an array, where `where`, of bool, holds. apart: fn runs for these items alone,
+ * as what may raise must; else for all. */
 bool tr_em_elementwise_where(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv where, tr_tv dst,
                              bool apart, tr_eltfn fn, const void *user, tr_tv *out);
 
@@ -254,7 +259,8 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, t
 bool tr_lib_date_library(tr_em *e, const char *name, const tr_args *args);
 
 /* --- ufuncs of others (lib/npforeign.c) --- */
-/* A call of one, an object of kind UFUNC. failed: NULL, or where to put whether a loop raised the invalid flag. */
+/* A call of one, an object of kind UFUNC. failed: NULL, or where to put whether a loop
+ * raised the invalid flag. */
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
@@ -267,8 +273,9 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name);
 const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name);
 const tr_obj *tr_em_method_of(const tr_em *e, const char *cls,
                               const char *name); /* of this class (or NULL) */
-/* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so, at which place tr_em_iterget() finds it.
- * What has a length is counted: the place is the counter, so the step is `counter < length`. */
+/* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so,
+ * at which place tr_em_iterget() finds it. What has a length is counted: the place is the
+ * counter, so the step is `counter < length`. */
 enum { TR_STEP_MORE, TR_STEP_PLACE, TR_STEP_COUNT };
 bool tr_lib_is_once(tr_tv x); /* what is used up by being asked, as Python's iterators are */
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out);   /* what can be iterated over */
@@ -276,22 +283,25 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n); /* None: it has to be asked */
 bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i,
                 tr_tv *step); /* n as iterlen gives it; i: how often it was asked */
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a step that has an item */
-/* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it for its items one by one says so (`asked`): of an expression
- * with several loops nobody can. */
+/* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it
+ * for its items one by one says so (`asked`): of an expression with several loops nobody can. */
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
 /* The array of all its values, which are numbers, tuples of numbers or arrays. */
 bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
 /* The same of tuples of numbers, which whoever asks for the items gets again; *are: they are such. */
 bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *out);
-/* The same of arrays that are joined along their first axis by `row`, whatever their lengths: a tuple of the one array; *are: it joins them so. */
+/* The same of arrays that are joined along their first axis by `row`, whatever their lengths: a tuple of the
+ * one array; *are: it joins them so. */
 bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out);
-/* The builtin runs through a generator that it is given, to its end or until it knows its result, before it returns; a list of numbers it takes for an array of them. */
+/* The builtin runs through a generator that it is given, to its end or until it knows its result, before it
+ * returns; a list of numbers it takes for an array of them. */
 bool tr_lib_runs_through(uint32_t row);
 bool tr_lib_reads_list(uint32_t row);
 bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
 /* An iterator over x that remembers where it is, whoever asks it. */
 bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
-/* A loop over what `it` gives, for what is no pattern. `each` gets an item and changes what the loop carries, acc[n], but not its types; with *stop it leaves the loop. */
+/* A loop over what `it` gives, for what is no pattern. `each` gets an item and changes what the loop carries,
+ * acc[n], but not its types; with *stop it leaves the loop. */
 typedef bool (*tr_eachfn)(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop);
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-th of exactly n items */

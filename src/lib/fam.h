@@ -38,7 +38,8 @@ tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits);
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */
 bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out);
-/* The same of one that may be known at run time alone, as an int64; whether axes are all known when compiling. */
+/* The same of one that may be known at run time alone, as an int64; whether axes are all
+ * known when compiling. */
 bool tr_fam_late_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, tr_tv *out);
 bool tr_fam_are_known(uint32_t n, const tr_tv *x);
 /* An integer, or the items of a tuple (list) of at most TR_MAX_NDIM; axes given so, a bit each. */
@@ -77,16 +78,18 @@ static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) {
 typedef bool (*tr_fam_itemfn)(tr_em *e, tr_tv x, const void *user, tr_tv *out);
 bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
                    tr_tv *out);
-/* A function of the user's that is called for each item; that it never returns says nothing about what comes after, and gives a value of type
- * `never`, which nobody gets to see. False without an error: it is being inferred. */
+/* A function of the user's that is called for each item; that it never returns says nothing
+ * about what comes after, and gives a value of type `never`, which nobody gets to see. False
+ * without an error: it is being inferred. */
 bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out);
 /* What a user's ufunc, no generalised one, adds to its function; NULL: x is none. */
 const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
-/* reduce() and accumulate() of any ufunc, item by item: parameters array, axis, dtype, out, keepdims, initial; array, axis, dtype, out. `alone`: an
- * identity takes no part. */
+/* reduce() and accumulate() of any ufunc, item by item: parameters array, axis, dtype, out, keepdims,
+ * initial; array, axis, dtype, out. `alone`: an identity takes no part. */
 bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out);
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
-/* The message of arrays that cannot be joined: the axis, and the number of the second one, whose size is {1}. */
+/* The message of arrays that cannot be joined: the axis, and the number of the second one,
+ * whose size is {1}. */
 #define TR_JOIN_DIFFERS                                                                               \
     "all the input array dimensions except for the concatenation axis must match exactly, but along " \
     "dimension %u, the array at index 0 has size {0} and the array at index %s has size {1}"
@@ -102,7 +105,8 @@ bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out
 /* Of an integer's bits: how many, which (ir/op.h). */
 tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x);
 tr_tv tr_fam_magnitude(tr_em *e, tr_tv v); /* |v| of a bool or an integer, as uint64 */
-/* np.arange's start, stop, step and dtype (x[0] to x[3]), by place or by name; what is not given has no type. The first alone is the end. */
+/* np.arange's start, stop, step and dtype (x[0] to x[3]), by place or by name; what is not given has
+ * no type. The first alone is the end. */
 bool tr_fam_arange_args(tr_em *e, const tr_bcall *c, tr_tv *x);
 /* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype
  * may be NULL. */
@@ -160,7 +164,8 @@ void tr_fam_operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out);
 /* The signature for these arguments, or NULL with an error. */
 const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *x);
 bool tr_fam_is_generalised(const tr_ufn *u); /* there are core axes */
-/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple; and where=. */
+/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=,
+ * an array or a tuple; and where=. */
 bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x, tr_tv *where);
 
 /* --- counting (npbins.c) --- */
@@ -170,8 +175,9 @@ bool tr_fam_ends(tr_em *e, tr_tv x, tr_tv *least, tr_tv *most);
 
 /* --- searching a sorted array (npsearch.c) --- */
 
-/* What is searched: item i stands at first + i * step, and place i is called origin + i * step. Then the table: where a search begins, by the bucket of
- * what is looked for (rt/places.c), and what says which bucket that is. */
+/* What is searched: item i stands at first + i * step, and place i is called origin + i *
+ * step. Then the table: where a search begins, by the bucket of what is looked for
+ * (rt/places.c), and what says which bucket that is. */
 typedef struct tr_search {
     tr_tv a, n, rounds, first, step, origin;
     tr_tv table, lo, scale, most;
@@ -199,7 +205,8 @@ tr_tv tr_fam_cplx_isnan(tr_em *e, tr_tv x);
 tr_tv tr_fam_cplx_sign(tr_em *e, tr_tv v);
 tr_tv tr_fam_cplx_reciprocal(tr_em *e, tr_tv v);
 
-/* Its functions (npcmath.c); false, without an error: there is none, or it is TR_OP_POW. `by` may be of any type; numpy: by its rules. */
+/* Its functions (npcmath.c); false, without an error: there is none, or it is TR_OP_POW. `by` may
+ * be of any type; numpy: by its rules. */
 bool tr_fam_cplx_math(tr_em *e, tr_mathfn fn, tr_tv v, tr_tv *out);
 bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out);
 

@@ -1,12 +1,12 @@
 /* Arrays as indices: a[i], a[mask] and their assignment, with NumPy's rules.
  *
- * Arrays of integers (and integers beside them) broadcast together. Their axes in the result stand where the first of them
- * stands, when no slice, newaxis or Ellipsis comes between two of them, and first otherwise. Slices are taken before, as a
- * view that keeps the axes which arrays index. Reading is then one pattern over the result that loads; assignment one that
- * scatters, in C order, so the last of several values for one place wins. Indices are checked before, in one pass, so
- * nothing is stored when one is out of range.
- * A mask stands for the indices of its true items. As the only index, over all axes, it is a scan: the number of true
- * items so far is the place in the result.
+ * Arrays of integers (and integers beside them) broadcast together. Their axes in the result stand where the
+ * first of them stands, when no slice, newaxis or Ellipsis comes between two of them, and first otherwise.
+ * Slices are taken before, as a view that keeps the axes which arrays index. Reading is then one pattern over
+ * the result that loads; assignment one that scatters, in C order, so the last of several values for one
+ * place wins. Indices are checked before, in one pass, so nothing is stored when one is out of range.
+ * A mask stands for the indices of its true items. As the only index, over all axes, it is a scan: the number
+ * of true items so far is the place in the result.
  * Cost: a pass over the indices, and one over the result; masks are counted first, then read once more. */
 #include "lib/fam.h"
 
@@ -49,7 +49,8 @@ static tr_tv count_true(tr_em *e, tr_tv mask) {
     return n;
 }
 
-/* A new 1-d array of n items with room for one more: packing stores where the next item would go, wanted or not. */
+/* A new 1-d array of n items with room for one more: packing stores where the next item
+ * would go, wanted or not. */
 static tr_tv room_for(tr_em *e, const tr_ty *elem, tr_tv n) {
     tr_tv more = tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1));
     return tr_em_alloc(e, elem, 1, TR_LAYOUT_C, &more);
@@ -63,7 +64,8 @@ static bool lam_pack(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     return lam_count(e, d, idx, elems, caps, yields + d->nfilt);
 }
 
-/* The rooms become what was packed into them: no more than they have room for, even when another thread changes the mask meanwhile. */
+/* The rooms become what was packed into them: no more than they have room for, even when
+ * another thread changes the mask meanwhile. */
 static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t nfilt, tr_tv *rooms) {
     tr_tv shape[TR_MAX_NDIM], init = zero(e), n;
     tr_redk add = TR_RED_ADD;
@@ -144,7 +146,8 @@ static void end_if(tr_em *e, branch b) {
 
 /* --- a[mask] = value --- */
 
-/* caps: array, then a number, or an array of values and the step from one to the next (0 for a single one). */
+/* caps: array, then a number, or an array of values and the step from one to the next (0
+ * for a single one). */
 static bool lam_put_masked(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems,
                            const tr_tv *caps, tr_tv *yields) {
     bool many = d->nscan > 0;
@@ -207,8 +210,9 @@ typedef struct plan {
     tr_tv ix[TR_MAX_NDIM]; /* arrays expanded to the rank of the result, once planned */
     uint32_t ndim;         /* of the result */
     tr_tv shape[TR_MAX_NDIM];
-    uint8_t
-        how; /* assignment: a scatter's, of update(value) where there is one; or TR_SCATTER__COUNT: what is stored is update(item, value) */
+    /* assignment: a scatter's, of update(value) where there is one; or TR_SCATTER__COUNT: what
+     * is stored is update(item, value) */
+    uint8_t how;
     tr_lib_eltfn update;
     const void *user;
 } plan;
@@ -377,7 +381,8 @@ static uint32_t count_arrays(const plan *p) {
     return n;
 }
 
-/* To scatter: caps are the sizes of the view, then the integers. The value is the last element, or the last capture. */
+/* To scatter: caps are the sizes of the view, then the integers. The value is the last
+ * element, or the last capture. */
 static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields) {
     const plan *p = d->user;

@@ -1,5 +1,5 @@
-/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c); ranges, a.flat.
- * Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
+/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c);
+ * ranges, a.flat. Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -150,8 +150,9 @@ static tr_tv at_least_0(tr_em *e, tr_tv x) {
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero(e)), zero(e), x);
 }
 
-/* How many items a slice leaves out, where that is a number whatever the size: a[1:], a[:-1], a[1:-2], a[::-1]. Those that leave out as many have
- * one size then, and what is computed of several needs no test that their sizes agree. */
+/* How many items a slice leaves out, where that is a number whatever the size: a[1:], a[:-1],
+ * a[1:-2], a[::-1]. Those that leave out as many have one size then, and what is computed of several
+ * needs no test that their sizes agree. */
 static bool leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
     int64_t start = 0, stop = 0;
     bool whole = tr_tv_is_none(from) && tr_tv_is_none(to);
@@ -210,7 +211,8 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
     return true;
 }
 
-/* Layout of the view: C when leading integers are followed by at most one partial step-1 slice and then full axes. */
+/* Layout of the view: C when leading integers are followed by at most one partial step-1
+ * slice and then full axes. */
 static tr_layout view_layout(tr_tv a, const tr_idx *it, uint32_t n) {
     if (a.ty->layout == TR_LAYOUT_ANY)
         return TR_LAYOUT_ANY;

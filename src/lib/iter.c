@@ -1,5 +1,6 @@
-/* Iteration. An iterable says how many items it gives, or that it has to be asked; a step says whether there is one more, and where. Most are sequences,
- * with a length and an item at a position: a loop's only state is then its counter. What has no length is in kind_iterator.c. */
+/* Iteration. An iterable says how many items it gives, or that it has to be asked; a step says whether there
+ * is one more, and where. Most are sequences, with a length and an item at a position: a loop's only state is
+ * then its counter. What has no length is in kind_iterator.c. */
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
@@ -321,7 +322,8 @@ bool tr_lib_at_ndindex(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     return true;
 }
 
-/* --- enumerate, reversed, zip: over any iterables. Where one of them has no length, a place is a tuple of places --- */
+/* --- enumerate, reversed, zip: over any iterables. Where one of them has no length, a
+ * place is a tuple of places --- */
 
 /* The next of `it`, one of several that are asked in turn, as often as each other. */
 static bool ask(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {

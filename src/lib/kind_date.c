@@ -1,8 +1,9 @@
 /* Dates: np.datetime64, np.timedelta64, and arrays of them.
  *
- * A date is an int64 under a unit, so what it means is integer arithmetic on what is inside, with tests for NaT, which is the least int64. Operands come to
- * the finer of their units first, as in NumPy; results that do not fit wrap, as those of integers do. To nobody else are these kinds numbers or arrays: a
- * function takes none by accident. lib/npdates.c says which functions of NumPy's take them. */
+ * A date is an int64 under a unit, so what it means is integer arithmetic on what is inside, with tests for
+ * NaT, which is the least int64. Operands come to the finer of their units first, as in NumPy; results that
+ * do not fit wrap, as those of integers do. To nobody else are these kinds numbers or arrays: a function
+ * takes none by accident. lib/npdates.c says which functions of NumPy's take them. */
 #include <string.h>
 
 #include "lib/date.h"
@@ -48,7 +49,8 @@ static tr_tv by_factor(tr_em *e, tr_tv v, tr_unit from, tr_unit to) {
 
 enum { MARCH = 2, DAYS_400_YEARS = 146097, MARCH_0000 = 719468 /* days from there to 1970 */ };
 
-/* Days from 1970 to the first of a month, which counts from 1970. Years begin in March here, so that a leap day is the last of one. */
+/* Days from 1970 to the first of a month, which counts from 1970. Years begin in March here, so
+ * that a leap day is the last of one. */
 static tr_tv days_of_months(tr_em *e, tr_tv m) {
     tr_tv from_march = op_with(e, TR_OP_SUB, m, MARCH);
     tr_tv y = floored(e, from_march, 12),
@@ -171,7 +173,8 @@ bool tr_date_as(tr_em *e, tr_tv x, const tr_ty *date, tr_tv *raw) {
 
 /* --- operators --- */
 
-/* What an operand is: M a datetime, m a timedelta, q an integer or bool, f a float; 0: nothing that goes with dates. */
+/* What an operand is: M a datetime, m a timedelta, q an integer or bool, f a float; 0:
+ * nothing that goes with dates. */
 static char class_of(tr_em *e, tr_tv x) {
     if (tr_ty_is_date(x.ty))
         return tr_ty_is_delta(x.ty) ? 'm' : 'M';
@@ -402,7 +405,8 @@ tr_answer tr_lib_compare_date(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
 
 /* --- np.minimum and its kin --- */
 
-/* The least and the greatest, where a NaT wins, or (fmin, fmax) is passed over. One less than a NaT is the greatest int64, and the order of all else stays. */
+/* The least and the greatest, where a NaT wins, or (fmin, fmax) is passed over. One less than a NaT is the
+ * greatest int64, and the order of all else stays. */
 static bool elt_pick(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const operation *w = user;
     tr_tv v[2];

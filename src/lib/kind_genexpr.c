@@ -1,8 +1,11 @@
-/* Generator expressions, and the arrays that list comprehensions are. What is done with an item of a loop is a function (tr_round of ir/prog.h): None, or a tuple of the value,
- * or of what the loop within runs over. Who runs through all of it has the loops, one within the other (tr_em_each asks here first); who asks for one value at a
- * time, as a `for` does, has one loop only, and of that a place for the values' places alone: where items are left out, the place of a value is the value itself.
+/* Generator expressions, and the arrays that list comprehensions are. What is done with an item of a loop is
+ * a function (tr_round of ir/prog.h): None, or a tuple of the value, or of what the loop within runs over.
+ * Who runs through all of it has the loops, one within the other (tr_em_each asks here first); who asks for
+ * one value at a time, as a `for` does, has one loop only, and of that a place for the values' places alone:
+ * where items are left out, the place of a value is the value itself.
  *
- * A list comprehension is an array from the start, for those who can tell no array from it: NumPy's functions, and what reads one number after the other. */
+ * A list comprehension is an array from the start, for those who can tell no array from it: NumPy's
+ * functions, and what reads one number after the other. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
 
@@ -174,7 +177,8 @@ bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn 
 
 /* --- one by one --- */
 
-/* From the item that is asked for with `st` on, the first that is not left out; where there is none, `more` is false. */
+/* From the item that is asked for with `st` on, the first that is not left out; where there
+ * is none, `more` is false. */
 static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *found) {
     tr_tv closure = tr_em_item(e, gen, 0), x = tr_em_item(e, gen, 1), n, st, item, r;
     tr_fn *f = e->b.fn;

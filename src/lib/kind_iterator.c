@@ -1,6 +1,7 @@
-/* Iterators: what remembers where it is, and what has no length: map, filter. What has to be asked has a row in ty/kinds.def with `unknown` items and a
- * next_*() here, which makes a step; generators of the user's will be the next one. Where an iterator is made and used up in one place it has
- * no memory of its own (infer/step.c): the loop's counter is. */
+/* Iterators: what remembers where it is, and what has no length: map, filter. What has to be asked has a row
+ * in ty/kinds.def with `unknown` items and a next_*() here, which makes a step; generators of the user's will
+ * be the next one. Where an iterator is made and used up in one place it has no memory of its own
+ * (infer/step.c): the loop's counter is. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
 

@@ -1,8 +1,9 @@
 /* Records: arrays of a structured dtype and their items.
  *
- * A record is a view of its place in an array (an array without axes), so that what is stored to one of its fields is stored there. A field of an array
- * is an array (op `field`), that of a record without axes is the value. Whole records are copied number by number where there are few, all read before
- * the first is stored; else byte by byte.
+ * A record is a view of its place in an array (an array without axes), so that what is stored to one
+ * of its fields is stored there. A field of an array is an array (op `field`), that of a record
+ * without axes is the value. Whole records are copied number by number where there are few, all read
+ * before the first is stored; else byte by byte.
  * Values of these kinds are no arrays to anybody else: a function of arrays takes none by accident. */
 #include <string.h>
 
@@ -208,7 +209,8 @@ static bool no_index(tr_em *e, tr_tv x, tr_tv i) {
     return false;
 }
 
-/* The field that a constant names: 1; 0: it is no name; -1: there is none. Numbers count fields of a record. */
+/* The field that a constant names: 1; 0: it is no name; -1: there is none. Numbers count
+ * fields of a record. */
 static int named(tr_em *e, tr_tv x, tr_tv i, uint32_t *k) {
     const char *name;
     int64_t n;

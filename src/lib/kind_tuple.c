@@ -1,5 +1,5 @@
-/* Tuples, named tuples and list displays: their items are values side by side, and how many there are is known
- * when compiling. */
+/* Tuples, named tuples and list displays: their items are values side by side, and how many
+ * there are is known when compiling. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
 
@@ -142,8 +142,9 @@ static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
     return true;
 }
 
-/* x[i] of n values of one type: a tree of selects by the bits of i, the highest first; is_set[b] asks for bit b. What follows
- * takes long over deep chains, and over values that live long: so each half is made after the other. */
+/* x[i] of n values of one type: a tree of selects by the bits of i, the highest first;
+ * is_set[b] asks for bit b. What follows takes long over deep chains, and over values that live
+ * long: so each half is made after the other. */
 static tr_tv by_bits(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv *is_set) {
     if (n == 1)
         return x[0];

@@ -1,8 +1,11 @@
-/* Stencils: a kernel, a function of the user's, called at each place of an array, which looks at the items beside that place.
+/* Stencils: a kernel, a function of the user's, called at each place of an array, which
+ * looks at the items beside that place.
  *
- * The kernel is a plain function to inference: an array that it indexes is given to it as a window (a row of ty/kinds.def), whose index is relative. All places of the inside are one pattern, which is parallel as any other. How far a kernel looks is what its neighborhood
- * says, else what the constants in its code do (`find_reach`), so no place of the inside needs a check; an index that is computed is compared with the
- * neighborhood, which is constant.
+ * The kernel is a plain function to inference: an array that it indexes is given to it as a window (a
+ * row of ty/kinds.def), whose index is relative. All places of the inside are one pattern, which is
+ * parallel as any other. How far a kernel looks is what its neighborhood says, else what the constants
+ * in its code do (`find_reach`), so no place of the inside needs a check; an index that is computed is
+ * compared with the neighborhood, which is constant.
  * Cost: a pattern over the inside, and two small ones per axis for the edges. */
 #include <math.h>
 #include <string.h>
@@ -16,7 +19,8 @@ enum { FARTHEST = 1 << 30 };
 
 /* --- windows --- */
 
-/* A window's items: the array, the place along each axis, then the least and the greatest index along each. */
+/* A window's items: the array, the place along each axis, then the least and the greatest
+ * index along each. */
 static uint32_t axes_of(const tr_ty *t) {
     return (t->n - 1) / 3;
 }
@@ -234,8 +238,8 @@ static bool add_index(tr_em *e, sweep *s, const tr_ins *in) {
     return true;
 }
 
-/* What becomes of an argument in an instruction: it is indexed; it comes to be called otherwise, in a way that the code alone does not show; or
- * neither, as it is an array to others. */
+/* What becomes of an argument in an instruction: it is indexed; it comes to be called otherwise, in a way
+ * that the code alone does not show; or neither, as it is an array to others. */
 typedef enum use { USE_NONE, USE_INDEX, USE_OTHER } use;
 
 static use used(const tr_ins *in, tr_val v) {
@@ -267,7 +271,8 @@ static bool add_use(tr_em *e, sweep *s, const tr_ins *in, uint32_t arg, use u) {
                          SAY_NEIGHBORHOOD);
 }
 
-/* Which arguments have relative indices, and how far from its place the kernel looks where no neighborhood is given. */
+/* Which arguments have relative indices, and how far from its place the kernel looks where
+ * no neighborhood is given. */
 static bool find_reach(tr_em *e, sweep *s, const tr_tv *x) {
     const tr_fn *f = s->fn->ssa;
     const tr_blk *entry = tr_blk_at(f, 0);
@@ -381,7 +386,8 @@ static bool lam_place(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* The type of what the kernel gives, a number; *t is NULL while that is being inferred, or where the kernel has an error of its own. */
+/* The type of what the kernel gives, a number; *t is NULL while that is being inferred, or where
+ * the kernel has an error of its own. */
 static bool result_type(tr_em *e, const sweep *s, const tr_tv *x, const tr_ty **t) {
     tr_em probe = *e;
     tr_tv place[TR_MAX_NDIM], v;
@@ -521,8 +527,8 @@ static bool run(tr_em *e, sweep *s, const tr_bcall *c, tr_tv *out) {
     return sweep_all(e, s, x, *out);
 }
 
-/* treadle._library.swept(kernel, neighborhood, standard, cval, out, args): a stencil's result. `standard` has a bit for each of args that is
- * indexed as arrays are elsewhere. */
+/* treadle._library.swept(kernel, neighborhood, standard, cval, out, args): a stencil's result. `standard` has
+ * a bit for each of args that is indexed as arrays are elsewhere. */
 bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_obj *o = c->a[0].ty->kind == TR_TY_LIT ? c->a[0].ty->lit : NULL;
     int64_t standard;
@@ -547,7 +553,8 @@ bool tr_lib_stencil(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return ok;
 }
 
-/* --- stencils that are made in compiled code: a method of a tuple of their parts, which no attribute names --- */
+/* --- stencils that are made in compiled code: a method of a tuple of their parts, which no
+ * attribute names --- */
 
 /* The kernel as a constant: a plain function, or an inner one that uses nothing of what is around it. */
 static bool constant_kernel(tr_em *e, tr_tv kernel, tr_tv *out) {

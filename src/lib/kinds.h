@@ -1,8 +1,8 @@
 /* What each kind of value means to Python's operations: the columns LIB of ty/kinds.def.
  *
- * An operation looks its operand's kind up and calls what stands there (tr_em_truth, tr_em_getitem ...); nobody
- * else calls these. Operators on two values ask the left one's kind, then the right one's: TR_OPEN from both means
- * that they have nothing to do with each other. */
+ * An operation looks its operand's kind up and calls what stands there (tr_em_truth, tr_em_getitem ...);
+ * nobody else calls these. Operators on two values ask the left one's kind, then the right one's: TR_OPEN
+ * from both means that they have nothing to do with each other. */
 #ifndef TR_LIB_KINDS_H
 #define TR_LIB_KINDS_H
 
@@ -23,13 +23,14 @@ void tr_lib_show_known(tr_em *e, tr_shown *to, const char *s);
 /* Appends x; false: to->none has no text. */
 bool tr_lib_show(tr_em *e, tr_tv x, bool repr, tr_shown *to);
 void tr_lib_show_end(tr_em *e, tr_shown *to); /* all of it is pieces then */
-/* Appends the array x, as NumPy has it of items of that dtype: its own, or that of dates, which are int64 here. */
+/* Appends the array x, as NumPy has it of items of that dtype: its own, or that of dates,
+ * which are int64 here. */
 bool tr_lib_show_items(tr_em *e, tr_tv x, bool repr, const char *dtype, tr_shown *to);
 
 typedef struct tr_kind {
     const char *attrs; /* class of its attributes in builtins.def; NULL: the word of its form */
-    uint16_t
-        cls; /* row of builtins.def: the Python class of values of it; TR_B__COUNT: none that isinstance() knows */
+    /* row of builtins.def: the Python class of values of it; TR_B__COUNT: none that isinstance() knows */
+    uint16_t cls;
     tr_answer (*binary)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
     bool (*inplace)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out); /* `binary`: a new value */
     bool (*unary)(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);             /* - + ~ */

@@ -1,5 +1,6 @@
-/* Builtins of numbers that are known when compiling give numbers that are known: exact integers of any size, as Python's (ty/bigint.h). A row of
- * the table says how. What stands in no row, or is of other arguments, is the row's template's.
+/* Builtins of numbers that are known when compiling give numbers that are known: exact integers of
+ * any size, as Python's (ty/bigint.h). A row of the table says how. What stands in no row, or is of
+ * other arguments, is the row's template's.
  * Not under promotion="numba", where an integer is 64 bits from the first operation on. */
 #include <math.h>
 
@@ -225,7 +226,8 @@ static const struct {
     {TR_B_N_CONJUGATE, fold_itself, 0, false},
 };
 
-/* The arguments that are given, one after the other; of max() and min() a single tuple's items in its place. False: none, or not all are literals. */
+/* The arguments that are given, one after the other; of max() and min() a single tuple's items in its place.
+ * False: none, or not all are literals. */
 static bool arguments(known *k, const tr_bcall *c) {
     bool one = c->nvar == 1 && (c->row == TR_B_MAX || c->row == TR_B_MIN);
     if (one && (c->var[0].ty->kind != TR_TY_TUPLE || c->a[2].ty)) /* or what there is of an empty one */

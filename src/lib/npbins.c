@@ -1,6 +1,7 @@
-/* Counting how often numbers come: np.bincount and np.histogram. A pattern that finds how many places there are, then one that
- * scatters ones, or weights, into them: no index leaves a register, and both run on all cores as scatters do (lower/spread.c). Edges that
- * are given are searched before, by a pattern of its own. */
+/* Counting how often numbers come: np.bincount and np.histogram. A pattern that finds how many
+ * places there are, then one that scatters ones, or weights, into them: no index leaves a
+ * register, and both run on all cores as scatters do (lower/spread.c). Edges that are given are
+ * searched before, by a pattern of its own. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -71,8 +72,9 @@ static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* How many places there are takes a pass of its own, 40 % of the time where items come from memory. Most counts are of small numbers: many items are counted
- * at once while they are below FEW (rt/bins.c), and what comes after one that is not is left to the two passes. */
+/* How many places there are takes a pass of its own, 40 % of the time where items come from memory. Most
+ * counts are of small numbers: many items are counted at once while they are below FEW (rt/bins.c), and what
+ * comes after one that is not is left to the two passes. */
 enum { FEW = 4096, WORTH = 16 * FEW };
 
 static bool counts_few(tr_em *e, tr_tv x) {
@@ -129,7 +131,8 @@ bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- histogram with a number of bins --- */
 
-/* The bins of a histogram: n of them, from lo to hi, edge i at i * step + lo. Patterns have them as captures, and the edges' type as what is the user's. */
+/* The bins of a histogram: n of them, from lo to hi, edge i at i * step + lo. Patterns have them as captures,
+ * and the edges' type as what is the user's. */
 typedef struct bins {
     tr_tv n, lo, hi, step; /* n: int64; the others of the type that edges are computed in */
 } bins;
@@ -139,7 +142,8 @@ static bins bins_of(const tr_tv *caps) {
     return (bins){caps[0], caps[1], caps[2], caps[3]};
 }
 
-/* Edge i, a number of any type, but not the last one. Computed in the type of `b`, and stored in that of edges. */
+/* Edge i, a number of any type, but not the last one. Computed in the type of `b`, and
+ * stored in that of edges. */
 static tr_tv inner_edge(tr_em *e, const bins *b, const tr_ty *t, tr_tv i) {
     tr_tv at = tr_em_op2(e, TR_OP_MUL, tr_em_conv(e, i, b->lo.ty), b->step);
     return tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, at, b->lo), t);
@@ -218,7 +222,8 @@ static bool range_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv range, const t
     return true;
 }
 
-/* The edges, and whether one is not above the one before it. The last capture: these are 0 to 1, as there are no items; NumPy computes them in float64 then. */
+/* The edges, and whether one is not above the one before it. The last capture: these are 0 to 1, as there are
+ * no items; NumPy computes them in float64 then. */
 static bool lam_edges(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
     bins b = bins_of(caps), unit = b;
@@ -256,7 +261,8 @@ static bool make_edges(tr_em *e, const bins *b, const tr_ty *t, tr_tv is_unit, t
     return true;
 }
 
-/* What brings a distance from lo to a number of bins, in two steps, so that neither it nor the first product overflows where lo and hi are nearly one: a power of two, then the rest. */
+/* What brings a distance from lo to a number of bins, in two steps, so that neither it nor the first product
+ * overflows where lo and hi are nearly one: a power of two, then the rest. */
 static void scales(tr_em *e, const bins *b, const tr_ty *t, tr_tv *first, tr_tv *second) {
     bool half = t->kind == TR_TY_F32;
     const tr_ty *wide = tr_fam_wide(e, b->lo.ty);
@@ -267,8 +273,9 @@ static void scales(tr_em *e, const bins *b, const tr_ty *t, tr_tv *first, tr_tv 
     *second = tr_em_op2(e, TR_OP_DIV, tr_em_conv(e, b->n, t), tr_em_op2(e, TR_OP_MUL, room, *first));
 }
 
-/* An item's bin: by a product that rounding may have moved past an edge by one; then it is the edges that decide, as in NumPy. What lies in none adds nothing to the first.
- * Bins are reckoned in float32 where edges are float16, which has no whole numbers from 2,048 on. */
+/* An item's bin: by a product that rounding may have moved past an edge by one; then it is the edges that
+ * decide, as in NumPy. What lies in none adds nothing to the first. Bins are reckoned in float32 where edges
+ * are float16, which has no whole numbers from 2,048 on. */
 static bool lam_bin(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     bins b = bins_of(caps);
@@ -407,8 +414,9 @@ static bool edges_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *edges, tr_tv 
     return true;
 }
 
-/* An item and how many edges are not above it: its bin, and what is added there. Captures: the number of bins, the first edge and the last. What lies at
- * the last edge is in the last bin, what lies in none adds nothing to the first. */
+/* An item and how many edges are not above it: its bin, and what is added there. Captures: the
+ * number of bins, the first edge and the last. What lies at the last edge is in the last bin, what
+ * lies in none adds nothing to the first. */
 static void put_between(tr_em *e, const tr_ty *t, tr_tv item, tr_tv place, const tr_tv *weight,
                         const tr_ty *w, const tr_tv *caps, tr_tv *yields) {
     tr_tv one = i64(e, 1), x = tr_em_conv(e, item, t), k = tr_em_nsw(e, TR_OP_SUB, place, one),
@@ -473,8 +481,9 @@ static bool edge_densities(tr_em *e, const tr_bcall *c, tr_tv n, tr_tv edges, tr
     return true;
 }
 
-/* A scatter into what items are between; without bins there is none. Where few edges may be near an item, they are looked at on the way, else how many are not
- * above it is found before: one of the two has nothing to do. */
+/* A scatter into what items are between; without bins there is none. Where few edges may be
+ * near an item, they are looked at on the way, else how many are not above it is found
+ * before: one of the two has nothing to do. */
 static bool count_between(tr_em *e, const tr_bcall *c, tr_tv edges, tr_tv nbins, const tr_tv *items,
                           unsigned nitems, tr_tv counts) {
     static const uint8_t add = TR_RED_ADD;

@@ -1,12 +1,13 @@
 /* Functions of complex numbers, as formulas of the real ones.
  *
- * There is no branch in them, only selects, so that loops compute them in vectors, and a number alone by the same operations: the bits
- * are the same. Each part is within a few units of its last place, over the whole range: where squares would over- or underflow, numbers
- * are scaled by powers of two, and differences of what is nearly equal are written another way. Special values are those of C99's annex
- * G, which NumPy and cmath share. What C99 has no function for (exp2, log2, expm1, log1p) is done step by step as NumPy does it.
+ * There is no branch in them, only selects, so that loops compute them in vectors, and a number alone by the
+ * same operations: the bits are the same. Each part is within a few units of its last place, over the whole
+ * range: where squares would over- or underflow, numbers are scaled by powers of two, and differences of what
+ * is nearly equal are written another way. Special values are those of C99's annex G, which NumPy and cmath
+ * share. What C99 has no function for (exp2, log2, expm1, log1p) is done step by step as NumPy does it.
  *
- * A formula costs 20 to 100 instructions of IR and two to six calls. Powers by integers that are not known when compiling stay TR_OP_POW,
- * a function of the runtime: squaring ends early there. */
+ * A formula costs 20 to 100 instructions of IR and two to six calls. Powers by integers that are not known
+ * when compiling stay TR_OP_POW, a function of the runtime: squaring ends early there. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -155,8 +156,8 @@ static tr_tv lost(tr_em *e, tr_tv d, tr_tv u) {
     return quo(e, sub(e, d, sub(e, u, one)), u);
 }
 
-/* log |v| = log(re^2 + im^2) / 2; scaled where squares over- or underflow, and next to 1 by log(1 + d), where d = re^2 + im^2 - 1 is
- * added up without rounding but for the last sums. */
+/* log |v| = log(re^2 + im^2) / 2; scaled where squares over- or underflow, and next to 1 by log(1 + d), where
+ * d = re^2 + im^2 - 1 is added up without rounding but for the last sums. */
 static tr_tv log_size(tr_em *e, tr_tv re, tr_tv im) {
     bool f32 = is_f32(re);
     tr_tv x = size(e, re), y = size(e, im), wide = tr_em_cmp(e, TR_CMP_GT, x, y);
@@ -203,8 +204,8 @@ static tr_tv log1p_of(tr_em *e, tr_tv v) {
 
 /* --- sin, cos, tan, sinh, cosh, tanh --- */
 
-/* The hyperbolic functions of x, by m = expm1|x|, and the sine and cosine of y. Where m would overflow before a product with the least
- * sine does, it is taken in up to three factors. */
+/* The hyperbolic functions of x, by m = expm1|x|, and the sine and cosine of y. Where m would overflow before
+ * a product with the least sine does, it is taken in up to three factors. */
 typedef struct wave {
     tr_tv x, y, sinh, cosh, sin, cos;
     tr_tv factor[2];
@@ -232,7 +233,8 @@ static tr_tv product(tr_em *e, const wave *w, tr_tv hyperbolic, tr_tv circular) 
     return mul(e, mul(e, mul(e, circular, w->factor[0]), hyperbolic), w->factor[1]);
 }
 
-/* sinh(x + iy) = sinh x cos y + i cosh x sin y: where y has no direction the real part is still zero or infinite. */
+/* sinh(x + iy) = sinh x cos y + i cosh x sin y: where y has no direction the real part is
+ * still zero or infinite. */
 static void sinh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
     wave w = wave_of(e, x, y);
     tr_tv nowhere = not_finite(e, y), re = product(e, &w, w.sinh, w.cos);
@@ -251,8 +253,8 @@ static void cosh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
     out[1] = tr_em_select(e, is(e, y, 0.0), flat, out[1]);
 }
 
-/* tanh(x + iy) = (b c s + i t) / (1 + b s^2), t = tan y, b = 1 + t^2, s = sinh x, c = cosh x (Kahan); where |x| is so large that the real part is
- * 1, the imaginary one is 4 t / b e^(-2|x|). */
+/* tanh(x + iy) = (b c s + i t) / (1 + b s^2), t = tan y, b = 1 + t^2, s = sinh x, c = cosh x (Kahan); where
+ * |x| is so large that the real part is 1, the imaginary one is 4 t / b e^(-2|x|). */
 static void tanh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
     tr_tv a = size(e, x), far = above(e, a, is_f32(x) ? 11 : 22), zero = num(e, x, 0.0);
     tr_tv m = tr_fam_math1(e, TR_MATH_EXPM1, a), up = plus(e, m, 1.0), down = quo(e, num(e, a, 1.0), up);
@@ -274,7 +276,8 @@ static void tanh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
 
 typedef void (*partsfn)(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]);
 
-/* f(v), and i f(-iv) or so: a circular function by the hyperbolic one of what is turned by a quarter, an inverse one likewise. */
+/* f(v), and i f(-iv) or so: a circular function by the hyperbolic one of what is turned by
+ * a quarter, an inverse one likewise. */
 static tr_tv straight(tr_em *e, partsfn f, tr_tv v) {
     tr_tv out[2];
     f(e, tr_em_re(e, v), tr_em_im(e, v), out);
@@ -293,9 +296,10 @@ static tr_tv cos_of(tr_em *e, tr_tv v) {
 
 /* --- inverse functions --- */
 
-/* Of x, y >= 0, as Hull, Fairgrieve and Tang have it: with r = |z + 1|, s = |z - 1| and A = (r + s) / 2 are asin z = asin(x / A) + i log(A +
- * sqrt(A^2 - 1)), and A - 1 and A - x are sums of what has one sign. `up` is that logarithm, `across` is sqrt(A^2 - x^2): x and across are the
- * sides of the angle. Far out across is y, and the logarithm that of 2 |z|, which may be no number: all is 16 times less there. */
+/* Of x, y >= 0, as Hull, Fairgrieve and Tang have it: with r = |z + 1|, s = |z - 1| and A = (r + s) / 2 are
+ * asin z = asin(x / A) + i log(A + sqrt(A^2 - 1)), and A - 1 and A - x are sums of what has one sign. `up` is
+ * that logarithm, `across` is sqrt(A^2 - x^2): x and across are the sides of the angle. Far out across is y,
+ * and the logarithm that of 2 |z|, which may be no number: all is 16 times less there. */
 static void arc_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv *up, tr_tv *across) {
     bool f32 = is_f32(x);
     double limit = f32 ? 0x1p14 : 0x1p30;
@@ -345,8 +349,9 @@ static tr_tv acosh_of(tr_em *e, tr_tv v) {
     return tr_em_cplx(e, up, tr_em_select(e, is_nan(e, im), re, signed_as(e, re, im)));
 }
 
-/* atanh(x + iy) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2, of x, y >= 0. Next to the pole, where y^2 may be
- * too small for a number, the former is -log(y / 2) / 2. Far out it is x / (x^2 + y^2), and the angle that of a quarter. */
+/* atanh(x + iy) = log(1 + 4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2, of x, y >= 0.
+ * Next to the pole, where y^2 may be too small for a number, the former is -log(y / 2) / 2. Far out it is x /
+ * (x^2 + y^2), and the angle that of a quarter. */
 static void atanh_parts(tr_em *e, tr_tv x, tr_tv y, tr_tv out[2]) {
     bool f32 = is_f32(x);
     double limit = f32 ? 0x1p60 : 0x1p500, by = f32 ? 0x1p-80 : 0x1p-600;
@@ -377,7 +382,8 @@ static tr_tv inverse(tr_em *e, tr_tv v, bool numpy) {
     return tr_em_op2(e, numpy ? TR_OP_DIV : TR_OP_PYDIV, tr_em_num(e, v.ty, 1.0), v);
 }
 
-/* v by itself |n| times, by squares; from 1 on as NumPy has it, but for 1, 2 and 3, so that zeros have its signs. */
+/* v by itself |n| times, by squares; from 1 on as NumPy has it, but for 1, 2 and 3, so that
+ * zeros have its signs. */
 static tr_tv by_squares(tr_em *e, tr_tv v, int n) {
     tr_tv r = tr_em_num(e, v.ty, 1.0);
     bool few = n > 0 && n <= 3, begun = false;
@@ -408,7 +414,8 @@ static tr_tv by_any_squares(tr_em *e, tr_tv v, tr_tv n) {
     return r;
 }
 
-/* The power by an infinity, NumPy's: without an end in no direction, or a zero, which has the sign of its angle. */
+/* The power by an infinity, NumPy's: without an end in no direction, or a zero, which has
+ * the sign of its angle. */
 static tr_tv at_infinity(tr_em *e, tr_tv length, tr_tv far, tr_tv phase) {
     tr_tv ahead = tr_fam_and(e, above(e, phase, 0.0), below(e, length, HUGE_VAL));
     tr_tv falls = is(e, far, 0.0), side = one_of(e, ahead, far, 0.0, -0.0);
@@ -416,8 +423,8 @@ static tr_tv at_infinity(tr_em *e, tr_tv length, tr_tv far, tr_tv phase) {
     return tr_em_cplx(e, either(e, falls, 0.0, re), tr_em_select(e, falls, side, num(e, far, NAN)));
 }
 
-/* |v|^re e^(-im at), and its angle re at + im log |v|, where `at` is that of v: CPython's way. im may be NULL: it is zero. NumPy adds
- * zero times the logarithm all the same, which is seen in a zero's sign. */
+/* |v|^re e^(-im at), and its angle re at + im log |v|, where `at` is that of v: CPython's way. im may be
+ * NULL: it is zero. NumPy adds zero times the logarithm all the same, which is seen in a zero's sign. */
 static tr_tv power_of(tr_em *e, tr_tv v, tr_tv re, const tr_tv *im, bool numpy) {
     tr_tv length = hypot_of(e, tr_em_re(e, v), tr_em_im(e, v)), at = angle(e, tr_em_im(e, v), tr_em_re(e, v));
     tr_tv far = tr_em_op2(e, TR_OP_POW, length, re), phase = mul(e, at, re);
@@ -444,7 +451,8 @@ static tr_tv of_zero(tr_em *e, tr_tv v, tr_tv rises, tr_tv r) {
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, v, zero), tr_em_select(e, rises, zero, none), r);
 }
 
-/* v to a power that is a number of any type, by NumPy's rules or Python's; false: it is an integer that is not known. */
+/* v to a power that is a number of any type, by NumPy's rules or Python's; false: it is an
+ * integer that is not known. */
 bool tr_fam_cplx_power(tr_em *e, tr_tv v, tr_tv by, bool numpy, tr_tv *out) {
     double k;
     const tr_ty *s = tr_lib_scalar(e, by.ty), *part = tr_em_re(e, v).ty;

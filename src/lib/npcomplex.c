@@ -1,5 +1,5 @@
-/* Complex numbers as NumPy's elementwise functions have them: their order, sign and reciprocal. The functions of
- * mathematics are in npcmath.c. */
+/* Complex numbers as NumPy's elementwise functions have them: their order, sign and reciprocal. The
+ * functions of mathematics are in npcmath.c. */
 #include <math.h>
 
 #include "lib/fam.h"

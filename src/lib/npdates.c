@@ -1,5 +1,6 @@
-/* NumPy's functions of dates: which there are is lib/dates.def. Most are those of integers on what is inside, under the date's type again. Where a NaT is behind
- * all else, which as a number it is not, they are given one less of each number: the order of all others stays, and the least int64 becomes the greatest.
+/* NumPy's functions of dates: which there are is lib/dates.def. Most are those of integers on what is inside,
+ * under the date's type again. Where a NaT is behind all else, which as a number it is not, they are given
+ * one less of each number: the order of all others stays, and the least int64 becomes the greatest.
  * np.datetime64 and np.timedelta64 are here too. */
 #include <string.h>
 
@@ -67,7 +68,8 @@ static bool moved(tr_em *e, tr_tv raw, int64_t by, tr_tv *out) {
     return !by || tr_lib_lift(e, 1, &raw, elt_moved, kept, out);
 }
 
-/* The same value with what is inside its dates, in the unit of `date`, `by` more of each. A tuple of dates holds nothing else. */
+/* The same value with what is inside its dates, in the unit of `date`, `by` more of each. A
+ * tuple of dates holds nothing else. */
 static bool inside(tr_em *e, tr_tv x, const tr_ty *date, int64_t by, tr_tv *out) {
     *out = x;
     if (!first_date(x.ty))
@@ -110,7 +112,8 @@ static bool call_row(tr_em *e, uint32_t row, uint32_t n, tr_tv *a, tr_tv *out) {
     return tr_lib_call_bound(e, &b, out);
 }
 
-/* What comes out as dates: arrays and numbers, or a tuple of such, of which `first` alone may be asked for. */
+/* What comes out as dates: arrays and numbers, or a tuple of such, of which `first` alone
+ * may be asked for. */
 static tr_tv outside(tr_em *e, const tr_ty *date, tr_tv x, bool first) {
     if (x.ty->kind != TR_TY_TUPLE)
         return tr_date_of(e, date, x);
@@ -551,7 +554,8 @@ static bool own_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* Parameters: shape, [fill_value,] dtype, order; and of the twins: prototype, [fill_value,] dtype, order, shape. */
+/* Parameters: shape, [fill_value,] dtype, order; and of the twins: prototype, [fill_value,]
+ * dtype, order, shape. */
 static bool filled(tr_em *e, const tr_bcall *c, const tr_ty *like, tr_tv *out) {
     bool full = c->aux == TR_FILL_VALUE;
     uint32_t k = full ? 2 : 1;
@@ -579,7 +583,8 @@ static bool own_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return filled(e, c, NULL, out);
 }
 
-/* A prototype that is no array of dates, and no dtype: the fill value alone is one, which NumPy converts to numbers. */
+/* A prototype that is no array of dates, and no dtype: the fill value alone is one, which
+ * NumPy converts to numbers. */
 static bool own_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *like = is_date(c->a[0].ty) ? c->a[0].ty : NULL;
     uint32_t k = c->aux == TR_FILL_VALUE ? 2 : 1;

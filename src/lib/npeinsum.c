@@ -1,7 +1,7 @@
-/* einsum: each operand is looked at as an array of all labels, those of the result first, by a view with new axes
- * for the labels that it lacks and a diagonal for one that it has twice. The product of these views, summed over the
- * last axes, is an expression as the user could write it, and fusion makes one pattern of it. What is a product of
- * matrices is one. */
+/* einsum: each operand is looked at as an array of all labels, those of the result first, by a view with new
+ * axes for the labels that it lacks and a diagonal for one that it has twice. The product of these views,
+ * summed over the last axes, is an expression as the user could write it, and fusion makes one pattern of it.
+ * What is a product of matrices is one. */
 #include <string.h>
 
 #include "lib/fam.h"

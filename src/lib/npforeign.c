@@ -1,8 +1,9 @@
 /* Ufuncs of others, elementwise or generalised: their C loops (rt/loop.c), called on arrays in compiled code.
  *
- * Types, broadcasting, conversions and new results are those of generalised ufuncs (npgufunc.c). A call of the runtime runs the loop along the
- * last outer axis, whatever the strides; further outer axes are a region over them. With parallel=True a loop that has core axes, which is work,
- * is called for each outer index, so that threads share them.
+ * Types, broadcasting, conversions and new results are those of generalised ufuncs (npgufunc.c). A call
+ * of the runtime runs the loop along the last outer axis, whatever the strides; further outer axes are a
+ * region over them. With parallel=True a loop that has core axes, which is work, is called for each
+ * outer index, so that threads share them.
  * Cost: a call is some 20 ns beside the loop's own, numbers an array of no axes each. */
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -123,8 +124,8 @@ static bool store_apart(tr_em *e, const tr_ufn *u, const tr_tv *dst, tr_tv *out)
     return true;
 }
 
-/* Loops of others count on aligned items: they are given copies of what is not, and results that go to such an array a room of their own (*apart: of
- * some). */
+/* Loops of others count on aligned items: they are given copies of what is not, and results that go to such
+ * an array a room of their own (*apart: of some). */
 static bool align_operands(tr_em *e, const tr_ufn *u, tr_tv *x, bool *apart) {
     *apart = false;
     for (uint32_t k = 0; k < u->nin + u->nout; k++) {

@@ -309,7 +309,8 @@ static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_t
     return tr_lib_map_into(e, big, wide);
 }
 
-/* --- repeat with a number for each item: where each goes to ends the one before, so a place of the result is searched among the ends --- */
+/* --- repeat with a number for each item: where each goes to ends the one before, so a place of the
+ * result is searched among the ends --- */
 
 static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
@@ -549,8 +550,8 @@ bool tr_lib_np_trace(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- differences --- */
 
-/* Differences of differences are computed together, each as often as it is read, which doubles with every step: after a few of them what was made is
- * looked at as memory, so that it stays an array. */
+/* Differences of differences are computed together, each as often as it is read, which doubles with every
+ * step: after a few of them what was made is looked at as memory, so that it stays an array. */
 enum { DIFFS_AT_ONCE = 3 };
 static tr_tv as_memory(tr_em *e, tr_tv a) {
     tr_tv shape[TR_MAX_NDIM];

@@ -1,5 +1,7 @@
-/* Random orders and choices, of np.random's functions, of a Generator's methods and of Python's random: shuffle, permutation, permuted, choice, multinomial, dirichlet.
- * What is mixed lies in one row for the runtime: an array of one axis itself, of more of them the numbers of its rows, by which they are taken then. */
+/* Random orders and choices, of np.random's functions, of a Generator's methods and of Python's
+ * random: shuffle, permutation, permuted, choice, multinomial, dirichlet. What is mixed lies in
+ * one row for the runtime: an array of one axis itself, of more of them the numbers of its
+ * rows, by which they are taken then. */
 #include "lib/families.h"
 #include "lib/random.h"
 
@@ -107,7 +109,8 @@ bool tr_lib_rnd_permutation(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     return true;
 }
 
-/* Lines along an axis each find an order of their own; without an axis, all items. Parameters: x, axis, out. */
+/* Lines along an axis each find an order of their own; without an axis, all items.
+ * Parameters: x, axis, out. */
 bool tr_lib_rnd_permuted(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     tr_stream s;
     const tr_bcall call = tr_rnd_without_self(with_self, &s), *c = &call;

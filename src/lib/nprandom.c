@@ -1,8 +1,12 @@
-/* Random numbers: np.random's functions over the thread's own RandomState, the methods of a np.random.Generator that was passed in, and Python's random over another generator. All numbers
- * come from the runtime (rt/random.c, rt/gen.c, rt/pyrandom.c), which keeps the generators or reaches them; here stand what arguments may be, as NumPy and CPython have it, and what is made of the
- * numbers. A new array is filled by one call. Each call changes a generator, so calls stay in the order in which they are written; ranges of a loop over a prange have
- * generators of their own (rt/mt.c), and a Generator may not be used there (opt/prange.c).
- * A method's template is the function's: `stream` says whose numbers it draws. Where a parameter of a distribution is an array, one call draws a number for each set of parameters. */
+/* Random numbers: np.random's functions over the thread's own RandomState, the methods of a
+ * np.random.Generator that was passed in, and Python's random over another generator. All numbers come
+ * from the runtime (rt/random.c, rt/gen.c, rt/pyrandom.c), which keeps the generators or reaches them;
+ * here stand what arguments may be, as NumPy and CPython have it, and what is made of the numbers. A
+ * new array is filled by one call. Each call changes a generator, so calls stay in the order in which
+ * they are written; ranges of a loop over a prange have generators of their own (rt/mt.c), and a
+ * Generator may not be used there (opt/prange.c).
+ * A method's template is the function's: `stream` says whose numbers it draws. Where a parameter of a
+ * distribution is an array, one call draws a number for each set of parameters. */
 #include <math.h>
 #include <string.h>
 
@@ -426,7 +430,8 @@ static bool elt_minus(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return true;
 }
 
-/* Of uniform numbers the end becomes how far it is above the beginning; what NumPy asks of these, and of the corners of triangular ones. */
+/* Of uniform numbers the end becomes how far it is above the beginning; what NumPy asks of these,
+ * and of the corners of triangular ones. */
 static bool several(tr_em *e, const tr_stream *s, int what, tr_tv *p) {
     if (what == TR_RANDOM_UNIFORM) {
         const char *text = s->generator.ty && !any_array(p, 2) ? "high - low range exceeds valid bounds"
@@ -484,8 +489,8 @@ static bool into(tr_em *e, const tr_bcall *c, tr_tv dst, tr_tv size, const tr_ty
     return true;
 }
 
-/* Methods of Generators that have dtype= and out=. aux: TR_RANDOM_*. Parameters: shape of standard_gamma alone, size, dtype, out, and method of
- * standard_exponential alone. */
+/* Methods of Generators that have dtype= and out=. aux: TR_RANDOM_*. Parameters: shape of standard_gamma
+ * alone, size, dtype, out, and method of standard_exponential alone. */
 bool tr_lib_rnd_typed(tr_em *e, const tr_bcall *with_self, tr_tv *out) {
     tr_stream st, *s = &st;
     tr_bcall c = tr_rnd_without_self(with_self, s);
@@ -656,7 +661,8 @@ bool tr_lib_rnd_hypergeometric(tr_em *e, const tr_bcall *with_self, tr_tv *out) 
 
 /* --- whole numbers in a range --- */
 
-/* The range of randint: from low to most, both of them numbers of it, in the 64 bits of wide; either may be an array. */
+/* The range of randint: from low to most, both of them numbers of it, in the 64 bits of
+ * wide; either may be an array. */
 typedef struct bounds {
     const tr_ty *t, *wide;
     tr_tv low, most;

@@ -402,8 +402,8 @@ const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t) {
     return k == 'u' ? tr_fam_ty(e, TR_TY_U64) : t;
 }
 
-/* The type of a sum that no dtype= says. NumPy's is out's, if that is given: what it makes of numbers a conversion at
- * the end makes, too, but truth values among themselves are joined. */
+/* The type of a sum that no dtype= says. NumPy's is out's, if that is given: what it makes of numbers a
+ * conversion at the end makes, too, but truth values among themselves are joined. */
 static const tr_ty *sum_into(tr_em *e, const tr_ty *t, tr_tv dst) {
     bool truths = t->kind == TR_TY_BOOL && tr_fam_given(dst) && tr_lib_is_array(dst) && dst.ty->elem == t;
     return truths ? t : tr_fam_sum_type(e, t);
@@ -456,8 +456,8 @@ static void check_some(tr_em *e, const axes *x, tr_redk red) {
                 NULL);
 }
 
-/* The least or greatest of complex numbers, by real, then imaginary parts: a fold by what picks one of two, so that NaN is the first there is, both parts of it.
- * v: as the parameters of min. */
+/* The least or greatest of complex numbers, by real, then imaginary parts: a fold by what picks one of two,
+ * so that NaN is the first there is, both parts of it. v: as the parameters of min. */
 static bool extreme_complex(tr_em *e, const tr_bcall *c, tr_redk red, const tr_tv *v, tr_tv *out) {
     uint16_t row = red == TR_RED_MIN ? TR_B_NP_MINIMUM : TR_B_NP_MAXIMUM;
     tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
@@ -680,7 +680,8 @@ static bool elt_share(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return true;
 }
 
-/* A sum in type `wide`, of squares if `square`, by the number of items that take part, as t. x: axes of what is added up; mask: of its shape. */
+/* A sum in type `wide`, of squares if `square`, by the number of items that take part, as t. x: axes of
+ * what is added up; mask: of its shape. */
 static bool shared(tr_em *e, const tr_bcall *c, const axes *x, tr_tv mask, bool square, const tr_ty *wide,
                    tr_tv keepdims, const share *w, tr_tv *out) {
     axes y;

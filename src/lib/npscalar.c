@@ -1,6 +1,6 @@
 /* NumPy's elementwise functions, on scalars and, by one map, on arrays. Types are NumPy 2's: integers keep
- * their width, functions of floats take small integers as float32 and others as float64 (as float16 only those
- * that fit it, beside one), literals do not widen. Values are NumPy's: nothing raises. */
+ * their width, functions of floats take small integers as float32 and others as float64 (as float16 only
+ * those that fit it, beside one), literals do not widen. Values are NumPy's: nothing raises. */
 #include <assert.h>
 #include <math.h>
 
@@ -39,7 +39,8 @@ static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
     return tr_fam_ty(e, tr_ty_size(t) <= 2 ? TR_TY_F32 : TR_TY_F64);
 }
 
-/* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. What fits float16 is that beside one. */
+/* The same for several operands: each fits the type by itself, so uint16 and int16 are float32.
+ * What fits float16 is that beside one. */
 static const tr_ty *common_float(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
     bool half = false;
@@ -268,7 +269,8 @@ static tr_tv sign_of(tr_em *e, tr_tv v) {
     return k == 'f' ? tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, v), v, pos) : pos;
 }
 
-/* To the next number away from zero, above zeros of both signs; of float16 to the next one above, as NumPy has it. */
+/* To the next number away from zero, above zeros of both signs; of float16 to the next one
+ * above, as NumPy has it. */
 static tr_tv spacing(tr_em *e, tr_tv v) {
     bool half = v.ty->kind == TR_TY_F16;
     tr_tv up = tr_em_num(e, v.ty, HUGE_VAL);
@@ -361,7 +363,8 @@ bool tr_lib_uf_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_fam_ufunc(e, c, 1, elt_unary, out);
 }
 
-/* The methods conj and conjugate: of other than complex numbers the array itself, as in NumPy; what is stored to one shows in the other. */
+/* The methods conj and conjugate: of other than complex numbers the array itself, as in NumPy; what
+ * is stored to one shows in the other. */
 bool tr_lib_arr_conj(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (tr_ty_is_complex(c->a[0].ty->elem))
         return tr_lib_uf_unary(e, c, out);
@@ -530,8 +533,9 @@ static bool put_part(tr_em *e, const tr_bcall *c, tr_tv dst, tr_tv *part) {
     return tr_em_assign(e, dst, r);
 }
 
-/* Both are computed before either is stored, so outputs may share memory with operands. An output that is made here has the shape of all operands and of the other
- * output, which `fn` is handed behind the operands for that. */
+/* Both are computed before either is stored, so outputs may share memory with operands. An
+ * output that is made here has the shape of all operands and of the other output, which `fn` is
+ * handed behind the operands for that. */
 static bool two_parts(tr_em *e, const tr_bcall *c, uint32_t n, tr_lib_eltfn fn, int32_t aux0, int32_t aux1,
                       tr_tv *out) {
     tr_tv q[2], dst[2], x[3];

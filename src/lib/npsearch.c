@@ -1,5 +1,6 @@
-/* Places in sorted arrays: np.searchsorted and np.digitize. A pattern over the values, whose rounds settle a place bit by bit (a
- * binary search without branches); it runs on all cores. For many values there is a table first, by which a search begins near its end (rt/places.c).
+/* Places in sorted arrays: np.searchsorted and np.digitize. A pattern over the values, whose rounds settle a
+ * place bit by bit (a binary search without branches); it runs on all cores. For many values there is a table
+ * first, by which a search begins near its end (rt/places.c).
  * Cost: log2(n) loads for each value, or a few. */
 #include <string.h>
 
@@ -24,7 +25,8 @@ static tr_tv is_not_less(tr_em *e, tr_tv x, tr_tv y) {
     return tr_ty_is_float(x.ty) ? tr_fam_or(e, yes, tr_em_cmp(e, TR_CMP_NE, x, x)) : yes;
 }
 
-/* The least BUCKETS of a table, which has one for each item, so that few are near each other, and pays from MANY values on, where these are no fewer than the items. */
+/* The least BUCKETS of a table, which has one for each item, so that few are near each other, and pays from
+ * MANY values on, where these are no fewer than the items. */
 enum { BUCKETS = 2048, MANY = 4096 };
 
 typedef struct query {
@@ -45,8 +47,8 @@ static tr_tv is_behind(tr_em *e, const query *q, tr_tv i) {
     return s->right ? is_not_less(e, q->x, item) : is_less(e, item, q->x);
 }
 
-/* A round settles a bit of how far the place is from where the search began. What is added is computed: a jump would be guessed wrong every other time. Past the
- * last item it is asked again. */
+/* A round settles a bit of how far the place is from where the search began. What is added is computed: a
+ * jump would be guessed wrong every other time. Past the last item it is asked again. */
 static bool settle_bit(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv *stop) {
     const query *q = user;
     (void)stop;
@@ -60,8 +62,9 @@ static bool settle_bit(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv
     return true;
 }
 
-/* acc: the place as far as it is known, and how many items may be behind it. Half of them are decided upon in a round, by a sum as well; where they are not
- * behind, one of those that are left may have been asked already. */
+/* acc: the place as far as it is known, and how many items may be behind it. Half of them
+ * are decided upon in a round, by a sum as well; where they are not behind, one of those
+ * that are left may have been asked already. */
 static bool halve(tr_em *e, tr_tv round, const void *user, tr_tv *acc, tr_tv *stop) {
     const query *q = user;
     (void)round;
@@ -230,7 +233,8 @@ static bool is_searchable(tr_em *e, const tr_ty *t) {
     return k == 'b' || k == 'i' || k == 'f';
 }
 
-/* The array to search, of one axis, and a number, or an array, to look for; and in which type they are compared. */
+/* The array to search, of one axis, and a number, or an array, to look for; and in which
+ * type they are compared. */
 static bool operands(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, const char *what, tr_search *s,
                      tr_tv *v) {
     if (!tr_fam_as_array(e, c, a, NULL, &s->a))
@@ -297,8 +301,8 @@ static bool lam_pair(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     return true;
 }
 
-/* Edges that fall are searched from behind, and bins counted from there; those that do neither are an error. As in NumPy, the first two that
- * differ say which it is. */
+/* Edges that fall are searched from behind, and bins counted from there; those that do neither are an error.
+ * As in NumPy, the first two that differ say which it is. */
 static bool find_order(tr_em *e, tr_search *s) {
     static const tr_redk reds[] = {TR_RED_MIN, TR_RED_MIN, TR_RED_OR};
     tr_tv zero = i64(e, 0), one = i64(e, 1), none = i64(e, INT64_MAX), r;

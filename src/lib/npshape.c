@@ -221,8 +221,8 @@ static tr_tv is_one_of(tr_em *e, tr_tv x, uint32_t n, const tr_tv *of) {
 }
 
 /* Strides that give a's items the new shape, and whether there are any. NumPy's rule: where the weight of an
- * old axis is that of a new one, too, a group of axes begins; the old axes of a group must lie as one. Axes of
- * one item count for nothing. */
+ * old axis is that of a new one, too, a group of axes begins; the old axes of a group must lie as one.
+ * Axes of one item count for nothing. */
 static tr_tv new_strides(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *strides) {
     tr_tv old[TR_MAX_NDIM], ow[TR_MAX_NDIM], nw[TR_MAX_NDIM], from[TR_MAX_NDIM],
         one = tr_em_i64(e, 1), inner = one, all = tr_em_bool(e, true);

@@ -1,8 +1,9 @@
 /* Order: sort, argsort, partition, argpartition, lexsort, and what is made of them: median, unique.
  *
- * A line of items is a call of the runtime (rt/sort.c, rt/select.c), which takes it as it lies; more axes are a region over the others, whose
- * rounds are a line each and run on all cores where that is asked for. What needs memory says so, and a MemoryError is raised then.
- * Orders are NumPy's, NaN behind all numbers; those of equal items are NumPy's too where its own functions sort. */
+ * A line of items is a call of the runtime (rt/sort.c, rt/select.c), which takes it as it lies; more axes are
+ * a region over the others, whose rounds are a line each and run on all cores where that is asked for. What
+ * needs memory says so, and a MemoryError is raised then. Orders are NumPy's, NaN behind all numbers; those
+ * of equal items are NumPy's too where its own functions sort. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -32,7 +33,8 @@ static tr_tv kind_of(tr_em *e, const tr_ty *t) {
 
 enum { MOST_ARRAYS = 2, MOST_WORDS = 1 };
 
-/* A call for each line along an axis of arrays of one shape: row(type of items, word, line of each array ..., tail). */
+/* A call for each line along an axis of arrays of one shape: row(type of items, word, line
+ * of each array ..., tail). */
 typedef struct lines {
     tr_rt row;
     uint32_t axis, n;
@@ -132,7 +134,8 @@ static bool axis_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, uint32_t *ax
                                     tr_fam_name(c));
 }
 
-/* What is looked at: an array along an axis; all items in C order for axis=None, and (of0) for an array of no axes. */
+/* What is looked at: an array along an axis; all items in C order for axis=None, and (of0)
+ * for an array of no axes. */
 static bool look_along(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv axis_is, bool of0, tr_tv *a,
                        uint32_t *axis) {
     int64_t k;
@@ -219,7 +222,8 @@ static tr_tv places_of(tr_em *e, tr_tv a) {
 
 /* --- records: by their fields --- */
 
-/* The fields in the order in which they count: those that order= names, then the others. k has room for all. */
+/* The fields in the order in which they count: those that order= names, then the others. k
+ * has room for all. */
 static bool fields_in_order(tr_em *e, const tr_bcall *c, const tr_ty *s, tr_tv order, uint32_t *k) {
     bool given = tr_fam_given(order), many = given && order.ty->kind == TR_TY_TUPLE;
     uint32_t n = 0, names = many ? order.ty->n : given;
@@ -245,7 +249,8 @@ static bool fields_in_order(tr_em *e, const tr_bcall *c, const tr_ty *s, tr_tv o
     return true;
 }
 
-/* A field as numbers that can be sorted: a copy, side by side. A NaT is less than all else as a number and comes behind all dates. */
+/* A field as numbers that can be sorted: a copy, side by side. A NaT is less than all else as
+ * a number and comes behind all dates. */
 static bool field_key(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr_tv *key) {
     tr_tv f;
     if (!tr_em_getitem(e, x, tr_em_lit(e, tr_obj_str(&e->ctx->arena, name)), &f))
@@ -262,7 +267,8 @@ static bool field_key(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr
     return false;
 }
 
-/* Places of records in order. Whatever way of sorting is asked for: records that it could tell apart are different. */
+/* Places of records in order. Whatever way of sorting is asked for: records that it could
+ * tell apart are different. */
 static bool records_order(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv axis, tr_tv order, tr_tv *out) {
     const tr_ty *s = x.ty->items[0]->elem;
     uint32_t *k = TR_NEW_N(&e->ctx->arena, uint32_t, s->n + 1u), at;
@@ -427,8 +433,9 @@ bool tr_lib_np_lexsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- partition, argpartition --- */
 
-/* elems: a place, perhaps counted from the end. Gives it counted from the beginning; INT64_MAX, or if there is no such one, itself or what comes next to that.
- * caps: the length of a line, the number of all items. Without items any place will do, as for NumPy. */
+/* elems: a place, perhaps counted from the end. Gives it counted from the beginning; INT64_MAX, or if there
+ * is no such one, itself or what comes next to that. caps: the length of a line, the number of all items.
+ * Without items any place will do, as for NumPy. */
 static bool lam_kth(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     tr_tv n = caps[0], zero = i64(e, 0), k = tr_em_conv(e, elems[0], n.ty);
@@ -533,7 +540,8 @@ static const tr_ty *mean_of(tr_em *e, const tr_ty *t) {
     return tr_ty_is_float(t) || tr_ty_is_complex(t) ? t : tr_fam_ty(e, TR_TY_F64);
 }
 
-/* The middle of a line, or between its two middle items, which `two` has room for. NaN where one is, and for nothing at all. */
+/* The middle of a line, or between its two middle items, which `two` has room for. NaN
+ * where one is, and for nothing at all. */
 static tr_tv middle(tr_em *e, tr_tv line, tr_tv two) {
     const tr_ty *result = mean_of(e, line.ty->elem), *t = tr_fam_wide(e, result);
     tr_tv zero = i64(e, 0), one = i64(e, 1), n = tr_em_dim(e, line, 0),

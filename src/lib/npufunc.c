@@ -457,7 +457,8 @@ static bool elt_itself(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return call_itself(e, *(const tr_tv *)user, x[0], x[1], out);
 }
 
-/* A scatter that does what at() of the function does: how it joins, and the type that values have before they get the target's. */
+/* A scatter that does what at() of the function does: how it joins, and the type that
+ * values have before they get the target's. */
 typedef struct joining {
     uint8_t how;
     bool minus;
@@ -472,8 +473,9 @@ static bool elt_joined(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return true;
 }
 
-/* NumPy computes in type t and stores each result in the target's. Values may have the target's type at once where that is the same:
- * the low bits of sums, products and bits follow from the low bits alone, and rounding keeps the order of floats. */
+/* NumPy computes in type t and stores each result in the target's. Values may have the target's type at once
+ * where that is the same: the low bits of sums, products and bits follow from the low bits alone, and
+ * rounding keeps the order of floats. */
 static bool joins_in(uint8_t how, const tr_ty *t, const tr_ty *elem) {
     bool order = how == TR_RED_MIN || how == TR_RED_MAX;
     return t == elem ||

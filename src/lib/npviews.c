@@ -1,6 +1,6 @@
 /* Functions whose result is another view of an array's memory: axes moved, added, left out, turned round or
- * repeated, diagonals, windows, items of another type. They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are
- * read-only here. */
+ * repeated, diagonals, windows, items of another type. They copy nothing. Views that NumPy makes read-only
+ * (broadcast_to, diagonal) are read-only here. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -36,7 +36,8 @@ static tr_tv is_among(tr_em *e, uint32_t n, const tr_tv *x, tr_tv k, const tr_tv
     return any;
 }
 
-/* Axes that are known at run time alone: those that are not named keep their order in the places that are left. */
+/* Axes that are known at run time alone: those that are not named keep their order in the
+ * places that are left. */
 static void moved_late(tr_em *e, tr_tv a, uint32_t n, const tr_tv *from, const tr_tv *to, tr_tv *out) {
     tr_tv perm[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1), left = zero;
     for (uint32_t d = 0; d < a.ty->ndim; d++) {
@@ -428,7 +429,8 @@ static tr_tv is_empty(tr_em *e, uint32_t nd, const tr_tv *n) {
     return empty;
 }
 
-/* as_strided(x, shape, strides, writeable): strides count bytes. Nothing beyond the first and the last item of x is reached. */
+/* as_strided(x, shape, strides, writeable): strides count bytes. Nothing beyond the first
+ * and the last item of x is reached. */
 bool tr_lib_np_as_strided(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, x[TR_MAX_NDIM], own[TR_MAX_NDIM], own_st[TR_MAX_NDIM], n[TR_MAX_NDIM], st[TR_MAX_NDIM];
     uint32_t nd, ns;

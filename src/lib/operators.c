@@ -208,7 +208,8 @@ static void check_cold(tr_em *e, tr_tv x) {
                 "cannot convert float {0} to a 64-bit integer", 1, &x);
 }
 
-/* What does not fit comes out as INT64_MIN, and so one test of the result says that all is well; lowering knows the form (lower/conv.c). */
+/* What does not fit comes out as INT64_MIN, and so one test of the result says that all is well;
+ * lowering knows the form (lower/conv.c). */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
     x = tr_em_strong(e, x);
     tr_tv r = tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_I64));

@@ -15,7 +15,8 @@ const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay);
 /* The function at place i of a tuple, which is in range. False: not all of its items are functions. */
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
-/* `x is y` where the one is such a function, the other one too or a constant. False: they are no such two, or it is not known, as of inner functions. */
+/* `x is y` where the one is such a function, the other one too or a constant. False: they are no such two, or
+ * it is not known, as of inner functions. */
 bool tr_lib_is_one_of(tr_em *e, tr_tv x, tr_tv y, tr_tv *out);
 /* An index of an axis of n items brought into range where it counts from the end. */
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
@@ -137,10 +138,11 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
 /* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of
- * several (entries whose ty is NULL are open), where `text` is what comes before both shapes; an array with more axes, of extent 1, so that its own end
- * before `end`. Inputs of patterns repeat those. */
+ * several (entries whose ty is NULL are open), where `text` is what comes before both shapes; an array with
+ * more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
-/* An array less its first n axes, which an assignment lets it have if they are of size 1; ValueError where they are not. */
+/* An array less its first n axes, which an assignment lets it have if they are of size 1;
+ * ValueError where they are not. */
 tr_tv tr_lib_without_first(tr_em *e, tr_tv a, uint32_t n);
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
@@ -168,7 +170,8 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
 /* Indexing where some part is an array (lib/fancy.c). */
 bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
-/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. Where `how` is a scatter's, it joins fn(v). */
+/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. Where
+ * `how` is a scatter's, it joins fn(v). */
 bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_eltfn fn,
                          const void *user);
 /* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */
@@ -179,7 +182,8 @@ bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 /* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold
  * it. */
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t);
-/* A literal with a point becomes an integer of Python's on the way to a type of integers, which may not hold it. */
+/* A literal with a point becomes an integer of Python's on the way to a type of integers,
+ * which may not hold it. */
 void tr_lib_check_real_literal(tr_em *e, tr_tv x, const tr_ty *t);
 /* The same for operands and their common type. */
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);

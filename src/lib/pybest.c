@@ -1,6 +1,8 @@
-/* min() and max(): of arguments, tuples and iterables, by a key, or else by default. As CPython has them: a later item takes the place of the best
- * only where it compares smaller (larger), so a NaN that comes first stays, and of equals the first.
- * Numbers without a key are selects, or a reduction of a pattern where their number is known; all else is a loop that carries the best item and its key. */
+/* min() and max(): of arguments, tuples and iterables, by a key, or else by default. As CPython has
+ * them: a later item takes the place of the best only where it compares smaller (larger), so a NaN that
+ * comes first stays, and of equals the first.
+ * Numbers without a key are selects, or a reduction of a pattern where their number is known; all else is a
+ * loop that carries the best item and its key. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
 

@@ -603,7 +603,8 @@ static bool any_instance(tr_em *e, tr_tv x, tr_tv cls, bool *r) {
            tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, cls.ty));
 }
 
-/* A name for getattr and setattr; of what a constant has, the snapshot knows what the text of the program asks for. */
+/* A name for getattr and setattr; of what a constant has, the snapshot knows what the text
+ * of the program asks for. */
 static bool attr_name(tr_em *e, const tr_bcall *c, const char **name) {
     if (c->a[0].ty->kind == TR_TY_LIT || !tr_tv_lit_str(c->a[1], name)) {
         tr_em_error(e, "%s() takes a value and a constant name", tr_fam_name(c));
@@ -624,8 +625,8 @@ static bool is_among(const char *name, const char *const *names) {
     return *names;
 }
 
-/* What Python's objects of x's type have under a name, whether compiled code has it or not: 1, 0, or -1 where that is not known. A number may be
- * one of Python's or of NumPy's, which have more. */
+/* What Python's objects of x's type have under a name, whether compiled code has it or not: 1, 0, or -1 where
+ * that is not known. A number may be one of Python's or of NumPy's, which have more. */
 static int has_attribute(tr_em *e, tr_tv x, const char *name) {
     static const char *const container[] = {"__len__", "__iter__", "__getitem__", "__contains__", NULL},
                              *const array[] = {"__array__", "__setitem__", "__array_interface__", NULL},
@@ -704,8 +705,8 @@ bool tr_lib_py_constant(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* A loop over a tuple has a variable of one type, where Numba gives it each item's: with numbers or arrays of one type, and with functions, that is the
- * same. */
+/* A loop over a tuple has a variable of one type, where Numba gives it each item's: with numbers or arrays of
+ * one type, and with functions, that is the same. */
 bool tr_lib_py_unroll(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = c->a[0];
     if (out->ty->kind != TR_TY_TUPLE)

@@ -1,5 +1,5 @@
-/* str(), repr(), format() and print(): a value's text is its kind's (the column `show`). Text known when compiling is one constant; numbers go through the runtime,
- * which gathers a line. */
+/* str(), repr(), format() and print(): a value's text is its kind's (the column `show`). Text known when
+ * compiling is one constant; numbers go through the runtime, which gathers a line. */
 #include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -36,7 +36,8 @@ bool tr_lib_py_bin(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return in_base(e, c, "#b", out);
 }
 
-/* The character that the UTF-8 at s begins with, and where the next one does; surrogates are written like others. */
+/* The character that the UTF-8 at s begins with, and where the next one does; surrogates
+ * are written like others. */
 static uint32_t first_char(const char *s, const char **next) {
     const uint8_t *u = (const uint8_t *)s;
     uint32_t n = u[0] < 0x80 ? 0 : u[0] < 0xe0 ? 1 : u[0] < 0xf0 ? 2 : 3, c = n ? u[0] & (0x3fu >> n) : u[0];

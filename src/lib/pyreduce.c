@@ -1,5 +1,6 @@
-/* functools.reduce(): any function, any iterable (left fold). Items of an array, and numbers in between, are a scan of a pattern whose round makes the
- * new value of the old one (TR_RED_LAST), so that it is fused with what makes the items; all else is a loop. In order, on one core, as Python says.
+/* functools.reduce(): any function, any iterable (left fold). Items of an array, and numbers in between, are
+ * a scan of a pattern whose round makes the new value of the old one (TR_RED_LAST), so that it is fused with
+ * what makes the items; all else is a loop. In order, on one core, as Python says.
  *
  * What is carried has one type: the join of the first value's with all that the function returns. */
 #include "lib/fam.h"

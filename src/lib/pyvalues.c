@@ -52,7 +52,8 @@ bool tr_lib_num_is_integer(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* int.bit_count(), int.bit_length(): of the magnitude, whose zeros above the highest bit the length is without. aux: the tr_bitop. */
+/* int.bit_count(), int.bit_length(): of the magnitude, whose zeros above the highest bit the
+ * length is without. aux: the tr_bitop. */
 bool tr_lib_num_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_number(e, c, c->a[0], "bi"))
         return false;

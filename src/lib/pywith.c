@@ -1,7 +1,7 @@
 /* Context managers that compiled code knows: contextlib.suppress and nullcontext, np.errstate.
  *
- * A manager is a value without a state: its classes, or what entering it gives. Which exceptions it suppresses is
- * asked where they are caught (infer/handlers.c). */
+ * A manager is a value without a state: its classes, or what entering it gives. Which exceptions it
+ * suppresses is asked where they are caught (infer/handlers.c). */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -29,7 +29,8 @@ bool tr_lib_nullcontext(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* Compiled code never warns, so to ignore what NumPy would warn of is what it does; it cannot raise for it. */
+/* Compiled code never warns, so to ignore what NumPy would warn of is what it does; it
+ * cannot raise for it. */
 bool tr_lib_errstate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     static const char *const names[] = {"call", "all", "divide", "over", "under", "invalid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

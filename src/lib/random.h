@@ -1,4 +1,5 @@
-/* What templates of random numbers share: whose numbers a call draws, and arrays for them. nprandom.c has it; nporder.c draws orders and choices. */
+/* What templates of random numbers share: whose numbers a call draws, and arrays for them. nprandom.c has it;
+ * nporder.c draws orders and choices. */
 #ifndef TR_LIB_RANDOM_H
 #define TR_LIB_RANDOM_H
 
@@ -11,7 +12,8 @@ typedef struct tr_stream {
 
 /* The call without self. */
 tr_bcall tr_rnd_without_self(const tr_bcall *c, tr_stream *s);
-/* A row of the runtime's that draws from the thread's own, or the Generator's row of that name, which takes two more in front. */
+/* A row of the runtime's that draws from the thread's own, or the Generator's row of that
+ * name, which takes two more in front. */
 tr_tv tr_rnd_draw(tr_em *e, const tr_stream *s, tr_rt own, tr_rt of, const tr_ty *ret, uint32_t n,
                   const tr_tv *x);
 #define TR_DRAW(row, ret, n, ...) \
@@ -23,7 +25,8 @@ bool tr_rnd_sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr
 tr_tv tr_rnd_in_a_row(tr_em *e, tr_tv a);
 /* As an array of items of t that lie one after the other: itself, or a copy. */
 bool tr_rnd_contiguous(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out);
-/* A new array for a number of each set of parameters, some of which are arrays: of their common shape, or the one that size= names. */
+/* A new array for a number of each set of parameters, some of which are arrays: of their common
+ * shape, or the one that size= names. */
 bool tr_rnd_sized_by(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, const tr_tv *x, uint32_t n,
                      tr_tv *out);
 /* A parameter for each item of `like`, in a row: a number is one item, over and over. */

@@ -1,7 +1,7 @@
 /* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
- * one constant; the rest can only be printed, or be the message of an exception. A piece is a constant string, a number or a date; or
- * the tuple of a format specification and what it is for, for no tuple is a piece otherwise: a number, or an array, whose "specification" is that of
- * the runtime's PRINT_ARRAY. */
+ * one constant; the rest can only be printed, or be the message of an exception. A piece is a constant
+ * string, a number or a date; or the tuple of a format specification and what it is for, for no tuple is a
+ * piece otherwise: a number, or an array, whose "specification" is that of the runtime's PRINT_ARRAY. */
 #include <math.h>
 #include <string.h>
 
@@ -206,7 +206,8 @@ static bool spec_string(tr_em *e, const char *text, tr_tv x, const char *spec, t
     return true;
 }
 
-/* As Python and NumPy have it: what is no float is formatted as an int, a bool too, and a float of any width as a double. */
+/* As Python and NumPy have it: what is no float is formatted as an int, a bool too, and a
+ * float of any width as a double. */
 static bool spec_number(tr_em *e, tr_tv x, const char *spec, tr_tv *out) {
     tr_fspec s;
     char class = tr_ty_class(x.ty);

@@ -140,8 +140,9 @@ lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
     return tr_lower_address(w, &a, offset_of(w, &a, idx));
 }
 
-/* Where LLVM sees what a short frozen array holds: loops of few rounds that are written out (few.c) read constants then. Only loads look there; the array that is handed on has the
- * memory it came with, which lives longer than code. */
+/* Where LLVM sees what a short frozen array holds: loops of few rounds that are written out (few.c)
+ * read constants then. Only loads look there; the array that is handed on has the memory it came
+ * with, which lives longer than code. */
 static void show_items(tr_lf *w, const tr_obj *o, tr_larr *a) {
     tr_lm *m = w->m;
     uint32_t n = tr_obj_items(o);
@@ -402,8 +403,8 @@ static void span_of(tr_lf *w, const tr_larr *a, lv *lo, lv *hi, lv *empty) {
     *hi = l_add(w->b, l_add(w->b, at, l_mul(w->b, last, unit)), l_int(i64, tr_ty_size(a->ty->elem)));
 }
 
-/* Items of two arrays of one axis that lie side by side, as far apart in one as in the other: columns, fields of records. NULL: not, as their types
- * are. */
+/* Items of two arrays of one axis that lie side by side, as far apart in one as in the other: columns, fields
+ * of records. NULL: not, as their types are. */
 static lv side_by_side(tr_lf *w, const tr_larr *a) {
     lt i64 = w->m->i64;
     lv zero = l_int(i64, 0), by[2], at[2], size[2];
@@ -435,8 +436,8 @@ static lv overlap_of(tr_lf *w, const tr_larr *a) {
     return l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), ""));
 }
 
-/* One address, equal sizes and strides; NULL: never, as their types are. The sizes count: where one has a single element along an axis,
- * every element of the other meets that one. */
+/* One address, equal sizes and strides; NULL: never, as their types are. The sizes count: where one has a
+ * single element along an axis, every element of the other meets that one. */
 static lv same_elements(tr_lf *w, const tr_larr *a) {
     if (a[0].ty->ndim != a[1].ty->ndim || a[0].ty->elem != a[1].ty->elem || a[0].ty->sub != a[1].ty->sub)
         return NULL;
@@ -462,7 +463,8 @@ static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, meet);
 }
 
-/* As the runtime takes an array: its parts from number `at` on of what is at `to`, which may be NULL; the number of the next. */
+/* As the runtime takes an array: its parts from number `at` on of what is at `to`, which
+ * may be NULL; the number of the next. */
 static unsigned put_array(tr_lf *w, tr_val v, lv to, unsigned at) {
     tr_larr a;
     tr_lower_arr(w, v, &a);

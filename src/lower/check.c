@@ -1,9 +1,10 @@
 /* Ways out of a function (cold exits): failed checks, raises, and errors that
  * come back from calls.
  *
- * A failing path stores its payload in the frame and returns 1 + the number of its site (meta.c). Its blocks stand at the
- * end of the function behind branches marked unlikely. An error from a callee is passed on: the call's own site number is
- * added to frame->trace by one small cold function per module, and the code goes up unchanged. */
+ * A failing path stores its payload in the frame and returns 1 + the number of its site (meta.c). Its
+ * blocks stand at the end of the function behind branches marked unlikely. An error from a callee is
+ * passed on: the call's own site number is added to frame->trace by one small cold function per
+ * module, and the code goes up unchanged. */
 #include "base/plant.h"
 #include "lower/internal.h"
 
@@ -83,7 +84,8 @@ static void raise_from(tr_lf *w, tr_val v, const tr_ins *in, uint32_t first) {
 
 /* --- indices --- */
 
-/* The sum is asked for where it fits; told so, LLVM does not look for what says it, at every test of the size that is passed before (400 indices: a third of their time). */
+/* The sum is asked for where it fits; told so, LLVM does not look for what says it, at every test of the size
+ * that is passed before (400 indices: a third of their time). */
 static lv wrapped(tr_lf *w, const tr_ins *in) {
     lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
     lv limit = l_int(w->m->i64, tr_plant(w->m->ctx, TR_PLANT_WRAP) ? -1 : 0);
@@ -99,9 +101,10 @@ static tr_val check_of(const tr_fn *f, tr_val v) {
     return c->op == TR_OP_CHECKIDX && c->args[0] == v && c->args[1] == in->args[1] ? in->next : TR_NOVAL;
 }
 
-/* Threads of a device go together: there a branch is for what is looked up only. So it is without a check, where a branch would
- * keep a loop from having vectors; outside of loops, where nothing is to be gained; and in long functions, where LLVM's allocation of registers
- * takes the square of the branches (400 indices on one line of blocks: three times as long). */
+/* Threads of a device go together: there a branch is for what is looked up only. So it is without a check,
+ * where a branch would keep a loop from having vectors; outside of loops, where nothing is to be gained; and
+ * in long functions, where LLVM's allocation of registers takes the square of the branches (400 indices on
+ * one line of blocks: three times as long). */
 static bool goes_aside(const tr_lf *w, tr_val v) {
     const tr_fn *f = w->body->f;
     return tr_lower_is_lookup(f, tr_at(f, v)->args[0]) ||
@@ -109,8 +112,9 @@ static bool goes_aside(const tr_lf *w, tr_val v) {
             check_of(f, v) != TR_NOVAL);
 }
 
-/* An index of which nothing is known is hardly ever negative. A select would make the address wait for a comparison and an addition in
- * every round; a branch is predicted. One test finds out that the index can be used as it is; wrap and check stand aside. */
+/* An index of which nothing is known is hardly ever negative. A select would make the address wait for a
+ * comparison and an addition in every round; a branch is predicted. One test finds out that the index can be
+ * used as it is; wrap and check stand aside. */
 static void wrap_aside(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_val check = check_of(w->body->f, v);
     lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];

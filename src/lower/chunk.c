@@ -4,8 +4,8 @@
  * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk
  * every array is a pointer whose elements lie side by side: the array's own memory where its stride is 1,
  * else a buffer of so many elements, filled before (once for the whole axis where the stride is 0) or
- * emptied after the chunk. What is read and written in one place has one buffer. One loop serves all layouts; where no stride needs a buffer the chunk is the whole
- * axis. */
+ * emptied after the chunk. What is read and written in one place has one buffer. One loop serves all layouts;
+ * where no stride needs a buffer the chunk is the whole axis. */
 #include "base/plant.h"
 #include "lower/pattern.h"
 
@@ -21,7 +21,8 @@ static bool unknown(const tr_lpat *s, const tr_larr *a) {
     return !s->line && !is_number(a->stride[s->axis[s->ndim - 1]]);
 }
 
-/* Is output i an input too? Its chunk is that one's, so that LLVM sees that their elements are the same ones. */
+/* Is output i an input too? Its chunk is that one's, so that LLVM sees that their elements
+ * are the same ones. */
 static bool is_in_place(const tr_lpat *s, unsigned i, unsigned *in) {
     for (*in = 0; i >= s->p->nin && *in < s->p->nin; ++*in)
         if (tr_lower_is_same(&s->arr[*in], &s->arr[i]))

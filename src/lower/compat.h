@@ -1,4 +1,5 @@
-/* LLVM's headers, and the one place for what differs between its versions. It builds with LLVM 19 and 22, and between them as LLVM's history tells. */
+/* LLVM's headers, and the one place for what differs between its versions. It builds with LLVM 19 and 22, and
+ * between them as LLVM's history tells. */
 #ifndef TR_LOWER_COMPAT_H
 #define TR_LOWER_COMPAT_H
 
@@ -21,7 +22,8 @@
 #define TR_LLVM_NOCAPTURE "nocapture"
 #endif
 
-/* Where the threads of a block meet. Since 21 barriers have numbers, and what they ask and answer is a bit. */
+/* Where the threads of a block meet. Since 21 barriers have numbers, and what they ask and
+ * answer is a bit. */
 #if LLVM_VERSION_MAJOR >= 21
 enum { TR_LLVM_BARRIERS_NUMBERED = 1 };
 #define TR_LLVM_BARRIER          "llvm.nvvm.barrier.cta.sync.aligned.all"
@@ -32,7 +34,8 @@ enum { TR_LLVM_BARRIERS_NUMBERED = 0 };
 #define TR_LLVM_BARRIER_ASK(how) "llvm.nvvm.barrier0." how
 #endif
 
-/* Limits of a kernel, by their names before 21, where they were rows of a table, and since, where they are attributes. */
+/* Limits of a kernel, by their names before 21, where they were rows of a table, and since,
+ * where they are attributes. */
 #define TR_LLVM_MAX_THREADS   "maxntidx", "nvvm.maxntid"
 #define TR_LLVM_MIN_BLOCKS    "minctasm", "nvvm.minctasm"
 #define TR_LLVM_MAX_BLOCKS    "maxclusterrank", "nvvm.maxclusterrank"
@@ -66,7 +69,8 @@ static inline LLVMValueRef tr_llvm_case(LLVMValueRef sw, unsigned i) {
 #endif
 }
 
-/* GPUs that are not known to all versions, for which target/nvptx64.c has a former one: X(name, PTX version). */
+/* GPUs that are not known to all versions, for which target/nvptx64.c has a former one:
+ * X(name, PTX version). */
 #if LLVM_VERSION_MAJOR >= 21
 #define TR_LLVM_NEWER_GPUS(X) X("sm_100", "+ptx86") X("sm_103", "+ptx88") X("sm_120", "+ptx87")
 #else

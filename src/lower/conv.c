@@ -67,8 +67,9 @@ bool tr_lower_asks_fit(const tr_fn *f, tr_val v) {
            least->op == TR_OP_CONST && least->imm.i == TR_FITS_LEAST;
 }
 
-/* The processor's own instruction, where what follows asks whether the number fit: LLVM's poison would have to be kept from
- * it by a comparison of floats in front. No vectors are lost, a loop that may raise has none. */
+/* The processor's own instruction, where what follows asks whether the number fit: LLVM's
+ * poison would have to be kept from it by a comparison of floats in front. No vectors are
+ * lost, a loop that may raise has none. */
 static lv truncate_asked(tr_lf *w, lv x) {
     bool wide = LLVMTypeOf(x) == w->m->f64;
     const char *name = wide ? "llvm.x86.sse2.cvttsd2si64" : "llvm.x86.sse.cvttss2si64";

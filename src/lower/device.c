@@ -2,11 +2,12 @@
  *
  * A kernel is void (tr_dev_error *, parts of the arguments ...), of LLVM's convention for kernels; an
  * array is its data, shape and strides, each a parameter of its own: so LLVM knows that a kernel's
- * pointers are to global memory (target/params.c lists what it takes). Any other function is {i32 code, parts...}(tr_dev_error *, parts...),
- * where an array has an owner too, which is NULL and never looked at. All are "convergent": what must
- * meet at a barrier is not taken apart. A kernel has its own name, other functions are "py_NAME", with $ and two
- * digits for what PTX does not take. Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code,
- * and so up to the kernel, which ends. Calls that are passed on the way are not recorded. */
+ * pointers are to global memory (target/params.c lists what it takes). Any other function is {i32 code,
+ * parts...}(tr_dev_error *, parts...), where an array has an owner too, which is NULL and never looked at.
+ * All are "convergent": what must meet at a barrier is not taken apart. A kernel has its own name, other
+ * functions are "py_NAME", with $ and two digits for what PTX does not take. Exceptions: the first of a
+ * launch is kept (rt/layout.h); a function that raised returns its code, and so up to the kernel, which ends.
+ * Calls that are passed on the way are not recorded. */
 #include <ctype.h>
 #include <string.h>
 
@@ -235,7 +236,8 @@ static void local(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, 2 + in->nargs, out);
 }
 
-/* The bytes that the array spans, in the order in which they lie. In constant memory while that has room for them. */
+/* The bytes that the array spans, in the order in which they lie. In constant memory while
+ * that has room for them. */
 lv tr_lower_device_array(tr_lm *m, const tr_ins *in, const char *name) {
     enum { SPACE_GLOBAL = 1, SPACE_CONSTANT = 4, ROOM = 64 << 10 };
     const tr_obj *o = in->imm.obj;
@@ -266,7 +268,8 @@ lv tr_lower_device_array(tr_lm *m, const tr_ins *in, const char *name) {
     return LLVMConstInBoundsGEP2(m->i8, LLVMConstAddrSpaceCast(g, m->ptr), &at, 1);
 }
 
-/* Between blocks of the host, which run on threads of it, its own fence; within one the compiler's order is enough. */
+/* Between blocks of the host, which run on threads of it, its own fence; within one the
+ * compiler's order is enough. */
 static void fence(tr_lf *w, const tr_ins *in) {
     static const char *const names[TR_SCOPE__COUNT] = {
         [TR_SCOPE_BLOCK] = "llvm.nvvm.membar.cta",
@@ -279,7 +282,8 @@ static void fence(tr_lf *w, const tr_ins *in) {
         LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, in->sub == TR_SCOPE_BLOCK, "");
 }
 
-/* On the host a thread that sleeps would keep others from running, and less is allowed: it goes on at once. */
+/* On the host a thread that sleeps would keep others from running, and less is allowed: it
+ * goes on at once. */
 static void sleep_for(tr_lf *w, lv ns) {
     static const char text[] = "nanosleep.u32 $0;", in[] = "r";
     if (!tr_lower_is_flat(w->m))
@@ -291,7 +295,8 @@ static void sleep_for(tr_lf *w, lv ns) {
 
 /* --- where threads meet --- */
 
-/* Lanes that are here together; no intrinsic asks for it. It is not moved, nor copied to where lanes have parted. */
+/* Lanes that are here together; no intrinsic asks for it. It is not moved, nor copied to
+ * where lanes have parted. */
 static lv active_mask(tr_lf *w) {
     static const char text[] = "activemask.b32 $0;", out[] = "=r";
     lt t = LLVMFunctionType(w->m->i32, NULL, 0, 0);
@@ -371,8 +376,9 @@ static lv at_zero(tr_lf *w, const char *which) {
     return LLVMBuildICmp(w->b, LLVMIntEQ, any, l_int(w->m->i32, 0), "");
 }
 
-/* One thread of each block adds to a word of the launch's, all blocks together 2^31 each time: who sees its highest bit turn knows that all have come.
- * The blocks must run at the same time: such a kernel is launched as a cooperative one. */
+/* One thread of each block adds to a word of the launch's, all blocks together 2^31 each time: who
+ * sees its highest bit turn knows that all have come. The blocks must run at the same time: such a
+ * kernel is launched as a cooperative one. */
 static void grid_barrier(tr_lf *w) {
     tr_lm *m = w->m;
     m->cooperative = true;

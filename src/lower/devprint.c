@@ -1,8 +1,9 @@
 /* print() on a device: the driver's vprintf.
  *
- * A line comes as calls of the runtime's PRINT rows, one for each piece, with END behind. The last of them in a block makes one call of vprintf with
- * all pieces since the last END, so a line stays whole where none of its pieces depends on a test. The arguments are eight bytes each. Floats
- * have as many digits as tell them apart, not the fewest: C's formats know no better. */
+ * A line comes as calls of the runtime's PRINT rows, one for each piece, with END behind. The last of them in
+ * a block makes one call of vprintf with all pieces since the last END, so a line stays whole where none of
+ * its pieces depends on a test. The arguments are eight bytes each. Floats have as many digits as tell them
+ * apart, not the fewest: C's formats know no better. */
 #include <string.h>
 
 #include "lower/internal.h"

@@ -1,9 +1,11 @@
-/* Loops of few rounds in loops, as over the taps of a filter: `for p in range(5): for q in range(5): s += a[i + p, j + q] * k[p, q]`.
+/* Loops of few rounds in loops, as over the taps of a filter: `for p in range(5): for q in
+ * range(5): s += a[i + p, j + q] * k[p, q]`.
  *
- * Written out, they leave the loop around them without loops, and LLVM makes vectors of that one: each lane adds up in Python's order. LLVM would unroll some
- * 25 such rounds of its own accord. Where vectors come of it more pay: nine times nine taps of float64 take a sixth of the time (AMD EPYC).
- * So lowering says which nests go all the way: of a number of rounds that is known here, with no other way out, in a loop whose own number moves
- * what they read along rows. Others are LLVM's to decide.
+ * Written out, they leave the loop around them without loops, and LLVM makes vectors of that one: each lane
+ * adds up in Python's order. LLVM would unroll some 25 such rounds of its own accord. Where vectors come of
+ * it more pay: nine times nine taps of float64 take a sixth of the time (AMD EPYC). So lowering says which
+ * nests go all the way: of a number of rounds that is known here, with no other way out, in a loop whose own
+ * number moves what they read along rows. Others are LLVM's to decide.
  * Cost: a walk over each loop's instructions. */
 #include "lower/internal.h"
 
@@ -43,7 +45,8 @@ static tr_val begins_with(const tr_fn *f, const tr_loop *l, tr_val param) {
     return found;
 }
 
-/* The sum by which it counts, where a test of that sum decides whether there is another round; NULL: it does not. */
+/* The sum by which it counts, where a test of that sum decides whether there is another
+ * round; NULL: it does not. */
 static const tr_ins *counts(const tr_fn *f, const tr_loop *l) {
     const tr_ins *t = l->latch == TR_NOBLK ? NULL : tr_term(f, l->latch);
     const tr_ins *test =
@@ -118,7 +121,8 @@ static bool moves_with(const finder *s, tr_val v, tr_bid b, unsigned deep) {
     return false;
 }
 
-/* What does the load read from round to round of the loop with header b: 0 the same, 1 the next item of a row, 2 something else? */
+/* What does the load read from round to round of the loop with header b: 0 the same, 1 the
+ * next item of a row, 2 something else? */
 static unsigned reads(const finder *s, const tr_ins *in, tr_bid b) {
     unsigned last = tr_at(s->f, in->args[0])->ty->layout == TR_LAYOUT_F ? 1 : in->nargs - 1u, found = 0;
     for (unsigned k = 1; k < in->nargs; k++)

@@ -1,8 +1,10 @@
-/* Loop fission: the innermost loop of a pattern that scatters, as two. So many rounds compute where they store and what, into buffers; then they
- * store it. The first loop has no stores at computed places, so that LLVM makes vectors of it, and a core runs ahead to what it loads.
+/* Loop fission: the innermost loop of a pattern that scatters, as two. So many rounds compute where they
+ * store and what, into buffers; then they store it. The first loop has no stores at computed places, so that
+ * LLVM makes vectors of it, and a core runs ahead to what it loads.
  *
  * The rounds store in their order, and none of them reads the target: the results are those of one loop.
- * Cost: an index per axis of the target and a value, written and read once, in the first level of the cache. */
+ * Cost: an index per axis of the target and a value, written and read once, in the first
+ * level of the cache. */
 #include "lower/pattern.h"
 
 #include <assert.h>

@@ -1,8 +1,9 @@
 /* A function of the IR as an LLVM function: blocks, parameters, values by parts, control flow.
  *
- * Blocks are lowered in reverse post-order, so every operand but those of back edges has been made before it is used;
- * parameters of blocks become phis, one per part, whose incoming values are added when the branch is lowered.
- * A lambda is lowered into the function that is being filled; its entry continues the current block. */
+ * Blocks are lowered in reverse post-order, so every operand but those of back edges has been made
+ * before it is used; parameters of blocks become phis, one per part, whose incoming values are
+ * added when the branch is lowered. A lambda is lowered into the function that is being filled;
+ * its entry continues the current block. */
 #include "base/plant.h"
 #include "lower/internal.h"
 
@@ -65,7 +66,8 @@ static lv *const_parts(tr_lf *w, const tr_ins *in) {
     return out;
 }
 
-/* A frozen array: the data is a symbol that the loader binds, of a device part of the module; shape and strides are known. */
+/* A frozen array: the data is a symbol that the loader binds, of a device part of the
+ * module; shape and strides are known. */
 static lv *constarr_parts(tr_lf *w, const tr_ins *in) {
     tr_lm *m = w->m;
     const tr_obj *o = in->imm.obj;
@@ -424,7 +426,8 @@ lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params) {
     body.yield = TR_NEW_N(&w->m->ctx->arena, lv, n + 1);
     w->body = &body;
     lb here = l_here(w->b);
-    /* A single YIELD in the block lowered last leaves the builder where the caller goes on; otherwise all meet in a block. */
+    /* A single YIELD in the block lowered last leaves the builder where the caller goes on;
+     * otherwise all meet in a block. */
     bool straight =
         yields == 1 && lam->blks.d[0].last == last; /* what other blocks there are nobody reaches */
     if (!straight) {

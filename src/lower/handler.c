@@ -1,9 +1,10 @@
 /* Handlers: taking an exception, and raising it again.
  *
- * What raises in a protected block stores its payload in the frame as ever, leaves its code in a variable of the function and branches to the
- * handler, so nothing is paid where nothing raises. A catch makes a number of it: the class of its site (a table that is filled when the
- * module's sites are known) and, where it may be raised again later, the place of what the frame has of it: the handler may meet others.
- * Reasons of the runtime's own to end (TR_CODES), but for MemoryError, are nobody's to catch: they go on. */
+ * What raises in a protected block stores its payload in the frame as ever, leaves its code in a variable of
+ * the function and branches to the handler, so nothing is paid where nothing raises. A catch makes a number
+ * of it: the class of its site (a table that is filled when the module's sites are known) and, where it may
+ * be raised again later, the place of what the frame has of it: the handler may meet others. Reasons of the
+ * runtime's own to end (TR_CODES), but for MemoryError, are nobody's to catch: they go on. */
 #include "lower/internal.h"
 
 #include <stddef.h>
@@ -50,7 +51,8 @@ static bool links(const tr_fn *f) {
     return false;
 }
 
-/* Does nothing come to the handler `b` but what this function's own text raises, from nothing else? Then the frame has no calls to tell of, and nothing to clear. */
+/* Does nothing come to the handler `b` but what this function's own text raises, from nothing else? Then the
+ * frame has no calls to tell of, and nothing to clear. */
 static bool only_own(const tr_fn *f, tr_bid b) {
     const tr_blk *blk = tr_blk_at(f, b);
     if (links(f))

@@ -76,7 +76,8 @@ typedef struct tr_lbody {
     tr_fn *f;
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
-    lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
+    /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
+    lv *loop_marks;
     const uint32_t
         *innermost;  /* per block: which loop it is in, UINT32_MAX: none; NULL: there are no loops */
     uint8_t *turns;  /* per block: of a loop over threads, whose turns do not meet in memory; NULL: none is */
@@ -134,7 +135,8 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((for
 /* --- room.c --- */
 lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
 /* A buffer until w->in_use is set back to what it was: the pattern that is being lowered has it. */
-/* A tr_mem of so many bytes, which goes with the frame if nobody frees it; raises where there is no memory. */
+/* A tr_mem of so many bytes, which goes with the frame if nobody frees it; raises where
+ * there is no memory. */
 lv tr_lower_memory(tr_lf *w, tr_val v, lv bytes);
 lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name);
 uint64_t tr_lower_bytes(const tr_lm *m, lt t); /* of a scalar in a buffer; a bool takes one */
@@ -211,8 +213,9 @@ bool tr_lower_asks_fit(const tr_fn *f, tr_val v);
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
-/* What x[0] is above the multiple of x[1] that is next to it towards 0, where x[1] is a constant power of two; *whole: how often it goes. NULL: it is none. A low part of
- * nothing is 0.0, and that of what is infinite nan. */
+/* What x[0] is above the multiple of x[1] that is next to it towards 0, where x[1] is a
+ * constant power of two; *whole: how often it goes. NULL: it is none. A low part of nothing is
+ * 0.0, and that of what is infinite nan. */
 lv tr_lower_low_part(tr_lf *w, const lv *x, lv *whole);
 lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_end_math(tr_lm *m); /* when the module is complete */
@@ -220,7 +223,8 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
 /* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out.
  * */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
-/* Numbers of a Generator (random.c). The row changes its state; false: the row is to be called, else its result is in out. */
+/* Numbers of a Generator (random.c). The row changes its state; false: the row is to be
+ * called, else its result is in out. */
 
 bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out);
 
@@ -280,8 +284,8 @@ bool tr_lower_device_print(tr_lf *w,
                            const tr_ins *in); /* a piece of a line; false: it is none, or the host's */
 lv tr_lower_device_array(tr_lm *m, const tr_ins *in, const char *name); /* data of a frozen array */
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
-/* A function under the root's own name that C may call: parts of the arguments in, the result out. What is raised is lost, and the
- * result zero. */
+/* A function under the root's own name that C may call: parts of the arguments in, the result out. What is
+ * raised is lost, and the result zero. */
 void tr_lower_plain_entry(tr_lm *m);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);
@@ -315,7 +319,8 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta);
 /* --- debug.c --- */
 void tr_lower_debug_open(tr_lm *m);
 void tr_lower_debug_close(tr_lm *m);
-/* From here on fn is filled, which is made of f; the result goes to _back when what was filled before goes on. */
+/* From here on fn is filled, which is made of f; the result goes to _back when what was
+ * filled before goes on. */
 LLVMMetadataRef tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f);
 void tr_lower_debug_back(tr_lm *m, LLVMMetadataRef before);
 void tr_lower_debug_at(tr_lf *w, uint32_t loc);

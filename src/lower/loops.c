@@ -6,7 +6,8 @@
  * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
  * calls functions of vector math takes one vector at a time: several would run one after the other all the
  * same, and leave more of a short loop to the scalar twins.
- * A short search in memory is written out four times, too (mark_scans), but for one that goes on where it stood.
+ * A short search in memory is written out four times, too (mark_scans), but for one that
+ * goes on where it stood.
  * Cost: one pass over the body; loops are looked
  * for only where one of these was found. */
 #include "lower/internal.h"
@@ -148,7 +149,8 @@ static void mark_unrolled(tr_lf *w, tr_bid latch) {
     set_mark(w, latch, loop_mark(w->m, 1, &count));
 }
 
-/* Innermost loops with such a block in it, and one jump back that carries the mark. What is written out is part of the loop around it. */
+/* Innermost loops with such a block in it, and one jump back that carries the mark. What is
+ * written out is part of the loop around it. */
 static void mark_loops(tr_lf *w, const tr_lloops *loops, const uint8_t *whole, const uint8_t *found,
                        bool math) {
     tr_fn *f = w->body->f;
@@ -213,8 +215,9 @@ static bool stores_to(const tr_fn *f, const tr_loop *l, tr_val array) {
     return false;
 }
 
-/* A recursive filter, `acc -= a[k] * y[n - k]` and then `y[n] = acc`: what the round before stored is in a register still. A load of it waits for that store as
- * long again as the sums take (tr_lower_made.carried). */
+/* A recursive filter, `acc -= a[k] * y[n - k]` and then `y[n] = acc`: what the round before
+ * stored is in a register still. A load of it waits for that store as long again as the
+ * sums take (tr_lower_made.carried). */
 static void find_carried(tr_lf *w, const tr_lloops *loops) {
     const tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n && !w->m->carried; l++) {
@@ -268,7 +271,8 @@ static void look_for_rows(tr_lf *w, const tr_lloops *loops) {
 
 /* --- scans --- */
 
-/* Is it left from within a round, by a break or by what it raises? LLVM 19 makes no vectors of it then. What is caught in the round does not leave it. */
+/* Is it left from within a round, by a break or by what it raises? LLVM 19 makes no vectors of it then. What
+ * is caught in the round does not leave it. */
 static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
     const tr_loop *loop = &loops->all.d[l];
     for (uint32_t i = 0; i < loop->blks.n; i++) {
@@ -287,7 +291,8 @@ static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
     return false;
 }
 
-/* How many bytes has the smallest item that it reads? 0: it reads none, and what it computes takes its time. */
+/* How many bytes has the smallest item that it reads? 0: it reads none, and what it
+ * computes takes its time. */
 static unsigned reads(const tr_fn *f, const tr_loop *l) {
     unsigned least = 0;
     for (uint32_t i = 0; i < l->blks.n; i++)
@@ -333,8 +338,9 @@ static bool comes_from(const tr_fn *f, const tr_lloops *loops, uint32_t l, tr_va
     return false;
 }
 
-/* A walk: all places that it reads, and that move, go on from where they stood when the loop was left before, as in a search for the cell of one particle after the other. It takes
- * few rounds at a time as a rule, and what is written out is in their way (1.18 of the time). */
+/* A walk: all places that it reads, and that move, go on from where they stood when the loop was left before,
+ * as in a search for the cell of one particle after the other. It takes few rounds at a time as a rule, and
+ * what is written out is in their way (1.18 of the time). */
 static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
     const tr_loop *loop = &loops->all.d[l];
     bool any = false;
@@ -359,8 +365,10 @@ static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
     return any;
 }
 
-/* Short searches, what goes through text, and what counts floats in cells: half of their instructions are the loop's own. Of longer ones less is, and all of them cost time to compile. Of rows what is written out
- * gains little (a histogram over a.flat 0.95 to 1), and the code takes half as long again to compile. Threads of a device hide that from each other, and to count rounds would take a division in front. */
+/* Short searches, what goes through text, and what counts floats in cells: half of their instructions are the
+ * loop's own. Of longer ones less is, and all of them cost time to compile. Of rows what is written out gains
+ * little (a histogram over a.flat 0.95 to 1), and the code takes half as long again to compile. Threads of a
+ * device hide that from each other, and to count rounds would take a division in front. */
 static void mark_scans(tr_lf *w, const tr_lloops *loops) {
     const tr_fn *f = w->body->f;
     if (tr_lower_is_flat(w->m))
@@ -387,8 +395,9 @@ static void mark_scans(tr_lf *w, const tr_lloops *loops) {
 
 /* --- what is written out --- */
 
-/* Loops of few rounds (few.c) say so. A long sum waits for each addition before the next, so the widest vectors are faster also where the processor computes them
- * in two halves (an AMD EPYC: 5 x 5 taps 0.88 of the time, 3 x 3 taps 1.2). Of bytes see above. */
+/* Loops of few rounds (few.c) say so. A long sum waits for each addition before the next, so the widest
+ * vectors are faster also where the processor computes them in two halves (an AMD EPYC: 5 x 5 taps 0.88 of
+ * the time, 3 x 3 taps 1.2). Of bytes see above. */
 static void mark_whole(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
     for (uint32_t l = 0; l < loops->all.n; l++) {
         const tr_loop *loop = &loops->all.d[l];
@@ -459,9 +468,11 @@ static void mark_sums(tr_lf *w, const tr_lloops *loops) {
     }
 }
 
-/* Rows of a few vectors are common, and what several vectors at a time leave of one goes item by item, so loops in loops that carry nothing but
- * their count take one at a time (rows of 12 float64 in 0.4 of the time). Long rows lose nothing by it on processors that begin six instructions at once; their
- * code is a half as long, and takes as much less to compile. Sums and the like wait for each addition: several go on side by side there. */
+/* Rows of a few vectors are common, and what several vectors at a time leave of one goes item by
+ * item, so loops in loops that carry nothing but their count take one at a time (rows of 12 float64
+ * in 0.4 of the time). Long rows lose nothing by it on processors that begin six instructions at
+ * once; their code is a half as long, and takes as much less to compile. Sums and the like wait for
+ * each addition: several go on side by side there. */
 static void mark_rows(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
     const tr_fn *f = w->body->f;
     bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u);
@@ -500,8 +511,8 @@ static bool hands_on(const tr_fn *f, const tr_edge *back, uint32_t k) {
     return back->args[k] != param && !tr_is_const(in);
 }
 
-/* Variables that hand their values on to each other from round to round (a = b; b = c ...): LLVM's vectoriser has each of them as it was a round before, and
- * takes the cube of their number for it (400 of them: 7 s). */
+/* Variables that hand their values on to each other from round to round (a = b; b = c ...): LLVM's vectoriser
+ * has each of them as it was a round before, and takes the cube of their number for it (400 of them: 7 s). */
 static void mark_handed(tr_lf *w) {
     const tr_fn *f = w->body->f;
     for (uint32_t i = 0; i < f->rpo.n; i++) {
@@ -544,8 +555,10 @@ static bool goes_along(const tr_fn *f, const uint8_t *in, tr_val v) {
     return row;
 }
 
-/* Many loads along rows in an innermost loop. LLVM takes addresses apart to find what they have in common (loop strength reduction), which took a half of the time to generate
- * a stencil's code; where a row begins is one value for it. Not of few, where it is quick, and not for stores: what they may disturb it should know. */
+/* Many loads along rows in an innermost loop. LLVM takes addresses apart to find what they have
+ * in common (loop strength reduction), which took a half of the time to generate a stencil's
+ * code; where a row begins is one value for it. Not of few, where it is quick, and not for
+ * stores: what they may disturb it should know. */
 static void find_rows(tr_lf *w, const tr_lloops *loops, uint32_t l) {
     const tr_fn *f = w->body->f;
     const tr_loop *loop = &loops->all.d[l];
@@ -567,9 +580,10 @@ static void find_rows(tr_lf *w, const tr_lloops *loops, uint32_t l) {
         w->body->rows[found.d[k]] = 1;
 }
 
-/* LLVM then asks no more whether arrays overlap before it takes many turns at once. Rows that were trimmed have any length, and one vector at a time leaves
- * less of them: a stencil takes 4.0 ms and not 4.5. Others are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. A row whose length is known would be
- * unrolled before it could become vectors. */
+/* LLVM then asks no more whether arrays overlap before it takes many turns at once. Rows that were trimmed
+ * have any length, and one vector at a time leaves less of them: a stencil takes 4.0 ms and not 4.5. Others
+ * are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. A row
+ * whose length is known would be unrolled before it could become vectors. */
 static void mark_turns(tr_lf *w, const tr_lloops *loops) {
     tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n; l++) {

@@ -27,8 +27,8 @@ typedef struct tr_lower_made {
     bool carried; /* loops that read what the round before has stored */
     bool powers; /* powers by integers that the running program knows, perhaps one for all rounds of a loop */
     bool wraps;  /* low bits of integers, which indices may be made of (jit/wraps.c) */
-    LLVMValueRef
-        past; /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
+    /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
+    LLVMValueRef past;
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that

@@ -219,7 +219,8 @@ void tr_lower_end_math(tr_lm *m) {
     }
 }
 
-/* float32 by the device's own short instructions, where the operation may be approximate; NULL: it may not, or there is none. */
+/* float32 by the device's own short instructions, where the operation may be approximate;
+ * NULL: it may not, or there is none. */
 lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x) {
     tr_lm *m = w->m;
     if (!tr_lower_is_flat(m) || LLVMTypeOf(x[0]) != m->f32 || !(w->fmf & LLVMFastMathApproxFunc))
@@ -314,8 +315,8 @@ static lv nextafter_f16(tr_lf *w, const lv *x) {
     return l_select(b, l_fcmp(b, LLVMRealUNO, a, to), LLVMBuildFAdd(b, x[0], x[1], ""), next);
 }
 
-/* A multiple of c, which is 1, 2, 4..., differs from x only in that x has lower bits; so quotient, product and difference are all exact. A quotient that is rounded, being
- * denormal, is less than 1 all the same. */
+/* A multiple of c, which is 1, 2, 4..., differs from x only in that x has lower bits; so quotient, product
+ * and difference are all exact. A quotient that is rounded, being denormal, is less than 1 all the same. */
 lv tr_lower_low_part(tr_lf *w, const lv *x, lv *whole) {
     enum { HIGHEST = 64 };
     lt t = LLVMTypeOf(x[0]);

@@ -161,8 +161,8 @@ lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
 
 typedef struct graph {
     const tr_prog *p;
-    tr_bits *
-        calls; /* per instance: those it calls that are in the module, directly or (after closing) at any distance */
+    /* per instance: those it calls that are in the module, directly or (after closing) at any distance */
+    tr_bits *calls;
     uint32_t n;
     bool atomic;
 } graph;

@@ -1,10 +1,12 @@
-/* Writing past the caches (non-temporal stores): the line of a pattern whose outputs are larger than they are.
+/* Writing past the caches (non-temporal stores): the line of a pattern whose outputs are
+ * larger than they are.
  *
- * A plain store reads the line it stores to first, and what was in the cache for somebody else makes room. A vector that is stored past the
- * cache has to begin where a line does. So the elements before the first such place are a loop of their own, and the other loop is told where
- * it begins, by a pointer whose low bits are masked away: what LLVM cannot prove to be aligned then is stored as ever (jit/nontemporal.c marks the
- * vectors, once there are some). Where no element begins with a line, or not the same one of all outputs, the first loop is all.
- * Such stores are seen late by other threads: a fence ends them.
+ * A plain store reads the line it stores to first, and what was in the cache for somebody else makes room. A
+ * vector that is stored past the cache has to begin where a line does. So the elements before the first such
+ * place are a loop of their own, and the other loop is told where it begins, by a pointer whose low bits are
+ * masked away: what LLVM cannot prove to be aligned then is stored as ever (jit/nontemporal.c marks the
+ * vectors, once there are some). Where no element begins with a line, or not the same one of all outputs, the
+ * first loop is all. Such stores are seen late by other threads: a fence ends them.
  * Cost: the loop twice, so it stands in code that is compiled where it is needed (opt/large.c). */
 #include "lower/pattern.h"
 
@@ -33,7 +35,8 @@ static lv elements_between(tr_lf *w, lv from, lv to, uint64_t size, lv most) {
     return l_select(b, l_and(b, whole, l_icmp(b, LLVMIntSLT, n, most)), n, most);
 }
 
-/* How many of the n elements from `from` on come before that where lines of all outputs begin; n: there is none. Those lines in `line`. */
+/* How many of the n elements from `from` on come before that where lines of all outputs begin; n:
+ * there is none. Those lines in `line`. */
 static lv elements_before(tr_lpat *s, lv from, lv n, lv *line) {
     LLVMBuilderRef b = s->w->b;
     lv all = NULL;

@@ -1,17 +1,21 @@
 /* Masks that lie side by side, words at a time: counting what is true, and packing what is wanted.
  *
- * Most masks have few true items, or mostly true ones, in a row. Items whose bits are all zero are false whatever their type, so one test passes
- * over a word of them where the lambda does nothing else with what is not wanted. A word that has some goes item by item without a branch, and
- * where the packed arrays have room for all of it, before the places of another thread, no item asks. Counts are lanes of bytes, which are added up before they are full.
+ * Most masks have few true items, or mostly true ones, in a row. Items whose bits are all zero are false
+ * whatever their type, so one test passes over a word of them where the lambda does nothing else with
+ * what is not wanted. A word that has some goes item by item without a branch, and where the packed
+ * arrays have room for all of it, before the places of another thread, no item asks. Counts are lanes of
+ * bytes, which are added up before they are full.
  *
- * What a mask holds may change under us (another thread's store): an item is looked at again when it is packed, and the room is asked for then.
+ * What a mask holds may change under us (another thread's store): an item is looked at again when it is
+ * packed, and the room is asked for then.
  * Cost: two loops over a word more to compile, and one around them. */
 #include "lower/pattern.h"
 
 #include <assert.h>
 
-/* WORD: bytes that are tested at once, but no fewer than LEAST items. LANES: items that are counted side by side, up to FULL a lane. SMALL:
- * instructions of a lambda that is written out twice. AT_ONCE: items of a round. */
+/* WORD: bytes that are tested at once, but no fewer than LEAST items. LANES: items that are
+ * counted side by side, up to FULL a lane. SMALL: instructions of a lambda that is written
+ * out twice. AT_ONCE: items of a round. */
 enum { WORD = 32, LEAST = 8, LANES = 64, FULL = 255, SMALL = 8, AT_ONCE = 8 };
 
 /* Only the yield may do more than compute. */
@@ -24,7 +28,8 @@ static bool is_pure(const tr_fn *f) {
     return true;
 }
 
-/* The input whose items say what the first reduction gets: 0 where their bits are zero, else one; nin: there is none. */
+/* The input whose items say what the first reduction gets: 0 where their bits are zero,
+ * else one; nin: there is none. */
 static uint32_t mask_of(const tr_lpat *s) {
     const tr_pat *p = s->p;
     const tr_fn *f = p->lam;

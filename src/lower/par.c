@@ -1,12 +1,13 @@
-/* A pattern by all threads of the pool: its loops as a function over a range of the outermost one, and a call of the runtime
- * that runs it range by range (rt/parallel.c).
+/* A pattern by all threads of the pool: its loops as a function over a range of the outermost one, and a call
+ * of the runtime that runs it range by range (rt/parallel.c).
  *
- * The ranges depend on the extents alone (tr_rt_grain): at most TR_PAR_RANGES of them, a power of two long. Each leaves the values of its
- * reductions in a place of its own, and the calling thread joins them in order; so results do not depend on the number of
- * threads. Sums of floats over a line are the very ones of the sequential loop: a range is a node of their tree.
- * Ranges of a scan are a chain (tr_chain): each takes the total of what it contributes, waits for the one before, reads the value it begins
- * with, hands on that and its total, and only then walks its elements. They are short, so that the second walk finds them in the cache.
- * What the loops use of the function around them goes through an array of slots. */
+ * The ranges depend on the extents alone (tr_rt_grain): at most TR_PAR_RANGES of them, a power of two long.
+ * Each leaves the values of its reductions in a place of its own, and the calling thread joins them in order;
+ * so results do not depend on the number of threads. Sums of floats over a line are the very ones of the
+ * sequential loop: a range is a node of their tree. Ranges of a scan are a chain (tr_chain): each takes the
+ * total of what it contributes, waits for the one before, reads the value it begins with, hands on that and
+ * its total, and only then walks its elements. They are short, so that the second walk finds them in the
+ * cache. What the loops use of the function around them goes through an array of slots. */
 #include "base/plant.h"
 #include "ir/summary.h"
 #include "lower/pattern.h"
@@ -105,7 +106,8 @@ static void take(share *u, lv *x) {
 
 /* --- places for what the ranges reduce --- */
 
-/* Slots 0 to 2: the length of a range, where the places are (or a scatter's tables), and the tr_chain (or how many parts a scatter's target has). */
+/* Slots 0 to 2: the length of a range, where the places are (or a scatter's tables), and the tr_chain (or how
+ * many parts a scatter's target has). */
 enum { GRAIN, PLACES, CHAIN, FIRST, PARTS = CHAIN };
 
 static lt part_type(const tr_lpat *s, unsigned i, unsigned k) {
@@ -198,7 +200,8 @@ static void put_values(const tr_lpat *s, lv chain, const lv *parts) {
         store_as(s->w, parts[i], link_at(s->w, chain, i));
 }
 
-/* What the scans begin with: not more than packed arrays have room for, whatever happened to the mask between two looks at it. */
+/* What the scans begin with: not more than packed arrays have room for, whatever happened
+ * to the mask between two looks at it. */
 static void begin_at(tr_lpat *c, lv chain) {
     LLVMBuilderRef b = c->w->b;
     for (unsigned i = 0, part = 0; i < c->p->nscan; i++)
@@ -256,7 +259,8 @@ static void totals_unless(tr_lpat *c, lv last, lv *totals) {
     }
 }
 
-/* The last one has nobody to hand on to, and needs no total; it leaves the values of all. Parts of all reductions in out. */
+/* The last one has nobody to hand on to, and needs no total; it leaves the values of all.
+ * Parts of all reductions in out. */
 static void walk_link(tr_lpat *c, const share *u, lv *out) {
     tr_lf *w = c->w;
     LLVMBuilderRef b = w->b;
@@ -348,19 +352,22 @@ static lv worthy_rounds(tr_lpat *s) {
     return s->when ? l_select(s->w->b, s->when, rounds, l_int(i64, INT64_MAX)) : rounds;
 }
 
-/* The runtime makes ranges that are worth handing to a thread; of a prange loop any number of rounds may be one. */
+/* The runtime makes ranges that are worth handing to a thread; of a prange loop any number
+ * of rounds may be one. */
 static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
     lv args[] = {n, l_int(w->m->i64, 0), cost_of(s)}, out = NULL;
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
     if (!s->when)
         return out;
-    /* One range is run in order, by the caller; what counts ranges divides by this, for a loop of no rounds too. */
+    /* One range is run in order, by the caller; what counts ranges divides by this, for a
+     * loop of no rounds too. */
     lv one = l_int(w->m->i64, 1), all = l_select(w->b, l_icmp(w->b, LLVMIntSLT, n, one), one, n);
     return l_select(w->b, s->when, out, all);
 }
 
-/* Of a chain: a block; or as long as usual, where something is reduced besides, but no longer than a block, for the cache. */
+/* Of a chain: a block; or as long as usual, where something is reduced besides, but no
+ * longer than a block, for the cache. */
 static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     tr_lf *w = s->w;
     lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, TR_SCAN_BLOCK);

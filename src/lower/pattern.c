@@ -1,8 +1,9 @@
 /* The pattern node as loops: the index space in C order, kept axes first, the lambda in the innermost loop.
  *
- * Where all arrays are C (or all F, if the order does not matter) and the lambda does not ask for indices, the space is
- * walked as one line. Reductions are red.c's; a contiguous array's own elements are added up where they lie, with the same
- * bits. With kept axes the reductions begin and end at each of their indices, and the epilogue follows.
+ * Where all arrays are C (or all F, if the order does not matter) and the lambda does not ask for
+ * indices, the space is walked as one line. Reductions are red.c's; a contiguous array's own elements are
+ * added up where they lie, with the same bits. With kept axes the reductions begin and end at each of
+ * their indices, and the epilogue follows.
  * Cost: one loop nest per pattern; each function is lowered once. */
 #include "base/plant.h"
 #include "ir/summary.h"
@@ -37,8 +38,9 @@ void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
     l_at_end(b, body);
 }
 
-/* Rows are often short: those that are reduced, and those of loops in loops that carry nothing (mark_rows in loops.c), be the loop around them the
- * pattern's own or one that it stands in. Iterations of a prange are many. */
+/* Rows are often short: those that are reduced, and those of loops in loops that carry
+ * nothing (mark_rows in loops.c), be the loop around them the pattern's own or one that it
+ * stands in. Iterations of a prange are many. */
 static bool goes_by_rows(const tr_lpat *s) {
     const tr_lbody *body = s->w->body;
     if (s->open && s->p->keep)
@@ -114,7 +116,8 @@ static unsigned contributed_parts(const tr_lpat *s) {
     return n;
 }
 
-/* The packed array, or where the element is not wanted a place of the thread's own: the next one's may be another thread's already. */
+/* The packed array, or where the element is not wanted a place of the thread's own: the next
+ * one's may be another thread's already. */
 static tr_larr own_place(tr_lpat *s, unsigned i, lv wanted) {
     tr_larr a = s->filt[i];
     if (!s->scratch[i])
@@ -123,7 +126,8 @@ static tr_larr own_place(tr_lpat *s, unsigned i, lv wanted) {
     return a;
 }
 
-/* Where the scan stands, wanted or not: no branch. Returns the contributions; once the scratch place is reached nothing counts. */
+/* Where the scan stands, wanted or not: no branch. Returns the contributions; once the
+ * scratch place is reached nothing counts. */
 static const lv *pack_elements(tr_lpat *s, const lv *y) {
     LLVMBuilderRef b = s->w->b;
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
@@ -175,7 +179,8 @@ void tr_lower_scatter(tr_lpat *s, const lv *y) {
     }
 }
 
-/* Stores at computed places keep a core from running ahead to what it loads: the inputs are asked for PREFETCH bytes before. */
+/* Stores at computed places keep a core from running ahead to what it loads: the inputs are
+ * asked for PREFETCH bytes before. */
 static void ask_for_inputs(tr_lpat *s, const lv *off) {
     LLVMBuilderRef b = s->w->b;
     tr_lm *m = s->w->m;
@@ -389,7 +394,8 @@ static void row(tr_lpat *s, unsigned k) {
         tr_lower_epilogue(s, out, n);
 }
 
-/* The outermost loop over kept axes, or over the others, has no turn where one inside has none: an array without items may have 2^40 rows. */
+/* The outermost loop over kept axes, or over the others, has no turn where one inside has none: an
+ * array without items may have 2^40 rows. */
 static lv turns(const tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     unsigned kept = tr_pat_nkeep(s->p), end = k < kept ? kept : s->ndim;
@@ -441,7 +447,8 @@ static void nest(tr_lpat *s, unsigned k) {
 
 /* --- a contiguous array's own sum, or the place of its extreme, where it lies --- */
 
-/* The lambda gives the one element it is given, and does nothing else; what it stores is not looked at where only totals are wanted. */
+/* The lambda gives the one element it is given, and does nothing else; what it stores is not
+ * looked at where only totals are wanted. */
 static bool is_identity(const tr_lpat *s) {
     const tr_pat *p = s->p;
     const tr_fn *f = p->lam;
@@ -495,7 +502,8 @@ void tr_lower_inner(tr_lpat *s, unsigned k) {
 
 /* --- setting up --- */
 
-/* An axis of extent 1 of an input repeats: stride 0. Known to be as long as the space where both are one value. */
+/* An axis of extent 1 of an input repeats: stride 0. Known to be as long as the space where
+ * both are one value. */
 static void repeat_axes(tr_lpat *s, tr_larr *a, const unsigned *axis, unsigned n) {
     LLVMBuilderRef b = s->w->b;
     lv zero = l_int(s->w->m->i64, 0), one = l_int(s->w->m->i64, 1);

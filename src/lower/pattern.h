@@ -7,8 +7,8 @@
 
 enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
 
-/* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a strip's sum a vector for each of its
- * rows; and the fill of the buffers. */
+/* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a
+ * strip's sum a vector for each of its rows; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
     return (p->nred ? 3u * p->nred + p->sched.strip : 0) + 1;
 }
@@ -21,8 +21,8 @@ typedef struct tr_lred {
     const tr_ty *ty;      /* of the contribution */
     const tr_ty *init_ty; /* of the value: i64 for argmin and argmax */
     tr_redclass cls;
-    bool
-        split; /* PHI, an extreme of floats: carried as three values (red.c), but in tiles and between threads as one */
+    /* PHI, an extreme of floats: carried as three values (red.c), but in tiles and between threads as one */
+    bool split;
     unsigned carry;      /* PHI: first of its parts in carry */
     lv buf[2], state[2]; /* BUFFERED: per component; ARG */
     lv acc[2];           /* in tiles: a value per column, per component */
@@ -51,8 +51,8 @@ typedef struct tr_lpat {
     lv when;                               /* it may run on all cores; NULL: always */
     lv cost;                               /* of a round; NULL: sched.cost */
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
-    bool
-        totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
+    /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
+    bool totals;
     bool blocks;         /* a scan of floats (tr_pat_in_blocks) */
     bool shared;         /* other threads pack into the same arrays */
     bool fits;           /* the packed arrays have room for what comes, of this range alone (pack.c) */
@@ -71,10 +71,11 @@ typedef struct tr_lpat {
     tr_lred *how;                  /* how they combine values; not looked at where the last one wins */
     lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
     bool spreads;                  /* as tr_pat_spreads has it */
-    lv part,
-        len; /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
-    lv spare, ring,
-        turn; /* of a part: where what is not its own goes; rounds that wait for memory; the place of the next of them */
+    /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
+    lv part, len;
+    /* of a part: where what is not its own goes; rounds that wait for memory; the place of
+     * the next of them */
+    lv spare, ring, turn;
     tr_larr *later;    /* in fission: indices and values of rounds, an array each; NULL: none */
     lv at;             /* there: the round's place in these */
     lv marks;          /* a byte per place of a table, set where something was stored; NULL: none */
@@ -97,11 +98,12 @@ typedef struct tr_lloop {
 } tr_lloop;
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv from, lv to);
 void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
-/* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it). Parts of the
- * reduced values in out. */
+/* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it).
+ * Parts of the reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
 
-/* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go to the reductions. */
+/* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go
+ * to the reductions. */
 void tr_lower_element(tr_lpat *s, lv *out);
 /* How far the element at these indices lies from a's first one. */
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx);
@@ -122,7 +124,8 @@ void tr_tile_assume(tr_lpat *s);  /* where it does */
 void tr_tile_setup(tr_lpat *s);
 void tr_tile_nest(tr_lpat *s);
 void tr_tile_clear(tr_lpat *s, lv len);
-/* The reduced axes from level k on of `len` accumulators; their sums are in the accumulators then. carry[0] counts rows. */
+/* The reduced axes from level k on of `len` accumulators; their sums are in the
+ * accumulators then. carry[0] counts rows. */
 void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len);
 
 /* strip.c: tiles of sums whose accumulators stay in registers. */
@@ -130,7 +133,8 @@ void tr_strip_setup(tr_lpat *s);
 void tr_strip_nest(tr_lpat *s, unsigned k); /* the last two kept axes, of level k and the innermost one */
 void tr_strip_add(tr_lpat *s, unsigned k, lv at); /* the elements at `at` of the last reduced axis, level k */
 void tr_strip_leave(tr_lpat *s);                  /* registers to memory */
-/* Behind a branch: the registers begin anew where it came from `full`, and are as they were where from `here`. */
+/* Behind a branch: the registers begin anew where it came from `full`, and are as they were
+ * where from `here`. */
 void tr_strip_meet(tr_lpat *s, lb here, lb full);
 
 /* chunk.c: an innermost axis with strides that are known at run time only. */
@@ -149,17 +153,20 @@ void tr_lower_scatter(tr_lpat *s, const lv *y); /* for each target indices and a
 /* nontemporal.c: a line whose output goes past the caches. */
 void tr_nontemporal_nest(tr_lpat *s);
 
-/* scan.c: scans of floats go block by block, and the ranges of others begin at the total of what is before. */
+/* scan.c: scans of floats go block by block, and the ranges of others begin at the total of
+ * what is before. */
 void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 
-/* pack.c: the innermost loop, of level k, by words of a mask. False: nothing was written out, it is no such loop. */
+/* pack.c: the innermost loop, of level k, by words of a mask. False: nothing was written
+ * out, it is no such loop. */
 bool tr_pack_count(tr_lpat *s, unsigned k);
 bool tr_pack_loop(tr_lpat *s, unsigned k);
 
-/* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what stands around the ranges of all
- * threads: room for their tables, how many rounds a range has, and how many parts (0: none); a range's own part, number r; the end. */
+/* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what
+ * stands around the ranges of all threads: room for their tables, how many rounds a range has, and how many
+ * parts (0: none); a range's own part, number r; the end. */
 void tr_spread_nest(tr_lpat *s);
 lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts);
 void tr_spread_range(tr_lpat *c, lv room, lv parts, lv r);
@@ -171,7 +178,8 @@ void tr_spread_part(
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
-/* red.c. A reduction is set up once, begins before its axes are walked, takes contributions, and ends as a value. */
+/* red.c. A reduction is set up once, begins before its axes are walked, takes
+ * contributions, and ends as a value. */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);

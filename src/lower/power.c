@@ -1,11 +1,15 @@
-/* Powers of floats by numbers that are known: products, reciprocals and roots, which loops compute many at a time and a few instructions each. pow() takes forty.
+/* Powers of floats by numbers that are known: products, reciprocals and roots, which loops compute many at a
+ * time and a few instructions each. pow() takes forty.
  *
- * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what is squared doubles: n - 1 for x ** n. So from 7 on the powers
- * that are squared are made with what roundings before them lost. 1 / x ** 2 would be 0 where the result is denormal, the square of the reciprocal is not. x ** 0.5 differs from
- * the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf, 0.5) inf. x ** 31 would be five roundings.
+ * Each is within 4 ULP, as docs/semantics.md has it. A rounding costs up to one ULP, and the error of what
+ * is squared doubles: n - 1 for x ** n. So from 7 on the powers that are squared are made with what
+ * roundings before them lost. 1 / x ** 2 would be 0 where the result is denormal, the square of the
+ * reciprocal is not. x ** 0.5 differs from the root in two places: pow(-0.0, 0.5) is 0.0, and pow(-inf,
+ * 0.5) inf. x ** 31 would be five roundings.
  *
- * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products (7: 6 ULP), from -1 to -3 products of the reciprocal, and others
- * pow()'s. Where it is one for all rounds of a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do.
+ * Powers by an integer that only the running program knows look at it: from 0 to 7 they are the same products
+ * (7: 6 ULP), from -1 to -3 products of the reciprocal, and others pow()'s. Where it is one for all rounds of
+ * a loop, LLVM makes a loop for each of these (TR_REC_POWERS), so that vectors have no more to do.
  *
  * Powers of an integer that is known are looked up: of an even one, no more than 64 are not 0. */
 #include <float.h>
@@ -47,9 +51,10 @@ static lv square(tr_lf *w, lv x, unsigned n) {
     return LLVMBuildSelect(w->b, LLVMBuildFCmp(w->b, LLVMRealOGT, r, most, ""), most, r, "");
 }
 
-/* x ** n for n from 7 on. What the roundings of a power that is squared have lost stands beside it (Dekker's products, by fused operations), so the greatest has one rounding, and each step from
- * there to x ** n one, or one more where it leaves out what is beside the smaller factor. Above the limit of the square no product but the last is infinite, and all that
- * is lost is positive: so nothing is infinity less infinity. */
+/* x ** n for n from 7 on. What the roundings of a power that is squared have lost stands beside it (Dekker's
+ * products, by fused operations), so the greatest has one rounding, and each step from there to x ** n one,
+ * or one more where it leaves out what is beside the smaller factor. Above the limit of the square no product
+ * but the last is infinite, and all that is lost is positive: so nothing is infinity less infinity. */
 static lv by_exact_squares(tr_lf *w, lv x, unsigned n) {
     LLVMBuilderRef b = w->b;
     lv power[5], lost[5]; /* of x ** 2 ** k */
@@ -106,7 +111,8 @@ static lv root(tr_lf *w, lv x) {
     return LLVMBuildSelect(w->b, below, LLVMConstReal(t, INFINITY), r, "");
 }
 
-/* x ** n for a number n from 0 to `most` that the running program knows: the products that by_squaring() makes of a known one, those that are not needed times 1. */
+/* x ** n for a number n from 0 to `most` that the running program knows: the products that by_squaring()
+ * makes of a known one, those that are not needed times 1. */
 static lv some_product(tr_lf *w, lv x, lv n, unsigned most) {
     LLVMBuilderRef b = w->b;
     lt t = LLVMTypeOf(x), whole = LLVMTypeOf(n);
@@ -120,7 +126,8 @@ static lv some_product(tr_lf *w, lv x, lv n, unsigned most) {
     return r;
 }
 
-/* x ** -m, m from 1 to 3 (a longer way LLVM would not take out of a loop): the power of the reciprocal, put right by what the reciprocal's rounding lost, m times; so it is m roundings. */
+/* x ** -m, m from 1 to 3 (a longer way LLVM would not take out of a loop): the power of the reciprocal, put
+ * right by what the reciprocal's rounding lost, m times; so it is m roundings. */
 static lv some_reciprocal(tr_lf *w, lv x, lv m) {
     LLVMBuilderRef b = w->b;
     lt t = LLVMTypeOf(x);

@@ -1,13 +1,18 @@
-/* Numbers drawn by compiled code itself: those of a Generator where its bit generator is PCG64, NumPy's own, and of the thread's two Mersenne Twisters plain ones and whole ones in a range. A call for each
- * costs as much as the number, and all that a loop has in vector registers goes to the stack around it.
+/* Numbers drawn by compiled code itself: those of a Generator where its bit generator is PCG64, NumPy's own,
+ * and of the thread's two Mersenne Twisters plain ones and whole ones in a range. A call for each costs as
+ * much as the number, and all that a loop has in vector registers goes to the stack around it.
  *
- * A twister's numbers are made by the runtime, 624 at once, so here they are only taken: where none are left, or the ones looked at are too large, the runtime's function draws. Where the twister is stays the
- * same for as long as a function of LLVM's runs, since each range of a region, which has its own, is a call of one.
+ * A twister's numbers are made by the runtime, 624 at once, so here they are only taken: where none are left,
+ * or the ones looked at are too large, the runtime's function draws. Where the twister is stays the same for
+ * as long as a function of LLVM's runs, since each range of a region, which has its own, is a call of one.
  *
- * The state stays in memory, as the object has it; LLVM keeps it in registers where nothing else in a loop may look at it. A call may be left in between two instructions, by Ctrl-C, so what is left
- * then is a state of some time before, or with one half of a later one: any 128 bits are a state of PCG64, of the same stream's increment, and nobody knows how far a call had come. What half a word that is left means
+ * The state stays in memory, as the object has it; LLVM keeps it in registers where nothing else in a loop
+ * may look at it. A call may be left in between two instructions, by Ctrl-C, so what is left then is a state
+ * of some time before, or with one half of a later one: any 128 bits are a state of PCG64, of the same
+ * stream's increment, and nobody knows how far a call had come. What half a word that is left means
  * (integers) has no such excuse, and stays with the runtime.
- * Normal and exponential numbers lie inside of their layer 99 times of 100 (rt/gen.c), and the tables are asked for once; where they are not known they say that no number does. */
+ * Normal and exponential numbers lie inside of their layer 99 times of 100 (rt/gen.c), and the tables are
+ * asked for once; where they are not known they say that no number does. */
 #include "lower/internal.h"
 #include "base/bits.h"
 #include "ir/rtinfo.h"
@@ -90,7 +95,8 @@ static lv by_layers(tr_lf *w, lv g, bool normal) {
 
 /* --- the thread's Mersenne Twisters --- */
 
-/* The numbers that are left of one: `next` of them, found at `at`; `have` says whether there are so many as asked for. */
+/* The numbers that are left of one: `next` of them, found at `at`; `have` says whether
+ * there are so many as asked for. */
 typedef struct words {
     lv p, at, have;
 } words;
@@ -162,8 +168,9 @@ static bool mostly_fits(lv count, bool python) {
     return span - top <= span / 8;
 }
 
-/* A whole number, up to `count` in NumPy's way, which masks words, below it in Python's, which shifts them, so that its powers of two need a bit more. Words that are too large are passed over. Where that
- * is often, the processor would guess it wrong too often: the next word is looked at as well, without a jump. */
+/* A whole number, up to `count` in NumPy's way, which masks words, below it in Python's, which shifts them,
+ * so that its powers of two need a bit more. Words that are too large are passed over. Where that is often,
+ * the processor would guess it wrong too often: the next word is looked at as well, without a jump. */
 static lv in_range(tr_lf *w, bool python, lv count) {
     const tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;

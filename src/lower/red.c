@@ -1,6 +1,7 @@
-/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats and places of extremes: their contributions go into a
- * buffer of TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop has no chain of additions,
- * and no branch, and LLVM vectorises it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
+/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats and places of
+ * extremes: their contributions go into a buffer of TR_SUM_BLOCK values that is looked at whenever it is full
+ * (rt/sum.c, rt/arg.c), so the innermost loop has no chain of additions, and no branch, and LLVM vectorises
+ * it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
 #include "lower/pattern.h"
 
 #include <assert.h>
@@ -23,10 +24,11 @@ static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
     return t == s->w->m->f16 ? LLVMBuildFPTrunc(s->w->b, wide, t, "") : wide;
 }
 
-/* --- extremes of floats: NaN wins and -0 < +0, as in `extreme`, but without its chain of five dependent operations. Three values are carried: the
- * extreme of numbers; all bits set once a NaN came; and bits whose sign is that of a zero: an extreme of 0 is +0 for max if any value was without a
- * sign, and -0 for min if any had one. The comparison may assume numbers, which makes it one instruction: after a NaN its result is poison
- * and nobody looks at it. --- */
+/* --- extremes of floats: NaN wins and -0 < +0, as in `extreme`, but without its chain of five dependent
+ * operations. Three values are carried: the extreme of numbers; all bits set once a NaN came; and bits whose
+ * sign is that of a zero: an extreme of 0 is +0 for max if any value was without a sign, and -0 for min if
+ * any had one. The comparison may assume numbers, which makes it one instruction: after a NaN its result is
+ * poison and nobody looks at it. --- */
 
 static lt bits_type(const tr_lpat *s, const tr_lred *r) {
     return r->ty->kind == TR_TY_F64 ? s->w->m->i64 : s->w->m->i32;

@@ -1,5 +1,6 @@
-/* Sums of floats and places of extremes inside patterns: calls of rt/sum.c, which says in which order values are added and why, and of
- * rt/arg.c. The state and the buffer before it are allocas (room.c) that no call keeps, so LLVM knows that array accesses cannot touch them. */
+/* Sums of floats and places of extremes inside patterns: calls of rt/sum.c, which says in which order values
+ * are added and why, and of rt/arg.c. The state and the buffer before it are allocas (room.c) that no call
+ * keeps, so LLVM knows that array accesses cannot touch them. */
 #include <assert.h>
 
 #include "lower/internal.h"
@@ -56,8 +57,8 @@ static lv nothing(tr_lf *w, lt t) {
     return g;
 }
 
-/* Of 1 to FEW values, in the tree of rt/sum.c, where it stands. A place is chosen and not a value: nothing past the last one is read, and nothing is
- * guessed of how many there are. */
+/* Of 1 to FEW values, in the tree of rt/sum.c, where it stands. A place is chosen and not a value: nothing
+ * past the last one is read, and nothing is guessed of how many there are. */
 enum { FEW = 8 };
 static lv sum_of_few(tr_lf *w, lt t, lv data, lv n) {
     LLVMBuilderRef b = w->b;

@@ -80,9 +80,10 @@ static lv needs_fix(tr_lf *w, lv r, lv y) {
 
 /* --- 64-bit quotients by a constant, in vectors ---
  *
- * A quotient is the upper half of a product with 2^k / divisor, rounded up (Granlund and Montgomery 1994). LLVM computes that too, but no vector
- * instruction gives the upper half of 64 bits, so it makes no vectors of a loop with such a division. Here it is four products of halves, which all
- * processors have; one after the other they take as long as the single product and what mends it. */
+ * A quotient is the upper half of a product with 2^k / divisor, rounded up (Granlund and Montgomery 1994).
+ * LLVM computes that too, but no vector instruction gives the upper half of 64 bits, so it makes no vectors
+ * of a loop with such a division. Here it is four products of halves, which all processors have; one after
+ * the other they take as long as the single product and what mends it. */
 
 static bool is_array_expression(const tr_lf *w) {
     return w->body->outer && w->body->f->rpo.n == 1 && w->m->want->target->form == TR_FORM_ELF;

@@ -1,6 +1,8 @@
-/* Scans of floats, block by block; and ranges of scans of any kind, for all threads (par.c): first the total of what a range contributes, which
- * goes to the next one, then its elements, from the value that the one before has handed on.
- * Cost: what the lambda contributes is computed twice, the second time from the cache; the last block or range is walked once. */
+/* Scans of floats, block by block; and ranges of scans of any kind, for all threads (par.c): first
+ * the total of what a range contributes, which goes to the next one, then its elements, from the
+ * value that the one before has handed on.
+ * Cost: what the lambda contributes is computed twice, the second time from the cache; the
+ * last block or range is walked once. */
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -55,7 +57,8 @@ static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
     return after;
 }
 
-/* Totals first: what is stored may lie where it is read. After the last block the running values are those of it all. */
+/* Totals first: what is stored may lie where it is read. After the last block the running
+ * values are those of it all. */
 void tr_scan_blocks(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k);

@@ -1,11 +1,15 @@
-/* A scatter, block by block of its rounds (privatisation, in the field's words): a block of rounds but the first one collects in a
- * table of its own, which begins with what changes nothing, and the tables are joined to the target in their order. How long blocks are depends
- * on the number of rounds and the target's size alone (tr_rt_scatter_rows), whoever walks them, where values depend on it. So all threads may (par.c), with the
- * bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block by block, too, in one table.
- * Where the last value wins there is nothing to begin with: beside a table's values stand marks of the places that have one.
- * A target that is large beside the number of rounds has one block: the plain loop; or many threads, each of which looks at all rounds and stores to
- * its own part of the target (owner computes): that reads and computes again, and pays where a store is the expensive part, out of the cache.
- * Cost: filling and joining tables touches 1 / TR_SCATTER_WORTH as many elements as there are rounds, twice. */
+/* A scatter, block by block of its rounds (privatisation, in the field's words): a block of rounds but the
+ * first one collects in a table of its own, which begins with what changes nothing, and the tables are joined
+ * to the target in their order. How long blocks are depends on the number of rounds and the target's size
+ * alone (tr_rt_scatter_rows), whoever walks them, where values depend on it. So all threads may (par.c), with
+ * the bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block
+ * by block, too, in one table. Where the last value wins there is nothing to begin with: beside a table's
+ * values stand marks of the places that have one.
+ * A target that is large beside the number of rounds has one block: the plain loop; or many threads, each of
+ * which looks at all rounds and stores to its own part of the target (owner computes): that reads and
+ * computes again, and pays where a store is the expensive part, out of the cache.
+ * Cost: filling and joining tables touches 1 / TR_SCATTER_WORTH as many elements as there
+ * are rounds, twice. */
 #include "ir/summary.h"
 #include "lower/pattern.h"
 
@@ -71,7 +75,8 @@ static lv nests(const tr_lpat *s, bool from_first) {
     return all;
 }
 
-/* Does each element of the target have memory of its own, as those of as_strided() may not? True where that is plain to see; NULL: always. */
+/* Does each element of the target have memory of its own, as those of as_strided() may not? True where
+ * that is plain to see; NULL: always. */
 static lv is_apart(const tr_lpat *s) {
     const tr_ty *t = s->scat[0].ty;
     if (t->layout != TR_LAYOUT_ANY || !t->ndim)
@@ -80,7 +85,8 @@ static lv is_apart(const tr_lpat *s) {
     return t->ndim == 1 ? c : l_or(s->w->b, c, nests(s, true));
 }
 
-/* How many rounds of the outermost loop make a block. What shares memory with itself is stored to in order. */
+/* How many rounds of the outermost loop make a block. What shares memory with itself is
+ * stored to in order. */
 static lv block_rows(tr_lpat *s, lv inner) {
     LLVMBuilderRef b = s->w->b;
     lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p)), n = s->ext[s->outer], rows = NULL;
@@ -235,8 +241,8 @@ static void walk_either(tr_lpat *s, lv first, lv own, lv table) {
     tr_lower_nest(&t, NULL);
 }
 
-/* The rounds from `first` to s->end, with the target itself (own), or with a table. A store that marks costs as much as the one to the
- * target, which has a loop without. */
+/* The rounds from `first` to s->end, with the target itself (own), or with a table. A store that marks costs
+ * as much as the one to the target, which has a loop without. */
 static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
     LLVMBuilderRef b = s->w->b;
     if (!has_marks(s)) {
@@ -287,7 +293,8 @@ static bool has_parts(const tr_lpat *s) {
     return !s->p->nout;
 }
 
-/* Rounds between asking for an element of the target and combining it: as many as a core fetches at once. A core would not look that far ahead by itself. */
+/* Rounds between asking for an element of the target and combining it: as many as a core fetches at once. A
+ * core would not look that far ahead by itself. */
 enum { RING = 32, SPARE = 16 };
 
 /* Where the values of the rounds that wait are, as an array; their places stand before them. */
@@ -388,7 +395,8 @@ lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
     return make_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
 }
 
-/* All rounds, of which part number r of the target is stored to: in their order, so with the bits of one thread. */
+/* All rounds, of which part number r of the target is stored to: in their order, so with
+ * the bits of one thread. */
 static void walk_part(tr_lpat *c, lv parts, lv r) {
     LLVMBuilderRef b = c->w->b;
     lt i64 = c->w->m->i64;

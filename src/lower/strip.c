@@ -1,10 +1,11 @@
-/* Tiles of a contraction - a sum of products over some axes, as convolutions and small matrix products write it - with accumulators in registers
- * (a register tile, in the field's words).
+/* Tiles of a contraction - a sum of products over some axes, as convolutions and small matrix products write
+ * it - with accumulators in registers (a register tile, in the field's words).
  *
- * A strip is TR_STRIP_BYTES of columns by sched.strip indices of the kept axis before them. The reduced axes are walked outside of it, so each
- * element that is loaded serves a row or a column of the strip, and no accumulator is loaded or stored but where a block of a sum ends
- * (tile.c, which says in which order things are added: the bits are those of its tiles). The last strip of an axis begins earlier, or repeats its
- * last row, and computes again what is there: so there is one loop, and no remainder.
+ * A strip is TR_STRIP_BYTES of columns by sched.strip indices of the kept axis before them. The reduced axes
+ * are walked outside of it, so each element that is loaded serves a row or a column of the strip, and no
+ * accumulator is loaded or stored but where a block of a sum ends (tile.c, which says in which order things
+ * are added: the bits are those of its tiles). The last strip of an axis begins earlier, or repeats its last
+ * row, and computes again what is there: so there is one loop, and no remainder.
  * Cost: the lambda sched.strip times, beside tile.c's copies for arrays that are narrower than a strip. */
 #include "lower/pattern.h"
 

@@ -1,11 +1,11 @@
 /* Reductions that leave the axis along which memory lies (loop interchange and tiling): `x.sum(axis=0)` of a
  * C array.
  *
- * Reducing each column on its own would jump through memory. Here as many columns as TR_TILE_BYTES hold are reduced side by side:
- * an accumulator in memory for each, and for every few rows a loop over the columns of the tile, which walks
- * memory in step and becomes vectors. A row's part in a tile is too short for the processor to see it coming;
- * several at a time keep it busy (four: 2.4 -> 1.3 ms for 32 MB). Sums of floats are rt/tile.c's. The
- * epilogue runs over the tile when all rows are done. */
+ * Reducing each column on its own would jump through memory. Here as many columns as TR_TILE_BYTES hold are
+ * reduced side by side: an accumulator in memory for each, and for every few rows a loop over the columns of
+ * the tile, which walks memory in step and becomes vectors. A row's part in a tile is too short for the
+ * processor to see it coming; several at a time keep it busy (four: 2.4 -> 1.3 ms for 32 MB). Sums of floats
+ * are rt/tile.c's. The epilogue runs over the tile when all rows are done. */
 #include "lower/pattern.h"
 
 #include <assert.h>

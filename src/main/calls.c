@@ -61,7 +61,8 @@ static bool read_dims(const char **s, int64_t *out) {
     return false;
 }
 
-/* "[4, 32]" between the name and the arguments: blocks and threads of each; a third number: bytes of dynamic shared memory. */
+/* "[4, 32]" between the name and the arguments: blocks and threads of each; a third number:
+ * bytes of dynamic shared memory. */
 static bool read_launch(call *c, const char *s) {
     if (*s == '(')
         return true;

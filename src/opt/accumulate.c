@@ -1,9 +1,10 @@
 /* Arrays that a prange loop only accumulates into (privatisation of reduction arrays): `a[k] += x`, `a +=
  * row`, `np.add.at(a, ks, xs)`, wherever k may point.
  *
- * Iterations meet in such an array, but like a variable that is summed up it can have a copy per thread. Each chunk of iterations gets a
- * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of
- * chunks depends on the loop's length and the array's size alone, and so do the results.
+ * Iterations meet in such an array, but like a variable that is summed up it can have a copy per thread.
+ * Each chunk of iterations gets a copy filled with the operation's neutral value; when all are done the
+ * copies are added to the array, in order. The number of chunks depends on the loop's length and the
+ * array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
 #include "opt/ploop.h"
 #include "ir/alias.h"
@@ -95,8 +96,9 @@ static bool joins(search *s, const tr_pjoins *q) {
     return true;
 }
 
-/* Is what is stored the element itself, or that joined with other values? The element's value goes nowhere else, and nothing of the array is written
- * before the store. in: the blocks in which the element is read, or NULL: all. */
+/* Is what is stored the element itself, or that joined with other values? The element's value
+ * goes nowhere else, and nothing of the array is written before the store. in: the blocks in
+ * which the element is read, or NULL: all. */
 static bool is_joined(search *s, tr_val store, const uint8_t *in, tr_bid head) {
     const tr_fn *f = s->f;
     const tr_ins *st = tr_at(f, store);
@@ -131,7 +133,8 @@ static bool absorbs(const search *s, tr_val v) {
     return (s->kind == TR_RED_AND || s->kind == TR_RED_MUL) && k == 0;
 }
 
-/* Does block b branch to `taken` where its condition holds, which then goes on where the other way leads, with the same values? */
+/* Does block b branch to `taken` where its condition holds, which then goes on where the
+ * other way leads, with the same values? */
 static bool only_runs_more(const tr_fn *f, tr_bid b, tr_bid taken) {
     const tr_ins *t = tr_term(f, b), *u = tr_term(f, taken);
     return u->op == TR_OP_BR && t->imm.succ[0].to == taken && tr_edge_same(&t->imm.succ[1], &u->imm.succ[0]);
@@ -183,7 +186,8 @@ static bool check_store(search *s, tr_val store) {
                                        absorbs(s, st->args[st->nargs - 1]));
 }
 
-/* What v is all of, seen through views that begin at the beginning and take each item, so that an item keeps its index; `until`, if it is on the way there. */
+/* What v is all of, seen through views that begin at the beginning and take each item, so that an item keeps
+ * its index; `until`, if it is on the way there. */
 static tr_val whole(const tr_fn *f, tr_val v, tr_val until) {
     for (const tr_ins *in = tr_at(f, v); v != until && in->op == TR_OP_VIEW; in = tr_at(f, v)) {
         bool all = tr_view_nbase(in) == in->ty->ndim;
@@ -276,7 +280,8 @@ static tr_val param_of(const tr_pat *p, const row *r, uint32_t x) {
     return tr_blk_at(g, 0)->params.d[at];
 }
 
-/* Is an element of what is written that of the same index of what is read, joined with others? as_long: what is read does not repeat. */
+/* Is an element of what is written that of the same index of what is read, joined with others?
+ * as_long: what is read does not repeat. */
 static bool joins_rows(search *s, const tr_ins *in, const row *r, bool as_long) {
     const tr_pat *p = in->imm.pat;
     tr_fn *g = r->after ? p->epi : p->lam;
@@ -311,7 +316,8 @@ static bool check_pattern(search *s, const tr_ins *in) {
     return true;
 }
 
-/* The operand of pattern `in` that is v, of those from `from` on and before `to`; UINT32_MAX: none, or several. */
+/* The operand of pattern `in` that is v, of those from `from` on and before `to`;
+ * UINT32_MAX: none, or several. */
 static uint32_t only_operand(const tr_ins *in, tr_val v, uint32_t from, uint32_t to) {
     uint32_t at = UINT32_MAX, n = 0;
     for (uint32_t k = 0; k < in->nargs; k++)
@@ -362,7 +368,8 @@ static bool check_copied(search *s, tr_val at) {
             !from.nolds || from.after || from.out != UINT32_MAX)
             continue;
         from.out = only_operand(by, t, tr_pat_out(by->imm.pat), tr_pat_filt(by->imm.pat));
-        /* Where it is one array that is read and written, both it and t would repeat in the other one only if both were of one item. */
+        /* Where it is one array that is read and written, both it and t would repeat in the other one
+         * only if both were of one item. */
         bool fine = from.out != UINT32_MAX && tr_opt_nothing_between(f, made, at, writes_array, s),
              one = true;
         for (uint32_t i = 0; i < from.nolds && fine; i++) {
@@ -614,8 +621,8 @@ static tr_val size_of(tr_bld *b, tr_paccum *a) {
     return a->size;
 }
 
-/* At most MAX_CHUNKS, each of WORTH elements of copies for an iteration (two iterations where one adds whole rows), and no more than
- * MAX_ITEMS in all copies. */
+/* At most MAX_CHUNKS, each of WORTH elements of copies for an iteration (two iterations where one adds whole
+ * rows), and no more than MAX_ITEMS in all copies. */
 tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b) {
     tr_val total = TR_NOVAL, n = tr_ploop_least(b, l->length, num(b, (int64_t)1 << 40));
     bool rows = false;
@@ -699,8 +706,9 @@ void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val 
     tr_at(f, pat)->imm.pat = tr_arena_copy(&f->ctx->arena, &p, sizeof p);
 }
 
-/* What a chunk collects in, in the lambda that b fills: an array of its own, so that what the loop reads is known to lie apart, filled with the neutral
- * value. Its type is the array's, which lambdas in the loop may have for a capture. */
+/* What a chunk collects in, in the lambda that b fills: an array of its own, so that what the loop
+ * reads is known to lie apart, filled with the neutral value. Its type is the array's, which lambdas
+ * in the loop may have for a capture. */
 tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_redk kind, const tr_val *dims) {
     uint32_t n = array->ndim;
     tr_layout lies = array->layout == TR_LAYOUT_ANY ? TR_LAYOUT_C : array->layout;

@@ -1,19 +1,20 @@
-/* One test for sizes that must agree, and for arrays that must not overlap (versioning of a block, not a loop): array
- * expressions run with sizes that are equal, though they might be 1 and repeat, and store at once what would else
- * go through an array of its own.
+/* One test for sizes that must agree, and for arrays that must not overlap (versioning of a block, not a
+ * loop): array expressions run with sizes that are equal, though they might be 1 and repeat, and store at
+ * once what would else go through an array of its own.
  *
  * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast,
  * broadcastto) gets a copy. Before both stands one test: are all these sizes equal? If so the first runs, in
  * which equal sizes are one value, no array repeats and nothing about sizes can raise; so its patterns have
  * one space and fuse.c merges them, and inner loops walk memory in step. The copy is as the code was, and
  * cold, the more so the less it is to be expected that a size is 1.
- * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test
- * asks too whether that one lies apart from what they read, so that fuse.c may merge them. It asks of each such
- * pattern what is to be known of that one, and nothing that cannot be true: views of one array a few items apart
- * are no question. A stretch ends behind one if another follows that uses nothing made so far, so that arrays that
- * one statement was given twice are nothing to the next.
+ * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the
+ * test asks too whether that one lies apart from what they read, so that fuse.c may merge them. It asks of
+ * each such pattern what is to be known of that one, and nothing that cannot be true: views of one array a
+ * few items apart are no question. A stretch ends behind one if another follows that uses nothing made so
+ * far, so that arrays that one statement was given twice are nothing to the next.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
- * Sizes that a check has found equal, those of `a[mask]`, are one value behind it without a version (equality propagation).
+ * Sizes that a check has found equal, those of `a[mask]`, are one value behind it without a
+ * version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <assert.h>
 #include <string.h>
@@ -109,7 +110,8 @@ static bool same_space(const tr_ins *p, const tr_ins *c) {
 
 /* --- what a pattern that stores is made of --- */
 
-/* Arrays that were made in the block of a pattern, for it or for what made them; and the patterns that did. */
+/* Arrays that were made in the block of a pattern, for it or for what made them; and the
+ * patterns that did. */
 typedef struct chain {
     tr_u32s arrays, makers;
 } chain;
@@ -174,7 +176,8 @@ static int64_t step_along(const tr_fn *f, const tr_ins *view, unsigned k) {
     return by;
 }
 
-/* The view that tells where v begins and goes: v itself, unless it is the beginning of one, as a resized one is. */
+/* The view that tells where v begins and goes: v itself, unless it is the beginning of one,
+ * as a resized one is. */
 static const tr_ins *where_of(const tr_fn *f, tr_val v) {
     for (;;) {
         const tr_ins *in = tr_at(f, v);
@@ -191,7 +194,8 @@ static const tr_ins *where_of(const tr_fn *f, tr_val v) {
     }
 }
 
-/* Views of one array, of one size, a few items from each other: they share some, unless they have hardly any. */
+/* Views of one array, of one size, a few items from each other: they share some, unless
+ * they have hardly any. */
 static bool surely_meet(const tr_fn *f, tr_val x, tr_val y) {
     const tr_ins *v = where_of(f, x), *w = where_of(f, y);
     const tr_val *size = tr_made_sizes(tr_at(f, x)), *other_size = tr_made_sizes(tr_at(f, y));
@@ -233,7 +237,8 @@ static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
     }
 }
 
-/* What c stores to, and what was read to make what it stores: adds to s->apart. Nothing where some of it is the same memory, which no test finds apart. */
+/* What c stores to, and what was read to make what it stores: adds to s->apart. Nothing where some of it is
+ * the same memory, which no test finds apart. */
 static void find_apart(agreer *s, tr_val c) {
     const tr_fn *f = s->f;
     const tr_pat *t = tr_at(f, c)->imm.pat;
@@ -254,8 +259,9 @@ static void find_apart(agreer *s, tr_val c) {
             s->apart.n = before;
 }
 
-/* Does a pattern store what was made for it, so that a test has something to ask? Not in functions with loops over a prange: what one of those adds up
- * in an array is found by its shape, which goes when it is merged. */
+/* Does a pattern store what was made for it, so that a test has something to ask? Not in
+ * functions with loops over a prange: what one of those adds up in an array is found by its
+ * shape, which goes when it is merged. */
 static bool has_to_ask(agreer *s, tr_val c) {
     s->apart.n = 0;
     if (s->loops || !stores_made(s->f, tr_at(s->f, c)))
@@ -454,7 +460,8 @@ static bool rises(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool move, unsig
     return true;
 }
 
-/* all and: what is stored to lies apart from what is read. In `fast`, whose arrays are as its patterns take them. */
+/* all and: what is stored to lies apart from what is read. In `fast`, whose arrays are as
+ * its patterns take them. */
 static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
@@ -593,7 +600,8 @@ static bool is_size(const tr_fn *f, tr_val v) {
     return tr_at(f, v)->op == TR_OP_DIM || asks(tr_at(f, v));
 }
 
-/* `a[mask]` raises where their sizes differ: behind that they are one value, that of the patterns before it if there are any. */
+/* `a[mask]` raises where their sizes differ: behind that they are one value, that of the
+ * patterns before it if there are any. */
 static bool learn(agreer *s, const checked *c, tr_val check) {
     const tr_fn *f = s->f;
     const tr_ins *eq = tr_at(f, tr_arg(f, check, 0));

@@ -1,13 +1,17 @@
-/* Loops that walk memory a stride apart read for several rounds before they write (unroll and jam of loads, memory-level parallelism):
+/* Loops that walk memory a stride apart read for several rounds before they write (unroll and
+ * jam of loads, memory-level parallelism):
  *
  *   while i < stop: b[i] = f(a[i]); i += step
  *       while i + 3 * step < stop: x0 = a[i]; ... x3 = a[i + 3 * step]; b[i] = f(x0); ...; i += 4 * step
  *       while i < stop: b[i] = f(a[i]); i += step
  *
- * A thread of a GPU waits where a value is used that is not there yet, and a store uses one: one round at a time has one load under way, which is half of what
- * memory gives. LLVM cannot do this, as arrays may overlap; so a test asks, before the loop, whether what is stored lies apart from what is loaded. Of one array both may
- * be, at the place itself. What a round does is small, has no branch and no other effect; the order of the stores is kept.
- * For devices only, after bounds: an index that is checked is not read ahead. Cost: linear; such a loop is five times as large. */
+ * A thread of a GPU waits where a value is used that is not there yet, and a store uses one: one round
+ * at a time has one load under way, which is half of what memory gives. LLVM cannot do this, as arrays
+ * may overlap; so a test asks, before the loop, whether what is stored lies apart from what is loaded.
+ * Of one array both may be, at the place itself. What a round does is small, has no branch and no other
+ * effect; the order of the stores is kept.
+ * For devices only, after bounds: an index that is checked is not read ahead. Cost: linear;
+ * such a loop is five times as large. */
 #include <assert.h>
 #include <string.h>
 
@@ -96,7 +100,8 @@ static bool add_pair(ahead *a, const tr_ins *stored, const tr_ins *loaded, bool 
     return true;
 }
 
-/* May this load come before the stores of the rounds in front of its own? And no store of its own round is in front of it. */
+/* May this load come before the stores of the rounds in front of its own? And no store of
+ * its own round is in front of it. */
 static bool may_pass(ahead *a, const tr_ins *load) {
     const tr_fn *f = a->f;
     bool before = true;
@@ -137,7 +142,8 @@ static tr_val sum(tr_bld *b, tr_val x, tr_val y) {
     return v;
 }
 
-/* The round at `args`, the head's params, as a block of its own without an end; args become the next round's. `moved`: collects its stores. */
+/* The round at `args`, the head's params, as a block of its own without an end; args become the next
+ * round's. `moved`: collects its stores. */
 static tr_bid copy_round(ahead *a, tr_val *args, tr_u32s *moved) {
     tr_fn *f = a->f;
     tr_arena *arena = &f->ctx->arena;

@@ -1,16 +1,20 @@
-/* Products of a loop's rows by one matrix become one product (vectorisation of an outer loop by library call, as batched matrix products).
+/* Products of a loop's rows by one matrix become one product (vectorisation of an outer loop by
+ * library call, as batched matrix products).
  *
- * `for q in range(n): out[q] = a[q] @ m` calls a BLAS for each row, which reads all of m each time, and for small ones costs more to call than it
- * does. Where a round does nothing but multiply a row, or a column, by a matrix that stays, and store what is made of the result element by element,
- * all rows are multiplied at once, and one pattern with an axis more stores them:
+ * `for q in range(n): out[q] = a[q] @ m` calls a BLAS for each row, which reads all of m each time, and for
+ * small ones costs more to call than it does. Where a round does nothing but multiply a row, or a column, by
+ * a matrix that stays, and store what is made of the result element by element, all rows are multiplied at
+ * once, and one pattern with an axis more stores them:
  *
- *   while (more than one round is left, checks hold, rows of what is stored are apart, and it shares no memory with what is read)
+ *   while (more than one round is left, checks hold, rows of what is stored are apart, and
+ *   it shares no memory with what is read)
  *       { s = alloc k, m; s[q, :] = a[q, :] @ m for the next k rounds; out[q, :] = ... s[q, :] ... }
  *   then the loop, as it was, for what is left: mostly nothing.
  *
  * k is ROWS at most, so that s is small beside the arrays, and in the cache when it is read.
- * All conditions are tested when the program runs. What is stored may lie in the very row that is read. Offsets of rows are affine in the loop's
- * counter. How a product is rounded is the library's choice, for one row as for many.
+ * All conditions are tested when the program runs. What is stored may lie in the very row that is
+ * read. Offsets of rows are affine in the loop's counter. How a product is rounded is the
+ * library's choice, for one row as for many.
  * Cost: linear in loops with such a product. */
 #include <assert.h>
 #include <string.h>
@@ -29,8 +33,8 @@ typedef struct batcher {
     uint8_t *inside;     /* per block: in the loop */
     tr_val counter, end; /* it goes from some number to below `end` */
     tr_val made, product, pattern;
-    tr_val conds
-        [MAX_CONDS]; /* that do not change, and lead to where the product is if true; negated ones are in `no` */
+    /* that do not change, and lead to where the product is if true; negated ones are in `no` */
+    tr_val conds[MAX_CONDS];
     bool no[MAX_CONDS];
     unsigned nconds;
     tr_bld b;                 /* before the loop */
@@ -80,7 +84,8 @@ static bool takes(batcher *s, tr_val v) {
     return tr_opt_is_pure(in) && (tr_ty_is_scalar(in->ty) || tr_is_view(in));
 }
 
-/* The block that a round goes on in after b, where nothing cold is wanted; TR_NOBLK: it may go on in several, or leave. */
+/* The block that a round goes on in after b, where nothing cold is wanted; TR_NOBLK: it may
+ * go on in several, or leave. */
 static tr_bid goes_on(batcher *s, tr_bid b) {
     const tr_ins *t = tr_term(s->f, b);
     if (t->op == TR_OP_BR)
@@ -222,7 +227,8 @@ static bool is_affine(const batcher *s, tr_val v, unsigned deep) {
                                    (stays(s, in->args[0]) && is_affine(s, in->args[1], deep - 1)));
 }
 
-/* Views one on the other down to an array from outside, or the product's own: offsets that are affine, and sizes and distances that stay. */
+/* Views one on the other down to an array from outside, or the product's own: offsets that are
+ * affine, and sizes and distances that stay. */
 static bool is_row(const batcher *s, tr_val v) {
     const tr_ty *elem = tr_at(s->f, v)->ty->elem;
     if (tr_ty_is_loose(tr_at(s->f, v)->ty))
@@ -450,7 +456,8 @@ static void lift(batcher *s, tr_val v, lifted *out) {
     out->readonly = tr_at(s->f, v)->ty->readonly;
 }
 
-/* An array of these sizes and distances, of the array `base`, which has elements side by side from where it begins. */
+/* An array of these sizes and distances, of the array `base`, which has elements side by
+ * side from where it begins. */
 static tr_val view(batcher *s, tr_val base, tr_val off, const lifted *like, unsigned n, const tr_val *shape,
                    const tr_val *stride) {
     tr_val args[2 + 2 * TR_MAX_NDIM] = {base, off};

@@ -1,12 +1,16 @@
-/* What a loop reads one or two places behind the one it stores to, `out[i] = f(out[i - 1], x[i])`, goes from round to round in params of the loop's head. Each round waited for
- * what the round before had stored, where LLVM does not see that it is that place: behind a test, a check, or a stride. It is stored as ever, so whatever else reads the array
- * finds what it found.
+/* What a loop reads one or two places behind the one it stores to, `out[i] = f(out[i - 1], x[i])`, goes from
+ * round to round in params of the loop's head. Each round waited for what the round before had stored, where
+ * LLVM does not see that it is that place: behind a test, a check, or a stride. It is stored as ever, so
+ * whatever else reads the array finds what it found.
  *
- * Each way through a round must store to that one place, which moves by the same distance in all rounds, and nothing else in the loop may write to that memory. Places are compared
- * modulo 2**64, as indices are. The first values are read before the loop, where they are in range: a round that would read others raises, or does not read. One place behind lies
- * what was stored last, until the round stores, however the array lies in memory; for other loads no two of its elements may share memory.
+ * Each way through a round must store to that one place, which moves by the same distance in all rounds, and
+ * nothing else in the loop may write to that memory. Places are compared modulo 2**64, as indices are. The
+ * first values are read before the loop, where they are in range: a round that would read others raises, or
+ * does not read. One place behind lies what was stored last, until the round stores, however the array lies
+ * in memory; for other loads no two of its elements may share memory.
  *
- * Not where a prange is in the function (carry.c). Cost: a look at each instruction of an innermost loop with a store, for each place that is stored to there. */
+ * Not where a prange is in the function (carry.c). Cost: a look at each instruction of an innermost loop with
+ * a store, for each place that is stored to there. */
 #include <string.h>
 
 #include "ir/alias.h"
@@ -138,7 +142,8 @@ static void gather_load(bounder *s, place *p, tr_val v, bool stored) {
             tr_vec_push(&f->ctx->arena, &p->loads[d - 1], v);
 }
 
-/* Gathers stores to the place, and loads from behind it. False: something else may write there. Blocks come in order. */
+/* Gathers stores to the place, and loads from behind it. False: something else may write
+ * there. Blocks come in order. */
 static bool gather(bounder *s, place *p) {
     tr_fn *f = s->f;
     const tr_loop *loop = &s->loops.d[p->loop];
@@ -261,7 +266,8 @@ static tr_val first_index(tr_bld *b, const place *p, tr_bid head, const tr_edge 
     return sum == TR_NOVAL ? by : c ? tr_emit2(b, TR_OP_ADD, i64, sum, by) : sum;
 }
 
-/* What lies d places behind the first round's is read in a block before the loop, where there is such a place. */
+/* What lies d places behind the first round's is read in a block before the loop, where
+ * there is such a place. */
 static tr_val first_value(bounder *s, const place *p, unsigned d) {
     tr_fn *f = s->f;
     tr_loop *loop = &s->loops.d[p->loop];

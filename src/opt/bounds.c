@@ -47,7 +47,8 @@ static bool add_cond(plan *p, const tr_lin *e) {
     return true;
 }
 
-/* Conditions that were passed on the way to a check, `i + k < n`, of sums that may wrap for all that is known: they say something of i and k only where the sums fit. */
+/* Conditions that were passed on the way to a check, `i + k < n`, of sums that may wrap for all that is
+ * known: they say something of i and k only where the sums fit. */
 typedef struct trust {
     tr_val cond[MAX_TRUSTED];
     bool truth[MAX_TRUSTED];
@@ -67,7 +68,8 @@ static bool derive_all(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t 
     return true;
 }
 
-/* The same, if sums are trusted to fit, and what makes that true; how many in all. 0: none, or it makes no difference. */
+/* The same, if sums are trusted to fit, and what makes that true; how many in all. 0: none,
+ * or it makes no difference. */
 static uint32_t derive_trusting(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, const trust *t,
                                 tr_lin *out) {
     uint32_t mark = tr_prover_mark(&s->pr);
@@ -116,7 +118,8 @@ static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
     return tr_derive(&s->pr, &some, varies, &c, &out) && out.n == 0;
 }
 
-/* From the outermost loop inwards: the first that can be tested for. `otherwise`, where it is not NULL, are goals that will do where the first rounds are just below those. */
+/* From the outermost loop inwards: the first that can be tested for. `otherwise`, where it is not NULL, are
+ * goals that will do where the first rounds are just below those. */
 static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, const tr_lin *otherwise,
                      const trust *t) {
     uint32_t chain[64], depth = 0;
@@ -134,7 +137,8 @@ static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, cons
     }
 }
 
-/* The operand of a condition fits, if it is a sum of which that is not known. Far from the ends of the integers: so what is tested for it is small, too. */
+/* The operand of a condition fits, if it is a sum of which that is not known. Far from the ends of the
+ * integers: so what is tested for it is small, too. */
 static bool trust_operand(bounder *s, tr_val v, trust *t) {
     tr_lin plain = tr_linearize(&s->pr, v), low, high = tr_lin_const(SMALL);
     s->pr.guess = true;
@@ -171,7 +175,8 @@ static trust trust_conds(bounder *s, tr_bid b) {
     return t;
 }
 
-/* Of a param that is one of several values: what a guess that fails only for want of it needs, in place of a goal that nothing proves. How many goals that makes. */
+/* Of a param that is one of several values: what a guess that fails only for want of it needs, in place of a
+ * goal that nothing proves. How many goals that makes. */
 static uint32_t wanted_for(bounder *s, tr_val i, const tr_lin *goals, uint32_t n, tr_lin *out) {
     const tr_ins *in = tr_at(s->f, i);
     tr_lin v = tr_lin_val(i), hole = tr_lin_val(TR_NOVAL);
@@ -199,8 +204,8 @@ static uint32_t wanted_for(bounder *s, tr_val i, const tr_lin *goals, uint32_t n
     return any ? m : 0;
 }
 
-/* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. A wrapped index may begin behind the array's beginning, as y[i - 1] does from i = 0
- * on: -n <= i will do. */
+/* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. A wrapped index may
+ * begin behind the array's beginning, as y[i - 1] does from i = 0 on: -n <= i will do. */
 static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n, bool wrapped) {
     s->pr.guess = true;
     tr_lin at = tr_linearize(&s->pr, i), size = tr_linearize(&s->pr, n), goals[2] = {at, size}, wide[2];
@@ -469,8 +474,9 @@ static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     return now.n > 0;
 }
 
-/* Do threads wait for each other in it? All that meet must run the same instruction, so that it may not have a copy which some of them take:
- * what a test finds can differ from thread to thread. A function that is called may do anything. */
+/* Do threads wait for each other in it? All that meet must run the same instruction, so that it may
+ * not have a copy which some of them take: what a test finds can differ from thread to thread. A
+ * function that is called may do anything. */
 static bool meets(const tr_fn *f, const tr_loop *l) {
     if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
         return false;

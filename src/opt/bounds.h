@@ -15,8 +15,8 @@ typedef struct tr_guess {
     uint32_t index; /* of the param */
     tr_lin e;
     bool wrong;
-    tr_lin needs
-        [MAX_NEEDS]; /* of a wrong one: what would have to hold before the loops around it; none, and it is not known */
+    /* of a wrong one: what would have to hold before the loops around it; none, and it is not known */
+    tr_lin needs[MAX_NEEDS];
     uint32_t nneeds;
 } tr_guess;
 typedef TR_VEC(tr_guess) tr_guesses;
@@ -27,7 +27,8 @@ typedef struct plan { /* what to test before one loop */
     bool done; /* versioned already */
 } plan;
 
-/* What a loop adds up in one place of an array: read before the loop, handed on from round to round, and stored as ever. */
+/* What a loop adds up in one place of an array: read before the loop, handed on from round
+ * to round, and stored as ever. */
 typedef struct tr_carried {
     tr_bid head, before;
     tr_val load, store;

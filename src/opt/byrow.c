@@ -1,16 +1,20 @@
-/* Patterns that reduce each row of arrays, and those that use what came out at the rows' elements (`e / e.sum(axis=-1, keepdims=True)`: softmax,
- * normalisation, rows made to length 1), go row by row, while a row is in the cache (fusion of outer loops):
+/* Patterns that reduce each row of arrays, and those that use what came out at the rows' elements (`e /
+ * e.sum(axis=-1, keepdims=True)`: softmax, normalisation, rows made to length 1), go row by row, while a row
+ * is in the cache (fusion of outer loops):
  *
  *   m = [keep n, k] in(x) red(max); e, s = [keep n, k] in(x, m) out(e) red(add); [n, k] in(e, s) out(o)
- *   becomes [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m); [k] in(o[i]) out(o[i]) cap(s) }
+ *   becomes [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m);
+ *   [k] in(o[i]) out(o[i]) cap(s) }
  *
- * A chain: patterns of one block whose first axes are the same, of which those that reduce keep just these, and that write to arrays made here. What is
- * reduced is a value of the round then, and an array only where others read it. An array of the space that only the chain reads gives way to the one
- * that is made of it last.
- * It pays where arrays do not stay in the cache, and rows are longer than what a row costs: a test when the program runs chooses between both forms.
- * The new one is compiled when it is first chosen (TR_COLD_LARGE, opt/late.c).
- * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one of a row is one of a line.
- * Not for patterns that may run on all cores: the rows may be few.
+ * A chain: patterns of one block whose first axes are the same, of which those that reduce keep
+ * just these, and that write to arrays made here. What is reduced is a value of the round then,
+ * and an array only where others read it. An array of the space that only the chain reads gives
+ * way to the one that is made of it last.
+ * It pays where arrays do not stay in the cache, and rows are longer than what a row costs: a
+ * test when the program runs chooses between both forms. The new one is compiled when it is
+ * first chosen (TR_COLD_LARGE, opt/late.c).
+ * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one
+ * of a row is one of a line. Not for patterns that may run on all cores: the rows may be few.
  * Cost: linear in a block, and in its chains' lambdas. */
 #include <assert.h>
 #include <string.h>
@@ -164,7 +168,8 @@ static bool take(chain *c, tr_val v) {
     return true;
 }
 
-/* What may stand between: it sees no element, and what it raises happens before all that the chain does, which nobody sees then. */
+/* What may stand between: it sees no element, and what it raises happens before all that the
+ * chain does, which nobody sees then. */
 static bool may_stand_between(const tr_ins *in) {
     return !(tr_ins_effects(in) & ~(unsigned)(E_RAISE | E_ALLOC)) && in->op != TR_OP_CALL;
 }
@@ -203,7 +208,8 @@ static bool reads(const tr_ins *p, tr_val array) {
     return false;
 }
 
-/* An array that is made, element by element, by the last pattern that reads w: w's rows may stand in it until then. */
+/* An array that is made, element by element, by the last pattern that reads w: w's rows may
+ * stand in it until then. */
 static void find_place(chain *c, written *w) {
     unsigned last = c->n;
     while (last > w->by && !reads(pattern(c, last - 1), w->array))
@@ -247,7 +253,8 @@ static tr_val size_of(chain *c, tr_val array, unsigned axis) {
     return v;
 }
 
-/* This round's part of an operand of pattern p, number `which` of its inputs and outputs. Axes of extent 1 repeat. */
+/* This round's part of an operand of pattern p, number `which` of its inputs and outputs.
+ * Axes of extent 1 repeat. */
 static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
     const written *w = find(c, p->args[tr_pat_in(p->imm.pat) + which]);
     tr_val a = w ? w->place : p->args[tr_pat_in(p->imm.pat) + which];
@@ -310,7 +317,8 @@ static bool is_used(const tr_fn *f, tr_val x) {
     return false;
 }
 
-/* The lambda's params: inner indices, elements; then, captured, indices of the row, its values, and what was captured before. */
+/* The lambda's params: inner indices, elements; then, captured, indices of the row, its
+ * values, and what was captured before. */
 static void rewire(chain *c, const tr_ins *p, inner *x) {
     const tr_pat *t = p->imm.pat;
     tr_arena *a = &c->f->ctx->arena;

@@ -1,11 +1,14 @@
-/* What a loop adds up in one place of an array, `y[t] += ...`: each round waited for what the round before had stored. It is carried in a param of the
- * loop's head now, and read once before the loop; it is stored in every round as ever, so whatever else reads that place finds what it found.
+/* What a loop adds up in one place of an array, `y[t] += ...`: each round waited for what the round before
+ * had stored. It is carried in a param of the loop's head now, and read once before the loop; it is stored in
+ * every round as ever, so whatever else reads that place finds what it found.
  *
- * What it reads of one place while it writes others of the same array, `a[i, j] -= a[i, k] * a[k, j]` from j = k + 1 on, is read once before the loop, too: LLVM does not know that
- * k is no j, and makes no vectors for the place that each round may have changed.
+ * What it reads of one place while it writes others of the same array, `a[i, j] -= a[i, k] * a[k, j]` from j
+ * = k + 1 on, is read once before the loop, too: LLVM does not know that k is no j, and makes no vectors for
+ * the place that each round may have changed.
  *
- * LLVM carries by itself where no check stands in the round. The place must be in range before the loop, as the prover has it where the head begins; nothing but
- * that one store may write in the loop. Not where a prange is in the function: prange.c wants to see what iterations accumulate.
+ * LLVM carries by itself where no check stands in the round. The place must be in range before the loop, as
+ * the prover has it where the head begins; nothing but that one store may write in the loop. Not where a
+ * prange is in the function: prange.c wants to see what iterations accumulate.
  * Cost: a look at each instruction of an innermost loop, and for MAX_KEPT loads of one at each other. */
 #include <string.h>
 
@@ -53,7 +56,8 @@ static bool in_range(bounder *s, tr_bid head, const tr_ins *in, unsigned n) {
     return true;
 }
 
-/* The only instruction of the loop that writes, if it is a store to one place, and something in the loop may raise; else TR_NOVAL. */
+/* The only instruction of the loop that writes, if it is a store to one place, and something
+ * in the loop may raise; else TR_NOVAL. */
 static tr_val only_store(const bounder *s, uint32_t l) {
     const tr_fn *f = s->f;
     const tr_loop *loop = &s->loops.d[l];
@@ -146,7 +150,8 @@ static void find_kept(bounder *s, uint32_t l) {
         }
 }
 
-/* Is one of their indices greater than the other's, in each round? Of strides that may be anything, two elements may share memory all the same. */
+/* Is one of their indices greater than the other's, in each round? Of strides that may be anything, two
+ * elements may share memory all the same. */
 static bool is_elsewhere(bounder *s, const tr_ins *store, const tr_ins *load) {
     bool apart = tr_at(s->f, tr_repl_get(&s->r, load->args[0]))->ty->layout != TR_LAYOUT_ANY;
     for (uint32_t k = 1; k < load->nargs && apart; k++)

@@ -1,8 +1,8 @@
 /* Views of views by the axes of their array (access functions): starts and steps of each, composed.
  *
- * Bounds of slices are clamped to the axis, `min(max(x, 0), size)`. A view that has an item starts before the size, so that clamp is looked
- * through; the other one, and wrapping, only where x varies in the loop, and `loose` says that it might matter: else the bound is one number,
- * whatever it is. */
+ * Bounds of slices are clamped to the axis, `min(max(x, 0), size)`. A view that has an item starts before the
+ * size, so that clamp is looked through; the other one, and wrapping, only where x varies in the loop, and
+ * `loose` says that it might matter: else the bound is one number, whatever it is. */
 #include "opt/coords.h"
 
 enum { MAX_VIEWS = 64 }; /* of views */
@@ -36,7 +36,8 @@ void tr_coord_wraps(tr_coord *c, tr_val v) {
     c->nwraps++;
 }
 
-/* Is it the axis' size, or what is left of it from `begin` on, which the size of a view that begins there does not exceed? */
+/* Is it the axis' size, or what is left of it from `begin` on, which the size of a view
+ * that begins there does not exceed? */
 static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val begin) {
     const tr_ins *in = at(pr, x);
     int64_t zero;
@@ -55,8 +56,9 @@ static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val
     return begin != TR_NOVAL && in->op == TR_OP_SUB && in->args[1] == begin && is_dim(pr, in->args[0], p, k);
 }
 
-/* What a bound of a slice of axis k of p, or its size, was before it was clamped. from: where a view starts, which is not looked
- * through the lower bound if it is one number. begin: of a size, where it does; or TR_NOVAL. */
+/* What a bound of a slice of axis k of p, or its size, was before it was clamped. from:
+ * where a view starts, which is not looked through the lower bound if it is one number.
+ * begin: of a size, where it does; or TR_NOVAL. */
 static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k, bool from, tr_val begin,
                         clamps *found) {
     const tr_prover *pr = l->pr;
@@ -223,7 +225,8 @@ static void own_axes(tr_coord *ax, unsigned n, bool all) {
         ax[k] = (tr_coord){.at = tr_lin_const(0), .dim = all ? (int)k : -1, .step = 1};
 }
 
-/* The items of p, whose coordinates `out` has, in other axes. All of an array's in one axis are the same whichever way they came there. */
+/* The items of p, whose coordinates `out` has, in other axes. All of an array's in one axis are the
+ * same whichever way they came there. */
 static bool reshaped(const tr_coords_loop *l, tr_val v, const tr_ins *in, tr_val p, tr_coords *out) {
     int64_t zero;
     if (in->ty->layout == TR_LAYOUT_ANY) /* items might lie upon each other */

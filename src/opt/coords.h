@@ -1,4 +1,5 @@
-/* Where a view lies in the array that it is a view of, axis by axis. Two places can be compared that have one root, and are flat or not. */
+/* Where a view lies in the array that it is a view of, axis by axis. Two places can be compared that
+ * have one root, and are flat or not. */
 #ifndef TR_OPT_COORDS_H
 #define TR_OPT_COORDS_H
 
@@ -12,12 +13,13 @@ typedef struct tr_coord {
     int64_t step; /* between neighbours on that axis */
     tr_lin end;   /* has_end: all items lie before it */
     bool has_end;
-    bool
-        cut; /* and perhaps the last ones of those that `at` and `end` tell of are missing, though the array has them */
+    /* and perhaps the last ones of those that `at` and `end` tell of are missing, though
+     * the array has them */
+    bool cut;
     bool loose;   /* `at` varies in the loop and may be negative, and the view then starts at 0 */
     tr_val start; /* loose: what it starts at but for that */
-    /* Bounds that `at` and `end` were made of and that vary in the loop: where one is negative it counts from the end, and they are others. More than there
-     * is room for: not all are known. */
+    /* Bounds that `at` and `end` were made of and that vary in the loop: where one is negative it counts from
+     * the end, and they are others. More than there is room for: not all are known. */
     tr_val wraps[TR_COORD_WRAPS];
     uint32_t nwraps;
 } tr_coord;
@@ -25,8 +27,8 @@ typedef struct tr_coord {
 /* One more of these. */
 void tr_coord_wraps(tr_coord *c, tr_val v);
 
-/* By whose axes: those of an array that is no view; of one with the same items in other axes, which ends the way to it; or one axis of
- * all the array's items as they lie in memory (flat). */
+/* By whose axes: those of an array that is no view; of one with the same items in other axes, which ends the
+ * way to it; or one axis of all the array's items as they lie in memory (flat). */
 typedef struct tr_coords {
     tr_val root;
     bool flat;

@@ -225,7 +225,8 @@ static void assume_guesses(bounder *s, tr_bid b) {
     }
 }
 
-/* The guess fails on a way into its block. If something that can be tested before the outermost loop would mend that, it is noted, for an index that asks for it. */
+/* The guess fails on a way into its block. If something that can be tested before the outermost loop would
+ * mend that, it is noted, for an index that asks for it. */
 static void fail(bounder *s, tr_guess *g, const tr_lin *goal) {
     uint32_t l = s->innermost[g->blk];
     tr_lin need;

@@ -32,8 +32,8 @@ static bool is_forgotten(const tr_fn *f, tr_bid handler) {
     return tr_at(f, c)->op == TR_OP_CATCH;
 }
 
-/* What an exception is raised from, where that is caught at once and nobody asks: `except KeyError: raise ValueError` in a function that was put into one that
- * catches that. */
+/* What an exception is raised from, where that is caught at once and nobody asks: `except KeyError: raise
+ * ValueError` in a function that was put into one that catches that. */
 static bool links_in_vain(const tr_fn *f, const tr_ins *in) {
     if (in->op != TR_OP_CALLRT || (in->imm.rt->row != TR_RT_CONTEXT && in->imm.rt->row != TR_RT_CAUSE))
         return false;

@@ -1,10 +1,12 @@
-/* Of an array that is made element by element, and of which only views are read, a pattern makes the views in its place (demand-driven computation; a
- * slice is pushed through a map): `(a * b)[i].sum()` computes a row, and what reads a view has the same space as what makes it, so that fuse.c merges the
- * two. The inputs are looked at through the same view; an axis that they repeat is looked at where it is.
+/* Of an array that is made element by element, and of which only views are read, a pattern makes the views in
+ * its place (demand-driven computation; a slice is pushed through a map): `(a * b)[i].sum()` computes a row,
+ * and what reads a view has the same space as what makes it, so that fuse.c merges the two. The inputs are
+ * looked at through the same view; an axis that they repeat is looked at where it is.
  *
- * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and read nothing that is written between. Views
- * that are themselves values for others keep their array: NumPy's strides are what the user would see. Where there are several views the elements that
- * they share are computed again, so what is computed must be cheap.
+ * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and
+ * read nothing that is written between. Views that are themselves values for others keep their array: NumPy's
+ * strides are what the user would see. Where there are several views the elements that they share are
+ * computed again, so what is computed must be cheap.
  * Cost: linear, for each pattern of a chain that is pushed through. */
 #include "opt/fuse.h"
 
@@ -13,8 +15,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* CHEAP: of a round that is done again for the second view. MORE: patterns that may come of those, and as many as there were: differences of differences would double
- * at each step. */
+/* CHEAP: of a round that is done again for the second view. MORE: patterns that may come of those, and as
+ * many as there were: differences of differences would double at each step. */
 enum { MAX_VIEWS = 3, CHEAP = 6, MAX_ROUNDS = 12, MORE = 8 };
 
 /* What is known of a value, counted over the function. */
@@ -95,7 +97,8 @@ static bool has_plain_inputs(const demander *d, const tr_ins *p) {
     return true;
 }
 
-/* Axes in their order, so that memory is walked as it lies, and no new ones: what repeats along those is better computed once. Only patterns read it. */
+/* Axes in their order, so that memory is walked as it lies, and no new ones: what repeats along those is
+ * better computed once. Only patterns read it. */
 static bool is_wanted(const demander *d, const tr_ins *view, tr_val v) {
     int before = -1;
     for (unsigned k = 0; k < view->ty->ndim; k++) {
@@ -165,7 +168,8 @@ static tr_val index_at(tr_bld *b, tr_val start, tr_val step, tr_val j) {
     return tr_emit2(b, TR_OP_ADD, i64, start, tr_emit2(b, TR_OP_MUL, i64, step, j));
 }
 
-/* The pattern's function, of indices of the view; starts and steps are its last captures: a pair for each axis of the array whose index it asks for. */
+/* The pattern's function, of indices of the view; starts and steps are its last captures: a pair for each
+ * axis of the array whose index it asks for. */
 static tr_fn *seen_through(const tr_fn *f, const tr_ins *p, const tr_ins *view) {
     const tr_pat *t = p->imm.pat;
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);

@@ -1,15 +1,18 @@
 /* Dependences of a prange loop through memory (dependence analysis of affine accesses, axis by axis): do two
  * iterations touch one element, of which at least one writes it?
  *
- * Every access to an array from outside is described axis by axis, by those of the array that it is a view of in the end
- * (coords.c): one index or a range of them, linear expressions over the loop's counter, counters of inner loops, and values from outside. A
- * pair is independent when some axis keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes
- * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
+ * Every access to an array from outside is described axis by axis, by those of the array that it is a view of
+ * in the end (coords.c): one index or a range of them, linear expressions over the loop's counter, counters
+ * of inner loops, and values from outside. A pair is independent when some axis keeps iterations apart;
+ * dependent, for sure, when both happen in every iteration and all axes meet in different ones. All else is
+ * only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
  * apart; others are taken not to be negative.
- * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is a distance that the number of iterations
- * decides about; an index that may be negative also by where it comes to, counted from the end. Strides and slices known to the running program alone are
- * compared there (spans.c), and places that iterations compute in another way looked at (inspect.c).
- * Long, as each kind of relation is asked for what the ones before have left open, of the same two descriptions.
+ * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is
+ * a distance that the number of iterations decides about; an index that may be negative also by where it
+ * comes to, counted from the end. Strides and slices known to the running program alone are compared there
+ * (spans.c), and places that iterations compute in another way looked at (inspect.c).
+ * Long, as each kind of relation is asked for what the ones before have left open, of the
+ * same two descriptions.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -91,7 +94,8 @@ static bool may_wrap(const finder *s, const tr_lin *e) {
     return e->c < 0 || (e->n && e->t[0].k < 0);
 }
 
-/* The counter and a number from outside, as in prange(t, n)? Where it still wraps, that has not been found to be at least 0. */
+/* The counter and a number from outside, as in prange(t, n)? Where it still wraps, that has
+ * not been found to be at least 0. */
 static bool begins_outside(const finder *s, const tr_lin *e) {
     bool counts = false, any = false;
     for (uint32_t i = 0; i < e->n; i++) {
@@ -101,7 +105,8 @@ static bool begins_outside(const finder *s, const tr_lin *e) {
     return counts && any;
 }
 
-/* Axis c of the root for an access through `array`: by the index idx of its axis c.dim (TR_NOVAL: all of that axis). */
+/* Axis c of the root for an access through `array`: by the index idx of its axis c.dim
+ * (TR_NOVAL: all of that axis). */
 static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
     *out = (axis){
         .e = c->at, .size = TR_NOVAL, .around = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
@@ -160,7 +165,8 @@ static bool way_around(const finder *s, const tr_loop *loop, tr_bid b) {
     return false;
 }
 
-/* Does the block run in every iteration, as long as inner loops around it run at all, and all goes as it is expected to? */
+/* Does the block run in every iteration, as long as inner loops around it run at all, and
+ * all goes as it is expected to? */
 static bool runs_always(const finder *s, tr_bid b) {
     const tr_ploop *l = s->l;
     uint32_t k = l->innermost[b];
@@ -199,7 +205,8 @@ static bool is_own(finder *s, tr_val root) {
     return true;
 }
 
-/* Starts the description of an access; NULL: it is to an array of the iteration's own, or one that is settled, or there are too many. */
+/* Starts the description of an access; NULL: it is to an array of the iteration's own, or one
+ * that is settled, or there are too many. */
 static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
     tr_val root = tr_array_root(s->f, array);
     if (s->all.n == MAX_ACCESSES || s->l->apart[root] || is_own(s, root))
@@ -241,7 +248,8 @@ static void add_somewhere(finder *s, tr_val at, tr_val array, bool write) {
         new_access(s, at, array, write && !(t->kind == TR_TY_ARRAY && t->readonly));
 }
 
-/* An array that was chosen in this iteration, as where a copy is made of what overlaps: one access to each that it may be. */
+/* An array that was chosen in this iteration, as where a copy is made of what overlaps: one
+ * access to each that it may be. */
 static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *idx, tr_val value) {
     tr_val work[MAX_CHOICES + 1] = {tr_array_root(s->f, array)}, more[MAX_CHOICES];
     uint32_t n = 1;
@@ -329,8 +337,8 @@ static void add_ins(finder *s, tr_val v) {
 
 /* --- two accesses --- */
 
-/* DECIDED: by a number that is known before the loop. COMPARED: two slices, by where they lie then. COMPUTED: all places can be computed before it.
- * PERHAPS_ONE: they go to different values, which may be one array. */
+/* DECIDED: by a number that is known before the loop. COMPARED: two slices, by where they lie then. COMPUTED:
+ * all places can be computed before it. PERHAPS_ONE: they go to different values, which may be one array. */
 typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, COMPUTED, COMPARED, DECIDED, SURE } relation;
 
 typedef struct meeting {
@@ -339,11 +347,12 @@ typedef struct meeting {
     bool decided;                         /* x happens `by` iterations after w, or before */
     tr_lin by;
     tr_val around; /* of an index that goes along by one and may be negative: its size; or TR_NOVAL */
-    int near; /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
+    /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
+    int near;
 } meeting;
 
-/* The counter's part of e: its factor; *other: values that vary in another way; *scaled: multiples of the counter by a value from
- * outside. */
+/* The counter's part of e: its factor; *other: values that vary in another way; *scaled: multiples of
+ * the counter by a value from outside. */
 static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool *scaled) {
     int64_t k = 0;
     *other = *scaled = false;
@@ -380,7 +389,8 @@ static bool is_inner_counter(const finder *s, tr_val v) {
     return true;
 }
 
-/* Both range over the same indices in every iteration: the same expression of inner counters, or one a few items on. */
+/* Both range over the same indices in every iteration: the same expression of inner
+ * counters, or one a few items on. */
 static bool same_span(const finder *s, const tr_lin *e, const tr_lin *diff) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->n; i++) {
@@ -423,7 +433,8 @@ static bool is_multiple(finder *s, const tr_lin *e, tr_val m, tr_lin *x) {
     return e->n && e->c == 0;
 }
 
-/* The same for some m from outside of the loop; where m is known already, for that. It is taken to be positive: of slices of other blocks, of which none is before the first, all
+/* The same for some m from outside of the loop; where m is known already, for that. It is
+ * taken to be positive: of slices of other blocks, of which none is before the first, all
  * but those of the first one are empty. */
 static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     tr_lin of = *e;
@@ -462,7 +473,8 @@ static bool in_blocks(finder *s, ranges *r) {
            not_negative(s, &r->w) && not_negative(s, &r->x); /* others count from the end */
 }
 
-/* Ranges that move alike: x is d items before w in the same iteration, both go k items on in each, and have nw and nx items. */
+/* Ranges that move alike: x is d items before w in the same iteration, both go k items on
+ * in each, and have nw and nx items. */
 typedef struct moving {
     tr_wide k, d, nw, nx;
 } moving;
@@ -477,7 +489,8 @@ static bool move_alike(const finder *s, const ranges *r, moving *m) {
     return !d.n && !nw.n && !nx.n && !ow && !ox && !sw && !sx;
 }
 
-/* Do they keep out of each other's way in different iterations? (A range that ends before it starts may have one end that wraps.) */
+/* Do they keep out of each other's way in different iterations? (A range that ends before it
+ * starts may have one end that wraps.) */
 static bool keep_apart(const moving *m) {
     if (m->nw < 0 || m->nx < 0)
         return false;
@@ -520,7 +533,8 @@ static bool goes_to_end(finder *s, const axis *a, const side *of, tr_wide *from)
     return all || end;
 }
 
-/* Do they meet on this axis whichever the iterations are? One has all of it from an item on, the other an item there, or more. */
+/* Do they meet on this axis whichever the iterations are? One has all of it from an item
+ * on, the other an item there, or more. */
 static bool meet_anyhow(finder *s, const axis *w, const axis *x, const side *of) {
     tr_wide from, other;
     for (unsigned k = 0; k < 2; k++) {
@@ -543,7 +557,8 @@ static bool in_iteration(const finder *s, const tr_lin *e, tr_wide i, tr_wide *o
     return e->n == 0 || (e->n == 1 && e->t[0].v == s->l->counter);
 }
 
-/* How many iterations after w's does x meet it first, among the first of them? 0: not there, or nothing is known. */
+/* How many iterations after w's does x meet it first, among the first of them? 0: not
+ * there, or nothing is known. */
 static int meet_soon(const finder *s, const ranges *r) {
     int best = 0;
     for (int i = 0; i <= NEAR; i++)
@@ -651,7 +666,8 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
     return POSSIBLE;
 }
 
-/* May the counter's index, beginning below 0, reach the item where it began? Not in a loop over as many iterations as there are items. */
+/* May the counter's index, beginning below 0, reach the item where it began? Not in a loop over as
+ * many iterations as there are items. */
 static bool comes_round(finder *s, const axis *a) {
     if (!a->wraps)
         return false;
@@ -735,7 +751,8 @@ static bool is_one_piece(const axis *a, tr_val space) {
     return !a->range || (a->step == 1 && !a->some && (a->has_end || a->size == space));
 }
 
-/* Nothing that is known when the loop begins is to be asked of this axis: it does not keep iterations apart. */
+/* Nothing that is known when the loop begins is to be asked of this axis: it does not keep
+ * iterations apart. */
 static bool stay_together(const finder *s, const axis *w, const axis *x, tr_val space) {
     if (!is_still(s, w) || !is_still(s, x))
         return false;
@@ -745,14 +762,16 @@ static bool stay_together(const finder *s, const axis *w, const axis *x, tr_val 
            !from_outside(s, &x->e);
 }
 
-/* Do numbers tell all that is to be known of these two? Then nothing is to be found out when the program runs. */
+/* Do numbers tell all that is to be known of these two? Then nothing is to be found out
+ * when the program runs. */
 static bool are_numbers(const finder *s, const axis *w, const axis *x) {
     ranges r;
     moving m;
     return ends_of(w, x, &r) && move_alike(s, &r, &m);
 }
 
-/* What there is to compare; false: some axis may keep them apart in a way that is not known before the loop. */
+/* What there is to compare; false: some axis may keep them apart in a way that is not known
+ * before the loop. */
 static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *out) {
     bool any = false;
     *out = (tr_pspans){.space = w->space, .flat = w->flat, .sure = w->always && x->always};
@@ -780,8 +799,8 @@ static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *
     return any;
 }
 
-/* Is a place made of more than the counter, numbers from outside and what loops inside count? So it is where a
- * number may count from the end, or is clamped. */
+/* Is a place made of more than the counter, numbers from outside and what loops inside count? So it is where
+ * a number may count from the end, or is clamped. */
 static bool is_computed(const finder *s, const access *a) {
     bool any = false;
     for (uint32_t k = 0; k < a->n; k++) {
@@ -1010,7 +1029,8 @@ static void add_arrays(const finder *s, bool written, tr_pshared *out) {
     out->written = written ? out->arrays.n : out->written;
 }
 
-/* Does no access to a and one to b, one of them a store, meet another's iteration where the arrays are the same? */
+/* Does no access to a and one to b, one of them a store, meet another's iteration where the
+ * arrays are the same? */
 static bool keep_to_their_own(finder *s, tr_val a, tr_val b) {
     for (uint32_t i = 0; i < s->all.n; i++)
         for (uint32_t k = 0; k < s->all.n && s->all.d[i].write; k++) {

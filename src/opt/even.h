@@ -15,11 +15,13 @@ typedef struct even {
 } even;
 
 bool tr_even_is_outside(const even *e, tr_val v);
-/* The latch's value of this param of the head is the param and a step that all threads share: the step, else NOVAL. */
+/* The latch's value of this param of the head is the param and a step that all threads
+ * share: the step, else NOVAL. */
 tr_val tr_even_step_of(const even *e, uint32_t p);
 /* The one block outside, or inside, of the loop that leads to its head, or NOBLK. */
 tr_bid tr_even_comes_from(const even *e, bool inside);
-/* A counter of rounds for the head, its last param: 0 from outside. From inside it is set when the loop is made even. */
+/* A counter of rounds for the head, its last param: 0 from outside. From inside it is set
+ * when the loop is made even. */
 tr_val tr_even_add_counter(even *e);
 /* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
 void tr_even_count_rounds(even *e, tr_val k);

@@ -1,10 +1,15 @@
-/* Extremes of a prange loop with what goes with them, `if x[i] > best: best = x[i]; at = i`: params of its head that change together.
+/* Extremes of a prange loop with what goes with them, `if x[i] > best: best = x[i]; at = i`:
+ * params of its head that change together.
  *
- * There may be several such sets, of params that no comparison's ways bring to one another. All of one are new where a comparison of a candidate with the best one so far holds, which takes the candidate for the best, and all stay elsewhere;
- * no other use of them stands in the loop. So a chunk of the iterations may begin with what there was before the loop, and go in order: what it
- * comes to replaces what those before it came to where that comparison holds of both, and it took any candidate at all (`taken`, a param of
- * its own). That is what the loop in order makes, bit for bit: of equal ones the first (`>`), or the last (`>=`); nan is never taken.
- * Invariant: in each block a member has one value (`now`), and jumps pass that, or all members new ones, so they are always of one candidate.
+ * There may be several such sets, of params that no comparison's ways bring to one another. All of one
+ * are new where a comparison of a candidate with the best one so far holds, which takes the candidate
+ * for the best, and all stay elsewhere; no other use of them stands in the loop. So a chunk of the
+ * iterations may begin with what there was before the loop, and go in order: what it comes to replaces
+ * what those before it came to where that comparison holds of both, and it took any candidate at all
+ * (`taken`, a param of its own). That is what the loop in order makes, bit for bit: of equal ones the
+ * first (`>`), or the last (`>=`); nan is never taken.
+ * Invariant: in each block a member has one value (`now`), and jumps pass that, or all members new
+ * ones, so they are always of one candidate.
  * Cost: linear in the loop, and in its edges. */
 #include <string.h>
 
@@ -62,7 +67,8 @@ static bool grow(finder *s) {
     return true;
 }
 
-/* The values of members in each block: params of its own, or what they are in the block that it hangs from. */
+/* The values of members in each block: params of its own, or what they are in the block
+ * that it hangs from. */
 static bool find_now(finder *s) {
     for (uint32_t i = 0; i < s->l->blks.n; i++) {
         tr_bid b = s->l->blks.d[i], up = tr_blk_at(s->f, b)->idom;
@@ -104,7 +110,8 @@ static bool is_passage(const finder *s, tr_bid b) {
     return true;
 }
 
-/* What raises there, or does not, depends on the candidates before: chunks, which do not know them, would raise more. */
+/* What raises there, or does not, depends on the candidates before: chunks, which do not
+ * know them, would raise more. */
 static bool may_raise(const finder *s, tr_bid b) {
     return tr_blk_raises(s->f, b) || tr_term(s->f, b)->op == TR_OP_TRY || tr_nsucc(tr_term(s->f, b)) == 0;
 }
@@ -123,7 +130,8 @@ static void follow(const finder *s, way w, ways *out) {
         out->d[out->n++] = w;
 }
 
-/* What a way passes on: the members as they are in block b, or all of one extreme new, the best one being `best`. */
+/* What a way passes on: the members as they are in block b, or all of one extreme new, the
+ * best one being `best`. */
 typedef enum passes { WRONG, KEPT, FRESH } passes;
 
 static passes passes_on(const finder *s, way w, tr_bid b, tr_val best) {

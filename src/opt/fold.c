@@ -133,7 +133,8 @@ static tr_val fold_and_or(folder *s, tr_val v) {
     return TR_NOVAL;
 }
 
-/* Powers of 2 and -1. The least bit of an exponent says all of -1's; shifts by 64 and more, and by what is negative, give 0, as do such powers. */
+/* Powers of 2 and -1. The least bit of an exponent says all of -1's; shifts by 64 and more, and by what is
+ * negative, give 0, as do such powers. */
 static tr_val fold_int_power(folder *s, tr_val v) {
     const tr_ins *in = def(s, v);
     const tr_ty *t = in->ty;
@@ -288,7 +289,8 @@ static tr_val chosen_part(folder *s, tr_bld *b, tr_val t, int64_t k, const tr_ty
     return x == y ? x : tr_emit3(b, TR_OP_SELECT, ty, in.args[0], x, y);
 }
 
-/* A part of tuples that are chosen from (`for di, dj in ((1, 0), (0, 1))`) is a choice among numbers, of which more is known. */
+/* A part of tuples that are chosen from (`for di, dj in ((1, 0), (0, 1))`) is a choice
+ * among numbers, of which more is known. */
 static tr_val fold_extract(folder *s, tr_val v) {
     enum { DEEP = 6 };
     const tr_ins *in = def(s, v);

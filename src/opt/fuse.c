@@ -1,12 +1,14 @@
 /* Merges patterns (loop fusion and array contraction): what one writes and the next reads at the same index
  * never has to go through memory.
  *
- * Within a block, a pattern moves down to one that follows and has the same space, if one reads what the other writes, or if both
- * read the same array. The new lambda is the first one's followed by the second's. A pattern over what another's kept axes
- * leave goes into its epilogue. A fresh array that nobody reads any more then is not made at all.
+ * Within a block, a pattern moves down to one that follows and has the same space, if one reads what the
+ * other writes, or if both read the same array. The new lambda is the first one's followed by the
+ * second's. A pattern over what another's kept axes leave goes into its epilogue. A fresh array that
+ * nobody reads any more then is not made at all.
  *
- * Never merged: regions (lambdas with memory of their own), so no work is done twice and peak memory never grows; patterns whose
- * arrays might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the registers.
+ * Never merged: regions (lambdas with memory of their own), so no work is done twice and peak memory
+ * never grows; patterns whose arrays might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions,
+ * since values would leave the registers.
  * Cost: pairs of patterns within a block, MAX_BACK apart at most. */
 #include <stdarg.h>
 #include <string.h>
@@ -27,8 +29,8 @@ typedef struct fuser {
     tr_prog *p;
     tr_fn *f;
     tr_u32s pats; /* of the block, in order */
-    tr_u32s
-        rooms; /* packed arrays of filters whose reductions were merged: no larger than arrays that are there */
+    /* packed arrays of filters whose reductions were merged: no larger than arrays that are there */
+    tr_u32s rooms;
     tr_u32s made; /* nodes made from others: their own values have no uses yet */
     TR_VEC(result) results;
     tr_repl r;
@@ -182,8 +184,8 @@ static bool lies_apart(const tr_fn *f, const tr_ins *p) {
     return t->nout > 0 && !t->neout && !t->nscat;
 }
 
-/* May each round of one node do p's part and then c's, before the next round does p's? What either writes, the other must not
- * read elsewhere: the same array at the same index is fine. */
+/* May each round of one node do p's part and then c's, before the next round does p's? What either writes,
+ * the other must not read elsewhere: the same array at the same index is fine. */
 static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (uint32_t k = 0; k < nwritten(tc); k++)
@@ -214,8 +216,8 @@ static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     return true;
 }
 
-/* The same for c as part of p's epilogue, which runs when some rounds have not: nothing that c writes may be read by p, and
- * nothing that p writes by c, but what is handed on. */
+/* The same for c as part of p's epilogue, which runs when some rounds have not: nothing that c writes may be
+ * read by p, and nothing that p writes by c, but what is handed on. */
 static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (uint32_t k = 0; k < tc->nout; k++)
@@ -295,7 +297,8 @@ static tr_fn *compose(tr_fusing *m, const uint32_t *in_at, const uint32_t *cap_a
     for (uint32_t k = 0; k < tc->ncap; k++)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
     tr_bid end = tr_fuse_append(g, after, tc->lam, j.v);
-    /* outputs of both, then what c packs, reductions of both, p's first where they are scans, else c's, and what c scatters */
+    /* outputs of both, then what c packs, reductions of both, p's first where they are
+     * scans, else c's, and what c scatters */
     uint32_t nscattered = tr_pat_nyield(f, m->c) - tr_pat_lam_scat(tc);
     tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_scat(tp) + tr_pat_lam_scat(tc) + nscattered + 1u);
     const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
@@ -561,7 +564,8 @@ static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
     return false;
 }
 
-/* May c's part be done where p is? Nothing between them writes what p packs, and what c needs is known by then. */
+/* May c's part be done where p is? Nothing between them writes what p packs, and what c
+ * needs is known by then. */
 static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
     const tr_fn *f = u->f;
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
@@ -699,8 +703,9 @@ static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
     return merge_packed(u, pv, cv);
 }
 
-/* What scans ask for. They are walked one by one, so a lambda that vectors would speed up is better left beside them; and blocks of floats are
- * walked twice. Those have no other reductions, and no scan contributes what another one gives (ir/scans.c). */
+/* What scans ask for. They are walked one by one, so a lambda that vectors would speed up is better left
+ * beside them; and blocks of floats are walked twice. Those have no other reductions, and no scan contributes
+ * what another one gives (ir/scans.c). */
 static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
     if (tp->nscan && (tp->keep || tp->nfilt || tp->nred > tp->nscan || tc->nfilt))
         return "the first one reduces, filters or scans some axes";
@@ -812,7 +817,8 @@ bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
         while (tr_fuse_drop(f, &u.rooms))
             ;
     }
-    /* Where something is filtered, more than once: what read it may do no more than reduce now, and the array it was counted for be gone. */
+    /* Where something is filtered, more than once: what read it may do no more than reduce now, and the
+     * array it was counted for be gone. */
     bool changed = true, filters = true;
     for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {
         changed = filters = false;

@@ -17,7 +17,8 @@ static inline const tr_val *tr_fuse_ein(const tr_ins *i) {
 static inline const tr_val *tr_fuse_eout(const tr_ins *i) {
     return i->args + tr_pat_eout(i->imm.pat);
 }
-/* An array of which i writes elements, and that nobody finds when something raises: a handler may find what was there before its block began. */
+/* An array of which i writes elements, and that nobody finds when something raises: a handler may find
+ * what was there before its block began. */
 static inline bool tr_fuse_unseen(const tr_fn *f, const tr_ins *i, tr_val a) {
     return tr_array_is_fresh(f, a) && (tr_at(f, a)->blk == i->blk || !tr_handler(f, i->blk));
 }
@@ -43,7 +44,8 @@ void tr_fuse_put_all(tr_arena *a, tr_fuse_group *g, const tr_val *v, uint32_t n)
 
 tr_fn *tr_fuse_lambda(const tr_fn *like); /* a new one, of the same place in the source */
 tr_val tr_fuse_param(tr_fn *g, const tr_ty *t);
-/* Appends a copy of `src`; its yields become jumps to a new block whose params are the values. Returns that block. */
+/* Appends a copy of `src`; its yields become jumps to a new block whose params are the
+ * values. Returns that block. */
 tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args);
 
 /* A new node with the parts of p and c. Its operands by group, then its lambda. */
@@ -65,8 +67,9 @@ bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen 
 
 /* --- fuse_drop.c --- */
 
-/* Drops outputs, packed arrays and reductions that nobody reads, patterns with nothing left to do, and what was computed for them alone.
- * `rooms`: arrays that surely fit, whose size need not be tested when they go. Until false. */
+/* Drops outputs, packed arrays and reductions that nobody reads, patterns with nothing left to
+ * do, and what was computed for them alone. `rooms`: arrays that surely fit, whose size need not
+ * be tested when they go. Until false. */
 bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms);
 
 #endif

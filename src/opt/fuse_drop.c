@@ -1,4 +1,5 @@
-/* What merged patterns leave without use: arrays, reductions, whole patterns. An array that goes is tested as its allocation would have been.
+/* What merged patterns leave without use: arrays, reductions, whole patterns. An array that goes is
+ * tested as its allocation would have been.
  *
  * Cost: linear in the function for each round, but for reductions of which some are not used: linear each. */
 #include "opt/fuse.h"
@@ -92,8 +93,8 @@ static void drop_lam_param(tr_fn *lam, uint32_t k) {
     memmove(b->params.d + k, b->params.d + k + 1, (b->params.n - k) * sizeof *b->params.d);
 }
 
-/* Scans that no round looks at are reductions like others, but for what is not combined (`last`): that has an order. Where
- * one is looked at, those before it stay. */
+/* Scans that no round looks at are reductions like others, but for what is not combined (`last`): that has an
+ * order. Where one is looked at, those before it stay. */
 static bool free_scans(tr_pat *t) {
     uint8_t n = t->nscan;
     uint32_t first = (uint32_t)t->nspace + t->nin;
@@ -158,7 +159,8 @@ static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
 /* No array has an axis as long as this, whatever the machine's memory. */
 static const int64_t too_long = INT64_C(1) << 44;
 
-/* What has been looked at: per value the block in which it was, plus one (made when it is needed); the last array of several axes. */
+/* What has been looked at: per value the block in which it was, plus one (made when it is
+ * needed); the last array of several axes. */
 typedef struct tests {
     uint32_t *in_block;
     tr_bid blk;
@@ -180,8 +182,8 @@ static bool is_size(const tr_fn *f, tr_val v) {
     return n->op == TR_OP_DIM || n->op == TR_OP_BCAST || (tr_get_int(f, v, &known) && known < too_long);
 }
 
-/* An axis that no machine has room for: its loop would run for years where NumPy raises at once. Sizes of other arrays are no such
- * sizes. */
+/* An axis that no machine has room for: its loop would run for years where NumPy raises at once.
+ * Sizes of other arrays are no such sizes. */
 static void test_axis(tr_bld *b, tests *t, tr_val n) {
     static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
                                  NULL};
@@ -226,7 +228,8 @@ static bool is_of_one_array(const tr_fn *f, const tr_ins *alloc) {
     return true;
 }
 
-/* The extents' product, those of 0 left out as in an allocation: what counts the items must not wrap around. */
+/* The extents' product, those of 0 left out as in an allocation: what counts the items must
+ * not wrap around. */
 static void test_product(tr_bld *b, tests *t, tr_val alloc) {
     static const tr_site site = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
     tr_fn *f = b->fn;

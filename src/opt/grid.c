@@ -1,13 +1,16 @@
-/* Launches of kernels on the host: the grid becomes a pattern whose rounds are blocks, with loops over the threads of one inside.
+/* Launches of kernels on the host: the grid becomes a pattern whose rounds are blocks, with
+ * loops over the threads of one inside.
  *
- * Without a barrier the kernel's body stands in the innermost loop. With barriers the body is cut at them (loop fission): what lies between is a piece
- * with loops over the threads of its own. Where all threads come to the same barriers in the same order, which uniformity tells (uniform.c), the block
- * goes from piece to piece by branches of its own (grid_level.c). Elsewhere it asks after each piece where its threads have come to (grid_rounds.c,
- * continuation-based synchronisation as in pocl): any control flow is right, and threads at two barriers are an error that names both.
- * What a thread has in one piece and uses in another lies in arrays over the threads (grid_cross.c). A kernel's device functions are put in place of their
- * calls first: whatever asks for a thread's place must stand in the loops.
- * Blocks may run on all cores: they meet in memory only as a kernel's blocks do, by atomics, or the result is open on any device. So may threads between
- * two barriers run in any order.
+ * Without a barrier the kernel's body stands in the innermost loop. With barriers the body is cut at them
+ * (loop fission): what lies between is a piece with loops over the threads of its own. Where all threads come
+ * to the same barriers in the same order, which uniformity tells (uniform.c), the block goes from piece to
+ * piece by branches of its own (grid_level.c). Elsewhere it asks after each piece where its threads have come
+ * to (grid_rounds.c, continuation-based synchronisation as in pocl): any control flow is right, and threads
+ * at two barriers are an error that names both. What a thread has in one piece and uses in another lies in
+ * arrays over the threads (grid_cross.c). A kernel's device functions are put in place of their calls first:
+ * whatever asks for a thread's place must stand in the loops.
+ * Blocks may run on all cores: they meet in memory only as a kernel's blocks do, by atomics, or the result is
+ * open on any device. So may threads between two barriers run in any order.
  * Cost: a copy of the body for each piece that reaches it; loads and stores of what crosses a barrier. */
 #include "opt/grid.h"
 
@@ -140,7 +143,8 @@ static tr_val extent(const tr_grid *s, unsigned axis) {
     return s->wide.yes && axis == TR_AXIS_X ? s->wide.extent : s->caps[3 + axis];
 }
 
-/* i of n in another order, a bijection: i * p + q modulo n with a prime p above all n. Of more than 2^31 the order stays. */
+/* i of n in another order, a bijection: i * p + q modulo n with a prime p above all n. Of
+ * more than 2^31 the order stays. */
 static tr_val permuted(tr_grid *s, tr_val i, tr_val n, uint64_t by) {
     /* the largest primes below 2^k; https://oeis.org/A014234 */
     static const int64_t primes[] = {4294967291, 8589934583, 17179869143, 34359738337, 68719476731};
@@ -300,7 +304,8 @@ static bool asks_in_patterns(const tr_fn *f, bool inside) {
     return false;
 }
 
-/* Sizes of the launch that are constants, and places along axes of one thread. Where blocks may be run as one, their length along x is none. */
+/* Sizes of the launch that are constants, and places along axes of one thread. Where blocks may be run as
+ * one, their length along x is none. */
 static void put_constants(tr_grid *s) {
     tr_fn *g = s->g;
     bool wide = !seed_of(s) && tr_grid_may_widen(s);
@@ -342,8 +347,8 @@ static void drop_tests(tr_grid *s) {
         }
 }
 
-/* Functions that the kernel calls are put in place of the calls, as later in any case: what they do decides how its loops are run. Not where a `try` would come in, which
- * cannot stand beside a barrier. */
+/* Functions that the kernel calls are put in place of the calls, as later in any case: what they do decides
+ * how its loops are run. Not where a `try` would come in, which cannot stand beside a barrier. */
 static void inline_others(tr_grid *s) {
     tr_fn *whole = tr_fn_clone(s->g);
     tr_cfg_compute(whole);
@@ -432,8 +437,8 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
     return known;
 }
 
-/* Local memory in a kernel whose threads wait for each other: a part of an array over the threads, looked at anew in each piece. Elsewhere one thread
- * after the other has the same. */
+/* Local memory in a kernel whose threads wait for each other: a part of an array over the threads, looked at
+ * anew in each piece. Elsewhere one thread after the other has the same. */
 static void share_locals(tr_grid *s) {
     tr_fn *g = s->g;
     tr_repl r = tr_repl_new(g);

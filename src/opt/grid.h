@@ -8,8 +8,8 @@
 
 enum { TR_AXIS_X, TR_AXIS_Y, TR_AXIS_Z, TR_AXES };
 
-/* Where threads wait for each other: the end of a block, and where they go on. What is made of their operands is made between (grid_meet.c): these are params
- * of the body, arrays over the threads, or NOVAL. */
+/* Where threads wait for each other: the end of a block, and where they go on. What is made of their operands
+ * is made between (grid_meet.c): these are params of the body, arrays over the threads, or NOVAL. */
 typedef struct tr_stop {
     tr_bid at, on;
     int32_t line;
@@ -20,7 +20,8 @@ typedef struct tr_stop {
 } tr_stop;
 typedef TR_VEC(tr_stop) tr_stops;
 
-/* Local memory that is part of an array over the threads: that array, a param of the body, and the op, which stands nowhere any more. */
+/* Local memory that is part of an array over the threads: that array, a param of the body, and
+ * the op, which stands nowhere any more. */
 typedef struct tr_local {
     tr_val home, made;
 } tr_local;
@@ -57,15 +58,17 @@ typedef struct tr_grid {
     tr_u32s strides; /* heads of loops of the body that are the block's (grid_stride.c) */
     tr_wide_blocks wide;
     int32_t why[2]; /* lines: where threads meet, and of the test that differs between them; 0: none */
-    bool
-        stages; /* threads wait for those of all blocks: what a block has lies in the grid's memory (grid_stages.c) */
+    /* threads wait for those of all blocks: what a block has lies in the grid's memory (grid_stages.c) */
+    bool stages;
     TR_VEC(tr_grid_memory) memory;
     uint32_t at_memory; /* which of it holds where threads are */
     tr_val stage,
         number; /* of the lambda: the barrier behind which threads go on, 0: they begin; the block's number */
     bool in_turn; /* threads run one after the other: they have the same local memory */
+    /* params that the body got after the kernel's own, and that are one cell; the others
+     * are arrays over the threads */
     TR_VEC(tr_val)
-    cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
+    cells;
 } tr_grid;
 
 static inline tr_arena *tr_grid_arena(const tr_grid *s) {
@@ -97,7 +100,8 @@ tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
 /* Ends block v->blk before v: what follows is a new block, which is returned. */
 tr_bid tr_grid_cut(tr_grid *s, tr_val v);
 
-/* A loop over the numbers from 0 to n. What is carried, int64, goes through as params; `carry` holds what it is in the body, then behind the loop. */
+/* A loop over the numbers from 0 to n. What is carried, int64, goes through as params; `carry` holds what it
+ * is in the body, then behind the loop. */
 enum { TR_CARRY = 3 };
 typedef struct tr_turns {
     bool apart; /* for the caller to set: no turn meets another in memory, but for atomics */
@@ -108,7 +112,8 @@ typedef struct tr_turns {
 void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry);
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry);
 
-/* The loops over the threads of a block, x innermost; one loop where threads are permuted (opts.seed). None over an axis that has one, which an entry says by a constant. */
+/* The loops over the threads of a block, x innermost; one loop where threads are permuted (opts.seed). None
+ * over an axis that has one, which an entry says by a constant. */
 typedef struct tr_threads {
     tr_turns axis[TR_AXES];
 } tr_threads;
@@ -117,19 +122,23 @@ void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry);
 tr_val tr_grid_me(tr_grid *s); /* the thread's number in its block, inside of the loops */
 /* Which thread this is, as the body asks: counted through the block, x first. */
 tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b);
-/* A copy of these blocks of the body, entered from where the builder is, first block first. `known`: per value of the body, what stands for it, or NOVAL.
- * Ways out (TR_BR to a block that is none of these, kept branches, returns) are left to the caller: blocks `bmap` says where each block's copy is. */
+/* A copy of these blocks of the body, entered from where the builder is, first block first. `known`: per
+ * value of the body, what stands for it, or NOVAL. Ways out (TR_BR to a block that is none of these, kept
+ * branches, returns) are left to the caller: blocks `bmap` says where each block's copy is. */
 tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside);
 
 /* --- grid_meet.c --- */
 
-/* Ends blocks where threads wait for each other; what they give is stored before, what they get is loaded behind. */
+/* Ends blocks where threads wait for each other; what they give is stored before, what they
+ * get is loaded behind. */
 void tr_grid_cut_meetings(tr_grid *s);
-/* Who is there: those t for whom `all` is true, or state[t] is `here`. All of them where there is no state. */
+/* Who is there: those t for whom `all` is true, or state[t] is `here`. All of them where
+ * there is no state. */
 typedef struct tr_present {
     tr_val state, here, all; /* NOVAL: none */
-    bool
-        waits; /* the lanes of a warp may be elsewhere: who can go on is marked by -here in the state; 0 there is who has ended */
+    /* the lanes of a warp may be elsewhere: who can go on is marked by -here in the state;
+     * 0 there is who has ended */
+    bool waits;
 } tr_present;
 /* What they get, made where the builder is. */
 void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr_present *who);
@@ -138,8 +147,9 @@ void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr
 
 /* No block but the first gets a tuple by a param any more. The flow of control may be simpler afterwards. */
 void tr_grid_take_tuples_apart(tr_grid *s);
-/* No block but the first gets an array by a param, where it is one of a few that are there everywhere. `varies`, per value: types of which no array does are left
- * as they are; NULL: none is. Blocks stay as they are. */
+/* No block but the first gets an array by a param, where it is one of a few that are there
+ * everywhere. `varies`, per value: types of which no array does are left as they are; NULL:
+ * none is. Blocks stay as they are. */
 void tr_grid_number_arrays(tr_grid *s, const uint8_t *varies);
 
 /* --- grid_cross.c --- */
@@ -151,8 +161,9 @@ typedef struct tr_pieces {
     const uint8_t *once;   /* per value: the block has it, not each thread */
 } tr_pieces;
 
-/* No value that a thread has for itself is used in another piece than its own after this, and heads of pieces get nothing by params but what is
- * there once: what crosses lies in arrays over the threads, new params of the body. Computes predecessors. */
+/* No value that a thread has for itself is used in another piece than its own after this, and heads of
+ * pieces get nothing by params but what is there once: what crosses lies in arrays over the threads, new
+ * params of the body. Computes predecessors. */
 bool tr_grid_cross(tr_grid *s, const tr_pieces *p);
 /* Per value: it can be computed in any piece, from what is there. Needs an order of blocks. */
 uint8_t *tr_grid_free(const tr_grid *s, const uint8_t *once);
@@ -164,7 +175,8 @@ struct tr_bits *tr_grid_live(const tr_grid *s);
 /* Whatever the flow of control: after each piece the block asks where its threads have come to. */
 bool tr_grid_rounds_cut(tr_grid *s);
 void tr_grid_rounds_put(tr_grid *s, tr_val *known);
-/* The least number of a stop at which one of the threads waits, and the largest, 0: all have ended; `at` has their numbers. */
+/* The least number of a stop at which one of the threads waits, and the largest, 0: all
+ * have ended; `at` has their numbers. */
 void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry);
 /* Unless `ok`: threads wait at different stops, whose numbers they are. */
 void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *numbers);
@@ -174,7 +186,8 @@ void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *
 /* May blocks along x be run as one? Before anything else is made of the body. */
 bool tr_grid_may_widen(const tr_grid *s);
 void tr_grid_find_wide(tr_grid *s);
-/* In front of the pattern: how many parts a grid has along x, and *each blocks in a part. `sizes`: of the launch. */
+/* In front of the pattern: how many parts a grid has along x, and *each blocks in a part.
+ * `sizes`: of the launch. */
 tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_val *each);
 /* In the lambda: which blocks these are. */
 void tr_grid_wide_begin(tr_grid *s, tr_val part);
@@ -195,19 +208,22 @@ bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out);
 
 /* --- stride.c --- */
 
-/* Of a place that is counted on by a step: bits of the step, fewer; of what it is below of, so many or fewer. */
+/* Of a place that is counted on by a step: bits of the step, fewer; of what it is below of,
+ * so many or fewer. */
 enum { TR_WALK_STEP = 58, TR_WALK_STOP = 61 };
 
 /* --- grid_stages.c --- */
 
 /* Memory that a block finds again in the next stage. */
 tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes);
-/* In place of the launch: stages, until all threads have ended. args: the operands of the pattern but the stage and the memory. */
+/* In place of the launch: stages, until all threads have ended. args: the operands of the
+ * pattern but the stage and the memory. */
 void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t nargs);
 
 /* --- grid_even.c --- */
 
-/* Loops whose rounds threads may run together do so after this: they wait for each other at the end of each. */
+/* Loops whose rounds threads may run together do so after this: they wait for each other at
+ * the end of each. */
 bool tr_grid_even_loops(tr_grid *s);
 
 /* Where all threads take one way between barriers, the block takes it once. */

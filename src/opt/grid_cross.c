@@ -1,8 +1,10 @@
-/* What threads take from one piece of a kernel's body into another: liveness across barriers, and arrays over the threads for it (scalar
- * expansion, structure of arrays).
+/* What threads take from one piece of a kernel's body into another: liveness across barriers, and arrays over
+ * the threads for it (scalar expansion, structure of arrays).
  *
- * A value is stored right after it is made, and loaded where another piece uses it. What places, sizes, arguments and the block's own values make is computed again. What
- * comes into the head of a piece by a param is stored on the way there, after all that is loaded for that way. Cost: the blocks times the values, in bits. */
+ * A value is stored right after it is made, and loaded where another piece uses it. What places,
+ * sizes, arguments and the block's own values make is computed again. What comes into the head
+ * of a piece by a param is stored on the way there, after all that is loaded for that way. Cost:
+ * the blocks times the values, in bits. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,12 +1,15 @@
-/* Loops in which each thread takes its own items of a range, so many apart (grid-stride loops), on their way to be run by the block: made even.
+/* Loops in which each thread takes its own items of a range, so many apart (grid-stride loops), on their
+ * way to be run by the block: made even.
  *
  *   for i in range(grid(1), n, gridsize(1)): ...        i = grid(1); while i < n: ...; i += gridsize(1)
  *
- * Threads run such a loop for different numbers of rounds, and one after the other they would walk memory with the stride of the grid. After this all run the
- * rounds together: a round counts for those whose condition holds, and there is another while it holds for one (a vote of the block). Counters become
- * what they are in round k: start + k * step. Then threads are the innermost loop, and neighbours look at neighbours (grid_level.c).
- * For loops that all threads come to, with one way out, at the head, and whose counters nobody asks for afterwards. CPython tests a `while` at its end, behind a
- * first test before the loop: of the two one is made, at the head, which asks what the other one found. */
+ * Threads run such a loop for different numbers of rounds, and one after the other they would walk memory
+ * with the stride of the grid. After this all run the rounds together: a round counts for those whose
+ * condition holds, and there is another while it holds for one (a vote of the block). Counters become what
+ * they are in round k: start + k * step. Then threads are the innermost loop, and neighbours look at
+ * neighbours (grid_level.c). For loops that all threads come to, with one way out, at the head, and whose
+ * counters nobody asks for afterwards. CPython tests a `while` at its end, behind a first test before the
+ * loop: of the two one is made, at the head, which asks what the other one found. */
 #include <assert.h>
 #include <string.h>
 
@@ -61,8 +64,9 @@ static bool used_outside(const even *e, tr_val v) {
     return false;
 }
 
-/* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must stay no. It does where it is a param, which keeps
- * what it was, or where a counter that only rises is compared with what does not change. */
+/* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must
+ * stay no. It does where it is a param, which keeps what it was, or where a counter that only rises is
+ * compared with what does not change. */
 static bool stays_out(const even *e, tr_val cond) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
@@ -226,7 +230,8 @@ tr_bid tr_even_comes_from(const even *e, bool inside) {
     return from;
 }
 
-/* Both tests ask whether a param of the head is below what is the same before and in the loop: which one; UINT32_MAX: they ask something else. */
+/* Both tests ask whether a param of the head is below what is the same before and in the loop: which one;
+ * UINT32_MAX: they ask something else. */
 static uint32_t same_test(const even *e, tr_bid before, tr_bid latch, const tr_edge *in,
                           const tr_edge *back) {
     tr_fn *g = e->g;

@@ -1,11 +1,14 @@
-/* A kernel's body on the host where all threads of a block go one way (uniform control flow): the block itself goes that way, and loops over the
- * threads stand only around what lies between (parallel regions of a work-group function, as OpenCL's compilers for CPUs call them).
+/* A kernel's body on the host where all threads of a block go one way (uniform control flow): the block
+ * itself goes that way, and loops over the threads stand only around what lies between (parallel regions of a
+ * work-group function, as OpenCL's compilers for CPUs call them).
  *
- * The body falls into pieces, each entered at its head. A piece ends at a barrier, at a branch that the block takes (`kept`), and where ways meet again.
- * Branches that decide about no barrier stay inside a piece, as do all that vary. Counters and conditions of kept branches are values that the
- * block has once (`once`); where one is read from memory, the piece ends before, so that all threads have written what they write.
- * Loops that all threads run for equally many rounds are kept, too, where what they read lies side by side for neighbouring threads (loop interchange): threads
- * are the innermost loop then, whose rounds are independent, as vectors want it.
+ * The body falls into pieces, each entered at its head. A piece ends at a barrier, at a branch that the
+ * block takes (`kept`), and where ways meet again. Branches that decide about no barrier stay inside a
+ * piece, as do all that vary. Counters and conditions of kept branches are values that the block has once
+ * (`once`); where one is read from memory, the piece ends before, so that all threads have written what
+ * they write. Loops that all threads run for equally many rounds are kept, too, where what they read lies
+ * side by side for neighbouring threads (loop interchange): threads are the innermost loop then, whose
+ * rounds are independent, as vectors want it.
  * A thread that ends while others go on is marked, and the block asks before each thread's turn from then on.
  * What does not fit, a barrier in a branch that varies above all, is run in rounds (grid_rounds.c). */
 #include <assert.h>
@@ -42,8 +45,8 @@ struct tr_level {
     tr_bid *to;                  /* per head: its block in the lambda */
     plan plan;
     bool early; /* threads may end while others go on */
-    bool
-        asks_again; /* they end in the first piece alone, by what every piece can ask again; nobody is marked */
+    /* they end in the first piece alone, by what every piece can ask again; nobody is marked */
+    bool asks_again;
     tr_val alive, everybody; /* then: per thread, and in one cell, whether nobody has ended */
 };
 
@@ -93,8 +96,9 @@ static bool is_strict_sum(const tr_fn *g, tr_val param) {
     return false;
 }
 
-/* More of the loop's reads and writes lie side by side for neighbours than do not, or all are of the same for all and threads collect strict sums, as a tile of
- * bodies is gone through; nothing in it takes much longer than a turn. */
+/* More of the loop's reads and writes lie side by side for neighbours than do not, or all are of
+ * the same for all and threads collect strict sums, as a tile of bodies is gone through; nothing
+ * in it takes much longer than a turn. */
 bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop) {
     const tr_fn *g = s->g;
     int score = 0;
@@ -224,7 +228,8 @@ static void want(plan *p, tr_val v) {
         want(p, tr_at(p->g, v)->args[k]);
 }
 
-/* Branches that decide about a stop, or which threads leave by; what they ask; and what decides about that. */
+/* Branches that decide about a stop, or which threads leave by; what they ask; and what
+ * decides about that. */
 static void find_kept(plan *p) {
     tr_fn *g = p->g;
     tr_level *l = p->l;
@@ -252,7 +257,8 @@ static void find_kept(plan *p) {
 
 /* --- pieces --- */
 
-/* By this way some threads leave for good. Where they go is part of the piece that they leave from, in each such piece anew. */
+/* By this way some threads leave for good. Where they go is part of the piece that they
+ * leave from, in each such piece anew. */
 static bool goes_astray(const plan *p, tr_bid b, const tr_edge *e) {
     return !may_keep(p, b) && tr_uniform_leaves(&p->l->u, b, e);
 }
@@ -525,8 +531,10 @@ static void find_early(plan *p) {
     }
 }
 
-/* Who ends does so in the first piece, by branches on what can be computed again; and nobody but the threads asks who is left: no vote, no lane, no value that the block
- * reads from memory though all have ended. So each piece asks again, which costs no memory, and a test of a thread's place is then one of a loop's bounds (trim.c). */
+/* Who ends does so in the first piece, by branches on what can be computed again; and nobody but the
+ * threads asks who is left: no vote, no lane, no value that the block reads from memory though all
+ * have ended. So each piece asks again, which costs no memory, and a test of a thread's place is
+ * then one of a loop's bounds (trim.c). */
 static bool may_ask_again(const plan *p) {
     const tr_level *l = p->l;
     const uint8_t *is_free = tr_grid_free(p->s, l->once);
@@ -561,7 +569,8 @@ static void number_what_varies(plan *p) {
     tr_grid_number_arrays(p->s, p->l->u.varies);
 }
 
-/* The body had n values when it was looked at; what came since is each thread's: loads from arrays over the threads, on which branches may depend. */
+/* The body had n values when it was looked at; what came since is each thread's: loads from arrays over the
+ * threads, on which branches may depend. */
 static void grow(plan *p, uint32_t n) {
     tr_arena *a = tr_grid_arena(p->s);
     uint32_t now = p->g->ins.n;
@@ -647,7 +656,8 @@ static bool is_work(const plan *p, const tr_u32s *blks, bool marks) {
     return false;
 }
 
-/* The piece's blocks as a thread runs them. Who goes on comes to `done`, with 1 where it is asked who has ended; who ends, too, with 0. */
+/* The piece's blocks as a thread runs them. Who goes on comes to `done`, with 1 where it is asked
+ * who has ended; who ends, too, with 0. */
 static void put_thread(const plan *p, tr_bid head, const tr_u32s *blks, const tr_val *known, tr_bid done,
                        bool marks) {
     tr_grid *s = p->s;

@@ -1,9 +1,11 @@
-/* Where threads of a block wait for each other, on the host: barriers, and what the lanes of a warp do together.
+/* Where threads of a block wait for each other, on the host: barriers, and what the lanes
+ * of a warp do together.
  *
- * The body is cut there. Before the cut each thread stores what it gives (mask, value, number) into arrays over the threads; between, where all of them
- * have come, the block makes what they get; behind, each loads its own. So a shuffle is a loop over 32 lanes, whose rounds are independent, and a vote two.
- * The meaning is that of the interpreter (ir/interp_meet.c): lanes that a mask names and that are not there, but have not ended, are waited for; a shuffle from
- * who is not there gives zero. */
+ * The body is cut there. Before the cut each thread stores what it gives (mask, value, number) into arrays
+ * over the threads; between, where all of them have come, the block makes what they get; behind, each loads
+ * its own. So a shuffle is a loop over 32 lanes, whose rounds are independent, and a vote two. The meaning is
+ * that of the interpreter (ir/interp_meet.c): lanes that a mask names and that are not there, but have not
+ * ended, are waited for; a shuffle from who is not there gives zero. */
 #include <assert.h>
 #include <string.h>
 
@@ -147,7 +149,8 @@ static void look_around(meet *m) {
     m->others = carry[2];
 }
 
-/* Lane's value from another: its own from beyond the warp, zero from a lane that is not there, as GPUs have it. */
+/* Lane's value from another: its own from beyond the warp, zero from a lane that is not
+ * there, as GPUs have it. */
 static tr_val shuffle(meet *m, tr_val lane, tr_val t, tr_val mask) {
     tr_grid *s = m->s;
     tr_val by = bit(m, TR_OP_AND, wide(m, given(m, 2, t)), tr_grid_number(s, TR_WARP - 1)), from = by;
@@ -295,7 +298,8 @@ static void put_warps(meet *m) {
     tr_grid_end_turns(s, &l, NULL);
 }
 
-/* For one of those that are there it is true: looked for up to the first, which mostly is the first of all. */
+/* For one of those that are there it is true: looked for up to the first, which mostly is
+ * the first of all. */
 static void put_any(meet *m) {
     tr_grid *s = m->s;
     tr_val zero = tr_grid_number(s, 0), got;

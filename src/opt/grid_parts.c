@@ -1,8 +1,9 @@
-/* What threads carry over barriers in one piece is taken apart into numbers (scalar replacement of aggregates): arrays over the threads hold
- * numbers, and nothing else.
+/* What threads carry over barriers in one piece is taken apart into numbers (scalar replacement of
+ * aggregates): arrays over the threads hold numbers, and nothing else.
  *
- * A tuple, and all else that is made of items (one of several functions, what may be None), comes to a block by a param as its items, and who asks for an item gets it. An array that changes its name on the way,
- * as in `a, b = b, a`, comes as the number of one of those that it may be, and is chosen by that anew.
+ * A tuple, and all else that is made of items (one of several functions, what may be None), comes to a block
+ * by a param as its items, and who asks for an item gets it. An array that changes its name on the way, as in
+ * `a, b = b, a`, comes as the number of one of those that it may be, and is chosen by that anew.
  * Cost: the params of such types, times the depth of tuples. */
 #include <string.h>
 
@@ -142,7 +143,8 @@ static bool add_name(names *all, tr_val v) {
     return all->n < MOST;
 }
 
-/* What the params of this type may be; false: one may be an array that is not there everywhere, or none is such as is looked for. */
+/* What the params of this type may be; false: one may be an array that is not there
+ * everywhere, or none is such as is looked for. */
 static bool find_names(const tr_fn *g, const tr_ty *t, const uint8_t *varies, names *all) {
     bool any = !varies;
     for (uint32_t k = 1; k < g->rpo.n; k++) {

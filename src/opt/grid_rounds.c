@@ -1,9 +1,10 @@
-/* A kernel's body with barriers in any flow of control, on the host: after each piece the block asks where its threads have come to
- * (continuation-based synchronisation).
+/* A kernel's body with barriers in any flow of control, on the host: after each piece the block asks where
+ * its threads have come to (continuation-based synchronisation).
  *
- * A piece is all that can be run from a barrier on up to the next ones; a block of the body has a copy in each piece that reaches it. All threads at one
- * barrier: the piece behind it is next. At two: an error that names both. Who has ended is not waited for. So nothing has to be known of what is the same
- * for all, and divergence is found when it happens. */
+ * A piece is all that can be run from a barrier on up to the next ones; a block of the body has a copy in
+ * each piece that reaches it. All threads at one barrier: the piece behind it is next. At two: an error that
+ * names both. Who has ended is not waited for. So nothing has to be known of what is the same for all, and
+ * divergence is found when it happens. */
 #include <assert.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ static tr_u32s piece_from(const tr_grid *s, tr_bid from) {
     return out;
 }
 
-/* A copy of these blocks, entered from where the builder is; threads that end or come to a barrier go to `done` with the barrier's number. */
+/* A copy of these blocks, entered from where the builder is; threads that end or come to a barrier go
+ * to `done` with the barrier's number. */
 static void put_piece(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid done) {
     tr_fn *lam = s->lam;
     tr_bid *bmap = tr_grid_copy(s, blks, known, done);
@@ -69,8 +71,9 @@ static void put_piece(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_b
     }
 }
 
-/* The loops over the threads around a piece. `here`: what the state of a thread is that goes on here, 0: everybody begins. `at`: per thread, the number of the
- * stop where it waits, 0: it has ended. `moved`: a cell that counts who went on, or NOVAL. */
+/* The loops over the threads around a piece. `here`: what the state of a thread is that goes on here, 0:
+ * everybody begins. `at`: per thread, the number of the stop where it waits, 0: it has ended. `moved`: a cell
+ * that counts who went on, or NOVAL. */
 static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val moved, const tr_val *known) {
     tr_threads l;
     tr_grid_begin_threads(s, &l, 0, NULL);
@@ -112,7 +115,8 @@ static unsigned class_of(const tr_stop *stop) {
     return m == TR_MEETING_WARP ? 0 : m == TR_MEETING_GRID ? 2 : 1;
 }
 
-/* Where lanes of a warp meet comes first, each before what comes behind it; barriers of the grid come last. n: how many there are of each class. */
+/* Where lanes of a warp meet comes first, each before what comes behind it; barriers of the grid come last.
+ * n: how many there are of each class. */
 static void sort_stops(tr_grid *s, uint32_t *n) {
     tr_stops out = {0};
     for (unsigned class = 0; class < 3; class ++) {

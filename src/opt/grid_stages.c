@@ -1,8 +1,11 @@
 /* Kernels whose threads wait for all of the grid (cooperative groups), on the host: in stages.
  *
- * A stage is a pattern over the blocks, each of which runs its threads (grid_rounds.c) until they have ended or wait at a barrier of the grid. When all blocks have, the host looks where
- * their threads are: all at one such barrier go on behind it in the next stage; at two is an error that names both lines. Who has ended is not waited for.
- * So what a block has must outlast a stage: arrays over the threads, shared and local memory lie side by side for all blocks.
+ * A stage is a pattern over the blocks, each of which runs its threads (grid_rounds.c) until they have
+ * ended or wait at a barrier of the grid. When all blocks have, the host looks where their threads
+ * are: all at one such barrier go on behind it in the next stage; at two is an error that names both
+ * lines. Who has ended is not waited for.
+ * So what a block has must outlast a stage: arrays over the threads, shared and local
+ * memory lie side by side for all blocks.
  * Cost: that memory, the blocks times what one has; a look at all threads for each stage. */
 #include <assert.h>
 #include <string.h>
@@ -24,7 +27,8 @@ tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes) {
     return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 2 + t->ndim, args);
 }
 
-/* A size of the lambda's where the launch was: a constant, the threads of a block, or its bytes of dynamic shared memory. */
+/* A size of the lambda's where the launch was: a constant, the threads of a block, or its
+ * bytes of dynamic shared memory. */
 static tr_val size_outside(const tr_grid *s, const tr_bld *b, tr_val threads, const tr_val *args, tr_val v) {
     if (tr_is_const(tr_at(s->lam, v)))
         return tr_const_import(b->fn, tr_at(s->lam, v));

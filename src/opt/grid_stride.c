@@ -2,10 +2,12 @@
  *
  *   for i in range(start, stop, step): ...        i = start; while i < stop: ...; i += step
  *
- * stop and step are the same for all threads, the step is a number of threads or blocks, or a constant, and start is a place in the block, delta, and something that all share. Then the
- * thread at place 0 is the last to leave, and who has left is told by his place alone: delta < rest, where rest is what is left of the range for that one, before
- * a round. So the block counts down, once for all, and no thread has to say whether it goes on (as in grid_even.c, which has the loops that do not fit here).
- * The rest is exact, as it has 64 bits and no sign; starts are taken apart only where their sums fit. */
+ * stop and step are the same for all threads, the step is a number of threads or blocks, or a constant, and
+ * start is a place in the block, delta, and something that all share. Then the thread at place 0 is the last
+ * to leave, and who has left is told by his place alone: delta < rest, where rest is what is left of the
+ * range for that one, before a round. So the block counts down, once for all, and no thread has to say
+ * whether it goes on (as in grid_even.c, which has the loops that do not fit here). The rest is exact, as it
+ * has 64 bits and no sign; starts are taken apart only where their sums fit. */
 #include <assert.h>
 #include <string.h>
 
@@ -173,7 +175,8 @@ static void set_edge(const even *e, tr_edge *edge, tr_bid to, uint32_t n, const 
     *edge = (tr_edge){to, n, tr_arena_copy(tr_grid_arena(e->s), args, (n + 1u) * sizeof *args)};
 }
 
-/* The head asks whether the range is done; a block behind it, whether it is for this thread; all ways back meet in one. */
+/* The head asks whether the range is done; a block behind it, whether it is for this
+ * thread; all ways back meet in one. */
 static void make_stride(even *e, const stride *st, tr_val round, tr_bid before) {
     tr_fn *g = e->g;
     const tr_ty *u64 = tr_ty_scalar(e->s->p->ctx->types, TR_TY_U64), *i64 = e->s->i64;

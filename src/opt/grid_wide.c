@@ -1,9 +1,12 @@
-/* Kernels in which threads know nothing but their place in the grid, on the host: neighbouring blocks are run as one (loop coalescing over blocks).
+/* Kernels in which threads know nothing but their place in the grid, on the host: neighbouring blocks are run
+ * as one (loop coalescing over blocks).
  *
- * Where a thread asks for its place along x as `blockIdx.x * blockDim.x + threadIdx.x` alone, and nothing is shared by a block, where one block ends and the next begins means
- * nothing. Some blocks along x are one wide block then: a row is as long as they are together, which is what vectors and memory want, and what is done
+ * Where a thread asks for its place along x as `blockIdx.x * blockDim.x + threadIdx.x` alone, and nothing is
+ * shared by a block, where one block ends and the next begins means nothing. Some blocks along x are one wide
+ * block then: a row is as long as they are together, which is what vectors and memory want, and what is done
  * once for a block is done once for all of them. A vector addition is the plain loop in the end.
- * How many blocks: about WIDE threads, or NARROW, as arrays over the threads should stay in the cache; and so that a grid has PARTS parts for each core, or one. */
+ * How many blocks: about WIDE threads, or NARROW, as arrays over the threads should stay in the cache; and so
+ * that a grid has PARTS parts for each core, or one. */
 #include <assert.h>
 
 #include "opt/grid.h"

@@ -59,8 +59,8 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
     return changed;
 }
 
-/* Inner loops first: what leaves them may leave the outer one too. False: a loop that something leaves had no place before it, and has one now; all is to be
- * looked at again. */
+/* Inner loops first: what leaves them may leave the outer one too. False: a loop that something leaves had no
+ * place before it, and has one now; all is to be looked at again. */
 static bool leave_loops(tr_fn *f, bool *changed) {
     tr_loops loops;
     tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));

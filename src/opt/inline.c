@@ -98,7 +98,8 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     return s->f->is_lambda ? straight(g) : g;
 }
 
-/* The blocks of a body that took a call's place, and the one behind it, are protected as the call was, those aside that have handlers of their own. */
+/* The blocks of a body that took a call's place, and the one behind it, are protected as the call was, those
+ * aside that have handlers of their own. */
 static void protect_body(tr_fn *f, const tr_edge *handler, tr_bid first) {
     tr_edge e = *handler;
     uint32_t end = f->blks.n;

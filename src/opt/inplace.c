@@ -1,11 +1,12 @@
-/* Arrays that a loop over a prange makes anew in every iteration, of the one before and what it adds: `s = s + x`, `s = np.maximum(s, x)`.
- * They become one array, a copy of the first made before the loop, into which iterations write in place; prange then finds that they only
- * accumulate into it (accumulate.c).
+/* Arrays that a loop over a prange makes anew in every iteration, of the one before and what it adds: `s = s
+ * + x`, `s = np.maximum(s, x)`. They become one array, a copy of the first made before the loop, into which
+ * iterations write in place; prange then finds that they only accumulate into it (accumulate.c).
  *
- * Values that are the array at some time form a chain: the param of the loop's head, what a pattern makes of one, and params that one is passed to.
- * Each is looked at through patterns that make the next one, and its sizes, and none once there is a newer one. Each is as long as the first, which is
- * tested where it would be made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where some run and none
- * makes a new one, it is a copy all the same.
+ * Values that are the array at some time form a chain: the param of the loop's head, what a pattern makes of
+ * one, and params that one is passed to. Each is looked at through patterns that make the next one, and its
+ * sizes, and none once there is a newer one. Each is as long as the first, which is tested where it would be
+ * made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where
+ * some run and none makes a new one, it is a copy all the same.
  * Cost: for each array that such a loop hands on, its instructions a few times. */
 #include "opt/ploop.h"
 
@@ -115,7 +116,8 @@ static void grow(chain *c) {
     }
 }
 
-/* Does the pattern join the chain's elements with others, each of what it makes with the one of its own place? */
+/* Does the pattern join the chain's elements with others, each of what it makes with the
+ * one of its own place? */
 static bool check_pattern(chain *c, const tr_ins *in, tr_pjoin *found) {
     const tr_pat *p = in->imm.pat;
     tr_val made = made_by(c, in), olds[1];
@@ -204,7 +206,8 @@ static bool is_read_from(const chain *c, tr_val v, tr_val u) {
     return false;
 }
 
-/* Is u, which was there before pattern `made`, looked at after it in an iteration? It is overwritten by then. */
+/* Is u, which was there before pattern `made`, looked at after it in an iteration? It is
+ * overwritten by then. */
 static bool is_late(const chain *c, tr_val made, tr_val u) {
     tr_fn *f = c->f;
     tr_u32s work = {0};

@@ -5,12 +5,14 @@
  * A pattern over all iterations but the last computes where an iteration and the next one go to, as a box: on
  * each axis of the array from one place to another, for all accesses together. The loop runs on all cores
  * where each box lies behind the one before it, or each before it; axes are compared in order, from the first
- * or from the last one. What moves so never comes back, so any two iterations are apart. Else they go in order.
+ * or from the last one. What moves so never comes back, so any two iterations are apart.
+ * Else they go in order.
  * Two shapes are known otherwise: `t // w, t % w` says which t it was; and places a multiple of w apart,
  * `j * w + i`, are told apart by what is left when that is taken away, where this is less than w.
  * What an array says, `a[idx[i]]`, is the program's to know: it is not looked at (tr_inspect_is_data).
- * It is looked only where that pays: where the body is more work than the look, in a loop long enough for all cores, and of no more iterations than
- * the array has items, as others must meet (or leave the array). It goes in blocks that grow, and ends with the one in which iterations meet.
+ * It is looked only where that pays: where the body is more work than the look, in a loop long enough for all
+ * cores, and of no more iterations than the array has items, as others must meet (or leave the array). It
+ * goes in blocks that grow, and ends with the one in which iterations meet.
  * Invariant: an answer `apart` is right whatever the numbers are; they wrap around here as in the loop.
  * Cost: what computes the places, twice, once for each iteration. */
 #include <string.h>
@@ -156,7 +158,8 @@ static tr_val point(looker *m, tr_val v, unsigned at, unsigned depth) {
     return m->map[at][v] = w;
 }
 
-/* Where v lies in an iteration: from lo on and before end, which may be less; lo TR_NOVAL: it cannot be said. */
+/* Where v lies in an iteration: from lo on and before end, which may be less; lo TR_NOVAL:
+ * it cannot be said. */
 typedef struct reach {
     tr_val lo, end;
 } reach;
@@ -178,8 +181,8 @@ static reach reach_of_point(looker *m, tr_val x) {
     return (reach){x, op(m, TR_OP_ADD, x, num(m, 1))};
 }
 
-/* Does block b run in a round only, begun on the way from the loop's head to `body`? Behind the loop the counter is
- * what it was tested against. */
+/* Does block b run in a round only, begun on the way from the loop's head to `body`? Behind the loop the
+ * counter is what it was tested against. */
 static bool is_in_round(const tr_fn *f, tr_bid head, tr_bid body, tr_bid b) {
     const tr_blk *first = tr_blk_at(f, body);
     for (uint32_t i = 0; i < first->preds.n; i++)
@@ -566,7 +569,8 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
     return out_pick(k, out_is(k, TR_CMP_LT, n, many), n, many);
 }
 
-/* What an iteration costs, in instructions, but for `less` of them. Sums of products of numbers up to 2^20 may become wrong, not dangerous. */
+/* What an iteration costs, in instructions, but for `less` of them. Sums of products of numbers up to
+ * 2^20 may become wrong, not dangerous. */
 static tr_val cost_of(const maker *k, int64_t less) {
     const tr_ploop *l = k->l;
     uint32_t own = (uint32_t)(l->loop - l->loops->d);
@@ -615,7 +619,8 @@ static tr_val pays(const maker *k, const looker *m) {
 
 enum { FIRST_BLOCK = 64 };
 
-/* Looks where `look` is true, else says `no`. Leaves the builder behind it, in a new block; what has been found, as the block's params. */
+/* Looks where `look` is true, else says `no`. Leaves the builder behind it, in a new block; what
+ * has been found, as the block's params. */
 static tr_val look_through(const maker *k, looker *m, const found *r, tr_val look, uint32_t ways,
                            tr_val *out) {
     tr_fn *f = k->b->fn;
@@ -653,7 +658,8 @@ static tr_val look_through(const maker *k, looker *m, const found *r, tr_val loo
     return found_any;
 }
 
-/* Do boxes go one way? Looked at where `when` is true, if it is a value. stride: but for multiples of it. TR_NOVAL: nothing can be said. */
+/* Do boxes go one way? Looked at where `when` is true, if it is a value. stride: but for multiples
+ * of it. TR_NOVAL: nothing can be said. */
 static tr_val go_one_way(const maker *k, const tr_pinspect *p, tr_val stride, tr_val when) {
     looker m = {.l = k->l, .root = TR_NOVAL, .stride = stride, .fine = TR_NOVAL};
     found r = {.n = 0};
@@ -825,7 +831,8 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_v
     tr_val test, no = tr_const_int(l->f, i1, 0);
     if (tells_iteration(l, b, p, &test))
         return test == TR_NOVAL ? tr_const_int(l->f, i1, 1) : test;
-    /* The code of many accesses would take longer to compile than it is worth, and a device has one thread for the loop. */
+    /* The code of many accesses would take longer to compile than it is worth, and a device
+     * has one thread for the loop. */
     if (p->all.n > MAX_TOUCHES || l->f->kind == TR_FN_KERNEL || l->f->kind == TR_FN_DEVICE)
         return no;
     tr_val all = go_one_way(&k, p, TR_NOVAL, when), stride = stride_of(l, p), rest = TR_NOVAL;

@@ -1,9 +1,10 @@
-/* Whether a value is an old one joined with others by one operation, in straight code, through branches and in inner loops: of an element that
- * is accumulated into, the next value.
+/* Whether a value is an old one joined with others by one operation, in straight code, through branches and
+ * in inner loops: of an element that is accumulated into, the next value.
  *
- * The set of values made from the old ones (`CHAIN`) is grown first; then each use of one must be of a known form. Every value of the chain is then
- * the old one joined with what does not depend on it, so where the old one starts from the operation's neutral value, the chain's end is what
- * is contributed. The same idea as of variables (reduction.c), which may be flags and be chosen by branches besides.
+ * The set of values made from the old ones (`CHAIN`) is grown first; then each use of one must be of a known
+ * form. Every value of the chain is then the old one joined with what does not depend on it, so where the old
+ * one starts from the operation's neutral value, the chain's end is what is contributed. The same idea as of
+ * variables (reduction.c), which may be flags and be chosen by branches besides.
  * Cost: values times the length of the longest chain. */
 #include <assert.h>
 
@@ -98,8 +99,8 @@ static bool check_join(joins *j, const tr_ins *in) {
     return tr_reduction_of(in, in_chain(j, in->args[0]), &k) && set_kind(j, k);
 }
 
-/* To or from the element's type. Code computes with 64 bits and stores fewer: as integers wrap, it is the same to narrow each sum or the last one. Floats
- * are rounded at each step, in copies as in the array. */
+/* To or from the element's type. Code computes with 64 bits and stores fewer: as integers wrap, it is the
+ * same to narrow each sum or the last one. Floats are rounded at each step, in copies as in the array. */
 static bool check_conv(joins *j, const tr_ins *in) {
     const tr_ty *t = j->q->elem, *from = at(j, in->args[0])->ty, *wide = in->ty == t ? from : in->ty;
     bool alike = (tr_ty_is_int(t) && tr_ty_is_int(wide)) || tr_ty_class(t) == tr_ty_class(wide);
@@ -107,7 +108,8 @@ static bool check_conv(joins *j, const tr_ins *in) {
     return (in->ty == t || from == t) && alike && tr_ty_size(t) <= tr_ty_size(wide);
 }
 
-/* The one comparison in a condition, where a NaN may be asked for beside it: whether `taken` is one, which stays then. NULL: it is another condition. */
+/* The one comparison in a condition, where a NaN may be asked for beside it: whether `taken` is one, which
+ * stays then. NULL: it is another condition. */
 static const tr_ins *comparison(const joins *j, tr_val c, tr_val taken) {
     const tr_ins *in = at(j, c);
     if (in->op != TR_OP_OR)

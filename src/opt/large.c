@@ -1,9 +1,11 @@
-/* Keeps the function's text where another one would serve arrays larger than the caches better (nontemporal.c).
+/* Keeps the function's text where another one would serve arrays larger than the caches
+ * better (nontemporal.c).
  *
- * Most callers never have such arrays, and who has pays milliseconds for each: so nothing of it is in the code that is made first. The runtime notes the largest
- * array that a call has made (tr_frame.most); when there was one that large, the function is compiled anew from here (tiered compilation), once.
- * For functions that are called from the host and call none of ours: what they call would be compiled twice. For such as make arrays: others have nobody who
- * would note it.
+ * Most callers never have such arrays, and who has pays milliseconds for each: so nothing of it is in the
+ * code that is made first. The runtime notes the largest array that a call has made (tr_frame.most); when
+ * there was one that large, the function is compiled anew from here (tiered compilation), once. For functions
+ * that are called from the host and call none of ours: what they call would be compiled twice. For such as
+ * make arrays: others have nobody who would note it.
  * Cost: linear; the text. */
 #include "opt/priv.h"
 

@@ -6,8 +6,9 @@
  * region is a connected piece of cold blocks with one way in, and one block that its ways out lead to, or
  * none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of
  * references are explicit by now (own.c) and simply move. In its function it is a call; the instance is
- * marked `late`. Pieces with calls stay: their callees would be compiled twice. What a region raises leaves the
- * new function, and goes from the call to where it went: out, or to the one handler of all that the region raises.
+ * marked `late`. Pieces with calls stay: their callees would be compiled twice. What a region
+ * raises leaves the new function, and goes from the call to where it went: out, or to the one
+ * handler of all that the region raises.
  * Cost: linear in the cold blocks. */
 #include <assert.h>
 #include <string.h>
@@ -88,7 +89,8 @@ static bool catches(const tr_fn *f, tr_bid b) {
     return tr_at(f, tr_blk_at(f, b)->first)->op == TR_OP_CATCH;
 }
 
-/* A way of the region's exceptions to a handler outside: there is one, with what is known before the region. */
+/* A way of the region's exceptions to a handler outside: there is one, with what is known
+ * before the region. */
 static bool add_handler(const finder *r, region *g, const tr_edge *e) {
     for (uint32_t k = 0; k < e->n; k++) {
         const tr_ins *in = tr_at(r->o.f, e->args[k]);
@@ -101,7 +103,8 @@ static bool add_handler(const finder *r, region *g, const tr_edge *e) {
     return true;
 }
 
-/* A call takes the region's place, and what that raises goes one way: to its handler if all that the region raises does. */
+/* A call takes the region's place, and what that raises goes one way: to its handler if all
+ * that the region raises does. */
 static bool raises_one_way(const finder *r, const region *g) {
     for (uint32_t i = 0; g->handler && i < g->blks.n; i++)
         if (tr_blk_raises(r->o.f, g->blks.d[i]) && !tr_handler(r->o.f, g->blks.d[i]))

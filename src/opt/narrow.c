@@ -1,14 +1,16 @@
 /* Arithmetic on numbers from memory that are narrower than it (bitwidth reduction, by value ranges).
  *
- * Integers are computed in 64 bits, whatever arrays hold: a sum of pixels cannot overflow. In vectors that costs the most part of
- * the speed: a lane holds 64 bits where the numbers need 11. So where the ranges of all values of an expression are known, from the
- * types of what was loaded, and fit, it is computed in 16 or 32 bits: the same numbers, and so the same bits. LLVM narrows what is cut
- * off in the end, by the bits that are asked for, and knows no ranges in its vectoriser.
+ * Integers are computed in 64 bits, whatever arrays hold: a sum of pixels cannot overflow. In vectors that
+ * costs the most part of the speed: a lane holds 64 bits where the numbers need 11. So where the ranges of
+ * all values of an expression are known, from the types of what was loaded, and fit, it is computed in 16 or
+ * 32 bits: the same numbers, and so the same bits. LLVM narrows what is cut off in the end, by the bits that
+ * are asked for, and knows no ranges in its vectoriser.
  *
- * A member is an operation on 64 bits whose range is known, of members, constants and leaves: numbers that were widened. Members
- * that use each other are a group, and so are those that one comparison or select looks at; a group has one width. One whose value
- * is used in 64 bits, as an index or in a sum that goes round, stays as it is: widening it again would cost what was won.
- * Values that blocks are given count where all ways bring members; what goes round in a loop is never one.
+ * A member is an operation on 64 bits whose range is known, of members, constants and leaves: numbers that
+ * were widened. Members that use each other are a group, and so are those that one comparison or select looks
+ * at; a group has one width. One whose value is used in 64 bits, as an index or in a sum that goes round,
+ * stays as it is: widening it again would cost what was won. Values that blocks are given count where all
+ * ways bring members; what goes round in a loop is never one.
  * Cost: one sweep for leaves; where there are any, two more. */
 #include <assert.h>
 
@@ -171,7 +173,8 @@ static void begin(narrower *w, tr_val v, role r, span s) {
                      .in32 = TR_NOVAL};
 }
 
-/* Is it one value of 64 bits, of a range that fits? Numbers without sign are never below 0: they would wrap. */
+/* Is it one value of 64 bits, of a range that fits? Numbers without sign are never below 0:
+ * they would wrap. */
 static bool may_be_narrow(const tr_ins *in, span s) {
     return is_wide(in->ty) && fits(s) && (in->ty->kind == TR_TY_I64 || s.lo >= 0);
 }

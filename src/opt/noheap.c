@@ -1,8 +1,10 @@
-/* On a device there is no memory for new arrays. Where a function has another way, it keeps that, and this one raises.
+/* On a device there is no memory for new arrays. Where a function has another way, it keeps
+ * that, and this one raises.
  *
- * `agree` gives array expressions a version in which no array is made, and leaves the general one beside it, which is cold. There an
- * array that would be made, as where a slice that shares memory with the target is copied first, ends the thread with a MemoryError that says what the test in front had asked. An array that is
- * made on the usual way stays, and the target refuses it by name when it is compiled. */
+ * `agree` gives array expressions a version in which no array is made, and leaves the general one beside it,
+ * which is cold. There an array that would be made, as where a slice that shares memory with the target is
+ * copied first, ends the thread with a MemoryError that says what the test in front had asked. An array that
+ * is made on the usual way stays, and the target refuses it by name when it is compiled. */
 #include "opt/priv.h"
 
 static const tr_site no_memory = {.exc = TR_EXC_MEMORY,

@@ -1,13 +1,16 @@
-/* Arrays larger than the caches are written past them (non-temporal stores), where the running program finds that they are:
+/* Arrays larger than the caches are written past them (non-temporal stores), where the
+ * running program finds that they are:
  *
- *   [n] in(a, b) out(c)  becomes  if n >= many: [n] in(a, b) out(c) schedule(line, nontemporal)  else as it was
+ *   [n] in(a, b) out(c)  becomes if n >= many: [n] in(a, b) out(c) schedule(line, nontemporal) else as it was
  *
- * A plain store reads what it overwrites. Without that `b = a + 1` takes 0.55 to 0.65 of the time, `a*2 + b*c - d` 0.8 (Xeon, family 6, model 207;
- * 32 MB each), and 0.7 with whoever reads the result next counted in, from 80 MB on. An array that a cache holds is faster with it; so is one in memory that
- * the system has just given, whose pages it has cleared by way of the cache: arrays that the host's cache of blocks never keeps are not written past.
- * For patterns that walk one line to outputs that are not read (their lines would be in the cache anyway), by straight code: what raised half-way would
- * leave stores on their way.
- * Cost: linear; a test and a second loop for each such pattern, so it runs for functions that have made such an array (large.c). */
+ * A plain store reads what it overwrites. Without that `b = a + 1` takes 0.55 to 0.65 of the time, `a*2 + b*c
+ * - d` 0.8 (Xeon, family 6, model 207; 32 MB each), and 0.7 with whoever reads the result next counted in,
+ * from 80 MB on. An array that a cache holds is faster with it; so is one in memory that the system has just
+ * given, whose pages it has cleared by way of the cache: arrays that the host's cache of blocks never keeps
+ * are not written past. For patterns that walk one line to outputs that are not read (their lines would be in
+ * the cache anyway), by straight code: what raised half-way would leave stores on their way.
+ * Cost: linear; a test and a second loop for each such pattern, so it runs for functions
+ * that have made such an array (large.c). */
 #include "ir/sched.h"
 #include "opt/priv.h"
 #include "rt/layout.h"
@@ -22,7 +25,8 @@ static bool reads_output(const tr_ins *in) {
     return false;
 }
 
-/* Sums of floats go in stretches as long as their buffer is: of vectors in these nobody knows where they lie. */
+/* Sums of floats go in stretches as long as their buffer is: of vectors in these nobody
+ * knows where they lie. */
 static bool has_buffer(const tr_fn *f, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     for (uint32_t i = 0; i < p->nred; i++)

@@ -1,4 +1,5 @@
-/* Quotients and remainders of a loop's counter, counted along with it in place of dividing in each round (strength reduction):
+/* Quotients and remainders of a loop's counter, counted along with it in place of dividing
+ * in each round (strength reduction):
  *
  *   for i in 0..n: x = a[i / d, i % d]        i, q = 0, 0
  *                                             while true:
@@ -7,14 +8,19 @@
  *                                                     x = a[q, d - left]; i += 1
  *                                                 q += 1
  *
- * Where n is a number of whole rows, the test stands between them, and rows may have vectors. `a.flat`, np.ndenumerate and np.ndindex over arrays that are no line of memory are such loops, and so is code that walks an array by one number. The first
- * divisor makes two loops of one, so that a row's place is known before its items. Others have counters in the loop, without a jump. The quotient may
- * be divided again: it goes on by one where a row ends, or by what the remainder before it carries.
- * A divisor is the size of an axis, known before the loop, so that it is not negative; where it is 0 nothing was divided, and nothing is here. Constants stay:
+ * Where n is a number of whole rows, the test stands between them, and rows may have vectors. `a.flat`,
+ * np.ndenumerate and np.ndindex over arrays that are no line of memory are such loops, and so is code that
+ * walks an array by one number. The first divisor makes two loops of one, so that a row's place is known
+ * before its items. Others have counters in the loop, without a jump. The quotient may be divided again: it
+ * goes on by one where a row ends, or by what the remainder before it carries.
+ * A divisor is the size of an axis, known before the loop, so that it is not negative; where it is 0 nothing
+ * was divided, and nothing is here. Constants stay:
  * LLVM divides by them in vectors.
- * Where one counter is divided by sizes of several axes, as that of zip(a.flat, b.flat), these are mostly equal: a test before the loop finds that, and in one copy of it they are one size, with one quotient and one
- * remainder; the other copy hardly ever runs.
- * After bounds and prange, which know what / and % are. Cost: linear in the function; a round has a test more, and four instructions for each further divisor. */
+ * Where one counter is divided by sizes of several axes, as that of zip(a.flat, b.flat), these are mostly
+ * equal: a test before the loop finds that, and in one copy of it they are one size, with one quotient and
+ * one remainder; the other copy hardly ever runs.
+ * After bounds and prange, which know what / and % are. Cost: linear in the function; a round has a test
+ * more, and four instructions for each further divisor. */
 #include <assert.h>
 
 #include "opt/priv.h"
@@ -122,8 +128,8 @@ static void divide_again(odometer *o, uint32_t l, tr_bid head, way *ways, uint32
     }
 }
 
-/* Counters of x / d and x % d, params of the head that these ways lead to. What is left counts down, so that a round waits for two instructions
- * of the one before. */
+/* Counters of x / d and x % d, params of the head that these ways lead to. What is left counts down, so that
+ * a round waits for two instructions of the one before. */
 static void count_along(odometer *o, uint32_t l, tr_bid head, way *ways, uint32_t n, tr_val x, tr_val d) {
     tr_fn *f = o->f;
     tr_val left = tr_blk_param(f, head, o->i64, NULL), q = tr_blk_param(f, head, o->i64, NULL);
@@ -153,7 +159,8 @@ static tr_bid block_like(odometer *o, tr_bid h) {
     return b;
 }
 
-/* A product of sizes of one array, each of them once: nothing wraps, unless one is 0, and so is the product then. */
+/* A product of sizes of one array, each of them once: nothing wraps, unless one is 0, and
+ * so is the product then. */
 static bool is_count(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
     const tr_ins *in = tr_at(f, v);
     if (in->op == TR_OP_MUL)
@@ -164,8 +171,8 @@ static bool is_count(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
     return true;
 }
 
-/* Does the loop go on while x is below a number that d is a factor of, which its head asks and does nothing else, and end in no other way? Then it ends where a row does,
- * and asks once for each row. */
+/* Does the loop go on while x is below a number that d is a factor of, which its head asks and does nothing
+ * else, and end in no other way? Then it ends where a row does, and asks once for each row. */
 static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
     const tr_fn *f = o->f;
     const tr_loop *loop = &o->loops->d[l];
@@ -243,7 +250,8 @@ static heads split_head(odometer *o, tr_bid h, tr_val d, bool whole) {
     return s;
 }
 
-/* The loop with head h, which has one way back, becomes the inner one: rows are a loop around it, whose counter is x / d. */
+/* The loop with head h, which has one way back, becomes the inner one: rows are a loop
+ * around it, whose counter is x / d. */
 static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, tr_val d) {
     tr_fn *f = o->f;
     const tr_loop *loop = &o->loops->d[l];
@@ -337,7 +345,8 @@ static uint32_t counted_by(const odometer *o, tr_val division) {
 
 /* --- sizes that are mostly equal --- */
 
-/* What divides one number, or what is one number if sizes are equal: the sizes, each but the first to be that. */
+/* What divides one number, or what is one number if sizes are equal: the sizes, each but
+ * the first to be that. */
 typedef struct sizes {
     tr_val d[MAX_SIZES];
     uint32_t n;
@@ -375,7 +384,8 @@ typedef struct edit {
 } edit;
 typedef TR_VEC(edit) edits;
 
-/* The conditions that make all divisions of the counter some by one row of sizes. Returns how many there are. */
+/* The conditions that make all divisions of the counter some by one row of sizes. Returns
+ * how many there are. */
 static uint32_t plan_equal(const odometer *o, uint32_t l, tr_val x, tr_lin *conds, uint32_t most,
                            edits *then) {
     tr_arena *a = &o->f->ctx->arena;

@@ -1,15 +1,16 @@
 /* Reference counts of arrays made explicit (by liveness; references move where they can): `retain` and
  * `release`.
  *
- * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead: after the last use in
- * a block, or on the edges into blocks that do not need it any more. Where a value goes into an owning block argument or is
- * returned it is retained, unless it is a root that dies right there: then its reference moves. Arguments are borrowed, the
- * caller holds them.
+ * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead:
+ * after the last use in a block, or on the edges into blocks that do not need it any more. Where a value goes
+ * into an owning block argument or is returned it is retained, unless it is a root that dies right there:
+ * then its reference moves. Arguments are borrowed, the caller holds them.
  *
- * Where no function has a handler, an exception leaves everything to the frame, which frees what a call allocated. Where one has, an
- * exception may be caught, so what holds something when it is raised gives it back on the way to the handler (landing pads). For that each
- * instruction that raises becomes the first of a protected block, in which nothing is held or given back before it; then the edge
- * to the handler leaves with what is held, and is an edge like others. Blocks without a handler get one that raises again.
+ * Where no function has a handler, an exception leaves everything to the frame, which frees what a call
+ * allocated. Where one has, an exception may be caught, so what holds something when it is raised gives it
+ * back on the way to the handler (landing pads). For that each instruction that raises becomes the first of a
+ * protected block, in which nothing is held or given back before it; then the edge to the handler leaves with
+ * what is held, and is an edge like others. Blocks without a handler get one that raises again.
  *
  * Other passes would have to know that a release ends a life, so they come before (passes.def).
  * Cost: one data-flow problem over the roots. */
@@ -130,7 +131,8 @@ static void flow_all(tr_own *o, const uint8_t *owner) {
     }
 }
 
-/* An argument is an alias as long as all roots it may come from are held wherever it is: they dominate its block. */
+/* An argument is an alias as long as all roots it may come from are held wherever it is:
+ * they dominate its block. */
 static bool must_own(const tr_own *o, tr_val p) {
     tr_bid b = tr_at(o->f, p)->blk;
     for (uint32_t r = 0; r < o->roots.n; r++) {
@@ -141,7 +143,8 @@ static bool must_own(const tr_own *o, tr_val p) {
     return false;
 }
 
-/* An argument that owns ends the sets that went through it, so they are found anew until no argument changes its mind. */
+/* An argument that owns ends the sets that went through it, so they are found anew until no
+ * argument changes its mind. */
 bool tr_own_find(tr_fn *f, tr_own *o) {
     tr_arena *a = &f->ctx->arena;
     tr_u32s params = {0};
@@ -179,7 +182,8 @@ static void need(const owning *w, tr_bits *live, tr_val v) {
 
 static void uses_of(const owning *w, tr_bid b, tr_val v, tr_bits *live);
 
-/* What the end of block b needs before its terminator: what the blocks after it need, and what the terminator itself uses. */
+/* What the end of block b needs before its terminator: what the blocks after it need, and
+ * what the terminator itself uses. */
 static void live_at_end(const owning *w, tr_bid b, tr_bits *live) {
     tr_fn *f = w->o.f;
     const tr_ins *t = tr_term(f, b);
@@ -282,8 +286,8 @@ static void act(owning *w, tr_bld *b, const actions *x) {
         count(w, b, TR_OP_RELEASE, w->o.roots.d[x->release.d[i]]);
 }
 
-/* Where a jump's actions stand: before it when it is the only one, at its target when that has no other way in, else in a
- * block of their own. */
+/* Where a jump's actions stand: before it when it is the only one, at its target when that has no other
+ * way in, else in a block of their own. */
 static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
     tr_fn *f = w->o.f;
     tr_val t = tr_blk_at(f, from)->last;
@@ -395,7 +399,8 @@ static tr_val next_raise(const tr_fn *f, tr_val v) {
     return v;
 }
 
-/* Each instruction of block b that raises becomes the first of a block that is protected by e. `by` is the try that protected b. */
+/* Each instruction of block b that raises becomes the first of a block that is protected by
+ * e. `by` is the try that protected b. */
 static void isolate(tr_fn *f, tr_bid b, const tr_edge *e, tr_val by) {
     tr_edge edge = *e;
     tr_val v = next_raise(f, tr_blk_at(f, b)->first);

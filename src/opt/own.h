@@ -5,9 +5,10 @@
 #include "base/bitset.h"
 #include "opt/priv.h"
 
-/* A root is a value that holds one reference on each array it contains: the result of an allocation or a call, or a block
- * argument that owns. Every other value that contains arrays is an alias: it holds nothing and is good for as long as its
- * roots are held. Values without roots are the caller's (arguments) or nobody's (constants). */
+/* A root is a value that holds one reference on each array it contains: the result of an allocation or a
+ * call, or a block argument that owns. Every other value that contains arrays is an alias: it holds
+ * nothing and is good for as long as its roots are held. Values without roots are the caller's
+ * (arguments) or nobody's (constants). */
 typedef struct tr_own {
     tr_fn *f;
     uint32_t *root_no; /* per value: its number as a root, UINT32_MAX = none */
@@ -19,7 +20,8 @@ typedef struct tr_own {
 bool tr_own_find(tr_fn *f, tr_own *out);
 /* Is v a block argument that owns what each jump passes for it? */
 bool tr_own_is_owner(const tr_own *o, tr_val v);
-/* After the pass: every path gives back what it holds, once, and uses nothing after; those of exceptions too, where they may be caught (handles). False with a sentence. */
+/* After the pass: every path gives back what it holds, once, and uses nothing after; those of exceptions too,
+ * where they may be caught (handles). False with a sentence. */
 bool tr_own_check(tr_fn *f, bool handles, const char **why);
 
 #endif

@@ -1,8 +1,9 @@
-/* Checks what own.c made, by another way than it was made: a walk that counts the references held on each path.
+/* Checks what own.c made, by another way than it was made: a walk that counts the
+ * references held on each path.
  *
- * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning argument, returning it or
- * releasing it takes one back. Paths that meet must hold the same; a return must leave nothing; whatever uses an array needs
- * its roots to be held. Runs when verification is on. */
+ * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning
+ * argument, returning it or releasing it takes one back. Paths that meet must hold the same; a return must
+ * leave nothing; whatever uses an array needs its roots to be held. Runs when verification is on. */
 #include <assert.h>
 #include <string.h>
 
@@ -39,8 +40,9 @@ static bool roots_held(checker *c, tr_val v) {
     return true;
 }
 
-/* What raises where an exception may be caught must find held what was held where the way to its handler leaves, before its block: what was made and given back
- * since is neither here nor there. Without a handler there must be nothing that would be lost. */
+/* What raises where an exception may be caught must find held what was held where the way to its handler
+ * leaves, before its block: what was made and given back since is neither here nor there. Without a handler
+ * there must be nothing that would be lost. */
 static bool check_raise(checker *c, tr_val v) {
     if (!c->handles || !tr_ins_raises(tr_at(c->o.f, v)))
         return true;

@@ -1,11 +1,12 @@
 /* A prange loop as a pattern (its body outlined, as OpenMP compilers do): its lambda is a copy of the loop's
  * head and body.
  *
- * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in `yield`. In the function the
- * head stays and runs once more, after the last iteration, as it did.
+ * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in
+ * `yield`. In the function the head stays and runs once more, after the last iteration, as it did.
  * In parts, where one iteration runs by itself (tr_ploop.alone): a loop over these, around the pattern.
- * In chunks, where the loop accumulates into arrays (accumulate.c) or looks for an extreme (extreme.c): a round is a loop over a chunk of the iterations, into arrays of its
- * own, which are joined after. The loop stays in the function beside that, for when it is too short to be worth it. */
+ * In chunks, where the loop accumulates into arrays (accumulate.c) or looks for an extreme (extreme.c): a
+ * round is a loop over a chunk of the iterations, into arrays of its own, which are joined after. The loop
+ * stays in the function beside that, for when it is too short to be worth it. */
 #include "opt/ploop.h"
 
 #include <assert.h>
@@ -65,7 +66,8 @@ static void set_tries(const tr_ploop *l, tr_op from, tr_op to) {
             tr_at(l->f, l->tries.d[i])->op = (uint16_t)to;
 }
 
-/* The copy, with the head leading straight into the body; in chunks its way out leads back to it for now. Places in it end where the pattern's own goes on: at the call through
+/* The copy, with the head leading straight into the body; in chunks its way out leads back
+ * to it for now. Places in it end where the pattern's own goes on: at the call through
  * which the loop came into this function. */
 static void copy_body(turning *t) {
     tr_fn *f = t->f;
@@ -348,7 +350,8 @@ static tr_val *values_after(turning *t, tr_bld *b, tr_val pattern) {
     return by;
 }
 
-/* In the head, before all else; what stands there and after it sees the counter at its end and the reductions' results. */
+/* In the head, before all else; what stands there and after it sees the counter at its end
+ * and the reductions' results. */
 static void turn_plain(turning *t) {
     tr_fn *f = t->f;
     const tr_ploop *l = t->l;

@@ -1,5 +1,5 @@
-/* A loop over a prange, as prange.c hands it to its helpers: what is carried from one iteration to the next, through values
- * (reduction.c) and through memory (depend.c). */
+/* A loop over a prange, as prange.c hands it to its helpers: what is carried from one iteration to the next,
+ * through values (reduction.c) and through memory (depend.c). */
 #ifndef TR_OPT_PLOOP_H
 #define TR_OPT_PLOOP_H
 
@@ -17,8 +17,8 @@ typedef struct tr_paccum {
     bool mixed;   /* that is another operation */
     const tr_val *views; /* of the array, made before the loop: each copy has its own */
     uint32_t nviews;
-    tr_val *dims, size,
-        copies; /* once made: sizes of its axes; number of elements; what chunks collected, along a first axis */
+    /* once made: sizes of its axes; number of elements; what chunks collected, along a first axis */
+    tr_val *dims, size, copies;
 } tr_paccum;
 
 /* Two accesses that meet in different iterations, or might. */
@@ -53,7 +53,8 @@ typedef struct tr_pspan {
     uint32_t axis;
 } tr_pspan;
 
-/* Two accesses that are apart where one of these axes keeps them apart, which places computed before the loop tell. */
+/* Two accesses that are apart where one of these axes keeps them apart, which places
+ * computed before the loop tell. */
 typedef struct tr_pspans {
     tr_pdepend d;
     tr_val space; /* the array whose axes they are, and whether all its items are one axis (tr_coords) */
@@ -80,7 +81,8 @@ typedef struct tr_pinspect {
 
 enum { TR_MAX_EXTREME = 12, TR_MAX_EXTREMES = 4 };
 
-/* Params of the head that change together, where a candidate is better than the best one so far; of several extremes, those of each (extreme.c). */
+/* Params of the head that change together, where a candidate is better than the best one so far; of several
+ * extremes, those of each (extreme.c). */
 typedef struct tr_pextreme {
     uint32_t n, nall;                                /* params, 0: there are none; and extremes */
     uint32_t at[TR_MAX_EXTREME], of[TR_MAX_EXTREME]; /* param, and of which extreme */
@@ -111,7 +113,8 @@ static inline uint32_t tr_extreme_of(const tr_pextreme *x, uint32_t param) {
     return UINT32_MAX;
 }
 
-/* Arrays from outside that may share memory, of which the loop writes the first ones: as op `meet` has them. */
+/* Arrays from outside that may share memory, of which the loop writes the first ones: as op
+ * `meet` has them. */
 typedef struct tr_pshared {
     TR_VEC(tr_val) arrays;
     uint32_t written;
@@ -124,8 +127,9 @@ typedef struct tr_ploop {
     tr_bid header, body, exit; /* the header's terminator leads to the latter two */
     tr_val counter, length;    /* param of the header, from 0 by 1; number of iterations */
     uint32_t counter_at;       /* index of that param */
-    tr_u32s
-        blks; /* header first, then all that an iteration runs, in reverse post-order; blocks that end in `raise` included */
+    /* header first, then all that an iteration runs, in reverse post-order; blocks that end
+     * in `raise` included */
+    tr_u32s blks;
     uint8_t *in;         /* per block: is it in blks? */
     const tr_loop *loop; /* the natural loop, one of `loops` */
     const tr_loops *loops;
@@ -140,10 +144,11 @@ typedef struct tr_ploop {
     uint8_t *inspected;           /* per value: an array that is among these */
     tr_pshared shared;
     tr_val when; /* none of these meets, and no slices do; TR_NOVAL: there are none */
-    /* Iterations that others meet, and no others do: each runs by itself, after all before it and before all after it. Beyond the loop where
-     * there is none; TR_NOVAL: there never is. */
+    /* Iterations that others meet, and no others do: each runs by itself, after all before it and before all
+     * after it. Beyond the loop where there is none; TR_NOVAL: there never is. */
     tr_val alone[TR_CUTS];
-    /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
+    /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with
+     * values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
     bool inside;   /* what looks like one is in an iteration */
@@ -155,8 +160,8 @@ typedef struct tr_ploop {
 typedef struct tr_preduction {
     tr_redk kind;
     uint8_t fast; /* what all the operations allow that join it: a set of TR_FM_* */
-    /* When it is none: an instruction that uses the iteration before's value (TR_NOVAL: there is no such use), and one that makes the next
-     * value (TR_NOVAL: a constant). */
+    /* When it is none: an instruction that uses the iteration before's value (TR_NOVAL: there is no such
+     * use), and one that makes the next value (TR_NOVAL: a constant). */
     tr_val read, write;
     /* In the loop, every value in `chain` is the param and contributions, joined by `kind`. */
     uint8_t *chain;
@@ -164,7 +169,8 @@ typedef struct tr_preduction {
 
 /* Is param number `index` of the header a reduction? */
 bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
-/* The reduction that `old op x` is a step of, where `in` is that instruction, or `x op old` (left: old is its first operand). */
+/* The reduction that `old op x` is a step of, where `in` is that instruction, or `x op old`
+ * (left: old is its first operand). */
 bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
 /* --- joins.c --- */
@@ -187,13 +193,14 @@ typedef struct tr_pjoin {
     uint8_t fast;
 } tr_pjoin;
 
-/* Is what is written the old value, or that joined with others, and does the old value go nowhere else? *out: what is known of the operation
- * before, and after. */
+/* Is what is written the old value, or that joined with others, and does the old value go nowhere else? *out:
+ * what is known of the operation before, and after. */
 bool tr_joins(const tr_pjoins *q, tr_pjoin *out);
 
 /* --- depend.c --- */
 
-/* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one that depends on which arrays are one. */
+/* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one
+ * that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
 
 /* Fills in l->shared; false: there are too many. */
@@ -209,8 +216,8 @@ void tr_ploop_inspect(tr_ploop *l, tr_val array);
 
 /* Does what some array says, or a call, decide where the access goes to? */
 bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t);
-/* Before the loop: are these accesses of two iterations always apart? Asked where `when` is true (TR_NOVAL: always), else it need not be known.
- * Leaves the builder in a new block. */
+/* Before the loop: are these accesses of two iterations always apart? Asked where `when` is true (TR_NOVAL:
+ * always), else it need not be known. Leaves the builder in a new block. */
 tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val when);
 
 /* What an iteration costs, in instructions, as far as that is seen: at least 1. */
@@ -218,28 +225,32 @@ tr_val tr_ploop_cost(const tr_ploop *l, tr_bld *b);
 
 /* --- extreme.c --- */
 
-/* Do these params of the head, which are no reductions, change together? Gives the head one more for each extreme, unless out->raises. */
+/* Do these params of the head, which are no reductions, change together? Gives the head one more
+ * for each extreme, unless out->raises. */
 bool tr_ploop_extreme(tr_ploop *l, const uint32_t *params, uint32_t n, tr_pextreme *out);
 tr_val tr_extreme_chunks(const tr_ploop *l, tr_bld *b); /* their number; less than 2: not worth it */
 void tr_extreme_rooms(tr_ploop *l, tr_bld *b, tr_val chunks);
-/* In by, per param of the head: from the values before the loop to those after it. Leaves the builder in a new block. */
+/* In by, per param of the head: from the values before the loop to those after it. Leaves
+ * the builder in a new block. */
 void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by);
 
 /* --- spans.c --- */
 
-/* Is it a place that changes by the same number from each iteration to the next, at least but for clamps, which are left out? */
+/* Is it a place that changes by the same number from each iteration to the next, at least
+ * but for clamps, which are left out? */
 bool tr_span_place(const tr_ploop *l, tr_prover *pr, tr_pplace *p);
 bool tr_span_same(const tr_pplace *a, const tr_pplace *b);
 
-/* Before the loop: are all slices apart, but for those of l->alone, which it finds? Where it is sure that iterations meet, it raises what
- * `site` says. */
+/* Before the loop: are all slices apart, but for those of l->alone, which it finds? Where it is sure that
+ * iterations meet, it raises what `site` says. */
 tr_val tr_spans_apart(tr_ploop *l, tr_bld *b, const tr_site *(*site)(const tr_ploop *, const tr_pdepend *));
 
 /* --- accumulate.c --- */
 
 /* Is the array of this dependence one that the loop only accumulates into? */
 bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out);
-/* Number of chunks for all of the loop's accumulated arrays, whose sizes it fills in; less than 2: not worth it. */
+/* Number of chunks for all of the loop's accumulated arrays, whose sizes it fills in; less
+ * than 2: not worth it. */
 tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b);
 void tr_accumulate_copies(tr_bld *b, tr_paccum *a, tr_val chunks); /* makes a->copies */
 /* What a chunk collects in, an array of type `array` but contiguous; all values are b's function's. */
@@ -256,7 +267,8 @@ void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val 
 
 /* --- ploop.c --- */
 
-/* Puts the pattern in the loop's place; nvals: values there were when reductions were looked for. Control flow is out of date then. */
+/* Puts the pattern in the loop's place; nvals: values there were when reductions were looked
+ * for. Control flow is out of date then. */
 void tr_ploop_turn(tr_ploop *l, const tr_preduction *red, uint32_t nvals);
 void tr_ploop_unmark(tr_fn *f, const tr_ploop *l); /* the loop runs on one core, and loops inside it too */
 void tr_ploop_drop_marks(tr_fn *f);                /* `prange` has nothing more to say */

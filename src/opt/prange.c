@@ -1,12 +1,14 @@
 /* Loops over a prange become patterns that may run on all cores.
  *
- * A marked loop (`cmp lt counter, prange n` at its head) turns into one PATTERN: space n, the body as its lambda, what the body
- * uses from outside as captures, and what iterations hand on to each other as reductions (reduction.c). Anything else that is
- * handed on is an error that names the lines, and so is a loop that is left early. Memory: depend.c finds where iterations meet,
+ * A marked loop (`cmp lt counter, prange n` at its head) turns into one PATTERN: space n, the body
+ * as its lambda, what the body uses from outside as captures, and what iterations hand on to each
+ * other as reductions (reduction.c). Anything else that is handed on is an error that names the
+ * lines, and so is a loop that is left early. Memory: depend.c finds where iterations meet,
  * accumulate.c the arrays in which that does no harm.
  *
  * How it is turned: ploop.c.
- * Runs after bounds, so that checks are gone or stand in a version of their own. A prange inside a prange stays a loop.
+ * Runs after bounds, so that checks are gone or stand in a version of their own. A prange
+ * inside a prange stays a loop.
  * Cost: linear per loop; control flow is computed anew for each. */
 
 #include <string.h>
@@ -173,7 +175,8 @@ static tr_val is_none(const tr_ploop *l, tr_bld *b, tr_val by) {
     return tr_emit2(b, TR_OP_OR, i1, far, is_true(b, TR_CMP_EQ, by, zero));
 }
 
-/* They do not meet: the distance is 0, or more than all iterations; also where one index counts from the end. */
+/* They do not meet: the distance is 0, or more than all iterations; also where one index
+ * counts from the end. */
 static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
@@ -224,7 +227,8 @@ static void leave_loops(tr_fn *f, tr_val v) {
         tr_ins_move_end(f, v, before_loop(f, &loops.d[out]));
 }
 
-/* Arrays that were passed in may share memory, and then iterations might meet in it: they go one after the other. */
+/* Arrays that were passed in may share memory, and then iterations might meet in it: they
+ * go one after the other. */
 static void test_shared(tr_ploop *l, tr_bld *b) {
     const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
     const tr_pshared *p = &l->shared;
@@ -306,7 +310,8 @@ static void test_before(tr_ploop *l) {
     }
 }
 
-/* Arrays that the loop only accumulates into are set aside. What is only possible is told; what is sure, refused. */
+/* Arrays that the loop only accumulates into are set aside. What is only possible is told;
+ * what is sure, refused. */
 static bool check_memory(tr_ploop *l) {
     tr_pdepend d;
     tr_arena *a = &l->f->ctx->arena;
@@ -426,7 +431,8 @@ static bool leads_to(const tr_fn *f, tr_bid p, tr_bid b) {
     return t->op != TR_OP_TRY || t->imm.succ[0].to == b;
 }
 
-/* Blocks from which the function can return, or come to the loop again: all others end in an exception, or never. */
+/* Blocks from which the function can return, or come to the loop again: all others end in
+ * an exception, or never. */
 static uint8_t *can_go_on(const tr_ploop *l) {
     const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
@@ -451,7 +457,8 @@ static uint8_t *can_go_on(const tr_ploop *l) {
     return can;
 }
 
-/* Does the code after the loop return there too? Then what leaves the loop is a `break` whose way out was copied. */
+/* Does the code after the loop return there too? Then what leaves the loop is a `break`
+ * whose way out was copied. */
 static bool returns_after(const tr_ploop *l, tr_val ret) {
     const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
@@ -514,7 +521,8 @@ static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
     return ok;
 }
 
-/* A handler outside, which the iterations' exceptions come to when the loop is one pattern: as the pattern's own. */
+/* A handler outside, which the iterations' exceptions come to when the loop is one pattern:
+ * as the pattern's own. */
 static bool is_outer(tr_ploop *l, const tr_edge *e) {
     if (l->outer)
         return tr_edge_same(l->outer, e);
@@ -547,7 +555,8 @@ static bool comes_to(const tr_ploop *l, tr_bid from, tr_bid to) {
     return false;
 }
 
-/* The handler around the loop. One inside that never goes on raises to it, so it is the one that leads to no other. */
+/* The handler around the loop. One inside that never goes on raises to it, so it is the one
+ * that leads to no other. */
 static const tr_edge *around(const tr_ploop *l) {
     const tr_fn *f = l->f;
     const tr_edge *out = NULL;
@@ -562,7 +571,8 @@ static const tr_edge *around(const tr_ploop *l) {
     return out;
 }
 
-/* Does all that raises in the loop come to a handler? Else the `try` is in an iteration and around a part of it, and what else raises passes it by. */
+/* Does all that raises in the loop come to a handler? Else the `try` is in an iteration and around a part of
+ * it, and what else raises passes it by. */
 static bool is_around(const tr_ploop *l) {
     for (uint32_t i = 0; i < l->f->rpo.n; i++) {
         tr_bid b = l->f->rpo.d[i];
@@ -588,7 +598,8 @@ static void refuse_exit(const tr_ploop *l, tr_bid b, uint32_t s) {
                    : "a prange loop cannot be left early, and here a `break` leaves it");
 }
 
-/* What an iteration runs, into l->in, up to the handler outside; an error when a block of it leaves the loop. */
+/* What an iteration runs, into l->in, up to the handler outside; an error when a block of
+ * it leaves the loop. */
 static bool walk_iteration(tr_ploop *l, const uint8_t *can) {
     tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
@@ -760,8 +771,8 @@ static bool is_kept(const tr_ploop *l, uint32_t k) {
     return true;
 }
 
-/* A value that is one of several before the loop and does not change in it, such as the sum of another loop that has two copies: the choice
- * gets a block of its own in front. */
+/* A value that is one of several before the loop and does not change in it, such as the sum of another loop
+ * that has two copies: the choice gets a block of its own in front. */
 static bool choose_before(tr_ploop *l) {
     tr_fn *f = l->f;
     uint32_t n = tr_blk_at(f, l->header)->params.n;

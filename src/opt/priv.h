@@ -110,13 +110,15 @@ tr_domtree tr_opt_domtree(tr_fn *f);
 /* A new block, still without an end, on all ways into the loop whose head is h; its params are those of the
  * head. Needs dominators, and leaves them, and predecessors, as they were. */
 tr_bid tr_opt_block_before(tr_fn *f, tr_bid h);
-/* The same, and it jumps to the head: with what comes on all ways in, where that is one value. What is known of it, a test before the loop say, is known of what the loop
- * begins with then; of a param of the new block nothing would be. */
+/* The same, and it jumps to the head: with what comes on all ways in, where that is one value. What
+ * is known of it, a test before the loop say, is known of what the loop begins with then; of a
+ * param of the new block nothing would be. */
 tr_bid tr_opt_preheader(tr_fn *f, tr_bid h);
 
 /* --- work.c --- */
 
-/* Gives the loop over a prange an operand that says what a round costs, at most `most`, in instructions, where that is known before it. */
+/* Gives the loop over a prange an operand that says what a round costs, at most `most`, in
+ * instructions, where that is known before it. */
 void tr_opt_work(tr_fn *f, tr_val v, int64_t most);
 
 #endif

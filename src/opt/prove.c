@@ -144,7 +144,8 @@ static void range_of_quotient(const tr_fn *f, const tr_ins *in, int depth, tr_wi
     *hi = h;
 }
 
-/* Widens lo to hi by what a frozen array holds at indices that begin with these axes, where numbers are known. */
+/* Widens lo to hi by what a frozen array holds at indices that begin with these axes, where
+ * numbers are known. */
 static void items_from(const tr_fn *f, const tr_ins *in, unsigned axis, int64_t at, tr_wide *lo,
                        tr_wide *hi) {
     const tr_obj *o = tr_at(f, in->args[0])->imm.obj;

@@ -21,8 +21,8 @@
 typedef struct tr_fact {
     tr_lin e;                    /* >= 0 */
     uint32_t next[TR_LIN_TERMS]; /* the next older fact about e.t[i].v */
-    bool
-        leaf; /* from an index check: there may be many, so they only end a proof, and no plan is built on one */
+    /* from an index check: there may be many, so they only end a proof, and no plan is built on one */
+    bool leaf;
 } tr_fact;
 
 typedef struct tr_prover {

@@ -1,9 +1,10 @@
 /* Reductions of a prange loop (reduction recognition, and privatisation of scalars): which params of its
  * header only collect.
  *
- * A param p is a reduction when every value that is made from it is p joined with values that do not depend on it, by one and the same
- * operation: sums and products directly, through branches and inner loops; `if x > p: p = x` and min(p, x); flags. So if p starts
- * from the operation's neutral value, an iteration's last value is its contribution, and the loop's body serves as it stands.
+ * A param p is a reduction when every value that is made from it is p joined with values that do not depend
+ * on it, by one and the same operation: sums and products directly, through branches and inner loops; `if x >
+ * p: p = x` and min(p, x); flags. So if p starts from the operation's neutral value, an iteration's last
+ * value is its contribution, and the loop's body serves as it stands.
  *
  * The set of values made from p (`chain`) is grown first; then each use of one must be of a known form. */
 #include <assert.h>
@@ -123,8 +124,8 @@ static bool is_flag(red *r, tr_val v) {
            set_kind(r, k ? TR_RED_OR : TR_RED_AND);
 }
 
-/* The choice between `other` and the chain's value, by a comparison of both: `taken` says whether the comparison holds where `other`
- * is chosen. */
+/* The choice between `other` and the chain's value, by a comparison of both: `taken` says whether the
+ * comparison holds where `other` is chosen. */
 static bool check_extreme(red *r, tr_val test, bool taken, tr_val chain, tr_val other) {
     const tr_ins *c = tr_at(r->f, test);
     bool left = in_chain(r, c->args[0]);
@@ -201,7 +202,8 @@ static void accept(red *r, const ways *w, uint32_t at) {
             tr_vec_push(&r->f->ctx->arena, &r->fine, ((seen_edge){w->d[i].from, w->d[i].succ, at}));
 }
 
-/* Does way w bring anything else than `first` but at one place, `at` (UINT32_MAX: none yet): what the chain's value goes on with? */
+/* Does way w bring anything else than `first` but at one place, `at` (UINT32_MAX: none yet):
+ * what the chain's value goes on with? */
 static bool one_difference(const red *r, const way *first, const way *w, uint32_t *at) {
     if (w->to != first->to)
         return false;
@@ -230,7 +232,8 @@ static bool only_difference(const red *r, const ways *t, const ways *e, uint32_t
     return *at != UINT32_MAX;
 }
 
-/* The one value of the chain that the ways bring (TR_NOVAL: none, or several), and whether they bring others. */
+/* The one value of the chain that the ways bring (TR_NOVAL: none, or several), and whether
+ * they bring others. */
 static tr_val of_chain(const red *r, const ways *w, uint32_t at, bool *others) {
     tr_val chain = TR_NOVAL;
     bool several = false;

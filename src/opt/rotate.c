@@ -23,8 +23,8 @@ typedef struct rotor {
     tr_fn *f;
     tr_loops loops;
     uint32_t *innermost; /* per block there was at the start */
-    uint8_t *
-        rotates; /* per block: 0, or the head of a loop that is rotated: 1 + number of the edge into the body */
+    /* per block: 0, or the head of a loop that is rotated: 1 + number of the edge into the body */
+    uint8_t *rotates;
     tr_twins twins;
 } rotor;
 

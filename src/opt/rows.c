@@ -9,7 +9,8 @@
 #include "ir/rtinfo.h"
 #include "opt/priv.h"
 
-/* How both parts of frexp begin: what has none is told, and %c has the bits of x, which is made larger where it is subnormal (%low). */
+/* How both parts of frexp begin: what has none is told, and %c has the bits of x, which is made
+ * larger where it is subnormal (%low). */
 #define FREXP(none)                              \
     "b0(%x: f64):\n"                             \
     "  %b: i64 = bitcast %x\n"                   \

@@ -1,6 +1,8 @@
-/* How the loops of each pattern go, as data on the node (loop scheduling): one line or nested axes, chunks where strides are not known, tiles where
- * reductions leave the axis along which memory lies, strips for contractions, a loop of their own for a scatter's stores, no vectors where code hardly ever runs, and what a round costs where
- * ranges of rounds are handed to threads. lower/ writes out what is decided here; which schedules are possible says ir/sched.c.
+/* How the loops of each pattern go, as data on the node (loop scheduling): one line or nested axes, chunks
+ * where strides are not known, tiles where reductions leave the axis along which memory lies, strips for
+ * contractions, a loop of their own for a scatter's stores, no vectors where code hardly ever runs, and what
+ * a round costs where ranges of rounds are handed to threads. lower/ writes out what is decided here; which
+ * schedules are possible says ir/sched.c.
  *
  * Runs last, when functions are what they will be compiled as: `cold` of a block is that of the code at hand.
  * Cost: linear in the patterns' functions. */
@@ -9,8 +11,9 @@
 #include "ir/sched.h"
 #include "opt/priv.h"
 
-/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group of rows. CHUNK: elements; a buffer of them is in
- * the first level of the cache. WORTH: instructions beside stores at computed places. */
+/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group
+ * of rows. CHUNK: elements; a buffer of them is in the first level of the cache. WORTH:
+ * instructions beside stores at computed places. */
 enum {
     SHORT = 4,
     WORTH = 6,
@@ -54,7 +57,8 @@ static bool is_short(const tr_fn *f) {
     return n <= SHORT;
 }
 
-/* Where sizes do not agree, vectors pay for what they cost to compile if the function is short, or calls functions that have vectors. */
+/* Where sizes do not agree, vectors pay for what they cost to compile if the function is short,
+ * or calls functions that have vectors. */
 static bool pays_seldom(const tr_pat *p, tr_cold cold) {
     return has_math(p->lam) || (cold == TR_COLD_SELDOM && is_short(p->lam));
 }
@@ -86,7 +90,8 @@ static uint32_t leader(const chooser *c) {
     return a;
 }
 
-/* Along which some input lies and every other one does, or repeats: a sum of products over other axes (a contraction). */
+/* Along which some input lies and every other one does, or repeats: a sum of products over
+ * other axes (a contraction). */
 static bool is_common(const chooser *c, unsigned x) {
     bool any = false;
     for (uint32_t a = 0; a < c->p->nin; a++) {
@@ -193,8 +198,9 @@ static bool has_steps_of(const tr_fn *f, tr_val y, tr_val x) {
     return true;
 }
 
-/* An input that begins where the output does: LLVM must see that their elements are the same ones. In chunks it does where both are one array,
- * which pays for functions that have vectors; what is a gather and a scatter of vectors else is quicker than by way of a buffer. */
+/* An input that begins where the output does: LLVM must see that their elements are the same ones. In chunks
+ * it does where both are one array, which pays for functions that have vectors; what is a gather and a
+ * scatter of vectors else is quicker than by way of a buffer. */
 static bool is_better_left(const chooser *c, uint32_t out) {
     const tr_val *arr = c->in->args + tr_pat_in(c->p);
     for (uint32_t a = 0; a < c->p->nin; a++) {
@@ -206,8 +212,9 @@ static bool is_better_left(const chooser *c, uint32_t out) {
     return false;
 }
 
-/* Nothing is computed, so a buffer is one copy more and no vectors: columns take half as long without, and so do rows of few elements. Of a long line that lies side by
- * side on one side only the buffer's vectors make up for it. */
+/* Nothing is computed, so a buffer is one copy more and no vectors: columns take half as long
+ * without, and so do rows of few elements. Of a long line that lies side by side on one side only
+ * the buffer's vectors make up for it. */
 static bool only_copies(const chooser *c) {
     const tr_pat *p = c->p;
     const tr_fn *f = p->lam;
@@ -233,7 +240,8 @@ static void choose_chunk(const chooser *c) {
         p->sched.chunk = 0;
 }
 
-/* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own; not for many axes, as each has a buffer of indices. */
+/* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own; not for many
+ * axes, as each has a buffer of indices. */
 static void choose_fission(const chooser *c) {
     tr_pat *p = c->p;
     if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH ||
@@ -280,8 +288,9 @@ static bool is_repeated(const tr_fn *f, tr_bid b) {
     return false;
 }
 
-/* A loop over a prange is no line of elements: any number of rounds may be a range, and one with loops in it that may be long is a range by
- * itself, unless what it costs is known before. Sums over ranges depend on how they are made, and these on lengths alone. */
+/* A loop over a prange is no line of elements: any number of rounds may be a range, and one with loops in it
+ * that may be long is a range by itself, unless what it costs is known before. Sums over ranges depend on how
+ * they are made, and these on lengths alone. */
 static void choose_ranges(const chooser *c) {
     tr_pat *p = c->p;
     if (!tr_pat_is_parallel(p))

@@ -1,14 +1,19 @@
 /* Slices of a prange loop's iterations whose places only the running program knows, compared before the loop.
  *
- * `a[i*s + c:i*s + c + w]` moves by one number from iteration to iteration, so two such slices are four lines: where each starts and ends in iteration 0,
- * and by how much that changes. Of slices that move alike, x lies d items before w in the same iteration, and D iterations later it has moved by D * s: they meet where D * s is
- * between d - (x's length) and d + (w's), for a D that is not 0 and less than the number of iterations. That is exact. Of others it is asked whether all that one of them
- * reaches lies before all that the other one does. An index is a slice of one item.
- * What is clamped (`min(n, (i + 1) * s)`) is seen as where it would be without that, which is only more of the array. A bound that is negative counts from the end: where one may
- * be, and where numbers are so large that they might wrap around, nothing is said.
- * Of two slices of which one stays where it is, the other one may meet it in one iteration alone, as `d[i]` does what all read, `d[k]`, where i is k. That
- * iteration is told, and those before and after it are apart (l->alone); there may be two such iterations.
- * Axes that keep iterations apart are enough, each of them. Where none does, the loop runs in order; where it is sure, too, that two iterations meet, it raises.
+ * `a[i*s + c:i*s + c + w]` moves by one number from iteration to iteration, so two such slices are four
+ * lines: where each starts and ends in iteration 0, and by how much that changes. Of slices that move alike,
+ * x lies d items before w in the same iteration, and D iterations later it has moved by D * s: they meet
+ * where D * s is between d - (x's length) and d + (w's), for a D that is not 0 and less than the number of
+ * iterations. That is exact. Of others it is asked whether all that one of them reaches lies before all that
+ * the other one does. An index is a slice of one item.
+ * What is clamped (`min(n, (i + 1) * s)`) is seen as where it would be without that, which is only more of
+ * the array. A bound that is negative counts from the end: where one may be, and where numbers are so large
+ * that they might wrap around, nothing is said.
+ * Of two slices of which one stays where it is, the other one may meet it in one iteration alone, as `d[i]`
+ * does what all read, `d[k]`, where i is k. That iteration is told, and those before and after it are apart
+ * (l->alone); there may be two such iterations.
+ * Axes that keep iterations apart are enough, each of them. Where none does, the loop runs in order; where it
+ * is sure, too, that two iterations meet, it raises.
  * Invariant: a condition that says `apart` is never wrong, however the bounds of slices were made.
  * Cost: some fifty instructions for each pair of accesses, before the loop. */
 #include "opt/coords.h"
@@ -23,7 +28,8 @@ static bool varies(const tr_ploop *l, tr_val v) {
 
 /* --- what is a line --- */
 
-/* 0: one number in all iterations; 1: it changes by the same number in each; MANY: neither, or not to be seen. */
+/* 0: one number in all iterations; 1: it changes by the same number in each; MANY: neither,
+ * or not to be seen. */
 static unsigned degree(const tr_ploop *l, tr_val v, unsigned depth) {
     const tr_ins *in = tr_at(l->f, v);
     if (v == l->counter)
@@ -148,7 +154,8 @@ typedef struct maker {
     tr_val flast; /* the same as a float */
 } maker;
 
-/* A number in iteration 0, and by how much it changes from one iteration to the next; TR_NOVAL: not at all. */
+/* A number in iteration 0, and by how much it changes from one iteration to the next;
+ * TR_NOVAL: not at all. */
 typedef struct line {
     tr_val at, by;
 } line;
@@ -300,7 +307,8 @@ static tr_val by_of(const maker *m, line x) {
     return x.by == TR_NOVAL ? num(m, 0) : x.by;
 }
 
-/* In which of the next iterations is `step` times its distance, which is not negative, first between lo and hi? *found: is there one? */
+/* In which of the next iterations is `step` times its distance, which is not negative, first
+ * between lo and hi? *found: is there one? */
 static tr_val meet_after(const maker *m, tr_val step, tr_val lo, tr_val hi, tr_val *found) {
     tr_val one = num(m, 1), far = most(m, one, op(m, TR_OP_ADD, op(m, TR_OP_FLOORDIV, lo, step), one));
     tr_val at = op(m, TR_OP_MUL, far, step);

@@ -1,11 +1,14 @@
-/* Ranges that a device's threads walk, a number of threads apart, count places in place of rounds (induction variable elimination, linear function test replacement):
+/* Ranges that a device's threads walk, a number of threads apart, count places in place of rounds (induction
+ * variable elimination, linear function test replacement):
  *
- *   k = 0; while k < count: i = start + k * step; ...; k += 1        i = start; while i < stop: ...; i += step
+ *   k = 0; while k < count: i = start + k * step; ...; k += 1 i = start; while i < stop: ...; i += step
  *
- * That takes a division out of the kernel, which costs a GPU more than many a body, and lets bounds see that i only grows. How many items a range has is a formula
- * (lib/iter.c), by which it is known again. Sums are exact: start is a place, step has fewer than STEP bits, and stop is held to 2^STOP, which threads would take centuries to reach
- * from there.
- * For devices only: on the host the passes of grid.c have made loops over threads of these by now. Before bounds. Cost: linear. */
+ * That takes a division out of the kernel, which costs a GPU more than many a body, and lets bounds see
+ * that i only grows. How many items a range has is a formula (lib/iter.c), by which it is known again. Sums
+ * are exact: start is a place, step has fewer than STEP bits, and stop is held to 2^STOP, which threads
+ * would take centuries to reach from there.
+ * For devices only: on the host the passes of grid.c have made loops over threads of these
+ * by now. Before bounds. Cost: linear. */
 #include <assert.h>
 
 #include "opt/grid.h"

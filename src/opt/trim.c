@@ -2,11 +2,13 @@
  *
  *   for x in 0..B: if base + x < n: ...        for x in 0..min(B, max(0, n - base)): ...
  *
- * A kernel begins with such a test, as a grid rarely has as many threads as there is work. Left in the loop it would be a mask on each vector. Tests of the
- * counter, and what a test of another axis asks, become bounds of the loop; what is left has no branch. Which turns are run changes, and never what one does:
- * a turn that is left out has no effect.
- * A test is of the form x + a < n, x the counter, a and n from outside of the loop. Sums of more than that are looked through where all turns made them, so that they
- * fit: what is known of a sum that some turns did not make says nothing of these.
+ * A kernel begins with such a test, as a grid rarely has as many threads as there is work. Left in the
+ * loop it would be a mask on each vector. Tests of the counter, and what a test of another axis asks,
+ * become bounds of the loop; what is left has no branch. Which turns are run changes, and never what one
+ * does: a turn that is left out has no effect.
+ * A test is of the form x + a < n, x the counter, a and n from outside of the loop. Sums of more than
+ * that are looked through where all turns made them, so that they fit: what is known of a sum that some
+ * turns did not make says nothing of these.
  * After bounds, which believes the tests. Cost: a few instructions before each loop; linear in the loops. */
 #include <assert.h>
 
@@ -152,7 +154,8 @@ static tr_val most(trimming *t, tr_val a, tr_val b) {
     return pick(t, TR_CMP_GT, a, b, a, b);
 }
 
-/* n - a within lowest and t->n, whatever the two are: a difference that does not fit has the sign that n has. */
+/* n - a within lowest and t->n, whatever the two are: a difference that does not fit has
+ * the sign that n has. */
 static tr_val distance(trimming *t, tr_val n, tr_val a, int64_t lowest) {
     tr_val low = number(t, lowest), d = n;
     if (a != TR_NOVAL) {
@@ -174,7 +177,8 @@ static void narrow(trimming *t, tr_val lo, tr_val hi) {
 
 /* --- tests --- */
 
-/* v as x and terms. Sums were made without overflow where they say so; deeper ones only if every turn made them. */
+/* v as x and terms. Sums were made without overflow where they say so; deeper ones only if
+ * every turn made them. */
 static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
     const tr_ins *in = tr_at(t->f, v);
     if (v == t->x) {
@@ -192,7 +196,8 @@ static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
            take_apart(t, in->args[0], depth - 1, s) && take_apart(t, in->args[1], depth - 1, s);
 }
 
-/* x + a as its a: NOVAL where there is none. Round 0 is run, if any is, so the terms' sum is what v was then, and fits. */
+/* x + a as its a: NOVAL where there is none. Round 0 is run, if any is, so the terms' sum
+ * is what v was then, and fits. */
 static tr_val rest_of(trimming *t, const sum *s) {
     tr_val a = TR_NOVAL;
     for (uint32_t k = 0; k < s->n; k++)

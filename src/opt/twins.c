@@ -1,9 +1,11 @@
-/* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of equal inputs are one, equal masks are,
- * and two filters by one mask pack in one pass, so that what is read of both, `x[m] * w[m]`, is read at one place and can be merged into it.
+/* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of
+ * equal inputs are one, equal masks are, and two filters by one mask pack in one pass, so that what is read
+ * of both, `x[m] * w[m]`, is read at one place and can be merged into it.
  *
- * Within a block. A filter moves down to the second one, and with it what waits for it: what looks at its count, and patterns that read what it
- * packs and write new arrays. Nothing else in between may read or write what these write, or write what they read. The second one's count is the
- * first one's from then on, so their sizes agree without a test.
+ * Within a block. A filter moves down to the second one, and with it what waits for it: what looks at its
+ * count, and patterns that read what it packs and write new arrays. Nothing else in between may read or
+ * write what these write, or write what they read. The second one's count is the first one's from then
+ * on, so their sizes agree without a test.
  * Lambdas are compared as expressions: those of one straight block only.
  * Cost: pairs of reductions, and of filters, within a block, MAX_BACK apart at most. */
 #include "opt/fuse.h"
@@ -24,7 +26,8 @@ static side side_of(const tr_fn *f, const tr_ins *in) {
     return (side){f, in, in->imm.pat->lam};
 }
 
-/* What param number k of the lambda is: an index (TR_NOVAL, and which), an element or a captured value (the operand), or a running value. */
+/* What param number k of the lambda is: an index (TR_NOVAL, and which), an element or a captured
+ * value (the operand), or a running value. */
 static bool same_param(const side *p, uint32_t i, const side *c, uint32_t k) {
     const tr_pat *tp = p->in->imm.pat, *tc = c->in->imm.pat;
     if (i < tp->nspace || k < tc->nspace)
@@ -224,7 +227,8 @@ static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
     return true;
 }
 
-/* What must move down with p to just before c, the patterns among it that read what p packs. False where that does not do. */
+/* What must move down with p to just before c, the patterns among it that read what p
+ * packs. False where that does not do. */
 static bool movable(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
     wait(f, w, pv);
     for (tr_val v = tr_at(f, pv)->next; v != cv; v = tr_at(f, v)->next) {
@@ -258,7 +262,8 @@ static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
            tp->par == tc->par && packs_apart(f, p, c) && movable(f, pv, cv, w);
 }
 
-/* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p. in_at: places of c's inputs among all. */
+/* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p.
+ * in_at: places of c's inputs among all. */
 static tr_fn *compose(const tr_fusing *m, const uint32_t *in_at) {
     tr_arena *a = &m->f->ctx->arena;
     const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;

@@ -1,12 +1,15 @@
-/* Uniformity (divergence analysis): which values are the same for all threads of a block, and which blocks all of them run.
+/* Uniformity (divergence analysis): which values are the same for all threads of a block,
+ * and which blocks all of them run.
  *
- * A value varies where it comes from a thread's place, from what threads find in memory at places that vary, or from calls; and where
- * it depends on the way that a thread has come (sync dependence): params of blocks in which the ways of a varying branch meet, and all that is
- * made between the two, of which a thread that leaves a loop early has another round's (temporal divergence). Where ways meet is the branch's nearest
- * post-dominator. Threads that leave for good do not count there: a branch to what leads to no more stops, taken by some, makes fewer threads and not two
- * kinds of them.
- * What is read at one place is one value: threads read it at the same moment, and who writes there without a barrier between races.
- * Marks are only ever added, so it ends; each round costs the blocks times the branches. */
+ * A value varies where it comes from a thread's place, from what threads find in memory at places that vary,
+ * or from calls; and where it depends on the way that a thread has come (sync dependence): params of blocks
+ * in which the ways of a varying branch meet, and all that is made between the two, of which a thread that
+ * leaves a loop early has another round's (temporal divergence). Where ways meet is the branch's nearest
+ * post-dominator. Threads that leave for good do not count there: a branch to what leads to no more stops,
+ * taken by some, makes fewer threads and not two kinds of them.
+ * What is read at one place is one value: threads read it at the same moment, and who writes
+ * there without a barrier between races. Marks are only ever added, so it ends; each round
+ * costs the blocks times the branches. */
 #include "opt/uniform.h"
 
 #include <assert.h>
@@ -139,7 +142,8 @@ static void find_post_dominators(back *s) {
     }
 }
 
-/* Ways by which threads leave are left out where the end is reached without them: so a loop that is left for good still ends. */
+/* Ways by which threads leave are left out where the end is reached without them: so a loop
+ * that is left for good still ends. */
 static void find_meets(tr_uniform *u) {
     tr_fn *g = u->g;
     back s = {.u = u, .n = g->blks.n};

@@ -1,4 +1,5 @@
-/* Which values are the same for all threads of a block, and which code all of them run (uniformity, or divergence analysis). */
+/* Which values are the same for all threads of a block, and which code all of them run
+ * (uniformity, or divergence analysis). */
 #ifndef TR_OPT_UNIFORM_H
 #define TR_OPT_UNIFORM_H
 
@@ -7,8 +8,8 @@
 
 typedef struct tr_uniform {
     tr_fn *g;
-    const uint8_t *
-        stop; /* given: blocks at whose end, or (a loop's head) at whose beginning, threads wait for each other */
+    /* given: blocks at whose end, or (a loop's head) at whose beginning, threads wait for each other */
+    const uint8_t *stop;
     uint8_t *varies;  /* per value */
     uint8_t *split;   /* per block: some of the threads that have not ended may run it while others do not */
     uint8_t *last;    /* per block: no stop is reached from it any more */

@@ -122,8 +122,9 @@ static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
     return b.blk;
 }
 
-/* Does block b, which only blocks that are `in` lead to, do nothing but raise to a handler? If both copies shared it, what the handler is given would be a param, of which
- * a prange loop could not say any more that it does not make it. */
+/* Does block b, which only blocks that are `in` lead to, do nothing but raise to a handler? If both
+ * copies shared it, what the handler is given would be a param, of which a prange loop could not
+ * say any more that it does not make it. */
 static bool raises_to_handler(const tr_fn *f, tr_bid b, const uint8_t *in) {
     const tr_blk *blk = tr_blk_at(f, b);
     const tr_ins *t = tr_term(f, b);
@@ -133,7 +134,8 @@ static bool raises_to_handler(const tr_fn *f, tr_bid b, const uint8_t *in) {
     return t->op == TR_OP_TRY && !tr_nsucc(tr_term(f, t->imm.succ[0].to));
 }
 
-/* The loop's blocks, and those outside that are protected by one of them, a way into such a block is the only one, or that raise to a handler. */
+/* The loop's blocks, and those outside that are protected by one of them, a way into such a block is the
+ * only one, or that raise to a handler. */
 static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
     tr_u32s out = {0};
     tr_arena *a = &f->ctx->arena;

@@ -1,13 +1,17 @@
-/* Launches whose mistakes are looked for (tr_opts.watch): their code tells the runtime what each thread does to memory (rt/watch.c).
+/* Launches whose mistakes are looked for (tr_opts.watch): their code tells the runtime what
+ * each thread does to memory (rt/watch.c).
  *
- * Works on kernels and on what they call, before `grid` makes loops over threads of them: there a thread's place is an op, and a barrier an
- * instruction. In front of each access of an element, and of each pattern for the arrays that it goes over, stands a call with the address, kind, and
- * place in the source; in front of each barrier one that says where the thread waits. Which thread it is, is said once in each block that has such a call or may
- * raise, and again after a barrier, and a read that a branch depends on: what lies between is one thread's, however loops over threads are made. Plain functions that a
- * kernel calls run as the thread that their caller named; they have no barriers.
- * Around the launch the runtime learns the sizes and the arrays, and is asked what it found; that ends the call with an exception, which ext/watch.c words.
- * Not seen: what packed and scattered arrays of patterns are written at, which their rounds decide, and what functions of the runtime touch (a
- * sort, a product, a loop of another package). Memory that they may have written counts as written.
+ * Works on kernels and on what they call, before `grid` makes loops over threads of them: there a thread's
+ * place is an op, and a barrier an instruction. In front of each access of an element, and of each pattern
+ * for the arrays that it goes over, stands a call with the address, kind, and place in the source; in front
+ * of each barrier one that says where the thread waits. Which thread it is, is said once in each block that
+ * has such a call or may raise, and again after a barrier, and a read that a branch depends on: what lies
+ * between is one thread's, however loops over threads are made. Plain functions that a kernel calls run as
+ * the thread that their caller named; they have no barriers.
+ * Around the launch the runtime learns the sizes and the arrays, and is asked what it found; that ends the
+ * call with an exception, which ext/watch.c words. Not seen: what packed and scattered arrays of patterns are
+ * written at, which their rounds decide, and what functions of the runtime touch (a sort, a product, a loop
+ * of another package). Memory that they may have written counts as written.
  * Without the option a kernel's arrays are named where an index leaves them, and nothing else is done. */
 #include <string.h>
 
@@ -94,7 +98,8 @@ static void tell_thread(watch *s) {
     call(s, TR_RT_WATCH_AT, s->none, 2, args, NULL);
 }
 
-/* `grid` may read a value for the block where a branch is the same for all threads, and then its threads begin anew there. */
+/* `grid` may read a value for the block where a branch is the same for all threads, and
+ * then its threads begin anew there. */
 static void find_decisive(watch *s) {
     tr_fn *f = s->f;
     tr_u32s todo = {0};
@@ -189,7 +194,8 @@ static void tell_new(watch *s, tr_val v) {
 
 /* --- one instruction --- */
 
-/* The array that the check is for: its size is the second operand, or the first access with the index is of it. */
+/* The array that the check is for: its size is the second operand, or the first access with
+ * the index is of it. */
 static const char *checked_array(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v), *size = tr_at(f, in->args[1]);
     if (size->op == TR_OP_DIM)

@@ -1,10 +1,11 @@
 /* How much work a round of a loop over a prange is (a cost model, evaluated at run time).
  *
- * A round with loops in it may take nanoseconds or seconds: a thread is given a round at a time only where nothing better is known.
- * It mostly is: how often an inner loop goes round follows from numbers that the round is given, as in
- * `for k in range(i)` with an i of the loop outside. These are there before the loop begins, so the estimate is made there, of typed IR, in
- * floating point, which does not overflow: the cost of straight code (tr_ins_cost) times the rounds of the loops around it. The number of the
- * round itself counts as half of all.
+ * A round with loops in it may take nanoseconds or seconds: a thread is given a round at a time only
+ * where nothing better is known. It mostly is: how often an inner loop goes round follows from numbers
+ * that the round is given, as in `for k in range(i)` with an i of the loop outside. These are there
+ * before the loop begins, so the estimate is made there, of typed IR, in floating point, which does not
+ * overflow: the cost of straight code (tr_ins_cost) times the rounds of the loops around it. The number
+ * of the round itself counts as half of all.
  * A loop whose rounds are not known so, a call or another pattern: the estimate is not made.
  * Cost: of a small loop some ten instructions before it. */
 #include <assert.h>

@@ -1,11 +1,11 @@
 /* Where the smallest or largest of a sequence is: the first of them, or the first NaN.
  *
  * A new extreme is rare. So items are first compared with the one so far, whole vectors at a time and without
- * waiting for one another; only where a group of vectors has a better one is it looked for: its extreme first, lane by lane, then where that
- * is, with the group in the cache. (Places that are carried along with the extremes cost a group twice that.)
- * Cost: near that of reading the items, at worst (they ascend) twice that. Where the processor has
- * no AVX2, one by one. (Vectors of 64 bytes were measured: no faster from memory, and joining their lanes
- * takes 10 ns more of a short row.) */
+ * waiting for one another; only where a group of vectors has a better one is it looked for: its extreme
+ * first, lane by lane, then where that is, with the group in the cache. (Places that are carried along with
+ * the extremes cost a group twice that.) Cost: near that of reading the items, at worst (they ascend) twice
+ * that. Where the processor has no AVX2, one by one. (Vectors of 64 bytes were measured: no faster from
+ * memory, and joining their lanes takes 10 ns more of a short row.) */
 #include <immintrin.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 /* Fewer items than FEW are looked at one by one. */
 enum { FEW = 12 };
-/* Bytes that are asked for before they are read: at a row's end the processor waits for what was guessed wrong, and would ask for no more meanwhile. Rows follow each other. */
+/* Bytes that are asked for before they are read: at a row's end the processor waits for what was guessed
+ * wrong, and would ask for no more meanwhile. Rows follow each other. */
 enum { AHEAD = 2048 };
 
 #define AVX2 __attribute__((target("avx2")))
@@ -81,8 +82,8 @@ enum { AHEAD = 2048 };
 #define MIN_u64                BY_CHOICE
 #define MAX_u64                BY_CHOICE
 
-/* Four vectors side by side, so that none waits for the one before: each lane's best item, and a sum, which is NaN if any item was (or they held both
- * infinities). */
+/* Four vectors side by side, so that none waits for the one before: each lane's best item, and a sum, which
+ * is NaN if any item was (or they held both infinities). */
 #define STEP(s, BEATS, BEST, SUM, item) \
     {                                   \
         vec v = item;                   \

@@ -1,18 +1,23 @@
 /* The places of a line's items in order, by a sort of words that hold a key and a place each (a packed sort).
  *
- * NumPy sorts numbers in vectors, but places one by one: ten to twenty times the time for a stable order. So a key goes into the upper bits of
- * a word, what its type has as an order of unsigned integers, less the smallest; the item's number goes into the lower ones, and the words are
- * sorted as plain numbers. No two are equal, so the order is the stable one, which is one whatever the algorithm.
- * Where the keys have more bits than there is room for, those that begin alike come out side by side and are sorted again among themselves, with
- * the bits that follow: each time room is for 32 bits or more, so three times at most.
- * Rows that rise or fall for long are left to the merge sort, which takes one pass. NaNs are one key, behind all others, and zeros of both signs are one. Cost: a sort of as many words, and two passes; 16 bytes an item. */
+ * NumPy sorts numbers in vectors, but places one by one: ten to twenty times the time for a stable order. So
+ * a key goes into the upper bits of a word, what its type has as an order of unsigned integers, less the
+ * smallest; the item's number goes into the lower ones, and the words are sorted as plain numbers. No two are
+ * equal, so the order is the stable one, which is one whatever the algorithm.
+ * Where the keys have more bits than there is room for, those that begin alike come out side by
+ * side and are sorted again among themselves, with the bits that follow: each time room is for
+ * 32 bits or more, so three times at most.
+ * Rows that rise or fall for long are left to the merge sort, which takes one pass. NaNs are
+ * one key, behind all others, and zeros of both signs are one. Cost: a sort of as many
+ * words, and two passes; 16 bytes an item. */
 #include "rt/argsort.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* FEW: words that are sorted by insertion. PAIRS of neighbours, and where the order of equal items is not the stable one SAMPLE of the keys, are looked
- * at first, but no more than one of so many (SHARE); one fall of so many pairs (ROWS) is next to none. */
+/* FEW: words that are sorted by insertion. PAIRS of neighbours, and where the order of equal items is not the
+ * stable one SAMPLE of the keys, are looked at first, but no more than one of so many (SHARE); one fall of so
+ * many pairs (ROWS) is next to none. */
 enum { FEW = 16, PAIRS = 512, SAMPLE = 8192, SHARE = 8, ROWS = 64 };
 
 typedef struct packed {
@@ -123,8 +128,8 @@ static bool order(packed *p, int64_t from, int64_t to) {
 
 /* --- all of it --- */
 
-/* Of some pairs of neighbours, is the first the larger one in next to none, or in next to all? Such rows a merge sort has merged at once. room: for
- * a place and a key of each. */
+/* Of some pairs of neighbours, is the first the larger one in next to none, or in next to all? Such rows a
+ * merge sort has merged at once. room: for a place and a key of each. */
 static bool is_long_rows(int64_t type, const void *items, const intptr_t *places, int64_t n, uint64_t *room) {
     int64_t some = n / SHARE < PAIRS ? n / SHARE : PAIRS, falls = 0;
     intptr_t *at = (intptr_t *)room;

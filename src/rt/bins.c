@@ -1,8 +1,11 @@
-/* Counting small numbers (np.bincount) in one walk over them, before anything is known of how many places they need.
+/* Counting small numbers (np.bincount) in one walk over them, before anything is known of
+ * how many places they need.
  *
- * Eight items, a cache line, are looked at together: their bits, joined, are below a power of two only where each of them is, and none is negative. Then
- * eight places are stepped. Asked for ahead, since stores at computed places keep a core from running ahead to what it loads.
- * Cost: 0.45 ns an item from memory, a store a cycle; a pass that finds the largest first, 0.3 more (an Intel Xeon, beside other programs). */
+ * Eight items, a cache line, are looked at together: their bits, joined, are below a power of two only where
+ * each of them is, and none is negative. Then eight places are stepped. Asked for ahead, since stores at
+ * computed places keep a core from running ahead to what it loads.
+ * Cost: 0.45 ns an item from memory, a store a cycle; a pass that finds the largest first, 0.3 more (an
+ * Intel Xeon, beside other programs). */
 #include <assert.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* The power of complex numbers, which compiled code calls where the exponent is an integer that is not known: CPython's algorithm. Where CPython
- * raises for a zero base the values are NumPy's. All else of complex numbers is formulas of real functions (lib/npcmath.c). */
+/* The power of complex numbers, which compiled code calls where the exponent is an integer that is not known:
+ * CPython's algorithm. Where CPython raises for a zero base the values are NumPy's. All else of complex
+ * numbers is formulas of real functions (lib/npcmath.c). */
 #include <math.h>
 
 #include "rt/fns.h"

@@ -1,4 +1,5 @@
-/* Dates as text, as NumPy's str() has them: what compiled code prints of a datetime64 and a timedelta64. NaT is the least int64. */
+/* Dates as text, as NumPy's str() has them: what compiled code prints of a datetime64 and a
+ * timedelta64. NaT is the least int64. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,12 +1,15 @@
 /* Entering compiled code, and leaving it from the middle.
  *
- * A call of compiled code owns nothing but what its frame lists, and so it can be abandoned at any instruction of its own: the frame frees the
- * rest (layout.h). What is abandoned is a stretch of the stack, from the code at work up to tr_rt_enter. So a call is left from a signal handler
- * that interrupted compiled code itself (tick.c), or from a function of the runtime that compiled code has called and that owns nothing either;
- * never from C code in between that may hold a lock or memory: such code enters anew (tr_rt_run_body), and what it calls is left to there.
+ * A call of compiled code owns nothing but what its frame lists, and so it can be abandoned at any
+ * instruction of its own: the frame frees the rest (layout.h). What is abandoned is a stretch of the stack,
+ * from the code at work up to tr_rt_enter. So a call is left from a signal handler that interrupted compiled
+ * code itself (tick.c), or from a function of the runtime that compiled code has called and that owns nothing
+ * either; never from C code in between that may hold a lock or memory: such code enters anew
+ * (tr_rt_run_body), and what it calls is left to there.
  *
- * It is longjmp with less to restore: the compiler was told that the call changes every register but two, and the place to go on is the return address that the
- * call itself has put on the stack. Who leaves sets stack pointer and rbp and returns, with a code in the register for results.
+ * It is longjmp with less to restore: the compiler was told that the call changes every register but two, and
+ * the place to go on is the return address that the call itself has put on the stack. Who leaves sets stack
+ * pointer and rbp and returns, with a code in the register for results.
  * Shadow stacks are not unwound: where a process has one, tick.c sends no ticks.
  * Cost: three stores, and a look at a byte. */
 #include "rt/enter.h"

@@ -9,7 +9,8 @@
 
 #include "rt/layout.h"
 
-/* A thread's call of compiled code. Only the thread itself reads and writes it, its signal handler included. */
+/* A thread's call of compiled code. Only the thread itself reads and writes it, its signal
+ * handler included. */
 typedef struct tr_here {
     tr_frame *frame; /* NULL: it is not in compiled code */
     uint8_t armed;   /* a tick is due, or none will ever be for this thread */
@@ -28,7 +29,8 @@ static inline tr_frame *tr_rt_outside(void) {
     tr_rt_here.frame = NULL;
     return f;
 }
-/* The frame comes first: a tick that finds none is followed by no other, and must be one that `armed` tells of. */
+/* The frame comes first: a tick that finds none is followed by no other, and must be one
+ * that `armed` tells of. */
 static inline __attribute__((always_inline)) void tr_rt_inside(tr_frame *f) {
     tr_rt_here.frame = f;
     atomic_signal_fence(memory_order_seq_cst);
@@ -39,9 +41,10 @@ static inline __attribute__((always_inline)) void tr_rt_inside(tr_frame *f) {
 #ifndef __x86_64__
 #error "how compiled code is called, and left, is written for x86-64"
 #endif
-/* Calls fn(f, a, b, c, d) such that it can be left from the middle (enter.c): stack pointer and rbp are written down, and the compiler is told that
- * nothing else is as it was, so who leaves need not restore it. The call behind `armed` makes the function that this stands in one that calls: it has no red
- * zone and keeps the stack aligned; and the stack pointer as an operand keeps the assembly where that holds. */
+/* Calls fn(f, a, b, c, d) such that it can be left from the middle (enter.c): stack pointer and rbp are
+ * written down, and the compiler is told that nothing else is as it was, so who leaves need not restore it.
+ * The call behind `armed` makes the function that this stands in one that calls: it has no red zone and keeps
+ * the stack aligned; and the stack pointer as an operand keeps the assembly where that holds. */
 static inline __attribute__((always_inline)) int32_t tr_rt_enter(tr_frame *f, uintptr_t fn, uintptr_t a,
                                                                  uintptr_t b, uintptr_t c, uintptr_t d) {
     register uintptr_t rsp __asm__("rsp");
@@ -74,30 +77,31 @@ typedef struct tr_code_range {
 } tr_code_range;
 void tr_rt_code_add(tr_code_range *r);
 void tr_rt_code_remove(tr_code_range *r);
-/* A fork waits for those two. Of several locks a fork takes last the one that watched first: whoever calls them
- * with a lock that a fork takes as well calls this before that lock watches. */
+/* A fork waits for those two. Of several locks a fork takes last the one that watched first: whoever calls
+ * them with a lock that a fork takes as well calls this before that lock watches. */
 void tr_rt_code_watch_forks(void);
 /* False as well where another thread changes the list. For signal handlers. */
 bool tr_rt_code_holds(uintptr_t pc);
 
-/* Functions of the runtime that may take long, and that compiled code calls directly, say so here when they are done and own nothing: they
- * may not return. */
+/* Functions of the runtime that may take long, and that compiled code calls directly, say so here when they
+ * are done and own nothing: they may not return. */
 void tr_rt_look_now(void);
-/* The thread's call ends here and now, with that code: for what a function that has no frame cannot do without. Whoever calls it owns nothing.
- * Outside of a call there is nobody to tell: the process ends. */
+/* The thread's call ends here and now, with that code: for what a function that has no frame cannot do
+ * without. Whoever calls it owns nothing. Outside of a call there is nobody to tell: the process ends. */
 _Noreturn void tr_rt_end_now(int32_t code);
 static inline void tr_rt_look(void) {
     if (__builtin_expect(tr_rt_here.wanted, 0))
         tr_rt_look_now();
 }
-/* Returns from the call of f, with rax as it is: what a context goes on with whose stack pointer is tr_rt_left_stack(f), and rbp f->base. */
+/* Returns from the call of f, with rax as it is: what a context goes on with whose stack pointer is
+ * tr_rt_left_stack(f), and rbp f->base. */
 extern const char tr_rt_left[] __attribute__((visibility("hidden")));
 static inline void *tr_rt_left_stack(const tr_frame *f) {
     return (char *)f->leave - sizeof(void *); /* the call's return address lies there */
 }
 
-/* Before a call is left: C functions between are abandoned as well (a region of one range calls its body directly), which have told
- * AddressSanitizer what of the stack is not to be read. */
+/* Before a call is left: C functions between are abandoned as well (a region of one range calls its body
+ * directly), which have told AddressSanitizer what of the stack is not to be read. */
 #ifdef __SANITIZE_ADDRESS__
 void __asan_handle_no_return(void);
 #else

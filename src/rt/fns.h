@@ -121,32 +121,36 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
 
-/* Sorted numbers (item i at first + i * step), the two numbers of a line, a table of m buckets: both are filled. By table[bucket] a search begins, and takes so many
- * rounds; -1: it begins at 0, the numbers do not go up or there are none (places.c). */
+/* Sorted numbers (item i at first + i * step), the two numbers of a line, a table of m buckets: both are
+ * filled. By table[bucket] a search begins, and takes so many rounds; -1: it begins at 0, the numbers do not
+ * go up or there are none (places.c). */
 int64_t tr_rt_places(void *xowner, const double *x, int64_t n, int64_t first, int64_t step, void *lowner,
                      double *line, int64_t nline, void *towner, int64_t *table, int64_t m);
 
-/* Counts numbers from the first on while they are below m - 1, a power of two or 0, in a table of as many places; its last one gets how many places were used
- * (bins.c). How many were counted. */
+/* Counts numbers from the first on while they are below m - 1, a power of two or 0, in a table of as many
+ * places; its last one gets how many places were used (bins.c). How many were counted. */
 int64_t tr_rt_count_few(void *xowner, const int64_t *x, int64_t n, void *towner, int64_t *table, int64_t m);
 
-/* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number, stride in items. 0, or TR_SORT_NOMEM. */
+/* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number,
+ * stride in items. 0, or TR_SORT_NOMEM. */
 int64_t tr_rt_sort(int64_t type, int64_t how, void *owner, void *data, int64_t n, int64_t stride);
 /* Places are counted from 0, and of as many items as the line has. */
 int64_t tr_rt_argsort(int64_t type, int64_t how, void *ao, const void *a, int64_t n, int64_t as, void *po,
                       int64_t *places, int64_t np, int64_t ps);
-/* In `to`, which may be the line itself: the items (or their places) such that those at kth[0 .. nkth) are where sorting would put them, no item before one is larger, and none
+/* In `to`, which may be the line itself: the items (or their places) such that those at
+ * kth[0 .. nkth) are where sorting would put them, no item before one is larger, and none
  * behind it smaller. All kth are in [0, n). */
 int64_t tr_rt_partition(int64_t type, void *ao, const void *a, int64_t n, int64_t as, void *to_owner,
                         void *to, int64_t m, int64_t ts, void *ko, const int64_t *kth, int64_t nkth);
 int64_t tr_rt_argpartition(int64_t type, void *ao, const void *a, int64_t n, int64_t as, void *po,
                            int64_t *places, int64_t np, int64_t ps, void *ko, const int64_t *kth,
                            int64_t nkth);
-/* to[0 .. m): the items that sorting would put at k, k + 1 ...; the line stays as it is. 1, and nothing stored: there is a NaN, or nothing at all. */
+/* to[0 .. m): the items that sorting would put at k, k + 1 ...; the line stays as it is. 1, and nothing
+ * stored: there is a NaN, or nothing at all. */
 int64_t tr_rt_ranked(int64_t type, int64_t k, void *ao, const void *a, int64_t n, int64_t as, void *to_owner,
                      void *to, int64_t m);
-/* Runs a loop of a foreign ufunc (loop.c) over operands of three axes: round, core axis, core axis. True: it raised the invalid flag, which is
- * as it was before. */
+/* Runs a loop of a foreign ufunc (loop.c) over operands of three axes: round, core axis, core axis. True: it
+ * raised the invalid flag, which is as it was before. */
 #define TR_LOOP_OPERAND(x)                                                                          \
     void *x##o, void *x, int64_t x##n0, int64_t x##n1, int64_t x##n2, int64_t x##s0, int64_t x##s1, \
         int64_t x##s2

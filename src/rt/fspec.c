@@ -1,5 +1,6 @@
-/* Numbers by a format specification (base/fspec.h), as Python's format() writes them; print() and the messages of exceptions have it from here.
- * The specification was read when the function was compiled, so it can be read. */
+/* Numbers by a format specification (base/fspec.h), as Python's format() writes them; print()
+ * and the messages of exceptions have it from here. The specification was read when the
+ * function was compiled, so it can be read. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include "base/fspec.h"
 #include "rt/fns.h"
 
-/* Writes the n digits of an integer, with separators, and as many zeros before them as make them `least` characters. */
+/* Writes the n digits of an integer, with separators, and as many zeros before them as make
+ * them `least` characters. */
 static void put_digits(const char *d, size_t n, char group, size_t each, size_t least, tr_sb *out) {
     size_t all = n;
     if (group)
@@ -68,7 +70,8 @@ void tr_rt_spec_uint(const char *spec, uint64_t x, tr_sb *out) {
         put_integer(&s, false, x, out);
 }
 
-/* Without a type but with a precision: as `g`, but a point stays in what has no exponent, which is therefore taken one digit earlier. */
+/* Without a type but with a precision: as `g`, but a point stays in what has no exponent, which
+ * is therefore taken one digit earlier. */
 static void put_general(tr_sb *b, int precision, double x) {
     int p = precision < 1 ? 1 : precision;
     tr_sb_printf(b, "%.*e", p - 1, x);

@@ -1,14 +1,22 @@
-/* np.random.Generator in compiled code: NumPy's numbers, bit for bit, out of the bit generator that the Python object has.
+/* np.random.Generator in compiled code: NumPy's numbers, bit for bit, out of the bit
+ * generator that the Python object has.
  *
- * NumPy may change its distributions from version to version, so they are not written again here but found in the NumPy that runs: its module numpy.random._generator has
- * them as C functions, those of numpy/random/distributions.h, which keep their signatures. What programs draw most, numbers of [0, 1), normal and exponential ones and integers in a range, is made here, for the
- * bit generators whose state is known (gen.h) without a call; NumPy calls those through a pointer for each number. The tables of normal and exponential numbers are asked of NumPy's functions, given
- * words one by one, when they are found; where these turn out to be made in another way they are called for each number. `g` is the address of the object's bitgen_t. The caller of compiled code has
- * the object, so it lives as long. Nothing locks: a Generator is one stream, and two threads that draw from one must take turns themselves, as docs/guide.md says; the compiler refuses
- * loops that would draw on all cores.
- * A state changes in functions of the runtime, which a call is never left from, and that of PCG64 in compiled code (lower/random.c).
- * Sources: PCG64 by M. O'Neill 2014 (PCG XSL RR 128/64); SFC64 by C. Doty-Humphrey; MT19937 as in mt.c; integers by D. Lemire 2019; samples by R. Floyd 1987.
- * Cost: 2 to 5 ns for a number of [0, 1) by itself, 1 to 2 in a row; a third of NumPy's time for normal ones, of the others NumPy's. 1 ms when the functions are found. */
+ * NumPy may change its distributions from version to version, so they are not written again here but found in
+ * the NumPy that runs: its module numpy.random._generator has them as C functions, those of
+ * numpy/random/distributions.h, which keep their signatures. What programs draw most, numbers of [0, 1),
+ * normal and exponential ones and integers in a range, is made here, for the bit generators whose state is
+ * known (gen.h) without a call; NumPy calls those through a pointer for each number. The tables of normal and
+ * exponential numbers are asked of NumPy's functions, given words one by one, when they are found; where
+ * these turn out to be made in another way they are called for each number. `g` is the address of the
+ * object's bitgen_t. The caller of compiled code has the object, so it lives as long. Nothing locks: a
+ * Generator is one stream, and two threads that draw from one must take turns themselves, as docs/guide.md
+ * says; the compiler refuses loops that would draw on all cores.
+ * A state changes in functions of the runtime, which a call is never left from, and that of
+ * PCG64 in compiled code (lower/random.c).
+ * Sources: PCG64 by M. O'Neill 2014 (PCG XSL RR 128/64); SFC64 by C. Doty-Humphrey; MT19937 as in mt.c;
+ * integers by D. Lemire 2019; samples by R. Floyd 1987.
+ * Cost: 2 to 5 ns for a number of [0, 1) by itself, 1 to 2 in a row; a third of NumPy's time for normal ones,
+ * of the others NumPy's. 1 ms when the functions are found. */
 #include "rt/gen.h"
 
 #include <assert.h>
@@ -22,7 +30,8 @@
 #include "rt/random.h"
 #include "rt/rt.h"
 
-/* What NumPy remembers between two binomial numbers of the same parameters, and room to spare; all 0: nothing. */
+/* What NumPy remembers between two binomial numbers of the same parameters, and room to
+ * spare; all 0: nothing. */
 typedef struct memory {
     uint64_t room[64];
 } memory;
@@ -80,8 +89,9 @@ typedef struct functions {
 #undef X
 } functions;
 
-/* Normal and exponential numbers by layers (the ziggurat of G. Marsaglia, W. Tsang 2000): of 64 bits some name the layer, the others, times its width, are the number, if they are below what
- * lies inside of all of it, as 99 in 100 are. Where `known`, the tables are those of NumPy's function. */
+/* Normal and exponential numbers by layers (the ziggurat of G. Marsaglia, W. Tsang 2000): of 64 bits some
+ * name the layer, the others, times its width, are the number, if they are below what lies inside of all of
+ * it, as 99 in 100 are. Where `known`, the tables are those of NumPy's function. */
 typedef struct layers {
     double width[256];
     uint64_t inside[256]; /* none, before they are known */
@@ -116,7 +126,8 @@ static const char *find_all(void *lib, functions *to) {
 
 /* --- the layers: NumPy's function is asked --- */
 
-/* The number that a word stands for, if it lies inside of its layer. No jump by the sign, which would be guessed wrong every other time. */
+/* The number that a word stands for, if it lies inside of its layer. No jump by the sign, which
+ * would be guessed wrong every other time. */
 static inline __attribute__((always_inline)) bool inside(const layers *l, const tr_word *r, uint64_t word,
                                                          double *x) {
     unsigned k = word >> r->layer & 0xff;
@@ -538,7 +549,8 @@ void tr_rt_gen_fill32(int64_t which, int64_t g, int64_t what, void *owner, float
     }
 }
 
-/* --- whole numbers in a range: a product's upper half, and what would make some of them likelier is drawn again --- */
+/* --- whole numbers in a range: a product's upper half, and what would make some of them
+ * likelier is drawn again --- */
 
 static inline __attribute__((always_inline)) uint64_t up_to(int64_t which, tr_bitgen *g, uint64_t most) {
     if (most < UINT32_MAX) {
@@ -571,7 +583,8 @@ uint64_t tr_rt_gen_up_to(int64_t which, int64_t g, uint64_t most) {
     return up_to(which, bitgen(g), most);
 }
 
-/* Of 1, 8 or 16 bits: NumPy uses a word up before it draws the next one, and what is left of the last one is lost. */
+/* Of 1, 8 or 16 bits: NumPy uses a word up before it draws the next one, and what is left
+ * of the last one is lost. */
 static void fill_pieces(tr_bitgen *g, int64_t bits, void *to, int64_t n, uint64_t low, uint64_t most) {
     if (bits == 1)
         numpy.fn.bounded_bool_fill(g, (uint8_t)low, (uint8_t)most, n, false, to);
@@ -581,7 +594,8 @@ static void fill_pieces(tr_bitgen *g, int64_t bits, void *to, int64_t n, uint64_
         numpy.fn.bounded_uint16_fill(g, (uint16_t)low, (uint16_t)most, n, false, to);
 }
 
-/* One of several numbers, each up to its own `most`; of the last word that pieces were taken from so many are left. */
+/* One of several numbers, each up to its own `most`; of the last word that pieces were
+ * taken from so many are left. */
 static uint64_t next_piece_or(int64_t which, tr_bitgen *g, int64_t bits, uint64_t most, int *left,
                               uint32_t *word) {
     const functions *np = &numpy.fn;
@@ -751,7 +765,8 @@ static void normalised(tr_bitgen *g, double *to, const double *alpha, int64_t n)
         to[j] = to[j] * inv;
 }
 
-/* Small alphas: parts are broken off a stick one after the other. What `rest` has of those that come after; `to` is all 0. */
+/* Small alphas: parts are broken off a stick one after the other. What `rest` has of those
+ * that come after; `to` is all 0. */
 static void broken(tr_bitgen *g, double *to, const double *alpha, const double *rest, int64_t n) {
     double left = 1.;
     for (int64_t j = 0; j < n - 1; j++) {
@@ -834,7 +849,8 @@ static bool tail(int64_t which, tr_bitgen *g, int64_t *to, int64_t n, int64_t po
     return true;
 }
 
-/* Floyd's sample: of the numbers up to each j one that is not there yet, or j itself. `seen` has mask + 1 places, of which more than n are free. */
+/* Floyd's sample: of the numbers up to each j one that is not there yet, or j itself. `seen` has mask + 1
+ * places, of which more than n are free. */
 static void sample(int64_t which, tr_bitgen *g, int64_t *to, int64_t n, int64_t pop, uint64_t *seen,
                    uint64_t mask) {
     const uint64_t none = UINT64_MAX;

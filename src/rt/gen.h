@@ -1,4 +1,5 @@
-/* np.random.Generator: whose numbers compiled code draws (gen.c). The bit generator is the Python object's own, so what is drawn here is drawn there. */
+/* np.random.Generator: whose numbers compiled code draws (gen.c). The bit generator is the Python object's
+ * own, so what is drawn here is drawn there. */
 #ifndef TR_RT_GEN_H
 #define TR_RT_GEN_H
 
@@ -18,8 +19,9 @@ typedef struct tr_bitgen {
     uint64_t (*next_raw)(void *);
 } tr_bitgen;
 
-/* Bit generators whose state is known (TR_GEN_* of base/bits.h), so that numbers are drawn without a call: `which`. Who says that has compared the layouts below with
- * what the object says of itself. Compiled code draws from the first by itself (lower/random.c). */
+/* Bit generators whose state is known (TR_GEN_* of base/bits.h), so that numbers are drawn without a call:
+ * `which`. Who says that has compared the layouts below with what the object says of itself. Compiled code
+ * draws from the first by itself (lower/random.c). */
 
 typedef struct tr_gen_pcg64 {
     struct tr_gen_pcg64_numbers {
@@ -40,7 +42,8 @@ typedef struct tr_gen_mt19937 {
     int pos;
 } tr_gen_mt19937;
 
-/* Finds NumPy's distributions in the library at this path, which is loaded already: NULL, or the name of what it lacks. What was found once stays. */
+/* Finds NumPy's distributions in the library at this path, which is loaded already: NULL, or the name of what
+ * it lacks. What was found once stays. */
 const char *tr_rt_gen_find(const char *path);
 
 #endif

@@ -13,8 +13,8 @@
  * call; retain and release leave NULL and tagged owners alone.
  *
  * Exceptions and memory: every tr_mem allocated in a call is linked into the frame. When a call raises, none
- * of them can have escaped, so the caller frees the whole list (tr_rt_frame_fini). Only code that an exception
- * may leave on its way to a handler gives back what it holds (opt/own.c). */
+ * of them can have escaped, so the caller frees the whole list (tr_rt_frame_fini). Only code that an
+ * exception may leave on its way to a handler gives back what it holds (opt/own.c). */
 #ifndef TR_RT_LAYOUT_H
 #define TR_RT_LAYOUT_H
 
@@ -35,7 +35,8 @@ _Static_assert(sizeof(tr_slot) == 8, "a slot is eight bytes");
 
 enum { TR_FRAME_PAYLOAD = 8, TR_FRAME_TRACE = 32, TR_MEM_ALIGN = 64 };
 
-/* A Mersenne Twister (rt/mt.h): a word of 32 bits says which of its numbers is the next one, TR_MT_WORDS that all are used up; the numbers lie TR_MT_OUT bytes from its beginning. */
+/* A Mersenne Twister (rt/mt.h): a word of 32 bits says which of its numbers is the next one, TR_MT_WORDS that
+ * all are used up; the numbers lie TR_MT_OUT bytes from its beginning. */
 enum { TR_MT_WORDS = 624, TR_MT_OUT = 4 };
 
 /* Header of a counted block; data starts TR_MEM_ALIGN bytes after it, aligned to TR_MEM_ALIGN. */
@@ -55,8 +56,9 @@ static inline void *tr_mem_data(tr_mem *m) {
 /* Code that is compiled when it is first reached: a module has a row of these, which it calls through
  * tr_rt_late. */
 typedef struct tr_late {
-    _Atomic(void *)
-        entry; /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot *ret), result as tr_entry's */
+    /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot
+     * *ret), result as tr_entry's */
+    _Atomic(void *) entry;
     const void *meta;        /* with it: describes its raise sites (code/meta.h) */
     const uint16_t *classes; /* with it: the number of each one's exception */
     _Atomic(const char *)
@@ -143,8 +145,9 @@ enum {
     TR_CAUGHT_BITS = 48
 }; /* of a caught exception's number say where its tr_raised is, those above its class */
 
-/* An exception that the host made while a call ran (a loop of others left it, rt/loop.c), for as long as the call lives. Compiled code names it by a
- * number, with that of its class above: the payload of a site whose exception is TR_EXC_HOST. */
+/* An exception that the host made while a call ran (a loop of others left it, rt/loop.c), for as long as
+ * the call lives. Compiled code names it by a number, with that of its class above: the payload of a
+ * site whose exception is TR_EXC_HOST. */
 typedef struct tr_kept {
     struct tr_kept *next;
     uint64_t number;
@@ -216,7 +219,8 @@ enum {
 #undef X
         TR_ARG_BOOL
 };
-/* Types of items of tr_rt_sort and its kin, and how it sorts: NumPy's numbers. What they return when they could not. */
+/* Types of items of tr_rt_sort and its kin, and how it sorts: NumPy's numbers. What they
+ * return when they could not. */
 enum {
     TR_SORT_BOOL,
     TR_SORT_I8,
@@ -285,7 +289,8 @@ enum {
     TR_RANDOM_PY_VONMISES,
     TR_RANDOM_PY_WEIBULL
 };
-/* What is wrong with an array of probabilities: nothing, NaN, one out of range, their sum, fewer of them above 0 than asked for; or there is no memory. */
+/* What is wrong with an array of probabilities: nothing, NaN, one out of range, their sum, fewer of them
+ * above 0 than asked for; or there is no memory. */
 enum { TR_RANDOM_DONE, TR_RANDOM_NAN, TR_RANDOM_RANGE, TR_RANDOM_SUM, TR_RANDOM_FEW, TR_RANDOM_MEMORY };
 
 /* The extreme of a sequence that comes in pieces (rt/arg.c): all 0 at first. */
@@ -294,8 +299,8 @@ typedef struct tr_extreme {
     tr_slot best;
 } tr_extreme;
 
-/* What a watched launch says of its threads (watch.c): of an access, and of an array: one that the kernel was given, the block's, one that
- * a thread made just now. */
+/* What a watched launch says of its threads (watch.c): of an access, and of an array: one that the kernel was
+ * given, the block's, one that a thread made just now. */
 enum {
     TR_TOUCH_READ,
     TR_TOUCH_WRITE,
@@ -309,8 +314,9 @@ enum { TR_WATCHED_GIVEN, TR_WATCHED_SHARED, TR_WATCHED_MADE };
  * (rt/stack.c). */
 enum { TR_STACK_UNCHECKED = 8 << 10 };
 
-/* Columns reduced side by side take so much memory each way, and their sums of floats: blocks of rows so far, then partial sums
- * (rt/tile.c). With twice as much all that is stored lies, but for multiples of 4 KiB, where something is loaded next, and processors wait for it (twice the time). */
+/* Columns reduced side by side take so much memory each way, and their sums of floats: blocks of rows so far,
+ * then partial sums (rt/tile.c). With twice as much all that is stored lies, but for multiples of 4 KiB,
+ * where something is loaded next, and processors wait for it (twice the time). */
 enum { TR_TILE_BYTES = 2048, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };
 typedef struct tr_tile_f64 {
     uint64_t blocks;
@@ -325,11 +331,13 @@ typedef struct tr_tile_f32 {
  * stay in a core's cache. */
 enum { TR_SCAN_BLOCK = 1 << 14 };
 
-/* A scatter that combines goes in blocks of rounds, each but the first with a table like the target: blocks have at least so many rounds, and so
- * many for each element of the target, and there are no more than so many blocks. */
+/* A scatter that combines goes in blocks of rounds, each but the first with a table like the
+ * target: blocks have at least so many rounds, and so many for each element of the target, and
+ * there are no more than so many blocks. */
 enum { TR_SCATTER_BLOCK = 1 << 15, TR_SCATTER_WORTH = 16, TR_SCATTER_BLOCKS = 64 };
-/* A target that is too large for tables goes in parts, of which each thread takes one and looks at all rounds for it: where there are so many rounds, and
- * the target has so many bytes that a core waits for its places: to read them, or only to write them. Parts end at multiples of so many elements. */
+/* A target that is too large for tables goes in parts, of which each thread takes one and looks at all rounds
+ * for it: where there are so many rounds, and the target has so many bytes that a core waits for its places:
+ * to read them, or only to write them. Parts end at multiples of so many elements. */
 enum {
     TR_SCATTER_ROUNDS = 1 << 16,
     TR_SCATTER_LARGE = 1 << 24,
@@ -337,17 +345,18 @@ enum {
     TR_SCATTER_STEP = 64
 };
 
-/* Bytes of an array that is written past the caches (opt/nontemporal.c): three quarters of the 32 MB that processors of 2026 have for a few cores. */
+/* Bytes of an array that is written past the caches (opt/nontemporal.c): three quarters of the 32 MB that
+ * processors of 2026 have for a few cores. */
 #define TR_LARGE (UINT64_C(24) << 20)
 /* Bytes of freed arrays that are kept at most (rt/blocks.c): room for a few results of 10^7 numbers. */
 #define TR_BLOCKS_MOST (UINT64_C(256) << 20)
 
-/* Ranges at most of a pattern that runs on all cores; operations that a range should have: some 20 microseconds, of which an operation takes about a
- * quarter of a nanosecond. */
+/* Ranges at most of a pattern that runs on all cores; operations that a range should have: some 20
+ * microseconds, of which an operation takes about a quarter of a nanosecond. */
 enum { TR_PAR_RANGES = 256, TR_PAR_WORK = 80000 };
 #define TR_RT_FIXED "tr_rt_fixed" /* an int64: how long ranges are, for tests; 0: as the runtime chooses */
-/* Of each array that a test of shared memory takes: size of an element, axes << 8, TR_MEET_GIVEN where strides follow
- * the sizes (else they are those of layout C). */
+/* Of each array that a test of shared memory takes: size of an element, axes << 8, TR_MEET_GIVEN where
+ * strides follow the sizes (else they are those of layout C). */
 enum { TR_MEET_AXES = 8, TR_MEET_GIVEN = 1 << 16 };
 
 /* Ranges of a scan: whose turn it is to read the values that follow, and to hand them on; a slot for each
@@ -369,12 +378,14 @@ typedef struct tr_sum_f32 {
     float level[TR_SUM_LEVELS];
 } tr_sum_f32;
 
-/* The C loops of a foreign ufunc (rt/loop.c), as NumPy has them: `args` point to the first items, dims[0] is how often the loop goes, then the
- * sizes of its core axes; steps, in bytes, are each operand's from one round to the next, then those along core axes, operand by operand. The
- * snapshot makes a table for each such ufunc, an array of the program's, so that machine code names it by a symbol and holds no address. */
+/* The C loops of a foreign ufunc (rt/loop.c), as NumPy has them: `args` point to the first items, dims[0] is
+ * how often the loop goes, then the sizes of its core axes; steps, in bytes, are each operand's from one
+ * round to the next, then those along core axes, operand by operand. The snapshot makes a table for each such
+ * ufunc, an array of the program's, so that machine code names it by a symbol and holds no address. */
 enum { TR_LOOP_OPERANDS = 7, TR_LOOP_CORE = 2, TR_LOOP_SIZES = 8 };
 typedef void tr_cloop_fn(char **args, const int64_t *dims, const int64_t *steps, void *data);
-/* A loop of our own that may take its place where the first core size is small (rt/small.c), for one round: it says whether it did, and failed. */
+/* A loop of our own that may take its place where the first core size is small (rt/small.c), for one round:
+ * it says whether it did, and failed. */
 typedef enum tr_small_result { TR_SMALL_DONE, TR_SMALL_FAILED, TR_SMALL_NOT } tr_small_result;
 typedef tr_small_result tr_small_fn(char *const *args, const int64_t *dims, const int64_t *steps);
 enum { TR_SMALL_MOST = 8 };
@@ -385,8 +396,8 @@ typedef struct tr_cloop {
     int64_t size[TR_LOOP_OPERANDS]; /* bytes of an item of each operand */
 } tr_cloop;
 typedef struct tr_cloops {
-    /* The host's: a thread is about to run a loop for the first time; what a loop has left in this thread, which is taken away: 0: nothing, else an
-     * exception as payloads name it, kept for the frame. */
+    /* The host's: a thread is about to run a loop for the first time; what a loop has left in this thread,
+     * which is taken away: 0: nothing, else an exception as payloads name it, kept for the frame. */
     void (*ready)(void);
     int64_t (*raised)(const struct tr_cloops *t, tr_frame *f);
     void *host;

@@ -1,9 +1,10 @@
 /* What exceptions have to do with each other: __context__ and __cause__.
  *
- * An exception names others by number. They lie in a ring, made with the first link of a call, so links need no
- * owner, and a loop that raises for ever takes no more memory: of more than TR_FRAME_LINKS exceptions of a call
- * that others were raised from the oldest are forgotten, as are the outermost entries of a long trace. Without memory
- * for the ring there are no links. Beside the ring lie exceptions that the host made, of which only the latest are kept, too. */
+ * An exception names others by number. They lie in a ring, made with the first link of a call, so links need
+ * no owner, and a loop that raises for ever takes no more memory: of more than TR_FRAME_LINKS exceptions of
+ * a call that others were raised from the oldest are forgotten, as are the outermost entries of a long
+ * trace. Without memory for the ring there are no links. Beside the ring lie exceptions that the host made,
+ * of which only the latest are kept, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,8 @@ void tr_rt_cause(tr_frame *f, int64_t exc) {
     set_links(f, f->linked ? f->context : 0, exc ? number_of(f, exc) : TR_FROM_NONE);
 }
 
-/* An exception cannot be its own context: who has it as one of those that lead to it has none then, as in Python. */
+/* An exception cannot be its own context: who has it as one of those that lead to it has
+ * none then, as in Python. */
 void tr_rt_context_of(tr_frame *f, int64_t exc, int64_t context) {
     tr_raised *r = caught(exc), *at = NULL;
     uint64_t number = r == caught(context) ? 0 : number_of(f, context);

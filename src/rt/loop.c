@@ -1,11 +1,14 @@
-/* Loops of foreign ufuncs: C functions that NumPy, SciPy and others bring, called as NumPy calls them, without Python.
+/* Loops of foreign ufuncs: C functions that NumPy, SciPy and others bring, called as NumPy
+ * calls them, without Python.
  *
- * The table (tr_cloops, rt/layout.h) says which axes of an operand are the loop's own and how large items are; operands come as views of three
- * axes, of which those that the loop lacks are not looked at. Strides may be anything: loops take them. A loop that is asked for no round is not
+ * The table (tr_cloops, rt/layout.h) says which axes of an operand are the loop's own and how large
+ * items are; operands come as views of three axes, of which those that the loop lacks are not
+ * looked at. Strides may be anything: loops take them. A loop that is asked for no round is not
  * called, as NumPy does not call it either.
- * Mistakes are told by the invalid flag: it is cleared before, looked at after, and then as it was, so nobody else sees it. Clearing goes by
- * memory (40 ns), so it is only done where the flag is set.
- * Exceptions are Python's, and told by the host: it is asked after each call (3 ns), and what it says is the rest of the result. */
+ * Mistakes are told by the invalid flag: it is cleared before, looked at after, and then as it was, so nobody
+ * else sees it. Clearing goes by memory (40 ns), so it is only done where the flag is set.
+ * Exceptions are Python's, and told by the host: it is asked after each call (3 ns), and
+ * what it says is the rest of the result. */
 #include <fenv.h>
 #include <string.h>
 
@@ -26,7 +29,8 @@ static bool call(const tr_cloop *l, char **args, const int64_t *dims, const int6
     return fetestexcept(FE_INVALID) != 0;
 }
 
-/* Round by round by the loop of our own, or where it does not want one, by theirs: *theirs says whether there was such a round. */
+/* Round by round by the loop of our own, or where it does not want one, by theirs: *theirs
+ * says whether there was such a round. */
 static bool run_small(const tr_cloops *t, const tr_cloop *l, char **args, const int64_t *dims,
                       const int64_t *steps, bool *theirs) {
     int64_t one[1 + TR_LOOP_SIZES];
@@ -44,7 +48,8 @@ static bool run_small(const tr_cloops *t, const tr_cloop *l, char **args, const 
     return failed;
 }
 
-/* What a loop left of Python's: such code may raise without being asked for anything, or warn, and warnings may be errors. */
+/* What a loop left of Python's: such code may raise without being asked for anything, or
+ * warn, and warnings may be errors. */
 static int64_t look_behind(const tr_cloops *t, tr_frame *f, bool failed) {
     return (int64_t)((uint64_t)t->raised(t, f) << 1 | failed);
 }

@@ -192,7 +192,8 @@ static void mirror(char *c, int64_t ldc, int64_t n, int64_t size) {
     }
 }
 
-/* c = a * a', of which half is computed: in c's rows the upper one. NumPy does the same, so the bits are the same. */
+/* c = a * a', of which half is computed: in c's rows the upper one. NumPy does the same, so
+ * the bits are the same. */
 static void by_syrk(const tr_blas *lib, int type, int64_t size, char *c, int64_t ldc, const mat *a,
                     const fortran *f) {
     const char trans = f->trans == 'N' ? 'T' : 'N';

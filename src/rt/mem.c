@@ -2,7 +2,8 @@
  *
  * Every block is linked into the frame of the call that made it until it is detached (handed out as a result)
  * or freed. So when a call raises, tr_rt_frame_fini frees what is left and compiled code that
- * catches nothing needs no clean-up paths. Large blocks come from the host's cache (blocks.c) and go back to the one they came from.
+ * catches nothing needs no clean-up paths. Large blocks come from the host's cache (blocks.c)
+ * and go back to the one they came from.
  * Cost: one
  * malloc per small block; detach and free are O(1). Counts are not atomic while a block belongs to a frame.
  * The owners of a detached one, Python objects, go on any thread. */

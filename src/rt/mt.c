@@ -1,12 +1,18 @@
-/* MT19937, after M. Matsumoto and T. Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudorandom number generator" (1998), with
- * their seeding of 2002, which np.random.seed and random.seed use: a seed gives their numbers, bit for bit.
+/* MT19937, after M. Matsumoto and T. Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed
+ * uniform pseudorandom number generator" (1998), with their seeding of 2002, which np.random.seed and
+ * random.seed use: a seed gives their numbers, bit for bit.
  *
- * A generator is its thread's alone, so nothing locks and no thread waits; it is made when the thread first asks, seeded by the system unless the
- * program did, and goes when the thread ends. It is changed in functions of the runtime only, which a call is never left from, so none is ever half
- * made. A region on all cores (parallel.c) is the same for any number of threads, so where the thread that opens one has seeded its generator, each range of it gets one
- * of its own, seeded when it first draws, as a child that NumPy's SeedSequence of the seed would spawn: RandomState(MT19937(SeedSequence(seed, spawn_key=(regions since the seed, range)))).
- * A generator for each round would be the same and cost each round 2 us. The child of a fork has the numbers of its parent where the program named a seed, as with NumPy and Python, and numbers of its own where it did not.
- * Cost: 624 words are made and tempered at once, in vectors; what is left of a number is a load. 5 KiB for each generator. */
+ * A generator is its thread's alone, so nothing locks and no thread waits; it is made when the thread first
+ * asks, seeded by the system unless the program did, and goes when the thread ends. It is changed in
+ * functions of the runtime only, which a call is never left from, so none is ever half made. A region on
+ * all cores (parallel.c) is the same for any number of threads, so where the thread that opens one has
+ * seeded its generator, each range of it gets one of its own, seeded when it first draws, as a child that
+ * NumPy's SeedSequence of the seed would spawn: RandomState(MT19937(SeedSequence(seed, spawn_key=(regions
+ * since the seed, range)))). A generator for each round would be the same and cost each round 2 us. The
+ * child of a fork has the numbers of its parent where the program named a seed, as with NumPy and Python,
+ * and numbers of its own where it did not.
+ * Cost: 624 words are made and tempered at once, in vectors; what is left of a number is a
+ * load. 5 KiB for each generator. */
 #include "rt/mt.h"
 
 #include <errno.h>
@@ -147,7 +153,8 @@ void tr_rt_mt_refill(tr_mt *m) {
 
 /* --- seeds --- */
 
-/* NumPy's SeedSequence, after M. O'Neill's seed_seq_fe: a pool of four words, into which others are mixed one after the other. */
+/* NumPy's SeedSequence, after M. O'Neill's seed_seq_fe: a pool of four words, into which
+ * others are mixed one after the other. */
 static uint32_t hashed(tr_mt *m, uint32_t x) {
     x ^= m->hash;
     m->hash *= 0x931e8875u;
@@ -187,7 +194,8 @@ static void seeded(tr_mt *m, const int64_t *words, uint64_t n) {
     fill_pool(m, words, n);
 }
 
-/* As NumPy's MT19937 takes its state of a SeedSequence: the first number is the last of the block that this would be. */
+/* As NumPy's MT19937 takes its state of a SeedSequence: the first number is the last of the
+ * block that this would be. */
 static void seed_range(tr_mt *m) {
     const tr_mt *of = m->of;
     memcpy(m->pool, of->pool, sizeof m->pool);

@@ -1,8 +1,12 @@
-/* What threads hand on by a fence and an atomic: the sum of a block that the last block adds up (CUDA C Programming Guide, memory fence functions), locks.
+/* What threads hand on by a fence and an atomic: the sum of a block that the last block adds up (CUDA C
+ * Programming Guide, memory fence functions), locks.
  *
- * Who did a fence and then an atomic on an item hands on what it did so far, and what its block did in earlier phases. Who does an atomic on the item after that has all of it, and so
- * has its block in later phases; what lanes of a warp know of each other (rt/shadow.h) is handed on and had likewise. Looked at only where two accesses would be a race, so a launch without fences pays nothing. Not told apart is what a thread does between its
- * last handing on and its next barrier, of the block or of lanes: it counts as handed on. */
+ * Who did a fence and then an atomic on an item hands on what it did so far, and what its block did
+ * in earlier phases. Who does an atomic on the item after that has all of it, and so has its block
+ * in later phases; what lanes of a warp know of each other (rt/shadow.h) is handed on and had
+ * likewise. Looked at only where two accesses would be a race, so a launch without fences pays
+ * nothing. Not told apart is what a thread does between its last handing on and its next barrier, of
+ * the block or of lanes: it counts as handed on. */
 #include "rt/order.h"
 
 #include <string.h>

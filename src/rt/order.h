@@ -1,10 +1,12 @@
-/* What fences and atomics order: who changes an item by an atomic, after a fence, hands on what came before; who changes the same item later has it. */
+/* What fences and atomics order: who changes an item by an atomic, after a fence, hands on what came before;
+ * who changes the same item later has it. */
 #ifndef TR_RT_ORDER_H
 #define TR_RT_ORDER_H
 
 #include "rt/shadow.h"
 
-/* A thread hands on, at an item, what it did before, what its block did in earlier phases, and what it knows of the lanes of its warp. */
+/* A thread hands on, at an item, what it did before, what its block did in earlier phases, and
+ * what it knows of the lanes of its warp. */
 typedef struct tr_handing {
     tr_mark by;
     tr_mark base, start;   /* as tr_now has them */
@@ -13,7 +15,8 @@ typedef struct tr_handing {
     uint64_t previous;     /* the one before at the same item; they are counted from 1, 0: there is none */
 } tr_handing;
 
-/* What is had of an item in the present block: by one thread, from a time on; by all threads in later phases than that which begins at `start`, and in that (`had`). */
+/* What is had of an item in the present block: by one thread, from a time on; by all threads in later phases
+ * than that which begins at `start`, and in that (`had`). */
 typedef struct tr_having {
     uint64_t item;
     uint32_t who;       /* 1 + the thread; 0: the block */

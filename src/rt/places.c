@@ -1,8 +1,9 @@
-/* Where among sorted numbers others may stand: a table over even buckets from the first to the last of them (interpolation search, a learned index of one
- * line).
+/* Where among sorted numbers others may stand: a table over even buckets from the first to the last of them
+ * (interpolation search, a learned index of one line).
  *
- * A number's bucket is a product, which grows with the number. All that lies in buckets before stands before it and all in those behind, behind, so a few
- * places are left to search. Code may compute the product by other roundings, or a fused one: buckets beside the number's own are searched too, so that
+ * A number's bucket is a product, which grows with the number. All that lies in buckets before stands
+ * before it and all in those behind, behind, so a few places are left to search. Code may compute the
+ * product by other roundings, or a fused one: buckets beside the number's own are searched too, so that
  * one bucket more or less is no mistake.
  * Cost: a pass over the numbers and one over the table. */
 #include <math.h>

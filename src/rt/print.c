@@ -1,8 +1,9 @@
 /* print() of compiled code: text gathers in the frame and goes to the host when a line is finished, so that
  * one print() is one write. Without memory the text so far is handed over early; nothing is lost.
  *
- * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the text as they were, behind a NUL that text
- * has not. An axis is NUL 'a' and its length; the array behind its axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
+ * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the
+ * text as they were, behind a NUL that text has not. An axis is NUL 'a' and its length; the array behind its
+ * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

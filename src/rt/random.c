@@ -1,11 +1,14 @@
-/* NumPy's legacy distributions (np.random.normal and its kin) over the thread's MT19937: after np.random.seed(s) in compiled code the numbers of
- * np.random.seed(s) under NumPy, bit for bit.
+/* NumPy's legacy distributions (np.random.normal and its kin) over the thread's MT19937: after
+ * np.random.seed(s) in compiled code the numbers of np.random.seed(s) under NumPy, bit for bit.
  *
- * NumPy has frozen these streams, so the order in which numbers are drawn and every operation on floats are part of what is computed here, and so are
- * its mistakes: in the last terms of `far_enough`, say. There is no library of them to link: libnpyrandom.a has the distributions of its Generator, which have moved on.
- * Sources: polar method for pairs of normal numbers (G. Marsaglia, T. Bray 1964); gamma by G. Marsaglia, W. Tsang 2000, and below 1 as J. Ahrens, U. Dieter 1974; beta by M. Johnk 1964;
- * Poisson by W. Hoermann's PTRS 1993; binomial by V. Kachitvichyanukul, B. Schmeiser's BTPE 1988; hypergeometric by E. Stadlober's HRUA 1990; wald by J. Michael, W. Schucany,
- * R. Haas 1976; von Mises by D. Best, N. Fisher 1979; zipf by L. Devroye 1986; logseries by A. Kemp 1981. What arguments may be was tested by the caller.
+ * NumPy has frozen these streams, so the order in which numbers are drawn and every operation on floats are
+ * part of what is computed here, and so are its mistakes: in the last terms of `far_enough`, say. There is no
+ * library of them to link: libnpyrandom.a has the distributions of its Generator, which have moved on.
+ * Sources: polar method for pairs of normal numbers (G. Marsaglia, T. Bray 1964); gamma by G. Marsaglia, W.
+ * Tsang 2000, and below 1 as J. Ahrens, U. Dieter 1974; beta by M. Johnk 1964; Poisson by W. Hoermann's PTRS
+ * 1993; binomial by V. Kachitvichyanukul, B. Schmeiser's BTPE 1988; hypergeometric by E. Stadlober's HRUA
+ * 1990; wald by J. Michael, W. Schucany, R. Haas 1976; von Mises by D. Best, N. Fisher 1979; zipf by L.
+ * Devroye 1986; logseries by A. Kemp 1981. What arguments may be was tested by the caller.
  * Cost: of a plain number some nanoseconds; that of the others is their exp, log and pow. */
 #include <float.h>
 #include <math.h>
@@ -120,7 +123,8 @@ uint64_t tr_rt_np_up_to(uint64_t most) {
     return x;
 }
 
-/* Of 1, 8 or 16 bits: a word of the generator is used up from its low end before the next one; what is left of the last one is lost. */
+/* Of 1, 8 or 16 bits: a word of the generator is used up from its low end before the next one;
+ * what is left of the last one is lost. */
 typedef struct piece {
     uint32_t word;
     unsigned left, bits;
@@ -148,8 +152,8 @@ uint64_t tr_rt_np_piece(int64_t bits, uint64_t most) {
     return piece_up_to(tr_rt_mt_np(), &p, most, mask_of(most));
 }
 
-/* Words of the generator that are not too large, one after the other: each is stored where the next one goes, wanted or not, so that nothing is
- * guessed. */
+/* Words of the generator that are not too large, one after the other: each is stored where the next one goes,
+ * wanted or not, so that nothing is guessed. */
 #define FILL_WORDS(T)                                                                                \
     static void fill_##T(tr_mt *m, T *data, int64_t n, uint64_t low, uint32_t most, uint32_t mask) { \
         int64_t i = 0;                                                                               \
@@ -899,7 +903,8 @@ static int64_t place(const double *cdf, int64_t n, double u) {
     return lo;
 }
 
-/* Rounds: as many are drawn as are missing; of those that are new, the first of each counts. `q`: the probabilities that are left. */
+/* Rounds: as many are drawn as are missing; of those that are new, the first of each counts.
+ * `q`: the probabilities that are left. */
 static void choose_once(tr_random_number number, void *user, int64_t *to, int64_t n, double *q, double *cdf,
                         int64_t np) {
     for (int64_t have = 0; have < n;) {

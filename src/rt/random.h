@@ -1,11 +1,13 @@
-/* What the streams of random numbers have in common (random.c): stretches between which a call may be left, choices by probabilities. */
+/* What the streams of random numbers have in common (random.c): stretches between which a call
+ * may be left, choices by probabilities. */
 #ifndef TR_RT_RANDOM_H
 #define TR_RT_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a stretch of n numbers ends that begins with i: between two a call may be left, and the generator is whole. */
+/* Where a stretch of n numbers ends that begins with i: between two a call may be left, and
+ * the generator is whole. */
 static inline int64_t tr_random_stretch(int64_t i, int64_t n) {
     enum { NUMBERS = 1 << 16 };
     return n - i < NUMBERS ? n : i + NUMBERS;

@@ -52,8 +52,9 @@ void tr_rt_links_fini(tr_frame *f);
 uint64_t tr_rt_keep(tr_frame *f, tr_kept *k);
 /* NULL: it is none of this frame's, or so many came after it that it was dropped. */
 tr_kept *tr_rt_kept(const tr_frame *f, uint64_t number);
-/* A part of what tr_host.write is given: text; or an array, `ndim` axes with the items of all of them, in C order and not aligned, to be written as
- * str() or repr() do (`how` 's' or 'r'); or, of an array that there was no memory for, the axes alone (neither). */
+/* A part of what tr_host.write is given: text; or an array, `ndim` axes with the items of all of them, in C
+ * order and not aligned, to be written as str() or repr() do (`how` 's' or 'r'); or, of an array that there
+ * was no memory for, the axes alone (neither). */
 typedef struct tr_rt_piece {
     const char *text; /* or the items */
     size_t n;         /* bytes of it */

@@ -1,12 +1,14 @@
 /* Selecting: which item belongs at a place (np.partition, np.median), without sorting the others.
  *
- * Floyd and Rivest's way: a sample says between which items the one that is wanted lies, so most others are looked at once and a half.
- * What a pivot splits is written without a jump that could be guessed wrong (select_type.h), and in whole vectors where there is AVX-512,
- * to the same places. Random numbers begin with the length, so a result depends on the items alone. Where pivots fail too often a heap sorts
- * the rest, so no input takes longer than n log n.
- * Cost: the middle of 10^6 float64 takes 2.3 to 2.6 ms with vectors and 2.6 to 3.4 without, of float32 1.4 and 2.1 (an Intel Xeon, beside other
- * programs). Of a line to be left as it is (tr_rt_ranked) it is one walk, 3.2 to 3.6 ms, and memory for a quarter of it; a copy of it where too
- * many lie between two items of the sample. */
+ * Floyd and Rivest's way: a sample says between which items the one that is wanted lies, so most others are
+ * looked at once and a half. What a pivot splits is written without a jump that could be guessed wrong
+ * (select_type.h), and in whole vectors where there is AVX-512, to the same places. Random numbers begin
+ * with the length, so a result depends on the items alone. Where pivots fail too often a heap sorts the
+ * rest, so no input takes longer than n log n.
+ * Cost: the middle of 10^6 float64 takes 2.3 to 2.6 ms with vectors and 2.6 to 3.4 without, of
+ * float32 1.4 and 2.1 (an Intel Xeon, beside other programs). Of a line to be left as it is
+ * (tr_rt_ranked) it is one walk, 3.2 to 3.6 ms, and memory for a quarter of it; a copy of it where
+ * too many lie between two items of the sample. */
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include "rt/enter.h"
 #include "rt/sort.h"
 
-/* FEW are sorted; from SAMPLED on a sample is worth it, from RANKED on one between whose items few lie. CHUNK: items that are moved, or counted, at once. */
+/* FEW are sorted; from SAMPLED on a sample is worth it, from RANKED on one between whose items few lie.
+ * CHUNK: items that are moved, or counted, at once. */
 enum { SEL_FEW = 24, SEL_SAMPLED = 1024, SEL_RANKED = 8192, SEL_CHUNK = 128 };
 
 static int64_t below(uint64_t *seed, int64_t n) {
@@ -54,8 +57,8 @@ static int64_t sample_rank(int64_t n, int64_t k, int64_t many) {
     }
 TR_SORT_ITEMS(ITEM)
 
-/* Beside a pivot that is_apart, a NaN, plain comparisons of numbers would not do; beside others they are NumPy's order, and cost one
- * instruction. The other types have that order at once. */
+/* Beside a pivot that is_apart, a NaN, plain comparisons of numbers would not do; beside others they are
+ * NumPy's order, and cost one instruction. The other types have that order at once. */
 #define PLAIN_ORDER(name)                                             \
     static inline int not_more_##name(item_##name a, item_##name b) { \
         return a <= b;                                                \
@@ -97,8 +100,8 @@ static inline bool has_VBMI2(void) {
 }
 #define SEL_ONES(n) (uint32_t)((UINT64_C(1) << (n)) - 1)
 
-/* To the places where loops put them, so a result does not depend on the processor: those on the right from the last to the first. False:
- * not here. */
+/* To the places where loops put them, so a result does not depend on the processor: those on the right from
+ * the last to the first. False: not here. */
 #define VECTORS(name, NEEDS, T, LANES, MASK, V, LOAD, ALL, TURN, LESS, NOT_MORE, PACK, STORE)                \
     NEEDS static void put_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) {          \
         const V pivot = ALL(p);                                                                              \

@@ -1,7 +1,9 @@
-/* Selecting items of one type, or places of such items: included twice for each type by select.c alone. There,
+/* Selecting items of one type, or places of such items: included twice for each type by
+ * select.c alone. There,
  *
- *   T         the type of items, SEL its name     E, KEY(x)   what is moved, and its item: the item itself, or SEL_PLACES a place in v
- *   LESS      NumPy's order of items              FN(x)       x with what tells these functions from the others' */
+ *   T         the type of items, SEL its name E, KEY(x) what is moved, and its item: the item itself,
+ *             or SEL_PLACES a place in v
+ *   LESS      NumPy's order of items FN(x) x with what tells these functions from the others' */
 #ifdef SEL
 
 #define T          SEL_CAT(item, SEL)
@@ -70,8 +72,9 @@ static inline bool FN(put_vectors)(E *a, int64_t *l, int64_t *r, const E *x, T p
 }
 #endif
 
-/* Those less than p to the front, with `equal` those that are not greater; how many. p is_apart from none. Room is made at both ends, then items are read where
- * there is less of it, so that those before and behind never run out. */
+/* Those less than p to the front, with `equal` those that are not greater; how many. p is_apart
+ * from none. Room is made at both ends, then items are read where there is less of it, so that
+ * those before and behind never run out. */
 static inline __attribute__((always_inline)) int64_t FN(split_by)(E *a, int64_t n, T p, const bool equal,
                                                                   const T *v) {
     E head[SEL_CHUNK], tail[SEL_CHUNK], now[SEL_CHUNK];
@@ -269,8 +272,9 @@ static int64_t FN(rank_copy)(const T *v, int64_t step, int64_t n, int64_t k, T *
     return r;
 }
 
-/* Two items of a sample between which items k and k + 1 should lie; then one walk that counts what is before them, and takes what is
- * between them aside. 2: it was not so, or there is too much. Comparisons are plain ones, as it ends at a NaN. */
+/* Two items of a sample between which items k and k + 1 should lie; then one walk that counts what is
+ * before them, and takes what is between them aside. 2: it was not so, or there is too much. Comparisons
+ * are plain ones, as it ends at a NaN. */
 static int64_t FN(rank_between)(const T *v, int64_t step, int64_t n, int64_t k, T *to, int64_t m, T *room,
                                 int64_t many, int64_t most) {
     uint64_t seed = (uint64_t)n;

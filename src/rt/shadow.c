@@ -1,13 +1,17 @@
 /* The shadow of memory: finds accesses of two threads that nothing orders.
  *
- * Exact for the path that was run, whatever order threads have run in: two accesses of one block are ordered by a barrier of the block between them (other
- * phases); or, in a warp, by barriers of lanes that hand on what they know of each other (vector clocks, rt/watch.c: an access of lane j comes before what is done now if its time is
- * not after what is known of j); two of different blocks never are. Blocks run one after the other, so of earlier ones one access of each kind
- * is enough. Of plain writes only the last is kept: what an earlier one meets meets that too, or the two writes met each other. Of reads, and
- * of atomics, which do not disturb each other, what a later access of any thread can meet is kept (tr_marks): if two warps have been there in a phase, one of each is enough, as
- * a warp knows nothing of another one. Of one warp all lanes are kept whose last access comes before none of the others: mostly they read in one line at one time, and are a bit each
- * (LANES), else there is a table (MANY).
- * Cost: 32 bytes for each 4 or 8 that are looked at, twice that where there are atomics, and 256 for a table; see docs/cuda.md for the time. */
+ * Exact for the path that was run, whatever order threads have run in: two accesses of one block are ordered
+ * by a barrier of the block between them (other phases); or, in a warp, by barriers of lanes that hand on
+ * what they know of each other (vector clocks, rt/watch.c: an access of lane j comes before what is done now
+ * if its time is not after what is known of j); two of different blocks never are. Blocks run one after the
+ * other, so of earlier ones one access of each kind is enough. Of plain writes only the last is kept: what an
+ * earlier one meets meets that too, or the two writes met each other. Of reads, and of atomics, which do not
+ * disturb each other, what a later access of any thread can meet is kept (tr_marks): if two warps have been
+ * there in a phase, one of each is enough, as a warp knows nothing of another one. Of one warp all lanes are
+ * kept whose last access comes before none of the others: mostly they read in one line at one time, and are a
+ * bit each (LANES), else there is a table (MANY).
+ * Cost: 32 bytes for each 4 or 8 that are looked at, twice that where there are atomics, and 256 for a
+ * table; see docs/cuda.md for the time. */
 #include "rt/shadow.h"
 
 #include <string.h>
@@ -75,7 +79,8 @@ typedef struct tr_lanes {
     tr_mark of[TR_LANES];
 } tr_lanes;
 
-/* tr_marks.other, where it is no access: lanes that did at `last`'s time and place what `last` did, or the number of a table, in which `last` is, too. */
+/* tr_marks.other, where it is no access: lanes that did at `last`'s time and place what `last` did, or the
+ * number of a table, in which `last` is, too. */
 #define LANES (TR_MARK_OTHER | UINT64_C(1) << 62)
 #define MANY  (TR_MARK_OTHER | UINT64_C(1) << 61)
 
@@ -196,7 +201,8 @@ static inline bool is_news(const tr_now *now, unsigned j, uint64_t time) {
     return !now->known || now->known[j] < time;
 }
 
-/* Is x, of an earlier moment, by another thread, and does nothing order the two? What is no access is nobody's, and what is before the floor comes before all. */
+/* Is x, of an earlier moment, by another thread, and does nothing order the two? What is no access is
+ * nobody's, and what is before the floor comes before all. */
 static inline bool is_apart(tr_mark x, const tr_now *now, tr_mark floor) {
     if (tr_mark_before(x, floor))
         return false;
@@ -241,7 +247,8 @@ static inline tr_mark first_apart(const tr_shadow *s, const tr_marks *c, const t
     return x || !is_apart(c->old, now, s->floor) ? x : c->old;
 }
 
-/* Another lane of the warp of `last`, the one that has been there alone in this phase; or the same one, where others are remembered. */
+/* Another lane of the warp of `last`, the one that has been there alone in this phase; or the
+ * same one, where others are remembered. */
 static __attribute__((noinline)) void join_lane(tr_shadow *s, tr_marks *c, const tr_now *now) {
     tr_mark m = now->m, last = c->last;
     bool all = is_many(c->other), after = true;

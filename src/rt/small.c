@@ -1,13 +1,16 @@
 /* Small matrices of float64: inverse, solution of linear equations, determinant, by LU with partial pivoting.
  *
- * A call of LAPACK costs a microsecond whatever the matrix; up to 8 rows all of it is done here in less. The method is LAPACK's, column by
- * column; results agree within rounding, not in their last bits, as LAPACK's own do from processor to processor. So does what is told of a
- * matrix that is singular but for rounding: the last pivot may be 0 here and 1e-17 there, or the other way about. A determinant is the product of
- * the pivots, where NumPy takes the exponential of the sum of their logarithms.
- * What is not ordinary goes back to NumPy's loop: items or results that are not finite, pivots below the normal numbers, a
- * determinant that comes near the ends of the range.
- * Each number of rows has code of its own, written out, so that nothing of a matrix of up to 4 rows lies in memory: a row that is written item by item is waited for when it is then read as a vector, which
- * cost more than all the arithmetic. For the same reason rows are exchanged by choosing, as an index that varies is one of memory.
+ * A call of LAPACK costs a microsecond whatever the matrix; up to 8 rows all of it is done here in less. The
+ * method is LAPACK's, column by column; results agree within rounding, not in their last bits, as LAPACK's
+ * own do from processor to processor. So does what is told of a matrix that is singular but for rounding: the
+ * last pivot may be 0 here and 1e-17 there, or the other way about. A determinant is the product of the
+ * pivots, where NumPy takes the exponential of the sum of their logarithms.
+ * What is not ordinary goes back to NumPy's loop: items or results that are not finite, pivots below the
+ * normal numbers, a determinant that comes near the ends of the range.
+ * Each number of rows has code of its own, written out, so that nothing of a matrix of up to 4 rows
+ * lies in memory: a row that is written item by item is waited for when it is then read as a
+ * vector, which cost more than all the arithmetic. For the same reason rows are exchanged by
+ * choosing, as an index that varies is one of memory.
  * Cost: 3 rows take 15 to 25 ns, 8 rows 100 to 400. */
 #include <float.h>
 #include <math.h>
@@ -151,8 +154,8 @@ static void put_nan(char *to, int64_t n, int64_t m, int64_t rs, int64_t cs) {
             *(double *)(void *)(to + i * rs + j * cs) = (double)NAN;
 }
 
-/* A solution that is not finite somewhere is not so in its first item, which is made of all others. LAPACK goes other ways there, which may
- * stay in the range. */
+/* A solution that is not finite somewhere is not so in its first item, which is made of all others. LAPACK
+ * goes other ways there, which may stay in the range. */
 INLINE bool left_range(const double *x) {
     return __builtin_expect(!(x[0] - x[0] == 0), 0);
 }

@@ -4,7 +4,8 @@
 
 #include "rt/layout.h"
 
-/* What takes the place of the loop of numpy.linalg._umath_linalg of this name, for float64, up to TR_SMALL_MOST rows. NULL: nothing does. */
+/* What takes the place of the loop of numpy.linalg._umath_linalg of this name, for float64, up to
+ * TR_SMALL_MOST rows. NULL: nothing does. */
 tr_small_fn *tr_rt_small(const char *name);
 
 #endif

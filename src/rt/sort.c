@@ -1,10 +1,12 @@
 /* Sorting: items of a line in place, and the places of its items.
  *
- * NumPy's own functions do it where Python's host has handed them over (tr_rt_sorts_set): they have vectors inside, and the order
- * of equal items, of zeros of both signs and of NaNs is then NumPy's in every algorithm. Elsewhere (treadlec, C tests) it is a merge sort
- * of ours, which is stable: sorted values compare equal to NumPy's, and so do places under TR_SORT_STABLE. Lines whose items lie
- * apart go through a buffer. Nothing here keeps state but that table, which is written once.
- * Cost: n log n; half as much memory as the items for the stable ones. Places of many items mostly come from a sort of words (argsort.c). */
+ * NumPy's own functions do it where Python's host has handed them over (tr_rt_sorts_set): they have vectors
+ * inside, and the order of equal items, of zeros of both signs and of NaNs is then NumPy's in every
+ * algorithm. Elsewhere (treadlec, C tests) it is a merge sort of ours, which is stable: sorted values compare
+ * equal to NumPy's, and so do places under TR_SORT_STABLE. Lines whose items lie apart go through a buffer.
+ * Nothing here keeps state but that table, which is written once.
+ * Cost: n log n; half as much memory as the items for the stable ones. Places of many items mostly
+ * come from a sort of words (argsort.c). */
 #include <stdatomic.h>
 #include <string.h>
 

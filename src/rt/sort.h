@@ -1,4 +1,5 @@
-/* What sorting and selecting share (sort.c, select.c): items and their order, and lines of them that lie any distance apart. */
+/* What sorting and selecting share (sort.c, select.c): items and their order, and lines of
+ * them that lie any distance apart. */
 #ifndef TR_RT_SORT_H
 #define TR_RT_SORT_H
 
@@ -8,8 +9,8 @@
 
 #include "rt/fns.h"
 
-/* Functions that sort n items that lie side by side, or the places of such items, as NumPy has them for its dtypes: 0, or less for
- * want of memory. The last argument is for none of our types. */
+/* Functions that sort n items that lie side by side, or the places of such items, as NumPy has them for its
+ * dtypes: 0, or less for want of memory. The last argument is for none of our types. */
 typedef int tr_sort_fn(void *items, intptr_t n, void *unused);
 typedef int tr_argsort_fn(void *items, intptr_t *places, intptr_t n, void *unused);
 typedef struct tr_sorts {
@@ -32,7 +33,8 @@ typedef struct tr_item_c128 {
     double re, im;
 } tr_item_c128;
 
-/* X(name, type, less, is NaN, less where there is no NaN): NumPy's order, in which NaN comes after all others. A bool is a u8. */
+/* X(name, type, less, is NaN, less where there is no NaN): NumPy's order, in which NaN
+ * comes after all others. A bool is a u8. */
 #define TR_SORT_ITEMS(X)                                                  \
     X(i8, int8_t, TR_LESS_PLAIN, TR_NAN_NONE, TR_LESS_PLAIN)              \
     X(u8, uint8_t, TR_LESS_PLAIN, TR_NAN_NONE, TR_LESS_PLAIN)             \
@@ -62,7 +64,8 @@ typedef struct tr_item_c128 {
 #define TR_NAN_NONE(a)      ((void)(a), 0)
 #define TR_LESS_FLOAT(a, b) (((a) < (b)) | (((b) != (b)) & ((a) == (a))))
 #define TR_NAN_FLOAT(a)     ((a) != (a))
-/* By real parts, then by imaginary ones. Behind numbers come those whose imaginary part is NaN, then those whose real part is, then both. */
+/* By real parts, then by imaginary ones. Behind numbers come those whose imaginary part is NaN, then
+ * those whose real part is, then both. */
 #define TR_LESS_COMPLEX(a, b)                                                                         \
     ((a).re < (b).re   ? ((a).im == (a).im) | ((b).im != (b).im)                                      \
      : (a).re > (b).re ? ((b).im != (b).im) & ((a).im == (a).im)                                      \

@@ -73,62 +73,63 @@ BLOCK(block_f32, float, 4, 4, FOUR, )
 BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
 
 /* X(type's name, type) */
-#define SUMS(N, T)                                                                                                \
-    static T any_block_##N(const T *x, int64_t n) {                                                               \
-        if (__builtin_cpu_supports("avx2"))                                                                       \
-            return block_##N##_avx2(x, n);                                                                        \
-        return block_##N(x, n);                                                                                   \
-    }                                                                                                             \
-    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins the new one. */     \
-    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                                  \
-        tr_sum_##N *s = state;                                                                                    \
-        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                                     \
-            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                                        \
-            int level = 0;                                                                                        \
-            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                                       \
-                sum = s->level[level] + sum;                                                                      \
-            s->level[level] = sum;                                                                                \
-        }                                                                                                         \
-    }                                                                                                             \
-    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                                     \
-        const tr_sum_##N *s = state;                                                                              \
-        T total = -(T)0;                                                                                          \
-        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                                   \
-            return any_block_##N(x, n);                                                                           \
-        tr_rt_sum_add_##N(state, x, n);                                                                           \
-        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                                  \
-            if (s->count >> level & 1)                                                                            \
-                total = s->level[level] + total;                                                                  \
-        return total;                                                                                             \
-    }                                                                                                             \
-    /* Sums of ranges as long as 2**k blocks are nodes of the tree, at level k; the last range may be shorter. */ \
-    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                                 \
-        tr_sum_##N s;                                                                                             \
-        s.count = 0;                                                                                              \
-        for (int64_t i = 0; i + 1 < n; i++) {                                                                     \
-            T sum = x[i];                                                                                         \
-            int level = 0;                                                                                        \
-            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                                        \
-                sum = s.level[level] + sum;                                                                       \
-            s.level[level] = sum;                                                                                 \
-        }                                                                                                         \
-        T total = n > 0 ? x[n - 1] : -(T)0;                                                                       \
-        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                                   \
-            if (s.count >> level & 1)                                                                             \
-                total = s.level[level] + total;                                                                   \
-        return total;                                                                                             \
-    }                                                                                                             \
-    T tr_rt_sum_##N(const T *x, int64_t n) {                                                                      \
-        tr_sum_##N s;                                                                                             \
-        s.count = 0;                                                                                              \
-        T total = tr_rt_sum_end_##N(&s, x, n);                                                                    \
-        tr_rt_look();                                                                                             \
-        return total;                                                                                             \
+#define SUMS(N, T)                                                                                  \
+    static T any_block_##N(const T *x, int64_t n) {                                                 \
+        if (__builtin_cpu_supports("avx2"))                                                         \
+            return block_##N##_avx2(x, n);                                                          \
+        return block_##N(x, n);                                                                     \
+    }                                                                                               \
+    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins. */   \
+    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                    \
+        tr_sum_##N *s = state;                                                                      \
+        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                       \
+            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                          \
+            int level = 0;                                                                          \
+            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                         \
+                sum = s->level[level] + sum;                                                        \
+            s->level[level] = sum;                                                                  \
+        }                                                                                           \
+    }                                                                                               \
+    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                       \
+        const tr_sum_##N *s = state;                                                                \
+        T total = -(T)0;                                                                            \
+        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                     \
+            return any_block_##N(x, n);                                                             \
+        tr_rt_sum_add_##N(state, x, n);                                                             \
+        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                    \
+            if (s->count >> level & 1)                                                              \
+                total = s->level[level] + total;                                                    \
+        return total;                                                                               \
+    }                                                                                               \
+    /* Sums of ranges of 2**k blocks are nodes of the tree, at level k; the last may be shorter. */ \
+    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                   \
+        tr_sum_##N s;                                                                               \
+        s.count = 0;                                                                                \
+        for (int64_t i = 0; i + 1 < n; i++) {                                                       \
+            T sum = x[i];                                                                           \
+            int level = 0;                                                                          \
+            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                          \
+                sum = s.level[level] + sum;                                                         \
+            s.level[level] = sum;                                                                   \
+        }                                                                                           \
+        T total = n > 0 ? x[n - 1] : -(T)0;                                                         \
+        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                     \
+            if (s.count >> level & 1)                                                               \
+                total = s.level[level] + total;                                                     \
+        return total;                                                                               \
+    }                                                                                               \
+    T tr_rt_sum_##N(const T *x, int64_t n) {                                                        \
+        tr_sum_##N s;                                                                               \
+        s.count = 0;                                                                                \
+        T total = tr_rt_sum_end_##N(&s, x, n);                                                      \
+        tr_rt_look();                                                                               \
+        return total;                                                                               \
     }
 
 /* --- ranges of parallel patterns --- */
 
-/* How many of n rounds make a range of so much work: a power of two, and at least a block of a sum, so that ranges are nodes of its tree. */
+/* How many of n rounds make a range of so much work: a power of two, and at least a block of a sum,
+ * so that ranges are nodes of its tree. */
 int64_t tr_rt_grain_of(int64_t n, int64_t inner, int64_t work) {
     int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, fixed = tr_rt_fixed_grain();
     if (inner <= 1 && grain < work) /* regions of small loops wait for this */
@@ -145,8 +146,8 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     return tr_rt_grain_of(n, inner, TR_PAR_WORK / cost);
 }
 
-/* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside them, and a power of two;
- * all, where no result depends on it and nobody else would take a part. */
+/* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside
+ * them, and a power of two; all, where no result depends on it and nobody else would take a part. */
 int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) {
     static const double worth = TR_SCATTER_WORTH, block = TR_SCATTER_BLOCK;
     double each = inner > 1 ? (double)inner : 1.0, least = (double)size * worth;
@@ -159,7 +160,8 @@ int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) 
     return rows;
 }
 
-/* Blocks of `rows` of n rounds, each with `inner` elements, into so many bytes: a part of them for each thread, or 0: blocks it is. */
+/* Blocks of `rows` of n rounds, each with `inner` elements, into so many bytes: a part of them
+ * for each thread, or 0: blocks it is. */
 int64_t tr_rt_scatter_parts(int64_t rows, int64_t n, int64_t inner, int64_t bytes, int64_t put) {
     if (rows < n || tr_rt_fixed_grain())
         return rows < n ? 0 : 3;

@@ -1,22 +1,28 @@
 /* Ticks: a thread that is in compiled code for long is asked now and then whether to go on, wherever it is.
  *
- * No loop asks by itself. A tick is a signal, from a timer that counts the thread's own time on a processor: the first call of compiled code
- * sets it, once, and a tick that finds no call at work leaves it to the next call to do so again. So there is at most one in 20 ms, none where no
- * compiled code runs, and a call pays for one look at a byte. A tick ends a system call of nobody, as a thread that waits has no time of its own.
+ * No loop asks by itself. A tick is a signal, from a timer that counts the thread's own time on a processor:
+ * the first call of compiled code sets it, once, and a tick that finds no call at work leaves it to the next
+ * call to do so again. So there is at most one in 20 ms, none where no compiled code runs, and a call pays
+ * for one look at a byte. A tick ends a system call of nobody, as a thread that waits has no time of its own.
  *
- * The handler looks where the thread was interrupted. In compiled code it holds no lock, is in the middle of no function of C's, and owns
- * nothing but what its frame lists (enter.c); so whatever a called function may do is allowed there, and the handler asks the host: it runs
- * Python's own signal handlers, with the GIL. If they raise nothing the kernel restores every register, and the loop goes on as if nothing had been.
- * Otherwise the context is changed so that the call returns TR_CODE_HOST. Elsewhere (the runtime, libm, malloc, LLVM) nothing is done: the next
- * tick comes soon after, and functions of the runtime that may take long ask when they are done (tr_rt_look).
- * (An asynchronous preemption, in the field's words. Polling was measured before: in loops LLVM has not seen it costs up to 15 % of the
- * time of short ones and 16 % of the time to compile, seen by LLVM vectors and 30 %.)
+ * The handler looks where the thread was interrupted. In compiled code it holds no lock, is in the middle of
+ * no function of C's, and owns nothing but what its frame lists (enter.c); so whatever a called function may
+ * do is allowed there, and the handler asks the host: it runs Python's own signal handlers, with the GIL. If
+ * they raise nothing the kernel restores every register, and the loop goes on as if nothing had been.
+ * Otherwise the context is changed so that the call returns TR_CODE_HOST. Elsewhere (the runtime, libm,
+ * malloc, LLVM) nothing is done: the next tick comes soon after, and functions of the runtime that may take
+ * long ask when they are done (tr_rt_look).
+ * (An asynchronous preemption, in the field's words. Polling was measured before: in loops
+ * LLVM has not seen it costs up to 15 % of the time of short ones and 16 % of the time to
+ * compile, seen by LLVM vectors and 30 %.)
  *
- * Workers of the pool have no timer: who waits for a region that ends sends them the same signal until they have left it (parallel.c).
- * The signal is SIGURG, which means nothing to who does not ask for it, or the last real-time one that is free where somebody else has it.
- * Who installs a handler for it later gets the one tick that was due, and then none are sent. The child of a fork begins anew.
- * Other systems: their timer or a thread that sends the signal goes here, and the registers of their contexts.
- * Cost: a signal and a question 50 times a second of a call, and as often as the system's clock ticks while it is in the runtime. */
+ * Workers of the pool have no timer: who waits for a region that ends sends them the same signal until they
+ * have left it (parallel.c). The signal is SIGURG, which means nothing to who does not ask for it, or the
+ * last real-time one that is free where somebody else has it. Who installs a handler for it later gets the
+ * one tick that was due, and then none are sent. The child of a fork begins anew. Other systems: their timer
+ * or a thread that sends the signal goes here, and the registers of their contexts.
+ * Cost: a signal and a question 50 times a second of a call, and as often as the system's
+ * clock ticks while it is in the runtime. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,14 +1,18 @@
-/* A launch that is watched: opt/watch.c puts these calls into its code, and what they find is told when the launch ends.
+/* A launch that is watched: opt/watch.c puts these calls into its code, and what they find
+ * is told when the launch ends.
  *
- * The state hangs on the frame, and all of its memory is blocks of that, so nothing is left however the call ends. Blocks run one after the
- * other on one thread: regions of a frame that is watched have no others (parallel.c). Which thread an access is by says the last
- * tr_rt_watch_at.
+ * The state hangs on the frame, and all of its memory is blocks of that, so nothing is left however the call
+ * ends. Blocks run one after the other on one thread: regions of a frame that is watched have no others
+ * (parallel.c). Which thread an access is by says the last tr_rt_watch_at.
  *
- * What orders threads of a block (rt/shadow.h has the times): a thread's phase is how many barriers of the block it has come to, and a phase begins after all that those have done who
- * came to its barrier. Within a phase lanes of a warp are ordered by syncwarp alone. Shuffles and votes hand on values and order no memory, as CUDA has it. At a syncwarp meet the
- * lanes that give the same mask, each of which it names: what each of them did, and what each knew of others, is known to all of them afterwards, and to nobody else. That is
- * a vector clock for each lane, of which those that met share one (`meeting`), as nothing else tells a lane of others. Who waits goes on when all that it waits for have come, so the
- * first to go on (`resume`) finds all that they brought; of the order of threads nothing else is relied on. */
+ * What orders threads of a block (rt/shadow.h has the times): a thread's phase is how many barriers of the
+ * block it has come to, and a phase begins after all that those have done who came to its barrier. Within a
+ * phase lanes of a warp are ordered by syncwarp alone. Shuffles and votes hand on values and order no memory,
+ * as CUDA has it. At a syncwarp meet the lanes that give the same mask, each of which it names: what each of
+ * them did, and what each knew of others, is known to all of them afterwards, and to nobody else. That is a
+ * vector clock for each lane, of which those that met share one (`meeting`), as nothing else tells a lane of
+ * others. Who waits goes on when all that it waits for have come, so the first to go on (`resume`) finds all
+ * that they brought; of the order of threads nothing else is relied on. */
 #include "rt/watch.h"
 
 #include <stdlib.h>
@@ -55,8 +59,9 @@ typedef struct runner {
     meeting *met, *at; /* where it met others last; where it waits */
 } runner;
 
-/* Somebody looked at what nobody had written. It is told of at the end (of the block, where the memory is that's), or when the thread writes there itself, or one that
- * comes later: another one that does so at the same time makes a race of it, whichever comes first. */
+/* Somebody looked at what nobody had written. It is told of at the end (of the block, where the memory is
+ * that's), or when the thread writes there itself, or one that comes later: another one that does so at the
+ * same time makes a race of it, whichever comes first. */
 typedef struct look {
     uint64_t address;
     tr_mark mark; /* 0: it is settled */
@@ -88,8 +93,9 @@ typedef struct tr_watch {
     } slots[SITE_SLOTS]; /* by the text's address: the number of a site */
     stop *stops;
     uint32_t nstops, capstops;
-    looks looks
-        [2]; /* 0: at memory of the block or of a thread; 1: at the device's. The answer to who looks is 2 + 2 * its place + which of them */
+    /* 0: at memory of the block or of a thread; 1: at the device's. The answer to who looks is 2
+     * + 2 * its place + which of them */
+    looks looks[2];
     struct first {
         uint64_t time;
         int64_t block;
@@ -132,7 +138,8 @@ static unsigned new_site(tr_watch *w, const char *text) {
     return w->nsites;
 }
 
-/* The number of a text. Late code has texts of its own for the places that it shares with others. Past the last number all are "". */
+/* The number of a text. Late code has texts of its own for the places that it shares with
+ * others. Past the last number all are "". */
 static unsigned site_number(tr_watch *w, const char *text) {
     uint64_t k = ((uintptr_t)text * UINT64_C(0x9E3779B97F4A7C15)) >> 51;
     _Static_assert(SITE_SLOTS == 1 << 13, "51 is 64 less 13");
@@ -319,9 +326,10 @@ static tr_mark found(void *self, uint64_t address, tr_clash clash) {
     return 0;
 }
 
-/* Memory of the device that is made while it is watched holds of each word, as long as nobody writes it, one that says where it is (treadle.cuda._checks.sow has the same). Few
- * numbers are such: a negative NaN of float32, or an int32 between -7,340,032 and -6,291,457. The whole word is read where an item is shorter, also beyond the end of an array of the
- * host: it lies in one page with the item. */
+/* Memory of the device that is made while it is watched holds of each word, as long as nobody writes it, one
+ * that says where it is (treadle.cuda._checks.sow has the same). Few numbers are such: a negative NaN of
+ * float32, or an int32 between -7,340,032 and -6,291,457. The whole word is read where an item is shorter,
+ * also beyond the end of an array of the host: it lies in one page with the item. */
 typedef uint32_t __attribute__((may_alias)) any_word;
 __attribute__((no_sanitize("address", "thread"))) static bool is_sown(const char *at) {
     uint32_t x = *(const volatile any_word *)at;

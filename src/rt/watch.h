@@ -46,7 +46,8 @@ typedef struct tr_watch_state {
 /* False: nothing was watched in this call. */
 bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out);
 
-/* The memory of its arguments that it read or wrote: bytes from lo to before hi. False: fn said so, or nothing was watched. */
+/* The memory of its arguments that it read or wrote: bytes from lo to before hi. False: fn
+ * said so, or nothing was watched. */
 typedef bool tr_watch_span_fn(void *self, uint64_t lo, uint64_t hi, bool written);
 bool tr_rt_watch_spans(const tr_frame *f, tr_watch_span_fn *fn, void *self);
 

@@ -1,7 +1,8 @@
 /* NVIDIA's GPUs, as PTX.
  *
  * The PTX version of each processor is the oldest that knows it, so that old drivers load what is made.
- * LLVM 19 knows processors up to sm_90; newer ones run that one's code (a newer LLVM that knows them makes theirs: lower/compat.h). */
+ * LLVM 19 knows processors up to sm_90; newer ones run that one's code (a newer LLVM that knows
+ * them makes theirs: lower/compat.h). */
 #include "target/target.h"
 
 static const char *const legal[TR_OP__COUNT] = {

@@ -35,8 +35,8 @@ typedef struct tr_target {
     tr_provider math;
     tr_form form;
     uint8_t shared; /* LLVM's number of the address space of what a block's threads share; 0: there is none */
-    bool
-        runtime; /* the runtime's library is there; else only rows of rt.def that are typed code (W_TYPED), or W_DEVICE */
+    /* the runtime's library is there; else only rows of rt.def that are typed code (W_TYPED), or W_DEVICE */
+    bool runtime;
     bool late;                /* code may be compiled when it is first reached */
     bool pools;               /* there are threads that a pattern can hand ranges to */
     const char *const *legal; /* per op: legal.def's column */
@@ -59,8 +59,9 @@ typedef struct tr_device_opts {
 } tr_device_opts;
 
 /* A parameter of a kernel of TR_ABI_FLAT. The first points to the launch's tr_dev_error (rt/layout.h); then
- * come the arguments' parts (ty/ty.h) in order, each for itself, all but the owners of arrays, tuples item by item: a scalar; re and im; data, shape and, for
- * layout any, strides in elements. Each lies at a multiple of its size. */
+ * come the arguments' parts (ty/ty.h) in order, each for itself, all but the owners of arrays,
+ * tuples item by item: a scalar; re and im; data, shape and, for layout any, strides in elements.
+ * Each lies at a multiple of its size. */
 enum { TR_PARAM_ERROR = UINT32_MAX };
 typedef struct tr_param {
     uint32_t arg; /* which argument, or TR_PARAM_ERROR */

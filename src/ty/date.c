@@ -1,7 +1,8 @@
 /* Dates: np.datetime64 and np.timedelta64 as types.
  *
- * A DATE is an int64 that counts a unit, from 1970 on or as a difference; DATES is an array of such. `nums` are: whether it is a difference, and the unit,
- * by NumPy's number. Everything else about units stands here: their names, which of two is the finer one, and how many of it the other is. */
+ * A DATE is an int64 that counts a unit, from 1970 on or as a difference; DATES is an array of such. `nums`
+ * are: whether it is a difference, and the unit, by NumPy's number. Everything else about units stands here:
+ * their names, which of two is the finer one, and how many of it the other is. */
 #include <assert.h>
 #include <string.h>
 

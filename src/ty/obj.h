@@ -27,7 +27,8 @@ typedef enum tr_objk {
     TR_OBJ_CODE,    /* the body of an inner function or lambda: index into the program */
     TR_OBJ_BUILTIN, /* a row of builtins.def */
     TR_OBJ_MODULE,  /* a module, an enum or a member of one: attributes that the code may reach */
-    TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
+    /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
+    TR_OBJ_TYPE,
     TR_OBJ_EXC,       /* an exception class: row of exc.def, or past them one of the program's */
     TR_OBJ_EXCVAL,    /* an exception that exists already, of the program's */
     TR_OBJ_NTCLASS,   /* a namedtuple class: fields, name; items: defaults, NULL for none */
@@ -71,9 +72,9 @@ struct tr_obj {
             void *data;
             const int64_t *shape, *strides;
             uint32_t index;
-            bool
-                bound; /* no code depends on what it holds, addresses: it is bound anew where code is loaded */
-        } a;           /* ARRAY: strides in elements; index among the program's constants */
+            /* no code depends on what it holds, addresses: it is bound anew where code is loaded */
+            bool bound;
+        } a; /* ARRAY: strides in elements; index among the program's constants */
         struct {
             uint32_t n;
             const tr_attr *attrs;
@@ -111,7 +112,8 @@ const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o);
 /* The type of a number by itself: Python's are weak, but bools, and integers that take a uint64; NumPy's have
  * their own. NULL: no number, or an integer that 64 bits do not hold. */
 const tr_ty *tr_obj_number(tr_tytab *t, const tr_obj *o);
-/* How many items a frozen array holds that can be looked at when compiling, for they are there, a few numbers in one piece of memory; 0: not so. */
+/* How many items a frozen array holds that can be looked at when compiling, for they are there, a few numbers
+ * in one piece of memory; 0: not so. */
 uint32_t tr_obj_items(const tr_obj *o);
 const tr_obj *tr_obj_int(tr_arena *a, int64_t v);
 const tr_obj *tr_obj_bigint(tr_arena *a, tr_bigint v);

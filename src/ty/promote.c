@@ -364,7 +364,8 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
 
 typedef TR_VEC(const tr_ty *) types;
 
-/* Types of constant functions, one after the other: that one, or those of one of several. False: there is another one among them. */
+/* Types of constant functions, one after the other: that one, or those of one of several.
+ * False: there is another one among them. */
 static bool add_functions(const tr_ty *a, tr_arena *scratch, types *to) {
     if (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit)) {
         tr_vec_push(scratch, to, a);
@@ -381,7 +382,8 @@ static int by_id(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* One of the functions of both, each once and in an order of their own, so that it does not matter who is joined first. */
+/* One of the functions of both, each once and in an order of their own, so that it does not
+ * matter who is joined first. */
 static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     types all = {0};
     const tr_ty *r = NULL;

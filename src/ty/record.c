@@ -1,7 +1,8 @@
 /* Records: how fields lie in an item of an array, and the arrays that they are.
  *
- * A STRUCT's `nums` are: bytes, flags, then of each field where it lies, how many axes its sub-array has, and those. Everything else follows: whether a
- * field's items are where loads of their type may expect them (else its array is packed), and how far apart.
+ * A STRUCT's `nums` are: bytes, flags, then of each field where it lies, how many axes its sub-array has, and
+ * those. Everything else follows: whether a field's items are where loads of their type may expect them (else
+ * its array is packed), and how far apart.
  * Cost: a look at a field is linear in their number. */
 #include <assert.h>
 #include <string.h>
@@ -83,7 +84,8 @@ unsigned tr_ty_unit(const tr_ty *array) {
     return tr_ty_is_packed(array) ? 1 : tr_ty_size(array->elem);
 }
 
-/* Items of type `elem` at this distance in each item of the array are aligned, and a whole number of them apart. */
+/* Items of type `elem` at this distance in each item of the array are aligned, and a whole
+ * number of them apart. */
 static bool lies_well(const tr_ty *array, const tr_ty *elem, uint32_t offset) {
     unsigned align = tr_ty_align(elem), size = tr_ty_size(elem);
     return !tr_ty_is_loose(array) && size && tr_ty_align(array->elem) % align == 0 && offset % align == 0 &&

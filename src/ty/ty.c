@@ -400,7 +400,8 @@ bool tr_ty_has_list(const tr_ty *t) {
     return false;
 }
 
-/* What may be None on another path: what Python may be given, a function that compiled code knows, or what a loop within another runs over (tr_round). */
+/* What may be None on another path: what Python may be given, a function that compiled code knows, or what a
+ * loop within another runs over (tr_round). */
 static bool can_be_held(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_TUPLE:

@@ -66,7 +66,8 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 enum { TR_FLAT_CELLS = 1 }; /* its items are arrays without axes */
 enum { TR_ZIP_WALK = 1 };   /* begins anew for whoever asks, as what it is made of does */
-/* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as items are no whole number of them apart. */
+/* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as
+ * items are no whole number of them apart. */
 enum { TR_ARRAY_PACKED = 1, TR_ARRAY_LOOSE };
 enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */
 enum { TR_STRUCT_ALIGN = 8 };  /* records begin at no more than that: no field asks for more */
@@ -120,11 +121,13 @@ bool tr_ty_is_managed(const tr_ty *t);
 bool tr_ty_is_items(const tr_ty *t);
 /* What a launch can hand to a kernel: numbers, arrays, records, None, tuples of such. */
 bool tr_ty_is_launchable(const tr_ty *t);
-/* Which of the parts of such a type are parameters of a device's kernel: all but the owners of arrays. How many parts there are. */
+/* Which of the parts of such a type are parameters of a device's kernel: all but the owners
+ * of arrays. How many parts there are. */
 unsigned tr_ty_launched(const tr_ty *t, bool *given);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
-/* None or a value of type `of`; NULL where that has no such form, as iterators and lists. An optional type and None stay what they are. */
+/* None or a value of type `of`; NULL where that has no such form, as iterators and lists. An
+ * optional type and None stay what they are. */
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 /* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
@@ -137,8 +140,9 @@ static inline bool tr_ty_is_loose(const tr_ty *t);
 /* Bytes that an array's strides count: an item's, or one where it is packed. */
 unsigned tr_ty_unit(const tr_ty *array);
 
-/* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is of it; a RECORD is a value, a view of no axes
- * of an array of such items, so that reading and writing its fields reaches the array. --- */
+/* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is
+ * of it; a RECORD is a value, a view of no axes of an array of such items, so that reading and
+ * writing its fields reaches the array. --- */
 
 enum { TR_MAX_FIELD_AXES = 8 };
 typedef struct tr_field {
@@ -152,18 +156,23 @@ const tr_ty *tr_ty_opaque(tr_tytab *t, uint32_t size, const char *name);
 tr_field tr_ty_field(const tr_ty *s, uint32_t k);
 int tr_ty_find_field(const tr_ty *s, const char *name); /* -1: there is none */
 unsigned tr_ty_struct_flags(const tr_ty *s);
-/* What addresses of items of an array that is not loose are multiples of: of a STRUCT as much as its fields ask for and its size allows. */
+/* What addresses of items of an array that is not loose are multiples of: of a STRUCT as much as its
+ * fields ask for and its size allows. */
 unsigned tr_ty_align(const tr_ty *elem);
-/* The array of field k of an array's items: of its axes, and those of the field's sub-array; k = number of fields: of their bytes. */
+/* The array of field k of an array's items: of its axes, and those of the field's sub-array; k
+ * = number of fields: of their bytes. */
 const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k);
 const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packed);
-/* The value's type whose one item is such an array: a RECORD where that has no axes and `one`, else RECORDS. */
+/* The value's type whose one item is such an array: a RECORD where that has no axes and
+ * `one`, else RECORDS. */
 const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one);
 bool tr_ty_same_fields(const tr_ty *a,
                        const tr_ty *b); /* of two STRUCTs, whatever the class of their values */
-/* --- dates: np.datetime64 and np.timedelta64 (ty/date.c). A DATE is an int64 that counts a unit, DATES an array of such; the least int64 is NaT. --- */
+/* --- dates: np.datetime64 and np.timedelta64 (ty/date.c). A DATE is an int64 that counts a unit, DATES an
+ * array of such; the least int64 is NaT. --- */
 
-/* X(ID, NumPy's number, name, text behind a number, how many of the next finer unit it is; 0: that varies, or there is none), from the coarsest on; the generic unit is none yet. */
+/* X(ID, NumPy's number, name, text behind a number, how many of the next finer unit it is; 0: that varies, or
+ * there is none), from the coarsest on; the generic unit is none yet. */
 #define TR_UNITS(X)                        \
     X(Y, 0, "Y", " years", 12)             \
     X(M, 1, "M", " months", 0)             \
@@ -188,9 +197,11 @@ const char *tr_unit_name(tr_unit u);
 const char *tr_unit_text(tr_unit u);                         /* " days" */
 bool tr_unit_find(const char *name, size_t n, tr_unit *out); /* not the generic one */
 bool tr_unit_is_calendar(tr_unit u);                         /* years and months, whose lengths vary */
-/* How many of the finer unit the coarser one is, both of years and months or neither; 0: NumPy has no number for it. */
+/* How many of the finer unit the coarser one is, both of years and months or neither; 0:
+ * NumPy has no number for it. */
 uint64_t tr_unit_factor(tr_unit coarse, tr_unit fine);
-/* The unit of what is made of two: the finer one. APART: differences in months and in days are not compared; TOO_FINE: no factor. */
+/* The unit of what is made of two: the finer one. APART: differences in months and in days
+ * are not compared; TOO_FINE: no factor. */
 typedef enum tr_unit_meet { TR_UNIT_MEET, TR_UNIT_APART, TR_UNIT_TOO_FINE } tr_unit_meet;
 tr_unit_meet tr_unit_common(tr_unit a, tr_unit b, bool delta, tr_unit *out);
 const tr_ty *tr_ty_date(tr_tytab *t, bool delta, tr_unit unit);
@@ -201,7 +212,8 @@ static inline bool tr_ty_is_date(const tr_ty *t);
 bool tr_ty_is_delta(const tr_ty *ty); /* of a DATE or DATES, as the next ones */
 tr_unit tr_ty_date_unit(const tr_ty *ty);
 bool tr_ty_same_date(const tr_ty *a, const tr_ty *b);
-/* "datetime64[D]", "m8[ns]": NULL where it is none. The text begins as one: what follows, which may be a unit that is not compiled. */
+/* "datetime64[D]", "m8[ns]": NULL where it is none. The text begins as one: what follows, which
+ * may be a unit that is not compiled. */
 const tr_ty *tr_ty_parse_date(tr_tytab *t, const char *text);
 bool tr_ty_looks_like_date(const char *text, bool *delta, const char **rest);
 void tr_ty_print_date(tr_sb *b, const tr_ty *ty);
@@ -252,8 +264,8 @@ static inline bool tr_ty_is_float(const tr_ty *t) {
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
 }
-/* A float as an integer of type `to`, as x86 does it: what does not fit gives the smallest int; 8 and 16 bits go through 32. Bits of a uint64; bits above
- * the type's are left. */
+/* A float as an integer of type `to`, as x86 does it: what does not fit gives the smallest int; 8 and 16 bits
+ * go through 32. Bits of a uint64; bits above the type's are left. */
 int64_t tr_ty_truncate(const tr_ty *to, double x);
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE or STRUCT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
@@ -361,7 +373,8 @@ bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, co
  * tr_ty_print_user prints for these. */
 const tr_ty *tr_ty_parse_user(tr_arena *a, tr_tytab *t, const char *text, const char **msg);
 
-/* NumPy's text of a dtype, ty/dtypes.def, of this machine's byte order; NULL: of none that is a scalar here. */
+/* NumPy's text of a dtype, ty/dtypes.def, of this machine's byte order; NULL: of none that
+ * is a scalar here. */
 const tr_ty *tr_ty_parse_dtype(tr_tytab *t, const char *text);
 
 /* The names users may call a scalar by: X("intp", I64) ... in ty/names.def, exported as treadle.types. */

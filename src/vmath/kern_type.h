@@ -1,7 +1,7 @@
 /* The kernels in one of both types: included twice by kern.h alone. There, with D for double and F for float,
  * are
  *
- *   T, B, C      vectors of numbers, of their bits, of conditions       P(op), Q(op)   an operation on T, on C
+ *   T, B, C      vectors of numbers, of their bits, of conditions P(op), Q(op) an operation on T, on C
  *   S, BITS      the number's type, and of how many bits it is          NAME(x)        x with _d or _f behind
  *   K(x), KB(x)  a constant of tables.def, as numbers and as bits       LIMIT(d, f)    d or f */
 #ifdef VK_TYPE
@@ -48,7 +48,8 @@ VK_OP T NAME(exp_series)(T r, T r2, T low) {
 #endif
 }
 
-/* e^x but for a power of two, 1 <= result < 2; of one number all of it, where it is normal: the bits are the same */
+/* e^x but for a power of two, 1 <= result < 2; of one number all of it, where it is normal:
+ * the bits are the same */
 VK_OP T NAME(exp_body)(NAME(reduced) e, bool scaled) {
     T r2 = e.r * e.r, w[2]; /* 2^(k/n), its rest */
     LOOK(exp2, P(bits)(e.n), w);
@@ -137,8 +138,8 @@ VK_FN T NAME(log)(T x) {
 
 /* --- log1p ---
  *
- * log(u + e), u = 1 + x rounded, e what it lacks: as u is 2^k m, e is scaled by 2^-k and goes where m's last places go. From 2^60 on nothing is
- * lacking that counts, and 2^-k may be no number. */
+ * log(u + e), u = 1 + x rounded, e what it lacks: as u is 2^k m, e is scaled by 2^-k and goes where m's last
+ * places go. From 2^60 on nothing is lacking that counts, and 2^-k may be no number. */
 
 VK_OP T NAME(log1p_body)(T x, T u) {
     T back = u - K(one), e = (K(one) - (u - back)) + (x - back);
@@ -340,10 +341,10 @@ VK_FN T NAME(hypot)(T x, T y) {
 
 /* --- sin, cos, tan ---
  *
- * x = k pi / 2 + r, |r| <= pi / 4; k is rounded as that of exp is. x - k high is exact, a multiple of high's last
- * place below 1, and k middle is, so that of their difference nothing is lost: r is what is in r, less `low`.
- * One of the sine and the cosine of r is the result, with one sign or the other; vectors compute both. What is
- * added last is taken away with its sign turned, because -0 less 0 is -0. */
+ * x = k pi / 2 + r, |r| <= pi / 4; k is rounded as that of exp is. x - k high is exact, a multiple of high's
+ * last place below 1, and k middle is, so that of their difference nothing is lost: r is what is in r, less
+ * `low`. One of the sine and the cosine of r is the result, with one sign or the other; vectors compute both.
+ * What is added last is taken away with its sign turned, because -0 less 0 is -0. */
 
 typedef struct NAME(turned) {
     B k; /* in its last bits */
@@ -376,8 +377,8 @@ VK_OP T NAME(sine)(NAME(turned) t, unsigned more) {
 #endif
 }
 
-/* The tangent of the arc: of the sine and the cosine so much is known that of their quotient only the last rounding is
- * lost; 1 / d is guessed as for arcs. float32 takes a term more for that. */
+/* The tangent of the arc: of the sine and the cosine so much is known that of their quotient only the last
+ * rounding is lost; 1 / d is guessed as for arcs. float32 takes a term more for that. */
 VK_OP T NAME(tangent)(NAME(turned) t, unsigned more) {
     const S(*sine)[512 / BITS] = LIMIT(tr_vk.sine_d, tr_vk.tangent_f);
     enum { TERMS = sizeof LIMIT(tr_vk.sine_d, tr_vk.tangent_f) / sizeof *sine / 2 };
@@ -394,8 +395,8 @@ VK_OP T NAME(tangent)(NAME(turned) t, unsigned more) {
     return P(flip)(q - over * guess, P(from)(P(bits)(odd) & KB(sign)));
 }
 
-/* Where |x| is not less than turn_near. Up to turn_far products with pi / 2 are taken in two numbers; of x beyond
- * only libm knows enough of pi. float32 takes what the kernel of doubles says. */
+/* Where |x| is not less than turn_near. Up to turn_far products with pi / 2 are taken in two numbers; of x
+ * beyond only libm knows enough of pi. float32 takes what the kernel of doubles says. */
 #define TURNED(name, of, more)                              \
     TURN_FAR(name, of, more)                                \
     VK_FN T NAME(name)(T x) {                               \
@@ -463,10 +464,10 @@ TURNED(tan, tangent, 0)
 
 /* --- atan, atan2 ---
  *
- * Of the smaller of |y| and |x| over the larger, which is tan t: t = v + atan r, r = (tan t - c) / (1 + c tan t), with c
- * and v = atan c of a piece that the difference of the bits, nearly the quotient's logarithm, is good enough to
- * find. What the quotient r lacks is known but for a guess of 1 / d that is off by 5 % at most. The result is a number of
- * quarters of a turn and t, or less t where `turn` is -0. */
+ * Of the smaller of |y| and |x| over the larger, which is tan t: t = v + atan r, r = (tan t - c) / (1 + c tan
+ * t), with c and v = atan c of a piece that the difference of the bits, nearly the quotient's logarithm, is
+ * good enough to find. What the quotient r lacks is known but for a guess of 1 / d that is off by 5 % at
+ * most. The result is a number of quarters of a turn and t, or less t where `turn` is -0. */
 
 /* The last piece, or so many before it; the first two are one, so it is no matter which of them. */
 VK_OP B NAME(arc_piece)(B a, B b, T small, T large) {

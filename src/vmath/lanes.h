@@ -10,20 +10,26 @@
  *   abs; without, signed    without(x, -0.0) is |x|, signed(r, x, -0.0) is r >= 0 with the sign of x
  *   pick               pick(m, a, b): a where m, else b
  *   flip               flip(r, signs): r with its sign turned where `signs` is -0.0 and not 0.0
- *   fresh              a constant in a register that may be written over. A compiler that has it in one already would rather copy the
- *                      other operands, and has no copy of one number that costs nothing
- *   wide, narrow       floats as doubles, in one or two vectors, and such as floats; these are of floats alone
+ *   fresh              a constant in a register that may be written over. A compiler that has it in
+ *                      one already would rather copy the other operands, and has no copy of one number
+ *                      that costs nothing
+ *   wide, narrow       floats as doubles, in one or two vectors, and such as floats; these
+ *                      are of floats alone
  *   either             either(m, a, b): a where the sign's bit of m is set, else b; never a branch
- *   less, not_less, equal, unordered, negative    conditions; not_less holds of nan too, negative is the sign's bit
+ *   less, not_less, equal, unordered, negative    conditions; not_less holds of nan too, negative is the
+ *                                                 sign's bit
  *   not_positive_normal     zero, denormal, negative, infinite or nan
- *   outside            outside(z, limit, r): may r be anything but normal, positive and right? Asked of |z| >= limit, or of r itself, where the
- *                      level's scale_near makes 0, infinity or nan of all that is out of range
+ *   outside            outside(z, limit, r): may r be anything but normal, positive and right? Asked of |z|
+ *                      >= limit, or of r itself, where the level's scale_near makes 0, infinity or nan of all
+ *                      that is out of range
  *   any, or, and, and_not   of conditions
  *   exponent           the signed number in the bits above the mantissa's
- *   scale              y * 2^floor(k), rounded once; n is k plus exp_round. scale_near: where the result is normal
- *   look               looks up n numbers at one of 8 or 16 places, as many bits of `at` count; tables.h says what wide and rows are */
-/* VK_ALONE is defined where a vector is one number: branches that the next call is likely to take again are worth it there, and what
- * they compute must have the same bits. */
+ *   scale              y * 2^floor(k), rounded once; n is k plus exp_round. scale_near: where
+ *                      the result is normal
+ *   look               looks up n numbers at one of 8 or 16 places, as many bits of `at` count; tables.h says
+ *                      what wide and rows are */
+/* VK_ALONE is defined where a vector is one number: branches that the next call is likely to take again are
+ * worth it there, and what they compute must have the same bits. */
 #ifndef TR_VMATH_LANES_H
 #define TR_VMATH_LANES_H
 

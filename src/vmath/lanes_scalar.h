@@ -60,8 +60,8 @@ typedef bool N;
         (void)wide;                                                                                       \
         memcpy(w, rows + (at & (places - 1)) * room, n * sizeof *w);                                      \
     }
-/* A blend as in vectors: which of them it is, no processor can guess. Left to themselves, compilers make a branch of
- * the one, and of the other a detour by the integer registers. */
+/* A blend as in vectors: which of them it is, no processor can guess. Left to themselves, compilers make a
+ * branch of the one, and of the other a detour by the integer registers. */
 #define PLAIN(T, p, S)                                                      \
     VK_OP T p##_either(T m, T a, T b) {                                     \
         __asm__("vblendv" #S " %2, %1, %0, %0" : "+x"(b) : "x"(a), "x"(m)); \

@@ -1,8 +1,8 @@
 /* What the fuzz targets on text IR share: the corpus, mutations, and the loop over them.
  *
- * A target defines `one`, which looks at one text. As a normal test it replays tests/ir and mutates it with a fixed seed
- * (TREADLE_FUZZ_N mutations, if set). For libFuzzer: clang -fsanitize=fuzzer,address -DTR_LIBFUZZER -Isrc
- * tests/c/fuzz_ir_parse.c and the folders of src/ that it needs. */
+ * A target defines `one`, which looks at one text. As a normal test it replays tests/ir and mutates it with a
+ * fixed seed (TREADLE_FUZZ_N mutations, if set). For libFuzzer: clang -fsanitize=fuzzer,address
+ * -DTR_LIBFUZZER -Isrc tests/c/fuzz_ir_parse.c and the folders of src/ that it needs. */
 #ifndef TR_FUZZ_IR_H
 #define TR_FUZZ_IR_H
 

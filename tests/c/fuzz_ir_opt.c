@@ -1,5 +1,6 @@
-/* Fuzz target for the passes: whatever verifies must come through all of them, within their own bounds, and verify after each;
- * so it must through some passes in an order of the text's own. Or a pass says what of the program it does not take. */
+/* Fuzz target for the passes: whatever verifies must come through all of them, within their own bounds,
+ * and verify after each; so it must through some passes in an order of the text's own. Or a pass says
+ * what of the program it does not take. */
 #include "fuzz_ir.h"
 
 #include "opt/opt.h"

@@ -1,7 +1,7 @@
 /* Fuzz target for the reader of text IR, and with it the printer, the verifier and the plainest edits.
  *
- * Any text must be read or refused, never crash; what was read must print and read back the same; what verifies must
- * still verify after its control flow was simplified, and read back again. */
+ * Any text must be read or refused, never crash; what was read must print and read back the same; what
+ * verifies must still verify after its control flow was simplified, and read back again. */
 #include "fuzz_ir.h"
 
 static void fail(const char *what, const char *a, const char *b) {

@@ -1,5 +1,6 @@
-/* For tests of lower/ and jit/: build typed IR, compile it with the real back end, run it, all in a child process, since
- * LLVM ends the process on what it cannot do. `now` says what was going on when the child died. */
+/* For tests of lower/ and jit/: build typed IR, compile it with the real back end, run it,
+ * all in a child process, since LLVM ends the process on what it cannot do. `now` says what
+ * was going on when the child died. */
 #ifndef TR_TESTS_LOWER_UTIL_H
 #define TR_TESTS_LOWER_UTIL_H
 

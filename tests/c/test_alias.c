@@ -1,8 +1,10 @@
-/* Which arrays share memory: each answer with a case of its own, then random views of few buffers, whose elements are counted out.
+/* Which arrays share memory: each answer with a case of its own, then random views of few
+ * buffers, whose elements are counted out.
  *
- * A value of the model is where its first element lies, how many there are and how far apart. Nothing that the answers call distinct,
- * disjoint or apart may be otherwise in any run of a program in which its block is reached. An array whose own elements lie at one place is
- * apart from itself, as the op has it: that is a matter of the one array. */
+ * A value of the model is where its first element lies, how many there are and how far apart. Nothing
+ * that the answers call distinct, disjoint or apart may be otherwise in any run of a program in which
+ * its block is reached. An array whose own elements lie at one place is apart from itself, as the op has
+ * it: that is a matter of the one array. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -223,7 +225,8 @@ static void test_made(void) {
            !tr_sources_share(f, sources(f, x), sources(f, y)));
 }
 
-/* The same item of a tuple that was passed in is one array, wherever it is taken out; others are arrays of their own. */
+/* The same item of a tuple that was passed in is one array, wherever it is taken out;
+ * others are arrays of their own. */
 static void test_items(void) {
     model m;
     tr_val t = begin(&m, true);

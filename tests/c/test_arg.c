@@ -1,4 +1,5 @@
-/* Places of extremes against the definition: of whole arrays and in pieces, with ties, NaN and infinities anywhere. */
+/* Places of extremes against the definition: of whole arrays and in pieces, with ties, NaN
+ * and infinities anywhere. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -259,7 +259,8 @@ static void test_meet(void) {
         met += want;
     }
     assert(met > 2000 && met < 18000);
-    /* Blocks of columns of a large matrix, and its interleaved columns: no search. One element of it is met. */
+    /* Blocks of columns of a large matrix, and its interleaved columns: no search. One
+     * element of it is met. */
     int64_t left[] = {100000, 300, 1000, 1}, right[] = {100000, 700, 1000, 1},
             every[] = {100000, 500, 1000, 2};
     tr_extent a = {(void *)(intptr_t)8192, 8, left, left + 2, 2},

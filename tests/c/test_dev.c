@@ -1,4 +1,5 @@
-/* The emulated device without Python: memory, copies, streams, events, failures, the default stream, forks, the end. */
+/* The emulated device without Python: memory, copies, streams, events, failures, the
+ * default stream, forks, the end. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
-/* The CUDA device by a driver that is none (tests/fake): memory, copies, launches, streams, events, what kernels raise; each call of the driver's fails once, and
- * nothing is left behind; a fork; the end of a context. */
+/* The CUDA device by a driver that is none (tests/fake): memory, copies, launches, streams,
+ * events, what kernels raise; each call of the driver's fails once, and nothing is left
+ * behind; a fork; the end of a context. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>

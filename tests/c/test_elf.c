@@ -1,5 +1,5 @@
-/* The object loader: what a C compiler makes is loaded and run; cut and mutated objects are refused or loaded, never a
- * crash. Objects come from the C compiler at hand, so that relocations are real ones. */
+/* The object loader: what a C compiler makes is loaded and run; cut and mutated objects are refused or
+ * loaded, never a crash. Objects come from the C compiler at hand, so that relocations are real ones. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The IR's functions: building, constants, editing, cloning, control flow, loops, reading errors, tables. What ops mean is
- * tested in tests/ir. */
+/* The IR's functions: building, constants, editing, cloning, control flow, loops, reading errors, tables.
+ * What ops mean is tested in tests/ir. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

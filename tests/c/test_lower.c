@@ -1,5 +1,5 @@
-/* Whole programs through the back end: control flow, calls, exceptions, memory, views, patterns, at every code-generation
- * level and with debug information. Operations one by one are test_lower_ops.c's. */
+/* Whole programs through the back end: control flow, calls, exceptions, memory, views, patterns, at every
+ * code-generation level and with debug information. Operations one by one are test_lower_ops.c's. */
 #include "lower_util.h"
 
 #include <math.h>
@@ -690,8 +690,8 @@ static void test_texts(void) {
     unit_close(&u);
 }
 
-/* ASan answers as malloc does, and sets the limit of test_no_memory itself: its shadow alone is larger than any limit of
- * the address space, and it ends the process where its own bookkeeping gets no memory. */
+/* ASan answers as malloc does, and sets the limit of test_no_memory itself: its shadow alone is larger than
+ * any limit of the address space, and it ends the process where its own bookkeeping gets no memory. */
 const char *__asan_default_options(void);
 __attribute__((visibility("default"))) const char *__asan_default_options(void) {
     return "allocator_may_return_null=1:max_allocation_size_mb=16384";

@@ -1,5 +1,6 @@
-/* Every operation on every dtype it is legal for, compiled and compared with C: as a scalar function, and as a pattern over
- * arrays, where LLVM vectorises it. Values include every corner that integers and floats have. */
+/* Every operation on every dtype it is legal for, compiled and compared with C: as a scalar
+ * function, and as a pattern over arrays, where LLVM vectorises it. Values include every
+ * corner that integers and floats have. */
 #include "lower_util.h"
 
 #include <math.h>
@@ -261,7 +262,8 @@ static val math_ref(const what *w, val x, val y) {
     case TR_MATH_SIGNBIT: r.i = signbit(x.f[0]) != 0; return r;
     default: break;
     }
-    /* libm's float functions may be off by more than one place where vector math promises one: the double ones are not. */
+    /* libm's float functions may be off by more than one place where vector math promises
+     * one: the double ones are not. */
     bool wide = tr_vmath_find(m->name, true, false, 'f') && w->sub != TR_MATH_NEXTAFTER;
     if (w->from == TR_TY_F16 && w->sub == TR_MATH_NEXTAFTER) {
         r.f[0] = next_half(x.f[0], y.f[0]);
@@ -380,7 +382,8 @@ static val reference(const what *w, val x, val y) {
     return fp(w->from) ? float_ref(w, x, y) : int_ref(w, x, y);
 }
 
-/* Vector math rounds otherwise than libm: both are within 1.0 ULP, so they may differ by one place (test_vmath.c measures). */
+/* Vector math rounds otherwise than libm: both are within 1.0 ULP, so they may differ by
+ * one place (test_vmath.c measures). */
 static bool one_place(const what *w, double a, double b) {
     const char *name = w->op == TR_OP_POW ? "pow" : w->op == TR_OP_MATH ? tr_math_info[w->sub].name : "";
     bool f32 = w->to != TR_TY_F64;

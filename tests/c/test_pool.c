@@ -1,5 +1,5 @@
-/* The thread pool: partition, errors, nesting, blocks, text, chains, interrupts, limits and forks, alone and from eight threads at
- * once. `make sanitize` builds and runs it under ThreadSanitizer too. */
+/* The thread pool: partition, errors, nesting, blocks, text, chains, interrupts, limits and forks, alone and
+ * from eight threads at once. `make sanitize` builds and runs it under ThreadSanitizer too. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -501,7 +501,8 @@ static _Noreturn void child_life(int generations) {
 /* From a thread with no region of its own, while others are in the middle of theirs. */
 static void test_fork_among_others(void) {
     crowd c[CALLERS - 1];
-    /* Under a sanitizer a child cannot allocate if another thread was allocating when it was forked: theirs do not lock. */
+    /* Under a sanitizer a child cannot allocate if another thread was allocating when it
+     * was forked: theirs do not lock. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     start_crowd(c, CALLERS - 1, 40, true);
 #else

@@ -1,4 +1,5 @@
-/* gcc 12 at -O2 drops the rounding to float when it vectorises a pair of conditional ones: the build must not let it. */
+/* gcc 12 at -O2 drops the rounding to float when it vectorises a pair of conditional ones:
+ * the build must not let it. */
 #include <assert.h>
 #include <stdbool.h>
 

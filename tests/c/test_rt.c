@@ -217,7 +217,8 @@ static void test_matmul(void) {
     assert(two[0] == 0 && two[3] == 0);
 }
 
-/* Doubles the sum of a core axis, with what NumPy passes; raises the invalid flag for a negative one. It changes its arguments, as loops do. */
+/* Doubles the sum of a core axis, with what NumPy passes; raises the invalid flag for a negative one. It
+ * changes its arguments, as loops do. */
 static void twice_the_sum(char **args, const int64_t *dims, const int64_t *steps, void *data) {
     assert(*(int *)data == 7 && steps[2] == 16);
     for (int64_t k = 0; k < dims[0]; k++, args[0] += steps[0], args[1] += steps[1]) {
@@ -311,7 +312,8 @@ static void test_loop(void) {
     tr_rt_frame_fini(&f);
 }
 
-/* Matrices of up to eight rows, in rows and in columns: the inverse times the matrix, solutions, and the sign of an exchange. */
+/* Matrices of up to eight rows, in rows and in columns: the inverse times the matrix,
+ * solutions, and the sign of an exchange. */
 static void test_small(void) {
     enum { N = TR_SMALL_MOST };
     tr_small_fn *inv = tr_rt_small("inv"), *solve = tr_rt_small("solve"), *det = tr_rt_small("det");
@@ -382,7 +384,8 @@ static void test_copy(void) {
             }
 }
 
-/* The end of this thread's stack lies below, with a reserve; on a stack of a few pages there may be no room at all. */
+/* The end of this thread's stack lies below, with a reserve; on a stack of a few pages
+ * there may be no room at all. */
 static void *look_at_stack(void *out) {
     tr_frame f;
     tr_rt_frame_init(&f, NULL);

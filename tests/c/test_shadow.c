@@ -1,4 +1,5 @@
-/* The shadow of memory against a list of all accesses: on random runs, the first access that meets an earlier one which nothing orders is told of, and none before it. */
+/* The shadow of memory against a list of all accesses: on random runs, the first access that meets an earlier
+ * one which nothing orders is told of, and none before it. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +26,16 @@ typedef struct access {
     int how;
 } access;
 
-/* What is known of a run: by the definition, for each thread which accesses come before what it does now (a bit each); and as the shadow is told, in times. */
+/* What is known of a run: by the definition, for each thread which accesses come before what it does now (a
+ * bit each); and as the shadow is told, in times. */
 typedef struct run {
     access all[MAX];
     uint64_t n, before[RUNNERS];
     uint64_t block, base, start, latest, time[RUNNERS], known[RUNNERS][TR_LANES];
 } run;
 
-/* By the definition: of two threads, one writes and not both in one step, and the first does not come before. */
+/* By the definition: of two threads, one writes and not both in one step, and the first
+ * does not come before. */
 static bool clash(const run *r, uint64_t k, const access *y) {
     const access *x = &r->all[k];
     bool meet = x->address < y->address + y->size && y->address < x->address + x->size;
@@ -85,7 +88,8 @@ static void meet_lanes(run *r, unsigned who) {
     r->latest = r->latest > end ? r->latest : end;
 }
 
-/* One run: blocks, in each phases, in each meetings of lanes, in each accesses of few threads to few places. */
+/* One run: blocks, in each phases, in each meetings of lanes, in each accesses of few
+ * threads to few places. */
 static unsigned one_run(bool sizes, bool quiet) {
     tr_frame f;
     tr_rt_frame_init(&f, NULL);

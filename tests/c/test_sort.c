@@ -1,5 +1,6 @@
-/* Sorting and selecting (rt/sort.c, rt/select.c) without a host: our own functions against the definition, over types, layouts, and orders
- * that are bad for pivots; and that functions of a host are called once they are there. */
+/* Sorting and selecting (rt/sort.c, rt/select.c) without a host: our own functions against the
+ * definition, over types, layouts, and orders that are bad for pivots; and that functions of a
+ * host are called once they are there. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +17,8 @@ static uint64_t draw(void) {
     return seed ^= seed << 17;
 }
 
-/* The k-th number of a sequence of n: of many or few values, up, down, up and down, all equal, what is bad for a median of three, all equal but
- * one, a saw. */
+/* The k-th number of a sequence of n: of many or few values, up, down, up and down, all equal, what is bad
+ * for a median of three, all equal but one, a saw. */
 static int64_t number(int order, int64_t k, int64_t n) {
     switch (order) {
     case 0: return (int64_t)(draw() % 1000003);

@@ -1,4 +1,5 @@
-/* Types: interning, promotion against NumPy's facts, Treadle's rules, joins, parts, texts, signatures; several threads at once. */
+/* Types: interning, promotion against NumPy's facts, Treadle's rules, joins, parts, texts,
+ * signatures; several threads at once. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
-/* Every row of vmath_x86_64.def, for each family this processor has: the scalar twin against a reference of higher precision
- * (at most 1.0 ULP, 4.0 for fast rows; zeros, infinities, nan and denormals as C99 has them), and every level's vectors
- * against the twin, bit for bit in each lane.
+/* Every row of vmath_x86_64.def, for each family this processor has: the scalar twin against a reference of
+ * higher precision (at most 1.0 ULP, 4.0 for fast rows; zeros, infinities, nan and denormals as C99 has
+ * them), and every level's vectors against the twin, bit for bit in each lane.
  *
  *     test_vmath [SAMPLES [SEED]]      SAMPLES per row and family; a long campaign is only a larger number
  *     test_vmath --table SAMPLES       prints the largest error seen, as rows for docs/math.md
- *     test_vmath --scalars SAMPLES     the same of calls on single numbers, the C library's included, and how many are not the nearest
+ *     test_vmath --scalars SAMPLES     the same of calls on single numbers, the C library's included, and how
+ *                                      many are not the nearest
  */
 #include <immintrin.h>
 #include <math.h>
@@ -65,7 +66,8 @@ static const exact *exact_of(const char *name) {
     exit(1);
 }
 
-/* float64 is measured against long double, float32 against double; nextafter and fmod are exact in their own type. */
+/* float64 is measured against long double, float32 against double; nextafter and fmod are
+ * exact in their own type. */
 static ld reference(const tr_vmrow *r, const exact *e, double x, double y) {
     if (!strcmp(r->name, "nextafter"))
         return r->f32 ? (ld)nextafterf((float)x, (float)y) : (ld)nextafter(x, y);
@@ -436,7 +438,8 @@ typedef struct single {
     void *f64, *f32;
 } single;
 
-/* Those of ir/math.def that are the C library's; remainder is exact, and the others that are not listed are instructions. */
+/* Those of ir/math.def that are the C library's; remainder is exact, and the others that
+ * are not listed are instructions. */
 static const single libms[] = {
 #define LIBM(n) \
     { #n, ONE(n), (void *)n, (void *)n##f }
@@ -446,7 +449,8 @@ static const single libms[] = {
     LIBM(acosh),
 };
 
-/* The largest error of calls on any numbers, and how many of those on ordinary ones (in -8 .. 8) are not the nearest number. */
+/* The largest error of calls on any numbers, and how many of those on ordinary ones (in -8
+ * .. 8) are not the nearest number. */
 static void single_cell(const tr_vmrow *r, const exact *e, void *fn, unsigned long samples) {
     double worst = 0;
     unsigned long ordinary = 0, off = 0;

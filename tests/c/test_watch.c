@@ -1,4 +1,5 @@
-/* A launch that is watched, call by call: more lines than are told apart, more reports than are kept, barriers, indices, the end of numbers. */
+/* A launch that is watched, call by call: more lines than are told apart, more reports than are kept,
+ * barriers, indices, the end of numbers. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +80,8 @@ static void touch(tr_frame *f, int64_t t, int at, int how) {
     tr_rt_watch_touch(f, NULL, &x[at], how, 4, how == TR_TOUCH_READ ? "8|0|x|k|f.py" : "7|0|x|k|f.py");
 }
 
-/* Lanes that meet: those of the mask, in both ways that the calls may come: each thread up to where it waits. */
+/* Lanes that meet: those of the mask, in both ways that the calls may come: each thread up
+ * to where it waits. */
 static void meet(tr_frame *f, uint32_t mask) {
     for (int64_t t = 0; t < 32; t++)
         if (mask >> t & 1) {

@@ -1,6 +1,8 @@
-/* An array of another package: the functions of DLPack's table for C of a class whose objects say by their attribute `at` where a `foreign` is.
+/* An array of another package: the functions of DLPack's table for C of a class whose objects say by
+ * their attribute `at` where a `foreign` is.
  *
- * The layouts are the test's (tests/py/exchange.py): what is handed out are its bytes, so nothing here repeats what is tested. */
+ * The layouts are the test's (tests/py/exchange.py): what is handed out are its bytes, so
+ * nothing here repeats what is tested. */
 #include <Python.h>
 
 #include <stddef.h>
@@ -65,7 +67,8 @@ EXPORT int foreign_give(PyObject *o, void **out) {
     return 0;
 }
 
-/* It may be called with an exception under way, as a careless one would be: what it calls then clears that. */
+/* It may be called with an exception under way, as a careless one would be: what it calls
+ * then clears that. */
 EXPORT void foreign_over(void *managed) {
     given *g = (given *)((char *)managed - offsetof(given, managed));
     PyGILState_STATE gil = PyGILState_Ensure();

@@ -1,5 +1,6 @@
-/* A CUDA driver that is none: the functions of libcuda that Treadle calls, on a "GPU" whose memory is the host's and whose code is PTX that is run (ptx_run.c).
- * Work is queued for its streams and done in their order, by whoever waits for it, late on purpose, so that what does not wait is seen.
+/* A CUDA driver that is none: the functions of libcuda that Treadle calls, on a "GPU" whose memory is the
+ * host's and whose code is PTX that is run (ptx_run.c). Work is queued for its streams and done in their
+ * order, by whoever waits for it, late on purpose, so that what does not wait is seen.
  * Long, as all of it is one state behind one lock, and each function of the driver's is a few lines on it. */
 #include "cuda.h"
 
@@ -53,8 +54,8 @@ typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION, LINK } kind;
 typedef struct object {
     kind kind;
     int gpu;
-    bool done, apart,
-        legacy; /* an event has happened; a stream does not wait for the default one, nor that for it; is that */
+    /* an event has happened; a stream does not wait for the default one, nor that for it; is that */
+    bool done, apart, legacy;
     uint64_t recorded; /* an event's latest recording: the number of that work */
     char name[256];
     double at;

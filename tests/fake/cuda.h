@@ -1,8 +1,10 @@
-/* A CUDA driver that is none, for tests: what it is told beside cuda.def. The library exports the driver's own names and these.
+/* A CUDA driver that is none, for tests: what it is told beside cuda.def. The library
+ * exports the driver's own names and these.
  *
- * Its device's memory cannot be touched by the host at its address: behind it lies the same memory where only the fake looks (`fake_host`). Work on streams is done
- * when somebody waits, or when it is asked for (`fake_run`), so what is missing in between shows. A kernel is a C function that a test has registered by name,
- * or PTX, which is interpreted (ptx.h). */
+ * Its device's memory cannot be touched by the host at its address: behind it lies the same memory where only
+ * the fake looks (`fake_host`). Work on streams is done when somebody waits, or when it is asked for
+ * (`fake_run`), so what is missing in between shows. A kernel is a C function that a test has registered by
+ * name, or PTX, which is interpreted (ptx.h). */
 #ifndef TR_FAKE_CUDA_H
 #define TR_FAKE_CUDA_H
 
@@ -30,7 +32,8 @@ typedef void *fake_host_fn(uint64_t at);
 typedef unsigned fake_alive_fn(void);
 /* Does what waits; `all` false: the first thing of each stream. */
 typedef void fake_run_fn(int all);
-/* Work is kept until then: 1; or done as it comes: 0, as after a reset; 2: launches are forgotten at once, for measuring what comes before. */
+/* Work is kept until then: 1; or done as it comes: 0, as after a reset; 2: launches are forgotten at
+ * once, for measuring what comes before. */
 typedef void fake_hold_fn(int hold);
 /* How many instructions of PTX were interpreted. */
 typedef uint64_t fake_steps_fn(void);

@@ -1,7 +1,9 @@
-/* PTX for the fake driver (cuda.h): kernels really run, one thread after the other. ptx_parse.c, ptx_decl.c and ptx_code.c make code of a text, ptx_run.c runs a
- * thread, ptx_block.c threads that meet, blocks that wait for each other, and a grid.
+/* PTX for the fake driver (cuda.h): kernels really run, one thread after the other. ptx_parse.c,
+ * ptx_decl.c and ptx_code.c make code of a text, ptx_run.c runs a thread, ptx_block.c threads that meet,
+ * blocks that wait for each other, and a grid.
  *
- * What Treadle's compiler makes of programs is known, and what one may write by hand beside it; all else is refused when the text is loaded, by its line. */
+ * What Treadle's compiler makes of programs is known, and what one may write by hand beside it; all else is
+ * refused when the text is loaded, by its line. */
 #ifndef TR_FAKE_PTX_H
 #define TR_FAKE_PTX_H
 
@@ -19,7 +21,8 @@ enum {
     PTX_FAILED = 719 /* trap */
 };
 
-/* The device's memory, and what of the host's it may touch. Memory of the device at an address lies at `host` + (address - at). */
+/* The device's memory, and what of the host's it may touch. Memory of the device at an
+ * address lies at `host` + (address - at). */
 typedef struct ptx_memory {
     uint64_t at, bytes;
     char *host;

@@ -1,9 +1,11 @@
 /* Threads of a block, blocks of a grid.
  *
- * Threads run one after the other until each has ended, waits, or has had its turn. Then whoever can go on does: the lanes that a mask names when all of them, those
- * that have ended aside, are at the same kind of instruction with the same mask; those at one activemask when no lane of the warp runs otherwise; all threads at a
- * barrier when nobody else of the block is left. Blocks come one after the other too, unless the kernel may wait for what others do: then a block that has had its turn
- * makes room for the next, as long as there is memory to keep it in. If nobody can go on, or for too long, the launch ends. */
+ * Threads run one after the other until each has ended, waits, or has had its turn. Then whoever can go on
+ * does: the lanes that a mask names when all of them, those that have ended aside, are at the same kind of
+ * instruction with the same mask; those at one activemask when no lane of the warp runs otherwise; all
+ * threads at a barrier when nobody else of the block is left. Blocks come one after the other too, unless the
+ * kernel may wait for what others do: then a block that has had its turn makes room for the next, as long as
+ * there is memory to keep it in. If nobody can go on, or for too long, the launch ends. */
 #include "ptx_priv.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Instructions of a PTX text become those of ptx_ops.def: names are looked up once here, registers become slots, numbers slots that hold them. What has no row there is
- * made of several that have one, in slots of the instruction's own (a frame's first). */
+/* Instructions of a PTX text become those of ptx_ops.def: names are looked up once here, registers become
+ * slots, numbers slots that hold them. What has no row there is made of several that have one, in slots of
+ * the instruction's own (a frame's first). */
 #include "ptx_text.h"
 
 #include <stdio.h>

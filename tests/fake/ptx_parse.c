@@ -1,4 +1,5 @@
-/* Words of a PTX text, names and their scopes, and the module as a whole. What is wrong jumps back to ptx_load. */
+/* Words of a PTX text, names and their scopes, and the module as a whole. What is wrong
+ * jumps back to ptx_load. */
 #include "ptx_text.h"
 
 #include <ctype.h>

@@ -1,8 +1,10 @@
 /* What a PTX text becomes, and the state that runs it.
  *
- * A thread's registers are slots of 8 bytes in one row, constants behind them, so that each operand is the number of a slot. What of a slot is beyond the width of an
- * instruction's type means nothing: whoever reads it cuts it off. A predicate is 0 or 1. A function's parameters lie in slots as well; those of a kernel where the launch has
- * them. Functions do not call themselves, so how much a thread needs is known before it starts. */
+ * A thread's registers are slots of 8 bytes in one row, constants behind them, so that each operand
+ * is the number of a slot. What of a slot is beyond the width of an instruction's type means
+ * nothing: whoever reads it cuts it off. A predicate is 0 or 1. A function's parameters lie in slots
+ * as well; those of a kernel where the launch has them. Functions do not call themselves, so how
+ * much a thread needs is known before it starts. */
 #ifndef TR_FAKE_PTX_PRIV_H
 #define TR_FAKE_PTX_PRIV_H
 
@@ -28,7 +30,8 @@ typedef struct ptx_ins {
 
 enum { PTX_BARRIERS = 16 };
 
-/* The first slots of a frame: the instruction behind the call, the caller's row, where the function's local memory begins. */
+/* The first slots of a frame: the instruction behind the call, the caller's row, where the
+ * function's local memory begins. */
 enum { PTX_BACK, PTX_CALLER, PTX_LOCAL, PTX_SCRATCH, PTX_FRAME = PTX_SCRATCH + 12 };
 
 /* A parameter: where it lies. */

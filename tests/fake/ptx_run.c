@@ -1,6 +1,8 @@
-/* Runs a thread: one switch over the instructions of ptx_ops.def, until the thread ends, waits for others, fails, or has had its turn.
+/* Runs a thread: one switch over the instructions of ptx_ops.def, until the thread ends, waits
+ * for others, fails, or has had its turn.
  *
- * Steps are counted where the way turns, so a turn may be longer than it should by one stretch of code. An instruction takes about two nanoseconds. */
+ * Steps are counted where the way turns, so a turn may be longer than it should by one stretch of code. An
+ * instruction takes about two nanoseconds. */
 #include "ptx_priv.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Reading PTX: the tokens of a text, its names, and the function that is being made. ptx_parse.c reads words, ptx_decl.c what is declared, ptx_code.c instructions. */
+/* Reading PTX: the tokens of a text, its names, and the function that is being made. ptx_parse.c reads words,
+ * ptx_decl.c what is declared, ptx_code.c instructions. */
 #ifndef TR_FAKE_PTX_TEXT_H
 #define TR_FAKE_PTX_TEXT_H
 

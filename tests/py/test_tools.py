@@ -33,6 +33,7 @@ includes = load("check_includes")
 headers = load("check_headers")
 calls = load("check_calls")
 floors = load("check_floors")
+width = load("check_width")
 devenv = load("devenv")
 debian = load("root")
 sys.modules["root"] = debian
@@ -484,6 +485,16 @@ def test_compat_sees_differences():
     assert "differ" in same(np.float64(np.inf), np.float64(1.0), 1e-3)
     record = np.zeros(2, [("x", "f8")])
     assert same(record, record, 0.0) == "" and ".x" in same(record, np.ones(2, [("x", "f8")]), 0.0)
+
+
+def test_wide_lines(tmp_path, capsys):
+    """Of code and of comments: 110 columns are right, 111 are told of by file and line."""
+    right, wide = tmp_path / "right.c", tmp_path / "wide.c"
+    right.write_text("/*" + "x" * 106 + "*/\n")
+    wide.write_text("int a;\n/*" + "x" * 107 + "*/\n")
+    assert width.main([str(right)]) == 0
+    assert width.main([str(right), str(wide)]) == 1
+    assert capsys.readouterr().out == f"{wide}:2: wider than 110 columns\n"
 
 
 def test_floors(monkeypatch):
