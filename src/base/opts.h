@@ -77,22 +77,22 @@ enum {
 
 /* X(field, C type, default). All integers so that hashing and comparing need no cases. First what each
  * function has of its own, whoever calls it (a plain one has its caller's) ... */
-#define TR_OWN_OPTS(X)                                                                                  \
-    X(fastmath, uint8_t, 0)      /* set of TR_FM_* */                                                   \
-    X(boundscheck, uint8_t, 1)   /* indices are checked; where that is proven or moved: opt/bounds.c */ \
-    X(error_numpy, uint8_t, 0)   /* error_model="numpy": division by zero gives inf/nan/0 */            \
-    X(promote_numba, uint8_t, 0) /* promotion="numba" */                                                \
-    X(inline_always, uint8_t, 0) /* inline="always" */                                                  \
+#define TR_OWN_OPTS(X)                                                                                       \
+    X(fastmath, uint8_t, 0)    /* set of TR_FM_* */                                                          \
+    X(boundscheck, uint8_t, 1) /* indices are checked; where that is proven or moved: opt/scalar/bounds.c */ \
+    X(error_numpy, uint8_t, 0) /* error_model="numpy": division by zero gives inf/nan/0 */                   \
+    X(promote_numba, uint8_t, 0) /* promotion="numba" */                                                     \
+    X(inline_always, uint8_t, 0) /* inline="always" */                                                       \
     X(parallel, uint8_t, 0) /* parallel=True: prange loops on all cores; the root's: array expressions too */
 /* ... then what holds for a compilation as a whole: the root's. */
-#define TR_ROOT_OPTS(X)                                                                                     \
-    X(debug, uint8_t, 0)     /* line tables, frame pointers, GDB and perf registration */                   \
-    X(nogil, uint8_t, 0)     /* call without the GIL; does not change code but the entry's contract */      \
-    X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */        \
-    X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                 \
-    X(watch, uint8_t, 0)     /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/watch.c) */ \
-    X(seed, uint32_t, 0)     /* of a launch: 0, or how its blocks and threads are permuted (opt/grid.c) */  \
-    X(plant, uint8_t, 0)     /* test builds: which planted miscompile is on (0 = none) */
+#define TR_ROOT_OPTS(X)                                                                                      \
+    X(debug, uint8_t, 0)     /* line tables, frame pointers, GDB and perf registration */                    \
+    X(nogil, uint8_t, 0)     /* call without the GIL; does not change code but the entry's contract */       \
+    X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */         \
+    X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                  \
+    X(watch, uint8_t, 0) /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/grid/watch.c) */ \
+    X(seed, uint32_t, 0) /* of a launch: 0, or how its blocks and threads are permuted (opt/grid/grid.c) */  \
+    X(plant, uint8_t, 0) /* test builds: which planted miscompile is on (0 = none) */
 #define TR_OPTS(X) TR_OWN_OPTS(X) TR_ROOT_OPTS(X)
 
 typedef struct tr_opts {

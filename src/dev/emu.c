@@ -1,10 +1,10 @@
 /* The emulated device: the host's own cores and memory behind the table of a device.
  *
- * A launch is a call of a kernel's entry (opt/grid.c made loops of its threads); a copy is memcpy. Memory is
- * a range of addresses of its own (emu_mem.c), so that what is not the device's is found before it is used;
- * streams are queues served by threads (emu_queue.c). Limits are those of hardware (CUDA C Programming Guide,
- * technical specifications by compute capability: 9.0 here), so that what runs on it fits a GPU.
- * There is one for the process, as there is one pool of threads. */
+ * A launch is a call of a kernel's entry (opt/grid/grid.c made loops of its threads); a copy is memcpy.
+ * Memory is a range of addresses of its own (emu_mem.c), so that what is not the device's is found before it
+ * is used; streams are queues served by threads (emu_queue.c). Limits are those of hardware (CUDA C
+ * Programming Guide, technical specifications by compute capability: 9.0 here), so that what runs on it fits
+ * a GPU. There is one for the process, as there is one pool of threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -534,8 +534,8 @@ static inline const tr_val *tr_made_sizes(const tr_ins *in) {
 #define TR_FITS_LEAST (INT64_MIN + 1024)
 
 /* How seldom a block runs: nothing is known; where arrays are large, which is seldom, but matters
- * then (opt/byrow.c); hardly ever, a checked copy of a loop (opt/version.c); seldom, and more so,
- * where sizes do not agree (opt/agree.c). */
+ * then (opt/pattern/byrow.c); hardly ever, a checked copy of a loop (opt/scalar/version.c); seldom, and more
+ * so, where sizes do not agree (opt/pattern/agree.c). */
 typedef enum tr_cold {
     TR_COLD_NO,
     TR_COLD_LARGE,

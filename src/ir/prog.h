@@ -146,7 +146,7 @@ typedef struct tr_prog {
     /* some function has a handler, so what an exception passes on its way out releases what it holds */
     bool handles;
     /* the root's text, to be compiled anew when it has made an array larger than the caches
-     * (opt/large.c); NULL: it would be the same */
+     * (opt/pattern/large.c); NULL: it would be the same */
     const char *large;
     bool is_late; /* the root was such an instance: it is called by compiled code */
     /* references are counted by several threads at once, whatever this program alone would show */

@@ -1,7 +1,8 @@
 /* Schedules: how the loops of a pattern go - their order, what is done side by side, how much a thread takes.
  * Data on the node, of which no choice changes a result, but that sums of floats under `tile` are grouped by
- * its rows (rt/tile.c) and without it by elements: so `tile` follows from how memory lies. opt/schedule.c
- * chooses, verify.c refuses what does not fit, lower/ writes it out, interp.c need not look. */
+ * its rows (rt/tile.c) and without it by elements: so `tile` follows from how memory lies.
+ * opt/pattern/schedule.c chooses, verify.c refuses what does not fit, lower/ writes it out,
+ * interp.c need not look. */
 #ifndef TR_IR_SCHED_H
 #define TR_IR_SCHED_H
 

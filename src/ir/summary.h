@@ -1,6 +1,6 @@
 /* What a pattern does to the memory that it is given, derived from its functions. Whether it may run on all
- * cores follows from this and from nothing else: opt/prange.c sets `par` by it, ir/verify.c refuses a `par`
- * that does not follow, diagnostics repeat its words. */
+ * cores follows from this and from nothing else: opt/prange/prange.c sets `par` by it, ir/verify.c refuses a
+ * `par` that does not follow, diagnostics repeat its words. */
 #ifndef TR_IR_SUMMARY_H
 #define TR_IR_SUMMARY_H
 

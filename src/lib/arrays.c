@@ -19,7 +19,7 @@ static void check_room(tr_em *e, tr_tv ok) {
     tr_em_check(e, ok, TR_EXC_VALUE, TR_TOO_BIG, 0, NULL);
 }
 
-/* The sum itself is looked at: opt/prove.c then knows that it did not wrap. */
+/* The sum itself is looked at: opt/scalar/prove.c then knows that it did not wrap. */
 tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y) {
     tr_tv n = tr_em_op2(e, TR_OP_ADD, x, y);
     check_room(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)));

@@ -1,7 +1,7 @@
 /* What kernels ask for (CUDA's thread hierarchy, shared memory, barriers, atomics) and the launch itself.
  *
- * Each is an op of a device (op.def), which targets and opt/grid.c give its meaning. Counters are int64, so
- * that arithmetic on them does not wrap under either promotion. */
+ * Each is an op of a device (op.def), which targets and opt/grid/grid.c give its meaning. Counters are int64,
+ * so that arithmetic on them does not wrap under either promotion. */
 #include "lib/fam.h"
 #include "lib/families.h"
 

@@ -153,7 +153,8 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
     return steps_by_one(r) || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
 }
 
-/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape.
+/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches.
+ * opt/scalar/prove.c knows this shape.
  * */
 static tr_tv range_len(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);

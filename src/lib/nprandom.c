@@ -4,7 +4,7 @@
  * here stand what arguments may be, as NumPy and CPython have it, and what is made of the numbers. A
  * new array is filled by one call. Each call changes a generator, so calls stay in the order in which
  * they are written; ranges of a loop over a prange have generators of their own (rt/mt.c), and a
- * Generator may not be used there (opt/prange.c).
+ * Generator may not be used there (opt/prange/prange.c).
  * A method's template is the function's: `stream` says whose numbers it draws. Where a parameter of a
  * distribution is an array, one call draws a number for each set of parameters. */
 #include <math.h>

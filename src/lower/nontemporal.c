@@ -7,7 +7,7 @@
  * masked away: what LLVM cannot prove to be aligned then is stored as ever (jit/nontemporal.c marks the
  * vectors, once there are some). Where no element begins with a line, or not the same one of all outputs, the
  * first loop is all. Such stores are seen late by other threads: a fence ends them.
- * Cost: the loop twice, so it stands in code that is compiled where it is needed (opt/large.c). */
+ * Cost: the loop twice, so it stands in code that is compiled where it is needed (opt/pattern/large.c). */
 #include "lower/pattern.h"
 
 #include <assert.h>

@@ -345,8 +345,8 @@ enum {
     TR_SCATTER_STEP = 64
 };
 
-/* Bytes of an array that is written past the caches (opt/nontemporal.c): three quarters of the 32 MB that
- * processors of 2026 have for a few cores. */
+/* Bytes of an array that is written past the caches (opt/pattern/nontemporal.c): three quarters of the 32 MB
+ * that processors of 2026 have for a few cores. */
 #define TR_LARGE (UINT64_C(24) << 20)
 /* Bytes of freed arrays that are kept at most (rt/blocks.c): room for a few results of 10^7 numbers. */
 #define TR_BLOCKS_MOST (UINT64_C(256) << 20)

@@ -1,4 +1,4 @@
-/* A launch that is watched: opt/watch.c puts these calls into its code, and what they find
+/* A launch that is watched: opt/grid/watch.c puts these calls into its code, and what they find
  * is told when the launch ends.
  *
  * The state hangs on the frame, and all of its memory is blocks of that, so nothing is left however the call

@@ -1,4 +1,4 @@
-"""Patterns that reduce rows and those that use what comes out, row by row (opt/byrow.c): the same bits as one after the other."""
+"""Patterns that reduce rows and those that use what comes out, row by row (opt/pattern/byrow.c): the same bits as one after the other."""
 
 from __future__ import annotations
 

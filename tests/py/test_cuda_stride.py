@@ -1,4 +1,4 @@
-"""Loops along which threads walk a grid apart: on a GPU such a thread reads for several rounds before it writes (opt/stride.c, opt/ahead.c)."""
+"""Loops along which threads walk a grid apart: on a GPU such a thread reads for several rounds before it writes (opt/grid/stride.c, opt/grid/ahead.c)."""
 
 from __future__ import annotations
 

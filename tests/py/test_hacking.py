@@ -100,5 +100,5 @@ def test_what_a_page_names_exists(page):
 
 
 def test_a_wrong_name_is_noticed():
-    text = "`opt/bounds.c` calls `tr_opt_bounds`, `opt/no_such.c` calls `tr_no_such_function`"
+    text = "`opt/scalar/bounds.c` calls `tr_opt_bounds`, `opt/no_such.c` calls `tr_no_such_function`"
     assert names_that_do_not_exist(text, ("src",)) == ["opt/no_such.c", "tr_no_such_function"]

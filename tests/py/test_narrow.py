@@ -1,4 +1,4 @@
-"""Arithmetic on narrow numbers in as few bits as it needs (opt/narrow.c): the same results as without that pass."""
+"""Arithmetic on narrow numbers in as few bits as it needs (opt/scalar/narrow.c): the same results as without that pass."""
 
 from __future__ import annotations
 

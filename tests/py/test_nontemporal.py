@@ -1,4 +1,4 @@
-"""Arrays larger than the caches are written past them: the function is compiled anew when it has made one (opt/large.c, opt/nontemporal.c)."""
+"""Arrays larger than the caches are written past them: the function is compiled anew when it has made one (opt/pattern/large.c, opt/pattern/nontemporal.c)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ._kernel import Kernel
 
 __all__ = ["GpuFolds", "GpuLoops", "blocks_for"]
 
-AT_ONCE = 4  # rounds of a thread's for which it reads before it writes (opt/ahead.c)
+AT_ONCE = 4  # rounds of a thread's for which it reads before it writes (opt/grid/ahead.c)
 WAVES = 10  # of blocks, each as many as a GPU holds at once: more than one evens out when they end. SAXPY on an H200: 96 % of a copy's bandwidth, with one 92 %
 THREADS = 256  # of a block, at most: larger ones make a GPU no fuller, and leave more of it idle where items are few
 MOST_PARTS = 1024  # of a reduction: one block joins what they give

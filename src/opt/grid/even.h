@@ -1,0 +1,34 @@
+/* What even.c and ranges.c share: a loop of a kernel's body that is made one of the block's. */
+#ifndef TR_OPT_EVEN_H
+#define TR_OPT_EVEN_H
+
+#include "opt/grid/grid.h"
+#include "opt/grid/uniform.h"
+
+typedef struct even {
+    tr_grid *s;
+    tr_fn *g;
+    tr_uniform u;
+    const tr_loop *loop;
+    uint8_t *in;       /* per block: of the loop */
+    tr_bid body, exit; /* where the head leads */
+} even;
+
+bool tr_even_is_outside(const even *e, tr_val v);
+/* The latch's value of this param of the head is the param and a step that all threads
+ * share: the step, else NOVAL. */
+tr_val tr_even_step_of(const even *e, uint32_t p);
+/* The one block outside, or inside, of the loop that leads to its head, or NOBLK. */
+tr_bid tr_even_comes_from(const even *e, bool inside);
+/* A counter of rounds for the head, its last param: 0 from outside. From inside it is set
+ * when the loop is made even. */
+tr_val tr_even_add_counter(even *e);
+/* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
+void tr_even_count_rounds(even *e, tr_val k);
+
+/* --- ranges.c --- */
+
+/* A loop that fits (even.c) and along which threads walk a stride apart is in step after this. */
+bool tr_grid_stride(even *e);
+
+#endif

@@ -1,0 +1,640 @@
+/* Launches of kernels on the host: the grid becomes a pattern whose rounds are blocks, with
+ * loops over the threads of one inside.
+ *
+ * Without a barrier the kernel's body stands in the innermost loop. With barriers the body is cut at them
+ * (loop fission): what lies between is a piece with loops over the threads of its own. Where all threads come
+ * to the same barriers in the same order, which uniformity tells (uniform.c), the block goes from piece to
+ * piece by branches of its own (level.c). Elsewhere it asks after each piece where its threads have come
+ * to (rounds.c, continuation-based synchronisation as in pocl): any control flow is right, and threads
+ * at two barriers are an error that names both. What a thread has in one piece and uses in another lies in
+ * arrays over the threads (cross.c). A kernel's device functions are put in place of their calls first:
+ * whatever asks for a thread's place must stand in the loops.
+ * Blocks may run on all cores: they meet in memory only as a kernel's blocks do, by atomics, or the result is
+ * open on any device. So may threads between two barriers run in any order.
+ * Cost: a copy of the body for each piece that reaches it; loads and stores of what crosses a barrier. */
+#include "opt/grid/grid.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "opt/priv.h"
+
+/* --- small pieces --- */
+
+tr_val tr_grid_number(const tr_grid *s, int64_t n) {
+    return tr_const_int(s->lam, s->i64, n);
+}
+
+tr_val tr_grid_op(tr_grid *s, tr_op op, tr_val x, tr_val y) {
+    tr_val v = tr_emit2(&s->b, op, s->i64, x, y);
+    if (op == TR_OP_ADD || op == TR_OP_MUL) /* places fit: their number does */
+        tr_at(s->b.fn, v)->flags |= F_NSW;
+    return v;
+}
+
+tr_val tr_grid_compare(tr_grid *s, tr_cmpop how, tr_val x, tr_val y) {
+    tr_val v = tr_emit2(&s->b, TR_OP_CMP, s->i1, x, y);
+    tr_at(s->b.fn, v)->sub = (uint8_t)how;
+    return v;
+}
+
+tr_val tr_grid_choose(tr_grid *s, tr_val c, tr_val x, tr_val y) {
+    return tr_emit3(&s->b, TR_OP_SELECT, s->i64, c, x, y);
+}
+
+const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text) {
+    tr_site *t = TR_NEW(tr_grid_arena(s), tr_site);
+    *t = (tr_site){exc, text, -1, NULL};
+    return t;
+}
+
+bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text) {
+    tr_bid b = at == TR_NOVAL ? 0 : tr_at(s->g, at)->blk;
+    bool whole = at == TR_NOVAL || tr_at(s->g, at)->op == TR_OP_PARAM; /* which has no place of its own */
+    const tr_ins *in = tr_at(s->g, whole ? tr_blk_at(s->g, b)->first : at);
+    tr_place place = tr_fn_place(s->g, in->loc);
+    tr_err_add(s->p->ctx, TR_ERR_LOWERING, place, "%s: %s", s->g->name, text);
+    return false;
+}
+
+tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes) {
+    const tr_ty *t = tr_ty_array(s->p->ctx->types, elem, n, TR_LAYOUT_C, false);
+    if (s->stages)
+        return tr_grid_lasting_room(s, t, sizes);
+    tr_val v = tr_emit_v(&s->b, TR_OP_ALLOC, t, n, sizes);
+    tr_at(s->lam, v)->imm.site = tr_grid_site(s, TR_EXC_MEMORY, "cannot allocate an array of {0} bytes");
+    return v;
+}
+
+tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in) {
+    switch ((tr_op)in->op) {
+    case TR_OP_THREADIDX: return s->thread[in->imm.i];
+    case TR_OP_BLOCKIDX: return s->block[in->imm.i];
+    case TR_OP_BLOCKDIM: return s->caps[3 + in->imm.i];
+    case TR_OP_GRIDDIM: return s->caps[in->imm.i];
+    default: return TR_NOVAL;
+    }
+}
+
+tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
+    tr_fn *g = s->g;
+    uint32_t loc = tr_at(g, v)->loc;
+    tr_bid at = tr_at(g, v)->blk, on = tr_blk_split(g, v);
+    tr_bld b = {.fn = g, .blk = at, .before = TR_NOVAL, .loc = loc};
+    tr_br(&b, on, 0, NULL);
+    return on;
+}
+
+void tr_grid_say(const tr_grid *s, const char *fmt, ...) {
+    va_list ap;
+    if (!tr_dump_wants(&s->p->ctx->dump, TR_STAGE_EMULATION, NULL, s->g->name))
+        return;
+    va_start(ap, fmt);
+    tr_sb_printf(&s->p->ctx->dump_text, "%s: %s\n", s->g->name, tr_arena_vprintf(tr_grid_arena(s), fmt, ap));
+    va_end(ap);
+}
+
+int32_t tr_grid_line(const tr_grid *s, tr_bid b) {
+    return tr_fn_place(s->g, tr_term(s->g, b)->loc).span.line;
+}
+
+/* --- loops over the threads --- */
+
+void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry) {
+    assert(ncarry <= TR_CARRY);
+    tr_val args[TR_CARRY + 1] = {tr_grid_number(s, 0)};
+    tr_bid body = tr_blk_new(s->lam);
+    l->apart = false;
+    l->head = tr_blk_new(s->lam);
+    l->exit = tr_blk_new(s->lam);
+    l->ncarry = ncarry;
+    for (uint32_t c = 0; c < ncarry; c++)
+        args[c + 1] = carry[c];
+    tr_br(&s->b, l->head, ncarry + 1, args);
+    l->i = tr_blk_param(s->lam, l->head, s->i64, NULL);
+    for (uint32_t c = 0; c < ncarry; c++)
+        carry[c] = l->carry[c] = tr_blk_param(s->lam, l->head, s->i64, NULL);
+    s->b.blk = l->head;
+    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
+    s->b.blk = body;
+}
+
+void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
+    tr_val args[TR_CARRY + 1];
+    args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
+    tr_at(s->lam, args[0])->sub = l->apart ? TR_TURN_APART : TR_TURN_NONE;
+    for (uint32_t c = 0; c < l->ncarry; c++) {
+        args[c + 1] = carry[c];
+        carry[c] = l->carry[c];
+    }
+    tr_br(&s->b, l->head, l->ncarry + 1, args);
+    s->b.blk = l->exit;
+}
+
+/* A block has one thread along it, wherever it runs. */
+static bool is_flat(const tr_grid *s, unsigned axis) {
+    int64_t n;
+    return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
+}
+
+/* How many threads are run along an axis. */
+static tr_val extent(const tr_grid *s, unsigned axis) {
+    return s->wide.yes && axis == TR_AXIS_X ? s->wide.extent : s->caps[3 + axis];
+}
+
+/* i of n in another order, a bijection: i * p + q modulo n with a prime p above all n. Of
+ * more than 2^31 the order stays. */
+static tr_val permuted(tr_grid *s, tr_val i, tr_val n, uint64_t by) {
+    /* the largest primes below 2^k; https://oeis.org/A014234 */
+    static const int64_t primes[] = {4294967291, 8589934583, 17179869143, 34359738337, 68719476731};
+    enum { PRIMES = sizeof primes / sizeof *primes };
+    uint64_t mixed = tr_hash_bytes(&by, sizeof by, 0);
+    tr_val most = tr_grid_number(s, INT32_MAX), one = tr_grid_number(s, 1);
+    tr_val p = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, primes[mixed % PRIMES]), n);
+    tr_val q = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, (int64_t)(mixed >> 33)), n);
+    tr_val few = tr_grid_compare(s, TR_CMP_LE, n, most);
+    tr_val to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_MUL, i, tr_grid_choose(s, few, p, one)), n);
+    to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_ADD, to, q), n);
+    return tr_grid_choose(s, few, to, i);
+}
+
+static uint32_t seed_of(const tr_grid *s) {
+    return s->p->ctx->opts.watch ? 0 : s->p->ctx->opts.seed;
+}
+
+/* Sets the thread's place from its number. */
+static void place_threads(tr_grid *s, tr_val i) {
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        s->thread[k] = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_REM, i, s->caps[3 + k]);
+        i = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_QUOT, i, s->caps[3 + k]);
+    }
+}
+
+void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
+    if (seed_of(s)) {
+        tr_grid_begin_turns(s, &l->axis[0], s->threads, ncarry, carry);
+        place_threads(s, permuted(s, l->axis[0].i, s->threads, (uint64_t)seed_of(s) << 1));
+        return;
+    }
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k)) {
+            s->thread[k] = tr_grid_number(s, 0);
+            continue;
+        }
+        tr_grid_begin_turns(s, &l->axis[k], extent(s, k), ncarry, carry);
+        l->axis[k].apart = !s->in_turn;
+        s->thread[k] = l->axis[k].i;
+    }
+}
+
+void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        if (seed_of(s) ? k == 0 : !is_flat(s, k))
+            tr_grid_end_turns(s, &l->axis[k], carry);
+        s->thread[k] = TR_NOVAL;
+    }
+}
+
+tr_val tr_grid_me(tr_grid *s) {
+    tr_val me = TR_NOVAL;
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k) && (k || me != TR_NOVAL))
+            continue;
+        if (me != TR_NOVAL)
+            me = tr_grid_op(s, TR_OP_MUL, me, extent(s, k));
+        me = me == TR_NOVAL ? s->thread[k] : tr_grid_op(s, TR_OP_ADD, me, s->thread[k]);
+    }
+    return me;
+}
+
+static tr_val place(tr_bld *b, tr_op op, const tr_ty *i64, unsigned axis) {
+    tr_val v = tr_emit0(b, op, i64);
+    tr_at(b->fn, v)->imm.i = axis;
+    return v;
+}
+
+tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
+    tr_val n = TR_NOVAL;
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k) && (k || n != TR_NOVAL))
+            continue;
+        if (n != TR_NOVAL) {
+            tr_val size = s->wide.yes && k == TR_AXIS_X ? s->wide.span : place(b, TR_OP_BLOCKDIM, s->i64, k);
+            n = tr_emit2(b, TR_OP_MUL, s->i64, n, size);
+            tr_at(b->fn, n)->flags |= F_NSW;
+        }
+        tr_val at = place(b, TR_OP_THREADIDX, s->i64, k);
+        if (n != TR_NOVAL) {
+            at = tr_emit2(b, TR_OP_ADD, s->i64, n, at);
+            tr_at(b->fn, at)->flags |= F_NSW;
+        }
+        n = at;
+    }
+    return n;
+}
+
+tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside) {
+    tr_fn *lam = s->lam, *g = s->g;
+    tr_val *map = tr_arena_copy(tr_grid_arena(s), known, g->ins.n * sizeof *map);
+    tr_bid *bmap = TR_NEW_N(tr_grid_arena(s), tr_bid, g->blks.n + 1u);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        bmap[b] = outside;
+    tr_clone_blocks(lam, g, blks->d, blks->n, map, bmap, s->loc);
+    const tr_blk *entry = tr_blk_at(g, blks->d[0]);
+    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, entry->params.n + 1u);
+    for (uint32_t k = 0; k < entry->params.n; k++) {
+        tr_val v = known[entry->params.d[k]];
+        args[k] = v != TR_NOVAL ? v : tr_const_undef(lam, tr_at(g, entry->params.d[k])->ty);
+    }
+    tr_br(&s->b, bmap[blks->d[0]], entry->params.n, args);
+    tr_repl r = tr_repl_new(lam);
+    for (uint32_t k = 0; k < blks->n; k++)
+        for (tr_val v = tr_blk_at(g, blks->d[k])->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
+            tr_val to = known[v] != TR_NOVAL ? known[v] : tr_grid_meaning(s, tr_at(g, v));
+            if (to == TR_NOVAL)
+                continue;
+            tr_repl_set(lam, &r, map[v], to);
+            tr_ins_remove(lam, map[v]);
+        }
+    tr_repl_apply(lam, &r);
+    return bmap;
+}
+
+/* --- the kernel's body --- */
+
+/* Where threads wait for each other first, or NOVAL: nowhere. */
+static tr_val find_meeting(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (tr_op_meets(tr_at(f, v)->op) != TR_MEETING_NONE)
+                return v;
+    return TR_NOVAL;
+}
+
+static bool has_meetings(const tr_fn *f) {
+    return find_meeting(f) != TR_NOVAL;
+}
+
+/* Do threads wait for all of the grid? */
+static void find_stages(tr_grid *s) {
+    s->stages = false;
+    for (tr_bid b = 0; b < s->g->blks.n; b++)
+        for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
+             v = tr_at(s->g, v)->next) {
+            if (tr_op_meets(tr_at(s->g, v)->op) != TR_MEETING_GRID)
+                continue;
+            s->stages = true;
+        }
+}
+
+/* A pattern's functions are others' loops: no thread's place is known there. */
+static bool asks_in_patterns(const tr_fn *f, bool inside) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (inside && tr_op_is_device(in->op))
+                return true;
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+                if (asks_in_patterns(tr_pat_fn(in->imm.pat, k), true))
+                    return true;
+        }
+    return false;
+}
+
+/* Sizes of the launch that are constants, and places along axes of one thread. Where blocks may be run as
+ * one, their length along x is none. */
+static void put_constants(tr_grid *s) {
+    tr_fn *g = s->g;
+    bool wide = !seed_of(s) && tr_grid_may_widen(s);
+    tr_repl r = tr_repl_new(g);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            const tr_ins *in = tr_at(g, v);
+            next = in->next;
+            bool at = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKIDX;
+            if (!at && in->op != TR_OP_BLOCKDIM && in->op != TR_OP_GRIDDIM)
+                continue;
+            bool block = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKDIM;
+            int64_t n;
+            tr_val size = tr_at(s->f, s->call)->args[(block ? TR_AXES : 0) + in->imm.i];
+            if (wide && block && in->imm.i == TR_AXIS_X)
+                continue;
+            if (!tr_get_int(s->f, size, &n) || (at && n != 1))
+                continue;
+            tr_repl_set(g, &r, v, tr_const_int(g, s->i64, at ? 0 : n));
+            tr_ins_remove(g, v);
+        }
+    tr_repl_apply(g, &r);
+}
+
+/* A product of sizes is no 0: that of a range's step needs no test. */
+static void drop_tests(tr_grid *s) {
+    tr_fn *g = s->g;
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            const tr_ins *in = tr_at(g, v);
+            const tr_ins *c = in->op == TR_OP_CHECK ? tr_at(g, in->args[0]) : NULL;
+            int64_t n;
+            next = in->next;
+            if (c && c->op == TR_OP_CMP && c->sub == TR_CMP_NE && tr_get_int(g, c->args[1], &n) && n == 0 &&
+                tr_grid_is_count(g, c->args[0], 4))
+                tr_ins_remove(g, v);
+        }
+}
+
+/* Functions that the kernel calls are put in place of the calls, as later in any case: what they do decides
+ * how its loops are run. Not where a `try` would come in, which cannot stand beside a barrier. */
+static void inline_others(tr_grid *s) {
+    tr_fn *whole = tr_fn_clone(s->g);
+    tr_cfg_compute(whole);
+    if (tr_opt_inline(s->p, whole) && (tr_fn_handles(s->g) || !tr_fn_handles(whole)))
+        s->g = whole;
+}
+
+static bool take_body(tr_grid *s) {
+    const tr_fn *kernel = s->p->insts.d[tr_at(s->f, s->call)->imm.fn].fn;
+    s->g = tr_fn_clone(kernel);
+    if (!tr_opt_inline_devices(s->p, s->g))
+        return tr_grid_fail(s, TR_NOVAL, "a device function that calls itself cannot run in a kernel");
+    if (asks_in_patterns(s->g, false))
+        return tr_grid_fail(s, TR_NOVAL,
+                            "a function that is applied to the items of an array cannot ask for its thread");
+    if (has_meetings(s->g))
+        inline_others(s);
+    put_constants(s);
+    drop_tests(s);
+    if (has_meetings(s->g))
+        tr_grid_take_tuples_apart(s);
+    tr_simplify_cfg(s->g);
+    find_stages(s);
+    return true;
+}
+
+/* --- the block, and the pattern over them --- */
+
+/* Sizes of memory of the kernel's: constants. */
+static uint32_t sizes_of(const tr_grid *s, tr_val v, tr_val *sizes) {
+    const tr_ins *in = tr_at(s->g, v);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        sizes[k] = tr_const_import(s->lam, tr_at(s->g, in->args[k]));
+    return in->nargs;
+}
+
+/* The block's bytes of dynamic shared memory as items of another type. */
+static tr_val dynamic(tr_grid *s, tr_val *bytes, const tr_ty *t) {
+    if (*bytes == TR_NOVAL)
+        *bytes = tr_grid_room(s, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, &s->caps[6]);
+    tr_val args[3] = {*bytes, tr_grid_number(s, 0), TR_NOVAL};
+    args[2] = tr_emit2(&s->b, TR_OP_QUOT, s->i64, s->caps[6], tr_grid_number(s, tr_ty_size(t->elem)));
+    return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, args);
+}
+
+/* A param that the body got: an array over the threads, one cell, or local memory of each thread. */
+static tr_val home_of(tr_grid *s, tr_val v) {
+    const tr_ty *elem = tr_at(s->g, v)->ty->elem;
+    tr_val sizes[TR_MAX_NDIM + 1] = {s->threads};
+    for (uint32_t c = 0; c < s->cells.n; c++)
+        if (s->cells.d[c] == v)
+            sizes[0] = tr_grid_number(s, 1);
+    for (uint32_t k = 0; k < s->locals.n; k++)
+        if (s->locals.d[k].home == v)
+            return tr_grid_room(s, elem, 1 + sizes_of(s, s->locals.d[k].made, sizes + 1), sizes);
+    return tr_grid_room(s, elem, 1, sizes);
+}
+
+/* What the body finds of its own: the kernel's arguments, what lies in memory of the block's. */
+static tr_val *known_values(tr_grid *s, uint32_t nargs) {
+    tr_fn *g = s->g;
+    tr_val *known = TR_NEW_N(tr_grid_arena(s), tr_val, g->ins.n + 1u), bytes = TR_NOVAL;
+    memset(known, 0xff, g->ins.n * sizeof *known);
+    const tr_blk *entry = tr_blk_at(g, 0);
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        if (entry->params.d[k] != s->wide.span)
+            known[entry->params.d[k]] =
+                k < nargs ? s->caps[TR_LAUNCH_SIZES + k] : home_of(s, entry->params.d[k]);
+    if (s->wide.yes)
+        tr_grid_wide_known(s, known);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            const tr_ins *in = tr_at(g, v);
+            tr_val sizes[TR_MAX_NDIM];
+            next = in->next;
+            s->in_turn = s->in_turn || in->op == TR_OP_LOCAL;
+            if (in->op == TR_OP_SHARED || in->op == TR_OP_LOCAL)
+                known[v] = tr_grid_room(s, in->ty->elem, sizes_of(s, v, sizes), sizes);
+            else if (in->op == TR_OP_DYNSHARED)
+                known[v] = dynamic(s, &bytes, in->ty);
+            else
+                continue;
+            tr_ins_remove(g, v);
+        }
+    return known;
+}
+
+/* Local memory in a kernel whose threads wait for each other: a part of an array over the threads, looked at
+ * anew in each piece. Elsewhere one thread after the other has the same. */
+static void share_locals(tr_grid *s) {
+    tr_fn *g = s->g;
+    tr_repl r = tr_repl_new(g);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            tr_ins in = *tr_at(g, v);
+            next = in.next;
+            if (in.op != TR_OP_LOCAL)
+                continue;
+            const tr_ty *t = tr_ty_array(s->p->ctx->types, in.ty->elem, in.ty->ndim + 1u, TR_LAYOUT_C, false);
+            tr_val home = tr_blk_param(g, 0, t, NULL), args[3 * TR_MAX_NDIM + 2] = {home};
+            tr_bld at = {.fn = g, .blk = b, .before = v, .loc = in.loc};
+            args[1] = tr_grid_my_number(s, &at);
+            uint32_t n = in.ty->ndim;
+            int64_t along = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                args[2 + k] = tr_const_int(g, s->i64, 0);
+                args[2 + n + k] = in.args[k];
+                args[2 + 2 * n + k] = tr_const_int(g, s->i64, 1);
+                along |= tr_view_along(k, (int)k + 1);
+            }
+            tr_val view = tr_emit_v(&at, TR_OP_VIEW, in.ty, 2 + 3 * n, args);
+            tr_at(g, view)->imm.i = along;
+            tr_repl_set(g, &r, v, view);
+            tr_vec_push(tr_grid_arena(s), &s->locals, ((tr_local){home, v}));
+            tr_ins_remove(g, v);
+        }
+    tr_repl_apply(g, &r);
+}
+
+static void make_block(tr_grid *s, tr_level *level) {
+    const tr_ins *call = tr_at(s->f, s->call);
+    uint32_t n = call->nargs;
+    s->lam = tr_fn_new(s->p->ctx, s->f->name, S_T);
+    s->lam->is_lambda = true;
+    s->lam->file = s->f->file;
+    s->lam->func = s->f->func;
+    s->b = (tr_bld){s->lam, tr_blk_new(s->lam), TR_NOVAL, 0};
+    s->loc = tr_loc_add(s->lam, s->f->locs.d[call->loc].place, 0);
+    s->b.loc = s->loc;
+    tr_val index = tr_blk_param(s->lam, 0, s->i64, NULL);
+    s->caps = TR_NEW_N(tr_grid_arena(s), tr_val, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
+        s->caps[k] = tr_blk_param(s->lam, 0, tr_at(s->f, call->args[k])->ty, NULL);
+    /* what everybody knows of sizes, said so that tests of what is made of them are not needed */
+    for (uint32_t k = 0; k < 2 * TR_AXES; k++) {
+        int64_t size;
+        s->caps[k] = tr_get_int(s->f, call->args[k], &size)
+                         ? tr_grid_number(s, size)
+                         : tr_grid_op(s, TR_OP_AND, s->caps[k], tr_grid_number(s, INT32_MAX));
+    }
+    index = tr_grid_op(s, TR_OP_AND, index, tr_grid_number(s, INT64_MAX >> 1));
+    tr_val parts = s->caps[0];
+    if (seed_of(s)) {
+        tr_val all = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, s->caps[0], s->caps[1]), s->caps[2]);
+        index = permuted(s, index, all, (uint64_t)seed_of(s) << 1 | 1);
+    }
+    if (s->wide.yes) {
+        parts = tr_blk_param(s->lam, 0, s->i64, NULL);
+        s->wide.each = tr_blk_param(s->lam, 0, s->i64, NULL);
+    }
+    if (s->stages)
+        s->stage = tr_blk_param(s->lam, 0, s->i64, NULL);
+    s->number = index;
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        tr_val size = k == TR_AXIS_X ? parts : s->caps[k];
+        s->block[k] = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_REM, index, size);
+        index = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_QUOT, index, size);
+    }
+    if (s->wide.yes)
+        tr_grid_wide_begin(s, s->block[TR_AXIS_X]);
+    s->threads =
+        tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, extent(s, TR_AXIS_X), s->caps[4]), s->caps[5]);
+    tr_val *known = known_values(s, n - TR_LAUNCH_SIZES);
+    if (level)
+        tr_grid_level_put(s, level, known);
+    else
+        tr_grid_rounds_put(s, known);
+    tr_emit_v(&s->b, TR_OP_YIELD, NULL, 0, NULL);
+}
+
+/* In place of the call. */
+static void put_pattern(tr_grid *s) {
+    tr_fn *f = s->f;
+    tr_ins call = *tr_at(f, s->call);
+    tr_bld b = {.fn = f, .blk = call.blk, .before = s->call, .loc = call.loc};
+    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, call.nargs + 3u), n = call.args[0];
+    uint32_t ncap = call.nargs;
+    memcpy(args + 1, call.args, call.nargs * sizeof *args);
+    if (s->wide.yes) {
+        args[1 + ncap] = n = tr_grid_wide_count(s, &b, call.args, &args[2 + ncap]);
+        ncap += 2;
+    }
+    n = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[1]);
+    args[0] = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[2]);
+    tr_pat *p = TR_NEW(tr_grid_arena(s), tr_pat);
+    if (s->stages) {
+        *p = (tr_pat){.nspace = 1, .par = TR_PAR_PRANGE, .lam = s->lam};
+        tr_grid_put_stages(s, p, args, ncap + 1);
+        return;
+    }
+    *p = (tr_pat){.nspace = 1, .ncap = (uint16_t)ncap, .par = TR_PAR_PRANGE, .lam = s->lam};
+    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), ncap + 1, args);
+    tr_at(f, v)->imm.pat = p;
+    tr_ins_remove(f, s->call);
+}
+
+/* The body, cut, and how it is run. Where loops were made even in vain, once more without. */
+static bool plan_body(tr_grid *s, tr_level **level) {
+    bool failed = false, even = false;
+    for (unsigned round = 0; round < 2; round++) {
+        if (!take_body(s))
+            return false;
+        tr_val draw = tr_opt_draws(s->p, s->g);
+        if (draw != TR_NOVAL)
+            return tr_grid_fail(s, draw,
+                                "threads cannot draw from one np.random.Generator: draw before the launch, "
+                                "and pass the numbers in");
+        bool handles = tr_fn_handles(s->g);
+        tr_val meeting = find_meeting(s->g);
+        if (handles && meeting != TR_NOVAL)
+            return tr_grid_fail(s, meeting,
+                                "a barrier, or what a warp does together, cannot stand in a kernel that has "
+                                "a `try`");
+        s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
+        s->wide = (tr_wide_blocks){.span = TR_NOVAL};
+        if (!seed_of(s) && !s->stages)
+            tr_grid_find_wide(s);
+        even = round == 0 && !handles && !s->stages && tr_grid_even_loops(s);
+        if (has_meetings(s->g))
+            share_locals(s);
+        tr_grid_cut_meetings(s);
+        *level = s->stages ? NULL : tr_grid_level(s, &failed);
+        if (*level || failed || !even)
+            break;
+    }
+    if (!failed && !*level)
+        tr_grid_number_arrays(s, NULL);
+    if (failed || (!*level && !tr_grid_rounds_cut(s)))
+        return false;
+    tr_cfg_compute(s->g);
+    tr_opt_dce(s->p, s->g); /* what is loaded for nobody would be a loop over the threads */
+    return true;
+}
+
+static void tell(const tr_grid *s, const tr_level *level, uint32_t nargs) {
+    uint32_t kept = tr_blk_at(s->g, 0)->params.n - nargs - s->wide.yes - s->cells.n;
+    if (!s->stops.n && !s->strides.n)
+        tr_grid_say(s, "threads wait for nobody");
+    if (s->stages)
+        tr_grid_say(s, "blocks run in stages, from one barrier of the grid to the next");
+    if (s->wide.yes)
+        tr_grid_say(s, "neighbouring blocks along x run as one");
+    if (level)
+        tr_grid_level_tell(s, level);
+    else
+        tr_grid_say(s, "the block asks after each piece where its threads have come to");
+    if (!level && s->why[0])
+        tr_grid_say(s,
+                    "what they wait at in line %d stands under a test that differs between them, in line %d",
+                    (int)s->why[0], (int)s->why[1]);
+    for (uint32_t k = 0; k < s->stops.n; k++)
+        if (s->stops.d[k].line)
+            tr_grid_say(s, "threads meet in line %d", (int)s->stops.d[k].line);
+    if (kept)
+        tr_grid_say(s, "arrays over the threads, for values that are kept from piece to piece: %u",
+                    (unsigned)kept);
+}
+
+static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
+    tr_grid s = {.p = p, .f = f, .call = call};
+    tr_level *level = NULL;
+    s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
+    s.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
+    if (!plan_body(&s, &level))
+        return false;
+    tell(&s, level, tr_at(f, call)->nargs - TR_LAUNCH_SIZES);
+    make_block(&s, level);
+    put_pattern(&s);
+    return true;
+}
+
+bool tr_opt_grid(tr_prog *p, tr_fn *f) {
+    bool changed = false;
+    if (f->is_lambda || f->kind != TR_FN_HOST)
+        return false;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            next = tr_at(f, v)->next;
+            if (tr_at(f, v)->op != TR_OP_CALL || p->insts.d[tr_at(f, v)->imm.fn].fn->kind != TR_FN_KERNEL)
+                continue;
+            if (!run_here(p, f, v))
+                return changed;
+            changed = true;
+        }
+    return changed;
+}

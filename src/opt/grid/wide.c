@@ -1,0 +1,132 @@
+/* Kernels in which threads know nothing but their place in the grid, on the host: neighbouring blocks are run
+ * as one (loop coalescing over blocks).
+ *
+ * Where a thread asks for its place along x as `blockIdx.x * blockDim.x + threadIdx.x` alone, and nothing is
+ * shared by a block, where one block ends and the next begins means nothing. Some blocks along x are one wide
+ * block then: a row is as long as they are together, which is what vectors and memory want, and what is done
+ * once for a block is done once for all of them. A vector addition is the plain loop in the end.
+ * How many blocks: about WIDE threads, or NARROW, as arrays over the threads should stay in the cache; and so
+ * that a grid has PARTS parts for each core, or one. */
+#include <assert.h>
+
+#include "opt/grid/grid.h"
+#include "opt/priv.h"
+#include "rt/rt.h"
+
+enum { WIDE = 65536, NARROW = 4096, PARTS = 4 };
+
+static bool is_place(const tr_fn *g, tr_val v, tr_op op) {
+    const tr_ins *in = tr_at(g, v);
+    return in->op == op && in->imm.i == TR_AXIS_X;
+}
+
+/* blockIdx.x * blockDim.x */
+static bool is_base(const tr_fn *g, tr_val v) {
+    const tr_ins *in = tr_at(g, v);
+    if (in->op != TR_OP_MUL)
+        return false;
+    tr_val a = in->args[0], b = in->args[1];
+    return (is_place(g, a, TR_OP_BLOCKIDX) && is_place(g, b, TR_OP_BLOCKDIM)) ||
+           (is_place(g, b, TR_OP_BLOCKIDX) && is_place(g, a, TR_OP_BLOCKDIM));
+}
+
+/* What uses a place along x, or a base, makes a base, or a place in the grid, of it. */
+static bool may_use(const tr_fn *g, const tr_ins *in, tr_val v) {
+    if (is_place(g, v, TR_OP_BLOCKIDX))
+        return in->op == TR_OP_MUL &&
+               (is_place(g, in->args[0], TR_OP_BLOCKDIM) || is_place(g, in->args[1], TR_OP_BLOCKDIM));
+    bool thread = is_place(g, v, TR_OP_THREADIDX);
+    if (!thread && !is_base(g, v))
+        return true;
+    tr_val other = in->op == TR_OP_ADD ? in->args[in->args[0] == v] : TR_NOVAL;
+    return other != TR_NOVAL && (thread ? is_base(g, other) : is_place(g, other, TR_OP_THREADIDX));
+}
+
+static bool ins_fits(const tr_fn *g, tr_val v) {
+    const tr_ins *in = tr_at(g, v);
+    bool place = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKIDX;
+    if (in->op == TR_OP_SHARED || in->op == TR_OP_DYNSHARED || in->op == TR_OP_PATTERN)
+        return false;
+    if (!place && tr_ins_effects(in) & (E_SIDE | E_ALLOC))
+        return false;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (!may_use(g, in, in->args[k]))
+            return false;
+    static const tr_ins edge = {.op = TR_OP_BR};
+    for (uint32_t e = 0; e < tr_nsucc(in); e++)
+        for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
+            if (!may_use(g, &edge, in->imm.succ[e].args[k]))
+                return false;
+    return true;
+}
+
+bool tr_grid_may_widen(const tr_grid *s) {
+    const tr_fn *g = s->g;
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
+             v = tr_at(g, v)->next)
+            if (!ins_fits(g, v))
+                return false;
+    return !s->p->ctx->opts.watch;
+}
+
+void tr_grid_find_wide(tr_grid *s) {
+    s->wide = (tr_wide_blocks){.span = TR_NOVAL};
+    if (!tr_grid_may_widen(s))
+        return;
+    s->wide.yes = true;
+    s->wide.span = tr_blk_param(s->g, 0, s->i64, NULL);
+}
+
+static tr_val emit(tr_bld *b, tr_op op, const tr_ty *t, tr_val x, tr_val y) {
+    return tr_emit2(b, op, t, x, y);
+}
+
+static tr_val larger(tr_bld *b, const tr_grid *s, tr_cmpop how, tr_val x, tr_val y) {
+    tr_val c = emit(b, TR_OP_CMP, s->i1, x, y);
+    tr_at(b->fn, c)->sub = (uint8_t)how;
+    return tr_emit3(b, TR_OP_SELECT, s->i64, c, x, y);
+}
+
+static tr_val threads(const tr_grid *s, tr_bld *b) {
+    tr_rtcall *rt = TR_NEW(tr_grid_arena(s), tr_rtcall);
+    *rt = (tr_rtcall){TR_RT_NUM_THREADS, NULL};
+    tr_val v = tr_emit0(b, TR_OP_CALLRT, s->i64);
+    tr_at(b->fn, v)->imm.rt = rt;
+    return v;
+}
+
+tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_val *each) {
+    tr_val one = tr_const_int(b->fn, s->i64, 1), block = sizes[3], grid = sizes[0];
+    for (unsigned k = 1; k < TR_AXES; k++) {
+        block = emit(b, TR_OP_MUL, s->i64, block, sizes[3 + k]);
+        grid = emit(b, TR_OP_MUL, s->i64, grid, sizes[k]);
+    }
+    bool arrays = tr_blk_at(s->g, 0)->params.n > tr_at(s->f, s->call)->nargs - TR_LAUNCH_SIZES + 1u;
+    tr_val by_cache = emit(b, TR_OP_QUOT, s->i64, tr_const_int(b->fn, s->i64, arrays ? NARROW : WIDE), block);
+    tr_val parts = threads(s, b);
+    if (!s->strides.n) /* else all threads have the same to do */
+        parts = emit(b, TR_OP_MUL, s->i64, parts, tr_const_int(b->fn, s->i64, PARTS));
+    tr_val by_cores = emit(b, TR_OP_QUOT, s->i64, grid, parts);
+    *each = larger(b, s, TR_CMP_GT, larger(b, s, TR_CMP_LT, by_cache, by_cores), one);
+    tr_val up = emit(b, TR_OP_ADD, s->i64, sizes[0], emit(b, TR_OP_SUB, s->i64, *each, one));
+    return emit(b, TR_OP_QUOT, s->i64, up, *each);
+}
+
+void tr_grid_wide_begin(tr_grid *s, tr_val part) {
+    tr_val first = tr_grid_op(s, TR_OP_MUL, part, s->wide.each);
+    tr_val n = tr_grid_op(s, TR_OP_SUB, s->caps[0], first);
+    n = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_LT, n, s->wide.each), n, s->wide.each);
+    s->wide.base = tr_grid_op(s, TR_OP_MUL, first, s->caps[3]);
+    s->wide.extent = tr_grid_op(s, TR_OP_MUL, n, s->caps[3]);
+}
+
+void tr_grid_wide_known(const tr_grid *s, tr_val *known) {
+    const tr_fn *g = s->g;
+    known[s->wide.span] = s->wide.extent;
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
+             v = tr_at(g, v)->next)
+            if (is_base(g, v))
+                known[v] = s->wide.base;
+}

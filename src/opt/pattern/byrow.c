@@ -1,0 +1,582 @@
+/* Patterns that reduce each row of arrays, and those that use what came out at the rows' elements (`e /
+ * e.sum(axis=-1, keepdims=True)`: softmax, normalisation, rows made to length 1), go row by row, while a row
+ * is in the cache (fusion of outer loops):
+ *
+ *   m = [keep n, k] in(x) red(max); e, s = [keep n, k] in(x, m) out(e) red(add); [n, k] in(e, s) out(o)
+ *   becomes [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m);
+ *   [k] in(o[i]) out(o[i]) cap(s) }
+ *
+ * A chain: patterns of one block whose first axes are the same, of which those that reduce keep
+ * just these, and that write to arrays made here. What is reduced is a value of the round then,
+ * and an array only where others read it. An array of the space that only the chain reads gives
+ * way to the one that is made of it last.
+ * It pays where arrays do not stay in the cache, and rows are longer than what a row costs: a
+ * test when the program runs chooses between both forms. The new one is compiled when it is
+ * first chosen (TR_COLD_LARGE, opt/late.c).
+ * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one
+ * of a row is one of a line. Not for patterns that may run on all cores: the rows may be few.
+ * Cost: linear in a block, and in its chains' lambdas. */
+#include <assert.h>
+#include <string.h>
+
+#include "ir/alias.h"
+#include "ir/sched.h"
+#include "opt/pattern/fuse.h"
+#include "opt/priv.h"
+
+enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
+enum { LONG_ROW = 32, MANY = 1 << 17 }; /* elements of a row, of all rows */
+
+/* An array that the chain writes. */
+typedef struct written {
+    tr_val array;
+    unsigned by;  /* which pattern */
+    bool row;     /* an element per round: what a reduction's epilogue makes */
+    bool seen;    /* others than the chain use it */
+    tr_val place; /* where its elements stand: itself, or what is made of it */
+    tr_val value; /* row: of this round */
+} written;
+
+typedef struct chain {
+    tr_fn *f;
+    tr_bid blk;
+    tr_u32s *parts; /* of the block that is looked through: it, and what was cut off it and made for it */
+    bool guarded;   /* that block is protected */
+    unsigned k, n;  /* axes of the rows; patterns */
+    tr_val pats[MAX_CHAIN];
+    unsigned nw;
+    written w[MAX_ARRAYS];
+    /* the round */
+    tr_bld b;
+    tr_u32s caps; /* values of f, in the order of g's params behind the indices */
+    tr_val *part; /* per array of f: the round's part of it */
+    tr_val *map;  /* per value of f: what it is in the round */
+} chain;
+
+static tr_ins *def(const chain *c, tr_val v) {
+    return tr_at(c->f, v);
+}
+
+static const tr_ins *pattern(const chain *c, unsigned i) {
+    return def(c, c->pats[i]);
+}
+
+/* --- which --- */
+
+static written *find(chain *c, tr_val array) {
+    for (unsigned i = 0; i < c->nw; i++)
+        if (c->w[i].array == array)
+            return &c->w[i];
+    return NULL;
+}
+
+static bool is_number(const tr_fn *f, tr_val v, int64_t n) {
+    int64_t m;
+    return tr_get_int(f, v, &m) && m == n;
+}
+
+/* An array of the chain's with an element per row, seen with new axes behind them: that; else NULL. */
+static written *row_of(chain *c, tr_val v) {
+    const tr_ins *in = def(c, v);
+    written *w = in->op == TR_OP_VIEW ? find(c, in->args[0]) : NULL;
+    if (!w || !w->row || in->ty->ndim < c->k)
+        return NULL;
+    for (unsigned j = 0; j < in->ty->ndim; j++) {
+        if (tr_view_axis(in, j) != (j < c->k ? (int)j : -1))
+            return NULL;
+        if (j < c->k &&
+            (tr_made_sizes(in)[j] != def(c, w->array)->args[j] ||
+             !is_number(c->f, tr_view_starts(in)[j], 0) || !is_number(c->f, tr_view_steps(in)[j], 1)))
+            return NULL;
+    }
+    return w;
+}
+
+/* Does the pattern walk all that the one which wrote w does? */
+static bool same_space(const chain *c, const tr_ins *p, const written *w) {
+    const tr_ins *q = pattern(c, w->by);
+    return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace);
+}
+
+static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {
+    written *w = row_of(c, v);
+    if (!w && (w = find(c, v)) != NULL && (w->row || !same_space(c, p, w)))
+        return false;
+    *linked = *linked || w;
+    if (w)
+        return true;
+    if (def(c, v)->ty->layout != TR_LAYOUT_C)
+        return false;
+    for (unsigned i = 0; i < c->nw; i++)
+        if (!tr_arrays_distinct(c->f, v, c->w[i].array, c->blk))
+            return false;
+    return true;
+}
+
+/* Where there is a handler, in what it protects: it sees no array half-way. */
+static bool is_made_here(const chain *c, const tr_val *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (def(c, v[i])->op != TR_OP_ALLOC || def(c, v[i])->ty->layout != TR_LAYOUT_C ||
+            (c->guarded && !tr_opt_among(def(c, v[i])->blk, c->parts->d, c->parts->n)))
+            return false;
+    return true;
+}
+
+/* A straight epilogue, of which the round can take a copy. */
+static bool is_plain(const tr_fn *epi) {
+    return !epi || (tr_term(epi, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(epi));
+}
+
+/* Rows, and what there is at each element of them. */
+static bool has_form(const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    bool plain =
+        t->par == TR_PAR_NO && !t->nscan && !t->nfilt && !t->nscat && !t->nein && !t->nwhen && !t->ncost;
+    bool reduces = t->nred > 0, keeps = t->keep == tr_all_axes(c->k);
+    return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&
+           is_plain(t->epi) && t->nin + t->nout + t->neout + t->nred <= MAX_OPERANDS &&
+           is_made_here(c, p->args + tr_pat_out(t), t->nout) &&
+           is_made_here(c, p->args + tr_pat_eout(t), t->neout);
+}
+
+static void add_written(chain *c, const tr_val *v, uint32_t n, bool row) {
+    for (uint32_t i = 0; i < n; i++)
+        c->w[c->nw++] = (written){.array = v[i], .by = c->n, .row = row, .place = v[i], .value = TR_NOVAL};
+}
+
+/* Takes the pattern into the chain; false: it is none of it. The first one is what the others are like. */
+static bool take(chain *c, tr_val v) {
+    const tr_ins *p = def(c, v);
+    const tr_pat *t = p->imm.pat;
+    bool linked = c->n == 0;
+    if (c->n == 0)
+        c->k = tr_pat_nkeep(t);
+    if (!c->k || c->n == MAX_CHAIN || !has_form(c, p) || c->nw + t->nout + t->neout > MAX_ARRAYS ||
+        (c->n && !tr_vals_same(p->args, pattern(c, 0)->args, c->k)))
+        return false;
+    for (uint32_t i = 0; i < t->nin; i++)
+        if (!is_input(c, p, p->args[tr_pat_in(t) + i], &linked))
+            return false;
+    for (uint32_t i = 0; i < (uint32_t)t->nout + t->neout; i++)
+        if (find(c, p->args[i < t->nout ? tr_pat_out(t) + i : tr_pat_eout(t) + i - t->nout]))
+            return false;
+    if (!linked)
+        return false;
+    add_written(c, p->args + tr_pat_out(t), t->nout, false);
+    add_written(c, p->args + tr_pat_eout(t), t->neout, true);
+    c->pats[c->n++] = v;
+    return true;
+}
+
+/* What may stand between: it sees no element, and what it raises happens before all that the
+ * chain does, which nobody sees then. */
+static bool may_stand_between(const tr_ins *in) {
+    return !(tr_ins_effects(in) & ~(unsigned)(E_RAISE | E_ALLOC)) && in->op != TR_OP_CALL;
+}
+
+/* --- who else uses what is written --- */
+
+static void note_use(chain *c, tr_val user, tr_val v) {
+    const tr_ins *in = def(c, user);
+    written *w = find(c, v);
+    bool chained = false;
+    for (unsigned i = 0; i < c->n; i++)
+        chained = chained || c->pats[i] == user;
+    if (w && !chained && !(in->op == TR_OP_VIEW && row_of(c, user)))
+        w->seen = true;
+    if (!w && (w = row_of(c, v)) != NULL && !chained)
+        w->seen = true;
+}
+
+static void note_uses(chain *c) {
+    for (tr_bid b = 0; b < c->f->blks.n; b++)
+        for (tr_val v = tr_blk_at(c->f, b)->dead ? TR_NOVAL : tr_blk_at(c->f, b)->first; v != TR_NOVAL;
+             v = def(c, v)->next) {
+            const tr_ins *in = def(c, v);
+            for (uint32_t i = 0; i < in->nargs; i++)
+                note_use(c, v, in->args[i]);
+            for (uint32_t s = 0; s < tr_nsucc(in); s++)
+                for (uint32_t i = 0; i < in->imm.succ[s].n; i++)
+                    note_use(c, v, in->imm.succ[s].args[i]);
+        }
+}
+
+static bool reads(const tr_ins *p, tr_val array) {
+    for (uint32_t i = 0; i < p->imm.pat->nin; i++)
+        if (p->args[tr_pat_in(p->imm.pat) + i] == array)
+            return true;
+    return false;
+}
+
+/* An array that is made, element by element, by the last pattern that reads w: w's rows may
+ * stand in it until then. */
+static void find_place(chain *c, written *w) {
+    unsigned last = c->n;
+    while (last > w->by && !reads(pattern(c, last - 1), w->array))
+        last--;
+    if (w->row || w->seen || last <= w->by + 1u)
+        return;
+    for (unsigned i = 0; i < c->nw && w->place == w->array; i++) {
+        const written *o = &c->w[i];
+        bool taken = false;
+        for (unsigned j = 0; j < c->nw; j++)
+            taken = taken || (&c->w[j] != o && c->w[j].place == o->place);
+        if (o->by == last - 1 && !o->row && !taken && def(c, o->array)->ty == def(c, w->array)->ty &&
+            same_space(c, pattern(c, w->by), o))
+            w->place = o->place;
+    }
+}
+
+/* --- the round --- */
+
+static const tr_ty *i64(const chain *c) {
+    return tr_ty_scalar(c->f->ctx->types, TR_TY_I64);
+}
+
+static tr_val index_at(const chain *c, unsigned j) {
+    return tr_blk_at(c->b.fn, 0)->params.d[j];
+}
+
+/* A value from outside. */
+static tr_val captured(chain *c, tr_val v) {
+    if (c->map[v] != TR_NOVAL)
+        return c->map[v];
+    if (tr_is_const(def(c, v)))
+        return c->map[v] = tr_const_import(c->b.fn, def(c, v));
+    tr_vec_push(&c->f->ctx->arena, &c->caps, v);
+    return c->map[v] = tr_blk_param(c->b.fn, 0, def(c, v)->ty, NULL);
+}
+
+static tr_val size_of(chain *c, tr_val array, unsigned axis) {
+    tr_val v = tr_emit1(&c->b, TR_OP_DIM, i64(c), captured(c, array));
+    tr_at(c->b.fn, v)->imm.i = axis;
+    return v;
+}
+
+/* This round's part of an operand of pattern p, number `which` of its inputs and outputs.
+ * Axes of extent 1 repeat. */
+static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
+    const written *w = find(c, p->args[tr_pat_in(p->imm.pat) + which]);
+    tr_val a = w ? w->place : p->args[tr_pat_in(p->imm.pat) + which];
+    const tr_ty *t = def(c, a)->ty;
+    uint32_t n = p->imm.pat->nspace, k = c->k, at = 0;
+    bool whole = true;
+    for (unsigned j = 0; j < n; j++)
+        whole = whole && tr_pat_is_as_long(c->f, p, which, j);
+    if (whole && c->part[a] != TR_NOVAL)
+        return c->part[a];
+    tr_val args[1 + 3 * MAX_OPERANDS], one = tr_const_int(c->b.fn, i64(c), 1),
+                                       zero = tr_const_int(c->b.fn, i64(c), 0);
+    int64_t along = 0;
+    args[at++] = captured(c, a);
+    for (unsigned j = 0; j < k; j++) {
+        args[at++] = index_at(c, j);
+        if (tr_pat_is_as_long(c->f, p, which, j))
+            continue;
+        tr_val repeats =
+            tr_emit2(&c->b, TR_OP_CMP, tr_ty_scalar(c->f->ctx->types, TR_TY_BOOL), size_of(c, a, j), one);
+        tr_at(c->b.fn, repeats)->sub = TR_CMP_EQ;
+        args[at - 1] = tr_emit3(&c->b, TR_OP_SELECT, i64(c), repeats, zero, args[at - 1]);
+    }
+    for (unsigned j = k; j < n; j++)
+        args[at++] = zero;
+    for (unsigned j = k; j < n; j++)
+        args[at++] = tr_pat_is_as_long(c->f, p, which, j) ? captured(c, p->args[j]) : size_of(c, a, j);
+    for (unsigned j = k; j < n; j++) {
+        args[at++] = one;
+        along |= tr_view_along(j - k, (int)j);
+    }
+    const tr_ty *part = tr_ty_array_as(c->f->ctx->types, t->elem, n - k, TR_LAYOUT_C, t->readonly, t->sub);
+    tr_val v = tr_emit_v(&c->b, TR_OP_VIEW, part, at, args);
+    tr_at(c->b.fn, v)->imm.i = along;
+    if (whole)
+        c->part[a] = v;
+    return v;
+}
+
+/* What an inner pattern is made of. */
+typedef struct inner {
+    tr_pat t;
+    tr_val in[MAX_OPERANDS], cap[MAX_OPERANDS], *param; /* param: its lambda's, in their new order */
+    uint32_t nin, ncap;
+} inner;
+
+static bool is_used(const tr_fn *f, tr_val x) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            for (uint32_t i = 0; i < in->nargs; i++)
+                if (in->args[i] == x)
+                    return true;
+            for (uint32_t s = 0; s < tr_nsucc(in); s++)
+                for (uint32_t i = 0; i < in->imm.succ[s].n; i++)
+                    if (in->imm.succ[s].args[i] == x)
+                        return true;
+        }
+    return false;
+}
+
+/* The lambda's params: inner indices, elements; then, captured, indices of the row, its
+ * values, and what was captured before. */
+static void rewire(chain *c, const tr_ins *p, inner *x) {
+    const tr_pat *t = p->imm.pat;
+    tr_arena *a = &c->f->ctx->arena;
+    tr_fn *lam = tr_fn_clone(t->lam);
+    tr_blk *entry = tr_blk_at(lam, 0);
+    uint32_t n = entry->params.n, at = 0;
+    const tr_val *old = tr_arena_copy(a, entry->params.d, n * sizeof *old);
+    tr_val *caps = TR_NEW_N(a, tr_val, n + 1u), *outer = TR_NEW_N(a, tr_val, n + 1u);
+    uint32_t ncap = 0;
+    for (unsigned j = c->k; j < t->nspace; j++)
+        entry->params.d[at++] = old[j];
+    for (unsigned j = 0; j < c->k; j++)
+        if (is_used(lam, old[j])) {
+            outer[ncap] = index_at(c, j);
+            caps[ncap++] = old[j];
+        }
+    for (uint32_t i = 0; i < t->nin; i++) {
+        written *w = row_of(c, p->args[tr_pat_in(t) + i]);
+        if (w) {
+            outer[ncap] = w->value;
+            caps[ncap++] = old[t->nspace + i];
+        } else {
+            x->in[x->nin++] = part_of(c, p, i);
+            entry->params.d[at++] = old[t->nspace + i];
+        }
+    }
+    for (uint32_t i = 0; i < t->ncap; i++) {
+        outer[ncap] = captured(c, p->args[tr_pat_cap(t) + i]);
+        caps[ncap++] = old[tr_pat_lam_cap(t) + i];
+    }
+    memcpy(entry->params.d + at, caps, ncap * sizeof *caps);
+    entry->params.n = at + ncap;
+    x->param = outer;
+    x->ncap = ncap;
+    x->t = (tr_pat){.nspace = (uint8_t)(t->nspace - c->k),
+                    .apart = t->apart,
+                    .nin = (uint16_t)x->nin,
+                    .nout = t->nout,
+                    .nred = t->nred,
+                    .ncap = (uint16_t)ncap,
+                    .reds = t->reds,
+                    .fast = t->fast,
+                    .lam = lam};
+}
+
+static const tr_ty *result_type(const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    const tr_ty *all[MAX_OPERANDS];
+    for (uint32_t i = 0; i < t->nred; i++)
+        all[i] = def(c, p->args[tr_pat_init(t) + i])->ty;
+    return t->nred == 0   ? tr_ty_none(c->f->ctx->types)
+           : t->nred == 1 ? all[0]
+                          : tr_ty_tuple(c->f->ctx->types, t->nred, all);
+}
+
+static tr_val emit_inner(chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    inner x = {0};
+    rewire(c, p, &x);
+    tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, tr_pat_nargs(&x.t) + 1u);
+    uint32_t n = 0;
+    for (unsigned j = c->k; j < t->nspace; j++)
+        args[n++] = captured(c, p->args[j]);
+    memcpy(args + n, x.in, x.nin * sizeof *args);
+    n += x.nin;
+    for (uint32_t i = 0; i < t->nout; i++)
+        args[n++] = part_of(c, p, t->nin + i);
+    for (uint32_t i = 0; i < t->nred; i++)
+        args[n++] = captured(c, p->args[tr_pat_init(t) + i]);
+    memcpy(args + n, x.param, x.ncap * sizeof *args);
+    n += x.ncap;
+    assert(n == tr_pat_nargs(&x.t));
+    tr_val v = tr_emit_v(&c->b, TR_OP_PATTERN, result_type(c, p), n, args);
+    tr_at(c->b.fn, v)->imm.pat = tr_arena_copy(&c->f->ctx->arena, &x.t, sizeof x.t);
+    return v;
+}
+
+/* What the epilogue makes of the reduced values: its instructions, in the round. */
+static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
+    const tr_pat *t = p->imm.pat;
+    const tr_fn *epi = t->epi;
+    const tr_val *param = tr_blk_at(epi, 0)->params.d;
+    tr_val *map = TR_NEW_N(&c->f->ctx->arena, tr_val, epi->ins.n + 1u), args[4];
+    memset(map, 0xff, epi->ins.n * sizeof *map);
+    for (unsigned j = 0; j < c->k; j++)
+        map[*param++] = index_at(c, j);
+    for (uint32_t i = 0; i < t->nred; i++) {
+        tr_val x = reduced;
+        if (t->nred > 1) {
+            x = tr_emit1(&c->b, TR_OP_EXTRACT, def(c, p->args[tr_pat_init(t) + i])->ty, reduced);
+            tr_at(c->b.fn, x)->imm.i = i;
+        }
+        map[*param++] = x;
+    }
+    for (uint32_t i = 0; i < t->ncap; i++)
+        map[*param++] = captured(c, p->args[tr_pat_cap(t) + i]);
+    for (tr_val v = tr_blk_at(epi, 0)->first; v != TR_NOVAL; v = tr_at(epi, v)->next) {
+        const tr_ins *in = tr_at(epi, v);
+        tr_val *to = in->nargs <= 4 ? args : TR_NEW_N(&c->f->ctx->arena, tr_val, in->nargs);
+        for (uint32_t i = 0; i < in->nargs; i++) {
+            tr_val x = in->args[i];
+            to[i] = map[x] != TR_NOVAL ? map[x] : tr_const_import(c->b.fn, tr_at(epi, x));
+        }
+        if (in->op == TR_OP_YIELD) {
+            for (uint32_t i = 0; i < t->neout; i++)
+                find(c, p->args[tr_pat_eout(t) + i])->value = to[i];
+            break;
+        }
+        map[v] = tr_emit_v(&c->b, (tr_op)in->op, in->ty, in->nargs, to);
+        tr_ins *copy = tr_at(c->b.fn, map[v]);
+        copy->sub = in->sub;
+        copy->flags = in->flags;
+        copy->imm = in->imm;
+    }
+}
+
+static void store_rows(chain *c, unsigned by) {
+    for (unsigned i = 0; i < c->nw; i++) {
+        const written *w = &c->w[i];
+        tr_val args[MAX_OPERANDS + 2];
+        if (!w->row || !w->seen || w->by != by)
+            continue;
+        args[0] = captured(c, w->array);
+        for (unsigned j = 0; j < c->k; j++)
+            args[1 + j] = index_at(c, j);
+        args[1 + c->k] = w->value;
+        tr_emit_v(&c->b, TR_OP_STORE, NULL, c->k + 2, args);
+    }
+}
+
+static void begin_round(chain *c) {
+    tr_fn *g = tr_fn_new(c->f->ctx, c->f->name, S_T);
+    g->is_lambda = true;
+    g->file = c->f->file;
+    g->func = c->f->func;
+    c->b = (tr_bld){.fn = g, .blk = tr_blk_new(g), .before = TR_NOVAL};
+    for (unsigned j = 0; j < c->k; j++)
+        tr_blk_param(g, 0, i64(c), NULL);
+    c->map = TR_NEW_N(&c->f->ctx->arena, tr_val, c->f->ins.n + 1u);
+    memset(c->map, 0xff, c->f->ins.n * sizeof *c->map);
+    c->part = tr_arena_copy(&c->f->ctx->arena, c->map, c->f->ins.n * sizeof *c->map);
+}
+
+/* The pattern over the rows, at the end of block b. */
+static void emit_outer(chain *c, tr_bid blk) {
+    tr_val at = c->pats[c->n - 1];
+    tr_bld b = {.fn = c->f, .blk = blk, .before = TR_NOVAL, .loc = def(c, at)->loc};
+    tr_pat t = {.nspace = (uint8_t)c->k, .ncap = (uint16_t)c->caps.n, .lam = c->b.fn};
+    tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, c->k + c->caps.n + 1u);
+    memcpy(args, def(c, at)->args, c->k * sizeof *args);
+    memcpy(args + c->k, c->caps.d, c->caps.n * sizeof *args);
+    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(c->f->ctx->types), c->k + c->caps.n, args);
+    tr_at(c->f, v)->imm.pat = tr_arena_copy(&c->f->ctx->arena, &t, sizeof t);
+}
+
+/* Is v a pattern of the chain, an array that only the chain needs and no longer does, or a view of one? */
+static bool is_of_chain(chain *c, tr_val v) {
+    const written *w = find(c, v), *row = row_of(c, v);
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->pats[i] == v)
+            return true;
+    return (w && !w->seen && (w->row || w->place != w->array)) || (row && !row->seen);
+}
+
+/* Are the rows long, and is it many elements? */
+static tr_val is_worth_it(chain *c, tr_bld *b) {
+    const tr_ins *p = pattern(c, 0);
+    const tr_ty *i1 = tr_ty_scalar(c->f->ctx->types, TR_TY_BOOL), *t = i64(c);
+    uint32_t n = p->imm.pat->nspace;
+    tr_val row = p->args[c->k], all, test[2];
+    for (uint32_t k = c->k + 1; k < n; k++)
+        row = tr_emit2(b, TR_OP_MUL, t, row, pattern(c, 0)->args[k]);
+    all = row;
+    for (uint32_t k = 0; k < c->k; k++)
+        all = tr_emit2(b, TR_OP_MUL, t, all, pattern(c, 0)->args[k]);
+    test[0] = tr_emit2(b, TR_OP_CMP, i1, row, tr_const_int(c->f, t, LONG_ROW));
+    test[1] = tr_emit2(b, TR_OP_CMP, i1, all, tr_const_int(c->f, t, MANY));
+    tr_at(c->f, test[0])->sub = tr_at(c->f, test[1])->sub = TR_CMP_GE;
+    return tr_emit2(b, TR_OP_AND, i1, test[0], test[1]);
+}
+
+/* The chain as it was goes to a block of its own, and the round to another. */
+static tr_bid two_ways(chain *c) {
+    tr_fn *f = c->f;
+    tr_val last = c->pats[c->n - 1];
+    tr_bid after = tr_blk_split(f, def(c, last)->next), plain = tr_blk_new(f), rows = tr_blk_new(f);
+    tr_bld b = {.fn = f, .blk = c->blk, .before = TR_NOVAL, .loc = def(c, last)->loc};
+    tr_val worth = is_worth_it(c, &b);
+    tr_cbr(&b, worth, rows, 0, NULL, plain, 0, NULL);
+    b.blk = plain;
+    tr_br(&b, after, 0, NULL);
+    for (tr_val v = tr_blk_at(f, c->blk)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next;
+        if (is_of_chain(c, v))
+            tr_ins_move_end(f, v, plain);
+    }
+    tr_blk_at(f, rows)->cold = TR_COLD_LARGE;
+    emit_outer(c, rows);
+    b.blk = rows;
+    tr_br(&b, after, 0, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        tr_vec_push(&f->ctx->arena, c->parts, ((tr_bid[]){plain, rows, after})[i]);
+    return after;
+}
+
+/* What follows stands in the block that is returned. */
+static tr_bid go_by_row(chain *c) {
+    note_uses(c);
+    for (unsigned i = 0; i < c->nw; i++)
+        find_place(c, &c->w[c->nw - 1 - i]); /* the last ones first: what is made of them is known then */
+    begin_round(c);
+    for (unsigned i = 0; i < c->n; i++) {
+        const tr_ins p = *pattern(c, i);
+        tr_val reduced = emit_inner(c, &p);
+        if (p.imm.pat->nred)
+            emit_epilogue(c, &p, reduced);
+        store_rows(c, i);
+    }
+    tr_emit_v(&c->b, TR_OP_YIELD, NULL, 0, NULL);
+    return two_ways(c);
+}
+
+/* --- the pass --- */
+
+/* The chain that begins with pattern v: where it goes on behind it; TR_NOBLK: there is none. */
+static tr_bid try_chain(tr_fn *f, tr_u32s *parts, tr_bid b, tr_val v) {
+    chain c = {.f = f, .blk = b, .parts = parts};
+    if (!tr_at(f, v)->imm.pat->keep)
+        return TR_NOBLK;
+    c.guarded = tr_handler_now(f, parts->d[0]);
+    if (!take(&c, v))
+        return TR_NOBLK;
+    for (tr_val x = tr_at(f, v)->next; x != TR_NOVAL; x = tr_at(f, x)->next)
+        if (tr_at(f, x)->op == TR_OP_PATTERN ? !take(&c, x) : !may_stand_between(tr_at(f, x)))
+            break;
+    return c.n < 2 ? TR_NOBLK : go_by_row(&c);
+}
+
+static bool rows_of_block(tr_fn *f, tr_bid head) {
+    tr_u32s parts = {0};
+    tr_bid b = head;
+    tr_vec_push(&f->ctx->arena, &parts, head);
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL;) {
+        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, &parts, b, v) : TR_NOBLK;
+        v = on == TR_NOBLK ? tr_at(f, v)->next : tr_blk_at(f, on)->first;
+        b = on == TR_NOBLK ? b : on;
+    }
+    if (parts.n > 1)
+        tr_blk_protect_parts(f, head, parts.d + 1, parts.n - 1);
+    return parts.n > 1;
+}
+
+bool tr_opt_byrow(tr_prog *p, tr_fn *f) {
+    bool changed = false;
+    uint32_t n = f->blks.n;
+    (void)p;
+    for (tr_bid b = 0; b < n; b++)
+        if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
+            changed |= rows_of_block(f, b);
+    return changed;
+}

@@ -1,0 +1,295 @@
+/* What merged patterns leave without use: arrays, reductions, whole patterns. An array that goes is
+ * tested as its allocation would have been.
+ *
+ * Cost: linear in the function for each round, but for reductions of which some are not used: linear each. */
+#include "opt/pattern/fuse.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- arrays that nobody reads --- */
+
+/* Drops output k of the pattern, or output k of its epilogue. */
+static void drop_output(tr_fn *f, tr_val v, uint32_t arg, tr_fn *lam, uint32_t k, uint16_t *count) {
+    tr_ins *i = tr_at(f, v);
+    i->nargs--;
+    memmove(i->args + arg, i->args + arg + 1, (i->nargs - arg) * sizeof *i->args);
+    --*count;
+    for (tr_bid b = 0; b < lam->blks.n; b++) {
+        tr_ins *y = tr_blk_at(lam, b)->dead ? NULL : tr_term(lam, b);
+        if (!y || y->op != TR_OP_YIELD)
+            continue;
+        y->nargs--;
+        memmove(y->args + k, y->args + k + 1, (y->nargs - k) * sizeof *y->args);
+    }
+}
+
+/* Does the pattern store nothing but elements where it read them? That is left of `a += 0`. */
+static bool stores_what_was_there(const tr_ins *in) {
+    const tr_pat *t = in->imm.pat;
+    if (t->lam->blks.n != 1 || t->neout)
+        return false;
+    for (uint32_t k = 0; k < t->nout; k++) {
+        const tr_val *params = tr_blk_at(t->lam, 0)->params.d;
+        uint32_t i = 0;
+        while (i < t->nin && (params[t->nspace + i] != tr_term(t->lam, 0)->args[k] ||
+                              in->args[tr_pat_in(t) + i] != in->args[tr_pat_out(t) + k]))
+            i++;
+        if (i == t->nin)
+            return false;
+    }
+    return t->nout > 0;
+}
+
+static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    bool any = false, useless = stores_what_was_there(tr_at(f, v));
+    for (uint32_t k = t->nout; k-- > 0;) {
+        tr_val a = tr_fuse_out(tr_at(f, v))[k];
+        if (!useless && (!tr_array_is_fresh(f, a) || uses[a] != 1))
+            continue;
+        drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
+        any = true;
+    }
+    for (uint32_t k = t->nfilt; k-- > 0;) {
+        tr_val a = tr_arg(f, v, tr_pat_filt(t) + k);
+        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
+            continue;
+        drop_output(f, v, tr_pat_filt(t) + k, t->lam, t->nout + k, &t->nfilt);
+        any = true;
+    }
+    for (uint32_t k = t->neout; k-- > 0;) {
+        tr_val a = tr_fuse_eout(tr_at(f, v))[k];
+        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
+            continue;
+        drop_output(f, v, tr_pat_eout(t) + k, t->epi, k, &t->neout);
+        any = true;
+    }
+    t->apart = t->apart && (t->nout || t->neout); /* says something of outputs */
+    return any;
+}
+
+/* --- reductions that nobody asks for --- */
+
+/* Which values of pattern v are used: all, but where each is taken out. */
+static void find_used(const tr_fn *f, tr_val v, uint32_t uses, uint8_t *used) {
+    uint32_t n = tr_at(f, v)->imm.pat->nred;
+    for (tr_val x = 0; n > 1 && x < f->ins.n; x++) {
+        const tr_ins *in = tr_at(f, x);
+        if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
+            continue;
+        used[in->imm.i] = 1;
+        uses--;
+    }
+    if (uses)
+        memset(used, 1, n);
+}
+
+static void drop_lam_param(tr_fn *lam, uint32_t k) {
+    assert(k < tr_blk_at(lam, 0)->params.n);
+    tr_blk *b = tr_blk_at(lam, 0);
+    tr_at(lam, b->params.d[k])->blk = TR_NOBLK;
+    b->params.n--;
+    memmove(b->params.d + k, b->params.d + k + 1, (b->params.n - k) * sizeof *b->params.d);
+}
+
+/* Scans that no round looks at are reductions like others, but for what is not combined (`last`): that has an
+ * order. Where one is looked at, those before it stay. */
+static bool free_scans(tr_pat *t) {
+    uint8_t n = t->nscan;
+    uint32_t first = (uint32_t)t->nspace + t->nin;
+    while (n && !(n == 1 && t->nfilt) && t->reds[n - 1u] != TR_RED_LAST &&
+           !tr_fuse_lam_uses(t->lam, first + n - 1u))
+        drop_lam_param(t->lam, first + --n);
+    bool any = n < t->nscan;
+    t->nscan = n;
+    return any;
+}
+
+static void drop_reduction(tr_fn *f, tr_val v, uint32_t r) {
+    assert(r < tr_at(f, v)->imm.pat->nred);
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    drop_output(f, v, tr_pat_init(t) + r, t->lam, tr_pat_lam_red(t) + r, &t->nred);
+    memmove(t->reds + r, t->reds + r + 1, (t->nred - r) * sizeof *t->reds);
+    memmove(t->fast + r, t->fast + r + 1, (t->nred - r) * sizeof *t->fast);
+}
+
+/* Its type, and what takes its values out, once `at` says where each has gone. */
+static void renumber(tr_fn *f, tr_val v, const uint32_t *at, uint32_t nbefore, tr_repl *repl) {
+    const tr_pat *t = tr_at(f, v)->imm.pat;
+    const tr_ty **ty = TR_NEW_N(&f->ctx->arena, const tr_ty *, t->nred + 1u);
+    for (uint32_t k = 0; k < t->nred; k++)
+        ty[k] = tr_fuse_type(f, tr_arg(f, v, tr_pat_init(t) + k));
+    tr_at(f, v)->ty = t->nred == 0   ? tr_ty_none(f->ctx->types)
+                      : t->nred == 1 ? ty[0]
+                                     : tr_ty_tuple(f->ctx->types, t->nred, ty);
+    for (tr_val x = 0; nbefore > 1 && x < f->ins.n; x++) {
+        tr_ins *in = tr_at(f, x);
+        if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
+            continue;
+        in->imm.i = at[in->imm.i];
+        if (t->nred == 1) {
+            tr_repl_set(f, repl, x, v);
+            tr_ins_remove(f, x);
+        }
+    }
+}
+
+static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    if ((uses >= t->nred && !t->nscan) || t->keep || !tr_fn_is_scalar(t->lam))
+        return false;
+    bool any = free_scans(t);
+    uint32_t n = t->nred, kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
+    uint8_t *used = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u);
+    find_used(f, v, uses, used);
+    for (uint32_t k = 0; k < n; k++) {
+        at[k] = kept;
+        kept += used[k] || k < t->nscan;
+    }
+    if (kept == n || (!kept && !t->nout && !t->nfilt && !t->nscat))
+        return any;
+    for (uint32_t k = n; k-- > 0;)
+        if (!used[k] && k >= t->nscan)
+            drop_reduction(f, v, k);
+    renumber(f, v, at, n, repl);
+    return true;
+}
+
+/* No array has an axis as long as this, whatever the machine's memory. */
+static const int64_t too_long = INT64_C(1) << 44;
+
+/* What has been looked at: per value the block in which it was, plus one (made when it is
+ * needed); the last array of several axes. */
+typedef struct tests {
+    uint32_t *in_block;
+    tr_bid blk;
+    const tr_ty *ty;
+    tr_val shape[TR_MAX_NDIM];
+} tests;
+
+static tr_val less_than(tr_bld *b, tr_val x, tr_val limit) {
+    tr_val ok = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, limit);
+    tr_at(b->fn, ok)->sub = TR_CMP_LT;
+    return ok;
+}
+
+static bool is_size(const tr_fn *f, tr_val v) {
+    const tr_ins *n = tr_at(f, v);
+    int64_t known;
+    if (n->op == TR_OP_SELECT)
+        return is_size(f, n->args[1]) && is_size(f, n->args[2]);
+    return n->op == TR_OP_DIM || n->op == TR_OP_BCAST || (tr_get_int(f, v, &known) && known < too_long);
+}
+
+/* An axis that no machine has room for: its loop would run for years where NumPy raises at once.
+ * Sizes of other arrays are no such sizes. */
+static void test_axis(tr_bld *b, tests *t, tr_val n) {
+    static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
+                                 NULL};
+    tr_fn *f = b->fn;
+    if (is_size(f, n) || t->in_block[n] == b->blk + 1u)
+        return;
+    t->in_block[n] = b->blk + 1u;
+    tr_val check =
+        tr_emit2(b, TR_OP_CHECK, NULL, less_than(b, n, tr_const_int(f, tr_at(f, n)->ty, too_long)), n);
+    tr_at(f, check)->imm.site = &site;
+}
+
+/* Bits that an extent takes at most, where test_axis has passed it. */
+static uint32_t bits_of(const tr_fn *f, tr_val n) {
+    int64_t known;
+    if (tr_get_int(f, n, &known))
+        return known > 0 ? 64u - (uint32_t)__builtin_clzll((uint64_t)known) : 0;
+    return is_size(f, n) ? 63 : 44;
+}
+
+static bool is_small(const tr_fn *f, const tr_ins *alloc) {
+    uint32_t bits = 4; /* of a complex number's bytes */
+    for (uint32_t k = 0; k < alloc->nargs; k++)
+        bits += bits_of(f, alloc->args[k]);
+    return bits < 63;
+}
+
+/* Axes of one array, each once, beside those of extent 1: that array's size fits. */
+static bool is_of_one_array(const tr_fn *f, const tr_ins *alloc) {
+    tr_val array = TR_NOVAL;
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < alloc->nargs; k++) {
+        const tr_ins *n = tr_at(f, alloc->args[k]);
+        int64_t known;
+        if (tr_get_int(f, alloc->args[k], &known) && known == 1)
+            continue;
+        if (n->op != TR_OP_DIM || (axes && n->args[0] != array) || axes & 1u << n->imm.i)
+            return false;
+        array = n->args[0];
+        axes |= 1u << n->imm.i;
+    }
+    return true;
+}
+
+/* The extents' product, those of 0 left out as in an allocation: what counts the items must
+ * not wrap around. */
+static void test_product(tr_bld *b, tests *t, tr_val alloc) {
+    static const tr_site site = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
+    tr_fn *f = b->fn;
+    const tr_ins in = *tr_at(f, alloc);
+    if (is_small(f, &in) || is_of_one_array(f, &in) ||
+        (t->blk == b->blk && t->ty == in.ty && tr_vals_same(t->shape, in.args, in.nargs)))
+        return;
+    t->blk = b->blk;
+    t->ty = in.ty;
+    memcpy(t->shape, in.args, in.nargs * sizeof *in.args);
+    const tr_ty *f64 = tr_ty_scalar(f->ctx->types, TR_TY_F64), *i64 = tr_at(f, in.args[0])->ty;
+    tr_val bytes = tr_const_float(f, f64, tr_ty_size(in.ty->elem));
+    for (uint32_t k = 0; k < in.nargs; k++) {
+        tr_val zero = tr_const_int(f, i64, 0);
+        tr_val none = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), in.args[k], zero);
+        tr_at(f, none)->sub = TR_CMP_EQ;
+        tr_val n = tr_emit3(b, TR_OP_SELECT, i64, none, tr_const_int(f, i64, 1), in.args[k]);
+        bytes = tr_emit2(b, TR_OP_MUL, f64, bytes, tr_emit1(b, TR_OP_CONV, f64, n));
+    }
+    tr_val ok = less_than(b, bytes, tr_const_float(f, f64, TR_MOST_BYTES));
+    tr_at(f, tr_emit1(b, TR_OP_CHECK, NULL, ok))->imm.site = &site;
+}
+
+/* Before an array goes: what its allocation would have found. */
+static void test_size(tr_fn *f, tr_val alloc, tests *t) {
+    tr_bld b = {f, tr_at(f, alloc)->blk, alloc, tr_at(f, alloc)->loc};
+    if (!t->in_block)
+        t->in_block = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n);
+    for (uint32_t k = 0; k < tr_at(f, alloc)->nargs; k++)
+        test_axis(&b, t, tr_arg(f, alloc, k));
+    if (tr_at(f, alloc)->nargs > 1)
+        test_product(&b, t, alloc);
+}
+
+/* A pattern with nothing left to do, and arrays that nothing uses. */
+bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
+    uint32_t *uses = tr_use_counts(f);
+    tests t = {.in_block = NULL};
+    tr_repl repl = tr_repl_new(f);
+    bool any = false;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
+            const tr_ins *in = tr_at(f, v);
+            next = in->next;
+            if (in->op == TR_OP_PATTERN) {
+                const tr_pat *p = in->imm.pat;
+                any |= drop_outputs(f, v, uses);
+                any |= drop_reductions(f, v, uses[v], &repl);
+                next = tr_at(f, v)->next; /* what took a value out may be gone */
+                if (p->nout || p->nfilt || p->nscat || p->neout || (uses[v] && p->nred) ||
+                    !tr_fn_is_scalar(p->lam))
+                    continue;
+            } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
+                continue;
+            } else if (in->op == TR_OP_ALLOC && !tr_opt_among(v, rooms->d, rooms->n)) {
+                test_size(f, v, &t);
+            }
+            tr_ins_remove(f, v);
+            any = true;
+        }
+    tr_repl_apply(f, &repl);
+    return any;
+}

@@ -1,0 +1,402 @@
+/* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of
+ * equal inputs are one, equal masks are, and two filters by one mask pack in one pass, so that what is read
+ * of both, `x[m] * w[m]`, is read at one place and can be merged into it.
+ *
+ * Within a block. A filter moves down to the second one, and with it what waits for it: what looks at its
+ * count, and patterns that read what it packs and write new arrays. Nothing else in between may read or
+ * write what these write, or write what they read. The second one's count is the first one's from then
+ * on, so their sizes agree without a test.
+ * Lambdas are compared as expressions: those of one straight block only.
+ * Cost: pairs of reductions, and of filters, within a block, MAX_BACK apart at most. */
+#include "opt/pattern/fuse.h"
+
+#include <string.h>
+
+enum { MAX_BACK = 8, MAX_DEPTH = 24, MAX_PACKED = 16 };
+
+/* --- equal expressions in two lambdas --- */
+
+typedef struct side {
+    const tr_fn *f; /* in which the pattern stands */
+    const tr_ins *in;
+    const tr_fn *lam;
+} side;
+
+static side side_of(const tr_fn *f, const tr_ins *in) {
+    return (side){f, in, in->imm.pat->lam};
+}
+
+/* What param number k of the lambda is: an index (TR_NOVAL, and which), an element or a captured
+ * value (the operand), or a running value. */
+static bool same_param(const side *p, uint32_t i, const side *c, uint32_t k) {
+    const tr_pat *tp = p->in->imm.pat, *tc = c->in->imm.pat;
+    if (i < tp->nspace || k < tc->nspace)
+        return i == k;
+    bool elem = i < (uint32_t)tp->nspace + tp->nin;
+    if (elem != (k < (uint32_t)tc->nspace + tc->nin))
+        return false;
+    if (elem)
+        return p->in->args[tr_pat_in(tp) + i - tp->nspace] == c->in->args[tr_pat_in(tc) + k - tc->nspace];
+    if (i < tr_pat_lam_cap(tp) || k < tr_pat_lam_cap(tc))
+        return false; /* running values are their own patterns' */
+    return p->in->args[tr_pat_cap(tp) + i - tr_pat_lam_cap(tp)] ==
+           c->in->args[tr_pat_cap(tc) + k - tr_pat_lam_cap(tc)];
+}
+
+static bool same_imm(const tr_ins *a, const tr_ins *b) {
+    return a->op == TR_OP_CONST ? !memcmp(&a->imm, &b->imm, sizeof a->imm) : tr_opt_imm(a) == tr_opt_imm(b);
+}
+
+static bool same_value(const side *p, tr_val x, const side *c, tr_val y, unsigned depth) {
+    const tr_ins *a = tr_at(p->lam, x), *b = tr_at(c->lam, y);
+    if (a->op != b->op || a->ty != b->ty || depth > MAX_DEPTH)
+        return false;
+    if (a->op == TR_OP_PARAM)
+        return a->blk == 0 && b->blk == 0 &&
+               same_param(p, tr_param_index(p->lam, x), c, tr_param_index(c->lam, y));
+    if (a->nargs != b->nargs || a->sub != b->sub || a->flags != b->flags || !same_imm(a, b) ||
+        tr_ins_effects(a))
+        return false;
+    for (uint32_t k = 0; k < a->nargs; k++)
+        if (!same_value(p, a->args[k], c, b->args[k], depth + 1))
+            return false;
+    return true;
+}
+
+static bool is_straight(const tr_pat *t) {
+    return tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(t->lam);
+}
+
+static bool same_space(const tr_ins *p, const tr_ins *c) {
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
+}
+
+/* Do the first n reductions of both take the same values? */
+static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, uint32_t n) {
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    side a = side_of(f, p), b = side_of(f, c);
+    const tr_ins *y = tr_pat_yield(tp->lam), *z = tr_pat_yield(tc->lam);
+    for (uint32_t k = 0; k < n; k++)
+        if (tp->reds[k] != tc->reds[k] || tp->fast[k] != tc->fast[k] ||
+            p->args[tr_pat_init(tp) + k] != c->args[tr_pat_init(tc) + k] ||
+            !same_value(&a, y->args[tr_pat_lam_red(tp) + k], &b, z->args[tr_pat_lam_red(tc) + k], 0))
+            return false;
+    return true;
+}
+
+/* --- what stands between --- */
+
+/* Does q name one of these arrays, or a view of one? */
+static bool reaches(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
+    for (uint32_t k = 0; k < q->nargs; k++)
+        if (tr_fuse_type(f, q->args[k]) && tr_ty_is_managed(tr_fuse_type(f, q->args[k])) &&
+            tr_opt_among(tr_array_root(f, q->args[k]), rooms, n))
+            return true;
+    return false;
+}
+
+static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
+    for (uint32_t k = 0; k < q->nargs; k++)
+        if (tr_opt_among(q->args[k], v, n))
+            return true;
+    return false;
+}
+
+/* --- equal reductions --- */
+
+static bool only_reduces(const tr_pat *t) {
+    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->nscat && !t->keep && is_straight(t);
+}
+
+static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
+    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    if (!only_reduces(tp) || !only_reduces(tc) || tp->nred != tc->nred || !same_space(p, c) ||
+        !same_reductions(f, p, c, tp->nred))
+        return false;
+    for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
+        if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
+            return false;
+    return true;
+}
+
+/* --- equal masks --- */
+
+static bool makes_mask(const tr_fn *f, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    if (t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen || t->ncost || !is_straight(t))
+        return false;
+    const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
+    return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->elem == tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+}
+
+/* Patterns read the array, and nothing else but its maker knows it. */
+static bool is_only_read(const tr_fn *f, tr_val array) {
+    uint32_t known = 1;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *p = tr_at(f, v);
+            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nin; k++)
+                known += tr_fuse_in(p)[k] == array;
+            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nein; k++)
+                known += tr_fuse_ein(p)[k] == array;
+        }
+    return tr_use_counts(f)[array] == known;
+}
+
+static bool equal_masks(const tr_fn *f, tr_val pv, tr_val cv) {
+    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
+    if (!same_space(p, c))
+        return false;
+    tr_val a = tr_fuse_out(p)[0], b = tr_fuse_out(c)[0];
+    const tr_ins *x = tr_at(f, a), *y = tr_at(f, b);
+    side s = side_of(f, p), t = side_of(f, c);
+    if (x->nargs != y->nargs || !tr_vals_same(x->args, y->args, x->nargs) ||
+        !same_value(&s, tr_pat_yield(s.lam)->args[0], &t, tr_pat_yield(t.lam)->args[0], 0))
+        return false;
+    for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
+        if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
+            return false;
+    return is_only_read(f, a) && is_only_read(f, b);
+}
+
+/* `a[x > 0] * b[x > 0]`: the second mask is the first one. */
+static bool share_masks(tr_fn *f, tr_bid b) {
+    tr_u32s masks = {0};
+    bool changed = false;
+    for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next; /* not its array, which stands before it */
+        if (tr_at(f, v)->op != TR_OP_PATTERN || !makes_mask(f, tr_at(f, v)))
+            continue;
+        uint32_t k = masks.n, end = k > MAX_BACK ? k - MAX_BACK : 0;
+        while (k > end && !equal_masks(f, masks.d[k - 1], v))
+            k--;
+        if (k == end) {
+            tr_vec_push(&f->ctx->arena, &masks, v);
+            continue;
+        }
+        tr_repl r = tr_repl_new(f);
+        tr_val twice = tr_fuse_out(tr_at(f, v))[0];
+        tr_repl_set(f, &r, twice, tr_fuse_out(tr_at(f, masks.d[k - 1]))[0]);
+        tr_ins_remove(f, v);
+        tr_ins_remove(f, twice);
+        tr_repl_apply(f, &r);
+        changed = true;
+    }
+    return changed;
+}
+
+/* --- filters by one mask --- */
+
+static bool only_packs(const tr_pat *t) {
+    return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && is_straight(t);
+}
+
+/* What waits for p's count or reads what it packs, and the arrays that it writes. */
+typedef struct waiting {
+    tr_u32s all, patterns, written;
+} waiting;
+
+/* May it wait with p: does it compute, make an array, or write what nobody has seen? */
+static bool may_wait(const tr_fn *f, const tr_ins *q) {
+    return !tr_ins_effects(q) || q->op == TR_OP_ALLOC ||
+           (q->op == TR_OP_PATTERN && is_straight(q->imm.pat) && tr_fuse_writes_unseen(f, q));
+}
+
+static void wait(const tr_fn *f, waiting *w, tr_val v) {
+    tr_arena *a = &f->ctx->arena;
+    const tr_ins *q = tr_at(f, v);
+    tr_vec_push(a, &w->all, v);
+    if (q->op != TR_OP_PATTERN)
+        return;
+    const tr_pat *t = q->imm.pat;
+    tr_vec_push(a, &w->patterns, v);
+    for (uint32_t k = tr_pat_out(t); k < tr_pat_init(t); k++)
+        tr_vec_push(a, &w->written, tr_array_root(f, q->args[k]));
+    for (uint32_t k = 0; k < t->neout; k++)
+        tr_vec_push(a, &w->written, tr_array_root(f, tr_fuse_eout(q)[k]));
+}
+
+/* q stays where it is, before all that waits. */
+static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
+    if (reaches(f, q, w->written.d, w->written.n))
+        return false;
+    for (uint32_t k = 0; k < w->patterns.n; k++)
+        if (tr_fuse_writes_inputs(f, q, tr_at(f, w->patterns.d[k])))
+            return false;
+    return true;
+}
+
+/* What must move down with p to just before c, the patterns among it that read what p
+ * packs. False where that does not do. */
+static bool movable(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
+    wait(f, w, pv);
+    for (tr_val v = tr_at(f, pv)->next; v != cv; v = tr_at(f, v)->next) {
+        const tr_ins *q = tr_at(f, v);
+        if (!is_among_args(q, w->all.d, w->all.n) && goes_first(f, w, q))
+            continue;
+        if (!may_wait(f, q))
+            return false;
+        wait(f, w, v);
+    }
+    const tr_ins *c = tr_at(f, cv);
+    return !is_among_args(c, w->all.d, w->all.n) && goes_first(f, w, c);
+}
+
+/* They pack into new arrays, and the first one reads nothing that the second one writes. */
+static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
+    const tr_val *rooms = c->args + tr_pat_filt(c->imm.pat);
+    for (uint32_t k = 0; k < p->imm.pat->nfilt; k++)
+        if (!tr_fuse_unseen(f, p, p->args[tr_pat_filt(p->imm.pat) + k]))
+            return false;
+    for (uint32_t k = 0; k < c->imm.pat->nfilt; k++)
+        if (!tr_array_is_fresh(f, rooms[k]))
+            return false;
+    return !reaches(f, p, rooms, c->imm.pat->nfilt);
+}
+
+static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
+    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    return only_packs(tp) && only_packs(tc) && same_space(p, c) && same_reductions(f, p, c, 1) &&
+           tp->par == tc->par && packs_apart(f, p, c) && movable(f, pv, cv, w);
+}
+
+/* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p.
+ * in_at: places of c's inputs among all. */
+static tr_fn *compose(const tr_fusing *m, const uint32_t *in_at) {
+    tr_arena *a = &m->f->ctx->arena;
+    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
+    tr_fn *g = tr_fuse_lambda(tc->lam);
+    uint32_t nspace = tp->nspace, nin = m->in.v.n, n = 0;
+    tr_val *e = TR_NEW_N(a, tr_val, nspace + nin + 1u),
+           *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + 1u),
+           *z = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tc) + tc->ncap + 1u),
+           *y = TR_NEW_N(a, tr_val, 0u + tp->nfilt + tc->nfilt + tp->nred);
+    for (uint32_t k = 0; k < nspace; k++)
+        e[k] = x[k] = z[k] = tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
+    for (uint32_t k = 0; k < nin; k++)
+        e[nspace + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->in.v.d[k])->elem);
+    for (uint32_t k = 0; k < tp->nin; k++)
+        x[nspace + k] = e[nspace + k];
+    for (uint32_t k = 0; k < tc->nin; k++)
+        z[nspace + k] = e[nspace + in_at[k]];
+    uint32_t scan = nspace + tp->nin, own = nspace + tc->nin;
+    x[scan] = z[own] = tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
+    for (uint32_t k = 0; k < tp->ncap; k++)
+        x[scan + 1 + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->cap.v.d[k]));
+    for (uint32_t k = 0; k < tc->ncap; k++)
+        z[own + 1 + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->cap.v.d[tp->ncap + k]));
+    tr_bid after = tr_fuse_append(g, 0, tp->lam, x), end = tr_fuse_append(g, after, tc->lam, z);
+    const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
+    for (uint32_t k = 0; k < tp->nfilt; k++)
+        y[n++] = py[k];
+    for (uint32_t k = 0; k < tc->nfilt; k++)
+        y[n++] = cy[k];
+    y[n++] = py[tp->nfilt];
+    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
+    tr_simplify_cfg(g);
+    return g;
+}
+
+/* Where c stands; what waited follows. */
+static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const waiting *w) {
+    tr_arena *a = &f->ctx->arena;
+    tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
+    const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
+    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
+    uint32_t *in_at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
+    for (uint32_t k = 0; k < tc->nin; k++)
+        in_at[k] = tr_fuse_put(a, &m.in, tr_fuse_in(&c)[k], true);
+    tr_fuse_put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
+    tr_fuse_put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
+    tr_fuse_put_all(a, &m.init, p.args + tr_pat_init(tp), 1);
+    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    tr_fuse_put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
+    *m.t = (tr_pat){.nspace = tp->nspace, .nscan = 1, .par = tp->par, .reds = tp->reds, .fast = tp->fast};
+    m.t->lam = compose(&m, in_at);
+    tr_val node = tr_fuse_node(&m, cv, p.ty);
+    for (uint32_t k = 1; k < w->all.n; k++)
+        tr_ins_move_before(f, w->all.d[k], cv);
+    tr_repl r = tr_repl_new(f);
+    tr_repl_set(f, &r, pv, node);
+    tr_repl_set(f, &r, cv, node);
+    tr_repl_apply(f, &r);
+    tr_ins_remove(f, pv);
+    tr_ins_remove(f, cv);
+    return node;
+}
+
+/* --- which --- */
+
+static bool fits(const tr_ins *p, const tr_ins *c) {
+    return p->imm.pat->nfilt + c->imm.pat->nfilt <= MAX_PACKED &&
+           p->imm.pat->nin + c->imm.pat->nin <= MAX_PACKED;
+}
+
+/* Sizes that are one value now need no test. */
+static void drop_broadcasts(tr_fn *f, tr_bid b) {
+    tr_repl r = tr_repl_new(f);
+    for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next;
+        if (tr_at(f, v)->op != TR_OP_BCAST || tr_at(f, v)->args[0] != tr_at(f, v)->args[1])
+            continue;
+        tr_repl_set(f, &r, v, tr_at(f, v)->args[0]);
+        tr_ins_remove(f, v);
+    }
+    tr_repl_apply(f, &r);
+}
+
+/* Of p, which comes first, and c; what stands for c then, or TR_NOVAL. */
+static tr_val try_pair(tr_fn *f, tr_val pv, tr_val cv) {
+    waiting w = {0};
+    if (equal_reductions(f, pv, cv)) {
+        tr_repl r = tr_repl_new(f);
+        tr_repl_set(f, &r, cv, pv);
+        tr_repl_apply(f, &r);
+        tr_ins_remove(f, cv);
+        return pv;
+    }
+    if (fits(tr_at(f, pv), tr_at(f, cv)) && packs_alike(f, pv, cv, &w)) {
+        tr_val node = pack_together(f, pv, cv, &w);
+        drop_broadcasts(f, tr_at(f, node)->blk); /* which could not wait for the next one */
+        return node;
+    }
+    return TR_NOVAL;
+}
+
+static bool twins_of_block(tr_fn *f, tr_bid b) {
+    tr_u32s pats = {0};
+    bool changed = false;
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        const tr_pat *t = tr_at(f, v)->op == TR_OP_PATTERN ? tr_at(f, v)->imm.pat : NULL;
+        if (t && (only_reduces(t) || only_packs(t)))
+            tr_vec_push(&f->ctx->arena, &pats, v);
+    }
+    for (uint32_t c = 1; c < pats.n; c++)
+        for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK && pats.d[c] != TR_NOVAL;) {
+            if (pats.d[k] == TR_NOVAL)
+                continue;
+            tried++;
+            tr_val now = try_pair(f, pats.d[k], pats.d[c]);
+            if (now == TR_NOVAL)
+                continue;
+            changed = true;
+            pats.d[now == pats.d[k] ? c : k] = TR_NOVAL;
+            if (pats.d[c] != TR_NOVAL)
+                pats.d[c] = now;
+        }
+    return changed;
+}
+
+bool tr_opt_twins(tr_prog *p, tr_fn *f) {
+    bool changed = false;
+    (void)p;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        changed |= share_masks(f, f->rpo.d[i]);
+        changed |= twins_of_block(f, f->rpo.d[i]);
+    }
+    return changed;
+}

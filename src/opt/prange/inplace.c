@@ -1,0 +1,402 @@
+/* Arrays that a loop over a prange makes anew in every iteration, of the one before and what it adds: `s = s
+ * + x`, `s = np.maximum(s, x)`. They become one array, a copy of the first made before the loop, into which
+ * iterations write in place; prange then finds that they only accumulate into it (accumulate.c).
+ *
+ * Values that are the array at some time form a chain: the param of the loop's head, what a pattern makes of
+ * one, and params that one is passed to. Each is looked at through patterns that make the next one, and its
+ * sizes, and none once there is a newer one. Each is as long as the first, which is tested where it would be
+ * made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where
+ * some run and none makes a new one, it is a copy all the same.
+ * Cost: for each array that such a loop hands on, its instructions a few times. */
+#include "opt/prange/ploop.h"
+
+#include <string.h>
+
+enum { MAX_CHAIN = 64 };
+
+typedef struct chain {
+    tr_fn *f;
+    const tr_loop *l;
+    uint8_t *in; /* per block: is it in the loop? */
+    tr_val p, length;
+    uint32_t at; /* which param of the head p is */
+    uint8_t *is; /* per value: is it in the chain? */
+    tr_u32s all;
+} chain;
+
+static const tr_ins *at(const chain *c, tr_val v) {
+    return tr_at(c->f, v);
+}
+
+/* --- finding the loop --- */
+
+/* The number of iterations of a loop over a prange; TR_NOVAL: it is another loop. */
+static tr_val length_of(const tr_fn *f, const tr_loop *l) {
+    const tr_ins *t = tr_term(f, l->header);
+    const tr_ins *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
+    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->op != TR_OP_PRANGE)
+        return TR_NOVAL;
+    tr_val n = tr_arg(f, c->args[1], 0);
+    tr_bid b = tr_at(f, n)->blk;
+    return b == TR_NOBLK || (b != l->header && tr_dominates(f, b, l->header)) ? n : TR_NOVAL;
+}
+
+static bool is_inside_of_one(const tr_fn *f, const tr_loops *loops, const tr_loop *l) {
+    for (uint32_t k = l->parent; k != UINT32_MAX; k = loops->d[k].parent)
+        if (length_of(f, &loops->d[k]) != TR_NOVAL)
+            return true;
+    return false;
+}
+
+/* --- the chain --- */
+
+static bool add(chain *c, tr_val v) {
+    if (c->is[v])
+        return false;
+    c->is[v] = 1;
+    tr_vec_push(&c->f->ctx->arena, &c->all, v);
+    return true;
+}
+
+/* The array that pattern `in` makes of one of the chain; TR_NOVAL: it does something else. */
+static tr_val made_by(const chain *c, const tr_ins *in) {
+    const tr_pat *p = in->imm.pat;
+    if (in->op != TR_OP_PATTERN || p->nout != 1 || p->nred || p->nfilt || p->nscat || p->nein || p->neout)
+        return TR_NOVAL;
+    tr_val out = in->args[tr_pat_out(p)];
+    const tr_ins *a = at(c, out);
+    return a->op == TR_OP_ALLOC && c->in[a->blk] ? out : TR_NOVAL;
+}
+
+static bool reads(const chain *c, const tr_ins *in) {
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (c->is[in->args[k]])
+            return true;
+    return false;
+}
+
+/* All of an array, as one of another layout? */
+static bool is_whole(const chain *c, const tr_ins *in) {
+    if (in->op != TR_OP_VIEW || tr_view_nbase(in) != in->ty->ndim)
+        return false;
+    const tr_ins *base = at(c, in->args[0]);
+    for (unsigned k = 0; k < in->ty->ndim; k++) {
+        int64_t from, by;
+        tr_val n = tr_made_sizes(in)[k];
+        bool all = at(c, n)->op == TR_OP_DIM && at(c, n)->args[0] == in->args[0] && at(c, n)->imm.i == k;
+        if (tr_view_axis(in, k) != (int)k || !tr_get_int(c->f, tr_view_starts(in)[k], &from) || from != 0 ||
+            !tr_get_int(c->f, tr_view_steps(in)[k], &by) || by != 1 ||
+            (!all && !(tr_made_sizes(base) && tr_made_sizes(base)[k] == n)))
+            return false;
+    }
+    return true;
+}
+
+static bool grow_ins(chain *c, tr_val v) {
+    const tr_ins *in = at(c, v);
+    bool changed = reads(c, in) && is_whole(c, in) && add(c, v);
+    if (in->op == TR_OP_PATTERN && reads(c, in) && made_by(c, in) != TR_NOVAL)
+        changed = add(c, made_by(c, in));
+    for (uint32_t s = 0; s < tr_nsucc(in); s++) {
+        const tr_edge *e = &in->imm.succ[s];
+        for (uint32_t k = 0; c->in[e->to] && e->to != c->l->header && k < e->n; k++)
+            if (c->is[e->args[k]])
+                changed |= add(c, tr_blk_at(c->f, e->to)->params.d[k]);
+    }
+    return changed;
+}
+
+static void grow(chain *c) {
+    add(c, c->p);
+    for (bool changed = true; changed && c->all.n <= MAX_CHAIN;) {
+        changed = false;
+        for (uint32_t i = 0; i < c->l->blks.n; i++)
+            for (tr_val v = tr_blk_at(c->f, c->l->blks.d[i])->first; v != TR_NOVAL; v = at(c, v)->next)
+                changed |= grow_ins(c, v);
+    }
+}
+
+/* Does the pattern join the chain's elements with others, each of what it makes with the
+ * one of its own place? */
+static bool check_pattern(chain *c, const tr_ins *in, tr_pjoin *found) {
+    const tr_pat *p = in->imm.pat;
+    tr_val made = made_by(c, in), olds[1];
+    uint32_t n = 0;
+    if (made == TR_NOVAL || !c->is[made])
+        return false;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        if (!c->is[in->args[k]] || k == tr_pat_out(p))
+            continue;
+        if (n == 1 || in->args[k] == made || k < tr_pat_in(p) || k >= tr_pat_out(p))
+            return false;
+        olds[n++] = tr_blk_at(p->lam, 0)->params.d[p->nspace + k - tr_pat_in(p)];
+    }
+    tr_cfg_compute(p->lam);
+    tr_dom_compute(p->lam);
+    return n == 1 && tr_joins(&(tr_pjoins){.f = p->lam,
+                                           .head = TR_NOBLK,
+                                           .store = TR_NOVAL,
+                                           .elem = at(c, c->p)->ty->elem,
+                                           .olds = olds,
+                                           .nolds = n},
+                              found);
+}
+
+/* Values that jumps pass in the loop: one of the chain where one belongs and nowhere else. */
+static bool check_edges(const chain *c, tr_bid b) {
+    const tr_ins *t = tr_term(c->f, b);
+    for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+        const tr_edge *e = &t->imm.succ[s];
+        bool head = e->to == c->l->header;
+        for (uint32_t k = 0; k < e->n; k++) {
+            bool wants = head ? k == c->at : c->in[e->to] && c->is[tr_blk_at(c->f, e->to)->params.d[k]];
+            bool leaves = !c->in[e->to] && e->args[k] == c->p;
+            if (c->is[e->args[k]] != wants && !leaves)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool check_uses(chain *c) {
+    tr_pjoin found = {.any = false, .fast = TR_FM_ALL};
+    uint32_t nmade = 0, npats = 0;
+    for (uint32_t i = 0; i < c->all.n; i++)
+        nmade += at(c, c->all.d[i])->op == TR_OP_ALLOC;
+    for (uint32_t i = 0; i < c->f->rpo.n; i++) {
+        tr_bid b = c->f->rpo.d[i];
+        for (tr_val v = tr_blk_at(c->f, b)->first; v != TR_NOVAL; v = at(c, v)->next) {
+            const tr_ins *in = at(c, v);
+            if (!c->in[b]) {
+                for (uint32_t k = 0; k < in->nargs; k++)
+                    if (c->is[in->args[k]] && in->args[k] != c->p)
+                        return false;
+                continue;
+            }
+            if (!reads(c, in) || in->op == TR_OP_DIM || c->is[v])
+                continue;
+            if (in->op != TR_OP_PATTERN || !check_pattern(c, in, &found))
+                return false;
+            npats++;
+        }
+        if (c->in[b] && !check_edges(c, b))
+            return false;
+    }
+    return nmade && npats == nmade; /* each is made by one pattern */
+}
+
+static bool passes(const tr_ins *t, tr_val u) {
+    for (uint32_t s = 0; s < tr_nsucc(t); s++)
+        for (uint32_t k = 0; k < t->imm.succ[s].n; k++)
+            if (t->imm.succ[s].args[k] == u)
+                return true;
+    return false;
+}
+
+/* Is u read from v on, to the block's end? */
+static bool is_read_from(const chain *c, tr_val v, tr_val u) {
+    for (; v != TR_NOVAL; v = at(c, v)->next) {
+        const tr_ins *in = at(c, v);
+        for (uint32_t k = 0; k < in->nargs && in->op != TR_OP_DIM; k++)
+            if (in->args[k] == u)
+                return true;
+        if (passes(in, u))
+            return true;
+    }
+    return false;
+}
+
+/* Is u, which was there before pattern `made`, looked at after it in an iteration? It is
+ * overwritten by then. */
+static bool is_late(const chain *c, tr_val made, tr_val u) {
+    tr_fn *f = c->f;
+    tr_u32s work = {0};
+    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    tr_bid from = at(c, made)->blk;
+    if (is_read_from(c, at(c, made)->next, u))
+        return true;
+    tr_vec_push(&f->ctx->arena, &work, from);
+    seen[c->l->header] = seen[at(c, u)->blk] = 1;
+    while (work.n) {
+        const tr_ins *t = tr_term(f, work.d[--work.n]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_bid b = t->imm.succ[s].to;
+            if (seen[b] || !c->in[b])
+                continue;
+            seen[b] = 1;
+            if (is_read_from(c, tr_blk_at(f, b)->first, u))
+                return true;
+            tr_vec_push(&f->ctx->arena, &work, b);
+        }
+    }
+    return false;
+}
+
+static bool is_before(const chain *c, tr_val u, tr_val made) {
+    tr_bid b = at(c, u)->blk, to = at(c, made)->blk;
+    if (b != to || at(c, u)->op == TR_OP_PARAM)
+        return tr_dominates(c->f, b, to);
+    for (tr_val v = made; v != TR_NOVAL; v = at(c, v)->prev)
+        if (v == u)
+            return true;
+    return false;
+}
+
+static bool is_straight(const chain *c) {
+    for (uint32_t i = 0; i < c->l->blks.n; i++)
+        for (tr_val v = tr_blk_at(c->f, c->l->blks.d[i])->first; v != TR_NOVAL; v = at(c, v)->next) {
+            const tr_ins *in = at(c, v);
+            if (in->op != TR_OP_PATTERN || !reads(c, in))
+                continue;
+            for (uint32_t k = 0; k < c->all.n; k++)
+                if (c->all.d[k] != made_by(c, in) && is_before(c, c->all.d[k], v) &&
+                    is_late(c, v, c->all.d[k]))
+                    return false;
+        }
+    return true;
+}
+
+/* --- one array --- */
+
+static tr_val dim_of(tr_bld *b, tr_val array, unsigned k) {
+    tr_val v = tr_emit1(b, TR_OP_DIM, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), array);
+    tr_at(b->fn, v)->imm.i = k;
+    return v;
+}
+
+static const tr_ty *made_type(const chain *c) {
+    for (uint32_t i = 0; i < c->all.n; i++)
+        if (at(c, c->all.d[i])->op == TR_OP_ALLOC)
+            return at(c, c->all.d[i])->ty;
+    return NULL;
+}
+
+/* A copy of `array`, of type t. */
+static tr_val emit_copy(tr_bld *b, const tr_ty *t, tr_val array, tr_val *dims) {
+    tr_val copy = tr_emit_v(b, TR_OP_ALLOC, t, t->ndim, dims);
+    tr_at(b->fn, copy)->imm.site = tr_ploop_no_memory(b->fn->ctx);
+    tr_ploop_fill(b, t->ndim, dims, array, copy, TR_RED_ADD, TR_PAR_WISH);
+    return copy;
+}
+
+/* Where an array would be made: it has the sizes of the one. */
+static void test_sizes(const chain *c, tr_val made, const tr_val *dims) {
+    tr_fn *f = c->f;
+    tr_bld b = {.fn = f, .blk = at(c, made)->blk, .before = made, .loc = at(c, made)->loc};
+    for (unsigned k = 0; k < at(c, made)->ty->ndim; k++) {
+        tr_val size = tr_made_sizes(at(c, made))[k];
+        tr_val ok = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), size, dims[k]);
+        tr_at(f, ok)->sub = TR_CMP_EQ;
+        tr_val check = tr_emit3(&b, TR_OP_CHECK, NULL, ok, size, dims[k]);
+        tr_site *s = TR_NEW(&f->ctx->arena, tr_site);
+        *s = (tr_site){
+            TR_EXC_UNSUPPORTED,
+            "an array that a prange loop accumulates keeps its size, and here an axis of size {1} would get "
+            "size {0}",
+            -1, NULL};
+        tr_at(f, check)->imm.site = s;
+    }
+}
+
+static void replace_outside(const chain *c, tr_val with) {
+    tr_fn *f = c->f;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            tr_ins *in = tr_at(f, v);
+            bool inside = c->in[f->rpo.d[i]];
+            for (uint32_t k = 0; k < in->nargs && !inside; k++)
+                in->args[k] = in->args[k] == c->p ? with : in->args[k];
+            for (uint32_t s = 0; s < tr_nsucc(in); s++)
+                for (uint32_t k = 0; (!inside || !c->in[in->imm.succ[s].to]) && k < in->imm.succ[s].n; k++)
+                    if (in->imm.succ[s].args[k] == c->p)
+                        in->imm.succ[s].args[k] = with;
+        }
+}
+
+static void make_one(chain *c) {
+    tr_fn *f = c->f;
+    tr_arena *a = &f->ctx->arena;
+    const tr_ty *t = made_type(c), *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    uint32_t loc = tr_term(f, c->l->header)->loc, n = t->ndim;
+    const char *name = c->p < f->names.n ? f->names.d[c->p] : NULL;
+    tr_bid before = tr_opt_block_before(f, c->l->header);
+    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = loc};
+    tr_val first = tr_blk_at(f, before)->params.d[c->at], *dims = TR_NEW_N(a, tr_val, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
+        dims[k] = dim_of(&b, first, k);
+    tr_val one = emit_copy(&b, t, first, dims);
+    if (at(c, c->p)->ty != t)
+        one = tr_emit_resized(&b, at(c, c->p)->ty, one, dims);
+    if (name)
+        tr_val_name(f, one, name);
+    tr_val zero = tr_const_int(f, tr_ty_scalar(f->ctx->types, TR_TY_I64), 0);
+    tr_val some = tr_emit2(&b, TR_OP_CMP, i1, c->length, zero);
+    tr_at(f, some)->sub = TR_CMP_GT;
+    replace_outside(c, tr_emit3(&b, TR_OP_SELECT, at(c, c->p)->ty, some, one, first));
+    tr_val *args =
+        tr_arena_copy(a, tr_blk_at(f, before)->params.d, tr_blk_at(f, before)->params.n * sizeof *args);
+    args[c->at] = one;
+    tr_br(&b, c->l->header, tr_blk_at(f, before)->params.n, args);
+    tr_repl r = tr_repl_new(f);
+    for (uint32_t i = 0; i < c->l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, c->l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_PATTERN && reads(c, tr_at(f, v)))
+                memcpy(tr_at(f, v)->args, dims, n * sizeof *dims);
+    for (uint32_t i = 0; i < c->all.n; i++) {
+        tr_val v = c->all.d[i];
+        if (at(c, v)->op == TR_OP_ALLOC)
+            test_sizes(c, v, dims);
+        if (at(c, v)->op != TR_OP_PARAM)
+            tr_ins_remove(f, v);
+        tr_repl_set(f, &r, v, one);
+    }
+    tr_repl_apply(f, &r);
+    tr_remove_params(f);
+}
+
+/* --- the pass --- */
+
+static bool try_param(tr_fn *f, const tr_loop *l, tr_val length, uint32_t k) {
+    tr_arena *a = &f->ctx->arena;
+    chain c = {.f = f, .l = l, .p = tr_blk_at(f, l->header)->params.d[k], .length = length, .at = k};
+    const tr_ty *t = tr_at(f, c.p)->ty;
+    if (t->kind != TR_TY_ARRAY || !t->ndim)
+        return false;
+    c.in = TR_NEW_N(a, uint8_t, f->blks.n + 8u);
+    c.is = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        c.in[l->blks.d[i]] = 1;
+    grow(&c);
+    if (c.all.n > MAX_CHAIN || !check_uses(&c) || !is_straight(&c))
+        return false;
+    make_one(&c);
+    return true;
+}
+
+/* The first array of the first loop. */
+static bool one_step(tr_fn *f) {
+    tr_loops loops = {0};
+    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
+    tr_cfg_compute(f);
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops, innermost);
+    for (uint32_t i = 0; i < loops.n; i++) {
+        tr_val length = length_of(f, &loops.d[i]);
+        if (length == TR_NOVAL || is_inside_of_one(f, &loops, &loops.d[i]))
+            continue;
+        for (uint32_t k = 0; k < tr_blk_at(f, loops.d[i].header)->params.n; k++)
+            if (try_param(f, &loops.d[i], length, k))
+                return true;
+    }
+    return false;
+}
+
+bool tr_opt_inplace(tr_prog *p, tr_fn *f) {
+    bool changed = false;
+    (void)p;
+    if (f->is_lambda || !tr_opt_has(f, TR_OP_PRANGE) || tr_fn_handles(f))
+        return false;
+    while (one_step(f))
+        changed = true;
+    return changed;
+}

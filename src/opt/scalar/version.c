@@ -1,0 +1,190 @@
+/* Loop versioning (multiversioning): two copies of a loop and a test that picks one; see version.h. */
+#include "opt/scalar/version.h"
+
+#include <assert.h>
+
+#include "opt/scalar/prove.h"
+#include "opt/repair.h"
+
+/* The terms of a sum are tested to lie within this; so sums of a few of them are exact. */
+#define LIMIT ((int64_t)1 << 60)
+enum { MAX_TERMS = 6 };
+
+/* --- the test --- */
+
+static int64_t limit(const tr_lterm *t) {
+    return LIMIT / (t->k < 0 ? -t->k : t->k);
+}
+
+static bool bounded(const tr_fn *f, const tr_lterm *t, bool *low, bool *high) {
+    tr_wide lo, hi;
+    tr_range_of(f, t->v, &lo, &hi);
+    *low = lo >= -limit(t);
+    *high = hi <= limit(t);
+    return *low && *high;
+}
+
+bool tr_opt_testable(const tr_fn *f, const tr_lin *e) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (tr_at(f, e->t[i].v)->ty->kind != TR_TY_I64)
+            return false;
+    return e->n > 0 && e->n <= MAX_TERMS && e->c <= LIMIT / 2 && e->c >= -(tr_wide)LIMIT / 2;
+}
+
+typedef struct tester {
+    tr_bld b;
+    const tr_ty *i64, *i1;
+    tr_val ranges, all; /* TR_NOVAL: nothing to test yet */
+} tester;
+
+static tr_val both(tester *t, tr_val a, tr_val b) {
+    return a == TR_NOVAL ? b : b == TR_NOVAL ? a : tr_emit2(&t->b, TR_OP_AND, t->i1, a, b);
+}
+
+static tr_val compare(tester *t, tr_cmpop op, tr_val x, tr_val y) {
+    tr_val v = tr_emit2(&t->b, TR_OP_CMP, t->i1, x, y);
+    tr_at(t->b.fn, v)->sub = (uint8_t)op;
+    return v;
+}
+
+static tr_val number(tester *t, tr_wide k) {
+    assert(k >= INT64_MIN && k <= INT64_MAX);
+    return tr_const_int(t->b.fn, t->i64, (int64_t)k);
+}
+
+/* A term of a sum must be small, or the sum could wrap. */
+static void test_range(tester *t, const tr_lterm *x) {
+    bool low, high;
+    if (bounded(t->b.fn, x, &low, &high))
+        return;
+    if (!low)
+        t->ranges = both(t, t->ranges, compare(t, TR_CMP_GE, x->v, number(t, -limit(x))));
+    if (!high)
+        t->ranges = both(t, t->ranges, compare(t, TR_CMP_LE, x->v, number(t, limit(x))));
+}
+
+/* The terms of one sign, and the constant, as a value. */
+static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
+    assert(sign == 1 || sign == -1);
+    tr_val v = TR_NOVAL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++)
+        n += (e->t[i].k > 0) == (sign > 0);
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t k = e->t[i].k * sign;
+        if (k < 0)
+            continue;
+        if (n > 1 || k != 1 || c != 0)
+            test_range(t, &e->t[i]);
+        tr_val x = k == 1 ? e->t[i].v : tr_emit2(&t->b, TR_OP_MUL, t->i64, e->t[i].v, number(t, k));
+        v = v == TR_NOVAL ? x : tr_emit2(&t->b, TR_OP_ADD, t->i64, v, x);
+    }
+    if (v == TR_NOVAL)
+        return number(t, c);
+    return c == 0 ? v : tr_emit2(&t->b, TR_OP_ADD, t->i64, v, number(t, c));
+}
+
+/* The positive terms against the negative ones. The constant goes where its value's range is known already.
+ * */
+static void test(tester *t, const tr_lin *e) {
+    bool low, high, left = true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->t[i].k > 0 && !bounded(t->b.fn, &e->t[i], &low, &high))
+            left = false;
+    tr_val x = sum(t, e, 1, left ? e->c : 0), y = sum(t, e, -1, left ? 0 : -e->c);
+    t->all = both(t, t->all, compare(t, TR_CMP_GE, x, y));
+}
+
+/* --- blocks --- */
+
+/* The block before the loop with no other way out; made when there is none. */
+static tr_bid preheader(tr_fn *f, const tr_loop *l) {
+    assert(l->header != 0);
+    return l->preheader != TR_NOBLK ? l->preheader : tr_opt_preheader(f, l->header);
+}
+
+/* --- the whole --- */
+
+static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
+    tr_val last = tr_blk_at(f, ph)->last;
+    tester t = {.b = {.fn = f, .blk = ph, .before = last}, .ranges = TR_NOVAL, .all = TR_NOVAL};
+    t.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
+    t.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    for (uint32_t i = 0; i < n; i++)
+        test(&t, &conds[i]);
+    return both(&t, t.ranges, t.all); /* ranges first: the prover takes them in order */
+}
+
+/* A block that only jumps to `to` with these arguments: a place of its own for what the test has shown. */
+static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
+    tr_bld b = {.fn = f, .blk = tr_blk_new(f), .before = TR_NOVAL};
+    tr_br(&b, to, n, args);
+    return b.blk;
+}
+
+/* Does block b, which only blocks that are `in` lead to, do nothing but raise to a handler? If both
+ * copies shared it, what the handler is given would be a param, of which a prange loop could not
+ * say any more that it does not make it. */
+static bool raises_to_handler(const tr_fn *f, tr_bid b, const uint8_t *in) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    const tr_ins *t = tr_term(f, b);
+    for (uint32_t k = 0; k < blk->preds.n; k++)
+        if (!in[blk->preds.d[k]])
+            return false;
+    return t->op == TR_OP_TRY && !tr_nsucc(tr_term(f, t->imm.succ[0].to));
+}
+
+/* The loop's blocks, and those outside that are protected by one of them, a way into such a block is the
+ * only one, or that raise to a handler. */
+static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
+    tr_u32s out = {0};
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    for (uint32_t i = 0; i < l->blks.n; i++) {
+        in[l->blks.d[i]] = 1;
+        tr_vec_push(a, &out, l->blks.d[i]);
+    }
+    for (uint32_t i = 0; i < out.n; i++) {
+        const tr_ins *t = tr_term(f, out.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_bid to = t->imm.succ[s].to;
+            bool ours = t->op == TR_OP_TRY ? s == 0 : raises_to_handler(f, to, in);
+            if (in[to] || !ours)
+                continue;
+            in[to] = 1;
+            tr_vec_push(a, &out, to);
+        }
+    }
+    return out;
+}
+
+/* The copy beside the loop, and the test before both. */
+static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) {
+    assert(v->n > 0 && tr_term(t->f, ph)->op == TR_OP_BR);
+    tr_fn *f = t->f;
+    tr_val ok = make_test(f, ph, v->conds, v->n);
+    tr_u32s blks = blocks_of(f, v->loop);
+    tr_bid first = tr_twins_clone(t, blks.d, blks.n);
+    for (uint32_t i = 0; i < blks.n; i++) {
+        tr_vec_push(&f->ctx->arena, slow, first + i);
+        tr_blk_at(f, first + i)->cold = TR_COLD_CHECKED;
+    }
+    tr_val jump = tr_blk_at(f, ph)->last;
+    tr_edge e = tr_at(f, jump)->imm.succ[0];
+    tr_bid fast = landing(f, v->loop->header, e.n, e.args), copy = landing(f, first, e.n, e.args);
+    tr_ins_remove(f, jump);
+    tr_bld b = {.fn = f, .blk = ph, .before = TR_NOVAL};
+    tr_cbr(&b, ok, fast, 0, NULL, copy, 0, NULL);
+}
+
+/* All blocks before loops come first: a loop may lead straight to the head of another one, and so may its
+ * copy. */
+void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow) {
+    tr_bid *ph = TR_NEW_N(&f->ctx->arena, tr_bid, n + 1u);
+    tr_twins t = tr_twins_new(f);
+    for (uint32_t i = 0; i < n; i++)
+        ph[i] = preheader(f, v[i].loop);
+    for (uint32_t i = 0; i < n; i++)
+        version(&t, &v[i], ph[i], slow);
+    tr_twins_mend(&t);
+}
