@@ -1,5 +1,5 @@
-/* perf's map of code made at run time: /tmp/perf-PID.map, a line "start size name" for each function, in hex.
- * */
+/* perf's map of code made at run time: /tmp/perf-PID.map, a line "start size name" for each function, in
+ * hex. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

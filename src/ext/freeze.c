@@ -428,8 +428,8 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
     z->bind = b;
 }
 
-/* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it is.
- * */
+/* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it
+ * is. */
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
     PyArray_Descr *dtype = PyArray_DESCR(a);
@@ -526,8 +526,8 @@ static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     return !z->failed;
 }
 
-/* Function objects can be given other code and globals while they live; what we read must not go with them.
- * */
+/* Function objects can be given other code and globals while they live; what we read must not go with
+ * them. */
 static scope scope_of(tr_frozen *z, PyFunctionObject *fn, PyObject *locals) {
     return (scope){.code = taken(z, Py_NewRef(fn->func_code)),
                    .globals = taken(z, Py_NewRef(fn->func_globals)),
@@ -811,8 +811,8 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
             return module->u.m.attrs[i].obj;
     PyObject *m = (PyObject *)(uintptr_t)module->py, *key = PyUnicode_FromString(name);
     PyObject *v = key ? PyObject_GetAttr(m, key) : NULL;
-    /* Inference reports a missing attribute where it is used; a module's own __getattr__ may be interrupted.
-     * */
+    /* Inference reports a missing attribute where it is used; a module's own __getattr__ may be
+     * interrupted. */
     bool fine = ok(z, v || (key && PyErr_ExceptionMatches(PyExc_Exception)));
     if (!v && fine)
         PyErr_Clear();

@@ -118,8 +118,8 @@ typedef struct tr_frozen {
 } tr_frozen;
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);
-/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's root.
- * */
+/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's
+ * root. */
 bool tr_freeze(tr_frozen *z, PyObject *fn);
 /* Freezes one value: a constant argument, say. NULL with a Python exception. */
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o);

@@ -70,8 +70,8 @@ bool tr_function_flag(const char *name, long v, tr_opts *o, tr_device_opts *d) {
     return false;
 }
 
-/* `flags`: dict of tr_opts fields (base/opts.h) and "cache", all small integers; checked by the decorators.
- * */
+/* `flags`: dict of tr_opts fields (base/opts.h) and "cache", all small integers; checked by the
+ * decorators. */
 static bool read_flags(tr_function *f, PyObject *flags) {
     PyObject *key, *value;
     Py_ssize_t pos = 0;

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Adds the functions to the module and sizes the pool by TREADLE_NUM_THREADS. False with a Python exception.
- * */
+/* Adds the functions to the module and sizes the pool by TREADLE_NUM_THREADS. False with a Python
+ * exception. */
 bool tr_threads_add(PyObject *module);
 
 #endif

@@ -548,8 +548,8 @@ static int identity_kind(PyObject *o) {
     return PyUnicode_Check(o) ? PyUFunc_ReorderableNone : PyUFunc_IdentityValue;
 }
 
-/* The slot is taken over only where it is what we know: a call of NumPy's through the object's own pointer.
- * */
+/* The slot is taken over only where it is what we know: a call of NumPy's through the object's own
+ * pointer. */
 static bool slot_as_expected(const tr_state *st, const PyUFuncObject *u) {
     const PyTypeObject *t = Py_TYPE(u);
     return st->np_call && (t->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL) &&

@@ -133,8 +133,8 @@ tr_val tr_emit3(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y, tr_val
     return tr_emit_v(b, op, ty, 3, (const tr_val[]){x, y, z});
 }
 
-/* --- edges: room for the next power of two of at least 4, so that a length says whether an array is full ---
- * */
+/* --- edges: room for the next power of two of at least 4, so that a length says whether an array is full
+ * --- */
 
 static uint32_t edge_room(uint32_t n) {
     uint32_t room = 4;

@@ -154,8 +154,7 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
 }
 
 /* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches.
- * opt/scalar/prove.c knows this shape.
- * */
+ * opt/scalar/prove.c knows this shape. */
 static tr_tv range_len(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;

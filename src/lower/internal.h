@@ -220,8 +220,8 @@ lv tr_lower_low_part(tr_lf *w, const lv *x, lv *whole);
 lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_end_math(tr_lm *m); /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
-/* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out.
- * */
+/* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in
+ * out. */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
 /* Numbers of a Generator (random.c). The row changes its state; false: the row is to be
  * called, else its result is in out. */

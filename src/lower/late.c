@@ -48,8 +48,8 @@ static lv cell_of(tr_lm *m, uint32_t inst) {
     return l->late;
 }
 
-/* Neither the frame nor the slots are kept; an array is not, unless it may come back as part of the result.
- * */
+/* Neither the frame nor the slots are kept; an array is not, unless it may come back as part of the
+ * result. */
 static void mark_pointers(tr_lm *m, lv call, unsigned n, bool arrays) {
     for (unsigned i = 0; i < n; i++)
         if (LLVMTypeOf(LLVMGetOperand(call, i)) == m->ptr && (i == 0 || i == n - 1 || arrays))

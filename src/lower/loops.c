@@ -436,8 +436,8 @@ static bool adds_up(const tr_fn *f, const tr_loop *l) {
     return false;
 }
 
-/* Does the round read along rows? Else each reads a line of its own from memory, and nothing but that counts.
- * */
+/* Does the round read along rows? Else each reads a line of its own from memory, and nothing but that
+ * counts. */
 static bool along_rows(const tr_fn *f, const tr_loop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {

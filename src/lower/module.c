@@ -17,8 +17,8 @@
 /* --- attributes, declarations, metadata --- */
 
 static void init_attrs(tr_lm *m) {
-    /* Values of "memory": two bits a location (arguments', inaccessible, other), 1 = may read, 2 = may write.
-     * */
+    /* Values of "memory": two bits a location (arguments', inaccessible, other), 1 = may read, 2 = may
+     * write. */
     static const struct {
         const char *name;
         uint64_t value;

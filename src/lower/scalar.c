@@ -3,8 +3,8 @@
  * Integers wrap; F_NSW alone lets LLVM assume they do not. A division never traps: the divisor is replaced by
  * 1 where it is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops
  * each of these where it knows the divisor. Shifts by too much are undefined in LLVM, but a select that does
- * not choose them hides them. Floats: no fast-math flag but those of the instruction; nothing is contracted.
- * */
+ * not choose them hides them. Floats: no fast-math flag but those of the instruction; nothing is
+ * contracted. */
 #include <assert.h>
 
 #include "base/plant.h"

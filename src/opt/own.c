@@ -15,6 +15,7 @@
  * Other passes would have to know that a release ends a life, so they come before (passes.def).
  * Cost: one data-flow problem over the roots. */
 #include "opt/own.h"
+#include "opt/emit.h"
 
 #include <assert.h>
 #include <string.h>
@@ -317,7 +318,7 @@ static void do_return(owning *w, tr_val ret, tr_bits *held) {
     tr_fn *f = w->o.f;
     tr_val v = tr_arg(f, ret, 0);
     uint32_t r = w->o.root_no[v];
-    tr_bld b = {.fn = f, .blk = tr_at(f, ret)->blk, .before = ret, .loc = tr_at(f, ret)->loc};
+    tr_bld b = tr_bld_before(f, ret);
     if (r != UINT32_MAX)
         tr_bits_clear(held, r);
     else if (tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)))

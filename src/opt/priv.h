@@ -90,6 +90,9 @@ bool tr_opt_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val k);
 tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
 bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
+/* Bits that a place in a grid, or a size of it, takes at most; 0: the op is none. */
+enum { TR_THREAD_BITS = 10, TR_BLOCK_BITS = 31 };
+unsigned tr_opt_place_bits(unsigned op);
 int64_t
 tr_opt_imm(const tr_ins *in); /* of a pure operation: the operand that is no value, 0 where there is none */
 /* Does no way from x to y, in a block that x's dominates, lead over an instruction that `writes`? One of both

@@ -8,6 +8,7 @@
 
 #include "ir/rtinfo.h"
 #include "opt/priv.h"
+#include "opt/emit.h"
 
 /* How both parts of frexp begin: what has none is told, and %c has the bits of x, which is made
  * larger where it is subnormal (%low). */
@@ -353,7 +354,7 @@ static bool call_pow(tr_prog *p, tr_fn *f, tr_repl *r, tr_val v) {
         tr_val low = tr_emit2(&b, TR_OP_AND, t, in.args[1], tr_const_int(f, t, 1));
         tr_val odd = tr_emit1(&b, TR_OP_CONV, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), low);
         y = tr_emit2(&b, TR_OP_MUL, t, y, y);
-        y = tr_emit2(&b, TR_OP_MUL, t, y, tr_emit3(&b, TR_OP_SELECT, t, odd, x, tr_const_int(f, t, 1)));
+        y = tr_emit2(&b, TR_OP_MUL, t, y, tr_emit_select(&b, odd, x, tr_const_int(f, t, 1)));
     }
     tr_ins_remove(f, v);
     tr_repl_set(f, r, v, y);

@@ -19,8 +19,8 @@
 
 /* A piece has PIECE patterns, or from LEAST on where it cannot be longer; statements are lines with patterns,
  * or PER_STATEMENT patterns on one. With more than MAX_RESULTS results it would not be worth the call.
- * Measured: pieces of 8 to 40 patterns take about the same time to compile, pieces of 2 three times as long.
- * */
+ * Measured: pieces of 8 to 40 patterns take about the same time to compile, pieces of 2 three times as
+ * long. */
 enum { MANY = 40, PER_STATEMENT = 4, PIECE = 16, LEAST = 4, MAX_RESULTS = 64 };
 
 typedef struct stretch {

@@ -33,6 +33,16 @@ bool tr_opt_has(const tr_fn *f, tr_op op) {
     return false;
 }
 
+unsigned tr_opt_place_bits(unsigned op) {
+    switch ((tr_op)op) {
+    case TR_OP_THREADIDX: return TR_THREAD_BITS;
+    case TR_OP_BLOCKDIM: return TR_THREAD_BITS + 1;
+    case TR_OP_BLOCKIDX:
+    case TR_OP_GRIDDIM: return TR_BLOCK_BITS;
+    default: return 0;
+    }
+}
+
 bool tr_opt_is_int_type(const tr_ty *t) {
     char c = t ? tr_ty_class(t) : 0;
     return c == 'b' || c == 'i' || c == 'u';

@@ -94,8 +94,8 @@ enum { AHEAD = 2048 };
 #define INT(sum, v)
 #define BITS(m) (uint32_t) _mm256_movemask_epi8((__m256i)(m)) /* a byte's each, of whole lanes */
 
-/* The first place of the best of n items, one of which is better than *best or is *best; or of the first NaN.
- * */
+/* The first place of the best of n items, one of which is better than *best or is *best; or of the first
+ * NaN. */
 #define EXTREME(name, T, I, BYTES, BEATS, BEST, SUM, TARGET)                                                 \
     TARGET static int64_t name(const T *x, int64_t n, T *best) {                                             \
         TYPES(T, I, BYTES);                                                                                  \

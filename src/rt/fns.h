@@ -170,8 +170,8 @@ int64_t tr_rt_loop7(tr_frame *f, void *to, const void *table, int64_t n, int64_t
                     TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
                     TR_LOOP_OPERAND(x), TR_LOOP_OPERAND(y));
 
-/* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c).
- * */
+/* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back
+ * (copy.c). */
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
 void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
 /* The C library's, for compiled code alone, which they may not return to (enter.h). */

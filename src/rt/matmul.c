@@ -126,8 +126,8 @@ static int64_t at_most(int64_t x, int64_t most) {
     return x < most ? x : most;
 }
 
-/* Rows of a become columns of its transpose, so 'N' stands for a matrix in rows. False: no memory for a copy.
- * */
+/* Rows of a become columns of its transpose, so 'N' stands for a matrix in rows. False: no memory for a
+ * copy. */
 static int as_fortran(const mat *a, int64_t size, fortran *f) {
     f->data = a->data;
     f->copy = NULL;

@@ -37,8 +37,8 @@ unsigned tr_rt_cpus(const char *root);
 
 /* Sees to it that there are `want` workers; how many of them there are. */
 unsigned tr_rt_pool_start(unsigned want);
-/* A region is open that could use `want` workers: wakes some. Theirs is to wake more, by tr_rt_pool_spread.
- * */
+/* A region is open that could use `want` workers: wakes some. Theirs is to wake more, by
+ * tr_rt_pool_spread. */
 void tr_rt_pool_call(unsigned want);
 void tr_rt_pool_spread(void);
 /* Sends every worker the signal of a tick (tick.c): who is in a region that ends leaves it. */

@@ -307,8 +307,8 @@ const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, b
  * (lib/operators.c). */
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* Join at a block argument: weak becomes strong, scalars promote, arrays of equal dtype and rank join layouts
- * and readonly. NULL: no common type; among them int64 with uint64, which promotion="numba" joins to float64.
- * */
+ * and readonly. NULL: no common type; among them int64 with uint64, which promotion="numba" joins to
+ * float64. */
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* A weak type's, or a literal int/float/complex/bool's strong twin (int64, float64, complex128, bool); tuples
  * and slices by item; others unchanged. */

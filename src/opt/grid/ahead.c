@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 enum { ROUNDS = 4, MOST = 32, MOST_PAIRS = 8, MOST_PARAMS = 8, DEPTH = 6 };
@@ -203,8 +204,7 @@ static void read_ahead(ahead *a) {
         args[k] = tr_blk_param(f, head, tr_at(f, tr_blk_at(f, h)->params.d[k])->ty, NULL);
     b.blk = head;
     tr_val place = args[a->at], last = sum(&b, place, by[ROUNDS - 1]);
-    tr_val more = tr_emit2(&b, TR_OP_CMP, i1, last, a->stop);
-    tr_at(f, more)->sub = TR_CMP_LT;
+    tr_val more = tr_emit_cmp(&b, TR_CMP_LT, last, a->stop);
     memcpy(first, args, n * sizeof *args);
     tr_bid to = TR_NOBLK;
     for (unsigned k = 0; k < ROUNDS; k++) {

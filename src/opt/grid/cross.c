@@ -10,6 +10,7 @@
 
 #include "base/bitset.h"
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 typedef struct cross {
@@ -179,7 +180,7 @@ static void share_homes(cross *c) {
 
 static tr_val load_home(cross *c, tr_val v, tr_val before) {
     tr_fn *g = c->s->g;
-    tr_bld b = {.fn = g, .blk = tr_at(g, before)->blk, .before = before, .loc = tr_at(g, before)->loc};
+    tr_bld b = tr_bld_before(g, before);
     tr_val me = tr_grid_my_number(c->s, &b);
     return tr_emit2(&b, TR_OP_LOAD, tr_at(g, v)->ty, c->home[v], me);
 }

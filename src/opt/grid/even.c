@@ -14,55 +14,8 @@
 #include <string.h>
 
 #include "opt/grid/even.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
-
-bool tr_even_is_outside(const even *e, tr_val v) {
-    const tr_ins *in = tr_at(e->g, v);
-    return tr_is_const(in) || (in->blk != TR_NOBLK && !e->in[in->blk]);
-}
-
-/* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
-tr_val tr_even_step_of(const even *e, uint32_t p) {
-    tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p], step = TR_NOVAL;
-    if (!tr_opt_is_int_type(tr_at(e->g, v)->ty) || tr_at(e->g, v)->ty->kind != TR_TY_I64)
-        return TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if (!e->in[w.from])
-            continue;
-        const tr_ins *next = tr_at(e->g, w.edge->args[p]);
-        if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
-            return TR_NOVAL;
-        tr_val by = next->args[next->args[0] == v];
-        if (!tr_even_is_outside(e, by) || e->u.varies[by] || (step != TR_NOVAL && step != by))
-            return TR_NOVAL;
-        step = by;
-    }
-    return step;
-}
-
-/* Used outside of the loop, by an instruction, on an edge there, or on the way out of its head. */
-static bool used_outside(const even *e, tr_val v) {
-    for (uint32_t k = 0; k < e->g->rpo.n; k++) {
-        tr_bid b = e->g->rpo.d[k];
-        for (tr_val x = e->in[b] ? TR_NOVAL : tr_blk_at(e->g, b)->first; x != TR_NOVAL;
-             x = tr_at(e->g, x)->next) {
-            const tr_ins *in = tr_at(e->g, x);
-            for (uint32_t a = 0; a < in->nargs; a++)
-                if (in->args[a] == v)
-                    return true;
-            for (uint32_t s = 0; s < tr_nsucc(in); s++)
-                for (uint32_t a = 0; a < in->imm.succ[s].n; a++)
-                    if (in->imm.succ[s].args[a] == v)
-                        return true;
-        }
-    }
-    const tr_ins *t = tr_term(e->g, e->loop->header);
-    for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        for (uint32_t a = 0; !e->in[t->imm.succ[s].to] && a < t->imm.succ[s].n; a++)
-            if (t->imm.succ[s].args[a] == v)
-                return true;
-    return false;
-}
 
 /* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must
  * stay no. It does where it is a param, which keeps what it was, or where a counter that only rises is
@@ -113,39 +66,9 @@ static bool fits(even *e) {
         if (!e->in[w.from] && (e->u.split[w.from] || tr_nsucc(tr_term(g, w.from)) != 1))
             return false;
     for (tr_val v = tr_blk_at(g, h)->first; v != TR_NOVAL; v = tr_at(g, v)->next)
-        if (used_outside(e, v))
+        if (tr_even_is_used_outside(e, v))
             return false;
     return true;
-}
-
-/* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
-void tr_even_count_rounds(even *e, tr_val k) {
-    tr_fn *g = e->g;
-    tr_bid h = e->loop->header;
-    const tr_ty *i64 = e->s->i64;
-    uint32_t n = tr_blk_at(g, h)->params.n - 1; /* the last is k */
-    tr_repl r = tr_repl_new(g);
-    tr_bld b = {.fn = g, .blk = h, .before = tr_blk_at(g, h)->first, .loc = tr_term(g, h)->loc};
-    for (uint32_t p = 0; p < n; p++) {
-        tr_val v = tr_blk_at(g, h)->params.d[p], step = tr_even_step_of(e, p), start = TR_NOVAL;
-        bool one = true;
-        for (tr_way w = {0}; tr_next_way(g, h, &w);) {
-            if (e->in[w.from])
-                continue;
-            one = one && (start == TR_NOVAL || start == w.edge->args[p]);
-            start = w.edge->args[p];
-        }
-        if (step == TR_NOVAL || !one || used_outside(e, v))
-            continue;
-        int64_t by, from;
-        tr_val at = k;
-        if (!tr_get_int(g, step, &by) || by != 1)
-            at = tr_emit2(&b, TR_OP_MUL, i64, k, step);
-        if (!tr_get_int(g, start, &from) || from != 0)
-            at = tr_emit2(&b, TR_OP_ADD, i64, start, at);
-        tr_repl_set(g, &r, v, at);
-    }
-    tr_repl_apply(g, &r);
 }
 
 static void make_even(even *e) {
@@ -176,8 +99,7 @@ static void make_even(even *e) {
     tr_bld b = {.fn = g, .blk = join, .before = TR_NOVAL, .loc = t->loc};
     tr_val any = tr_emit1(&b, TR_OP_BARVOTE, tr_ty_scalar(e->s->p->ctx->types, TR_TY_I32), live);
     tr_at(g, any)->sub = TR_VOTE_ANY;
-    any = tr_emit2(&b, TR_OP_CMP, e->s->i1, any, tr_const_int(g, tr_at(g, any)->ty, 0));
-    tr_at(g, any)->sub = TR_CMP_NE;
+    any = tr_emit_cmp(&b, TR_CMP_NE, any, tr_const_int(g, tr_at(g, any)->ty, 0));
     memcpy(args, tr_blk_at(g, join)->params.d, n * sizeof *args);
     tr_val k = tr_blk_at(g, h)->params.d[n];
     args[n] = tr_emit2(&b, TR_OP_ADD, e->s->i64, k, tr_const_int(g, e->s->i64, 1));
@@ -185,24 +107,10 @@ static void make_even(even *e) {
     tr_cbr(&b, any, h, n + 1, args, old.to, old.n, old.args);
 }
 
-/* A counter of rounds for the head: 0 from outside. From inside it is set when the loop is made even. */
-tr_val tr_even_add_counter(even *e) {
-    tr_fn *g = e->g;
-    tr_bid h = e->loop->header;
-    tr_val zero = tr_const_int(g, e->s->i64, 0);
-    for (tr_way w = {0}; tr_next_way(g, h, &w);) {
-        tr_ins *t = tr_term(g, w.from);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (t->imm.succ[s].to == h)
-                tr_edge_add(g, &t->imm.succ[s], zero);
-    }
-    return tr_blk_param(g, h, e->s->i64, NULL);
-}
-
 static bool has_counter(const even *e) {
     for (uint32_t p = 0; p < tr_blk_at(e->g, e->loop->header)->params.n; p++)
         if (tr_even_step_of(e, p) != TR_NOVAL &&
-            !used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
+            !tr_even_is_used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
             return true;
     return false;
 }
@@ -215,19 +123,6 @@ static tr_edge *way_to(tr_fn *g, tr_bid b, tr_bid to) {
     if (t->op != TR_OP_CBR || (t->imm.succ[0].to == to) == (t->imm.succ[1].to == to))
         return NULL;
     return &t->imm.succ[t->imm.succ[0].to == to ? 0 : 1];
-}
-
-/* The one block outside, or inside, of the loop that leads to its head. */
-tr_bid tr_even_comes_from(const even *e, bool inside) {
-    tr_bid from = TR_NOBLK;
-    for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if ((e->in[w.from] != 0) != inside)
-            continue;
-        if (from != TR_NOBLK)
-            return TR_NOBLK;
-        from = w.from;
-    }
-    return from;
 }
 
 /* Both tests ask whether a param of the head is below what is the same before and in the loop: which one;
@@ -303,8 +198,7 @@ static bool test_at_head(even *e) {
     }
     tr_bld b = {.fn = g, .blk = head, .before = TR_NOVAL, .loc = tr_term(g, before)->loc};
     if (bound != TR_NOVAL) {
-        live = tr_emit2(&b, TR_OP_CMP, e->s->i1, own[count], bound);
-        tr_at(g, live)->sub = TR_CMP_LT;
+        live = tr_emit_cmp(&b, TR_CMP_LT, own[count], bound);
     }
     tr_cbr(&b, live, h, n, own, skip->to, skip->n, out);
     return true;

@@ -14,7 +14,11 @@ typedef struct even {
     tr_bid body, exit; /* where the head leads */
 } even;
 
+/* --- even_loop.c --- */
+
 bool tr_even_is_outside(const even *e, tr_val v);
+/* By an instruction there, on an edge there, or on the way out of the loop's head. */
+bool tr_even_is_used_outside(const even *e, tr_val v);
 /* The latch's value of this param of the head is the param and a step that all threads
  * share: the step, else NOVAL. */
 tr_val tr_even_step_of(const even *e, uint32_t p);

@@ -13,253 +13,12 @@
  * open on any device. So may threads between two barriers run in any order.
  * Cost: a copy of the body for each piece that reaches it; loads and stores of what crosses a barrier. */
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "opt/priv.h"
-
-/* --- small pieces --- */
-
-tr_val tr_grid_number(const tr_grid *s, int64_t n) {
-    return tr_const_int(s->lam, s->i64, n);
-}
-
-tr_val tr_grid_op(tr_grid *s, tr_op op, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&s->b, op, s->i64, x, y);
-    if (op == TR_OP_ADD || op == TR_OP_MUL) /* places fit: their number does */
-        tr_at(s->b.fn, v)->flags |= F_NSW;
-    return v;
-}
-
-tr_val tr_grid_compare(tr_grid *s, tr_cmpop how, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&s->b, TR_OP_CMP, s->i1, x, y);
-    tr_at(s->b.fn, v)->sub = (uint8_t)how;
-    return v;
-}
-
-tr_val tr_grid_choose(tr_grid *s, tr_val c, tr_val x, tr_val y) {
-    return tr_emit3(&s->b, TR_OP_SELECT, s->i64, c, x, y);
-}
-
-const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text) {
-    tr_site *t = TR_NEW(tr_grid_arena(s), tr_site);
-    *t = (tr_site){exc, text, -1, NULL};
-    return t;
-}
-
-bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text) {
-    tr_bid b = at == TR_NOVAL ? 0 : tr_at(s->g, at)->blk;
-    bool whole = at == TR_NOVAL || tr_at(s->g, at)->op == TR_OP_PARAM; /* which has no place of its own */
-    const tr_ins *in = tr_at(s->g, whole ? tr_blk_at(s->g, b)->first : at);
-    tr_place place = tr_fn_place(s->g, in->loc);
-    tr_err_add(s->p->ctx, TR_ERR_LOWERING, place, "%s: %s", s->g->name, text);
-    return false;
-}
-
-tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes) {
-    const tr_ty *t = tr_ty_array(s->p->ctx->types, elem, n, TR_LAYOUT_C, false);
-    if (s->stages)
-        return tr_grid_lasting_room(s, t, sizes);
-    tr_val v = tr_emit_v(&s->b, TR_OP_ALLOC, t, n, sizes);
-    tr_at(s->lam, v)->imm.site = tr_grid_site(s, TR_EXC_MEMORY, "cannot allocate an array of {0} bytes");
-    return v;
-}
-
-tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in) {
-    switch ((tr_op)in->op) {
-    case TR_OP_THREADIDX: return s->thread[in->imm.i];
-    case TR_OP_BLOCKIDX: return s->block[in->imm.i];
-    case TR_OP_BLOCKDIM: return s->caps[3 + in->imm.i];
-    case TR_OP_GRIDDIM: return s->caps[in->imm.i];
-    default: return TR_NOVAL;
-    }
-}
-
-tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
-    tr_fn *g = s->g;
-    uint32_t loc = tr_at(g, v)->loc;
-    tr_bid at = tr_at(g, v)->blk, on = tr_blk_split(g, v);
-    tr_bld b = {.fn = g, .blk = at, .before = TR_NOVAL, .loc = loc};
-    tr_br(&b, on, 0, NULL);
-    return on;
-}
-
-void tr_grid_say(const tr_grid *s, const char *fmt, ...) {
-    va_list ap;
-    if (!tr_dump_wants(&s->p->ctx->dump, TR_STAGE_EMULATION, NULL, s->g->name))
-        return;
-    va_start(ap, fmt);
-    tr_sb_printf(&s->p->ctx->dump_text, "%s: %s\n", s->g->name, tr_arena_vprintf(tr_grid_arena(s), fmt, ap));
-    va_end(ap);
-}
-
-int32_t tr_grid_line(const tr_grid *s, tr_bid b) {
-    return tr_fn_place(s->g, tr_term(s->g, b)->loc).span.line;
-}
-
-/* --- loops over the threads --- */
-
-void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry) {
-    assert(ncarry <= TR_CARRY);
-    tr_val args[TR_CARRY + 1] = {tr_grid_number(s, 0)};
-    tr_bid body = tr_blk_new(s->lam);
-    l->apart = false;
-    l->head = tr_blk_new(s->lam);
-    l->exit = tr_blk_new(s->lam);
-    l->ncarry = ncarry;
-    for (uint32_t c = 0; c < ncarry; c++)
-        args[c + 1] = carry[c];
-    tr_br(&s->b, l->head, ncarry + 1, args);
-    l->i = tr_blk_param(s->lam, l->head, s->i64, NULL);
-    for (uint32_t c = 0; c < ncarry; c++)
-        carry[c] = l->carry[c] = tr_blk_param(s->lam, l->head, s->i64, NULL);
-    s->b.blk = l->head;
-    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
-    s->b.blk = body;
-}
-
-void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
-    tr_val args[TR_CARRY + 1];
-    args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
-    tr_at(s->lam, args[0])->sub = l->apart ? TR_TURN_APART : TR_TURN_NONE;
-    for (uint32_t c = 0; c < l->ncarry; c++) {
-        args[c + 1] = carry[c];
-        carry[c] = l->carry[c];
-    }
-    tr_br(&s->b, l->head, l->ncarry + 1, args);
-    s->b.blk = l->exit;
-}
-
-/* A block has one thread along it, wherever it runs. */
-static bool is_flat(const tr_grid *s, unsigned axis) {
-    int64_t n;
-    return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
-}
-
-/* How many threads are run along an axis. */
-static tr_val extent(const tr_grid *s, unsigned axis) {
-    return s->wide.yes && axis == TR_AXIS_X ? s->wide.extent : s->caps[3 + axis];
-}
-
-/* i of n in another order, a bijection: i * p + q modulo n with a prime p above all n. Of
- * more than 2^31 the order stays. */
-static tr_val permuted(tr_grid *s, tr_val i, tr_val n, uint64_t by) {
-    /* the largest primes below 2^k; https://oeis.org/A014234 */
-    static const int64_t primes[] = {4294967291, 8589934583, 17179869143, 34359738337, 68719476731};
-    enum { PRIMES = sizeof primes / sizeof *primes };
-    uint64_t mixed = tr_hash_bytes(&by, sizeof by, 0);
-    tr_val most = tr_grid_number(s, INT32_MAX), one = tr_grid_number(s, 1);
-    tr_val p = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, primes[mixed % PRIMES]), n);
-    tr_val q = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, (int64_t)(mixed >> 33)), n);
-    tr_val few = tr_grid_compare(s, TR_CMP_LE, n, most);
-    tr_val to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_MUL, i, tr_grid_choose(s, few, p, one)), n);
-    to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_ADD, to, q), n);
-    return tr_grid_choose(s, few, to, i);
-}
-
-static uint32_t seed_of(const tr_grid *s) {
-    return s->p->ctx->opts.watch ? 0 : s->p->ctx->opts.seed;
-}
-
-/* Sets the thread's place from its number. */
-static void place_threads(tr_grid *s, tr_val i) {
-    for (unsigned k = 0; k < TR_AXES; k++) {
-        s->thread[k] = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_REM, i, s->caps[3 + k]);
-        i = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_QUOT, i, s->caps[3 + k]);
-    }
-}
-
-void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
-    if (seed_of(s)) {
-        tr_grid_begin_turns(s, &l->axis[0], s->threads, ncarry, carry);
-        place_threads(s, permuted(s, l->axis[0].i, s->threads, (uint64_t)seed_of(s) << 1));
-        return;
-    }
-    for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k)) {
-            s->thread[k] = tr_grid_number(s, 0);
-            continue;
-        }
-        tr_grid_begin_turns(s, &l->axis[k], extent(s, k), ncarry, carry);
-        l->axis[k].apart = !s->in_turn;
-        s->thread[k] = l->axis[k].i;
-    }
-}
-
-void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
-    for (unsigned k = 0; k < TR_AXES; k++) {
-        if (seed_of(s) ? k == 0 : !is_flat(s, k))
-            tr_grid_end_turns(s, &l->axis[k], carry);
-        s->thread[k] = TR_NOVAL;
-    }
-}
-
-tr_val tr_grid_me(tr_grid *s) {
-    tr_val me = TR_NOVAL;
-    for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k) && (k || me != TR_NOVAL))
-            continue;
-        if (me != TR_NOVAL)
-            me = tr_grid_op(s, TR_OP_MUL, me, extent(s, k));
-        me = me == TR_NOVAL ? s->thread[k] : tr_grid_op(s, TR_OP_ADD, me, s->thread[k]);
-    }
-    return me;
-}
-
-static tr_val place(tr_bld *b, tr_op op, const tr_ty *i64, unsigned axis) {
-    tr_val v = tr_emit0(b, op, i64);
-    tr_at(b->fn, v)->imm.i = axis;
-    return v;
-}
-
-tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
-    tr_val n = TR_NOVAL;
-    for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k) && (k || n != TR_NOVAL))
-            continue;
-        if (n != TR_NOVAL) {
-            tr_val size = s->wide.yes && k == TR_AXIS_X ? s->wide.span : place(b, TR_OP_BLOCKDIM, s->i64, k);
-            n = tr_emit2(b, TR_OP_MUL, s->i64, n, size);
-            tr_at(b->fn, n)->flags |= F_NSW;
-        }
-        tr_val at = place(b, TR_OP_THREADIDX, s->i64, k);
-        if (n != TR_NOVAL) {
-            at = tr_emit2(b, TR_OP_ADD, s->i64, n, at);
-            tr_at(b->fn, at)->flags |= F_NSW;
-        }
-        n = at;
-    }
-    return n;
-}
-
-tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside) {
-    tr_fn *lam = s->lam, *g = s->g;
-    tr_val *map = tr_arena_copy(tr_grid_arena(s), known, g->ins.n * sizeof *map);
-    tr_bid *bmap = TR_NEW_N(tr_grid_arena(s), tr_bid, g->blks.n + 1u);
-    for (tr_bid b = 0; b < g->blks.n; b++)
-        bmap[b] = outside;
-    tr_clone_blocks(lam, g, blks->d, blks->n, map, bmap, s->loc);
-    const tr_blk *entry = tr_blk_at(g, blks->d[0]);
-    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, entry->params.n + 1u);
-    for (uint32_t k = 0; k < entry->params.n; k++) {
-        tr_val v = known[entry->params.d[k]];
-        args[k] = v != TR_NOVAL ? v : tr_const_undef(lam, tr_at(g, entry->params.d[k])->ty);
-    }
-    tr_br(&s->b, bmap[blks->d[0]], entry->params.n, args);
-    tr_repl r = tr_repl_new(lam);
-    for (uint32_t k = 0; k < blks->n; k++)
-        for (tr_val v = tr_blk_at(g, blks->d[k])->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
-            tr_val to = known[v] != TR_NOVAL ? known[v] : tr_grid_meaning(s, tr_at(g, v));
-            if (to == TR_NOVAL)
-                continue;
-            tr_repl_set(lam, &r, map[v], to);
-            tr_ins_remove(lam, map[v]);
-        }
-    tr_repl_apply(lam, &r);
-    return bmap;
-}
 
 /* --- the kernel's body --- */
 
@@ -308,7 +67,7 @@ static bool asks_in_patterns(const tr_fn *f, bool inside) {
  * one, their length along x is none. */
 static void put_constants(tr_grid *s) {
     tr_fn *g = s->g;
-    bool wide = !seed_of(s) && tr_grid_may_widen(s);
+    bool wide = !tr_grid_seed(s) && tr_grid_may_widen(s);
     tr_repl r = tr_repl_new(g);
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
@@ -389,8 +148,8 @@ static uint32_t sizes_of(const tr_grid *s, tr_val v, tr_val *sizes) {
 static tr_val dynamic(tr_grid *s, tr_val *bytes, const tr_ty *t) {
     if (*bytes == TR_NOVAL)
         *bytes = tr_grid_room(s, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, &s->caps[6]);
-    tr_val args[3] = {*bytes, tr_grid_number(s, 0), TR_NOVAL};
-    args[2] = tr_emit2(&s->b, TR_OP_QUOT, s->i64, s->caps[6], tr_grid_number(s, tr_ty_size(t->elem)));
+    tr_val args[3] = {*bytes, tr_emit_int(&s->b, 0), TR_NOVAL};
+    args[2] = tr_emit2(&s->b, TR_OP_QUOT, s->i64, s->caps[6], tr_emit_int(&s->b, tr_ty_size(t->elem)));
     return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, args);
 }
 
@@ -400,7 +159,7 @@ static tr_val home_of(tr_grid *s, tr_val v) {
     tr_val sizes[TR_MAX_NDIM + 1] = {s->threads};
     for (uint32_t c = 0; c < s->cells.n; c++)
         if (s->cells.d[c] == v)
-            sizes[0] = tr_grid_number(s, 1);
+            sizes[0] = tr_emit_int(&s->b, 1);
     for (uint32_t k = 0; k < s->locals.n; k++)
         if (s->locals.d[k].home == v)
             return tr_grid_room(s, elem, 1 + sizes_of(s, s->locals.d[k].made, sizes + 1), sizes);
@@ -488,14 +247,14 @@ static void make_block(tr_grid *s, tr_level *level) {
     for (uint32_t k = 0; k < 2 * TR_AXES; k++) {
         int64_t size;
         s->caps[k] = tr_get_int(s->f, call->args[k], &size)
-                         ? tr_grid_number(s, size)
-                         : tr_grid_op(s, TR_OP_AND, s->caps[k], tr_grid_number(s, INT32_MAX));
+                         ? tr_emit_int(&s->b, size)
+                         : tr_grid_op(s, TR_OP_AND, s->caps[k], tr_emit_int(&s->b, INT32_MAX));
     }
-    index = tr_grid_op(s, TR_OP_AND, index, tr_grid_number(s, INT64_MAX >> 1));
+    index = tr_grid_op(s, TR_OP_AND, index, tr_emit_int(&s->b, INT64_MAX >> 1));
     tr_val parts = s->caps[0];
-    if (seed_of(s)) {
+    if (tr_grid_seed(s)) {
         tr_val all = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, s->caps[0], s->caps[1]), s->caps[2]);
-        index = permuted(s, index, all, (uint64_t)seed_of(s) << 1 | 1);
+        index = tr_grid_permuted(s, index, all, (uint64_t)tr_grid_seed(s) << 1 | 1);
     }
     if (s->wide.yes) {
         parts = tr_blk_param(s->lam, 0, s->i64, NULL);
@@ -511,8 +270,8 @@ static void make_block(tr_grid *s, tr_level *level) {
     }
     if (s->wide.yes)
         tr_grid_wide_begin(s, s->block[TR_AXIS_X]);
-    s->threads =
-        tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, extent(s, TR_AXIS_X), s->caps[4]), s->caps[5]);
+    s->threads = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, tr_grid_extent(s, TR_AXIS_X), s->caps[4]),
+                            s->caps[5]);
     tr_val *known = known_values(s, n - TR_LAUNCH_SIZES);
     if (level)
         tr_grid_level_put(s, level, known);
@@ -566,7 +325,7 @@ static bool plan_body(tr_grid *s, tr_level **level) {
                                 "a `try`");
         s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
         s->wide = (tr_wide_blocks){.span = TR_NOVAL};
-        if (!seed_of(s) && !s->stages)
+        if (!tr_grid_seed(s) && !s->stages)
             tr_grid_find_wide(s);
         even = round == 0 && !handles && !s->stages && tr_grid_even_loops(s);
         if (has_meetings(s->g))

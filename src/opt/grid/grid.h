@@ -4,6 +4,7 @@
 
 #include "ir/ir.h"
 #include "ir/prog.h"
+#include "opt/emit.h"
 #include "opt/grid/uniform.h"
 
 enum { TR_AXIS_X, TR_AXIS_Y, TR_AXIS_Z, TR_AXES };
@@ -80,16 +81,13 @@ static inline bool tr_grid_is_storage(const tr_ins *in) {
     return in->op == TR_OP_SHARED || in->op == TR_OP_DYNSHARED;
 }
 
-/* --- grid.c: small pieces --- */
+/* --- build.c --- */
 
 /* TREADLE_DUMP=emulation, inspect_emulation(): a sentence on how the kernel runs. */
 void tr_grid_say(const tr_grid *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int32_t tr_grid_line(const tr_grid *s, tr_bid b); /* where a block of the body ends */
 
-tr_val tr_grid_number(const tr_grid *s, int64_t n);
 tr_val tr_grid_op(tr_grid *s, tr_op op, tr_val x, tr_val y); /* of int64, known to fit */
-tr_val tr_grid_compare(tr_grid *s, tr_cmpop how, tr_val x, tr_val y);
-tr_val tr_grid_choose(tr_grid *s, tr_val c, tr_val x, tr_val y);
 /* An array of the block's own, made where the builder is. */
 tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes);
 const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text);
@@ -99,6 +97,11 @@ bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text);
 tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
 /* Ends block v->blk before v: what follows is a new block, which is returned. */
 tr_bid tr_grid_cut(tr_grid *s, tr_val v);
+
+tr_val tr_grid_extent(const tr_grid *s, unsigned axis); /* how many threads are run along an axis */
+uint32_t tr_grid_seed(const tr_grid *s);                /* 0: blocks and threads run in order */
+/* i of n in another order, which `by` decides; of more than 2^31 the order stays. */
+tr_val tr_grid_permuted(tr_grid *s, tr_val i, tr_val n, uint64_t by);
 
 /* A loop over the numbers from 0 to n. What is carried, int64, goes through as params; `carry` holds what it
  * is in the body, then behind the loop. */
@@ -214,8 +217,6 @@ enum { TR_WALK_STEP = 58, TR_WALK_STOP = 61 };
 
 /* --- stages.c --- */
 
-/* Memory that a block finds again in the next stage. */
-tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes);
 /* In place of the launch: stages, until all threads have ended. args: the operands of the
  * pattern but the stage and the memory. */
 void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t nargs);

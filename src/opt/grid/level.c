@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "opt/emit.h"
 #include "opt/grid/grid.h"
 #include "opt/priv.h"
 #include "opt/grid/uniform.h"
@@ -670,7 +671,7 @@ static void put_thread(const plan *p, tr_bid head, const tr_u32s *blks, const tr
             own && (p->l->kept[blks->d[k]] || (t->op == TR_OP_BR && p->l->head[t->imm.succ[0].to] & HEAD));
         if (!out && t->op != TR_OP_RET)
             continue;
-        tr_val last = tr_blk_at(lam, bmap[blks->d[k]])->last, on = tr_grid_number(s, out);
+        tr_val last = tr_blk_at(lam, bmap[blks->d[k]])->last, on = tr_emit_int(&s->b, out);
         tr_bld e = {.fn = lam, .blk = bmap[blks->d[k]], .before = TR_NOVAL, .loc = tr_at(lam, last)->loc};
         tr_ins_remove(lam, last);
         tr_br(&e, done, marks, &on);
@@ -729,7 +730,7 @@ static void put_threads(const plan *p, tr_bid head, const tr_u32s *blks, const t
     tr_grid *s = p->s;
     const tr_level *l = p->l;
     tr_fn *lam = s->lam;
-    tr_val carry[2] = {tr_grid_number(s, 0), tr_grid_number(s, 0)}, cell = tr_grid_number(s, 0),
+    tr_val carry[2] = {tr_emit_int(&s->b, 0), tr_emit_int(&s->b, 0)}, cell = tr_emit_int(&s->b, 0),
            everybody = TR_NOVAL;
     if (l->early)
         everybody = tr_emit2(&s->b, TR_OP_LOAD, s->i1, l->everybody, cell);
@@ -752,10 +753,10 @@ static void put_threads(const plan *p, tr_bid head, const tr_u32s *blks, const t
     put_thread(p, head, blks, known, done, marks);
     s->b.blk = done;
     if (marks) {
-        tr_val lives = tr_grid_compare(s, TR_CMP_NE, on, tr_grid_number(s, 0));
+        tr_val lives = tr_emit_cmp(&s->b, TR_CMP_NE, on, tr_emit_int(&s->b, 0));
         tr_emit3(&s->b, TR_OP_STORE, NULL, l->alive, me, lives);
-        tr_val out[2] = {tr_grid_choose(s, lives, tr_grid_number(s, 1), carry[0]),
-                         tr_grid_choose(s, lives, carry[1], tr_grid_number(s, 1))};
+        tr_val out[2] = {tr_emit_select(&s->b, lives, tr_emit_int(&s->b, 1), carry[0]),
+                         tr_emit_select(&s->b, lives, carry[1], tr_emit_int(&s->b, 1))};
         tr_br(&s->b, next, 2, out);
         s->b.blk = next;
         memcpy(carry, tr_blk_at(lam, next)->params.d, sizeof carry);
@@ -764,9 +765,9 @@ static void put_threads(const plan *p, tr_bid head, const tr_u32s *blks, const t
     if (!marks)
         return;
     tr_bid some = tr_blk_new(lam);
-    tr_val all = tr_grid_compare(s, TR_CMP_EQ, carry[1], tr_grid_number(s, 0));
+    tr_val all = tr_emit_cmp(&s->b, TR_CMP_EQ, carry[1], tr_emit_int(&s->b, 0));
     tr_emit3(&s->b, TR_OP_STORE, NULL, l->everybody, cell, tr_emit2(&s->b, TR_OP_AND, s->i1, everybody, all));
-    tr_val goes = tr_grid_compare(s, TR_CMP_NE, carry[0], tr_grid_number(s, 0));
+    tr_val goes = tr_emit_cmp(&s->b, TR_CMP_NE, carry[0], tr_emit_int(&s->b, 0));
     tr_cbr(&s->b, goes, some, 0, NULL, end, 0, NULL);
     s->b.blk = some;
 }
@@ -786,7 +787,7 @@ static void put_meeting(const plan *p, const tr_stop *stop, const tr_val *known)
     tr_present who = {TR_NOVAL, TR_NOVAL, TR_NOVAL, false};
     if (p->l->early && tr_op_meets(stop->op) != TR_MEETING_NONE) {
         who.state = p->l->alive;
-        who.all = tr_emit2(&p->s->b, TR_OP_LOAD, p->s->i1, p->l->everybody, tr_grid_number(p->s, 0));
+        who.all = tr_emit2(&p->s->b, TR_OP_LOAD, p->s->i1, p->l->everybody, tr_emit_int(&p->s->b, 0));
     }
     tr_grid_meet(p->s, stop, known, &who);
 }
@@ -855,10 +856,10 @@ void tr_grid_level_put(tr_grid *s, tr_level *l, tr_val *known) {
     p->s = s;
     l->to = TR_NEW_N(tr_grid_arena(s), tr_bid, g->blks.n + 1u);
     if (l->early) {
-        tr_val one = tr_grid_number(s, 1);
+        tr_val one = tr_emit_int(&s->b, 1);
         l->alive = tr_grid_room(s, s->i1, 1, &s->threads);
         l->everybody = tr_grid_room(s, s->i1, 1, &one);
-        tr_emit3(&s->b, TR_OP_STORE, NULL, l->everybody, tr_grid_number(s, 0),
+        tr_emit3(&s->b, TR_OP_STORE, NULL, l->everybody, tr_emit_int(&s->b, 0),
                  tr_const_int(s->lam, s->i1, 1));
     }
     for (uint32_t k = 0; k < g->rpo.n; k++) {

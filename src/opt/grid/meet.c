@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 /* --- cutting --- */
@@ -86,16 +87,13 @@ static tr_val bit(meet *m, tr_op op, tr_val x, tr_val y) {
     return tr_emit2(&m->s->b, op, m->s->i64, x, y);
 }
 static tr_val lane_bit(meet *m, tr_val lane) {
-    return bit(m, TR_OP_SHL, tr_grid_number(m->s, 1), lane);
+    return bit(m, TR_OP_SHL, tr_emit_int(&m->s->b, 1), lane);
 }
 static tr_val wide(meet *m, tr_val v) {
     return tr_emit1(&m->s->b, TR_OP_CONV, m->s->i64, v);
 }
 static tr_val is_zero(meet *m, tr_val v) {
-    return tr_grid_compare(m->s, TR_CMP_EQ, v, tr_grid_number(m->s, 0));
-}
-static tr_val pick(meet *m, const tr_ty *t, tr_val c, tr_val x, tr_val y) {
-    return tr_emit3(&m->s->b, TR_OP_SELECT, t, c, x, y);
+    return tr_emit_cmp(&m->s->b, TR_CMP_EQ, v, tr_emit_int(&m->s->b, 0));
 }
 
 /* What thread t gave. */
@@ -120,28 +118,28 @@ static tr_val is_there(meet *m, tr_val t) {
     tr_val v = tr_emit2(&m->s->b, TR_OP_LOAD, elem, w->state, t);
     if (elem == m->s->i1)
         return tr_emit2(&m->s->b, TR_OP_OR, m->s->i1, w->all, v);
-    return tr_grid_compare(m->s, TR_CMP_EQ, v, w->here);
+    return tr_emit_cmp(&m->s->b, TR_CMP_EQ, v, w->here);
 }
 
 /* Of each lane a bit, where it is there, gave what is true, has not ended. */
 static void look_around(meet *m) {
     tr_grid *s = m->s;
     bool all = m->who->state == TR_NOVAL, asks = m->stop->op == TR_OP_VOTE;
-    tr_val carry[3] = {tr_grid_number(s, 0), tr_grid_number(s, 0), tr_grid_number(s, 0)}, zero = carry[0];
+    tr_val carry[3] = {tr_emit_int(&s->b, 0), tr_emit_int(&s->b, 0), tr_emit_int(&s->b, 0)}, zero = carry[0];
     tr_turns l;
     tr_grid_begin_turns(s, &l, m->lanes, 3, carry);
     tr_val t = tr_grid_op(s, TR_OP_ADD, m->first, l.i), mine = lane_bit(m, l.i), here = is_there(m, t);
     tr_val out[3] = {carry[0], carry[1], carry[2]};
-    out[0] = bit(m, TR_OP_OR, carry[0], all ? mine : pick(m, s->i64, here, mine, zero));
+    out[0] = bit(m, TR_OP_OR, carry[0], all ? mine : tr_emit_select(&m->s->b, here, mine, zero));
     if (asks) {
         tr_val yes = given(m, 1, t);
         if (!all)
             yes = tr_emit2(&s->b, TR_OP_AND, s->i1, yes, here);
-        out[1] = bit(m, TR_OP_OR, carry[1], pick(m, s->i64, yes, mine, zero));
+        out[1] = bit(m, TR_OP_OR, carry[1], tr_emit_select(&m->s->b, yes, mine, zero));
     }
     if (m->who->waits) {
         tr_val ended = is_zero(m, tr_emit2(&s->b, TR_OP_LOAD, s->i64, m->who->state, t));
-        out[2] = bit(m, TR_OP_OR, carry[2], pick(m, s->i64, ended, zero, mine));
+        out[2] = bit(m, TR_OP_OR, carry[2], tr_emit_select(&m->s->b, ended, zero, mine));
     }
     tr_grid_end_turns(s, &l, memcpy(carry, out, sizeof carry));
     m->there = carry[0];
@@ -153,32 +151,33 @@ static void look_around(meet *m) {
  * there, as GPUs have it. */
 static tr_val shuffle(meet *m, tr_val lane, tr_val t, tr_val mask) {
     tr_grid *s = m->s;
-    tr_val by = bit(m, TR_OP_AND, wide(m, given(m, 2, t)), tr_grid_number(s, TR_WARP - 1)), from = by;
+    tr_val by = bit(m, TR_OP_AND, wide(m, given(m, 2, t)), tr_emit_int(&s->b, TR_WARP - 1)), from = by;
     if (m->stop->sub == TR_SHFL_UP)
         from = bit(m, TR_OP_SUB, lane, by);
     else if (m->stop->sub == TR_SHFL_DOWN)
         from = bit(m, TR_OP_ADD, lane, by);
     else if (m->stop->sub == TR_SHFL_XOR)
         from = bit(m, TR_OP_XOR, lane, by);
-    tr_val size = tr_grid_number(s, TR_WARP), in = tr_grid_compare(s, TR_CMP_GE, from, tr_grid_number(s, 0));
-    in = tr_emit2(&s->b, TR_OP_AND, s->i1, in, tr_grid_compare(s, TR_CMP_LT, from, size));
-    from = pick(m, s->i64, in, from, lane);
-    tr_val ok = tr_grid_compare(s, TR_CMP_LT, from, m->lanes);
+    tr_val size = tr_emit_int(&s->b, TR_WARP),
+           in = tr_emit_cmp(&s->b, TR_CMP_GE, from, tr_emit_int(&s->b, 0));
+    in = tr_emit2(&s->b, TR_OP_AND, s->i1, in, tr_emit_cmp(&s->b, TR_CMP_LT, from, size));
+    from = tr_emit_select(&m->s->b, in, from, lane);
+    tr_val ok = tr_emit_cmp(&s->b, TR_CMP_LT, from, m->lanes);
     if (mask != TR_NOVAL) {
-        tr_val named = bit(m, TR_OP_AND, bit(m, TR_OP_SHR, mask, from), tr_grid_number(s, 1));
-        ok =
-            tr_emit2(&s->b, TR_OP_AND, s->i1, ok, tr_grid_compare(s, TR_CMP_NE, named, tr_grid_number(s, 0)));
+        tr_val named = bit(m, TR_OP_AND, bit(m, TR_OP_SHR, mask, from), tr_emit_int(&s->b, 1));
+        ok = tr_emit2(&s->b, TR_OP_AND, s->i1, ok,
+                      tr_emit_cmp(&s->b, TR_CMP_NE, named, tr_emit_int(&s->b, 0)));
     }
-    tr_val got = given(m, 1, tr_grid_op(s, TR_OP_ADD, m->first, pick(m, s->i64, ok, from, lane)));
+    tr_val got = given(m, 1, tr_grid_op(s, TR_OP_ADD, m->first, tr_emit_select(&m->s->b, ok, from, lane)));
     const tr_ty *ty = tr_at(s->lam, got)->ty;
     tr_val none = tr_ty_is_float(ty) ? tr_const_float(s->lam, ty, 0) : tr_const_int(s->lam, ty, 0);
-    return pick(m, ty, ok, got, none);
+    return tr_emit_select(&m->s->b, ok, got, none);
 }
 
 static tr_val vote(meet *m, tr_val mask) {
     tr_grid *s = m->s;
     tr_val yes = bit(m, TR_OP_AND, m->yes, mask);
-    tr_val all = tr_grid_compare(s, TR_CMP_EQ, yes, mask), none = is_zero(m, yes);
+    tr_val all = tr_emit_cmp(&s->b, TR_CMP_EQ, yes, mask), none = is_zero(m, yes);
     switch ((tr_vote)m->stop->sub) {
     case TR_VOTE_ALL: return all;
     case TR_VOTE_ANY: return tr_emit1(&s->b, TR_OP_NOT, s->i1, none);
@@ -195,34 +194,35 @@ static tr_val as_bits(meet *m) {
     if (tr_is_const(in) || !tr_ty_is_float(in->ty->elem))
         return TR_NOVAL;
     const tr_ty *elem = type(s, tr_ty_size(in->ty->elem) == 4 ? TR_TY_I32 : TR_TY_I64);
-    tr_val args[3] = {m->known[v], tr_grid_number(s, 0), s->threads};
+    tr_val args[3] = {m->known[v], tr_emit_int(&s->b, 0), s->threads};
     return tr_emit_v(&s->b, TR_OP_RESTRIDE, tr_ty_array(s->p->ctx->types, elem, 1, TR_LAYOUT_C, false), 3,
                      args);
 }
 
 static tr_val match(meet *m, tr_val bits, tr_val t, tr_val mask) {
     tr_grid *s = m->s;
-    tr_val carry[1] = {tr_grid_number(s, 0)}, mine, other;
+    tr_val carry[1] = {tr_emit_int(&s->b, 0)}, mine, other;
     tr_turns l;
     const tr_ty *elem = bits == TR_NOVAL ? NULL : tr_at(s->lam, bits)->ty->elem;
     mine = elem ? tr_emit2(&s->b, TR_OP_LOAD, elem, bits, t) : given(m, 1, t);
     tr_grid_begin_turns(s, &l, m->lanes, 1, carry);
     tr_val at = tr_grid_op(s, TR_OP_ADD, m->first, l.i);
     other = elem ? tr_emit2(&s->b, TR_OP_LOAD, elem, bits, at) : given(m, 1, at);
-    tr_val same = tr_grid_compare(s, TR_CMP_EQ, mine, other);
-    carry[0] = bit(m, TR_OP_OR, carry[0], pick(m, s->i64, same, lane_bit(m, l.i), tr_grid_number(s, 0)));
+    tr_val same = tr_emit_cmp(&s->b, TR_CMP_EQ, mine, other);
+    carry[0] =
+        bit(m, TR_OP_OR, carry[0], tr_emit_select(&m->s->b, same, lane_bit(m, l.i), tr_emit_int(&s->b, 0)));
     tr_grid_end_turns(s, &l, carry);
     tr_val out = bit(m, TR_OP_AND, carry[0], mask);
     if (m->stop->sub == TR_VOTE_ALL)
-        out = pick(m, s->i64, tr_grid_compare(s, TR_CMP_EQ, out, mask), out, tr_grid_number(s, 0));
+        out = tr_emit_select(&m->s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, out, mask), out, tr_emit_int(&s->b, 0));
     return tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_U32), out);
 }
 
 /* A lane that its own mask does not name waits for others and not for itself: nobody means that. */
 static void check_named(meet *m, tr_val mask, tr_val mine) {
     tr_grid *s = m->s;
-    tr_val named = tr_grid_compare(s, TR_CMP_NE, bit(m, TR_OP_AND, mask, mine), tr_grid_number(s, 0));
-    tr_val line = tr_grid_number(s, m->stop->line), check = tr_emit2(&s->b, TR_OP_CHECK, NULL, named, line);
+    tr_val named = tr_emit_cmp(&s->b, TR_CMP_NE, bit(m, TR_OP_AND, mask, mine), tr_emit_int(&s->b, 0));
+    tr_val line = tr_emit_int(&s->b, m->stop->line), check = tr_emit2(&s->b, TR_OP_CHECK, NULL, named, line);
     tr_at(s->lam, check)->imm.site = tr_grid_site(
         s, TR_EXC_RUNTIME, "what a warp does in line {0} is reached by a lane that its mask does not name");
 }
@@ -251,7 +251,7 @@ static tr_val may_go(meet *m, tr_val t) {
     tr_grid *s = m->s;
     tr_val mask = names_all(m) ? m->others : bit(m, TR_OP_AND, m->others, wide(m, given(m, 0, t)));
     if (m->stop->op == TR_OP_ACTIVEMASK) /* is waited for by nobody */
-        mask = tr_grid_number(s, 0);
+        mask = tr_emit_int(&s->b, 0);
     tr_val absent = bit(m, TR_OP_AND, mask, tr_emit1(&s->b, TR_OP_NOT, s->i64, m->there));
     return tr_emit2(&s->b, TR_OP_AND, s->i1, is_there(m, t), is_zero(m, absent));
 }
@@ -284,16 +284,16 @@ static void put_warp(meet *m, tr_val bits) {
 
 static void put_warps(meet *m) {
     tr_grid *s = m->s;
-    tr_val size = tr_grid_number(s, TR_WARP), n, bits = TR_NOVAL;
+    tr_val size = tr_emit_int(&s->b, TR_WARP), n, bits = TR_NOVAL;
     if (m->stop->op == TR_OP_MATCH)
         bits = as_bits(m);
     n = tr_emit2(&s->b, TR_OP_QUOT, s->i64,
-                 tr_grid_op(s, TR_OP_ADD, s->threads, tr_grid_number(s, TR_WARP - 1)), size);
+                 tr_grid_op(s, TR_OP_ADD, s->threads, tr_emit_int(&s->b, TR_WARP - 1)), size);
     tr_turns l;
     tr_grid_begin_turns(s, &l, n, 0, NULL);
     m->first = tr_grid_op(s, TR_OP_MUL, l.i, size);
     tr_val left = bit(m, TR_OP_SUB, s->threads, m->first);
-    m->lanes = pick(m, s->i64, tr_grid_compare(s, TR_CMP_LT, left, size), left, size);
+    m->lanes = tr_emit_select(&m->s->b, tr_emit_cmp(&s->b, TR_CMP_LT, left, size), left, size);
     put_warp(m, bits);
     tr_grid_end_turns(s, &l, NULL);
 }
@@ -302,10 +302,10 @@ static void put_warps(meet *m) {
  * the first of all. */
 static void put_any(meet *m) {
     tr_grid *s = m->s;
-    tr_val zero = tr_grid_number(s, 0), got;
+    tr_val zero = tr_emit_int(&s->b, 0), got;
     tr_bid found = tr_blk_new(s->lam), next = tr_blk_new(s->lam), done = tr_blk_new(s->lam);
     tr_turns l;
-    tr_val answer = tr_blk_param(s->lam, done, s->i64, NULL), one = tr_grid_number(s, 1);
+    tr_val answer = tr_blk_param(s->lam, done, s->i64, NULL), one = tr_emit_int(&s->b, 1);
     tr_grid_begin_turns(s, &l, s->threads, 0, NULL);
     tr_val here = is_there(m, l.i), yes = tr_emit2(&s->b, TR_OP_AND, s->i1, given(m, 1, l.i), here);
     tr_cbr(&s->b, yes, found, 0, NULL, next, 0, NULL);
@@ -322,18 +322,18 @@ static void put_any(meet *m) {
 /* A barrier with a result: how many there are, and of how many it is true. */
 static void put_count(meet *m) {
     tr_grid *s = m->s;
-    tr_val carry[2] = {tr_grid_number(s, 0), tr_grid_number(s, 0)}, zero = carry[0],
-           one = tr_grid_number(s, 1);
+    tr_val carry[2] = {tr_emit_int(&s->b, 0), tr_emit_int(&s->b, 0)}, zero = carry[0],
+           one = tr_emit_int(&s->b, 1);
     tr_turns l;
     tr_grid_begin_turns(s, &l, s->threads, 2, carry);
     tr_val here = is_there(m, l.i), yes = tr_emit2(&s->b, TR_OP_AND, s->i1, given(m, 1, l.i), here);
-    carry[0] = tr_grid_op(s, TR_OP_ADD, carry[0], pick(m, s->i64, here, one, zero));
-    carry[1] = tr_grid_op(s, TR_OP_ADD, carry[1], pick(m, s->i64, yes, one, zero));
+    carry[0] = tr_grid_op(s, TR_OP_ADD, carry[0], tr_emit_select(&m->s->b, here, one, zero));
+    carry[1] = tr_grid_op(s, TR_OP_ADD, carry[1], tr_emit_select(&m->s->b, yes, one, zero));
     tr_grid_end_turns(s, &l, carry);
     tr_val got = carry[1];
     if (m->stop->sub != TR_VOTE_COUNT) {
-        tr_val c = tr_grid_compare(s, TR_CMP_EQ, carry[0], carry[1]);
-        got = pick(m, s->i64, c, one, zero);
+        tr_val c = tr_emit_cmp(&s->b, TR_CMP_EQ, carry[0], carry[1]);
+        got = tr_emit_select(&m->s->b, c, one, zero);
     }
     got = tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_I32), got);
     tr_emit3(&s->b, TR_OP_STORE, NULL, m->known[m->stop->result], zero, got);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 enum { MOST = 8 }; /* arrays that one name may stand for */
@@ -164,12 +165,11 @@ static bool find_names(const tr_fn *g, const tr_ty *t, const uint8_t *varies, na
 }
 
 /* The array of that number. */
-static tr_val choose(tr_bld *b, const tr_grid *s, const tr_ty *t, const names *all, tr_val number) {
+static tr_val choose(tr_bld *b, const names *all, tr_val number) {
     tr_val out = all->known[0];
     for (uint32_t i = 1; i < all->n; i++) {
-        tr_val is = tr_emit2(b, TR_OP_CMP, s->i1, number, tr_const_int(b->fn, s->i64, i));
-        tr_at(b->fn, is)->sub = TR_CMP_EQ;
-        out = tr_emit3(b, TR_OP_SELECT, t, is, all->known[i], out);
+        tr_val is = tr_emit_cmp(b, TR_CMP_EQ, number, tr_emit_int(b, i));
+        out = tr_emit_select(b, is, all->known[i], out);
     }
     return out;
 }
@@ -186,8 +186,7 @@ static void bring_numbers(tr_grid *s, tr_bid b, uint32_t p, const names *all, co
 }
 
 /* Whoever uses such a param chooses by its number, once in a block. */
-static void choose_in(tr_grid *s, tr_bid b, const tr_ty *t, const names *all, const tr_val *number_of,
-                      uint32_t nvals) {
+static void choose_in(tr_grid *s, tr_bid b, const names *all, const tr_val *number_of, uint32_t nvals) {
     tr_fn *g = s->g;
     tr_val *chosen = TR_NEW_N(tr_grid_arena(s), tr_val, nvals + 1u);
     memset(chosen, 0xff, nvals * sizeof *chosen);
@@ -198,7 +197,7 @@ static void choose_in(tr_grid *s, tr_bid b, const tr_ty *t, const names *all, co
                 continue;
             tr_bld at = {.fn = g, .blk = b, .before = v, .loc = tr_at(g, v)->loc};
             if (chosen[of] == TR_NOVAL)
-                chosen[of] = choose(&at, s, t, all, number_of[of]);
+                chosen[of] = choose(&at, all, number_of[of]);
             tr_at(g, v)->args[k] = chosen[of];
         }
 }
@@ -218,7 +217,7 @@ static void number_arrays(tr_grid *s, const tr_ty *t, const names *all) {
     for (uint32_t i = 0; i < params.n; i++)
         bring_numbers(s, tr_at(g, params.d[i])->blk, tr_param_index(g, params.d[i]), all, number_of);
     for (uint32_t k = 0; k < g->rpo.n; k++)
-        choose_in(s, g->rpo.d[k], t, all, number_of, nvals);
+        choose_in(s, g->rpo.d[k], all, number_of, nvals);
     tr_remove_params(g);
 }
 

@@ -12,9 +12,10 @@
 #include <string.h>
 
 #include "opt/grid/even.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
-enum { PLACE = 10, SIZE = 31, FITS = 62, DEEP = 6 }; /* bits */
+enum { FITS = 62, DEEP = 6 }; /* bits */
 
 typedef struct stride {
     tr_range_parts r;
@@ -29,13 +30,8 @@ unsigned tr_grid_bits(const tr_fn *g, tr_val v, unsigned depth) {
     int64_t n;
     if (tr_get_int(g, v, &n))
         return n < 0 ? FITS + 1 : n == 0 ? 0 : 64 - (unsigned)__builtin_clzll((unsigned long long)n);
-    switch ((tr_op)in->op) {
-    case TR_OP_THREADIDX: return PLACE;
-    case TR_OP_BLOCKDIM: return PLACE + 1;
-    case TR_OP_BLOCKIDX:
-    case TR_OP_GRIDDIM: return SIZE;
-    default: break;
-    }
+    if (tr_opt_place_bits(in->op))
+        return tr_opt_place_bits(in->op);
     if (!depth || (in->op != TR_OP_ADD && in->op != TR_OP_MUL))
         return FITS + 1;
     unsigned a = tr_grid_bits(g, in->args[0], depth - 1), b = tr_grid_bits(g, in->args[1], depth - 1);
@@ -152,23 +148,18 @@ static bool find_stride(const even *e, stride *st) {
 
 /* --- making it --- */
 
-static tr_val emit(tr_bld *b, tr_op op, const tr_ty *t, tr_val x, tr_val y) {
-    return tr_emit2(b, op, t, x, y);
-}
-
-static tr_val choose(tr_bld *b, const even *e, tr_cmpop how, tr_val x, tr_val y, tr_val yes, tr_val no) {
-    tr_val c = emit(b, TR_OP_CMP, e->s->i1, x, y);
-    tr_at(b->fn, c)->sub = (uint8_t)how;
-    return tr_emit3(b, TR_OP_SELECT, tr_at(b->fn, yes)->ty, c, yes, no);
+static tr_val choose(tr_bld *b, tr_cmpop how, tr_val x, tr_val y, tr_val yes, tr_val no) {
+    tr_val c = tr_emit_cmp(b, how, x, y);
+    return tr_emit_select(b, c, yes, no);
 }
 
 /* Where a value of the loop's outside may be used: at the end of the block before it. */
 static tr_val first_rest(const even *e, const stride *st, const tr_ty *u64, tr_bid before) {
     tr_fn *g = e->g;
-    tr_bld b = {.fn = g, .blk = before, .before = tr_blk_at(g, before)->last, .loc = tr_term(g, before)->loc};
+    tr_bld b = tr_bld_at_end(g, before);
     tr_val zero = tr_const_int(g, e->s->i64, 0), from = st->all == TR_NOVAL ? zero : st->all;
-    tr_val n = emit(&b, TR_OP_SUB, e->s->i64, st->r.stop, from);
-    return tr_emit1(&b, TR_OP_CONV, u64, choose(&b, e, TR_CMP_GT, st->r.stop, from, n, zero));
+    tr_val n = tr_emit2(&b, TR_OP_SUB, e->s->i64, st->r.stop, from);
+    return tr_emit1(&b, TR_OP_CONV, u64, choose(&b, TR_CMP_GT, st->r.stop, from, n, zero));
 }
 
 static void set_edge(const even *e, tr_edge *edge, tr_bid to, uint32_t n, const tr_val *args) {
@@ -197,22 +188,22 @@ static void make_stride(even *e, const stride *st, tr_val round, tr_bid before) 
     uint32_t loc = tr_term(g, h)->loc;
     tr_ins_remove(g, tr_blk_at(g, h)->last);
     tr_bld b = {.fn = g, .blk = h, .before = TR_NOVAL, .loc = loc};
-    tr_val more = emit(&b, TR_OP_CMP, e->s->i1, zero, rest), most = tr_const_int(g, u64, (int64_t)1 << FITS);
+    tr_val more = tr_emit2(&b, TR_OP_CMP, e->s->i1, zero, rest),
+           most = tr_const_int(g, u64, (int64_t)1 << FITS);
     tr_at(g, more)->sub = TR_CMP_LT;
     tr_val whole = tr_emit1(&b, TR_OP_CONV, i64, rest);
-    tr_val lim = choose(&b, e, TR_CMP_LT, rest, most, whole, tr_const_int(g, i64, (int64_t)1 << FITS));
+    tr_val lim = choose(&b, TR_CMP_LT, rest, most, whole, tr_const_int(g, i64, (int64_t)1 << FITS));
     tr_cbr(&b, more, lane, 0, NULL, out.to, out.n, out.args);
     b.blk = lane;
     tr_val mine =
-        emit(&b, TR_OP_CMP, e->s->i1, st->delta == TR_NOVAL ? tr_const_int(g, i64, 0) : st->delta, lim);
-    tr_at(g, mine)->sub = TR_CMP_LT;
+        tr_emit_cmp(&b, TR_CMP_LT, st->delta == TR_NOVAL ? tr_const_int(g, i64, 0) : st->delta, lim);
     tr_cbr(&b, mine, body.to, body.n, body.args, join, n, tr_blk_at(g, h)->params.d);
     b.blk = join;
     memcpy(args, tr_blk_at(g, join)->params.d, n * sizeof *args);
-    args[n] = emit(&b, TR_OP_ADD, i64, round, tr_const_int(g, i64, 1));
+    args[n] = tr_emit2(&b, TR_OP_ADD, i64, round, tr_const_int(g, i64, 1));
     tr_at(g, args[n])->flags |= F_NSW;
     tr_val by = tr_emit1(&b, TR_OP_CONV, u64, st->r.step);
-    args[n + 1] = choose(&b, e, TR_CMP_LT, by, rest, emit(&b, TR_OP_SUB, u64, rest, by), zero);
+    args[n + 1] = choose(&b, TR_CMP_LT, by, rest, tr_emit2(&b, TR_OP_SUB, u64, rest, by), zero);
     tr_br(&b, h, n + 2, args);
 }
 

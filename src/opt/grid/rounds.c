@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/emit.h"
 #include "opt/grid/grid.h"
 #include "opt/priv.h"
 
@@ -59,12 +60,12 @@ static void put_piece(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_b
     uint32_t no = 0;
     for (uint32_t k = 0; k < blks->n; k++) {
         tr_bid b = bmap[blks->d[k]];
-        tr_val last = tr_blk_at(lam, b)->last, where = tr_grid_number(s, 0);
+        tr_val last = tr_blk_at(lam, b)->last, where = tr_emit_int(&s->b, 0);
         const tr_stop *stop = stop_at(s, blks->d[k], &no);
         if (!stop && tr_at(lam, last)->op != TR_OP_RET)
             continue;
         if (stop)
-            where = tr_grid_number(s, no);
+            where = tr_emit_int(&s->b, no);
         tr_bld e = {.fn = lam, .blk = b, .before = TR_NOVAL, .loc = tr_at(lam, last)->loc};
         tr_ins_remove(lam, last);
         tr_br(&e, done, 1, &where);
@@ -82,7 +83,7 @@ static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val m
     if (here) {
         tr_bid mine = tr_blk_new(s->lam);
         tr_val waits = tr_emit2(&s->b, TR_OP_LOAD, s->i64, at, me);
-        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, waits, tr_grid_number(s, here)), mine, 0, NULL, next, 0,
+        tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, waits, tr_emit_int(&s->b, here)), mine, 0, NULL, next, 0,
                NULL);
         s->b.blk = mine;
     }
@@ -91,7 +92,7 @@ static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val m
     s->b.blk = done;
     tr_emit3(&s->b, TR_OP_STORE, NULL, at, me, where);
     if (moved != TR_NOVAL)
-        tr_emit3(&s->b, TR_OP_STORE, NULL, moved, tr_grid_number(s, 0), tr_grid_number(s, 1));
+        tr_emit3(&s->b, TR_OP_STORE, NULL, moved, tr_emit_int(&s->b, 0), tr_emit_int(&s->b, 1));
     tr_br(&s->b, next, 0, NULL);
     s->b.blk = next;
     tr_grid_end_threads(s, &l, NULL);
@@ -101,10 +102,10 @@ static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val m
 
 /* The line of the barrier of this number. */
 static tr_val line_of(tr_grid *s, tr_val no) {
-    tr_val line = tr_grid_number(s, 0);
+    tr_val line = tr_emit_int(&s->b, 0);
     for (uint32_t k = 0; k < s->stops.n; k++) {
-        tr_val same = tr_grid_compare(s, TR_CMP_EQ, no, tr_grid_number(s, k + 1));
-        line = tr_grid_choose(s, same, tr_grid_number(s, s->stops.d[k].line), line);
+        tr_val same = tr_emit_cmp(&s->b, TR_CMP_EQ, no, tr_emit_int(&s->b, k + 1));
+        line = tr_emit_select(&s->b, same, tr_emit_int(&s->b, s->stops.d[k].line), line);
     }
     return line;
 }
@@ -146,27 +147,27 @@ void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *
 
 void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry) {
     tr_turns l;
-    carry[0] = tr_grid_number(s, INT64_MAX);
-    carry[1] = tr_grid_number(s, 0);
+    carry[0] = tr_emit_int(&s->b, INT64_MAX);
+    carry[1] = tr_emit_int(&s->b, 0);
     tr_grid_begin_turns(s, &l, threads, 2, carry);
     tr_val where = tr_emit2(&s->b, TR_OP_LOAD, s->i64, at, l.i), out[2];
-    tr_val ended = tr_grid_compare(s, TR_CMP_EQ, where, tr_grid_number(s, 0));
-    tr_val later = tr_grid_compare(s, TR_CMP_GT, where, carry[0]);
-    out[0] = tr_grid_choose(s, tr_emit2(&s->b, TR_OP_OR, s->i1, ended, later), carry[0], where);
-    out[1] = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_GT, where, carry[1]), where, carry[1]);
+    tr_val ended = tr_emit_cmp(&s->b, TR_CMP_EQ, where, tr_emit_int(&s->b, 0));
+    tr_val later = tr_emit_cmp(&s->b, TR_CMP_GT, where, carry[0]);
+    out[0] = tr_emit_select(&s->b, tr_emit2(&s->b, TR_OP_OR, s->i1, ended, later), carry[0], where);
+    out[1] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_GT, where, carry[1]), where, carry[1]);
     tr_grid_end_turns(s, &l, memcpy(carry, out, sizeof out));
 }
 
 /* One after the other, the lanes that can go on do. If none can, they wait for each other. */
 static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const tr_val *known, tr_bid ask) {
-    tr_val zero = tr_grid_number(s, 0);
+    tr_val zero = tr_emit_int(&s->b, 0);
     tr_emit3(&s->b, TR_OP_STORE, NULL, moved, zero, zero);
     for (uint32_t k = 0; k < nwarp; k++) {
         tr_val state[2];
-        tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, true};
+        tr_present who = {at, tr_emit_int(&s->b, k + 1), TR_NOVAL, true};
         tr_grid_look(s, at, s->threads, state);
         tr_bid here = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
-        tr_val in = tr_grid_compare(s, TR_CMP_LE, state[0], who.here);
+        tr_val in = tr_emit_cmp(&s->b, TR_CMP_LE, state[0], who.here);
         tr_cbr(&s->b, in, here, 0, NULL, next, 0, NULL);
         s->b.blk = here;
         tr_grid_meet(s, &s->stops.d[k], known, &who);
@@ -176,7 +177,7 @@ static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const
     }
     tr_val any = tr_emit2(&s->b, TR_OP_LOAD, s->i64, moved, zero), state[2];
     tr_grid_look(s, at, s->threads, state);
-    tr_grid_raise_apart(s, tr_grid_compare(s, TR_CMP_NE, any, zero),
+    tr_grid_raise_apart(s, tr_emit_cmp(&s->b, TR_CMP_NE, any, zero),
                         "lanes of a warp wait for lanes that are elsewhere: in line {0} and in line {1}",
                         state);
     tr_br(&s->b, ask, 0, NULL);
@@ -185,12 +186,12 @@ static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const
 /* All threads are at one barrier, or it is an error. Of those from number first on. */
 static void put_barriers(tr_grid *s, uint32_t first, uint32_t last, tr_val at, const tr_val *state,
                          const tr_val *known, tr_bid ask) {
-    tr_grid_raise_apart(s, tr_grid_compare(s, TR_CMP_EQ, state[0], state[1]),
+    tr_grid_raise_apart(s, tr_emit_cmp(&s->b, TR_CMP_EQ, state[0], state[1]),
                         "threads of a block wait at different barriers: in line {0} and in line {1}", state);
     for (uint32_t k = first; k < last; k++) {
         tr_bid piece = tr_blk_new(s->lam), other = tr_blk_new(s->lam);
-        tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, false};
-        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[0], who.here), piece, 0, NULL, other, 0, NULL);
+        tr_present who = {at, tr_emit_int(&s->b, k + 1), TR_NOVAL, false};
+        tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, state[0], who.here), piece, 0, NULL, other, 0, NULL);
         s->b.blk = piece;
         tr_grid_meet(s, &s->stops.d[k], known, &who);
         put_loops(s, s->stops.d[k].on, k + 1, at, TR_NOVAL, known);
@@ -210,7 +211,7 @@ static void put_beginning(tr_grid *s, uint32_t first, tr_val at, const tr_val *k
     for (uint32_t k = first; k <= s->stops.n; k++) {
         int64_t here = k < s->stops.n ? (int64_t)k + 1 : 0;
         tr_bid mine = tr_blk_new(s->lam), other = tr_blk_new(s->lam);
-        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, s->stage, tr_grid_number(s, here)), mine, 0, NULL, other,
+        tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, s->stage, tr_emit_int(&s->b, here)), mine, 0, NULL, other,
                0, NULL);
         s->b.blk = mine;
         put_loops(s, here ? s->stops.d[k].on : 0, here, at, TR_NOVAL, known);
@@ -225,18 +226,18 @@ void tr_grid_rounds_put(tr_grid *s, tr_val *known) {
     uint32_t n[3];
     sort_stops(s, n);
     s->at_memory = s->memory.n;
-    tr_val one = tr_grid_number(s, 1), at = tr_grid_room(s, s->i64, 1, &s->threads), state[2];
+    tr_val one = tr_emit_int(&s->b, 1), at = tr_grid_room(s, s->i64, 1, &s->threads), state[2];
     tr_val moved = n[0] ? tr_grid_room(s, s->i64, 1, &one) : TR_NOVAL;
     tr_bid ask = tr_blk_new(s->lam), go = tr_blk_new(s->lam), end = tr_blk_new(s->lam);
     put_beginning(s, n[0] + n[1], at, known, ask);
     s->b.blk = ask;
     tr_grid_look(s, at, s->threads, state); /* where nobody waits the least is more than any number */
-    tr_val last = tr_grid_number(s, n[0] + n[1]);
-    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_GT, state[0], last), end, 0, NULL, go, 0, NULL);
+    tr_val last = tr_emit_int(&s->b, n[0] + n[1]);
+    tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_GT, state[0], last), end, 0, NULL, go, 0, NULL);
     s->b.blk = go;
     if (n[0]) {
         tr_bid warps = tr_blk_new(s->lam), barriers = tr_blk_new(s->lam);
-        tr_val some = tr_grid_compare(s, TR_CMP_LE, state[0], tr_grid_number(s, n[0]));
+        tr_val some = tr_emit_cmp(&s->b, TR_CMP_LE, state[0], tr_emit_int(&s->b, n[0]));
         tr_cbr(&s->b, some, warps, 0, NULL, barriers, 0, NULL);
         s->b.blk = warps;
         put_warps(s, n[0], at, moved, known, ask);

@@ -10,22 +10,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/emit.h"
 #include "opt/grid/grid.h"
 #include "opt/priv.h"
 #include "rt/rt.h"
-
-tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes) {
-    const tr_ty *line = tr_ty_array(s->p->ctx->types, t->elem, 1, TR_LAYOUT_C, false);
-    tr_grid_memory m = {.type = t, .param = tr_blk_param(s->lam, 0, line, NULL)};
-    tr_val args[TR_MAX_NDIM + 3] = {m.param, tr_grid_number(s, 1)};
-    for (uint32_t k = 0; k < t->ndim; k++) {
-        m.sizes[k] = args[2 + k] = sizes[k];
-        args[1] = tr_grid_op(s, TR_OP_MUL, args[1], sizes[k]);
-    }
-    args[1] = tr_grid_op(s, TR_OP_MUL, args[1], s->number);
-    tr_vec_push(tr_grid_arena(s), &s->memory, m);
-    return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 2 + t->ndim, args);
-}
 
 /* A size of the lambda's where the launch was: a constant, the threads of a block, or its
  * bytes of dynamic shared memory. */
@@ -49,11 +37,11 @@ static tr_val make_memory(tr_grid *s, tr_bld *b, const tr_grid_memory *m, tr_val
 
 /* The end of a stage: all have ended, or all go on behind one barrier in the next. */
 static void put_end(tr_grid *s, tr_val at, tr_val threads, tr_bid head, tr_bid behind) {
-    tr_val zero = tr_grid_number(s, 0), state[2];
+    tr_val zero = tr_emit_int(&s->b, 0), state[2];
     tr_bid next = tr_blk_new(s->lam);
     tr_grid_look(s, at, threads, state);
-    tr_val same = tr_grid_compare(s, TR_CMP_EQ, state[0], state[1]);
-    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[1], zero), behind, 0, NULL, next, 0, NULL);
+    tr_val same = tr_emit_cmp(&s->b, TR_CMP_EQ, state[0], state[1]);
+    tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, state[1], zero), behind, 0, NULL, next, 0, NULL);
     s->b.blk = next;
     tr_grid_raise_apart(s, same,
                         "threads of the grid wait at different barriers: in line {0} and in line {1}", state);
@@ -76,11 +64,8 @@ void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t na
     tr_br(&b, head, 1, &zero);
     ops[nargs] = tr_blk_param(f, head, s->i64, NULL);
     b.blk = head;
-    if (s->p->ctx->opts.watch) {
-        tr_rtcall *rt = TR_NEW(tr_grid_arena(s), tr_rtcall);
-        *rt = (tr_rtcall){TR_RT_WATCH_STAGE, NULL};
-        tr_at(f, tr_emit0(&b, TR_OP_CALLRT, tr_ty_none(s->p->ctx->types)))->imm.rt = rt;
-    }
+    if (s->p->ctx->opts.watch)
+        tr_emit_rt(&b, TR_RT_WATCH_STAGE, tr_ty_none(s->p->ctx->types), 0, NULL, NULL);
     pat->ncap = (uint16_t)(nargs + s->memory.n);
     tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), nargs + 1 + s->memory.n, ops);
     tr_at(f, v)->imm.pat = pat;

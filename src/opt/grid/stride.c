@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 enum { DEPTH = 6 };
@@ -74,9 +75,8 @@ static void put_place(walk *w) {
     tr_bld b = {.fn = f, .blk = ph, .before = tr_blk_at(f, ph)->last, .loc = tr_term(f, h)->loc};
     tr_val most = tr_const_int(f, i64, (int64_t)1 << TR_WALK_STOP), stop = w->r.stop;
     if (tr_at(f, stop)->op != TR_OP_DIM) {
-        tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), stop, most);
-        tr_at(f, c)->sub = TR_CMP_LT;
-        stop = tr_emit3(&b, TR_OP_SELECT, i64, c, stop, most);
+        tr_val c = tr_emit_cmp(&b, TR_CMP_LT, stop, most);
+        stop = tr_emit_select(&b, c, stop, most);
     }
     for (tr_way y = {0}; tr_next_way(f, h, &y);) {
         tr_val next = w->r.start;
@@ -90,8 +90,7 @@ static void put_place(walk *w) {
     }
     b.blk = h;
     b.before = tr_blk_at(f, h)->last;
-    tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), w->i, stop);
-    tr_at(f, c)->sub = TR_CMP_LT;
+    tr_val c = tr_emit_cmp(&b, TR_CMP_LT, w->i, stop);
     tr_term(f, h)->args[0] = c;
 }
 

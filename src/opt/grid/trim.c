@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "opt/priv.h"
+#include "opt/emit.h"
 
 enum { MOST_BLOCKS = 16, MOST_TERMS = 4 };
 
@@ -133,18 +134,9 @@ static bool ends_turn(const trimming *t, const tr_edge *e) {
 
 /* --- bounds --- */
 
-static tr_val op(trimming *t, tr_op o, tr_val a, tr_val b) {
-    return tr_emit2(&t->b, o, t->i64, a, b);
-}
-
-static tr_val number(trimming *t, int64_t n) {
-    return tr_const_int(t->f, t->i64, n);
-}
-
 static tr_val pick(trimming *t, tr_cmpop how, tr_val a, tr_val b, tr_val yes, tr_val no) {
-    tr_val c = tr_emit2(&t->b, TR_OP_CMP, t->i1, a, b);
-    tr_at(t->f, c)->sub = (uint8_t)how;
-    return tr_emit3(&t->b, TR_OP_SELECT, t->i64, c, yes, no);
+    tr_val c = tr_emit_cmp(&t->b, how, a, b);
+    return tr_emit_select(&t->b, c, yes, no);
 }
 
 static tr_val least(trimming *t, tr_val a, tr_val b) {
@@ -157,12 +149,13 @@ static tr_val most(trimming *t, tr_val a, tr_val b) {
 /* n - a within lowest and t->n, whatever the two are: a difference that does not fit has
  * the sign that n has. */
 static tr_val distance(trimming *t, tr_val n, tr_val a, int64_t lowest) {
-    tr_val low = number(t, lowest), d = n;
+    tr_val low = tr_emit_int(&t->b, lowest), d = n;
     if (a != TR_NOVAL) {
-        d = op(t, TR_OP_SUB, n, a);
-        tr_val wrong = op(t, TR_OP_AND, op(t, TR_OP_XOR, n, a), op(t, TR_OP_XOR, n, d));
-        tr_val far = pick(t, TR_CMP_LT, n, number(t, 0), low, t->n);
-        d = pick(t, TR_CMP_LT, wrong, number(t, 0), far, d);
+        d = tr_emit_op(&t->b, TR_OP_SUB, n, a);
+        tr_val wrong = tr_emit_op(&t->b, TR_OP_AND, tr_emit_op(&t->b, TR_OP_XOR, n, a),
+                                  tr_emit_op(&t->b, TR_OP_XOR, n, d));
+        tr_val far = pick(t, TR_CMP_LT, n, tr_emit_int(&t->b, 0), low, t->n);
+        d = pick(t, TR_CMP_LT, wrong, tr_emit_int(&t->b, 0), far, d);
     }
     return least(t, most(t, d, low), t->n);
 }
@@ -201,18 +194,20 @@ static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
 static tr_val rest_of(trimming *t, const sum *s) {
     tr_val a = TR_NOVAL;
     for (uint32_t k = 0; k < s->n; k++)
-        a = a == TR_NOVAL ? s->term[k] : op(t, TR_OP_ADD, a, s->term[k]);
+        a = a == TR_NOVAL ? s->term[k] : tr_emit_op(&t->b, TR_OP_ADD, a, s->term[k]);
     return a;
 }
 
 /* The turns for which `x + a how n` is true. */
 static void narrow_by(trimming *t, tr_cmpop how, tr_val a, tr_val n) {
-    tr_val one = number(t, 1);
+    tr_val one = tr_emit_int(&t->b, 1);
     switch (how) {
     case TR_CMP_LT: narrow(t, TR_NOVAL, distance(t, n, a, 0)); break;
-    case TR_CMP_LE: narrow(t, TR_NOVAL, least(t, op(t, TR_OP_ADD, distance(t, n, a, -1), one), t->n)); break;
+    case TR_CMP_LE:
+        narrow(t, TR_NOVAL, least(t, tr_emit_op(&t->b, TR_OP_ADD, distance(t, n, a, -1), one), t->n));
+        break;
     case TR_CMP_GE: narrow(t, distance(t, n, a, 0), TR_NOVAL); break;
-    case TR_CMP_GT: narrow(t, op(t, TR_OP_ADD, distance(t, n, a, -1), one), TR_NOVAL); break;
+    case TR_CMP_GT: narrow(t, tr_emit_op(&t->b, TR_OP_ADD, distance(t, n, a, -1), one), TR_NOVAL); break;
     default:
         narrow_by(t, TR_CMP_GE, a, n);
         narrow_by(t, TR_CMP_LE, a, n);
@@ -227,9 +222,8 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
                          mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
     if (tr_opt_is_outside(t->f, t->in, cond)) {
-        tr_val all = t->n, none = number(t, 0);
-        narrow(t, TR_NOVAL,
-               tr_emit3(&t->b, TR_OP_SELECT, t->i64, cond, truth ? all : none, truth ? none : all));
+        tr_val all = t->n, none = tr_emit_int(&t->b, 0);
+        narrow(t, TR_NOVAL, tr_emit_select(&t->b, cond, truth ? all : none, truth ? none : all));
         return true;
     }
     if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
@@ -282,9 +276,8 @@ static void set_bounds(trimming *t) {
         tr_term(f, t->l->preheader)->imm.succ[0].args[0] = t->lo;
     if (t->hi == TR_NOVAL)
         return;
-    tr_bld b = {.fn = f, .blk = h, .before = tr_blk_at(f, h)->last, .loc = tr_term(f, h)->loc};
-    tr_val c = tr_emit2(&b, TR_OP_CMP, t->i1, t->x, t->hi);
-    tr_at(f, c)->sub = TR_CMP_LT;
+    tr_bld b = tr_bld_at_end(f, h);
+    tr_val c = tr_emit_cmp(&b, TR_CMP_LT, t->x, t->hi);
     tr_term(f, h)->args[0] = c;
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "opt/priv.h"
+#include "opt/emit.h"
 #include "rt/rt.h"
 
 typedef struct watch {
@@ -29,19 +30,6 @@ typedef struct watch {
 
 static tr_arena *arena(const watch *s) {
     return &s->p->ctx->arena;
-}
-
-static tr_val number(const watch *s, int64_t n) {
-    return tr_const_int(s->f, s->i64, n);
-}
-
-/* A call of the runtime, before the instruction that the builder stands at. */
-static tr_val call(watch *s, tr_rt row, const tr_ty *ret, uint32_t n, const tr_val *args, const char *text) {
-    tr_rtcall *rt = TR_NEW(arena(s), tr_rtcall);
-    *rt = (tr_rtcall){(uint16_t)row, text};
-    tr_val v = tr_emit_v(&s->b, TR_OP_CALLRT, ret, n, args);
-    tr_at(s->f, v)->imm.rt = rt;
-    return v;
 }
 
 /* --- names and places --- */
@@ -95,7 +83,7 @@ static void tell_thread(watch *s) {
     tr_val args[2];
     args[0] = count(s, TR_OP_BLOCKIDX, TR_OP_GRIDDIM);
     args[1] = count(s, TR_OP_THREADIDX, TR_OP_BLOCKDIM);
-    call(s, TR_RT_WATCH_AT, s->none, 2, args, NULL);
+    tr_emit_rt(&s->b, TR_RT_WATCH_AT, s->none, 2, args, NULL);
 }
 
 /* `grid` may read a value for the block where a branch is the same for all threads, and
@@ -132,14 +120,15 @@ static tr_val address(watch *s, tr_val a, const tr_val *idx) {
     tr_val *args = TR_NEW_N(arena(s), tr_val, t->ndim + 1u);
     args[0] = a;
     for (unsigned k = 0; k < t->ndim; k++)
-        args[1 + k] = idx ? idx[k] : number(s, 0);
+        args[1 + k] = idx ? idx[k] : tr_emit_int(&s->b, 0);
     const tr_ty *to = tr_ty_array_as(s->p->ctx->types, t->elem, 0, TR_LAYOUT_C, t->readonly, t->sub);
     return tr_emit_v(&s->b, TR_OP_VIEW, to, t->ndim + 1u, args);
 }
 
 static void tell_touch(watch *s, tr_val a, const tr_val *idx, int how) {
-    tr_val args[3] = {address(s, a, idx), number(s, how), number(s, tr_ty_size(tr_at(s->f, a)->ty->elem))};
-    call(s, TR_RT_WATCH_TOUCH, s->none, 3, args, site_text(s, array_name(s->f, a)));
+    tr_val args[3] = {address(s, a, idx), tr_emit_int(&s->b, how),
+                      tr_emit_int(&s->b, tr_ty_size(tr_at(s->f, a)->ty->elem))};
+    tr_emit_rt(&s->b, TR_RT_WATCH_TOUCH, s->none, 3, args, site_text(s, array_name(s->f, a)));
 }
 
 /* All of an array: its axes, then the row's own; `what` and `text` are that row's. */
@@ -148,10 +137,10 @@ static void tell_array(watch *s, tr_rt row, tr_val a, int what, const char *text
     for (unsigned k = 0; k < t->ndim; k++) {
         tr_val axis[2] = {tr_emit1(&s->b, TR_OP_DIM, s->i64, a), tr_emit1(&s->b, TR_OP_STRIDE, s->i64, a)};
         tr_at(s->f, axis[0])->imm.i = tr_at(s->f, axis[1])->imm.i = k;
-        call(s, TR_RT_WATCH_AXIS, s->none, 2, axis, NULL);
+        tr_emit_rt(&s->b, TR_RT_WATCH_AXIS, s->none, 2, axis, NULL);
     }
-    tr_val args[3] = {address(s, a, NULL), number(s, what), number(s, tr_ty_size(t->elem))};
-    call(s, row, s->none, 3, args, text);
+    tr_val args[3] = {address(s, a, NULL), tr_emit_int(&s->b, what), tr_emit_int(&s->b, tr_ty_size(t->elem))};
+    tr_emit_rt(&s->b, row, s->none, 3, args, text);
 }
 
 static void tell_span(watch *s, tr_val a, int how) {
@@ -236,11 +225,11 @@ static void look_at(watch *s, tr_val v) {
     switch ((tr_op)in.op) {
     case TR_OP_CHECKIDX: name_array(s, v); break;
     case TR_OP_BARRIER:
-    case TR_OP_BARVOTE: call(s, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, "")); break;
-    case TR_OP_FENCE: call(s, TR_RT_WATCH_FENCE, s->none, 0, NULL, NULL); break;
+    case TR_OP_BARVOTE: tr_emit_rt(&s->b, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, "")); break;
+    case TR_OP_FENCE: tr_emit_rt(&s->b, TR_RT_WATCH_FENCE, s->none, 0, NULL, NULL); break;
     case TR_OP_SYNCWARP: {
         tr_val mask = tr_emit1(&s->b, TR_OP_CONV, s->i64, in.args[0]);
-        call(s, TR_RT_WATCH_WARP, s->none, 1, &mask, NULL);
+        tr_emit_rt(&s->b, TR_RT_WATCH_WARP, s->none, 1, &mask, NULL);
         break;
     }
     case TR_OP_LOAD:
@@ -288,19 +277,18 @@ static void tell_launch(watch *s, tr_val v) {
     const tr_fn *kernel = s->p->insts.d[in.imm.fn].fn;
     const tr_func *func = kernel->func < s->p->funcs.n ? &s->p->funcs.d[kernel->func] : NULL;
     s->b = (tr_bld){s->f, in.blk, v, in.loc};
-    tr_val args[7] = {number(s, s->p->ctx->opts.watch)};
+    tr_val args[7] = {tr_emit_int(&s->b, s->p->ctx->opts.watch)};
     memcpy(args + 1, in.args, 6 * sizeof *args);
-    call(s, TR_RT_WATCH_BEGIN, s->none, 7, args,
-         tr_arena_printf(arena(s), "%d|%s|%s", func && func->code ? (int)func->code->firstline : 0,
-                         func ? func->name : kernel->name, kernel->file ? kernel->file : ""));
+    tr_emit_rt(&s->b, TR_RT_WATCH_BEGIN, s->none, 7, args,
+               tr_arena_printf(arena(s), "%d|%s|%s", func && func->code ? (int)func->code->firstline : 0,
+                               func ? func->name : kernel->name, kernel->file ? kernel->file : ""));
     for (uint32_t k = TR_LAUNCH_SIZES; k < in.nargs; k++)
         if (tr_at(s->f, in.args[k])->ty->kind == TR_TY_ARRAY)
             tell_array(s, TR_RT_WATCH_ARRAY, in.args[k], TR_WATCHED_GIVEN,
                        array_name(kernel, tr_blk_at(kernel, 0)->params.d[k - TR_LAUNCH_SIZES]));
     s->b.before = in.next;
-    tr_val found = call(s, TR_RT_WATCH_END, s->i64, 0, NULL, NULL);
-    tr_val none = tr_emit2(&s->b, TR_OP_CMP, tr_ty_scalar(s->p->ctx->types, TR_TY_BOOL), found, number(s, 0));
-    tr_at(s->f, none)->sub = TR_CMP_EQ;
+    tr_val found = tr_emit_rt(&s->b, TR_RT_WATCH_END, s->i64, 0, NULL, NULL);
+    tr_val none = tr_emit_cmp(&s->b, TR_CMP_EQ, found, tr_emit_int(&s->b, 0));
     tr_site *site = TR_NEW(arena(s), tr_site);
     *site = (tr_site){TR_EXC_RUNTIME, "there is no memory to watch the launch", -1, NULL};
     tr_val check = tr_emit1(&s->b, TR_OP_CHECK, NULL, none);

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "opt/grid/grid.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 #include "rt/rt.h"
 
@@ -78,45 +79,28 @@ void tr_grid_find_wide(tr_grid *s) {
     s->wide.span = tr_blk_param(s->g, 0, s->i64, NULL);
 }
 
-static tr_val emit(tr_bld *b, tr_op op, const tr_ty *t, tr_val x, tr_val y) {
-    return tr_emit2(b, op, t, x, y);
-}
-
-static tr_val larger(tr_bld *b, const tr_grid *s, tr_cmpop how, tr_val x, tr_val y) {
-    tr_val c = emit(b, TR_OP_CMP, s->i1, x, y);
-    tr_at(b->fn, c)->sub = (uint8_t)how;
-    return tr_emit3(b, TR_OP_SELECT, s->i64, c, x, y);
-}
-
-static tr_val threads(const tr_grid *s, tr_bld *b) {
-    tr_rtcall *rt = TR_NEW(tr_grid_arena(s), tr_rtcall);
-    *rt = (tr_rtcall){TR_RT_NUM_THREADS, NULL};
-    tr_val v = tr_emit0(b, TR_OP_CALLRT, s->i64);
-    tr_at(b->fn, v)->imm.rt = rt;
-    return v;
-}
-
 tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_val *each) {
     tr_val one = tr_const_int(b->fn, s->i64, 1), block = sizes[3], grid = sizes[0];
     for (unsigned k = 1; k < TR_AXES; k++) {
-        block = emit(b, TR_OP_MUL, s->i64, block, sizes[3 + k]);
-        grid = emit(b, TR_OP_MUL, s->i64, grid, sizes[k]);
+        block = tr_emit2(b, TR_OP_MUL, s->i64, block, sizes[3 + k]);
+        grid = tr_emit2(b, TR_OP_MUL, s->i64, grid, sizes[k]);
     }
     bool arrays = tr_blk_at(s->g, 0)->params.n > tr_at(s->f, s->call)->nargs - TR_LAUNCH_SIZES + 1u;
-    tr_val by_cache = emit(b, TR_OP_QUOT, s->i64, tr_const_int(b->fn, s->i64, arrays ? NARROW : WIDE), block);
-    tr_val parts = threads(s, b);
+    tr_val by_cache =
+        tr_emit2(b, TR_OP_QUOT, s->i64, tr_const_int(b->fn, s->i64, arrays ? NARROW : WIDE), block);
+    tr_val parts = tr_emit_rt(b, TR_RT_NUM_THREADS, s->i64, 0, NULL, NULL);
     if (!s->strides.n) /* else all threads have the same to do */
-        parts = emit(b, TR_OP_MUL, s->i64, parts, tr_const_int(b->fn, s->i64, PARTS));
-    tr_val by_cores = emit(b, TR_OP_QUOT, s->i64, grid, parts);
-    *each = larger(b, s, TR_CMP_GT, larger(b, s, TR_CMP_LT, by_cache, by_cores), one);
-    tr_val up = emit(b, TR_OP_ADD, s->i64, sizes[0], emit(b, TR_OP_SUB, s->i64, *each, one));
-    return emit(b, TR_OP_QUOT, s->i64, up, *each);
+        parts = tr_emit2(b, TR_OP_MUL, s->i64, parts, tr_const_int(b->fn, s->i64, PARTS));
+    tr_val by_cores = tr_emit2(b, TR_OP_QUOT, s->i64, grid, parts);
+    *each = tr_emit_most(b, tr_emit_least(b, by_cache, by_cores), one);
+    tr_val up = tr_emit2(b, TR_OP_ADD, s->i64, sizes[0], tr_emit2(b, TR_OP_SUB, s->i64, *each, one));
+    return tr_emit2(b, TR_OP_QUOT, s->i64, up, *each);
 }
 
 void tr_grid_wide_begin(tr_grid *s, tr_val part) {
     tr_val first = tr_grid_op(s, TR_OP_MUL, part, s->wide.each);
     tr_val n = tr_grid_op(s, TR_OP_SUB, s->caps[0], first);
-    n = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_LT, n, s->wide.each), n, s->wide.each);
+    n = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, n, s->wide.each), n, s->wide.each);
     s->wide.base = tr_grid_op(s, TR_OP_MUL, first, s->caps[3]);
     s->wide.extent = tr_grid_op(s, TR_OP_MUL, n, s->caps[3]);
 }

@@ -21,6 +21,7 @@
 
 #include "ir/alias.h"
 #include "opt/priv.h"
+#include "opt/emit.h"
 #include "opt/repair.h"
 
 enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 24, NEAR = 16 };
@@ -403,12 +404,10 @@ static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
     }
     if (!differs)
         return a;
-    tr_bld b = {.fn = f, .blk = tr_at(f, before)->blk, .before = before, .loc = tr_at(f, before)->loc};
-    const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
+    tr_bld b = tr_bld_before(f, before);
     for (unsigned k = 0; k < ty->ndim; k++) {
         if (sizes[k] == TR_NOVAL) {
-            sizes[k] = tr_emit1(&b, TR_OP_DIM, i64, a);
-            tr_at(f, sizes[k])->imm.i = k;
+            sizes[k] = tr_emit_dim(&b, a, k);
         }
         sizes[k] = rep_of(s, sizes[k]);
     }
@@ -490,8 +489,7 @@ static tr_val make_test(agreer *s, tr_bid blk) {
     const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     tr_val all = TR_NOVAL;
     for (uint32_t i = 0; i < s->tests.n; i++) {
-        tr_val eq = tr_emit2(&b, TR_OP_CMP, i1, s->tests.d[i].x, s->tests.d[i].y);
-        tr_at(f, eq)->sub = TR_CMP_EQ;
+        tr_val eq = tr_emit_cmp(&b, TR_CMP_EQ, s->tests.d[i].x, s->tests.d[i].y);
         all = all == TR_NOVAL ? eq : tr_emit2(&b, TR_OP_AND, i1, all, eq);
     }
     return all;

@@ -22,6 +22,7 @@
 #include "ir/alias.h"
 #include "ir/rtinfo.h"
 #include "opt/priv.h"
+#include "opt/emit.h"
 #include "rt/rt.h"
 
 enum { MAX_PATH = 16, MAX_CONDS = 8, MAX_NEST = 8, ROWS = 512 };
@@ -329,10 +330,6 @@ static const tr_ty *i1(const batcher *s) {
     return tr_ty_scalar(s->f->ctx->types, TR_TY_BOOL);
 }
 
-static tr_val number(const batcher *s, int64_t n) {
-    return tr_const_int(s->f, i64(s), n);
-}
-
 static tr_val op2(batcher *s, tr_op op, tr_val x, tr_val y) {
     int64_t same = op == TR_OP_MUL ? 1 : 0;
     if (is_number(s, y, same))
@@ -363,9 +360,9 @@ static tr_val at_first(batcher *s, tr_val v) {
 /* How much v grows from one round to the next. */
 static tr_val step_of(batcher *s, tr_val v) {
     if (v == s->counter)
-        return number(s, 1);
+        return tr_emit_int(&s->b, 1);
     if (stays(s, v))
-        return number(s, 0);
+        return tr_emit_int(&s->b, 0);
     tr_ins in = *tr_at(s->f, v);
     if (in.op == TR_OP_MUL)
         return stays(s, in.args[1]) ? op2(s, TR_OP_MUL, step_of(s, in.args[0]), at_first(s, in.args[1]))
@@ -395,12 +392,12 @@ static tr_val stride_at_first(batcher *s, tr_val v, unsigned k) {
     if (in.op == TR_OP_RESTRIDE && in.ty->layout == TR_LAYOUT_ANY)
         return at_first(s, in.args[2u + in.ty->ndim + k]);
     if (in.op == TR_OP_VIEW && in.ty->layout == TR_LAYOUT_ANY && tr_view_axis(&in, k) < 0)
-        return number(s, 0);
+        return tr_emit_int(&s->b, 0);
     if (in.op == TR_OP_VIEW && in.ty->layout == TR_LAYOUT_ANY)
         return op2(s, TR_OP_MUL, stride_at_first(s, in.args[0], (unsigned)tr_view_axis(&in, k)),
                    at_first(s, tr_view_steps(&in)[k]));
     assert(in.ty->layout != TR_LAYOUT_ANY && tr_made_sizes(&in));
-    tr_val by = number(s, 1);
+    tr_val by = tr_emit_int(&s->b, 1);
     bool c = in.ty->layout == TR_LAYOUT_C;
     for (unsigned j = c ? k + 1 : 0; j < (c ? in.ty->ndim : k); j++)
         by = op2(s, TR_OP_MUL, by, at_first(s, tr_made_sizes(&in)[j]));
@@ -432,7 +429,7 @@ static void sizes_of(batcher *s, tr_val v, lifted *out) {
         }
         out->shape[k] = axis_of(s, TR_OP_DIM, v, k);
     }
-    tr_val by = number(s, 1);
+    tr_val by = tr_emit_int(&s->b, 1);
     for (unsigned i = 0; i < n; i++) {
         unsigned k = in.ty->layout == TR_LAYOUT_F ? i : n - 1 - i;
         out->stride[k] = by;
@@ -445,8 +442,8 @@ static void sizes_of(batcher *s, tr_val v, lifted *out) {
 }
 
 static void lift(batcher *s, tr_val v, lifted *out) {
-    *out = (lifted){.off = number(s, 0),
-                    .step = number(s, 0),
+    *out = (lifted){.off = tr_emit_int(&s->b, 0),
+                    .step = tr_emit_int(&s->b, 0),
                     .elem = tr_at(s->f, v)->ty->elem,
                     .ndim = tr_at(s->f, v)->ty->ndim};
     sizes_of(s, v, out);
@@ -484,8 +481,7 @@ static void test(batcher *s, tr_val cond) {
 }
 
 static void test_cmp(batcher *s, tr_cmpop how, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&s->b, TR_OP_CMP, i1(s), x, y);
-    tr_at(s->f, v)->sub = (uint8_t)how;
+    tr_val v = tr_emit_cmp(&s->b, how, x, y);
     test(s, v);
 }
 
@@ -495,9 +491,9 @@ static void test_apart(batcher *s, tr_val x, tr_val y) {
 
 /* From one row to the next is farther than a row is long. */
 static void test_rows_apart(batcher *s, const lifted *r) {
-    tr_val far = number(s, 0), one = number(s, 1);
+    tr_val far = tr_emit_int(&s->b, 0), one = tr_emit_int(&s->b, 1);
     for (unsigned k = 0; k < r->ndim; k++) {
-        test_cmp(s, TR_CMP_GE, r->stride[k], number(s, 0));
+        test_cmp(s, TR_CMP_GE, r->stride[k], tr_emit_int(&s->b, 0));
         far = op2(s, TR_OP_ADD, far, op2(s, TR_OP_MUL, op2(s, TR_OP_SUB, r->shape[k], one), r->stride[k]));
     }
     test_cmp(s, TR_CMP_GT, r->step, far);
@@ -542,7 +538,7 @@ static void prepare(batcher *s, plan *p) {
     p->width = at_first(s, tr_made_sizes(tr_at(s->f, mul.args[RESULT]))[along]);
     p->in = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nin + 1u);
     p->out = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nout + 1u);
-    test_cmp(s, TR_CMP_GT, s->count, number(s, 1));
+    test_cmp(s, TR_CMP_GT, s->count, tr_emit_int(&s->b, 1));
     for (unsigned i = 0; i < s->nconds; i++) {
         if (is_tested(s, i))
             continue;
@@ -595,12 +591,12 @@ static tr_val rows_of_result(batcher *s, tr_val v, tr_val results, tr_val width)
 
 static void multiply(batcher *s, const plan *p) {
     tr_ins mul = *tr_at(s->f, s->product), made = *tr_at(s->f, s->made), pat = *tr_at(s->f, s->pattern);
-    tr_val shape[2] = {s->count, p->width}, stride[2] = {p->width, number(s, 1)};
+    tr_val shape[2] = {s->count, p->width}, stride[2] = {p->width, tr_emit_int(&s->b, 1)};
     const tr_ty *t = tr_ty_array(s->f->ctx->types, made.ty->elem, 2, TR_LAYOUT_C, false);
     tr_val all = tr_emit_v(&s->b, TR_OP_ALLOC, t, 2, shape);
     tr_at(s->f, all)->imm = made.imm;
     tr_val args[PRODUCT_ARGS] = {[KIND] = mul.args[KIND], [LEFT] = p->rows, [RIGHT] = p->matrix};
-    args[RESULT] = view(s, all, number(s, 0), &p->result, 2, shape, stride);
+    args[RESULT] = view(s, all, tr_emit_int(&s->b, 0), &p->result, 2, shape, stride);
     tr_at(s->f, tr_emit_v(&s->b, TR_OP_CALLRT, mul.ty, PRODUCT_ARGS, args))->imm = mul.imm;
 
     tr_pat *q = tr_arena_copy(&s->f->ctx->arena, pat.imm.pat, sizeof *q);
@@ -634,9 +630,8 @@ static void batch(batcher *s, bool left) {
     s->at = TR_NEW_N(&f->ctx->arena, tr_val, s->nat);
     memset(s->at, 0xff, s->nat * sizeof *s->at);
     s->count = op2(s, TR_OP_SUB, s->end, s->first);
-    tr_val few = tr_emit2(&s->b, TR_OP_CMP, i1(s), s->count, number(s, ROWS));
-    tr_at(f, few)->sub = TR_CMP_LT;
-    s->count = tr_emit3(&s->b, TR_OP_SELECT, i64(s), few, s->count, number(s, ROWS));
+    tr_val few = tr_emit_cmp(&s->b, TR_CMP_LT, s->count, tr_emit_int(&s->b, ROWS));
+    s->count = tr_emit_select(&s->b, few, s->count, tr_emit_int(&s->b, ROWS));
     prepare(s, &p);
     tr_cbr(&s->b, s->all, fast, 0, NULL, s->l->header, 1, &s->first);
     s->b.blk = fast;

@@ -22,6 +22,7 @@
 #include "ir/alias.h"
 #include "ir/sched.h"
 #include "opt/pattern/fuse.h"
+#include "opt/emit.h"
 #include "opt/priv.h"
 
 enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
@@ -248,9 +249,7 @@ static tr_val captured(chain *c, tr_val v) {
 }
 
 static tr_val size_of(chain *c, tr_val array, unsigned axis) {
-    tr_val v = tr_emit1(&c->b, TR_OP_DIM, i64(c), captured(c, array));
-    tr_at(c->b.fn, v)->imm.i = axis;
-    return v;
+    return tr_emit_dim(&c->b, captured(c, array), axis);
 }
 
 /* This round's part of an operand of pattern p, number `which` of its inputs and outputs.
@@ -273,10 +272,8 @@ static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
         args[at++] = index_at(c, j);
         if (tr_pat_is_as_long(c->f, p, which, j))
             continue;
-        tr_val repeats =
-            tr_emit2(&c->b, TR_OP_CMP, tr_ty_scalar(c->f->ctx->types, TR_TY_BOOL), size_of(c, a, j), one);
-        tr_at(c->b.fn, repeats)->sub = TR_CMP_EQ;
-        args[at - 1] = tr_emit3(&c->b, TR_OP_SELECT, i64(c), repeats, zero, args[at - 1]);
+        tr_val repeats = tr_emit_cmp(&c->b, TR_CMP_EQ, size_of(c, a, j), one);
+        args[at - 1] = tr_emit_select(&c->b, repeats, zero, args[at - 1]);
     }
     for (unsigned j = k; j < n; j++)
         args[at++] = zero;

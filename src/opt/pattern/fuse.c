@@ -16,6 +16,7 @@
 #include "base/plant.h"
 #include "ir/summary.h"
 #include "opt/pattern/fuse.h"
+#include "opt/emit.h"
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
 
@@ -608,11 +609,10 @@ static tr_fn *compose_packed(tr_fusing *m, const uint32_t *part) {
     n = count + tp->nred;
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
     tr_val zero = tr_const_int(g, tr_fuse_type(g, y[count]), 0);
-    tr_val kept = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), y[count], zero);
-    tr_at(g, kept)->sub = TR_CMP_NE;
+    tr_val kept = tr_emit_cmp(&b, TR_CMP_NE, y[count], zero);
     for (uint32_t k = 0; k < tc->nred; k++) {
         const tr_ty *t = tr_fuse_type(g, cy[k]);
-        y[n++] = tr_emit3(&b, TR_OP_SELECT, t, kept, cy[k], tr_red_identity(g, tc->reds[k], t));
+        y[n++] = tr_emit_select(&b, kept, cy[k], tr_red_identity(g, tc->reds[k], t));
     }
     tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
     tr_simplify_cfg(g);

@@ -3,6 +3,7 @@
  *
  * Cost: linear in the function for each round, but for reductions of which some are not used: linear each. */
 #include "opt/pattern/fuse.h"
+#include "opt/emit.h"
 
 #include <assert.h>
 #include <string.h>
@@ -168,12 +169,6 @@ typedef struct tests {
     tr_val shape[TR_MAX_NDIM];
 } tests;
 
-static tr_val less_than(tr_bld *b, tr_val x, tr_val limit) {
-    tr_val ok = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, limit);
-    tr_at(b->fn, ok)->sub = TR_CMP_LT;
-    return ok;
-}
-
 static bool is_size(const tr_fn *f, tr_val v) {
     const tr_ins *n = tr_at(f, v);
     int64_t known;
@@ -191,8 +186,8 @@ static void test_axis(tr_bld *b, tests *t, tr_val n) {
     if (is_size(f, n) || t->in_block[n] == b->blk + 1u)
         return;
     t->in_block[n] = b->blk + 1u;
-    tr_val check =
-        tr_emit2(b, TR_OP_CHECK, NULL, less_than(b, n, tr_const_int(f, tr_at(f, n)->ty, too_long)), n);
+    tr_val check = tr_emit2(b, TR_OP_CHECK, NULL,
+                            tr_emit_cmp(b, TR_CMP_LT, n, tr_const_int(f, tr_at(f, n)->ty, too_long)), n);
     tr_at(f, check)->imm.site = &site;
 }
 
@@ -244,12 +239,11 @@ static void test_product(tr_bld *b, tests *t, tr_val alloc) {
     tr_val bytes = tr_const_float(f, f64, tr_ty_size(in.ty->elem));
     for (uint32_t k = 0; k < in.nargs; k++) {
         tr_val zero = tr_const_int(f, i64, 0);
-        tr_val none = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), in.args[k], zero);
-        tr_at(f, none)->sub = TR_CMP_EQ;
-        tr_val n = tr_emit3(b, TR_OP_SELECT, i64, none, tr_const_int(f, i64, 1), in.args[k]);
+        tr_val none = tr_emit_cmp(b, TR_CMP_EQ, in.args[k], zero);
+        tr_val n = tr_emit_select(b, none, tr_const_int(f, i64, 1), in.args[k]);
         bytes = tr_emit2(b, TR_OP_MUL, f64, bytes, tr_emit1(b, TR_OP_CONV, f64, n));
     }
-    tr_val ok = less_than(b, bytes, tr_const_float(f, f64, TR_MOST_BYTES));
+    tr_val ok = tr_emit_cmp(b, TR_CMP_LT, bytes, tr_const_float(f, f64, TR_MOST_BYTES));
     tr_at(f, tr_emit1(b, TR_OP_CHECK, NULL, ok))->imm.site = &site;
 }
 

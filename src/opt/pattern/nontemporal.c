@@ -13,6 +13,7 @@
  * that have made such an array (large.c). */
 #include "ir/sched.h"
 #include "opt/priv.h"
+#include "opt/emit.h"
 #include "rt/layout.h"
 
 /* Is an output an operand twice? */
@@ -50,9 +51,7 @@ tr_pat *tr_opt_past(tr_fn *f, tr_val v) {
 static tr_val compare(tr_bld *b, tr_val n, tr_cmpop how, uint64_t than) {
     tr_tytab *types = b->fn->ctx->types;
     tr_val limit = tr_const_int(b->fn, tr_ty_scalar(types, TR_TY_I64), (int64_t)than);
-    tr_val test = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(types, TR_TY_BOOL), n, limit);
-    tr_at(b->fn, test)->sub = (uint8_t)how;
-    return test;
+    return tr_emit_cmp(b, how, n, limit);
 }
 
 /* Is the first output that large, and not so large that its memory is new? Others have as many elements. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "opt/priv.h"
+#include "opt/emit.h"
 
 /* How a reduction is carried. */
 typedef enum form {
@@ -49,12 +50,6 @@ static tr_bid block(nest *s) {
     return b;
 }
 
-static tr_val cmp(nest *s, tr_cmpop p, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&s->b, TR_OP_CMP, s->i1, x, y);
-    tr_at(s->f, v)->sub = (uint8_t)p;
-    return v;
-}
-
 static tr_val test(nest *s, tr_mathfn fn, tr_val x) {
     tr_val v = tr_emit1(&s->b, TR_OP_MATH, s->i1, x);
     tr_at(s->f, v)->sub = (uint8_t)fn;
@@ -72,18 +67,6 @@ static tr_val both(nest *s, tr_op op, tr_val x, tr_val y) {
     return tr_emit2(&s->b, op, s->i1, x, y);
 }
 
-static tr_val negate(nest *s, tr_val x) {
-    return tr_emit1(&s->b, TR_OP_NOT, s->i1, x);
-}
-
-static tr_val choose(nest *s, tr_val c, tr_val x, tr_val y) {
-    return tr_emit3(&s->b, TR_OP_SELECT, tr_at(s->f, x)->ty, c, x, y);
-}
-
-static tr_val number(nest *s, int64_t n) {
-    return tr_const_int(s->f, s->i64, n);
-}
-
 /* --- counted loops --- */
 
 typedef struct loop {
@@ -98,20 +81,20 @@ static void loop_begin(nest *s, loop *l, tr_val n) {
     l->head = block(s);
     l->exit = block(s);
     tr_bid body = block(s);
-    args[0] = number(s, 0);
+    args[0] = tr_emit_int(&s->b, 0);
     memcpy(args + 1, s->carry, s->ncarry * sizeof *args);
     tr_br(&s->b, l->head, s->ncarry + 1, args);
     l->i = tr_blk_param(s->f, l->head, s->i64, NULL);
     for (unsigned k = 0; k < s->ncarry; k++)
         s->carry[k] = l->carry[k] = tr_blk_param(s->f, l->head, tr_at(s->f, s->carry[k])->ty, NULL);
     s->b.blk = l->head;
-    tr_cbr(&s->b, cmp(s, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
+    tr_cbr(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
     s->b.blk = body;
 }
 
 static void loop_end(nest *s, loop *l) {
     tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, s->ncarry + 1u);
-    args[0] = tr_emit2(&s->b, TR_OP_ADD, s->i64, l->i, number(s, 1));
+    args[0] = tr_emit2(&s->b, TR_OP_ADD, s->i64, l->i, tr_emit_int(&s->b, 1));
     tr_at(s->f, args[0])->flags |= F_NSW;
     memcpy(args + 1, s->carry, s->ncarry * sizeof *args);
     tr_br(&s->b, l->head, s->ncarry + 1, args);
@@ -180,9 +163,9 @@ static tr_val *access_to(nest *s, tr_val array, unsigned n, const unsigned *axes
         args[1 + k] = s->idx[x];
         if (!repeats || is_whole(s, array, k, s->in.args[x]))
             continue;
-        tr_val d = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
-        tr_at(s->f, d)->imm.i = k;
-        args[1 + k] = choose(s, cmp(s, TR_CMP_EQ, d, number(s, 1)), number(s, 0), s->idx[x]);
+        tr_val d = tr_emit_dim(&s->b, array, k);
+        args[1 + k] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, d, tr_emit_int(&s->b, 1)),
+                                     tr_emit_int(&s->b, 0), s->idx[x]);
     }
     return args;
 }
@@ -246,7 +229,7 @@ static void reds_begin(nest *s) {
     for (unsigned i = 0; i < s->p->nred; i++)
         red_begin(s, &s->reds[i]);
     if (s->places)
-        s->carry[s->ncarry++] = number(s, 0);
+        s->carry[s->ncarry++] = tr_emit_int(&s->b, 0);
 }
 
 /* sum += x, and what that rounded off is added to what was. */
@@ -260,16 +243,16 @@ static void two_sum(nest *s, const tr_ty *t, tr_val *sum, tr_val *off, tr_val x)
 
 /* Does x come before the best so far? A NaN does, and nothing before it. */
 static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
-    tr_val better = cmp(s, tr_red_info[r->kind].wins, x, best);
+    tr_val better = tr_emit_cmp(&s->b, tr_red_info[r->kind].wins, x, best);
     if (!tr_ty_is_float(r->ty))
         return better;
     if (r->form == PLAIN) { /* of equal zeros the one that is smaller, or larger */
         tr_val sign = test(s, TR_MATH_SIGNBIT, x);
-        sign = r->kind == TR_RED_MAX ? negate(s, sign) : sign;
-        better = both(s, TR_OP_OR, better, both(s, TR_OP_AND, cmp(s, TR_CMP_EQ, x, best), sign));
+        sign = r->kind == TR_RED_MAX ? tr_emit_not(&s->b, sign) : sign;
+        better = both(s, TR_OP_OR, better, both(s, TR_OP_AND, tr_emit_cmp(&s->b, TR_CMP_EQ, x, best), sign));
     }
     better = both(s, TR_OP_OR, better, test(s, TR_MATH_ISNAN, x));
-    return both(s, TR_OP_AND, better, negate(s, test(s, TR_MATH_ISNAN, best)));
+    return both(s, TR_OP_AND, better, tr_emit_not(&s->b, test(s, TR_MATH_ISNAN, best)));
 }
 
 /* Two values as one. */
@@ -278,7 +261,7 @@ static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, 
     tr_op op = tr_red_info[kind].op;
     if (kind == TR_RED_LAST)
         return y;
-    return op == TR_OP__COUNT ? choose(s, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
+    return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
 }
 
 static void red_step(nest *s, const red *r, tr_val x) {
@@ -288,10 +271,10 @@ static void red_step(nest *s, const red *r, tr_val x) {
         for (unsigned k = 0; k < n; k++)
             two_sum(s, real_of(s, r->ty), &c[2 * k], &c[2 * k + 1], parts[k]);
     } else if (r->form == PLACE) {
-        tr_val take = both(s, TR_OP_OR, negate(s, c[1]), wins(s, r, c[0], x));
-        c[0] = choose(s, take, x, c[0]);
+        tr_val take = both(s, TR_OP_OR, tr_emit_not(&s->b, c[1]), wins(s, r, c[0], x));
+        c[0] = tr_emit_select(&s->b, take, x, c[0]);
         c[1] = tr_const_int(s->f, s->i1, 1);
-        c[2] = choose(s, take, s->carry[s->ncarry - 1], c[2]);
+        c[2] = tr_emit_select(&s->b, take, s->carry[s->ncarry - 1], c[2]);
     } else {
         c[0] = joined(s, r->kind, r->ty, c[0], x, r->fast);
     }
@@ -300,9 +283,9 @@ static void red_step(nest *s, const red *r, tr_val x) {
 /* What was rounded off counts where it is something, and the sum is a number: so zeros keep their sign,
  * and infinities stay. */
 static tr_val with_rest(nest *s, const tr_ty *t, const tr_val *c) {
-    tr_val rest = cmp(s, TR_CMP_NE, c[1], tr_const_float(s->f, t, 0.0));
+    tr_val rest = tr_emit_cmp(&s->b, TR_CMP_NE, c[1], tr_const_float(s->f, t, 0.0));
     rest = both(s, TR_OP_AND, rest, test(s, TR_MATH_ISFINITE, c[0]));
-    return choose(s, rest, arith(s, TR_OP_ADD, t, c[0], c[1], 0), c[0]);
+    return tr_emit_select(&s->b, rest, arith(s, TR_OP_ADD, t, c[0], c[1], 0), c[0]);
 }
 
 static tr_val red_end(nest *s, const red *r) {
@@ -324,10 +307,10 @@ static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
         tr_val array = s->in.args[tr_pat_filt(s->p) + k];
         tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){array, at, y[k]});
         tr_val n = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
-        last = last == TR_NOVAL ? n : choose(s, cmp(s, TR_CMP_LT, n, last), n, last);
+        last = last == TR_NOVAL ? n : tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, n, last), n, last);
     }
-    tr_val next = tr_emit2(&s->b, TR_OP_ADD, s->i64, at, number(s, 1));
-    return choose(s, cmp(s, TR_CMP_LT, next, last), kept, number(s, 0));
+    tr_val next = tr_emit2(&s->b, TR_OP_ADD, s->i64, at, tr_emit_int(&s->b, 1));
+    return tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, next, last), kept, tr_emit_int(&s->b, 0));
 }
 
 /* One value for each target, at the indices before it. */
@@ -368,7 +351,8 @@ static void point(nest *s) {
         red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
     scatter(s, y + tr_pat_lam_scat(p));
     if (s->places)
-        s->carry[s->ncarry - 1] = tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], number(s, 1));
+        s->carry[s->ncarry - 1] =
+            tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], tr_emit_int(&s->b, 1));
 }
 
 static void epilogue(nest *s) {

@@ -13,6 +13,7 @@
 
 #include "ir/sched.h"
 #include "opt/priv.h"
+#include "opt/emit.h"
 
 enum { DEEP = 6 };
 
@@ -32,26 +33,12 @@ static const tr_ty *type(const work *k, tr_tyk kind) {
     return tr_ty_scalar(k->f->ctx->types, kind);
 }
 
-static tr_val integer(work *k, int64_t n) {
-    return tr_const_int(k->b.fn, type(k, TR_TY_I64), n);
-}
-
 static tr_val real(work *k, double x) {
     return tr_const_float(k->b.fn, type(k, TR_TY_F64), x);
 }
 
 static tr_val on_reals(work *k, tr_op op, tr_val x, tr_val y) {
     return tr_emit2(&k->b, op, type(k, TR_TY_F64), x, y);
-}
-
-static tr_val compare(work *k, tr_cmpop how, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&k->b, TR_OP_CMP, type(k, TR_TY_BOOL), x, y);
-    tr_at(k->b.fn, v)->sub = (uint8_t)how;
-    return v;
-}
-
-static tr_val choose(work *k, tr_val cond, tr_val x, tr_val y) {
-    return tr_emit3(&k->b, TR_OP_SELECT, tr_at(k->b.fn, x)->ty, cond, x, y);
 }
 
 /* What stands for a capture outside. */
@@ -63,7 +50,7 @@ static tr_val captured(const work *k, tr_val v) {
 static tr_val given(work *k, tr_val v) {
     uint32_t i = tr_param_index(k->f, v);
     if (i < k->p->nspace)
-        return tr_emit2(&k->b, TR_OP_QUOT, type(k, TR_TY_I64), k->in.args[i], integer(k, 2));
+        return tr_emit2(&k->b, TR_OP_QUOT, type(k, TR_TY_I64), k->in.args[i], tr_emit_int(&k->b, 2));
     return i < tr_pat_lam_cap(k->p) ? TR_NOVAL : captured(k, v);
 }
 
@@ -72,9 +59,7 @@ static tr_val extent(work *k, const tr_ins *in) {
     const tr_ins *a = tr_at(k->f, in->args[0]);
     if (a->op != TR_OP_PARAM || a->blk != 0 || tr_param_index(k->f, in->args[0]) < tr_pat_lam_cap(k->p))
         return TR_NOVAL;
-    tr_val v = tr_emit1(&k->b, TR_OP_DIM, type(k, TR_TY_I64), captured(k, in->args[0]));
-    tr_at(k->b.fn, v)->imm.i = in->imm.i;
-    return v;
+    return tr_emit_dim(&k->b, captured(k, in->args[0]), (unsigned)in->imm.i);
 }
 
 static tr_val computed(work *k, const tr_ins *in, unsigned deep) {
@@ -83,7 +68,7 @@ static tr_val computed(work *k, const tr_ins *in, unsigned deep) {
         if ((x[i] = number(k, in->args[i], deep - 1)) == TR_NOVAL)
             return TR_NOVAL;
     if (in->op == TR_OP_CMP)
-        return compare(k, (tr_cmpop)in->sub, x[0], x[1]);
+        return tr_emit_cmp(&k->b, (tr_cmpop)in->sub, x[0], x[1]);
     return tr_emit_v(&k->b, (tr_op)in->op, in->ty, in->nargs, x);
 }
 
@@ -93,7 +78,7 @@ static tr_val number(work *k, tr_val v, unsigned deep) {
     int64_t c;
     bool is_i64 = in->ty && in->ty->kind == TR_TY_I64;
     if (is_i64 && tr_get_int(k->f, v, &c))
-        return integer(k, c);
+        return tr_emit_int(&k->b, c);
     if (!deep)
         return TR_NOVAL;
     switch ((tr_op)in->op) {
@@ -161,7 +146,7 @@ static tr_val rounds(work *k, const tr_loop *l) {
     tr_val n = tr_emit2(&k->b, TR_OP_SUB, type(k, TR_TY_I64), step > 0 ? hi : lo, step > 0 ? lo : hi);
     n = on_reals(k, TR_OP_MUL, tr_emit1(&k->b, TR_OP_CONV, type(k, TR_TY_F64), n),
                  real(k, 1.0 / (double)(step > 0 ? step : -step)));
-    return choose(k, compare(k, TR_CMP_GT, n, real(k, 0)), n, real(k, 0));
+    return tr_emit_select(&k->b, tr_emit_cmp(&k->b, TR_CMP_GT, n, real(k, 0)), n, real(k, 0));
 }
 
 /* Of straight code directly in the loop, or in none (UINT32_MAX); negative: it is not known. */
@@ -225,7 +210,7 @@ void tr_opt_work(tr_fn *f, tr_val v, int64_t most) {
         take_back(f, first);
         return;
     }
-    all = choose(&k, compare(&k, TR_CMP_LT, all, top), all, top);
+    all = tr_emit_select(&k.b, tr_emit_cmp(&k.b, TR_CMP_LT, all, top), all, top);
     all = tr_emit1(&k.b, TR_OP_CONV, type(&k, TR_TY_I64), all);
-    give_cost(f, v, tr_emit2(&k.b, TR_OP_ADD, type(&k, TR_TY_I64), all, integer(&k, 1)));
+    give_cost(f, v, tr_emit2(&k.b, TR_OP_ADD, type(&k, TR_TY_I64), all, tr_emit_int(&k.b, 1)));
 }

@@ -7,6 +7,7 @@
  * array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 #include "ir/alias.h"
 #include "ir/sched.h"
 
@@ -602,21 +603,12 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
 
 /* --- how many chunks --- */
 
-static tr_val num(tr_bld *b, int64_t k) {
-    return tr_const_int(b->fn, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), k);
-}
-
-static tr_val op2(tr_bld *b, tr_op op, tr_val x, tr_val y) {
-    return tr_emit2(b, op, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), x, y);
-}
-
 static tr_val size_of(tr_bld *b, tr_paccum *a) {
     uint32_t n = tr_at(b->fn, a->array)->ty->ndim;
     a->dims = TR_NEW_N(&b->fn->ctx->arena, tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++) {
-        a->dims[k] = tr_emit1(b, TR_OP_DIM, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), a->array);
-        tr_at(b->fn, a->dims[k])->imm.i = k;
-        a->size = k ? op2(b, TR_OP_MUL, a->size, a->dims[k]) : a->dims[k];
+        a->dims[k] = tr_emit_dim(b, a->array, k);
+        a->size = k ? tr_emit_op(b, TR_OP_MUL, a->size, a->dims[k]) : a->dims[k];
     }
     return a->size;
 }
@@ -624,17 +616,19 @@ static tr_val size_of(tr_bld *b, tr_paccum *a) {
 /* At most MAX_CHUNKS, each of WORTH elements of copies for an iteration (two iterations where one adds whole
  * rows), and no more than MAX_ITEMS in all copies. */
 tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b) {
-    tr_val total = TR_NOVAL, n = tr_ploop_least(b, l->length, num(b, (int64_t)1 << 40));
+    tr_val total = TR_NOVAL, n = tr_emit_least(b, l->length, tr_emit_int(b, (int64_t)1 << 40));
     bool rows = false;
     for (uint32_t k = 0; k < l->accums.n; k++) {
         tr_val size = size_of(b, &l->accums.d[k]);
-        total = k ? op2(b, TR_OP_ADD, total, size) : size;
+        total = k ? tr_emit_op(b, TR_OP_ADD, total, size) : size;
         rows = rows || l->accums.d[k].rows;
     }
-    tr_val worth = rows ? op2(b, TR_OP_QUOT, n, num(b, 2))
-                        : op2(b, TR_OP_QUOT, op2(b, TR_OP_MUL, n, num(b, WORTH)), total);
-    tr_val fit = tr_ploop_least(b, op2(b, TR_OP_QUOT, num(b, MAX_ITEMS), total), num(b, MAX_CHUNKS));
-    return tr_ploop_least(b, tr_ploop_least(b, worth, n), fit);
+    tr_val worth = rows
+                       ? tr_emit_op(b, TR_OP_QUOT, n, tr_emit_int(b, 2))
+                       : tr_emit_op(b, TR_OP_QUOT, tr_emit_op(b, TR_OP_MUL, n, tr_emit_int(b, WORTH)), total);
+    tr_val fit = tr_emit_least(b, tr_emit_op(b, TR_OP_QUOT, tr_emit_int(b, MAX_ITEMS), total),
+                               tr_emit_int(b, MAX_CHUNKS));
+    return tr_emit_least(b, tr_emit_least(b, worth, n), fit);
 }
 
 /* --- copies --- */
@@ -682,11 +676,11 @@ void tr_accumulate_copies(tr_bld *b, tr_paccum *a, tr_val chunks) {
 
 /* How far apart neighbours in a copy are, which lies as its array's type says. */
 static void steps(tr_bld *b, const tr_ty *array, const tr_val *dims, tr_val *out) {
-    tr_val at = num(b, 1);
+    tr_val at = tr_emit_int(b, 1);
     for (uint32_t k = 0; k < array->ndim; k++) {
         uint32_t axis = array->layout == TR_LAYOUT_F ? k : array->ndim - 1u - k;
         out[axis] = at;
-        at = op2(b, TR_OP_MUL, at, dims[axis]);
+        at = tr_emit_op(b, TR_OP_MUL, at, dims[axis]);
     }
 }
 
@@ -728,7 +722,7 @@ void tr_accumulate_keep(tr_bld *b, tr_val own, tr_val copies, tr_val size, tr_va
     uint32_t n = array->ndim;
     tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, 2u * n + 2u);
     v[0] = copies;
-    v[1] = op2(b, TR_OP_MUL, chunk, size);
+    v[1] = tr_emit_op(b, TR_OP_MUL, chunk, size);
     memcpy(v + 2, dims, n * sizeof *v);
     bool any = array->layout == TR_LAYOUT_ANY;
     if (any)
@@ -745,7 +739,7 @@ static tr_val by_axes(tr_bld *b, const tr_paccum *a, tr_val chunks) {
         return a->copies;
     tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, 2u * n + 4u);
     v[0] = a->copies;
-    v[1] = num(b, 0);
+    v[1] = tr_emit_int(b, 0);
     v[2] = chunks;
     memcpy(v + 3, a->dims, n * sizeof *v);
     v[n + 3] = a->size;
@@ -759,14 +753,13 @@ static tr_val joined(tr_bld *b, tr_redk k, const tr_ty *t, tr_val old, tr_val x)
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
     if (tr_red_info[k].op != TR_OP__COUNT)
         return tr_emit2(b, tr_red_info[k].op, t, old, x);
-    tr_val keep = tr_emit2(b, TR_OP_CMP, i1, old, x);
-    tr_at(b->fn, keep)->sub = k == TR_RED_MIN ? TR_CMP_LE : TR_CMP_GE;
+    tr_val keep = tr_emit_cmp(b, k == TR_RED_MIN ? TR_CMP_LE : TR_CMP_GE, old, x);
     if (tr_ty_is_float(t)) {
         tr_val nan = tr_emit1(b, TR_OP_MATH, i1, old);
         tr_at(b->fn, nan)->sub = TR_MATH_ISNAN;
         keep = tr_emit2(b, TR_OP_OR, i1, keep, nan);
     }
-    return tr_emit3(b, TR_OP_SELECT, t, keep, old, x);
+    return tr_emit_select(b, keep, old, x);
 }
 
 /* array = array op (all copies together), element by element. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 #include "rt/rt.h"
 
 enum { MAX_WAYS = 16 };
@@ -370,20 +371,13 @@ bool tr_ploop_extreme(tr_ploop *l, const uint32_t *params, uint32_t n, tr_pextre
 
 /* --- chunks --- */
 
-static tr_val num(tr_bld *b, int64_t n) {
-    return tr_const_int(b->fn, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), n);
-}
-
 tr_val tr_extreme_chunks(const tr_ploop *l, tr_bld *b) {
     tr_fn *f = b->fn;
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    tr_rtcall *rt = TR_NEW(&f->ctx->arena, tr_rtcall);
-    *rt = (tr_rtcall){TR_RT_GRAIN, NULL};
-    tr_val args[] = {l->length, num(b, 0), tr_ploop_cost(l, b)};
-    tr_val grain = tr_emit_v(b, TR_OP_CALLRT, i64, 3, args);
-    tr_at(f, grain)->imm.rt = rt;
-    tr_val last = tr_emit2(b, TR_OP_SUB, i64, l->length, num(b, 1));
-    return tr_emit2(b, TR_OP_ADD, i64, tr_emit2(b, TR_OP_QUOT, i64, last, grain), num(b, 1));
+    tr_val args[] = {l->length, tr_emit_int(b, 0), tr_ploop_cost(l, b)};
+    tr_val grain = tr_emit_rt(b, TR_RT_GRAIN, i64, 3, args, NULL);
+    tr_val last = tr_emit2(b, TR_OP_SUB, i64, l->length, tr_emit_int(b, 1));
+    return tr_emit2(b, TR_OP_ADD, i64, tr_emit2(b, TR_OP_QUOT, i64, last, grain), tr_emit_int(b, 1));
 }
 
 void tr_extreme_rooms(tr_ploop *l, tr_bld *b, tr_val chunks) {
@@ -406,7 +400,7 @@ void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by) {
         takes[TR_MAX_EXTREMES];
     tr_blk_at(f, loop)->cold = tr_blk_at(f, after)->cold = tr_blk_at(f, b->blk)->cold;
     tr_val q = tr_blk_param(f, loop, i64, NULL);
-    init[0] = num(b, 0);
+    init[0] = tr_emit_int(b, 0);
     for (uint32_t m = 0; m < x->n; m++) {
         init[1 + m] = by[x->at[m]];
         next[1 + m] = tr_blk_param(f, loop, tr_at(f, init[1 + m])->ty, NULL);
@@ -419,15 +413,13 @@ void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by) {
     }
     for (uint32_t k = 0; k < x->nall; k++) {
         uint32_t best = x->all[k].best;
-        tr_val better = tr_emit2(b, TR_OP_CMP, i1, got[best], next[1 + best]);
-        tr_at(f, better)->sub = (uint8_t)x->all[k].how;
+        tr_val better = tr_emit_cmp(b, x->all[k].how, got[best], next[1 + best]);
         takes[k] = tr_emit2(b, TR_OP_AND, i1, better, got[x->n + k]);
     }
     for (uint32_t m = 0; m < x->n; m++)
-        next[1 + m] = tr_emit3(b, TR_OP_SELECT, tr_at(f, got[m])->ty, takes[x->of[m]], got[m], next[1 + m]);
-    next[0] = tr_emit2(b, TR_OP_ADD, i64, q, num(b, 1));
-    tr_val more = tr_emit2(b, TR_OP_CMP, i1, next[0], chunks);
-    tr_at(f, more)->sub = TR_CMP_LT;
+        next[1 + m] = tr_emit_select(b, takes[x->of[m]], got[m], next[1 + m]);
+    next[0] = tr_emit2(b, TR_OP_ADD, i64, q, tr_emit_int(b, 1));
+    tr_val more = tr_emit_cmp(b, TR_CMP_LT, next[0], chunks);
     tr_cbr(b, more, loop, 1 + x->n, next, after, 0, NULL);
     b->blk = after;
     for (uint32_t m = 0; m < x->n; m++)

@@ -9,6 +9,7 @@
  * some run and none makes a new one, it is a copy all the same.
  * Cost: for each array that such a loop hands on, its instructions a few times. */
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 
 #include <string.h>
 
@@ -258,12 +259,6 @@ static bool is_straight(const chain *c) {
 
 /* --- one array --- */
 
-static tr_val dim_of(tr_bld *b, tr_val array, unsigned k) {
-    tr_val v = tr_emit1(b, TR_OP_DIM, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), array);
-    tr_at(b->fn, v)->imm.i = k;
-    return v;
-}
-
 static const tr_ty *made_type(const chain *c) {
     for (uint32_t i = 0; i < c->all.n; i++)
         if (at(c, c->all.d[i])->op == TR_OP_ALLOC)
@@ -282,11 +277,10 @@ static tr_val emit_copy(tr_bld *b, const tr_ty *t, tr_val array, tr_val *dims) {
 /* Where an array would be made: it has the sizes of the one. */
 static void test_sizes(const chain *c, tr_val made, const tr_val *dims) {
     tr_fn *f = c->f;
-    tr_bld b = {.fn = f, .blk = at(c, made)->blk, .before = made, .loc = at(c, made)->loc};
+    tr_bld b = tr_bld_before(f, made);
     for (unsigned k = 0; k < at(c, made)->ty->ndim; k++) {
         tr_val size = tr_made_sizes(at(c, made))[k];
-        tr_val ok = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), size, dims[k]);
-        tr_at(f, ok)->sub = TR_CMP_EQ;
+        tr_val ok = tr_emit_cmp(&b, TR_CMP_EQ, size, dims[k]);
         tr_val check = tr_emit3(&b, TR_OP_CHECK, NULL, ok, size, dims[k]);
         tr_site *s = TR_NEW(&f->ctx->arena, tr_site);
         *s = (tr_site){
@@ -316,23 +310,22 @@ static void replace_outside(const chain *c, tr_val with) {
 static void make_one(chain *c) {
     tr_fn *f = c->f;
     tr_arena *a = &f->ctx->arena;
-    const tr_ty *t = made_type(c), *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    const tr_ty *t = made_type(c);
     uint32_t loc = tr_term(f, c->l->header)->loc, n = t->ndim;
     const char *name = c->p < f->names.n ? f->names.d[c->p] : NULL;
     tr_bid before = tr_opt_block_before(f, c->l->header);
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = loc};
     tr_val first = tr_blk_at(f, before)->params.d[c->at], *dims = TR_NEW_N(a, tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++)
-        dims[k] = dim_of(&b, first, k);
+        dims[k] = tr_emit_dim(&b, first, k);
     tr_val one = emit_copy(&b, t, first, dims);
     if (at(c, c->p)->ty != t)
         one = tr_emit_resized(&b, at(c, c->p)->ty, one, dims);
     if (name)
         tr_val_name(f, one, name);
     tr_val zero = tr_const_int(f, tr_ty_scalar(f->ctx->types, TR_TY_I64), 0);
-    tr_val some = tr_emit2(&b, TR_OP_CMP, i1, c->length, zero);
-    tr_at(f, some)->sub = TR_CMP_GT;
-    replace_outside(c, tr_emit3(&b, TR_OP_SELECT, at(c, c->p)->ty, some, one, first));
+    tr_val some = tr_emit_cmp(&b, TR_CMP_GT, c->length, zero);
+    replace_outside(c, tr_emit_select(&b, some, one, first));
     tr_val *args =
         tr_arena_copy(a, tr_blk_at(f, before)->params.d, tr_blk_at(f, before)->params.n * sizeof *args);
     args[c->at] = one;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 #include "rt/rt.h"
 
 enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, MAX_TOUCHES = 16, TOO_FAR = 1 << 30 };
@@ -94,36 +95,6 @@ static const tr_ty *type(const looker *m, tr_tyk k) {
     return tr_ty_scalar(m->l->f->ctx->types, k);
 }
 
-static tr_val num(looker *m, int64_t k) {
-    return tr_const_int(m->g, type(m, TR_TY_I64), k);
-}
-
-static tr_val op(looker *m, tr_op o, tr_val x, tr_val y) {
-    return tr_emit2(&m->b, o, type(m, TR_TY_I64), x, y);
-}
-
-static tr_val is(looker *m, tr_cmpop sub, tr_val x, tr_val y) {
-    tr_val c = tr_emit2(&m->b, TR_OP_CMP, type(m, TR_TY_BOOL), x, y);
-    tr_at(m->g, c)->sub = (uint8_t)sub;
-    return c;
-}
-
-static tr_val both(looker *m, tr_val x, tr_val y) {
-    return x == TR_NOVAL ? y : y == TR_NOVAL ? x : tr_emit2(&m->b, TR_OP_AND, type(m, TR_TY_BOOL), x, y);
-}
-
-static tr_val either(looker *m, tr_val x, tr_val y) {
-    return tr_emit2(&m->b, TR_OP_OR, type(m, TR_TY_BOOL), x, y);
-}
-
-static tr_val least(looker *m, tr_val x, tr_val y) {
-    return x == y ? x : tr_emit3(&m->b, TR_OP_SELECT, type(m, TR_TY_I64), is(m, TR_CMP_LT, x, y), x, y);
-}
-
-static tr_val most(looker *m, tr_val x, tr_val y) {
-    return x == y ? x : tr_emit3(&m->b, TR_OP_SELECT, type(m, TR_TY_I64), is(m, TR_CMP_GT, x, y), x, y);
-}
-
 /* Something from outside of the loop: a constant, or a capture. */
 static tr_val given(looker *m, tr_val v) {
     const tr_ins *in = tr_at(m->l->f, v);
@@ -178,7 +149,7 @@ static reach reach_of_all(looker *m, tr_val v, unsigned at, unsigned depth) {
 }
 
 static reach reach_of_point(looker *m, tr_val x) {
-    return (reach){x, op(m, TR_OP_ADD, x, num(m, 1))};
+    return (reach){x, tr_emit_op(&m->b, TR_OP_ADD, x, tr_emit_int(&m->b, 1))};
 }
 
 /* Does block b run in a round only, begun on the way from the loop's head to `body`? Behind the loop the
@@ -208,13 +179,17 @@ static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) 
         t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
         return nowhere;
     reach n = reach_of_all(m, c->args[1], at, depth);
-    return n.lo == TR_NOVAL ? n : (reach){num(m, 0), most(m, op(m, TR_OP_SUB, n.end, num(m, 1)), num(m, 0))};
+    return n.lo == TR_NOVAL
+               ? n
+               : (reach){tr_emit_int(&m->b, 0),
+                         tr_emit_most(&m->b, tr_emit_op(&m->b, TR_OP_SUB, n.end, tr_emit_int(&m->b, 1)),
+                                      tr_emit_int(&m->b, 0))};
 }
 
 /* Products of such numbers do not wrap around. */
 static void ask_small(looker *m, tr_val x) {
-    m->fine = both(m, m->fine, is(m, TR_CMP_LT, x, num(m, TOO_FAR)));
-    m->fine = both(m, m->fine, is(m, TR_CMP_GT, x, num(m, -TOO_FAR)));
+    m->fine = tr_emit_both(&m->b, m->fine, tr_emit_cmp(&m->b, TR_CMP_LT, x, tr_emit_int(&m->b, TOO_FAR)));
+    m->fine = tr_emit_both(&m->b, m->fine, tr_emit_cmp(&m->b, TR_CMP_GT, x, tr_emit_int(&m->b, -TOO_FAR)));
 }
 
 static reach reach_of_product(looker *m, const tr_ins *in, unsigned at, unsigned depth) {
@@ -229,42 +204,46 @@ static reach reach_of_product(looker *m, const tr_ins *in, unsigned at, unsigned
     reach r = reach_of_all(m, x, at, depth);
     if (r.lo == TR_NOVAL)
         return r;
-    tr_val last = op(m, TR_OP_SUB, r.end, num(m, 1));
+    tr_val last = tr_emit_op(&m->b, TR_OP_SUB, r.end, tr_emit_int(&m->b, 1));
     ask_small(m, p);
     ask_small(m, r.lo);
     ask_small(m, last);
     if (out) { /* what is left of an index that is not negative, as the multiple is not either */
-        m->fine = both(m, m->fine, is(m, TR_CMP_GE, r.lo, num(m, 0)));
-        return reach_of_point(m, num(m, 0));
+        m->fine = tr_emit_both(&m->b, m->fine, tr_emit_cmp(&m->b, TR_CMP_GE, r.lo, tr_emit_int(&m->b, 0)));
+        return reach_of_point(m, tr_emit_int(&m->b, 0));
     }
-    tr_val a = op(m, TR_OP_MUL, r.lo, p), b = op(m, TR_OP_MUL, last, p);
-    return (reach){least(m, a, b), op(m, TR_OP_ADD, most(m, a, b), num(m, 1))};
+    tr_val a = tr_emit_op(&m->b, TR_OP_MUL, r.lo, p), b = tr_emit_op(&m->b, TR_OP_MUL, last, p);
+    return (reach){tr_emit_least(&m->b, a, b),
+                   tr_emit_op(&m->b, TR_OP_ADD, tr_emit_most(&m->b, a, b), tr_emit_int(&m->b, 1))};
 }
 
 /* An index below 0 counts from the end. */
 static reach reach_of_wrapped(looker *m, reach r, tr_val size) {
-    tr_val zero = num(m, 0), low = is(m, TR_CMP_LT, r.lo, zero);
-    return (reach){tr_emit3(&m->b, TR_OP_SELECT, type(m, TR_TY_I64), low, zero, r.lo),
-                   tr_emit3(&m->b, TR_OP_SELECT, type(m, TR_TY_I64), low, most(m, size, r.end), r.end)};
+    tr_val zero = tr_emit_int(&m->b, 0), low = tr_emit_cmp(&m->b, TR_CMP_LT, r.lo, zero);
+    return (reach){tr_emit_select(&m->b, low, zero, r.lo),
+                   tr_emit_select(&m->b, low, tr_emit_most(&m->b, size, r.end), r.end)};
 }
 
 static reach join(looker *m, reach x, reach y) {
     if (x.lo == TR_NOVAL || y.lo == TR_NOVAL)
         return nowhere;
-    return (reach){least(m, x.lo, y.lo), most(m, x.end, y.end)};
+    return (reach){tr_emit_least(&m->b, x.lo, y.lo), tr_emit_most(&m->b, x.end, y.end)};
 }
 
 static reach reach_of_sum(looker *m, reach x, reach y, bool minus) {
-    tr_val one = num(m, 1);
+    tr_val one = tr_emit_int(&m->b, 1);
     if (x.lo == TR_NOVAL || y.lo == TR_NOVAL)
         return nowhere;
     reach r;
     if (minus)
-        r = (reach){op(m, TR_OP_SUB, x.lo, op(m, TR_OP_SUB, y.end, one)), op(m, TR_OP_SUB, x.end, y.lo)};
+        r = (reach){tr_emit_op(&m->b, TR_OP_SUB, x.lo, tr_emit_op(&m->b, TR_OP_SUB, y.end, one)),
+                    tr_emit_op(&m->b, TR_OP_SUB, x.end, y.lo)};
     else
-        r = (reach){op(m, TR_OP_ADD, x.lo, y.lo), op(m, TR_OP_SUB, op(m, TR_OP_ADD, x.end, y.end), one)};
-    m->fine =
-        both(m, m->fine, is(m, TR_CMP_LE, op(m, TR_OP_SUB, r.lo, one), r.end)); /* it did not wrap around */
+        r = (reach){tr_emit_op(&m->b, TR_OP_ADD, x.lo, y.lo),
+                    tr_emit_op(&m->b, TR_OP_SUB, tr_emit_op(&m->b, TR_OP_ADD, x.end, y.end), one)};
+    m->fine = tr_emit_both(&m->b, m->fine,
+                           tr_emit_cmp(&m->b, TR_CMP_LE, tr_emit_op(&m->b, TR_OP_SUB, r.lo, one),
+                                       r.end)); /* it did not wrap around */
     return r;
 }
 
@@ -304,9 +283,7 @@ typedef struct box {
 } box;
 
 static tr_val dim_of(looker *m, tr_val array, unsigned k) {
-    tr_val d = tr_emit1(&m->b, TR_OP_DIM, type(m, TR_TY_I64), given(m, array));
-    tr_at(m->g, d)->imm.i = k;
-    return d;
+    return tr_emit_dim(&m->b, given(m, array), k);
 }
 
 /* What the access touches of its own array. */
@@ -320,7 +297,7 @@ static bool own_box(looker *m, const tr_ptouch *t, unsigned at, box *out) {
             tr_val n = sizes                     ? point(m, sizes[k], at, MAX_DEPTH)
                        : !varies(m->l, t->array) ? dim_of(m, t->array, k)
                                                  : TR_NOVAL;
-            out->ax[k] = n == TR_NOVAL ? nowhere : (reach){num(m, 0), n};
+            out->ax[k] = n == TR_NOVAL ? nowhere : (reach){tr_emit_int(&m->b, 0), n};
         }
         if (out->ax[k].lo == TR_NOVAL)
             return false;
@@ -330,12 +307,13 @@ static bool own_box(looker *m, const tr_ptouch *t, unsigned at, box *out) {
 
 /* One axis of a view by that of its base, where it starts at `start` and has an item every `step`. */
 static reach in_base(looker *m, reach r, tr_val start, int64_t step) {
-    tr_val one = num(m, 1), by = num(m, step), last = op(m, TR_OP_SUB, r.end, one);
+    tr_val one = tr_emit_int(&m->b, 1), by = tr_emit_int(&m->b, step),
+           last = tr_emit_op(&m->b, TR_OP_SUB, r.end, one);
     if (step == 1)
-        return (reach){op(m, TR_OP_ADD, start, r.lo), op(m, TR_OP_ADD, start, r.end)};
-    tr_val a = op(m, TR_OP_ADD, start, op(m, TR_OP_MUL, r.lo, by));
-    tr_val b = op(m, TR_OP_ADD, start, op(m, TR_OP_MUL, last, by));
-    return (reach){step > 0 ? a : b, op(m, TR_OP_ADD, step > 0 ? b : a, one)};
+        return (reach){tr_emit_op(&m->b, TR_OP_ADD, start, r.lo), tr_emit_op(&m->b, TR_OP_ADD, start, r.end)};
+    tr_val a = tr_emit_op(&m->b, TR_OP_ADD, start, tr_emit_op(&m->b, TR_OP_MUL, r.lo, by));
+    tr_val b = tr_emit_op(&m->b, TR_OP_ADD, start, tr_emit_op(&m->b, TR_OP_MUL, last, by));
+    return (reach){step > 0 ? a : b, tr_emit_op(&m->b, TR_OP_ADD, step > 0 ? b : a, one)};
 }
 
 /* A box of the view by the axes of its base. */
@@ -392,7 +370,7 @@ static bool hull(looker *m, const tr_pinspect *p, unsigned at, unsigned *naxes, 
             out->ax[k] = i ? join(m, out->ax[k], x.ax[k]) : x.ax[k];
     }
     for (unsigned k = 0; k < *naxes; k++)
-        out->ax[k].end = most(m, out->ax[k].lo, out->ax[k].end);
+        out->ax[k].end = tr_emit_most(&m->b, out->ax[k].lo, out->ax[k].end);
     return *naxes > 0 && *naxes <= MAX_AXES;
 }
 
@@ -401,10 +379,10 @@ static tr_val behind(looker *m, const box *x, const box *y, unsigned naxes, bool
     tr_val all = TR_NOVAL;
     for (unsigned i = naxes; i-- > 0;) { /* the last one to be looked at first */
         unsigned k = from_last ? naxes - 1 - i : i;
-        tr_val less = is(m, TR_CMP_LE, x->ax[k].end, y->ax[k].lo);
-        tr_val same =
-            both(m, is(m, TR_CMP_EQ, x->ax[k].lo, y->ax[k].lo), is(m, TR_CMP_EQ, x->ax[k].end, y->ax[k].end));
-        all = all == TR_NOVAL ? less : either(m, less, both(m, same, all));
+        tr_val less = tr_emit_cmp(&m->b, TR_CMP_LE, x->ax[k].end, y->ax[k].lo);
+        tr_val same = tr_emit_both(&m->b, tr_emit_cmp(&m->b, TR_CMP_EQ, x->ax[k].lo, y->ax[k].lo),
+                                   tr_emit_cmp(&m->b, TR_CMP_EQ, x->ax[k].end, y->ax[k].end));
+        all = all == TR_NOVAL ? less : tr_emit_either(&m->b, less, tr_emit_both(&m->b, same, all));
     }
     return all;
 }
@@ -435,8 +413,8 @@ static void open_lambda(looker *m) {
            from = tr_blk_param(m->g, 0, type(m, TR_TY_I64), NULL);
     tr_vec_push(&f->ctx->arena, &m->caps, TR_NOVAL);
     m->b = (tr_bld){.fn = m->g, .blk = 0, .before = TR_NOVAL};
-    m->counter[0] = op(m, TR_OP_ADD, from, index);
-    m->counter[1] = op(m, TR_OP_ADD, m->counter[0], num(m, 1));
+    m->counter[0] = tr_emit_op(&m->b, TR_OP_ADD, from, index);
+    m->counter[1] = tr_emit_op(&m->b, TR_OP_ADD, m->counter[0], tr_emit_int(&m->b, 1));
     for (unsigned k = 0; k < NEAR; k++) {
         m->map[k] = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
         memset(m->map[k], 0xff, f->ins.n * sizeof *m->map[k]);
@@ -451,14 +429,14 @@ static bool fill_lambda(looker *m, const tr_pinspect *p, found *out) {
     if (!hull(m, p, 0, &n, &x) || !hull(m, p, 1, &n, &y))
         return false;
     for (unsigned k = 0; k < (n > 1 ? 2u : 1u); k++) {
-        add(out, TR_RED_AND, both(m, m->fine, behind(m, &x, &y, n, k)));
-        add(out, TR_RED_AND, both(m, m->fine, behind(m, &y, &x, n, k)));
+        add(out, TR_RED_AND, tr_emit_both(&m->b, m->fine, behind(m, &x, &y, n, k)));
+        add(out, TR_RED_AND, tr_emit_both(&m->b, m->fine, behind(m, &y, &x, n, k)));
     }
     if (m->stride != TR_NOVAL) {
         if (n != 1)
             return false;
-        add(out, TR_RED_MIN, least(m, x.ax[0].lo, y.ax[0].lo));
-        add(out, TR_RED_MAX, most(m, x.ax[0].end, y.ax[0].end));
+        add(out, TR_RED_MIN, tr_emit_least(&m->b, x.ax[0].lo, y.ax[0].lo));
+        add(out, TR_RED_MAX, tr_emit_most(&m->b, x.ax[0].end, y.ax[0].end));
     }
     tr_emit_v(&m->b, TR_OP_YIELD, NULL, out->n, out->yields);
     return true;
@@ -501,36 +479,13 @@ typedef struct maker {
     tr_bld *b; /* at the end of a block that has no end yet */
 } maker;
 
-static tr_val out_num(const maker *k, int64_t n) {
-    return tr_const_int(k->b->fn, tr_ty_scalar(k->b->fn->ctx->types, TR_TY_I64), n);
-}
-
-static tr_val out_op(const maker *k, tr_op o, tr_val x, tr_val y) {
-    return tr_emit2(k->b, o, tr_at(k->b->fn, x)->ty, x, y);
-}
-
-static tr_val out_is(const maker *k, tr_cmpop sub, tr_val x, tr_val y) {
-    tr_val c = tr_emit2(k->b, TR_OP_CMP, tr_ty_scalar(k->b->fn->ctx->types, TR_TY_BOOL), x, y);
-    tr_at(k->b->fn, c)->sub = (uint8_t)sub;
-    return c;
-}
-
-static tr_val out_pick(const maker *k, tr_val c, tr_val x, tr_val y) {
-    return tr_emit3(k->b, TR_OP_SELECT, tr_at(k->b->fn, x)->ty, c, x, y);
-}
-
-static tr_val out_most(const maker *k, tr_val x, tr_val y) {
-    return out_pick(k, out_is(k, TR_CMP_GT, x, y), x, y);
-}
-
 /* The number of an array's items. */
 static tr_val items_of(const maker *k, tr_val array) {
     tr_fn *f = k->b->fn;
-    tr_val n = out_num(k, 1);
+    tr_val n = tr_emit_int(k->b, 1);
     for (unsigned i = 0; i < tr_at(f, array)->ty->ndim; i++) {
-        tr_val d = tr_emit1(k->b, TR_OP_DIM, tr_ty_scalar(f->ctx->types, TR_TY_I64), array);
-        tr_at(f, d)->imm.i = i;
-        n = i ? out_op(k, TR_OP_MUL, n, d) : d;
+        tr_val d = tr_emit_dim(k->b, array, i);
+        n = i ? tr_emit_op(k->b, TR_OP_MUL, n, d) : d;
     }
     return n;
 }
@@ -564,9 +519,9 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
     const tr_ins *t = tr_term(f, inner->header), *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->ty->kind != TR_TY_I64 ||
         varies(k->l, c->args[1]))
-        return out_num(k, SOME_ROUNDS);
-    tr_val n = out_most(k, c->args[1], out_num(k, 0)), many = out_num(k, MANY_ROUNDS);
-    return out_pick(k, out_is(k, TR_CMP_LT, n, many), n, many);
+        return tr_emit_int(k->b, SOME_ROUNDS);
+    tr_val n = tr_emit_most(k->b, c->args[1], tr_emit_int(k->b, 0)), many = tr_emit_int(k->b, MANY_ROUNDS);
+    return tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, many), n, many);
 }
 
 /* What an iteration costs, in instructions, but for `less` of them. Sums of products of numbers up to
@@ -574,7 +529,7 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
 static tr_val cost_of(const maker *k, int64_t less) {
     const tr_ploop *l = k->l;
     uint32_t own = (uint32_t)(l->loop - l->loops->d);
-    tr_val all = out_num(k, cost_in(l, own) - less);
+    tr_val all = tr_emit_int(k->b, cost_in(l, own) - less);
     for (uint32_t i = 0; i < l->loops->n; i++) {
         uint32_t up = i;
         int64_t n = cost_in(l, i);
@@ -582,17 +537,17 @@ static tr_val cost_of(const maker *k, int64_t less) {
             up = l->loops->d[up].parent;
         if (i == own || up != own || n == 0)
             continue;
-        tr_val cost = out_num(k, n);
+        tr_val cost = tr_emit_int(k->b, n);
         for (up = i; up != own; up = l->loops->d[up].parent)
-            cost = out_op(k, TR_OP_MUL, cost, rounds_of(k, &l->loops->d[up]));
-        all = out_op(k, TR_OP_ADD, all, cost);
+            cost = tr_emit_op(k->b, TR_OP_MUL, cost, rounds_of(k, &l->loops->d[up]));
+        all = tr_emit_op(k->b, TR_OP_ADD, all, cost);
     }
     return all;
 }
 
 tr_val tr_ploop_cost(const tr_ploop *l, tr_bld *b) {
     maker k = {l, b};
-    return out_most(&k, cost_of(&k, 0), out_num(&k, 1));
+    return tr_emit_most(b, cost_of(&k, 0), tr_emit_int(b, 1));
 }
 
 /* Would the loop run on all cores, and gain more than the look takes? */
@@ -601,18 +556,15 @@ static tr_val pays(const maker *k, const looker *m) {
         FEW = 1 << 12
     }; /* rounds that do not pay whatever they cost, but in tests, where ranges are as long as they say */
     tr_fn *f = k->b->fn;
-    tr_val n = k->l->length, one = out_num(k, 1), few = out_num(k, FEW),
+    tr_val n = k->l->length, one = tr_emit_int(k->b, 1), few = tr_emit_int(k->b, FEW),
            gain = cost_of(k, 2 * (int64_t)tr_fn_cost(m->g));
-    tr_val short_one = out_pick(k, out_is(k, TR_CMP_LT, n, few), n, few),
-           gains = out_is(k, TR_CMP_GT, gain, one);
-    tr_rtcall *rt = TR_NEW(&f->ctx->arena, tr_rtcall);
-    *rt = (tr_rtcall){TR_RT_GRAIN, NULL};
-    n = out_pick(k, gains, n, short_one);
-    tr_val args[] = {n, out_num(k, 0), out_pick(k, gains, gain, one)};
-    tr_val grain = tr_emit_v(k->b, TR_OP_CALLRT, tr_at(f, n)->ty, 3, args);
-    tr_at(f, grain)->imm.rt = rt;
-    tr_val fits = out_is(k, TR_CMP_LE, k->l->length, items_of(k, m->root));
-    return out_op(k, TR_OP_AND, out_is(k, TR_CMP_LT, grain, n), fits);
+    tr_val short_one = tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, few), n, few),
+           gains = tr_emit_cmp(k->b, TR_CMP_GT, gain, one);
+    n = tr_emit_select(k->b, gains, n, short_one);
+    tr_val args[] = {n, tr_emit_int(k->b, 0), tr_emit_select(k->b, gains, gain, one)};
+    tr_val grain = tr_emit_rt(k->b, TR_RT_GRAIN, tr_at(f, n)->ty, 3, args, NULL);
+    tr_val fits = tr_emit_cmp(k->b, TR_CMP_LE, k->l->length, items_of(k, m->root));
+    return tr_emit_both(k->b, tr_emit_cmp(k->b, TR_CMP_LT, grain, n), fits);
 }
 
 /* --- a loop over blocks of iterations --- */
@@ -625,11 +577,11 @@ static tr_val look_through(const maker *k, looker *m, const found *r, tr_val loo
                            tr_val *out) {
     tr_fn *f = k->b->fn;
     tr_bid block = tr_blk_new(f), after = tr_blk_new(f), head = k->b->blk;
-    tr_val last = out_op(k, TR_OP_SUB, k->l->length, out_num(k, 1)), init[1 + MAX_REDS], none[1 + MAX_REDS],
-           so_far[MAX_REDS];
+    tr_val last = tr_emit_op(k->b, TR_OP_SUB, k->l->length, tr_emit_int(k->b, 1)), init[1 + MAX_REDS],
+           none[1 + MAX_REDS], so_far[MAX_REDS];
     const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     tr_blk_at(f, block)->cold = tr_blk_at(f, after)->cold = tr_blk_at(f, head)->cold;
-    init[0] = out_num(k, 0);
+    init[0] = tr_emit_int(k->b, 0);
     none[0] = tr_const_int(f, i1, 0);
     m->caps.d[0] = tr_blk_param(f, block, tr_at(f, init[0])->ty, NULL);
     tr_val found_any = tr_blk_param(f, after, i1, NULL);
@@ -641,18 +593,18 @@ static tr_val look_through(const maker *k, looker *m, const found *r, tr_val loo
     }
     tr_cbr(k->b, look, block, 1 + r->n, init, after, 1 + r->n, none);
     k->b->blk = block;
-    tr_val from = m->caps.d[0], size = out_most(k, from, out_num(k, FIRST_BLOCK)),
-           rest = out_op(k, TR_OP_SUB, last, from);
-    size = out_pick(k, out_is(k, TR_CMP_LT, size, rest), size, rest);
+    tr_val from = m->caps.d[0], size = tr_emit_most(k->b, from, tr_emit_int(k->b, FIRST_BLOCK)),
+           rest = tr_emit_op(k->b, TR_OP_SUB, last, from);
+    size = tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, size, rest), size, rest);
     tr_val v = emit_pattern(m, k->b, r, size, so_far), any = TR_NOVAL;
     for (uint32_t i = 0; i < r->n; i++) {
         init[1 + i] = none[1 + i] = part(k->b, v, i);
         if (i < ways)
-            any = any == TR_NOVAL ? init[1 + i] : out_op(k, TR_OP_OR, any, init[1 + i]);
+            any = any == TR_NOVAL ? init[1 + i] : tr_emit_either(k->b, any, init[1 + i]);
     }
-    init[0] = out_op(k, TR_OP_ADD, from, size);
+    init[0] = tr_emit_op(k->b, TR_OP_ADD, from, size);
     none[0] = any;
-    tr_val more = out_op(k, TR_OP_AND, any, out_is(k, TR_CMP_LT, init[0], last));
+    tr_val more = tr_emit_both(k->b, any, tr_emit_cmp(k->b, TR_CMP_LT, init[0], last));
     tr_cbr(k->b, more, block, 1 + r->n, init, after, 1 + r->n, none);
     k->b->blk = after;
     return found_any;
@@ -669,14 +621,14 @@ static tr_val go_one_way(const maker *k, const tr_pinspect *p, tr_val stride, tr
     uint32_t ways = stride == TR_NOVAL ? r.n : r.n - 2;
     tr_val look = pays(k, &m);
     if (when != TR_NOVAL)
-        look = out_op(k, TR_OP_AND, when, look);
+        look = tr_emit_both(k->b, when, look);
     tr_val any = look_through(k, &m, &r, look, ways, out);
     if (stride == TR_NOVAL)
         return any;
     tr_val lo = out[ways], end = out[ways + 1];
-    tr_val fits = out_is(k, TR_CMP_LE, out_op(k, TR_OP_SUB, end, lo), stride),
-           low = out_is(k, TR_CMP_GE, lo, out_num(k, 0));
-    return out_op(k, TR_OP_AND, any, out_op(k, TR_OP_AND, fits, low));
+    tr_val fits = tr_emit_cmp(k->b, TR_CMP_LE, tr_emit_op(k->b, TR_OP_SUB, end, lo), stride),
+           low = tr_emit_cmp(k->b, TR_CMP_GE, lo, tr_emit_int(k->b, 0));
+    return tr_emit_both(k->b, any, tr_emit_both(k->b, fits, low));
 }
 
 /* A number from outside by which what a loop inside counts is multiplied; TR_NOVAL: there is none. */
@@ -815,9 +767,7 @@ static bool tells_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, 
     if (!tr_opt_among(l->counter, s.known.d, s.known.n))
         return false;
     for (uint32_t i = 0; i < s.above.n; i++) {
-        tr_val c =
-            tr_emit2(b, TR_OP_CMP, i1, s.above.d[i], tr_const_int(l->f, tr_at(f, s.above.d[i])->ty, 0));
-        tr_at(l->f, c)->sub = TR_CMP_GT;
+        tr_val c = tr_emit_cmp(b, TR_CMP_GT, s.above.d[i], tr_const_int(l->f, tr_at(f, s.above.d[i])->ty, 0));
         *test = *test == TR_NOVAL ? c : tr_emit2(b, TR_OP_AND, i1, *test, c);
     }
     return true;
@@ -839,7 +789,7 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_v
     if (stride != TR_NOVAL) {
         tr_val still = all == TR_NOVAL ? TR_NOVAL : tr_emit1(b, TR_OP_NOT, i1, all);
         if (still != TR_NOVAL && when != TR_NOVAL)
-            still = out_op(&k, TR_OP_AND, when, still);
+            still = tr_emit_both(b, when, still);
         rest = go_one_way(&k, p, stride, still == TR_NOVAL ? when : still);
     }
     if (all == TR_NOVAL)

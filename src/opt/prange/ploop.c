@@ -8,6 +8,7 @@
  * round is a loop over a chunk of the iterations, into arrays of its own, which are joined after. The loop
  * stays in the function beside that, for when it is too short to be worth it. */
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 
 #include <assert.h>
 #include <string.h>
@@ -141,9 +142,7 @@ static void end_rounds(turning *t, tr_val limit) {
     if (limit != TR_NOVAL) {
         tr_val last = tr_blk_at(g, head)->last;
         tr_bld b = {.fn = g, .blk = head, .before = last, .loc = tr_at(g, last)->loc};
-        tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(g->ctx->types, TR_TY_BOOL),
-                            params_of(g, head)[t->l->counter_at], limit);
-        tr_at(g, c)->sub = TR_CMP_LT;
+        tr_val c = tr_emit_cmp(&b, TR_CMP_LT, params_of(g, head)[t->l->counter_at], limit);
         tr_at(g, last)->args[0] = c;
         lead_to_end(t, &tr_at(g, last)->imm.succ[1], end);
     }
@@ -234,7 +233,7 @@ static void open_chunk(turning *t, tr_bld *b, tr_val *index, tr_val *limit) {
     tr_val grain = inside(t, t->grain), from = tr_emit2(b, TR_OP_MUL, i64, *index, grain);
     tr_at(b->fn, from)->flags |= F_NSW;
     tr_val to = tr_emit2(b, TR_OP_ADD, i64, from, grain);
-    *limit = tr_ploop_least(b, to, inside(t, t->l->length));
+    *limit = tr_emit_least(b, to, inside(t, t->l->length));
     *index = from;
 }
 
@@ -292,12 +291,6 @@ static void make_lambda(turning *t) {
 }
 
 /* --- the pattern --- */
-
-tr_val tr_ploop_least(tr_bld *b, tr_val x, tr_val y) {
-    tr_val c = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, y);
-    tr_at(b->fn, c)->sub = TR_CMP_LT;
-    return tr_emit3(b, TR_OP_SELECT, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), c, x, y);
-}
 
 static tr_val emit_pattern(turning *t, tr_bld *b) {
     assert(t->l->header != 0);
@@ -390,9 +383,9 @@ static tr_val end_of_part(const tr_ploop *l, tr_bld *b, tr_val from) {
         tr_at(l->f, there)->sub = TR_CMP_EQ;
         tr_at(l->f, before)->sub = TR_CMP_LT;
         tr_val next = tr_emit2(b, TR_OP_ADD, i64, at, tr_const_int(l->f, i64, 1));
-        end = tr_emit3(b, TR_OP_SELECT, i64, before, at, tr_emit3(b, TR_OP_SELECT, i64, there, next, end));
+        end = tr_emit_select(b, before, at, tr_emit_select(b, there, next, end));
     }
-    return tr_ploop_least(b, end, l->length);
+    return tr_emit_least(b, end, l->length);
 }
 
 /* Before the head, which is entered with nothing left to do. */
@@ -418,8 +411,7 @@ static void turn_parts(turning *t) {
     tr_val v = emit_pattern(t, &b), *by = values_after(t, &b, v),
            *next = tr_arena_copy(a, by, n * sizeof *next);
     next[l->counter_at] = end;
-    tr_val more = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), end, l->length);
-    tr_at(f, more)->sub = TR_CMP_LT;
+    tr_val more = tr_emit_cmp(&b, TR_CMP_LT, end, l->length);
     tr_cbr(&b, more, part, n, next, l->header, n, by);
     tr_edge e = tr_at(f, last)->imm.succ[1];
     tr_ins_remove(f, last);
@@ -449,13 +441,11 @@ static void turn_chunks(turning *t) {
     tr_ploop_unmark(f, l); /* what stays of it */
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
     tr_val chunks = l->accums.n ? tr_accumulate_chunks(l, &b) : tr_extreme_chunks(l, &b);
-    tr_val worth = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), chunks, one);
-    tr_at(f, worth)->sub = TR_CMP_GT;
+    tr_val worth = tr_emit_cmp(&b, TR_CMP_GT, chunks, one);
     if (l->when != TR_NOVAL)
         worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, l->when);
     if (l->alone[0] != TR_NOVAL) { /* chunks have no parts */
-        tr_val none = tr_emit2(&b, TR_OP_CMP, tr_at(f, worth)->ty, l->alone[0], l->length);
-        tr_at(f, none)->sub = TR_CMP_EQ;
+        tr_val none = tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length);
         worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, none);
     }
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);

@@ -273,6 +273,5 @@ void tr_ploop_turn(tr_ploop *l, const tr_preduction *red, uint32_t nvals);
 void tr_ploop_unmark(tr_fn *f, const tr_ploop *l); /* the loop runs on one core, and loops inside it too */
 void tr_ploop_drop_marks(tr_fn *f);                /* `prange` has nothing more to say */
 void tr_ploop_clean(tr_prog *p, tr_fn *f);
-tr_val tr_ploop_least(tr_bld *b, tr_val x, tr_val y); /* of two i64 */
 
 #endif

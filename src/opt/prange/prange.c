@@ -17,6 +17,7 @@
 #include "ir/rtinfo.h"
 #include "ir/summary.h"
 #include "opt/prange/ploop.h"
+#include "opt/emit.h"
 
 /* --- what is said of it: TREADLE_DUMP=parallel --- */
 
@@ -139,12 +140,6 @@ static const char *advice(const tr_ploop *l, const tr_pdepend *d, const tr_paccu
 
 enum { MAX_TESTS = 8 };
 
-static tr_val is_true(tr_bld *b, tr_cmpop sub, tr_val x, tr_val y) {
-    tr_val c = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, y);
-    tr_at(b->fn, c)->sub = (uint8_t)sub;
-    return c;
-}
-
 /* The number that e is. As what it is made of wraps around at the size of an index, so does this. */
 static tr_val emit_lin(tr_bld *b, const tr_lin *e) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
@@ -170,9 +165,9 @@ static tr_val is_none(const tr_ploop *l, tr_bld *b, tr_val by) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
     tr_val zero = tr_const_int(b->fn, i64, 0), less = tr_emit2(b, TR_OP_SUB, i64, zero, l->length);
-    tr_val far =
-        tr_emit2(b, TR_OP_OR, i1, is_true(b, TR_CMP_GE, by, l->length), is_true(b, TR_CMP_LE, by, less));
-    return tr_emit2(b, TR_OP_OR, i1, far, is_true(b, TR_CMP_EQ, by, zero));
+    tr_val far = tr_emit2(b, TR_OP_OR, i1, tr_emit_cmp(b, TR_CMP_GE, by, l->length),
+                          tr_emit_cmp(b, TR_CMP_LE, by, less));
+    return tr_emit2(b, TR_OP_OR, i1, far, tr_emit_cmp(b, TR_CMP_EQ, by, zero));
 }
 
 /* They do not meet: the distance is 0, or more than all iterations; also where one index
@@ -184,11 +179,11 @@ static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     for (unsigned k = 0; k < 2 && d->around != TR_NOVAL; k++) {
         tr_val other = tr_emit2(b, k ? TR_OP_SUB : TR_OP_ADD, i64, far, d->around);
         tr_val fine = is_none(l, b, other);
-        by = tr_emit3(b, TR_OP_SELECT, i64, fine, by, other);
+        by = tr_emit_select(b, fine, by, other);
         ok = tr_emit2(b, TR_OP_AND, i1, ok, fine);
     }
-    tr_val size = tr_emit3(b, TR_OP_SELECT, i64, is_true(b, TR_CMP_LT, by, zero),
-                           tr_emit2(b, TR_OP_SUB, i64, zero, by), by);
+    tr_val size =
+        tr_emit_select(b, tr_emit_cmp(b, TR_CMP_LT, by, zero), tr_emit2(b, TR_OP_SUB, i64, zero, by), by);
     tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, ok, size);
     tr_at(b->fn, check)->imm.site = site_of(l, d);
 }
@@ -295,7 +290,7 @@ static void test_before(tr_ploop *l) {
     test_slices(l, &b);
     test_computed(l, &b);
     for (unsigned k = 0; k < TR_CUTS && l->alone[k] != TR_NOVAL; k++) /* in order it is one part */
-        l->alone[k] = tr_emit3(&b, TR_OP_SELECT, tr_at(f, l->length)->ty, l->when, l->alone[k], l->length);
+        l->alone[k] = tr_emit_select(&b, l->when, l->alone[k], l->length);
     if (l->alone[0] != TR_NOVAL)
         tell(l, "one iteration that goes where others go runs by itself, between those before and those "
                 "after it");

@@ -17,6 +17,7 @@
  * Invariant: a condition that says `apart` is never wrong, however the bounds of slices were made.
  * Cost: some fifty instructions for each pair of accesses, before the loop. */
 #include "opt/prange/coords.h"
+#include "opt/emit.h"
 #include "opt/prange/ploop.h"
 
 enum { MAX_DEPTH = 8, MAX_CLAMPS = 4, MANY = 2 };
@@ -164,67 +165,28 @@ static const tr_ty *type(const maker *m, tr_tyk k) {
     return tr_ty_scalar(m->b->fn->ctx->types, k);
 }
 
-static tr_val num(const maker *m, int64_t k) {
-    return tr_const_int(m->b->fn, type(m, TR_TY_I64), k);
-}
-
-static tr_val op(const maker *m, tr_op o, tr_val x, tr_val y) {
-    return tr_emit2(m->b, o, type(m, TR_TY_I64), x, y);
-}
-
-static tr_val is(const maker *m, tr_cmpop sub, tr_val x, tr_val y) {
-    tr_val c = tr_emit2(m->b, TR_OP_CMP, type(m, TR_TY_BOOL), x, y);
-    tr_at(m->b->fn, c)->sub = (uint8_t)sub;
-    return c;
-}
-
-static tr_val pick(const maker *m, tr_val c, tr_val x, tr_val y) {
-    return tr_emit3(m->b, TR_OP_SELECT, type(m, TR_TY_I64), c, x, y);
-}
-
-static tr_val most(const maker *m, tr_val x, tr_val y) {
-    return x == y ? x : pick(m, is(m, TR_CMP_GT, x, y), x, y);
-}
-
-static tr_val least(const maker *m, tr_val x, tr_val y) {
-    return x == y ? x : pick(m, is(m, TR_CMP_LT, x, y), x, y);
-}
-
-/* of TR_NOVAL, nothing was asked yet */
-static tr_val both(const maker *m, tr_val x, tr_val y) {
-    return x == TR_NOVAL ? y : tr_emit2(m->b, TR_OP_AND, type(m, TR_TY_BOOL), x, y);
-}
-
-static tr_val either(const maker *m, tr_val x, tr_val y) {
-    return x == TR_NOVAL ? y : tr_emit2(m->b, TR_OP_OR, type(m, TR_TY_BOOL), x, y);
-}
-
-static tr_val no(const maker *m, tr_val x) {
-    return tr_emit1(m->b, TR_OP_NOT, type(m, TR_TY_BOOL), x);
-}
-
 /* x * y, x or y perhaps nothing. */
 static tr_val times(const maker *m, tr_val x, tr_val y) {
-    return x == TR_NOVAL || y == TR_NOVAL ? TR_NOVAL : op(m, TR_OP_MUL, x, y);
+    return x == TR_NOVAL || y == TR_NOVAL ? TR_NOVAL : tr_emit_op(m->b, TR_OP_MUL, x, y);
 }
 
 static tr_val plus(const maker *m, tr_op o, tr_val x, tr_val y) {
     if (y == TR_NOVAL)
         return x;
-    return op(m, o, x == TR_NOVAL ? num(m, 0) : x, y);
+    return tr_emit_op(m->b, o, x == TR_NOVAL ? tr_emit_int(m->b, 0) : x, y);
 }
 
 /* v, whose degree is at most 1, as wide numbers wrap around: so do these. */
 static line line_of(const maker *m, tr_val v) {
     const tr_fn *f = m->l->f;
     if (v == m->l->counter)
-        return (line){num(m, 0), num(m, 1)};
+        return (line){tr_emit_int(m->b, 0), tr_emit_int(m->b, 1)};
     if (!varies(m->l, v))
         return (line){v, TR_NOVAL};
     tr_op o = (tr_op)tr_at(f, v)->op;
     line x = line_of(m, tr_arg(f, v, 0));
     if (o == TR_OP_NEG)
-        return (line){plus(m, TR_OP_SUB, num(m, 0), x.at), plus(m, TR_OP_SUB, TR_NOVAL, x.by)};
+        return (line){plus(m, TR_OP_SUB, tr_emit_int(m->b, 0), x.at), plus(m, TR_OP_SUB, TR_NOVAL, x.by)};
     line y = line_of(m, tr_arg(f, v, 1));
     if (o == TR_OP_MUL) /* one of them does not change */
         return (line){times(m, x.at, y.at), x.by == TR_NOVAL ? times(m, x.at, y.by) : times(m, x.by, y.at)};
@@ -232,10 +194,10 @@ static line line_of(const maker *m, tr_val v) {
 }
 
 static line line_of_lin(const maker *m, const tr_lin *e) {
-    line sum = {num(m, (int64_t)e->c), TR_NOVAL};
+    line sum = {tr_emit_int(m->b, (int64_t)e->c), TR_NOVAL};
     for (uint32_t i = 0; i < e->n; i++) {
         line t = line_of(m, e->t[i].v);
-        tr_val k = num(m, e->t[i].k);
+        tr_val k = tr_emit_int(m->b, e->t[i].k);
         sum.at = plus(m, TR_OP_ADD, sum.at, times(m, t.at, k));
         sum.by = plus(m, TR_OP_ADD, sum.by, times(m, t.by, k));
     }
@@ -255,10 +217,7 @@ static tr_val is_small(const maker *m, line x) {
         tr_val by = tr_emit1(m->b, TR_OP_ABS, f64, tr_emit1(m->b, TR_OP_CONV, f64, x.by));
         sum = tr_emit2(m->b, TR_OP_ADD, f64, sum, tr_emit2(m->b, TR_OP_MUL, f64, by, m->flast));
     }
-    tr_val c = tr_emit2(m->b, TR_OP_CMP, type(m, TR_TY_BOOL), sum,
-                        tr_const_float(m->b->fn, f64, (double)TR_MAX_DIM));
-    tr_at(m->b->fn, c)->sub = TR_CMP_LE;
-    return c;
+    return tr_emit_cmp(m->b, TR_CMP_LE, sum, tr_const_float(m->b->fn, f64, (double)TR_MAX_DIM));
 }
 
 /* The least that v is in any iteration; *small: and all that it is made of, too, is small. */
@@ -268,12 +227,12 @@ static tr_val least_of(const maker *m, tr_val v, tr_val *small) {
     tr_lin e = tr_linearize(m->pr, v);
     if (is_line(m->l, &e)) {
         line x = line_of_lin(m, &e);
-        *small = both(m, *small, is_small(m, x));
-        return least(m, x.at, at_last(m, x));
+        *small = tr_emit_both(m->b, *small, is_small(m, x));
+        return tr_emit_least(m->b, x.at, at_last(m, x));
     }
     is_clamp(m->l->f, v, &a, &b, &min);
     tr_val x = least_of(m, a, small), y = least_of(m, b, small);
-    return min ? least(m, x, y) : most(m, x, y);
+    return min ? tr_emit_least(m->b, x, y) : tr_emit_most(m->b, x, y);
 }
 
 /* A slice in all iterations. */
@@ -287,50 +246,62 @@ static slice slice_of(const maker *m, const tr_pplace *p, tr_val size) {
     if (!p->to_end)
         s.to = line_of_lin(m, &p->to);
     tr_val from = at_last(m, s.from), to = at_last(m, s.to);
-    s.lo = least(m, s.from.at, from);
-    s.hi = most(m, s.to.at, to);
-    s.n = most(m, op(m, TR_OP_SUB, s.to.at, s.from.at), op(m, TR_OP_SUB, to, from));
+    s.lo = tr_emit_least(m->b, s.from.at, from);
+    s.hi = tr_emit_most(m->b, s.to.at, to);
+    s.n = tr_emit_most(m->b, tr_emit_op(m->b, TR_OP_SUB, s.to.at, s.from.at),
+                       tr_emit_op(m->b, TR_OP_SUB, to, from));
     return s;
 }
 
 /* None of its numbers wraps around, and none counts from the end. */
 static tr_val is_plain(const maker *m, const tr_pplace *p, const slice *s) {
-    tr_val small = both(m, is_small(m, s->from), is_small(m, s->to));
+    tr_val small = tr_emit_both(m->b, is_small(m, s->from), is_small(m, s->to));
     for (uint32_t i = 0; i < p->nwraps; i++) {
         tr_val v = least_of(m, p->wraps[i], &small);
-        small = both(m, small, is(m, TR_CMP_GE, v, num(m, 0)));
+        small = tr_emit_both(m->b, small, tr_emit_cmp(m->b, TR_CMP_GE, v, tr_emit_int(m->b, 0)));
     }
     return small;
 }
 
 static tr_val by_of(const maker *m, line x) {
-    return x.by == TR_NOVAL ? num(m, 0) : x.by;
+    return x.by == TR_NOVAL ? tr_emit_int(m->b, 0) : x.by;
 }
 
 /* In which of the next iterations is `step` times its distance, which is not negative, first
  * between lo and hi? *found: is there one? */
 static tr_val meet_after(const maker *m, tr_val step, tr_val lo, tr_val hi, tr_val *found) {
-    tr_val one = num(m, 1), far = most(m, one, op(m, TR_OP_ADD, op(m, TR_OP_FLOORDIV, lo, step), one));
-    tr_val at = op(m, TR_OP_MUL, far, step);
-    *found =
-        both(m, both(m, is(m, TR_CMP_GT, at, lo), is(m, TR_CMP_LT, at, hi)), is(m, TR_CMP_LE, far, m->last));
+    tr_val one = tr_emit_int(m->b, 1),
+           far = tr_emit_most(m->b, one,
+                              tr_emit_op(m->b, TR_OP_ADD, tr_emit_op(m->b, TR_OP_FLOORDIV, lo, step), one));
+    tr_val at = tr_emit_op(m->b, TR_OP_MUL, far, step);
+    *found = tr_emit_both(
+        m->b, tr_emit_both(m->b, tr_emit_cmp(m->b, TR_CMP_GT, at, lo), tr_emit_cmp(m->b, TR_CMP_LT, at, hi)),
+        tr_emit_cmp(m->b, TR_CMP_LE, far, m->last));
     return far;
 }
 
 /* Slices that move alike: how many iterations apart do they meet? */
 static tr_val meet_alike(const maker *m, const slice *w, const slice *x, bool same, tr_val *found) {
-    tr_val zero = num(m, 0), by = by_of(m, w->from), up, down;
-    tr_val back = is(m, TR_CMP_LT, by, zero), step = pick(m, back, op(m, TR_OP_SUB, zero, by), by);
+    tr_val zero = tr_emit_int(m->b, 0), by = by_of(m, w->from), up, down;
+    tr_val back = tr_emit_cmp(m->b, TR_CMP_LT, by, zero),
+           step = tr_emit_select(m->b, back, tr_emit_op(m->b, TR_OP_SUB, zero, by), by);
     if (same) { /* then it is the next one */
-        *found = both(m, is(m, TR_CMP_LT, step, w->n), is(m, TR_CMP_GT, m->last, zero));
-        return num(m, 1);
+        *found = tr_emit_both(m->b, tr_emit_cmp(m->b, TR_CMP_LT, step, w->n),
+                              tr_emit_cmp(m->b, TR_CMP_GT, m->last, zero));
+        return tr_emit_int(m->b, 1);
     }
-    tr_val d = op(m, TR_OP_SUB, w->from.at, x->from.at);
-    tr_val lo = op(m, TR_OP_SUB, d, x->n), hi = op(m, TR_OP_ADD, d, w->n);
+    tr_val d = tr_emit_op(m->b, TR_OP_SUB, w->from.at, x->from.at);
+    tr_val lo = tr_emit_op(m->b, TR_OP_SUB, d, x->n), hi = tr_emit_op(m->b, TR_OP_ADD, d, w->n);
     tr_val after = meet_after(m, step, lo, hi, &up);
-    tr_val before = meet_after(m, step, op(m, TR_OP_SUB, zero, hi), op(m, TR_OP_SUB, zero, lo), &down);
-    *found = either(m, up, down);
-    return pick(m, both(m, up, no(m, both(m, down, is(m, TR_CMP_LT, before, after)))), after, before);
+    tr_val before = meet_after(m, step, tr_emit_op(m->b, TR_OP_SUB, zero, hi),
+                               tr_emit_op(m->b, TR_OP_SUB, zero, lo), &down);
+    *found = tr_emit_either(m->b, up, down);
+    return tr_emit_select(
+        m->b,
+        tr_emit_both(
+            m->b, up,
+            tr_emit_not(m->b, tr_emit_both(m->b, down, tr_emit_cmp(m->b, TR_CMP_LT, before, after)))),
+        after, before);
 }
 
 /* How many items the axis has; flat: the whole array has. */
@@ -338,9 +309,8 @@ static tr_val size_of(const maker *m, const tr_pspans *p, uint32_t k) {
     const tr_ty *t = tr_at(m->b->fn, p->space)->ty;
     tr_val n = TR_NOVAL;
     for (uint32_t r = p->flat ? 0 : k; r < (p->flat ? t->ndim : k + 1); r++) {
-        tr_val d = tr_emit1(m->b, TR_OP_DIM, type(m, TR_TY_I64), p->space);
-        tr_at(m->b->fn, d)->imm.i = r;
-        n = n == TR_NOVAL ? d : op(m, TR_OP_MUL, n, d);
+        tr_val d = tr_emit_dim(m->b, p->space, r);
+        n = n == TR_NOVAL ? d : tr_emit_op(m->b, TR_OP_MUL, n, d);
     }
     return n;
 }
@@ -358,49 +328,55 @@ typedef struct answer {
 
 /* `rest` stays, and `go` goes along, taken to be as long everywhere as it ever is. */
 static void meet_alone(const maker *m, const slice *go, const slice *rest, answer *out) {
-    tr_val zero = num(m, 0), one = num(m, 1), by = by_of(m, go->from), back = is(m, TR_CMP_LT, by, zero);
-    tr_val step = pick(m, back, op(m, TR_OP_SUB, zero, by), by);
-    tr_val lo = op(m, TR_OP_SUB, rest->from.at, go->n), hi = rest->to.at, at = go->from.at;
-    tr_val far = pick(m, back, op(m, TR_OP_SUB, at, hi), op(m, TR_OP_SUB, lo, at));
+    tr_val zero = tr_emit_int(m->b, 0), one = tr_emit_int(m->b, 1), by = by_of(m, go->from),
+           back = tr_emit_cmp(m->b, TR_CMP_LT, by, zero);
+    tr_val step = tr_emit_select(m->b, back, tr_emit_op(m->b, TR_OP_SUB, zero, by), by);
+    tr_val lo = tr_emit_op(m->b, TR_OP_SUB, rest->from.at, go->n), hi = rest->to.at, at = go->from.at;
+    tr_val far =
+        tr_emit_select(m->b, back, tr_emit_op(m->b, TR_OP_SUB, at, hi), tr_emit_op(m->b, TR_OP_SUB, lo, at));
     tr_val end =
-        op(m, TR_OP_ADD, far, op(m, TR_OP_SUB, hi, lo)); /* they meet at multiples of step in between */
-    tr_val q = op(m, TR_OP_ADD, op(m, TR_OP_FLOORDIV, far, step), one), at_q = op(m, TR_OP_MUL, q, step);
-    out->at = pick(m, is(m, TR_CMP_LT, at_q, end), q, num(m, -1));
-    out->only = both(m, is(m, TR_CMP_GT, step, zero), is(m, TR_CMP_GE, op(m, TR_OP_ADD, at_q, step), end));
+        tr_emit_op(m->b, TR_OP_ADD, far,
+                   tr_emit_op(m->b, TR_OP_SUB, hi, lo)); /* they meet at multiples of step in between */
+    tr_val q = tr_emit_op(m->b, TR_OP_ADD, tr_emit_op(m->b, TR_OP_FLOORDIV, far, step), one),
+           at_q = tr_emit_op(m->b, TR_OP_MUL, q, step);
+    out->at = tr_emit_select(m->b, tr_emit_cmp(m->b, TR_CMP_LT, at_q, end), q, tr_emit_int(m->b, -1));
+    out->only = tr_emit_both(m->b, tr_emit_cmp(m->b, TR_CMP_GT, step, zero),
+                             tr_emit_cmp(m->b, TR_CMP_GE, tr_emit_op(m->b, TR_OP_ADD, at_q, step), end));
 }
 
 /* On one axis. */
 static answer apart_on(const maker *m, const tr_pspans *p, const tr_pspan *a) {
-    tr_val size = size_of(m, p, a->axis), zero = num(m, 0), found;
+    tr_val size = size_of(m, p, a->axis), zero = tr_emit_int(m->b, 0), found;
     bool same = tr_span_same(&a->w, &a->x);
     slice w = slice_of(m, &a->w, size), x = same ? w : slice_of(m, &a->x, size);
     tr_val plain = is_plain(m, &a->w, &w);
     if (!same)
-        plain = both(m, plain, is_plain(m, &a->x, &x));
+        plain = tr_emit_both(m->b, plain, is_plain(m, &a->x, &x));
     answer out = {.sure = TR_NOVAL, .only = TR_NOVAL, .far = meet_alike(m, &w, &x, same, &found)};
-    tr_val alike = same ? TR_NOVAL : is(m, TR_CMP_EQ, by_of(m, w.from), by_of(m, x.from));
-    tr_val apart = both(m, alike, no(m, found));
-    apart = either(m, apart, is(m, TR_CMP_LE, w.n, zero));
+    tr_val alike = same ? TR_NOVAL : tr_emit_cmp(m->b, TR_CMP_EQ, by_of(m, w.from), by_of(m, x.from));
+    tr_val apart = tr_emit_both(m->b, alike, tr_emit_not(m->b, found));
+    apart = tr_emit_either(m->b, apart, tr_emit_cmp(m->b, TR_CMP_LE, w.n, zero));
     if (!same) {
-        apart = either(m, apart, is(m, TR_CMP_LE, x.n, zero));
-        apart = either(m, apart, is(m, TR_CMP_LE, w.hi, x.lo));
-        apart = either(m, apart, is(m, TR_CMP_LE, x.hi, w.lo));
+        apart = tr_emit_either(m->b, apart, tr_emit_cmp(m->b, TR_CMP_LE, x.n, zero));
+        apart = tr_emit_either(m->b, apart, tr_emit_cmp(m->b, TR_CMP_LE, w.hi, x.lo));
+        apart = tr_emit_either(m->b, apart, tr_emit_cmp(m->b, TR_CMP_LE, x.hi, w.lo));
     }
     if (p->sure && a->w.exact && a->x.exact) {
         const slice *all[] = {&w, &x};
-        out.sure = both(m, both(m, alike, found), plain);
+        out.sure = tr_emit_both(m->b, tr_emit_both(m->b, alike, found), plain);
         for (unsigned k = 0; k < (same ? 1 : 2); k++) {
-            out.sure = both(m, out.sure, is(m, TR_CMP_EQ, by_of(m, all[k]->from), by_of(m, all[k]->to)));
-            out.sure = both(m, out.sure, is(m, TR_CMP_GT, all[k]->n, zero));
-            out.sure = both(m, out.sure, is(m, TR_CMP_GE, all[k]->lo, zero));
-            out.sure = both(m, out.sure, is(m, TR_CMP_LE, all[k]->hi, size));
+            out.sure = tr_emit_both(
+                m->b, out.sure, tr_emit_cmp(m->b, TR_CMP_EQ, by_of(m, all[k]->from), by_of(m, all[k]->to)));
+            out.sure = tr_emit_both(m->b, out.sure, tr_emit_cmp(m->b, TR_CMP_GT, all[k]->n, zero));
+            out.sure = tr_emit_both(m->b, out.sure, tr_emit_cmp(m->b, TR_CMP_GE, all[k]->lo, zero));
+            out.sure = tr_emit_both(m->b, out.sure, tr_emit_cmp(m->b, TR_CMP_LE, all[k]->hi, size));
         }
     }
     if (stays(&w) != stays(&x)) {
         meet_alone(m, stays(&w) ? &x : &w, stays(&w) ? &w : &x, &out);
-        out.only = both(m, plain, out.only);
+        out.only = tr_emit_both(m->b, plain, out.only);
     }
-    out.apart = both(m, plain, apart);
+    out.apart = tr_emit_both(m->b, plain, apart);
     return out;
 }
 
@@ -409,45 +385,50 @@ static answer apart(const maker *m, const tr_pspans *p) {
     answer out = {TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL};
     for (uint32_t k = 0; k < p->n; k++) {
         answer a = apart_on(m, p, &p->ax[k]);
-        out.apart = either(m, out.apart, a.apart);
+        out.apart = tr_emit_either(m->b, out.apart, a.apart);
         out.sure = a.sure; /* asked where there is one axis alone */
         out.far = a.far;
         if (a.only == TR_NOVAL)
             continue;
-        out.at = out.only == TR_NOVAL ? a.at : pick(m, out.only, out.at, a.at);
-        out.only = either(m, out.only, a.only);
+        out.at = out.only == TR_NOVAL ? a.at : tr_emit_select(m->b, out.only, out.at, a.at);
+        out.only = tr_emit_either(m->b, out.only, a.only);
     }
     for (uint32_t k = 0; out.sure != TR_NOVAL && !p->flat && k < tr_at(m->b->fn, p->space)->ty->ndim; k++)
-        out.sure = both(m, out.sure, is(m, TR_CMP_GT, size_of(m, p, k), num(m, 0)));
+        out.sure = tr_emit_both(m->b, out.sure,
+                                tr_emit_cmp(m->b, TR_CMP_GT, size_of(m, p, k), tr_emit_int(m->b, 0)));
     for (uint32_t k = 0; out.sure != TR_NOVAL && k < p->nsome; k++)
-        out.sure = both(m, out.sure, is(m, TR_CMP_GT, p->some[k], num(m, 0)));
-    out.apart = either(m, out.apart, is(m, TR_CMP_LE, m->l->length, num(m, 1)));
+        out.sure =
+            tr_emit_both(m->b, out.sure, tr_emit_cmp(m->b, TR_CMP_GT, p->some[k], tr_emit_int(m->b, 0)));
+    out.apart =
+        tr_emit_either(m->b, out.apart, tr_emit_cmp(m->b, TR_CMP_LE, m->l->length, tr_emit_int(m->b, 1)));
     return out;
 }
 
 /* Of a pair, into `cuts`; the loop's length where there is none. */
 static void add_cut(const maker *m, tr_u32s *cuts, answer *a) {
     tr_val none = m->l->length;
-    tr_val inside = both(m, is(m, TR_CMP_GE, a->at, num(m, 0)), is(m, TR_CMP_LT, a->at, none));
-    tr_val at = pick(m, both(m, inside, no(m, a->apart)), a->at, none);
+    tr_val inside = tr_emit_both(m->b, tr_emit_cmp(m->b, TR_CMP_GE, a->at, tr_emit_int(m->b, 0)),
+                                 tr_emit_cmp(m->b, TR_CMP_LT, a->at, none));
+    tr_val at = tr_emit_select(m->b, tr_emit_both(m->b, inside, tr_emit_not(m->b, a->apart)), a->at, none);
     tr_vec_push(&m->l->f->ctx->arena, cuts, at);
-    a->apart = either(m, a->apart, a->only);
+    a->apart = tr_emit_either(m->b, a->apart, a->only);
 }
 
 /* The first and the last of them; are all others one of these? */
 static tr_val set_cuts(const maker *m, tr_ploop *l, const tr_u32s *cuts, tr_val all) {
-    tr_val before = num(m, -1);
+    tr_val before = tr_emit_int(m->b, -1);
     for (uint32_t i = 0; i < cuts->n; i++) {
-        tr_val at = cuts->d[i], back = pick(m, is(m, TR_CMP_LT, at, l->length), at, before);
-        l->alone[0] = i ? least(m, l->alone[0], at) : at;
+        tr_val at = cuts->d[i],
+               back = tr_emit_select(m->b, tr_emit_cmp(m->b, TR_CMP_LT, at, l->length), at, before);
+        l->alone[0] = i ? tr_emit_least(m->b, l->alone[0], at) : at;
         if (cuts->n > 1)
-            l->alone[1] = i ? most(m, l->alone[1], back) : back;
+            l->alone[1] = i ? tr_emit_most(m->b, l->alone[1], back) : back;
     }
     for (uint32_t i = 0; i < cuts->n && cuts->n > TR_CUTS; i++) {
-        tr_val one = is(m, TR_CMP_EQ, cuts->d[i], l->length);
+        tr_val one = tr_emit_cmp(m->b, TR_CMP_EQ, cuts->d[i], l->length);
         for (unsigned k = 0; k < TR_CUTS; k++)
-            one = either(m, one, is(m, TR_CMP_EQ, cuts->d[i], l->alone[k]));
-        all = both(m, all, one);
+            one = tr_emit_either(m->b, one, tr_emit_cmp(m->b, TR_CMP_EQ, cuts->d[i], l->alone[k]));
+        all = tr_emit_both(m->b, all, one);
     }
     return all;
 }
@@ -458,7 +439,7 @@ tr_val tr_spans_apart(tr_ploop *l, tr_bld *b, const tr_site *(*site)(const tr_pl
     maker m = {l, b, &pr, TR_NOVAL, TR_NOVAL};
     tr_val all = TR_NOVAL;
     tr_u32s cuts = {0};
-    m.last = most(&m, op(&m, TR_OP_SUB, l->length, num(&m, 1)), num(&m, 0));
+    m.last = tr_emit_most(b, tr_emit_op(b, TR_OP_SUB, l->length, tr_emit_int(b, 1)), tr_emit_int(b, 0));
     m.flast = tr_emit1(b, TR_OP_CONV, type(&m, TR_TY_F64), m.last);
     for (uint32_t i = 0; i < l->spans.n; i++) {
         const tr_pspans *p = &l->spans.d[i];
@@ -466,10 +447,10 @@ tr_val tr_spans_apart(tr_ploop *l, tr_bld *b, const tr_site *(*site)(const tr_pl
         answer a = apart(&m, p);
         if (a.only != TR_NOVAL)
             add_cut(&m, &cuts, &a);
-        all = both(&m, all, a.apart);
+        all = tr_emit_both(b, all, a.apart);
         if (a.sure == TR_NOVAL)
             continue;
-        tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, no(&m, a.sure), a.far);
+        tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, tr_emit_not(b, a.sure), a.far);
         tr_at(b->fn, check)->imm.site = site(l, &p->d);
     }
     return set_cuts(&m, l, &cuts, all);

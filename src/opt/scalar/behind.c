@@ -15,6 +15,7 @@
 
 #include "ir/alias.h"
 #include "opt/scalar/bounds.h"
+#include "opt/emit.h"
 
 enum { MAX_BEHIND = 2, MAX_PLACES = 4, MAX_DEPTH = 8 };
 
@@ -236,12 +237,6 @@ static tr_val nothing(tr_fn *f, const tr_ty *ty) {
                       : tr_const_int(f, ty, 0);
 }
 
-static tr_val compare(tr_bld *b, const tr_ty *i1, tr_cmpop op, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(b, TR_OP_CMP, i1, x, y);
-    tr_at(b->fn, v)->sub = (uint8_t)op;
-    return v;
-}
-
 /* Where the place is in the first round, d rounds before. `in` is the edge into the loop. */
 static tr_val first_index(tr_bld *b, const place *p, tr_bid head, const tr_edge *in, unsigned d) {
     tr_fn *f = b->fn;
@@ -283,12 +278,12 @@ static tr_val first_value(bounder *s, const place *p, unsigned d) {
     for (unsigned a = 0; a < p->naxes; a++) {
         tr_val size = tr_emit1(&b, TR_OP_DIM, i64, args[0]), test;
         tr_at(f, size)->imm.i = a;
-        test = compare(&b, i1, TR_CMP_LT, args[1 + a], size);
+        test = tr_emit_cmp(&b, TR_CMP_LT, args[1 + a], size);
         ok = ok == TR_NOVAL ? test : tr_emit2(&b, TR_OP_AND, i1, ok, test);
         int64_t known;
         if (!tr_get_int(f, args[1 + a], &known) || known < 0)
             ok = tr_emit2(&b, TR_OP_AND, i1, ok,
-                          compare(&b, i1, TR_CMP_GE, args[1 + a], tr_const_int(f, i64, 0)));
+                          tr_emit_cmp(&b, TR_CMP_GE, args[1 + a], tr_const_int(f, i64, 0)));
     }
     tr_bid read = tr_blk_new(f), on = tr_blk_new(f);
     tr_blk_at(f, read)->cold = tr_blk_at(f, on)->cold = tr_blk_at(f, before)->cold;

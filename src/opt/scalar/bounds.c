@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "opt/scalar/bounds.h"
+#include "opt/emit.h"
 
 enum {
     MAX_TRIES = 5,
@@ -23,17 +24,6 @@ enum {
 #define SMALL ((int64_t)1 << 58)
 
 /* --- conditions to test before a loop --- */
-
-typedef struct scope {
-    const bounder *s;
-    uint32_t loop;
-} scope;
-
-static bool varies(void *self, tr_val v) {
-    const scope *c = self;
-    tr_bid b = tr_at(c->s->f, v)->blk;
-    return b != TR_NOBLK && tr_bounds_in_loop(c->s, c->loop, b);
-}
 
 static bool add_cond(plan *p, const tr_lin *e) {
     if (e->n == 0)
@@ -55,11 +45,6 @@ typedef struct trust {
     tr_lin fits[MAX_GOALS - MAX_OWN]; /* goals that make the sums fit */
     uint32_t nconds, nfits;
 } trust;
-
-bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
-    scope c = {s, loop};
-    return tr_derive(&s->pr, goal, varies, &c, out) && (out->n == 0 || tr_opt_testable(s->f, out));
-}
 
 static bool derive_all(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t n, tr_lin *out) {
     for (uint32_t i = 0; i < n; i++)
@@ -112,10 +97,9 @@ static bool slow_block(const bounder *s, tr_bid b) {
 
 /* Are the least places of goal's rounds a known few items before 0? */
 static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
-    scope c = {s, loop};
     tr_lin some = *goal, out;
     some.c += FEW_BELOW;
-    return tr_derive(&s->pr, &some, varies, &c, &out) && out.n == 0;
+    return tr_bounds_free_of(s, loop, &some, &out) && out.n == 0;
 }
 
 /* From the outermost loop inwards: the first that can be tested for. `otherwise`, where it is not NULL, are
@@ -316,8 +300,7 @@ static void remainder_as_select(bounder *s, tr_val v, tr_cmpop op, tr_val bound,
     tr_fn *f = s->f;
     tr_ins in = *tr_at(f, v);
     tr_bld b = {.fn = f, .blk = in.blk, .before = v, .loc = in.loc};
-    tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), in.args[0], bound);
-    tr_at(f, c)->sub = (uint8_t)op;
+    tr_val c = tr_emit_cmp(&b, op, in.args[0], bound);
     tr_val other = tr_emit2(&b, sign, in.ty, in.args[0], in.args[1]), args[] = {c, other, in.args[0]};
     tr_ins *to = tr_at(f, v);
     to->op = TR_OP_SELECT;
@@ -517,6 +500,15 @@ static bool has_work(const tr_fn *f) {
     return false;
 }
 
+/* What rounds hand on goes in registers; threads of a kernel and iterations of a prange hand on nothing. */
+static void hand_on(bounder *s) {
+    if (s->f->kind == TR_FN_KERNEL || s->f->kind == TR_FN_DEVICE || tr_opt_has(s->f, TR_OP_PRANGE))
+        return;
+    tr_bounds_carry(s);
+    tr_bounds_carry_behind(s);
+    tr_repl_apply(s->f, &s->r);
+}
+
 bool tr_opt_bounds(tr_prog *p, tr_fn *f) {
     (void)p;
     bounder s = {.f = f};
@@ -529,7 +521,7 @@ bool tr_opt_bounds(tr_prog *p, tr_fn *f) {
         walk(&s, 0);
         tr_repl_apply(f, &s.r);
         if (round + 1 == ROUNDS || !version_loops(&s, &growth, &slow)) {
-            tr_bounds_carry(&s);
+            hand_on(&s);
             break;
         }
         s.changed = true;

@@ -35,11 +35,11 @@ typedef struct tr_carried {
 } tr_carried;
 
 /* What a loop reads of one place of an array that it writes elsewhere: read before the loop. */
-typedef struct tr_kept {
+typedef struct tr_kept_load {
     uint32_t loop;
     tr_val load;
     bool wrong; /* a store may be to that place */
-} tr_kept;
+} tr_kept_load;
 
 typedef struct bounder {
     tr_fn *f;
@@ -54,7 +54,7 @@ typedef struct bounder {
     tr_repl r;
     tr_guesses guesses, wanted; /* wanted: wrong ones that need something */
     TR_VEC(tr_carried) carried;
-    TR_VEC(tr_kept) kept;
+    TR_VEC(tr_kept_load) kept;
     bool dry;   /* the walk only tries guesses, it changes nothing */
     bool retry; /* a guess turned out wrong */
     bool changed;
@@ -63,6 +63,8 @@ typedef struct bounder {
 bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b);
 /* What would have to hold before the loop for the goal to hold, and may be tested there. */
 bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out);
+/* What is free of all that varies in the loop and implies the goal, testable or not. */
+bool tr_bounds_free_of(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out);
 /* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to
  * a loop's header do not count: the branch speaks of values from before the loop, and they do not change in
  * it. */
@@ -81,7 +83,7 @@ void tr_bounds_find_carried(bounder *s, tr_bid head);
 void tr_bounds_see_store(bounder *s, tr_val store);
 /* Behind the last walk, as long as nothing has changed since. */
 void tr_bounds_carry(bounder *s);
-/* behind.c, called there. */
+/* behind.c, after that. */
 void tr_bounds_carry_behind(bounder *s);
 
 #endif

@@ -17,15 +17,6 @@
 
 enum { MAX_KEPT = 8 }; /* of a loop: each looks for sizes, and is asked about at each store */
 
-bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v) {
-    tr_bid b = tr_at(s->f, v)->blk;
-    return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
-}
-
-bool tr_bounds_can_carry(const tr_ty *t) {
-    return strchr("iufc", tr_ty_class(t));
-}
-
 /* The size of an axis where the head of a loop begins; TR_NOVAL: no value says it there. */
 static tr_val size_at(const bounder *s, tr_bid head, tr_val array, unsigned axis) {
     const tr_fn *f = s->f;
@@ -146,7 +137,7 @@ static void find_kept(bounder *s, uint32_t l) {
                 stays = !tr_bounds_outside(s, l, tr_repl_get(&s->r, in->args[a]));
             if (!stays && found < MAX_KEPT && stores_to(s, l, tr_repl_get(&s->r, in->args[0])) &&
                 in_range(s, loop->header, in, in->nargs - 1u) && ++found)
-                tr_vec_push(&s->f->ctx->arena, &s->kept, ((tr_kept){l, v, false}));
+                tr_vec_push(&s->f->ctx->arena, &s->kept, ((tr_kept_load){l, v, false}));
         }
 }
 
@@ -168,7 +159,7 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
     const tr_fn *f = s->f;
     const tr_ins *in = tr_at(f, store);
     for (uint32_t i = 0; i < s->kept.n && !s->dry; i++) {
-        tr_kept *k = &s->kept.d[i];
+        tr_kept_load *k = &s->kept.d[i];
         if (k->wrong || !tr_bounds_in_loop(s, k->loop, in->blk))
             continue;
         const tr_ins *load = tr_at(f, k->load);
@@ -225,10 +216,8 @@ static void carry(bounder *s, const tr_carried *c) {
 }
 
 void tr_bounds_carry(bounder *s) {
-    if (s->f->kind == TR_FN_KERNEL || s->f->kind == TR_FN_DEVICE || tr_opt_has(s->f, TR_OP_PRANGE))
-        return;
     for (uint32_t k = 0; k < s->kept.n; k++) {
-        const tr_kept *kept = &s->kept.d[k];
+        const tr_kept_load *kept = &s->kept.d[k];
         if (kept->wrong)
             continue;
         tr_ins_move_end(s->f, kept->load, s->loops.d[kept->loop].preheader);
@@ -236,6 +225,4 @@ void tr_bounds_carry(bounder *s) {
     }
     for (uint32_t k = 0; k < s->carried.n; k++)
         carry(s, &s->carried.d[k]);
-    tr_bounds_carry_behind(s);
-    tr_repl_apply(s->f, &s->r);
 }

@@ -1,6 +1,7 @@
 /* What is known of a loop's params at its header: counters (induction variables), tests at the loop's end,
  * guessed loop invariants. */
 #include <assert.h>
+#include <string.h>
 
 #include "opt/scalar/bounds.h"
 
@@ -34,6 +35,34 @@ bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b) {
         if (l == loop)
             return true;
     return false;
+}
+
+bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v) {
+    tr_bid b = tr_at(s->f, v)->blk;
+    return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
+}
+
+bool tr_bounds_can_carry(const tr_ty *t) {
+    return strchr("iufc", tr_ty_class(t));
+}
+
+typedef struct scope {
+    const bounder *s;
+    uint32_t loop;
+} scope;
+
+static bool varies(void *self, tr_val v) {
+    const scope *c = self;
+    return !tr_bounds_outside(c->s, c->loop, v);
+}
+
+bool tr_bounds_free_of(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
+    scope c = {s, loop};
+    return tr_derive(&s->pr, goal, varies, &c, out);
+}
+
+bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
+    return tr_bounds_free_of(s, loop, goal, out) && (out->n == 0 || tr_opt_testable(s->f, out));
 }
 
 /* ORDER CMP: LT LE EQ NE GT GE */

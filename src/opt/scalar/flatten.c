@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "opt/priv.h"
+#include "opt/emit.h"
 
 enum { MAX_SIDE = 16, MAX_VALUES = 4 };
 
@@ -79,7 +80,7 @@ static bool flatten(tr_fn *f, tr_bid b) {
     tr_val cond = tr_arg(f, last, 0);
     for (uint32_t i = 0; i < yes.n; i++) {
         tr_val x = yes.x[i], y = no.x[i];
-        merged[i] = x == y ? x : tr_emit3(&bld, TR_OP_SELECT, tr_at(f, x)->ty, cond, x, y);
+        merged[i] = x == y ? x : tr_emit_select(&bld, cond, x, y);
     }
     tr_ins_remove(f, last);
     bld.before = TR_NOVAL;

@@ -24,6 +24,7 @@
 #include <assert.h>
 
 #include "opt/priv.h"
+#include "opt/emit.h"
 #include "opt/scalar/version.h"
 
 enum { MAX_LOOP = 300, MAX_SIZES = 4 }; /* instructions of a loop that is copied, sizes that may be one */
@@ -83,9 +84,7 @@ typedef struct way {
 } way;
 
 static tr_val compare_with_0(odometer *o, tr_bld *b, tr_val x) {
-    tr_val c = tr_emit2(b, TR_OP_CMP, o->i1, x, tr_const_int(o->f, o->i64, 0));
-    tr_at(o->f, c)->sub = TR_CMP_EQ;
-    return c;
+    return tr_emit_cmp(b, TR_CMP_EQ, x, tr_const_int(o->f, o->i64, 0));
 }
 
 static tr_bld before_end(const odometer *o, tr_bid b) {
@@ -143,7 +142,7 @@ static void count_along(odometer *o, uint32_t l, tr_bid head, way *ways, uint32_
         }
         tr_bld b = before_end(o, ways[k].from);
         tr_val less = tr_emit2(&b, TR_OP_SUB, o->i64, left, ways[k].step), full = compare_with_0(o, &b, less);
-        tr_edge_add(f, ways[k].edge, tr_emit3(&b, TR_OP_SELECT, o->i64, full, d, less));
+        tr_edge_add(f, ways[k].edge, tr_emit_select(&b, full, d, less));
         next[k].step = tr_emit1(&b, TR_OP_CONV, o->i64, full);
         tr_edge_add(f, ways[k].edge, tr_emit2(&b, TR_OP_ADD, o->i64, q, next[k].step));
     }

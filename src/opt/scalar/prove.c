@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/grid/grid.h"
-
 enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3, RANGE_DEPTH = 5 };
 
 tr_prover tr_prover_new(tr_fn *f) {
@@ -199,7 +197,7 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
     case TR_OP_BLOCKIDX:
     case TR_OP_GRIDDIM:
         *lo = in->op == TR_OP_BLOCKDIM || in->op == TR_OP_GRIDDIM;
-        *hi = ((tr_wide)1 << tr_grid_bits(f, v, 0)) - 1;
+        *hi = ((tr_wide)1 << tr_opt_place_bits(in->op)) - 1;
         break;
     case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
     case TR_OP_LOAD: range_of_item(f, in, lo, hi); break;

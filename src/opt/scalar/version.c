@@ -1,5 +1,6 @@
 /* Loop versioning (multiversioning): two copies of a loop and a test that picks one; see version.h. */
 #include "opt/scalar/version.h"
+#include "opt/emit.h"
 
 #include <assert.h>
 
@@ -37,16 +38,6 @@ typedef struct tester {
     tr_val ranges, all; /* TR_NOVAL: nothing to test yet */
 } tester;
 
-static tr_val both(tester *t, tr_val a, tr_val b) {
-    return a == TR_NOVAL ? b : b == TR_NOVAL ? a : tr_emit2(&t->b, TR_OP_AND, t->i1, a, b);
-}
-
-static tr_val compare(tester *t, tr_cmpop op, tr_val x, tr_val y) {
-    tr_val v = tr_emit2(&t->b, TR_OP_CMP, t->i1, x, y);
-    tr_at(t->b.fn, v)->sub = (uint8_t)op;
-    return v;
-}
-
 static tr_val number(tester *t, tr_wide k) {
     assert(k >= INT64_MIN && k <= INT64_MAX);
     return tr_const_int(t->b.fn, t->i64, (int64_t)k);
@@ -58,9 +49,9 @@ static void test_range(tester *t, const tr_lterm *x) {
     if (bounded(t->b.fn, x, &low, &high))
         return;
     if (!low)
-        t->ranges = both(t, t->ranges, compare(t, TR_CMP_GE, x->v, number(t, -limit(x))));
+        t->ranges = tr_emit_both(&t->b, t->ranges, tr_emit_cmp(&t->b, TR_CMP_GE, x->v, number(t, -limit(x))));
     if (!high)
-        t->ranges = both(t, t->ranges, compare(t, TR_CMP_LE, x->v, number(t, limit(x))));
+        t->ranges = tr_emit_both(&t->b, t->ranges, tr_emit_cmp(&t->b, TR_CMP_LE, x->v, number(t, limit(x))));
 }
 
 /* The terms of one sign, and the constant, as a value. */
@@ -84,15 +75,15 @@ static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
     return c == 0 ? v : tr_emit2(&t->b, TR_OP_ADD, t->i64, v, number(t, c));
 }
 
-/* The positive terms against the negative ones. The constant goes where its value's range is known already.
- * */
+/* The positive terms against the negative ones. The constant goes where its value's range is known
+ * already. */
 static void test(tester *t, const tr_lin *e) {
     bool low, high, left = true;
     for (uint32_t i = 0; i < e->n; i++)
         if (e->t[i].k > 0 && !bounded(t->b.fn, &e->t[i], &low, &high))
             left = false;
     tr_val x = sum(t, e, 1, left ? e->c : 0), y = sum(t, e, -1, left ? 0 : -e->c);
-    t->all = both(t, t->all, compare(t, TR_CMP_GE, x, y));
+    t->all = tr_emit_both(&t->b, t->all, tr_emit_cmp(&t->b, TR_CMP_GE, x, y));
 }
 
 /* --- blocks --- */
@@ -112,7 +103,7 @@ static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
     t.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     for (uint32_t i = 0; i < n; i++)
         test(&t, &conds[i]);
-    return both(&t, t.ranges, t.all); /* ranges first: the prover takes them in order */
+    return tr_emit_both(&t.b, t.ranges, t.all); /* ranges first: the prover takes them in order */
 }
 
 /* A block that only jumps to `to` with these arguments: a place of its own for what the test has shown. */
