@@ -90,7 +90,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fn",),  # functions, and which file lowers which op
     ),
     "opt": (
-        ("util", "repair", "outline", "own"),  # small questions and changes; the questions of `own` itself
+        ("util", "loops", "repair", "outline", "own"),  # small questions and changes; the questions of `own` itself
         # one value, one loop
         ("scalar/prove", "scalar/eval", "scalar/flatten", "scalar/dce", "scalar/cse", "scalar/hoist"),
         (

@@ -19,8 +19,20 @@ MARK = "<!-- made from src/ir/sched.def and src/ir/op.def by tools/gen_ir.py; do
 RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
 EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
 ROW = re.compile(
-    r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*\'.\',\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
+    r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*\'.\',\s*(\w+),\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
 )
+
+
+def words_of(which: str) -> list[str]:
+    """The words of one of the lists (TR_WORDLISTS) that may follow an op's name; none of a table with a page of its own."""
+    header, tables = (ROOT / "src/ir/ir.h").read_text(), (ROOT / "src/ir/tables.c").read_text()
+    names = re.search(rf"X\({which}, [^\n]*?(tr_\w+_name), ", header)
+    body = names and re.search(rf"\b{names[1]}\[[^\n]*?\] = \{{(.*?)\}}[;,]", tables, re.S)
+    if not body:
+        return []
+    table = re.search(r"(TR_\w+)\(X\)", body[1])
+    rows = re.search(rf"#define {table[1]}\(X\)(.*?[^\\])\n", header, re.S) if table else None
+    return re.findall(r'X\(\w+, "(\w+)"', rows[1]) if rows else re.findall(r'"(\w+)"', body[1])
 
 
 def row(line: str) -> str:
@@ -28,10 +40,12 @@ def row(line: str) -> str:
     m = ROW.fullmatch(line)
     if not m:
         raise SystemExit(f"gen_ir.py: cannot read the row {line!r}")
-    name, nargs, result, effects, stages, note = m.groups()
+    name, nargs, result, effects, words, stages, note = m.groups()
     flags = "".join(EFFECTS[e.strip()] for e in effects.split("|") if e.strip() != "0")
     where = {"S_F | S_T": "both", "S_F": "front", "S_T": "typed"}[stages.strip()]
     text = (note or "").replace("|", r"\|")
+    if said := words_of(words):
+        text += f"{'; ' if text else ''}words: {' '.join(f'`{w}`' for w in said)}"
     return (
         f"| `{name}` | {'*' if nargs == '-1' else nargs} | {RESULTS[result]} | {flags} | {where} | {text} |\n"
     )

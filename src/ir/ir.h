@@ -30,7 +30,7 @@ enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 
 enum { S_F = 1, S_T = 2 };                                                            /* stages in op.def */
 
 typedef enum tr_op {
-#define X(id, name, nargs, result, effects, cost, lanes, stages) TR_OP_##id,
+#define X(id, name, nargs, result, effects, cost, lanes, words, stages) TR_OP_##id,
 #include "ir/op.def"
 #undef X
     TR_OP__COUNT
@@ -40,7 +40,7 @@ typedef struct tr_opinfo {
     const char *name;
     int8_t nargs;
     char result, lanes;
-    uint8_t effects, cost, stages;
+    uint8_t effects, cost, words, stages;
 } tr_opinfo;
 extern const tr_opinfo tr_op_info[TR_OP__COUNT];
 
@@ -250,7 +250,49 @@ typedef struct tr_callinfo {
 /* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable
  * that it reads is assigned again after it is made; before it is given to what stands in the same
  * block, or in the loop that runs over it. */
-typedef enum tr_generates { TR_MAKES_LIST = 1, TR_MAKES_LATE = 2, TR_MAKES_LATE_SOON = 4 } tr_generates;
+typedef enum tr_generates {
+    TR_MAKES_LIST = 1,
+    TR_MAKES_LATE = 2,
+    TR_MAKES_LATE_SOON = 4, /* beside LATE */
+    TR_MAKES__COUNT = 8
+} tr_generates;
+
+/* The lists of words that follow the name of an op: X(id, "what one of them is", names, count, silent).
+ * tr_ins.sub is the number of one; silent: 0 may be, and is not written. Printing, reading and verifying go
+ * by these rows, and op.def says of each op which it has: one more word of a list is a row of that list. */
+#define TR_WORDLISTS(X)                                                       \
+    X(NONE, NULL, NULL, 1, true)                                              \
+    X(BIN, "an operator", tr_bin_name, TR_BIN__COUNT, false)                  \
+    X(UN, "an operator", tr_un_name, TR_UN__COUNT, false)                     \
+    X(CMP, "a comparison", tr_cmp_name, TR_CMP__COUNT, false)                 \
+    X(MATH, "a function", tr_math_name, TR_MATH__COUNT, false)                \
+    X(NOT, "a negation", tr_not_name, 2, true)                                \
+    X(UNCHECKED, "a promise", tr_unchecked_name, 2, true)                     \
+    X(MAKES, "how items are given", tr_makes_name, TR_MAKES__COUNT, true)     \
+    X(TURN, "a kind of sum", tr_turn_name, TR_TURN__COUNT, true)              \
+    X(UNDEF, "whose variable", tr_undef_name, TR_UNDEF__COUNT, true)          \
+    X(ATOMIC, "an atomic operation", tr_atomic_name, TR_ATOMIC__COUNT, false) \
+    X(BITS, "a function of bits", tr_bitop_name, TR_BITS__COUNT, false)       \
+    X(SCOPE, "whom it is for", tr_scope_name, TR_SCOPE__COUNT, false)         \
+    X(SHFL, "a way to shuffle", tr_shfl_name, TR_SHFL__COUNT, false)          \
+    X(VOTE, "a vote", tr_vote_name, TR_VOTE__COUNT, false)
+typedef enum tr_words {
+#define X(id, what, names, count, silent) TR_WORDS_##id,
+    TR_WORDLISTS(X)
+#undef X
+        TR_WORDS__COUNT
+} tr_words;
+
+typedef struct tr_wordlist {
+    const char *what;
+    const char *const *name; /* NULL where a number between others says nothing */
+    uint16_t count;
+    bool silent;
+} tr_wordlist;
+extern const tr_wordlist tr_op_words[TR_WORDS__COUNT];
+static inline const tr_wordlist *tr_words_of(unsigned op) {
+    return &tr_op_words[op < TR_OP__COUNT ? tr_op_info[op].words : TR_WORDS_NONE]; /* of a broken one, none */
+}
 
 enum {
     TR_CAUGHT_SHIFT = 48
@@ -580,8 +622,9 @@ typedef struct tr_fn {
     TR_VEC(const char *) names; /* names[v]: a user's name for a value, or NULL; may be shorter than ins */
     tr_map consts;              /* interned constants */
     tr_u32s rpo;                /* reachable blocks in reverse post-order; by tr_cfg_compute */
-    tr_u32s work;               /* scratch of cfg.c */
-    uint32_t func;              /* the user's function it comes from */
+    const struct tr_forest *forest; /* opt/loops.h: for a pass that asks for it; NULL: there is none */
+    tr_u32s work;                   /* scratch of cfg.c */
+    uint32_t func;                  /* the user's function it comes from */
 } tr_fn;
 
 static inline tr_ins *tr_at(const tr_fn *f, tr_val v) {

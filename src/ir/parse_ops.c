@@ -336,47 +336,15 @@ bool tr_parse_lambdas(tr_fnparser *k, tr_pat *p) {
 }
 
 bool tr_parse_sub(tr_parser *r, tr_ins *i) {
-    static const char *const math[] = {
-#define X(id, name, arity, intr, f64, f32, dev, res) name,
-#include "ir/math.def"
-#undef X
-    };
+    const tr_wordlist *w = tr_words_of(i->op);
     unsigned n = i->sub;
     bool ok = true;
-    switch (i->op) {
-    case TR_OP_BINARY:
-    case TR_OP_INPLACE: ok = read_named(r, tr_bin_name, TR_BIN__COUNT, "an operator", &n); break;
-    case TR_OP_UNARY: ok = read_named(r, tr_un_name, TR_UN__COUNT, "an operator", &n); break;
-    case TR_OP_COMPARE:
-    case TR_OP_CMP: ok = read_named(r, tr_cmp_name, TR_CMP__COUNT, "a comparison", &n); break;
-    case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
-    case TR_OP_IS:
-    case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
-    case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
-    case TR_OP_GENERATE:
-        n = tr_rd_accept_word(&r->in, "list")        ? TR_MAKES_LIST
-            : tr_rd_accept_word(&r->in, "late_soon") ? TR_MAKES_LATE | TR_MAKES_LATE_SOON
-            : tr_rd_accept_word(&r->in, "late")      ? TR_MAKES_LATE
-                                                     : 0;
-        break;
-    case TR_OP_ADD:
-        for (n = 0; ++n < TR_TURN__COUNT && !tr_rd_accept_word(&r->in, tr_turn_name[n]);)
+    if (w->name && !w->silent) {
+        ok = read_named(r, w->name, w->count, w->what, &n);
+    } else if (w->name) {
+        for (n = 0; ++n < w->count && !(w->name[n] && tr_rd_accept_word(&r->in, w->name[n]));)
             ;
-        n %= TR_TURN__COUNT;
-        break;
-    case TR_OP_ATOMIC: ok = read_named(r, tr_atomic_name, TR_ATOMIC__COUNT, "an atomic operation", &n); break;
-    case TR_OP_BITS: ok = read_named(r, tr_bitop_name, TR_BITS__COUNT, "a function of bits", &n); break;
-    case TR_OP_FENCE: ok = read_named(r, tr_scope_name, TR_SCOPE__COUNT, "whom it is for", &n); break;
-    case TR_OP_SHFL: ok = read_named(r, tr_shfl_name, TR_SHFL__COUNT, "a way to shuffle", &n); break;
-    case TR_OP_VOTE:
-    case TR_OP_MATCH:
-    case TR_OP_BARVOTE: ok = read_named(r, tr_vote_name, TR_VOTE__COUNT, "a vote", &n); break;
-    case TR_OP_UNDEFVAR:
-        for (n = 0; ++n < TR_UNDEF__COUNT && !tr_rd_accept_word(&r->in, tr_undef_name[n]);)
-            ;
-        n %= TR_UNDEF__COUNT;
-        break;
-    default: break;
+        n %= w->count;
     }
     i->sub = (uint8_t)n;
     return ok;

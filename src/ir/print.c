@@ -401,32 +401,9 @@ static void print_pattern(printer *p, const tr_ins *i) {
 }
 
 static const char *sub_name(const tr_ins *i) {
-    switch (i->op) {
-    case TR_OP_BINARY:
-    case TR_OP_INPLACE: return i->sub < TR_BIN__COUNT ? tr_bin_name[i->sub] : "?";
-    case TR_OP_UNARY: return i->sub < TR_UN__COUNT ? tr_un_name[i->sub] : "?";
-    case TR_OP_COMPARE:
-    case TR_OP_CMP: return i->sub < TR_CMP__COUNT ? tr_cmp_name[i->sub] : "?";
-    case TR_OP_MATH: return i->sub < TR_MATH__COUNT ? tr_math_info[i->sub].name : "?";
-    case TR_OP_IS:
-    case TR_OP_IN: return i->sub ? "not" : NULL;
-    case TR_OP_WRAP: return i->sub ? "unchecked" : NULL;
-    case TR_OP_GENERATE:
-        return i->sub & TR_MAKES_LIST        ? "list"
-               : i->sub & TR_MAKES_LATE_SOON ? "late_soon"
-               : i->sub & TR_MAKES_LATE      ? "late"
-                                             : NULL;
-    case TR_OP_ADD: return i->sub < TR_TURN__COUNT ? tr_turn_name[i->sub] : "?";
-    case TR_OP_ATOMIC: return i->sub < TR_ATOMIC__COUNT ? tr_atomic_name[i->sub] : "?";
-    case TR_OP_BITS: return i->sub < TR_BITS__COUNT ? tr_bitop_name[i->sub] : "?";
-    case TR_OP_FENCE: return i->sub < TR_SCOPE__COUNT ? tr_scope_name[i->sub] : "?";
-    case TR_OP_SHFL: return i->sub < TR_SHFL__COUNT ? tr_shfl_name[i->sub] : "?";
-    case TR_OP_VOTE:
-    case TR_OP_MATCH:
-    case TR_OP_BARVOTE: return i->sub < TR_VOTE__COUNT ? tr_vote_name[i->sub] : "?";
-    case TR_OP_UNDEFVAR: return i->sub < TR_UNDEF__COUNT ? tr_undef_name[i->sub] : "?";
-    default: return NULL;
-    }
+    const tr_wordlist *w = tr_words_of(i->op);
+    const char *name = i->sub < w->count && w->name ? w->name[i->sub] : NULL;
+    return name || (w->silent && i->sub == 0) || !w->name ? name : "?";
 }
 
 static void print_indexed(printer *p, const tr_ins *i, uint32_t nindex) {

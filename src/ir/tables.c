@@ -4,8 +4,8 @@
 #include "ir/ir.h"
 
 const tr_opinfo tr_op_info[TR_OP__COUNT] = {
-#define X(id, name, nargs, result, effects, cost, lanes, stages) \
-    {name, nargs, result, lanes, effects, cost, stages},
+#define X(id, name, nargs, result, effects, cost, lanes, words, stages) \
+    {name, nargs, result, lanes, effects, cost, TR_WORDS_##words, stages},
 #include "ir/op.def"
 #undef X
 };
@@ -95,6 +95,26 @@ const char *const tr_bitop_name[TR_BITS__COUNT] = {
 const char *const tr_scope_name[TR_SCOPE__COUNT] = {
 #define X(id, name) name,
     TR_SCOPES(X)
+#undef X
+};
+
+static const char *const tr_math_name[TR_MATH__COUNT] = {
+#define X(id, name, arity, intr, f64, f32, dev, res) name,
+#include "ir/math.def"
+#undef X
+};
+static const char *const tr_not_name[] = {NULL, "not"}, *const tr_unchecked_name[] = {NULL, "unchecked"};
+static const char *const tr_makes_name[TR_MAKES__COUNT] = {
+    [TR_MAKES_LIST] = "list",
+    [TR_MAKES_LATE] = "late",
+    [TR_MAKES_LIST | TR_MAKES_LATE] = "list_late",
+    [TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "late_soon",
+    [TR_MAKES_LIST | TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "list_late_soon",
+};
+
+const tr_wordlist tr_op_words[TR_WORDS__COUNT] = {
+#define X(id, what, names, count, silent) {what, names, count, silent},
+    TR_WORDLISTS(X)
 #undef X
 };
 

@@ -78,10 +78,6 @@ static void check_arith(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     if (i->op == TR_OP_CMP && t && tr_ty_is_complex(t) && i->sub != TR_CMP_EQ && i->sub != TR_CMP_NE)
         tr_ck_bad(k, "complex numbers have no order");
-    if (i->op == TR_OP_BITS && i->sub >= TR_BITS__COUNT)
-        tr_ck_bad(k, "no such function of bits");
-    if (i->op == TR_OP_CMP && i->sub >= TR_CMP__COUNT)
-        tr_ck_bad(k, "no such comparison");
 }
 
 static tr_tyk float_of(const tr_ty *t) {
@@ -110,10 +106,8 @@ static void check_complex(tr_fnck *k, const tr_ins *i) {
 }
 
 static void check_math(tr_fnck *k, const tr_ins *i) {
-    if (i->sub >= TR_MATH__COUNT) {
-        tr_ck_bad(k, "no such function");
+    if (i->sub >= TR_MATH__COUNT) /* tr_ck_shape has said so */
         return;
-    }
     const tr_mathinfo *m = &tr_math_info[i->sub];
     want_nargs(k, i, m->arity);
     for (uint32_t n = 0; n < i->nargs; n++) {
@@ -294,8 +288,6 @@ static void check_warp(tr_fnck *k, const tr_ins *i) {
         tr_ck_want_type(k, i->ty, t, "result");
         if (t && !wide)
             tr_ck_bad(k, "is not defined for %s", tr_ck_show(k, t));
-        if (i->sub >= TR_SHFL__COUNT)
-            tr_ck_bad(k, "no such way to shuffle");
         break;
     case TR_OP_VOTE:
         want_kind(k, i, 1, TR_TY_BOOL);
@@ -807,10 +799,6 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_LOCAL: check_shared(k, i); break;
     case TR_OP_DYNSHARED: check_dynshared(k, i); break;
     case TR_OP_SLEEP: want_kind(k, i, 0, TR_TY_U32); break;
-    case TR_OP_FENCE:
-        if (i->sub >= TR_SCOPE__COUNT)
-            tr_ck_bad(k, "is for nobody that there is");
-        break;
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:
     case TR_OP_SHFL:
@@ -826,13 +814,9 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
 }
 
 static void check_sub(tr_fnck *k, const tr_ins *i) {
-    unsigned limit = i->op == TR_OP_BINARY || i->op == TR_OP_INPLACE ? TR_BIN__COUNT
-                     : i->op == TR_OP_UNARY                          ? TR_UN__COUNT
-                     : i->op == TR_OP_COMPARE                        ? TR_CMP__COUNT
-                     : i->op == TR_OP_GENERATE                       ? 2 * TR_MAKES_LATE_SOON
-                                                                     : 256;
-    if (i->sub >= limit)
-        tr_ck_bad(k, "no such operator");
+    const tr_wordlist *w = tr_words_of(i->op);
+    if (w->name && (i->sub >= w->count || (i->sub && !w->name[i->sub])))
+        tr_ck_bad(k, "%u is not %s", (unsigned)i->sub, w->what);
 }
 
 /* --- all of it --- */

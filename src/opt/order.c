@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/own.h"
 #include "opt/priv.h"
 
@@ -100,10 +101,9 @@ static bool loose(look *l) {
 }
 
 static bool rotated(look *l) {
-    tr_loops loops = {0};
     tr_cfg_compute(l->f);
     tr_dom_compute(l->f);
-    tr_loops_find(l->f, &loops, TR_NEW_N(&l->f->ctx->arena, uint32_t, l->f->blks.n + 1u));
+    const tr_loops loops = tr_forest_find(l->f).all;
     for (uint32_t i = 0; i < loops.n; i++)
         if (loops.d[i].latch == TR_NOBLK)
             return false;

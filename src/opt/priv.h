@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 #include "ir/prog.h"
 
-enum { N_CFG = 1, N_DOM = 2 };
+enum { N_CFG = 1, N_DOM = 2, N_LOOPS = 4 };
 
 /* Properties, a bit each: P_BARE. */
 enum {
@@ -82,10 +82,6 @@ static inline bool tr_opt_among(uint32_t x, const uint32_t *all, uint32_t n) {
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not
  * asked. */
 bool tr_opt_is_pure(const tr_ins *in);
-/* From outside of a loop, of whose blocks `in` has 1; so are constants. */
-bool tr_opt_is_outside(const tr_fn *f, const uint8_t *in, tr_val v);
-/* Param k of a loop's head comes as 0, and goes on by 1 on all ways back. */
-bool tr_opt_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val k);
 /* What in f, or in what it calls, draws from a np.random.Generator; NOVAL: nothing (prange.c). */
 tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/opt.h"
 #include "opt/priv.h"
 
@@ -75,9 +76,15 @@ static bool run_one(tr_prog *p, tr_fn *f, const tr_pass *ps) {
     assert(f->blks.n > 0);
     if (ps->analyses)
         tr_cfg_compute(f);
-    if (ps->analyses & N_DOM)
+    if (ps->analyses & (N_DOM | N_LOOPS))
         tr_dom_compute(f);
-    return ps->run(p, f);
+    tr_forest forest = {0};
+    if (ps->analyses & N_LOOPS)
+        forest = tr_forest_find(f);
+    f->forest = ps->analyses & N_LOOPS ? &forest : NULL;
+    bool changed = ps->run(p, f);
+    f->forest = NULL;
+    return changed;
 }
 
 /* Lambdas first: what their patterns mean to the function may change with them. */

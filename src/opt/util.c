@@ -5,26 +5,6 @@
 
 enum { MAX_DEPTH = 6 }; /* steps of a computation */
 
-bool tr_opt_is_outside(const tr_fn *f, const uint8_t *in, tr_val v) {
-    const tr_ins *i = tr_at(f, v);
-    return tr_is_const(i) || (i->blk != TR_NOBLK && !in[i->blk]);
-}
-
-bool tr_opt_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val k) {
-    uint32_t at = tr_param_index(f, k);
-    for (tr_way w = {0}; tr_next_way(f, head, &w);) {
-        tr_val v = w.edge->args[at];
-        const tr_ins *next = tr_at(f, v);
-        int64_t n;
-        if (!in[w.from] && (!tr_get_int(f, v, &n) || n != 0))
-            return false;
-        if (in[w.from] &&
-            (next->op != TR_OP_ADD || next->args[0] != k || !tr_get_int(f, next->args[1], &n) || n != 1))
-            return false;
-    }
-    return true;
-}
-
 bool tr_opt_has(const tr_fn *f, tr_op op) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)

@@ -462,6 +462,12 @@ static void test_verify_links(void) { /* faults that text cannot express */
     tr_term(f, 0)->imm.succ->to = 77;
     tr_sb_reset(&b);
     assert(!tr_ir_verify(f, &b) && strstr(b.d, "goes to no block"));
+    f = parse(loop_text);
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->op == TR_OP_CMP)
+            tr_at(f, v)->sub = TR_CMP__COUNT;
+    tr_sb_reset(&b);
+    assert(!tr_ir_verify(f, &b) && strstr(b.d, "6 is not a comparison") && strstr(b.d, "cmp ?"));
     f = tr_fn_new(&ctx, "f", S_T);
     tr_sb_reset(&b);
     assert(!tr_ir_verify(f, &b) && strstr(b.d, "has no entry block"));
@@ -476,6 +482,14 @@ static void test_tables(void) {
         for (unsigned k = 0; k < i; k++) /* a stage has one op of a name, so that text says which */
             assert(strcmp(tr_op_info[i].name, tr_op_info[k].name) != 0 ||
                    !(tr_op_info[i].stages & tr_op_info[k].stages));
+    }
+    for (unsigned i = 0; i < TR_WORDS__COUNT; i++) { /* a list has words, all of them different */
+        const tr_wordlist *w = &tr_op_words[i];
+        assert(w->count >= 1 && w->count <= UINT8_MAX && !w->name == (i == TR_WORDS_NONE));
+        for (unsigned n = 0; w->name && n < w->count; n++)
+            for (unsigned k = 0; k < n; k++)
+                assert(!w->name[n] || !w->name[k] || strcmp(w->name[n], w->name[k]) != 0);
+        assert(!w->name || w->silent == !w->name[0]);
     }
     for (unsigned i = 0; i < TR_RT__COUNT; i++) {
         const char *sig = tr_rt_info[i].sig;

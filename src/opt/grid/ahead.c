@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/grid/grid.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -31,12 +32,11 @@ typedef struct ahead {
         tr_val stored, loaded;
         bool own; /* at the place itself: they may be the same, item for item */
     } pairs[MOST_PAIRS];
-    uint32_t npairs;
+    uint32_t npairs, loop;
 } ahead;
 
 static bool is_outside(const ahead *a, tr_val v) {
-    const tr_ins *in = tr_at(a->f, v);
-    return tr_is_const(in) || (in->blk != TR_NOBLK && in->blk != a->l->header && in->blk != a->body);
+    return tr_forest_is_outside(a->f->forest, a->loop, v);
 }
 
 /* So that a few steps more do not wrap. */
@@ -229,13 +229,11 @@ static void read_ahead(ahead *a) {
 
 bool tr_opt_ahead(tr_prog *p, tr_fn *f) {
     (void)p;
-    tr_loops loops = {0};
     bool changed = false;
     if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
         return false;
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
-    for (uint32_t k = 0; k < loops.n; k++) {
-        ahead a = {.f = f, .l = &loops.d[k]};
+    for (uint32_t k = 0; k < f->forest->all.n; k++) {
+        ahead a = {.f = f, .loop = k, .l = tr_forest_at(f->forest, k)};
         if (take_loop(&a) && take_body(&a)) {
             read_ahead(&a);
             changed = true;

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/grid/even.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -30,7 +31,7 @@ static bool stays_out(const even *e, tr_val cond) {
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_even_is_outside(e, c->args[1]))
+    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_loop_is_outside(e->g, e->in, c->args[1]))
         return false;
     const tr_ins *p = tr_at(g, c->args[0]);
     if (p->op != TR_OP_PARAM || p->blk != h)
@@ -132,7 +133,7 @@ static uint32_t same_test(const even *e, tr_bid before, tr_bid latch, const tr_e
     tr_fn *g = e->g;
     const tr_ins *c = tr_at(g, tr_term(g, before)->args[0]), *d = tr_at(g, tr_term(g, latch)->args[0]);
     if (c->op != TR_OP_CMP || d->op != TR_OP_CMP || c->sub != TR_CMP_LT || d->sub != TR_CMP_LT ||
-        tr_at(g, c->args[0])->ty != e->s->i64 || !tr_even_is_outside(e, c->args[1]))
+        tr_at(g, c->args[0])->ty != e->s->i64 || !tr_loop_is_outside(e->g, e->in, c->args[1]))
         return UINT32_MAX;
     if (c->args[1] != d->args[1] && !tr_opt_same(g, c->args[1], d->args[1]))
         return UINT32_MAX;
@@ -171,7 +172,7 @@ static bool test_at_head(even *e) {
             if (in->args[p] == skip->args[k] && back->args[p] == leave->args[k])
                 which[k] = p;
         if (which[k] == UINT32_MAX &&
-            (skip->args[k] != leave->args[k] || !tr_even_is_outside(e, skip->args[k])))
+            (skip->args[k] != leave->args[k] || !tr_loop_is_outside(e->g, e->in, skip->args[k])))
             return false;
     }
     tr_bid head = tr_blk_new(g);
@@ -254,10 +255,9 @@ static bool lift_steps(const even *e) {
 
 static void find_loops(even *e, tr_loops *loops) {
     tr_fn *g = e->g;
-    loops->n = 0;
     tr_cfg_compute(g);
     tr_dom_compute(g);
-    tr_loops_find(g, loops, TR_NEW_N(tr_grid_arena(e->s), uint32_t, g->blks.n + 1u));
+    *loops = tr_forest_find(g).all;
     uint8_t *stop = TR_NEW_N(tr_grid_arena(e->s), uint8_t, g->blks.n + 1u);
     for (uint32_t k = 0; k < loops->n; k++)
         stop[loops->d[k].header] = 1;
@@ -266,9 +266,7 @@ static void find_loops(even *e, tr_loops *loops) {
 
 static void take_loop(even *e, const tr_loop *loop) {
     e->loop = loop;
-    e->in = TR_NEW_N(tr_grid_arena(e->s), uint8_t, e->g->blks.n + 1u);
-    for (uint32_t j = 0; j < loop->blks.n; j++)
-        e->in[loop->blks.d[j]] = 1;
+    e->in = tr_loop_blocks(e->g, loop);
 }
 
 bool tr_grid_even_loops(tr_grid *s) {

@@ -16,7 +16,6 @@ typedef struct even {
 
 /* --- even_loop.c --- */
 
-bool tr_even_is_outside(const even *e, tr_val v);
 /* By an instruction there, on an edge there, or on the way out of the loop's head. */
 bool tr_even_is_used_outside(const even *e, tr_val v);
 /* The latch's value of this param of the head is the param and a step that all threads

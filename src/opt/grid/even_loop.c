@@ -1,31 +1,16 @@
 /* A loop of a kernel's body that is to be the block's: what is asked of it, and its counters in terms of the
  * round. Two ways to make it so stand on this (ranges.c, even.c). */
+#include "opt/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/even.h"
 #include "opt/priv.h"
 
-bool tr_even_is_outside(const even *e, tr_val v) {
-    const tr_ins *in = tr_at(e->g, v);
-    return tr_is_const(in) || (in->blk != TR_NOBLK && !e->in[in->blk]);
-}
-
 /* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
 tr_val tr_even_step_of(const even *e, uint32_t p) {
-    tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p], step = TR_NOVAL;
-    if (!tr_opt_is_int_type(tr_at(e->g, v)->ty) || tr_at(e->g, v)->ty->kind != TR_TY_I64)
-        return TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if (!e->in[w.from])
-            continue;
-        const tr_ins *next = tr_at(e->g, w.edge->args[p]);
-        if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
-            return TR_NOVAL;
-        tr_val by = next->args[next->args[0] == v];
-        if (!tr_even_is_outside(e, by) || e->u.varies[by] || (step != TR_NOVAL && step != by))
-            return TR_NOVAL;
-        step = by;
-    }
-    return step;
+    tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p];
+    tr_counter c;
+    bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, e->in, v, &c);
+    return counts && !e->u.varies[c.step] ? c.step : TR_NOVAL;
 }
 
 /* Used outside of the loop, by an instruction, on an edge there, or on the way out of its head. */

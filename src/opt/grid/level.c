@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "opt/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/grid.h"
 #include "opt/priv.h"
@@ -131,9 +132,7 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
 
 /* One way out, at its head, that all take. */
 static bool is_even(const plan *p, const tr_loop *loop) {
-    uint8_t *in = TR_NEW_N(tr_grid_arena(p->s), uint8_t, p->g->blks.n + 1u);
-    for (uint32_t k = 0; k < loop->blks.n; k++)
-        in[loop->blks.d[k]] = 1;
+    uint8_t *in = tr_loop_blocks(p->g, loop);
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         tr_bid b = loop->blks.d[k];
         const tr_ins *t = tr_term(p->g, b);
@@ -160,9 +159,8 @@ static bool has_locals(const tr_fn *g) {
 static void choose_loops(plan *p) {
     tr_fn *g = p->g;
     tr_level *l = p->l;
-    tr_loops loops = {0};
     tr_dom_compute(g);
-    tr_loops_find(g, &loops, TR_NEW_N(tr_grid_arena(p->s), uint32_t, g->blks.n + 1u));
+    const tr_loops loops = tr_forest_find(g).all;
     uint8_t *barriers = l->stop, *all = tr_arena_copy(tr_grid_arena(p->s), l->stop, g->blks.n);
     for (uint32_t k = 0; k < loops.n; k++)
         all[loops.d[k].header] = 1;

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/grid/even.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -111,33 +112,21 @@ static bool split_start(const even *e, stride *st) {
     return false;
 }
 
-static tr_val comes_as(const even *e, uint32_t p) {
-    tr_val start = TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if (e->in[w.from])
-            continue;
-        if (start != TR_NOVAL && start != w.edge->args[p])
-            return TR_NOVAL;
-        start = w.edge->args[p];
-    }
-    return start;
-}
-
 static bool find_stride(const even *e, stride *st) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *t = tr_term(g, h), *c = t->op == TR_OP_CBR ? tr_at(g, t->args[0]) : NULL;
     int64_t one, zero;
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !e->in[t->imm.succ[0].to] ||
-        e->in[t->imm.succ[1].to] || !tr_even_is_outside(e, c->args[1]))
+        e->in[t->imm.succ[1].to] || !tr_loop_is_outside(e->g, e->in, c->args[1]))
         return false;
     const tr_ins *x = tr_at(g, c->args[0]);
     if (x->op != TR_OP_PARAM || x->blk != h || x->ty != e->s->i64)
         return false;
-    uint32_t p = tr_param_index(g, c->args[0]);
-    *st = (stride){.r = {.start = comes_as(e, p), .stop = c->args[1], .step = tr_even_step_of(e, p)}};
-    if (st->r.start == TR_NOVAL || st->r.step == TR_NOVAL)
+    tr_counter walks;
+    if (!tr_loop_counter(g, h, e->in, c->args[0], &walks) || walks.start == TR_NOVAL)
         return false;
+    *st = (stride){.r = {.start = walks.start, .stop = c->args[1], .step = walks.step}};
     if (e->u.varies[st->r.stop] &&
         (!tr_get_int(g, st->r.step, &one) || one != 1 || !tr_get_int(g, st->r.start, &zero) || zero != 0 ||
          !tr_grid_range(g, st->r.stop, &st->r)))

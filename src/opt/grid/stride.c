@@ -11,6 +11,7 @@
  * by now. Before bounds. Cost: linear. */
 #include <assert.h>
 
+#include "opt/loops.h"
 #include "opt/grid/grid.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -34,13 +35,13 @@ static bool take_loop(walk *w) {
     const tr_ins *c = tr_at(f, t->args[0]);
     if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != w->l->header ||
         tr_at(f, c->args[0])->op != TR_OP_PARAM || tr_at(f, c->args[0])->blk != w->l->header ||
-        !tr_opt_is_outside(f, w->in, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
+        !tr_loop_is_outside(f, w->in, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
         return false;
     w->k = c->args[0];
-    return tr_opt_is_outside(f, w->in, w->r.start) && tr_opt_is_outside(f, w->in, w->r.stop) &&
-           tr_opt_is_outside(f, w->in, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
+    return tr_loop_is_outside(f, w->in, w->r.start) && tr_loop_is_outside(f, w->in, w->r.stop) &&
+           tr_loop_is_outside(f, w->in, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
            tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
-           tr_opt_counts(f, w->l->header, w->in, w->k);
+           tr_loop_counts(f, w->l->header, w->in, w->k);
 }
 
 static bool is_sum(const tr_ins *in, tr_op op, tr_val a, tr_val b) {
@@ -96,17 +97,13 @@ static void put_place(walk *w) {
 
 bool tr_opt_stride(tr_prog *p, tr_fn *f) {
     (void)p;
-    tr_loops loops = {0};
     tr_repl repl = tr_repl_new(f);
     bool changed = false;
     if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
         return false;
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
-    for (uint32_t k = 0; k < loops.n; k++) {
-        walk w = {.f = f, .l = &loops.d[k], .i = TR_NOVAL, .repl = &repl};
-        w.in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-        for (uint32_t n = 0; n < w.l->blks.n; n++)
-            w.in[w.l->blks.d[n]] = 1;
+    for (uint32_t k = 0; k < f->forest->all.n; k++) {
+        walk w = {.f = f, .l = tr_forest_at(f->forest, k), .i = TR_NOVAL, .repl = &repl};
+        w.in = tr_loop_blocks(f, w.l);
         if (!take_loop(&w) || !find_places(&w))
             continue;
         put_place(&w);

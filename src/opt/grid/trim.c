@@ -12,6 +12,7 @@
  * After bounds, which believes the tests. Cost: a few instructions before each loop; linear in the loops. */
 #include <assert.h>
 
+#include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -64,11 +65,10 @@ static bool counts_turns(const tr_fn *f, const tr_loop *l) {
 /* Bounds are made in a block before the loop. */
 static void make_preheaders(tr_fn *f) {
     for (bool again = true; again;) {
-        tr_loops loops = {0};
         again = false;
         tr_cfg_compute(f);
         tr_dom_compute(f);
-        tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+        const tr_loops loops = tr_forest_find(f).all;
         for (uint32_t k = 0; k < loops.n && !again; k++)
             if (loops.d[k].preheader == TR_NOBLK && counts_turns(f, &loops.d[k])) {
                 tr_opt_preheader(f, loops.d[k].header);
@@ -107,7 +107,7 @@ static bool take_loop(trimming *t, const tr_loop *l) {
     const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
     t->x = tr_blk_at(f, l->header)->params.d[0];
     if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !tr_opt_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
+        !tr_loop_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
         return false;
     t->n = c->args[1];
     t->body = test->imm.succ[0].to;
@@ -179,7 +179,7 @@ static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
         s->has_x = true;
         return once;
     }
-    if (tr_opt_is_outside(t->f, t->in, v)) {
+    if (tr_loop_is_outside(t->f, t->in, v)) {
         if (s->n == MOST_TERMS)
             return false;
         s->term[s->n++] = v;
@@ -221,19 +221,19 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
     static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
                          mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
-    if (tr_opt_is_outside(t->f, t->in, cond)) {
+    if (tr_loop_is_outside(t->f, t->in, cond)) {
         tr_val all = t->n, none = tr_emit_int(&t->b, 0);
         narrow(t, TR_NOVAL, tr_emit_select(&t->b, cond, truth ? all : none, truth ? none : all));
         return true;
     }
     if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
         return false;
-    bool left = tr_opt_is_outside(t->f, t->in, c->args[1]);
+    bool left = tr_loop_is_outside(t->f, t->in, c->args[1]);
     tr_val e = c->args[!left], n = c->args[left];
     uint8_t how = left ? c->sub : mirrored[c->sub];
     how = truth ? how : inverse[how];
     sum s = {0};
-    if (!tr_opt_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) ||
+    if (!tr_loop_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) ||
         !s.has_x)
         return false;
     narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
@@ -285,11 +285,10 @@ bool tr_opt_trim(tr_prog *p, tr_fn *f) {
     uint32_t nblks = f->blks.n;
     make_preheaders(f);
     trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
-    tr_loops loops = {0};
     bool changed = f->blks.n > nblks;
     t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     t.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    const tr_loops loops = tr_forest_find(f).all;
     for (uint32_t k = loops.n; k-- > 0;) {
         const tr_loop *l = &loops.d[k];
         for (uint32_t j = 0; j < l->blks.n; j++)

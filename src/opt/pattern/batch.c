@@ -21,6 +21,7 @@
 
 #include "ir/alias.h"
 #include "ir/rtinfo.h"
+#include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 #include "rt/rt.h"
@@ -45,8 +46,7 @@ typedef struct batcher {
 } batcher;
 
 static bool is_inside(const batcher *s, tr_val v) {
-    const tr_ins *in = tr_at(s->f, v);
-    return in->blk != TR_NOBLK && s->inside[in->blk];
+    return !tr_loop_is_outside(s->f, s->inside, v);
 }
 
 /* --- is it such a loop? --- */
@@ -117,14 +117,10 @@ static bool takes_round(batcher *s, tr_bid b) {
 }
 
 static bool comes_round_by_one(const batcher *s) {
+    tr_counter c;
     int64_t one;
-    for (tr_way w = {0}; tr_next_way(s->f, s->l->header, &w);) {
-        const tr_ins *next = tr_at(s->f, w.edge->args[0]);
-        if (s->inside[w.from] && (next->op != TR_OP_ADD || next->args[0] != s->counter ||
-                                  !tr_get_int(s->f, next->args[1], &one) || one != 1))
-            return false;
-    }
-    return true;
+    return tr_loop_counter(s->f, s->l->header, s->inside, s->counter, &c) && tr_get_int(s->f, c.step, &one) &&
+           one == 1;
 }
 
 /* for (counter = ...; counter < end; counter++), and nothing else comes round or is left behind. */
@@ -653,9 +649,7 @@ static bool has_product(const tr_fn *f) {
 static bool try_loop(tr_fn *f, const tr_loop *l) {
     batcher s = {.f = f, .l = l, .made = TR_NOVAL, .product = TR_NOVAL, .pattern = TR_NOVAL};
     bool left;
-    s.inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        s.inside[l->blks.d[i]] = 1;
+    s.inside = tr_loop_blocks(f, l);
     if (!counts_up(&s) || !takes_round(&s, tr_term(f, l->header)->imm.succ[0].to) || !leaves_nothing(&s) ||
         !is_batch(&s, &left))
         return false;
@@ -668,13 +662,9 @@ bool tr_opt_batch(tr_prog *p, tr_fn *f) {
     bool changed = false;
     if (!has_product(f))
         return false;
-    tr_loops loops = {0};
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
-    for (uint32_t i = 0; i < loops.n; i++) {
-        bool inner = true;
-        for (uint32_t k = 0; k < loops.n; k++)
-            inner = inner && loops.d[k].parent != i;
-        if (!inner || !try_loop(f, &loops.d[i]))
+    tr_forest loops = tr_forest_find(f);
+    for (uint32_t i = 0; i < loops.all.n; i++) {
+        if (!tr_forest_is_innermost(&loops, i) || !try_loop(f, &loops.all.d[i]))
             continue;
         changed = true;
         tr_cfg_compute(f);

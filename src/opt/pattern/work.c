@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/sched.h"
+#include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -23,8 +24,7 @@ typedef struct work {
     tr_ins in; /* the pattern; what is emitted moves instructions */
     const tr_pat *p;
     tr_fn *f; /* the lambda */
-    tr_loops loops;
-    uint32_t *innermost;
+    tr_forest loops;
 } work;
 
 static tr_val number(work *k, tr_val v, unsigned deep);
@@ -107,10 +107,7 @@ static tr_val begins(const work *k, const tr_loop *l, tr_val counter) {
 }
 
 static bool within(const work *k, const tr_loop *l, tr_bid b) {
-    uint32_t at = k->innermost[b];
-    while (at != UINT32_MAX && &k->loops.d[at] != l)
-        at = k->loops.d[at].parent;
-    return at != UINT32_MAX;
+    return tr_forest_has(&k->loops, (uint32_t)(l - k->loops.all.d), b);
 }
 
 /* Whether the loop goes on until the test at its end fails: nothing else leaves it, but for errors. */
@@ -154,7 +151,7 @@ static double cost_in(const work *k, uint32_t loop) {
     double n = 0;
     for (uint32_t i = 0; i < k->f->rpo.n; i++) {
         tr_bid b = k->f->rpo.d[i];
-        if (k->innermost[b] != loop || tr_blk_at(k->f, b)->cold)
+        if (k->loops.innermost[b] != loop || tr_blk_at(k->f, b)->cold)
             continue;
         for (tr_val v = tr_blk_at(k->f, b)->first; v != TR_NOVAL; v = tr_at(k->f, v)->next) {
             if (tr_at(k->f, v)->op == TR_OP_CALL || tr_at(k->f, v)->op == TR_OP_PATTERN)
@@ -169,10 +166,10 @@ static double cost_in(const work *k, uint32_t loop) {
 static tr_val cost_of(work *k, uint32_t loop) {
     double own = cost_in(k, loop);
     tr_val all = own < 0 ? TR_NOVAL : real(k, own);
-    for (uint32_t l = 0; l < k->loops.n && all != TR_NOVAL; l++) {
-        if (k->loops.d[l].parent != loop || tr_blk_at(k->f, k->loops.d[l].header)->cold)
+    for (uint32_t l = 0; l < k->loops.all.n && all != TR_NOVAL; l++) {
+        if (k->loops.all.d[l].parent != loop || tr_blk_at(k->f, k->loops.all.d[l].header)->cold)
             continue;
-        tr_val n = rounds(k, &k->loops.d[l]), each = n == TR_NOVAL ? TR_NOVAL : cost_of(k, l);
+        tr_val n = rounds(k, &k->loops.all.d[l]), each = n == TR_NOVAL ? TR_NOVAL : cost_of(k, l);
         all = each == TR_NOVAL ? TR_NOVAL : on_reals(k, TR_OP_ADD, all, on_reals(k, TR_OP_MUL, n, each));
     }
     return all;
@@ -203,8 +200,7 @@ void tr_opt_work(tr_fn *f, tr_val v, int64_t most) {
               .f = in->imm.pat->lam};
     assert(tr_pat_is_parallel(k.p) && !k.p->ncost && most > 0);
     tr_dom_compute(k.f);
-    k.innermost = TR_NEW_N(&f->ctx->arena, uint32_t, k.f->blks.n + 1u);
-    tr_loops_find(k.f, &k.loops, k.innermost);
+    k.loops = tr_forest_find(k.f);
     tr_val all = cost_of(&k, UINT32_MAX), top = real(&k, (double)most);
     if (all == TR_NOVAL) {
         take_back(f, first);

@@ -34,8 +34,7 @@ typedef struct search {
 } search;
 
 static bool is_inside(const search *s, tr_val v) {
-    tr_bid b = tr_at(s->f, v)->blk;
-    return b != TR_NOBLK && s->l->in[b];
+    return !tr_loop_is_outside(s->f, s->l->in, v);
 }
 
 /* Is v the array, or a view of it? */

@@ -169,15 +169,15 @@ static bool way_around(const finder *s, const tr_loop *loop, tr_bid b) {
  * all goes as it is expected to? */
 static bool runs_always(const finder *s, tr_bid b) {
     const tr_ploop *l = s->l;
-    uint32_t k = l->innermost[b];
+    uint32_t k = l->loops->innermost[b];
     if (tr_blk_at(s->f, b)->cold && !tr_blk_at(s->f, l->header)->cold)
         return false;
-    for (; k != UINT32_MAX; k = l->loops->d[k].parent) {
-        if (way_around(s, &l->loops->d[k], b))
+    for (; k != UINT32_MAX; k = l->loops->all.d[k].parent) {
+        if (way_around(s, &l->loops->all.d[k], b))
             return false;
-        if (&l->loops->d[k] == l->loop)
+        if (&l->loops->all.d[k] == l->loop)
             return true;
-        b = l->loops->d[k].header;
+        b = l->loops->all.d[k].header;
     }
     return false;
 }
@@ -373,19 +373,17 @@ static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool 
 static bool is_inner_counter(const finder *s, tr_val v) {
     const tr_fn *f = s->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t k = in->op == TR_OP_PARAM ? s->l->innermost[in->blk] : UINT32_MAX;
-    if (k == UINT32_MAX || s->l->loops->d[k].header != in->blk)
+    uint32_t k = in->op == TR_OP_PARAM ? s->l->loops->innermost[in->blk] : UINT32_MAX;
+    tr_counter c;
+    int64_t one;
+    if (k == TR_NOLOOP || s->l->loops->all.d[k].header != in->blk)
         return false;
-    for (tr_way w = {0}; tr_next_way(f, in->blk, &w);) {
-        tr_val next = w.edge->args[tr_param_index(f, v)];
-        const tr_ins *sum = tr_at(f, next);
-        int64_t one;
-        bool inside = tr_dominates(f, in->blk, w.from);
-        if (inside
-                ? sum->op != TR_OP_ADD || sum->args[0] != v || !tr_get_int(f, sum->args[1], &one) || one != 1
-                : varies(s, next))
+    const uint8_t *inner = tr_loop_blocks(f, tr_forest_at(s->l->loops, k));
+    if (!tr_loop_counter(f, in->blk, inner, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
+        return false;
+    for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
+        if (!inner[w.from] && varies(s, w.edge->args[tr_param_index(f, v)]))
             return false;
-    }
     return true;
 }
 

@@ -8,6 +8,7 @@
  * made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where
  * some run and none makes a new one, it is a copy all the same.
  * Cost: for each array that such a loop hands on, its instructions a few times. */
+#include "opt/loops.h"
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 
@@ -368,11 +369,9 @@ static bool try_param(tr_fn *f, const tr_loop *l, tr_val length, uint32_t k) {
 
 /* The first array of the first loop. */
 static bool one_step(tr_fn *f) {
-    tr_loops loops = {0};
-    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
     tr_cfg_compute(f);
     tr_dom_compute(f);
-    tr_loops_find(f, &loops, innermost);
+    const tr_loops loops = tr_forest_find(f).all;
     for (uint32_t i = 0; i < loops.n; i++) {
         tr_val length = length_of(f, &loops.d[i]);
         if (length == TR_NOVAL || is_inside_of_one(f, &loops, &loops.d[i]))

@@ -17,6 +17,7 @@
  * Cost: what computes the places, twice, once for each iteration. */
 #include <string.h>
 
+#include "opt/loops.h"
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 #include "rt/rt.h"
@@ -166,16 +167,14 @@ static bool is_in_round(const tr_fn *f, tr_bid head, tr_bid body, tr_bid b) {
 static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) {
     const tr_fn *f = m->l->f;
     tr_bid b = tr_at(f, v)->blk;
-    uint32_t k = m->l->innermost[b];
+    uint32_t k = m->l->loops->innermost[b];
     const tr_ins *t = tr_term(f, b);
-    if (k == UINT32_MAX || m->l->loops->d[k].header != b || t->op != TR_OP_CBR)
+    if (k == UINT32_MAX || m->l->loops->all.d[k].header != b || t->op != TR_OP_CBR)
         return nowhere;
-    const tr_loop *inner = &m->l->loops->d[k];
-    uint8_t *in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    for (uint32_t i = 0; i < inner->blks.n; i++)
-        in[inner->blks.d[i]] = 1;
+    const tr_loop *inner = &m->l->loops->all.d[k];
+    uint8_t *in = tr_loop_blocks(f, inner);
     const tr_ins *c = tr_at(f, t->args[0]);
-    if (!tr_opt_counts(f, b, in, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
+    if (!tr_loop_counts(f, b, in, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
         t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
         return nowhere;
     reach n = reach_of_all(m, c->args[1], at, depth);
@@ -501,7 +500,7 @@ static int64_t cost_in(const tr_ploop *l, uint32_t k) {
     int64_t n = 0;
     for (uint32_t i = 0; i < l->blks.n; i++) {
         tr_bid b = l->blks.d[i];
-        if (l->innermost[b] != k || (tr_blk_at(f, b)->cold && !cold))
+        if (l->loops->innermost[b] != k || (tr_blk_at(f, b)->cold && !cold))
             continue;
         for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             tr_op o = (tr_op)tr_at(f, v)->op;
@@ -528,18 +527,18 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
  * 2^20 may become wrong, not dangerous. */
 static tr_val cost_of(const maker *k, int64_t less) {
     const tr_ploop *l = k->l;
-    uint32_t own = (uint32_t)(l->loop - l->loops->d);
+    uint32_t own = (uint32_t)(l->loop - l->loops->all.d);
     tr_val all = tr_emit_int(k->b, cost_in(l, own) - less);
-    for (uint32_t i = 0; i < l->loops->n; i++) {
+    for (uint32_t i = 0; i < l->loops->all.n; i++) {
         uint32_t up = i;
         int64_t n = cost_in(l, i);
         while (up != UINT32_MAX && up != own)
-            up = l->loops->d[up].parent;
+            up = l->loops->all.d[up].parent;
         if (i == own || up != own || n == 0)
             continue;
         tr_val cost = tr_emit_int(k->b, n);
-        for (up = i; up != own; up = l->loops->d[up].parent)
-            cost = tr_emit_op(k->b, TR_OP_MUL, cost, rounds_of(k, &l->loops->d[up]));
+        for (up = i; up != own; up = l->loops->all.d[up].parent)
+            cost = tr_emit_op(k->b, TR_OP_MUL, cost, rounds_of(k, &l->loops->all.d[up]));
         all = tr_emit_op(k->b, TR_OP_ADD, all, cost);
     }
     return all;

@@ -3,6 +3,7 @@
 #ifndef TR_OPT_PLOOP_H
 #define TR_OPT_PLOOP_H
 
+#include "opt/loops.h"
 #include "opt/scalar/prove.h"
 #include "opt/priv.h"
 
@@ -132,9 +133,8 @@ typedef struct tr_ploop {
     tr_u32s blks;
     uint8_t *in;         /* per block: is it in blks? */
     const tr_loop *loop; /* the natural loop, one of `loops` */
-    const tr_loops *loops;
-    const uint32_t *innermost; /* per block: its innermost loop */
-    uint8_t *apart;            /* per value: an array whose dependences are known and settled */
+    const tr_forest *loops;
+    uint8_t *apart; /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
     tr_pextreme extreme;
     TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */

@@ -212,14 +212,13 @@ static tr_bid before_loop(tr_fn *f, const tr_loop *l) {
 /* Moves v to before the outermost loop whose rounds do not change what it is made of. */
 static void leave_loops(tr_fn *f, tr_val v) {
     assert(tr_opt_is_pure(tr_at(f, v)));
-    tr_loops loops = {0};
-    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u), out = UINT32_MAX;
-    tr_loops_find(f, &loops, innermost);
-    for (uint32_t l = innermost[tr_at(f, v)->blk]; l != UINT32_MAX && is_made_before(f, v, loops.d[l].header);
-         l = loops.d[l].parent)
+    tr_forest loops = tr_forest_find(f);
+    uint32_t out = TR_NOLOOP;
+    for (uint32_t l = tr_forest_in(&loops, tr_at(f, v)->blk);
+         l != TR_NOLOOP && is_made_before(f, v, loops.all.d[l].header); l = loops.all.d[l].parent)
         out = l;
-    if (out != UINT32_MAX)
-        tr_ins_move_end(f, v, before_loop(f, &loops.d[out]));
+    if (out != TR_NOLOOP)
+        tr_ins_move_end(f, v, before_loop(f, tr_forest_at(&loops, out)));
 }
 
 /* Arrays that were passed in may share memory, and then iterations might meet in it: they
@@ -395,10 +394,7 @@ static bool is_counter(const tr_ploop *l) {
 }
 
 static bool in_natural(const tr_ploop *l, tr_bid b) {
-    for (uint32_t k = l->innermost[b]; k != UINT32_MAX; k = l->loops->d[k].parent)
-        if (&l->loops->d[k] == l->loop)
-            return true;
-    return false;
+    return tr_forest_has(l->loops, (uint32_t)(l->loop - l->loops->all.d), b);
 }
 
 static bool is_marked(tr_ploop *l) {
@@ -789,18 +785,15 @@ static bool choose_before(tr_ploop *l) {
 
 /* The first marked loop, outermost: true when there was one, and it was turned or refused. */
 static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
-    tr_loops loops = {0};
-    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
     tr_cfg_compute(f);
     tr_dom_compute(f);
-    tr_loops_find(f, &loops, innermost);
-    for (uint32_t i = 0; i < loops.n; i++) {
+    tr_forest loops = tr_forest_find(f);
+    for (uint32_t i = 0; i < loops.all.n; i++) {
         tr_ploop l = {.p = p,
                       .f = f,
-                      .header = loops.d[i].header,
-                      .loop = &loops.d[i],
+                      .header = loops.all.d[i].header,
+                      .loop = &loops.all.d[i],
                       .loops = &loops,
-                      .innermost = innermost,
                       .made = made};
         if (!is_marked(&l))
             continue;

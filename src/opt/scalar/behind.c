@@ -62,7 +62,7 @@ static bool distance(const tr_lin *x, const tr_lin *y, int64_t *out) {
 /* By how much does v, a value of the loop, grow in each round? */
 static bool grows(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
     const tr_fn *f = s->f;
-    tr_bid head = s->loops.d[l].header;
+    tr_bid head = s->loops.all.d[l].header;
     const tr_ins *in = tr_at(f, v);
     bool any = false;
     if (in->op != TR_OP_PARAM || in->blk != head || in->ty->kind != TR_TY_I64)
@@ -70,7 +70,7 @@ static bool grows(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
     uint32_t index = tr_param_index(f, v);
     tr_lin now = tr_lin_val(v);
     for (tr_way w = {0}; tr_next_way(f, head, &w);) {
-        if (!tr_bounds_in_loop(s, l, w.from))
+        if (!tr_forest_has(&s->loops, l, w.from))
             continue;
         tr_lin next = sum_of(f, w.edge->args[index], MAX_DEPTH);
         int64_t d;
@@ -87,7 +87,7 @@ static bool moves(const bounder *s, uint32_t l, const tr_lin *e, int64_t *step) 
     for (uint32_t k = 0; k < e->n; k++) {
         int64_t d = 0;
         if (tr_at(s->f, e->t[k].v)->ty->kind != TR_TY_I64 ||
-            (!tr_bounds_outside(s, l, e->t[k].v) && !grows(s, l, e->t[k].v, &d)))
+            (!tr_forest_is_outside(&s->loops, l, e->t[k].v) && !grows(s, l, e->t[k].v, &d)))
             return false;
         sum += (uint64_t)e->t[k].k * (uint64_t)d;
     }
@@ -100,11 +100,11 @@ static bool store_moves(const bounder *s, place *p) {
     const tr_ins *st = tr_at(f, p->store);
     bool found = false;
     p->naxes = st->nargs - 2u;
-    if (!tr_bounds_outside(s, p->loop, st->args[0]) ||
+    if (!tr_forest_is_outside(&s->loops, p->loop, st->args[0]) ||
         !tr_bounds_can_carry(tr_at(f, st->args[st->nargs - 1u])->ty))
         return false;
     for (unsigned a = 0; a < p->naxes; a++) {
-        if (tr_bounds_outside(s, p->loop, st->args[1 + a]))
+        if (tr_forest_is_outside(&s->loops, p->loop, st->args[1 + a]))
             continue;
         if (found)
             return false;
@@ -147,7 +147,7 @@ static void gather_load(bounder *s, place *p, tr_val v, bool stored) {
  * there. Blocks come in order. */
 static bool gather(bounder *s, place *p) {
     tr_fn *f = s->f;
-    const tr_loop *loop = &s->loops.d[p->loop];
+    const tr_loop *loop = &s->loops.all.d[p->loop];
     const tr_ins *st = tr_at(f, p->store);
     uint8_t *stores = TR_NEW_N(&f->ctx->arena, uint8_t,
                                f->blks.n + 1u); /* has the round stored at the block's end, on some way? */
@@ -190,7 +190,7 @@ static tr_val stored_in(const tr_fn *f, const place *p, tr_bid b) {
 /* Has each way from the loop's head to the end of b stored? Blocks come in order. */
 static bool always_stores(const bounder *s, const place *p) {
     const tr_fn *f = s->f;
-    const tr_loop *loop = &s->loops.d[p->loop];
+    const tr_loop *loop = &s->loops.all.d[p->loop];
     uint8_t *stored = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         tr_bid b = loop->blks.d[k];
@@ -201,7 +201,7 @@ static bool always_stores(const bounder *s, const place *p) {
         stored[b] = all || stored_in(f, p, b) != TR_NOVAL;
     }
     for (tr_way w = {0}; tr_next_way(f, loop->header, &w);)
-        if (tr_bounds_in_loop(s, p->loop, w.from) && !stored[w.from])
+        if (tr_forest_has(&s->loops, p->loop, w.from) && !stored[w.from])
             return false;
     return true;
 }
@@ -265,7 +265,7 @@ static tr_val first_index(tr_bld *b, const place *p, tr_bid head, const tr_edge 
  * there is such a place. */
 static tr_val first_value(bounder *s, const place *p, unsigned d) {
     tr_fn *f = s->f;
-    tr_loop *loop = &s->loops.d[p->loop];
+    tr_loop *loop = &s->loops.all.d[p->loop];
     tr_bid before = loop->preheader;
     const tr_ins load = *tr_at(f, p->loads[0].d[0]);
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64), *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
@@ -301,7 +301,7 @@ static tr_val first_value(bounder *s, const place *p, unsigned d) {
 
 static void hand_on(bounder *s, const place *p) {
     tr_fn *f = s->f;
-    tr_loop *loop = &s->loops.d[p->loop];
+    tr_loop *loop = &s->loops.all.d[p->loop];
     const tr_ty *ty = tr_at(f, p->loads[0].d[0])->ty;
     tr_val *memo = TR_NEW_N(&f->ctx->arena, tr_val, f->blks.n + 1u), param[MAX_BEHIND] = {0},
            first[MAX_BEHIND] = {0};
@@ -315,7 +315,7 @@ static void hand_on(bounder *s, const place *p) {
         param[d] = tr_blk_param(f, loop->header, ty, NULL);
     }
     for (tr_way w = {0}; tr_next_way(f, loop->header, &w);)
-        if (tr_bounds_in_loop(s, p->loop, w.from))
+        if (tr_forest_has(&s->loops, p->loop, w.from))
             for (unsigned d = 0; d < n; d++) {
                 tr_val v = d ? param[d - 1] : held(s, p, w.from, memo);
                 tr_edge_add(f, &tr_term(f, w.from)->imm.succ[w.succ - 1], v);
@@ -333,7 +333,7 @@ static void hand_on(bounder *s, const place *p) {
 /* The places that the loop stores to, each once. */
 static void look_at(bounder *s, uint32_t l) {
     tr_fn *f = s->f;
-    const tr_loop *loop = &s->loops.d[l];
+    const tr_loop *loop = &s->loops.all.d[l];
     TR_VEC(place) found = {0};
     uint32_t tries = 0;
     for (uint32_t k = 0; k < loop->blks.n; k++)
@@ -357,11 +357,11 @@ static void look_at(bounder *s, uint32_t l) {
 
 void tr_bounds_carry_behind(bounder *s) {
     const tr_fn *f = s->f;
-    uint8_t *outer = TR_NEW_N(&f->ctx->arena, uint8_t, s->loops.n + 1u);
-    for (uint32_t l = 0; l < s->loops.n; l++)
-        if (s->loops.d[l].parent != UINT32_MAX)
-            outer[s->loops.d[l].parent] = 1;
-    for (uint32_t l = 0; l < s->loops.n; l++)
-        if (!outer[l] && !tr_blk_at(f, s->loops.d[l].header)->cold)
+    uint8_t *outer = TR_NEW_N(&f->ctx->arena, uint8_t, s->loops.all.n + 1u);
+    for (uint32_t l = 0; l < s->loops.all.n; l++)
+        if (s->loops.all.d[l].parent != UINT32_MAX)
+            outer[s->loops.all.d[l].parent] = 1;
+    for (uint32_t l = 0; l < s->loops.all.n; l++)
+        if (!outer[l] && !tr_blk_at(f, s->loops.all.d[l].header)->cold)
             look_at(s, l);
 }

@@ -109,7 +109,7 @@ static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, cons
     uint32_t chain[64], depth = 0;
     if (slow_block(s, b))
         return;
-    for (uint32_t l = s->innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.d[l].parent)
+    for (uint32_t l = s->loops.innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.all.d[l].parent)
         chain[depth++] = l;
     while (depth-- > 0) {
         uint32_t l = chain[depth];
@@ -141,7 +141,7 @@ static bool trust_operand(bounder *s, tr_val v, trust *t) {
 /* Of conditions on the way to b, from the outermost loop on. */
 static trust trust_conds(bounder *s, tr_bid b) {
     trust t = {.nconds = 0};
-    for (; b != TR_NOBLK && s->innermost[b] != UINT32_MAX && t.nconds < MAX_TRUSTED;
+    for (; b != TR_NOBLK && s->loops.innermost[b] != UINT32_MAX && t.nconds < MAX_TRUSTED;
          b = tr_blk_at(s->f, b)->idom) {
         tr_val cond;
         bool truth;
@@ -428,7 +428,7 @@ static void try_guesses(bounder *s) {
 
 /* Outer loops have smaller numbers; one that is versioned takes the loops inside it along. */
 static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
-    for (uint32_t up = s->loops.d[l].parent; up != UINT32_MAX; up = s->loops.d[up].parent)
+    for (uint32_t up = s->loops.all.d[l].parent; up != UINT32_MAX; up = s->loops.all.d[up].parent)
         if (versioned[up])
             return true;
     return false;
@@ -438,18 +438,18 @@ static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
 static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
-    uint8_t *versioned = TR_NEW_N(a, uint8_t, s->loops.n + 1u);
+    uint8_t *versioned = TR_NEW_N(a, uint8_t, s->loops.all.n + 1u);
     TR_VEC(tr_version) now = {0};
-    for (uint32_t l = 0; l < s->loops.n; l++) {
+    for (uint32_t l = 0; l < s->loops.all.n; l++) {
         if (!s->plans[l].n || covered(s, l, versioned))
             continue;
-        uint32_t size = tr_loop_size(f, &s->loops.d[l]);
+        uint32_t size = tr_loop_size(f, &s->loops.all.d[l]);
         if (size > MAX_LOOP || *growth + size > MAX_GROWTH)
             continue;
-        tr_version v = {&s->loops.d[l], s->plans[l].conds, s->plans[l].n};
+        tr_version v = {&s->loops.all.d[l], s->plans[l].conds, s->plans[l].n};
         versioned[l] = 1;
         tr_vec_push(a, &now, v);
-        tr_vec_push(a, &s->versioned, s->loops.d[l].header);
+        tr_vec_push(a, &s->versioned, s->loops.all.d[l].header);
         *growth += size;
     }
     if (now.n)
@@ -477,17 +477,16 @@ static void set_up(bounder *s, const tr_u32s *slow) {
     tr_dom_compute(f);
     s->pr = tr_prover_new(f);
     s->dom = tr_opt_domtree(f);
-    s->innermost = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
-    tr_loops_find(f, &s->loops, s->innermost);
-    s->plans = TR_NEW_N(a, plan, s->loops.n + 1u);
+    s->loops = tr_forest_find(f);
+    s->plans = TR_NEW_N(a, plan, s->loops.all.n + 1u);
     s->nslow = f->blks.n;
     s->slow = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
     for (uint32_t i = 0; i < slow->n; i++)
         s->slow[slow->d[i]] = 1;
     for (uint32_t i = 0; i < s->versioned.n; i++) /* once is enough: what it did not make provable stays */
-        s->plans[s->innermost[s->versioned.d[i]]].done = true;
-    for (uint32_t i = 0; i < s->loops.n; i++)
-        if (meets(f, &s->loops.d[i]))
+        s->plans[s->loops.innermost[s->versioned.d[i]]].done = true;
+    for (uint32_t i = 0; i < s->loops.all.n; i++)
+        if (meets(f, &s->loops.all.d[i]))
             s->plans[i].done = true;
     s->r = tr_repl_new(f);
 }

@@ -2,6 +2,7 @@
 #ifndef TR_OPT_BOUNDS_H
 #define TR_OPT_BOUNDS_H
 
+#include "opt/loops.h"
 #include "opt/scalar/prove.h"
 #include "opt/scalar/version.h"
 
@@ -45,8 +46,7 @@ typedef struct bounder {
     tr_fn *f;
     tr_prover pr;
     tr_domtree dom;
-    tr_loops loops;
-    uint32_t *innermost;
+    tr_forest loops;
     plan *plans;       /* per loop */
     uint8_t *slow;     /* per block: in a checked copy, leave it */
     uint32_t nslow;    /* blocks `slow` speaks of */
@@ -60,7 +60,6 @@ typedef struct bounder {
     bool changed;
 } bounder;
 
-bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b);
 /* What would have to hold before the loop for the goal to hold, and may be tested there. */
 bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out);
 /* What is free of all that varies in the loop and implies the goal, testable or not. */
@@ -75,7 +74,6 @@ void tr_bounds_at_start(bounder *s, tr_bid b);
 void tr_bounds_at_end(bounder *s, tr_bid b);
 /* All guesses worth a try. */
 void tr_bounds_make_guesses(bounder *s);
-bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v); /* was v made before the loop? */
 bool tr_bounds_can_carry(const tr_ty *t); /* what a param of a loop's head takes over */
 /* carry.c. In a walk that is not dry, at the head of a loop: notes what may be carried there. */
 void tr_bounds_find_carried(bounder *s, tr_bid head);

@@ -51,7 +51,7 @@ static bool in_range(bounder *s, tr_bid head, const tr_ins *in, unsigned n) {
  * in the loop may raise; else TR_NOVAL. */
 static tr_val only_store(const bounder *s, uint32_t l) {
     const tr_fn *f = s->f;
-    const tr_loop *loop = &s->loops.d[l];
+    const tr_loop *loop = &s->loops.all.d[l];
     tr_val store = TR_NOVAL;
     bool raises = false;
     for (uint32_t k = 0; k < loop->blks.n; k++)
@@ -65,7 +65,7 @@ static tr_val only_store(const bounder *s, uint32_t l) {
             store = v;
         }
     for (uint32_t k = 0; store != TR_NOVAL && k + 1u < tr_at(f, store)->nargs; k++)
-        if (!tr_bounds_outside(s, l, tr_repl_get(&s->r, tr_at(f, store)->args[k])))
+        if (!tr_forest_is_outside(&s->loops, l, tr_repl_get(&s->r, tr_at(f, store)->args[k])))
             return TR_NOVAL;
     return raises ? store : TR_NOVAL;
 }
@@ -83,7 +83,7 @@ static bool comes_first(const tr_fn *f, tr_val x, tr_val y) {
 static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
     const tr_fn *f = s->f;
     const tr_ins *st = tr_at(f, store);
-    const tr_loop *loop = &s->loops.d[l];
+    const tr_loop *loop = &s->loops.all.d[l];
     for (uint32_t k = 0; k < loop->blks.n; k++)
         for (tr_val v = tr_blk_at(f, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
@@ -103,8 +103,9 @@ static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
 static bool only_stores(const bounder *s, uint32_t l) {
     const tr_fn *f = s->f;
     bool any = false;
-    for (uint32_t k = 0; k < s->loops.d[l].blks.n; k++)
-        for (tr_val v = tr_blk_at(f, s->loops.d[l].blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+    for (uint32_t k = 0; k < s->loops.all.d[l].blks.n; k++)
+        for (tr_val v = tr_blk_at(f, s->loops.all.d[l].blks.d[k])->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
             bool store = tr_at(f, v)->op == TR_OP_STORE;
             if (!store && tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE))
                 return false;
@@ -116,8 +117,9 @@ static bool only_stores(const bounder *s, uint32_t l) {
 /* Does it store to the array? What it reads of others LLVM takes care of. */
 static bool stores_to(const bounder *s, uint32_t l, tr_val array) {
     const tr_fn *f = s->f;
-    for (uint32_t b = 0; b < s->loops.d[l].blks.n; b++)
-        for (tr_val v = tr_blk_at(f, s->loops.d[l].blks.d[b])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+    for (uint32_t b = 0; b < s->loops.all.d[l].blks.n; b++)
+        for (tr_val v = tr_blk_at(f, s->loops.all.d[l].blks.d[b])->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_STORE && tr_repl_get(&s->r, tr_arg(f, v, 0)) == array)
                 return true;
     return false;
@@ -125,7 +127,7 @@ static bool stores_to(const bounder *s, uint32_t l, tr_val array) {
 
 static void find_kept(bounder *s, uint32_t l) {
     const tr_fn *f = s->f;
-    const tr_loop *loop = &s->loops.d[l];
+    const tr_loop *loop = &s->loops.all.d[l];
     unsigned found = 0;
     if (!only_stores(s, l))
         return;
@@ -134,7 +136,7 @@ static void find_kept(bounder *s, uint32_t l) {
             const tr_ins *in = tr_at(f, v);
             bool stays = in->op != TR_OP_LOAD || !tr_bounds_can_carry(in->ty);
             for (uint32_t a = 0; a < in->nargs && !stays; a++)
-                stays = !tr_bounds_outside(s, l, tr_repl_get(&s->r, in->args[a]));
+                stays = !tr_forest_is_outside(&s->loops, l, tr_repl_get(&s->r, in->args[a]));
             if (!stays && found < MAX_KEPT && stores_to(s, l, tr_repl_get(&s->r, in->args[0])) &&
                 in_range(s, loop->header, in, in->nargs - 1u) && ++found)
                 tr_vec_push(&s->f->ctx->arena, &s->kept, ((tr_kept_load){l, v, false}));
@@ -160,7 +162,7 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
     const tr_ins *in = tr_at(f, store);
     for (uint32_t i = 0; i < s->kept.n && !s->dry; i++) {
         tr_kept_load *k = &s->kept.d[i];
-        if (k->wrong || !tr_bounds_in_loop(s, k->loop, in->blk))
+        if (k->wrong || !tr_forest_has(&s->loops, k->loop, in->blk))
             continue;
         const tr_ins *load = tr_at(f, k->load);
         tr_val to = tr_repl_get(&s->r, in->args[0]), from = tr_repl_get(&s->r, load->args[0]);
@@ -172,12 +174,12 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
 
 void tr_bounds_find_carried(bounder *s, tr_bid head) {
     tr_fn *f = s->f;
-    uint32_t l = s->innermost[head];
-    if (s->dry || l == UINT32_MAX || s->loops.d[l].header != head || tr_blk_at(f, head)->cold)
+    uint32_t l = s->loops.innermost[head];
+    if (s->dry || l == UINT32_MAX || s->loops.all.d[l].header != head || tr_blk_at(f, head)->cold)
         return;
-    const tr_loop *loop = &s->loops.d[l];
-    for (uint32_t k = 0; k < s->loops.n; k++)
-        if (s->loops.d[k].parent == l)
+    const tr_loop *loop = &s->loops.all.d[l];
+    for (uint32_t k = 0; k < s->loops.all.n; k++)
+        if (s->loops.all.d[k].parent == l)
             return;
     if (loop->latch == TR_NOBLK || loop->preheader == TR_NOBLK)
         return;
@@ -220,7 +222,7 @@ void tr_bounds_carry(bounder *s) {
         const tr_kept_load *kept = &s->kept.d[k];
         if (kept->wrong)
             continue;
-        tr_ins_move_end(s->f, kept->load, s->loops.d[kept->loop].preheader);
+        tr_ins_move_end(s->f, kept->load, s->loops.all.d[kept->loop].preheader);
         s->changed = true;
     }
     for (uint32_t k = 0; k < s->carried.n; k++)

@@ -29,19 +29,6 @@ bool tr_bounds_leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
 
 /* --- loop counters --- */
 
-bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b) {
-    assert(loop < s->loops.n);
-    for (uint32_t l = s->innermost[b]; l != UINT32_MAX; l = s->loops.d[l].parent)
-        if (l == loop)
-            return true;
-    return false;
-}
-
-bool tr_bounds_outside(const bounder *s, uint32_t loop, tr_val v) {
-    tr_bid b = tr_at(s->f, v)->blk;
-    return b == TR_NOBLK || !tr_bounds_in_loop(s, loop, b);
-}
-
 bool tr_bounds_can_carry(const tr_ty *t) {
     return strchr("iufc", tr_ty_class(t));
 }
@@ -53,7 +40,7 @@ typedef struct scope {
 
 static bool varies(void *self, tr_val v) {
     const scope *c = self;
-    return !tr_bounds_outside(c->s, c->loop, v);
+    return !tr_forest_is_outside(&c->s->loops, c->loop, v);
 }
 
 bool tr_bounds_free_of(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
@@ -95,14 +82,14 @@ static bool order_of(const tr_lin *x, tr_cmpop op, const tr_lin *y, tr_lin *out)
 static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v, tr_cmpop *op,
                           tr_val *other) {
     tr_fn *f = s->f;
-    tr_bid h = s->loops.d[loop].header;
+    tr_bid h = s->loops.all.d[loop].header;
     const tr_ins *t = tr_term(f, from);
     tr_val cond = t->op == TR_OP_CBR ? t->args[0] : TR_NOVAL;
     bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
     for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
         if (cond != TR_NOVAL && compares(f, cond, truth, v, op, other)) {
             tr_bid d = tr_at(f, *other)->blk;
-            if (d == TR_NOBLK || !tr_bounds_in_loop(s, loop, d))
+            if (d == TR_NOBLK || !tr_forest_has(&s->loops, loop, d))
                 return true;
         }
         if (b == h || b == TR_NOBLK)
@@ -115,19 +102,19 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
 /* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has
  * tested it for the next value of p. */
 static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
-    assert(tr_blk_at(s->f, s->loops.d[loop].header)->params.d[index] == p);
+    assert(tr_blk_at(s->f, s->loops.all.d[loop].header)->params.d[index] == p);
     tr_fn *f = s->f;
-    const tr_blk *h = tr_blk_at(f, s->loops.d[loop].header);
+    const tr_blk *h = tr_blk_at(f, s->loops.all.d[loop].header);
     tr_cmpop op = TR_CMP_EQ, again;
     tr_val bound = TR_NOVAL, other;
     for (int back = 1; back >= 0; back--) /* first the jumps back, which say what to test, then the way in */
         for (uint32_t i = 0; i < h->preds.n; i++) {
             const tr_ins *t = tr_term(f, h->preds.d[i]);
-            if (tr_bounds_in_loop(s, loop, h->preds.d[i]) != back)
+            if (tr_forest_has(&s->loops, loop, h->preds.d[i]) != back)
                 continue;
             if (tr_nsucc(t) == 2 && t->imm.succ[0].to == t->imm.succ[1].to)
                 return;
-            tr_val v = t->imm.succ[t->imm.succ[0].to == s->loops.d[loop].header ? 0 : 1].args[index];
+            tr_val v = t->imm.succ[t->imm.succ[0].to == s->loops.all.d[loop].header ? 0 : 1].args[index];
             if (!back) {
                 if (bound == TR_NOVAL)
                     return;
@@ -197,7 +184,7 @@ static bool grows(const bounder *s, tr_val v, tr_val p) {
 /* A param that only grows (or only shrinks) never lies below (above) what it starts from. */
 static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
-    tr_bid h = s->loops.d[loop].header;
+    tr_bid h = s->loops.all.d[loop].header;
     tr_val start = TR_NOVAL;
     bool up = true, down = true;
     for (uint32_t i = 0; i < tr_blk_at(f, h)->preds.n; i++) {
@@ -208,7 +195,7 @@ static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) 
             tr_val v = t->imm.succ[e].to == h ? t->imm.succ[e].args[index] : TR_NOVAL;
             if (v == TR_NOVAL)
                 continue;
-            if (!tr_bounds_in_loop(s, loop, from)) {
+            if (!tr_forest_has(&s->loops, loop, from)) {
                 if (start != TR_NOVAL && start != v)
                     return;
                 start = v;
@@ -257,12 +244,12 @@ static void assume_guesses(bounder *s, tr_bid b) {
 /* The guess fails on a way into its block. If something that can be tested before the outermost loop would
  * mend that, it is noted, for an index that asks for it. */
 static void fail(bounder *s, tr_guess *g, const tr_lin *goal) {
-    uint32_t l = s->innermost[g->blk];
+    uint32_t l = s->loops.innermost[g->blk];
     tr_lin need;
     bool more = !g->wrong || g->nneeds;
     g->wrong = s->retry = true;
-    while (l != UINT32_MAX && s->loops.d[l].parent != UINT32_MAX)
-        l = s->loops.d[l].parent;
+    while (l != UINT32_MAX && s->loops.all.d[l].parent != UINT32_MAX)
+        l = s->loops.all.d[l].parent;
     if (more && goal && l != UINT32_MAX && g->nneeds < MAX_NEEDS && tr_bounds_derive(s, l, goal, &need) &&
         need.n)
         g->needs[g->nneeds++] = need;
@@ -454,8 +441,8 @@ void tr_bounds_make_guesses(bounder *s) {
 /* --- together --- */
 
 void tr_bounds_at_start(bounder *s, tr_bid b) {
-    uint32_t l = s->innermost[b];
-    bool header = l != UINT32_MAX && s->loops.d[l].header == b;
+    uint32_t l = s->loops.innermost[b];
+    bool header = l != UINT32_MAX && s->loops.all.d[l].header == b;
     for (uint32_t i = 0; header && i < tr_blk_at(s->f, b)->params.n; i++) {
         tr_val p = tr_blk_at(s->f, b)->params.d[i];
         if (tr_at(s->f, p)->ty->kind != TR_TY_I64)

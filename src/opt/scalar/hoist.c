@@ -4,6 +4,7 @@
  * does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
 #include <assert.h>
 
+#include "opt/loops.h"
 #include "opt/priv.h"
 
 /* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that
@@ -62,8 +63,7 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
 /* Inner loops first: what leaves them may leave the outer one too. False: a loop that something leaves had no
  * place before it, and has one now; all is to be looked at again. */
 static bool leave_loops(tr_fn *f, bool *changed) {
-    tr_loops loops;
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    const tr_loops loops = tr_forest_find(f).all;
     uint8_t *inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
     for (uint32_t l = loops.n; l-- > 0;) {
         const tr_loop *loop = &loops.d[l];

@@ -23,6 +23,7 @@
  * more, and four instructions for each further divisor. */
 #include <assert.h>
 
+#include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 #include "opt/scalar/version.h"
@@ -31,9 +32,7 @@ enum { MAX_LOOP = 300, MAX_SIZES = 4 }; /* instructions of a loop that is copied
 
 typedef struct odometer {
     tr_fn *f;
-    const tr_loops *loops;
-    const uint32_t *innermost; /* per block there was at the start */
-    uint32_t nblks;
+    tr_forest loops;
     uint8_t *in_rows; /* per loop: it is two by now, and the ways into its head are others */
     const tr_ty *i64, *i1;
     tr_val *work; /* divisions by the size of an axis */
@@ -42,38 +41,27 @@ typedef struct odometer {
     bool changed;
 } odometer;
 
-/* False for blocks that have come since, and for constants, which are in none. */
-static bool in_loop(const odometer *o, uint32_t l, tr_bid b) {
-    uint32_t in = b < o->nblks ? o->innermost[b] : UINT32_MAX;
-    while (in != UINT32_MAX && in != l)
-        in = o->loops->d[in].parent;
-    return in == l;
-}
-
 static bool divides(const tr_ins *in) {
     return in->op == TR_OP_QUOT || in->op == TR_OP_REM;
 }
 
 /* The loop whose head is this block; UINT32_MAX: none, or not one that can be changed. */
 static uint32_t loop_of(const odometer *o, tr_bid head) {
-    uint32_t l = head < o->nblks ? o->innermost[head] : UINT32_MAX;
-    return l != UINT32_MAX && o->loops->d[l].header == head && head != 0 && !o->in_rows[l] ? l : UINT32_MAX;
+    uint32_t l = tr_forest_headed(&o->loops, head);
+    return l != TR_NOLOOP && head != 0 && !o->in_rows[l] ? l : TR_NOLOOP;
 }
 
 /* i is a param of the loop's head that counts its rounds. */
 static bool counts(const odometer *o, uint32_t l, tr_val i) {
-    const tr_loop *loop = &o->loops->d[l];
-    uint8_t *in = TR_NEW_N(&o->f->ctx->arena, uint8_t, o->f->blks.n + 1u);
-    for (uint32_t k = 0; k < loop->blks.n; k++)
-        in[loop->blks.d[k]] = 1;
-    return tr_opt_counts(o->f, loop->header, in, i);
+    const tr_loop *loop = tr_forest_at(&o->loops, l);
+    return tr_loop_counts(o->f, loop->header, tr_loop_blocks(o->f, loop), i);
 }
 
 /* The size of an axis, from before the loop. */
 static bool is_divisor(const odometer *o, uint32_t l, tr_val d) {
     const tr_ins *in = tr_at(o->f, d);
-    return in->op == TR_OP_DIM && !in_loop(o, l, in->blk) &&
-           tr_dominates(o->f, in->blk, o->loops->d[l].header);
+    return in->op == TR_OP_DIM && !tr_forest_has(&o->loops, l, in->blk) &&
+           tr_dominates(o->f, in->blk, o->loops.all.d[l].header);
 }
 
 /* The edges into a block, and by how much what is divided goes on there; TR_NOVAL: it begins. */
@@ -174,7 +162,7 @@ static bool is_count(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
  * else, and end in no other way? Then it ends where a row does, and asks once for each row. */
 static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
     const tr_fn *f = o->f;
-    const tr_loop *loop = &o->loops->d[l];
+    const tr_loop *loop = &o->loops.all.d[l];
     const tr_ins *t = tr_term(f, loop->header), *size = tr_at(f, d);
     tr_val test = tr_blk_at(f, loop->header)->first;
     uint32_t axes = 0;
@@ -183,14 +171,14 @@ static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
     const tr_ins *in = tr_at(f, test);
     tr_bid body = t->imm.succ[0].to;
     tr_bid end_at = t->imm.succ[1].to, made_in = in->op == TR_OP_CMP ? tr_at(f, in->args[1])->blk : TR_NOBLK;
-    if (made_in >= o->nblks || end_at >= o->nblks || in->sub != TR_CMP_LT || in->args[0] != x ||
-        in_loop(o, l, made_in) || !in_loop(o, l, body) || body == loop->header || in_loop(o, l, end_at) ||
-        loop_of(o, body) != UINT32_MAX)
+    if (made_in >= o->loops.nblks || end_at >= o->loops.nblks || in->sub != TR_CMP_LT || in->args[0] != x ||
+        tr_forest_has(&o->loops, l, made_in) || !tr_forest_has(&o->loops, l, body) || body == loop->header ||
+        tr_forest_has(&o->loops, l, end_at) || loop_of(o, body) != UINT32_MAX)
         return false;
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         const tr_ins *end = tr_term(f, loop->blks.d[k]);
         for (uint32_t s = 0; end != t && s < tr_nsucc(end); s++)
-            if (!in_loop(o, l, end->imm.succ[s].to))
+            if (!tr_forest_has(&o->loops, l, end->imm.succ[s].to))
                 return false;
     }
     return is_count(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
@@ -253,7 +241,7 @@ static heads split_head(odometer *o, tr_bid h, tr_val d, bool whole) {
  * around it, whose counter is x / d. */
 static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, tr_val d) {
     tr_fn *f = o->f;
-    const tr_loop *loop = &o->loops->d[l];
+    const tr_loop *loop = &o->loops.all.d[l];
     tr_bid h = loop->header, end = block_like(o, h), more = block_like(o, h);
     uint32_t np = tr_blk_at(f, h)->params.n;
     tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
@@ -294,11 +282,11 @@ static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, 
 /* The divisions of this loop's counter, the divisor of `first` among them. */
 static void change(odometer *o, uint32_t l, tr_val x, tr_val first) {
     tr_fn *f = o->f;
-    tr_bid h = o->loops->d[l].header;
+    tr_bid h = o->loops.all.d[l].header;
     way *ways = TR_NEW_N(&f->ctx->arena, way, tr_blk_at(f, h)->preds.n + 1u);
     uint32_t n = 0, back = 0;
     for (tr_way w = {0}; tr_next_way(f, h, &w); n++) {
-        bool in = in_loop(o, l, w.from);
+        bool in = tr_forest_has(&o->loops, l, w.from);
         ways[n] = (way){(tr_edge *)w.edge, w.from, in ? tr_const_int(f, o->i64, 1) : TR_NOVAL};
         back += in;
     }
@@ -323,14 +311,9 @@ static void find_divisions(odometer *o) {
                 o->work[o->nwork++] = v;
 }
 
-static void find_loops(odometer *o, tr_loops *loops) {
-    uint32_t *innermost = TR_NEW_N(&o->f->ctx->arena, uint32_t, o->f->blks.n + 1u);
-    *loops = (tr_loops){0};
-    tr_loops_find(o->f, loops, innermost);
-    o->loops = loops;
-    o->innermost = innermost;
-    o->in_rows = TR_NEW_N(&o->f->ctx->arena, uint8_t, loops->n + 1u);
-    o->nblks = o->f->blks.n;
+static void find_loops(odometer *o) {
+    o->loops = tr_forest_find(o->f);
+    o->in_rows = TR_NEW_N(&o->f->ctx->arena, uint8_t, o->loops.all.n + 1u);
 }
 
 /* The loop that such a division's counter belongs to; UINT32_MAX: it is no counter. */
@@ -424,11 +407,12 @@ static bool test_sizes(odometer *o) {
     tr_u32s slow = {0};
     for (uint32_t i = 0; i < o->nwork && f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE; i++) {
         uint32_t l = counted_by(o, o->work[i]);
-        bool fits = l != UINT32_MAX && !tr_blk_at(f, o->loops->d[l].header)->cold &&
-                    tr_loop_size(f, &o->loops->d[l]) <= MAX_LOOP;
+        bool fits = l != UINT32_MAX && !tr_blk_at(f, o->loops.all.d[l].header)->cold &&
+                    tr_loop_size(f, &o->loops.all.d[l]) <= MAX_LOOP;
         for (uint32_t k = 0; k < n && fits; k++) /* no loop in one that is copied, nor one around it */
-            fits = !in_loop(o, (uint32_t)(v[k].loop - o->loops->d), o->loops->d[l].header) &&
-                   !in_loop(o, l, v[k].loop->header);
+            fits =
+                !tr_forest_has(&o->loops, (uint32_t)(v[k].loop - o->loops.all.d), o->loops.all.d[l].header) &&
+                !tr_forest_has(&o->loops, l, v[k].loop->header);
         if (!fits)
             continue;
         edits these = {0};
@@ -436,7 +420,7 @@ static bool test_sizes(odometer *o) {
         uint32_t found = plan_equal(o, l, tr_arg(f, o->work[i], 0), conds, CONDS, &these);
         if (!found)
             continue;
-        v[n++] = (tr_version){&o->loops->d[l], conds, found};
+        v[n++] = (tr_version){&o->loops.all.d[l], conds, found};
         for (uint32_t k = 0; k < these.n; k++)
             tr_vec_push(a, &then, these.d[k]);
     }
@@ -448,18 +432,17 @@ static bool test_sizes(odometer *o) {
 }
 
 bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
-    tr_loops loops;
     odometer o = {
         .f = f, .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64), .i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL)};
     find_divisions(&o);
     if (o.nwork == 0)
         return false;
-    find_loops(&o, &loops);
+    find_loops(&o);
     if (test_sizes(&o)) {
         tr_cfg_compute(f);
         tr_dom_compute(f);
         find_divisions(&o);
-        find_loops(&o, &loops);
+        find_loops(&o);
         o.changed = true;
     }
     o.repl = tr_repl_new(f);

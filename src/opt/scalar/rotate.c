@@ -12,6 +12,7 @@
  * After the passes over control flow, because simplify removes blocks that only jump. */
 #include <assert.h>
 
+#include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/repair.h"
 
@@ -21,22 +22,13 @@ enum { MAX_HEAD = 16 };
 
 typedef struct rotor {
     tr_fn *f;
-    tr_loops loops;
-    uint32_t *innermost; /* per block there was at the start */
+    const tr_forest *loops; /* of the blocks that there were at the start */
     /* per block: 0, or the head of a loop that is rotated: 1 + number of the edge into the body */
     uint8_t *rotates;
     tr_twins twins;
 } rotor;
 
 /* --- which loops --- */
-
-static bool in_loop(const rotor *r, uint32_t l, tr_bid b) {
-    assert(l < r->loops.n);
-    uint32_t in = r->innermost[b];
-    while (in != UINT32_MAX && in != l)
-        in = r->loops.d[in].parent;
-    return in == l;
-}
 
 /* A pattern is a loop nest of its own, and a call that stands once is inlined sooner. */
 static bool is_small(const tr_fn *f, tr_bid b) {
@@ -50,19 +42,19 @@ static bool is_small(const tr_fn *f, tr_bid b) {
 static bool leaves(const rotor *r, uint32_t l, tr_bid b) {
     const tr_ins *t = tr_term(r->f, b);
     for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        if (!in_loop(r, l, t->imm.succ[s].to))
+        if (!tr_forest_has(r->loops, l, t->imm.succ[s].to))
             return true;
     return false;
 }
 
 /* A loop that tests at its head and not at its end. What `rotates` says of the head. */
 static uint8_t can_rotate(const rotor *r, uint32_t l) {
-    const tr_loop *loop = &r->loops.d[l];
+    const tr_loop *loop = &r->loops->all.d[l];
     const tr_ins *t = tr_term(r->f, loop->header);
     if (t->op != TR_OP_CBR || !leaves(r, l, loop->header) || !is_small(r->f, loop->header) ||
         (loop->latch != TR_NOBLK && leaves(r, l, loop->latch)))
         return 0;
-    uint8_t in = in_loop(r, l, t->imm.succ[0].to) ? 0 : 1;
+    uint8_t in = tr_forest_has(r->loops, l, t->imm.succ[0].to) ? 0 : 1;
     return t->imm.succ[in].to == loop->header ? 0 : (uint8_t)(in + 1);
 }
 
@@ -85,9 +77,9 @@ static tr_bid passage(tr_fn *f, tr_bid b, uint8_t cold, uint32_t loc) {
 /* The body's first block becomes the loop's head. Where it is that of a loop inside already, it gets a block
  * before it. */
 static void own_head(rotor *r, uint32_t l) {
-    assert(r->rotates[r->loops.d[l].header] == 1 || r->rotates[r->loops.d[l].header] == 2);
+    assert(r->rotates[r->loops->all.d[l].header] == 1 || r->rotates[r->loops->all.d[l].header] == 2);
     tr_fn *f = r->f;
-    tr_bid h = r->loops.d[l].header;
+    tr_bid h = r->loops->all.d[l].header;
     tr_edge *in = &tr_term(f, h)->imm.succ[r->rotates[h] - 1];
     if (tr_blk_at(f, in->to)->preds.n > 1 && !r->rotates[in->to])
         in->to = passage(f, in->to, tr_blk_at(f, h)->cold, tr_term(f, h)->loc);
@@ -95,11 +87,11 @@ static void own_head(rotor *r, uint32_t l) {
 
 static void lead_back(rotor *r, uint32_t l, tr_bid to) {
     tr_fn *f = r->f;
-    tr_bid h = r->loops.d[l].header;
+    tr_bid h = r->loops->all.d[l].header;
     for (uint32_t p = 0; p < tr_blk_at(f, h)->preds.n; p++) {
         tr_bid from = tr_blk_at(f, h)->preds.d[p];
         tr_ins *t = tr_term(f, from);
-        for (uint32_t s = 0; s < tr_nsucc(t) && in_loop(r, l, from); s++)
+        for (uint32_t s = 0; s < tr_nsucc(t) && tr_forest_has(r->loops, l, from); s++)
             if (t->imm.succ[s].to == h)
                 t->imm.succ[s].to = to;
     }
@@ -107,9 +99,9 @@ static void lead_back(rotor *r, uint32_t l, tr_bid to) {
 
 /* Do all edges into the loop pass a constant that is not negative for this param? */
 static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
-    assert(tr_at(r->f, p)->op == TR_OP_PARAM && tr_at(r->f, p)->blk == r->loops.d[l].header);
+    assert(tr_at(r->f, p)->op == TR_OP_PARAM && tr_at(r->f, p)->blk == r->loops->all.d[l].header);
     const tr_fn *f = r->f;
-    tr_bid h = r->loops.d[l].header;
+    tr_bid h = r->loops->all.d[l].header;
     uint32_t index = 0;
     while (tr_blk_at(f, h)->params.d[index] != p)
         index++;
@@ -117,7 +109,7 @@ static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
         tr_bid from = tr_blk_at(f, h)->preds.d[k];
         const tr_ins *t = tr_term(f, from);
         int64_t c;
-        for (uint32_t s = 0; s < tr_nsucc(t) && !in_loop(r, l, from); s++)
+        for (uint32_t s = 0; s < tr_nsucc(t) && !tr_forest_has(r->loops, l, from); s++)
             if (t->imm.succ[s].to == h && (!tr_get_int(f, t->imm.succ[s].args[index], &c) || c < 0))
                 return false;
     }
@@ -127,34 +119,35 @@ static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
 /* A range has `stop > start ? stop - start : 0` items. Where the guard has found one, the condition holds:
  * the test inside is against the difference, and LLVM sees how often the loop runs. */
 static void test_difference(rotor *r, uint32_t l) {
-    assert(tr_term(r->f, r->loops.d[l].header)->op == TR_OP_CBR);
+    assert(tr_term(r->f, r->loops->all.d[l].header)->op == TR_OP_CBR);
     tr_fn *f = r->f;
-    tr_bid h = r->loops.d[l].header;
+    tr_bid h = r->loops->all.d[l].header;
     tr_val cond = tr_arg(f, tr_blk_at(f, h)->last, 0);
     const tr_ins *c = tr_at(f, cond);
     if (r->rotates[h] != 1 || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != h)
         return;
     const tr_ins *i = tr_at(f, c->args[0]), *n = tr_at(f, c->args[1]);
     int64_t none;
-    if (i->op == TR_OP_PARAM && i->blk == h && n->op == TR_OP_SELECT && !in_loop(r, l, n->blk) &&
+    if (i->op == TR_OP_PARAM && i->blk == h && n->op == TR_OP_SELECT && !tr_forest_has(r->loops, l, n->blk) &&
         tr_get_int(f, n->args[2], &none) && none == 0 && starts_at_constant(r, l, c->args[0]))
         tr_at(f, r->twins.of[cond])->args[1] = n->args[1];
 }
 
 static void rotate(rotor *r, uint32_t l) {
-    assert(r->rotates[r->loops.d[l].header] && tr_term(r->f, r->loops.d[l].header)->op == TR_OP_CBR);
-    tr_bid h = r->loops.d[l].header, copy = tr_twins_clone(&r->twins, &h, 1);
+    assert(r->rotates[r->loops->all.d[l].header] &&
+           tr_term(r->f, r->loops->all.d[l].header)->op == TR_OP_CBR);
+    tr_bid h = r->loops->all.d[l].header, copy = tr_twins_clone(&r->twins, &h, 1);
     test_difference(r, l);
     lead_back(r, l, copy);
 }
 
 static void join(rotor *r, uint32_t l) {
-    assert(!r->rotates[r->loops.d[l].header]);
+    assert(!r->rotates[r->loops->all.d[l].header]);
     tr_fn *f = r->f;
-    tr_bid h = r->loops.d[l].header;
+    tr_bid h = r->loops->all.d[l].header;
     uint32_t loc = 0;
     for (uint32_t p = 0; p < tr_blk_at(f, h)->preds.n; p++)
-        if (in_loop(r, l, tr_blk_at(f, h)->preds.d[p]))
+        if (tr_forest_has(r->loops, l, tr_blk_at(f, h)->preds.d[p]))
             loc = tr_term(f, tr_blk_at(f, h)->preds.d[p])->loc;
     lead_back(r, l, passage(f, h, tr_blk_at(f, h)->cold, loc));
 }
@@ -163,11 +156,11 @@ static void join(rotor *r, uint32_t l) {
  * right place. */
 static bool change(rotor *r) {
     bool changed = false, rotated = false;
-    for (uint32_t l = 0; l < r->loops.n; l++)
-        if (r->rotates[r->loops.d[l].header])
+    for (uint32_t l = 0; l < r->loops->all.n; l++)
+        if (r->rotates[r->loops->all.d[l].header])
             own_head(r, l);
-    for (uint32_t l = 0; l < r->loops.n; l++) {
-        const tr_loop *loop = &r->loops.d[l];
+    for (uint32_t l = 0; l < r->loops->all.n; l++) {
+        const tr_loop *loop = &r->loops->all.d[l];
         if (r->rotates[loop->header]) {
             rotate(r, l);
             changed = rotated = true;
@@ -186,10 +179,9 @@ static bool change(rotor *r) {
 bool tr_opt_rotate(tr_prog *p, tr_fn *f) {
     (void)p;
     tr_arena *a = &f->ctx->arena;
-    rotor r = {.f = f, .innermost = TR_NEW_N(a, uint32_t, f->blks.n + 1u), .twins = tr_twins_new(f)};
+    rotor r = {.f = f, .loops = f->forest, .twins = tr_twins_new(f)};
     r.rotates = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
-    tr_loops_find(f, &r.loops, r.innermost);
-    for (uint32_t l = 0; l < r.loops.n; l++)
-        r.rotates[r.loops.d[l].header] = can_rotate(&r, l);
+    for (uint32_t l = 0; l < r.loops->all.n; l++)
+        r.rotates[r.loops->all.d[l].header] = can_rotate(&r, l);
     return change(&r);
 }

@@ -1,0 +1,70 @@
+/* Which block lies in which loop, and what the counters of loops do. */
+#include <assert.h>
+
+#include "opt/loops.h"
+
+tr_forest tr_forest_find(tr_fn *f) {
+    tr_forest t = {.f = f, .nblks = f->blks.n};
+    t.innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
+    tr_loops_find(f, &t.all, t.innermost);
+    return t;
+}
+
+bool tr_forest_has(const tr_forest *t, uint32_t loop, tr_bid b) {
+    assert(loop < t->all.n && "a loop of this forest");
+    uint32_t l = tr_forest_in(t, b);
+    while (l != TR_NOLOOP && l != loop)
+        l = t->all.d[l].parent;
+    return l == loop;
+}
+
+bool tr_forest_is_outside(const tr_forest *t, uint32_t loop, tr_val v) {
+    return !tr_forest_has(t, loop, tr_at(t->f, v)->blk);
+}
+
+bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop) {
+    for (uint32_t k = loop + 1; k < t->all.n; k++) /* those inside come after it */
+        if (t->all.d[k].parent == loop)
+            return false;
+    return true;
+}
+
+uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l) {
+    uint8_t *in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    for (uint32_t k = 0; k < l->blks.n; k++)
+        in[l->blks.d[k]] = 1;
+    return in;
+}
+
+bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param, tr_counter *out) {
+    assert(tr_at(f, param)->op == TR_OP_PARAM && tr_at(f, param)->blk == head && "a param of the head");
+    uint32_t at = tr_param_index(f, param);
+    bool comes = false, one = true;
+    *out = (tr_counter){TR_NOVAL, TR_NOVAL};
+    for (tr_way w = {0}; tr_next_way(f, head, &w);) {
+        tr_val v = w.edge->args[at];
+        const tr_ins *next = tr_at(f, v);
+        if (!in[w.from]) {
+            one = one && (!comes || out->start == v);
+            out->start = v;
+            comes = true;
+            continue;
+        }
+        if (next->op != TR_OP_ADD || (next->args[0] != param && next->args[1] != param))
+            return false;
+        tr_val step = next->args[next->args[0] == param];
+        if (!tr_loop_is_outside(f, in, step) || (out->step != TR_NOVAL && out->step != step))
+            return false;
+        out->step = step;
+    }
+    if (!one)
+        out->start = TR_NOVAL;
+    return out->step != TR_NOVAL;
+}
+
+bool tr_loop_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param) {
+    tr_counter c;
+    int64_t start, step;
+    return tr_loop_counter(f, head, in, param, &c) && c.start != TR_NOVAL && tr_get_int(f, c.start, &start) &&
+           start == 0 && tr_get_int(f, c.step, &step) && step == 1;
+}

@@ -1,0 +1,67 @@
+/* The loops of a function (natural loops, in a forest), and what their counters do.
+ *
+ * One answer to the questions that most passes have of a loop: which one a block lies in, what comes from
+ * outside of it, and how a param of its head changes from round to round (a basic induction variable). The
+ * forest is an analysis as dominators are: the runner makes it for a pass that asks for N_LOOPS (passes.def),
+ * in tr_fn.forest; a pass that has changed the flow of control makes another one. Blocks that have come since
+ * lie in no loop.
+ * Cost: finding it is linear in blocks and depth of loops; a question takes the depth of loops, a counter the
+ * jumps to its head. */
+#ifndef TR_OPT_LOOPS_H
+#define TR_OPT_LOOPS_H
+
+#include "ir/ir.h"
+
+enum { TR_NOLOOP = UINT32_MAX };
+
+typedef struct tr_forest {
+    const tr_fn *f;
+    tr_loops all;        /* outer ones before those in them */
+    uint32_t *innermost; /* per block there was: the number of its innermost loop, or TR_NOLOOP */
+    uint32_t nblks;
+} tr_forest;
+
+tr_forest tr_forest_find(tr_fn *f); /* needs dominators */
+
+/* The loop itself, and those around it, by number. */
+static inline const tr_loop *tr_forest_at(const tr_forest *t, uint32_t loop) {
+    assert(loop < t->all.n && "a loop of this forest");
+    return &t->all.d[loop];
+}
+/* The innermost loop around a block, or TR_NOLOOP; so for TR_NOBLK, and blocks that have come since. */
+static inline uint32_t tr_forest_in(const tr_forest *t, tr_bid b) {
+    return b < t->nblks ? t->innermost[b] : TR_NOLOOP;
+}
+/* The loop whose head the block is, or TR_NOLOOP. */
+static inline uint32_t tr_forest_headed(const tr_forest *t, tr_bid head) {
+    uint32_t l = tr_forest_in(t, head);
+    return l != TR_NOLOOP && t->all.d[l].header == head ? l : TR_NOLOOP;
+}
+/* Does the block lie in the loop, or in one inside of it? */
+bool tr_forest_has(const tr_forest *t, uint32_t loop, tr_bid b);
+/* Is v made outside of the loop? So are constants. */
+bool tr_forest_is_outside(const tr_forest *t, uint32_t loop, tr_val v);
+bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop);
+
+/* Per block of the function: 1 in the loop. */
+uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l);
+
+/* --- one loop, by its head and a map of its blocks --- */
+
+/* From outside of the blocks of which `in` has 1; so are constants. */
+static inline bool tr_loop_is_outside(const tr_fn *f, const uint8_t *in, tr_val v) {
+    const tr_ins *i = tr_at(f, v);
+    return tr_is_const(i) || (i->blk != TR_NOBLK && !in[i->blk]);
+}
+
+/* A param of a loop's head that goes on by a step from outside on all ways back: `start + k
+ * * step` in round k. */
+typedef struct tr_counter {
+    tr_val start; /* what it comes as; TR_NOVAL: not as one value */
+    tr_val step;  /* what is added */
+} tr_counter;
+bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param, tr_counter *out);
+/* It counts rounds: it comes as 0 and goes on by 1. */
+bool tr_loop_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param);
+
+#endif
