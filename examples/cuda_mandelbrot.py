@@ -9,7 +9,8 @@ import math
 import sys
 
 import numpy as np
-from quickstart import mandelbrot_numpy, write_png
+from picture import write_escape_times
+from quickstart import mandelbrot_numpy
 from treadle import cuda
 
 LIMIT = 200
@@ -56,7 +57,7 @@ def main(path):
     assert (
         small == want
     ).mean() > 0.99  # a GPU rounds a product and a sum once: at the edge it may take another step
-    write_png(path, draw(600, 650, LIMIT), LIMIT)
+    write_escape_times(path, draw(600, 650, LIMIT), LIMIT)
     print(f"The Mandelbrot set, as NumPy has it, is drawn in {path}.")
 
 
