@@ -210,6 +210,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
 
         scalars = {n: getattr(types, n) for n in types.__all__ if n not in dir(builtins)}
         own = {name: getattr(cuda, name) for name in cuda.__all__}
+        own |= {name: getattr(cuda.cudadrv, name) for name in ("devices", "driver")}
         return {
             **scalars,
             "vectorize": partial(vectorize, target="cuda"),
@@ -217,6 +218,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
             **own,
             "jit": jit,
             "autojit": jit,
+            "CudaSupportError": cuda.cudadrv.error.CudaSupportError,
             "HAS_NUMBA": False,  # there is no Numba beside this
         }
     if path == ["kernels", "transpose"]:

@@ -382,6 +382,11 @@ from numba.cuda import HAS_NUMBA
 from numba.cuda.testing import CUDATestCase, skip_on_cudasim, skip_unless_cudasim, skip_unless_cc_53, unittest
 import numba.cuda.cudadrv.nvvm
 
+try:
+    raise cuda.CudaSupportError("as programs do that look for a GPU")
+except cuda.CudaSupportError:
+    assert cuda.CudaSupportError is CudaSupportError and cuda.devices is devices and cuda.driver.driver is driver
+
 assert not HAS_NUMBA and compile_ptx is cuda.compile_ptx and compile_for_current_device is cuda.compile_for_current_device
 assert NumbaPerformanceWarning is same and issubclass(same, numba.NumbaWarning)
 assert cuda.is_available() and len(cuda.gpus) == 1 and cuda.cudadrv.devicearray.DeviceNDArray is DeviceNDArray is devicearray.DeviceNDArray
