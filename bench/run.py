@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import harness as harnesses
+import picture
 
 BEGIN, END, HEAD = "<!-- tables: begin -->", "<!-- tables: end -->", "### "
 SCALE = {"ns": 1e9, "ns/el": 1e9, "us": 1e6, "ms": 1e3, "MiB": 1.0, "": 1.0}
@@ -29,7 +30,11 @@ def parse() -> argparse.Namespace:
         "--only", action="append", metavar="PATTERN", help="rows by name, as call/* or run/fft"
     )
     parser.add_argument("--json", metavar="OUT", type=Path, help="write samples and verdicts to a file")
-    parser.add_argument("--readme", action="store_true", help="put the table into bench/README.md")
+    parser.add_argument(
+        "--readme",
+        action="store_true",
+        help="put the table into bench/README.md, and draw docs/first-call.svg anew",
+    )
     parser.add_argument("--treadle", metavar="FOLDER", help="folder that holds the built package `treadle`")
     parser.add_argument("--retries", type=int, default=2, help="with --check: measure failing rows again")
     parser.add_argument("--list", action="store_true", help="print the names of the rows and stop")
@@ -188,6 +193,7 @@ def main() -> int:
     print(text)
     if options.readme:
         write_readme(text, harnesses.machine()["cpu"])
+        picture.OUT.write_text(picture.draw(next(iter(picture.tables()))))
     if options.json:
         facts = {"machine": harnesses.machine(), "versions": harness.versions, "quick": options.quick}
         options.json.write_text(

@@ -1,11 +1,13 @@
-"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md and docs/scipy.md run as they stand there, and what pages show of them is what is printed."""
+"""The programs of docs/cuda-lessons.md and docs/from-numba-cuda.md run as they stand there, what pages show of them is what is printed, and the README's picture is the bench's."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -165,3 +167,25 @@ def test_names_of_numba_cuda() -> None:
     text = (DOCS / "from-numba-cuda.md").read_text()
     made = "<!-- names: begin -->\n" + "\n".join(lines) + "\n<!-- names: end -->"
     assert made in text, made
+
+
+# --- the picture of the README ---
+
+
+def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/first-call.svg is what bench/picture.py draws, and every figure of it stands in the bench's table."""
+    spec = importlib.util.spec_from_file_location("picture", DOCS.parent / "bench" / "picture.py")
+    picture = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(picture)
+    processor, table = next(iter(picture.tables().items()))
+    drawn = picture.draw(processor)
+    assert picture.OUT.read_text() == drawn, "python bench/picture.py"
+    assert "](docs/first-call.svg)" in (DOCS.parent / "README.md").read_text()
+    words = "".join(ET.fromstring(drawn).itertext())
+    assert processor in words and table.count("\nrun/") == 21
+    assert picture.figures("run/x y   1,285 us    2.5 ms numba  0.5\nc/x  1 us  2 us c  0.5\n") == {
+        "run/x y": (1285e-6, 2.5e-3)
+    }
+    monkeypatch.setattr(picture, "tables", lambda: {processor: table.replace("\ncached call ", "\ncached ")})
+    with pytest.raises(SystemExit, match="lacks rows"):
+        picture.draw(processor)
