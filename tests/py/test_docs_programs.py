@@ -1,4 +1,4 @@
-"""The programs of docs/cuda-lessons.md and docs/from-numba-cuda.md run as they stand there, what pages show of them is what is printed, and the README's picture is the bench's."""
+"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md and docs/scipy.md run as they stand there, what pages show of them is what is printed, and the README's picture is the bench's."""
 
 from __future__ import annotations
 
@@ -167,6 +167,20 @@ def test_names_of_numba_cuda() -> None:
     text = (DOCS / "from-numba-cuda.md").read_text()
     made = "<!-- names: begin -->\n" + "\n".join(lines) + "\n<!-- names: end -->"
     assert made in text, made
+
+
+# --- callbacks for SciPy ---
+
+CALLBACKS = named("scipy.md")
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_callbacks(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("scipy")
+    assert CALLBACKS[name].count("assert ") >= 1
+    (tmp_path / name).write_text(CALLBACKS[name])
+    done = python(tmp_path, name)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- the picture of the README ---
