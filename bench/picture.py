@@ -1,4 +1,4 @@
-"""Draws docs/first-call.svg from the table in README.md: the wait for a first result and the time of later calls, beside Numba's.
+"""Draws docs/first-call.svg from the table in README.md: first results and later calls beside Numba's.
 
     python bench/picture.py                        # of the first processor that README.md has a table of
     python bench/picture.py --processor "AMD EPYC" --out FILE.svg
@@ -28,9 +28,11 @@ WAITS = {
 WIDTH, HEIGHT, MIDDLE = 880, 440, 440
 # On white, and what takes their place where the reader's system is dark.
 STYLE = """<style>
-.ground { fill: #ffffff } .ink { fill: #1f2328 } .pale { fill: #59636e } .ours { fill: #c2410c } .theirs { fill: #6b8fd6 } .line { stroke: #59636e }
+.ground { fill: #ffffff } .ink { fill: #1f2328 } .pale { fill: #59636e }
+.ours { fill: #c2410c } .theirs { fill: #6b8fd6 } .line { stroke: #59636e }
 @media (prefers-color-scheme: dark) {
-.ground { fill: #0d1117 } .ink { fill: #f0f6fc } .pale { fill: #9198a1 } .ours { fill: #f97316 } .theirs { fill: #4f7cc9 } .line { stroke: #9198a1 }
+.ground { fill: #0d1117 } .ink { fill: #f0f6fc } .pale { fill: #9198a1 }
+.ours { fill: #f97316 } .theirs { fill: #4f7cc9 } .line { stroke: #9198a1 }
 }
 </style>"""
 
@@ -78,8 +80,8 @@ def draw(processor: str) -> str:
         weight: str = "normal",
     ) -> None:
         out.append(
-            f'<text x="{x:g}" y="{y:g}" class="{kind}" font-size="{size}" text-anchor="{anchor}" font-weight="{weight}">'
-            f"{escape(words)}</text>"
+            f'<text x="{x:g}" y="{y:g}" class="{kind}" font-size="{size}" text-anchor="{anchor}" '
+            f'font-weight="{weight}">{escape(words)}</text>'
         )
 
     def bar(x: float, y: float, width: float, height: float, kind: str) -> None:
@@ -119,6 +121,7 @@ def draw(processor: str) -> str:
         f'<line x1="{left + one}" y1="92" x2="{left + one}" y2="{y}" class="line" stroke-dasharray="3 2"/>'
     )
     processor_and_date = head[0].split(";")
+    remark = "Later calls: CPU time, one core; geometric mean. Treadle checks indices, Numba does not."
     versions = ", ".join(v for v in head[1].split("; ") if v.startswith(("treadle", "numba")))
     text(
         20,
@@ -130,13 +133,14 @@ def draw(processor: str) -> str:
     text(
         20,
         HEIGHT - 10,
-        "Later calls: CPU time, one core; geometric mean. Treadle checks indices, Numba does not. All rows: bench/README.md.",
+        f"{remark} All rows: bench/README.md.",
         "pale",
         11,
     )
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+            f'width="{WIDTH}" height="{HEIGHT}" '
             'font-family="Helvetica, Arial, sans-serif">',
             "<title>Treadle and Numba: the wait for a first result, and the time of later calls</title>",
             STYLE,

@@ -75,9 +75,8 @@ def main(n):
     for k in range(0, min(len(one), 160), 80):
         x, y = one[k : k + 80], two[k : k + 80]
         print(x, "".join("|" if p == q else " " for p, q in zip(x, y)), y, sep="\n", end="\n\n")
-    print(
-        f"score {best}, {len(one)} places of {len(a)} and {len(b)} letters; {len(a) * len(b) / took / 1e6:,.0f} million pairs a second"
-    )
+    print(f"score {best}, {len(one)} places of {len(a)} and {len(b)} letters")
+    print(f"{len(a) * len(b) / took / 1e6:,.0f} million pairs of letters a second")
     print("the table is as plain Python fills it")
 
 

@@ -78,9 +78,7 @@ def main(n, path):
     assert after > before + 8
     grey = np.concatenate([x[3:-3, 3:-3] for x in (bad, good, 1.5 * steep / steep[3:-3, 3:-3].max())], axis=1)
     write_png(path, np.repeat(np.round(np.clip(grey, 0, 1) * 15)[..., None] * 17, 3, axis=2))
-    print(
-        f"{n} x {n} pixels cleaned in {took * 1e3:.1f} ms: signal to noise {before:.1f} dB before, {after:.1f} dB after"
-    )
+    print(f"{n} x {n} pixels cleaned in {took * 1e3:.1f} ms: {before:.1f} dB before, {after:.1f} dB after")
     print(f"the median is NumPy's; noisy, cleaned and edges are drawn in {path}")
 
 

@@ -1,4 +1,4 @@
-"""Particle tracking on the device: charged particles in a magnetic bottle, a thread for each, and where they were as a picture.
+"""Particle tracking on the device: charged particles in a magnetic bottle, a thread for each.
 
 python examples/cuda_particles.py [particles [picture.png]]
 """
@@ -66,10 +66,8 @@ def main(n, path):
     steep = np.abs(np.cos(pitch)) < math.sqrt(2 / 3)  # those that the ends turn back, as theory has it
     assert abs(kept.mean() - steep.mean()) < 0.02 + 2 / n, (kept.mean(), steep.mean())
     write_png(path, blue(1.5 * np.sqrt(counts / counts.max())))
-    print(
-        f"{n} particles, {STEPS} steps in {took:.2f} s, compiling included; speeds are kept to 1e-10; drawn in {path}"
-    )
-    print(f"{kept.mean():.1%} are still in the bottle, theory says {steep.mean():.1%}")
+    print(f"{n} particles, {STEPS} steps in {took:.2f} s, compiling included; drawn in {path}")
+    print(f"{kept.mean():.1%} are still in the bottle, theory says {steep.mean():.1%}; speeds are kept")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,8 @@ def main(n, path):
     assert 0.0 < v.mean() < 1.0 and u.min() >= 0.0
     write_png(path, blue(v / v.max()))
     print(
-        f"{n} x {n} places, 6000 steps in {took:.2f} s: {took / 6000 * 1e6:.0f} us a step, in NumPy {by_numpy * 1e6:.0f} us"
+        f"{n} x {n} places, 6000 steps in {took:.2f} s: "
+        f"{took / 6000 * 1e6:.0f} us a step, in NumPy {by_numpy * 1e6:.0f} us"
     )
     print(f"two steps are as NumPy has them; drawn in {path}")
 

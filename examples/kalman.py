@@ -1,4 +1,4 @@
-"""Signals: a Kalman filter follows something that moves in a plane and is seen through noise, and forgets no uncertainty.
+"""Signals: a Kalman filter follows something that moves in a plane and is seen through noise.
 
 python examples/kalman.py [measurements [picture.svg]]
 """
@@ -17,9 +17,9 @@ STEP, PUSH, NOISE = 0.1, 0.6, 0.8  # seconds; unknown accelerations; error of wh
 
 @njit
 def kalman(seen, F, H, Q, R):
-    """States (x, y, and their speeds) after each measurement, and how far off each measurement was expected to be.
+    """States (x, y, and their speeds) of shape (n, 4), and how surprising each measurement was.
 
-    Returns states of shape (n, 4) and, for each measurement, its squared distance from what was expected in units of its own uncertainty.
+    That is its squared distance from what was expected, in units of its own uncertainty.
     """
     state = np.zeros(4)
     state[:2] = seen[0]
@@ -82,9 +82,8 @@ def main(n, path):
         [("true", true[few, 0], true[few, 1]), ("filtered", got[few, 0], got[few, 1])],
         [("seen", seen[few, 0], seen[few, 1])],
     )
-    print(
-        f"{n} measurements off by {error(seen):.2f}, filtered by {error(got):.2f}; surprise {surprise[20:].mean():.2f}, where 2 is right"
-    )
+    print(f"{n} measurements off by {error(seen):.2f}, filtered by {error(got):.2f}")
+    print(f"surprise {surprise[20:].mean():.2f}, where 2 is right")
     print(f"{took * 1e6:.2f} us a step, in NumPy {python * 1e6:.0f} us; drawn in {path}")
 
 

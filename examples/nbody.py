@@ -1,4 +1,4 @@
-"""Astronomy: two galaxies meet. Each body pulls each other one; energy and momentum say whether the sums are right.
+"""Astronomy: two galaxies meet. Each body pulls each other one; energy and momentum are kept.
 
 python examples/nbody.py [bodies [picture.png]]
 """
@@ -17,7 +17,8 @@ SOFT2 = 0.05**2  # bodies are small clouds: nearer than 0.05 they pull less
 STEP = 0.01
 
 
-# fastmath: sums may be in any order; NumPy's error model: what is divided by zero is infinite. So the loop becomes vectors.
+# fastmath: sums may be in any order. NumPy's error model: a division by zero is infinite.
+# With both the inner loop becomes vectors.
 @njit(parallel=True, fastmath=True, error_model="numpy")
 def pull(place, mass, acc):
     """Acceleration of each body by all others; place and acc have shape (3, n)."""

@@ -1,4 +1,4 @@
-"""Pictures without a plotting package, for the examples: PNG of colours or of one quantity, and curves as SVG."""
+"""Pictures without a plotting package, for the examples: PNG of colours, and curves as SVG."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ def write_curves(path, title, curves, dots=()):
     every = [*curves, *dots]
     low = [min(np.min(c[k]) for c in every) for k in (1, 2)]
     high = [max(np.max(c[k]) for c in every) for k in (1, 2)]
-    x = lambda v: edge + (width - 2 * edge) * (v - low[0]) / (high[0] - low[0])  # noqa: E731
-    y = lambda v: height - edge - (height - 2 * edge) * (v - low[1]) / (high[1] - low[1])  # noqa: E731
+    x = lambda v: edge + (width - 2 * edge) * (v - low[0]) / (high[0] - low[0])
+    y = lambda v: height - edge - (height - 2 * edge) * (v - low[1]) / (high[1] - low[1])
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12">',
         f'<title>{escape(title)}</title><rect width="{width}" height="{height}" fill="white"/>',
         f'<text x="{edge}" y="22" font-size="14" font-weight="bold" fill="#222">{escape(title)}</text>',
@@ -62,7 +63,6 @@ def write_curves(path, title, curves, dots=()):
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
     for k, (label, _, _) in enumerate(every):
         colour = INK[k] if k < len(curves) else INK[-1]
-        out.append(
-            f'<text x="{width - edge}" y="{22 + 16 * k}" text-anchor="end" fill="{colour}">{escape(label)}</text>'
-        )
+        place = f'x="{width - edge}" y="{22 + 16 * k}" text-anchor="end"'
+        out.append(f'<text {place} fill="{colour}">{escape(label)}</text>')
     Path(path).write_text("\n".join([*out, "</svg>\n"]))

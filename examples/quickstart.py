@@ -1,6 +1,6 @@
-"""Treadle in one page: loops that plain Python runs slowly and expressions that NumPy takes piece by piece, compiled by adding one decorator.
+"""Treadle in one page: loops and array expressions, compiled by adding one decorator.
 
-Each result is checked against plain Python or NumPy, each way is timed, and the Mandelbrot set is written as a picture.
+Each result is checked against plain Python or NumPy, each way is timed, and the Mandelbrot set is drawn.
 
     python examples/quickstart.py [picture.png]
 """
@@ -51,7 +51,7 @@ def edit_distance(a, b):
 
 
 def escape_time(re, im, limit):
-    """Steps until the point leaves the circle of radius 2. Plain Python: compiled when a compiled function calls it."""
+    """Steps until the point leaves the circle of radius 2. Compiled when a compiled function calls it."""
     x = 0.0
     y = 0.0
     for n in range(limit):
@@ -165,9 +165,8 @@ def main(picture_path):
     print(f"{'':30}{'Python':>10}{'NumPy':>10}{'first call':>12}{'later calls':>13}  times Python, NumPy")
     for name, plain, by_numpy, first, later in rows:
         times = [f"{t / later:,.{1 if t < 10 * later else 0}f}" if t else "-" for t in (plain, by_numpy)]
-        print(
-            f"{name:30}{show(plain):>10}{show(by_numpy):>10}{show(first):>12}{show(later):>13}{times[0]:>14}{times[1]:>7}"
-        )
+        shown = f"{show(plain):>10}{show(by_numpy):>10}{show(first):>12}{show(later):>13}"
+        print(f"{name:30}{shown}{times[0]:>14}{times[1]:>7}")
     print("All results were checked. The first call compiles. The loop adds in order, as Python does;")
     print("a.sum() may add in any order and is quicker for it, NumPy's and the compiled one.")
 

@@ -1,4 +1,7 @@
-"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md and docs/scipy.md run as they stand there, what pages show of them is what is printed, and the README's picture is the bench's."""
+"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md and docs/scipy.md run as they stand there.
+
+What the pages show of them is what is printed, and the picture of the README is the bench's.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +190,7 @@ def test_callbacks(tmp_path: Path, name: str) -> None:
 
 
 def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/first-call.svg is what bench/picture.py draws, and every figure of it stands in the bench's table."""
+    """docs/first-call.svg is what bench/picture.py draws of the first table of bench/README.md."""
     spec = importlib.util.spec_from_file_location("picture", DOCS.parent / "bench" / "picture.py")
     picture = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(picture)

@@ -1,4 +1,4 @@
-"""The programs of examples/, small: each checks its result itself, and docs/examples.md shows them all with their pictures."""
+"""The programs of examples/, small: each checks its result itself. docs/examples.md shows them all."""
 
 from __future__ import annotations
 
