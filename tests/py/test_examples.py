@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER, PAGE = ROOT / "examples", ROOT / "docs" / "examples.md"
 # Arguments, PICTURE for a file to draw; and a line that is printed when all checks have passed.
 PROGRAMS = {
-    "quickstart": ("PICTURE.png", "All results were checked."),
+    "quickstart": ("PICTURE.png", "all results were checked."),
     "nbody": ("80 PICTURE.png", "momentum is kept"),
     "gray_scott": ("32 PICTURE.png", "two steps are as NumPy has them"),
     "alignment": ("400", "the table is as plain Python fills it"),
