@@ -390,8 +390,11 @@ Modules for drawing are replaced by empty ones.
 """
 
 
-def line(vs: list[dict[str, Any]]) -> str:
-    """The cases of one row of the table."""
+LONG = 300  # characters of a cell: longer lists of programs stand below the table
+
+
+def line(vs: list[dict[str, Any]], below: list[str]) -> str:
+    """The cases of one row of the table; what is too long for a cell of it goes below."""
     case = vs[0]["case"]
     against = (
         "its tests"
@@ -407,6 +410,9 @@ def line(vs: list[dict[str, Any]]) -> str:
         return f"| {case['kind']} | `{case['path']}` | {case['what']} | {against} | {end} |\n"
     end = f"{len(ran)} ran: {', '.join(ran)}" + (f"; stopped: {', '.join(stopped)}" if stopped else "")
     path = case["row"].replace("{each}", "...")
+    if len(end) > LONG:
+        below.append(f"\n`{path}`: {end}.\n")
+        end = f"{len(ran)} ran, {len(stopped)} stopped: below"
     return f"| {case['kind']} | `{path}` | {case['what']} | {against} | {end} |\n"
 
 
@@ -440,7 +446,9 @@ def page(table: dict[str, Any], verdicts: list[dict[str, Any]]) -> str:
         for v in verdicts:
             if v["case"]["repo"] == repo:
                 rows.setdefault((v["case"]["row"], v["case"]["what"]), []).append(v)
-        out += [line(vs) for vs in rows.values()]
+        below: list[str] = []
+        out += [line(vs, below) for vs in rows.values()]
+        out += below
     return "".join(out)
 
 

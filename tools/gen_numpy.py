@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from pathlib import Path
 
 import made
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/lib/builtins.def"
 LIBRARY = ROOT / "python/treadle/_library"
 PAGE = ROOT / "docs/numpy.md"
+CELL = 240  # characters of a table's cell, about: more names go on in the next row
 
 HEAD = """\
 # NumPy in compiled code
@@ -59,7 +61,9 @@ when a function compiles.
 | here | in NumPy |
 |---|---|
 | `squeeze` needs `axis` | takes all axes of extent 1 |
-| `keepdims`, several axes that are reduced, and axes by other names than `axis`, but for those of `transpose`, `swapaxes`, `moveaxis` and `rollaxis`, are constants; `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array. Flags with a variable (`right=` of `digitize`, `endpoint=`, `replace=`) are compiled both ways, where the results have one type | any values |
+| `keepdims`, several axes that are reduced, and axes by other names than `axis`, but for those of `transpose`, `swapaxes`, `moveaxis` and `rollaxis`, are constants | any values |
+| `axis=k` with a variable takes an integer, not None, and compiles what is not a reduction once for each axis of the array | any values |
+| flags with a variable (`right=` of `digitize`, `endpoint=`, `replace=`) are compiled both ways, where the results have one type | any values |
 | `histogramdd` of a matrix needs `bins` or `range` in a tuple, one for each coordinate, or a tuple of columns in place of the matrix; `histogram2d` takes numbers of bins in an array for edges, and refuses two | any forms |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, and so does `kth` of `partition` where there are none | it is not looked at |
@@ -159,7 +163,11 @@ def table(entries: list[tuple[str, str]]) -> str:
     by: dict[str, list[str]] = {}
     for name, params in entries:
         by.setdefault(params, []).append(f"`{name}`")
-    lines = [f"| {' '.join(names)} | {f'`{params}`' if params else ''} |\n" for params, names in by.items()]
+    lines = [
+        f"| {part} | {f'`{params}`' if params else ''} |\n"
+        for params, names in by.items()
+        for part in textwrap.wrap(" ".join(names), CELL, break_on_hyphens=False)
+    ]
     return "| | arguments |\n|---|---|\n" + "".join(lines)
 
 

@@ -433,6 +433,18 @@ def test_compat_table_is_whole():
     assert all(f"## {head}\n\nCommit `{repos[head.removesuffix(': CUDA')][:12]}`" in text for head in heads)
 
 
+def test_compat_puts_long_lists_below_the_table():
+    def rows(words):
+        case = {"kind": "k", "path": "p.py", "row": "{each}.py", "what": "w", "run": ""}
+        return [{"state": "ran", "case": case | {"word": w}} for w in words]
+
+    below = []
+    assert compat.line(rows(["a", "b"]), below).endswith("| 2 ran: a, b |\n") and below == []
+    long = [f"program_{i}" for i in range(40)]
+    assert compat.line(rows(long), below) == "| k | `....py` | w | Python | 40 ran, 0 stopped: below |\n"
+    assert below == [f"\n`....py`: 40 ran: {', '.join(long)}.\n"]
+
+
 def test_compat_runs_programs_as_they_are(tmp_path):
     import json
 
