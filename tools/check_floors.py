@@ -1,4 +1,4 @@
-"""Which file of a large folder may call which: floors inside `src/lib/`, `src/lower/` and `src/opt/`, in one table.
+"""Which file of a large folder may call which: floors inside the folders of `src/` that have rows in one table.
 
     python3 tools/check_floors.py [--src DIR]
 
@@ -15,7 +15,7 @@ import sys
 from fnmatch import filter, fnmatch
 from pathlib import Path
 
-# From the ground up; names may be patterns.
+# From the ground up; names may be patterns. A header that is all functions stands among them with its suffix.
 FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "lib": (
         (
@@ -90,7 +90,13 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fn",),  # functions, and which file lowers which op
     ),
     "opt": (
-        ("util", "loops", "repair", "outline", "own"),  # small questions and changes; the questions of `own` itself
+        (
+            "util",
+            "loops",
+            "repair",
+            "outline",
+            "own",
+        ),  # small questions and changes; the questions of `own` itself
         # one value, one loop
         ("scalar/prove", "scalar/eval", "scalar/flatten", "scalar/dce", "scalar/cse", "scalar/hoist"),
         (
@@ -136,6 +142,83 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("order",),
         ("run",),
     ),
+    "ext": (
+        ("about", "left", "printed", "sorts", "state", "watch"),  # the ground: state.h, py.h, compat.h
+        ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
+        ("date", "generator", "ntclass", "record", "value"),  # which type a value has
+        ("box", "unbox"),  # values in and out
+        ("freeze", "freeze_*"),  # the snapshot
+        ("sig", "types"),
+        ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
+        ("bind", "job"),
+        ("take.h",),  # arguments into slots, for calls and launches
+        ("call", "function", "ptx", "spec"),  # class Function
+        ("launch",),
+        ("ufunc_loop", "ufunc_python"),
+        ("ufunc", "ufunc_call", "ufunc_types"),
+        ("selftest",),
+        ("module",),
+    ),
+    "dev": (
+        ("cuda_load", "dev", "emu_mem", "host"),
+        ("emu_queue", "cuda_mem"),
+        ("emu", "cuda_code"),
+        ("cuda_queue",),
+        ("cuda",),  # the device
+    ),
+    "infer": (
+        ("handlers", "optional"),
+        ("contract", "step"),  # one instruction
+        ("outputs",),
+        ("infer",),  # the table of instances, and the fixed point
+        ("axes", "calls", "ufuncs"),  # a call
+        ("launch", "results"),
+        ("emit",),
+    ),
+    "ir": (
+        ("build", "cfg", "interp_meet", "nyi", "tables"),
+        ("alias", "edit", "interp_ops", "print", "reds"),
+        ("prog", "rtinfo", "simplify"),
+        ("scans",),
+        ("scatters", "sched"),  # what a pattern may be
+        ("summary",),
+        ("interp", "parse", "parse_ops", "verify", "verify_ops"),
+    ),
+    "rt": (
+        (
+            "arg*",
+            "bins",
+            "blas",
+            "blocks",
+            "clock",
+            "copy",
+            "cplx",
+            "cpus",
+            "late",
+            "link",
+            "loop",
+            "num",
+            "places",
+            "repr",
+            "select",
+            "small",
+            "stack",
+            "tile",
+        ),
+        ("fspec", "math", "matmul", "mem", "sort"),
+        ("print", "shadow"),
+        ("date", "enter", "order"),  # enter: the way into compiled code
+        ("mt", "tick", "watch"),
+        ("pool", "pyrandom"),
+        ("parallel", "random", "sum"),  # what runs on all cores
+        ("gen",),
+    ),
+    "ty": (
+        ("ty",),  # the table
+        ("bigint", "date", "parts", "record"),
+        ("obj", "promote"),
+        ("accept", "parse", "pick", "print", "sig"),
+    ),
 }
 # Functions that files below the one that has them may call.
 DOORS: dict[str, dict[str, str]] = {
@@ -171,11 +254,51 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lower_plain_entry": "a module's end, where C may call",
         "tr_lower_end_handlers": "what the module needs once all sites are known",
     },
+    "ext": {
+        "tr_ext_definition": "by which a class that is inherited from finds the module",
+    },
+    "dev": {
+        "cuda_do": "a job is a launch, a copy or a call",
+        "cuda_enter_on": "which GPU the thread uses",
+        "cuda_gives_back": "which GPU the thread uses",
+        "cuda_here": "which GPU the thread uses",
+        "cuda_name_of": "what the driver said",
+        "cuda_reached": "code goes when what it was launched for has ended",
+        "cuda_refused": "what the driver said",
+        "cuda_refused_with": "what the driver said",
+        "emu_do": "a job is a launch, a copy or a call",
+    },
+    "infer": {
+        "tr_infer_call": "the fixed point goes through the instructions of a function",
+        "tr_infer_emit": "the end of the fixed point",
+        "tr_infer_kinds": "which functions are a device's",
+        "tr_infer_launch": "the fixed point goes through the instructions of a function",
+        "tr_infer_tell_unknown_results": "the fixed point has an instance without a result",
+    },
+    "ir": {},
+    "rt": {
+        "tr_rt_ask": "whoever runs for long asks whether to go on",
+        "tr_rt_region_forked": "the pool's threads are a region's",
+        "tr_rt_region_serve": "the pool's threads are a region's",
+    },
+    "ty": {
+        "tr_obj_copy": "literal types mention objects",
+        "tr_obj_equal": "literal types mention objects",
+        "tr_obj_hash": "literal types mention objects",
+        "tr_ty_strong": "what a literal type is without its value",
+    },
 }
 
 COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
-DEFINED = re.compile(r"^(?!static\b|typedef\b|#)[A-Za-z_][\w *]*?\b(tr_\w+)\([^;{}]*\)\s*\{", re.M)
-WORD = re.compile(r"\btr_\w+\b")
+DEFINED = re.compile(
+    r"^(?!static\b|typedef\b|#)[A-Za-z_][\w *]*?\b((?:tr|cuda|emu)_\w+)\([^;{}]*\)\s*\{", re.M
+)
+WORD = re.compile(r"\b(?:tr|cuda|emu)_\w+\b")
+
+
+def file_of(name: str) -> str:
+    """Return the name of a file as the table has it, with its suffix."""
+    return name if name.endswith(".h") else f"{name}.c"
 
 
 def faults_of(folder: str, sources: dict[str, str]) -> list[str]:
@@ -186,14 +309,18 @@ def faults_of(folder: str, sources: dict[str, str]) -> list[str]:
     folder
         Its name, with a row in `FLOORS`.
     sources
-        The text of each of its C files, by path in the folder without the suffix.
+        The text of each of its C files, by path in the folder without the suffix, and of headers that have floors, by their whole name.
     """
     floors = {name: k for k, names in enumerate(FLOORS[folder]) for name in names}
     floor = {n: k for n in sources for name, k in floors.items() if fnmatch(n, name)}
     doors = DOORS.get(folder, {})
-    faults = [f"src/{folder}/{n}.c: has no floor in tools/check_floors.py" for n in sources if n not in floor]
+    faults = [
+        f"src/{folder}/{file_of(n)}: has no floor in tools/check_floors.py" for n in sources if n not in floor
+    ]
     faults += [
-        f"tools/check_floors.py: src/{folder}/{n}.c is not there" for n in floors if not filter(sources, n)
+        f"tools/check_floors.py: src/{folder}/{file_of(n)} is not there"
+        for n in floors
+        if not filter(sources, n)
     ]
     code = {
         n: COMMENT.sub(lambda m: "\n" * m.group().count("\n"), t) for n, t in sources.items() if n in floor
@@ -209,8 +336,11 @@ def faults_of(folder: str, sources: dict[str, str]) -> list[str]:
             if m.group() not in doors:
                 line = text.count("\n", 0, m.start()) + 1
                 faults.append(
-                    f"src/{folder}/{name}.c:{line}: calls {m.group()}, which {at}.c has, floors above"
+                    f"src/{folder}/{file_of(name)}:{line}: calls {m.group()}, which {at}.c has, floors above"
                 )
+        for header in (n for n in floor if n.endswith(".h") and floor[n] > floor[name]):
+            if f'#include "{folder}/{header}"' in sources[name]:
+                faults.append(f"src/{folder}/{file_of(name)}: includes {header}, which stands floors above")
     faults += [f"tools/check_floors.py: nobody below needs the door {d}" for d in doors if d not in used]
     return faults
 
@@ -223,7 +353,12 @@ def sources_of(folder: Path) -> dict[str, str]:
 
 def check(src: Path) -> list[str]:
     """Return the faults of all folders that have floors."""
-    return [fault for folder in FLOORS for fault in faults_of(folder, sources_of(src / folder))]
+    faults = []
+    for folder, floors in FLOORS.items():
+        headers = [n for names in floors for n in names if n.endswith(".h") and (src / folder / n).exists()]
+        texts = {n: (src / folder / n).read_text(encoding="utf-8") for n in headers}
+        faults += faults_of(folder, {**sources_of(src / folder), **texts})
+    return faults
 
 
 if __name__ == "__main__":

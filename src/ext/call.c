@@ -7,6 +7,7 @@
  * calls, so that no code is freed under them. */
 #include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/frame.h"
 #include "ext/function.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
@@ -36,21 +37,6 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     }
 }
 
-PyObject *tr_call_settle(tr_state *st, tr_frame *frame, PyObject *r) {
-    bool printed = frame->capout != 0;
-    if (r && frame->watch && !tr_pyerr_watched_well(frame))
-        Py_CLEAR(r);
-    atomic_fetch_add_explicit(&st->allocated, frame->nalloc, memory_order_relaxed);
-    uint64_t before = frame->nfree;
-    for (tr_mem *m = frame->mems.next; m != &frame->mems; m = m->next)
-        before++; /* what frame_fini is about to free */
-    atomic_fetch_add_explicit(&st->freed, before, memory_order_relaxed);
-    tr_rt_frame_fini(frame);
-    if (printed && r && PyErr_Occurred())
-        Py_CLEAR(r);
-    return r;
-}
-
 static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame *frame, const tr_slot *slots,
                                                    tr_slot *ret) {
     PyThreadState *ts = PyEval_SaveThread();
@@ -76,7 +62,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
     }
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links)) {
         bool large = frame.most >= TR_LARGE;
-        r = tr_call_settle(f->st, &frame, r);
+        r = tr_frame_settle(f->st, &frame, r);
         if (UNLIKELY(large) && r && !tr_spec_grow(f, v))
             Py_CLEAR(r);
     }

@@ -7,7 +7,6 @@
 
 #include "ext/compat.h"
 #include "ext/pyerr.h"
-#include "ext/take.h"
 
 /* --- the device --- */
 
@@ -33,7 +32,7 @@ static bool choose(void) {
 
 tr_dev *tr_device_get(tr_state *st) {
     tr_dev *d = atomic_load_explicit(&st->dev, memory_order_acquire);
-    if (LIKELY(d) || !choose())
+    if (__builtin_expect(d != NULL, 1) || !choose())
         return d;
     if (!(d = atomic_load_explicit(&st->dev, memory_order_acquire)))
         PyErr_SetString(PyExc_RuntimeError, "no device was chosen");

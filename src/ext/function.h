@@ -180,9 +180,6 @@ bool tr_bind_init(tr_function *f);
 /* --- call.c --- */
 
 PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-/* What a call leaves behind beside its result: counts, blocks, pending text, an error that print() met.
- * Returns the result or NULL. */
-PyObject *tr_call_settle(tr_state *st, tr_frame *frame, PyObject *r);
 
 /* --- spec.c --- */
 

@@ -19,6 +19,7 @@
 
 #include "ext/device.h"
 #include "ext/exchange.h"
+#include "ext/frame.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
 
@@ -129,17 +130,6 @@ static inline outcome take_own(const tr_launcher *l, const tr_variant *v, PyObje
 
 /* --- running --- */
 
-bool tr_launch_passes(tr_state *st) {
-    PyObject *exc = st->launch_passes ? tr_py_fetch() : NULL;
-    PyObject *r = exc ? PyObject_CallOneArg(st->launch_passes, exc) : NULL;
-    int passes = r ? PyObject_IsTrue(r) : 0;
-    Py_XDECREF(r);
-    if (exc && !PyErr_Occurred() && !passes)
-        tr_py_restore(Py_NewRef(exc));
-    Py_XDECREF(exc);
-    return passes > 0;
-}
-
 static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_slot *slots) {
     tr_state *st = l->st;
     tr_frame frame;
@@ -161,8 +151,8 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
     else
         tr_pyerr_raise_code(l->fn, tr_module_meta(v->spec->module), code, &frame);
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links))
-        r = tr_call_settle(st, &frame, r);
-    if (UNLIKELY(watched && !r) && tr_launch_passes(st))
+        r = tr_frame_settle(st, &frame, r);
+    if (UNLIKELY(watched && !r) && tr_frame_passes(st))
         r = Py_NewRef(Py_None);
     return r;
 }
@@ -471,7 +461,7 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
             return NULL;
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
-        return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
+        return tr_frame_passes(l->st) ? Py_NewRef(Py_None) : NULL;
     if (UNLIKELY(!are_aligned(l->st, args, n)) ||
         ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n))))
         return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, or waits for it */

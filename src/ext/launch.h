@@ -4,8 +4,6 @@
 
 #include "ext/state.h"
 
-/* The exception of a launch that was watched, which is set, is nobody's to catch, and is set no more. */
-bool tr_launch_passes(tr_state *st);
 bool tr_launch_add(PyObject *module);
 
 #endif

@@ -25,16 +25,8 @@
 
 static struct PyModuleDef definition;
 
-tr_state *tr_ext_state(PyObject *module) {
-    return PyModule_GetState(module);
-}
-
 struct PyModuleDef *tr_ext_definition(void) {
     return &definition;
-}
-
-tr_state *tr_ext_state_of(PyObject *self) {
-    return PyType_GetModuleState(Py_TYPE(self));
 }
 
 /* --- what compiled code asks of its host --- */

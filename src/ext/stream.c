@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
-#include "ext/launch.h"
+#include "ext/frame.h"
 #include "ext/pyerr.h"
 #include "rt/fns.h"
 #include "rt/pool.h"
@@ -64,7 +64,7 @@ void tr_devjob_free(tr_devjob *j) {
     bool ran = j->job.op == TR_DEV_LAUNCH && !j->job.code; /* or was passed over */
     if (ran && j->ran && j->ran != Py_None)
         tr_pyerr_touched(&j->frame, j->ran);
-    Py_XDECREF(tr_call_settle(j->st, &j->frame, ran ? Py_NewRef(Py_None) : NULL));
+    Py_XDECREF(tr_frame_settle(j->st, &j->frame, ran ? Py_NewRef(Py_None) : NULL));
     if (j->code)
         tr_module_unref(j->code);
     for (uint32_t i = 0; i < j->nkeep; i++)
@@ -180,7 +180,7 @@ bool tr_stream_raise(tr_state *st, tr_dev_failure *f) {
     else
         tr_device_raise(st->dev, f->code);
     tr_dev_unref(f->job);
-    return watched && tr_launch_passes(st);
+    return watched && tr_frame_passes(st);
 }
 
 static bool may_wait(void) {

@@ -530,6 +530,14 @@ def test_floors(monkeypatch):
     assert floors.faults_of("a", {**door, "more": ""}) == [
         "src/a/more.c: has no floor in tools/check_floors.py"
     ]
+    monkeypatch.setattr(floors, "FLOORS", {"a": (("ground",), ("all.h",), ("first", "beside"))})
+    header = {**door, "all.h": "static inline void tr_a_all(void) {\n    tr_a_high(1);\n}\n"}
+    assert floors.faults_of("a", header) == [
+        "src/a/all.h:2: calls tr_a_high, which first.c has, floors above"
+    ]
+    header |= {"all.h": "", "ground": '#include "a/all.h"\n' + door["ground"]}
+    assert floors.faults_of("a", header) == ["src/a/ground.c: includes all.h, which stands floors above"]
+    monkeypatch.setattr(floors, "FLOORS", {"a": (("ground",), ("first", "beside"))})
     del door["beside"]
     assert floors.faults_of("a", door) == ["tools/check_floors.py: src/a/beside.c is not there"]
 
