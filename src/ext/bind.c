@@ -3,7 +3,10 @@
  * pointer comparison finds each. Defaults were evaluated by Python when the function was defined. */
 #include "ext/function.h"
 
+#include <assert.h>
+
 const char *tr_function_param(const tr_function *f, uint32_t i) {
+    assert(i < f->nparams && "a parameter of the function");
     if (i < (uint32_t)PyTuple_GET_SIZE(f->names)) {
         const char *s = PyUnicode_AsUTF8(PyTuple_GET_ITEM(f->names, i));
         if (s)
@@ -22,6 +25,7 @@ static bool too_many(tr_function *f, Py_ssize_t given) {
     uint32_t need = 0;
     for (uint32_t i = 0; i < f->npos; i++)
         need += !f->defaults[i];
+    assert(need <= f->npos && given > (Py_ssize_t)f->npos && "there are too many");
     if (need == f->npos)
         PyErr_Format(PyExc_TypeError, "%U() takes %u positional argument%s but %zd %s given", f->qualname,
                      f->npos, f->npos == 1 ? "" : "s", given, given == 1 ? "was" : "were");
@@ -37,6 +41,7 @@ static bool missing(tr_function *f, PyObject **v, uint32_t from, uint32_t to, co
     uint32_t n = 0, seen = 0;
     for (uint32_t i = from; i < to; i++)
         n += !v[i];
+    assert(n > 0 && "some are missing");
     for (uint32_t i = from; text && i < to; i++) {
         if (v[i])
             continue;
@@ -104,8 +109,17 @@ static bool fill_defaults(tr_function *f, PyObject **v) {
     return !lacks_kw || missing(f, v, f->npos, n, "keyword-only");
 }
 
+/* Each parameter has a value, *args a tuple. */
+static __attribute__((unused)) bool is_bound(const tr_function *f, const tr_bound *b) {
+    bool all = f->varargs ? b->star && b->v[nnames(f)] == b->star : !b->star;
+    for (uint32_t i = 0; all && i < f->nparams; i++)
+        all = b->v[i] != NULL;
+    return all;
+}
+
 bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b) {
     uint32_t np = nnames(f);
+    assert(np + f->varargs == f->nparams && "every parameter but *args has a name");
     b->v = b->stack;
     b->star = NULL;
     if (f->nparams > TR_STACK_ARGS) {
@@ -130,6 +144,8 @@ bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwna
             PyTuple_SET_ITEM(b->star, i, Py_NewRef(args[pos + i]));
         b->v[np] = b->star;
     }
+    assert((!ok || is_bound(f, b)) && "all parameters have values");
+    assert(tr_py_agrees(ok) && "arguments that do not bind have raised");
     if (!ok)
         tr_bound_clear(b);
     return ok;
@@ -184,6 +200,7 @@ static bool take_parameters(tr_function *f, PyCodeObject *code) {
 bool tr_bind_init(tr_function *f) {
     PyObject *code = Py_NewRef(PyFunction_GetCode(f->py_func));
     bool ok = take_parameters(f, (PyCodeObject *)code) && take_defaults(f);
+    assert((!ok || (f->nposonly <= f->npos && f->npos <= f->nparams)) && "positional ones come first");
     Py_DECREF(code);
     return ok;
 }

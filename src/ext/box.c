@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "ext/check.h"
 #include "ext/date.h"
+#include "ext/generator.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -20,6 +22,7 @@ typedef struct tr_memobj {
 static void mem_dealloc(PyObject *self) {
     tr_memobj *m = (tr_memobj *)self;
     PyTypeObject *tp = Py_TYPE(self);
+    assert((!m->mem || m->mem->next == m->mem) && "memory that Python has is in no frame's list");
     if (m->mem && tr_rt_mem_unref(m->mem))
         atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
     tp->tp_free(self);
@@ -136,10 +139,13 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
     const tr_slot *s = *at;
     unsigned nd = ty->ndim;
     npy_intp step = (npy_intp)tr_ty_unit(ty);
+    assert(nd <= TR_MAX_NDIM && step > 0 && "axes have room, and items a size");
     p->owner = (s++)->p;
     p->data = (s++)->p;
     for (unsigned d = 0; d < nd; d++)
         p->shape[d] = (npy_intp)(s++)->i;
+    for (unsigned d = 0; d < nd; d++)
+        assert(p->shape[d] >= 0 && "compiled code makes no array of a negative size");
     if (ty->layout == TR_LAYOUT_ANY) {
         for (unsigned d = 0; d < nd; d++)
             p->strides[d] = (npy_intp)(s++)->i * step;
@@ -198,6 +204,8 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     PyObject *o;
     if (owner & 1u) {
         o = (PyObject *)(owner & ~(uintptr_t)1);
+        assert(Py_REFCNT(o) > 0 && (PyArray_Check(o) || PyArray_IsScalar(o, Void)) &&
+               "owners are arrays and records");
         *writable = PyArray_Check(o) ? PyArray_ISWRITEABLE((PyArrayObject *)o) : tr_record_is_writable(o);
         return Py_NewRef(o);
     }
@@ -213,6 +221,7 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     if (m) {
         m->st = b->st;
         m->mem = p->owner;
+        assert(m->mem->refs > 0 && "a block that is returned lives");
         tr_rt_mem_detach(b->frame, p->owner);
     }
     return (PyObject *)m;
@@ -336,6 +345,7 @@ static PyObject *box_generator(const tr_boxer *b, const tr_ty *ty, const tr_slot
     (void)b, (void)ty;
     const tr_slot *s = *at;
     *at += 2;
+    assert(tr_generator_is(s[1].p) && "a Generator's second part is the object");
     return Py_NewRef((PyObject *)s[1].p);
 }
 
@@ -383,5 +393,10 @@ PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
 #define EXT(can, box, ...)                              box_##box
 #include "ty/kinds.def"
     };
-    return box[tr_ty_row(ty)](b, ty, at);
+    const tr_slot *from = *at;
+    (void)from;
+    PyObject *r = box[tr_ty_row(ty)](b, ty, at);
+    assert((!r || *at == from + tr_ty_nparts(ty)) && "a value is all of its type's parts");
+    assert((r || PyErr_Occurred()) && "what cannot be boxed has raised");
+    return r;
 }

@@ -6,6 +6,8 @@
  * fits. No heap allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts
  * calls, so that no code is freed under them. */
 #include "ext/box.h"
+
+#include <assert.h>
 #include "ext/compat.h"
 #include "ext/frame.h"
 #include "ext/function.h"
@@ -14,11 +16,15 @@
 #include "rt/enter.h"
 
 static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *const *args, tr_slot *s) {
+    const tr_slot *end = s + v->nslots;
+    (void)end;
+    assert(v->nargs == f->nparams && "a variant takes all parameters");
     for (uint32_t i = 0; i < v->nargs; i++) {
         outcome r = take_one(f, args[i], &v->arg[i], i, &s);
         if (UNLIKELY(r != HIT))
             return r;
     }
+    assert(s == end && "the arguments fill the variant's slots");
     return HIT;
 }
 
@@ -32,13 +38,16 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     default: {
         const tr_slot *at = ret;
         tr_boxer b = {f->st, frame, v->spec->keep};
-        return tr_box(&b, v->spec->ret, &at);
+        PyObject *r = tr_box(&b, v->spec->ret, &at);
+        assert((!r || at == ret + v->nret) && "the result is all of its slots");
+        return r;
     }
     }
 }
 
 static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame *frame, const tr_slot *slots,
                                                    tr_slot *ret) {
+    assert(tr_py_is_held() && "only who holds the GIL can let go of it");
     PyThreadState *ts = PyEval_SaveThread();
     int32_t code = tr_rt_run(v->entry, frame, slots, ret);
     PyEval_RestoreThread(ts);
@@ -48,6 +57,8 @@ static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame
 static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *slots, tr_slot *ret) {
     tr_frame frame;
     int32_t code;
+    assert(!v->code && "what a device has loaded is launched, not called");
+    assert(f->active > 0 && "no code goes while it is called");
     tr_rt_frame_init(&frame, &f->st->host);
     if (UNLIKELY(v->lets_go))
         code = run_nogil(v, &frame, slots, ret);
@@ -59,6 +70,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
     } else {
         r = NULL;
         tr_pyerr_raise_code(f, v->meta, code, &frame);
+        assert(PyErr_Occurred() && "code that ends with a code has raised");
     }
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links)) {
         bool large = frame.most >= TR_LARGE;
@@ -119,11 +131,13 @@ static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject *
         f); /* a look at an argument may run code that makes variants go; so may other threads */
     const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
     uint32_t last = atomic_load_explicit(&f->last, memory_order_relaxed);
+    assert(tr_py_is_held() && "arguments are looked at with the GIL");
     *result = NULL;
     outcome r = LIKELY(l && last < l->n) ? try_any(f, l->v[last], args, result) : MISS;
     if (UNLIKELY(r == MISS && l))
         r = try_rest(f, l, last, args, result);
     tr_function_leave(f);
+    assert(tr_py_agrees(r == MISS || *result) && "a call gives a result or an exception, a miss neither");
     return r;
 }
 
@@ -146,6 +160,7 @@ static __attribute__((noinline)) PyObject *call_with_arrays(tr_function *f, PyOb
     for (uint32_t i = 0; i < f->nparams; i++)
         Py_DECREF(a[i]);
     PyMem_Free(a);
+    assert(tr_py_agrees(r || !*any) && "no arrays, no call: then nothing is raised");
     return r;
 }
 
@@ -177,6 +192,7 @@ static __attribute__((noinline)) PyObject *call_general(tr_function *f, PyObject
         return call_bound(f, args);
     if (!tr_bind(f, args, n, kwnames, &b))
         return NULL;
+    assert((f->nparams == 0 || b.v[f->nparams - 1]) && "all parameters have values");
     PyObject *r = call_bound(f, b.v);
     tr_bound_clear(&b);
     return r;
@@ -186,6 +202,7 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
     tr_function *f = (tr_function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyObject *result;
+    assert(f->vectorcall == tr_call && !f->target && "the code of devices is not called");
     if (LIKELY(!kwnames && n == f->nplain) && LIKELY(try_list(f, args, &result) != MISS))
         return result;
     return call_general(f, args, n, kwnames);

@@ -4,6 +4,8 @@
  * Cost of a key: a few loads. */
 #include "ext/date.h"
 
+#include <assert.h>
+
 #include "ext/compat.h"
 
 enum { DELTA_BIT = 1, UNIT_SHIFT = 1 };
@@ -75,5 +77,6 @@ PyArray_Descr *tr_date_dtype(tr_state *st, const tr_ty *date) {
         PyDict_SetItem(st->dtypes, key, d) < 0)
         Py_CLEAR(d);
     Py_XDECREF(key);
+    assert((!d || tr_date_type(st->types, (PyArray_Descr *)d) == date) && "a date's dtype is of that type");
     return (PyArray_Descr *)d;
 }

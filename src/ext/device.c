@@ -5,6 +5,8 @@
  * those who end a context, and all uses look at `live` before. */
 #include "ext/device.h"
 
+#include <assert.h>
+
 #include "ext/compat.h"
 #include "ext/pyerr.h"
 
@@ -132,6 +134,7 @@ PyObject *tr_device_raise(tr_dev *d, int32_t code) {
     Py_XDECREF(errors);
     Py_XDECREF(cls);
     Py_XDECREF(exc);
+    assert(PyErr_Occurred() && "why the device did not do something is raised");
     return NULL;
 }
 
@@ -148,6 +151,7 @@ static bool give_back(tr_devmem *m) {
     tr_dev *d = m->st->dev;
     if (!atomic_exchange(&m->live, false))
         return false;
+    assert(d && "a live block lies on a device");
     PyThreadState *ts = tr_device_leave(m->st);
     d->ops->free(d, &m->mem);
     tr_device_return(ts);
@@ -367,6 +371,7 @@ static PyObject *dev_alloc(PyObject *module, PyObject *args) {
         return PyErr_Format(PyExc_MemoryError, "%zd bytes of the device's memory: %llu of %llu are free",
                             bytes, (unsigned long long)left, (unsigned long long)total);
     }
+    assert((place != TR_DEV_LOCAL || d->ops->owns(d, m->mem.at)) && "the device's memory is where it says");
     m->live = true;
     return (PyObject *)m;
 }

@@ -5,6 +5,7 @@
  * and its maker is told when that ends. */
 #include "ext/dlpack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ typedef struct given {
 } given;
 
 static void let_go(given *g) {
+    assert(g->array && "what was given away refers to its array once");
     if (Py_IsInitialized()) {
         PyGILState_STATE gil = PyGILState_Ensure();
         Py_DECREF(g->array);
@@ -133,6 +135,7 @@ static PyObject *give_capsule(PyObject *module, PyObject *args) {
 
 void tr_dlpack_kept_over(PyObject *capsule) {
     bool versioned = PyCapsule_IsValid(capsule, kept_versioned);
+    assert((versioned || PyCapsule_IsValid(capsule, kept_plain)) && "it is a capsule of ours");
     void *p = PyCapsule_GetPointer(capsule, versioned ? kept_versioned : kept_plain);
     dl_plain *plain = p;
     dl_versioned *other = p;
@@ -194,6 +197,7 @@ bool tr_dlpack_span(const dl_tensor *t, uint64_t *lo, uint64_t *hi) {
     uint64_t at = (uintptr_t)t->data;
     ok = ok && at && !__builtin_add_overflow(at, t->byte_offset, &at) && at >= 0 - (uint64_t)before &&
          !__builtin_add_overflow(at, (uint64_t)after, hi);
+    assert((!ok || (before <= 0 && after >= 0)) && "items lie on both sides of the first");
     *lo = at + (uint64_t)before;
     if (!ok)
         PyErr_SetString(PyExc_BufferError,

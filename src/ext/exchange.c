@@ -8,6 +8,7 @@
  * knows no streams, so what an array is bound to has been done before it is given. */
 #include "ext/exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "ext/compat.h"
@@ -187,6 +188,7 @@ static PyArrayObject *new_like(const dl_tensor *like, dl_device *device) {
 
 /* The kind is an exception of Python's own, which others know. */
 static void tell(void *context, void (*error)(void *context, const char *kind, const char *message)) {
+    assert(PyErr_Occurred() && "there is something to tell");
     PyObject *exc = tr_py_fetch(), *text = PyObject_Str(exc);
     PyObject *all = Py_TYPE(exc)->tp_mro, *cls;
     Py_ssize_t k = 0;
@@ -397,6 +399,7 @@ bool tr_exchange_take(tr_state *st, tr_dev *d, const dl_exchange *x, PyObject *o
              (*out = array_over(st, d, seen, t && t->flags & DL_READ_ONLY, owner ? owner : o)) != NULL;
     }
     Py_XDECREF(owner);
+    assert((ok || PyErr_Occurred()) && "a tensor that is refused has raised");
     return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "ext/freeze.h"
 
 #include "base/near.h"
+#include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
 #include "ext/record.h"
@@ -34,6 +35,7 @@ static tr_arena *arena(tr_frozen *z) {
 /* The one place where a failure of Python's is noted; the entry points report it. An exception ends the
  * snapshot. It is put aside until then: what is still done may clear one of its own. */
 static bool ok(tr_frozen *z, bool fine) {
+    assert((fine || z->failed || PyErr_Occurred()) && "what ends a snapshot is an exception");
     if (!fine && !z->failed)
         PyErr_Fetch(&z->raised[0], &z->raised[1], &z->raised[2]);
     z->failed |= !fine;
@@ -238,6 +240,7 @@ static tr_obj *freeze_number(tr_frozen *z, PyObject *o) {
 /* --- sequences --- */
 
 static tr_obj *freeze_items(tr_frozen *z, PyObject *o, tr_objk kind, uint32_t n, PyObject *const *items) {
+    assert((kind == TR_OBJ_TUPLE || kind == TR_OBJ_SLICE) && "what has items is a tuple or a slice");
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, n + 1);
     tr_obj *r = new_obj(z, kind, o, kind == TR_OBJ_SLICE ? "slice" : "()");
     r->u.t.n = n;
@@ -289,6 +292,7 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
         return opaque(z, o);
     if (z->depth >= MAX_TUPLE_DEPTH)
         return opaque(z, o);
+    assert(z->depth < MAX_TUPLE_DEPTH && "tuples in tuples end");
     z->depth++;
     tr_obj *r = freeze_items(z, o, TR_OBJ_TUPLE, n, &PyTuple_GET_ITEM(o, 0));
     z->depth--;
@@ -424,6 +428,7 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
     tr_binding *b = TR_NEW_N(arena(z), tr_binding, z->nbind + 1);
     if (z->nbind)
         memcpy(b, z->bind, z->nbind * sizeof *b);
+    assert(addr && "a symbol that code is bound to has an address");
     b[z->nbind++] = (tr_binding){name, addr};
     z->bind = b;
 }
@@ -466,6 +471,7 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     r->u.a.data = PyArray_DATA(a);
     r->u.a.shape = shape;
     r->u.a.strides = strides;
+    assert(tr_ty_nparts(r->ty) >= 2 + ndim && "an array's parts are owner, data and sizes");
     r->u.a.index = z->prog->arrays.n;
     tr_vec_push(arena(z), &z->prog->arrays, r);
     bind_symbol(z, tr_arena_printf(arena(z), "tr_arr_%u", r->u.a.index), r->u.a.data);
@@ -483,6 +489,9 @@ static tr_obj *freeze_table(tr_frozen *z, PyObject *a) {
 /* --- functions, classes, modules --- */
 
 static void add_scope(tr_frozen *z, tr_func f, scope s) {
+    assert(z->scopes.n == z->prog->funcs.n && "each function has a scope");
+    assert((s.parent == UINT32_MAX || s.parent < z->scopes.n) &&
+           "the function around another was frozen first");
     tr_vec_push(arena(z), &z->prog->funcs, f);
     tr_vec_push(arena(z), &z->scopes, s);
 }
@@ -754,6 +763,8 @@ static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
     tr_obj *r = new_obj(z, kind, o,
                         kind == TR_OBJ_EXC ? tr_arena_strdup(arena(z), repr)
                                            : tr_arena_printf(arena(z), "exception '%s'", repr));
+    assert(z->exc_classes.n == z->prog->own_excs.n && z->prog->excs.n == z->prog->own_excs.n &&
+           "each exception of the program's own has its place among the others");
     r->u.exc = TR_EXC__COUNT + z->prog->excs.n;
     bind_symbol(z, tr_arena_printf(arena(z), "tr_exc_%u", z->prog->excs.n), o);
     tr_vec_push(arena(z), &z->prog->excs, r);
@@ -1154,6 +1165,7 @@ static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
 
 static bool freeze_code(tr_frozen *z, uint32_t func) {
     PyCodeObject *c = (PyCodeObject *)z->scopes.d[func].code;
+    assert(!z->prog->funcs.d[func].code && "a function's code is frozen once");
     PyObject *bytes = PyCode_GetCode(c);
     if (!ok(z, bytes != NULL))
         return false;
@@ -1213,6 +1225,7 @@ static bool list_classes(tr_frozen *z) {
 }
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host) {
+    assert(tr_py_is_held() && "a snapshot is taken with the GIL");
     *z = (tr_frozen){.ctx = ctx, .prog = prog, .host = host};
     ctx->python = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
     if (!tr_builtin_map_need(&host->builtins))
@@ -1234,8 +1247,12 @@ void tr_freeze_fini(tr_frozen *z) {
 
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o) {
     const tr_obj *r = freeze_value(z, o);
-    if (r && freeze_pending(z) && !z->failed && list_classes(z))
+    if (r && freeze_pending(z) && !z->failed && list_classes(z)) {
+        assert(z->done == z->prog->funcs.n && z->depth == 0 &&
+               "a snapshot ends when all that it reaches is frozen");
         return r;
+    }
+    assert((z->raised[0] || PyErr_Occurred()) && "and else with an exception");
     if (z->raised[0])
         PyErr_Restore(z->raised[0], z->raised[1], z->raised[2]);
     memset(z->raised, 0, sizeof z->raised);

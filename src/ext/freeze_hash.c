@@ -1,6 +1,8 @@
 /* What makes two snapshots the same program: the part of the cache key that depends on the user's code, and
  * the test whether what was read has changed since. */
 #include "ext/compat.h"
+
+#include <assert.h>
 #include "ext/freeze.h"
 
 #include "lib/em.h"
@@ -107,6 +109,7 @@ static void object(hashing *s, const tr_obj *o) {
         number(s, before);
         return;
     }
+    assert((o->kind != TR_OBJ_FUNC || o->u.func < s->z->prog->funcs.n) && "a function is the program's");
     if (can_recur)
         tr_map_set(&s->z->ctx->arena, &s->seen, (uint64_t)(uintptr_t)o, s->seen.n);
     type(s, o->ty);
@@ -226,6 +229,7 @@ void tr_freeze_hash_ufunc(tr_frozen *z, tr_hasher *h, const tr_obj *o) {
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     hashing s = {.z = z, .h = h, .ok = true};
     const tr_prog *p = z->prog;
+    assert(z->done == p->funcs.n && "what is hashed was frozen whole");
     number(&s, p->root_func);
     number(&s, p->funcs.n);
     for (uint32_t i = 0; i < p->funcs.n; i++) {

@@ -1,6 +1,7 @@
 /* class Function: construction, attributes, inspection. See function.h; the call path is call.c. */
 #include "ext/function.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out) {
         if (!f->specs[k]->declared && !tr_spec_has_const(f->specs[k]))
             memcpy((void *)(sigs + n++ * (size_t)row), (const void *)f->specs[k]->args,
                    f->nparams * sizeof *sigs);
+    assert(n <= f->nsigs + f->nspecs && "there is room for as many signatures as there are");
     *out = (tr_wishes){.opts = f->opts,
                        .sealed = f->sealed || f->closed,
                        .refused = refused,
@@ -135,6 +137,8 @@ static PyObject *fn_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     Py_XDECREF(flags);
     if (!f->options || !read || !copy_face(f) || !tr_bind_init(f))
         Py_CLEAR(f);
+    assert(tr_py_agrees(f != NULL) && "a function that cannot be made has raised");
+    assert((!f || !f->list) && "nothing is compiled before the first call");
     return (PyObject *)f;
 }
 
@@ -172,6 +176,7 @@ static int fn_clear(PyObject *self) {
 static void fn_dealloc(PyObject *self) {
     tr_function *f = (tr_function *)self;
     PyTypeObject *tp = Py_TYPE(self);
+    assert(f->active == 0 && "who is in a function has it");
     PyObject_GC_UnTrack(self);
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
@@ -205,6 +210,7 @@ PyObject *tr_function_undertaker(tr_function *f) {
     Py_XDECREF(self);
     if (died && !f->died)
         f->died = Py_NewRef(died);
+    assert(tr_py_agrees(died != NULL) && "without memory there is an exception");
     return died;
 }
 

@@ -12,6 +12,7 @@
 #define TR_EXT_FUNCTION_H
 
 #include "dev/dev.h"
+#include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/freeze.h"
 #include "ext/value.h"
@@ -138,6 +139,7 @@ typedef struct tr_function {
 /* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and
  * stores do. */
 static inline void tr_function_active(tr_function *f, int by) {
+    assert((by > 0 || f->active > 0) && "who leaves a function has entered it");
 #ifdef Py_GIL_DISABLED
     atomic_fetch_add(&f->active, (uint32_t)by); /* before the list is read, as tr_spec_sweep counts on */
 #else

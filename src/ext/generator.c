@@ -10,6 +10,7 @@
  * Cost: three attributes a call; the first one in a process looks for NumPy's functions and at the state. */
 #include "ext/generator.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { UNKNOWN, AGREES, DIFFERS };
@@ -127,6 +128,7 @@ uint32_t tr_generator_which(tr_state *st, PyObject *o) {
 
 const tr_ty *tr_generator_type(tr_tytab *types, uint32_t which) {
     const tr_ty *i64 = tr_ty_scalar(types, TR_TY_I64);
+    assert(which < TR_GEN__KINDS && "a bit generator is one of those that are known, or any");
     return tr_ty_of(types, TR_TY_GENERATOR, which, 2, (const tr_ty *[]){i64, i64});
 }
 
@@ -166,6 +168,7 @@ bool tr_generator_read(tr_state *st, PyObject *o, const char *fn, const char *ar
             "pass a Generator of PCG64, MT19937, Philox or SFC64",
             fn, arg, Py_TYPE(bits)->tp_name);
     bool read = g && find_functions(st, fn, arg);
+    assert((read || PyErr_Occurred()) && "a Generator that cannot be read has raised");
     (*at)++->p = g;
     (*at)++->p = o;
     Py_XDECREF(bits); /* o has it */

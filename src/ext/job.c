@@ -3,6 +3,7 @@
 #include "ext/generator.h"
 #include "ext/job.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static bool take_snapshot(tr_job *j) {
         return false;
     if (!tr_freeze(&j->frozen, (PyObject *)j->f))
         return false;
+    assert(j->prog.root_func < j->prog.funcs.n && "the function that was frozen is the root");
     j->nroot = PyList_GET_SIZE(j->frozen.keep);
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)
@@ -102,6 +104,8 @@ static bool take_snapshot(tr_job *j) {
 /* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our
  * own that hold nothing: no reference, and no section. */
 static bool in_gate(tr_job *j) {
+    assert(tr_py_is_held() && "a snapshot is taken with the GIL");
+    assert(!j->ctx.arena.oom && "one handler for lack of memory at a time");
     j->ctx.arena.oom = &j->ctx.oom;
     if (setjmp(j->ctx.oom)) {
         j->ctx.arena.oom = NULL;
@@ -122,6 +126,7 @@ static bool snapshot(tr_job *j) {
 }
 
 void tr_job_free(tr_job *j) {
+    assert(tr_py_is_held() && "what was frozen is let go with the GIL");
     tr_freeze_fini(&j->frozen);
     if (j->ctx.types)
         tr_tytab_free(j->ctx.types);
@@ -181,6 +186,7 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
 /* Snapshot and compile. On failure the exception is set. */
 bool tr_job_run(tr_job *j) {
     bool ok = false;
+    assert(!j->out.module && j->prog.funcs.n == 0 && "a job runs once");
     if (snapshot(j)) {
         j->rq.bind = j->frozen.bind;
         j->rq.nbind = j->frozen.nbind;
@@ -192,6 +198,10 @@ bool tr_job_run(tr_job *j) {
     }
     if (!ok)
         tr_pyerr_raise_ctx(&j->ctx, PyFunction_GetGlobals(j->f->py_func));
+    assert(tr_py_agrees(ok) && "a job that fails has raised");
+    assert((ok || !j->out.module) && "and has made no code");
+    assert((!ok || j->out.module || j->rq.upto < TR_STAGE_TIME || j->rq.text_only) &&
+           "or made what was asked");
     return ok;
 }
 
@@ -212,6 +222,7 @@ static bool is_constant(const tr_argk *k, const PyObject *o) {
 /* A class that is there because it was passed: whoever calls the code has it. */
 static bool is_passed(const tr_job *j, Py_ssize_t i) {
     bool is = false;
+    assert(j->nroot <= PyList_GET_SIZE(j->frozen.keep) && "what the root reaches was frozen first");
     for (uint32_t k = 0; i >= j->nroot && j->pats && !is && k < j->n; k++)
         is = is_constant(&j->pats[k], PyList_GET_ITEM(j->frozen.keep, i));
     return is;
@@ -232,6 +243,7 @@ PyObject *tr_job_keep(const tr_job *j) {
 /* Where the function returns; its first line where that is not known. Every `return` is as wrong: they have
  * one type. */
 static tr_place place_of_return(const tr_job *j) {
+    assert(j->prog.root < j->prog.insts.n && "the root was inferred");
     const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
     int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
     tr_fn *f = j->prog.insts.d[j->prog.root].fn;

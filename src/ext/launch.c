@@ -15,6 +15,7 @@
  * Configurable): that costs as much as the launch in Python. */
 #include "ext/launch.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "ext/device.h"
@@ -39,6 +40,14 @@ typedef struct tr_launcher {
     bool keep; /* with that: arrays are kept until it has run */
     bool sync; /* with that: what it raises is looked for after each launch */
 } tr_launcher;
+
+/* As make_launcher leaves it, and as it stays but for `told` and `sync`. */
+static __attribute__((unused)) bool is_configured(const tr_launcher *l) {
+    bool ok = l->own == (l->fn->target != NULL) && (l->own || l->fn->varargs) && (!l->keep || l->stream);
+    for (int k = 0; ok && k + 1 < SIZES; k++)
+        ok = l->sizes[k] > 0;
+    return ok;
+}
 
 /* --- arguments --- */
 
@@ -97,6 +106,9 @@ static inline outcome take_items(const tr_launcher *l, const tr_variant *v, PyOb
                                  uint32_t n, tr_slot *s) {
     tr_function *f = l->fn;
     uint32_t first = f->npos;
+    const tr_slot *end = s + v->nslots;
+    (void)end;
+    assert(first <= SIZES && "an entry's own parameters are sizes");
     if (UNLIKELY(v->nargs != first + 1 || v->arg[first].op != TR_U_TUPLE || v->arg[first].n != n))
         return MISS;
     for (uint32_t k = 0; k < first; k++) {
@@ -110,12 +122,15 @@ static inline outcome take_items(const tr_launcher *l, const tr_variant *v, PyOb
         if (UNLIKELY(r != HIT))
             return r;
     }
+    assert(s == end && "sizes and items fill the variant's slots");
     return HIT;
 }
 
 /* The same for code of the device's own: sizes, then the kernel's arguments. */
 static inline outcome take_own(const tr_launcher *l, const tr_variant *v, PyObject *const *items, uint32_t n,
                                tr_slot *s) {
+    const tr_slot *end = s + SIZES + v->nslots;
+    (void)end;
     if (UNLIKELY(v->nargs != n))
         return MISS;
     for (uint32_t k = 0; k < SIZES; k++)
@@ -125,6 +140,7 @@ static inline outcome take_own(const tr_launcher *l, const tr_variant *v, PyObje
         if (UNLIKELY(r != HIT))
             return r;
     }
+    assert(s == end && "sizes and arguments fill the slots of a launch");
     return HIT;
 }
 
@@ -134,6 +150,7 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
     tr_state *st = l->st;
     tr_frame frame;
     tr_dev_job j;
+    assert(!l->own && v->entry && "a device with code of its own is given it with a stream's job");
     if (UNLIKELY(!tr_stream_begin(st, d)))
         return NULL;
     tr_rt_frame_init(&frame, &st->host);
@@ -150,6 +167,7 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
         r = Py_NewRef(Py_None);
     else
         tr_pyerr_raise_code(l->fn, tr_module_meta(v->spec->module), code, &frame);
+    assert((r || PyErr_Occurred()) && "a launch that ends with a code has raised");
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links))
         r = tr_frame_settle(st, &frame, r);
     if (UNLIKELY(watched && !r) && tr_frame_passes(st))
@@ -160,6 +178,7 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
 /* hook(launcher, items) */
 static __attribute__((noinline)) PyObject *call_hook(PyObject *hook, const tr_launcher *l,
                                                      PyObject *const *items, Py_ssize_t n) {
+    assert(hook && "the package has said what it does with launches");
     PyObject *t = PyTuple_New(n);
     for (Py_ssize_t i = 0; t && i < n; i++)
         PyTuple_SET_ITEM(t, i, Py_NewRef(items[i]));
@@ -177,6 +196,8 @@ static bool ask(PyObject *hook, const tr_launcher *l, PyObject *const *items, Py
 static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
                         const tr_slot *slots, PyObject *const *items, uint32_t n) {
     uint32_t nslots = v->nslots + (l->own ? SIZES : 0), nsizes = l->own ? SIZES : l->fn->npos;
+    assert(nsizes <= nslots && "the sizes are the first slots of a launch");
+    assert(s && "what goes on after the call goes on on a stream");
     tr_devjob *j = tr_devjob_new(l->st, TR_DEV_LAUNCH, nslots, n + 1);
     if (!j)
         return NULL;
@@ -227,6 +248,8 @@ static PyObject *run(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_sl
 static outcome try_one(const tr_launcher *l, tr_dev *d, const tr_variant *v, PyObject *const *items,
                        uint32_t n, PyObject **result) {
     tr_slot room[SLOTS], *slots = room;
+    assert(l->own == (v->code != NULL) && "code of the device's own was loaded on it, and no other");
+    assert((!l->own || v->code->d == d) && "it was loaded on the device that launches it");
     if (UNLIKELY(v->nslots + SIZES > SLOTS) && !(slots = PyMem_Malloc((v->nslots + SIZES) * sizeof *slots))) {
         PyErr_NoMemory();
         return FAIL;
@@ -251,6 +274,7 @@ static outcome try_all(const tr_launcher *l, tr_dev *d, PyObject *const *items, 
         if (i != last && (r = try_one(l, d, list->v[i], items, n, result)) != MISS)
             tr_spec_switch(f, list, last, i);
     tr_function_leave(f);
+    assert(tr_py_agrees(r == MISS || *result) && "a launch gives a result or an exception, a miss neither");
     return r;
 }
 
@@ -439,6 +463,7 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
     Py_ssize_t i = 0;
     while (i < n && LIKELY(item_of(l, d, args[i], &items[i], &own)))
         i++;
+    assert((i == n || PyErr_Occurred()) && "an item that is refused has raised");
     bool ok = i == n && (LIKELY(!d->several) || are_near(l, d, items, n));
     if (ok && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
         r = launch_bound(l, d, items, n);
@@ -453,6 +478,8 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
 static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_launcher *l = (tr_launcher *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    assert(tr_py_is_held() && "arguments are looked at with the GIL");
+    assert(is_configured(l) && "a launcher's sizes are those that it was made with");
     if (UNLIKELY(kwnames && PyTuple_GET_SIZE(kwnames)))
         return PyErr_Format(PyExc_TypeError, "%U: a launch takes no keyword arguments", l->fn->qualname);
     if (UNLIKELY(!l->told) && l->st->launch_first) {

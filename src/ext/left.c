@@ -11,6 +11,7 @@
  * that have nothing to do with each other that is the first. */
 #include "ext/left.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ static uint64_t class_number(const tr_cloops *t, PyTypeObject *cls) {
 /* Takes the exception. The payload that names it; without memory its number is 0. */
 static int64_t keep(const tr_cloops *t, tr_frame *f, PyObject *exc) {
     uint64_t of = class_number(t, Py_TYPE(exc)) << TR_CAUGHT_BITS;
+    assert(t->host && "a table of loops has a host");
     left *l = malloc(sizeof *l);
     if (!l) {
         Py_DECREF(exc);

@@ -18,6 +18,7 @@
 #include "ext/types.h"
 #include "ext/ufunc.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -298,6 +299,18 @@ static bool add_cpus(PyObject *module) {
     return ok;
 }
 
+/* All that the files of this folder find in the state without asking. */
+static __attribute__((unused)) bool is_whole(const tr_state *st) {
+    bool classes = st->type_type && st->sig_type && st->fn_type && st->mem_type && st->ufunc_type &&
+                   st->devmem_type && st->stream_type && st->event_type && st->launcher_type,
+         names = st->bits_name && st->capsule_name && st->exchange_name,
+         numpy = st->np_ufunc && st->np_memmap && st->np_recarray && st->dtypes,
+         host = st->host.self == st && st->host.write && st->host.compile && st->freeze.user == st;
+    for (unsigned i = 0; numpy && i < TR_NPTYPES; i++)
+        numpy = st->np_scalar[i] != NULL;
+    return st->gate && st->types && classes && names && numpy && host;
+}
+
 static int module_exec(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || !tr_threads_add(module))
@@ -334,6 +347,8 @@ static int module_exec(PyObject *module) {
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
               PyModule_AddStringConstant(module, "_STANDS_FOR", STANDS_ATTR) == 0;
+    assert((!ok || is_whole(st)) && "a state is whole when the module is there");
+    assert(tr_py_agrees(ok) && "a module that cannot be made has raised");
     return ok ? 0 : -1;
 }
 

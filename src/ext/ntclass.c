@@ -2,6 +2,7 @@
  * call must not stay for ever, and its successor takes its place and its number. */
 #include "ext/ntclass.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ext/compat.h"
@@ -107,6 +108,7 @@ static bool place(tr_state *st, ntclass *new, PyObject **living) {
         st->ntclasses = p;
         p[at] = (ntclass){0};
     }
+    assert(at <= st->nntclasses && "a class takes a place that is free, or the next one");
     new->serial = free_serial(st, living, new);
     st->nntclasses += at == st->nntclasses;
     ntclass old = st->ntclasses[at];
@@ -142,6 +144,7 @@ bool tr_ntclass_serial(tr_state *st, PyObject *cls, bool pin, uint32_t *out) {
         c->pin = Py_NewRef(cls);
     if (c)
         *out = c->serial;
+    assert((ok ? c != NULL : PyErr_Occurred() != NULL) && "a class that was entered is known");
     tr_py_section_end(&gate);
     return ok;
 }
@@ -164,6 +167,7 @@ const tr_ty *tr_ntclass_type(tr_tytab *t, PyObject *cls, uint32_t serial, uint32
         PyErr_Format(PyExc_TypeError, "%R is no named tuple class with %u fields", cls, n);
     PyMem_Free(names);
     Py_DECREF(fields);
+    assert((ty || PyErr_Occurred()) && "a class without a type has raised");
     return ty;
 }
 

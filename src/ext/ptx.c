@@ -1,5 +1,6 @@
 /* Function's way to a device's code: text for a processor that need not be here, and code
  * that a device has loaded. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
     for (uint32_t k = 1; parts && k < p->n; k++) {
         for (; arg < p->d[k].arg; arg++)
             first += tr_ty_nparts(j->args[arg]);
+        assert(first + p->d[k].part < UINT16_MAX && "a part's slot has a number of 16 bits");
         parts[k - 1] = (tr_dev_part){(uint16_t)(first + p->d[k].part), p->d[k].size, p->d[k].offset};
     }
     return parts;
@@ -179,6 +181,7 @@ static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t ro
 
 bool tr_devcode_load(tr_job *j) {
     char msg[1400];
+    assert(j->out.module && !tr_module_held(j->out.module) && "code is loaded on a device once");
     tr_dev *d = tr_device_get(j->st);
     tr_devcode *k = d ? malloc(sizeof *k) : NULL;
     if (d && !d->ops->load)
@@ -195,6 +198,7 @@ bool tr_devcode_load(tr_job *j) {
         PyErr_SetString(PyExc_RuntimeError, msg);
     }
     free(k);
+    assert(PyErr_Occurred() && "why it was not loaded is raised");
     tr_module_unref(j->out.module);
     j->out.module = NULL;
     return false;

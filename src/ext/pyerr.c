@@ -13,6 +13,7 @@
  * entries made of empty code objects that carry the user's file, function and line. */
 #include "ext/pyerr.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/fspec.h"
@@ -217,6 +218,7 @@ PyObject *tr_pyerr_raise_ctx(tr_ctx *ctx, PyObject *globals) {
         PyErr_NoMemory();
     Py_XDECREF(text);
     Py_DECREF(cls);
+    assert(PyErr_Occurred() && "a compilation that failed is an exception");
     return NULL;
 }
 
@@ -251,6 +253,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     static const tr_marg none = {.kind = 'N'};
     const tr_marg *a = at->i < site->nargs ? &site->args[at->i] : &none;
     const tr_slot *p = &frame->payload[at->slot < TR_FRAME_PAYLOAD ? at->slot : TR_FRAME_PAYLOAD - 1];
+    assert(at->slot + tr_marg_slots(a->kind) <= TR_FRAME_PAYLOAD && "what is raised fits the frame");
     at->i++;
     at->slot += tr_marg_slots(a->kind);
     switch (a->kind) {
@@ -459,6 +462,7 @@ void tr_pyerr_raise_reason(int32_t code) {
         PyErr_NoMemory();
     else if (!PyErr_Occurred())
         PyErr_Format(PyExc_SystemError, "compiled code ended with the unknown code %d", (int)code);
+    assert(PyErr_Occurred() && "a reason is an exception");
 }
 
 /* The class of that name. NULL with an exception. */
@@ -548,6 +552,7 @@ static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
         of.links = frame->links;
         raise_frame(k, (int32_t)r->code, &of);
         *made = tr_py_fetch();
+        assert(*made && "a link that is made is an exception");
     }
     return r ? *made : NULL;
 }
@@ -615,7 +620,9 @@ static void raise_frame(making *k, int32_t code, const tr_frame *frame) {
 
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
     making k = {.f = f, .meta = meta};
+    assert(code != 0 && tr_py_is_held() && "there is something to raise");
     raise_frame(&k, code, frame);
+    assert(PyErr_Occurred() && "a code is an exception");
     for (unsigned i = 0; i < TR_FRAME_LINKS; i++)
         Py_XDECREF(k.made[i]);
     if (frame->watch)

@@ -4,6 +4,7 @@
  * Cost of a key: a few loads, and one for each axis. */
 #include "ext/record.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ext/compat.h"
@@ -106,6 +107,7 @@ static bool read_shape(reading *r, PyObject *shape, uint32_t *out, uint32_t *ndi
         return no(r, "records, with a field of more than 8 axes") != NULL;
     for (Py_ssize_t k = 0; k < n; k++)
         out[k] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_Check(shape) ? PyTuple_GET_ITEM(shape, k) : shape);
+    assert(n > 0 && "a field that has a shape has axes");
     *ndim = (uint32_t)n;
     return !PyErr_Occurred();
 }
@@ -151,6 +153,7 @@ static const tr_ty *read_struct(reading *r, PyArray_Descr *d) {
         ok = read_field(r, name, PyDict_GetItem(dict, name), shapes[i], &f[i]);
     }
     r->depth--;
+    assert((ok || *r->why || PyErr_Occurred()) && "a dtype without a type says why");
     if (ok)
         ty = tr_ty_struct(r->t, (uint32_t)PyDataType_ELSIZE(d),
                           d->typeobj == &PyVoidArrType_Type ? 0 : TR_STRUCT_RECORD, (uint32_t)n, f);
@@ -276,5 +279,7 @@ PyArray_Descr *tr_record_dtype(tr_state *st, const tr_ty *s) {
         PyDict_SetItem(st->dtypes, key, d) < 0)
         Py_CLEAR(d);
     Py_XDECREF(key);
+    assert((!d || PyDataType_ELSIZE((PyArray_Descr *)d) == (npy_intp)tr_ty_size(s)) &&
+           "its items are as large");
     return (PyArray_Descr *)d;
 }

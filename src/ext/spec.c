@@ -8,6 +8,7 @@
  * beside the compile. */
 #include "ext/job.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -166,9 +167,11 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
         s->args[i] = j->pats && tr_argk_has_const(&j->pats[i])
                          ? tr_argk_type(j->st->types, &j->pats[i], NULL, NULL)
                          : j->args[i];
+        assert(!s->args[i]->local && "a parameter's type outlives the compilation");
         if (j->pats && !keep_pattern(j->f, &j->pats[i], &s->pats[i]))
             return false;
     }
+    assert(!j->out.ret->local && "a result's type outlives the compilation");
     s->declared = !j->pats;
     s->ret = j->out.ret;
     s->want_ret = j->rq.ret;
@@ -212,6 +215,7 @@ static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const
     }
     *unbound = j->ctx.unbound;
     tr_job_free(j);
+    assert(tr_py_agrees(s != NULL) && "a spec that cannot be made has raised");
     return s;
 }
 
@@ -261,10 +265,12 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
             va->shift = (uint8_t)tr_ty_size(ty);
             va->any = cls == 'c';
             va->cls = scalar_class(st, va->key);
+            assert(va->cls && "scalars that have a key have a class");
         }
         break;
     case TR_K_ARRAY:
         va->op = TR_U_ARRAY;
+        assert(tr_key_ndim(va->key) == ty->ndim && "arrays are not reshaped on their way");
         va->ndim = ty->ndim;
         va->any = ty->layout == TR_LAYOUT_ANY;
         va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
@@ -291,6 +297,7 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
         PyErr_NoMemory();
         return false;
     }
+    assert(ty->n == pat->n && "a tuple's type has as many items as its pattern");
     va->op = TR_U_TUPLE;
     for (; va->n < pat->n; va->n++)
         if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
@@ -351,6 +358,7 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
 /* Makes l the list; the one before it waits for the sweep. */
 static void set_list(tr_function *f, tr_varlist *l) {
     tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
+    assert(old != l && !l->retired && "a list is published once");
     atomic_store(&f->list, l);
     if (old) {
         old->retired = f->old_lists;
@@ -366,8 +374,46 @@ static tr_varlist *list_new(uint32_t n) {
     return l;
 }
 
+static bool is_listed(const tr_function *f, const tr_spec *s) {
+    uint32_t k = 0;
+    while (k < f->nspecs && f->specs[k] != s)
+        k++;
+    return k < f->nspecs;
+}
+
+/* A spec is one of this function's, and says what its code takes and gives. */
+static __attribute__((unused)) bool is_spec_of(const tr_function *f, const tr_spec *s) {
+    return s->module && s->keep && s->nargs == f->nparams && s->nret == tr_ty_nparts(s->ret) &&
+           (s->types || tr_spec_has_const(s)) && (!s->large || s->grown);
+}
+
+/* A variant that calls find runs code of a listed spec, which it has all slots of. */
+static __attribute__((unused)) bool is_variant_of(const tr_function *f, const tr_variant *v) {
+    const tr_spec *s = v->spec;
+    bool own = v->entry == tr_module_entry(s->module);
+    return is_listed(f, s) && !v->moved && v->nargs == f->nparams && v->nret == s->nret &&
+           (own || (s->large && v->entry == tr_module_entry(s->large)));
+}
+
+/* The function's lists agree: what calls find is listed, and what was replaced is found no more and waits for
+ * the sweep. In the gate. */
+static __attribute__((unused)) bool lists_agree(const tr_function *f) {
+    const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_relaxed);
+    bool ok = f->unswept || !(f->old_lists || f->old_variants || f->ndead);
+    for (uint32_t k = 0; ok && k < f->nspecs; k++)
+        ok = is_spec_of(f, f->specs[k]);
+    for (uint32_t k = 0; ok && l && k < l->n; k++)
+        ok = is_variant_of(f, l->v[k]);
+    for (const tr_varlist *old = f->old_lists; ok && old; old = old->retired)
+        ok = old != l;
+    for (uint32_t k = 0; ok && k < f->ndead; k++)
+        ok = !is_listed(f, f->dead[k]);
+    return ok;
+}
+
 /* Publishes the list with v at its end. Takes v. */
 static bool publish(tr_function *f, tr_variant *v) {
+    assert(is_variant_of(f, v) && "a variant's spec is listed before it can be called");
     const tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
     uint32_t n = old ? old->n : 0;
     tr_varlist *l = list_new(n + 1);
@@ -427,6 +473,7 @@ static bool drop_specs(tr_function *f, bool (*gone)(const tr_spec *s, const void
     f->unswept = true;
     atomic_store_explicit(&f->last, 0, memory_order_relaxed);
     set_list(f, l);
+    assert(lists_agree(f) && "specs and variants are dropped together");
     return true;
 }
 
@@ -453,6 +500,7 @@ static void sweep(tr_function *f) {
     }
     for (tr_variant *next; v; v = next) {
         next = v->dead;
+        assert(v->nargs == f->nparams && "what is swept was this function's");
         variant_free(v);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -526,6 +574,7 @@ bool tr_spec_roll(tr_function *f, tr_roll *r) {
 }
 
 void tr_spec_unroll(tr_function *f, tr_roll *r) {
+    assert((r->n == 0 || r->hold) && "what the specs were made for lived until now");
     Py_CLEAR(r->hold);
     PyMem_Free(r->d);
     tr_function_leave(f);
@@ -547,6 +596,7 @@ static bool make_room(tr_function *f) {
         if (!oldest || s->used < oldest->used)
             oldest = s;
     }
+    assert(n <= TR_VALUE_SPECS && "room was made for each that came");
     return n < TR_VALUE_SPECS || drop_specs(f, is_this, oldest);
 }
 
@@ -560,6 +610,7 @@ static void use_now(tr_function *f, tr_spec *s) {
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to) {
     if (l != atomic_load_explicit(&f->list, memory_order_relaxed))
         return; /* replaced meanwhile: the numbers mean others there */
+    assert(to < l->n && "the variant that calls go over to is in the list");
     if (from < l->n)
         use_now(f, l->v[from]->spec);
     use_now(f, l->v[to]->spec);
@@ -567,13 +618,6 @@ void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t
 }
 
 /* --- which spec --- */
-
-static bool is_listed(const tr_function *f, const tr_spec *s) {
-    uint32_t k = 0;
-    while (k < f->nspecs && f->specs[k] != s)
-        k++;
-    return k < f->nspecs;
-}
 
 static bool is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats) {
     for (uint32_t i = 0; i < s->nargs; i++) {
@@ -618,6 +662,7 @@ static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_ar
         k = tr_ty_choose(all.n, f->nparams, cost_of, &(asked){f, args, pats, all.d});
     tr_spec *s = k == UINT32_MAX ? NULL : all.d[k];
     tr_spec_unroll(f, &all);
+    assert((!s || s->nargs == f->nparams) && "the signature that was chosen is one of this function's");
     *again = s && !is_listed(f, s);
     return *again ? NULL : s;
 }
@@ -660,12 +705,14 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
     tr_spec_unroll(f, &all);
     Py_XDECREF(got);
     Py_XDECREF(list);
+    assert(PyErr_Occurred() && "why no signature fits is raised");
     return NULL;
 }
 
 /* Compiles for these values; another thread that does so already is waited for, then *again is set. */
 static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     tr_state *st = f->st;
+    assert(f->active > 0 && "nothing of the function is freed while it is compiled");
     /* It is of this function, so it stays in the list as long as this thread is in the gate. */
     const tr_pending *other = find_pending(st, f, pats, f->nparams);
     if (other) {
@@ -684,6 +731,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     if (s)
         s->used = ++f->clock; /* the call it is made for comes now */
     pending_remove(st, &mine);
+    assert(tr_py_agrees(s != NULL) && "what is not compiled has raised");
     return s;
 }
 
@@ -703,7 +751,9 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
             s = no_match(f, pats);
     }
     tr_variant *v = s ? variant_new(f, s, kept) : NULL;
-    return v && publish(f, v);
+    bool ok = v && publish(f, v);
+    assert(tr_py_agrees(ok) && "where there is no variant there is an exception");
+    return ok;
 }
 
 /* Code of this machine does not read a GPU's memory. */
@@ -719,6 +769,7 @@ static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) 
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
     tr_py_section gate;
     tr_function_hold(f, &gate);
+    assert(lists_agree(f) && "lists agree when a call comes for a variant");
     uint32_t n = f->nparams;
     tr_argk *pats = PyMem_Calloc(2 * (size_t)n + 1, sizeof *pats), *kept = pats + n;
     bool ok = pats != NULL;
@@ -732,6 +783,8 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);
+    assert(lists_agree(f) && "lists agree when it goes on");
+    assert(tr_py_agrees(ok) && "arguments that are refused have raised");
     tr_function_release(f, &gate);
     return ok;
 }
@@ -742,6 +795,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
 static void replace_variant(tr_function *f, uint32_t k) {
     tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed), *l = list_new(old->n);
     tr_variant *was = old->v[k];
+    assert(was->spec->large && !was->moved && "a variant is replaced once, by code for large arrays");
     size_t bytes = sizeof *was + was->nargs * sizeof was->arg[0];
     tr_variant *v = l ? PyMem_Malloc(bytes) : NULL;
     if (!v) {
@@ -799,6 +853,7 @@ bool tr_spec_grow(tr_function *f, const tr_variant *v) {
                      "%U() stays as it is for large arrays, as code for them could not be compiled: %s",
                      f->qualname, why) == 0;
     }
+    assert(lists_agree(f) && "lists agree when variants were replaced");
     tr_function_release(f, &gate);
     return ok;
 }
@@ -811,6 +866,7 @@ static bool same_args(const tr_function *f, const tr_ty *const *a, const tr_ty *
 
 /* Row k of the signatures that were announced. */
 static const tr_ty **row_of(const tr_function *f, uint32_t k) {
+    assert(k <= f->nsigs && "the row of a signature, or the end of them");
     return f->sigs + k * (f->nparams + (size_t)1);
 }
 
@@ -840,8 +896,9 @@ static bool announce(tr_function *f, const tr_csig *c) {
 static void withdraw(tr_function *f, const tr_csig *c) {
     for (uint32_t k = 0; c->n == f->nparams && k < f->nsigs; k++)
         if (same_args(f, row_of(f, k), c->args)) {
+            const tr_ty **row = row_of(f, k), **next = row_of(f, k + 1);
             f->nsigs--;
-            memmove((void *)row_of(f, k), (const void *)row_of(f, k + 1),
+            memmove((void *)row, (const void *)next,
                     (f->nsigs - k) * (f->nparams + (size_t)1) * sizeof *f->sigs);
             return;
         }
@@ -909,6 +966,8 @@ bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
     }
     if (!ok && !waits(f))
         withdraw(f, &c);
+    assert(lists_agree(f) && "lists agree when a signature was declared");
+    assert(tr_py_agrees(ok) && "a signature that is refused has raised");
     tr_function_release(f, &gate);
     tr_csig_clear(&c);
     return ok;
@@ -926,6 +985,7 @@ bool tr_spec_settle(tr_function *f) {
             ok = PyList_SetSlice(f->waiting, 0, 1, NULL) == 0;
         Py_DECREF(sig);
     }
+    assert((!ok || !waits(f)) && "nothing waits any more");
     tr_function_release(f, &gate);
     return ok;
 }
@@ -969,6 +1029,8 @@ bool tr_spec_recompile(tr_function *f) {
         spec_free(fresh[i]);
     if (!ok)
         PyMem_Free(fresh);
+    assert(lists_agree(f) && "lists agree when all was compiled anew, or nothing");
+    assert(tr_py_agrees(ok) && "what cannot be compiled anew has raised");
     tr_spec_unroll(f, &old);
     tr_py_section_end(&gate);
     return ok;
@@ -976,6 +1038,7 @@ bool tr_spec_recompile(tr_function *f) {
 
 /* Nobody else has the function any more. No gate: at the interpreter's end the module may be gone by now. */
 void tr_spec_free_all(tr_function *f) {
+    assert(f->active == 0 && "nobody calls what is freed");
     tr_varlist *l = atomic_exchange(&f->list, NULL);
     for (uint32_t i = 0; l && i < l->n; i++)
         variant_free(l->v[i]);

@@ -9,6 +9,7 @@
  * the interpreter's end the device is stopped, and what nobody was told is told then. */
 #include "ext/device.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +57,15 @@ void tr_stream_write(void *self, const char *text, size_t n) {
 
 static void job_over(tr_dev_job *job) {
     tr_devjob *j = (tr_devjob *)job;
+    assert(job->refs == 0 && "a job is over when nobody refers to it");
     j->older = atomic_load(&j->st->over);
     while (!atomic_compare_exchange_weak(&j->st->over, &j->older, j)) {}
 }
 
 void tr_devjob_free(tr_devjob *j) {
     bool ran = j->job.op == TR_DEV_LAUNCH && !j->job.code; /* or was passed over */
+    assert(tr_py_is_held() && "what a job kept is let go with the GIL");
+    assert(j->job.refs <= 1 && "only who made it, or nobody, refers to a job that goes");
     if (ran && j->ran && j->ran != Py_None)
         tr_pyerr_touched(&j->frame, j->ran);
     Py_XDECREF(tr_frame_settle(j->st, &j->frame, ran ? Py_NewRef(Py_None) : NULL));
@@ -125,8 +129,17 @@ tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t n
     return j;
 }
 
+/* It is the caller's still, and keeps what it runs on. */
+static __attribute__((unused)) bool is_ready(const tr_devjob *j) {
+    bool all = j->job.refs == 1 && j->job.release == job_over && !j->job.next;
+    for (uint32_t i = 0; all && i < j->nkeep; i++)
+        all = j->keep[i] || j->job.op == TR_DEV_LAUNCH; /* of a launch the last is what its code keeps */
+    return all && (j->job.op != TR_DEV_LAUNCH || (j->f && j->code));
+}
+
 bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     tr_state *st = j->st;
+    assert(is_ready(j) && "a job that is submitted has all that it needs, and one owner");
     j->job.threads = (unsigned)tr_rt_num_threads();
     PyThreadState *ts = tr_device_leave(st);
     int32_t code = d->ops->submit(d, s, &j->job);
@@ -172,6 +185,7 @@ static void raise_owned(tr_dev *d, const tr_dev_failure *f) {
 
 bool tr_stream_raise(tr_state *st, tr_dev_failure *f) {
     tr_devjob *j = (tr_devjob *)f->job;
+    assert(f->code && (!j || j->job.refs > 0) && "a failure has a reason, and a reference to its job");
     bool watched = j && j->frame.watch;
     if (j && j->f)
         tr_pyerr_raise_code(j->f, tr_module_meta(j->code), f->code, &j->frame);
@@ -179,6 +193,7 @@ bool tr_stream_raise(tr_state *st, tr_dev_failure *f) {
         raise_owned(st->dev, f);
     else
         tr_device_raise(st->dev, f->code);
+    assert(PyErr_Occurred() && "a failure is an exception");
     tr_dev_unref(f->job);
     return watched && tr_frame_passes(st);
 }
@@ -303,6 +318,7 @@ static tr_dev_stream *own_stream(tr_dev *d) {
     own_streams *o = own_of_thread(d);
     tr_dev_stream **s = o ? &o->s[d->ops->number ? d->ops->number(d, NULL) : 0] : NULL;
     /* not CUDA's own: that has one handle for all threads, so that only its thread can ask how far it is */
+    assert((!o || o->d == d) && "there is one device in a process");
     if (s && !*s)
         *s = d->ops->stream_new(d);
     if (!s || !*s)
@@ -401,10 +417,12 @@ static void call_python(void *arg, int32_t code) {
     PyObject *fn = ((tr_devjob *)arg)->keep[0];
     tr_state *st = ((tr_devjob *)arg)->st;
     PyGILState_STATE g = PyGILState_Ensure();
+    assert(tr_dev_is_called() && "a callback runs on a thread of the device's");
     PyObject *r = PyObject_CallFunction(fn, "i", code ? LAUNCH_FAILED : 0);
     if (!r)
         PyErr_WriteUnraisable(fn);
     Py_XDECREF(r);
+    assert((!st->dev->ops->load || st->calls > 0) && "a callback that runs was counted");
     if (st->dev->ops->load)
         atomic_fetch_sub(&st->calls, 1);
     PyGILState_Release(g);

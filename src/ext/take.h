@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/function.h"
 
@@ -26,6 +27,8 @@ static inline bool read_i64(PyObject *o, int64_t *out) {
 static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at) {
     tr_slot *s = *at;
     const npy_intp *dims = PyArray_DIMS(a);
+    assert(PyArray_NDIM(a) == va->ndim && "an array whose key fits has the axes that it says");
+    assert(((uintptr_t)a & 1u) == 0 && "the low bit says that the owner is an object");
     (s++)->p = (void *)((uintptr_t)a | 1u);
     (s++)->p = PyArray_DATA(a);
     for (unsigned d = 0; d < va->ndim; d++)
@@ -47,6 +50,7 @@ static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at)
  * the error. */
 static inline bool read_narrow(PyObject *o, const tr_varg *va, tr_slot *s) {
     int64_t v;
+    assert(va->shift > 0 && va->shift <= 64 && "an integer type has its bits");
     if (UNLIKELY(!read_i64(o, &v)))
         return false;
     s->i = v;
@@ -65,6 +69,7 @@ static inline void read_scalar(PyObject *o, const tr_varg *va, tr_slot **at) {
     const char *value = (const char *)o + sizeof(PyObject);
     unsigned part = va->any ? va->shift / 2u : va->shift; /* complex: two parts */
     tr_slot *s = *at;
+    assert(part > 0 && part <= sizeof *s && "a part of a number fits its slot");
     s->u = 0;
     memcpy(s++, value, part);
     if (va->any) {
@@ -77,11 +82,14 @@ static inline void read_scalar(PyObject *o, const tr_varg *va, tr_slot **at) {
 /* An argument that is not one of the fast kinds, or needs a conversion. */
 static __attribute__((noinline, unused)) outcome take_other(tr_function *f, PyObject *o, const tr_varg *va,
                                                             const tr_argk *pat, uint32_t i, tr_slot **at) {
+    const tr_slot *from = *at;
+    (void)from;
     if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
         return MISS;
-    if (tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at))
-        return HIT;
-    return FAIL;
+    bool ok = tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at);
+    assert((!ok || *at == from + tr_ty_nparts(va->ty)) && "a value has as many slots as its type has parts");
+    assert(tr_py_agrees(ok) && "what is not unboxed has raised");
+    return ok ? HIT : FAIL;
 }
 
 static outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va, uint32_t i, tr_slot **at);
@@ -155,6 +163,7 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
 
 static __attribute__((noinline)) outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va,
                                                     uint32_t i, tr_slot **at) {
+    assert(va->n == va->ty->n && "a tuple is taken item by item");
     if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != (Py_ssize_t)va->n)
         return MISS;
     for (uint32_t k = 0; k < va->n; k++) {

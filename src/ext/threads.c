@@ -15,6 +15,7 @@
 #include "rt/fns.h"
 #include "rt/pool.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ static PyObject *pool_run(PyObject *module, PyObject *args) {
     tr_rt_frame_fini(&frame);
     if (code < 0)
         tr_pyerr_raise_reason(code);
+    assert((code || t.ranges > 0 || n <= 0) && "a region that went well has run its ranges");
     if (PyErr_Occurred())
         return NULL;
     return Py_BuildValue("iLi", (int)code, (long long)t.ranges, __builtin_popcountll(t.threads));

@@ -1,6 +1,7 @@
 /* Type objects, and reading what users write where a type is meant. See types.h. */
 #include "ext/types.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static tr_typeobj *as_type(tr_state *st, PyObject *o) {
 static PyObject *type_alloc(tr_state *st, const tr_ty *ty, PyObject *value) {
     tr_typeobj *t = (tr_typeobj *)st->type_type->tp_alloc(st->type_type, 0);
     if (t) {
+        assert((ty == NULL) == (value != NULL) && "it stands for a type, or for a constant");
         t->ty = ty;
         t->value = Py_XNewRef(value);
     }
@@ -26,6 +28,7 @@ static PyObject *type_alloc(tr_state *st, const tr_ty *ty, PyObject *value) {
 
 /* The one object of a type that lives as long as the process. */
 static PyObject *numbered(tr_state *st, const tr_ty *ty) {
+    assert(!ty->local && "what lives as long as the process has a number of its own");
     if (ty->id >= st->ntype_objs) {
         uint32_t n = ty->id + 64;
         PyObject **p = PyMem_Realloc(st->type_objs, n * sizeof *p);

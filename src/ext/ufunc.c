@@ -1,6 +1,7 @@
 /* Making ufuncs, their loops, and looking into them. See ufunc.h. */
 #include "ext/ufunc.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ext/job.h"
@@ -67,6 +68,7 @@ static bool need_chain(tr_exec *exec) {
     tr_job *j = job_of(l, &k);
     bool ok = j && tr_job_run(j);
     PyObject *keep = ok ? tr_job_keep(j) : NULL;
+    assert((!ok || j->out.module) && "a chain that was compiled is code");
     if (keep && !atomic_load(&exec->chain)) {
         l->chain_module = j->out.module;
         exec->chain_meta = tr_module_meta(l->chain_module);
@@ -76,6 +78,7 @@ static bool need_chain(tr_exec *exec) {
         tr_module_unref(j->out.module);
     }
     ok = keep != NULL;
+    assert((ok || PyErr_Occurred()) && "where there is no chain there is an exception");
     Py_XDECREF(keep);
     if (j)
         tr_job_free(j);
@@ -110,6 +113,7 @@ static bool add_variant(tr_exec *exec, uint32_t once) {
     bool stopped = j && j->ctx.stopped;
     if (!stopped)
         PyErr_Clear(); /* the loop that there is does it as well */
+    assert((!stopped || PyErr_Occurred()) && "who stops a compilation has raised");
     PyMem_Free(v);
     if (j)
         tr_job_free(j);
@@ -138,6 +142,7 @@ static const tr_ty *operand_type(const tr_uloop *l, uint32_t i) {
 
 static void fill_outputs(tr_uloop *l) {
     tr_ufunc *uf = l->uf;
+    assert(l->ret && "outputs have the types that the function returns");
     for (uint32_t i = uf->nin; i < uf->nop; i++) {
         l->num[i] = tr_ufunc_npy_of((tr_tyk)operand_type(l, i)->kind);
         if (!uf->core && uf->nop == uf->nin + 1 && result_is_half(l))
@@ -168,6 +173,13 @@ static void fill_exec(tr_uloop *l) {
     l->exec.self = l;
 }
 
+/* As the executor finds it: its operands are the ufunc's, and it has code. */
+static __attribute__((unused)) bool can_run(const tr_uloop *l) {
+    const tr_ufunc *uf = l->uf;
+    return l->exec.nin == uf->nin && l->exec.nop == uf->nop && l->exec.self == l && l->ret && l->keep &&
+           (uf->python ? l->exec.inner != NULL : l->exec.entry == tr_module_entry(l->module));
+}
+
 static tr_uloop *find(const tr_ufunc *uf, const uint8_t *num) {
     for (uint32_t k = 0; k < uf->nloops; k++)
         if (memcmp(uf->loops[k]->num, num, tr_ufunc_by_outputs(uf) ? uf->nop : uf->nin) == 0)
@@ -193,6 +205,7 @@ void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes) {
  * in one that stays. */
 static bool push(tr_ufunc *uf, tr_uloop *l) {
     uint32_t n = uf->nloops;
+    assert(can_run(l) && "a loop that others find can be run");
     if ((n & (n - 1)) == 0) { /* it is full */
         tr_uloop **p = tr_ufunc_room_for(uf, (n ? 2 * (size_t)n : 1) * sizeof *p);
         if (!p)
@@ -210,6 +223,7 @@ static bool push(tr_ufunc *uf, tr_uloop *l) {
  * needs it tries again. */
 static tr_uloop *shown(tr_ufunc *uf, tr_uloop *l) {
     l->shown = l->shown || tr_ufunc_publish(uf, l);
+    assert((l->shown || PyErr_Occurred()) && "what NumPy was not told of has raised");
     return l->shown ? l : NULL;
 }
 
@@ -260,6 +274,7 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
         tr_job_free(j);
     if (r != l)
         loop_free(l);
+    assert(tr_py_agrees(r != NULL) && "a loop that cannot be made has raised");
     return r ? shown(uf, r) : NULL;
 }
 
@@ -274,6 +289,7 @@ static tr_uloop *loop_new(tr_ufunc *uf) {
 
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
     uint8_t all[TR_MAX_OPERANDS];
+    assert(uf->nop <= TR_MAX_OPERANDS && nparams(uf) <= uf->nop && "operands have room");
     memcpy(all, num, sizeof all);
     /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside
      * other inputs) does not widen it. */
@@ -392,6 +408,7 @@ bool tr_ufunc_settle(tr_ufunc *uf) {
     bool unbound;
     while (uf->nsettled < uf->nwaiting) {
         uint32_t k = uf->nsettled;
+        assert(!uf->waiting[k]->module && "what describes a loop is no loop");
         if (!settle(uf, uf->waiting[k], &unbound))
             return false;
         if (uf->nsettled == k)
@@ -476,6 +493,7 @@ const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
         if (!uf->core)
             sigs[(size_t)k * row + uf->nin] = l->want_ret;
     }
+    assert((uf->lazy || uf->nsettled <= uf->nwaiting) && "what is settled was declared");
     u->sigs = sigs;
     u->identity = describe_identity(uf->identity, a);
     u->reorders = uf->identity != Py_None;
@@ -512,6 +530,8 @@ static void rec_dealloc(PyObject *self) {
         next = p->next;
         PyMem_Free(p);
     }
+    for (uint32_t k = 0; k < uf->nloops; k++)
+        assert(uf->loops[k]->tellers == 0 && "nobody tells NumPy of loops of a ufunc that is gone");
     for (uint32_t k = 0; k < uf->nloops; k++)
         loop_free(uf->loops[k]);
     for (uint32_t k = 0; k < uf->nwaiting; k++)
@@ -628,6 +648,7 @@ enum {
 static void fill_cores(tr_ufunc *uf) {
     const PyUFuncObject *u = uf->u;
     const char *text = PyUnicode_AsUTF8(uf->signature);
+    assert(u->core_num_dim_ix <= TR_MAX_NDIM && "make() has looked at the layout");
     uf->cores = (tr_cores){text ? text : "?", uf->ncore, uf->core_axis, (uint32_t)u->core_num_dim_ix,
                            uf->core_size,     0};
     for (uint32_t k = 0; k < uf->nop; k++) {

@@ -6,6 +6,7 @@
  * that overlap) goes to NumPy's own call. */
 #include "ext/ufunc.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rt/rt.h"
@@ -76,6 +77,7 @@ static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *cod
             PyErr_NoMemory();
         return NULL;
     }
+    assert(l->uf == uf && "a plan leads to a loop of its ufunc");
     p->loop = l;
     memcpy(p->code, code, uf->nin);
     tr_uplan *next = uf->plans;
@@ -238,6 +240,8 @@ static bool new_output(call *c, uint32_t k) {
                                        plain ? NULL : strides, NULL, 0, NULL);
     if (!o)
         return false;
+    assert(PyArray_ITEMSIZE((PyArrayObject *)o) == c->l->exec.item[k].size &&
+           "items are as large as the loop's");
     c->out[k] = (PyArrayObject *)o;
     w->op[k].data = PyArray_DATA(c->out[k]);
     return true;
@@ -246,6 +250,7 @@ static bool new_output(call *c, uint32_t k) {
 static bool run(call *c) {
     tr_frame frame;
     bool lets_go = c->walk.count >= RELEASE_GIL || c->l->lets_go;
+    assert(tr_py_is_held() && "only who holds the GIL can let go of it");
     PyThreadState *ts = lets_go ? PyEval_SaveThread() : NULL;
     tr_rt_frame_init(&frame, &c->uf->st->host);
     bool ok = tr_uloop_end(c->l, tr_walk_run(&c->walk, &c->l->exec, &frame), &frame);
@@ -259,6 +264,7 @@ static bool run(call *c) {
 /* Takes the references. */
 static PyObject *finish(const call *c, PyObject *const *made) {
     uint32_t nin = c->uf->nin, nout = c->uf->nop - nin;
+    assert(!PyErr_Occurred() && "a call that went well has raised nothing");
     if (nout == 1)
         return made[0];
     PyObject *t = PyTuple_New(nout);
@@ -607,6 +613,7 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
     bool ours = n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop && plain_keywords(kwnames) &&
                 take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
     PyObject *r = NULL;
+    assert((!ours || !PyErr_Occurred()) && "operands that are taken have raised nothing");
     if (ours && all_scalars(&c))
         return on_scalars(&c);
     if (ours)

@@ -1,6 +1,8 @@
 /* Running a loop for NumPy or a call: the room on the stack before it, and what its code says after it. No
  * GIL is needed, none is taken but to raise. */
 #include "ext/pyerr.h"
+
+#include <assert.h>
 #include "ext/ufunc.h"
 #include "rt/fns.h"
 
@@ -14,6 +16,7 @@ static __attribute__((noinline)) bool settle(const tr_uloop *l, int32_t code, tr
         PyErr_Format(PyExc_RuntimeError, "%U() is being destroyed", l->uf->name);
     else if (code && !PyErr_Occurred())
         tr_pyerr_raise_code(l->uf->fn, tr_module_meta(l->module), code, frame);
+    assert((!code || PyErr_Occurred()) && "a loop that ends with a code has raised");
     uint64_t freed = frame->nfree;
     for (tr_mem *b = frame->mems.next; b != &frame->mems; b = b->next)
         freed++;

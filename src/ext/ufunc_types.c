@@ -7,6 +7,7 @@
  * results are the same. */
 #include "ext/ufunc.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static const uint8_t npy_of[TR_TY__SCALARS] = {
 };
 
 uint8_t tr_ufunc_npy_of(tr_tyk k) {
+    assert(k < TR_TY__SCALARS && "items of a loop are numbers");
     return npy_of[k];
 }
 
@@ -191,6 +193,7 @@ static tr_uloop *same_types(tr_ufunc *uf, uint8_t num) {
  * itself. */
 static tr_uloop *pick_reduction(tr_ufunc *uf, uint8_t num, uint8_t want) {
     enum { TRIES = 4 };
+    assert(is_binary(uf) && "what is reduced has two operands of one kind");
     num = normal(uf, want != TR_UNUM_NONE ? want : num);
     if (num == NPY_LONGLONG)
         num = NPY_LONG;
@@ -281,6 +284,7 @@ tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
     tr_uloop *l = uf->lazy              ? pick_lazy(uf, in, want)
                   : tr_ufunc_settle(uf) ? pick_declared(uf, in, want)
                                         : NULL;
+    assert((l || PyErr_Occurred()) && "why there is no loop is raised");
     tr_py_section_end(&gate);
     return l;
 }
@@ -410,6 +414,7 @@ static bool tell(tr_ufunc *uf, tr_uloop *l) {
     if (l->told)
         return true;
     bool alone = l->tellers++ == 0, ok = add_loop(uf, l);
+    assert(l->tellers > 0 && "each who tells counts once");
     l->tellers--;
     if (!ok && (!alone || l->told) && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
@@ -544,6 +549,7 @@ static bool make_table(tr_ufunc *uf, uint32_t n, table *t) {
 static bool show_loops(tr_ufunc *uf) {
     table t;
     uint32_t n = uf->nloops;
+    assert(n > 0 && "a loop that is shown is among the loops");
     if (!make_table(uf, n, &t))
         return false;
     __atomic_store_n(&uf->u->functions, t.fn, __ATOMIC_RELAXED);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/check.h"
 #include "ext/generator.h"
 #include "ext/ntclass.h"
 
@@ -28,6 +29,7 @@ static num num_float(double v) {
 }
 
 bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg) {
+    assert(tr_ty_is_scalar(ty) && "what overflows is a number");
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
         return false;
     PyErr_Clear();
@@ -136,6 +138,7 @@ static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn
                       tr_slot **at) {
     tr_slot *s = (*at)++;
     s->u = 0;
+    assert(tr_ty_is_scalar(ty) && n->cls && "a number goes into a number's slots");
     switch (tr_ty_class(ty)) {
     case 'b': s->b = n->i != 0; break;
     case 'i':
@@ -170,6 +173,8 @@ static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
     tr_slot *s = *at;
     unsigned nd = ty->ndim;
+    assert(PyArray_NDIM(a) == (int)nd && "an array has the axes of its type");
+    assert(((uintptr_t)a & 1u) == 0 && "the low bit says that the owner is an object");
     const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
     (s++)->p = (void *)((uintptr_t)a | 1u);
     (s++)->p = PyArray_DATA(a);
@@ -241,6 +246,7 @@ static bool unbox_array(tr_state *st, PyObject *o, const tr_ty *ty, const char *
 
 static bool unbox_tuple(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                         tr_slot **at) {
+    assert(PyTuple_GET_SIZE(o) == (Py_ssize_t)ty->n && "a tuple has the items of its type");
     for (uint32_t i = 0; i < ty->n; i++)
         if (!tr_value_unbox(st, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg, at))
             return false;
@@ -277,6 +283,7 @@ static bool unbox_dates(tr_state *st, PyObject *o, const tr_ty *ty, const char *
 static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                             tr_slot **at) {
     (void)ty; /* the key has said which bit generator it is */
+    assert(tr_generator_is(o) && "a Generator's type is a Generator's");
     return tr_generator_read(st, o, fn, arg, at);
 }
 
@@ -295,7 +302,12 @@ bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, 
 #define EXT(can, box, unbox)                            unbox_##unbox
 #include "ty/kinds.def"
     };
-    return unbox[tr_ty_row(ty)](st, o, ty, fn, arg, at);
+    const tr_slot *from = *at;
+    (void)from;
+    bool ok = unbox[tr_ty_row(ty)](st, o, ty, fn, arg, at);
+    assert((!ok || *at == from + tr_ty_nparts(ty)) && "a value has as many slots as its type has parts");
+    assert((ok || PyErr_Occurred()) && "what cannot be unboxed has raised");
+    return ok;
 }
 
 /* --- conversions that a declared signature allows --- */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
 #include "ext/generator.h"
@@ -193,6 +194,7 @@ void tr_argk_clear(tr_argk *k) {
 }
 
 bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
+    assert((from->items || from->n == 0) && "items that are counted are there");
     *to = (tr_argk){.key = from->key,
                     .value = Py_XNewRef(from->value),
                     .fields = from->fields,
@@ -217,6 +219,7 @@ bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
 }
 
 PyObject *tr_argk_constant(const tr_argk *k) {
+    assert(k->weak == (k->value && PyWeakref_Check(k->value)) && "a reference is weak, or is the constant");
     return k->weak ? tr_py_weakref_get(k->value) : Py_XNewRef(k->value);
 }
 
@@ -250,6 +253,7 @@ bool tr_argk_weaken(tr_argk *k, PyObject *died) {
             PyErr_Clear();
         return cannot;
     }
+    assert(k->value != Py_None && ref != k->value && "what is referred to weakly was held");
     k->id = k->value;
     Py_SETREF(k->value, ref);
     k->weak = true;
@@ -293,6 +297,7 @@ static bool stands_for(const tr_argk *k, PyObject *o) {
 }
 
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
+    assert(!(a->weak && b->weak) && "at most one of two patterns refers weakly");
     if (a->key != b->key || a->n != b->n)
         return false;
     if (a->value && !same_value(a, b))
@@ -535,7 +540,10 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
 
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
     reading r = {.st = st, .fn = fn, .arg = arg, .left = TR_MAX_ITEMS};
-    return pattern(&r, o, NULL, k);
+    bool ok = pattern(&r, o, NULL, k);
+    assert(tr_py_agrees(ok) && "a value without a pattern has raised");
+    assert((ok || (!k->items && !k->value)) && "and its pattern holds nothing");
+    return ok;
 }
 
 /* --- types --- */
@@ -584,6 +592,8 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
-    default: return constant ? constant(user, k) : none;
+    default:
+        assert(tr_argk_has_const(k) && "what is no value is a constant");
+        return constant ? constant(user, k) : none;
     }
 }
