@@ -47,6 +47,7 @@ int cuda_refused_with(void) {
 
 int32_t cuda_refused(tr_cuda *c, const char *what, int status) {
     int lives = 0;
+    assert(status != 0 && "what is refused has a status");
     refused.what = what;
     refused.status = status;
     if (ends_context(status))
@@ -166,6 +167,7 @@ int32_t cuda_do(tr_cuda *c, int gpu, void *stream, tr_dev_job *j) {
                                        [TR_DEV_COPY] = "cuMemcpyAsync",
                                        [TR_DEV_FILL] = "cuMemsetD8Async",
                                        [TR_DEV_CALL] = "cuLaunchHostFunc"};
+    assert(gpu >= 0 && gpu < c->ngpus && "a job is one GPU's");
     int32_t code = cuda_enter_on(c, gpu);
     int status = 0;
     if (code)

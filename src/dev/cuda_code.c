@@ -36,6 +36,7 @@ static tr_dev_error *take_record(tr_cuda *c) {
         c->records = r;
     }
     int k = __builtin_ctzll(~r->taken);
+    assert(k < CUDA_RECORDS && "a block of records that is not full has one left");
     r->taken |= UINT64_C(1) << k;
     memset(r->at + k, 0, sizeof *r->at);
     return r->at + k;
@@ -43,8 +44,10 @@ static tr_dev_error *take_record(tr_cuda *c) {
 
 static void give_record(tr_cuda *c, const tr_dev_error *e) {
     for (cuda_records *r = c->records; e && r; r = r->next)
-        if (e >= r->at && e < r->at + CUDA_RECORDS)
+        if (e >= r->at && e < r->at + CUDA_RECORDS) {
+            assert(r->taken >> (e - r->at) & 1 && "a record that is given back was taken");
             r->taken &= ~(UINT64_C(1) << (e - r->at));
+        }
 }
 
 static bool load_module(tr_cuda *c, const char *text, const char *kernel, cuda_loaded *on, char *msg,
@@ -207,6 +210,7 @@ int32_t cuda_suits(tr_dev *d, tr_dev_code *code, uint32_t shared, uint32_t limit
 
 /* With the lock. */
 static void drop_code(tr_cuda *c, tr_dev_code *code) {
+    assert((code->prev ? code->prev->next : c->codes) == code && "code that goes was listed");
     *(code->prev ? &code->prev->next : &c->codes) = code->next;
     if (code->next)
         code->next->prev = code->prev;
@@ -248,6 +252,7 @@ void cuda_unload(tr_dev *d, tr_dev_code *code) {
     uint64_t ticket = 0;
     bool idle = cuda_reached(d, NULL, &ticket, 0); /* what it raised is noted */
     pthread_mutex_lock(&c->lock);
+    assert(!code->orphan && "code is given back once");
     code->orphan = idle ? 2 : 1;
     if (c->latest == code)
         c->latest = NULL;
@@ -267,6 +272,7 @@ static void pack(const tr_dev_code *code, const tr_slot *slots, unsigned char *b
     for (uint32_t k = 0; k < code->nparts; k++) {
         const tr_dev_part *p = &code->parts[k];
         const tr_slot *s = &slots[p->slot];
+        assert(p->offset + p->size <= code->bytes && "a part lies among the parameters");
         switch (p->size) { /* of a length that is known it is one instruction */
         case 8: memcpy(buf + p->offset, s, 8); break;
         case 4: memcpy(buf + p->offset, s, 4); break;
@@ -292,7 +298,8 @@ int cuda_launch_on(tr_cuda *c, const tr_dev_launch *l, int gpu, void *stream) {
     tr_dev_code *code = (tr_dev_code *)(uintptr_t)l->code;
     unsigned n[7];
     size_t bytes = code->bytes;
-    assert(l->nsizes == 7 && bytes <= sizeof buf);
+    assert(l->nsizes == 7 && bytes <= sizeof buf && "parameters fit what a launch may take");
+    assert(!code->orphan && "code that is launched is somebody's");
     for (uint32_t k = 0; k < 7; k++)
         n[k] = (unsigned)l->slots[k].i;
     pack(code, l->slots + l->nsizes, buf);

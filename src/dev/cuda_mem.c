@@ -43,6 +43,7 @@ static bool note_block(tr_cuda *c, const cuda_block *b) {
         c->capblocks = cap;
     }
     size_t k = place_of(c, b->at);
+    assert((k == 0 || c->blocks[k - 1].at + c->blocks[k - 1].bytes <= b->at) && "blocks do not overlap");
     memmove(c->blocks + k + 1, c->blocks + k, (c->nblocks - k) * sizeof *c->blocks);
     c->blocks[k] = *b;
     c->nblocks++;
@@ -269,7 +270,7 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     uintptr_t at = (uintptr_t)m->at;
     pthread_mutex_lock(&c->lock);
     size_t k = place_of(c, at);
-    assert(k > 0 && c->blocks[k - 1].at == at);
+    assert(k > 0 && c->blocks[k - 1].at == at && "what is given back was given out");
     cuda_block b = c->blocks[k - 1];
     c->nblocks--;
     memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);

@@ -29,6 +29,7 @@ static void fail(tr_cuda *c, const tr_dev_failure *f) {
         k++;
     if (k == CUDA_FAILURES)
         return;
+    assert(f->code && c->failures == k && "failures are counted, and come in their order");
     c->failure[k] = *f;
     atomic_fetch_add(&c->failures, 1);
 }
@@ -85,6 +86,7 @@ static tr_dev_job *cut(cuda_stream *s, uint64_t number) {
         last = j;
     if (!last)
         return NULL;
+    assert((!j || j->number > last->number) && "jobs of a stream end in their order");
     s->head = j;
     last->next = NULL;
     return first;
@@ -103,6 +105,7 @@ static void release(tr_dev_job *j) {
 static void note(tr_cuda *c, cuda_stream *s, tr_dev_job *j) {
     tr_dev_job *ended = NULL;
     pthread_mutex_lock(&c->lock);
+    assert(j->refs > 0 && !s->orphan && "a job comes with a reference, to a stream that somebody has");
     j->next = NULL;
     j->number = ++c->number;
     if (s->head)
@@ -254,6 +257,7 @@ static void end_orphans(tr_cuda *c) {
         next = o->next;
         if (!o->orphan || (ask && c->fn.stream_query(o->handle) == TR_CUDA_NOT_READY))
             continue;
+        assert(o->next->prev == o && o->prev->next == o && "a stream is in the list once");
         o->next->prev = o->prev;
         o->prev->next = o->next;
         o->next = gone;
@@ -363,6 +367,7 @@ void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_stream *s = (cuda_stream *)stream;
     pthread_mutex_lock(&c->lock);
+    assert(!s->orphan && "a stream is given back once");
     s->orphan = true;
     pthread_mutex_unlock(&c->lock);
     end_orphans(c);

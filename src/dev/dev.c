@@ -2,6 +2,7 @@
  * Cost of a plan: a few instructions for each axis, so it is made anew for each copy. */
 #include "dev/dev.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ tr_dev *tr_dev_open(const char *name, const tr_dev_host *h, char *msg, size_t ro
 }
 
 void tr_dev_unref(tr_dev_job *j) {
+    assert((!j || j->refs > 0) && "a reference that is given back was one");
     if (j && atomic_fetch_sub_explicit(&j->refs, 1, memory_order_acq_rel) == 1)
         j->release(j);
 }
@@ -45,6 +47,7 @@ bool tr_dev_is_called(void) {
 }
 
 void tr_dev_call_host(const tr_dev_call *c, int32_t code) {
+    assert(!called && "a call of the host's is not in another one");
     called = true;
     c->fn(c->arg, code);
     called = false;
@@ -53,6 +56,7 @@ void tr_dev_call_host(const tr_dev_call *c, int32_t code) {
 /* --- copies --- */
 
 static void drop_axis(tr_dev_copy *c, uint32_t k) {
+    assert(k < c->ndim && "an axis that goes was there");
     uint32_t after = c->ndim - k - 1;
     memmove(c->shape + k, c->shape + k + 1, after * sizeof *c->shape);
     memmove(c->to_stride + k, c->to_stride + k + 1, after * sizeof *c->to_stride);
@@ -81,6 +85,7 @@ static void sort_axes(tr_dev_copy *c) {
 }
 
 void tr_dev_copy_plan(tr_dev_copy *c) {
+    assert(c->ndim <= TR_DEV_NDIM && "axes have room");
     for (uint32_t k = c->ndim; k-- > 0;)
         if (c->shape[k] == 0) {
             c->ndim = 1;
@@ -135,6 +140,7 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t dt, int64_t 
 }
 
 static void copy_axes(const tr_dev_copy *c, uint32_t k, char *to, const char *from) {
+    assert(k < c->ndim && "a copy goes along its axes");
     int64_t n = c->shape[k], dt = c->to_stride[k], df = c->from_stride[k];
     if (k + 1 == c->ndim) {
         copy_row(to, from, n, dt, df, c->item);

@@ -41,6 +41,7 @@ static unsigned bin_of(uint64_t size) {
 }
 
 static void bin_add(emu_mem *m, emu_block *b) {
+    assert(b->size >= GRAIN && !b->free && "a block is in one bin");
     emu_block **top = &m->bins[bin_of(b->size)];
     b->free = true;
     b->up = NULL;
@@ -51,6 +52,7 @@ static void bin_add(emu_mem *m, emu_block *b) {
 }
 
 static void bin_remove(emu_mem *m, emu_block *b) {
+    assert(b->free && (b->up || m->bins[bin_of(b->size)] == b) && "a free block is in the bin of its size");
     if (b->up)
         b->up->down = b->down;
     else
@@ -118,6 +120,7 @@ static void split(emu_mem *m, emu_block *b, uint64_t size) {
 /* b takes in its neighbour behind. */
 static void join(emu_mem *m, emu_block *b) {
     emu_block *n = b->next;
+    assert(n->prev == b && b->at + b->size == n->at && "neighbours in the list are neighbours in memory");
     b->size += n->size;
     b->kept += n->kept;
     b->next = n->next;
@@ -197,6 +200,7 @@ int32_t emu_alloc(emu_mem *m, uint64_t bytes, tr_dev_mem *out) {
     m->left -= b->size;
     if (b->at + b->size > m->touched)
         m->touched = b->at + b->size;
+    assert(b->start + bytes <= b->at + b->size && "what is given out lies in its block");
     *out = (tr_dev_mem){.at = (void *)(m->lo + b->start), .bytes = bytes, .of = b};
     return 0;
 }
@@ -214,7 +218,8 @@ static void give_back(emu_mem *m, emu_block *b) {
 
 void emu_free(emu_mem *m, const tr_dev_mem *given) {
     emu_block *b = given->of;
-    assert(!b->free && m->lo + b->start == (uintptr_t)given->at);
+    assert(!b->free && m->lo + b->start == (uintptr_t)given->at && "what is given back was given out");
+    assert(m->used >= b->size && "and is counted");
     m->used -= b->size;
     m->left += b->size;
     m->kept += b->kept = b->size;

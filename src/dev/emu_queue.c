@@ -73,6 +73,7 @@ static void keep(tr_emu *e, tr_dev_stream *s, int32_t code, tr_dev_job *j, uint6
 static void free_if_over(tr_dev_stream *s) {
     if (!s->gone || s->served || s->head || s->failure.code)
         return;
+    assert(!s->running && s->next->prev == s && s->prev->next == s && "a stream that goes does nothing");
     s->next->prev = s->prev;
     s->prev->next = s->next;
     pthread_cond_destroy(&s->more);
@@ -81,6 +82,7 @@ static void free_if_over(tr_dev_stream *s) {
 
 /* The stream's failure is told: what was submitted so far is not done. */
 static void clear(tr_emu *e, tr_dev_stream *s) {
+    assert(s->failure.code && e->active > 0 && "a failure that is told was kept, and counted");
     s->failure = (tr_dev_failure){0};
     s->skip = e->number;
     atomic_fetch_sub(&e->active, 1);
@@ -127,6 +129,7 @@ bool emu_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out) {
 /* --- events --- */
 
 static void event_free_if_over(tr_dev_event *v) {
+    assert(v->done <= v->recorded && "an event happens when it was recorded");
     if (v->gone && !v->users) {
         tr_dev_unref(v->failure.job);
         free(v);
@@ -148,6 +151,7 @@ static void happen(tr_emu *e, tr_dev_event *v, uint64_t turn, const tr_dev_failu
 /* A job of our own has come to its turn, or will never. */
 static void end_own(tr_emu *e, tr_dev_stream *s, tr_dev_job *j, int32_t lost) {
     tr_dev_event *v = j->u.own.event;
+    assert(j->op == TR_DEV_OWN && v->users > 0 && "an event lives as long as jobs refer to it");
     const tr_dev_failure none = {.code = lost};
     if (!j->u.own.wait)
         happen(e, v, j->u.own.turn, s->failure.code ? &s->failure : &none);
@@ -172,6 +176,7 @@ tr_dev_event *emu_event_new(tr_dev *d, bool timing) {
 void emu_event_free(tr_dev *d, tr_dev_event *v) {
     tr_emu *e = (tr_emu *)d;
     pthread_mutex_lock(&e->lock);
+    assert(!v->gone && "an event is given back once");
     v->gone = true;
     event_free_if_over(v);
     pthread_mutex_unlock(&e->lock);
@@ -186,6 +191,7 @@ bool emu_happened(tr_dev *d, tr_dev_event *v, int64_t ns) {
     v->users++;
     while (v->done < turn && wait_until(&e->progress, &e->lock, end)) {}
     bool yes = v->done >= turn;
+    assert(v->users > 0 && "who waits counts as a user");
     v->users--;
     event_free_if_over(v);
     pthread_mutex_unlock(&e->lock);
@@ -251,6 +257,7 @@ static int32_t do_job(tr_emu *e, tr_dev_stream *s, tr_dev_job *j) {
 }
 
 static void end_job(tr_emu *e, tr_dev_stream *s, tr_dev_job *j, int32_t code) {
+    assert(s->running == j && e->active > 0 && "what ends was at work, and counted");
     if (code)
         keep(e, s, code, j, j->number);
     s->running = NULL;
@@ -275,11 +282,13 @@ static void *serve(void *arg) {
         } else if (is_held(e, j)) {
             pthread_cond_wait(&e->progress, &e->lock);
         } else {
+            assert(!s->running && (!j->next || j->next->number > j->number) && "jobs come in their order");
             s->head = j->next;
             s->running = j;
             end_job(e, s, j, do_job(e, s, j));
         }
     }
+    assert(s->served && e->threads > 0 && "a thread that ends was counted");
     s->served = false;
     e->threads--;
     free_if_over(s);
@@ -343,6 +352,7 @@ uintptr_t emu_stream_handle(const tr_dev *d, const tr_dev_stream *s) {
 void emu_stream_free(tr_dev *d, tr_dev_stream *s) {
     tr_emu *e = (tr_emu *)d;
     pthread_mutex_lock(&e->lock);
+    assert(!s->gone && "a stream is given back once");
     s->gone = true;
     pthread_cond_signal(&s->more);
     free_if_over(s);
@@ -354,6 +364,7 @@ static int32_t put(tr_emu *e, tr_dev_stream *s, tr_dev_job *j) {
         return TR_CODE_ENDED;
     if (!s->served && !start(s))
         return TR_CODE_THREAD;
+    assert(j->refs > 0 && !s->gone && "a job comes with a reference, to a stream that somebody has");
     j->next = NULL;
     j->number = ++e->number;
     atomic_fetch_add(&e->active, 1);
@@ -499,7 +510,7 @@ bool emu_begin(tr_dev *d, uint64_t *ticket, int64_t ns) {
 
 void emu_end(tr_dev *d) {
     tr_emu *e = (tr_emu *)d;
-    assert(atomic_load(&e->owner) == (uintptr_t)&self);
+    assert(atomic_load(&e->owner) == (uintptr_t)&self && "who ends the default stream's use has it");
     if (e->depth) {
         e->depth--;
         return;
