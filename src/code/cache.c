@@ -5,6 +5,7 @@
  * holds is executed, so it counts only when it belongs to the user and nobody else can write it, and only
  * after key and checksum agree. Anything unexpected is a miss. Cost of a hit: one open, one read, one hash of
  * the file. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -222,6 +223,7 @@ static bool write_entry(int fd, const header *h, const tr_sb *text, const uint8_
 }
 
 bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta) {
+    assert(elf && size > 0 && "an entry holds code");
     char *path = entry_path(dir, key), *temp = join(dir, "/.new-XXXXXX");
     tr_sb text;
     tr_sb_init(&text);

@@ -65,7 +65,7 @@ static bool in_file(const ld *l, uint64_t off, uint64_t size) {
 
 /* A copy of `count` records at `off`, aligned; NULL with an error. */
 static void *copy_records(ld *l, uint64_t off, uint64_t count, size_t each, const char *what) {
-    assert(each > 0);
+    assert(each > 0 && "records have a size");
     if (count > l->n / each || !in_file(l, off, count * each)) {
         fail(l, "object file: %s lie outside the file", what);
         return NULL;
@@ -172,7 +172,7 @@ static bool read_symbols(ld *l) {
 }
 
 static const char *sym_name(const ld *l, uint32_t i) {
-    assert(i < l->nsym);
+    assert(i < l->nsym && "a symbol of the table");
     return l->str + l->sym[i].st_name;
 }
 
@@ -213,7 +213,7 @@ static bool note_use(ld *l, uint32_t sec, const Elf64_Rela *r) {
 }
 
 static bool grow(ld *l, size_t *at, uint64_t align, uint64_t size) {
-    assert(!(align & (align - 1)));
+    assert(!(align & (align - 1)) && "an alignment is a power of two");
     uint64_t a = align ? align : 1, start = (*at + a - 1) & ~(a - 1);
     if (size > MAX_IMAGE || start + size > MAX_IMAGE)
         return fail(l, "object file: too large to load");
@@ -252,6 +252,8 @@ static bool map_sections(ld *l) {
     if (m == MAP_FAILED)
         return fail(l, "out of memory while loading code");
     l->base = m;
+    assert(l->end[G_TEXT] <= l->end[G_RO] && l->end[G_RO] <= l->end[G_RW] &&
+           "parts of an image follow each other");
     for (uint32_t i = 1; i < l->eh.e_shnum; i++)
         if (l->grp[i] != G_SKIP && l->sh[i].sh_type != SHT_NOBITS)
             memcpy(l->base + l->off[i], l->p + l->sh[i].sh_offset, (size_t)l->sh[i].sh_size);
@@ -291,6 +293,7 @@ static void fill_slots(ld *l) {
         if (!l->slot[i])
             continue;
         size_t k = (size_t)(l->slot[i] - 1u) * STUB;
+        assert(l->slot[i] <= l->nslot && "a slot was laid out");
         uint8_t *stub = l->base + l->stubs + k, *slot = l->base + l->slots + k;
         int32_t disp = (int32_t)(slot - (stub + 6));
         memcpy(slot, &l->val[i], sizeof l->val[i]);
@@ -319,6 +322,7 @@ static bool relocate(ld *l, uint32_t sec, const Elf64_Rela *r) {
     if (s && !l->val[s] && l->sym[s].st_shndx != SHN_ABS)
         return fail(l, "object file: a relocation refers to `%s`, which is not loaded", sym_name(l, s));
     uint8_t *at = l->base + l->off[sec] + r->r_offset;
+    assert(at + width <= l->base + l->end[G_RW] && "what is relocated lies in the image");
     uint64_t here = (uint64_t)(uintptr_t)at, add = (uint64_t)r->r_addend;
     uint64_t v = (l->sym[s].st_shndx == SHN_ABS ? l->sym[s].st_value : l->val[s]) + add;
     uint64_t k = l->slot[s] ? (uint64_t)(l->slot[s] - 1u) * STUB : 0;
@@ -383,7 +387,7 @@ static bool load(ld *l, tr_image *out) {
 }
 
 bool tr_elf_load(const void *elf, size_t size, const tr_elf_env *env, tr_image *out, char *err, size_t errn) {
-    assert(env->resolve && env->entry);
+    assert(env->resolve && env->entry && "who loads says what symbols are");
     ld l = {.p = elf, .n = size, .env = env, .err = err, .errn = errn};
     *out = (tr_image){0};
     bool ok = load(&l, out);

@@ -1,6 +1,7 @@
 /* GDB's interface for code made at run time: a list of object files as loaded, and a function the debugger
  * breaks on. Names and layouts are GDB's (its manual, "JIT Compilation Interface"). The list is the process's
  * by nature. */
+#include <assert.h>
 #include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -73,6 +74,8 @@ tr_gdb *tr_gdb_add(const void *elf, size_t size, const tr_image *im) {
 void tr_gdb_remove(tr_gdb *g) {
     struct jit_code_entry *e = &g->entry;
     pthread_mutex_lock(&lock);
+    assert((e->prev_entry ? e->prev_entry->next_entry : __jit_debug_descriptor.first_entry) == e &&
+           "what the debugger forgets it was told of");
     if (e->prev_entry)
         e->prev_entry->next_entry = e->next_entry;
     else

@@ -3,6 +3,7 @@
  * Format: fixed-width little-endian fields in the order of the structs; a text is its length + 1 (0: NULL)
  * and its bytes. Reading checks every length against what is left, so any bytes are either a tr_meta or
  * refused. All that is read lies in one block of tr_meta_room() bytes. */
+#include <assert.h>
 #include <string.h>
 
 #include "code/priv.h"
@@ -89,6 +90,7 @@ size_t tr_meta_room(size_t n) {
 }
 
 static void get(rd *r, void *out, size_t n) {
+    assert(r->p <= r->end && r->room <= r->texts && "reading stays inside of its blocks");
     if ((size_t)(r->end - r->p) < n) {
         r->bad = true;
         memset(out, 0, n);
@@ -131,6 +133,7 @@ static void *get_records(rd *r, uint32_t *count, size_t min, size_t each) {
     }
     void *at = r->room;
     r->room += *count * each;
+    assert(r->room <= r->texts && "records do not run into texts");
     return at;
 }
 

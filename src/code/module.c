@@ -153,8 +153,9 @@ void tr_module_unlock_late(tr_module *m) {
 }
 
 void tr_module_add_late(tr_late *l, tr_module *code) {
-    assert(code);
+    assert(code && code->im.entry && "late code that was compiled has an entry");
     late *all = ((tr_module *)l->module)->late;
+    assert(!all->part[l->index].code && !l->entry && "late code is compiled once");
     all->part[l->index].code = code;
     atomic_fetch_add_explicit(&all->bytes, code->im.size, memory_order_relaxed);
     l->meta = &code->meta;
@@ -235,6 +236,7 @@ const char *tr_module_text(const tr_module *m) {
 }
 
 void tr_module_hold(tr_module *m, void *loaded, void (*drop)(void *loaded)) {
+    assert(!m->loaded && "a device loads code once");
     m->loaded = loaded;
     m->drop = drop;
 }
@@ -251,6 +253,8 @@ tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, con
         destroy(m);
         return NULL;
     }
+    assert(m->im.entry >= m->im.base && m->im.entry < m->im.base + m->im.text &&
+           "the entry lies in the code");
     m->code.lo = (uintptr_t)m->im.base;
     m->code.hi = m->code.lo + m->im.text;
     tr_rt_code_add(&m->code);
@@ -265,10 +269,12 @@ void *tr_module_held(const tr_module *m) {
 }
 
 void tr_module_ref(tr_module *m) {
+    assert(m->refs > 0 && "a module that is referred to lives");
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
 }
 
 void tr_module_unref(tr_module *m) {
+    assert((!m || m->refs > 0) && "a reference that is given back was one");
     if (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1)
         destroy(m);
 }

@@ -17,7 +17,7 @@ static const uint32_t K[64] = {
 };
 
 static uint32_t ror(uint32_t x, unsigned n) {
-    assert(n > 0 && n < 32);
+    assert(n > 0 && n < 32 && "a rotation by nothing has no two shifts");
     return x >> n | x << (32 - n);
 }
 

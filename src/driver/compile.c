@@ -7,6 +7,7 @@
  * Needs no GIL; where the stack is short, it moves to a thread of its own (stack.c). */
 #include "driver/driver.h"
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
     const tr_backend *be = tr_backend_load(NULL, why, sizeof why);
     if (!be)
         return tr_fail(c, TR_ERR_LOWERING, "%s", why);
+    assert(p->root < p->insts.n && p->insts.d[p->root].fn && "a program that is compiled has a root");
     const char *name = p->insts.d[p->root].fn->name;
     tr_want want = rq->want;
     bool *root = TR_NEW_N(&c->arena, bool, p->insts.n + 1u);
@@ -271,6 +273,7 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return false;
     if (rq->upto <= TR_STAGE_FRONT || rq->upto == TR_STAGE_INFER || rq->upto == TR_STAGE_OPT)
         return true;
+    assert(out->ret && "a function that was inferred has a result's type");
     if (!accepts(rq, out->ret, true))
         return false;
 
@@ -376,6 +379,7 @@ typedef struct job {
 static void *work(void *arg) {
     job *j = arg;
     tr_ctx *c = j->p->ctx;
+    assert(!c->arena.oom && "one handler for lack of memory at a time");
     if (setjmp(c->oom)) {
         j->ok = out_of_memory(c);
         return NULL;
@@ -401,11 +405,14 @@ static bool work_elsewhere(job *j) {
 
 bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     job j = {p, rq, out, false};
+    assert((!rq->late || !rq->large) && "it is one of the two that is compiled later");
+    assert((rq->args || rq->nargs == 0) && "arguments that are counted have types");
     *out = (tr_compiled){0};
     if (tr_driver_has_room())
         work(&j);
     else if (!work_elsewhere(&j))
         return false;
+    assert((j.ok || p->ctx->nerrs || p->ctx->stopped) && "a compilation that fails says why");
     return j.ok;
 }
 

@@ -60,6 +60,7 @@ static bool check_results(build *b) {
 
 static tr_tv call(build *b, tr_em *e, uint32_t n, const tr_tv *x) {
     tr_val v[TR_MAX_OPERANDS];
+    assert(n == b->p->insts.d[b->callee].nargs && "the function gets all of its arguments");
     for (uint32_t i = 0; i < n; i++)
         v[i] = x[i].v;
     tr_val r = tr_emit_v(&e->b, TR_OP_CALL, b->p->insts.d[b->callee].ret, n, v);
@@ -118,6 +119,7 @@ static bool build_map(build *b) {
                   .apart = true,
                   .lam = lam_map,
                   .user = b};
+    assert(nin + nonce == b->k->nin && "an input is an array, or one item");
     return tr_em_pattern(&b->e, &d, &none);
 }
 
@@ -140,6 +142,7 @@ static bool build_chain(build *b) {
           first = tr_em_load(e, b->op[0], &zero), r;
     tr_axes all = {0};
     tr_redk last = TR_RED_LAST;
+    assert(b->k->nin == 2 && b->k->nout == 1 && "what is chained is a function of two");
     tr_axes_part(&all, 0, zero, n, tr_em_i64(e, 1));
     tr_tv in = tr_em_view(e, b->op[1].ty, b->op[1], &all);
     tr_pdesc d = {.nspace = 1,
@@ -197,6 +200,7 @@ static const tr_ty *param_type(build *b, uint32_t k) {
 bool tr_driver_kernel(tr_prog *p, const tr_kernel *k, const tr_ty **ret) {
     build b = {.p = p, .k = k, .callee = p->root, .ret = p->insts.d[p->root].ret};
     tr_inst *callee = &p->insts.d[b.callee];
+    assert(k->nin + k->nout <= TR_MAX_OPERANDS && "operands have room");
     tr_arena *a = &p->ctx->arena;
     for (uint32_t i = 0; i < callee->nargs; i++) /* Python's numbers were weak until now */
         callee->args[i] = tr_ty_strong(p->ctx->types, callee->args[i]);

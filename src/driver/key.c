@@ -3,6 +3,7 @@
  *
  * The compiler is named by its two libraries' size and time of change, so that a rebuilt one never meets old
  * code. The machine is named by what CPUID says of it, without opening LLVM: a hit must not pay for that. */
+#include <assert.h>
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <string.h>
@@ -73,6 +74,7 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out) {
     for (uint32_t i = 0; i < rq->nargs; i++)
         add_type(h, rq->args[i]);
     add_type(h, rq->ret);
+    assert((!rq->kernel || !rq->device) && "a ufunc's loop runs on the host");
     if (rq->kernel)
         tr_hasher_add(h, rq->kernel, sizeof *rq->kernel);
     if (rq->device) {

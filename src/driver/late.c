@@ -9,6 +9,7 @@
  * lies (rt/enter.h). Whoever holds them waits for nobody who may wait for him: it asks for no GIL and looks
  * for no signals. The fork's is taken inside of fork(), not in the host's hooks before it: those run code
  * that may need the GIL of a thread that waits here. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want
     else
         rq.late = &meta->late[index];
     const char *text = whole ? meta->large : rq.late->text;
+    assert(text && (whole || index < meta->nlate) && "what is compiled later was kept as text");
     rq.bind = tr_module_bindings(m, &rq.nbind);
     if (want)
         rq.want = *want;
@@ -107,6 +109,7 @@ void *tr_driver_late(tr_late *l, const tr_dump *dump) {
         work(l, dump);
         entry = atomic_load(&l->entry);
     }
+    assert((!entry || l->meta) && "late code has what describes its raise sites");
     tr_module_unlock_late(l->module);
     pthread_rwlock_unlock(&forks);
     return entry;

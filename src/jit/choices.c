@@ -5,6 +5,8 @@
  * Cost: one look at each block's last instruction. */
 #include "jit/choices.h"
 
+#include <assert.h>
+
 enum { MOST = 8 }; /* longer ones are better jumped by a table */
 
 typedef struct edges {
@@ -25,6 +27,7 @@ static void mend_phi(LLVMBuilderRef at, LLVMValueRef phi, LLVMBasicBlockRef was,
         if (from == was) {
             while (e->to[edge] != here)
                 edge++;
+            assert(edge < e->n && "each edge of the switch is one of its tests'");
             from = e->from[edge++];
         }
         LLVMAddIncoming(copy, &value, &from, 1);
@@ -46,6 +49,7 @@ static void expand(LLVMBuilderRef at, LLVMValueRef sw) {
     LLVMContextRef lc = LLVMGetTypeContext(LLVMTypeOf(sw));
     LLVMValueRef x = LLVMGetOperand(sw, 0), given[MOST];
     edges e = {.n = LLVMGetNumSuccessors(sw)};
+    assert(e.n > 1 && e.n <= MOST + 1 && "a short switch has a case, and a default");
     for (unsigned i = 0; i + 1 < e.n; i++) {
         given[i] = tr_llvm_case(sw, i);
         e.to[i] = LLVMGetSuccessor(sw, i + 1);

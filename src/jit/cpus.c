@@ -5,6 +5,7 @@
  * it may if B has all that A has. So that is how we ask. */
 #include "jit/cpus.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ bool tr_cpus_host(tr_cpu *out) {
 
 bool tr_cpus_named(unsigned which, const tr_cpu *host, LLVMTargetRef target, const char *triple,
                    tr_cpu *out) {
+    assert(which != TR_CPU_NATIVE && which < TR_CPU__COUNT && "a processor that has a name");
     const char *name = names[which];
     LLVMTargetMachineRef tm = tr_cpus_machine(host, target, triple, 0);
     unsigned k = level_of(tm, name), wide = levels[k].bits;

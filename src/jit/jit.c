@@ -9,6 +9,7 @@
  * context is disposed of. */
 #include "jit/backend.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ static void set_up_once(void) {
 /* The processor, and how code is made for it at this level; NULL: no memory. */
 static const machine *machine_for(unsigned which, int level) {
     const host *h = &the_host;
+    assert(which < TR_CPU__COUNT && !h->failed && "a processor that is known, and LLVM set up");
     machine *all = pthread_getspecific(machines_key);
     if (!all) {
         all = calloc(TR_CPU__COUNT, sizeof *all);
@@ -266,6 +268,7 @@ static bool run_pipeline(job *j) {
 static bool run_passes(job *j) {
     if (!run_pipeline(j))
         return false;
+    assert((!j->made.past || j->target->form == TR_FORM_ELF) && "a GPU has no caches to go past");
     if (!j->made.past)
         return true;
     if (!run(j, TR_ALIGNED))
@@ -283,6 +286,7 @@ static bool emit(job *j) {
         LLVMDisposeMessage(why);
         return false;
     }
+    assert(!j->out->elf && "code is made once");
     bool ok = j->diag[0] == 0 || refuse(j, "no code could be generated", j->diag);
     size_t n = LLVMGetBufferSize(buf);
     j->out->elf = ok ? malloc(n) : NULL;
@@ -353,6 +357,7 @@ static bool stages(job *j) {
 /* The rest of a compile: `tm` makes code, `triple` and `layout` are the module's. */
 static bool compile_for(job j, const char *triple, const char *layout) {
     tr_ctx *ctx = j.ctx;
+    assert(j.tm && j.cpu && j.target && "what code is made for is known");
     j.lc = LLVMContextCreate();
     j.mod = LLVMModuleCreateWithNameInContext("treadle", j.lc);
     LLVMSetTarget(j.mod, triple);
@@ -370,6 +375,7 @@ static bool compile_for(job j, const char *triple, const char *layout) {
     }
     ctx->arena.oom = &here;
     ok = stages(&j);
+    assert(ctx->arena.oom == &here && "each stage gives back the handler that it found");
     ctx->arena.oom = outer;
     LLVMDisposeModule(j.mod);
     LLVMContextDispose(lc);

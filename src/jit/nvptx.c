@@ -5,6 +5,7 @@
  * and then clean up all 352. What was linked is internal, so the inliner may take it apart. */
 #include "jit/nvptx.h"
 
+#include <assert.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
 #include <pthread.h>
@@ -123,6 +124,7 @@ static LLVMModuleRef read_library(tr_ctx *ctx, LLVMContextRef lc, const char *pa
 static void say_denormals(LLVMModuleRef mod, bool flush) {
     static const char flag[] = "nvvm-reflect-ftz";
     lt i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(mod));
+    assert(!LLVMGetModuleFlag(mod, flag, sizeof flag - 1) && "what small numbers become is said once");
     LLVMAddModuleFlag(mod, LLVMModuleFlagBehaviorOverride, flag, sizeof flag - 1,
                       LLVMValueAsMetadata(LLVMConstInt(i32, flush, 0)));
 }

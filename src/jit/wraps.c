@@ -13,6 +13,7 @@
  * Cost: a look at each instruction, and MOST at most from there. */
 #include "jit/wraps.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -245,6 +246,7 @@ static bool is_hazard(lv v) {
 
 static void hide(LLVMBuilderRef at, lv v) {
     lv next = LLVMGetNextInstruction(v);
+    assert(next && "what computes a number ends no block");
     LLVMPositionBuilderBefore(at, next);
     lv frozen = LLVMBuildFreeze(at, v, "");
     LLVMReplaceAllUsesWith(v, frozen);

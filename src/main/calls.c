@@ -1,6 +1,7 @@
 /* Calls by the interpreter and by compiled code, with the same text for what comes back. */
 #include "main/calls.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ static bool read_launch(call *c, const char *s) {
     if (s[0] != ']' || s[1] != '(' || c->dynamic < 0 || c->dynamic > MAX_DYNAMIC)
         return false;
     int64_t threads = 1;
+    assert(c->grid[0] > 0 && c->block[0] > 0 && "a launch has blocks, and threads");
     for (unsigned k = 0; k < 3; k++)
         threads *= c->block[k] ? c->block[k] : 1;
     return threads <= MAX_LAUNCH; /* as on the hardware */

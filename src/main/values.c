@@ -2,6 +2,7 @@
  * of layout F columns, so that wrong strides show. */
 #include "main/values.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -88,6 +89,7 @@ typedef TR_VEC(tr_slot) slots;
 /* Reads nested lists; the first list at each depth fixes the length of that axis. */
 static bool read_list(reader *r, const tr_ty *t, unsigned axis, int64_t *shape, slots *out) {
     tr_slot v[2];
+    assert(axis <= t->ndim && "lists are nested as deep as the array has axes");
     if (axis == t->ndim) {
         if (!read_number(r, t->elem, v))
             return false;

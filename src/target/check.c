@@ -2,6 +2,7 @@
  *
  * Walks every instruction of the functions that are wanted, and of those they call. Cost: one look at
  * each instruction. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/rtinfo.h"
@@ -29,6 +30,7 @@ static bool refuse(const look *k, const tr_ins *i, const char *what, const char 
 
 static bool check_row(const look *k, const tr_ins *i) {
     const tr_rtinfo *r = &tr_rt_info[i->imm.rt->row];
+    assert(i->op == TR_OP_CALLRT && "a row is of a call of the runtime");
     return k->t->runtime || (r->where & W_DEVICE) ||
            refuse(k, i, "the runtime's ", tr_arena_printf(&k->p->ctx->arena, "'%s'", r->name));
 }
@@ -85,6 +87,8 @@ static bool check_fn(look *k, const tr_fn *f) {
 }
 
 static bool look_at(look *k, uint32_t inst) {
+    assert(inst < k->p->insts.n && "what is called is of the program");
+    assert(k->state[inst] != 1 && "what is looked at is not begun again");
     if (!k->state[inst]) {
         k->state[inst] = 1;
         k->state[inst] = check_fn(k, k->p->insts.d[inst].fn) ? 2 : 3;

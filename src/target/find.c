@@ -1,4 +1,5 @@
 /* Targets by name, and questions about one. */
+#include <assert.h>
 #include <string.h>
 
 #include "target/target.h"
@@ -31,6 +32,7 @@ const tr_target *tr_target_find(tr_ctx *ctx, const char *text, const tr_processo
         tr_fail(ctx, TR_ERR_VALUE, "no target '%s'; there are: %s", text, names_of(ctx));
         return NULL;
     }
+    assert((!t->processors || t->processors->name) && "a list of processors is not empty");
     *proc = t->processors;
     while (colon && *proc && (*proc)->name && strcmp((*proc)->name, colon + 1) != 0)
         ++*proc;

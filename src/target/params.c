@@ -2,6 +2,8 @@
  * launcher packs a buffer by. */
 #include "target/target.h"
 
+#include <assert.h>
+
 static unsigned size_of(tr_part p) {
     static const uint8_t sizes[] = {
         [TR_PART_I1] = 1,  [TR_PART_I8] = 1,  [TR_PART_I16] = 2, [TR_PART_I32] = 4, [TR_PART_I64] = 8,
@@ -12,6 +14,7 @@ static unsigned size_of(tr_part p) {
 static void add(tr_params *out, uint32_t arg, unsigned part, tr_part type) {
     tr_param *p = &out->d[out->n++];
     unsigned size = size_of(type);
+    assert(size > 0 && (size & (size - 1)) == 0 && "a part has a size that it can be aligned to");
     uint32_t at = (out->bytes + size - 1) / size * size;
     *p = (tr_param){
         .arg = arg, .part = (uint8_t)part, .type = (uint8_t)type, .size = (uint8_t)size, .offset = at};
@@ -33,4 +36,5 @@ void tr_target_params(tr_arena *a, uint32_t n, const tr_ty *const *args, tr_para
             if (given[i])
                 add(out, k, i, parts[i]);
     }
+    assert(out->n <= np && "parameters have room");
 }
