@@ -55,6 +55,8 @@ FULL, FULL_LEAST = {"TREADLE_FULL": "7"}, {"TREADLE_FULL": "7:llvm"}
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
 A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "3"}, {"TREADLE_SLICE": "8"}
+# Options of a build whose assertions are on; tests/py/conftest.py holds it to that.
+ASSERTS = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")
 # So many frames of a stack in a sanitizer's report are shown.
 FRAMES = 30
 # What a process says it dies of.
@@ -329,27 +331,29 @@ def cmd_test_gpu(a: argparse.Namespace) -> int:
 
 
 def cmd_debug(a: argparse.Namespace) -> int:
-    """C tests and Python tests in a build with assertions, which a release does not pay for."""
-    options = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")
-    b = devenv.build(a.python, name="debug", options=options)
+    """C tests and Python tests in a build with assertions, which a release does not pay for. CI has them on under the sanitizers."""
+    b = devenv.build(a.python, name="debug", options=ASSERTS)
     tally = Tally("with assertions")
     c_tests(b, tally, b.env())
     # What an assertion prints as the process dies is lost in pytest's capture of file descriptors; count_tests shows it.
-    py_tests(b, tally, {**b.env(), **A_PART}, [*workers(), "-m", "not slow", "--capture=sys", *a.args])
+    py_tests(
+        b,
+        tally,
+        {**b.env(TREADLE_ASSERTS="1"), **A_PART},
+        [*workers(), "-m", "not slow", "--capture=sys", *a.args],
+    )
     return tally.close()
 
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
-    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: a part of the Python tests."""
+    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer, with assertions; the pool under ThreadSanitizer. Brief: a part of the Python tests."""
     b = devenv.build(
         a.python,
         name="sanitize",
         options=(
             "-Db_sanitize=address,undefined",
             "-Db_lundef=false",
-            "-Dbuildtype=debug",
-            "-Doptimization=1",
-            "-Db_ndebug=false",
+            *ASSERTS,
             "-Ddebug=false",
             "-Dc_args=-g1",  # lines, which reports name, and no more: it takes a fifth of the time to compile
             "-Dcpp_args=-g1",
@@ -375,6 +379,7 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:abort_on_error=1",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
+        TREADLE_ASSERTS="1",
         **A_PART,
         **levels(FULL_LEAST),
         **(A_SLICE if a.brief else {}),

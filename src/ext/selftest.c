@@ -207,12 +207,23 @@ static PyObject *selftest_current(PyObject *module, PyObject *deps) {
     return r < 0 ? NULL : PyBool_FromLong(r);
 }
 
+/* Whether this build looks at what the code relies on. */
+static PyObject *selftest_asserts(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+#ifdef NDEBUG
+    Py_RETURN_FALSE;
+#else
+    Py_RETURN_TRUE;
+#endif
+}
+
 bool tr_selftest_add(PyObject *module) {
     static PyMethodDef methods[] = {
         {"_front", (PyCFunction)(void (*)(void))selftest_front, METH_VARARGS | METH_KEYWORDS, NULL},
         {"_freeze_hash", selftest_hash, METH_O, NULL},
         {"_freeze_deps", selftest_deps, METH_O, NULL},
         {"_freeze_current", selftest_current, METH_O, NULL},
+        {"_asserts", selftest_asserts, METH_NOARGS, NULL},
         {NULL, NULL, 0, NULL},
     };
     return PyModule_AddFunctions(module, methods) == 0;

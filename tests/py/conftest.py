@@ -41,6 +41,7 @@ if np.lib.NumpyVersion(np.__version__) < "2.0.0":
 
 import treadle  # noqa: E402
 import treadle.config  # noqa: E402
+from treadle import _core  # noqa: E402
 
 
 def pytest_collection_modifyitems(config, items):
@@ -97,6 +98,9 @@ EMULATED = (
 
 
 def pytest_configure(config):
+    # Where assertions are to be on (`make debug`, and under the sanitizers, by which CI runs them), they are.
+    if os.environ.get("TREADLE_ASSERTS") and not _core._asserts():
+        pytest.exit("TREADLE_ASSERTS is set, and the assertions of this build are off", returncode=1)
     config.addinivalue_line(
         "markers", "emulated: what only the emulated device does, or what the host does with its memory"
     )
