@@ -291,7 +291,8 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
     if (!PyTuple_CheckExact(o) && (!(fields = field_names(z, Py_TYPE(o), &nfields)) || nfields != n))
         return opaque(z, o);
     if (z->depth >= MAX_TUPLE_DEPTH)
-        return opaque(z, o);
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "a tuple that stands in %d others", MAX_TUPLE_DEPTH));
     assert(z->depth < MAX_TUPLE_DEPTH && "tuples in tuples end");
     z->depth++;
     tr_obj *r = freeze_items(z, o, TR_OBJ_TUPLE, n, &PyTuple_GET_ITEM(o, 0));

@@ -2,12 +2,11 @@
  * while it holds the GIL. */
 #include "front/internal.h"
 
-enum { MAX_CHAIN = 16 };
-
 bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user) {
     tr_decoded d;
     if (!tr_front_decode(ctx, c, &d))
         return false;
+    TR_VEC(const char *) attrs = {0};
     for (uint32_t i = 0; i < d.n; i++) {
         const tr_bc *b = &d.ins[i];
         uint32_t arg = (uint32_t)b->arg;
@@ -16,16 +15,15 @@ bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *
                        (c->kinds[arg] & KIND_FREE);
         if (!is_global && !is_free)
             continue;
-        const char *attrs[MAX_CHAIN];
-        uint32_t n = 0;
-        for (uint32_t k = i + 1; k < d.n && n < MAX_CHAIN; k++) {
+        attrs.n = 0;
+        for (uint32_t k = i + 1; k < d.n; k++) {
             if (d.ins[k].op == TR_N_PUSHNULL || d.ins[k].op == TR_N_SWAP)
                 continue; /* a method call's place holder */
             if (d.ins[k].op != TR_N_ATTR || (uint32_t)d.ins[k].arg >= c->nnames)
                 break;
-            attrs[n++] = c->names[d.ins[k].arg];
+            tr_vec_push(&ctx->arena, &attrs, c->names[d.ins[k].arg]);
         }
-        cb(user, is_free, arg, attrs, n);
+        cb(user, is_free, arg, attrs.d, attrs.n);
     }
     return true;
 }

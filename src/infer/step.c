@@ -201,8 +201,10 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
     if (!tr_em_collect(e, a[0], a[1], out))
         return false;
     return reads_list(e, f, v, user, out->ty->ndim) ||
-           tr_em_unsupported(e, "comprehension",
-                             "a list comprehension of lists, which no function of NumPy's takes");
+           tr_em_unsupported(
+               e, "comprehension",
+               "a list comprehension of lists, or of tuples of more than 16 numbers, which no function "
+               "of NumPy's takes");
 }
 
 /* One index, perhaps made twice: CPython 3.12 makes a slice for reading and one for writing. */
