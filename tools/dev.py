@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import devenv
 import root
+import tests_for
 import wheel
 from devenv import FREE_THREADED, ROOT, SUPPORTED, Build, Interpreter, run, say
 
@@ -84,8 +85,8 @@ class Tally:
         return 1 if self.failed else 0
 
 
-def c_tests(b: Build, tally: Tally, env: dict[str, str]) -> None:
-    """Run the C and text-IR tests that Meson knows."""
+def c_tests(b: Build, tally: Tally, env: dict[str, str], names: Sequence[str] = ()) -> None:
+    """Run the C and text-IR tests that Meson knows, or those of these names."""
     log = b.dir / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     code = run(
@@ -101,6 +102,7 @@ def c_tests(b: Build, tally: Tally, env: dict[str, str]) -> None:
             "--print-errorlogs",
             "--num-processes",
             str(devenv.jobs()),
+            *names,
         ],
         env=env,
         check=False,
@@ -255,10 +257,34 @@ def test_one(py: Interpreter, extra: list[str], in_c: bool = True) -> int:
 
 
 def cmd_test(a: argparse.Namespace) -> int:
-    """All tests; those that are chosen by arguments are all in full code."""
+    """All tests, or those that see some files; those that are chosen by arguments are all in full code."""
+    if a.files:
+        return test_files(a)
     if not a.args:
         os.environ.update(levels(FULL))
     return test_one(a.python, a.args, in_c=not a.no_c)
+
+
+def test_files(a: argparse.Namespace) -> int:
+    """The tests that see the files of --for (tests_for.py), each with why; with --list they are not run."""
+    try:
+        tests = tests_for.tests_for(a.files)
+    except ValueError as e:
+        raise devenv.Stop(str(e)) from None
+    in_c, in_python = tests_for.kinds(tests)
+    print(tests_for.text_of(tests), end="", flush=True)
+    say(
+        f"{len(tests)} tests see it; of the matrix of ways in, tests/py/test_ways_in.py, take a part with -k."
+    )
+    if a.list:
+        return 0
+    b = devenv.build(a.python)
+    tally = Tally(f"tests for {' '.join(a.files)}")
+    if in_c and not a.no_c:
+        c_tests(b, tally, b.env(), in_c)
+    if in_python:
+        py_tests(b, tally, b.env(), [*workers(), *in_python, *a.args])
+    return tally.close()
 
 
 def cmd_fetch(a: argparse.Namespace) -> int:
@@ -500,7 +526,10 @@ def cmd_run(a: argparse.Namespace) -> int:
 COMMANDS = {
     "demo": (cmd_demo, "install what is missing, build, and run examples/quickstart.py and cuda_matmul.py"),
     "build": (cmd_build, "build for one Python into build/<version>, importable from build/<version>/stage"),
-    "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
+    "test": (
+        cmd_test,
+        "build, then the C tests and the Python tests (arguments go to pytest); --for FILE...: those that see these files",
+    ),
     "test-all": (
         cmd_test_all,
         "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py); "
@@ -551,6 +580,14 @@ def main() -> int:
             )
         if name == "test":
             p.add_argument("--no-c", action="store_true", help="only the Python tests")
+            p.add_argument(
+                "--for",
+                dest="files",
+                nargs="+",
+                metavar="FILE",
+                help="only the tests that see one of these files, as src/opt/fuse.c, and why (tools/tests_for.py); then -- and arguments to pytest",
+            )
+            p.add_argument("--list", action="store_true", help="with --for: say which, and do not run them")
         if name in ("test-gpu", "sanitize"):
             p.add_argument("--brief", action="store_true", help="only a part, which takes little time")
         p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")
