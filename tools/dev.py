@@ -472,6 +472,7 @@ def cmd_check(a: argparse.Namespace) -> int:
         "include rules": [a.python.python, "tools/check_includes.py"],
         "floors": [a.python.python, "tools/check_floors.py"],
         "functions that nobody calls": [a.python.python, "tools/check_calls.py"],
+        "lists of files in READMEs": [a.python.python, "tools/list_files.py", "--readme"],
         "headers compile alone (gcc)": [*headers, "--cc", "gcc"],
         "sources and headers are clean under clang": [*headers, "--cc", devenv.clang(), "--sources"],
     }
@@ -585,7 +586,7 @@ def main() -> int:
                 dest="files",
                 nargs="+",
                 metavar="FILE",
-                help="only the tests that see one of these files, as src/opt/fuse.c, and why (tools/tests_for.py); then -- and arguments to pytest",
+                help="only the tests that see one of these files, as src/opt/pattern/fuse.c, and why (tools/tests_for.py); then -- and arguments to pytest",
             )
             p.add_argument("--list", action="store_true", help="with --for: say which, and do not run them")
         if name in ("test-gpu", "sanitize"):

@@ -4,7 +4,8 @@
     python tools/hacking.py --write    rewrites them
 
 A program is followed by a comment that says how it is called, `call: EXPRESSION`. A block belongs to the program before
-it and is marked by a comment, `dump: STAGE` or `dump: STAGE VERSION`, the latter for what depends on the interpreter.
+it and is marked by a comment, `dump: STAGE`, `dump: STAGE VERSION` for what depends on the interpreter, or `dump: STAGE to
+BLOCK`, of which the page shows what stands before that block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "HACKING.md"
-BLOCK = re.compile(r"<!-- dump: ([\w:]+)(?: ([\d.]+))? -->\n```\n(.*?)```\n", re.S)
+BLOCK = re.compile(r"<!-- dump: ([\w:]+)(?: ([\d.]+))?(?: to (\w+))? -->\n```\n(.*?)```\n", re.S)
 PROGRAM = re.compile(r"```python\n# (\w+\.py)\n(.*?)```\n<!-- call: (.*?) -->\n", re.S)
 
 
@@ -49,22 +50,28 @@ def blocks(page: str) -> list[tuple[re.Match[str], str]]:
     made = {}
     found = []
     for block in BLOCK.finditer(page):
-        stage, version, _ = block.groups()
+        stage, version, end, _ = block.groups()
         if version and version != here:
             continue
         program = [p.groups() for p in programs if p.start() < block.start()][-1]
         if (stage, program) not in made:
             made[stage, program] = dump(stage, *program)
-        found.append((block, made[stage, program]))
+        found.append((block, shown(made[stage, program], end)))
     return found
+
+
+def shown(text: str, end: str | None) -> str:
+    """Return what the page shows of a dump: all of it, or what stands before the block named `end`, if it has one."""
+    before, found, _ = text.partition(f"\n{end}")
+    return before + "\n...\n" if end and found else text
 
 
 def main(write: bool) -> int:
     page = PAGE.read_text()
-    stale = [(block, text) for block, text in blocks(page) if block.group(3) != text]
+    stale = [(block, text) for block, text in blocks(page) if block.group(4) != text]
     for block, text in reversed(stale):
         print(f"HACKING.md: the dump of '{block.group(1)}' is not what the compiler prints")
-        page = page[: block.start(3)] + text + page[block.end(3) :]
+        page = page[: block.start(4)] + text + page[block.end(4) :]
     if write:
         PAGE.write_text(page)
         return 0

@@ -1,3 +1,4 @@
+/* The nearest of several names, by how many letters must be changed. */
 #include "base/near.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The cache's key. The caller has hashed the program (bytecode, constants, frozen globals, called functions);
- * this adds the types, the options, the machine and the compiler itself.
+/* The cache's key: what it hashes beside the program. The caller has hashed the program (bytecode,
+ * constants, frozen globals, called functions); this adds the types, the options, the machine and the
+ * compiler itself.
  *
  * The compiler is named by its two libraries' size and time of change, so that a rebuilt one never meets old
  * code. The machine is named by what CPUID says of it, without opening LLVM: a hit must not pay for that. */

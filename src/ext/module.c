@@ -1,5 +1,5 @@
 /* The extension module treadle._core: its state, made in the exec step of multi-phase initialisation.
- * A free-threaded Python leaves the GIL off: HACKING.md says what guards what. NumPy
+ * A free-threaded Python leaves the GIL off: docs/design/threads.md says what guards what. NumPy
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/generator.h"

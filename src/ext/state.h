@@ -3,7 +3,7 @@
  * There is no static PyObject * and no static mutable data here: everything hangs on the module. Objects
  * that the call path touches carry a pointer to the state, which the module keeps alive (each holds a
  * reference to its heap type, and the type to the module). Under the GIL unless a comment says otherwise, and
- * in a section of `gate` where there may be none (HACKING.md has the list);
+ * in a section of `gate` where there may be none (docs/design/threads.md has the list);
  * counters are atomic because Memory objects die on any thread. */
 #ifndef TR_EXT_STATE_H
 #define TR_EXT_STATE_H

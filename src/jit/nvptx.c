@@ -1,4 +1,4 @@
-/* NVIDIA's GPUs.
+/* NVIDIA's GPUs as LLVM has them: its target, and what of libdevice a module needs, linked into it.
  *
  * LLVM's target is set up when it is asked for first, so compiling for the host does not pay for it. Of
  * libdevice, functions that the module does not reach are deleted before it is linked: LLVM would copy

@@ -1,5 +1,5 @@
 /* Arrays: computed extents, broadcasting, assignment, copies, and elementwise operators.
- * Whatever touches more than one element is a pattern (HACKING.md, "Decisions"). */
+ * Whatever touches more than one element is a pattern (docs/design/patterns.md). */
 #include <math.h>
 #include <string.h>
 

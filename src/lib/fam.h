@@ -102,7 +102,7 @@ tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t);
 
 /* A copy of an array with items of type `t`. */
 bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out);
-/* Of an integer's bits: how many, which (ir/op.h). */
+/* Of an integer's bits: how many, which (ir/ir.h). */
 tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x);
 tr_tv tr_fam_magnitude(tr_em *e, tr_tv v); /* |v| of a bool or an integer, as uint64 */
 /* np.arange's start, stop, step and dtype (x[0] to x[3]), by place or by name; what is not given has

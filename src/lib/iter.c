@@ -1,6 +1,7 @@
-/* Iteration. An iterable says how many items it gives, or that it has to be asked; a step says whether there
- * is one more, and where. Most are sequences, with a length and an item at a position: a loop's only state is
- * then its counter. What has no length is in kind_iterator.c. */
+/* Iteration: what `for`, next() and unpacking ask of an iterable, and ranges. An iterable says how many
+ * items it gives, or that it has to be asked; a step says whether there is one more, and where. Most
+ * are sequences, with a length and an item at a position: a loop's only state is then its counter. What
+ * has no length is in kind_iterator.c. */
 #include "lib/kinds.h"
 #include "lib/priv.h"
 

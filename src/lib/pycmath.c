@@ -1,5 +1,6 @@
-/* Module cmath. Real numbers become complex first (float32: complex64, others: complex128). Nothing raises:
- * where Python raises "math domain error" or OverflowError the value is C99's. */
+/* The functions of the module cmath. Real numbers become complex first (float32: complex64, others:
+ * complex128). Nothing raises: where Python raises "math domain error" or OverflowError the
+ * value is C99's. */
 #include <math.h>
 
 #include "lib/fam.h"

@@ -1,7 +1,7 @@
-/* Module math. Functions of floats never raise: where Python raises "math domain error" or OverflowError they
- * give nan or an infinity, as Numba's do. Functions of integers check their arguments and raise ValueError,
- * or OverflowError where the result does not fit int64. float32 stays float32; other numbers become
- * float64. */
+/* The functions of the module math. Those of floats never raise: where Python raises "math domain error" or
+ * OverflowError they give nan or an infinity, as Numba's do. Functions of integers check their arguments and
+ * raise ValueError, or OverflowError where the result does not fit int64. float32 stays float32; other
+ * numbers become float64. */
 #include <math.h>
 
 #include "lib/fam.h"

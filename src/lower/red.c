@@ -1,7 +1,8 @@
-/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats and places of
- * extremes: their contributions go into a buffer of TR_SUM_BLOCK values that is looked at whenever it is full
- * (rt/sum.c, rt/arg.c), so the innermost loop has no chain of additions, and no branch, and LLVM vectorises
- * it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
+/* Reductions of a pattern: how values begin, are combined and end. They run in values that the loops
+ * carry, but for sums of floats and places of extremes: their contributions go into a buffer of
+ * TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop
+ * has no chain of additions, and no branch, and LLVM vectorises it. Under `reassoc` sums are plain
+ * carried values and LLVM may regroup them. */
 #include "lower/pattern.h"
 
 #include <assert.h>

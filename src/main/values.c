@@ -1,5 +1,5 @@
-/* Values as text. Arrays are nested lists; one of layout "any" gets every second place of its memory, and one
- * of layout F columns, so that wrong strides show. */
+/* Arguments and results of treadlec's calls as text, both ways. Arrays are nested lists; one of layout "any"
+ * gets every second place of its memory, and one of layout F columns, so that wrong strides show. */
 #include "main/values.h"
 
 #include <assert.h>

@@ -98,7 +98,8 @@ def test_what_is_there_instead() -> None:
 
 def test_links() -> None:
     """What a page links to is there, and so is the heading."""
-    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("*/README.md")]:
+    readmes = [*DOCS.parent.glob("*/README.md"), *(DOCS.parent / "src").rglob("README.md")]
+    for page in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"), *readmes]:
         text = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", page.read_text())
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if "://" in target:

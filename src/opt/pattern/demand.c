@@ -1,5 +1,5 @@
 /* Of an array that is made element by element, and of which only views are read, a pattern makes the views in
- * its place (demand-driven computation; a slice is pushed through a map): `(a * b)[i].sum()` computes a row,
+ * its place (demand-driven computation; a slice is pushed through a map). `(a * b)[i].sum()` computes a row,
  * and what reads a view has the same space as what makes it, so that fuse.c merges the two. The inputs are
  * looked at through the same view; an axis that they repeat is looked at where it is.
  *

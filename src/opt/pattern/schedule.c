@@ -1,4 +1,4 @@
-/* How the loops of each pattern go, as data on the node (loop scheduling): one line or nested axes, chunks
+/* How the loops of each pattern go, as data on the node (loop scheduling). One line or nested axes, chunks
  * where strides are not known, tiles where reductions leave the axis along which memory lies, strips for
  * contractions, a loop of their own for a scatter's stores, no vectors where code hardly ever runs, and what
  * a round costs where ranges of rounds are handed to threads. lower/ writes out what is decided here; which
