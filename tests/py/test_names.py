@@ -210,6 +210,11 @@ def test_stages():
     assert made & set(stages) == {"infer", "opt", "parallel", "emulation", "llvm", "llvmopt", "asm"}
 
 
+def test_reductions_and_words_of_schedules():
+    assert not missing((n for _, n in rows("src/ir/reds.def", r'(?m)^X\((\w+),\s*"(\w+)"')), words_in_all())
+    assert not missing((n for _, n in rows("src/ir/sched.def", r'(?m)^X\((\w+),\s*"(\w+)"')), words_in_all())
+
+
 def test_passes():
     names = rows("src/opt/passes.def", r"(?m)^X\((\w+),")
     assert not missing(names, words_in_all())

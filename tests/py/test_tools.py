@@ -589,5 +589,5 @@ def test_a_commit_says_which_tests_are_in_full_code(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("TREADLE_FULL")
     py = devenv.Interpreter("3.11", Path("python"), True, True)
     for args in (["-k", "sum"], []):
-        dev.cmd_test(argparse.Namespace(python=py, args=args, no_c=True))
+        dev.cmd_test(argparse.Namespace(python=py, args=args, no_c=True, files=None))
     assert chosen == [None, "7"]
