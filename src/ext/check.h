@@ -1,5 +1,5 @@
-/* What the files of this folder rely on where they meet Python, as questions that assertions ask: nothing of it is in
- * a release. */
+/* What the files of this folder rely on where they meet Python, as questions that assertions
+ * ask: nothing of it is in a release. */
 #ifndef TR_EXT_CHECK_H
 #define TR_EXT_CHECK_H
 

@@ -1,5 +1,6 @@
-/* The end of a frame: counts go to the state, what compiled code left goes back, and an exception that print() or
- * a watched launch met takes the place of the result. Under the GIL. Cost: a walk over what is freed. */
+/* The end of a frame: counts go to the state, what compiled code left goes back, and an
+ * exception that print() or a watched launch met takes the place of the result. Under the
+ * GIL. Cost: a walk over what is freed. */
 #include "ext/frame.h"
 
 #include <assert.h>

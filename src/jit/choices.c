@@ -1,8 +1,8 @@
 /* `switch` made a chain of tests: if x is 1 go there, else if x is 2 go elsewhere. The loop vectoriser of
  * LLVM 19 takes branches on conditions and nothing else, and simplifycfg makes a switch wherever two tests
  * of one integer follow each other, as in the rules of a cellular automaton. LLVM's own lower-switch makes a
- * tree of smaller and greater, which is more to compute for each lane, and never a switch again. Cost: one
- * look at each block's last instruction. */
+ * tree of smaller and greater, which is more to compute for each lane, and never a switch again.
+ * Cost: one look at each block's last instruction. */
 #include "jit/choices.h"
 
 #include <assert.h>

@@ -1,20 +1,23 @@
 /* LLVM's passes for a module: our own short list, "REC". It takes about half the time of LLVM's default<O3>
  * and gives the same code on nearly all kernels. Each choice was measured:
- *   full unrolling stays: short loops of constant length are common; so does loop-rotate, for the loops of
- *   patterns and heads that inlining made small: on those that opt/scalar/rotate.c has turned it costs nothing; so
- *   does the second instcombine: without it a large function takes 1.5 % fewer instructions to compile, but
- *   one of 296 test programs grew by a fifth (pagerank); unswitching of a loop on an invariant test inside it
- *   is left out: our own passes have taken index checks out of loops already, and on the checked copies of
- *   loops it multiplies code without use (a matrix product took twice as long); runtime unrolling is left
- *   out: it doubles the time of code generation and slows loops of branches down; loop-unroll is there for
- *   loops that lowering has marked (lower/loops.c); the SLP pass is for complex arithmetic alone, a quarter
- *   faster with it; a convex hull over pairs of floats took twice as long, and it costs a twentieth of the
- *   time; LLVM makes a switch of tests of one integer, in which its vectoriser (until LLVM 20) sees no loop
- *   it could do: between the halves jit/choices.c makes tests of short ones again, where there are any;
- *   behind the vectoriser stands licm: what it found to be the same in all lanes, a filter's weights, is read
- *   in front of the loop once its tests of overlap are made; there, too, jit/wraps.c hides indices that wrap
- *   from a fault of the vectoriser's; instcombine's fixpoint is neither sought nor verified: a failed
- *   verification would end the process.
+ * - full unrolling stays: short loops of constant length are common
+ * - so does loop-rotate, for the loops of patterns and heads that inlining made small: on those that
+ *   opt/scalar/rotate.c has turned it costs nothing
+ * - so does the second instcombine: without it a large function takes 1.5 % fewer instructions to
+ *   compile, but one of 296 test programs grew by a fifth (pagerank)
+ * - unswitching of a loop on an invariant test inside it is left out: our own passes have taken index
+ *   checks out of loops already, and on the checked copies of loops it multiplies code without use (a
+ *   matrix product took twice as long)
+ * - runtime unrolling is left out: it doubles the time of code generation and slows loops of branches
+ *   down; loop-unroll is there for loops that lowering has marked (lower/loops.c)
+ * - the SLP pass is for complex arithmetic alone, a quarter faster with it; a convex hull over pairs of
+ *   floats took twice as long, and it costs a twentieth of the time
+ * - LLVM makes a switch of tests of one integer, in which its vectoriser (until LLVM 20) sees no loop it
+ *   could do: between the halves jit/choices.c makes tests of short ones again, where there are any
+ * - behind the vectoriser stands licm: what it found to be the same in all lanes, a filter's weights, is
+ *   read in front of the loop once its tests of overlap are made
+ * - there, too, jit/wraps.c hides indices that wrap from a fault of the vectoriser's
+ * - instcombine's fixpoint is neither sought nor verified: a failed verification would end the process
  * The text is constant, because LLVM reports a wrong one at run time. */
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H

@@ -4,8 +4,8 @@
  * every number of threads. Ranges are handed out in order, a few at a time, fewer towards the end; in a chain
  * one by one, since there each waits for the one before to hand on its total (a scan by look-back, in the
  * field's words). Threads share one word:
- *     how many units (of one range, mostly) are left to hand out | how many workers have joined |
- *     how many threads may work | a chain
+ *   how many units (of one range, mostly) are left to hand out
+ *   | how many workers have joined | how many threads may work | a chain
  * A worker joins by taking units, and leaves when there are none left; so whoever has joined holds the region
  * open, one who is merely looking at it does not, and the region is over when nothing is left and all who
  * joined have left. Until then nobody leaves, so the count at joining is the worker's number. A region lies

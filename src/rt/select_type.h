@@ -1,9 +1,10 @@
 /* Selecting items of one type, or places of such items: included twice for each type by
  * select.c alone. There,
  *
- *   T         the type of items, SEL its name E, KEY(x) what is moved, and its item: the item itself,
- *             or SEL_PLACES a place in v
- *   LESS      NumPy's order of items FN(x) x with what tells these functions from the others' */
+ *   T, SEL      the type of items, and its name
+ *   E, KEY(x)   what is moved, and its item: the item itself, or SEL_PLACES a place in v
+ *   LESS        NumPy's order of items
+ *   FN(x)       x with what tells these functions from the others' */
 #ifdef SEL
 
 #define T          SEL_CAT(item, SEL)

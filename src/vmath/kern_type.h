@@ -1,9 +1,12 @@
 /* The kernels in one of both types: included twice by kern.h alone. There, with D for double and F for float,
  * are
  *
- *   T, B, C      vectors of numbers, of their bits, of conditions P(op), Q(op) an operation on T, on C
- *   S, BITS      the number's type, and of how many bits it is          NAME(x)        x with _d or _f behind
- *   K(x), KB(x)  a constant of tables.def, as numbers and as bits       LIMIT(d, f)    d or f */
+ *   T, B, C      vectors of numbers, of their bits, of conditions
+ *   P(op), Q(op) an operation on T, on C
+ *   S, BITS      the number's type, and of how many bits it is
+ *   NAME(x)      x with _d or _f behind
+ *   K(x), KB(x)  a constant of tables.def, as numbers and as bits
+ *   LIMIT(d, f)  d or f */
 #ifdef VK_TYPE
 
 /* The number or numbers of a table at a place, of which as many bits count as there are places. */

@@ -1,7 +1,9 @@
 /* Ranges that a device's threads walk, a number of threads apart, count places in place of rounds (induction
  * variable elimination, linear function test replacement):
  *
- *   k = 0; while k < count: i = start + k * step; ...; k += 1 i = start; while i < stop: ...; i += step
+ *   k = 0; while k < count: i = start + k * step; ...; k += 1
+ * becomes
+ *   i = start; while i < stop: ...; i += step
  *
  * That takes a division out of the kernel, which costs a GPU more than many a body, and lets bounds see
  * that i only grows. How many items a range has is a formula (lib/iter.c), by which it is known again. Sums

@@ -6,8 +6,8 @@
  * a matrix that stays, and store what is made of the result element by element, all rows are multiplied at
  * once, and one pattern with an axis more stores them:
  *
- *   while (more than one round is left, checks hold, rows of what is stored are apart, and
- *   it shares no memory with what is read)
+ *   while (more than one round is left, checks hold, rows of what is stored are apart,
+ *          and it shares no memory with what is read)
  *       { s = alloc k, m; s[q, :] = a[q, :] @ m for the next k rounds; out[q, :] = ... s[q, :] ... }
  *   then the loop, as it was, for what is left: mostly nothing.
  *

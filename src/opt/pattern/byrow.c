@@ -3,8 +3,9 @@
  * is in the cache (fusion of outer loops):
  *
  *   m = [keep n, k] in(x) red(max); e, s = [keep n, k] in(x, m) out(e) red(add); [n, k] in(e, s) out(o)
- *   becomes [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m);
- *   [k] in(o[i]) out(o[i]) cap(s) }
+ * becomes
+ *   [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m);
+ *         [k] in(o[i]) out(o[i]) cap(s) }
  *
  * A chain: patterns of one block whose first axes are the same, of which those that reduce keep
  * just these, and that write to arrays made here. What is reduced is a value of the round then,

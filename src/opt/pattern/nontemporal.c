@@ -1,7 +1,9 @@
 /* Arrays larger than the caches are written past them (non-temporal stores), where the
  * running program finds that they are:
  *
- *   [n] in(a, b) out(c)  becomes if n >= many: [n] in(a, b) out(c) schedule(line, nontemporal) else as it was
+ *   [n] in(a, b) out(c)
+ * becomes
+ *   if n >= many: [n] in(a, b) out(c) schedule(line, nontemporal)  else as it was
  *
  * A plain store reads what it overwrites. Without that `b = a + 1` takes 0.55 to 0.65 of the time, `a*2 + b*c
  * - d` 0.8 (Xeon, family 6, model 207; 32 MB each), and 0.7 with whoever reads the result next counted in,
