@@ -1,6 +1,7 @@
 /* The context of one compilation: set-up, errors, time. */
 #include "base/ctx.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,6 +23,7 @@ static tr_err *add(tr_ctx *ctx, tr_errkind kind, tr_place place, const char *fmt
     e->kind = kind;
     e->place = place;
     e->text = tr_arena_vprintf(&ctx->arena, fmt, ap);
+    assert(!ctx->last_err == !ctx->errs && !ctx->errs == !ctx->nerrs && "errors are a list, and counted");
     if (ctx->last_err)
         ctx->last_err->next = e;
     else

@@ -1,6 +1,7 @@
 /* Format specifications: what they say, and strings laid out by them. */
 #include "base/fspec.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Bytes of the character at s. */
@@ -104,6 +105,7 @@ static void put_fill(const tr_fspec *s, size_t n, tr_sb *out) {
 
 void tr_fspec_pad(const tr_fspec *s, const char *sign, const char *body, size_t n, size_t chars, tr_sb *out) {
     size_t has = strlen(sign) + chars, width = (size_t)s->width, more = width > has ? width - has : 0;
+    assert(s->width >= 0 && s->width <= TR_FSPEC_MOST && chars <= n && "a specification that was read");
     size_t left = s->align == '>' ? more : s->align == '^' ? more / 2 : 0;
     put_fill(s, left, out);
     tr_sb_puts(out, sign);

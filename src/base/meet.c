@@ -40,7 +40,7 @@ static void add_axis(equation *e, int64_t n, int64_t step, int sign, int64_t *at
     while (k < e->n && e->t[k].step > step)
         k++;
     if (k == e->n || e->t[k].step != step) {
-        assert(e->n < MAX_TERMS);
+        assert(e->n < MAX_TERMS && "there is room for a term of each axis");
         for (unsigned i = e->n++; i > k; i--)
             e->t[i] = e->t[i - 1];
         e->t[k] = (term){step, 0, 0};
@@ -76,6 +76,7 @@ static bool search(equation *e, unsigned k, int64_t from, int64_t to) {
     if (k == e->n || ++e->steps > MAX_STEPS)
         return true;
     const term *t = &e->t[k];
+    assert(t->step > 0 && t->lo <= 0 && t->hi >= 0 && "steps go up, and 0 is among the indices");
     int64_t lo = -floor_div(e->most[k + 1] - from, t->step), hi = floor_div(to - e->least[k + 1], t->step);
     lo = lo > t->lo ? lo : t->lo;
     hi = hi < t->hi ? hi : t->hi;
@@ -94,6 +95,8 @@ static bool is_empty(const tr_extent *a) {
 
 bool tr_extents_meet(const tr_extent *a, const tr_extent *b) {
     equation e = {.n = 0};
+    assert(a->size > 0 && b->size > 0 && "an element has bytes");
+    assert(a->ndim <= TR_MEET_NDIM && b->ndim <= TR_MEET_NDIM && "there is room for all axes");
     int64_t x = (int64_t)(intptr_t)a->data, y = (int64_t)(intptr_t)b->data;
     if (is_empty(a) || is_empty(b))
         return false;
@@ -137,7 +140,7 @@ static span span_of(const tr_extent *a) {
 
 bool tr_some_meet(const tr_extent *e, unsigned n, unsigned written, uint64_t same) {
     span s[TR_MEET_MAX];
-    assert(n <= TR_MEET_MAX);
+    assert(n <= TR_MEET_MAX && written <= n && "there is room for all arrays");
     for (unsigned i = 0; i < n; i++)
         s[i] = span_of(&e[i]);
     for (unsigned i = 0; i < written; i++)

@@ -1,6 +1,7 @@
 /* Text builder on the heap; see strbuf.h. */
 #include "base/strbuf.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,13 @@ static bool reserve(tr_sb *b, size_t more) {
     return true;
 }
 
+/* Text ends with a NUL in its room; one without room is empty. */
+static __attribute__((unused)) bool is_whole(const tr_sb *b) {
+    return b->cap ? b->n < b->cap && !b->d[b->n] : b->n == 0;
+}
+
 void tr_sb_write(tr_sb *b, const void *s, size_t n) {
+    assert(is_whole(b) && "the text ends with a NUL");
     if (!reserve(b, n))
         return;
     if (n)

@@ -3,6 +3,8 @@
  * here, so that they cannot differ. */
 #include "ty/ty.h"
 
+#include <assert.h>
+
 static int class_rank(char cls) {
     return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3;
 }
@@ -27,6 +29,7 @@ static char scalar_class(tr_tyk k) {
 
 /* 1 and 2 within the class, widening before narrowing; 3.. a class up each. */
 int tr_ty_accept_scalar(tr_tyk from, const tr_ty *to) {
+    assert(from < TR_TY__SCALARS && "a number is offered");
     if (!tr_ty_is_scalar(to))
         return -1;
     if (from == (tr_tyk)to->kind)
@@ -53,6 +56,7 @@ static int accept_number(const tr_ty *from, const tr_ty *to) {
 }
 
 static int accept_array(const tr_ty *from, const tr_ty *to) {
+    assert(from->kind == TR_TY_ARRAY && "the cell is the kind's");
     tr_arrk k = {(tr_tyk)from->elem->kind, from->ndim,     (tr_layout)from->layout,
                  1u << from->layout,       from->readonly, from->sub};
     return tr_ty_accept_array(&k, to);
@@ -90,6 +94,7 @@ static int accept_tuple(const tr_ty *from, const tr_ty *to) {
 
 /* Where it is None, that is told at run time. */
 static int accept_held(const tr_ty *from, const tr_ty *to) {
+    assert(from->kind == TR_TY_OPT && from->n == 2 && "what may be None holds a value");
     return tr_ty_accept(from->items[1], to);
 }
 

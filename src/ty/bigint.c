@@ -1,6 +1,7 @@
 /* Exact integers: schoolbook arithmetic on sign and magnitude. Division is Knuth's algorithm D. */
 #include "ty/bigint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -35,6 +36,11 @@ static tr_bigint_status checked(tr_bigint r, tr_bigint *out) {
     return tr_bigint_bits(&r) > TR_BIGINT_BITS ? TR_BIGINT_TOO_LARGE : TR_BIGINT_FINE;
 }
 
+/* One form for each number: the highest limb is not 0, one limb stands in itself, and 0 is not negative. */
+static __attribute__((unused)) bool is_normal(const tr_bigint *x) {
+    return x->n > 1 ? x->more && x->more[x->n - 1] : !x->more && (x->n ? x->low : !x->low && !x->negative);
+}
+
 /* --- small numbers --- */
 
 tr_bigint tr_bigint_of_u64(uint64_t v) {
@@ -67,6 +73,7 @@ bool tr_bigint_fits64(const tr_bigint *x) {
 }
 
 bool tr_bigint_fits(const tr_bigint *x, const tr_ty *t) {
+    assert(tr_ty_is_int(t) && "an integer type holds it or does not");
     uint32_t bits = 8 * tr_ty_size(t);
     int64_t v;
     uint64_t u;
@@ -76,10 +83,12 @@ bool tr_bigint_fits(const tr_bigint *x, const tr_ty *t) {
 }
 
 uint32_t tr_bigint_bits(const tr_bigint *x) {
+    assert(is_normal(x) && "a number has one form");
     return x->n ? LIMB * x->n - (uint32_t)__builtin_clzll(tr_bigint_limbs(x)[x->n - 1]) : 0;
 }
 
 uint64_t tr_bigint_hash(const tr_bigint *x, uint64_t seed) {
+    assert(is_normal(x) && "a number has one form, or equal ones would differ here");
     return tr_hash_bytes(tr_bigint_limbs(x), x->n * sizeof(uint64_t),
                          seed ^ (x->negative ? ~UINT64_C(0) : 0));
 }
@@ -106,6 +115,7 @@ static int compare_sizes(const tr_bigint *x, const tr_bigint *y) {
 }
 
 int tr_bigint_compare(const tr_bigint *x, const tr_bigint *y) {
+    assert(is_normal(x) && is_normal(y) && "a number has one form");
     if (x->negative != y->negative)
         return x->negative ? -1 : 1;
     int c = compare_sizes(x, y);

@@ -1,6 +1,8 @@
 /* The scalars a value is made of at run time, in the order of rt/layout.h. */
 #include "ty/ty.h"
 
+#include <assert.h>
+
 static unsigned walk(const tr_ty *t, tr_part *out);
 
 static unsigned put(tr_part *out, unsigned at, tr_part p, unsigned n) {
@@ -32,6 +34,7 @@ static unsigned parts_number(const tr_ty *t, tr_part *out) {
 }
 
 static unsigned parts_array(const tr_ty *t, tr_part *out) {
+    assert(t->kind == TR_TY_ARRAY && t->ndim <= TR_MAX_NDIM && "the cell is the kind's");
     unsigned n = put(out, 0, TR_PART_PTR, 2);
     return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
 }
@@ -76,10 +79,12 @@ bool tr_ty_is_launchable(const tr_ty *t) {
 }
 
 unsigned tr_ty_launched(const tr_ty *t, bool *given) {
+    assert(tr_ty_is_launchable(t) && "a kernel takes it");
     unsigned n = 0;
     if (by_items(t)) {
         for (uint32_t k = 0; k < t->n; k++)
             n += tr_ty_launched(t->items[k], given + n);
+        assert(n == tr_ty_nparts(t) && "a mark for each part");
         return n;
     }
     n = tr_ty_nparts(t);
@@ -128,5 +133,7 @@ unsigned tr_ty_nparts(const tr_ty *t) {
 }
 
 void tr_ty_parts(const tr_ty *t, tr_part *out) {
-    walk(t, out);
+    unsigned n = walk(t, out);
+    assert(n == tr_ty_nparts(t) && "as many parts as were asked for room");
+    (void)n;
 }

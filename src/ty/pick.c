@@ -4,6 +4,8 @@
  * others. */
 #include "ty/pick.h"
 
+#include <assert.h>
+
 /* --- any types --- */
 
 static bool in_half(tr_operand x) {
@@ -25,6 +27,7 @@ tr_operand tr_operands_common(const tr_operand *x, uint32_t n) {
 }
 
 tr_operand tr_operand_beside(tr_operand weak, tr_operand common) {
+    assert(weak.weak && !common.weak && "a weak one beside what the others are");
     bool narrow = common.kind == TR_TY_F32 || common.kind == TR_TY_C64;
     switch (weak.kind) {
     case TR_TY_F64: return (tr_operand){.kind = narrow ? TR_TY_F32 : TR_TY_F64, .half = common.half};
@@ -67,6 +70,7 @@ static int64_t search(const tr_operand *x, uint32_t nin, tr_sig_fn *sig, const v
 
 int64_t tr_operands_pick(const tr_operand *x, uint32_t nin, tr_sig_fn *sig, const void *self, uint32_t n) {
     bool all_weak = true;
+    assert(nin <= TR_MAX_OPERANDS && "there are sets of operands");
     for (uint32_t i = 0; i < nin; i++)
         all_weak = all_weak && x[i].weak;
     int64_t k = search(x, nin, sig, self, n, EXACT);

@@ -4,6 +4,7 @@
  * bits, as Numba does. With promotion="numba" there is nothing weak, and NUMBA_RULES has the types. */
 #include "ty/ty.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static unsigned float_bytes(tr_tyk k) {
 }
 
 tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b) {
+    assert(a < TR_TY__SCALARS && b < TR_TY__SCALARS && "numbers are promoted");
     if (a == b)
         return a;
     char ca = class_of(a), cb = class_of(b);
@@ -88,6 +90,7 @@ static bool is_negative(const tr_ty *a) {
 }
 
 tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule) {
+    assert(weak < TR_TY__SCALARS && with < TR_TY__SCALARS && "numbers meet");
     char w = class_of(weak), c = class_of(with);
     if (rule == TR_MEET_NUMBA && w != 'i')
         return tr_ty_promote(weak, with);
@@ -226,8 +229,10 @@ static const tr_ty *numba_arith(tr_tytab *t, char op, tr_tyk a, tr_tyk b) {
 #undef X
     };
     size_t i = 0;
-    while (rows[i].op != op)
+    while (rows[i].op != op) {
         i++;
+        assert(i < sizeof rows / sizeof *rows && "each class of operations has its row");
+    }
     tr_tyk k;
     if (is_integral(a) && is_integral(b))
         k = numba_ints(rows[i].two, a, b);

@@ -25,6 +25,8 @@ const tr_ty *tr_ty_struct(tr_tytab *t, uint32_t size, unsigned flags, uint32_t n
     for (uint32_t i = 0; i < n; i++) {
         *at++ = fields[i].offset;
         *at++ = fields[i].ndim;
+        assert(fields[i].ndim <= TR_MAX_FIELD_AXES && fields[i].offset <= size &&
+               "a field lies in its record");
         for (uint32_t k = 0; k < fields[i].ndim; k++)
             *at++ = fields[i].shape[k];
         names[i] = fields[i].name;
@@ -49,7 +51,7 @@ const tr_ty *tr_ty_opaque(tr_tytab *t, uint32_t size, const char *name) {
 }
 
 tr_field tr_ty_field(const tr_ty *s, uint32_t k) {
-    assert(s->kind == TR_TY_STRUCT && k < s->n);
+    assert(s->kind == TR_TY_STRUCT && k < s->n && "a field of records");
     const uint32_t *at = s->nums + HEAD;
     for (uint32_t i = 0; i < k; i++)
         at += 2 + at[1];
@@ -57,6 +59,7 @@ tr_field tr_ty_field(const tr_ty *s, uint32_t k) {
 }
 
 int tr_ty_find_field(const tr_ty *s, const char *name) {
+    assert(s->kind == TR_TY_STRUCT && "records have fields");
     for (uint32_t i = 0; i < s->n; i++)
         if (strcmp(s->fields[i], name) == 0)
             return (int)i;
@@ -64,6 +67,7 @@ int tr_ty_find_field(const tr_ty *s, const char *name) {
 }
 
 unsigned tr_ty_struct_flags(const tr_ty *s) {
+    assert(s->kind == TR_TY_STRUCT && s->nnums >= HEAD && "records have flags");
     return s->nums[1];
 }
 
@@ -81,6 +85,7 @@ unsigned tr_ty_align(const tr_ty *elem) {
 }
 
 unsigned tr_ty_unit(const tr_ty *array) {
+    assert(array->kind == TR_TY_ARRAY && "arrays have strides");
     return tr_ty_is_packed(array) ? 1 : tr_ty_size(array->elem);
 }
 
@@ -94,6 +99,7 @@ static bool lies_well(const tr_ty *array, const tr_ty *elem, uint32_t offset) {
 
 const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k) {
     const tr_ty *s = array->elem;
+    assert(tr_ty_is_records(array) && k <= s->n && "a field of an array of records, or their bytes");
     tr_field f = k < s->n ? tr_ty_field(s, k) : (tr_field){.ty = tr_ty_scalar(t, TR_TY_U8), .ndim = 1};
     unsigned ndim = array->ndim + f.ndim;
     bool packed = !lies_well(array, f.ty, f.offset);
@@ -108,11 +114,12 @@ const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packe
 }
 
 const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one) {
-    assert(tr_ty_is_records(array) && (!one || !array->ndim));
+    assert(tr_ty_is_records(array) && (!one || !array->ndim) && "one record has no axes");
     return tr_ty_of(t, one ? TR_TY_RECORD : TR_TY_RECORDS, 0, 1, &array);
 }
 
 bool tr_ty_same_fields(const tr_ty *a, const tr_ty *b) {
+    assert(a->kind == TR_TY_STRUCT && b->kind == TR_TY_STRUCT && "records have fields");
     bool same = a->n == b->n && a->sub == b->sub && a->nnums == b->nnums && a->nums[0] == b->nums[0] &&
                 memcmp(a->nums + HEAD, b->nums + HEAD, (a->nnums - HEAD) * sizeof *a->nums) == 0 &&
                 (!a->name || strcmp(a->name, b->name) == 0);

@@ -45,6 +45,7 @@ char tr_ty_class(const tr_ty *t) {
 }
 
 int64_t tr_ty_truncate(const tr_ty *to, double x) {
+    assert(tr_ty_is_int(to) && "a float becomes an integer");
     bool wide = to->kind == TR_TY_I64 || to->kind == TR_TY_U64 || to->kind == TR_TY_U32;
     if (to->kind == TR_TY_U64 && x >= 0x1p63)
         return x < 0x1p64 ? (int64_t)(uint64_t)x : 0;
@@ -90,8 +91,10 @@ static const tr_words words[] = {
 
 const tr_words *tr_ty_words(const tr_ty *t) {
     const tr_words *w = words;
-    while (w->kind != (tr_tyk)t->kind || w->sub != t->sub)
+    while (w->kind != (tr_tyk)t->kind || w->sub != t->sub) {
         w++;
+        assert(w < words + sizeof words / sizeof *words && "each form of a kind has its row");
+    }
     return w;
 }
 
@@ -154,6 +157,7 @@ static const tr_ty *lookup(const tr_tytab *t, uint64_t h, const tr_ty *key) {
 }
 
 static void put(tr_tytab *t, uint64_t h, const tr_ty *ty) {
+    assert(t->n < t->cap && "there is a free place, or the search would not end");
     uint32_t i = (uint32_t)h & (t->cap - 1);
     while (t->slots[i])
         i = (i + 1) & (t->cap - 1);
@@ -178,8 +182,19 @@ static void insert(tr_tytab *t, uint64_t h, const tr_ty *ty) {
     t->n++;
 }
 
+/* Its parts live as long as the table. */
+static __attribute__((unused)) bool outlives(const tr_ty *key, const tr_tytab *t) {
+    for (uint32_t i = 0; i < key->n && !t->parent && key->items; i++)
+        if (key->items[i]->local)
+            return false;
+    return t->parent || !key->elem || !key->elem->local;
+}
+
 /* Copies the key with all it points to into the table. */
 static const tr_ty *add(tr_tytab *t, uint64_t h, const tr_ty *key) {
+    assert(key->kind < TR_TY__COUNT && outlives(key, t) && "the process's types are of such");
+    assert((!key->n || key->items) && (!key->fields || key->name || key->kind == TR_TY_STRUCT) &&
+           "items are there, and names of fields are some class's");
     tr_arena *a = &t->arena;
     tr_ty *ty = tr_arena_copy(a, key, sizeof *key);
     ty->id = t->next_id;
@@ -279,7 +294,7 @@ tr_tytab *tr_tytab_new(tr_tytab *parent) {
     tr_tytab *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    assert(!parent || !parent->parent);
+    assert((!parent || !parent->parent) && "a compilation's table stands on the process's");
     tr_arena_init(&t->arena, NULL);
     if (parent) {
         t->parent = parent;
@@ -309,7 +324,7 @@ void tr_tytab_free(tr_tytab *t) {
 }
 
 void tr_tytab_follow(tr_tytab *t, const tr_arena *owner) {
-    assert(t->parent);
+    assert(t->parent && "a compilation's table follows its arena");
     t->owner = owner;
 }
 
@@ -334,12 +349,12 @@ const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n) {
 /* --- constructors --- */
 
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind) {
-    assert(kind <= TR_TY__SCALARS);
+    assert(kind <= TR_TY__SCALARS && "a number's kind, or none");
     return kind == TR_TY_NONE ? t->none : t->scalars[kind];
 }
 
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind) {
-    assert(kind < TR_TY__SCALARS && t->weak[kind]);
+    assert(kind < TR_TY__SCALARS && t->weak[kind] && "int64, float64 and complex128 have weak forms");
     return t->weak[kind];
 }
 
@@ -348,7 +363,7 @@ const tr_ty *tr_ty_none(tr_tytab *t) {
 }
 
 static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *const *items) {
-    assert(tr_ty_may_have(&key, n));
+    assert(tr_ty_may_have(&key, n) && "as many items as kinds.def says");
     key.n = n;
     key.items = n ? items : NULL;
     return tr_ty_intern(t, &key);
@@ -446,7 +461,10 @@ const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layou
 
 const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly,
                             unsigned form) {
-    assert(ndim <= TR_MAX_NDIM);
+    assert(ndim <= TR_MAX_NDIM && layout <= TR_LAYOUT_ANY && form <= TR_ARRAY_LOOSE &&
+           "a rank, layout and form that there are");
+    assert(((tr_ty_is_scalar(elem) && !elem->weak) || elem->kind == TR_TY_STRUCT) &&
+           "items are numbers or records");
     if (form == TR_ARRAY_PACKED)
         layout = TR_LAYOUT_ANY;
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))
