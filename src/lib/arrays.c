@@ -1,5 +1,6 @@
 /* Arrays: computed extents, broadcasting, assignment, copies, and elementwise operators.
  * Whatever touches more than one element is a pattern (docs/design/patterns.md). */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,12 +22,14 @@ static void check_room(tr_em *e, tr_tv ok) {
 
 /* The sum itself is looked at: opt/scalar/prove.c then knows that it did not wrap. */
 tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y) {
+    assert(tr_em_are_i64(e, 1, &x) && tr_em_are_i64(e, 1, &y) && "extents are int64");
     tr_tv n = tr_em_op2(e, TR_OP_ADD, x, y);
     check_room(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)));
     return n;
 }
 
 tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y) {
+    assert(tr_em_are_i64(e, 1, &x) && tr_em_are_i64(e, 1, &y) && "extents are int64");
     tr_tv none = tr_em_cmp(e, TR_CMP_EQ, y, tr_em_i64(e, 0));
     tr_tv most = tr_em_op2(e, TR_OP_QUOT, tr_em_i64(e, INT64_MAX), y);
     check_room(e, tr_fam_or(e, none, tr_em_cmp(e, TR_CMP_LE, x, most)));
@@ -44,10 +47,13 @@ tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape) {
 }
 
 tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate) {
+    assert(tr_ty_size(elem) > 0 && "items have a size in memory");
     return tr_em_cmp(e, TR_CMP_LT, estimate, tr_em_f64(e, TR_MOST_BYTES / tr_ty_size(elem)));
 }
 
 void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *shape) {
+    assert(tr_ty_size(elem) > 0 && tr_em_are_i64(e, ndim, shape) &&
+           "items have a size, and so has each axis");
     check_room(e, ndim == 1
                       ? tr_em_cmp(e, TR_CMP_LE, shape[0], tr_em_i64(e, INT64_MAX / (int64_t)tr_ty_size(elem)))
                       : tr_lib_has_room(e, elem, tr_lib_size_estimate(e, ndim, shape)));
@@ -62,6 +68,7 @@ static void shape_of(tr_em *e, tr_tv a, tr_tv *shape) {
 
 /* Sizes of one axis: BCAST or BCASTTO. The first two values of the message are what is compared. */
 static tr_tv merge(tr_em *e, tr_op op, tr_exc exc, const tr_shapes *s) {
+    assert(s->n >= 2 && tr_em_are_i64(e, s->n, s->x) && "two sizes meet");
     tr_val v[TR_SHAPES_SHOWN];
     const tr_ty *i64 = i64_ty(e);
     if (e->dry)
@@ -81,6 +88,7 @@ bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim) {
 
 /* Checks that the array broadcasts to the shape, whose last axes are the array's. */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape) {
+    assert(a.ty->ndim <= ndim && "who has more axes was refused before");
     uint32_t skip = ndim - a.ty->ndim;
     tr_tv own[TR_MAX_NDIM];
     shape_of(e, a, own);
@@ -112,6 +120,7 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
 
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim) {
     uint32_t first = end - a.ty->ndim;
+    assert(a.ty->ndim <= end && end <= ndim && "its axes end before those that are there");
     tr_axes x = {0};
     if (a.ty->ndim == ndim)
         return a;
@@ -131,6 +140,7 @@ static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
                       tr_tv *yields) {
     (void)idx;
     const tr_ty *to = d->out[0].ty->elem;
+    assert(d->nout == 1 && d->nin + d->ncap == 1 && "one input or one number, one output");
     yields[0] = tr_em_conv(e, d->nin ? elems[0] : caps[0], to);
     return true;
 }
@@ -147,6 +157,7 @@ static bool set_only(tr_em *e, tr_tv dst, tr_tv x) {
 }
 
 bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
+    assert(!dst.ty->readonly && tr_lib_scalar(e, x.ty) && "a number fills what may be written");
     tr_tv shape[TR_MAX_NDIM], none;
     if (is_number(dst.ty))
         return set_only(e, dst, x);
@@ -163,6 +174,7 @@ bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
 }
 
 bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src) {
+    assert(dst.ty->ndim == src.ty->ndim && "both have one shape");
     tr_tv shape[TR_MAX_NDIM], none;
     if (is_number(dst.ty))
         return set_only(e, dst, tr_em_load(e, src, NULL));
@@ -284,6 +296,7 @@ static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {
 }
 
 tr_tv tr_lib_without_first(tr_em *e, tr_tv a, uint32_t n) {
+    assert(n <= a.ty->ndim && "what is left out is there");
     tr_tv one = tr_em_i64(e, 1);
     tr_axes x = {0};
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
@@ -338,6 +351,7 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
                        tr_tv *yields) {
     (void)idx;
     const mapped *m = d->user;
+    assert(m->n == d->nin + d->ncap && "an operand is an element or a number that is captured");
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, m->n + 1u), r;
     for (uint32_t i = 0; i < m->n; i++)
         x[i] = m->is_array[i] ? *elems++ : *caps++;
@@ -350,6 +364,7 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
 void tr_lib_merge_sizes(tr_em *e, uint32_t n, const tr_tv *x, uint32_t ndim, tr_tv *shape, tr_exc exc,
                         const char *text) {
     uint32_t skip = ndim - n, open = 0;
+    assert(n <= ndim && ndim <= TR_MAX_NDIM && tr_em_are_i64(e, n, x) && "sizes for the last axes");
     tr_tv before[TR_MAX_NDIM];
     memcpy(before, shape, ndim * sizeof *shape);
     while (open < ndim && !before[open].ty)
@@ -427,6 +442,7 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
         in[nin++] = tr_lib_expand_at(e, x[i], ndim, ndim);
     }
     *out = dst ? *dst : tr_em_alloc(e, elem, ndim, map_layout(n, x, ndim), shape);
+    assert(nin + ncap == n && "an operand is an array or a number");
     *m = (mapped){n, is_array, fn, user};
     tr_pdesc d = {.nspace = ndim,
                   .nin = nin,

@@ -1,5 +1,6 @@
 /* Attributes, methods, dtypes as values, and calls of rows of builtins.def with arguments bound to their
  * parameters. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/em.h"
@@ -345,6 +346,8 @@ static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr
                                  display(b));
     if (!b->fn(e, c, out))
         return false;
+    assert((!out->ty || e->ends || tr_em_is_whole(e, *out)) &&
+           "a template gives a value of the type that it says");
     if (!to.ty || to.ty->readonly) /* which the template has told */
         return true;
     if (!tr_em_assign(e, to, c->a[k]))
@@ -355,6 +358,7 @@ static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr
 }
 
 bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    assert(c->row < TR_B__COUNT && "a row of builtins.def");
     const tr_builtin *b = &tr_builtins[c->row];
     param p[MAX_PARAMS];
     tr_bcall to = *c;
@@ -376,6 +380,11 @@ static tr_dated dated(const tr_bcall *c, const param *p, uint32_t first) {
 }
 
 bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_tv *out) {
+    assert(row < TR_B__COUNT && args->nkw <= args->n &&
+           "a row of builtins.def, and keywords among its arguments");
+    assert((tr_builtins[row].kind == TR_B_FUNC) == !self.ty && "methods and attributes are some object's");
+    assert((!self.ty || tr_em_is_whole(e, self)) && tr_em_are_whole(e, args->n, args->v) &&
+           "a builtin is called with values");
     const tr_builtin *b = &tr_builtins[row];
     param p[MAX_PARAMS];
     uint32_t np = parse_params(b->params, p), first = self.ty ? 1 : 0, npos = args->n - args->nkw;

@@ -2,6 +2,7 @@
  * Invariants: in a dry run no IR is made and v is TR_NOVAL; IR values always have strong types. */
 #include "lib/em.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 /* --- errors --- */
 
 static bool error_v(tr_em *e, tr_errkind kind, const char *nyi, const char *fmt, va_list ap) {
+    assert(fmt && (!nyi || tr_nyi_find(nyi)) && "what is refused has a row in nyi.def");
     if (e->dry)
         return false;
     tr_err *err = tr_err_add(e->ctx, kind, e->place, "%s", tr_arena_vprintf(&e->ctx->arena, fmt, ap));
@@ -208,6 +210,7 @@ static bool integer_of(const tr_obj *o, tr_bigint *out) {
 
 /* A literal number as a constant of scalar type `to`. */
 static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
+    assert(tr_ty_is_scalar(to) && !to->weak && "a constant is of a number's own type");
     if (e->dry)
         return mk(to, TR_NOVAL);
     double re = 0, im = 0;
@@ -249,12 +252,15 @@ tr_tv tr_em_strong(tr_em *e, tr_tv x) {
 }
 
 tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
+    assert(tr_em_is_whole(e, x) && "what is converted is a value");
+    assert(tr_ty_is_scalar(to) && "numbers become numbers: other kinds are coerced");
     to = tr_ty_strong(e->types, to);
     if (x.ty->kind == TR_TY_LIT)
         return lit_const(e, x.ty->lit, to);
     x = tr_em_strong(e, x);
     if (x.ty == to)
         return x;
+    assert(tr_ty_is_scalar(x.ty) && "only numbers are converted");
     if (tr_ty_is_complex(x.ty) && !tr_ty_is_complex(to) && to->kind != TR_TY_BOOL)
         x = tr_em_re(e, x);
     if (x.ty == to)
@@ -265,6 +271,7 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
 /* Array of another layout or writability, or one that may lie anywhere: the same memory
  * under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    assert(to->kind == TR_TY_ARRAY && "the cell is of the kind that is coerced to");
     if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim ||
         (x.ty->sub != to->sub && !(x.ty->sub == 0 && to->sub == TR_ARRAY_LOOSE)))
         return false;
@@ -276,6 +283,7 @@ bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     for (uint32_t i = 0; i < to->ndim; i++)
         tr_axes_own(e, &all, x, i);
     *out = tr_em_view(e, to, x, &all);
+    assert(out->ty == to && "a view of an array's own axes is of the type that is asked for");
     return true;
 }
 
@@ -287,6 +295,7 @@ bool tr_lib_coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
         if (!tr_em_coerce(e, tr_em_item(e, x, i), to->items[i], &it[i]))
             return false;
     *out = tr_em_make(e, to, to->n, it);
+    assert(out->ty == to && "what is coerced is of the type that is asked for");
     return true;
 }
 
@@ -313,7 +322,12 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     }
     if (to->kind != TR_TY_OPT)
         x = tr_em_value(e, x);
-    return x.ty == to ? (*out = x, true) : tr_lib_kind(to)->coerce(e, x, to, out);
+    if (x.ty == to)
+        *out = x;
+    else if (!tr_lib_kind(to)->coerce(e, x, to, out))
+        return false;
+    assert(tr_em_is_whole(e, *out) && tr_em_same_ir(e, out->ty, to) && "a coercion gives what was asked for");
+    return true;
 }
 
 /* --- compile-time knowledge --- */
@@ -388,21 +402,30 @@ bool tr_tv_is_none(tr_tv x) {
 /* --- typed operations --- */
 
 tr_tv tr_lib_emit(tr_em *e, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *v) {
+    assert(op < TR_OP__COUNT && (tr_op_info[op].stages & S_T) && "templates make typed operations");
+    assert((tr_op_info[op].nargs < 0 || (uint32_t)tr_op_info[op].nargs == n) &&
+           "operands as op.def has them");
+    assert((tr_op_info[op].result == '-' || ty) && "an operation with a result has a type");
     return mk(ty, e->dry ? TR_NOVAL : tr_emit_v(&e->b, op, ty, n, v));
 }
 
 tr_tv tr_em_op1(tr_em *e, tr_op op, tr_tv x) {
     x = tr_em_strong(e, x);
+    assert(tr_em_is_whole(e, x) && tr_ty_is_scalar(x.ty) && "arithmetic is of numbers");
     return tr_lib_emit(e, op, x.ty, 1, &x.v);
 }
 
 tr_tv tr_em_op2(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
     x = tr_em_strong(e, x);
     y = tr_em_strong(e, y);
+    assert(tr_em_is_whole(e, x) && tr_em_is_whole(e, y) && "both operands are values");
+    assert(tr_ty_is_scalar(x.ty) && "arithmetic is of numbers");
+    assert(x.ty == y.ty && "operands of one operation have one type");
     return tr_lib_emit(e, op, x.ty, 2, (tr_val[]){x.v, y.v});
 }
 
 tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
+    assert((op == TR_OP_ADD || op == TR_OP_SUB || op == TR_OP_MUL) && "only these can be known to fit");
     tr_tv r = tr_em_op2(e, op, x, y);
     if (!e->dry)
         tr_at(e->b.fn, r.v)->flags |= F_NSW;
@@ -412,6 +435,10 @@ tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
 tr_tv tr_em_cmp(tr_em *e, tr_cmpop pred, tr_tv x, tr_tv y) {
     x = tr_em_strong(e, x);
     y = tr_em_strong(e, y);
+    assert(tr_em_is_whole(e, x) && tr_em_is_whole(e, y) && "both operands are values");
+    assert(tr_ty_is_scalar(x.ty) && x.ty == y.ty && "what is compared is of one type of numbers");
+    assert((!tr_ty_is_complex(x.ty) || pred == TR_CMP_EQ || pred == TR_CMP_NE) &&
+           "complex numbers have no order");
     tr_tv r = tr_lib_emit(e, TR_OP_CMP, tr_ty_scalar(e->types, TR_TY_BOOL), 2, (tr_val[]){x.v, y.v});
     if (!e->dry)
         tr_at(e->b.fn, r.v)->sub = (uint8_t)pred;
@@ -422,6 +449,9 @@ tr_tv tr_em_select(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
     a = tr_em_strong(e, a);
     b = tr_em_strong(e, b);
     c = tr_em_strong(e, c);
+    assert(tr_em_is_whole(e, a) && tr_em_is_whole(e, b) && tr_em_is_whole(e, c) && "all three are values");
+    assert(c.ty->kind == TR_TY_BOOL && "a bool selects");
+    assert(a.ty == b.ty && "both arms have one type");
     return tr_lib_emit(e, TR_OP_SELECT, a.ty, 3, (tr_val[]){c.v, a.v, b.v});
 }
 
@@ -455,6 +485,8 @@ tr_tv tr_lib_halved(tr_em *e, tr_tv x) {
 tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x) {
     tr_val v[4] = {TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL};
     const tr_ty *t = tr_ty_strong(e->types, tr_lib_scalar(e, x[0].ty));
+    assert(n == tr_math_info[fn].arity && "operands as math.def has them");
+    assert(tr_ty_is_float(t) && "functions of math.def are of floats");
     for (uint32_t i = 0; i < n && i < 4; i++)
         v[i] = tr_em_strong(e, x[i]).v;
     const tr_ty *r = tr_math_info[fn].result == 'b' ? tr_ty_scalar(e->types, TR_TY_BOOL) : t;
@@ -465,16 +497,20 @@ tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x) {
 }
 
 const tr_ty *tr_lib_complex_of(tr_em *e, const tr_ty *f) {
+    assert(tr_ty_is_float(f) && "parts of complex numbers are floats");
     return tr_ty_scalar(e->types, f->kind == TR_TY_F64 ? TR_TY_C128 : TR_TY_C64);
 }
 
 const tr_ty *tr_lib_real_of(tr_em *e, const tr_ty *c) {
+    assert(tr_ty_is_complex(c) && "only complex numbers have parts");
     return tr_ty_scalar(e->types, c->kind == TR_TY_C64 ? TR_TY_F32 : TR_TY_F64);
 }
 
 tr_tv tr_em_cplx(tr_em *e, tr_tv re, tr_tv im) {
     re = tr_em_strong(e, re);
     im = tr_em_strong(e, im);
+    assert(re.ty == im.ty && re.ty->kind != TR_TY_F16 &&
+           "both parts are of one type, which has a complex one");
     return tr_lib_emit(e, TR_OP_CPLX, tr_lib_complex_of(e, re.ty), 2, (tr_val[]){re.v, im.v});
 }
 
@@ -493,6 +529,10 @@ tr_tv tr_em_im(tr_em *e, tr_tv x) {
 }
 
 tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n, const tr_tv *items) {
+    assert(tr_ty_is_items(ty) && n == ty->n && "a value has as many items as its type");
+    for (uint32_t i = 0; i < n; i++)
+        assert(tr_em_is_whole(e, items[i]) && tr_em_same_ir(e, items[i].ty, ty->items[i]) &&
+               "items are of the types that the whole says");
     if (e->dry)
         return mk(ty, TR_NOVAL);
     tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, n + 1u);
@@ -516,6 +556,7 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
 }
 
 tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
+    assert(tr_em_is_whole(e, agg) && i < agg.ty->n && "what is taken is there");
     const tr_ty *t = agg.ty->items[i];
     if (t->kind == TR_TY_LIT || t->kind == TR_TY_NONE)
         return tr_lib_undef(e, t);
@@ -530,6 +571,8 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
 }
 
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x) {
+    assert(row < TR_RT__COUNT && n <= 2 + TR_LOOP_OPERANDS && "a row of rt.def, with its operands");
+    assert(tr_em_are_whole(e, n, x) && "what the run-time library is given are values");
     tr_val v[2 + TR_LOOP_OPERANDS] = {0};
     for (uint32_t i = 0; i < n && i < 2 + TR_LOOP_OPERANDS; i++)
         v[i] = tr_em_strong(e, x[i]).v;
@@ -546,6 +589,7 @@ tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint
 /* --- arrays, an instruction each --- */
 
 static tr_tv axis_op(tr_em *e, tr_op op, tr_tv a, uint32_t axis) {
+    assert(tr_em_is_array(e, a) && axis < a.ty->ndim && "an axis of an array");
     tr_tv r = tr_lib_emit(e, op, tr_ty_scalar(e->types, TR_TY_I64), 1, &a.v);
     if (!e->dry)
         tr_at(e->b.fn, r.v)->imm.i = (int64_t)axis;
@@ -560,6 +604,7 @@ tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) {
 }
 
 void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step) {
+    assert(axis < TR_MAX_NDIM && x->n <= TR_MAX_NDIM && "there is room for the axis");
     x->start[axis] = start;
     x->ax[x->n++] = (tr_axis){(int)axis, size, step};
 }
@@ -569,6 +614,7 @@ void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis) {
 }
 
 void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
+    assert(x->n <= TR_MAX_NDIM && "there is room for the axis");
     x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
 }
 
@@ -584,6 +630,10 @@ tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_
                      const tr_tv *strides) {
     if (ty->elem == a.ty->elem || !tr_ty_is_packed(a.ty))
         ty = view_type(e, ty, a);
+    assert(tr_em_is_array(e, a) && ty->kind == TR_TY_ARRAY && "memory of an array is seen as an array");
+    assert(tr_em_are_i64(e, 1, &offset) && tr_em_are_i64(e, ty->ndim, shape) && "sizes are int64");
+    assert((ty->layout != TR_LAYOUT_ANY || tr_em_are_i64(e, ty->ndim, strides)) &&
+           "strides where no layout says them");
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
     tr_val v[2 * TR_MAX_NDIM + 2];
@@ -599,6 +649,7 @@ tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_
 }
 
 tr_tv tr_em_field(tr_em *e, tr_tv a, uint32_t k) {
+    assert(tr_em_is_array(e, a) && tr_ty_is_records(a.ty) && k <= a.ty->elem->n && "a field of records");
     const tr_ty *s = a.ty->elem, *ty = tr_ty_field_array(e->types, a.ty, k);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
@@ -613,6 +664,7 @@ tr_tv tr_em_field(tr_em *e, tr_tv a, uint32_t k) {
 }
 
 tr_tv tr_em_records(tr_em *e, tr_tv a, bool one) {
+    assert(tr_em_is_array(e, a) && tr_ty_is_records(a.ty) && "records are an array of them");
     return tr_em_make(e, tr_ty_records(e->types, a.ty, one), 1, &a);
 }
 
@@ -635,7 +687,12 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
     tr_val v[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES];
     int64_t along = 0;
     uint32_t n = 0;
-    assert(x->n == ty->ndim && a.ty->elem == ty->elem);
+    assert(tr_em_is_array(e, a) && ty->kind == TR_TY_ARRAY && "memory of an array is seen as an array");
+    assert(x->n == ty->ndim && "an axis of the result each");
+    assert(a.ty->elem == ty->elem && "a view has the items of its base");
+    for (uint32_t k = 0; k < x->n; k++)
+        assert(x->ax[k].of < (int)a.ty->ndim && tr_em_are_i64(e, 1, &x->ax[k].size) &&
+               tr_em_are_i64(e, 1, &x->ax[k].step) && "an axis of the base or a new one, a size and a step");
     ty = view_type(e, ty, a);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
@@ -656,6 +713,7 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
 }
 
 tr_tv tr_em_size(tr_em *e, tr_tv a) {
+    assert(tr_em_is_array(e, a) && "arrays have a size");
     if (a.ty->ndim == 0)
         return tr_em_i64(e, 1);
     tr_tv n = tr_em_dim(e, a, 0);
@@ -665,6 +723,8 @@ tr_tv tr_em_size(tr_em *e, tr_tv a) {
 }
 
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
+    assert(tr_em_is_array(e, a) && "arrays are loaded from");
+    assert(tr_em_are_i64(e, a.ty->ndim, idx) && "an index for each axis");
     tr_val v[TR_MAX_NDIM + 1];
     if (a.ty->elem->kind == TR_TY_STRUCT) { /* a view of the item */
         tr_axes x = {0};
@@ -680,6 +740,9 @@ tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
 }
 
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv x) {
+    assert(tr_em_is_array(e, a) && !a.ty->readonly && "arrays are stored to, unless they are read-only");
+    assert(tr_em_are_i64(e, a.ty->ndim, idx) && "an index for each axis");
+    assert(a.ty->elem->kind != TR_TY_STRUCT && "records are stored field by field");
     if (e->dry)
         return;
     tr_val v[TR_MAX_NDIM + 2];
@@ -691,6 +754,8 @@ void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv x) {
 }
 
 tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, const tr_tv *shape) {
+    assert(layout != TR_LAYOUT_ANY && "a new array lies in one of two orders");
+    assert(tr_em_are_whole(e, ndim, shape) && "a size for each axis");
     const tr_ty *ty = tr_ty_array(e->types, elem, ndim, layout, false);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
@@ -713,10 +778,12 @@ const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text) {
 }
 
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload) {
+    assert(tr_em_is_whole(e, cond) && tr_em_same_ir(e, cond.ty, tr_ty_scalar(e->types, TR_TY_BOOL)) &&
+           "a bool is checked");
+    assert(n <= TR_SHAPES_SHOWN && tr_em_are_whole(e, n, payload) && "what a message shows is there");
     if (e->dry)
         return;
     tr_val v[TR_SHAPES_SHOWN + 1];
-    assert(n <= TR_SHAPES_SHOWN);
     v[0] = tr_em_strong(e, cond).v;
     for (uint32_t i = 0; i < n; i++)
         v[i + 1] = tr_em_strong(e, payload[i]).v;
@@ -753,6 +820,8 @@ static bool put_shape(tr_em *e, tr_shapes *s, tr_sb *b, uint32_t n, const tr_tv 
 void tr_em_shapes(tr_em *e, tr_shapes *s, const char *lead, uint32_t n, const tr_tv *x, const char *between,
                   uint32_t m, const tr_tv *y) {
     uint32_t had = s->n;
+    assert(had <= TR_SHAPES_SHOWN && (!between || had >= 2) &&
+           "what differs is the beginning of the payload");
     tr_arena *a = &e->ctx->arena;
     s->text = "";
     if (e->dry)

@@ -11,6 +11,7 @@
 #ifndef TR_LIB_EM_H
 #define TR_LIB_EM_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "ir/prog.h"
@@ -42,6 +43,34 @@ typedef struct tr_em {
     void *infer;
     bool *waits; /* set where something fails as a function called in it has not returned yet, in inference */
 } tr_em;
+
+/* --- what assertions ask --- */
+
+/* One type in the IR, where weak numbers and known ones are the numbers that they stand for. */
+static inline bool tr_em_same_ir(const tr_em *e, const tr_ty *a, const tr_ty *b) {
+    return a == b || (a && b && tr_ty_strong(e->types, a) == tr_ty_strong(e->types, b));
+}
+/* It has a type, and where code is made also a value of that type. What is known is all in its type. */
+static inline bool tr_em_is_whole(const tr_em *e, tr_tv x) {
+    return x.ty && (e->dry || x.ty->kind == TR_TY_LIT ||
+                    (x.v < e->b.fn->ins.n && tr_em_same_ir(e, tr_at(e->b.fn, x.v)->ty, x.ty)));
+}
+static inline bool tr_em_are_whole(const tr_em *e, uint32_t n, const tr_tv *x) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!tr_em_is_whole(e, x[i]))
+            return false;
+    return true;
+}
+/* Numbers of type int64: sizes, strides, indices. */
+static inline bool tr_em_are_i64(const tr_em *e, uint32_t n, const tr_tv *x) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!tr_em_is_whole(e, x[i]) || !tr_em_same_ir(e, x[i].ty, tr_ty_scalar(e->types, TR_TY_I64)))
+            return false;
+    return true;
+}
+static inline bool tr_em_is_array(const tr_em *e, tr_tv x) {
+    return tr_em_is_whole(e, x) && x.ty->kind == TR_TY_ARRAY;
+}
 
 /* Arguments of a call as written. */
 typedef struct tr_args {

@@ -1,5 +1,6 @@
 /* Makes PATTERN nodes: checks the description, builds the lambda by calling its template, wires operands.
  * In a dry run only the lambda's types are looked at. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/em.h"
@@ -65,6 +66,7 @@ static bool fill_lambda(tr_em *in, const tr_pdesc *d, const params *p, tr_plam b
     tr_tv *y = TR_NEW_N(&in->ctx->arena, tr_tv, nyield + 1u);
     if (!body(in, d, p->idx, p->elems, p->caps, y))
         return false;
+    assert(tr_em_are_whole(in, nyield, y) && "a lambda fills all that it is to yield");
     if (in->dry)
         return true;
     tr_val *v = TR_NEW_N(&in->ctx->arena, tr_val, nyield + 1u);
@@ -82,6 +84,7 @@ static bool make_lambda(tr_em *e, const tr_pdesc *d, tr_fn **out) {
     add_values(&in, &p, d->init, d->nscan);
     add_captures(&in, &p, d);
     uint32_t n = d->nout + d->nfilt + d->nred;
+    assert(p.nelems == d->nin + d->nscan && "an element for each input, and a running value for each scan");
     for (uint32_t i = 0; i < d->nscat; i++)
         n += d->scat[i].ty->ndim + 1u;
     return fill_lambda(&in, d, &p, d->lam, n);
@@ -96,6 +99,8 @@ static bool make_epilogue(tr_em *e, const tr_pdesc *d, tr_fn **out) {
     params p = open_params(&in, d, (uint32_t)__builtin_popcount(d->keep), d->nred + d->nein);
     add_values(&in, &p, d->init, d->nred);
     add_elements(&in, &p, d->ein, d->nein);
+    assert(p.nelems == d->nred + d->nein &&
+           "what was reduced, then an element for each input of the epilogue");
     add_captures(&in, &p, d);
     return fill_lambda(&in, d, &p, d->epi, d->neout);
 }
@@ -149,6 +154,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
     put(v, &k, d->caps, d->ncap);
     put(v, &k, d->ein, d->nein);
     put(v, &k, d->eout, d->neout);
+    assert(k == tr_pat_nargs(p) && "operands as the node's groups count them");
     tr_val r = tr_emit_v(&e->b, TR_OP_PATTERN, ty, k, v);
     tr_at(e->b.fn, r)->imm.pat = p;
     return r;
@@ -160,6 +166,16 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     tr_tv *init = TR_NEW_N(&e->ctx->arena, tr_tv, d.nred + 1u);
     for (uint32_t i = 0; i < d.nred; i++)
         init[i] = tr_em_strong(e, d.init[i]);
+    assert(d.nspace <= TR_MAX_NDIM && tr_em_are_i64(e, d.nspace, d.space) && "a space of int64 sizes");
+    assert(d.nscan <= d.nred && (d.keep & ~tr_all_axes(d.nspace)) == 0 &&
+           "scans are reductions, kept axes are there");
+    assert((d.epi || (!d.nein && !d.neout)) && "what is read and written behind is an epilogue's");
+    assert(tr_em_are_whole(e, d.ncap, d.caps) && "what is captured are values");
+    for (uint32_t i = 0; i < d.nin; i++)
+        assert(tr_em_is_array(e, d.in[i]) && d.in[i].ty->ndim == d.nspace && "inputs have the space's axes");
+    for (uint32_t i = 0; i < d.nout; i++)
+        assert(tr_em_is_array(e, d.out[i]) && !d.out[i].ty->readonly &&
+               "outputs are arrays that may be written");
     d.init = init;
     if (!make_lambda(e, &d, &lam) || !make_epilogue(e, &d, &epi))
         return false;
