@@ -1,4 +1,5 @@
 /* What the families of library functions share: looking at bound arguments, folding an iterable. */
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "lib/families.h"
 
 const char *tr_fam_name(const tr_bcall *c) {
+    assert(c->row < TR_B__COUNT && "a row of builtins.def");
     const tr_builtin *b = &tr_builtins[c->row];
     if (b->kind != TR_B_FUNC)
         return b->name;
@@ -20,6 +22,7 @@ char tr_fam_class(tr_em *e, tr_tv x) {
 }
 
 bool tr_fam_number(tr_em *e, const tr_bcall *c, tr_tv x, const char *classes) {
+    assert(tr_em_is_whole(e, x) && *classes && "a value, which may be of some classes");
     char k = tr_fam_class(e, x);
     if (k && strchr(classes, k))
         return true;
@@ -36,6 +39,7 @@ bool tr_fam_number(tr_em *e, const tr_bcall *c, tr_tv x, const char *classes) {
 }
 
 tr_tv tr_fam_weaken(tr_em *e, tr_tv r, bool weak) {
+    assert(tr_em_is_whole(e, r) && "a result is a value");
     if (weak && (r.ty->kind == TR_TY_I64 || r.ty->kind == TR_TY_F64 || r.ty->kind == TR_TY_C128))
         r.ty = tr_ty_weak(e->types, (tr_tyk)r.ty->kind);
     return r;
@@ -54,6 +58,7 @@ bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *o
 }
 
 tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits) {
+    assert(tr_ty_is_scalar(x.ty) && tr_em_are_i64(e, 1, &ndigits) && "a number, to so many digits");
     bool sign = tr_ty_class(x.ty) != 'u';
     const tr_ty *t = tr_fam_ty(e, sign ? TR_TY_I64 : TR_TY_U64);
     return tr_em_callrt(e, sign ? TR_RT_ROUNDI : TR_RT_ROUNDU, t, NULL, 2,
@@ -99,6 +104,7 @@ bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool df
 
 bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out) {
     int64_t k, nd = ndim;
+    assert(ndim <= 2 * TR_MAX_NDIM && "as many axes as there can be");
     if (!tr_tv_lit_int(x, &k))
         return tr_em_error(e, "%s(): axes must be constants", tr_fam_name(c));
     if (k < -nd || k >= nd)
@@ -166,6 +172,7 @@ bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
 }
 
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape) {
+    assert(tr_em_is_array(e, a) && "arrays have a shape");
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         shape[i] = tr_em_dim(e, a, i);
 }
@@ -181,11 +188,13 @@ static int kind_order(const tr_ty *t) {
 }
 
 bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to) {
+    assert(tr_ty_is_scalar(from) && tr_ty_is_scalar(to) && "numbers are cast");
     return kind_order(from) <= kind_order(to);
 }
 
 /* minimum and maximum give NaN where there is one, fmin and fmax the other operand. */
 tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
+    assert(a.ty == b.ty && how >= TR_UF_MINIMUM && how <= TR_UF_FMAX && "two numbers of one type");
     bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
     if (a.ty->kind == TR_TY_BOOL)
         return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
@@ -201,6 +210,7 @@ tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
 }
 
 tr_tv tr_fam_part(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n) {
+    assert(tr_em_is_array(e, a) && axis < a.ty->ndim && "a part of an axis");
     tr_axes x = {0};
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         if (i == axis)
@@ -241,6 +251,7 @@ typedef struct fold {
 static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
     const fold *f = d->user;
+    assert(f->direct ? d->nin == 1 && !d->ncap : d->ncap == 1 && "items come as inputs, or are asked for");
     tr_tv x;
     if (f->direct)
         x = elems[0];
@@ -256,6 +267,7 @@ static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
 
 /* What a loop carries from round to round, the counter first. */
 static tr_bid loop_block(tr_em *e, uint32_t n, const tr_tv *acc, tr_tv *params) {
+    assert(!e->dry && tr_em_are_whole(e, n, acc) && "what a loop carries are values, of types that stay");
     tr_bid b = tr_blk_new(e->b.fn);
     for (uint32_t k = 0; k < n; k++)
         params[k] = (tr_tv){acc[k].ty, tr_blk_param(e->b.fn, b, acc[k].ty, NULL)};
@@ -277,6 +289,7 @@ static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void
 }
 
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
+    assert(tr_em_is_whole(e, it) && tr_em_are_whole(e, n, acc) && "a loop begins with values");
     if (it.ty->kind == TR_TY_GENEXPR)
         return tr_lib_each_genexpr(e, it, n, acc, each, user);
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
@@ -299,6 +312,8 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
     e->b.blk = body;
     if (!one_round(e, it, step, each, user, c + 1, &stop))
         return false;
+    for (uint32_t k = 0; k < n; k++)
+        assert(c[k + 1].ty == end[k].ty && "a round leaves the types of what the loop carries");
     c[0] = tr_em_nsw(e, TR_OP_ADD, c[0], tr_em_i64(e, 1));
     tr_val *next = values_of(e, n + 1, c);
     if (stop.ty)
@@ -312,6 +327,7 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
 }
 
 bool tr_fam_when(tr_em *e, tr_tv cond, uint32_t n, tr_tv *acc, tr_whenfn fn, const void *user) {
+    assert(tr_em_is_whole(e, cond) && tr_em_are_whole(e, n, acc) && "a condition, and what may change");
     tr_tv *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     if (e->dry)
         return fn(e, user, acc);
@@ -320,6 +336,8 @@ bool tr_fam_when(tr_em *e, tr_tv cond, uint32_t n, tr_tv *acc, tr_whenfn fn, con
     e->b.blk = body;
     if (!fn(e, user, acc))
         return false;
+    for (uint32_t k = 0; k < n; k++)
+        assert(acc[k].ty == end[k].ty && "a branch leaves the types of what it changes");
     tr_br(&e->b, done, n, values_of(e, n, acc));
     e->b.blk = done;
     memcpy(acc, end, n * sizeof *acc);
@@ -379,6 +397,7 @@ tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t) {
 
 tr_tv tr_fam_bits(tr_em *e, tr_bitop op, tr_tv x) {
     tr_tv n = tr_em_op1(e, TR_OP_BITS, x);
+    assert(tr_ty_is_int(n.ty) && op < TR_BITS__COUNT && "bits of an integer");
     if (!e->dry)
         tr_at(e->b.fn, n.v)->sub = (uint8_t)op;
     return n;

@@ -10,6 +10,8 @@
  * Cost: a pass over the indices, and one over the result; masks are counted first, then read once more. */
 #include "lib/fam.h"
 
+#include <assert.h>
+
 enum { MAX_PARTS = 4 * TR_MAX_NDIM };
 
 static const tr_ty *i64_ty(tr_em *e) {
@@ -52,6 +54,7 @@ static tr_tv count_true(tr_em *e, tr_tv mask) {
 /* A new 1-d array of n items with room for one more: packing stores where the next item
  * would go, wanted or not. */
 static tr_tv room_for(tr_em *e, const tr_ty *elem, tr_tv n) {
+    assert(tr_em_are_i64(e, 1, &n) && "a number of items");
     tr_tv more = tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1));
     return tr_em_alloc(e, elem, 1, TR_LAYOUT_C, &more);
 }
@@ -97,6 +100,7 @@ bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out) {
 
 /* The mask must have the sizes of the axes that it stands for. */
 static void check_mask(tr_em *e, tr_tv a, uint32_t first, tr_tv mask) {
+    assert(first + mask.ty->ndim <= a.ty->ndim && "the mask is of axes that there are");
     for (uint32_t i = 0; i < mask.ty->ndim; i++) {
         tr_tv n = tr_em_dim(e, a, first + i), m = tr_em_dim(e, mask, i);
         tr_em_check(
@@ -339,6 +343,8 @@ static bool make_plan(tr_em *e, tr_tv a, const tr_idx *given, uint32_t ngiven, p
         p->of[axis++] = (int)p->nix++;
     }
     p->ndim = next;
+    assert(axis == p->view.ty->ndim && p->ndim == nplain + nb &&
+           "each axis has its index, or is one of the result");
     for (uint32_t i = 0; i < nb; i++)
         p->shape[at + i] = common[i];
     for (uint32_t i = 0; i < p->nix; i++)
@@ -358,6 +364,7 @@ static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *ele
             at[k] = idx[-1 - p->of[k]];
             continue;
         }
+        assert((uint32_t)p->of[k] < p->nix && "the axis has one of the indices");
         tr_tv x = ix[p->of[k]], i = tr_em_conv(e, x, i64_ty(e));
         if (tr_ty_class(tr_lib_scalar(e, x.ty)) == 'i')
             i = tr_lib_wrap(e, i, size[k]);
@@ -375,6 +382,7 @@ static bool lam_take(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
 }
 
 static uint32_t count_arrays(const plan *p) {
+    assert(p->nix <= TR_MAX_NDIM && "there is room for all indices");
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->nix; i++)
         n += tr_lib_is_array(p->ix[i]);
@@ -387,6 +395,7 @@ static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
                         tr_tv *yields) {
     const plan *p = d->user;
     uint32_t arrays = count_arrays(p), n = p->view.ty->ndim;
+    assert(d->ncap >= n && (d->nin == arrays || d->nin == arrays + 1) && "indices, and maybe the value");
     place_of(e, p, idx, elems, caps, caps + n, yields);
     tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1];
     if (p->update && !p->update(e, p->user, &v, &v))

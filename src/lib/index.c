@@ -1,5 +1,6 @@
 /* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c);
  * ranges, a.flat. Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -27,6 +28,7 @@ bool tr_lib_is_index(tr_em *e, tr_tv x) {
 }
 
 static bool is_full(tr_tv s) {
+    assert(s.ty->kind == TR_TY_SLICE && s.ty->n == 3 && "a slice has start, stop and step");
     int64_t step;
     return tr_tv_is_none((tr_tv){s.ty->items[0], s.v}) && tr_tv_is_none((tr_tv){s.ty->items[1], s.v}) &&
            (tr_tv_is_none((tr_tv){s.ty->items[2], s.v}) ||
@@ -94,6 +96,7 @@ static bool collect(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n) {
         return tr_em_error(e, "too many indices: the array is %u-dimensional, but %u were indexed",
                            (unsigned)a.ty->ndim, axes);
     uint32_t missing = a.ty->ndim - axes;
+    assert(k + missing <= 4 * TR_MAX_NDIM && "there is room for all parts");
     for (uint32_t i = 0; i < k; i++) {
         if (is_ellipsis(x[i])) {
             if (missing == 0)
@@ -110,6 +113,7 @@ static bool collect(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n) {
 }
 
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n) {
+    assert(tr_em_are_i64(e, 1, &i) && tr_em_are_i64(e, 1, &n) && "an index and a size");
     tr_tv w = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
     if (!e->dry)
         tr_at(e->b.fn, w.v)->sub = !e->opts->boundscheck;
@@ -118,6 +122,7 @@ tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n) {
 
 /* An index into an axis of n items as an int64 in range. */
 tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
+    assert(tr_lib_is_index(e, x) && tr_em_are_i64(e, 1, &n) && "an integer, and a size");
     int64_t lit;
     bool known = tr_tv_lit_int(x, &lit) && lit >= 0;
     bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';
@@ -136,6 +141,7 @@ tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char
 }
 
 static tr_tv clamp(tr_em *e, tr_tv x, tr_tv lo, tr_tv hi) {
+    assert(tr_em_are_i64(e, 3, (tr_tv[]){x, lo, hi}) && "bounds are int64");
     tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, lo), lo, x);
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, low, hi), hi, low);
 }
@@ -164,6 +170,7 @@ static bool leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
 
 /* Python's slice.indices: start, number of items, step. */
 static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
+    assert(s.ty->kind == TR_TY_SLICE && tr_em_are_i64(e, 1, &n) && "a slice of an axis");
     tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
     tr_tv *it[3] = {&b, &t, &k};
     for (int i = 0; i < 3; i++)
@@ -271,6 +278,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
             return false;
         ax++;
     }
+    assert(ax == a.ty->ndim && "every axis has its part");
     tr_layout lay = x.n == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
     *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, x.n, lay, a.ty->readonly), a, &x);
     return true;
@@ -297,6 +305,7 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
 }
 
 tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay) {
+    assert(axis < a.ty->ndim && tr_em_are_i64(e, 1, &at) && "a place on an axis");
     tr_axes x = {0};
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         if (i == axis)
@@ -325,6 +334,7 @@ static bool is_flat(tr_tv a) {
 
 /* An index into a range or a flat, checked, and from the beginning. */
 static bool sequence_index(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+    assert((is_flat(a) || a.ty->kind == TR_TY_RANGE) && "both have a number for each item");
     tr_tv n;
     const char *text =
         is_flat(a) ? "index {w} is out of bounds for size {1}" : "range object index out of range";
@@ -336,6 +346,7 @@ static bool sequence_index(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
 
 /* a[idx] = v for a number v, or an array of no axes. */
 static bool store_item(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v) {
+    assert(!a.ty->readonly && "who is read-only was refused before");
     const tr_ty *s = tr_lib_scalar(e, v.ty);
     if (!s && tr_lib_is_array(v) && v.ty->ndim == 0) {
         v = tr_em_load(e, v, NULL);
@@ -395,7 +406,10 @@ bool tr_lib_get_array(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
 }
 
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
-    return tr_lib_kind(a.ty)->get(e, a, i, out);
+    assert(tr_em_is_whole(e, a) && tr_em_is_whole(e, i) && "a value is indexed by one");
+    bool ok = tr_lib_kind(a.ty)->get(e, a, i, out);
+    assert((!ok || tr_em_is_whole(e, *out)) && "an item is a value");
+    return ok;
 }
 
 bool tr_lib_set_flat(tr_em *e, tr_tv flat, tr_tv i, tr_tv v, bool itself) {
@@ -420,5 +434,6 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
 }
 
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
+    assert(tr_em_is_whole(e, a) && tr_em_is_whole(e, i) && tr_em_is_whole(e, v) && "all three are values");
     return tr_lib_kind(a.ty)->set(e, a, i, v, itself);
 }

@@ -3,6 +3,9 @@
  * are sequences, with a length and an item at a position: a loop's only state is then its counter. What
  * has no length is in kind_iterator.c. */
 #include "lib/kinds.h"
+
+#include <assert.h>
+
 #include "lib/priv.h"
 
 static tr_tv one(tr_em *e) {
@@ -46,20 +49,27 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
 }
 
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
-    return tr_lib_kind(it.ty)->count(e, it, n);
+    assert(tr_em_is_whole(e, it) && "what is gone through is a value");
+    bool ok = tr_lib_kind(it.ty)->count(e, it, n);
+    assert((!ok || tr_tv_is_none(*n) || tr_em_are_i64(e, 1, n)) && "a number of items, or None: it is asked");
+    return ok;
 }
 
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
+    assert(tr_em_is_whole(e, it) && tr_em_is_whole(e, place) && "an item is at a place");
     return tr_lib_kind(it.ty)->at(e, it, place, out);
 }
 
 tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i) {
+    assert(tr_em_same_ir(e, more.ty, tr_ty_scalar(e->types, TR_TY_BOOL)) && tr_em_are_i64(e, 1, &i) &&
+           "whether there is one more, and how many were asked for");
     tr_tv it[3] = {more, place, i};
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_STEP, 0, 3, (const tr_ty *[]){more.ty, place.ty, i.ty}), 3,
                       it);
 }
 
 bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out) {
+    assert(tr_em_are_i64(e, 1, &i) && (!go.ty || tr_em_is_whole(e, go)) && "a counter, maybe a condition");
     int64_t len;
     if (tr_tv_is_none(n))
         return tr_lib_kind(it.ty)->next(e, it, i, go, out);
@@ -79,6 +89,7 @@ bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv *step) {
 }
 
 bool tr_lib_truth_step(tr_em *e, tr_tv x, tr_tv *out) {
+    assert(x.ty->kind == TR_TY_STEP && x.ty->n == 3 && "a step says more, place and count");
     *out = tr_em_item(e, x, TR_STEP_MORE);
     return true;
 }
@@ -122,6 +133,7 @@ static bool steps_by_one(tr_tv r) {
 /* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number
  * of items nor an offset from its start wraps. */
 static bool is_narrow(tr_em *e, tr_tv r) {
+    assert(r.ty->kind == TR_TY_RANGE && r.ty->n == 3 && "a range has start, stop and step");
     int64_t step = 1, from;
     if (!steps_by_one(r) && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
         return false;
@@ -222,6 +234,7 @@ bool tr_lib_truth_range(tr_em *e, tr_tv r, tr_tv *out) {
 /* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1
  * never leaves the items. */
 static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
+    assert(r.ty->kind == TR_TY_RANGE && tr_em_are_i64(e, 1, &i) && "a position in a range");
     tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
     if (steps_by_one(r))
         return tr_em_nsw(e, TR_OP_ADD, start, i);
@@ -255,6 +268,8 @@ bool tr_lib_len_array(tr_em *e, tr_tv a, tr_tv *n) {
 
 /* Position i in C order as an index for each axis. */
 static void split(tr_em *e, uint32_t ndim, const tr_tv *extents, tr_tv i, tr_tv *idx) {
+    assert(ndim <= TR_MAX_NDIM && tr_em_are_i64(e, ndim, extents) && tr_em_are_i64(e, 1, &i) &&
+           "a position among extents");
     for (uint32_t k = ndim; k-- > 1;) {
         idx[k] = tr_em_op2(e, TR_OP_REM, i, extents[k]);
         i = tr_em_op2(e, TR_OP_QUOT, i, extents[k]);
@@ -264,6 +279,7 @@ static void split(tr_em *e, uint32_t ndim, const tr_tv *extents, tr_tv i, tr_tv 
 }
 
 tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx) {
+    assert(tr_em_is_array(e, a) && tr_em_are_i64(e, 1, &i) && "a position in an array");
     tr_tv extents[TR_MAX_NDIM];
     if (a.ty->layout == TR_LAYOUT_C && a.ty->ndim > 1) {
         tr_tv n = tr_em_size(e, a);

@@ -4,6 +4,7 @@
  * NaT, which is the least int64. Operands come to the finer of their units first, as in NumPy; results that
  * do not fit wrap, as those of integers do. To nobody else are these kinds numbers or arrays: a function
  * takes none by accident. lib/npdates.c says which functions of NumPy's take them. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/date.h"
@@ -16,6 +17,8 @@ tr_tv tr_date_raw(tr_em *e, tr_tv x) {
 }
 
 tr_tv tr_date_of(tr_em *e, const tr_ty *date, tr_tv raw) {
+    assert(tr_ty_is_date(date) && (raw.ty->kind != TR_TY_ARRAY || raw.ty->elem->kind == TR_TY_I64) &&
+           "a date is an int64");
     if (raw.ty->kind == TR_TY_ARRAY)
         return tr_em_make(e, tr_ty_dates(e->types, date, raw.ty), 1, &raw);
     raw = tr_em_conv(e, raw, tr_fam_ty(e, TR_TY_I64));
@@ -37,6 +40,7 @@ static tr_tv op_with(tr_em *e, tr_op op, tr_tv x, int64_t n) {
 }
 
 static tr_tv floored(tr_em *e, tr_tv x, int64_t n) {
+    assert(n > 0 && "days and months are counted in some");
     return op_with(e, TR_OP_FLOORDIV, x, n);
 }
 
@@ -138,6 +142,7 @@ static bool elt_scaled(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_date_scaled(tr_em *e, tr_tv raw, tr_unit from, tr_unit to, tr_tv *out) {
+    assert(!tr_ty_is_date(raw.ty) && "what counts a unit is a number");
     *out = raw;
     if (from == to || from == TR_UNIT_GENERIC || to == TR_UNIT_GENERIC)
         return true;
@@ -469,6 +474,7 @@ bool tr_lib_show_dates(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
 }
 
 tr_tv tr_date_precision(tr_em *e, const tr_ty *date, tr_tv *raw) {
+    assert(!tr_ty_is_delta(date) && "spans have no calendar");
     tr_unit u = tr_ty_date_unit(date);
     if (u == TR_UNIT_W)
         tr_date_scaled(e, *raw, u, TR_UNIT_D, raw);

@@ -7,6 +7,9 @@
  * A list comprehension is an array from the start, for those who can tell no array from it: NumPy's
  * functions, and what reads one number after the other. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/kinds.h"
 
 enum { FIRST_ROOM = 8 }; /* values that an array of an unknown number has room for at first */
@@ -69,6 +72,8 @@ static bool call_round(tr_em *e, tr_tv closure, tr_tv x, tr_tv *out) {
 /* What the loop within runs over, and the closure of what it does. */
 static tr_tv inner_of(tr_em *e, tr_tv closure, tr_tv round) {
     uint32_t n = round.ty->n;
+    assert(round.ty->kind == TR_TY_TUPLE && n > 0 &&
+           "a round gives what the loop within runs over, and what it takes");
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     it[0] = tr_em_none(e);

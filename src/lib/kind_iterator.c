@@ -3,6 +3,9 @@
  * be the next one. Where an iterator is made and used up in one place it has no memory of its own
  * (infer/step.c): the loop's counter is. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/kinds.h"
 
 bool tr_lib_count_unknown(tr_em *e, tr_tv it, tr_tv *n) {
@@ -49,6 +52,7 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out) {
 }
 
 bool tr_lib_next_iterator(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    assert(it.ty->kind == TR_TY_ITERATOR && it.ty->n == 2 && "what is gone through, and where it is");
     tr_tv x = tr_em_item(e, it, 0), cell = tr_em_item(e, it, 1), n, st;
     tr_tv taken = tr_em_load(e, cell, NULL);
     if (!tr_lib_serial_len(e, x, &n) || !tr_lib_next(e, x, n, taken, go, &st))
@@ -66,6 +70,7 @@ bool tr_lib_at_iterator(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
 /* --- map, filter --- */
 
 static bool call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, const tr_ty *never, tr_tv *out) {
+    assert(tr_em_is_whole(e, fn) && tr_em_are_whole(e, n, x) && never && "a function is called with values");
     bool before = e->ends;
     e->ends = false;
     if (!e->call(e, fn, &(tr_args){n, x, 0, NULL}, out))
@@ -119,6 +124,7 @@ static bool each_kept(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
 /* The place of an item is the item itself: asking for it again would use up another one. */
 bool tr_lib_next_filter(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv fn = tr_em_item(e, it, 0), x = tr_em_item(e, it, 1), acc[2];
+    assert(it.ty->kind == TR_TY_FILTER && "the cell is the kind's");
     const tr_ty *t;
     if (!tr_fam_item_type(e, x, &t))
         return false;

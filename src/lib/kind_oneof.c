@@ -2,6 +2,9 @@
  * variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
  * hold; infer/axes.c calls it. It has no form of Python's. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
@@ -12,6 +15,7 @@ static bool is_function(const tr_ty *t) {
 }
 
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
+    assert(t.ty->kind == TR_TY_TUPLE && tr_lib_is_index(e, i) && "a place in a tuple");
     uint32_t n = t.ty->n;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
@@ -29,6 +33,7 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
 
 /* As one of more: which of those it is. */
 bool tr_lib_coerce_oneof(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    assert(to->kind == TR_TY_ONEOF && to->n > 1 && "which one it is, then all of them");
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n), is;
     bool constant = x.ty->kind == TR_TY_LIT, found = !constant;
     it[0] = tr_em_i64(e, 0);

@@ -1,5 +1,8 @@
 /* Optionals: None or a value, which one run time knows. Most operations want the value (tr_em_value). */
 #include "lib/kinds.h"
+
+#include <assert.h>
+
 #include "lib/priv.h"
 
 /* What stands for the value of an optional that is None: zeros, an array of no items and no memory. */
@@ -15,6 +18,7 @@ static tr_tv zeros(tr_em *e, const tr_ty *t) {
 }
 
 bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    assert(to->kind == TR_TY_OPT && to->n == 2 && "the cell is of the kind that is coerced to");
     tr_tv it[2] = {tr_em_bool(e, !tr_tv_is_none(x)), {NULL, TR_NOVAL}};
     if (tr_tv_is_none(x)) {
         it[1] = zeros(e, to->items[1]);
@@ -56,6 +60,7 @@ tr_answer tr_lib_compare_held(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
 }
 
 bool tr_lib_truth_held(tr_em *e, tr_tv x, tr_tv *out) {
+    assert(x.ty->kind == TR_TY_OPT && x.ty->n == 2 && "whether it is a value, and which");
     if (!tr_em_truth(e, tr_em_item(e, x, 1), out))
         return false;
     *out =

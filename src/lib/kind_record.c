@@ -5,6 +5,7 @@
  * without axes is the value. Whole records are copied number by number where there are few, all read
  * before the first is stored; else byte by byte.
  * Values of these kinds are no arrays to anybody else: a function of arrays takes none by accident. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/date.h"
@@ -20,6 +21,7 @@ static tr_tv array_of(tr_em *e, tr_tv x) {
 }
 
 static const tr_ty *struct_of(const tr_ty *t) {
+    assert(t->n == 1 && tr_ty_is_records(t->items[0]) && "records are an array of them");
     return t->items[0]->elem;
 }
 
@@ -114,6 +116,7 @@ static void add_leaves(tr_em *e, tr_tv a, leaves *to) {
             add_leaves(e, f, to);
         else
             to->at[to->n++] = f;
+        assert(to->n <= MOST_LEAVES && "few_leaves() has counted them");
     }
 }
 
@@ -134,6 +137,7 @@ static tr_tv bytes_of(tr_em *e, tr_tv a) {
 
 /* to[...] = from for arrays of the same fields. */
 static bool copy_bytes(tr_em *e, tr_tv to, tr_tv from) {
+    assert(tr_ty_size(to.ty->elem) == tr_ty_size(from.ty->elem) && "both have as many bytes");
     return has_room(e, to.ty, 1) && has_room(e, from.ty, 1) &&
            tr_em_assign(e, bytes_of(e, to), bytes_of(e, from));
 }
@@ -145,6 +149,7 @@ static bool copy_one(tr_em *e, tr_tv to, tr_tv from) {
         return copy_bytes(e, to, from);
     add_leaves(e, from, &x);
     add_leaves(e, to, &y);
+    assert(x.n == y.n && "both have the same fields");
     for (uint32_t i = 0; i < x.n; i++)
         x.at[i] = tr_em_load(e, x.at[i], NULL);
     for (uint32_t i = 0; i < y.n; i++)

@@ -7,6 +7,7 @@
  * in its code do (`find_reach`), so no place of the inside needs a check; an index that is computed is
  * compared with the neighborhood, which is constant.
  * Cost: a pattern over the inside, and two small ones per axis for the edges. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static tr_tv array_of(tr_em *e, tr_tv w) {
 }
 
 static int64_t bound_of(tr_em *e, tr_tv w, uint32_t axis, bool most) {
+    assert(w.ty->kind == TR_TY_WINDOW && axis < axes_of(w.ty) && "a bound of an axis");
     int64_t v = 0;
     tr_tv_lit_int(tr_em_item(e, w, 1 + axes_of(w.ty) + 2 * axis + most), &v);
     return v;

@@ -1,5 +1,6 @@
 /* Python's operators on scalars, literals, tuples, strings known at compile time, and (through arrays.c)
  * arrays. Rules: docs/semantics.md. Literals fold here, so that `2 * math.pi` stays weak. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,8 @@ static tr_op division(tr_em *e, tr_binop op, const tr_ty *t, tr_rules rules) {
 }
 
 static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
+    assert(tr_ty_is_scalar(t) && (op == TR_BIN_DIV || op == TR_BIN_FLOORDIV || op == TR_BIN_MOD) &&
+           "a quotient or a rest");
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     if (op != TR_BIN_DIV && tr_ty_is_complex(t))
         return op_error(e, tr_lib_sign(op), x, y);
@@ -212,6 +215,7 @@ static void check_cold(tr_em *e, tr_tv x) {
  * lowering knows the form (lower/conv.c). */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
     x = tr_em_strong(e, x);
+    assert(tr_ty_is_float(x.ty) && "a float becomes an int");
     tr_tv r = tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_I64));
     if (e->dry || tr_lib_rules(e) != TR_RULES_PYTHON)
         return r;
@@ -226,6 +230,7 @@ tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
 }
 
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x) {
+    assert(tr_lib_scalar(e, x.ty) && "a number becomes an int");
     const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
     x = tr_em_strong(e, x);
     tr_tv r = tr_em_conv(e, x, i64);
@@ -240,6 +245,7 @@ tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x) {
 enum { MAX_POWER = 8 };
 
 static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
+    assert(n > 0 && "a product has a factor");
     tr_tv r = x;
     bool first = true;
     for (; n; n >>= 1) {
