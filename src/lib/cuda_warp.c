@@ -3,9 +3,13 @@
  * A warp is 32 threads of a block, numbered through it with x first. A mask names lanes of it, a bit
  * for each: uint32, as CUDA has them. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/families.h"
 
 static tr_tv emit(tr_em *e, tr_op op, unsigned sub, const tr_ty *t, uint32_t n, const tr_tv *x) {
+    assert(n <= 3 && tr_em_are_whole(e, n, x) && "operands are values, three at most");
     tr_val v[3];
     for (uint32_t k = 0; k < n; k++)
         v[k] = x[k].v;

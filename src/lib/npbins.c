@@ -3,6 +3,9 @@
  * register, and both run on all cores as scatters do (lower/spread.c). Edges that are given are
  * searched before, by a pattern of its own. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/families.h"
 
 static tr_tv i64(tr_em *e, int64_t v) {
@@ -145,6 +148,7 @@ static bins bins_of(const tr_tv *caps) {
 /* Edge i, a number of any type, but not the last one. Computed in the type of `b`, and
  * stored in that of edges. */
 static tr_tv inner_edge(tr_em *e, const bins *b, const tr_ty *t, tr_tv i) {
+    assert(b->lo.ty == b->step.ty && b->lo.ty == b->hi.ty && "edges are computed in one type");
     tr_tv at = tr_em_op2(e, TR_OP_MUL, tr_em_conv(e, i, b->lo.ty), b->step);
     return tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, at, b->lo), t);
 }
@@ -166,6 +170,7 @@ static bool lam_extremes(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr
 }
 
 static tr_tv is_finite(tr_em *e, tr_tv x) {
+    assert(tr_ty_is_scalar(x.ty) && "a number is finite or not");
     return tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_SUB, x, x), tr_em_num(e, x.ty, 0.0));
 }
 

@@ -6,6 +6,9 @@
  * outer index, so that threads share them.
  * Cost: a call is some 20 ns beside the loop's own, numbers an array of no axes each. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/families.h"
 
 typedef struct call {
@@ -19,6 +22,7 @@ typedef struct call {
 /* Operand k as [round, core axis, core axis], at an index of the axes before. */
 static tr_tv as_three(tr_em *e, const call *c, uint32_t k, tr_tv a, uint32_t nlead, const tr_tv *idx) {
     uint32_t ncore = c->u->core->n[k], nouter = a.ty->ndim - ncore;
+    assert(a.ty->ndim >= ncore && ncore <= TR_LOOP_CORE && nlead <= nouter && "an operand has its core axes");
     tr_tv one = tr_em_i64(e, 1);
     tr_axes x = {0};
     for (uint32_t i = 0; i < nlead; i++)
@@ -39,6 +43,7 @@ static tr_tv as_three(tr_em *e, const call *c, uint32_t k, tr_tv a, uint32_t nle
 static tr_tv run_loop(tr_em *e, const call *c, const tr_tv *operands, uint32_t nlead, const tr_tv *idx) {
     uint32_t n = c->u->nin + c->u->nout;
     tr_tv x[2 + TR_LOOP_OPERANDS];
+    assert(n > 0 && n <= TR_LOOP_OPERANDS && "there is a row for so many operands");
     x[0] = tr_em_obj(e, c->fn->u.l.table);
     x[1] = tr_em_i64(e, c->loop);
     for (uint32_t k = 0; k < n; k++)

@@ -5,6 +5,7 @@
  * types are converted into new arrays; what an output, or an input that is stored to, may share memory with
  * is copied before.
  * Cost: a view of each operand per call of the function. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -51,6 +52,7 @@ static bool lam_round(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
 }
 
 bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space, const tr_tv *operands) {
+    assert(c->n <= TR_MAX_OPERANDS && tr_em_are_i64(e, nouter, space) && "operands over a space");
     round r = {c, nouter};
     tr_tv none;
     if (nouter == 0)
@@ -79,6 +81,7 @@ tr_operand tr_fam_operand_of(tr_em *e, tr_tv x) {
 }
 
 void tr_fam_operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out) {
+    assert(n <= TR_MAX_OPERANDS && tr_em_are_whole(e, n, x) && "there is room for all operands");
     for (uint32_t i = 0; i < n; i++)
         out[i] = tr_fam_operand_of(e, x[i]);
 }
@@ -122,6 +125,7 @@ static bool bind_keywords(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv 
 }
 
 bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x, tr_tv *where) {
+    assert(u->nin + u->nout <= TR_MAX_OPERANDS && args->nkw <= args->n && "there is room for all operands");
     uint32_t npos = args->n - args->nkw;
     tr_tv dst;
     if (!bind_keywords(e, u, args, &dst, where))
@@ -164,10 +168,13 @@ static bool is_writable(const gcall *g, uint32_t k) {
 }
 
 static uint32_t which(const gcall *g, uint32_t k, uint32_t d) {
+    assert(k < g->nop && d < g->u->core->n[k] && "a core axis of an operand");
     return g->u->core->which[k * TR_MAX_NDIM + d];
 }
 
 static uint32_t outer_of(const gcall *g, uint32_t k, tr_tv x) {
+    assert(k < g->nop && (!tr_lib_is_array(x) || x.ty->ndim >= g->u->core->n[k]) &&
+           "an operand with its core axes");
     return tr_lib_is_array(x) ? x.ty->ndim - g->u->core->n[k] : 0;
 }
 
@@ -273,6 +280,7 @@ static const tr_ty *elem_of(const tr_ty *want) {
 
 /* Inputs in the function's types, apart from all that is stored to. */
 static bool take_inputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv *x, tr_tv *v) {
+    assert(c->n == g->nop && "a wanted type for each operand");
     for (uint32_t k = 0; k < g->u->nin; k++) {
         v[k] = x[k];
         if (!tr_lib_is_array(x[k])) {
@@ -354,6 +362,7 @@ static bool deliver(tr_em *e, const gcall *g, const tr_tv *x, const tr_tv *v, tr
 }
 
 bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *given, const tr_tv *x, tr_tv *out) {
+    assert(u->core && given->n == u->nin + u->nout && "a generalised ufunc, with a type for each operand");
     gcall g = {.u = u, .nop = u->nin + u->nout, .foreign = given->whole};
     tr_core c = *given;
     const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, g.nop + 1u);

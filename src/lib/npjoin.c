@@ -2,6 +2,9 @@
  * an allocation and a pattern for every part, over views; nothing here looks at single items but repeat and
  * tile. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/families.h"
 
 static tr_tv i64(tr_em *e, int64_t v) {
@@ -280,6 +283,8 @@ bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* An array seen with an axis more, of extent n, whose items are all the same. */
 static tr_tv spread_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
+    assert(axis <= a.ty->ndim && a.ty->ndim < TR_MAX_NDIM && tr_em_are_i64(e, 1, &n) &&
+           "there is room for one axis more");
     tr_axes x = {0};
     for (uint32_t i = 0; i <= a.ty->ndim; i++)
         if (i == axis)

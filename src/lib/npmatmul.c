@@ -4,6 +4,9 @@
  * matrices: views of two axes on the operands and on the result. More axes are a region over them, broadcast
  * together for @. */
 #include "lib/fam.h"
+
+#include <assert.h>
+
 #include "lib/families.h"
 
 static tr_tv one(tr_em *e) {
@@ -44,6 +47,7 @@ static bool lam_dot(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
 
 /* The axes that are summed over, of arrays as the user has them: the last one of a, and k of b. */
 static void check_axis(tr_em *e, tr_tv a, tr_tv b, uint32_t k) {
+    assert(a.ty->ndim > 0 && k < b.ty->ndim && "axes that are summed over");
     tr_tv x[TR_MAX_NDIM], y[TR_MAX_NDIM];
     uint32_t i = a.ty->ndim - 1u;
     tr_fam_shape(e, a, x);
@@ -85,6 +89,7 @@ static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
  * any. */
 static tr_tv matrix_at(tr_em *e, tr_tv a, const tr_tv *at) {
     uint32_t lead = a.ty->ndim - 2u;
+    assert(a.ty->ndim >= 2 && tr_em_are_i64(e, lead, at) && "a matrix among others");
     tr_axes x = {0};
     for (uint32_t i = 0; i < lead; i++)
         x.start[i] = at[i];
@@ -95,6 +100,9 @@ static tr_tv matrix_at(tr_em *e, tr_tv a, const tr_tv *at) {
 }
 
 static void call_matmul(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
+    assert(a.ty->ndim == 2 && b.ty->ndim == 2 && c.ty->ndim == 2 && "matrices");
+    assert(a.ty->elem == c.ty->elem && b.ty->elem == c.ty->elem && !c.ty->readonly &&
+           "of one type, into one that may be written");
     tr_em_callrt(e, TR_RT_MATMUL, NULL, NULL, 4, (tr_tv[]){tr_em_i64(e, kind_of(c.ty->elem)), c, a, b});
 }
 
@@ -120,6 +128,7 @@ static tr_tv place_in(tr_em *e, const batch *w, tr_tv a, uint32_t which, const t
 static bool lam_batch(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
     const batch *w = d->user;
+    assert(d->ncap == 3 && w->n == d->nspace && "a result and two operands, at each place");
     (void)elems;
     (void)yields;
     call_matmul(e, matrix_at(e, caps[0], idx), place_in(e, w, caps[1], 0, idx),
@@ -129,6 +138,7 @@ static bool lam_batch(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
 
 /* A vector as a matrix of one row (axis 0 is new), or of one column (axis 1 is). */
 static tr_tv as_matrix(tr_em *e, tr_tv a, uint32_t new_axis) {
+    assert(a.ty->ndim >= 1 && new_axis < 2 && "a vector lies in a row or in a column");
     return a.ty->ndim == 1 ? tr_lib_expand_at(e, a, new_axis ? 1 : 2, 2) : a;
 }
 
@@ -199,6 +209,7 @@ static bool plan_dot(tr_em *e, product *p) {
 
 /* Fills the result, of p->ndim axes and with rows that lie without gaps. */
 static bool multiply(tr_em *e, const product *p, tr_tv c) {
+    assert(c.ty->ndim == p->ndim && p->how.n + 2 == p->ndim && "axes before the last two are the region's");
     tr_tv caps[3] = {c, p->a, p->b}, none;
     if (p->how.n == 0) {
         call_matmul(e, matrix_at(e, c, NULL), matrix_at(e, p->a, NULL), matrix_at(e, p->b, NULL));

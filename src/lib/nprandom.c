@@ -7,6 +7,7 @@
  * Generator may not be used there (opt/prange/prange.c).
  * A method's template is the function's: `stream` says whose numbers it draws. Where a parameter of a
  * distribution is an array, one call draws a number for each set of parameters. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static tr_tv run(tr_em *e, tr_rt row, const tr_ty *ret, uint32_t n, const tr_tv 
 tr_bcall tr_rnd_without_self(const tr_bcall *c, tr_stream *s) {
     tr_bcall r = *c;
     *s = (tr_stream){{NULL, TR_NOVAL}};
+    assert((tr_builtins[c->row].kind != TR_B_METHOD || c->n > 0) && "a method has its object");
     if (tr_builtins[c->row].kind == TR_B_METHOD) {
         s->generator = c->a[0];
         r.a++;
@@ -41,6 +43,7 @@ tr_bcall tr_rnd_without_self(const tr_bcall *c, tr_stream *s) {
 tr_tv tr_rnd_draw(tr_em *e, const tr_stream *s, tr_rt own, tr_rt of, const tr_ty *ret, uint32_t n,
                   const tr_tv *x) {
     enum { MOST = 6 };
+    assert(n <= MOST && tr_em_are_whole(e, n, x) && "there is room for what it is drawn by");
     tr_tv a[MOST + 2];
     if (!s->generator.ty)
         return run(e, own, ret, n, x);

@@ -5,6 +5,7 @@
  * axis that is no constant is moved to the end first, by a view. keepdims= is a view of the result; out= gets
  * a copy of it. A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and
  * its end. Long, as all kinds share what is known of axes, the pattern and how a result is delivered. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ typedef struct axes {
 } axes;
 
 static bool is_reduced(const axes *x, uint32_t axis) {
+    assert(axis < x->a.ty->ndim && "an axis of the array");
     return !(x->keep & (1u << axis));
 }
 
@@ -35,6 +37,7 @@ static bool is_reduced(const axes *x, uint32_t axis) {
 static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
     tr_tv a = x->a, k, shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     uint32_t last = a.ty->ndim - 1u;
+    assert(a.ty->ndim > 0 && "an array without axes has none to move");
     if (!tr_fam_late_axis(e, c, a.ty->ndim, axis, &k))
         return false;
     shape[last] = tr_em_dim(e, a, last);
@@ -101,6 +104,7 @@ static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv kee
                            many ? ", or a tuple of them" : "");
     }
     x->nkeep = (uint32_t)__builtin_popcount(x->keep);
+    assert((x->keep & ~tr_all_axes(x->a.ty->ndim)) == 0 && "axes that stay are the array's");
     return true;
 }
 
@@ -165,6 +169,7 @@ static bool fold_step(tr_em *e, const tr_pdesc *d, const reduction *r, const tr_
                       tr_tv *out) {
     const tr_ty *t = d->init[0].ty;
     tr_tv x = tr_em_conv(e, elems[0], t), v, two[2] = {elems[1], x};
+    assert(elems[1].ty == t && r->fold && "the value so far is of the type that it began with");
     if (!r->from_first || e->dry) {
         if (!tr_fam_call(e, *r->fold, 2, two, t, &v))
             return false;
@@ -199,6 +204,7 @@ static bool finished(tr_em *e, const reduction *r, const tr_tv *values, const tr
     *out = values[0];
     if (r->end && !r->end(e, r, values, caps, out))
         return false;
+    assert(tr_lib_scalar(e, out->ty) && "what is reduced is a number");
     *out = tr_em_conv(e, *out, r->result);
     return true;
 }
@@ -211,6 +217,9 @@ static bool lam_end(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
 
 /* The reduction of x->a: a number, or an array of the kept axes. */
 static bool reduce(tr_em *e, const axes *x, const reduction *given, tr_tv *out) {
+    assert(given->nred > 0 && given->nred <= MAX_RED && given->nin <= MAX_IN && given->ncap <= MAX_CAP &&
+           "a reduction has room for what it takes");
+    assert(given->result && tr_ty_is_scalar(given->result) && "its results are numbers");
     reduction *r = tr_arena_copy(&e->ctx->arena, given, sizeof *given);
     tr_tv space[TR_MAX_NDIM], kept[TR_MAX_NDIM], none, v, values[MAX_RED];
     uint32_t k = 0;
@@ -232,6 +241,7 @@ static bool reduce(tr_em *e, const axes *x, const reduction *given, tr_tv *out) 
                   .caps = r->caps,
                   .lam = lam_item,
                   .user = r};
+    assert(k == x->nkeep && "a size for each axis that stays");
     if (x->nkeep) {
         *out = tr_em_alloc(e, r->result, x->nkeep, TR_LAYOUT_C, kept);
         d.keep = x->keep;
@@ -256,6 +266,7 @@ static tr_tv spread_out(tr_em *e, const axes *x, const tr_ty *ty, tr_tv r) {
             tr_axes_new(e, &v, tr_em_i64(e, 1));
         else
             tr_axes_own(e, &v, r, next++);
+    assert(next == r.ty->ndim && "each axis of the result is one that stayed");
     return tr_em_view(e, ty, r, &v);
 }
 

@@ -2,6 +2,7 @@
  * place bit by bit (a binary search without branches); it runs on all cores. For many values there is a table
  * first, by which a search begins near its end (rt/places.c).
  * Cost: log2(n) loads for each value, or a few. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -161,6 +162,7 @@ static bool make_table(tr_em *e, tr_search *s, tr_tv values) {
 }
 
 void tr_fam_search_put(const tr_search *s, tr_tv *caps) {
+    assert(s->a.ty && s->t && s->table.ty && "a search was begun");
     const tr_tv all[TR_SEARCH_CAPS] = {s->a,      s->n,     s->rounds, s->first, s->step,
                                        s->origin, s->table, s->lo,     s->scale, s->most};
     memcpy(caps, all, sizeof all);
@@ -190,6 +192,7 @@ static bool lam_find(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
 
 /* Of two rounds: item by item, without a loop, so that vectors have it. */
 tr_tv tr_fam_search_few(tr_em *e, const tr_search *s, tr_tv x) {
+    assert(s->t && tr_em_is_array(e, s->a) && tr_em_are_i64(e, 1, &s->n) && "a search was begun");
     tr_tv at = beginning(e, s, x), last = tr_em_nsw(e, TR_OP_SUB, s->n, i64(e, 1)),
           v = tr_em_conv(e, x, s->t);
     for (int64_t bit = TR_SEARCH_FEW; bit-- > 0;) {

@@ -1,6 +1,7 @@
 /* Methods that give another view of an array, or its items one way or the other: reshape, ravel, transpose,
  * item, fill, real and imag. Whether reshape and ravel give a view or a copy is NumPy's choice, made at run
  * time where the type does not tell: what is stored through a view reaches the array. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -35,6 +36,7 @@ typedef struct ways {
 } ways;
 
 static ways ways_open(tr_em *e, tr_tv first, const tr_ty *ty) {
+    assert(!e->dry && first.ty->kind == TR_TY_BOOL && "a condition chooses, where code is made");
     tr_fn *f = e->b.fn;
     tr_bid b = tr_blk_new(f);
     ways w = {ty, tr_blk_new(f), tr_blk_new(f)};
@@ -81,6 +83,8 @@ static bool as_c(tr_em *e, tr_tv a, tr_tv *out) {
 /* --- order of axes --- */
 
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        assert(perm[i] < a.ty->ndim && "axes are moved among themselves");
     tr_axes x = {0};
     bool same = true, turned = true;
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
@@ -100,6 +104,7 @@ tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
 
 /* Which axis is where is known at run time alone. */
 tr_tv tr_fam_permuted_late(tr_em *e, tr_tv a, const tr_tv *perm) {
+    assert(tr_em_are_i64(e, a.ty->ndim, perm) && "a number for each axis");
     tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
         shape[i] = tr_em_dim(e, a, 0);
@@ -209,6 +214,7 @@ static bool in_order(tr_em *e, in_c fn, const tr_ty *ty, tr_tv a, char order, ui
 
 /* How many items lie behind each step along an axis of an array in C order. */
 static void weights(tr_em *e, uint32_t n, const tr_tv *shape, tr_tv *w) {
+    assert(n <= TR_MAX_NDIM && tr_em_are_i64(e, n, shape) && "sizes are int64");
     for (uint32_t k = n; k-- > 0;)
         w[k] = k + 1u == n ? tr_em_i64(e, 1) : tr_em_op2(e, TR_OP_MUL, w[k + 1u], shape[k + 1u]);
 }

@@ -4,6 +4,7 @@
  * a region over the others, whose rounds are a line each and run on all cores where that is asked for. What
  * needs memory says so, and a MemoryError is raised then. Orders are NumPy's, NaN behind all numbers; those
  * of equal items are NumPy's too where its own functions sort. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -26,6 +27,7 @@ static tr_tv kind_of(tr_em *e, const tr_ty *t) {
         [TR_TY_U32] = TR_SORT_U32,   [TR_TY_I64] = TR_SORT_I64,  [TR_TY_U64] = TR_SORT_U64,
         [TR_TY_F16] = TR_SORT_F16,   [TR_TY_F32] = TR_SORT_F32,  [TR_TY_F64] = TR_SORT_F64,
         [TR_TY_C64] = TR_SORT_C64,   [TR_TY_C128] = TR_SORT_C128};
+    assert(tr_ty_is_scalar(t) && t->kind < sizeof kinds && "numbers have an order");
     return i64(e, kinds[t->kind]);
 }
 
@@ -43,6 +45,8 @@ typedef struct lines {
 } lines;
 
 static tr_tv line_at(tr_em *e, tr_tv a, uint32_t axis, const tr_tv *at) {
+    assert(axis < a.ty->ndim && tr_em_are_i64(e, a.ty->ndim - 1u, at) &&
+           "a line along an axis, at a place of the others");
     tr_axes x = {0};
     for (uint32_t i = 0, k = 0; i < a.ty->ndim; i++)
         if (i == axis)
@@ -97,6 +101,8 @@ static uint32_t other_axes(tr_em *e, tr_tv a, uint32_t axis, tr_tv *shape) {
 }
 
 static bool each_line(tr_em *e, const lines *l) {
+    assert(l->n > 0 && l->n <= MOST_ARRAYS && "there is room for the arrays");
+    assert((l->n == 1 || l->a[1].ty->ndim == l->a[0].ty->ndim) && "arrays of one shape");
     tr_tv space[TR_MAX_NDIM], caps[MOST_ARRAYS + 2], none;
     uint32_t ncap = 0;
     if (l->a[0].ty->ndim == 1) {

@@ -4,6 +4,7 @@
  * have a result of that type. out= is an array that the operands broadcast to; operands that may share memory
  * with it are copied before, but for one that is the same array, whose items are read before they are
  * written. */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -208,6 +209,7 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
  * compiling --- */
 
 static uint16_t row_of(tr_tv self) {
+    assert(self.ty->kind == TR_TY_LIT && self.ty->lit->kind == TR_OBJ_BUILTIN && "one of NumPy's own ufuncs");
     return (uint16_t)self.ty->lit->u.builtin;
 }
 

@@ -1,6 +1,9 @@
 /* str(), repr(), format() and print(): a value's text is its kind's (the column `show`). Text known when
  * compiling is one constant; numbers go through the runtime, which gathers a line. */
 #include "lib/date.h"
+
+#include <assert.h>
+
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -96,6 +99,7 @@ static void put_date(tr_em *e, tr_tv x) {
 }
 
 static void put_number(tr_em *e, tr_tv x) {
+    assert(tr_ty_is_scalar(x.ty) && "numbers are written by their class");
     tr_tyk to = TR_TY_I64;
     tr_rt row = TR_RT_PRINT_I64;
     switch (tr_ty_class(x.ty)) {
@@ -123,6 +127,7 @@ static void put_number(tr_em *e, tr_tv x) {
 
 /* A contiguous array: its axes, then its items as one line. */
 static void put_array(tr_em *e, tr_tv x, const char *how) {
+    assert(tr_em_is_array(e, x) && x.ty->layout == TR_LAYOUT_C && "its items lie side by side");
     for (uint32_t i = 0; i < x.ty->ndim; i++) {
         tr_tv n = tr_em_dim(e, x, i);
         tr_em_callrt(e, TR_RT_PRINT_AXIS, NULL, NULL, 1, &n);
