@@ -5,6 +5,7 @@
  * copies. Reductions have a way of their own, one copy for all axes (move_axis in lib/npreduce.c).
  * The results have to have one type, as far as layouts go that of any; what never returns has none. Cost: as
  * many copies as there are functions, or axes, and twice that for each flag. */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -114,6 +115,7 @@ static bool is_choice(const tr_args *args, uint32_t at, bool flag) {
     if (at == UINT32_MAX)
         return false;
     const tr_ty *t = args->v[at].ty;
+    assert(at < args->n && "one of the arguments");
     return flag ? t->kind == TR_TY_BOOL : tr_ty_is_int(t);
 }
 
@@ -154,6 +156,7 @@ static bool find_choice(const called *c, const tr_args *args, choice *x) {
 
 /* The axis as an index; raises AxisError. */
 static tr_tv checked_axis(tr_em *e, tr_tv axis, uint32_t n) {
+    assert(n > 0 && n <= TR_MAX_NDIM + 1 && tr_ty_is_int(axis.ty) && "an axis of so many, not known before");
     tr_tv nd = tr_em_i64(e, n), zero = tr_em_i64(e, 0);
     tr_tv asked = tr_em_conv(e, axis, nd.ty), k = asked;
     if (tr_ty_class(axis.ty) != 'u') /* -1 is the last one */
@@ -187,6 +190,7 @@ static bool call_function(tr_em *e, tr_tv fn, const tr_args *args, tr_tv *out) {
 }
 
 static bool call_with(tr_em *e, tr_tv callee, const tr_args *args, const choice *x, uint32_t k, tr_tv *out) {
+    assert(k < x->n && (x->how == BY_FUNCTION || x->at < args->n) && "one of the values that it may have");
     tr_args a = *args;
     if (x->how == BY_FUNCTION)
         return call_function(e, tr_em_item(e, callee, k + 1), args, out);
@@ -262,6 +266,7 @@ static bool call_one(tr_em *e, tr_tv callee, const tr_args *args, const choice *
         return true;
     tr_fn *fn = e->b.fn;
     tr_tv k = chosen(e, x, which), r;
+    assert(tr_em_are_i64(e, 1, &k) && "what chooses is a number");
     bool value = ty->kind != TR_TY_NONE && ty->kind != TR_TY_LIT, ends;
     tr_bid join = tr_blk_new(fn);
     for (uint32_t i = 0; i < x->n; i++) {
@@ -281,6 +286,7 @@ static bool call_one(tr_em *e, tr_tv callee, const tr_args *args, const choice *
         e->b.blk = next;
     }
     e->b.blk = join;
+    assert(e->b.blk != TR_NOBLK && "code goes on behind all of them");
     e->ends = none;
     out->v = value ? tr_blk_param(fn, join, ty, NULL) : tr_const_undef(fn, ty);
     return true;

@@ -8,6 +8,7 @@
 static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
                  const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
+    assert(args->nkw <= args->n && ncap == fn->nfree && "a captured value for each free variable");
     tr_tv *slot = out + ncap;
     for (uint32_t i = 0; i < ncap; i++)
         out[i] = cap[i];
@@ -39,6 +40,7 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     *nout = ncap + np + nk;
     if (fn->varargs)
         out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
+    assert(tr_em_are_whole(e, *nout, out) && "every parameter has a value");
     return true;
 }
 
@@ -214,6 +216,7 @@ static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
 
 static bool call_closure(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     uint32_t n = callee.ty->n;
+    assert(n >= 1 && callee.ty->func < e->prog->funcs.n && "a closure has defaults, or None, and a function");
     tr_tv *cap = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         cap[i] = tr_em_item(e, callee, i);
@@ -231,6 +234,8 @@ static bool call_method(tr_em *e, const tr_obj *fn, tr_tv self, const tr_args *a
 }
 
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
+    assert(tr_em_is_whole(e, callee) && args->nkw <= args->n &&
+           "a value is called, keywords are among arguments");
     const tr_ty *t = callee.ty;
     bool done;
     if (t->kind == TR_TY_CLOSURE)

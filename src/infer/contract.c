@@ -1,6 +1,7 @@
 /* A call of a function with declared signatures from compiled code: which signature, and the arguments as it
  * wants them. What is accepted and which signature is chosen stands in ty/accept.c, for Python's calls too;
  * numbers that do not fit raise as there (ext/unbox.c). */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -68,6 +69,7 @@ static tr_tv number(tr_em *e, const tr_ty *t, int64_t v) {
 }
 
 static void check_fits(tr_em *e, const char *what, tr_tv x, const tr_ty *to) {
+    assert(tr_ty_is_int(x.ty) && tr_ty_is_int(to) && "only integers have a range");
     bool python = x.ty->kind == TR_TY_I64;
     const char *text = tr_arena_printf(&e->ctx->arena, "%s: %s%s {0} does not fit %s", what,
                                        python ? "Python int" : "numpy.", python ? "" : tr_em_tyname(e, x.ty),
@@ -150,6 +152,7 @@ bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t
         return no_match(e, fn, &a);
     const tr_ty *const *row = tr_contract_row(k, sig);
     *ret = row[n];
+    assert(sig < k->nsigs && n == k->nargs && "one of its signatures, with a type for each argument");
     for (uint32_t i = 0; i < n; i++) {
         if (v[i].ty == row[i])
             continue;

@@ -76,13 +76,13 @@ static bool has_no_value(const emission *m, tr_val v) {
 
 /* The typed value of an untyped operand, as it is known where it is used; false for poison. */
 static bool use_on(emission *m, tr_val v, use_at at, tr_tv *out) {
-    assert(v < m->src->ins.n);
     const tr_ins *d = tr_at(m->src, v);
     if (d->op == TR_OP_OBJ) {
         *out = tr_em_obj(&m->e, d->imm.obj);
         return true;
     }
     *out = m->val[v];
+    assert((!out->ty || tr_em_is_whole(&m->e, *out)) && "what was emitted for it has its type");
     if (has_no_value(m, v))
         m->e.ends = true; /* what asks whether it is bound stands in front */
     else if (!out->ty)
@@ -211,6 +211,7 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
 static bool edge_args(emission *m, const tr_ins *term, uint32_t side, tr_val *out) {
     const tr_edge *ed = &term->imm.succ[side];
     const tr_blk *to = tr_blk_at(m->src, ed->to);
+    assert(ed->n == to->params.n && "an edge has a value for each parameter");
     bool ok = true;
     for (uint32_t i = 0; i < ed->n; i++) {
         tr_val p = to->params.d[i];
@@ -240,6 +241,8 @@ static bool edge_args(emission *m, const tr_ins *term, uint32_t side, tr_val *ou
             ok = false;
             continue;
         }
+        assert(tr_em_is_whole(&m->e, y) && tr_em_same_ir(&m->e, y.ty, want) &&
+               "an edge hands on what the block's parameter is");
         out[i] = y.v;
     }
     return ok;
@@ -251,6 +254,7 @@ static tr_bid reach(emission *m, tr_bid to) {
     if (!m->s->live[to])
         m->failed = !tr_em_fail(&m->e, TR_ERR_INTERNAL, "code leads to a block whose types are not known");
     m->reached[to] = 1;
+    assert((m->start[to] || to == 0 || m->failed) && "a block that is reached was made");
     return m->start[to];
 }
 
@@ -316,6 +320,7 @@ static void emit_cbr(emission *m, const tr_ins *in) {
     }
     const tr_edge *s = in->imm.succ;
     bool lit = tr_tv_lit_int(t, &known);
+    assert((lit || (tr_em_is_whole(&m->e, t) && t.ty->kind == TR_TY_BOOL)) && "a branch asks a bool");
     tr_val *a = TR_NEW_N(arena(m), tr_val, s[0].n + 1u), *b = TR_NEW_N(arena(m), tr_val, s[1].n + 1u);
     if (lit) {
         const tr_edge *only = known ? &s[0] : &s[1];
@@ -362,6 +367,7 @@ static void emit_try(emission *m, const tr_ins *in) {
 static void protect(emission *m, tr_bid src, uint32_t first) {
     const tr_edge *e = &m->handler[src];
     uint32_t end = m->dst->blks.n;
+    assert(first <= end && "the block's own parts are the newest");
     if (!e->args)
         return;
     if (tr_blk_raises(m->dst, m->start[src]))
@@ -407,6 +413,17 @@ static bool is_of_list(const tr_ty *t) {
     return tr_ty_is_list(t) || (t->kind == TR_TY_METHOD && is_of_list(t->items[0]));
 }
 
+/* A template says dry, of the same operands, what it gives for real. Dry runs have no effect but on the arena. */
+static __attribute__((unused)) bool is_as_when_dry(emission *m, tr_val v, const tr_tv *ops, tr_tv real) {
+    tr_em e = m->e;
+    tr_tv out = {NULL, TR_NOVAL};
+    bool waits = m->f->waits, ok;
+    e.dry = true;
+    ok = tr_infer_step(&e, m->src, v, ops, &out);
+    m->f->waits = waits;
+    return ok && e.ends == m->e.ends && (e.ends || !out.ty || !real.ty || tr_em_same_ir(&e, out.ty, real.ty));
+}
+
 static void emit_ins(emission *m, tr_val v) {
     const tr_ins *in = tr_at(m->src, v);
     tr_tv *ops = TR_NEW_N(arena(m), tr_tv, in->nargs + 1u), out;
@@ -436,8 +453,11 @@ static void emit_ins(emission *m, tr_val v) {
         tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);
         return;
     }
+    assert(is_as_when_dry(m, v, ops, out) && "a template's dry and its real result agree");
     if (m->e.ends)
         return;
+    assert((!out.ty || tr_op_info[in->op].result == '-' || tr_em_is_whole(&m->e, out)) &&
+           "what an operation gives has the type that it says");
     if (!out.ty || !m->s->ty[v]) {
         tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);
         return;
@@ -501,8 +521,30 @@ static const char *inst_name(emission *m, uint32_t inst) {
     return same ? tr_arena_printf(arena(m), "%s.%u", name, same) : name;
 }
 
+/* What no stage behind this one looks at: every value has a type, none of them a weak one, and every block an
+ * end. */
+static __attribute__((unused)) bool is_typed(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        const tr_blk *blk = tr_blk_at(f, b);
+        if (blk->dead)
+            continue;
+        if (blk->last == TR_NOVAL || !tr_ins_ends(tr_term(f, b)))
+            return false;
+        for (uint32_t i = 0; i < blk->params.n; i++)
+            if (!tr_at(f, blk->params.d[i])->ty)
+                return false;
+        for (tr_val v = blk->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (!(tr_op_info[in->op].stages & S_T) || (tr_op_info[in->op].result != '-' && !in->ty) ||
+                (in->ty && in->ty->weak))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool tr_infer_emit(infer *f, uint32_t inst) {
-    assert(inst < f->st.n && !f->p->insts.d[inst].fn);
+    assert(inst < f->st.n && !f->p->insts.d[inst].fn && "code of an instance is made once");
     emission m = {.f = f, .s = &f->st.d[inst], .src = f->st.d[inst].src};
     if (!tr_infer_types(f, inst))
         return false;
@@ -548,5 +590,9 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
         protect(&m, b, first);
     }
     tr_fn_mark_fast(m.dst, m.e.opts->fastmath);
-    return !m.failed && f->ctx->nerrs == 0;
+    bool ok = !m.failed && f->ctx->nerrs == 0;
+    assert((!ok || is_typed(m.dst)) && "no untyped value is left");
+    assert((!ok || tr_blk_at(m.dst, 0)->params.n == f->p->insts.d[inst].nargs) &&
+           "a parameter for each argument");
+    return ok;
 }

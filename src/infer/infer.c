@@ -47,7 +47,8 @@ static void report_number(infer *f, tr_em *e) {
 }
 
 uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr_ty *const *args) {
-    assert(c.func < f->p->funcs.n && c.opts < f->p->opts.n);
+    assert(c.func < f->p->funcs.n && c.opts < f->p->opts.n &&
+           "a function of the program, with options of it");
     uint64_t key = key_of(c, n, args), first = 0;
     tr_map_get(&f->index, key, &first);
     for (uint64_t i = first; i; i = f->chain.d[i - 1]) {
@@ -94,6 +95,7 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr
     tr_vec_push(a, &f->p->insts, t);
     tr_vec_push(a, &f->st, s);
     tr_vec_push(a, &f->chain, (uint32_t)first);
+    assert(f->st.n == f->p->insts.n && f->chain.n == f->st.n && "a state and a link for each instance");
     tr_map_set(a, &f->index, key, f->p->insts.n);
     return f->p->insts.n - 1;
 }
@@ -121,13 +123,16 @@ static void grow_ret(sweep *w, const tr_ty *t) {
     const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r, w->e.opts->promote_numba) : r;
     if (!j || j == s->ret)
         return; /* no common type: reported when emitting */
+    assert((!s->ret || tr_ty_join(w->f->ctx->types, j, s->ret, w->e.opts->promote_numba) == j) &&
+           "an estimate only grows, or there would be no end");
+    assert(!s->done && "who is done has its result");
     s->ret = j;
     w->f->changes++;
     w->changed = true;
 }
 
 static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
-    assert(tr_at(st(w)->src, v)->op == TR_OP_PARAM);
+    assert(tr_at(st(w)->src, v)->op == TR_OP_PARAM && "paths meet in a block's parameter");
     istate *s = st(w);
     if (s->bad[v])
         return;
@@ -136,6 +141,8 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
         s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong, w->e.opts->promote_numba) : strong;
     if (j == s->ty[v])
         return;
+    assert((!j || !s->ty[v] || tr_ty_join(w->f->ctx->types, j, s->ty[v], w->e.opts->promote_numba) == j) &&
+           "a type only grows, or there would be no end");
     if (!j)
         s->bad[v] = 1;
     else
@@ -147,7 +154,7 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
  * operation that failed would count as one whose operand failed, and nobody would be left to say why. */
 static void flow(sweep *w, tr_bid from, uint32_t side) {
     const tr_edge *ed = &tr_term(st(w)->src, from)->imm.succ[side];
-    assert(ed->n == tr_blk_at(st(w)->src, ed->to)->params.n);
+    assert(ed->n == tr_blk_at(st(w)->src, ed->to)->params.n && "an edge has a value for each parameter");
     istate *s = st(w);
     const tr_blk *to = tr_blk_at(s->src, ed->to);
     bool back = to->rpo <= tr_blk_at(s->src, from)->rpo;
@@ -173,6 +180,7 @@ static void set_type(sweep *w, tr_val v, const tr_ty *t) {
     istate *s = st(w);
     if (s->ty[v] == t)
         return;
+    assert(!s->done && "types of what is done stay");
     s->ty[v] = t;
     w->changed = true;
 }
@@ -330,6 +338,7 @@ static bool enter(infer *f, uint32_t inst) {
         return tr_fail(f->ctx, TR_ERR_INTERNAL, "%s has %u parameters, %u types given", src->name,
                        entry->params.n, t->nargs);
     s->live[0] = 1;
+    assert(src->stage == S_F && "types are found of what the front made");
     for (uint32_t i = 0; i < t->nargs; i++)
         if (!s->ty[entry->params.d[i]])
             s->ty[entry->params.d[i]] = t->args[i];
@@ -362,6 +371,7 @@ static void wait_for(infer *f, uint32_t level) {
 /* Done is what used no estimate of a function further out, and what waited for it alone (the strongly
  * connected parts of the call graph, as in Tarjan's algorithm). */
 static void finish(infer *f, istate *s, uint32_t first_open) {
+    assert(!s->running && !s->done && "one that has just come to its end");
     if (f->lowest < s->level) {
         s->level = f->lowest;
         tr_vec_push(&f->ctx->arena, &f->open, s->inst);
@@ -414,6 +424,8 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->depth--;
     f->cur = outer;
     s = st(&w);
+    assert(s->level == f->depth && "whoever was inferred on the way has come to his end");
+    assert(f->open.n >= first_open && "what was open before is");
     s->running = false;
     s->seen = f->changes;
     finish(f, s, first_open);
@@ -554,6 +566,8 @@ static bool emit_all(infer *f, uint32_t root) {
 static void renumber_calls(tr_fn *fn, const uint32_t *map) {
     for (uint32_t v = 0; v < fn->ins.n; v++) {
         tr_ins *in = &fn->ins.d[v];
+        assert((in->op != TR_OP_CALL || in->blk == TR_NOBLK || map[in->imm.fn] != UINT32_MAX) &&
+               "who is called has code");
         if (in->op == TR_OP_CALL)
             in->imm.fn = map[in->imm.fn];
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
@@ -575,6 +589,7 @@ static void compact(infer *f, uint32_t root) {
     }
     p->insts.n = n;
     p->root = map[root];
+    assert(p->root < n && "the root has code");
     for (uint32_t i = 0; i < n; i++)
         renumber_calls(p->insts.d[i].fn, map);
 }

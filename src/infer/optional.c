@@ -55,6 +55,7 @@ static void find_facts(tr_arena *a, istate *s) {
 /* Does the edge alone lead to b? */
 static bool leads_to(const tr_fn *src, const fact *k, tr_bid b) {
     const tr_edge *e = tr_term(src, k->from)->imm.succ;
+    assert(tr_term(src, k->from)->op == TR_OP_CBR && k->side < 2 && "a side of a branch says it");
     tr_bid to = e[k->side].to;
     return tr_blk_at(src, to)->preds.n == 1 && tr_dominates(src, to, b);
 }
@@ -75,7 +76,9 @@ noneness tr_infer_noneness(infer *f, istate *s, tr_val v, use_at at) {
 const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at) {
     switch (tr_infer_noneness(f, s, v, at)) {
     case NONE_YES: return tr_ty_none(f->ctx->types);
-    case NONE_NO: return s->ty[v]->items[1];
+    case NONE_NO:
+        assert(s->ty[v]->n == 2 && "an optional value is whether it is one, and which");
+        return s->ty[v]->items[1];
     default: return s->ty[v];
     }
 }
@@ -141,6 +144,7 @@ static const char *pair_text(tr_em *e, const tr_ins *in, const char *x, const ch
 /* What an operator on two values says; both may be None. */
 static void check_pair(tr_em *e, const tr_ins *in, const tr_tv *a) {
     bool ox = a[0].ty->kind == TR_TY_OPT, oy = a[1].ty->kind == TR_TY_OPT;
+    assert((ox || oy) && "one of both may be None");
     const char *x = class_name(e, a[0].ty), *y = class_name(e, a[1].ty), *none = "NoneType";
     tr_tv hx = ox ? tr_em_item(e, a[0], 0) : a[0], hy = oy ? tr_em_item(e, a[1], 0) : a[1];
     if (ox && oy)

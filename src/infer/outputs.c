@@ -4,6 +4,7 @@
  * Asked of the untyped SSA, where every branch that the function has is still there. Followed are the
  * parameter, what may be a part of it and what joins either; a store, or a use that might hide one (a call,
  * say), ends the search. Linear, but for loops that pass an output on under other names. */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -29,6 +30,7 @@ typedef struct search {
 } search;
 
 static void reach(search *s, tr_val v) {
+    assert(v < s->f->ins.n && "a value of the function");
     s->grown = s->grown || !s->reached[v];
     s->reached[v] = 1;
 }

@@ -86,6 +86,7 @@ static bool leaves_alone(const uint8_t *endless, tr_fn *fn) {
 /* The first function that one of `endless` calls among them. */
 static uint32_t next_endless(const infer *f, const uint8_t *endless, uint32_t inst) {
     const tr_fn *fn = f->p->insts.d[inst].fn;
+    assert(fn && endless[inst] && "code of one that never ends");
     for (tr_val v = 0; v < fn->ins.n; v++) {
         const tr_ins *in = tr_at(fn, v);
         if (in->op == TR_OP_CALL && in->blk != TR_NOBLK && endless[in->imm.fn])
@@ -128,6 +129,7 @@ static void report_endless(infer *f, uint32_t inst) {
 }
 
 void tr_infer_tell_unknown_results(infer *f) {
+    assert(!f->ctx->nerrs && "nothing has failed");
     uint32_t unknown = UINT32_MAX;
     for (uint32_t i = 0; i < f->queue.n; i++) {
         const istate *s = &f->st.d[f->queue.d[i]];

@@ -316,7 +316,8 @@ static bool may_end(const tr_em *e, const tr_ins *in, const tr_tv *a) {
 
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
-    assert(!tr_ins_ends(in));
+    assert(!tr_ins_ends(in) && (tr_op_info[in->op].stages & S_F) && "an operation of the front's, no end");
+    assert(tr_em_are_whole(e, in->nargs, given) && "an operation is given values");
     const tr_tv *a = tr_infer_values(e, in, given);
     e->ends = false;
     bool ok = step(e, src, v, a, out);
@@ -379,6 +380,7 @@ static bool add_arg(message *m, tr_tv v) {
         return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
                                  TR_FRAME_PAYLOAD);
     m->slots += slots;
+    assert(m->npay < TR_FRAME_PAYLOAD && "a frame has room for it");
     m->pay[m->npay++] = v.v;
     return push_arg(m, NULL);
 }
@@ -484,6 +486,7 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     s->exc = cls->u.exc;
     s->text = text;
     s->nargs = (int32_t)m.args.n;
+    assert(m.npay <= m.slots && m.slots <= TR_FRAME_PAYLOAD && "a frame has room for what is raised");
     s->args = m.args.d;
     tr_val v = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
     tr_at(e->b.fn, v)->imm.site = s;

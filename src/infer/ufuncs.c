@@ -1,6 +1,7 @@
 /* A ufunc called in compiled code: the function it was made of, over the elements of its arguments.
  *
  * Types are those that the ufunc itself would find outside (ty/pick.h). */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -28,6 +29,7 @@ static bool call_for_element(tr_em *e, const ucall *c, const tr_tv *v, const tr_
 
 static tr_operand common_type(tr_em *e, uint32_t n, const tr_tv *x) {
     tr_operand all[TR_MAX_OPERANDS];
+    assert(n <= TR_MAX_OPERANDS && "there is room for all operands");
     tr_fam_operands_of(e, n, x, all);
     return tr_operands_common(all, n);
 }
@@ -43,6 +45,7 @@ static tr_tv weak_argument(tr_em *e, tr_tv x, tr_operand common) {
 static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
     tr_tv v[32];
     tr_operand common = common_type(e, c->u->nin, x);
+    assert(!c->u->nsigs && !c->u->core && "one of numbers, without signatures");
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = tr_fam_is_weak(x[i])              ? weak_argument(e, x[i], common)
                : tr_fam_operand_of(e, x[i]).half ? tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F32))
@@ -127,6 +130,8 @@ static bool call_scalars(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     ucall *c = TR_NEW(&e->ctx->arena, ucall);
     *c = (ucall){fn, e->prog->funcs.d[fn->u.func].ufn};
+    assert(c->u && c->u->nin + c->u->nout <= TR_MAX_OPERANDS &&
+           "a ufunc's function, with room for its operands");
     tr_tv x[64], where;
     if (!tr_fam_bind_operands(e, c->u, args, x, &where))
         return false;
