@@ -6,6 +6,8 @@
  * stable (2-3 sweeps). */
 #include "front/internal.h"
 
+#include <assert.h>
+
 const char *const tr_nop_name[TR_N__COUNT] = {
 #define X(id, name, pops, pushes, kind) name,
 #include "front/nop.def"
@@ -13,6 +15,7 @@ const char *const tr_nop_name[TR_N__COUNT] = {
 };
 
 char tr_nop_kind(uint8_t op) {
+    assert(op < TR_N__COUNT && "a row of nop.def");
     static const char kinds[TR_N__COUNT] = {
 #define X(id, name, pops, pushes, kind) kind,
 #include "front/nop.def"
@@ -145,6 +148,7 @@ static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t 
 }
 
 static void add_pred(tr_ctx *ctx, tr_flow *f, uint32_t to, uint32_t from, uint32_t nth) {
+    assert(to < f->nblks && from < f->nblks && nth <= 2 && "a successor, or the handler (2)");
     tr_vec_push(&ctx->arena, &f->blks[to].preds, from << 2 | nth);
     f->blks[to].header |= to <= from;
 }
@@ -161,6 +165,7 @@ static bool make_blocks(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
         tr_bcblk *b = &f->blks[i];
         b->start = r.start[order[i]];
         b->end = r.start[order[i] + 1];
+        assert(b->start < b->end && b->end <= d->n && "a block has instructions");
         b->nsucc = successors(d, &r, order[i], b->succ, &b->handler);
         for (uint32_t k = 0; k < b->nsucc; k++) {
             b->succ[k] = number[b->succ[k]];
@@ -279,6 +284,7 @@ static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_
     for (uint32_t k = 0; k < f->nblks; k++) {
         tr_bcblk *b = &f->blks[k];
         uint32_t depth = b->depth;
+        assert(depth != UINT32_MAX && "one before it has said how deep the stack is");
         if (!check_handler(d, f, b, limit))
             return tr_front_malformed(ctx, c, "the stack of an exception handler does not fit");
         for (uint32_t i = b->start; i < b->end; i++) {
@@ -333,6 +339,7 @@ static void def3(uses *u, uint32_t slot) {
 static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u) {
     uint32_t pops = 0, pushes = 0, arg = (uint32_t)i->arg;
     tr_nop_effect(i, &pops, &pushes);
+    assert(pops <= depth && depth - pops + pushes <= f->maxdepth && "check_depths() has seen it");
     for (uint32_t k = 1; k <= pops; k++)
         use(u, tr_flow_slot(f, depth - k));
     switch (i->op) {
@@ -384,6 +391,7 @@ static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uin
 
 /* What raises in the block leaves before anything is written, but for what was caught. */
 static void leave_early(const tr_flow *f, const tr_bcblk *b, tr_bits *live) {
+    assert(b->handler < f->nblks && f->blks[b->handler].catches && "what raises goes to a handler");
     tr_bits_union(live, &f->blks[b->handler].live);
     for (uint32_t n = 0; b->catches && n < 1u + b->lasti; n++)
         for (uint32_t k = 0; k < 3; k++)

@@ -8,6 +8,8 @@
  * instruction. */
 #include "front/internal.h"
 
+#include <assert.h>
+
 #include "ty/obj.h"
 
 #define TRANSFORMS(X)                                                                   \
@@ -135,6 +137,8 @@ bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what) {
                    c->version % 100, what);
 }
 
+enum { MOST_OF_ONE = 4 }; /* neutral instructions */
+
 typedef struct decoder {
     tr_ctx *ctx;
     const tr_code *c;
@@ -144,6 +148,7 @@ typedef struct decoder {
 } decoder;
 
 static void put_aux(decoder *d, tr_nop op, uint32_t arg, uint8_t aux, uint16_t flags) {
+    assert(d->n < d->c->ncode / 2 * MOST_OF_ONE && "no instruction becomes more than there is room for");
     d->ins[d->n++] = (tr_bc){(uint8_t)op, aux, flags, (int32_t)arg, d->off};
 }
 static void put(decoder *d, tr_nop op, uint32_t arg) {
@@ -491,6 +496,17 @@ static bool decode_exceptions(decoder *d, const uint32_t *at, uint32_t nunits, t
     return true;
 }
 
+/* What later stages need not ask: jumps and ranges stay within. */
+static __attribute__((unused)) bool all_is_inside(const tr_decoded *d) {
+    for (uint32_t i = 0; i < d->n; i++)
+        if ((d->ins[i].flags & BC_JUMP) && (uint32_t)d->ins[i].arg >= d->n)
+            return false;
+    for (uint32_t k = 0; k < d->nexc; k++)
+        if (d->exc[k].start > d->exc[k].end || d->exc[k].end > d->n || d->exc[k].handler >= d->n)
+            return false;
+    return true;
+}
+
 bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
     *out = (tr_decoded){0};
     decoder d = {.ctx = ctx, .c = c, .q = find_version(c->version)};
@@ -500,7 +516,7 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
     uint32_t nunits = c->ncode / 2;
     if (nunits == 0 || c->ncode % 2)
         return tr_front_malformed(ctx, c, "its length is odd or zero");
-    d.ins = TR_NEW_N(&ctx->arena, tr_bc, (size_t)nunits * 4);
+    d.ins = TR_NEW_N(&ctx->arena, tr_bc, (size_t)nunits * MOST_OF_ONE);
     uint32_t *at = TR_NEW_N(&ctx->arena, uint32_t, (size_t)nunits + 1);
     if (!decode_units(&d, at, nunits) || !link_jumps(&d, at, nunits) ||
         !decode_exceptions(&d, at, nunits, out))
@@ -509,5 +525,6 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
     drop_consumers(&d);
     out->ins = d.ins;
     out->n = d.n;
+    assert(all_is_inside(out) && "jumps and ranges of exceptions lead to instructions");
     return true;
 }

@@ -5,6 +5,8 @@
  * and the function ends as malformed. */
 #include "front/ssa.h"
 
+#include <assert.h>
+
 static tr_val emit(tr_ssa *s, tr_op op, uint32_t n, const tr_val *args) {
     return tr_emit_v(&s->b, op, NULL, n, args);
 }
@@ -33,6 +35,7 @@ static void refuse(tr_ssa *s, tr_nyi_id why) {
 /* --- the stack --- */
 
 static tr_val *slot(tr_ssa *s, uint32_t depth) {
+    assert(depth < s->f->maxdepth && "a position that blocks.c has found room for");
     return &s->cur[tr_flow_slot(s->f, depth)];
 }
 static void push(tr_ssa *s, tr_val v) {
@@ -49,6 +52,7 @@ static tr_val note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v) {
     return TR_NOTE | (s->notes.n - 1);
 }
 static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
+    assert(is_note(v) && (v & ~TR_NOTE) < s->notes.n && "a note that was taken");
     return &s->notes.d[v & ~TR_NOTE];
 }
 
@@ -104,10 +108,12 @@ static tr_val value_at(tr_ssa *s, uint32_t depth) {
     return *p;
 }
 static tr_val pop(tr_ssa *s) {
+    assert(s->depth > 0 && "blocks.c has counted what is there");
     return value_at(s, --s->depth);
 }
 /* The n topmost values, the deepest first. */
 static tr_val *pop_n(tr_ssa *s, uint32_t n) {
+    assert(n <= s->depth && "blocks.c has counted what is there");
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
     s->depth -= n;
     for (uint32_t i = 0; i < n; i++)
@@ -171,6 +177,7 @@ static tr_val unassigned(tr_ssa *s, uint32_t var) {
  * One that is assigned on some paths only is checked when the code runs; so is one read where the source has
  * one read for several paths and the bytecode one for each. */
 static tr_val read_var(tr_ssa *s, uint32_t var) {
+    assert(var < s->f->nlocals && "blocks.c has looked at arguments");
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
         return bad(s, "a variable has no value");
@@ -221,6 +228,7 @@ tr_val tr_front_declared(tr_ssa *s, uint32_t var, tr_val v) {
 }
 
 static void store(tr_ssa *s, uint32_t var) {
+    assert(var < s->f->nlocals && "blocks.c has looked at arguments");
     tr_val v = pop(s);
     if (is_unset(s, v)) {
         unassign(s, var); /* a comprehension puts back what it put away */
@@ -235,6 +243,7 @@ static void store(tr_ssa *s, uint32_t var) {
 }
 
 static void load_global(tr_ssa *s, uint32_t name) {
+    assert(name < s->c->nnames && "blocks.c has looked at arguments");
     const tr_obj *o = s->c->globals[name];
     push(s, o ? tr_const_obj(s->ir, o) : tr_front_undef(s, s->c->names[name], TR_UNDEF_GLOBAL));
 }
@@ -274,6 +283,7 @@ static const tr_obj *common(tr_ssa *s, tr_common id) {
 }
 
 static void swap(tr_ssa *s, uint32_t n) {
+    assert(n >= 1 && n <= s->depth && "both are there");
     tr_val *a = slot(s, s->depth - 1), *b = slot(s, s->depth - n);
     for (int k = 0; k < 3; k++) {
         tr_val t = a[k];
@@ -316,6 +326,7 @@ static void build_slice(tr_ssa *s, uint32_t n) {
 
 static void unpack(tr_ssa *s, uint32_t n) {
     tr_val x = pop(s);
+    assert(s->depth + n <= s->f->maxdepth && "there is room for the items");
     s->depth += n;
     for (uint32_t i = 0; i < n; i++) {
         tr_val v = emit(s, TR_OP_UNPACK, 1, &x), *p = slot(s, s->depth - 1 - i);
@@ -433,6 +444,7 @@ static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, c
 /* What runs over x and does what the closure says with each item. */
 static void generate(tr_ssa *s, tr_val closure, tr_val x) {
     const tr_round *r = s->p->funcs.d[tr_at(s->ir, closure)->imm.fn].round;
+    assert(r && "what is done with each item is a function of its own");
     tr_val args[2] = {closure, x};
     if (tr_at(s->ir, x)->op != TR_OP_ITER) /* from 3.15 on the expression's own code asks for it */
         args[1] = emit(s, TR_OP_ITER, 1, &x);
@@ -448,6 +460,7 @@ static bool is_round(const tr_ssa *s, tr_val v) {
  * version's order, or a callable and its first argument. */
 static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
     uint32_t nkw = kw && kw->kind == TR_OBJ_TUPLE ? kw->u.t.n : 0;
+    assert(s->depth >= n + 2 && "a callable and a null, or itself, lie below the arguments");
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 2);
     s->depth -= n + 2;
     tr_val below = *slot(s, s->depth), above = *slot(s, s->depth + 1);
@@ -545,6 +558,7 @@ static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
 
 /* closure f, defaults, captured... */
 static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, const tr_val *captured) {
+    assert(func < s->p->funcs.n && "a function of the program");
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
     args[0] = defaults;
     for (uint32_t i = 0; i < n; i++)
@@ -556,6 +570,7 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
 
 /* The n variables that were loaded last are what the function on top captures. */
 static void note_captured(tr_ssa *s, uint32_t n) {
+    assert(tr_at(s->ir, *slot(s, s->depth - 1))->op == TR_OP_CLOSURE && "a function is on top");
     uint32_t all = s->captures.n;
     for (uint32_t i = n < all ? all - n : 0; i < all; i++)
         s->captures.d[i].fn = *slot(s, s->depth - 1);
@@ -680,6 +695,7 @@ static const tr_val *iterator(tr_ssa *s) {
 }
 
 static tr_bid succ(const tr_ssa *s, uint32_t k) {
+    assert(k < s->f->blks[s->blk].nsucc && "the block has that way out");
     return s->bid[s->f->blks[s->blk].succ[k]];
 }
 
@@ -757,7 +773,7 @@ static void raise(tr_ssa *s, uint32_t n) {
     emit(s, TR_OP_RAISEPY, n == 2 ? 3 : alone ? 1 : 2, args);
 }
 
-void tr_front_exec(tr_ssa *s, const tr_bc *i) {
+static void execute(tr_ssa *s, const tr_bc *i) {
     uint32_t arg = (uint32_t)i->arg;
     switch ((tr_nop)i->op) {
     case TR_N_CONST: push(s, tr_const_obj(s->ir, s->c->consts[arg])); break;
@@ -808,9 +824,7 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_SETFNATTR: set_function_attr(s, arg); break;
     case TR_N_COMPREHEND: comprehend(s, &s->d->takes[arg]); break;
     case TR_N_YIELD: end_round(s, 1, (tr_val[]){row(s, pop(s))}); break;
-    case TR_N_RUNINNER:
-        end_round(s, s->d->takes[arg].n + 1, taken(s, &s->d->takes[arg], value_at(s, s->depth - 1)));
-        break;
+    case TR_N_RUNINNER: end_round(s, s->d->takes[arg].n + 1, taken(s, &s->d->takes[arg], pop(s))); break;
     case TR_N_LEAVEOUT: emit(s, TR_OP_RET, 1, (tr_val[]){none(s)}); break;
     case TR_N_COMPAPPEND: bad(s, "an item is appended to no list"); break;
     case TR_N_GETITER: get_iter(s); break;
@@ -835,4 +849,19 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_REFUSED:
     case TR_N__COUNT: bad(s, "an instruction out of place"); break;
     }
+}
+
+/* The stack is as deep as nop.def says of it, `before` the instruction so deep; a loop's head leaves as
+ * on the jump. */
+static __attribute__((unused)) bool has_its_effect(const tr_ssa *s, const tr_bc *i, uint32_t before) {
+    uint32_t pops = 0, pushes = 0;
+    tr_nop_effect(i, &pops, &pushes);
+    return s->depth + (i->op == TR_N_FORITER) == before - pops + pushes;
+}
+
+void tr_front_exec(tr_ssa *s, const tr_bc *i) {
+    uint32_t before = s->depth;
+    (void)before;
+    execute(s, i);
+    assert((s->bad || s->why.is || has_its_effect(s, i, before)) && "an instruction does what its row says");
 }

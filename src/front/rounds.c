@@ -9,6 +9,8 @@
  * Cost: a copy of a loop's instructions for each loop around it, and itself. */
 #include "front/internal.h"
 
+#include <assert.h>
+
 typedef struct cutter {
     tr_prog *p;
     const tr_func *of; /* whose code it is */
@@ -26,6 +28,7 @@ typedef struct cutter {
 static bool copy_loop(const cutter *c, uint32_t k, const tr_takes *within, tr_decoded *out) {
     tr_arena *a = &c->p->ctx->arena;
     uint32_t from = c->loops.d[k], n = c->hi - from;
+    assert(k < c->loops.n && from < c->hi && c->hi <= c->d->n && "the loop lies within");
     tr_takes *takes = TR_NEW_N(a, tr_takes, c->d->ntakes + 1u);
     for (uint32_t i = 0; i < c->d->ntakes; i++)
         takes[i] = c->d->takes[i];
@@ -96,6 +99,7 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
     const tr_code *code = c->of->code;
     tr_bits bound = tr_bits_new(&ctx->arena, code->nlocalsplus);
     bool innermost = k + 1 == c->loops.n;
+    assert((innermost || t->func < c->p->funcs.n) && "the loop within was made before");
     tr_decoded *cut = TR_NEW(&ctx->arena, tr_decoded);
     tr_round *r = TR_NEW(&ctx->arena, tr_round);
     tr_flow f;
@@ -291,6 +295,7 @@ static bool gets_back_there(tr_decoded *d, uint32_t at, uint32_t n, const tr_bit
 /* The variables of the function stay where they are, as if it had others of these names. */
 static bool leave_in_place(tr_arena *a, tr_decoded *d, uint32_t list, uint32_t hi, const tr_bits *own) {
     uint32_t from, n = count_aside(d, list, &from), range = d->covered ? d->covered[list] : 0;
+    assert(range <= d->nexc && from <= list && list < hi && "the comprehension stands before its end");
     const tr_bcexc *e = range ? &d->exc[range - 1] : NULL;
     bool handles = e && e->start >= from && e->end <= hi; /* its own clean-up, not one around it */
     hi += has_pair(d, list);                              /* whose second place goes first */
@@ -307,6 +312,8 @@ static bool leave_in_place(tr_arena *a, tr_decoded *d, uint32_t list, uint32_t h
 
 /* One instruction in place of the list, and past the loop. */
 static void replace(tr_decoded *d, uint32_t list, uint32_t head, uint32_t row) {
+    assert(list < head && d->ins[head].op == TR_N_FORITER && row < d->ntakes &&
+           "a list, and the loop that fills it");
     bool pair = has_pair(d, list);
     uint32_t hi = (uint32_t)d->ins[head].arg;
     d->ins[list].op = TR_N_COMPREHEND;

@@ -8,6 +8,8 @@
  * Cost: blocks x variables words of memory, one pass. */
 #include "front/ssa.h"
 
+#include <assert.h>
+
 /* --- where paths meet --- */
 
 /* What may be written between reaching block h and coming back to it: the blocks from which
@@ -66,6 +68,7 @@ static const char *var_name(const tr_ssa *s, uint32_t var) {
 
 /* A note that meets a value becomes one at the end of the block it comes from. */
 static tr_val out_value(tr_ssa *s, uint32_t p, uint32_t var) {
+    assert(p <= s->f->nblks && var < s->f->nvars && "a block's variable, or the entry's");
     tr_val v = s->out[p][var];
     if (v < TR_NOTE || v >= TR_NULLVAL)
         return v;
@@ -79,6 +82,7 @@ static tr_val out_value(tr_ssa *s, uint32_t p, uint32_t var) {
 
 /* A handler begins with what was caught, and where that was raised, of which nobody asks. */
 static void take_exception(tr_ssa *s, const tr_bcblk *b) {
+    assert(b->depth > b->lasti && "the exception lies on the stack, maybe on a number");
     tr_val *p = &s->cur[tr_flow_slot(s->f, b->depth - 1)];
     p[0] = tr_emit0(&s->b, TR_OP_CATCH, NULL);
     if (b->lasti)
@@ -87,6 +91,7 @@ static void take_exception(tr_ssa *s, const tr_bcblk *b) {
 
 /* What the block does stands in one of its own. */
 static void protect_block(tr_ssa *s, uint32_t k, uint32_t handler) {
+    assert(handler < s->f->nblks && s->f->blks[handler].catches && "what raises goes to a handler");
     tr_edge e = {.to = s->bid[handler]};
     s->in[k] = tr_arena_copy(&s->ctx->arena, s->cur, s->f->nvars * sizeof *s->cur);
     s->end[k] = tr_blk_new(s->ir);
@@ -97,6 +102,8 @@ static void protect_block(tr_ssa *s, uint32_t k, uint32_t handler) {
 static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
     const tr_flow *f = s->f;
     const tr_bcblk *b = &f->blks[k];
+    assert(b->start < b->end && b->depth <= f->maxdepth &&
+           "a block has instructions, and room for its stack");
     s->blk = k;
     s->depth = b->depth;
     s->b = (tr_bld){s->ir, s->bid[k], TR_NOVAL, 0};
@@ -128,6 +135,19 @@ static tr_val edge_value(tr_ssa *s, uint32_t p, uint32_t nth, uint32_t var) {
     return nth == 2 ? s->in[p][var] : out_value(s, p, var);
 }
 
+/* What construction ends with: all blocks have an end, and all edges what they lead to takes. */
+static __attribute__((unused)) bool edges_are_full(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        if (f->blks.d[b].last == TR_NOVAL || !tr_ins_ends(tr_term(f, b)))
+            return false;
+        const tr_ins *t = tr_term(f, b);
+        for (uint32_t k = 0; k < tr_nsucc(t); k++)
+            if (t->imm.succ[k].n != tr_blk_at(f, t->imm.succ[k].to)->params.n)
+                return false;
+    }
+    return true;
+}
+
 /* Edge arguments, when every block's end is known. */
 static bool fill_edges(tr_ssa *s) {
     const tr_flow *f = s->f;
@@ -151,12 +171,14 @@ static bool fill_edges(tr_ssa *s) {
             }
         }
     }
+    assert(edges_are_full(s->ir) && "every way into a block brings a value for each of its parameters");
     return true;
 }
 
 /* --- places --- */
 
 static uint32_t loc_of(tr_ssa *s, uint32_t off) {
+    assert(off / 2 < s->c->ncode / 2 && "an instruction stands in the code");
     uint32_t *known = &s->loc_of[off / 2];
     if (!*known && s->spans[off / 2].line > 0)
         *known = tr_loc_add(s->ir, (tr_place){s->func->file, s->func->name, s->spans[off / 2]}, 0);
@@ -178,6 +200,7 @@ static bool writes_var(const tr_decoded *d, uint32_t from, uint32_t to, uint32_t
  * written after that. */
 static bool written_after(tr_ssa *s, const tr_capture *c) {
     const tr_flow *f = s->f;
+    assert(c->blk < f->nblks && c->ins < f->blks[c->blk].end && "it was captured in its block");
     if (writes_var(s->d, c->ins, f->blks[c->blk].end, c->var))
         return true;
     tr_bits seen = tr_bits_new(&s->ctx->arena, f->nblks);
@@ -275,6 +298,7 @@ static void init_entry(tr_ssa *s) {
     if (fn->round)
         vars[tr_flow_slot(s->f, 0)] = tr_blk_param(s->ir, entry, NULL, NULL);
     uint32_t nparams = named_params(fn);
+    assert(nparams <= s->f->nlocals && "parameters are the first locals");
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
     for (uint32_t i = 0; i < nparams; i++)
@@ -323,8 +347,10 @@ static void remove_unused(tr_fn *f) {
             continue;
         if (i->op == TR_OP_UNDEFVAR && i->sub != TR_UNDEF_UNSET)
             continue;
-        for (uint32_t k = 0; k < i->nargs; k++)
+        for (uint32_t k = 0; k < i->nargs; k++) {
+            assert(uses[i->args[k]] > 0 && "an operand is used where it stands");
             uses[i->args[k]]--;
+        }
         tr_ins_remove(f, v);
     }
 }
@@ -368,6 +394,7 @@ static bool build_blocks(tr_ssa *s) {
             s->at = i;
             s->b.loc = loc_of(s, s->d->ins[i].off);
             tr_front_exec(s, &s->d->ins[i]);
+            assert((s->bad || s->why.is || s->depth <= f->maxdepth) && "the stack stays in its room");
             while (s->made_at.n < s->ir->ins.n)
                 tr_vec_push(a, &s->made_at, i);
             if (s->bad)
@@ -377,6 +404,8 @@ static bool build_blocks(tr_ssa *s) {
         }
         if (ends_itself(s->d->ins[f->blks[k].end - 1].op))
             continue;
+        assert(f->blks[k].nsucc == 1 && s->depth == f->blks[f->blks[k].succ[0]].depth &&
+               "the block behind it goes on with its stack");
         tr_br(&s->b, s->bid[f->blks[k].succ[0]], 0, NULL);
     }
     check_captures(s);
