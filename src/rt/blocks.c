@@ -76,6 +76,7 @@ static uint64_t cap_of(uint64_t bytes, unsigned *cls) {
     uint64_t n = bytes + PAGE;
     unsigned lg = 63u - (unsigned)__builtin_clzll(n - 1), shift = lg - 3;
     uint64_t units = ((n - 1) >> shift) + 1;
+    assert(lg >= LOG_MIN && units > STEPS && units <= 2 * STEPS && "a size lies in one of eight steps");
     *cls = (lg - LOG_MIN) * STEPS + (unsigned)units - (STEPS + 1);
     return units << shift;
 }
@@ -105,7 +106,7 @@ static uint64_t usual_limit(void) {
 /* --- the system --- */
 
 static void *map_block(uint64_t cap) {
-    assert(cap >= MAP_FROM && cap % PAGE == 0);
+    assert(cap >= MAP_FROM && cap % PAGE == 0 && "whole pages are mapped");
     uint64_t slack = cap >= HUGE_FROM ? HUGE_PAGE - PAGE : 0;
     char *p = mmap(NULL, cap + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
@@ -167,7 +168,7 @@ static void add_bytes(tr_blocks *c, uint64_t n) {
 }
 
 static void link_kept(tr_blocks *c, kept *k, unsigned cls) {
-    assert(cls < NCLASSES);
+    assert(cls < NCLASSES && !((uintptr_t)k % TR_MEM_ALIGN) && "a block of a class that is kept");
     k->up = NULL;
     k->down = c->top[cls];
     if (k->down)
@@ -184,7 +185,8 @@ static void link_kept(tr_blocks *c, kept *k, unsigned cls) {
 }
 
 static void unlink_kept(tr_blocks *c, kept *k, unsigned cls) {
-    assert(cls < NCLASSES && (k->up || c->top[cls] == k));
+    assert(cls < NCLASSES && (k->up || c->top[cls] == k) && "it is in the list of its class");
+    assert(atomic_load_explicit(&c->bytes, memory_order_relaxed) >= k->cap && "it was counted");
     if (k->up)
         k->up->down = k->down;
     else
@@ -202,6 +204,18 @@ static void unlink_kept(tr_blocks *c, kept *k, unsigned cls) {
     add_bytes(c, -k->cap);
 }
 
+/* The cache as a whole: all that is kept is in both lists, and is as much as `bytes` says. */
+static __attribute__((unused)) bool is_consistent(const tr_blocks *c) {
+    uint64_t sum = 0;
+    const kept *last = NULL;
+    for (const kept *k = c->newest; k; last = k, k = k->older) {
+        if (k->newer != last || k->cap < PAGE || !k->raw)
+            return false;
+        sum += k->cap;
+    }
+    return c->oldest == last && sum == atomic_load_explicit(&c->bytes, memory_order_relaxed);
+}
+
 /* Takes out what is too much or too old; the victims are a list by `down`. */
 static kept *shed(tr_blocks *c, uint64_t limit, uint64_t now) {
     kept *out = NULL;
@@ -213,6 +227,7 @@ static kept *shed(tr_blocks *c, uint64_t limit, uint64_t now) {
         unlink_kept(c, k, cls);
         k->down = out;
     }
+    assert(is_consistent(c) && "what is kept is in the lists, and counted");
     return out;
 }
 
@@ -244,7 +259,7 @@ void tr_rt_blocks_free(tr_blocks *c) {
 }
 
 void *tr_rt_blocks_get(tr_blocks *c, uint64_t bytes, void **raw) {
-    assert(bytes >= TR_BLOCK_MIN);
+    assert(bytes >= TR_BLOCK_MIN && "small blocks are malloc's");
     unsigned cls;
     uint64_t cap = cap_of(bytes, &cls);
     kept *k = NULL;
@@ -265,6 +280,7 @@ void *tr_rt_blocks_get(tr_blocks *c, uint64_t bytes, void **raw) {
 }
 
 void tr_rt_blocks_put(tr_blocks *c, void *block, uint64_t bytes, void *raw) {
+    assert(block && raw && bytes >= TR_BLOCK_MIN && "a large block comes back");
     unsigned cls;
     uint64_t cap = cap_of(bytes, &cls);
     if (!c || cls >= NCLASSES || !enter(c)) {

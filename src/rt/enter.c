@@ -25,6 +25,7 @@
 _Thread_local tr_here tr_rt_here;
 
 int32_t tr_rt_run_body(tr_par_fn *fn, tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    assert(lo < hi && f && "a range that is not empty, for a frame");
     tr_frame *outer = tr_rt_here.frame;
     void *leave = f->leave, *base = f->base;
     int32_t code = tr_rt_enter(f, (uintptr_t)fn, (uintptr_t)ctx, (uintptr_t)lo, (uintptr_t)hi, worker);
@@ -60,6 +61,7 @@ void tr_rt_look_now(void) {
 
 void tr_rt_end_now(int32_t code) {
     tr_frame *f = tr_rt_here.frame;
+    assert(code && "a call ends for a reason");
     if (!f)
         abort();
     tr_rt_frame_forget(f);
@@ -97,7 +99,7 @@ void tr_rt_code_watch_forks(void) {
 }
 
 void tr_rt_code_add(tr_code_range *r) {
-    assert(r->lo < r->hi);
+    assert(r->lo < r->hi && !r->next && "a stretch of code, added once");
     tr_rt_code_watch_forks();
     lock();
     r->next = all.next;
@@ -111,6 +113,7 @@ void tr_rt_code_remove(tr_code_range *r) {
     if (!r->next)
         return; /* it was never added */
     lock();
+    assert(r->prev->next == r && r->next->prev == r && "it is in the list");
     r->prev->next = r->next;
     r->next->prev = r->prev;
     r->next = r->prev = NULL;

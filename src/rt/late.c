@@ -1,5 +1,6 @@
 /* Code that is compiled when it is first reached: where generated code gets its address. Any thread may be
  * the first. */
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "rt/fns.h"
@@ -19,6 +20,7 @@ void *tr_rt_late(tr_frame *f, void *late) {
 }
 
 int64_t tr_rt_class(const tr_frame *f, int64_t site, const uint16_t *table) {
+    assert(site >= 0 && (!f->late || f->late->classes) && "a raise site, of code that has classes");
     return f->late ? f->late->classes[site] : table[site];
 }
 

@@ -5,6 +5,7 @@
  * a call that others were raised from the oldest are forgotten, as are the outermost entries of a long
  * trace. Without memory for the ring there are no links. Beside the ring lie exceptions that the host made,
  * of which only the latest are kept, too. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static uint64_t add(tr_frame *f, const tr_raised *r) {
     tr_raised *to = &f->links->of[number % TR_FRAME_LINKS];
     *to = *r;
     to->number = number;
+    assert(tr_rt_linked(f, number) == to && to->number > 0 && "a link is found by its number");
     return number;
 }
 
@@ -88,6 +90,7 @@ void tr_rt_context_of(tr_frame *f, int64_t exc, int64_t context) {
     uint64_t number = r == caught(context) ? 0 : number_of(f, context);
     if (!number)
         return;
+    assert(r && "what was caught gets a context");
     r->context = number;
     while ((at = (tr_raised *)tr_rt_linked(f, number)) && at->context) {
         number = at->context;
@@ -100,6 +103,7 @@ void tr_rt_cause_of(tr_frame *f, int64_t exc, int64_t cause) {
     tr_raised *r = caught(exc);
     if (cause && caught(cause) == r)
         return;
+    assert(r && "what was caught gets a cause");
     r->cause = cause ? number_of(f, cause) : TR_FROM_NONE;
     r->number = 0;
 }
@@ -118,6 +122,7 @@ static uint64_t move(tr_frame *to, const tr_frame *from, uint64_t number, uint64
     if (!r)
         return number == TR_FROM_NONE ? number : 0;
     uint64_t *as = &moved[number % TR_FRAME_LINKS];
+    assert(to != from && "links go from one frame to another");
     if (!*as) {
         tr_raised copy = *r;
         copy.context = move(to, from, r->context, moved);
@@ -142,6 +147,7 @@ uint64_t tr_rt_keep(tr_frame *f, tr_kept *k) {
         return 0;
     }
     tr_links *l = f->links;
+    assert(k->drop && (!l->kept == !l->nkept) && "what is kept is counted, and can be given back");
     k->next = l->kept;
     l->kept = k;
     if (++l->nkept >= 2 * TR_FRAME_KEPT) { /* half of them are forgotten at once */

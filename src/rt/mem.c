@@ -19,8 +19,13 @@
 /* Past what x86-64 can address there is no point in asking; it also keeps the sums below from wrapping. */
 static const uint64_t max_bytes = UINT64_C(1) << 47;
 
+/* What the frame has of a block, or the host after the call. */
+static __attribute__((unused)) bool is_block(const tr_mem *m) {
+    return (uintptr_t)m % TR_MEM_ALIGN == 0 && m->refs > 0 && m->raw && m->size <= max_bytes;
+}
+
 static void unlink_mem(tr_mem *m) {
-    assert(m->next->prev == m && m->prev->next == m);
+    assert(m->next->prev == m && m->prev->next == m && "it is in its frame's list");
     m->prev->next = m->next;
     m->next->prev = m->prev;
     m->next = m->prev = m;
@@ -34,7 +39,7 @@ static tr_mem *small_block(tr_blocks *home, uint64_t bytes, void **raw) {
 }
 
 static void drop(tr_mem *m) {
-    assert(m->next == m && m->prev == m);
+    assert(m->next == m && m->prev == m && "no frame has it any more");
     if (m->size < TR_BLOCK_MIN)
         free(m->raw);
     else
@@ -54,12 +59,15 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     *m = (tr_mem){.next = f->mems.next, .prev = &f->mems, .refs = 1, .size = bytes, .raw = raw, .home = home};
     m->next->prev = m;
     f->mems.next = m;
+    assert(is_block(m) && "a block is aligned, and has an owner");
     f->nalloc++;
     return m;
 }
 
 void tr_rt_free(tr_frame *f, void *mem) {
     tr_mem *m = mem;
+    assert((uintptr_t)m % TR_MEM_ALIGN == 0 && m->raw && m->size <= max_bytes &&
+           "a block is freed, nothing else");
     unlink_mem(m);
     f->nfree++;
     drop(m);
@@ -69,6 +77,7 @@ void tr_rt_free(tr_frame *f, void *mem) {
 static tr_extent next_extent(const int64_t **parts, int64_t *room) {
     const int64_t *p = *parts;
     unsigned n = (unsigned)(p[0] >> TR_MEET_AXES & 255);
+    assert(n <= TR_MEET_NDIM && (p[0] & 255) > 0 && "there is room for its axes, and items have a size");
     bool given = p[0] & TR_MEET_GIVEN;
     *parts = p + 2 + n + (given ? n : 0);
     for (unsigned k = n; k-- > 0 && !given;)
@@ -79,13 +88,23 @@ static tr_extent next_extent(const int64_t **parts, int64_t *room) {
 bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same) {
     tr_extent e[TR_MEET_MAX];
     int64_t room[TR_MEET_MAX][TR_MEET_NDIM];
-    assert(n <= TR_MEET_MAX);
+    assert(n <= TR_MEET_MAX && written <= n && "there is room for all arrays");
     for (int64_t k = 0; k < n; k++)
         e[k] = next_extent(&parts, room[k]);
     return tr_some_meet(e, (unsigned)n, (unsigned)written, (uint64_t)same);
 }
 
+/* As a ring: each block is in it once, and knows both neighbours. Looks at some, for its cost. */
+static __attribute__((unused)) bool is_ring(const tr_frame *f) {
+    const tr_mem *m = &f->mems;
+    for (unsigned k = 0; k < 64 && (k == 0 || m != &f->mems); k++, m = m->next)
+        if (m->next->prev != m || m->prev->next != m)
+            return false;
+    return true;
+}
+
 void tr_rt_frame_fini(tr_frame *f) {
+    assert(is_ring(f) && "a frame's blocks are a ring");
     while (f->mems.next != &f->mems)
         tr_rt_free(f, f->mems.next);
     tr_rt_links_fini(f);
@@ -95,7 +114,7 @@ void tr_rt_frame_fini(tr_frame *f) {
 }
 
 void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
-    assert(into != from);
+    assert(into != from && "no frame merges with itself");
     if (from->mems.next != &from->mems) {
         from->mems.next->prev = &into->mems;
         from->mems.prev->next = into->mems.next;
@@ -104,18 +123,20 @@ void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
         from->mems.next = from->mems.prev = &from->mems;
     }
     into->nalloc += from->nalloc;
+    assert(is_ring(into) && "a frame's blocks are a ring");
     into->nfree += from->nfree;
     into->most = into->most > from->most ? into->most : from->most;
     from->nalloc = from->nfree = 0;
 }
 
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
+    assert(is_block(m) && "what a call hands out is a block that somebody has");
     (void)f;
     unlink_mem(m);
 }
 
 bool tr_rt_mem_unref(tr_mem *m) {
-    assert(__atomic_load_n(&m->refs, __ATOMIC_RELAXED) > 0);
+    assert(__atomic_load_n(&m->refs, __ATOMIC_RELAXED) > 0 && "who gives a reference back has one");
     int64_t *refs = &m->refs;
     bool last = __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || /* nobody else has it */
                 __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;

@@ -15,6 +15,7 @@
  * load. 5 KiB for each generator. */
 #include "rt/mt.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -139,6 +140,7 @@ static void temper(const uint32_t *key, uint32_t *out) {
 static void seed_range(tr_mt *m);
 
 void tr_rt_mt_refill(tr_mt *m) {
+    assert(m->next >= TR_MT_WORDS && "all numbers are used up");
     if (!m->ready && m->of) {
         seed_range(m);
         if (m->next < TR_MT_WORDS)
@@ -186,6 +188,7 @@ static void fill_pool(tr_mt *m, const int64_t *words, uint64_t n) {
 
 /* By these words, which the program named. */
 static void seeded(tr_mt *m, const int64_t *words, uint64_t n) {
+    assert(n > 0 && "a seed is a word at least");
     m->next = TR_MT_WORDS;
     m->ready = m->wanted = true;
     m->has_gauss = false;
@@ -198,6 +201,7 @@ static void seeded(tr_mt *m, const int64_t *words, uint64_t n) {
  * block that this would be. */
 static void seed_range(tr_mt *m) {
     const tr_mt *of = m->of;
+    assert(of && of->ready && of->wanted && of != m && "a range is of a generator that the program seeded");
     memcpy(m->pool, of->pool, sizeof m->pool);
     m->hash = of->hash;
     stir_all(m, of->regions);
@@ -230,6 +234,7 @@ void tr_rt_mt_seed(tr_mt *m, uint32_t seed) {
 }
 
 void tr_rt_mt_seed_row(tr_mt *m, const int64_t *key, uint64_t n) {
+    assert(n > 0 && "a row of words");
     uint32_t *k = m->key, i = 1;
     uint64_t j = 0, most = n > TR_MT_WORDS ? n : TR_MT_WORDS;
     start(m, 19650218u);
@@ -311,5 +316,6 @@ bool tr_rt_mt_range_begin(const tr_mts *opener, uint64_t range) {
 }
 
 void tr_rt_mt_range_end(void) {
+    assert(tr_rt_mts && tr_rt_mts->outer && tr_rt_mts->outer->inner == tr_rt_mts && "a range was begun");
     tr_rt_mts = tr_rt_mts->outer;
 }

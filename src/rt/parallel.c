@@ -122,6 +122,7 @@ static void unlock(region *r) {
 }
 
 static tr_frame *shared_frame(region *r) {
+    assert((atomic_load_explicit(&r->lock, memory_order_relaxed)) && "the lock guards the frame");
     if (!r->used)
         tr_rt_frame_init(&r->frame, NULL);
     r->used = true;
@@ -180,6 +181,7 @@ static void *compile_late(void *self, tr_late *l) {
 
 /* Gives the host what workers printed, in their order. */
 static void write_text(region *r, const tr_host *host) {
+    assert(me.in == r && me.owner && "who began the region writes");
     if (!atomic_load_explicit(&r->text, memory_order_relaxed))
         return;
     piece *p = atomic_exchange_explicit(&r->text, NULL, memory_order_acquire), *first = NULL;
@@ -246,6 +248,7 @@ int32_t tr_rt_ask(tr_frame *f) {
 
 static uint64_t batch(uint64_t left, unsigned limit) {
     uint64_t n = left / (BATCHES * (uint64_t)limit);
+    assert(left > 0 && limit > 0 && (!n || n < left) && "some of what is left");
     return n ? n : 1;
 }
 
@@ -263,6 +266,7 @@ static bool take(region *r, bool join, part *out) {
     } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, w - n + (join ? MEMBER : 0),
                                                     memory_order_acquire, memory_order_relaxed));
     out->from = r->units - left; /* what else the region holds may be read from here on */
+    assert(left <= r->units && n <= left && members <= TR_POOL_MAX && "a part of the region's units");
     out->n = n;
     if (join) {
         out->number = (uint32_t)members + 1;
@@ -284,13 +288,15 @@ static int32_t run_seeded(const tr_mts *seeds, uint64_t k, tr_par_fn *fn, tr_fra
 
 /* Runs the ranges of a part, below the lowest one that raised. */
 static void run_part(region *r, here *h, tr_frame *f, const part *p) {
-    assert(p->n > 0);
+    assert(p->n > 0 && p->from + p->n <= r->units && "units of the region");
+    assert(h->in == r && "the thread takes part in it");
     uint64_t k = p->from * r->unit, end = k + p->n * r->unit;
     for (end = end < r->ranges ? end : r->ranges; k < end; k++) {
         if (k > atomic_load_explicit(&r->failed, memory_order_relaxed) ||
             atomic_load_explicit(&r->stop, memory_order_relaxed) || (h->owner && ask(h, f->host)))
             return;
         int64_t lo = (int64_t)k * r->grain, hi = r->n - lo > r->grain ? lo + r->grain : r->n;
+        assert(lo >= 0 && lo < hi && hi <= r->n && "a range of the loop");
         int32_t code = r->seeds ? run_seeded(r->seeds, k, r->fn, f, r->ctx, lo, hi, p->number)
                                 : tr_rt_run_body(r->fn, f, r->ctx, lo, hi, p->number);
         if (code)
@@ -302,6 +308,7 @@ static void run_part(region *r, here *h, tr_frame *f, const part *p) {
 
 static void leave(region *r) {
     uint64_t w = atomic_fetch_sub_explicit(&r->word, MEMBER, memory_order_acq_rel);
+    assert((w & MEMBERS) && "who leaves had joined");
     /* From here on the region may be over and its slot another's: a bell too many wakes somebody who looks
      * and sleeps again. */
     if ((w & WAITING) && (w & MEMBERS) == MEMBER) {
@@ -311,6 +318,7 @@ static void leave(region *r) {
 }
 
 static bool work_for(region *r, here *h) {
+    assert(!h->in && "a thread takes part in one region");
     part p;
     tr_frame f;
     if (!take(r, true, &p))
@@ -362,7 +370,8 @@ static region *slot_take(void) {
 }
 
 static void slot_free(region *r) {
-    assert(r >= slots && r < slots + SLOTS);
+    assert(r >= slots && r < slots + SLOTS && "a slot of ours");
+    assert((atomic_load_explicit(&taken, memory_order_relaxed) >> (r - slots) & 1) && "it was taken");
     atomic_fetch_and_explicit(&taken, ~(UINT64_C(1) << (r - slots)), memory_order_release);
 }
 
@@ -411,8 +420,12 @@ static int32_t settle(region *r, tr_frame *f) {
 }
 
 static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsigned workers, uint64_t kind) {
+    assert(!h->in && limit > 1 && limit <= TR_POOL_MAX && workers && workers < limit &&
+           "others may take part");
+    assert(r->ranges > 1 && r->n > r->grain && "there is something to share");
     r->unit = (r->ranges - 1) / LEFT + 1;
     r->units = (r->ranges - 1) / r->unit + 1;
+    assert(r->units <= LEFT && r->units * r->unit >= r->ranges && "the word holds them, and they are all");
     r->used = false;
     r->owner_host = f->host;
     r->host = (tr_host){.write = queue_text, .self = r};
@@ -436,6 +449,8 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
     write_text(r, f->host);
     h->in = NULL;
     h->owner = false;
+    assert(!(atomic_load_explicit(&r->word, memory_order_relaxed) & (MEMBERS | LEFT)) &&
+           "all is done, all have left");
     int32_t code = settle(r, f);
     slot_free(r);
     return code;
@@ -443,7 +458,7 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
 
 static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain,
                          uint64_t kind, const tr_mts *seeds) {
-    assert(n > 0 && grain > 0);
+    assert(n > 0 && grain > 0 && "there are rounds, in ranges");
     int64_t ranges = (n - 1) / grain + 1;
     bool backwards = tr_rt_backwards() && !(kind & CHAIN);
     for (int64_t k = 0; k < ranges; k++) {
@@ -459,6 +474,7 @@ static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t
 
 static unsigned limit_of(const here *h) {
     unsigned size = tr_rt_pool_size();
+    assert(size >= 1 && size <= TR_POOL_MAX && "the pool has its own thread at least");
     return h->limit && h->limit < size ? h->limit : size;
 }
 
@@ -467,7 +483,7 @@ bool tr_rt_is_alone(void) {
 }
 
 static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain, uint64_t kind) {
-    assert(fn);
+    assert(fn && f && "a body runs for a frame");
     if (n <= 0)
         return 0;
     if (grain <= 0)
@@ -523,6 +539,7 @@ int32_t tr_rt_chain_wait(tr_chain *c, int64_t k) {
 }
 
 void tr_rt_chain_pass(tr_chain *c, int64_t k) {
+    assert(atomic_load_explicit(&c->turn, memory_order_relaxed) == k && "who passes the turn on has it");
     atomic_store_explicit(&c->turn, k + 1, memory_order_release);
 }
 

@@ -10,6 +10,7 @@
  * woken. */
 #include "rt/pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -70,6 +71,7 @@ static unsigned cpus(void) {
     if (!n) {
         n = tr_rt_cpus("");
         n = n < TR_POOL_MAX ? n : TR_POOL_MAX;
+        assert(n > 0 && "there is a processor, or nobody would ask");
         atomic_store_explicit(&pool.cpus, n, memory_order_relaxed);
     }
     return n;
@@ -101,6 +103,7 @@ unsigned tr_rt_pool_size(void) {
 }
 
 void tr_rt_fix_grain(int64_t n, bool backwards) {
+    assert(n >= 0 && "a number of rounds, or 0");
     atomic_store_explicit(&pool.grain, n, memory_order_relaxed);
     atomic_store_explicit(&pool.backwards, backwards, memory_order_relaxed);
 }
@@ -174,6 +177,8 @@ static void watch_forks(void) {
 /* Workers take no signals: those of the process are the host's, and go to its threads. Faults stay with who
  * made them, and ticks are meant for them. */
 static bool start_one(unsigned k) {
+    assert(k < TR_POOL_MAX - 1 && atomic_load(&pool.busy) &&
+           "a place that is free, and nobody else starts one");
     sigset_t all, old;
     pthread_attr_t attr;
     char name[16];
@@ -200,6 +205,7 @@ static bool start_one(unsigned k) {
 }
 
 unsigned tr_rt_pool_start(unsigned want) {
+    assert(want > 0 && want < TR_POOL_MAX && "the caller is one of them");
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     unsigned n = atomic_load_explicit(&pool.workers, memory_order_acquire);
     if (n >= want || atomic_load_explicit(&pool.refused, memory_order_relaxed))
@@ -224,6 +230,7 @@ void tr_rt_pool_stop(void) {
     while (atomic_exchange_explicit(&pool.busy, 1, memory_order_acquire))
         sched_yield();
     atomic_store_explicit(&pool.stopping, 1, memory_order_seq_cst);
+    assert(atomic_load(&pool.workers) < TR_POOL_MAX && "no more than there is room for");
     atomic_fetch_add_explicit(&pool.epoch, 1, memory_order_seq_cst);
     tr_rt_futex_wake(&pool.epoch, INT_MAX);
     struct timespec until;

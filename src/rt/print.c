@@ -4,6 +4,7 @@
  * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the
  * text as they were, behind a NUL that text has not. An axis is NUL 'a' and its length; the array behind its
  * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static void hand_over(tr_frame *f, const char *s, size_t n) {
 }
 
 static void flush(tr_frame *f) {
+    assert(f->nout <= f->capout && (f->out || !f->nout) && "text is in its room");
     hand_over(f, f->out, f->nout);
     f->nout = 0;
 }
@@ -45,6 +47,7 @@ static bool room(tr_frame *f, size_t n) {
         return false;
     f->out = d;
     f->capout = cap;
+    assert(f->capout - f->nout >= n && "there is room now");
     return true;
 }
 
@@ -127,6 +130,7 @@ void tr_rt_print_axis(tr_frame *f, int64_t n) {
 
 void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, const char *how) {
     size_t name = strlen(how + 1) + 1, bytes = (size_t)n * (size_t)size;
+    assert((*how == 's' || *how == 'r') && n >= 0 && size > 0 && "str() or repr() of so many items");
     (void)owner;
     if (!room(f, MARK + sizeof n + name + bytes)) { /* all of it is handed over at once, or none */
         put(f, "...", 3);
@@ -140,6 +144,7 @@ void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, in
 bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
     const char *s = *at;
     *p = (tr_rt_piece){0};
+    assert(s <= end && "pieces end with the text");
     if (s == end)
         return false;
     if (*s) {
@@ -164,6 +169,7 @@ bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
 }
 
 int64_t tr_rt_piece_axis(const tr_rt_piece *p, uint32_t axis) {
+    assert(axis < p->ndim && "an axis of the array");
     return (int64_t)number_at(p->axes + axis * (MARK + sizeof(int64_t)) + MARK);
 }
 

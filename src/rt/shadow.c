@@ -14,6 +14,7 @@
  * table; see docs/cuda.md for the time. */
 #include "rt/shadow.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rt/fns.h"
@@ -35,6 +36,7 @@ static uint64_t cells_of(const tr_spage *p) {
 }
 
 static tr_spage **place_of(const tr_shadow *s, uint64_t number) {
+    assert(s->pages && s->n < UINT64_C(1) << s->bits && "there is a free place, or the search would not end");
     uint64_t mask = (UINT64_C(1) << s->bits) - 1, k = number * UINT64_C(0x9E3779B97F4A7C15) >> (64 - s->bits);
     while (s->pages[k] && s->pages[k]->number != number)
         k = (k + 1) & mask;
@@ -93,6 +95,7 @@ static inline bool is_lanes(tr_mark other) {
 }
 
 static tr_lanes *table(const tr_shadow *s, tr_mark other) {
+    assert(is_many(other) && (uint32_t)other < s->nlanes && "the number of a table");
     return &s->lanes[(uint32_t)other];
 }
 
@@ -100,6 +103,7 @@ static tr_lanes *table(const tr_shadow *s, tr_mark other) {
 static tr_mark new_table(tr_shadow *s) {
     if (s->spare) {
         uint32_t k = s->spare - 1;
+        assert(k < s->nlanes && "a table that was given back");
         s->spare = (uint32_t)s->lanes[k].of[0];
         s->lanes[k] = (tr_lanes){0};
         return MANY | k;
@@ -140,6 +144,7 @@ static void own_table(tr_shadow *s, tr_marks *m) {
 
 /* Cells of 1 << shift bytes, each what the larger one was that it is a part of. */
 static bool refine(tr_shadow *s, tr_spage *p, unsigned shift) {
+    assert(shift < p->shift && shift <= TR_SHADOW_PAGE && "finer than it was");
     tr_spage fine = {.shift = shift};
     unsigned by = p->shift - shift;
     uint64_t n = cells_of(&fine);
@@ -219,6 +224,7 @@ bool tr_mark_apart(const tr_shadow *s, tr_mark x, const tr_now *now) {
 
 /* The access of another lane, that did at the time and place of x what x did. */
 static inline tr_mark beside(tr_mark x, unsigned lane) {
+    assert(lane < TR_LANES && "a lane of the warp");
     return tr_mark_of(tr_mark_time(x), (tr_mark_thread(x) & ~(uint64_t)(TR_LANES - 1)) | lane,
                       tr_mark_site(x));
 }
@@ -251,6 +257,7 @@ static inline tr_mark first_apart(const tr_shadow *s, const tr_marks *c, const t
  * same one, where others are remembered. */
 static __attribute__((noinline)) void join_lane(tr_shadow *s, tr_marks *c, const tr_now *now) {
     tr_mark m = now->m, last = c->last;
+    assert(in_one_warp(last, m) && "lanes of one warp");
     bool all = is_many(c->other), after = true;
     for (unsigned j = 0; j < TR_LANES && after; j++) { /* does it come after all of them? */
         tr_mark x = all ? table(s, c->other)->of[j] : c->other >> j & 1 ? beside(last, j) : 0;

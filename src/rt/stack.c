@@ -3,6 +3,7 @@
  * The bounds are asked for once a thread; for the first thread of a process that reads /proc, some 50 us. On
  * a stack that is not the thread's own (a coroutine's), and on one without end, the room is counted from
  * where the call began. */
+#include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ uintptr_t tr_rt_stack_limit(void) {
     uintptr_t reserve = (mine.high - mine.low) / 16;
     reserve = reserve < LEAST ? LEAST : reserve > MOST ? MOST : reserve;
     uintptr_t limit = mine.low + reserve;
+    assert(mine.low < mine.high && limit > mine.low && "a limit lies above the end of the stack");
     return sp - limit > ENOUGH && sp > limit ? sp - ENOUGH : limit;
 }
 

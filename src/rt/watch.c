@@ -15,6 +15,7 @@
  * that they brought; of the order of threads nothing else is relied on. */
 #include "rt/watch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,7 @@ typedef struct tr_watch {
 /* Room for one more of `size` bytes; *items may move. */
 static bool room(tr_watch *w, void **items, uint64_t n, uint64_t cap, size_t size, uint64_t *newcap) {
     *newcap = cap;
+    assert(n <= cap && size > 0 && "what is there has room");
     if (n < cap)
         return true;
     uint64_t more = cap ? 2 * cap : 64;
@@ -176,6 +178,7 @@ static bool same_line(const char *x, const char *y) {
 
 /* Which item lies at the address; false: none does. */
 static bool index_in(const array *a, uint64_t address, int64_t *index) {
+    assert(a->ndim <= TR_WATCH_AXES && a->size > 0 && address >= a->lo && "it begins before the address");
     int64_t off = (int64_t)(address - a->lo) / a->size;
     bool done[TR_WATCH_AXES] = {false};
     for (unsigned k = 0; k < a->ndim; k++) { /* the longest step first */
@@ -220,6 +223,7 @@ static void split(int64_t n, const int64_t *dim, int64_t *out) {
 }
 
 static int64_t block_of(const tr_watch *w, tr_mark m) {
+    assert(w->nfirsts > 0 && "an access is some block's");
     uint64_t lo = 0, hi = w->nfirsts;
     while (hi - lo > 1) {
         uint64_t mid = (lo + hi) / 2;
@@ -245,6 +249,7 @@ static bool same_report(const tr_watch_report *x, const tr_watch_report *y) {
 }
 
 static void add_report(tr_watch *w, const tr_watch_report *r) {
+    assert(w->nreports <= MAX_REPORTS && r->array && "there is room, and a name");
     for (uint32_t k = 0; k < w->nreports; k++)
         if (same_report(&w->reports[k], r)) {
             w->reports[k].times++;
@@ -362,6 +367,7 @@ static void touch_at(touch *t, uint64_t address, uint64_t size) {
 /* --- who has met whom --- */
 
 static void drop(tr_watch *w, meeting *m) {
+    assert((!m || m->refs > 0) && "who drops a meeting refers to it");
     if (!m || --m->refs)
         return;
     m->next = w->spare;
@@ -373,6 +379,7 @@ static void see(tr_watch *w, uint64_t time) {
 }
 
 static void close_meeting(tr_watch *w, meeting *m) {
+    assert(!m->closed && m->came && !(m->came & ~m->mask) && "lanes of its mask have come");
     meeting **at = &w->open[w->thread / TR_LANES];
     for (; *at && *at != m; at = &(*at)->next)
         ;
@@ -385,6 +392,7 @@ static void close_meeting(tr_watch *w, meeting *m) {
 /* A thread goes on, or begins. */
 static __attribute__((noinline)) void go_on(tr_watch *w, runner *r) {
     uint64_t start = r->phase ? w->stops[r->phase - 1].end : w->base, time = tr_mark_time(r->now.m);
+    assert(r->waits && r->phase <= w->nstops && "it waits, at a barrier that somebody came to");
     if (r->at) {
         if (!r->at->closed)
             close_meeting(w, r->at);
@@ -401,6 +409,7 @@ static __attribute__((noinline)) void go_on(tr_watch *w, runner *r) {
 /* The thread that runs, behind what it waited for. */
 static inline runner *resume(tr_watch *w) {
     runner *r = &w->who[w->thread];
+    assert(w->thread >= 0 && w->thread < TR_MARK_THREADS && "a thread of the block runs");
     if (__builtin_expect(r->waits, 0))
         go_on(w, r);
     return r;
@@ -415,6 +424,7 @@ static inline tr_now now_at(tr_watch *w, unsigned site) {
 /* Those of the thread's warp that wait with this mask, and it is not among them. NULL without memory. */
 static meeting *meeting_of(tr_watch *w, uint32_t mask, unsigned lane) {
     meeting **open = &w->open[w->thread / TR_LANES];
+    assert(mask >> lane & 1 && "who meets others names itself");
     for (meeting *m = *open; m; m = m->next)
         if (m->mask == mask && !(m->came >> lane & 1))
             return m;
@@ -427,6 +437,7 @@ static meeting *meeting_of(tr_watch *w, uint32_t mask, unsigned lane) {
 }
 
 static void come(runner *r, meeting *m, unsigned lane) {
+    assert(!m->closed && !r->at && (m->mask >> lane & 1) && !(m->came >> lane & 1) && "a lane comes once");
     uint64_t time = tr_mark_time(r->now.m);
     for (unsigned j = 0; r->met != m->brought && j < TR_LANES; j++)
         if (r->met && m->known[j] < r->met->known[j])
@@ -468,6 +479,7 @@ static void look_for_exits(tr_watch *w) {
 }
 
 static void end_block(tr_watch *w) {
+    assert(w->block >= 0 && "a block has run");
     look_for_exits(w);
     tell_looks(w, &w->looks[0]);
 }
@@ -526,6 +538,7 @@ void tr_rt_watch_axis(tr_frame *f, int64_t n, int64_t step) {
 /* The array whose axes were told of. */
 static array take_array(tr_watch *w, const void *data, int64_t size) {
     array a = w->next;
+    assert(a.ndim <= TR_WATCH_AXES && size > 0 && "an array of so many axes");
     a.size = size;
     a.base = a.lo = (uintptr_t)data;
     a.hi = a.lo + (uint64_t)size;
@@ -626,6 +639,7 @@ void tr_rt_watch_barrier(tr_frame *f, const char *site) {
         return;
     runner *r = resume(w);
     uint32_t k = r->phase;
+    assert(k <= w->nstops && "barriers come one after the other");
     uint64_t cap;
     unsigned no = site_number(w, site);
     if (k < w->nstops && w->stops[k].site != no && (w->what & TR_WATCH_BARRIER)) {
