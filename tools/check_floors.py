@@ -159,6 +159,12 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("selftest",),
         ("module",),
     ),
+    "driver": (
+        ("backend", "kernel", "stack"),
+        ("cuda", "key"),
+        ("compile",),  # the pipeline
+        ("late",),  # what was left for later, and compiled anew
+    ),
     "dev": (
         ("cuda_load", "dev", "emu_mem", "host"),
         ("emu_queue", "cuda_mem"),
@@ -222,6 +228,9 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 # Functions that files below the one that has them may call.
 DOORS: dict[str, dict[str, str]] = {
+    "driver": {
+        "tr_driver_late_texts": "texts of what a module left for later, asked for with its own",
+    },
     "lib": {
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",

@@ -413,7 +413,8 @@ static bool is_of_list(const tr_ty *t) {
     return tr_ty_is_list(t) || (t->kind == TR_TY_METHOD && is_of_list(t->items[0]));
 }
 
-/* A template says dry, of the same operands, what it gives for real. Dry runs have no effect but on the arena. */
+/* A template says dry, of the same operands, what it gives for real. Dry runs have no effect but on the
+ * arena. */
 static __attribute__((unused)) bool is_as_when_dry(emission *m, tr_val v, const tr_tv *ops, tr_tv real) {
     tr_em e = m->e;
     tr_tv out = {NULL, TR_NOVAL};

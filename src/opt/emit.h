@@ -35,9 +35,12 @@ static inline tr_val tr_emit_int(const tr_bld *b, int64_t n) {
     return tr_const_int(b->fn, tr_emit_ty(b, TR_TY_I64), n);
 }
 static inline tr_val tr_emit_op(tr_bld *b, tr_op op, tr_val x, tr_val y) {
+    assert(tr_at(b->fn, x)->ty->kind == TR_TY_I64 && tr_at(b->fn, y)->ty->kind == TR_TY_I64 && "numbers");
     return tr_emit2(b, op, tr_emit_ty(b, TR_TY_I64), x, y);
 }
 static inline tr_val tr_emit_dim(tr_bld *b, tr_val array, unsigned axis) {
+    assert(tr_at(b->fn, array)->ty->kind == TR_TY_ARRAY && axis < tr_at(b->fn, array)->ty->ndim &&
+           "an axis of the array");
     tr_val v = tr_emit1(b, TR_OP_DIM, tr_emit_ty(b, TR_TY_I64), array);
     tr_at(b->fn, v)->imm.i = axis;
     return v;
@@ -46,6 +49,7 @@ static inline tr_val tr_emit_dim(tr_bld *b, tr_val array, unsigned axis) {
 /* --- tests --- */
 
 static inline tr_val tr_emit_cmp(tr_bld *b, tr_cmpop how, tr_val x, tr_val y) {
+    assert(tr_at(b->fn, x)->ty == tr_at(b->fn, y)->ty && "what is compared has one type");
     tr_val v = tr_emit2(b, TR_OP_CMP, tr_emit_ty(b, TR_TY_BOOL), x, y);
     tr_at(b->fn, v)->sub = (uint8_t)how;
     return v;
@@ -63,6 +67,7 @@ static inline tr_val tr_emit_either(tr_bld *b, tr_val x, tr_val y) {
 /* --- choices --- */
 
 static inline tr_val tr_emit_select(tr_bld *b, tr_val c, tr_val x, tr_val y) {
+    assert(tr_at(b->fn, x)->ty == tr_at(b->fn, y)->ty && "both arms of a choice have one type");
     return tr_emit3(b, TR_OP_SELECT, tr_at(b->fn, x)->ty, c, x, y);
 }
 /* The smaller, the larger of two i64. */

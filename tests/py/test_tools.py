@@ -33,6 +33,7 @@ includes = load("check_includes")
 headers = load("check_headers")
 calls = load("check_calls")
 floors = load("check_floors")
+measures = load("measures")
 width = load("check_width")
 devenv = load("devenv")
 debian = load("root")
@@ -497,6 +498,20 @@ def test_compat_sees_differences():
     assert "differ" in same(np.float64(np.inf), np.float64(1.0), 1e-3)
     record = np.zeros(2, [("x", "f8")])
     assert same(record, record, 0.0) == "" and ".x" in same(record, np.ones(2, [("x", "f8")]), 0.0)
+
+
+def test_measures():
+    """Circles go over other files; a function is from its opening line to the brace; what repeats is six lines in two files."""
+    calls = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}, "f": {"f"}}
+    assert measures.circles(calls) == [["a", "b", "c"]]
+    assert measures.function_lengths("int f(void) {\n    return 1;\n}\nint x[] = {\n    1,\n};\n") == [3]
+    same = "".join(f"    call_{k}(x);\n" for k in range(6))
+    assert measures.repeats({"a": same, "b": "/* b */\n" + same, "c": same.replace("call_3", "other")}) == 1
+    said = dict(measures.measures(ROOT / "src"))
+    assert len(said) == 10
+    assert said["lines over 110 columns, tables aside"] == "0"
+    assert said["violations of layers, of floors"] == "0 0"
+    assert said["files in circles inside folders, by calls"].endswith("without floors: none")
 
 
 def test_wide_lines(tmp_path, capsys):

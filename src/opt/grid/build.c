@@ -47,6 +47,7 @@ static tr_val lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes) {
 }
 
 tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes) {
+    assert(n > 0 && n <= TR_MAX_NDIM && "an array has axes");
     const tr_ty *t = tr_ty_array(s->p->ctx->types, elem, n, TR_LAYOUT_C, false);
     if (s->stages)
         return lasting_room(s, t, sizes);
@@ -66,6 +67,7 @@ tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in) {
 }
 
 tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
+    assert(tr_at(s->g, v)->blk != TR_NOBLK && tr_at(s->g, v)->op != TR_OP_PARAM && "it stands in a block");
     tr_fn *g = s->g;
     uint32_t loc = tr_at(g, v)->loc;
     tr_bid at = tr_at(g, v)->blk, on = tr_blk_split(g, v);
@@ -221,6 +223,7 @@ tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
 }
 
 tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside) {
+    assert(blks->n > 0 && "a piece has a block to begin with");
     tr_fn *lam = s->lam, *g = s->g;
     tr_val *map = tr_arena_copy(tr_grid_arena(s), known, g->ins.n * sizeof *map);
     tr_bid *bmap = TR_NEW_N(tr_grid_arena(s), tr_bid, g->blks.n + 1u);

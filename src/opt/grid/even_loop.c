@@ -1,5 +1,7 @@
 /* A loop of a kernel's body that is to be the block's: what is asked of it, and its counters in terms of the
  * round. Two ways to make it so stand on this (ranges.c, even.c). */
+#include <assert.h>
+
 #include "opt/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/even.h"
@@ -7,6 +9,7 @@
 
 /* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
 tr_val tr_even_step_of(const even *e, uint32_t p) {
+    assert(p < tr_blk_at(e->g, e->loop->header)->params.n && "a param of the head");
     tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p];
     tr_counter c;
     bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, e->in, v, &c);
@@ -66,6 +69,7 @@ tr_val tr_even_add_counter(even *e) {
 
 /* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
 void tr_even_count_rounds(even *e, tr_val k) {
+    assert(tr_at(e->g, k)->blk == e->loop->header && "the counter of rounds is the head's");
     tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ty *i64 = e->s->i64;

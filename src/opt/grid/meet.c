@@ -340,6 +340,7 @@ static void put_count(meet *m) {
 }
 
 void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr_present *who) {
+    assert(tr_op_meets(stop->op) != TR_MEETING_NONE && "threads wait for each other there");
     meet m = {.s = s, .stop = stop, .known = known, .who = who};
     if (stop->op == TR_OP_BARVOTE && stop->sub == TR_VOTE_ANY)
         put_any(&m);

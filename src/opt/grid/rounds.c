@@ -146,6 +146,7 @@ void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *
 }
 
 void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry) {
+    assert(tr_at(s->b.fn, at)->ty->kind == TR_TY_ARRAY && "where threads are is an array over them");
     tr_turns l;
     carry[0] = tr_emit_int(&s->b, INT64_MAX);
     carry[1] = tr_emit_int(&s->b, 0);

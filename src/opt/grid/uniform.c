@@ -27,6 +27,7 @@ static bool branch_varies(const tr_uniform *u, tr_bid b) {
 }
 
 bool tr_uniform_leaves(const tr_uniform *u, tr_bid b, const tr_edge *e) {
+    assert(b < u->g->blks.n && e->to < u->g->blks.n && "blocks that were there when it was found");
     const tr_ins *t = tr_term(u->g, b);
     if (u->last[b] || t->op != TR_OP_CBR || !u->last[e->to])
         return false;

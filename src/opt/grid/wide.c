@@ -98,6 +98,7 @@ tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_v
 }
 
 void tr_grid_wide_begin(tr_grid *s, tr_val part) {
+    assert(s->wide.yes && s->wide.each != TR_NOVAL && "how many blocks run as one is counted in front");
     tr_val first = tr_grid_op(s, TR_OP_MUL, part, s->wide.each);
     tr_val n = tr_grid_op(s, TR_OP_SUB, s->caps[0], first);
     n = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, n, s->wide.each), n, s->wide.each);
@@ -106,6 +107,7 @@ void tr_grid_wide_begin(tr_grid *s, tr_val part) {
 }
 
 void tr_grid_wide_known(const tr_grid *s, tr_val *known) {
+    assert(s->wide.yes && s->wide.base != TR_NOVAL && s->wide.extent != TR_NOVAL && "they have begun");
     const tr_fn *g = s->g;
     known[s->wide.span] = s->wide.extent;
     for (tr_bid b = 0; b < g->blks.n; b++)

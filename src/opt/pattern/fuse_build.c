@@ -1,4 +1,6 @@
 /* Making one pattern of two: operands by group, and a lambda that is one's body followed by another's. */
+#include <assert.h>
+
 #include "opt/pattern/fuse.h"
 
 #include <string.h>
@@ -53,6 +55,7 @@ tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *arg
 }
 
 tr_val tr_fuse_param(tr_fn *g, const tr_ty *t) {
+    assert(g->is_lambda && g->blks.n > 0 && "a lambda that is being made");
     return tr_blk_param(g, 0, t, NULL);
 }
 

@@ -6,6 +6,8 @@
  * copies are added to the array, in order. The number of chunks depends on the loop's length and the
  * array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
+#include <assert.h>
+
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 #include "ir/alias.h"
@@ -615,6 +617,7 @@ static tr_val size_of(tr_bld *b, tr_paccum *a) {
 /* At most MAX_CHUNKS, each of WORTH elements of copies for an iteration (two iterations where one adds whole
  * rows), and no more than MAX_ITEMS in all copies. */
 tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b) {
+    assert(l->accums.n > 0 && "without an array that is accumulated into there are no chunks");
     tr_val total = TR_NOVAL, n = tr_emit_least(b, l->length, tr_emit_int(b, (int64_t)1 << 40));
     bool rows = false;
     for (uint32_t k = 0; k < l->accums.n; k++) {
@@ -662,6 +665,7 @@ const tr_site *tr_ploop_no_memory(tr_ctx *c) {
 
 /* One array with what each chunk collects, along its first axis. */
 void tr_accumulate_copies(tr_bld *b, tr_paccum *a, tr_val chunks) {
+    assert(a->size != TR_NOVAL && a->dims && "chunks were counted, and sizes with them");
     tr_fn *f = b->fn;
     const tr_ty *t = tr_at(f, a->array)->ty;
     uint32_t n = t->ndim;
@@ -717,6 +721,7 @@ tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_redk kind, const tr_
 
 /* At the end of chunk number `chunk`: what it collected goes to where all will be joined. */
 void tr_accumulate_keep(tr_bld *b, tr_val own, tr_val copies, tr_val size, tr_val chunk, const tr_val *dims) {
+    assert(tr_at(b->fn, copies)->ty->ndim == tr_at(b->fn, own)->ty->ndim + 1u && "one for each chunk");
     const tr_ty *array = tr_at(b->fn, own)->ty;
     uint32_t n = array->ndim;
     tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, 2u * n + 2u);

@@ -3,6 +3,8 @@
  * Bounds of slices are clamped to the axis, `min(max(x, 0), size)`. A view that has an item starts before the
  * size, so that clamp is looked through; the other one, and wrapping, only where x varies in the loop, and
  * `loose` says that it might matter: else the bound is one number, whatever it is. */
+#include <assert.h>
+
 #include "opt/prange/coords.h"
 
 enum { MAX_VIEWS = 64 }; /* of views */
@@ -289,5 +291,6 @@ static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth
 }
 
 bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out) {
+    assert(tr_at(l->pr->f, v)->ty->kind == TR_TY_ARRAY && "only arrays lie in others");
     return of(l, v, out, MAX_VIEWS);
 }

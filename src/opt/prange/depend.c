@@ -14,6 +14,7 @@
  * Long, as each kind of relation is asked for what the ones before have left open, of the
  * same two descriptions.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/meet.h"
@@ -951,6 +952,7 @@ static bool next_pair(pairs *q, tr_val array, relation how) {
 }
 
 bool tr_ploop_compare(tr_ploop *l, tr_val array) {
+    assert(tr_at(l->f, array)->ty->kind == TR_TY_ARRAY && "an array's slices");
     pairs q = {.i = 0};
     find_accesses(&q.s, l);
     l->compared[array] = 1;

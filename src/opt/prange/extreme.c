@@ -11,6 +11,7 @@
  * Invariant: in each block a member has one value (`now`), and jumps pass that, or all members new
  * ones, so they are always of one candidate.
  * Cost: linear in the loop, and in its edges. */
+#include <assert.h>
 #include <string.h>
 
 #include "opt/prange/ploop.h"
@@ -392,6 +393,7 @@ void tr_extreme_rooms(tr_ploop *l, tr_bld *b, tr_val chunks) {
 }
 
 void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by) {
+    assert(l->extreme.n > 0 && l->extreme.nall > 0 && "there is an extreme, and something goes with it");
     tr_fn *f = b->fn;
     const tr_pextreme *x = &l->extreme;
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64), *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);

@@ -190,6 +190,7 @@ static bool check_end(const joins *j) {
 }
 
 bool tr_joins(const tr_pjoins *q, tr_pjoin *out) {
+    assert(q->nolds > 0 && "a value was read that may be joined");
     joins j = {.q = q, .f = q->f, .is = TR_NEW_N(&q->f->ctx->arena, uint8_t, q->f->ins.n + 1u)};
     tr_pjoin found = *out;
     j.out = &found;

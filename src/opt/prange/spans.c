@@ -16,6 +16,8 @@
  * is sure, too, that two iterations meet, it raises.
  * Invariant: a condition that says `apart` is never wrong, however the bounds of slices were made.
  * Cost: some fifty instructions for each pair of accesses, before the loop. */
+#include <assert.h>
+
 #include "opt/prange/coords.h"
 #include "opt/emit.h"
 #include "opt/prange/ploop.h"
@@ -138,6 +140,7 @@ bool tr_span_place(const tr_ploop *l, tr_prover *pr, tr_pplace *p) {
 }
 
 bool tr_span_same(const tr_pplace *a, const tr_pplace *b) {
+    assert(a->nwraps <= TR_COORD_WRAPS && b->nwraps <= TR_COORD_WRAPS && "all are known (tr_span_place)");
     bool same = tr_lin_same(&a->from, &b->from) && a->to_end == b->to_end && a->nwraps == b->nwraps &&
                 (a->to_end || tr_lin_same(&a->to, &b->to));
     for (uint32_t i = 0; same && i < a->nwraps; i++)

@@ -10,6 +10,7 @@
  * the prover has it where the head begins; nothing but that one store may write in the loop. Not where a
  * prange is in the function: prange.c wants to see what iterations accumulate.
  * Cost: a look at each instruction of an innermost loop, and for MAX_KEPT loads of one at each other. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/alias.h"
@@ -158,6 +159,7 @@ static bool is_elsewhere(bounder *s, const tr_ins *store, const tr_ins *load) {
 }
 
 void tr_bounds_see_store(bounder *s, tr_val store) {
+    assert(tr_at(s->f, store)->op == TR_OP_STORE && "what writes one element");
     const tr_fn *f = s->f;
     const tr_ins *in = tr_at(f, store);
     for (uint32_t i = 0; i < s->kept.n && !s->dry; i++) {

@@ -44,6 +44,7 @@ static bool varies(void *self, tr_val v) {
 }
 
 bool tr_bounds_free_of(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
+    assert(loop < s->loops.all.n && "a loop of this walk");
     scope c = {s, loop};
     return tr_derive(&s->pr, goal, varies, &c, out);
 }
