@@ -137,10 +137,11 @@ def test_meson_lists_every_source() -> None:
     for build in sorted((ROOT / "src").glob("*/meson.build")):
         text = build.read_text()
         listed = set(re.findall(r"'([^']+\.(?:c|cpp))'", text))
-        if "fs.read('passes.def')" in text:  # a row of the table names a file
-            listed |= {
-                f"{p}.c" for p in re.findall(r"(?m)^X\((\w+),", (build.parent / "passes.def").read_text())
-            }
+        for room, parts in re.findall(r"(?m)^  '([\w.]+)': \[(.*)\],$", text):  # rooms of a folder
+            listed |= {str(Path(room) / f"{p}.c") for p in re.findall(r"'(\w+)'", parts)}
+        if "fs.read('passes.def')" in text:  # a row of the table names a file, in one of the rooms
+            rows = re.findall(r"(?m)^X\((\w+),", (build.parent / "passes.def").read_text())
+            listed |= {str(p.relative_to(build.parent)) for n in rows for p in build.parent.rglob(f"{n}.c")}
         here = {str(p.relative_to(build.parent)) for s in ("*.c", "*.cpp") for p in build.parent.rglob(s)}
         assert listed == here, build
 
