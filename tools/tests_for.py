@@ -3,7 +3,7 @@
 Nothing is run and nothing is built for the answer. It is derived, from what is cheapest to what is left:
 
 - a test sees itself, and a helper of tests those that import or include it;
-- a test of the file's name does (`src/opt/fuse.c`: `test_fuse*.py`, `tests/ir/fuse*.ir`), and one whose text names the file;
+- a test of the file's name does (`src/opt/pattern/fuse.c`: `test_fuse*.py`, `tests/ir/fuse*.ir`), and one whose text names the file;
 - a C test does that calls a function of the file's;
 - a text of the IR does that runs the file's pass; a file that is none belongs to the passes that call it;
 - a test does that calls what a row of `lib/builtins.def` says the file's templates are, or a function of NumPy's that a module
@@ -50,6 +50,17 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "Python's builtins, which go through most of lib/",
     ),
     ("src/lib/*.def", ("tests/py/test_names.py", "tests/py/test_array_shapes.py"), "each row"),
+    (
+        "src/opt/grid/*",
+        ("tests/py/test_cuda_meetings.py", "tests/py/test_cuda_loops.py"),
+        "kernels on the host",
+    ),
+    (
+        "src/opt/prange/*",
+        ("tests/py/test_prange.py", "tests/py/test_prange_programs.py"),
+        "loops over a prange",
+    ),
+    ("src/opt/pattern/*", ("tests/py/test_schedule.py", "tests/py/test_fuse_bits.py"), "array expressions"),
     ("src/opt/*", ("tests/c/test_passes.c", "tests/c/fuzz_ir_opt.c"), "every pass"),
     (
         "src/lower/*",
@@ -346,7 +357,10 @@ def by_history(house: House, path: str) -> Found:
     if not path.startswith(("src/", "python/")):
         return
     top, _, name = path.partition("/")
-    spec = f":(glob){top}/**/{Path(name).name}"  # wherever its folder was
+    base, room = Path(name).name, Path(name).parent.name
+    specs = [
+        f":(glob){top}/**/{n}" for n in (base, f"{room}_{base}")
+    ]  # wherever it was, by its room's name too
     log = subprocess.run(
         [
             "git",
@@ -357,7 +371,7 @@ def by_history(house: House, path: str) -> Found:
             "--format=@%h",
             "--name-only",
             "--",
-            spec,
+            *specs,
         ],
         cwd=house.root,
         capture_output=True,

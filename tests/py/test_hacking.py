@@ -86,13 +86,6 @@ WORDS = set(
 )
 
 
-def is_there(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a page's path leads to a file: from one of the folders, of the large ones' by what may be a folder less."""
-    pattern = re.sub(r"<\w+>|VVV", "*", path).removeprefix("../")
-    deeper = re.sub(r"^((?:src/)?(?:opt|lower|lib|ext)/)(?=[^/]+$)", r"\1*/", pattern)
-    return any(any((ROOT / f).glob(p)) for f in folders for p in (pattern, deeper))
-
-
 def names_that_do_not_exist(text: str, folders: tuple[str, ...]) -> list[str]:
     text = re.sub(r"(?s)<!-- dump.*?```\n.*?```", "", text)
     wrong = []
@@ -102,7 +95,7 @@ def names_that_do_not_exist(text: str, folders: tuple[str, ...]) -> list[str]:
         pattern = re.sub(r"<\w+>|VVV", "*", path)
         if "/" not in pattern and (pattern in BARE or pattern.startswith("*")):
             continue
-        if not is_there(path, folders):
+        if not any(any((ROOT / f).glob(pattern.removeprefix("../"))) for f in folders):
             wrong.append(path)
     for name in re.findall(r"\b(?:tr|TR)_\w+\b", text):
         if not re.search(rf"\b{name}\b", SOURCES):
