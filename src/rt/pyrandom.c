@@ -1,6 +1,6 @@
 /* Python's random over the thread's other MT19937: after random.seed(s) in compiled code the numbers of
  * random.seed(s) in Python, bit for bit, so the order of what is drawn, and every operation on floats, is
- * that of CPython's random.py (3.11 to 3.14).
+ * that of CPython's random.py (3.11 to 3.15).
  * Sources: normalvariate by A. Kinderman, J. Monahan 1977; gammavariate by R. Cheng 1977, and below 1 as J.
  * Ahrens, U. Dieter 1974; vonmisesvariate by N. Fisher 1993. Where Python raises as a float overflows, these
  * give an infinity. What else arguments may not be was tested by the caller. */

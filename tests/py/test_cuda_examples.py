@@ -35,7 +35,11 @@ def run(name: str, argument: str) -> str:
 
 
 def test_all_are_tried():
-    assert {p.stem for p in FOLDER.glob("cuda_*.py")} == {*SIZES, "cuda_mandelbrot", "cuda_particles"}  # the last: test_examples.py
+    assert {p.stem for p in FOLDER.glob("cuda_*.py")} == {
+        *SIZES,
+        "cuda_mandelbrot",
+        "cuda_particles",
+    }  # the last: test_examples.py
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 import treadle
 from treadle import cuda, njit, vectorize
 
