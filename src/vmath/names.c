@@ -1,4 +1,5 @@
 /* vmath_x86_64.def as data, and the names that follow from it. No state, no I/O. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ bool tr_vmath_has(const tr_vmlevel *l, const char *features, unsigned bits) {
 }
 
 const tr_vmrow *tr_vmath_find(const char *name, bool f32, bool fast, char family) {
+    assert((family == families[0].letter || family == families[1].letter) && "one of two families");
     const tr_vmrow *exact = NULL;
     for (unsigned i = 0; i < tr_vmath_nrows; i++) {
         const tr_vmrow *r = &tr_vmath_rows[i];
@@ -65,12 +67,16 @@ const tr_vmrow *tr_vmath_find(const char *name, bool f32, bool fast, char family
 
 static void spell(const tr_vmrow *r, char family, unsigned lanes, const char *isa, char out[TR_VM_NAME]) {
     size_t i = families[0].letter == family ? 0 : 1;
-    snprintf(out, TR_VM_NAME, "%s%s%s%c%u_%s%s",
-             r->own      ? "tr_vk_"
-             : r->mended ? "tr_vm_"
-                         : "Sleef_",
-             r->own ? "" : families[i].prefix, r->name, r->f32 ? 'f' : 'd', lanes, r->accuracy,
-             isa ? isa : families[i].twin);
+    assert(families[i].letter == family && strchr(r->families, family) && "the row holds for the family");
+    assert(lanes > 0 && (lanes & (lanes - 1)) == 0 && "a vector has a power of two of lanes, a number one");
+    int n = snprintf(out, TR_VM_NAME, "%s%s%s%c%u_%s%s",
+                     r->own      ? "tr_vk_"
+                     : r->mended ? "tr_vm_"
+                                 : "Sleef_",
+                     r->own ? "" : families[i].prefix, r->name, r->f32 ? 'f' : 'd', lanes, r->accuracy,
+                     isa ? isa : families[i].twin);
+    assert(n > 0 && n < TR_VM_NAME && "there is room for the name");
+    (void)n;
 }
 
 void tr_vmath_twin(const tr_vmrow *r, char family, char out[TR_VM_NAME]) {
