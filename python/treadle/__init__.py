@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         stats,
         typeof,
     )
+    from ._report import report
     from .decorators import jit, literal_unroll, njit
     from .errors import AxisError, InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
     from .stencils import stencil
@@ -45,6 +46,7 @@ _WHERE = {
     "ufunc_info": "ufunc",
     "vectorize": "ufunc",
     "UfuncInfo": "ufunc",
+    "report": "_report",
     "stats": "_core",
     "stencil": "stencils",
     "typeof": "_core",
@@ -80,6 +82,7 @@ __all__ = [
     "literal_unroll",
     "njit",
     "prange",
+    "report",
     "set_num_threads",
     "stats",
     "stencil",

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/dump.h"
 #include "base/err.h"
+#include "base/remarks.h"
 #include "base/opts.h"
 #include "base/strbuf.h"
 
@@ -21,7 +22,8 @@ typedef struct tr_ctx {
     tr_opts opts;
     int python; /* whose words exceptions use: 311, 312, ...; 0 without Python */
     tr_dump dump;
-    tr_sb dump_text; /* what TREADLE_DUMP asked for; the driver writes it out at the end of a stage */
+    tr_sb dump_text;    /* what TREADLE_DUMP asked for; the driver writes it out at the end of a stage */
+    tr_remarks remarks; /* rows of a report, where one is asked for */
     tr_err *errs, *last_err;
     uint32_t nerrs;
     uint64_t stage_ns[TR_STAGE__COUNT]; /* time spent, for TREADLE_DUMP=time and .stats */

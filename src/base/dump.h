@@ -26,6 +26,7 @@
     X(LLVM, "llvm", "the LLVM module before LLVM's passes")                                    \
     X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")                               \
     X(ASM, "asm", "assembly")                                                                  \
+    X(REPORT, "report", "what all stages know of each line: types, loops, cores, checks ...")  \
     X(TIME, "time", "time of each stage")
 
 typedef enum tr_stage {

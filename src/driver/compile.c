@@ -154,6 +154,8 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         ok = tr_driver_kernel(p, rq->kernel, &out->ret);
     if (wants(p->ctx, TR_STAGE_INFER))
         dump_typed(p, TR_STAGE_INFER, "infer");
+    if (ok && tr_remarks_wanted(p->ctx))
+        tr_driver_tell_types(p);
     return end_stage(p->ctx, TR_STAGE_INFER, start, ok && verify(p, "infer"));
 }
 
@@ -285,6 +287,12 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return true;
     }
     obj.meta.ret = type_text(c, out->ret);
+    if (obj.meta.large)
+        tr_remark_add(
+            c, TR_REMARK_LATE, (tr_place){.file = p->insts.d[p->root].fn->file},
+            "the whole function, with stores past the caches: compiled once it has made an array of "
+            "%u MiB",
+            (unsigned)(TR_LARGE >> 20));
     if (!obj.meta.title)
         obj.meta.title = p->insts.d[p->root].fn->name;
     char why[256];
@@ -352,7 +360,14 @@ static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out
 }
 
 static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
-    return rq->device ? compile_device(p, rq, out) : compile_host(p, rq, out);
+    tr_ctx *c = p->ctx;
+    bool ok = rq->device ? compile_device(p, rq, out) : compile_host(p, rq, out);
+    if (ok && p->root < p->insts.n && rq->upto >= TR_STAGE_OPT &&
+        tr_dump_wants(&c->dump, TR_STAGE_REPORT, NULL, p->insts.d[p->root].fn->name)) {
+        tr_driver_report(p, !rq->device && rq->upto > TR_STAGE_OPT);
+        flush_dump(c);
+    }
+    return ok;
 }
 
 /* Without a handler, or memory, to make an error from, it is a constant; it never becomes the list's tail

@@ -353,10 +353,10 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
-    } rows[] = {{"infer", TR_STAGE_INFER},        {"opt", TR_STAGE_OPT},
-                {"parallel", TR_STAGE_PARALLEL},  {"llvm", TR_STAGE_LLVM},
-                {"llvmopt", TR_STAGE_LLVMOPT},    {"asm", TR_STAGE_ASM},
-                {"emulation", TR_STAGE_EMULATION}};
+    } rows[] = {{"infer", TR_STAGE_INFER},         {"opt", TR_STAGE_OPT},
+                {"parallel", TR_STAGE_PARALLEL},   {"llvm", TR_STAGE_LLVM},
+                {"llvmopt", TR_STAGE_LLVMOPT},     {"asm", TR_STAGE_ASM},
+                {"emulation", TR_STAGE_EMULATION}, {"report", TR_STAGE_REPORT}};
     const char *name;
     PyObject *sig = NULL;
     if (!PyArg_ParseTuple(args, "s|O:inspect", &name, &sig))
@@ -364,8 +364,9 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)
             return inspect((tr_function *)self, sig, rows[i].stage);
-    return PyErr_Format(PyExc_ValueError,
-                        "no stage '%s'; there are infer, opt, parallel, emulation, llvm, llvmopt, asm", name);
+    return PyErr_Format(
+        PyExc_ValueError,
+        "no stage '%s'; there are infer, opt, parallel, emulation, llvm, llvmopt, asm, report", name);
 }
 
 static PyObject *variables_of(tr_function *f, const tr_spec *s, const void *unused) {
@@ -679,10 +680,11 @@ PyDoc_STRVAR(
     "disable_compile(val=True)\n--\n\nFrom now on only the signatures that exist are accepted: other "
     "calls raise TypeError, ``compile`` raises RuntimeError.\n\n" PARAMETERS
     "val : bool\n    False: new signatures are compiled again.");
-PyDoc_STRVAR(inspect_doc,
-             "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
-             "stage : {'infer', 'opt', 'parallel', 'emulation', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
-             "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
+PyDoc_STRVAR(
+    inspect_doc,
+    "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
+    "stage : {'infer', 'opt', 'parallel', 'emulation', 'llvm', 'llvmopt', 'asm', 'report'}\n" A_SPECIALISATION
+    "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
 PyDoc_STRVAR(types_doc, "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of "
                         "its variables.\n\n" PARAMETERS
                         "file : text file, optional\n    Default ``sys.stdout``.\n" A_SPECIALISATION);

@@ -297,13 +297,16 @@ void tr_job_for_python(tr_job *j) {
 PyObject *tr_job_text(tr_job *j, tr_stage stage) {
     tr_sb b;
     tr_sb_init(&b);
+    tr_dump asked = j->ctx.dump;
     j->ctx.dump = (tr_dump){0};
-    bool back = stage >= TR_STAGE_LLVM, said = stage == TR_STAGE_PARALLEL || stage == TR_STAGE_EMULATION;
-    if (said)
-        j->ctx.dump =
-            (tr_dump){.stages = stage == TR_STAGE_EMULATION ? 1u << TR_STAGE_EMULATION
-                                                            : 1u << TR_STAGE_FUSE | 1u << TR_STAGE_PARALLEL,
-                      .keep = true};
+    bool back = stage >= TR_STAGE_LLVM,
+         said = stage == TR_STAGE_PARALLEL || stage == TR_STAGE_EMULATION || stage == TR_STAGE_REPORT;
+    if (said) {
+        j->ctx.dump.stages = 1u << stage | (stage == TR_STAGE_PARALLEL ? 1u << TR_STAGE_FUSE : 0);
+        j->ctx.dump.keep = true;
+    }
+    if (stage == TR_STAGE_REPORT) /* it tells of the code that runs */
+        memcpy(j->ctx.dump.skip, asked.skip, sizeof asked.skip);
     j->rq.upto = back ? TR_STAGE_TIME : said ? TR_STAGE_OPT : stage;
     j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
     j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;

@@ -31,22 +31,24 @@ static bool set_stage(tr_job *j, const char *stage, tr_sb *out) {
     static const struct {
         const char *name;
         tr_stage upto;
-    } rows[] = {{"infer", TR_STAGE_INFER},
-                {"opt", TR_STAGE_OPT},
-                {"llvm", TR_STAGE_TIME},
-                {"llvmopt", TR_STAGE_TIME},
-                {"ptx", TR_STAGE_TIME}};
+    } rows[] = {{"infer", TR_STAGE_INFER},  {"opt", TR_STAGE_OPT},  {"llvm", TR_STAGE_TIME},
+                {"llvmopt", TR_STAGE_TIME}, {"ptx", TR_STAGE_TIME}, {"report", TR_STAGE_OPT}};
     unsigned k = 0;
     while (k < sizeof rows / sizeof *rows && strcmp(rows[k].name, stage) != 0)
         k++;
     if (k == sizeof rows / sizeof *rows) {
-        PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, ptx", stage);
+        PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, ptx, report",
+                     stage);
         return false;
     }
     j->rq.upto = rows[k].upto;
     j->rq.want.llvm = k == 2 ? out : NULL;
     j->rq.want.llvmopt = k == 3 ? out : NULL;
     j->rq.code = k == 4 ? out : NULL;
+    if (k == 5) {
+        j->ctx.dump.stages = 1u << TR_STAGE_REPORT;
+        j->ctx.dump.keep = true;
+    }
     return true;
 }
 
@@ -67,7 +69,9 @@ static PyObject *layout_of(tr_job *j) {
 }
 
 static PyObject *result(tr_job *j, tr_sb *text, bool kernel) {
-    if (j->rq.upto != TR_STAGE_TIME)
+    if (tr_remarks_wanted(&j->ctx) && j->ctx.dump.keep)
+        tr_sb_write(text, j->ctx.dump_text.d, j->ctx.dump_text.n);
+    else if (j->rq.upto != TR_STAGE_TIME)
         tr_prog_print(text, &j->prog, true);
     PyObject *s = PyUnicode_DecodeUTF8(text->d ? text->d : "", (Py_ssize_t)text->n, "replace");
     PyObject *ret =

@@ -754,11 +754,8 @@ static PyObject *text_of(PyObject *module, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
-    } rows[] = {{"infer", TR_STAGE_INFER},
-                {"opt", TR_STAGE_OPT},
-                {"llvm", TR_STAGE_LLVM},
-                {"llvmopt", TR_STAGE_LLVMOPT},
-                {"asm", TR_STAGE_ASM}};
+    } rows[] = {{"infer", TR_STAGE_INFER},     {"opt", TR_STAGE_OPT}, {"llvm", TR_STAGE_LLVM},
+                {"llvmopt", TR_STAGE_LLVMOPT}, {"asm", TR_STAGE_ASM}, {"report", TR_STAGE_REPORT}};
     PyObject *u;
     unsigned k;
     const char *name;

@@ -8,7 +8,7 @@
 #include "ir/prog.h"
 #include "target/target.h"
 
-enum { TR_BACKEND_ABI = 5 };
+enum { TR_BACKEND_ABI = 6 };
 
 typedef struct tr_object {
     uint8_t *elf; /* malloc'ed relocatable object, or PTX as text; the caller frees it */

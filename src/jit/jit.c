@@ -22,6 +22,7 @@
 #include "jit/nontemporal.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
+#include "jit/vectors.h"
 #include "jit/wraps.h"
 #include "lower/lower.h"
 
@@ -344,6 +345,8 @@ static bool stages(job *j) {
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
     show_module(j, t->llvmopt);
+    if (tr_remarks_wanted(ctx))
+        tr_vectors_tell(ctx, j->mod);
     if (!show_assembly(j, t->assembly))
         return false;
     t2 = tr_now_ns();

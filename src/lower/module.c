@@ -283,7 +283,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     init_attrs(&m);
     init_metadata(&m);
     find_called(&m);
-    if (p->ctx->opts.debug || want->device.lines)
+    if (p->ctx->opts.debug || want->device.lines || tr_remarks_wanted(p->ctx))
         tr_lower_debug_open(&m);
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (m.insts[i].called)

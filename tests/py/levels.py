@@ -25,6 +25,7 @@ LLVM = frozenset(
         "late_try",
         "nontemporal",
         "processors",
+        "report",
         "split",
         "vmath",
     }

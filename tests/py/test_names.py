@@ -207,7 +207,7 @@ def test_stages():
     stages = rows("src/base/dump.h", r'X\([A-Z]+, "(\w+)", ')
     assert not missing(stages, words_in_python())
     made = set(_core.Function.inspect.__doc__.replace("'", " ").replace(",", " ").split())
-    assert made & set(stages) == {"infer", "opt", "parallel", "emulation", "llvm", "llvmopt", "asm"}
+    assert made & set(stages) == {"infer", "opt", "parallel", "emulation", "llvm", "llvmopt", "asm", "report"}
 
 
 def test_reductions_and_words_of_schedules():

@@ -478,6 +478,28 @@ class Inspection:
             lines += [f"  {line.partition(': ')[2]}" for line in dict.fromkeys(text.splitlines())]
         return "\n".join(lines)
 
+    def _reports(self, types: tuple[Any, ...]) -> list[tuple[str, list[str], str]]:
+        """Title, sentences and rows for `treadle.report`: of the code for a GPU, and of that for each size of block that ran on the emulated device."""
+        d = self._definitions()[types]
+        named = f"{self.__qualname__}({', '.join(map(str, types))})"
+        try:
+            takes = [f"registers of a thread: {d.regs_per_thread}"]
+        except (UnsupportedError, RuntimeError, OSError):
+            takes = []  # neither a GPU nor NVIDIA's assembler is here to tell
+        made = [(f"{named} for a GPU", takes, d._text("report").text)]
+        for blocks, entry in list(self._entries.items()):
+            size = (
+                f"of {' x '.join(map(str, blocks))} threads"
+                if isinstance(blocks, tuple)
+                else f"of {blocks} {'axis' if blocks == 1 else 'axes'}"
+            )
+            made += [
+                (f"{named} on the emulated device, blocks {size}", [], entry.inspect("report", tuple(row)))
+                for row in entry.signatures
+                if tuple(row[-1].types) == types
+            ]
+        return made
+
     def inspect_types(self, file: TextIO | None = None) -> None:
         """Print the source with the types of its variables, once for each signature."""
         out = sys.stdout if file is None else file

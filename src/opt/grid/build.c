@@ -77,12 +77,17 @@ tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
 }
 
 void tr_grid_say(const tr_grid *s, const char *fmt, ...) {
-    va_list ap;
-    if (!tr_dump_wants(&s->p->ctx->dump, TR_STAGE_EMULATION, NULL, s->g->name))
+    tr_ctx *c = s->p->ctx;
+    bool dumps = tr_dump_wants(&c->dump, TR_STAGE_EMULATION, NULL, s->g->name);
+    if (!dumps && !tr_remarks_wanted(c))
         return;
+    va_list ap;
     va_start(ap, fmt);
-    tr_sb_printf(&s->p->ctx->dump_text, "%s: %s\n", s->g->name, tr_arena_vprintf(tr_grid_arena(s), fmt, ap));
+    const char *text = tr_arena_vprintf(tr_grid_arena(s), fmt, ap);
     va_end(ap);
+    if (dumps)
+        tr_sb_printf(&c->dump_text, "%s: %s\n", s->g->name, text);
+    tr_remark_add(c, TR_REMARK_THREADS, (tr_place){.file = s->g->file}, "%s", text);
 }
 
 int32_t tr_grid_line(const tr_grid *s, tr_bid b) {

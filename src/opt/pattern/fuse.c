@@ -45,13 +45,19 @@ static uint32_t line_of(const fuser *u, tr_val v) {
 }
 
 static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
+    tr_ctx *ctx = u->p->ctx;
     if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold)
         return;
     va_list ap;
     va_start(ap, fmt);
-    tr_sb_printf(&u->p->ctx->dump_text, "%s: patterns of lines %u and %u: %s\n", u->f->name, line_of(u, p),
-                 line_of(u, c), tr_arena_vprintf(&u->p->ctx->arena, fmt, ap));
+    const char *text = tr_arena_vprintf(&ctx->arena, fmt, ap);
     va_end(ap);
+    if (tr_dump_wants(&ctx->dump, TR_STAGE_FUSE, NULL, u->f->name))
+        tr_sb_printf(&ctx->dump_text, "%s: patterns of lines %u and %u: %s\n", u->f->name, line_of(u, p),
+                     line_of(u, c), text);
+    if (!strncmp(text, "not ", 4) && line_of(u, p) != line_of(u, c)) /* what was merged is seen in the code */
+        tr_remark_add(ctx, TR_REMARK_APART, tr_fn_place(u->f, tr_at(u->f, c)->loc),
+                      "not merged with line %u: %s", line_of(u, p), text + strlen("not merged: "));
 }
 
 /* --- memory --- */
@@ -808,7 +814,8 @@ static void settle_choices(fuser *u, tr_bid b) {
 
 bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
     fuser u = {.p = p, .f = f, .r = tr_repl_new(f)};
-    u.tells = !f->is_lambda && tr_dump_wants(&p->ctx->dump, TR_STAGE_FUSE, NULL, f->name);
+    u.tells = !f->is_lambda &&
+              (tr_remarks_wanted(p->ctx) || tr_dump_wants(&p->ctx->dump, TR_STAGE_FUSE, NULL, f->name));
     for (uint32_t i = 0; i < f->rpo.n; i++)
         settle_choices(&u, f->rpo.d[i]);
     if (u.changed) {

@@ -15,6 +15,7 @@
 
 #include "ir/nyi.h"
 #include "ir/rtinfo.h"
+#include "ir/sched.h"
 #include "ir/summary.h"
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
@@ -26,14 +27,21 @@ static uint32_t line_of(const tr_fn *f, tr_val v) {
 }
 
 static bool tells(const tr_fn *f) {
-    return !f->is_lambda && tr_dump_wants(&f->ctx->dump, TR_STAGE_PARALLEL, NULL, f->name);
+    return !f->is_lambda &&
+           (tr_remarks_wanted(f->ctx) || tr_dump_wants(&f->ctx->dump, TR_STAGE_PARALLEL, NULL, f->name));
+}
+
+/* parallel: it was asked for, so a report tells what came of it. */
+static void say(const tr_fn *f, const char *subject, tr_val at, const char *what, bool parallel) {
+    if (tr_dump_wants(&f->ctx->dump, TR_STAGE_PARALLEL, NULL, f->name))
+        tr_sb_printf(&f->ctx->dump_text, "%s: %s of line %u: %s\n", f->name, subject, line_of(f, at), what);
+    if (parallel)
+        tr_remark_add(f->ctx, TR_REMARK_CORES, tr_fn_place(f, tr_at(f, at)->loc), "%s: %s", subject, what);
 }
 
 static void tell(const tr_ploop *l, const char *what) {
-    const tr_fn *f = l->f;
-    if (tells(f) && !tr_blk_at(f, l->header)->cold)
-        tr_sb_printf(&f->ctx->dump_text, "%s: the loop of line %u: %s\n", f->name,
-                     line_of(f, tr_blk_at(f, l->header)->last), what);
+    if (tells(l->f) && !tr_blk_at(l->f, l->header)->cold)
+        say(l->f, "the loop", tr_blk_at(l->f, l->header)->last, what, true);
 }
 
 /* --- errors --- */
@@ -827,9 +835,7 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
             if (in->op == TR_OP_PRANGE && !tr_blk_at(f, in->blk)->cold)
-                tr_sb_printf(&f->ctx->dump_text,
-                             "%s: the prange of line %u: runs on one core: no loop is over it alone\n",
-                             f->name, line_of(f, v));
+                say(f, "the prange", v, "runs on one core: no loop is over it alone", true);
             if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || tr_opt_among(v, made->d, made->n))
                 continue;
             const tr_pat *t = in->imm.pat;
@@ -839,8 +845,10 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
                 all && tr_pat_spreads(t)
                     ? "where what it scatters to is small beside the values, or larger than a cache"
                     : why;
-            tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s%s%s\n", f->name,
-                         line_of(f, v), all ? "all cores" : "one core", when ? ": " : "", when ? when : "");
+            say(f, tr_pat_is_region(t) ? "the loop over blocks" : "the array expression", v,
+                tr_arena_printf(&f->ctx->arena, "runs on %s%s%s", all ? "all cores" : "one core",
+                                when ? ": " : "", when ? when : ""),
+                t->par != TR_PAR_NO);
         }
 }
 
