@@ -160,7 +160,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("module",),
     ),
     "driver": (
-        ("backend", "kernel", "report", "stack"),
+        ("backend", "kernel", "lines", "report", "stack"),
         ("cuda", "key"),
         ("compile",),  # the pipeline
         ("late",),  # what was left for later, and compiled anew

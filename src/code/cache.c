@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code/priv.h"
 
-enum { CACHE_VERSION = 3, MAX_FILE = 1 << 28 };
+enum { CACHE_VERSION = 4, MAX_FILE = 1 << 28 };
+#define TEMP ".new-" /* begins the names of files that are being written */
 
 typedef struct header {
     char magic[8];
@@ -123,6 +125,18 @@ static char *entry_path(const char *dir, const tr_hash *key) {
     return join(dir, name);
 }
 
+/* The key of an entry of this name; false: no entry has it. */
+static bool key_of(const char *name, tr_hash *key) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < 2 * sizeof key->b; i++) {
+        const char *d = name[i] ? strchr(digits, name[i]) : NULL;
+        if (!d)
+            return false;
+        key->b[i / 2] = (uint8_t)(key->b[i / 2] << 4 | (uint8_t)(d - digits));
+    }
+    return !strcmp(name + 2 * sizeof key->b, ".trc");
+}
+
 static void checksum(const header *h, const void *a, size_t na, const void *b, size_t nb, tr_hash *out) {
     tr_sha256 s;
     tr_sha256_init(&s);
@@ -158,11 +172,16 @@ static bool write_all(int fd, const void *from, size_t n) {
     return true;
 }
 
-/* Header and sizes of an open entry; the file is a regular one and the user's own. */
+/* A regular file, and the user's own. */
+static bool is_own(int fd, struct stat *st) {
+    return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
+}
+
+/* Header and sizes of an open entry. */
 static bool read_header(int fd, const tr_hash *key, header *h) {
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022 ||
-        st.st_size < (off_t)sizeof *h || st.st_size > MAX_FILE || !read_all(fd, h, sizeof *h))
+    if (!is_own(fd, &st) || st.st_size < (off_t)sizeof *h || st.st_size > MAX_FILE ||
+        !read_all(fd, h, sizeof *h))
         return false;
     uint64_t rest = (uint64_t)st.st_size - sizeof *h;
     return !memcmp(h->magic, magic, sizeof magic) && h->version == CACHE_VERSION &&
@@ -204,6 +223,13 @@ static bool read_entry(int fd, const tr_hash *key, tr_arena *a, uint8_t **elf, s
     return ok;
 }
 
+/* An entry's age is counted from its last use, give or take a day. That it cannot be written is no fault. */
+static void note_use(int fd) {
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_mtim.tv_sec < time(NULL) - 24 * 60 * 60 && futimens(fd, NULL) != 0)
+        errno = 0;
+}
+
 bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size,
                   tr_meta *meta) {
     char *path = entry_path(dir, key);
@@ -214,8 +240,41 @@ bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **el
     if (fd < 0)
         return false;
     bool ok = read_entry(fd, key, a, elf, size, meta);
+    if (ok)
+        note_use(fd);
     close(fd);
     return ok;
+}
+
+/* What lies there as an entry: its header, and what is said of its code. */
+static tr_cachek look_at(int fd, const tr_hash *key, tr_arena *a, tr_meta *meta) {
+    header h = {0};
+    struct stat st;
+    if (!is_own(fd, &st) || !read_all(fd, h.magic, sizeof h.magic) ||
+        memcmp(h.magic, magic, sizeof magic) != 0)
+        return TR_CACHE_NONE;
+    bool ok = lseek(fd, 0, SEEK_SET) == 0 && read_header(fd, key, &h);
+    uint8_t *text = ok ? malloc(h.nmeta + 1) : NULL;
+    ok = text && read_all(fd, text, h.nmeta);
+    void *room = ok ? arena_try(a, tr_meta_room(h.nmeta)) : NULL;
+    ok = room && tr_meta_read(text, h.nmeta, room, meta);
+    free(text);
+    return ok ? TR_CACHE_ENTRY : TR_CACHE_OLD;
+}
+
+tr_cachek tr_cache_about(const char *dir, const char *name, tr_arena *a, tr_meta *meta) {
+    tr_hash key = {{0}};
+    bool temp = !strncmp(name, TEMP, sizeof TEMP - 1) && strlen(name) == sizeof TEMP + 5;
+    char *file = temp || key_of(name, &key) ? join("/", name) : NULL, *path = file ? join(dir, file) : NULL;
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    free(file);
+    free(path);
+    if (fd < 0)
+        return TR_CACHE_NONE;
+    struct stat st;
+    tr_cachek k = !temp ? look_at(fd, &key, a, meta) : is_own(fd, &st) ? TR_CACHE_TEMP : TR_CACHE_NONE;
+    close(fd);
+    return k;
 }
 
 static bool write_entry(int fd, const header *h, const tr_sb *text, const uint8_t *elf) {
@@ -224,7 +283,7 @@ static bool write_entry(int fd, const header *h, const tr_sb *text, const uint8_
 
 bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta) {
     assert(elf && size > 0 && "an entry holds code");
-    char *path = entry_path(dir, key), *temp = join(dir, "/.new-XXXXXX");
+    char *path = entry_path(dir, key), *temp = join(dir, "/" TEMP "XXXXXX");
     tr_sb text;
     tr_sb_init(&text);
     tr_meta_write(&text, meta);

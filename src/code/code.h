@@ -78,9 +78,14 @@ char *tr_cache_path(char *why, size_t whyn);
 /* Is it one that may be used, as it is now? */
 bool tr_cache_fits(const char *dir, char *why, size_t whyn);
 /* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf
- * is malloc'ed. */
+ * is malloc'ed. The time of change of an entry that is used is moved to now, once a day: its age is since. */
 bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size,
                   tr_meta *meta);
+/* What a file of the directory is. NONE: it is not of the cache's making; OLD: an entry that this version
+ * does not read, or a broken one; TEMP: one that a writer fills, or has left. */
+typedef enum tr_cachek { TR_CACHE_NONE, TR_CACHE_OLD, TR_CACHE_TEMP, TR_CACHE_ENTRY } tr_cachek;
+/* Of an entry `meta` is read, whose code is not looked at. */
+tr_cachek tr_cache_about(const char *dir, const char *name, tr_arena *a, tr_meta *meta);
 /* Writes to a temporary file in the directory and renames. Failure is silent but counted: a cache is never
  * fatal. */
 bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta);

@@ -8,6 +8,60 @@
 
 #include "code/priv.h"
 
+/* --- lines that have moved --- */
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool has_line(const tr_mfunc *f, int32_t line) {
+    return f->first <= line && line <= f->last;
+}
+
+/* Lines of both are somebody's of whom nobody can say which one it is: `lambda: 1, lambda: 2` that stand in
+ * two lines now. */
+static bool are_mixed(const tr_mfunc *f, const tr_mfunc *g) {
+    return f->now - f->first != g->now - g->first && (has_line(f, g->first) || has_line(g, f->first)) &&
+           same_text(f->fn, g->fn) && same_text(f->file, g->file);
+}
+
+bool tr_place_move(const tr_mfunc *funcs, uint32_t n, tr_place *p) {
+    uint32_t i = 0;
+    while (i < n && !(has_line(&funcs[i], p->span.line) && same_text(funcs[i].fn, p->fn) &&
+                      same_text(funcs[i].file, p->file)))
+        i++;
+    if (i == n)
+        return p->span.line <= 0;
+    if (p->span.end_line > TR_MAX_LINE)
+        return false;
+    int32_t by = funcs[i].now - funcs[i].first;
+    p->span.line += by;
+    p->span.end_line += p->span.end_line > 0 ? by : 0;
+    return true;
+}
+
+static bool move_sites(tr_meta *m) {
+    bool ok = true;
+    for (uint32_t i = 0; i < m->nsites; i++)
+        for (uint32_t k = 0; k < m->sites[i].nplaces; k++)
+            ok = ok && tr_place_move(m->funcs, m->nfuncs, &m->sites[i].places[k]);
+    return ok;
+}
+
+bool tr_meta_move(tr_meta *m, const tr_mfunc *as, uint32_t n) {
+    bool moved = false, ok = n == m->nfuncs;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        m->funcs[i].now = as[i].now;
+        moved = moved || as[i].now != m->funcs[i].first;
+    }
+    if (!ok || !moved)
+        return ok;
+    for (uint32_t i = 0; ok && i < n; i++)
+        for (uint32_t k = 0; ok && k < i; k++)
+            ok = !are_mixed(&m->funcs[i], &m->funcs[k]);
+    return ok && !m->says_lines && move_sites(m);
+}
+
 /* --- writing --- */
 
 static void put_u32(tr_sb *b, uint32_t v) {
@@ -45,6 +99,14 @@ static void put_late(tr_sb *b, const tr_mlate *l) {
     put_text(b, l->text);
 }
 
+static void put_func(tr_sb *b, const tr_mfunc *f) {
+    put_text(b, f->file);
+    put_text(b, f->fn);
+    put_u32(b, (uint32_t)f->first);
+    put_u32(b, (uint32_t)f->last);
+    put_u32(b, (uint32_t)f->now);
+}
+
 void tr_meta_write(tr_sb *b, const tr_meta *m) {
     put_u32(b, m->narrays);
     put_text(b, m->entry);
@@ -57,6 +119,11 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
     for (uint32_t i = 0; i < m->nlate; i++)
         put_late(b, &m->late[i]);
     put_text(b, m->large);
+    put_u32(b, m->nfuncs);
+    for (uint32_t i = 0; i < m->nfuncs; i++)
+        put_func(b, &m->funcs[i]);
+    put_u32(b, m->root);
+    put_u32(b, m->says_lines);
 #define X(field, type, dflt) put_u32(b, m->opts.field);
     TR_OPTS(X)
 #undef X
@@ -72,10 +139,12 @@ enum {
     MIN_ARG = 1 + 8 + 8 + 4,
     MIN_PLACE = 4 + 4 + 16,
     MIN_LATE = 4,
+    MIN_FUNC = 4 + 4 + 4 + 4 + 4,
     GROWTH = 4
 };
 _Static_assert(sizeof(tr_msite) <= GROWTH * MIN_SITE && sizeof(tr_marg) <= GROWTH * MIN_ARG &&
-                   sizeof(tr_place) <= GROWTH * MIN_PLACE && sizeof(tr_mlate) <= GROWTH * MIN_LATE,
+                   sizeof(tr_place) <= GROWTH * MIN_PLACE && sizeof(tr_mlate) <= GROWTH * MIN_LATE &&
+                   sizeof(tr_mfunc) <= GROWTH * MIN_FUNC,
                "tr_meta_room is enough");
 
 typedef struct rd {
@@ -163,6 +232,16 @@ static void get_late(rd *r, tr_mlate *l) {
     r->bad = r->bad || !l->text;
 }
 
+static void get_func(rd *r, tr_mfunc *f) {
+    f->file = get_text(r);
+    f->fn = get_text(r);
+    uint32_t first = get_u32(r), last = get_u32(r), now = get_u32(r);
+    r->bad = r->bad || first > TR_MAX_LINE || last > TR_MAX_LINE || now > TR_MAX_LINE;
+    f->first = (int32_t)first;
+    f->last = (int32_t)last;
+    f->now = (int32_t)now;
+}
+
 bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     /* Records and texts fill the block from both ends. */
     rd r = {.p = p, .end = p + n, .room = room, .texts = (char *)room + tr_meta_room(n)};
@@ -178,6 +257,12 @@ bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     for (uint32_t i = 0; i < m->nlate && !r.bad; i++)
         get_late(&r, &m->late[i]);
     m->large = get_text(&r);
+    m->funcs = get_records(&r, &m->nfuncs, MIN_FUNC, sizeof *m->funcs);
+    for (uint32_t i = 0; i < m->nfuncs && !r.bad; i++)
+        get_func(&r, &m->funcs[i]);
+    m->root = get_u32(&r);
+    r.bad = r.bad || (m->nfuncs && m->root >= m->nfuncs);
+    m->says_lines = get_u32(&r) != 0;
 #define X(field, type, dflt) m->opts.field = (type)get_u32(&r);
     TR_OPTS(X)
 #undef X

@@ -116,6 +116,7 @@ static bool run_front(tr_prog *p) {
 static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!tr_ir_parse(p->ctx, rq->late->text, "late code", p) || !verify(p, "reading late code"))
         return false;
+    tr_driver_move_text(p, rq->of);
     tr_fn *root = p->insts.d[p->root].fn;
     p->is_late = true;
     out->ret = p->insts.d[p->root].ret;
@@ -127,6 +128,7 @@ static bool read_large(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!tr_ir_parse(p->ctx, rq->large, "a function for large arrays", p) ||
         !verify(p, "reading a function for large arrays"))
         return false;
+    tr_driver_move_text(p, rq->of);
     out->ret = p->insts.d[p->root].ret;
     return tr_opt_run_large(p);
 }
@@ -212,24 +214,26 @@ static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t si
 
 /* --- the cache --- */
 
-static bool use_cache(const tr_ctx *c, const tr_request *rq) {
-    uint32_t texts = c->dump.stages & ~(1u << TR_STAGE_TIME);
+static bool use_cache(tr_prog *p, const tr_request *rq, tr_lines *lines) {
+    uint32_t texts = p->ctx->dump.stages & ~(1u << TR_STAGE_TIME);
     return rq->cache_dir && rq->upto == TR_STAGE_TIME && !rq->text_only && !texts && !rq->want.llvm &&
-           !rq->want.llvmopt && !rq->want.assembly;
+           !rq->want.llvmopt && !rq->want.assembly && tr_driver_lines(p, rq, lines);
 }
 
 static bool accepts(const tr_request *rq, const tr_ty *ret, bool report) {
     return !rq->accept || rq->accept(rq->self, ret, report);
 }
 
-static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, tr_compiled *out) {
+static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, const tr_lines *lines,
+                       tr_compiled *out) {
     uint8_t *elf;
     size_t size;
     tr_meta meta;
     char why[256];
     if (!tr_cache_get(rq->cache_dir, key, &p->ctx->arena, &elf, &size, &meta))
         return false;
-    bool ok = meta.narrays <= rq->nbind && load(p, rq, elf, size, &meta, why, sizeof why, out);
+    bool ok = meta.narrays <= rq->nbind && tr_meta_move(&meta, lines->funcs, lines->n) &&
+              load(p, rq, elf, size, &meta, why, sizeof why, out);
     free(elf);
     const char *text = meta.ret;
     out->ret = ok && text ? tr_ty_parse_ir(p->ctx->types, &text) : NULL;
@@ -265,10 +269,11 @@ static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {
 static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     tr_ctx *c = p->ctx;
     tr_hash key;
-    bool cached = use_cache(c, rq);
+    tr_lines lines;
+    bool cached = use_cache(p, rq, &lines);
     if (cached) {
         tr_driver_key(p, rq, &key);
-        if (from_cache(p, rq, &key, out))
+        if (from_cache(p, rq, &key, &lines, out))
             return true;
     }
     if (!make_ir(p, rq, out))
@@ -295,6 +300,8 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
             (unsigned)(TR_LARGE >> 20));
     if (!obj.meta.title)
         obj.meta.title = p->insts.d[p->root].fn->name;
+    if (cached)
+        tr_driver_keep_lines(p, rq, &lines, &obj.meta);
     char why[256];
     if (tr_ctx_stop(c)) {
         free(obj.elf);
@@ -329,10 +336,11 @@ static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out
         return false;
     if (rq.upto == TR_STAGE_TIME)
         rq.want.libdevice = tr_driver_libdevice(c);
-    bool cached = use_cache(c, &rq);
+    tr_lines lines;
+    bool cached = use_cache(p, &rq, &lines);
     if (cached) {
         tr_driver_key(p, &rq, &key);
-        if (from_cache(p, &rq, &key, out))
+        if (from_cache(p, &rq, &key, &lines, out))
             return true;
     }
     if (!make_ir(p, &rq, out))
@@ -346,6 +354,8 @@ static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out
         tr_sb_write(rq.code, (const char *)obj.elf, obj.size);
     if (ok && !rq.text_only) {
         obj.meta.ret = type_text(c, out->ret);
+        if (cached)
+            tr_driver_keep_lines(p, &rq, &lines, &obj.meta);
         ok = load(p, &rq, obj.elf, obj.size, &obj.meta, why, sizeof why, out) ||
              tr_fail(c, TR_ERR_LOWERING, "%s", why);
     }

@@ -45,6 +45,7 @@ typedef struct tr_request {
     const tr_mlate
         *late;         /* a function that is late code: read instead of what the program holds; else NULL */
     const char *large; /* a function to be compiled anew (tr_meta.large): likewise */
+    const tr_meta *of; /* with one of these two: what the code is part of */
 } tr_request;
 
 /* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when

@@ -1,6 +1,6 @@
 /* The cache's key: what it hashes beside the program. The caller has hashed the program (bytecode,
  * constants, frozen globals, called functions); this adds the types, the options, the machine and the
- * compiler itself.
+ * compiler itself. In which lines functions begin is only part of it where code says so (else: lines.c).
  *
  * The compiler is named by its two libraries' size and time of change, so that a rebuilt one never meets old
  * code. The machine is named by what CPUID says of it, without opening LLVM: a hit must not pay for that. */
@@ -66,6 +66,13 @@ static void add_machine(tr_hasher *h) {
     tr_hasher_add(h, &state, sizeof state);
 }
 
+static void add_lines(tr_hasher *h, const tr_prog *p) {
+    for (uint32_t i = 0; i < p->funcs.n; i++) {
+        uint32_t line = p->funcs.d[i].code ? p->funcs.d[i].code->firstline : 0;
+        tr_hasher_add(h, &line, sizeof line);
+    }
+}
+
 void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out) {
     tr_hasher *h = tr_hasher_new();
     tr_hasher_add(h, &rq->key, sizeof rq->key);
@@ -84,6 +91,9 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out) {
         tr_hasher_add(h, &rq->want.device, sizeof rq->want.device);
         add_file(h, rq->want.libdevice ? rq->want.libdevice : "");
     }
+    /* line tables, and texts that name accesses by their lines */
+    if (p->ctx->opts.debug || p->ctx->opts.watch || (rq->device && rq->want.device.lines))
+        add_lines(h, p);
 #define X(field, type, dflt) tr_hasher_add(h, &p->ctx->opts.field, sizeof p->ctx->opts.field);
     TR_OPTS(X)
 #undef X

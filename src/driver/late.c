@@ -60,6 +60,7 @@ static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want
         rq.late = &meta->late[index];
     const char *text = whole ? meta->large : rq.late->text;
     assert(text && (whole || index < meta->nlate) && "what is compiled later was kept as text");
+    rq.of = meta;
     rq.bind = tr_module_bindings(m, &rq.nbind);
     if (want)
         rq.want = *want;

@@ -13,6 +13,17 @@ void tr_driver_backend_path(char *out, size_t n);
  * go into the dump. vectors: the back end has told which it made for the host. */
 void tr_driver_tell_types(tr_prog *p);
 void tr_driver_report(tr_prog *p, bool vectors);
+/* lines.c: the functions of what is compiled, each where it stands now; in the arena. False: there are none,
+ * or lines that no file has, and nothing is kept. */
+typedef struct tr_lines {
+    tr_mfunc *funcs;
+    uint32_t n, root;
+} tr_lines;
+bool tr_driver_lines(tr_prog *p, const tr_request *rq, tr_lines *out);
+/* Tells what is kept of them, with how far each goes. */
+void tr_driver_keep_lines(const tr_prog *p, const tr_request *rq, const tr_lines *lines, tr_meta *meta);
+/* Places of a program that was a text with the module `of`, to where its functions stand now. */
+void tr_driver_move_text(tr_prog *p, const tr_meta *of);
 
 /* late.c: adds the texts of all late code of a module to those of the module. False: `why` says why. */
 bool tr_driver_late_texts(const tr_module *m, const tr_want *want, char *why, size_t n);

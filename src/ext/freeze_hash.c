@@ -170,8 +170,9 @@ static void code(hashing *s, const tr_code *c) {
     number(s, (uint64_t)c->version);
     bytes(s, c->code, c->ncode);
     bytes(s, c->exctab, c->nexctab);
-    bytes(s, c->linetab, c->nlinetab); /* places end up in the code: tracebacks */
-    number(s, c->firstline);
+    /* places end up in the code: tracebacks. They are counted from the function's first line, which may be
+     * any: code/meta.h: tr_mfunc */
+    bytes(s, c->linetab, c->nlinetab);
     number(s, c->stacksize);
     number(s, c->flags);
     bytes(s, c->kinds, c->nlocalsplus);

@@ -37,6 +37,8 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out);
 void tr_front_print_code(tr_sb *b, const tr_code *c, const tr_decoded *d);
 /* Span of the instruction at byte offset off, from the location table. */
 tr_span tr_front_span(const tr_code *c, uint32_t off);
+/* The last line that code is of; its first one where that is not known. */
+int32_t tr_front_last_line(const tr_code *c);
 /* Builds p->funcs.d[func].ssa, or its `refused`. False only for errors that end the compilation. */
 bool tr_front_build(tr_prog *p, uint32_t func);
 /* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every

@@ -103,3 +103,15 @@ tr_span tr_front_span(const tr_code *c, uint32_t off) {
     }
     return (tr_span){0, -1, 0, -1};
 }
+
+int32_t tr_front_last_line(const tr_code *c) {
+    reader r = {c->linetab, c->nlinetab, 0, false};
+    int64_t line = c->firstline;
+    int32_t last = (int32_t)c->firstline;
+    tr_span s;
+    while (r.pos < r.n && entry(&r, &line, &s) > 0 && !r.bad) {
+        int32_t end = s.end_line > s.line ? s.end_line : s.line;
+        last = end > last ? end : last;
+    }
+    return last;
+}

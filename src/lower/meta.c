@@ -161,6 +161,7 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta) {
     meta->opts = m->ctx->opts;
     meta->atomic_counts = m->atomic_counts;
     meta->cooperative = m->cooperative;
+    meta->says_lines = m->prog->says_lines;
     meta->ret = tr_arena_strdup(&m->ctx->arena, ret.d);
     meta->title = tr_arena_strdup(&m->ctx->arena, title.d);
     tr_sb_fini(&title);

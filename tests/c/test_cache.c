@@ -43,6 +43,7 @@ static tr_marg args[] = {
 static tr_place places[] = {{"f.py", "f", {3, 4, 3, 9}}, {NULL, "g", {0, -1, 0, -1}}};
 static tr_msite sites[] = {
     {.exc = 1, .text = "index {0}", .nargs = 4, .args = args, .nplaces = 2, .places = places}, {.exc = 2}};
+static tr_mfunc funcs[] = {{"f.py", "f", 2, 5, 2}, {"f.py", "g", 7, 9, 7}};
 static tr_mlate late[] = {{"fn @f.late1"}, {""}};
 static const tr_meta meta = {.nsites = 2,
                              .sites = sites,
@@ -51,6 +52,9 @@ static const tr_meta meta = {.nsites = 2,
                              .title = "f()",
                              .nlate = 2,
                              .late = late,
+                             .nfuncs = 2,
+                             .funcs = funcs,
+                             .root = 1,
                              .opts = {.fastmath = 5, .opt_level = 2},
                              .atomic_counts = true};
 static const uint8_t code[] = "not really code, but the cache does not look";
@@ -81,6 +85,9 @@ static bool get(const tr_hash *key) {
                m.sites[1].nplaces == 0);
         assert(m.nlate == 2 && !strcmp(m.late[0].text, late[0].text) && !*m.late[1].text && m.atomic_counts &&
                !memcmp(&m.opts, &meta.opts, sizeof m.opts));
+        assert(m.nfuncs == 2 && m.root == 1 && !m.says_lines && !strcmp(m.funcs[1].fn, "g") &&
+               !strcmp(m.funcs[0].file, "f.py") && m.funcs[1].first == 7 && m.funcs[1].last == 9 &&
+               m.funcs[1].now == 7);
         free(elf);
     }
     tr_arena_fini(&a);
@@ -142,6 +149,91 @@ static void test_entries(void) {
     assert(unlink(path2) == 0 && mkdir(path2, 0700) == 0 && !get(&other));
     assert(!tr_cache_put(root, &other, code, sizeof code, &meta)); /* a directory is not replaced */
     assert(rmdir(path2) == 0);
+}
+
+/* --- files of the directory --- */
+
+static tr_cachek about(const char *name, tr_meta *m) {
+    tr_arena a;
+    tr_arena_init(&a, NULL);
+    tr_meta own;
+    tr_cachek k = tr_cache_about(root, name, &a, &own);
+    if (k == TR_CACHE_ENTRY) {
+        assert(!strcmp(own.title, "f()") && own.funcs[own.root].first == 7);
+        *m = own;
+    }
+    tr_arena_fini(&a);
+    return k;
+}
+
+static void test_about(void) {
+    tr_hash k = key_of("about"), other = key_of("another");
+    tr_meta m;
+    char path[256], path2[256];
+    path_of(&k, path);
+    path_of(&other, path2);
+    const char *name = strrchr(path, '/') + 1, *name2 = strrchr(path2, '/') + 1;
+    assert(about(name, &m) == TR_CACHE_NONE); /* there is no such file */
+    assert(tr_cache_put(root, &k, code, sizeof code, &meta) && about(name, &m) == TR_CACHE_ENTRY);
+    uint8_t file[4096];
+    size_t n = slurp(path, file, sizeof file);
+    spill(path2, file, n); /* of another name */
+    assert(about(name2, &m) == TR_CACHE_OLD);
+    spill(path2, file, 20); /* cut */
+    assert(about(name2, &m) == TR_CACHE_OLD);
+    file[8]++; /* the version */
+    spill(path2, file, n);
+    assert(about(name2, &m) == TR_CACHE_OLD);
+    file[0]++; /* no entry at all, whatever its name */
+    spill(path2, file, n);
+    assert(about(name2, &m) == TR_CACHE_NONE);
+    assert(unlink(path2) == 0 && symlink(path, path2) == 0 && about(name2, &m) == TR_CACHE_NONE);
+    assert(unlink(path2) == 0 && mkfifo(path2, 0600) == 0 && about(name2, &m) == TR_CACHE_NONE);
+    assert(unlink(path2) == 0);
+    static const char *const others[] = {"notes.txt", ".new-", ".new-abcdefg", ".new-abcde", "", "."};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert(about(others[i], &m) == TR_CACHE_NONE);
+    snprintf(path2, sizeof path2, "%s/.new-abcdef", root);
+    spill(path2, file, n);
+    assert(about(".new-abcdef", &m) == TR_CACHE_TEMP && unlink(path2) == 0);
+    struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    struct stat st;
+    assert(utimensat(AT_FDCWD, path, old, 0) == 0 && get(&k)); /* its age is since its last use */
+    assert(stat(path, &st) == 0 && st.st_mtim.tv_sec > 1000000);
+}
+
+/* --- lines that move --- */
+
+static tr_place moved(tr_mfunc *f, uint32_t n, int32_t line, const char *fn) {
+    tr_place p = {"f.py", fn, {line, 0, line + 1, 0}};
+    tr_mfunc as[4];
+    tr_msite site = {.nplaces = 1, .places = &p};
+    tr_meta m = {.nsites = 1, .sites = &site, .nfuncs = n, .funcs = f};
+    memcpy(as, f, n * sizeof *f);
+    if (!tr_meta_move(&m, as, n))
+        p.span.line = -1;
+    return p;
+}
+
+static void test_moved(void) {
+    tr_mfunc f[] = {{"f.py", "f", 2, 5, 2}, {"f.py", "f", 7, 9, 17}, {"g.py", "f", 2, 5, 1}};
+    assert(moved(f, 3, 4, "f").span.line == 4);
+    tr_place p = moved(f, 3, 8, "f");
+    assert(p.span.line == 18 && p.span.end_line == 19);
+    assert(moved(f, 3, 0, "f").span.line == 0); /* one that nobody knows */
+    assert(moved(f, 3, 6, "f").span.line == -1 && moved(f, 3, 8, "g").span.line == -1);
+    f[1].first = 5; /* line 5 is of both, and they move apart */
+    assert(moved(f, 3, 4, "f").span.line == -1);
+    f[0].now = 14;
+    assert(moved(f, 3, 4, "f").span.line == 16);
+    tr_mfunc as[] = {f[0], f[1]};
+    tr_meta m = {.nfuncs = 2, .funcs = f};
+    assert(tr_meta_move(&m, as, 2) && !tr_meta_move(&m, as, 1)); /* another program */
+    m.says_lines = true;
+    assert(!tr_meta_move(&m, as, 2));
+    as[0].now = f[0].first;
+    as[1].now = f[1].first;
+    assert(tr_meta_move(&m, as, 2)); /* nothing moves */
 }
 
 /* Mutated metadata under a right checksum: the reader itself must hold. */
@@ -239,6 +331,8 @@ int main(void) {
     assert(mkdtemp(root));
     test_hash();
     test_entries();
+    test_about();
+    test_moved();
     test_mutated();
     test_concurrent();
     test_dir();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -240,3 +241,204 @@ for i in range(2):
     first = run(source)
     assert len(set(first.splitlines())) == 1 and len(first.splitlines()) == 2
     assert run(source) == first
+
+
+# What follows is above, between and below functions; lines are numbered by what traceback says.
+LINES = """
+import traceback
+from treadle import guvectorize, prange, vectorize
+def told(f, *args):
+    try:
+        f(*args)
+    except Exception as e:
+        entries = traceback.extract_tb(e.__traceback__)[1:]
+        print(type(e).__name__, *(f"{t.name}: {t.line}" for t in entries))
+def count(*fs):
+    print(sum(f.stats["loaded"] for f in fs), sum(f.stats["compiled"] for f in fs))
+#1
+def helper(a, i):
+    return a[i]
+#2
+@njit(cache=True)
+def inlined(a, i):
+    s = 0.0
+    for k in range(2):
+        s += helper(a, i + k)
+    return s
+#3
+@njit(cache=True, parallel=True)
+def ranges(a, i):
+    s = 0.0
+    for k in prange(4):
+        s += a[k + i]
+    return s
+#4
+@njit(cache=True)
+def raises(a, i):
+    if i > 3:
+        # A part that is left out until it is reached, with a call that is inlined into it.
+        b = np.zeros(3)
+        for k in range(5):
+            b[k % 3] += helper(a, i * k)
+        raise ValueError("too many")
+    return sum([a[i + k] for k in range(2)])
+#5
+told(inlined, np.ones(5), 4)
+told(inlined, np.ones(5), 7)
+told(ranges, np.ones(5), 3)
+told(raises, np.ones(5), 3)
+told(raises, np.ones(50), 4)
+told(raises, np.ones(5), 4)
+count(inlined, ranges, raises)
+"""
+
+
+@pytest.mark.parametrize("at", [(), (1,), (2,), (3, 4), (1, 2, 3, 4, 5)])
+def test_lines_above_functions_make_no_new_entry(run, tmp_path, at):
+    """Tracebacks name the lines that the functions have now, those of callees and of parts that are compiled late, too."""
+    first = run(LINES).splitlines()
+    assert first[-1] == "0 3"
+    entries = sorted((tmp_path / "cache").iterdir())
+    changed = LINES
+    for k in at:
+        changed = changed.replace(f"#{k}\n", f"# a comment\n\n# another\n#{k}\n")
+    again = run(changed).splitlines()
+    assert again[:-1] == first[:-1] and again[-1] == "3 0"
+    assert "s += helper(a, i + k)" in again[0] and "helper: return a[i]" in again[1]
+    assert sorted((tmp_path / "cache").iterdir()) == entries
+    assert run(LINES).splitlines() == again  # and back
+
+
+def test_lines_may_go_away(run):
+    above = "# a comment\n" * 20
+    assert run(above + LINES).endswith("0 3")
+    assert run(LINES).endswith("3 0")
+
+
+def test_late_parts_that_another_process_reaches_first(run):
+    """A part that nobody reached is compiled when the lines are others than in the text that it is made of, and is found by both."""
+    quiet = LINES.replace("told(raises, np.ones(50), 4)\ntold(raises, np.ones(5), 4)\n", "")
+    assert run(quiet).endswith("0 3")
+    moved = run("# a comment\n" + LINES)
+    assert moved.endswith("3 0")
+    assert run(LINES) == moved
+
+
+def test_lines_in_functions_are_others(run):
+    assert run(LINES).endswith("0 3")
+    within = LINES.replace(
+        "    s = 0.0\n    for k in range(2)", "    s = 0.0\n    # a comment\n    for k in range(2)"
+    )
+    first = run(within)
+    assert first.endswith("2 1")
+    assert run(within).splitlines()[:-1] == first.splitlines()[:-1]
+
+
+def test_what_the_text_above_says_still_counts(run):
+    """Lines move, and with them another value of a global, or another body of a callee."""
+    assert run(BASE) == "3.0 0"
+    assert run("# a comment\n" + BASE) == "3.0 1"
+    assert run("# a comment\n" + BASE.replace("K = 1", "K = 2")) == "6.0 0"
+    assert run("# a comment\n" + BASE.replace("x + 1", "x + 5")) == "7.0 0"
+
+
+def test_functions_of_one_line_that_go_apart(run):
+    """Two of one name stood in one line: of which a place is, nobody can tell, so they are compiled anew."""
+    source = """
+import traceback
+both = (lambda a, i: a[i], lambda a, i: a[i + 1])
+@njit(cache=True)
+def f(a, i):
+    return both[0](a, i) + both[1](a, i)
+for i in (4, 5):
+    try:
+        f(np.ones(5), i)
+    except IndexError as e:
+        print(traceback.extract_tb(e.__traceback__)[-1].line)
+print(f.stats["loaded"])
+"""
+    one = "both = (lambda a, i: a[i], lambda a, i: a[i + 1])"
+    assert run(source).splitlines() == [one, one, "0"]
+    assert run("# a comment\n" + source).splitlines() == [one, one, "1"]
+    at = one.index(" lambda a, i: a[i + 1]")
+    apart = run(source.replace(one, one[:at] + "\n" + " " * at + one[at:])).splitlines()
+    assert apart == [one[at + 1 :], one[:at], "0"]
+
+
+def test_line_tables_are_not_moved(run, tmp_path):
+    """Under debug=True a debugger reads lines from the code itself."""
+    source = BASE.replace("cache=True", "cache=True, debug=True")
+    assert run(source) == "3.0 0" and run(source) == "3.0 1"
+    assert run("# a comment\n" + source) == "3.0 0"
+
+
+UFUNCS = """
+import traceback
+from treadle import guvectorize, vectorize
+#1
+@vectorize(cache=True)
+def up(x):
+    if x > 3:
+        raise ValueError("too many")
+    return x + 1
+#2
+@guvectorize(["void(i8[:], i8[:])"], "(n)->()", cache=True)
+def last(x, out):
+    out[0] = x[7]
+#3
+for f in (up, last):
+    try:
+        f(np.arange(5))
+    except Exception as e:
+        print(type(e).__name__, [t.line for t in traceback.extract_tb(e.__traceback__)][1:])
+import treadle
+print(treadle.stats()["loaded"], treadle.stats()["compiled"])
+"""
+
+
+def test_lines_above_ufuncs(run):
+    first = run(UFUNCS).splitlines()
+    loops = int(first[-1].split()[1])
+    assert first[-1] == f"0 {loops}" and loops >= 2 and "raise ValueError" in first[0]
+    again = run(UFUNCS.replace("#1\n", "#\n#\n#1\n").replace("#2\n", "\n#2\n")).splitlines()
+    assert again == [*first[:-1], f"{loops} 0"]
+
+
+KERNELS = """
+import os, traceback
+os.environ["TREADLE_CUDA"] = "emu"
+from treadle import cuda
+import treadle
+#1
+@cuda.jit(cache=True)
+def plain(a):
+    i = cuda.grid(1)
+    a[i + 2] = 1
+#2
+@cuda.jit(cache=True)
+def apart(a):
+    if cuda.threadIdx.x % 2:
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    a[0] = 1
+#3
+for k in (plain, apart):
+    try:
+        k[1, 4](np.zeros(4))
+    except Exception as e:
+        print(type(e).__name__, [t.line for t in traceback.extract_tb(e.__traceback__)][1:])
+        print(str(e).replace(__file__, ""))
+print(treadle.stats()["loaded"], treadle.stats()["compiled"])
+"""
+
+
+def test_lines_above_kernels(run):
+    """A kernel whose code says in which lines its barriers are is compiled anew."""
+    first = run(KERNELS).splitlines()
+    assert first[-1] == "0 2" and "a[i + 2] = 1" in first[0]
+    assert run(KERNELS).splitlines()[-1] == "2 0"
+    again = run(KERNELS.replace("#1\n", "#\n#\n#1\n")).splitlines()
+    assert again[0] == first[0] and again[-1] == "1 1"
+    lines = [[int(n) for n in re.findall(r"line (\d+)", "\n".join(of))] for of in (first, again)]
+    assert [n + 2 for n in lines[0]] == lines[1]

@@ -103,6 +103,7 @@ static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val m
 /* The line of the barrier of this number. */
 static tr_val line_of(tr_grid *s, tr_val no) {
     tr_val line = tr_emit_int(&s->b, 0);
+    s->p->says_lines = true;
     for (uint32_t k = 0; k < s->stops.n; k++) {
         tr_val same = tr_emit_cmp(&s->b, TR_CMP_EQ, no, tr_emit_int(&s->b, k + 1));
         line = tr_emit_select(&s->b, same, tr_emit_int(&s->b, s->stops.d[k].line), line);
