@@ -5,8 +5,8 @@ has answers under Numba's names, with Numba's rules for the types of results; wh
 when it is used. Nothing is interpreted in silence. Variables ``NUMBA_*`` that have a meaning are honoured, as they are
 when the script first imports one of the modules.
 
-``python -m treadle memcheck script.py [args]`` runs a script in the same way and looks for mistakes of its kernels, ``python -m treadle info`` runs nothing
-and says what is here (treadle._info).
+``python -m treadle memcheck script.py [args]`` runs a script in the same way and looks for mistakes of its kernels. ``python -m treadle info`` runs nothing
+and says what is here (treadle._info), ``python -m treadle cache`` lists and removes compiled code (treadle._cache).
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ _VERSION = "0.61.2"
 
 USAGE = """usage: python -m treadle run      (script.py | -m module | -c code) [args ...]
        python -m treadle memcheck (script.py | -m module | -c code) [args ...]
+       python -m treadle cache [--clean [DAYS]]
        python -m treadle info
 
 run       runs a program written for numba or numbapro with Treadle in their place, in the Python processes that it begins, too
 memcheck  runs it so too, and looks for mistakes of its CUDA kernels: indices out of range, races, what is read before
           anybody wrote it, threads at different barriers. Reports go to stderr; the exit status is 1 if there are any
+cache     lists the compiled code that cache=True has kept: function, place, size, last use. --clean removes all of it, or
+          what was not used for that many days
 info      prints what a report of a fault needs: versions, processor, GPU, threads, the cache, settings"""
 
 
@@ -280,6 +283,8 @@ def main(argv: list[str]) -> int:
             raise _UsageError(f"there is no command {command!r}" if command else "a command is missing")
         if command == "info":
             return _tell(given)
+        if command == "cache":
+            return _keep_house(given)
         program = _program(command, given)
     except _UsageError as e:
         print(f"{USAGE}\n\ntreadle: {e}", file=sys.stderr)
@@ -292,7 +297,7 @@ def main(argv: list[str]) -> int:
     return _run(program) if command == "run" else _memcheck(program)
 
 
-_COMMANDS = ("run", "memcheck", "info")
+_COMMANDS = ("run", "memcheck", "cache", "info")
 
 
 def _tell(given: list[str]) -> int:
@@ -302,6 +307,24 @@ def _tell(given: list[str]) -> int:
         raise _UsageError(f"info takes no arguments, and {given[0]!r} is one")
     show()
     return 0
+
+
+def _keep_house(given: list[str]) -> int:
+    from ._cache import clean, show
+
+    days = None
+    if given and given[0] != "--clean":
+        raise _UsageError(f"cache has no option {given[0]!r}")
+    if len(given) > 2:
+        raise _UsageError(f"cache --clean takes one number of days, and {given[2]!r} is more")
+    if len(given) == 2:
+        try:
+            days = float(given[1])
+        except ValueError:
+            days = -1.0
+        if not 0 <= days < 1e6:
+            raise _UsageError(f"cache --clean takes a number of days, and {given[1]!r} is none")
+    return clean(days) if given else show()
 
 
 class _UsageError(Exception):

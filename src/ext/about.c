@@ -3,15 +3,20 @@
  *   _about() -> {"llvm": version, or None, "processor": name and features as code is made for, or None,
  *                "no_llvm": why the two are None, "sleef": version that was there when Treadle was built, or
  *                "", "libdevice": file with mathematics for PTX, or None, "cache": the folder of cached code,
- *                which is not made for it, or None, "no_cache": why it cannot be used, or ""}
+ *                which is not made for it, or None, "no_cache": why it cannot be used, or ""}; opens the
+ *                back end, as the first compile does.
  *
- * Opens the back end, as the first compile does. */
+ *   _cache_file(dir, name) -> what a file of the cache's folder is (python/treadle/_cache.py): None: no file
+ *                of the cache's, "new": one that is being written, "old": an entry that this version does not
+ *                read, or (title, file, line): an entry, what its code is of, and where that stands */
 #include "ext/about.h"
 
+#include "code/code.h"
 #include "driver/driver.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifndef TR_SLEEF_VERSION
@@ -58,7 +63,44 @@ static PyObject *about(PyObject *module, PyObject *unused) {
     return all;
 }
 
+/* Nobody has looked at an entry's checksum yet, so its texts may be anything. */
+static PyObject *text(const char *s) {
+    return s ? PyUnicode_DecodeUTF8(s, (Py_ssize_t)strlen(s), "replace") : PyUnicode_FromString("");
+}
+
+static PyObject *entry(const tr_meta *m) {
+    const tr_mfunc *f = m->root < m->nfuncs ? &m->funcs[m->root] : NULL;
+    PyObject *title = text(m->title), *file = text(f ? f->file : NULL);
+    PyObject *r = title && file ? Py_BuildValue("(OOi)", title, file, f ? (int)f->first : 0) : NULL;
+    Py_XDECREF(title);
+    Py_XDECREF(file);
+    return r;
+}
+
+static PyObject *cache_file(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *dir, *name, *r = NULL;
+    if (!PyArg_ParseTuple(args, "O&O&:_cache_file", PyUnicode_FSConverter, &dir, PyUnicode_FSConverter,
+                          &name))
+        return NULL;
+    tr_arena a;
+    tr_meta m;
+    tr_arena_init(&a, NULL);
+    switch (tr_cache_about(PyBytes_AS_STRING(dir), PyBytes_AS_STRING(name), &a, &m)) {
+    case TR_CACHE_NONE: r = Py_NewRef(Py_None); break;
+    case TR_CACHE_TEMP: r = PyUnicode_FromString("new"); break;
+    case TR_CACHE_OLD: r = PyUnicode_FromString("old"); break;
+    case TR_CACHE_ENTRY: r = entry(&m); break;
+    }
+    tr_arena_fini(&a);
+    Py_DECREF(dir);
+    Py_DECREF(name);
+    return r;
+}
+
 bool tr_about_add(PyObject *module) {
-    static PyMethodDef methods[] = {{"_about", about, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+    static PyMethodDef methods[] = {{"_about", about, METH_NOARGS, NULL},
+                                    {"_cache_file", cache_file, METH_VARARGS, NULL},
+                                    {NULL, NULL, 0, NULL}};
     return PyModule_AddFunctions(module, methods) == 0;
 }

@@ -464,12 +464,17 @@ def test_usage(tmp_path, monkeypatch, capsys):
         (["run", "package.module"], "a module is run by -m package.module"),
         (["run", str(tmp_path)], "has no __main__.py"),
         (["info", "all"], "info takes no arguments"),
+        (["cache", "--purge"], "cache has no option '--purge'"),
+        (["cache", "--clean", "week"], "takes a number of days, and 'week' is none"),
+        (["cache", "--clean", "-1"], "takes a number of days, and '-1' is none"),
+        (["cache", "--clean", "nan"], "takes a number of days, and 'nan' is none"),
+        (["cache", "--clean", "1", "2"], "one number of days, and '2' is more"),
     ):
         assert main(argv) == 2, argv
         out, err = capsys.readouterr()
         assert out == "" and said in err.splitlines()[-1], argv
         assert "-m nothing" not in err
-    for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"], ["info", "-h"]):
+    for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"], ["info", "-h"], ["cache", "-h"]):
         assert main(argv) == 0
         out, err = capsys.readouterr()
         assert out.startswith("usage: ") and err == ""
