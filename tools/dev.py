@@ -471,6 +471,7 @@ def cmd_check(a: argparse.Namespace) -> int:
         "Python lint": [bin_ / "ruff", "check", "-q", *py_dirs()],
         "include rules": [a.python.python, "tools/check_includes.py"],
         "floors": [a.python.python, "tools/check_floors.py"],
+        "imports of the package": [a.python.python, "tools/check_imports.py"],
         "functions that nobody calls": [a.python.python, "tools/check_calls.py"],
         "lists of files in READMEs": [a.python.python, "tools/list_files.py", "--readme"],
         "headers compile alone (gcc)": [*headers, "--cc", "gcc"],

@@ -105,17 +105,17 @@ def _threads() -> str:
 
 def _gpu() -> str:
     from . import config
-    from .cuda import _devices
+    from .cuda import _context, _devices
 
     driver = _first_line("/proc/driver/nvidia/version").removeprefix("NVRM version:").strip()
     said = f"; the driver says {driver}" if driver else ""
-    found = _devices._found()
+    found = _devices.found()
     if not found.count:
         return f"none: {found.why}{said}"
     if found.emulated:
         why = "TREADLE_CUDA=emu" if config.CUDA == "emu" else found.why
         return f"none is used ({why}): kernels run on the processors{said}"
-    names = (f"{d.id}: {d.name}, compute capability {'%d.%d' % d.compute_capability}" for d in _devices.gpus)
+    names = (f"{d.id}: {d.name}, compute capability {'%d.%d' % d.compute_capability}" for d in _context.gpus)
     return f"{'; '.join(names)}; the driver's CUDA is {'%d.%d' % _devices.driver_version()}{said}"
 
 

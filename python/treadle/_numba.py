@@ -11,8 +11,8 @@ from inspect import CO_VARKEYWORDS
 from types import FunctionType, MappingProxyType
 from typing import Any, Callable, NoReturn
 
-from . import _core, ufunc
-from ._core import _REASON, Function, Signature
+from . import _core, decorators, ufunc
+from ._core import _REASON, Function, Signature, as_type
 from ._standin import Missing, MissingType
 from .errors import TreadleError, UnsupportedError
 
@@ -75,8 +75,6 @@ _UNSEEN = ("no_rewrites", "no_cfunc_wrapper", "no_cpython_wrapper")
 
 def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     """numba.jit. nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
-    from . import decorators
-
     if options.get("target") in ("gpu", "cuda"):
         from . import _numba_cuda
 
@@ -93,8 +91,6 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
             name: t for name, t in options["locals"].items() if not isinstance(t, MissingType)
         }
     if "argtypes" in options:  # NumbaPro's way to declare a signature
-        from .types import as_type
-
         arguments = tuple(options.pop("argtypes"))
         ret = options.pop("restype", None)
         signature_or_function = arguments if ret is None else as_type(ret)(*arguments)

@@ -17,8 +17,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-from . import config, cuda
-from ._core import Signature
+from . import config, cuda, types
+from ._core import Signature, as_type
 from ._numba import Failed, guvectorize, vectorize
 from ._standin import Missing, MissingModule
 from .errors import TreadleError, UnsupportedError
@@ -35,8 +35,6 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     if not options.get("link", True):
         del options["link"]
     if "argtypes" in options:  # NumbaPro's way to declare a signature
-        from .types import as_type
-
         arguments, ret = tuple(options.pop("argtypes")), options.pop("restype", None)
         func_or_sig = arguments if ret is None else as_type(ret)(*arguments)
     elif options.get("restype", True) is None:
@@ -206,8 +204,6 @@ def transpose(a: Any, b: Any = None) -> Any:
 def names_of(path: list[str]) -> dict[str, Any]:
     """What a module of numba.cuda has: ``[]`` is that itself, ``["cudadrv", "driver"]`` one inside."""
     if path in ([], ["api"], ["decorators"], ["device_init"]):
-        from . import types
-
         scalars = {n: getattr(types, n) for n in types.__all__ if n not in dir(builtins)}
         own = {name: getattr(cuda, name) for name in cuda.__all__}
         own |= {name: getattr(cuda.cudadrv, name) for name in ("devices", "driver")}

@@ -12,6 +12,7 @@ import io
 import marshal
 import pickle
 import sys
+from dis import get_instructions
 from importlib import import_module
 from os import urandom
 from threading import local
@@ -20,6 +21,7 @@ from typing import Any, Callable, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ._core import Configurable, Function
+from .decorators import _finish, _make_only
 
 __all__ = ["Recipe", "declared_of", "leads_back", "load_function", "parts_of"]
 
@@ -69,15 +71,11 @@ def _recipe_of(thing: Any) -> Recipe | None:
     own: Recipe | None = getattr(thing, "_recipe", None)
     if own is not None or not isinstance(thing, Function):
         return own
-    from .decorators import _make_only
-
     return Recipe(_make_only, (thing.options,), (declared_of(thing), thing.sealed))
 
 
 def _reads(code: CodeType) -> set[str]:
     """Globals that the code or that of a function in it may read."""
-    from dis import get_instructions
-
     own = {i.argval for i in get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return own.union(*(_reads(c) for c in code.co_consts if isinstance(c, CodeType)))
 
@@ -198,8 +196,6 @@ def load_function(token: str, blob: bytes) -> Any:
         if not _loading.depth:
             _loading.begun, _loading.declared = {}, []
     if not _loading.depth:
-        from .decorators import _finish
-
         for thing, signatures, sealed in declared:
             _finish(thing, signatures, sealed)
         for name, thing in begun.items():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from . import config
-from ._core import Function, Signature
+from ._core import Function, Signature, as_type
 
 __all__ = ["jit", "literal_unroll", "njit"]
 
@@ -75,8 +76,6 @@ def _locals(value: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise TypeError(f"locals must be a dict of types by variable, not {value!r}")
-    from .types import as_type
-
     return {name: as_type(t) for name, t in value.items()}
 
 
@@ -365,8 +364,6 @@ def _reduce(function: Function) -> Any:
 
     A name in ``__main__`` leads elsewhere in another process. Cloudpickle (of joblib, dask) takes Python's functions by their parts itself.
     """
-    import sys
-
     from ._pickle import declared_of, leads_back, parts_of
 
     if leads_back(function):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 import pickle
 import re
+import sys
 import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, overload
 
@@ -20,6 +21,7 @@ from .decorators import (
     _REFUSED,
     _choice,
     _flags,
+    _is_cloudpickle,
     as_options,
     plain_function,
     unknown_option,
@@ -614,10 +616,6 @@ def ufunc_info(ufunc: Any) -> UfuncInfo:
 
 def _pickles_ufunc(u: Any) -> Any:
     """What pickle stores of a ufunc: its name, as NumPy has it. Cloudpickle's workers have another ``__main__``: they would end without a word."""
-    import sys
-
-    from .decorators import _is_cloudpickle
-
     if (
         _is_cloudpickle(sys._getframe(1))
         and _core._ufunc_info(u) is not None

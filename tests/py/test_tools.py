@@ -33,6 +33,7 @@ includes = load("check_includes")
 headers = load("check_headers")
 calls = load("check_calls")
 floors = load("check_floors")
+imports = load("check_imports")
 measures = load("measures")
 width = load("check_width")
 devenv = load("devenv")
@@ -560,6 +561,55 @@ def test_floors(monkeypatch):
 
 def test_floors_of_the_sources():
     assert floors.check(ROOT / "src") == []
+
+
+def test_imports(monkeypatch):
+    """An import upwards, or beside, is found, and one inside a function without a reason; so are modules and rows that the tables have wrong."""
+    monkeypatch.setattr(
+        imports, "FLOORS", (("_core", "treadle"), ("low", "sub"), ("sub.*", "side"), ("high",))
+    )
+    monkeypatch.setattr(imports, "LATE", {"low": {"said why": "json high"}})
+    sources = {
+        "treadle": "",
+        "low": "from typing import TYPE_CHECKING\nimport os\nfrom . import _core\nif TYPE_CHECKING:\n    from .high import x\n"
+        "def f():\n    import json\n    from . import high\n",
+        "sub": "from .. import low as _\n".replace("low", "_core"),
+        "sub.a": "from ..low import f\nfrom . import thing\nimport numpy.linalg\n",
+        "side": "from treadle.low import f\n",
+        "high": "from .sub.a import f\nfrom . import side\nclass C:\n    from .low import f\n",
+    }
+    assert imports.faults_of(sources) == []
+
+    def faults(**changed: str) -> list[str]:
+        return imports.faults_of({**sources, **{k.replace("__", "."): v for k, v in changed.items()}})
+
+    package = "python/treadle"
+    assert faults(sub="import os\nfrom ..high import C\n") == [
+        f"{package}/sub/__init__.py:2: imports high, which is not below it"
+    ]
+    assert faults(sub__a="import treadle.side\n") == [
+        f"{package}/sub/a.py:1: imports side, which is not below it"
+    ]
+    assert faults(side="try:\n    from .sub import a\nexcept ImportError:\n    pass\n") == [
+        f"{package}/side.py:2: imports sub.a, which is not below it"
+    ]
+    assert faults(side="def f():\n    class C:\n        def g(self):\n            from .low import f\n") == [
+        f"{package}/side.py:4: imports low inside a function, and tools/check_imports.py has no reason for it"
+    ]
+    assert faults(low="def f():\n    import json\n") == [
+        "tools/check_imports.py: low does not import high inside a function"
+    ]
+    assert faults(more="") == [f"{package}/more.py: has no floor in tools/check_imports.py"]
+    del sources["high"], sources["low"]
+    assert imports.faults_of({**sources, "sub.a": "", "side": ""}) == [
+        "tools/check_imports.py: low is not there",
+        "tools/check_imports.py: high is not there",
+        "tools/check_imports.py: there is no module low",
+    ]
+
+
+def test_imports_of_the_package():
+    assert imports.check(ROOT / "python/treadle") == []
 
 
 def test_what_was_skipped_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -39,9 +39,10 @@ from .._core import (
 from .._core import Stream as _Queue
 from ..errors import UnsupportedError
 from . import _checks, _order
-from ._devices import is_emulated
+from ._devices import is_emulated, selected
 from ._errors import DeviceMemoryError
-from ._stream import check_stream
+from ._extent import Array, extent
+from ._stream import check_stream, event, of_others
 
 __all__ = [
     "HOST",
@@ -56,7 +57,6 @@ __all__ = [
     "allocate",
     "check_memory",
     "dtype_of",
-    "extent",
     "foreign",
     "goes_on",
     "move",
@@ -67,7 +67,6 @@ __all__ = [
     "remote",
 ]
 
-Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex, np.number)  # what stands for one item of an operand
 
 # Where memory lies, as tr_dev_place in src/dev/dev.h: on the device, on the host where the device sees it, where it is used.
@@ -245,16 +244,6 @@ def shown(mem: Array) -> Array:
     if on_device(mem):
         _dev_show(mem.__array_interface__["data"][0])
     return mem
-
-
-def extent(mem: Array) -> tuple[int, int]:
-    """The first byte of an array, and that behind its last."""
-    lo = hi = mem.__array_interface__["data"][0]
-    if mem.size == 0:
-        return lo, lo
-    for n, s in zip(mem.shape, mem.strides):
-        lo, hi = lo + min(0, (n - 1) * s), hi + max(0, (n - 1) * s)
-    return lo, hi + mem.itemsize
 
 
 class _Memory:
@@ -837,9 +826,7 @@ class DeviceNDArray(_OnDevice):
                 f"__dlpack__(stream={stream!r}): None, -1, 1 and 2 or a stream's handle; 0 could be either of both default streams"
             )
         if copy:
-            from ._devices import gpus
-
-            with gpus[self._device()]:
+            with selected(self._device()):
                 mem = allocate(mem.shape, mem.dtype)
             move(mem, self._mem, self.stream)
         if stream != -1:
@@ -855,12 +842,9 @@ class DeviceNDArray(_OnDevice):
 
     def _precede(self, consumer: int) -> None:
         """What is on the array's stream comes before what the consumer's is given from now on."""
-        from ._devices import gpus
-        from ._stream import event, of_others
-
         if self._handle() == consumer:
             return
-        with gpus[self._device()]:
+        with selected(self._device()):
             so_far = event(False)
             so_far.record(self.stream)
             so_far.wait(of_others(consumer))

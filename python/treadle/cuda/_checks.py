@@ -12,8 +12,9 @@ import numpy as np
 from .. import _core, config
 from ..errors import KernelCheckError, KernelCheckWarning
 from ._devices import is_emulated
+from ._extent import extent
 
-__all__ = ["Report", "before", "of_streams", "passes", "safe", "sow", "told", "wanted", "warn"]
+__all__ = ["Report", "look_at_arguments", "of_streams", "passes", "safe", "sow", "told", "wanted", "warn"]
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
@@ -147,8 +148,6 @@ def sow(memory: Any) -> None:
 
 def _wrong_arguments(kernel: Any, args: tuple[Any, ...]) -> list[Report]:
     """Arrays that a device could not be launched with."""
-    from ._array import extent
-
     found = []
     code = kernel.py_func.__code__
     for name, a in zip(code.co_varnames, args):
@@ -195,12 +194,8 @@ def passes(exc: BaseException) -> bool:
     return collected is not None and isinstance(exc, KernelCheckError)
 
 
-def before(launcher: Any, args: tuple[Any, ...]) -> None:
-    """Asked before each launch of a kernel whose memory is watched: are its arrays such as a kernel may have?"""
-    from ._order import active
-
-    if active:
-        active.begins(launcher)
+def look_at_arguments(launcher: Any, args: tuple[Any, ...]) -> None:
+    """KernelCheckError unless the arrays of a launch are such as a kernel may have."""
     wrong = _wrong_arguments(launcher.kernel, args)
     if wrong:
         raise _error(wrong)

@@ -7,9 +7,10 @@ import types as _pytypes
 import warnings
 from typing import Any, NamedTuple
 
-from .._core import Function
+from .._core import _STANDS_FOR, Configurable, Function, _dev_selected
 from ..decorators import _bool, _fastmath, _flags
 from ..errors import UnsupportedError
+from ._devices import PROCESSORS, capability, ready
 
 __all__ = [
     "compile",
@@ -18,8 +19,6 @@ __all__ = [
     "compile_ptx_for_current_device",
 ]
 
-# Processors of src/target/nvptx64.c. A newer one runs the code of the newest before it.
-PROCESSORS = ((7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))
 _OLDEST = PROCESSORS[0]
 
 
@@ -105,15 +104,13 @@ def text_of(
 
 
 def _function(pyfunc: Any, flags: dict[str, int], name: str | None = None) -> Function:
-    from ._kernel import Kernel
-
     if name is not None:
         fn = getattr(pyfunc, "py_func", pyfunc)
         pyfunc = _pytypes.FunctionType(fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__)
         pyfunc.__kwdefaults__ = fn.__kwdefaults__
 
-    if isinstance(pyfunc, Kernel):
-        return pyfunc._kernel
+    if isinstance(pyfunc, Configurable):  # a kernel
+        pyfunc = vars(pyfunc)[_STANDS_FOR]
     if isinstance(pyfunc, Function):
         return pyfunc
     if not isinstance(pyfunc, _pytypes.FunctionType):
@@ -259,9 +256,8 @@ def compile_ptx(
 
 def current_cc() -> tuple[int, int]:
     """The compute capability of the current device."""
-    from ._devices import get_current_device
-
-    return get_current_device().compute_capability
+    ready()
+    return capability(_dev_selected())
 
 
 def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[str, Any]:

@@ -381,19 +381,6 @@ class Inspection:
         """Whether it was made by `specialize`, for one signature."""
         return bool(self.__dict__.get("_specialized"))
 
-    def specialize(self, *args: Any) -> Any:
-        """The kernel for the types of these arguments alone."""
-        if self.specialized:
-            raise RuntimeError(f"{self.__qualname__}() is specialized already")
-        types = tuple(typeof(getattr(a, "_mem", a)) for a in args)
-        known: dict[Any, Any] = self.__dict__.setdefault("_specializations", {})
-        if types not in known:
-            from ._kernel import jit
-
-            made = known[types] = jit([types], **self.targetoptions)(self.py_func)
-            made._specialized = True
-        return known[types]
-
     def compile(self, sig: Any) -> Definition:
         """Compile for declared types, and for the current device.
 

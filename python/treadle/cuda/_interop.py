@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._core import _dlpack_sees, _dlpack_take
-from ._array import Array, DeviceNDArray, _Access, foreign
+from ._array import DeviceNDArray, _Access, foreign
 from ._devices import is_emulated, ready
-from ._stream import check_stream, synchronize
+from ._extent import Array
+from ._stream import check_stream, of_others, synchronize
 
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
 
@@ -121,8 +122,6 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 
 def _wait_for(stream: int) -> None:
     """Wait for a stream that another package names by its handle: a default one, 1 or 2, or one that `cuda.stream` made."""
-    from ._stream import of_others
-
     try:
         named = of_others(stream)
     except ValueError:

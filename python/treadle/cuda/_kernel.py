@@ -134,7 +134,7 @@ class Kernel(Configurable, Inspection):
         self._entries: dict[Blocks, Function] = {}
         self._signatures = signatures or ()
         self._code: Function | None = None  # of a GPU
-        self._before = _checks.before if watch & config._CHECKS["bounds"] or _order.active else None
+        self._before = _order.before if watch & config._CHECKS["bounds"] or _order.active else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
@@ -243,6 +243,17 @@ class Kernel(Configurable, Inspection):
         if ntasks < 0:
             raise ValueError(f"forall({ntasks}): no number of tasks")
         return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
+
+    def specialize(self, *args: Any) -> Kernel:
+        """The kernel for the types of these arguments alone."""
+        if self.specialized:
+            raise RuntimeError(f"{self.__qualname__}() is specialized already")
+        types = tuple(typeof(getattr(a, "_mem", a)) for a in args)
+        known: dict[Any, Any] = self.__dict__.setdefault("_specializations", {})
+        if types not in known:
+            made = known[types] = jit([types], **self.targetoptions)(self.py_func)
+            made._specialized = True
+        return known[types]
 
     def __reduce__(self) -> Any:
         """By its name, or its parts, as compiled functions are pickled."""

@@ -14,8 +14,9 @@ import numpy as np
 
 from .. import cuda
 from .._core import Function, typeof
-from ._array import Array, allocate, move, on_device, readable
+from ._array import allocate, move, on_device, readable
 from ._devices import attributes
+from ._extent import Array
 from ._inspect import Definition
 from ._kernel import Kernel
 

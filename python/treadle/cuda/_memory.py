@@ -14,7 +14,6 @@ from ._array import (
     HOST,
     LOCAL,
     MANAGED,
-    Array,
     DeviceNDArray,
     DeviceRecord,
     ManagedNDArray,
@@ -22,10 +21,10 @@ from ._array import (
     _Access,
     _items,
     allocate,
-    extent,
     pins,
 )
 from ._devices import is_emulated, ready
+from ._extent import Array, extent
 from ._interop import as_cuda_array
 from ._stream import check_stream, synchronize
 

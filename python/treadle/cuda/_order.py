@@ -20,8 +20,9 @@ import numpy as np
 
 from .. import config
 from . import _checks
+from ._extent import extent
 
-__all__ = ["Order", "active"]
+__all__ = ["Order", "active", "before"]
 
 Clock = dict[int, int]
 _DEFAULTS = (0, 1)
@@ -78,8 +79,6 @@ def _later(clock: Clock, other: Clock) -> None:
 
 def _spans(a: np.ndarray[Any, Any], writes: bool, name: str) -> list[Span]:
     """Where the items of an array lie."""
-    from ._array import extent
-
     if not a.size:
         return []
     if a.flags.c_contiguous or a.flags.f_contiguous or a.size // max(a.shape[-1], 1) > _MOST_ROWS:
@@ -241,3 +240,10 @@ class Order:
 
 
 active: Order | None = Order() if config.EMU_CHECK & config._CHECKS["race"] else None
+
+
+def before(launcher: Any, args: tuple[Any, ...]) -> None:
+    """Asked before each launch of a kernel whose memory is watched, and of all kernels where streams are."""
+    if active:
+        active.begins(launcher)
+    _checks.look_at_arguments(launcher, args)

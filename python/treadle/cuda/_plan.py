@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._array import NUMBERS, Array, DeviceNDArray, remote
+from ._array import NUMBERS, DeviceNDArray, remote
+from ._extent import Array
 from ._loops import blocks_for
 
 if TYPE_CHECKING:

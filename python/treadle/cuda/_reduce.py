@@ -10,9 +10,11 @@ import numpy as np
 
 from .._core import Function, prange
 from ..decorators import _flags
-from ._array import Array, allocate, move, on_device, readable
+from ._array import allocate, move, on_device, readable
 from ._devices import is_emulated
+from ._extent import Array
 from ._interop import memory_of, settle
+from ._loops import GpuFolds
 
 __all__ = ["Reduce", "reduce"]
 
@@ -91,8 +93,6 @@ class Folds:
         made(a, out)
 
     def _on_gpu(self, a: Array, out: Array) -> None:
-        from ._loops import GpuFolds
-
         if self._gpu is None:
             self._gpu = GpuFolds(self.op)
         here = not on_device(out)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._core import typeof
-from ._array import Array, _Access, allocate, extent, goes_on, move, on_device, over
+from ._array import _Access, allocate, goes_on, move, on_device, over
 from ._devices import is_emulated
+from ._extent import Array, extent
 from ._memory import room_like
 from ._stream import synchronize
 from .args import In, Out, _Way, argument

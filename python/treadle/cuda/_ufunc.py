@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from .._core import _REASON, Function
+from ..ufunc import ufunc_info
 from ._array import NUMBERS, DeviceNDArray, allocate, dtype_of, move, readable
 from ._devices import is_emulated
 from ._interop import memory_of, settle
+from ._loops import GpuLoops
+from ._plan import Plans
 from ._reduce import Folds, host_items
 
 __all__ = ["DeviceGUfunc", "DeviceUfunc"]
@@ -91,8 +94,6 @@ class _OnDevice:
 
     def info(self) -> Any:
         """What `treadle.ufunc_info` says of it."""
-        from ..ufunc import ufunc_info
-
         return ufunc_info(self)
 
     def _inputs(self, values: list[Any], numbers: list[bool]) -> list[Any]:
@@ -255,14 +256,10 @@ class DeviceUfunc(_OnDevice):
 
     @functools.cached_property
     def _loops(self) -> Any:
-        from ._loops import GpuLoops
-
         return GpuLoops(self._ufunc, self._folds.op, None, [0] * self.nargs)
 
     @functools.cached_property
     def _plans(self) -> Any:
-        from ._plan import Plans
-
         return Plans(self)
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -318,8 +315,6 @@ class DeviceGUfunc(_OnDevice):
 
     @functools.cached_property
     def _loops(self) -> Any:
-        from ._loops import GpuLoops
-
         op = Function(self.py_func, {**self._flags, "cache": 0}, {})
         core = [len(axes) for axes in self._layout.inputs + self._layout.outputs]
         return GpuLoops(self._ufunc, op, self._ways, core)

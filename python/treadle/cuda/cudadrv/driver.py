@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, MemoryPointer, _Access, extent, move, over
-from .._devices import Context, Device, MemoryInfo, driver_version, gpus
+from .._array import MemoryPointer, _Access, move, over
+from .._context import Context, Device, MemoryInfo, gpus
+from .._devices import driver_version
 from .._errors import CudaAPIError, CudaDriverError
+from .._extent import Array, extent
 from .._stream import Stream
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._devices import Runtime, runtime
+from .._context import Runtime, runtime
 from .._errors import CudaRuntimeError
 
 __all__ = ["CudaRuntimeError", "Runtime", "runtime"]
