@@ -365,6 +365,28 @@ print(f.stats["loaded"])
     assert apart == [one[at + 1 :], one[:at], "0"]
 
 
+def test_messages_that_say_lines(run):
+    """What a test before a loop raises names the lines of both accesses: it is compiled anew where these are others."""
+    source = """
+from treadle import prange
+@njit(cache=True, parallel=True)
+def f(a, k):
+    for i in prange(8):
+        a[i + k] = a[i]
+try:
+    f(np.ones(20), 3)
+except Exception as e:
+    print(str(e).splitlines()[0])
+print(f.stats["loaded"])
+"""
+    first = run(source)
+    assert "line 8 writes an element of 'a' that line 8 reads" in first and first.endswith("0")
+    assert run(source) == first[:-1] + "1"
+    moved = run("# a comment\n" + source)
+    assert moved == first.replace("line 8", "line 9")
+    assert run("# a comment\n" + source) == moved[:-1] + "1"
+
+
 def test_line_tables_are_not_moved(run, tmp_path):
     """Under debug=True a debugger reads lines from the code itself."""
     source = BASE.replace("cache=True", "cache=True, debug=True")

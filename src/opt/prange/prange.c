@@ -165,6 +165,7 @@ static const tr_site *site_of(const tr_ploop *l, const tr_pdepend *d) {
     const char *text = tr_arena_printf(
         a, "iterations of a prange loop depend on each other: %s, at a distance of {0}", dependence(l, d));
     *s = (tr_site){TR_EXC_UNSUPPORTED, text, -1, NULL};
+    l->p->says_lines = true;
     return s;
 }
 
