@@ -120,6 +120,5 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from . import types
 
-    return sorted(
-        {*globals(), "__version__", *__all__, *_LATER, *(n for n in types.__all__ if n not in _HIDDEN)}
-    )
+    names = {"__version__", *__all__, *_LATER, *types.__all__}.difference(_HIDDEN)
+    return sorted(names.union(n for n in globals() if n.startswith("__")))

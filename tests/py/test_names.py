@@ -13,6 +13,7 @@ import inspect
 import pathlib
 import pydoc
 import re
+import subprocess
 import sys
 
 import pytest
@@ -368,3 +369,29 @@ def test_a_planted_row_is_missed(monkeypatch):
     ):
         with pytest.raises(AssertionError, match=name):
             test()
+
+
+def test_dir_shows_names_of_ours():
+    """No imports by accident, and no parts of the package, loaded or not: what is there can be had, and is of ours."""
+    code = """if True:
+        import sys, types
+        import numpy as np
+        import treadle
+        from treadle import cuda, run, ufunc, vectorize
+        for of in (treadle, cuda):
+            before = dir(of)
+            for name in before:
+                if name.startswith("__"):
+                    continue
+                thing = getattr(of, name)  # loads what it is in
+                home = thing.__name__ if isinstance(thing, types.ModuleType) else getattr(thing, "__module__", None) or "treadle"
+                ours = home.split(".")[0] == "treadle" or (of, name, home) == (treadle, "AxisError", "numpy.exceptions")
+                print(*([] if ours and not name.startswith("_") else [of.__name__, name, home]), sep=" ", end="")
+            assert dir(of) == before, {*dir(of)} ^ {*before}
+        for name in ("annotations", "Any", "TYPE_CHECKING", "NoReturn", "ufunc", "run", "decorators", "np", "numpy", "importlib", "bool", "none"):
+            assert name not in dir(treadle) and name not in dir(cuda), name
+        assert {"njit", "cuda", "float64", "__version__", "__doc__"} < {*dir(treadle)}
+        assert {"jit", "atomic", "random", "Stream", "__doc__"} < {*dir(cuda)}
+    """
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert r.returncode == 0 and r.stdout == "", r.stdout + r.stderr
