@@ -3,6 +3,7 @@
 from typing import Any, Callable, Generic, ParamSpec, TextIO, TypeVar
 
 from ._inspect import Stats
+from .cuda._typing import Config
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -92,7 +93,7 @@ def _named_tuple_type(types: tuple[Any, ...], cls: type, /) -> Type: ...
 def _type_from_ir(text: str, /) -> Type: ...
 def _type_names() -> dict[str, Type]: ...
 def _ufunc(
-    function: Function,
+    function: Function[..., Any],
     nin: int,
     nout: int,
     name: str,
@@ -107,7 +108,7 @@ def _ufunc(
     /,
 ) -> Any: ...
 def _ufunc_compile(ufunc: Any, signature: Any, may_wait: bool, /) -> None: ...
-def _ufunc_info(ufunc: Any, /) -> tuple[Function, bool, bool, bool, list[Any]] | None: ...
+def _ufunc_info(ufunc: Any, /) -> tuple[Function[..., Any], bool, bool, bool, list[Any]] | None: ...
 def _ufunc_text(ufunc: Any, loop: int, stage: str, /) -> str: ...
 
 _dlpack_exchange: object
@@ -160,7 +161,7 @@ class Event:
     def query(self) -> bool: ...
     def _elapsed(self, other: Any, /) -> float | None: ...
 
-class Launcher:
+class Launcher(Generic[_P]):
     kernel: Any
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -170,25 +171,25 @@ class Launcher:
     sharedmem: int
     _told: bool
     _sync: bool
-    def __call__(self, *args: Any) -> None: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
     def _staged(self, *args: Any) -> None: ...
 
-class Configurable:
-    def __getitem__(self, config: Any, /) -> Launcher: ...
+class Configurable(Generic[_P]):
+    def __getitem__(self, config: Config, /) -> Launcher[_P]: ...
 
 def _dev_copy(to: Any, source: Any, stream: Any = 0, /) -> None: ...
 def _dev_synchronize() -> None: ...
 def _dev_stop() -> None: ...
 def _launcher(
-    entry: Function,
-    kernel: Any,
+    entry: Function[..., Any],
+    kernel: Configurable[_P],
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
     stream: Any,
     shared_bytes: int,
-    before: Callable[[Launcher, tuple[Any, ...]], object] | None = None,
+    before: Callable[[Launcher[...], tuple[Any, ...]], object] | None = None,
     /,
-) -> Launcher: ...
+) -> Launcher[_P]: ...
 def _launch_hooks(
     convert: Callable[[Any], Any],
     first: Callable[[Any, tuple[Any, ...]], object],

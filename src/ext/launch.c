@@ -719,12 +719,18 @@ static PyObject *configurable_get(PyObject *self, PyObject *config) {
     return l;
 }
 
+static PyMethodDef configurable_methods[] = {
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, "What annotations say of it."},
+    {0},
+};
+
 static PyType_Slot configurable_slots[] = {
     {Py_tp_new, configurable_new},
     {Py_tp_dealloc, configurable_dealloc},
     {Py_tp_traverse, configurable_traverse},
     {Py_tp_clear, configurable_clear},
     {Py_mp_subscript, configurable_get},
+    {Py_tp_methods, configurable_methods},
     {Py_tp_doc, "What `x[config]` makes a launcher of: ``x._configure(config)`` is asked once for each."},
     {0, NULL},
 };

@@ -20,70 +20,97 @@ from __future__ import annotations
 
 import sys as _sys
 import types as _types
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar, overload
 
 if TYPE_CHECKING:
-    from . import args, cudadrv, random
-    from ._array import DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, MemoryPointer
-    from ._checks import Report
+    from typing import Literal
+
+    # Each under its own name: so strict checkers know that it is meant to be had from here.
+    # isort: off
+    from . import (
+        args as args,
+        atomic as atomic,
+        cg as cg,
+        const as const,
+        cudadrv as cudadrv,
+        fp16 as fp16,
+        local as local,
+        random as random,
+        shared as shared,
+    )
+    from ._array import (
+        DeviceNDArray as DeviceNDArray,
+        DeviceRecord as DeviceRecord,
+        ManagedNDArray as ManagedNDArray,
+        MappedNDArray as MappedNDArray,
+        MemoryPointer as MemoryPointer,
+    )
+    from ._checks import Report as Report
     from ._compile import (
-        compile,
-        compile_for_current_device,
-        compile_ptx,
-        compile_ptx_for_current_device,
+        compile as compile,
+        compile_for_current_device as compile_for_current_device,
+        compile_ptx as compile_ptx,
+        compile_ptx_for_current_device as compile_ptx_for_current_device,
     )
     from ._context import (
-        Context,
-        Device,
-        MemoryInfo,
-        close,
-        current_context,
-        defer_cleanup,
-        detect,
-        get_current_device,
-        gpus,
-        is_float16_supported,
-        is_supported_version,
-        list_devices,
-        profile_start,
-        profile_stop,
-        profiling,
-        require_context,
-        runtime,
-        select_device,
+        Context as Context,
+        Device as Device,
+        MemoryInfo as MemoryInfo,
+        close as close,
+        current_context as current_context,
+        defer_cleanup as defer_cleanup,
+        detect as detect,
+        get_current_device as get_current_device,
+        gpus as gpus,
+        is_float16_supported as is_float16_supported,
+        is_supported_version as is_supported_version,
+        list_devices as list_devices,
+        profile_start as profile_start,
+        profile_stop as profile_stop,
+        profiling as profiling,
+        require_context as require_context,
+        runtime as runtime,
+        select_device as select_device,
     )
-    from ._devices import cuda_error, is_available, is_emulated
-    from ._interop import as_cuda_array, from_cuda_array_interface, from_dlpack, is_cuda_array
-    from ._kernel import Kernel, Launcher, jit
+    from ._devices import cuda_error as cuda_error, is_available as is_available, is_emulated as is_emulated
+    from ._interop import (
+        as_cuda_array as as_cuda_array,
+        from_cuda_array_interface as from_cuda_array_interface,
+        from_dlpack as from_dlpack,
+        is_cuda_array as is_cuda_array,
+    )
+    from ._kernel import Kernel as Kernel, Launcher as Launcher, jit as jit
     from ._memory import (
-        device_array,
-        device_array_like,
-        managed_array,
-        mapped,
-        mapped_array,
-        mapped_array_like,
-        pinned,
-        pinned_array,
-        pinned_array_like,
-        to_device,
+        device_array as device_array,
+        device_array_like as device_array_like,
+        managed_array as managed_array,
+        mapped as mapped,
+        mapped_array as mapped_array,
+        mapped_array_like as mapped_array_like,
+        pinned as pinned,
+        pinned_array as pinned_array,
+        pinned_array_like as pinned_array_like,
+        to_device as to_device,
     )
-    from ._reduce import Reduce, reduce
+    from ._reduce import Reduce as Reduce, reduce as reduce
     from ._stream import (
-        Event,
-        Stream,
-        default_stream,
-        event,
-        event_elapsed_time,
-        external_stream,
-        legacy_default_stream,
-        per_thread_default_stream,
-        stream,
-        synchronize,
+        Event as Event,
+        Stream as Stream,
+        default_stream as default_stream,
+        event as event,
+        event_elapsed_time as event_elapsed_time,
+        external_stream as external_stream,
+        legacy_default_stream as legacy_default_stream,
+        per_thread_default_stream as per_thread_default_stream,
+        stream as stream,
+        synchronize as synchronize,
     )
-    from ._ufunc import DeviceGUfunc, DeviceUfunc
-    from .args import In, InOut, Out
-    from .cudadrv import devicearray
+    from ._ufunc import DeviceGUfunc as DeviceGUfunc, DeviceUfunc as DeviceUfunc
+    from .args import In as In, InOut as InOut, Out as Out
+    from .cudadrv import devicearray as devicearray
+    # isort: on
 
+_T = TypeVar("_T")
 _WHERE = {
     "DeviceNDArray": "_array",
     "DeviceRecord": "_array",
@@ -246,11 +273,23 @@ gridDim = Dim3("gridDim")
 """Blocks of the grid along each axis."""
 
 
+@overload
+def grid(ndim: Literal[1]) -> int: ...
+@overload
+def grid(ndim: Literal[2]) -> tuple[int, int]: ...
+@overload
+def grid(ndim: Literal[3]) -> tuple[int, int, int]: ...
 def grid(ndim: int) -> Any:
     """The thread's place in the whole grid: an int64 for ``ndim`` 1, a tuple of them for 2 and 3. ``ndim`` is a constant."""
     _only_in_kernels("grid()")
 
 
+@overload
+def gridsize(ndim: Literal[1]) -> int: ...
+@overload
+def gridsize(ndim: Literal[2]) -> tuple[int, int]: ...
+@overload
+def gridsize(ndim: Literal[3]) -> tuple[int, int, int]: ...
 def gridsize(ndim: int) -> Any:
     """How many threads the grid has along each of its first ``ndim`` axes, as `grid` has their places."""
     _only_in_kernels("gridsize()")
@@ -261,17 +300,17 @@ def syncthreads() -> None:
     _only_in_kernels("syncthreads()")
 
 
-def syncthreads_count(predicate: Any) -> int:
+def syncthreads_count(predicate: object) -> int:
     """Wait as `syncthreads` does; the result, an int32, is how many threads of the block gave a true ``predicate``."""
     _only_in_kernels("syncthreads_count()")
 
 
-def syncthreads_and(predicate: Any) -> int:
+def syncthreads_and(predicate: object) -> int:
     """Wait as `syncthreads` does; the result, an int32, is 1 if all threads of the block gave a true ``predicate``, else 0."""
     _only_in_kernels("syncthreads_and()")
 
 
-def syncthreads_or(predicate: Any) -> int:
+def syncthreads_or(predicate: object) -> int:
     """Wait as `syncthreads` does; the result, an int32, is 1 if a thread of the block gave a true ``predicate``, else 0."""
     _only_in_kernels("syncthreads_or()")
 
@@ -303,7 +342,7 @@ class _Lane:
         return "<treadle.cuda.laneid>"
 
 
-laneid: Any = _Lane()
+laneid: int = _Lane()  # type: ignore[assignment]
 """The thread's number in its warp: 0 to 31, int64. Warps are cut from a block's threads in the order of their numbers, x first."""
 warpsize = 32
 """Threads of a warp."""
@@ -324,7 +363,7 @@ def syncwarp(mask: int = 0xFFFFFFFF) -> None:
     _only_in_kernels("syncwarp()")
 
 
-def shfl_sync(mask: int, value: Any, src_lane: int) -> Any:
+def shfl_sync(mask: int, value: _T, src_lane: int) -> _T:
     """The ``value`` of lane ``src_lane`` (modulo 32), which like all lanes that ``mask`` names must be here; its type is the value's.
 
     Values are numbers, complex ones not. A lane that ``mask`` does not name, or that is not there, leaves the thread its own value.
@@ -332,37 +371,37 @@ def shfl_sync(mask: int, value: Any, src_lane: int) -> Any:
     _only_in_kernels("shfl_sync()")
 
 
-def shfl_up_sync(mask: int, value: Any, delta: int) -> Any:
+def shfl_up_sync(mask: int, value: _T, delta: int) -> _T:
     """As `shfl_sync`, of the lane ``delta`` below the thread's own; the lowest ``delta`` lanes keep their own value."""
     _only_in_kernels("shfl_up_sync()")
 
 
-def shfl_down_sync(mask: int, value: Any, delta: int) -> Any:
+def shfl_down_sync(mask: int, value: _T, delta: int) -> _T:
     """As `shfl_sync`, of the lane ``delta`` above the thread's own; the highest ``delta`` lanes keep their own value."""
     _only_in_kernels("shfl_down_sync()")
 
 
-def shfl_xor_sync(mask: int, value: Any, lane_mask: int) -> Any:
+def shfl_xor_sync(mask: int, value: _T, lane_mask: int) -> _T:
     """As `shfl_sync`, of the lane whose number is the thread's own with the bits of ``lane_mask`` turned over."""
     _only_in_kernels("shfl_xor_sync()")
 
 
-def all_sync(mask: int, predicate: Any) -> bool:
+def all_sync(mask: int, predicate: object) -> bool:
     """Whether ``predicate`` is true for all lanes that ``mask`` names."""
     _only_in_kernels("all_sync()")
 
 
-def any_sync(mask: int, predicate: Any) -> bool:
+def any_sync(mask: int, predicate: object) -> bool:
     """Whether ``predicate`` is true for one of the lanes that ``mask`` names."""
     _only_in_kernels("any_sync()")
 
 
-def eq_sync(mask: int, predicate: Any) -> bool:
+def eq_sync(mask: int, predicate: object) -> bool:
     """Whether ``predicate`` is the same for all lanes that ``mask`` names."""
     _only_in_kernels("eq_sync()")
 
 
-def ballot_sync(mask: int, predicate: Any) -> int:
+def ballot_sync(mask: int, predicate: object) -> int:
     """A bit for each of the lanes that ``mask`` names for which ``predicate`` is true, uint32."""
     _only_in_kernels("ballot_sync()")
 
@@ -377,37 +416,37 @@ def match_all_sync(mask: int, value: Any) -> tuple[int, bool]:
     _only_in_kernels("match_all_sync()")
 
 
-def popc(x: Any) -> Any:
+def popc(x: SupportsIndex) -> int:
     """How many bits of the integer ``x`` are set; its type is the result's."""
     _only_in_kernels("popc()")
 
 
-def brev(x: Any) -> Any:
+def brev(x: SupportsIndex) -> int:
     """The bits of the integer ``x`` in the other order: uint64 of 64 bits, else uint32."""
     _only_in_kernels("brev()")
 
 
-def clz(x: Any) -> Any:
+def clz(x: SupportsIndex) -> int:
     """How many bits of the integer ``x`` are 0 above its highest one; its type is the result's."""
     _only_in_kernels("clz()")
 
 
-def ffs(x: Any) -> int:
+def ffs(x: SupportsIndex) -> int:
     """The place of the lowest bit of the integer ``x`` that is set, from 1, or 0 where none is: uint32."""
     _only_in_kernels("ffs()")
 
 
-def fma(a: Any, b: Any, c: Any) -> float:
+def fma(a: float, b: float, c: float) -> float:
     """``a * b + c``, rounded once: float32 where all are, else float64."""
     _only_in_kernels("fma()")
 
 
-def cbrt(a: Any) -> float:
+def cbrt(a: float) -> float:
     """The cube root: float32 of a float32, else float64."""
     _only_in_kernels("cbrt()")
 
 
-def selp(a: Any, b: Any, c: Any) -> Any:
+def selp(a: object, b: _T, c: _T) -> _T:
     """``b`` where ``a`` is true, else ``c``; both are computed."""
     _only_in_kernels("selp()")
 
@@ -497,96 +536,99 @@ def _fp16(name: str, what: str, n: int) -> Any:
     return function
 
 
-fp16 = _types.ModuleType(
-    "treadle.cuda.fp16",
-    "float16 by name: numbers become float16, and so is the result. Operators and ``math`` do the same for float16.",
-)
-for _name, _what in {
-    "hadd": "``a + b``",
-    "hsub": "``a - b``",
-    "hmul": "``a * b``",
-    "hdiv": "``a / b``",
-    "hneg": "``-a``",
-    "habs": "The magnitude of ``a``",
-    "hfma": "``a * b + c``, rounded once",
-    "hmax": "The larger of ``a`` and ``b``; a number where the other is NaN",
-    "hmin": "The smaller of ``a`` and ``b``; a number where the other is NaN",
-    "hsin": "The sine of ``a``",
-    "hcos": "The cosine of ``a``",
-    "htanh": "The hyperbolic tangent of ``a``",
-    "hlog": "The natural logarithm of ``a``",
-    "hlog2": "The logarithm of ``a`` to base 2",
-    "hlog10": "The logarithm of ``a`` to base 10",
-    "hexp": "e to the power ``a``",
-    "hexp2": "2 to the power ``a``",
-    "hexp10": "10 to the power ``a``",
-    "hsqrt": "The square root of ``a``",
-    "hrsqrt": "One over the square root of ``a``",
-    "hrcp": "``1 / a``",
-    "hfloor": "``a``, rounded down",
-    "hceil": "``a``, rounded up",
-    "hrint": "``a``, rounded to the nearest integer, an even one of two",
-    "htrunc": "``a`` without what follows the point",
-    "heq": "``a == b``",
-    "hne": "``a != b``",
-    "hge": "``a >= b``",
-    "hgt": "``a > b``",
-    "hle": "``a <= b``",
-    "hlt": "``a < b``",
-}.items():
-    setattr(
-        fp16,
-        _name,
-        _fp16(
-            _name,
-            _what,
-            3 if "``c``" in _what or "+ c" in _what else 2 if " b``" in _what or "``b``" in _what else 1,
-        ),
+if not TYPE_CHECKING:  # else they are shared.pyi and so on
+    fp16 = _types.ModuleType(
+        "treadle.cuda.fp16",
+        "float16 by name: numbers become float16, and so is the result. Operators and ``math`` do the same for float16.",
     )
-cg = _types.ModuleType("treadle.cuda.cg", "Cooperative groups.")
-cg.this_grid = _this_grid  # type: ignore[attr-defined]
-cg.GridGroup = _GridGroup  # type: ignore[attr-defined]
-shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
-shared.array = _shared_array  # type: ignore[attr-defined]
-const = _types.ModuleType("treadle.cuda.const", "Arrays that are part of the kernel.")
-const.array_like = _array_like  # type: ignore[attr-defined]
-local = _types.ModuleType("treadle.cuda.local", "Memory of each thread's own.")
-local.array = _local_array  # type: ignore[attr-defined]
-atomic = _types.ModuleType(
-    "treadle.cuda.atomic", "Operations on an element of an array that no other thread gets between."
-)
-for _name, _what in {
-    "add": "``ary[idx] + val``",
-    "sub": "``ary[idx] - val``",
-    "min": "the smaller of itself and ``val``; stays where one of them is NaN",
-    "max": "the larger of itself and ``val``; stays where one of them is NaN",
-    "nanmin": "the smaller of itself and ``val``; a number where the other is NaN",
-    "nanmax": "the larger of itself and ``val``; a number where the other is NaN",
-    "inc": "``ary[idx] + 1``, or 0 where it was ``val`` or more (unsigned integers)",
-    "dec": "``ary[idx] - 1``, or ``val`` where it was 0 or more than ``val`` (unsigned integers)",
-    "and_": "``ary[idx] & val``",
-    "or_": "``ary[idx] | val``",
-    "xor": "``ary[idx] ^ val``",
-    "exch": "``val``",
-}.items():
-    setattr(atomic, _name, _atomic(_name, _what))
-atomic.cas = _cas  # type: ignore[attr-defined]
-atomic.compare_and_swap = _compare_and_swap  # type: ignore[attr-defined]
-_sys.modules.update(
-    {m.__name__: m for m in (shared, local, const, atomic, fp16, cg)}
-)  # they can be imported from
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _MODULES:
-        return import_module("." + name, __name__)
-    if name not in _WHERE:
-        raise AttributeError(f"module 'treadle.cuda' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
-    return value
+    for _name, _what in {
+        "hadd": "``a + b``",
+        "hsub": "``a - b``",
+        "hmul": "``a * b``",
+        "hdiv": "``a / b``",
+        "hneg": "``-a``",
+        "habs": "The magnitude of ``a``",
+        "hfma": "``a * b + c``, rounded once",
+        "hmax": "The larger of ``a`` and ``b``; a number where the other is NaN",
+        "hmin": "The smaller of ``a`` and ``b``; a number where the other is NaN",
+        "hsin": "The sine of ``a``",
+        "hcos": "The cosine of ``a``",
+        "htanh": "The hyperbolic tangent of ``a``",
+        "hlog": "The natural logarithm of ``a``",
+        "hlog2": "The logarithm of ``a`` to base 2",
+        "hlog10": "The logarithm of ``a`` to base 10",
+        "hexp": "e to the power ``a``",
+        "hexp2": "2 to the power ``a``",
+        "hexp10": "10 to the power ``a``",
+        "hsqrt": "The square root of ``a``",
+        "hrsqrt": "One over the square root of ``a``",
+        "hrcp": "``1 / a``",
+        "hfloor": "``a``, rounded down",
+        "hceil": "``a``, rounded up",
+        "hrint": "``a``, rounded to the nearest integer, an even one of two",
+        "htrunc": "``a`` without what follows the point",
+        "heq": "``a == b``",
+        "hne": "``a != b``",
+        "hge": "``a >= b``",
+        "hgt": "``a > b``",
+        "hle": "``a <= b``",
+        "hlt": "``a < b``",
+    }.items():
+        setattr(
+            fp16,
+            _name,
+            _fp16(
+                _name,
+                _what,
+                3 if "``c``" in _what or "+ c" in _what else 2 if " b``" in _what or "``b``" in _what else 1,
+            ),
+        )
+    cg = _types.ModuleType("treadle.cuda.cg", "Cooperative groups.")
+    cg.this_grid = _this_grid
+    cg.GridGroup = _GridGroup
+    shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
+    shared.array = _shared_array
+    const = _types.ModuleType("treadle.cuda.const", "Arrays that are part of the kernel.")
+    const.array_like = _array_like
+    local = _types.ModuleType("treadle.cuda.local", "Memory of each thread's own.")
+    local.array = _local_array
+    atomic = _types.ModuleType(
+        "treadle.cuda.atomic", "Operations on an element of an array that no other thread gets between."
+    )
+    for _name, _what in {
+        "add": "``ary[idx] + val``",
+        "sub": "``ary[idx] - val``",
+        "min": "the smaller of itself and ``val``; stays where one of them is NaN",
+        "max": "the larger of itself and ``val``; stays where one of them is NaN",
+        "nanmin": "the smaller of itself and ``val``; a number where the other is NaN",
+        "nanmax": "the larger of itself and ``val``; a number where the other is NaN",
+        "inc": "``ary[idx] + 1``, or 0 where it was ``val`` or more (unsigned integers)",
+        "dec": "``ary[idx] - 1``, or ``val`` where it was 0 or more than ``val`` (unsigned integers)",
+        "and_": "``ary[idx] & val``",
+        "or_": "``ary[idx] | val``",
+        "xor": "``ary[idx] ^ val``",
+        "exch": "``val``",
+    }.items():
+        setattr(atomic, _name, _atomic(_name, _what))
+    atomic.cas = _cas
+    atomic.compare_and_swap = _compare_and_swap
+    _sys.modules.update(
+        {m.__name__: m for m in (shared, local, const, atomic, fp16, cg)}
+    )  # they can be imported from
 
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *(n for n in globals() if n.startswith("__"))})
+
+
+if not TYPE_CHECKING:  # else it has any name
+
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module("." + name, __name__)
+        if name not in _WHERE:
+            raise AttributeError(f"module 'treadle.cuda' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
+        return value

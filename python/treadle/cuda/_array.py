@@ -12,8 +12,8 @@ import operator
 import sys
 import warnings
 import weakref
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -44,6 +44,13 @@ from ._errors import DeviceMemoryError
 from ._extent import Array, extent
 from ._stream import check_stream, event, of_others
 
+if TYPE_CHECKING:
+    from typing import Literal, Self, TypeAlias
+
+    from ._typing import DType, Shape, StreamLike
+
+    Order: TypeAlias = Literal["C", "F", "A"]
+
 __all__ = [
     "HOST",
     "LOCAL",
@@ -67,6 +74,7 @@ __all__ = [
     "remote",
 ]
 
+_Host = TypeVar("_Host", bound="Array | np.void")
 NUMBERS = (int, float, complex, np.number)  # what stands for one item of an operand
 
 # Where memory lies, as tr_dev_place in src/dev/dev.h: on the device, on the host where the device sees it, where it is used.
@@ -454,7 +462,7 @@ class _Access:
         """The stream that a call names, else the one that the array is bound to."""
         return stream or self.stream
 
-    def _wait(self, stream: Any = 0) -> None:
+    def _wait(self, stream: StreamLike = 0) -> None:
         """Wait for what is on the stream that a call names, else for the one that the array is bound to."""
         stream = self._stream(stream)
         if stream:
@@ -489,6 +497,10 @@ class _Access:
         """Whether the items lie one behind the other, the first axis first."""
         return bool(self._mem.flags.f_contiguous)
 
+    @overload
+    def copy_to_host(self, ary: None = None, stream: StreamLike = 0) -> Array: ...
+    @overload
+    def copy_to_host(self, ary: _Host, stream: StreamLike = 0) -> _Host: ...
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """The items, in a new array of the same order or in ``ary``. With ``stream`` they are there when that has been waited for; else when the call returns.
 
@@ -516,7 +528,7 @@ class _Access:
             self._wait()
         return ary
 
-    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+    def copy_to_device(self, ary: Any, stream: StreamLike = 0) -> None:
         """Fill it with the items of ``ary``, an array of the host or of the device.
 
         Raises
@@ -561,24 +573,49 @@ class _OnDevice(_Access, DeviceObject):
         self._source = source
         self.stream = stream
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name == "_mem":
-            raise ValueError("the array is gone: the `with cuda.mapped(...)` that made it has ended")
-        raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+    if not TYPE_CHECKING:  # else it has any attribute
 
-    shape = property(lambda self: self._mem.shape)
-    strides = property(lambda self: self._mem.strides)
-    dtype = property(lambda self: self._mem.dtype)
-    ndim = property(lambda self: self._mem.ndim)
-    size = property(lambda self: self._mem.size)
-    nbytes = property(lambda self: self._mem.nbytes)
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "_mem":
+                raise ValueError("the array is gone: the `with cuda.mapped(...)` that made it has ended")
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As `numpy.ndarray` has it."""
+        return self._mem.shape  # type: ignore[no-any-return]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As `numpy.ndarray` has it."""
+        return self._mem.strides  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As `numpy.ndarray` has it."""
+        return self._mem.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """As `numpy.ndarray` has it."""
+        return self._mem.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """As `numpy.ndarray` has it."""
+        return self._mem.size  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        """As `numpy.ndarray` has it."""
+        return self._mem.nbytes  # type: ignore[no-any-return]
 
     @property
     def flags(self) -> dict[str, bool]:
         """``C_CONTIGUOUS`` and ``F_CONTIGUOUS``."""
         return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
 
-    def bind(self, stream: Any = 0) -> Any:
+    def bind(self, stream: StreamLike = 0) -> Self:
         """The same array, whose copies are on the stream where they name no other."""
         check_stream(stream)
         bound = object.__new__(type(self))
@@ -588,10 +625,10 @@ class _OnDevice(_Access, DeviceObject):
     def __reduce__(self) -> NoReturn:
         raise TypeError("what lies on a device is not pickled or copied so: copy_to_host()")
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         return self.bind(self.stream)
 
-    def to_host(self, stream: Any = 0) -> None:
+    def to_host(self, stream: StreamLike = 0) -> None:
         """Copy the items back to the array that they came from; `copy_to_host` is what it is called since.
 
         Raises
@@ -694,7 +731,12 @@ class DeviceNDArray(_OnDevice):
     __dlpack_c_exchange_api__ = _dlpack_exchange  # the table of C functions for others: src/ext/exchange.c
 
     def __init__(
-        self, shape: Any, strides: Any = None, dtype: Any = np.float64, stream: Any = 0, gpu_data: Any = None
+        self,
+        shape: Shape,
+        strides: Shape | None = None,
+        dtype: DType = np.float64,
+        stream: StreamLike = 0,
+        gpu_data: Any = None,
     ) -> None:
         check_stream(stream)
         if isinstance(shape, np.ndarray):  # what it is to lie in
@@ -706,10 +748,10 @@ class DeviceNDArray(_OnDevice):
             strides = (strides,) if isinstance(strides, int) else strides
             self._set(_memory_of(gpu_data)._as(shape, dtype_of(dtype), strides), stream)
 
-    def _view(self, mem: Array, stream: Any = 0) -> DeviceNDArray:
+    def _view(self, mem: Array, stream: StreamLike = 0) -> DeviceNDArray:
         return DeviceNDArray(mem, stream=self._stream(stream))
 
-    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
+    def reshape(self, *newshape: Shape, order: Order = "C") -> DeviceNDArray:
         """The array with another shape, a view.
 
         Raises
@@ -723,11 +765,11 @@ class DeviceNDArray(_OnDevice):
             _reshaped(self._mem, newshape[0] if len(newshape) == 1 else newshape, order, "reshape")
         )
 
-    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
+    def ravel(self, order: Order = "C", stream: StreamLike = 0) -> DeviceNDArray:
         """The array along one axis, a view; NotImplementedError where there is none."""
         return self._view(_reshaped(self._mem, -1, order, "ravel"), stream)
 
-    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceNDArray]:
+    def split(self, section: int, stream: StreamLike = 0) -> Iterator[DeviceNDArray]:
         """Views of ``section`` items each, one after the other; the last one may be shorter.
 
         Raises
@@ -744,11 +786,11 @@ class DeviceNDArray(_OnDevice):
             raise ValueError(f"split() into sections of {section} items")
         return (self._view(self._mem[i : i + section], stream) for i in range(0, self.size, section))
 
-    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
+    def squeeze(self, axis: int | tuple[int, ...] | None = None, stream: StreamLike = 0) -> DeviceNDArray:
         """The array without its axes of one item, or without those named; ValueError where such an axis has more."""
         return self._view(self._mem.squeeze(axis), stream)
 
-    def view(self, dtype: Any) -> DeviceNDArray:
+    def view(self, dtype: DType) -> DeviceNDArray:
         """The memory as items of another type.
 
         Raises
@@ -758,7 +800,7 @@ class DeviceNDArray(_OnDevice):
         """
         return self._view(self._mem.view(dtype_of(dtype)))
 
-    def transpose(self, axes: Any = None) -> DeviceNDArray:
+    def transpose(self, axes: Sequence[int] | None = None) -> DeviceNDArray:
         """A new array in C order whose axes are this one's in another order, the reverse one by default; the array itself where they stay as they are."""
         mem = self._mem.transpose(axes)
         if axes is None and self.ndim < 2 or axes is not None and [*axes] == [*range(self.ndim)]:
@@ -767,9 +809,12 @@ class DeviceNDArray(_OnDevice):
         move(made, mem, self.stream)
         return self._view(made)
 
-    T = property(lambda self: self.transpose())
+    @property
+    def T(self) -> DeviceNDArray:
+        """The array with its axes in the reverse order: a new one."""
+        return self.transpose()
 
-    def getitem(self, item: Any, stream: Any = 0) -> Any:
+    def getitem(self, item: Any, stream: StreamLike = 0) -> Any:
         """``d[item]``, on a stream."""
         if isinstance(item, str) and self.dtype.names:
             return self._view(self._mem[item], stream)
@@ -784,7 +829,7 @@ class DeviceNDArray(_OnDevice):
         self._wait(stream)
         return ary[()]
 
-    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+    def setitem(self, key: Any, value: Any, stream: StreamLike = 0) -> None:
         """``d[key] = value``, on a stream."""
         if isinstance(key, str) and self.dtype.names:
             target = self._mem[key]
@@ -868,7 +913,7 @@ class DeviceRecord(_OnDevice):
 
     __slots__ = ()
 
-    def __init__(self, dtype: Any, stream: Any = 0, gpu_data: Any = None) -> None:
+    def __init__(self, dtype: Any, stream: StreamLike = 0, gpu_data: Any = None) -> None:
         check_stream(stream)
         if isinstance(dtype, np.ndarray):  # what it is to lie in
             self._set(dtype, stream)
@@ -899,7 +944,7 @@ class DeviceRecord(_OnDevice):
 class _HostArray(_Access, np.ndarray[Any, Any]):
     """An array that host and device see."""
 
-    stream: Any = 0
+    stream: StreamLike = 0
 
     @property
     def _mem(self) -> Array:

@@ -10,12 +10,20 @@ import operator
 import sys
 import types as _pytypes
 import warnings
-from typing import Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, ParamSpec, TypeVar, Union, overload
 
 from .. import config, cuda
 from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
 from .._pickle import Recipe, leads_back, parts_of
-from ..decorators import _flags, _is_cloudpickle, as_options, as_signatures, unknown_option
+from ..decorators import (
+    _OPTIONS,
+    _flags,
+    _is_cloudpickle,
+    as_options,
+    as_signatures,
+    unknown_option,
+    with_options,
+)
 from ..errors import UnsupportedError
 from . import _checks, _order
 from ._compile import device_flags, target_of
@@ -28,9 +36,27 @@ from .args import argument
 
 __all__ = ["Kernel", "Launcher", "jit"]
 
-# Options that Treadle's own functions have, and those that say something about a GPU's code alone.
-_SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
-_OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds", "fma")
+if TYPE_CHECKING:
+    from typing import Literal, Protocol
+
+    from ..decorators import FastMath, OneSignature
+    from ._typing import Size, StreamLike
+
+    class KernelDecorator(Protocol):
+        def __call__(self, fn: Callable[P, object], /) -> Kernel[P]: ...
+
+    class DeviceDecorator(Protocol):
+        def __call__(self, fn: Callable[P, R], /) -> Function[P, R]: ...
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Options that Treadle's own functions have, and those that say something about a GPU's code alone, with their defaults.
+_SHARED_OPTIONS = {
+    name: _OPTIONS[name][0] for name in ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
+}
+_OF_GPU = {"opt": None, "lineinfo": False, "max_registers": None, "launch_bounds": None, "fma": True}
 
 
 # What an entry is made for: blocks of these sizes, or all with that many axes.
@@ -107,7 +133,7 @@ def _shared_bytes(given: Any, most: int) -> int:
     return n
 
 
-class Kernel(Configurable, Inspection):
+class Kernel(Configurable[P], Inspection):
     """A function that the threads of a grid run: ``kernel[grid, block](*args)``.
 
     ``grid`` is the number of blocks, ``block`` that of the threads in each: an int, or a tuple of up to three. Arguments are numbers, NumPy arrays, which are
@@ -119,13 +145,19 @@ class Kernel(Configurable, Inspection):
         The function that was decorated.
     """
 
-    def __init__(self, fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> None:
+    py_func: Callable[P, object]
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self, fn: Callable[P, object], signatures: list[Any] | None, options: dict[str, Any]
+    ) -> None:
         watch = _checks.wanted(options)
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
         self._warned = False
-        self._alone: bool | Callable[[Kernel], bool] = False  # may it run as one thread?
+        self._alone: bool | Callable[[Kernel[...]], bool] = False  # may it run as one thread?
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -163,7 +195,7 @@ class Kernel(Configurable, Inspection):
             self._code = code
         return self._code
 
-    def _launcher(self, grid: Any, block: Any, stream: Any, nbytes: int) -> Launcher:
+    def _launcher(self, grid: Any, block: Any, stream: Any, nbytes: int) -> Launcher[P]:
         if is_emulated():
             return _launcher(self._entry(block), self, grid, block, stream, nbytes, self._before)
         made = _launcher(self._of_gpu(), self, grid, block, stream, nbytes)
@@ -192,7 +224,7 @@ class Kernel(Configurable, Inspection):
                 text = str(why).replace("has no Treadle type", "that kernels do not take", 1)
                 raise TypeError(f"{said} {text}") from None
 
-    def _configure(self, config: Any) -> Launcher:
+    def _configure(self, config: Any) -> Launcher[P]:
         """``kernel[config]``, asked for once for each but where it names a stream."""
         ready()
         has = attributes()
@@ -204,7 +236,7 @@ class Kernel(Configurable, Inspection):
         stream = config[2] if len(config) > 2 else None
         nbytes = _shared_bytes(config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"])
         if isinstance(stream, Stream):
-            same: Launcher = self[config[:2]]
+            same: Launcher[P] = self[config[:2]]
             return self._launcher(same.grid, same.block, stream, nbytes)
         grid = _sizes("the grid", config[0], _limits(has, "GRID"))
         block = _sizes("the block", config[1], _limits(has, "BLOCK"))
@@ -215,36 +247,40 @@ class Kernel(Configurable, Inspection):
             )
         return self._launcher(grid, block, stream, nbytes)
 
-    def __call__(self, *args: Any) -> None:
-        """ValueError: a kernel is launched with a configuration. Under old names (`treadle.run`) it may be one thread, and a warning, once for each kernel."""
-        if not (self._alone(self) if callable(self._alone) else self._alone):
-            raise ValueError(
-                f"{self.__qualname__}(): the launch configuration was not specified: "
-                f"a kernel is launched as {self.__name__}[blocks, threads](...)"
-            )
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"{self.__qualname__}() is called without a configuration and runs as one thread; "
-                f"launch it as {self.__name__}[blocks, threads](...)",
-                stacklevel=2,
-            )
-        launcher = self[1, 1]
-        launcher._told = True  # that it is one thread was said
-        launcher(*args)
+    if not TYPE_CHECKING:  # a call without a configuration is a mistake
 
-    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launcher:
+        def __call__(self, *args: Any) -> None:
+            """ValueError: a kernel is launched with a configuration. Under old names (`treadle.run`) it may be one thread, and a warning, once for each kernel."""
+            if not (self._alone(self) if callable(self._alone) else self._alone):
+                raise ValueError(
+                    f"{self.__qualname__}(): the launch configuration was not specified: "
+                    f"a kernel is launched as {self.__name__}[blocks, threads](...)"
+                )
+            if not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"{self.__qualname__}() is called without a configuration and runs as one thread; "
+                    f"launch it as {self.__name__}[blocks, threads](...)",
+                    stacklevel=2,
+                )
+            launcher = self[1, 1]
+            launcher._told = True  # that it is one thread was said
+            launcher(*args)
+
+    def configure(
+        self, griddim: Size, blockdim: Size, stream: StreamLike = 0, sharedmem: int = 0
+    ) -> Launcher[P]:
         """The kernel with a configuration, as ``kernel[griddim, blockdim, stream, sharedmem]``."""
         return self[griddim, blockdim, stream, sharedmem]
 
-    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Launcher:
+    def forall(self, ntasks: int, tpb: int = 0, stream: StreamLike = 0, sharedmem: int = 0) -> Launcher[P]:
         """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""
         ntasks, tpb = operator.index(ntasks), operator.index(tpb) or 128
         if ntasks < 0:
             raise ValueError(f"forall({ntasks}): no number of tasks")
         return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
 
-    def specialize(self, *args: Any) -> Kernel:
+    def specialize(self, *args: Any) -> Kernel[P]:
         """The kernel for the types of these arguments alone."""
         if self.specialized:
             raise RuntimeError(f"{self.__qualname__}() is specialized already")
@@ -271,8 +307,8 @@ class Kernel(Configurable, Inspection):
         return f"<kernel {self.__module__}.{self.__qualname__}>"
 
 
-def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], alone: Any) -> Kernel:
-    made: Kernel = jit(signatures, **options)(fn)
+def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], alone: Any) -> Kernel[...]:
+    made: Kernel[...] = jit(signatures, **options)(fn)
     made._alone = alone
     return made
 
@@ -281,7 +317,7 @@ def _rebuild_device(fn: Any, signatures: list[Any] | None, options: dict[str, An
     return jit(signatures, device=True, **options)(fn)
 
 
-def _reduce_launcher(launcher: Launcher) -> Any:
+def _reduce_launcher(launcher: Launcher[...]) -> Any:
     """A kernel with a configuration; streams are the process's."""
     if launcher.stream is not None:
         raise TypeError(f"{launcher!r} is on a stream, which another process does not have")
@@ -300,6 +336,74 @@ def _check(fn: Any) -> None:
         raise TypeError(f"cuda.jit compiles Python functions, not {type(fn).__name__} {fn!r}")
 
 
+@overload
+def jit(
+    func_or_sig: Callable[P, object],
+    device: Literal[False] = False,
+    *,
+    debug: bool = False,
+    fastmath: FastMath = False,
+    cache: bool = False,
+    inline: bool | Literal["never", "always"] = "never",
+    promotion: Literal["treadle", "numba"] | None = None,
+    boundscheck: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    fma: bool = True,
+) -> Kernel[P]: ...
+@overload
+def jit(
+    func_or_sig: Callable[P, R],
+    device: Literal[True],
+    *,
+    debug: bool = False,
+    fastmath: FastMath = False,
+    cache: bool = False,
+    inline: bool | Literal["never", "always"] = "never",
+    promotion: Literal["treadle", "numba"] | None = None,
+    boundscheck: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    fma: bool = True,
+) -> Function[P, R]: ...
+@overload
+def jit(
+    func_or_sig: OneSignature | list[Any] | None = None,
+    device: Literal[False] = False,
+    *,
+    debug: bool = False,
+    fastmath: FastMath = False,
+    cache: bool = False,
+    inline: bool | Literal["never", "always"] = "never",
+    promotion: Literal["treadle", "numba"] | None = None,
+    boundscheck: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    fma: bool = True,
+) -> KernelDecorator: ...
+@overload
+def jit(
+    func_or_sig: OneSignature | list[Any] | None = None,
+    *,
+    device: Literal[True],
+    debug: bool = False,
+    fastmath: FastMath = False,
+    cache: bool = False,
+    inline: bool | Literal["never", "always"] = "never",
+    promotion: Literal["treadle", "numba"] | None = None,
+    boundscheck: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    fma: bool = True,
+) -> DeviceDecorator: ...
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
 
@@ -340,7 +444,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     def make(fn: Any, signatures: list[Any] | None = None) -> Any:
         _check(fn)
         if not device:
-            kernel = Kernel(fn, signatures, own)
+            kernel: Kernel[...] = Kernel(fn, signatures, own)
             kernel.targetoptions = dict(options)
             return kernel
         safe = _checks.safe(own, _checks.wanted(own))
@@ -357,4 +461,5 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     return lambda fn: make(fn, signatures)
 
 
-_launch_hooks(argument, tell, _checks.passes, _order.active and _order.active.launch, stage)
+with_options(jit, {**_SHARED_OPTIONS, **_OF_GPU})
+_launch_hooks(argument, tell, _checks.passes, _order.active.launch if _order.active else None, stage)

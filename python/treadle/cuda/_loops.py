@@ -80,7 +80,7 @@ def blocks_for(n: int, most: int, threads: int) -> int:
 def _kernel(text: str, names: dict[str, Any], name: str) -> _Fitted:
     scope = {"cuda": cuda, **names}
     exec(compile(text, "<ufunc on a GPU>", "exec"), scope)
-    made = Kernel(scope["k"], None, {})
+    made: Kernel[...] = Kernel(scope["k"], None, {})
     made.__name__ = made.__qualname__ = name
     return _Fitted(made)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,6 +28,13 @@ from ._extent import Array, extent
 from ._interop import as_cuda_array
 from ._stream import check_stream, synchronize
 
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numpy.typing import ArrayLike
+
+    from ._typing import DType, Shape, StreamLike
+
 __all__ = [
     "device_array",
     "device_array_like",
@@ -43,6 +50,17 @@ __all__ = [
 ]
 
 
+@overload
+def to_device(  # type: ignore[overload-overlap]  # NumPy takes a record for an array
+    obj: np.void | DeviceRecord, stream: StreamLike = 0, copy: bool = True, to: DeviceRecord | None = None
+) -> DeviceRecord: ...
+@overload
+def to_device(
+    obj: ArrayLike | DeviceNDArray,
+    stream: StreamLike = 0,
+    copy: bool = True,
+    to: DeviceNDArray | None = None,
+) -> DeviceNDArray: ...
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """Copy an array to the device.
 
@@ -104,7 +122,11 @@ def room_like(like: Array, place: int = LOCAL, stream: Any = None) -> Array:
 
 
 def device_array(
-    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+    shape: Shape,
+    dtype: DType = np.float64,
+    strides: Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    stream: StreamLike = 0,
 ) -> DeviceNDArray:
     """An array on the device, not initialised.
 
@@ -125,30 +147,32 @@ def device_array(
     return DeviceNDArray(allocate(shape, dtype, strides, order), stream=stream)
 
 
-def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
+def device_array_like(ary: Array | DeviceNDArray, stream: StreamLike = 0) -> DeviceNDArray:
     """An array on the device with the shape, dtype and order of ``ary``, of the host or the device; not initialised."""
     ready()
     return DeviceNDArray(room_like(_items(ary)), stream=stream)
 
 
-def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
+def pinned_array(
+    shape: Shape, dtype: DType = np.float64, strides: Shape | None = None, order: Literal["C", "F"] = "C"
+) -> Array:
     """An array of the host that copies to and from the device go fast with, and go on behind the call where they are on a stream."""
     ready()
     return allocate(shape, dtype, strides, order, place=HOST)
 
 
-def pinned_array_like(ary: Any) -> Array:
+def pinned_array_like(ary: Array | DeviceNDArray) -> Array:
     """A `pinned_array` with the shape, dtype and order of ``ary``."""
     ready()
     return room_like(_items(ary), place=HOST)
 
 
 def mapped_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
+    shape: Shape,
+    dtype: DType = np.float64,
+    strides: Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    stream: StreamLike = 0,
     portable: bool = False,
     wc: bool = False,
 ) -> MappedNDArray:
@@ -158,7 +182,9 @@ def mapped_array(
     return _shared(allocate(shape, dtype, strides, order, place=HOST), MappedNDArray, stream)
 
 
-def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
+def mapped_array_like(
+    ary: Array | DeviceNDArray, stream: StreamLike = 0, portable: bool = False, wc: bool = False
+) -> MappedNDArray:
     """A `mapped_array` with the shape, dtype and order of ``ary``."""
     ready()
     check_stream(stream)
@@ -166,11 +192,11 @@ def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: boo
 
 
 def managed_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
+    shape: Shape,
+    dtype: DType = np.float64,
+    strides: Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    stream: StreamLike = 0,
     attach_global: bool = True,
 ) -> ManagedNDArray:
     """An array that lies where it is used, on the host or the device. ``attach_global`` says which devices see it, of which there is one."""
@@ -220,7 +246,7 @@ def _seen(ary: Array, until: contextlib.ExitStack) -> None:
 
 
 @contextlib.contextmanager
-def mapped(*arylist: Array, stream: Any = 0) -> Iterator[Any]:
+def mapped(*arylist: Array, stream: StreamLike = 0) -> Iterator[Any]:
     """A `with` in which the device sees the arrays: it gives a device array of the same memory, or a list of them. They are gone when it ends."""
     _of_host(arylist, "mapped")
     with contextlib.ExitStack() as stack:

@@ -12,11 +12,14 @@ import ctypes
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from . import _order
 from ._devices import is_emulated, ready
+
+if TYPE_CHECKING:
+    from ._typing import StreamLike
 
 __all__ = [
     "Event",
@@ -215,13 +218,13 @@ class Event(_core.Event):
     __slots__ = ("_before",)
     _before: dict[int, int]  # under checks: what comes before it
 
-    def record(self, stream: Any = 0) -> None:
+    def record(self, stream: StreamLike = 0) -> None:
         """The event happens when all that the stream was given so far is done."""
         super().record(stream)
         if _order.active:
             self._before = _order.active.recorded(stream)
 
-    def wait(self, stream: Any = 0) -> None:
+    def wait(self, stream: StreamLike = 0) -> None:
         """What the stream is given from now on comes after the event."""
         super().wait(stream)
         if _order.active:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -50,8 +51,11 @@ xoroshiro128p_type = as_type(xoroshiro128p_dtype)
 _TWO_PI_32 = np.float32(2 * math.pi)
 _TWO_PI_64 = 2 * math.pi
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def _device(fn: Any) -> Any:
+
+def _device(fn: Callable[P, R]) -> Function[P, R]:
     return Function(fn, _flags({"error_model": "numpy"}), {})
 
 

@@ -1,0 +1,6 @@
+"""Cooperative groups."""
+
+class GridGroup:
+    def sync(self) -> None: ...
+
+def this_grid() -> GridGroup: ...

@@ -1,0 +1,9 @@
+"""Memory of each thread's own."""
+
+from typing import Any
+
+import numpy as np
+
+from ._typing import DType, Shape
+
+def array(shape: Shape, dtype: DType) -> np.ndarray[Any, Any]: ...

@@ -1,0 +1,9 @@
+"""Memory that the threads of a block share."""
+
+from typing import Any
+
+import numpy as np
+
+from ._typing import DType, Shape
+
+def array(shape: Shape, dtype: DType) -> np.ndarray[Any, Any]: ...
