@@ -36,6 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._loops",),
     ("cuda._plan", "cuda._reduce"),
     ("cuda._ufunc",),
+    ("_report",),  # what is known of functions, ufuncs and kernels
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),
     ("_numba_cuda",),
