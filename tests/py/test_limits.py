@@ -331,6 +331,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "base/arena.c": "MAX_CHUNK",
             "code/cache.c": "MAX_FILE",
             "code/elf_x86_64.c": "MAX_IMAGE",
+            "code/meta.h": "TR_MAX_LINE",
             "exec/loop.c": "MAX_VARIANTS",
             "infer/priv.h": "MAX_INSTANCES",
             "lower/few.c": "MAX_APART",
@@ -341,6 +342,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
     (
         "a text or a type's name is cut, or no more is told: there is nothing to get wrong but the words",
         {
+            "driver/report.c": "MAX_LINES",
             "ext/freeze.c": "MAX_REPR",
             "ext/pyerr.c": "MAX_LINES",
             "infer/infer.c": "MAX_INSTANCE_TEXT MAX_CALLERS",
@@ -417,11 +419,11 @@ DEFINE = re.compile(r"^#define +(\w+) +(\(.+|\d.*)$", re.M)
 
 
 def constants() -> dict[tuple[str, str], str]:
-    """Return what each enumerator and macro of a number is: by file, as "opt/pattern/fuse.c" in whatever folder of opt/, and name."""
+    """Return what each enumerator and macro of a number is: by file, as "opt/pattern/fuse.c", and name."""
     found = {}
     for path in sorted(p for p in SRC.rglob("*") if p.suffix in (".c", ".h")):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
-        file = f"{path.relative_to(SRC).parts[0]}/{path.name}"
+        file = str(path.relative_to(SRC))
         for body in ENUM.findall(text):
             found |= {(file, name): said.strip() for name, said in ROW.findall(body)}
         found |= {(file, name): said.strip() for name, said in DEFINE.findall(text)}
