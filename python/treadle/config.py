@@ -18,7 +18,7 @@ CUDA : str
 CUDA_DRIVER : str
     ``TREADLE_CUDA_DRIVER``: the file of CUDA's driver library, ``libcuda.so.1`` where the system has it by default.
 CUDA_WARN : str
-    ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both), ``"0"``, or ``"auto"`` (default): both where there is a GPU.
+    ``TREADLE_CUDA_WARN``: what `treadle.errors.PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both), ``"0"``, or ``"auto"`` (default): both where there is a GPU.
 EMU_SEED : int
     ``TREADLE_EMU_SEED``: 0, or how the blocks and threads of launches are permuted, where no mistakes are looked for
 EMU_CHECK : int

@@ -111,10 +111,10 @@ def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
 
     The function, the *kernel*, indexes its arrays relative to an item: in ``a[0, -1]`` that is the item's left neighbour.
     What it returns is the item of the result, which has the shape of the first argument and the type of what the
-    kernel returns. Where the kernel would look beyond an edge of the first array the result is `cval`.
+    kernel returns. Where the kernel would look beyond an edge of the first array the result is ``cval``.
 
     The stencil is called by Python and by compiled code, with the kernel's arguments and ``out=``, an array for the
-    result. In a function with ``parallel=True`` it runs on all cores. Options such as `fastmath` are those of the
+    result. In a function with ``parallel=True`` it runs on all cores. Options such as ``fastmath`` are those of the
     function that calls it. It is compiled when it is called, ``TREADLE_DISABLE_JIT`` or not.
 
     Parameters
@@ -138,10 +138,10 @@ def stencil(func_or_mode: Any = "constant", **options: Any) -> Any:
     TypeError, ValueError
         An option that is not there, or has a value that is none.
     TypingError
-        At a call: a relative index that is no constant and has no `neighborhood`, or does not fit the array; a `cval`
+        At a call: a relative index that is no constant and has no ``neighborhood``, or does not fit the array; a ``cval``
         that the result's type does not have.
     IndexError
-        At a call: a relative index outside of the `neighborhood`.
+        At a call: a relative index outside of the ``neighborhood``.
 
     Examples
     --------

@@ -49,23 +49,61 @@ def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
     Raises
     ------
     TypeError
-        `dtype` is not a type.
+        ``dtype`` is not a type.
     ValueError
         Arrays have no such items, number of axes or layout.
+
+    Examples
+    --------
+    >>> treadle.types.Array(treadle.float32, 2, "C") is treadle.float32[:, ::1]
+    True
     """
     return _core._array_type(dtype, ndim, layout, readonly)
 
 
 def Tuple(types: Any) -> Type:
-    """Tuple type of the given item types."""
+    """Tuple type.
+
+    Parameters
+    ----------
+    types : sequence of types
+        Of the items.
+
+    Returns
+    -------
+    Type
+    """
     return as_type(tuple(types))
 
 
 def UniTuple(dtype: Any, count: int) -> Type:
-    """Tuple type of ``count`` items of one type."""
+    """Tuple type whose items are of one type.
+
+    Parameters
+    ----------
+    dtype : type
+    count : int
+        How many items.
+
+    Returns
+    -------
+    Type
+    """
     return as_type((as_type(dtype),) * count)
 
 
 def NamedTuple(types: Any, cls: type) -> Type:
-    """Type of the named tuple class ``cls`` with the given item types."""
+    """Type of a named tuple.
+
+    Parameters
+    ----------
+    types : sequence of types
+        Of the items.
+    cls : type
+        Its class.
+
+    Returns
+    -------
+    Type
+    """
     return _core._named_tuple_type(tuple(types), cls)

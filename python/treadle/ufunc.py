@@ -562,7 +562,7 @@ class UfuncInfo:
         Raises
         ------
         TypeError
-            The signatures were declared, or `signature` declares a result: that follows from the function.
+            The signatures were declared, or ``signature`` declares a result: that follows from the function.
         """
         given = _read_signature(signature)
         if not self.lazy:
@@ -600,6 +600,10 @@ class UfuncInfo:
 
 def ufunc_info(ufunc: Any) -> UfuncInfo:
     """What Treadle knows of a ufunc that `vectorize` or `guvectorize` made.
+
+    Returns
+    -------
+    UfuncInfo
 
     Raises
     ------

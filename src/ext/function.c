@@ -782,7 +782,10 @@ static PyObject *fn_subscript(PyObject *self, PyObject *key) {
 }
 
 PyDoc_STRVAR(doc, "A function that is compiled for the types it is called with.\n\nMade by ``treadle.jit`` "
-                  "and ``treadle.njit``.");
+                  "and ``treadle.njit``.\n\n"
+                  "Examples\n--------\n>>> @njit\n... def double(x):\n...     return x * 2\n>>> double(2), "
+                  "double(1.5)\n(4, 3.0)\n"
+                  ">>> double.signatures\n[(int64,), (float64,)]");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, fn_new},

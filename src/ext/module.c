@@ -199,11 +199,20 @@ static PyObject *py_empty_cache(PyObject *module, PyObject *unused) {
 }
 
 PyDoc_STRVAR(
+    stats_doc,
+    "stats()\n--\n\n"
+    "Counts since the start of the process.\n\n"
+    "Returns\n-------\ndict of int by str\n    Specialisations ``compiled`` and ``loaded`` from the cache, "
+    "``code_bytes`` of both, ``arrays_allocated`` and\n    ``arrays_freed`` by compiled code, and "
+    "``cached_bytes``, which are kept for the next arrays now.");
+
+PyDoc_STRVAR(
     empty_cache_doc,
     "empty_cache()\n--\n\n"
-    "Return the memory of freed large arrays to the system now; the number of bytes.\n\n"
+    "Return the memory of freed large arrays to the system now.\n\n"
     "Some of it is kept for the next arrays (``stats()['cached_bytes']``): at most 256 MiB, and at most a\n"
-    "sixteenth of the memory of the machine or container.");
+    "sixteenth of the memory of the machine or container.\n\n"
+    "Returns\n-------\nint\n    How many bytes.");
 
 /* --- initialisation --- */
 
@@ -216,7 +225,7 @@ static PyMethodDef functions[] = {
     {"_plain_subclasses", py_plain_subclasses, METH_O,
      "_plain_subclasses(on)\n--\n\nWhether arrays of classes that have operators of their own are taken as "
      "plain ones."},
-    {"stats", py_stats, METH_NOARGS, "stats()\n--\n\nCounts since the start of the process."},
+    {"stats", py_stats, METH_NOARGS, stats_doc},
     {"empty_cache", py_empty_cache, METH_NOARGS, empty_cache_doc},
     {"_fork_before", fork_before, METH_NOARGS, NULL},
     {"_fork_after", fork_after, METH_NOARGS, NULL},

@@ -217,7 +217,10 @@ PyDoc_STRVAR(prange_doc, "prange([start,] stop[, step])\n--\n\n"
                          "The index is a signed integer. Reductions with ``+ - * / & | min max and or`` are "
                          "found; a loop whose iterations depend\n"
                          "on each other is refused.\n\n"
-                         "Returns\n-------\nrange");
+                         "Returns\n-------\nrange\n\n"
+                         "Examples\n--------\n>>> @njit(parallel=True)\n... def total(a):\n...     s = 0.0\n"
+                         "...     for i in prange(len(a)):\n...         s += a[i]\n...     return s\n"
+                         ">>> total(np.ones(1000))\n1000.0");
 
 bool tr_threads_add(PyObject *module) {
     static PyMethodDef methods[] = {

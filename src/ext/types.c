@@ -604,9 +604,16 @@ static PyObject *py_type_names(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"typeof", py_typeof, METH_O, "typeof(x)\n--\n\nType that compiled code gives to the argument x."},
+    {"typeof", py_typeof, METH_O,
+     "typeof(x)\n--\n\nType that compiled code gives to an argument.\n\n"
+     "Parameters\n----------\nx : object\n\nReturns\n-------\nType\n\n"
+     "Raises\n------\nTypeError\n    Compiled code takes no such argument.\n\n"
+     "Examples\n--------\n>>> treadle.typeof(np.ones((2, 3), np.float32))\narray(float32, 2d, C)"},
     {"as_type", py_as_type, METH_O,
-     "as_type(x)\n--\n\nType that x (text, dtype, class, tuple, None) stands for."},
+     "as_type(x)\n--\n\nType that something stands for.\n\n"
+     "Parameters\n----------\nx : Type, str, dtype, class, tuple of these or "
+     "None\n\nReturns\n-------\nType\n\n"
+     "Raises\n------\nTypeError\n    It stands for none."},
     {"_array_type", py_array_type, METH_VARARGS, "_array_type(item, ndim, layout, readonly)\n--\n\n"},
     {"_named_tuple_type", py_ntuple_type, METH_VARARGS, "_named_tuple_type(types, cls)\n--\n\n"},
     {"_type_from_ir", py_from_ir, METH_O, "_type_from_ir(text)\n--\n\n"},

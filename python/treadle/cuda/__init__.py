@@ -280,7 +280,29 @@ def grid(ndim: Literal[2]) -> tuple[int, int]: ...
 @overload
 def grid(ndim: Literal[3]) -> tuple[int, int, int]: ...
 def grid(ndim: int) -> Any:
-    """The thread's place in the whole grid: an int64 for ``ndim`` 1, a tuple of them for 2 and 3. ``ndim`` is a constant."""
+    """The thread's place in the whole grid.
+
+    Parameters
+    ----------
+    ndim : int
+        How many axes it is asked for, 1, 2 or 3: a constant.
+
+    Returns
+    -------
+    int64 for ``ndim`` 1, else a tuple of them
+
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def halve(a):
+    ...     i = cuda.grid(1)
+    ...     if i < a.size:
+    ...         a[i] *= 0.5
+    >>> a = np.ones(100)
+    >>> halve[4, 32](a)
+    >>> a.sum()
+    np.float64(50.0)
+    """
     _only_in_kernels("grid()")
 
 
@@ -291,12 +313,50 @@ def gridsize(ndim: Literal[2]) -> tuple[int, int]: ...
 @overload
 def gridsize(ndim: Literal[3]) -> tuple[int, int, int]: ...
 def gridsize(ndim: int) -> Any:
-    """How many threads the grid has along each of its first ``ndim`` axes, as `grid` has their places."""
+    """How many threads the grid has along each of its first axes, as `grid` has their places.
+
+    Parameters
+    ----------
+    ndim : int
+        How many axes: a constant.
+
+    Returns
+    -------
+    int64 for ``ndim`` 1, else a tuple of them
+
+    Examples
+    --------
+    A grid of any size works on an array of any other:
+
+    >>> @cuda.jit
+    ... def halve(a):
+    ...     for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+    ...         a[i] *= 0.5
+    >>> a = np.ones(1000)
+    >>> halve[4, 32](a)
+    >>> a.sum()
+    np.float64(500.0)
+    """
     _only_in_kernels("gridsize()")
 
 
 def syncthreads() -> None:
-    """Wait for all threads of the block that have not ended; what they wrote to memory is seen then."""
+    """Wait for all threads of the block that have not ended; what they wrote to memory is seen then.
+
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def reverse(a):
+    ...     t = cuda.threadIdx.x
+    ...     block = cuda.shared.array(64, treadle.int64)
+    ...     block[t] = a[t]
+    ...     cuda.syncthreads()
+    ...     a[t] = block[63 - t]
+    >>> a = np.arange(64)
+    >>> reverse[1, 64](a)
+    >>> a[:3]
+    array([63, 62, 61])
+    """
     _only_in_kernels("syncthreads()")
 
 
@@ -364,9 +424,33 @@ def syncwarp(mask: int = 0xFFFFFFFF) -> None:
 
 
 def shfl_sync(mask: int, value: _T, src_lane: int) -> _T:
-    """The ``value`` of lane ``src_lane`` (modulo 32), which like all lanes that ``mask`` names must be here; its type is the value's.
+    """The value that another lane of the warp has.
 
-    Values are numbers, complex ones not. A lane that ``mask`` does not name, or that is not there, leaves the thread its own value.
+    A lane that ``mask`` does not name, or that is not there, leaves the thread its own value.
+
+    Parameters
+    ----------
+    mask : uint32
+        A bit for each lane that takes part; all of them must be here.
+    value : number
+        Of any type but a complex one.
+    src_lane : int
+        Which lane, modulo 32.
+
+    Returns
+    -------
+    number of the value's type
+
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def broadcast(a):
+    ...     t = cuda.threadIdx.x
+    ...     a[t] = cuda.shfl_sync(0xFFFFFFFF, a[t], 5)
+    >>> a = np.arange(32)
+    >>> broadcast[1, 32](a)
+    >>> a[:3]
+    array([5, 5, 5])
     """
     _only_in_kernels("shfl_sync()")
 
@@ -463,21 +547,52 @@ def _launch(
 
 
 def _shared_array(shape: Any, dtype: Any) -> Any:
-    """An array that the threads of a block share, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 48 KiB.
+    """An array that the threads of a block share, not initialised.
 
-    With ``shape`` 0 it is the memory that the launch asks for, ``kernel[grid, block, stream, nbytes]``: as many items as lie in ``nbytes``, 227 KiB at most. All such arrays of
-    a block are the same memory.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        A constant. With 0 it is the memory that the launch asks for, ``kernel[grid, block, stream, nbytes]``: as many items as lie in ``nbytes``, 227 KiB at
+        most. All such arrays of a block are the same memory.
+    dtype : type
+        Of its items: a constant.
+
+    Returns
+    -------
+    array of 48 KiB at most
     """
     _only_in_kernels("shared.array()")
 
 
 def _array_like(ndarray: Any) -> Any:
-    """The read-only array ``ndarray``, a global or a variable of an enclosing function, as it was when the kernel was compiled."""
+    """A read-only array, as it was when the kernel was compiled.
+
+    Parameters
+    ----------
+    ndarray : ndarray
+        A global, or a variable of an enclosing function.
+
+    Returns
+    -------
+    array of its shape and dtype
+    """
     _only_in_kernels("const.array_like()")
 
 
 def _local_array(shape: Any, dtype: Any) -> Any:
-    """An array of the thread's own, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 512 KiB."""
+    """An array of the thread's own, not initialised.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        A constant.
+    dtype : type
+        Of its items: a constant.
+
+    Returns
+    -------
+    array of 512 KiB at most
+    """
     _only_in_kernels("local.array()")
 
 
@@ -486,12 +601,28 @@ def _atomic(name: str, what: str) -> Any:
         _only_in_kernels(f"atomic.{name}()")
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``ary[idx]`` becomes {what}, in one step; the result is what was there."
+    function.__doc__ = (
+        f"``ary[idx]`` becomes {what}, in one step.\n\n"
+        "Parameters\n----------\nary : array\nidx : int or tuple of ints\nval : number\n    It is converted to the array's dtype.\n\n"
+        "Returns\n-------\nnumber\n    What was there."
+    )
     return function
 
 
 def _cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
-    """``ary[idx]`` becomes ``val`` where it is ``old``, in one step; the result is what was there. Of integers of 32 and 64 bits."""
+    """``ary[idx]`` becomes ``val`` where it is ``old``, in one step.
+
+    Parameters
+    ----------
+    ary : array of integers of 32 or 64 bits
+    idx : int or tuple of ints
+    old, val : int
+
+    Returns
+    -------
+    int
+        What was there.
+    """
     _only_in_kernels("atomic.cas()")
 
 

@@ -378,7 +378,7 @@ class MemoryPointer:
 
     @property
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
-        """The address as C's `void *`."""
+        """The address as C's ``void *``."""
         return ctypes.c_void_p(self.device_pointer_value)
 
     handle = device_pointer = device_ctypes_pointer
@@ -564,7 +564,15 @@ class _Access:
 
 
 class _OnDevice(_Access, DeviceObject):
-    """What the device has and the host does not."""
+    """What the device has and the host does not.
+
+    Attributes
+    ----------
+    shape, strides, dtype, ndim, size, nbytes
+        As `numpy.ndarray` has them.
+    stream
+        What its copies are on where they name no other.
+    """
 
     __slots__ = ("__weakref__", "_mem", "_source", "stream")
 
@@ -723,8 +731,8 @@ class DeviceNDArray(_OnDevice):
 
     Attributes
     ----------
-    shape, strides, dtype, ndim, size, nbytes
-        As `numpy.ndarray` has them.
+    T
+        The array with its axes in the reverse order, as `transpose` makes it.
     """
 
     __slots__ = ()
@@ -903,13 +911,7 @@ class DeviceNDArray(_OnDevice):
 
 
 class DeviceRecord(_OnDevice):
-    """One item of a structured dtype on the device: a field is read as ``r['name']``, and written likewise.
-
-    Attributes
-    ----------
-    dtype, nbytes
-        As `numpy.void` has them.
-    """
+    """One item of a structured dtype on the device: a field is read as ``r['name']``, and written likewise."""
 
     __slots__ = ()
 

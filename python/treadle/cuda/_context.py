@@ -43,7 +43,12 @@ __all__ = [
 
 
 class MemoryInfo(NamedTuple):
-    """Memory of a device, in bytes."""
+    """Memory of a device, in bytes.
+
+    Attributes
+    ----------
+    free, total : int
+    """
 
     free: int
     total: int
@@ -63,7 +68,7 @@ def _uuid(of: bytes) -> str:
 
 
 class Device:
-    """A device. Its attributes in capitals are those of CUDA's driver; a `with` makes it the current one of the thread.
+    """A device. Its attributes in capitals are those of CUDA's driver; a ``with`` makes it the current one of the thread.
 
     Attributes
     ----------
@@ -153,7 +158,7 @@ class Context:
 
     @property
     def memory_manager(self) -> Context:
-        """Who has `deallocations`: the context."""
+        """Who has ``deallocations``: the context."""
         return self
 
     @property
@@ -189,7 +194,7 @@ class Context:
     ) -> int:
         """How many blocks of ``blocksize`` threads and ``memsize`` bytes of dynamic shared memory a multiprocessor runs at the same time.
 
-        ``func`` is a kernel of one signature, or one of its `overloads`; ``flags`` are taken, and say nothing here.
+        ``func`` is a kernel of one signature, or one of its ``overloads``; ``flags`` are taken, and say nothing here.
         """
         return definition_of(func).active_blocks_per_multiprocessor(blocksize, memsize)
 
@@ -204,7 +209,7 @@ class Context:
 
     @contextlib.contextmanager
     def defer_cleanup(self) -> Iterator[None]:
-        """A `with` in which no memory that waits is freed; on the emulated device none waits."""
+        """A ``with`` in which no memory that waits is freed; on the emulated device none waits."""
         yield
 
     def reset(self) -> None:
@@ -252,7 +257,7 @@ def _context_of(given: Any) -> Context:
 
 
 class DeviceList:
-    """The devices: a sequence, whose items can stand in a `with`.
+    """The devices: a sequence, whose items can stand in a ``with``.
 
     Attributes
     ----------
@@ -409,7 +414,7 @@ def is_supported_version() -> bool:
 
 @contextlib.contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """A `with` in which no memory that waits is freed; on the emulated device none waits."""
+    """A ``with`` in which no memory that waits is freed; on the emulated device none waits."""
     with current_context().defer_cleanup():
         yield
 
@@ -426,7 +431,7 @@ def profile_stop() -> None:
 
 @contextlib.contextmanager
 def profiling() -> Iterator[None]:
-    """A `with` between `profile_start` and `profile_stop`."""
+    """A ``with`` between `profile_start` and `profile_stop`."""
     profile_start()
     try:
         yield

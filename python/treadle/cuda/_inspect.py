@@ -296,7 +296,7 @@ def _dynamic_bytes(given: Any) -> int:
 
 
 def definition_of(kernel: Any) -> Definition:
-    """One of `overloads`, or the only one of a kernel.
+    """One of ``overloads``, or the only one of a kernel.
 
     Raises
     ------
@@ -366,7 +366,7 @@ class Inspection:
 
     @property
     def definitions(self) -> dict[Any, Definition]:
-        """`overloads` under the keys of Numba's first releases: (compute capability, types)."""
+        """``overloads`` under the keys of Numba's first releases: (compute capability, types)."""
         return {(current_cc(), types): d for types, d in self._definitions().items()}
 
     @property
@@ -517,7 +517,7 @@ class Inspection:
     def get_active_blocks_per_multiprocessor(
         self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None
     ) -> Any:
-        """Blocks that a multiprocessor runs at the same time, as `Definition.active_blocks_per_multiprocessor`, in the same form.
+        """Blocks that a multiprocessor runs at the same time, as ``Definition.active_blocks_per_multiprocessor``, in the same form.
 
         Raises
         ------
@@ -531,7 +531,7 @@ class Inspection:
     def get_max_potential_block_size(
         self, dynsmemsize: Any = 0, blocksizelimit: int = 0, signature: Any = None
     ) -> Any:
-        """A grid and a block, in (blocks, threads), with which the device is fullest, as `Definition.max_potential_block_size`, in the same form.
+        """A grid and a block, in (blocks, threads), with which the device is fullest, as ``Definition.max_potential_block_size``, in the same form.
 
         Raises
         ------

@@ -23,12 +23,12 @@ _A_GPU = 2  # DLPack's kind of device, kDLCUDA
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether it has `__cuda_array_interface__`, as arrays on the device have."""
+    """Whether it has ``__cuda_array_interface__``, as arrays on the device have."""
     return hasattr(obj, "__cuda_array_interface__")
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
-    """An array of another package that has `__cuda_array_interface__`, as an array of the device, without a copy.
+    """An array of another package that has ``__cuda_array_interface__``, as an array of the device, without a copy.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def memory_of(obj: Any) -> Array | None:
 
 
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
-    """The array that a `__cuda_array_interface__` describes, without a copy.
+    """The array that a ``__cuda_array_interface__`` describes, without a copy.
 
     Parameters
     ----------
@@ -132,14 +132,14 @@ def _wait_for(stream: int) -> None:
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
-    """An array of another package that has `__dlpack__`, as an array of the device, without a copy.
+    """An array of another package that has ``__dlpack__``, as an array of the device, without a copy.
 
     It must lie where the device sees it: on the GPU; for the emulated one, in memory that the host sees.
 
     Raises
     ------
     TypeError
-        It has no `__dlpack__`.
+        It has no ``__dlpack__``.
     BufferError
         Its memory is none that the device can use, or its items are no numbers.
     """

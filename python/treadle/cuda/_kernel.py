@@ -143,6 +143,8 @@ class Kernel(Configurable[P], Inspection):
     ----------
     py_func : function
         The function that was decorated.
+    nopython_signatures : list of Signature
+        The same as ``signatures``.
     """
 
     py_func: Callable[P, object]
@@ -274,7 +276,27 @@ class Kernel(Configurable[P], Inspection):
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: StreamLike = 0, sharedmem: int = 0) -> Launcher[P]:
-        """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""
+        """The kernel with as many blocks as a number of threads needs, on one axis; at least one.
+
+        Parameters
+        ----------
+        ntasks : int
+            How many threads.
+        tpb : int
+            Threads of a block; 0 stands for 128.
+        stream : Stream
+        sharedmem : int
+            Bytes of shared memory that are asked for.
+
+        Returns
+        -------
+        Launcher
+
+        Raises
+        ------
+        ValueError
+            ``ntasks`` is negative.
+        """
         ntasks, tpb = operator.index(ntasks), operator.index(tpb) or 128
         if ntasks < 0:
             raise ValueError(f"forall({ntasks}): no number of tasks")
@@ -430,6 +452,18 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     ------
     TypeError
         An unknown option, or what is no function.
+
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def add(x, y, out):
+    ...     i = cuda.grid(1)
+    ...     if i < out.size:
+    ...         out[i] = x[i] + y[i]
+    >>> out = np.zeros(1000)
+    >>> add.forall(out.size)(np.ones(1000), np.ones(1000), out)
+    >>> out.sum()
+    np.float64(2000.0)
     """
     for name in options:
         if name == "link" and options["link"]:

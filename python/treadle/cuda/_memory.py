@@ -135,6 +135,8 @@ def device_array(
     shape, strides : int or tuple of ints
         Strides are in bytes, by default those of ``order``.
     order : 'C' or 'F'
+    stream
+        What its copies are on where they name no other.
 
     Raises
     ------
@@ -156,7 +158,17 @@ def device_array_like(ary: Array | DeviceNDArray, stream: StreamLike = 0) -> Dev
 def pinned_array(
     shape: Shape, dtype: DType = np.float64, strides: Shape | None = None, order: Literal["C", "F"] = "C"
 ) -> Array:
-    """An array of the host that copies to and from the device go fast with, and go on behind the call where they are on a stream."""
+    """An array of the host that copies to and from the device go fast with, and go on behind the call where they are on a stream.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order
+        As `device_array` has them.
+
+    Returns
+    -------
+    ndarray, not initialised
+    """
     ready()
     return allocate(shape, dtype, strides, order, place=HOST)
 
@@ -176,7 +188,19 @@ def mapped_array(
     portable: bool = False,
     wc: bool = False,
 ) -> MappedNDArray:
-    """An array of the host that the device sees, too. ``portable`` and ``wc`` say how a GPU is to see it, and mean nothing on the emulated device."""
+    """An array of the host that the device sees, too.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order, stream
+        As `device_array` has them.
+    portable, wc : bool
+        How a GPU is to see it; without a meaning on the emulated device.
+
+    Returns
+    -------
+    MappedNDArray, not initialised
+    """
     ready()
     check_stream(stream)
     return _shared(allocate(shape, dtype, strides, order, place=HOST), MappedNDArray, stream)
@@ -199,7 +223,19 @@ def managed_array(
     stream: StreamLike = 0,
     attach_global: bool = True,
 ) -> ManagedNDArray:
-    """An array that lies where it is used, on the host or the device. ``attach_global`` says which devices see it, of which there is one."""
+    """An array that lies where it is used, on the host or the device.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order, stream
+        As `device_array` has them.
+    attach_global : bool
+        Which devices see it, of which there is one.
+
+    Returns
+    -------
+    ManagedNDArray, not initialised
+    """
     ready()
     check_stream(stream)
     return _shared(allocate(shape, dtype, strides, order, place=MANAGED), ManagedNDArray, stream)
@@ -225,7 +261,7 @@ def _of_host(arrays: tuple[Any, ...], what: str) -> None:
 
 @contextlib.contextmanager
 def pinned(*arylist: Array) -> Iterator[None]:
-    """A `with` in which copies of the arrays to and from the device go fast, and go on behind the call where they are on a stream."""
+    """A ``with`` in which copies of the arrays to and from the device go fast, and go on behind the call where they are on a stream."""
     _of_host(arylist, "pinned")
     with contextlib.ExitStack() as stack:
         for ary in arylist:
@@ -247,7 +283,7 @@ def _seen(ary: Array, until: contextlib.ExitStack) -> None:
 
 @contextlib.contextmanager
 def mapped(*arylist: Array, stream: StreamLike = 0) -> Iterator[Any]:
-    """A `with` in which the device sees the arrays: it gives a device array of the same memory, or a list of them. They are gone when it ends."""
+    """A ``with`` in which the device sees the arrays: it gives a device array of the same memory, or a list of them. They are gone when it ends."""
     _of_host(arylist, "mapped")
     with contextlib.ExitStack() as stack:
         for ary in arylist:

@@ -39,7 +39,7 @@ _OWN, _DEFAULT, _LEGACY, _PER_THREAD, _FOREIGN = range(5)
 
 
 class Stream(_core.Stream):
-    """A queue of copies, launches and calls, which are done in order; the host goes on meanwhile. Made by `cuda.stream()`.
+    """A queue of copies, launches and calls, which are done in order; the host goes on meanwhile. Made by `treadle.cuda.stream`.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Stream(_core.Stream):
 
     @contextlib.contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
-        """A `with` at whose end the stream is waited for."""
+        """A ``with`` at whose end the stream is waited for."""
         yield self
         self.synchronize()
 
@@ -140,7 +140,17 @@ _streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary
 
 
 def stream() -> Stream:
-    """A new stream."""
+    """A new stream.
+
+    Examples
+    --------
+    >>> s = cuda.stream()
+    >>> d = cuda.to_device(np.arange(3.0), stream=s)
+    >>> a = d.copy_to_host(stream=s)
+    >>> s.synchronize()
+    >>> a
+    array([0., 1., 2.])
+    """
     ready()
     made = Stream(_OWN)
     _streams[int(made)] = made
@@ -213,7 +223,7 @@ def synchronize() -> None:
 
 
 class Event(_core.Event):
-    """A place in a stream: it happens when all that the stream was given before is done. Made by `cuda.event()`."""
+    """A place in a stream: it happens when all that the stream was given before is done. Made by `treadle.cuda.event`."""
 
     __slots__ = ("_before",)
     _before: dict[int, int]  # under checks: what comes before it
@@ -256,13 +266,33 @@ class Event(_core.Event):
 
 
 def event(timing: bool = True) -> Event:
-    """A new event. ``timing``: it notes the time when it happens."""
+    """A new event.
+
+    Parameters
+    ----------
+    timing : bool
+        It notes the time when it happens.
+
+    Examples
+    --------
+    >>> begin, end = cuda.event(), cuda.event()
+    >>> begin.record()
+    >>> end.record()
+    >>> end.synchronize()
+    >>> cuda.event_elapsed_time(begin, end) >= 0.0
+    True
+    """
     ready()
     return Event(timing)
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Milliseconds from one event to another.
+    """Time from one event to another.
+
+    Returns
+    -------
+    float
+        Milliseconds.
 
     Raises
     ------

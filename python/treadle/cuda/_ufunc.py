@@ -233,7 +233,7 @@ class _OnDevice:
 
 
 class DeviceUfunc(_OnDevice):
-    """A ufunc of the device: a function of scalars, made by `vectorize` with ``target='cuda'``.
+    """A ufunc of the device: a function of scalars, made by `treadle.vectorize` with ``target='cuda'``.
 
     A number among the inputs is an array of one item, as for Numba: its type is the declared one, and results have an axis.
     """
@@ -303,7 +303,7 @@ class DeviceUfunc(_OnDevice):
 
 
 class DeviceGUfunc(_OnDevice):
-    """A generalised ufunc of the device: a function over arrays, made by `guvectorize` with ``target='cuda'``."""
+    """A generalised ufunc of the device: a function over arrays, made by `treadle.guvectorize` with ``target='cuda'``."""
 
     def __init__(
         self, ufunc: Any, fn: Any, signatures: list[Any], layout: Any, flags: dict[str, int]

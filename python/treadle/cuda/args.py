@@ -13,7 +13,13 @@ __all__ = ["In", "InOut", "Out", "argument"]
 
 
 class _Way:
-    """An argument of a launch, and which way it is copied."""
+    """An argument of a launch, and which way it is copied.
+
+    Attributes
+    ----------
+    value : ndarray, numpy.void, DeviceNDArray or DeviceRecord
+        What is handed over.
+    """
 
     __slots__ = ("value",)
 

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def is_device_memory(obj: Any) -> bool:
-    """Whether it is memory of the device: an array, a record, or a `MemoryPointer`."""
+    """Whether it is memory of the device: an array, a record, or a `treadle.cuda.MemoryPointer`."""
     return isinstance(obj, (_Access, MemoryPointer))
 
 
