@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -230,9 +230,22 @@ def missing_packages(py: Interpreter, second_compiler: bool = False) -> dict[str
 
 def need_system(py: Interpreter, second_compiler: bool = False) -> None:
     """Make sure of the system's packages: install what is missing as root on Debian, else `Stop` with the exact line."""
-    need = missing_packages(py, second_compiler)
+    if need_packages(lambda: missing_packages(py, second_compiler)):
+        # Mathematics of GPUs without a CUDA toolkit; all else is there without it.
+        offer("libclc-19")
+
+
+def need_packages(missing: Callable[[], dict[str, str]]) -> bool:
+    """Make sure that nothing is missing, as `need_system` does; whether something had to be installed.
+
+    Parameters
+    ----------
+    missing
+        Asks what is: Debian package name -> what it is in words.
+    """
+    need = missing()
     if not need:
-        return
+        return False
     names = sorted(need)
     line = f"{needs.INSTALL} {' '.join(names)}"
     what = "; ".join(f"{need[n]} ({n})" for n in names)
@@ -245,13 +258,12 @@ def need_system(py: Interpreter, second_compiler: bool = False) -> None:
     say(f"Installing what the system lacks: {what}.")
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     run(["apt-get", "update", "-q"], env=env, check=False)
-    if run(line.split(), env=env, check=False) != 0 or missing_packages(py, second_compiler):
-        left = "; ".join(missing_packages(py, second_compiler).values())
+    if run(line.split(), env=env, check=False) != 0 or missing():
+        left = "; ".join(missing().values())
         raise Stop(
             f"apt-get could not install everything. Missing: {left}.\nThe line that was tried:\n    {line}"
         )
-    # Mathematics of GPUs without a CUDA toolkit; all else is there without it.
-    offer("libclc-19")
+    return True
 
 
 def offer(*packages: str) -> None:
@@ -285,29 +297,52 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def need_environment(
+    py: Interpreter, folder: Path, requirements: Path, then: Callable[[list[str | Path]], None] | None = None
+) -> Path:
+    """Make a virtual environment with everything that a file lists, unless it is there; the interpreter in it.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    requirements
+        The file.
+    then
+        What else is to be done to a new one; it is given what a line that installs packages begins with.
+    """
+    python, stamp = folder / "bin" / "python", folder / "treadle-requirements"
+    state = hashlib.sha256(requirements.read_bytes() + str(py.path).encode()).hexdigest()
+    with locked(build_root() / f"{folder.name.lstrip('.')}.lock"):
+        if not (stamp.exists() and stamp.read_text() == state and python.exists()):
+            listed = requirements.relative_to(ROOT)
+            say(f"Making {folder.name} with {py.path} and installing what {listed} lists.")
+            shutil.rmtree(folder, ignore_errors=True)
+            run([py.path, "-m", "venv", folder])
+            pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+            if run([*pip, "-r", requirements], check=False) != 0:
+                raise Stop(
+                    f"pip could not install the packages of {listed}: is the package index reachable from here?"
+                )
+            if then:
+                then(pip)
+            stamp.write_text(state)
+    return python
+
+
 def need_venv(py: Interpreter) -> None:
     """Make the interpreter's own virtual environment with everything in `requirements-dev.txt`, unless it is there."""
-    stamp = py.venv / "treadle-requirements"
-    state = hashlib.sha256(REQUIREMENTS.read_bytes() + str(py.path).encode()).hexdigest()
-    with locked(build_root() / f"venv-{py.version}.lock"):
-        if not (stamp.exists() and stamp.read_text() == state and py.python.exists()):
-            say(f"Making {py.venv.name} with {py.path} and installing what tools/requirements-dev.txt lists.")
-            shutil.rmtree(py.venv, ignore_errors=True)
-            run([py.path, "-m", "venv", py.venv])
-            pip = [py.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-            if run([*pip, "-r", REQUIREMENTS], check=False) != 0:
-                raise Stop(
-                    "pip could not install the packages of tools/requirements-dev.txt: is the package index "
-                    "reachable from here?"
-                )
-            # Treadle is always built against NumPy 2 headers, also where it is tested with NumPy 1.26.
-            if not _numpy_is_2(py):
-                run([*pip, "--no-deps", "--target", py.venv / "numpy2", "numpy>=2.0,<3"])
-            stamp.write_text(state)
-        link = ROOT / ".venv"
-        if not link.exists():
-            link.unlink(missing_ok=True)
-            link.symlink_to(py.venv.name)
+
+    def headers(pip: list[str | Path]) -> None:
+        # Treadle is always built against NumPy 2 headers, also where it is tested with NumPy 1.26.
+        if not _numpy_is_2(py):
+            run([*pip, "--no-deps", "--target", py.venv / "numpy2", "numpy>=2.0,<3"])
+
+    need_environment(py, py.venv, REQUIREMENTS, headers)
+    link = ROOT / ".venv"
+    if not link.exists():
+        link.unlink(missing_ok=True)
+        link.symlink_to(py.venv.name)
 
 
 def _numpy_is_2(py: Interpreter) -> bool:
