@@ -2,7 +2,7 @@
 # arguments on: make test ARGS="-k sum", make fuzz ARGS="--n 1000".
 PYTHON ?= python3
 export PYTHON ARGS
-COMMANDS = demo build test test-all test-gpu debug sanitize check format wheel bench bench-check fuzz fuzz-math
+COMMANDS = demo build test test-all test-gpu debug sanitize check format wheel docs docs-check bench bench-check fuzz fuzz-math
 
 help:
 	@$(PYTHON) tools/dev.py --help

@@ -1,4 +1,4 @@
-"""The developer's commands, behind `make`: demo, build, test, test-all, test-gpu, debug, sanitize, check, format, bench, fuzz, wheel.
+"""The developer's commands, behind `make`: demo, build, test, test-all, test-gpu, debug, sanitize, check, format, bench, fuzz, wheel, docs.
 
 `python3 tools/dev.py --help` lists them. What they stand on is in devenv.py.
 """
@@ -18,12 +18,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import devenv
+import docs_site
 import root
 import tests_for
 import wheel
 from devenv import FREE_THREADED, ROOT, SUPPORTED, Build, Interpreter, run, say
 
-PY_DIRS = ("python", "tools", "tests", "bench", "examples")
+PY_DIRS = ("python", "tools", "tests", "bench", "examples", "docs/site")
 # The tests that see what differs between Pythons: bytecode, the language, objects on their way in and out, the cache.
 BRIEF = (
     "front",
@@ -288,7 +289,7 @@ def test_files(a: argparse.Namespace) -> int:
 
 
 def cmd_fetch(a: argparse.Namespace) -> int:
-    """What builds and tests need from the network: of this Python, or, with a folder for a Debian root, of the others, those in it among them.
+    """What builds and tests need from the network: of this Python, or, with a folder for a Debian root, of the others, those in it among them, and of the site.
 
     Fails where the root cannot be made; what else is missing, a run of the tests says.
     """
@@ -297,6 +298,10 @@ def cmd_fetch(a: argparse.Namespace) -> int:
         devenv.need_venv(a.python)
         return 0
     folder, status = Path(a.args[0]).resolve(), 0
+    try:
+        docs_site.fetch(a.python)
+    except devenv.Stop as stop:
+        say(str(stop))
     try:
         root.make(folder, tuple(v for v in SUPPORTED if not devenv.find(v, roots=False)))
     except devenv.Stop as stop:
@@ -490,6 +495,13 @@ def cmd_wheel(a: argparse.Namespace) -> int:
     return wheel.main(a.args, a.python, Tally("wheel"), count_tests)
 
 
+def cmd_docs(a: argparse.Namespace) -> int:
+    """The documentation as a site; with docs-check, its tests, some of them in a browser (docs_site.py)."""
+    if a.command == "docs":
+        return docs_site.make(a.python)[1]
+    return docs_site.check(a.python, Tally("the site"), count_tests, a.args)
+
+
 def cmd_bench(a: argparse.Namespace) -> int:
     devenv.need_system(a.python, second_compiler=True)  # what C code is compared with
     b = devenv.build(a.python)
@@ -558,6 +570,11 @@ COMMANDS = {
     "wheel": (
         cmd_wheel,
         "make a wheel, install it into a fresh environment and try it there (arguments: --python 3.12 3.13, --all, --suite)",
+    ),
+    "docs": (cmd_docs, "the documentation as a site, in build/docs"),
+    "docs-check": (
+        cmd_docs,
+        "the same, and its tests: links, search, what a browser shows (arguments go to pytest)",
     ),
     "bench": (cmd_bench, "benchmarks beside the peers"),
     "bench-check": (cmd_bench, "benchmarks; fails when a row is below its floor"),

@@ -1,16 +1,20 @@
-"""The programs of docs/working.md, docs/from-numba.md and docs/semantics.md run as they stand there, and messages that pages show are those that are printed."""
+"""The programs of docs/working.md, docs/from-numba.md and docs/semantics.md run as they stand there, messages that pages show are those that are printed, and what docs/site makes of all is complete."""
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
+import treadle
+import treadle.cuda
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -111,3 +115,48 @@ def test_links() -> None:
                 titles = re.findall(r"(?m)^#+ (.*)$", path.read_text())
                 anchors = {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
                 assert heading in anchors, f"{page.name}: {target}"
+
+
+def part_of_the_site(name: str):
+    """A module of docs/site; they are no package, and one has the name of one of ours here."""
+    spec = spec_from_file_location(f"site_{name}", DOCS / "site" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_list() -> None:
+    """docs/README.md names each page under docs/; the navigation of the site is made of it."""
+    pages = part_of_the_site("pages")
+    assert pages.unlisted() == []
+    listed = [page for group in pages.groups().values() for page in group]
+    assert len(listed) == len(set(listed)) and {DOCS / "guide.md", DOCS.parent / "HACKING.md"} <= set(listed)
+
+
+@pytest.mark.parametrize("module", [treadle, treadle.cuda], ids=lambda m: m.__name__)
+def test_every_public_name_is_in_the_reference(module) -> None:
+    """With a docstring, and so are the members of classes."""
+    reference = part_of_the_site("reference").make()
+    types = [n for n in dir(module) if isinstance(getattr(module, n), treadle.Type)]
+    lost = [n for n in (*module.__all__, *types) if f"{module.__name__}.{n}" not in reference.names]
+    assert lost == []
+    assert [n for n, text in reference.texts.items() if not text and n.startswith(module.__name__)] == []
+
+
+DOCSTRINGS = {n: t for n, t in part_of_the_site("reference").make().texts.items() if ">>>" in t}
+
+
+@pytest.mark.parametrize("name", DOCSTRINGS)
+def test_examples_of_docstrings(name: str) -> None:
+    """What a docstring shows is what happens; NumPy 1 prints numbers without their types."""
+    given = {"np": np, "treadle": treadle, "cuda": treadle.cuda}
+    types = [n for n in dir(treadle) if isinstance(getattr(treadle, n), treadle.Type)]
+    given |= {n: getattr(treadle, n) for n in (*treadle.__all__, *types)}
+    shown = DOCSTRINGS[name]
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        shown = re.sub(r"np\.\w+\((.*)\)$", r"\1", shown, flags=re.M)
+    test = doctest.DocTestParser().get_doctest(shown, given, name, None, None)
+    said: list[str] = []
+    assert test.examples
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    assert result.failed == 0, "".join(said)
