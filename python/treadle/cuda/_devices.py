@@ -162,7 +162,7 @@ def pop() -> None:
 
 @contextlib.contextmanager
 def selected(number: int) -> Iterator[None]:
-    """A `with` in which the device of that number is the current one of this thread."""
+    """A ``with`` in which the device of that number is the current one of this thread."""
     push(number)
     try:
         yield

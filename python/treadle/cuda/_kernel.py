@@ -252,7 +252,7 @@ class Kernel(Configurable[P], Inspection):
     if not TYPE_CHECKING:  # a call without a configuration is a mistake
 
         def __call__(self, *args: Any) -> None:
-            """ValueError: a kernel is launched with a configuration. Under old names (`treadle.run`) it may be one thread, and a warning, once for each kernel."""
+            """ValueError: a kernel is launched with a configuration. Under old names (``treadle.run``) it may be one thread, and a warning, once for each kernel."""
             if not (self._alone(self) if callable(self._alone) else self._alone):
                 raise ValueError(
                     f"{self.__qualname__}(): the launch configuration was not specified: "
