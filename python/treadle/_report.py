@@ -372,7 +372,7 @@ def report(f: Any, *args: Any, time: bool = False) -> Report:
     Raises
     ------
     TypeError
-        `f` is not compiled by Treadle.
+        ``f`` is not compiled by Treadle.
     ValueError
         The function has no specialisation yet, or there is nothing to time a call with.
     """
