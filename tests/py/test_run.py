@@ -158,7 +158,7 @@ def test_stencils(tmp_path):
             "@njit\ndef f(x): return x\n@generated_jit()\ndef g(x): return f(x)\nnjit(lambda x: g(x))(3)",
             "write the call out",
         ),
-        ("for i in cuda.devices(): pass", "numba.cuda.devices"),
+        ("for i in cuda.open_ipc_array(): pass", "numba.cuda.open_ipc_array"),
         ("from numba.typed import List; List()", "numba.typed.List"),
         (
             "import numba.cuda.random as r; r.rotl(1, 2)",
