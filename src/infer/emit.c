@@ -457,7 +457,7 @@ static void emit_ins(emission *m, tr_val v) {
     assert(is_as_when_dry(m, v, ops, out) && "a template's dry and its real result agree");
     if (m->e.ends)
         return;
-    assert((!out.ty || tr_op_info[in->op].result == '-' || tr_em_is_whole(&m->e, out)) &&
+    assert((!out.ty || tr_op_info[in->op].result == '-' || tr_em_is_given(&m->e, out)) &&
            "what an operation gives has the type that it says");
     if (!out.ty || !m->s->ty[v]) {
         tr_infer_lose(m->f, m->e.place, tr_op_info[in->op].name);

@@ -346,8 +346,7 @@ static bool call_loose(tr_em *e, tr_bcall *c, const param *p, uint32_t first, tr
                                  display(b));
     if (!b->fn(e, c, out))
         return false;
-    assert((!out->ty || e->ends || tr_em_is_whole(e, *out)) &&
-           "a template gives a value of the type that it says");
+    assert((!out->ty || tr_em_is_given(e, *out)) && "a template gives a value of the type that it says");
     if (!to.ty || to.ty->readonly) /* which the template has told */
         return true;
     if (!tr_em_assign(e, to, c->a[k]))

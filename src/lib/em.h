@@ -50,10 +50,17 @@ typedef struct tr_em {
 static inline bool tr_em_same_ir(const tr_em *e, const tr_ty *a, const tr_ty *b) {
     return a == b || (a && b && tr_ty_strong(e->types, a) == tr_ty_strong(e->types, b));
 }
-/* It has a type, and where code is made also a value of that type. What is known is all in its type. */
+/* It has a type, and where code is made also a value of that type. What is known is all in its type. Behind an
+ * error nothing is asked: what is made there is thrown away. */
 static inline bool tr_em_is_whole(const tr_em *e, tr_tv x) {
+    if (e->ctx->nerrs)
+        return true;
     return x.ty && (e->dry || x.ty->kind == TR_TY_LIT ||
                     (x.v < e->b.fn->ins.n && tr_em_same_ir(e, tr_at(e->b.fn, x.v)->ty, x.ty)));
+}
+/* The same, unless the code has come to an end there. */
+static inline bool tr_em_is_given(const tr_em *e, tr_tv x) {
+    return e->ends || tr_em_is_whole(e, x);
 }
 static inline bool tr_em_are_whole(const tr_em *e, uint32_t n, const tr_tv *x) {
     for (uint32_t i = 0; i < n; i++)

@@ -96,7 +96,7 @@ bool tr_lib_contains_tuple(tr_em *e, tr_tv t, tr_tv x, tr_tv *out) {
     for (uint32_t i = 0; i < t.ty->n; i++) {
         tr_tv eq;
         int64_t v;
-        if (!tr_em_compare(e, TR_CMP_EQ, x, tr_em_item(e, t, i), &eq))
+        if (!tr_em_compare(e, TR_CMP_EQ, x, tr_em_item(e, t, i), &eq) || !tr_em_truth(e, eq, &eq))
             return false;
         if (!tr_tv_lit_int(eq, &v))
             *out = tr_em_op2(e, TR_OP_OR, *out, eq);

@@ -878,6 +878,9 @@ bool tr_lib_rnd_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n = c->n;
     if (what == TR_RANDOM_PY_TRIANGULAR && !tr_fam_given(c->a[2]))
         n = 2;
+    for (uint32_t k = 0; k < n; k++) /* arrays of them are NumPy's */
+        if (tr_fam_given(c->a[k]) && !tr_fam_number(e, c, c->a[k], "biuf"))
+            return false;
     if (!parameters(e, c, params[what], 0, n, p + 1))
         return false;
     switch (what) {

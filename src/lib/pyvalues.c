@@ -70,7 +70,7 @@ bool tr_lib_tuple_find(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv t = c->a[0], n = tr_em_i64(e, 0), at = tr_em_i64(e, -1), eq;
     const tr_ty *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
     for (uint32_t i = t.ty->n; i-- > 0;) {
-        if (!tr_em_compare(e, TR_CMP_EQ, tr_em_item(e, t, i), c->a[1], &eq))
+        if (!tr_em_compare(e, TR_CMP_EQ, tr_em_item(e, t, i), c->a[1], &eq) || !tr_em_truth(e, eq, &eq))
             return false;
         eq = tr_em_conv(e, eq, bool_ty);
         if (c->aux)

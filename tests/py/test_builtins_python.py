@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import random
 import sys
 from collections import namedtuple
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from treadle import njit
+from treadle import TypingError, njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 from builtins_check import check, close, f32s, floats, given, ints, plain, rejects, result_type, run  # noqa: E402
@@ -752,3 +753,21 @@ def test_float32_is_written_alike_everywhere(capfd):
         h(SINGLE, np.complex64(0.1))
     assert e.value.args == (float(SINGLE), complex(np.complex64(0.1)), float(SINGLE))
     assert all(type(a) in (float, complex) for a in e.value.args)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("(1, 2).index(a)", "the truth of array"),
+        ("(1, 2).count(a)", "the truth of array"),
+        ("a in (1, 2)", "the truth of array"),
+        ("random.gauss(a, 1.0)", "gauss.. takes a real number, not array"),
+        ("random.expovariate(a)", "expovariate.. takes a real number, not array"),
+        ("random.triangular(0.0, 1.0, a)", "triangular.. takes a real number, not array"),
+    ],
+)
+def test_an_array_where_one_number_belongs(text, message):
+    f = eval(f"lambda a: {text}", {"random": random})
+    for a in (np.zeros(2), np.zeros(1), np.zeros((2, 2))):
+        with pytest.raises(TypingError, match=message):
+            njit(f)(a)
