@@ -50,8 +50,8 @@ typedef struct tr_em {
 static inline bool tr_em_same_ir(const tr_em *e, const tr_ty *a, const tr_ty *b) {
     return a == b || (a && b && tr_ty_strong(e->types, a) == tr_ty_strong(e->types, b));
 }
-/* It has a type, and where code is made also a value of that type. What is known is all in its type. Behind an
- * error nothing is asked: what is made there is thrown away. */
+/* It has a type, and where code is made also a value of that type. What is known is all in its type. Behind
+ * an error nothing is asked: what is made there is thrown away. */
 static inline bool tr_em_is_whole(const tr_em *e, tr_tv x) {
     if (e->ctx->nerrs)
         return true;
