@@ -36,7 +36,13 @@ uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l) {
     return in;
 }
 
-bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param, tr_counter *out) {
+/* What is made outside of a loop and used in it dominates its head. */
+static bool comes_in(const tr_fn *f, tr_bid head, tr_val v) {
+    tr_bid b = tr_at(f, v)->blk;
+    return tr_is_const(tr_at(f, v)) || (b != TR_NOBLK && b != head && tr_dominates(f, b, head));
+}
+
+bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out) {
     assert(tr_at(f, param)->op == TR_OP_PARAM && tr_at(f, param)->blk == head && "a param of the head");
     uint32_t at = tr_param_index(f, param);
     bool comes = false, one = true;
@@ -44,7 +50,7 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val para
     for (tr_way w = {0}; tr_next_way(f, head, &w);) {
         tr_val v = w.edge->args[at];
         const tr_ins *next = tr_at(f, v);
-        if (!in[w.from]) {
+        if (!tr_dominates(f, head, w.from)) {
             one = one && (!comes || out->start == v);
             out->start = v;
             comes = true;
@@ -53,7 +59,7 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val para
         if (next->op != TR_OP_ADD || (next->args[0] != param && next->args[1] != param))
             return false;
         tr_val step = next->args[next->args[0] == param];
-        if (!tr_loop_is_outside(f, in, step) || (out->step != TR_NOVAL && out->step != step))
+        if (!comes_in(f, head, step) || (out->step != TR_NOVAL && out->step != step))
             return false;
         out->step = step;
     }
@@ -62,9 +68,9 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val para
     return out->step != TR_NOVAL;
 }
 
-bool tr_loop_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param) {
+bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param) {
     tr_counter c;
     int64_t start, step;
-    return tr_loop_counter(f, head, in, param, &c) && c.start != TR_NOVAL && tr_get_int(f, c.start, &start) &&
+    return tr_loop_counter(f, head, param, &c) && c.start != TR_NOVAL && tr_get_int(f, c.start, &start) &&
            start == 0 && tr_get_int(f, c.step, &step) && step == 1;
 }

@@ -54,14 +54,16 @@ static inline bool tr_loop_is_outside(const tr_fn *f, const uint8_t *in, tr_val 
     return tr_is_const(i) || (i->blk != TR_NOBLK && !in[i->blk]);
 }
 
-/* A param of a loop's head that goes on by a step from outside on all ways back: `start + k
- * * step` in round k. */
+/* --- one loop, by its head; needs dominators --- */
+
+/* A param of a loop's head that goes on by a step from outside on all ways back: in round k it is
+ * `start + k * step`. */
 typedef struct tr_counter {
     tr_val start; /* what it comes as; TR_NOVAL: not as one value */
     tr_val step;  /* what is added */
 } tr_counter;
-bool tr_loop_counter(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param, tr_counter *out);
+bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out);
 /* It counts rounds: it comes as 0 and goes on by 1. */
-bool tr_loop_counts(const tr_fn *f, tr_bid head, const uint8_t *in, tr_val param);
+bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param);
 
 #endif

@@ -297,9 +297,9 @@ typedef enum tr_meet {
 tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule);
 /* Common type of two scalars as NumPy 2 has it. Weak when both are. */
 const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
-/* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation: '+' (+ -
- * * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at least
- * 64 bits wide. The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`:
+/* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation: '+'
+ * (+ - * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at
+ * least 64 bits wide. The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`:
  * promotion="numba", which has rules of its own for more: 'd' divmod, 'm' functions of two floats, 'c'
  * copysign, 'u' ufuncs and operators of arrays, 'q' true division there. */
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba);

@@ -1,6 +1,6 @@
 """Which tests run in quick code (`TREADLE_OPT_LEVEL=0`): LLVM's passes take more than half of the time of all tests, and few tests ask what they make.
 
-`TREADLE_FULL` says how much is in full code: 1 (or unset) all of it; `TREADLE_FULL=7` the files of LLVM and of LOOPS, and of the others each seventh test;
+`TREADLE_FULL` says how much is in full code: 1 (or unset) all of it but NEVER; `TREADLE_FULL=7` the files of LLVM and of LOOPS, and of the others each seventh test;
 `TREADLE_FULL=7:llvm` the files of LLVM alone and each seventh of all others, where tests are slow for another reason. Which seventh that is, `TREADLE_TURN`
 says: `make test` counts it from the commit, so a commit sees the same ones again, and seven commits see all tests in full code.
 """
@@ -88,5 +88,5 @@ def is_full(nodeid: str) -> bool:
 def said() -> str:
     """Return what a run's head says of it."""
     if EACH == 1:
-        return "levels: all tests in full code"
+        return f"levels: all tests in full code, but those of {len(NEVER)} file, which are in quick code"
     return f"levels: {len(FULL)} files and each test of {EACH}, turn {TURN}, in full code, the others in quick code"

@@ -12,7 +12,7 @@ tr_val tr_even_step_of(const even *e, uint32_t p) {
     assert(p < tr_blk_at(e->g, e->loop->header)->params.n && "a param of the head");
     tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p];
     tr_counter c;
-    bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, e->in, v, &c);
+    bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, v, &c);
     return counts && !e->u.varies[c.step] ? c.step : TR_NOVAL;
 }
 

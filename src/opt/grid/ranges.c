@@ -124,7 +124,7 @@ static bool find_stride(const even *e, stride *st) {
     if (x->op != TR_OP_PARAM || x->blk != h || x->ty != e->s->i64)
         return false;
     tr_counter walks;
-    if (!tr_loop_counter(g, h, e->in, c->args[0], &walks) || walks.start == TR_NOVAL)
+    if (!tr_loop_counter(g, h, c->args[0], &walks) || walks.start == TR_NOVAL)
         return false;
     *st = (stride){.r = {.start = walks.start, .stop = c->args[1], .step = walks.step}};
     if (e->u.varies[st->r.stop] &&

@@ -43,7 +43,7 @@ static bool take_loop(walk *w) {
     return tr_loop_is_outside(f, w->in, w->r.start) && tr_loop_is_outside(f, w->in, w->r.stop) &&
            tr_loop_is_outside(f, w->in, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
            tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
-           tr_loop_counts(f, w->l->header, w->in, w->k);
+           tr_loop_counts(f, w->l->header, w->k);
 }
 
 static bool is_sum(const tr_ins *in, tr_op op, tr_val a, tr_val b) {

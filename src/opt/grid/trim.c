@@ -27,7 +27,7 @@ typedef struct trimming {
     bool first; /* no test was taken yet: what is computed here all turns have computed */
     tr_val lo, hi;
     tr_bld b; /* before the loop */
-    const tr_ty *i64, *i1;
+    const tr_ty *i64;
 } trimming;
 
 /* x + the terms, where all terms come from outside */
@@ -287,7 +287,6 @@ bool tr_opt_trim(tr_prog *p, tr_fn *f) {
     trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
     bool changed = f->blks.n > nblks;
     t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
-    t.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
     const tr_loops loops = tr_forest_find(f).all;
     for (uint32_t k = loops.n; k-- > 0;) {
         const tr_loop *l = &loops.d[k];

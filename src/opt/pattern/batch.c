@@ -119,8 +119,7 @@ static bool takes_round(batcher *s, tr_bid b) {
 static bool comes_round_by_one(const batcher *s) {
     tr_counter c;
     int64_t one;
-    return tr_loop_counter(s->f, s->l->header, s->inside, s->counter, &c) && tr_get_int(s->f, c.step, &one) &&
-           one == 1;
+    return tr_loop_counter(s->f, s->l->header, s->counter, &c) && tr_get_int(s->f, c.step, &one) && one == 1;
 }
 
 /* for (counter = ...; counter < end; counter++), and nothing else comes round or is left behind. */

@@ -379,11 +379,10 @@ static bool is_inner_counter(const finder *s, tr_val v) {
     int64_t one;
     if (k == TR_NOLOOP || s->l->loops->all.d[k].header != in->blk)
         return false;
-    const uint8_t *inner = tr_loop_blocks(f, tr_forest_at(s->l->loops, k));
-    if (!tr_loop_counter(f, in->blk, inner, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
+    if (!tr_loop_counter(f, in->blk, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
         return false;
     for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
-        if (!inner[w.from] && varies(s, w.edge->args[tr_param_index(f, v)]))
+        if (!tr_dominates(f, in->blk, w.from) && varies(s, w.edge->args[tr_param_index(f, v)]))
             return false;
     return true;
 }

@@ -171,10 +171,8 @@ static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) 
     const tr_ins *t = tr_term(f, b);
     if (k == UINT32_MAX || m->l->loops->all.d[k].header != b || t->op != TR_OP_CBR)
         return nowhere;
-    const tr_loop *inner = &m->l->loops->all.d[k];
-    uint8_t *in = tr_loop_blocks(f, inner);
     const tr_ins *c = tr_at(f, t->args[0]);
-    if (!tr_loop_counts(f, b, in, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
+    if (!tr_loop_counts(f, b, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
         t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
         return nowhere;
     reach n = reach_of_all(m, c->args[1], at, depth);

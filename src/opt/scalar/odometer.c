@@ -34,7 +34,7 @@ typedef struct odometer {
     tr_fn *f;
     tr_forest loops;
     uint8_t *in_rows; /* per loop: it is two by now, and the ways into its head are others */
-    const tr_ty *i64, *i1;
+    const tr_ty *i64;
     tr_val *work; /* divisions by the size of an axis */
     uint32_t nwork;
     tr_repl repl;
@@ -53,8 +53,7 @@ static uint32_t loop_of(const odometer *o, tr_bid head) {
 
 /* i is a param of the loop's head that counts its rounds. */
 static bool counts(const odometer *o, uint32_t l, tr_val i) {
-    const tr_loop *loop = tr_forest_at(&o->loops, l);
-    return tr_loop_counts(o->f, loop->header, tr_loop_blocks(o->f, loop), i);
+    return tr_loop_counts(o->f, tr_forest_at(&o->loops, l)->header, i);
 }
 
 /* The size of an axis, from before the loop. */
@@ -432,8 +431,7 @@ static bool test_sizes(odometer *o) {
 }
 
 bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
-    odometer o = {
-        .f = f, .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64), .i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL)};
+    odometer o = {.f = f, .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64)};
     find_divisions(&o);
     if (o.nwork == 0)
         return false;

@@ -34,7 +34,7 @@ bool tr_opt_testable(const tr_fn *f, const tr_lin *e) {
 
 typedef struct tester {
     tr_bld b;
-    const tr_ty *i64, *i1;
+    const tr_ty *i64;
     tr_val ranges, all; /* TR_NOVAL: nothing to test yet */
 } tester;
 
@@ -100,7 +100,6 @@ static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
     tr_val last = tr_blk_at(f, ph)->last;
     tester t = {.b = {.fn = f, .blk = ph, .before = last}, .ranges = TR_NOVAL, .all = TR_NOVAL};
     t.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    t.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     for (uint32_t i = 0; i < n; i++)
         test(&t, &conds[i]);
     return tr_emit_both(&t.b, t.ranges, t.all); /* ranges first: the prover takes them in order */
