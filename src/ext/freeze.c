@@ -1007,6 +1007,16 @@ static void *copy_bytes(tr_frozen *z, PyObject *b, uint32_t *n) {
     *n = (uint32_t)PyBytes_GET_SIZE(b);
     return tr_arena_copy(arena(z), PyBytes_AS_STRING(b), *n);
 }
+/* Of each local's byte what ir/prog.h names: CPython 3.14 says there too which are arguments, except of code
+ * that `code.replace()` made. */
+static const uint8_t *copy_kinds(tr_frozen *z, PyObject *b) {
+    enum { NAMED = 0x20 | 0x40 | 0x80 };
+    uint32_t n;
+    uint8_t *v = copy_bytes(z, b, &n);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] &= NAMED;
+    return v;
+}
 static const char *const *copy_names(tr_frozen *z, PyObject *t, uint32_t *n) {
     *n = (uint32_t)PyTuple_GET_SIZE(t);
     const char **v = TR_NEW_N(arena(z), const char *, *n + 1);
@@ -1171,7 +1181,6 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     if (!ok(z, bytes != NULL))
         return false;
     tr_code *out = TR_NEW(arena(z), tr_code);
-    uint32_t n;
     out->version = z->ctx->python;
     out->code = copy_bytes(z, bytes, &out->ncode);
     Py_DECREF(bytes);
@@ -1182,7 +1191,7 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     out->flags = (uint32_t)c->co_flags;
     out->names = copy_names(z, c->co_names, &out->nnames);
     out->localsplus = copy_names(z, c->co_localsplusnames, &out->nlocalsplus);
-    out->kinds = copy_bytes(z, c->co_localspluskinds, &n);
+    out->kinds = copy_kinds(z, c->co_localspluskinds);
     out->globals = TR_NEW_N(arena(z), const tr_obj *, out->nnames + 1);
     out->near = TR_NEW_N(arena(z), const char *, out->nnames + 1);
     out->free = TR_NEW_N(arena(z), const tr_obj *, out->nlocalsplus + 1);
