@@ -359,10 +359,31 @@ static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uin
     return ok;
 }
 
-static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n) {
+static bool is_loose(PyArrayObject *a) {
+    return !PyArray_ISALIGNED(a) || tr_value_array_key(a) & (uint32_t)TR_KEY_PACKED;
+}
+
+/* The items of the host's arrays lie at multiples of their sizes, so that kernels can work on them in place.
+ * Asked where no code fits, as none is made for others: whether they do is in an array's key. */
+static bool are_aligned(PyObject *const *args, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = args[i];
+        if (PyArray_Check(o)
+                ? is_loose((PyArrayObject *)o)
+                : PyTuple_Check(o) && !are_aligned(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o)))
+            return false;
+    }
+    return true;
+}
+
+/* Of these arguments, `staged` when arrays that kernels cannot work on have been copied. */
+static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n,
+                              PyObject *const *args, bool staged) {
     PyObject *result;
     if (LIKELY(try_all(l, d, items, n, &result) != MISS))
         return result;
+    if (!staged && !l->own && !are_aligned(args, n))
+        return call_hook(l->st->launch_stage, l, args, n);
     for (int tries = 0; tries < 8; tries++) { /* as call_bound in call.c */
         if (!compile(l, d, items, n))
             return NULL;
@@ -383,23 +404,6 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
         if (!m && !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
                     PyComplex_CheckExact(o) || (PyArray_IsScalar(o, Generic) && !PyArray_IsScalar(o, Void)) ||
                     (!PyArray_CheckExact(o) && tr_exchange_of(st, o))))
-            return false;
-    }
-    return true;
-}
-
-static bool is_loose(PyArrayObject *a) {
-    return !PyArray_ISALIGNED(a) || tr_value_array_key(a) & (uint32_t)TR_KEY_PACKED;
-}
-
-/* The items of the host's arrays lie at multiples of their sizes, so that kernels can work
- * on them in place. */
-static bool are_aligned(tr_state *st, PyObject *const *args, Py_ssize_t n) {
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *o = args[i];
-        if (PyArray_Check(o)
-                ? !Py_IS_TYPE(o, st->remote_type) && is_loose((PyArrayObject *)o)
-                : PyTuple_Check(o) && !are_aligned(st, PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o)))
             return false;
     }
     return true;
@@ -449,12 +453,12 @@ static __attribute__((noinline)) PyObject *launch_bound(const tr_launcher *l, tr
     tr_bound b;
     if (!tr_bind(l->fn, items, n, NULL, &b))
         return NULL;
-    PyObject *r = launch_items(l, d, b.v, l->fn->nparams);
+    PyObject *r = launch_items(l, d, b.v, l->fn->nparams, b.v, true);
     tr_bound_clear(&b);
     return r;
 }
 
-static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
+static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n, bool staged) {
     PyObject *room[ITEMS], **items = room, *r = NULL;
     tr_dev *d = l->st->dev;
     made_items own = {0};
@@ -468,7 +472,7 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
     if (ok && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
         r = launch_bound(l, d, items, n);
     else if (ok)
-        r = launch_items(l, d, items, (uint32_t)n);
+        r = launch_items(l, d, items, (uint32_t)n, args, staged);
     if (UNLIKELY(items != room))
         PyMem_Free(items);
     Py_XDECREF(own.all);
@@ -489,14 +493,13 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_frame_passes(l->st) ? Py_NewRef(Py_None) : NULL;
-    if (UNLIKELY(!are_aligned(l->st, args, n)) ||
-        ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n))))
+    if ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n)))
         return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, or waits for it */
-    return launch_args(l, args, n);
+    return launch_args(l, args, n, false);
 }
 
 static PyObject *launcher_staged(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return launch_args((tr_launcher *)self, args, n);
+    return launch_args((tr_launcher *)self, args, n, true);
 }
 
 /* --- class Launcher --- */
