@@ -68,7 +68,6 @@ INLINE void exchange_rows(lu *f, int n, int j, int p) {
 
 /* FAILED: it is singular. NOT: a pivot has no reciprocal, so what lies below is to be divided by it. */
 INLINE tr_small_result factor(lu *f, int n) {
-    double least = INFINITY; /* asked about once: what comes of a pivot that is none is for nobody */
     WRITTEN_OUT
     for (int j = 0; j < n; j++) {
         double *u = f->a[j];
@@ -89,7 +88,6 @@ INLINE tr_small_result factor(lu *f, int n) {
             p = more ? i : p;
             most = more ? fabs(u[i]) : most;
         }
-        least = most < least ? most : least;
         if (p != j)
             exchange_rows(f, n, j, p);
         double r = 1 / u[j];
@@ -97,7 +95,15 @@ INLINE tr_small_result factor(lu *f, int n) {
         for (int i = j + 1; i < n; i++)
             u[i] *= r;
     }
-    return least >= DBL_MIN ? TR_SMALL_DONE : least == 0 ? TR_SMALL_FAILED : TR_SMALL_NOT;
+    bool less = false, none = false; /* asked once: what comes of a pivot that is none is for nobody */
+    WRITTEN_OUT
+    for (int j = 0; j < n; j++)
+        less |= fabs(f->a[j][j]) < DBL_MIN;
+    if (__builtin_expect(!less, 1))
+        return TR_SMALL_DONE;
+    for (int j = 0; j < n; j++)
+        none |= f->a[j][j] == 0;
+    return none ? TR_SMALL_FAILED : TR_SMALL_NOT;
 }
 
 /* x: a right side in, exchanged as rows were; the solution out. */
