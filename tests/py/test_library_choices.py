@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -173,3 +174,38 @@ def test_choices_make_no_array_between():
 def test_refused(text, message):
     with pytest.raises(TypingError, match=message):
         njit(eval(f"lambda a, b: {text}", {"np": np}))(I, 2.5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize(
+    "how, value",
+    [
+        *((how, v) for how in ("putmask", "copyto", "strided") for v in (4, 2.5, "ints", "floats")),
+        *(
+            (how, v) for how in ("copyto", "strided") for v in (3j, "complex")
+        ),  # putmask refuses them, as NumPy's
+    ],
+)
+def test_items_that_stay_do_not_take_the_type_of_what_is_stored(dtype: str, how: str, value: object) -> None:
+    """int64 with uint64, and integers with floats, are float64 together, which does not hold them."""
+    a = np.array([2**53 + 1, 2**62 + 1, 7, np.iinfo(dtype).max - 5], dtype)
+    mask = np.array([False, False, True, False])
+    made = {"ints": [4] * 4, "floats": [2.5] * 4, "complex": [3j] * 4}
+    v = np.array(made[value]) if isinstance(value, str) else value
+
+    def put(a: np.ndarray, mask: np.ndarray, v: object) -> None:
+        if how == "putmask":
+            np.putmask(a, mask, v)
+        elif how == "copyto":
+            np.copyto(a, v, casting="unsafe", where=mask)
+        else:
+            np.copyto(a[::-1], v, casting="unsafe", where=mask[::-1])
+
+    want, got = a.copy(), a.copy()
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.copyto(
+            want, v, casting="unsafe", where=mask
+        )  # putmask casts by other rules, as Treadle's does not
+    njit(put)(got, mask, v)
+    np.testing.assert_array_equal(got, want)

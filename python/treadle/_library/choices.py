@@ -168,7 +168,15 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         if where:
             dst[...] = src
     else:
-        dst[...] = np.where(np.broadcast_to(where, dst.shape), src, dst)
+        dst[...] = np.where(np.broadcast_to(where, dst.shape), like_items_of(dst, src), dst)
+
+
+def like_items_of(a: Any, x: Any) -> Any:
+    """What is stored as items of an array, in its dtype: a type that it had together with them may not hold those that stay."""
+    if isinstance(x, int):  # one that does not fit raises
+        return a.dtype.type(x)
+    y = np.asarray(x)
+    return y if y.dtype == a.dtype else y.astype(a.dtype)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
