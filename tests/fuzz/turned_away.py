@@ -71,6 +71,10 @@ def before(text: str, envs: list[Env], params: set[str]) -> None:
         raise Unspecified("the order of rows with NaN")
     if re.search(r"percentile\(|quantile\(", text) and any(v.dtype == bool for v in arrays):
         raise IllTyped("quantiles of truth values")
+    if re.search(r"nan(percentile|quantile)\(.*method='(lower|higher|nearest)'", text) and any(
+        v.size == 0 and v.dtype.kind in "iu" for v in arrays
+    ):
+        raise Unspecified("NumPy's NaN is of another type than the items")
     if re.search(r"np\.(cov|corrcoef)\(", text) and any(v.ndim == 2 and 1 in v.shape for v in arrays):
         raise IllTyped("of one variable there are matrices here, numbers in NumPy")
     if re.match(r"\w+ = np\.roots\([^()]*(\(.*\))?\)$", text) or (

@@ -139,3 +139,9 @@ def test_methods_of_quantiles():
     ):
         with pytest.raises(ValueError, match="one quantile at a time"):  # NumPy's result has no axis for them
             njit(eval("lambda a: " + text, {"np": np}))(a[:0] * 1.0)
+    for method in ("lower", "higher", "nearest"):
+        f = njit(eval(f"lambda a: np.nanquantile(a, 0.5, axis=0, method='{method}')", {"np": np}))
+        assert f(a.astype("i8")) == np.nanquantile(a.astype("i8"), 0.5, method=method)
+        with pytest.raises(ValueError, match="another method gives NaN"):
+            f(a[:0].astype("i8"))
+    check("np.nanquantile(a, 0.5, axis=0)", a[:0].astype("i8"))

@@ -250,6 +250,9 @@ def quantiles(
     if nan and np.ndim(q) > 0:
         if a.size == 0:  # NumPy gives one NaN for all of q: an array of another number of axes
             raise ValueError("of an array without items one quantile at a time, or none, is asked for")
+    if nan and a.dtype.kind != "f":
+        if a.size == 0 and method in ("lower", "higher", "nearest"):  # NumPy's NaN is no integer
+            raise ValueError("of integers without items no quantile is one of the items: another method gives NaN")
     if isinstance(axis, tuple):
         if len(axis) > 4:
             refuse("quantiles along more than four axes at once are not there")
