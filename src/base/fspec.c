@@ -56,7 +56,7 @@ static void read_zero(const char **at, char kind, bool filled, bool aligned, tr_
 }
 
 /* Which kinds take the type, and what else they do not take. */
-static bool fits(const tr_fspec *o, char kind) {
+static bool spec_fits_kind(const tr_fspec *o, char kind) {
     if (kind == 's')
         return (!o->type || o->type == 's') && !o->group && !o->alt && !o->z && !o->sign && o->align != '=';
     if (among(o->type, "eEfFgG%"))
@@ -91,7 +91,7 @@ bool tr_fspec_read(const char *s, char kind, tr_fspec *o) {
     if (*s)
         o->type = *s++;
     o->zero_fill = o->align == '=' && strcmp(o->fill, "0") == 0;
-    return !*s && s - from < TR_FSPEC_LONG && fits(o, kind);
+    return !*s && s - from < TR_FSPEC_LONG && spec_fits_kind(o, kind);
 }
 
 bool tr_fspec_of_float(const tr_fspec *s) {

@@ -86,7 +86,7 @@ static bool search(equation *e, unsigned k, int64_t from, int64_t to) {
     return false;
 }
 
-static bool is_empty(const tr_extent *a) {
+static bool extent_is_empty(const tr_extent *a) {
     for (unsigned k = 0; k < a->ndim; k++)
         if (a->shape[k] == 0)
             return true;
@@ -98,7 +98,7 @@ bool tr_extents_meet(const tr_extent *a, const tr_extent *b) {
     assert(a->size > 0 && b->size > 0 && "an element has bytes");
     assert(a->ndim <= TR_MEET_NDIM && b->ndim <= TR_MEET_NDIM && "there is room for all axes");
     int64_t x = (int64_t)(intptr_t)a->data, y = (int64_t)(intptr_t)b->data;
-    if (is_empty(a) || is_empty(b))
+    if (extent_is_empty(a) || extent_is_empty(b))
         return false;
     for (unsigned k = 0; k < a->ndim; k++)
         add_axis(&e, a->shape[k], a->stride[k] * a->size, 1, &x);
@@ -114,7 +114,7 @@ bool tr_extents_meet(const tr_extent *a, const tr_extent *b) {
     return from <= e.most[0] && to >= e.least[0] && may_divide(&e, from, to) && search(&e, 0, from, to);
 }
 
-static bool are_same(const tr_extent *a, const tr_extent *b) {
+static bool extents_are_same(const tr_extent *a, const tr_extent *b) {
     bool same = a->data == b->data && a->size == b->size && a->ndim == b->ndim;
     for (unsigned k = 0; k < a->ndim && same; k++)
         same = a->stride[k] == b->stride[k];
@@ -145,7 +145,7 @@ bool tr_some_meet(const tr_extent *e, unsigned n, unsigned written, uint64_t sam
         s[i] = span_of(&e[i]);
     for (unsigned i = 0; i < written; i++)
         for (unsigned k = i + 1; k < n; k++, same >>= 1)
-            if (s[i].lo < s[k].hi && s[k].lo < s[i].hi && !((same & 1) && are_same(&e[i], &e[k])) &&
+            if (s[i].lo < s[k].hi && s[k].lo < s[i].hi && !((same & 1) && extents_are_same(&e[i], &e[k])) &&
                 tr_extents_meet(&e[i], &e[k]))
                 return true;
     return false;

@@ -226,7 +226,7 @@ static void keep_memory(tr_cuda *c, cuda_gpu *g) {
 }
 
 /* Is there code for it (target/nvptx64.c)? */
-static bool knows(const tr_cuda *c, const cuda_gpu *g, char *msg, size_t room) {
+static bool gpu_has_code(const tr_cuda *c, const cuda_gpu *g, char *msg, size_t room) {
     enum { LEAST = 75 };
     int major = 0, minor = 0;
     c->fn.attribute(&major, ATTR_MAJOR, g->device);
@@ -243,7 +243,7 @@ static bool open_gpu(tr_cuda *c, cuda_gpu *g, char *msg, size_t room) {
     void *context;
     if (g->context)
         return true;
-    if (!knows(c, g, msg, room))
+    if (!gpu_has_code(c, g, msg, room))
         return false;
     int status = c->fn.context(&context, g->device);
     const char *what = "cuDevicePrimaryCtxRetain";
@@ -268,7 +268,7 @@ static bool open_driver(tr_cuda *c, char *msg, size_t room) {
     for (int k = 0; k < c->ngpus; k++)
         if ((status = c->fn.device(&c->gpus[k].device, k)))
             return refuse(c, "cuDeviceGet", status, msg, room);
-    for (c->first = 0; c->first < c->ngpus && !knows(c, &c->gpus[c->first], msg, room); c->first++) {}
+    for (c->first = 0; c->first < c->ngpus && !gpu_has_code(c, &c->gpus[c->first], msg, room); c->first++) {}
     if (c->first == c->ngpus) { /* which says why */
         c->first = 0;
         return false;

@@ -67,7 +67,7 @@ static bool is_at_work(tr_cuda *c, cuda_work *w, void *handle) {
     return false;
 }
 
-static bool may_use(tr_cuda *c, cuda_stream *s, int gpu) {
+static bool stream_may_use_gpu(tr_cuda *c, cuda_stream *s, int gpu) {
     return s->gpu == gpu && !s->foreign && is_at_work(c, &s->work, s->handle);
 }
 
@@ -75,7 +75,7 @@ static bool may_use(tr_cuda *c, cuda_stream *s, int gpu) {
 static bool wait_for_all(tr_cuda *c, int gpu) {
     const cuda_gpu *g = &c->gpus[gpu];
     for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
-        if (may_use(c, s, gpu) &&
+        if (stream_may_use_gpu(c, s, gpu) &&
             (c->fn.event_record(g->place, s->handle) || c->fn.stream_wait(g->frees, g->place, 0)))
             return false;
     return true;
@@ -89,7 +89,7 @@ static void *order_of(tr_cuda *c, int gpu, bool shown) {
     if (shown || !g->frees || !g->place || is_at_work(c, &g->work, NULL))
         return NULL;
     for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
-        if (may_use(c, s, gpu)) {
+        if (stream_may_use_gpu(c, s, gpu)) {
             one = s;
             n++;
         }
@@ -225,7 +225,7 @@ int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t byt
 
 /* What another GPU may use goes when nothing is at work. A call of a stream's may not wait: what it
  * drops goes with what is dropped next. */
-static bool must_wait(tr_cuda *c, const cuda_block *b) {
+static bool free_must_wait(tr_cuda *c, const cuda_block *b) {
     bool local = b->place == TR_DEV_LOCAL;
     return (local && atomic_load(&c->gpus[b->gpu].peers)) ||
            (tr_dev_is_called() && (!local || !c->gpus[b->gpu].pools));
@@ -274,7 +274,7 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     cuda_block b = c->blocks[k - 1];
     c->nblocks--;
     memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
-    bool later = must_wait(c, &b) && put_off(c, &b);
+    bool later = free_must_wait(c, &b) && put_off(c, &b);
     pthread_mutex_unlock(&c->lock);
     if (!later && cuda_gives_back(c, b.gpu)) /* else it has gone with the context */
         free_block(c, &b);
@@ -396,7 +396,7 @@ static int copy_part(tr_cuda *c, const tr_dev_copy *p, uint32_t axis, void *stre
     return 0;
 }
 
-static bool meet(const tr_dev_copy *p) {
+static bool copy_sides_meet(const tr_dev_copy *p) {
     uintptr_t lo[2], hi[2];
     for (int k = 0; k < 2; k++)
         tr_dev_copy_extent(p, k == 0, &lo[k], &hi[k]);
@@ -496,7 +496,7 @@ int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     }
     bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
                                p.from_stride[0] == (int64_t)p.item && p.to == p.from);
-    int status = !one && meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
+    int status = !one && copy_sides_meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
     if (!status && !stream) {
         status = c->fn.stream_await(NULL);
         if (atomic_load_explicit(&c->prints, memory_order_relaxed))

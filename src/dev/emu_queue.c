@@ -89,7 +89,7 @@ static void clear(tr_emu *e, tr_dev_stream *s) {
     free_if_over(s);
 }
 
-static bool same(const tr_dev_failure *a, const tr_dev_failure *b) {
+static bool failures_are_same(const tr_dev_failure *a, const tr_dev_failure *b) {
     return a->code == b->code && a->job == b->job;
 }
 
@@ -98,7 +98,7 @@ static void take_all(tr_emu *e, tr_dev_stream *s, tr_dev_failure *out) {
     *out = s->failure;
     for (tr_dev_stream *o = e->streams.next, *next; o != &e->streams; o = next) {
         next = o->next;
-        if (!same(&o->failure, out))
+        if (!failures_are_same(&o->failure, out))
             continue;
         if (o != s)
             tr_dev_unref(out->job);
@@ -204,7 +204,7 @@ bool emu_event_take(tr_dev *d, tr_dev_event *v, tr_dev_failure *out) {
     *out = v->failure;
     v->failure = (tr_dev_failure){0};
     for (tr_dev_stream *o = e->streams.next; out->code && o != &e->streams; o = o->next)
-        if (o == v->of && same(&o->failure, out)) {
+        if (o == v->of && failures_are_same(&o->failure, out)) {
             tr_dev_unref(out->job);
             clear(e, o);
             break;
@@ -387,14 +387,14 @@ int32_t emu_submit(tr_dev *d, tr_dev_stream *s, tr_dev_job *j) {
     return code;
 }
 
-static bool is_done(const tr_dev_stream *s, uint64_t number) {
+static bool job_is_done(const tr_dev_stream *s, uint64_t number) {
     const tr_dev_job *first = s->running ? s->running : s->head;
     return !first || first->number > number;
 }
 
 static bool all_done(const tr_emu *e, uint64_t number) {
     for (const tr_dev_stream *s = e->streams.next; s != &e->streams; s = s->next)
-        if (!is_done(s, number))
+        if (!job_is_done(s, number))
             return false;
     return true;
 }
@@ -409,7 +409,7 @@ bool emu_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
     *ticket = *ticket ? *ticket : e->number;
     let_through(e, *ticket);
     do
-        done = s ? is_done(s, *ticket) : all_done(e, *ticket);
+        done = s ? job_is_done(s, *ticket) : all_done(e, *ticket);
     while (!done && wait_until(&e->progress, &e->lock, end));
     pthread_mutex_unlock(&e->lock);
     return done;

@@ -20,7 +20,7 @@
 
 /* --- dumps: text gathers in the context and goes out when a stage ends --- */
 
-static bool wants(const tr_ctx *c, tr_stage s) {
+static bool stage_is_wanted(const tr_ctx *c, tr_stage s) {
     return c->dump.stages & 1u << s;
 }
 
@@ -107,7 +107,7 @@ static bool run_front(tr_prog *p) {
     for (uint32_t i = 0; i < p->funcs.n && ok; i++)
         if (p->funcs.d[i].code && !p->funcs.d[i].ssa && !p->funcs.d[i].refused)
             ok = tr_front_build(p, i);
-    if (wants(p->ctx, TR_STAGE_CODE) || wants(p->ctx, TR_STAGE_FRONT))
+    if (stage_is_wanted(p->ctx, TR_STAGE_CODE) || stage_is_wanted(p->ctx, TR_STAGE_FRONT))
         dump_front(p);
     return end_stage(p->ctx, TR_STAGE_FRONT, start, ok);
 }
@@ -154,7 +154,7 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         out->ret = p->insts.d[p->root].ret;
     if (ok && rq->kernel)
         ok = tr_driver_kernel(p, rq->kernel, &out->ret);
-    if (wants(p->ctx, TR_STAGE_INFER))
+    if (stage_is_wanted(p->ctx, TR_STAGE_INFER))
         dump_typed(p, TR_STAGE_INFER, "infer");
     if (ok && tr_remarks_wanted(p->ctx))
         tr_driver_tell_types(p);
@@ -220,7 +220,7 @@ static bool use_cache(tr_prog *p, const tr_request *rq, tr_lines *lines) {
            !rq->want.llvmopt && !rq->want.assembly && tr_driver_lines(p, rq, lines);
 }
 
-static bool accepts(const tr_request *rq, const tr_ty *ret, bool report) {
+static bool request_accepts(const tr_request *rq, const tr_ty *ret, bool report) {
     return !rq->accept || rq->accept(rq->self, ret, report);
 }
 
@@ -238,7 +238,7 @@ static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, con
     const char *text = meta.ret;
     out->ret = ok && text ? tr_ty_parse_ir(p->ctx->types, &text) : NULL;
     /* no type: one that the text does not name, such as that of one program's object */
-    if (ok && (!out->ret || !accepts(rq, out->ret, false))) {
+    if (ok && (!out->ret || !request_accepts(rq, out->ret, false))) {
         tr_module_unref(out->module);
         out->module = NULL;
     }
@@ -281,7 +281,7 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (rq->upto <= TR_STAGE_FRONT || rq->upto == TR_STAGE_INFER || rq->upto == TR_STAGE_OPT)
         return true;
     assert(out->ret && "a function that was inferred has a result's type");
-    if (!accepts(rq, out->ret, true))
+    if (!request_accepts(rq, out->ret, true))
         return false;
 
     tr_object obj = {0};
@@ -319,7 +319,7 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         out->module = NULL;
         ok = false;
     }
-    if (ok && wants(c, TR_STAGE_TIME)) {
+    if (ok && stage_is_wanted(c, TR_STAGE_TIME)) {
         dump_times(c, obj.meta.title);
         flush_dump(c);
     }
@@ -362,7 +362,7 @@ static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out
     if (ok && cached)
         tr_cache_put(rq.cache_dir, &key, obj.elf, obj.size, &obj.meta);
     free(obj.elf);
-    if (ok && wants(c, TR_STAGE_TIME)) {
+    if (ok && stage_is_wanted(c, TR_STAGE_TIME)) {
         dump_times(c, p->insts.d[p->root].fn->name);
         flush_dump(c);
     }

@@ -259,19 +259,19 @@ static PyObject *take(PyObject *module, PyObject *capsule) {
 /* --- whose memory is which --- */
 
 /* The emulated device has the host's memory (tr_dev_ops.sees). */
-static bool has_own(const tr_dev *d) {
+static bool device_has_own_memory(const tr_dev *d) {
     return d->ops->sees != NULL;
 }
 
 dl_device tr_dlpack_device(const tr_dev *d) {
-    return (dl_device){has_own(d) ? DL_CUDA : DL_CPU, 0};
+    return (dl_device){device_has_own_memory(d) ? DL_CUDA : DL_CPU, 0};
 }
 
 bool tr_dlpack_sees(tr_dev *d, dl_device where) {
     switch (where.kind) {
     case DL_CPU:
-    case DL_ROCM_HOST: return !has_own(d);
-    case DL_CUDA: return has_own(d) && where.id >= 0 && where.id < d->ops->count(d);
+    case DL_ROCM_HOST: return !device_has_own_memory(d);
+    case DL_CUDA: return device_has_own_memory(d) && where.id >= 0 && where.id < d->ops->count(d);
     case DL_CUDA_HOST:
     case DL_CUDA_MANAGED: return true;
     default: return false;

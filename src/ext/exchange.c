@@ -362,7 +362,7 @@ static bool in_order(tr_dev *d, const dl_exchange *x, const dl_tensor *t, tr_exc
 }
 
 /* It lies on the GPU of the launch. */
-static bool is_near(tr_dev *d, dl_device where, const tr_dev_stream *s) {
+static bool array_is_on_gpu_of(tr_dev *d, dl_device where, const tr_dev_stream *s) {
     if (where.kind != DL_CUDA || where.id == d->ops->number(d, s))
         return true;
     PyErr_Format(PyExc_ValueError,
@@ -395,7 +395,7 @@ bool tr_exchange_take(tr_state *st, tr_dev *d, const dl_exchange *x, PyObject *o
         ok = false;
     } else if (tr_dlpack_sees(d, t ? t->t.device : look.device)) {
         const dl_tensor *seen = t ? &t->t : &look;
-        ok = is_near(d, seen->device, order->stream) && in_order(d, x, seen, order) &&
+        ok = array_is_on_gpu_of(d, seen->device, order->stream) && in_order(d, x, seen, order) &&
              (*out = array_over(st, d, seen, t && t->flags & DL_READ_ONLY, owner ? owner : o)) != NULL;
     }
     Py_XDECREF(owner);

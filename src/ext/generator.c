@@ -44,7 +44,8 @@ static bool same_bytes(PyObject *bytes, const void *at, Py_ssize_t n) {
 }
 
 /* An item of a dict or of one in it is this number, of 16 bytes at most, or these items of an array. */
-static bool says(PyObject *state, const char *inner, const char *name, const void *at, Py_ssize_t n) {
+static bool state_item_is(PyObject *state, const char *inner, const char *name, const void *at,
+                          Py_ssize_t n) {
     PyObject *d = inner ? PyMapping_GetItemString(state, inner) : Py_NewRef(state);
     PyObject *v = d ? PyMapping_GetItemString(d, name) : NULL;
     PyObject *bytes = !v                 ? NULL
@@ -58,25 +59,25 @@ static bool says(PyObject *state, const char *inner, const char *name, const voi
     return same;
 }
 
-static bool agrees(int which, PyObject *state, const void *memory) {
+static bool memory_agrees_with_state(int which, PyObject *state, const void *memory) {
     switch (which) {
     case TR_GEN_PCG64: {
         const tr_gen_pcg64 *s = memory;
-        return says(state, "state", "state", s->of->state, sizeof s->of->state) &&
-               says(state, "state", "inc", s->of->inc, sizeof s->of->inc) &&
-               says(state, NULL, "has_uint32", &s->has_half, sizeof s->has_half) &&
-               says(state, NULL, "uinteger", &s->half, sizeof s->half);
+        return state_item_is(state, "state", "state", s->of->state, sizeof s->of->state) &&
+               state_item_is(state, "state", "inc", s->of->inc, sizeof s->of->inc) &&
+               state_item_is(state, NULL, "has_uint32", &s->has_half, sizeof s->has_half) &&
+               state_item_is(state, NULL, "uinteger", &s->half, sizeof s->half);
     }
     case TR_GEN_SFC64: {
         const tr_gen_sfc64 *s = memory;
-        return says(state, "state", "state", s->s, sizeof s->s) &&
-               says(state, NULL, "has_uint32", &s->has_half, sizeof s->has_half) &&
-               says(state, NULL, "uinteger", &s->half, sizeof s->half);
+        return state_item_is(state, "state", "state", s->s, sizeof s->s) &&
+               state_item_is(state, NULL, "has_uint32", &s->has_half, sizeof s->has_half) &&
+               state_item_is(state, NULL, "uinteger", &s->half, sizeof s->half);
     }
     default: {
         const tr_gen_mt19937 *s = memory;
-        return says(state, "state", "key", s->key, sizeof s->key) &&
-               says(state, "state", "pos", &s->pos, sizeof s->pos);
+        return state_item_is(state, "state", "key", s->key, sizeof s->key) &&
+               state_item_is(state, "state", "pos", &s->pos, sizeof s->pos);
     }
     }
 }
@@ -97,7 +98,7 @@ static uint8_t look(tr_state *st, int which, PyObject *bits) {
     PyObject *own = PyObject_CallNoArgs((PyObject *)Py_TYPE(bits));
     const tr_bitgen *g = own ? bitgen_of(st, own) : NULL;
     PyObject *state = g ? PyObject_GetAttrString(own, "state") : NULL;
-    bool same = state && agrees(which, state, g->state);
+    bool same = state && memory_agrees_with_state(which, state, g->state);
     PyErr_Clear();
     Py_XDECREF(state);
     Py_XDECREF(own);

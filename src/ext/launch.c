@@ -398,7 +398,7 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 
 /* All of them can be passed as they are: numbers, and arrays of the device, or (who has a table
  * says so when it is asked) of others. */
-static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
+static bool args_pass_as_they_are(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i], *m = Py_IS_TYPE(o, st->remote_type) ? o : tr_device_mem(st, o);
         if (!m && !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
@@ -410,11 +410,11 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
 }
 
 /* The GPU may use the memory of an argument. */
-static bool is_near(tr_state *st, tr_dev *d, PyObject *o, int gpu, int *of) {
+static bool gpu_may_use_argument(tr_state *st, tr_dev *d, PyObject *o, int gpu, int *of) {
     if (PyTuple_Check(o)) {
         bool ok = true;
         for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(o); i++)
-            ok = is_near(st, d, PyTuple_GET_ITEM(o, i), gpu, of);
+            ok = gpu_may_use_argument(st, d, PyTuple_GET_ITEM(o, i), gpu, of);
         return ok;
     }
     if (!PyArray_Check(o))
@@ -429,15 +429,15 @@ static bool is_near(tr_state *st, tr_dev *d, PyObject *o, int gpu, int *of) {
 }
 
 /* Where there are several: arguments lie on the one of the launch. */
-static __attribute__((noinline)) bool are_near(const tr_launcher *l, tr_dev *d, PyObject *const *items,
-                                               Py_ssize_t n) {
+static __attribute__((noinline)) bool gpu_may_use_all(const tr_launcher *l, tr_dev *d, PyObject *const *items,
+                                                      Py_ssize_t n) {
     tr_dev_stream *s;
     int of = 0;
     if (!tr_stream_of(l->st, l->stream, &s))
         return false;
     int gpu = d->ops->number(d, s);
     Py_ssize_t i = 0;
-    while (i < n && is_near(l->st, d, items[i], gpu, &of))
+    while (i < n && gpu_may_use_argument(l->st, d, items[i], gpu, &of))
         i++;
     if (i < n)
         PyErr_Format(PyExc_ValueError,
@@ -468,7 +468,7 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
     while (i < n && LIKELY(item_of(l, d, args[i], &items[i], &own)))
         i++;
     assert((i == n || PyErr_Occurred()) && "an item that is refused has raised");
-    bool ok = i == n && (LIKELY(!d->several) || are_near(l, d, items, n));
+    bool ok = i == n && (LIKELY(!d->several) || gpu_may_use_all(l, d, items, n));
     if (ok && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
         r = launch_bound(l, d, items, n);
     else if (ok)
@@ -493,7 +493,7 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_frame_passes(l->st) ? Py_NewRef(Py_None) : NULL;
-    if ((l->own || l->stream) && UNLIKELY(!are_there(l->st, args, n)))
+    if ((l->own || l->stream) && UNLIKELY(!args_pass_as_they_are(l->st, args, n)))
         return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, or waits for it */
     return launch_args(l, args, n, false);
 }

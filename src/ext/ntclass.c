@@ -37,7 +37,7 @@ static PyObject *fields_of(PyObject *cls) {
 }
 
 /* Same name and same fields, by their characters. */
-static bool alike(const ntclass *c, const char *name, PyObject *fields) {
+static bool class_has_fields(const ntclass *c, const char *name, PyObject *fields) {
     Py_ssize_t n = PyTuple_GET_SIZE(fields);
     bool same = strcmp(c->name, name) == 0 && PyTuple_GET_SIZE(c->fields) == n;
     for (Py_ssize_t i = 0; same && i < n; i++)
@@ -71,7 +71,7 @@ static uint32_t free_serial(const tr_state *st, PyObject *const *living, const n
         bool taken = false;
         for (uint32_t i = 0; i < st->nntclasses && !taken; i++) {
             const ntclass *c = &st->ntclasses[i];
-            taken = living[i] && c->serial == serial && alike(c, new->name, new->fields);
+            taken = living[i] && c->serial == serial && class_has_fields(c, new->name, new->fields);
         }
         if (!taken)
             return serial;

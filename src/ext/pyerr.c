@@ -395,7 +395,7 @@ static PyObject *site_args(const tr_msite *site, const tr_frame *frame) {
     return t;
 }
 
-static bool says(PyObject *text, const char *s) {
+static bool text_is(PyObject *text, const char *s) {
     const char *own = PyUnicode_AsUTF8(text);
     return own && strcmp(own, s) == 0;
 }
@@ -410,7 +410,8 @@ static PyCodeObject *code_of(tr_state *st, const tr_place *p) {
     tr_py_section_begin(&section, st->gate);
     PyCodeObject *code = (PyCodeObject *)Py_XNewRef(*slot);
     tr_py_section_end(&section);
-    if (code && code->co_firstlineno == line && says(code->co_name, fn) && says(code->co_filename, file))
+    if (code && code->co_firstlineno == line && text_is(code->co_name, fn) &&
+        text_is(code->co_filename, file))
         return code;
     Py_XDECREF(code);
     PyErr_Clear();

@@ -619,7 +619,7 @@ void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t
 
 /* --- which spec --- */
 
-static bool is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats) {
+static bool spec_is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats) {
     for (uint32_t i = 0; i < s->nargs; i++) {
         bool same = tr_argk_has_const(&s->pats[i]) || tr_argk_has_const(&pats[i])
                         ? tr_argk_equal(&s->pats[i], &pats[i])
@@ -636,7 +636,7 @@ static bool is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats
 static tr_spec *find_exact(tr_function *f, const tr_argk *pats) {
     for (uint32_t k = 0; k < f->nspecs; k++) {
         tr_spec *s = f->specs[k];
-        if (is_exact(f, s, pats) && is_listed(f, s))
+        if (spec_is_exact(f, s, pats) && is_listed(f, s))
             return s;
     }
     return NULL;
@@ -938,7 +938,7 @@ static bool declare(tr_function *f, const tr_csig *c, bool *unbound) {
     return !first;
 }
 
-static bool waits(const tr_function *f) {
+static bool has_waiting_signatures(const tr_function *f) {
     return f->waiting && PyList_GET_SIZE(f->waiting) > 0;
 }
 
@@ -958,13 +958,13 @@ bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
     if (!tr_types_csig(f->st, sig, &c))
         return false;
     tr_function_hold(f, &gate);
-    bool behind = may_wait && c.n == f->nparams && waits(f);
+    bool behind = may_wait && c.n == f->nparams && has_waiting_signatures(f);
     bool ok = behind ? announce(f, &c) && put_off(f, sig) : declare(f, &c, &unbound);
     if (!ok && may_wait && unbound) {
         PyErr_Clear();
         ok = put_off(f, sig);
     }
-    if (!ok && !waits(f))
+    if (!ok && !has_waiting_signatures(f))
         withdraw(f, &c);
     assert(lists_agree(f) && "lists agree when a signature was declared");
     assert(tr_py_agrees(ok) && "a signature that is refused has raised");
@@ -977,15 +977,15 @@ bool tr_spec_settle(tr_function *f) {
     tr_py_section gate;
     bool ok = true;
     tr_function_hold(f, &gate);
-    while (ok && waits(f)) {
+    while (ok && has_waiting_signatures(f)) {
         PyObject *sig = Py_NewRef(PyList_GET_ITEM(f->waiting, 0));
         ok = tr_spec_declare(f, sig, false);
         /* it stays in the list until it is compiled: another thread that comes now must not miss it */
-        if (ok && waits(f) && PyList_GET_ITEM(f->waiting, 0) == sig)
+        if (ok && has_waiting_signatures(f) && PyList_GET_ITEM(f->waiting, 0) == sig)
             ok = PyList_SetSlice(f->waiting, 0, 1, NULL) == 0;
         Py_DECREF(sig);
     }
-    assert((!ok || !waits(f)) && "nothing waits any more");
+    assert((!ok || !has_waiting_signatures(f)) && "nothing waits any more");
     tr_function_release(f, &gate);
     return ok;
 }

@@ -130,7 +130,7 @@ tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t n
 }
 
 /* It is the caller's still, and keeps what it runs on. */
-static __attribute__((unused)) bool is_ready(const tr_devjob *j) {
+static __attribute__((unused)) bool job_is_ready(const tr_devjob *j) {
     bool all = j->job.refs == 1 && j->job.release == job_over && !j->job.next;
     for (uint32_t i = 0; all && i < j->nkeep; i++)
         all = j->keep[i] || j->job.op == TR_DEV_LAUNCH; /* of a launch the last is what its code keeps */
@@ -139,7 +139,7 @@ static __attribute__((unused)) bool is_ready(const tr_devjob *j) {
 
 bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     tr_state *st = j->st;
-    assert(is_ready(j) && "a job that is submitted has all that it needs, and one owner");
+    assert(job_is_ready(j) && "a job that is submitted has all that it needs, and one owner");
     j->job.threads = (unsigned)tr_rt_num_threads();
     PyThreadState *ts = tr_device_leave(st);
     int32_t code = d->ops->submit(d, s, &j->job);
@@ -198,7 +198,7 @@ bool tr_stream_raise(tr_state *st, tr_dev_failure *f) {
     return watched && tr_frame_passes(st);
 }
 
-static bool may_wait(void) {
+static bool caller_may_wait(void) {
     if (tr_dev_is_called())
         PyErr_SetString(
             PyExc_RuntimeError,
@@ -207,7 +207,7 @@ static bool may_wait(void) {
 }
 
 bool tr_stream_ready(tr_state *st) {
-    return may_wait() && tr_stream_drain(st);
+    return caller_may_wait() && tr_stream_drain(st);
 }
 
 typedef struct wait {
@@ -231,7 +231,7 @@ static bool for_default(wait *w, int64_t ns) {
 }
 
 static bool wait_for(wait_fn *ready, wait *w) {
-    if (!may_wait())
+    if (!caller_may_wait())
         return false;
     bool done = ready(w, 0);
     while (!done) {
@@ -250,7 +250,7 @@ static bool is_told(tr_state *st, tr_dev *d, tr_dev_stream *s) {
 }
 
 /* A GPU's context may have ended; whoever waits is told each time. */
-static bool lives(tr_dev *d) {
+static bool device_lives(tr_dev *d) {
     tr_dev_job nothing = {.op = TR_DEV_FILL};
     int32_t code = d->ops->load ? d->ops->submit(d, NULL, &nothing) : 0;
     return (code != TR_CODE_DEVICE && code != TR_CODE_GPU) || tr_device_raise(d, code);
@@ -258,7 +258,7 @@ static bool lives(tr_dev *d) {
 
 bool tr_stream_synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     wait w = {.d = d, .s = s};
-    return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s) && lives(d);
+    return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s) && device_lives(d);
 }
 
 bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
@@ -273,7 +273,7 @@ bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
 
 /* Why the device did not make something. */
 static PyObject *no_more(tr_dev *d) {
-    return lives(d) ? PyErr_NoMemory() : NULL;
+    return device_lives(d) ? PyErr_NoMemory() : NULL;
 }
 
 /* --- class Stream --- */
@@ -656,7 +656,7 @@ static PyObject *dev_synchronize(PyObject *module, PyObject *unused) {
 }
 
 /* Array `a` of a copy: its strides, where an axis of it is repeated (length 1 in `a` alone) 0. */
-static bool fits(PyArrayObject *to, PyArrayObject *from) {
+static bool copy_fits(PyArrayObject *to, PyArrayObject *from) {
     if (PyArray_NDIM(to) > TR_DEV_NDIM) {
         PyErr_Format(PyExc_ValueError, "an array of %d axes: a device takes at most %d", PyArray_NDIM(to),
                      TR_DEV_NDIM);
@@ -714,7 +714,7 @@ static PyObject *dev_copy(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!|O:_dev_copy", &PyArray_Type, &to, &PyArray_Type, &from, &on))
         return NULL;
     tr_dev *d = tr_device_get(st);
-    if (!d || !fits(to, from) || !tr_stream_of(st, on, &s) || !tr_device_check(st, d, (PyObject *)to) ||
+    if (!d || !copy_fits(to, from) || !tr_stream_of(st, on, &s) || !tr_device_check(st, d, (PyObject *)to) ||
         !tr_device_check(st, d, (PyObject *)from))
         return NULL;
     if (!s)

@@ -51,13 +51,13 @@ bool tr_nop_exits(uint8_t op) {
     return op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE || op == TR_N_YIELD ||
            op == TR_N_LEAVEOUT || op == TR_N_RUNINNER;
 }
-static bool is_end(uint8_t op) {
+static bool op_ends_block(uint8_t op) {
     return tr_nop_exits(op) || is_branch(op) || op == TR_N_JUMP;
 }
 
 /* A handler finds variables as they are at the start of the block in which something
  * raises: it ends where one is written. */
-static bool writes(uint8_t op) {
+static bool op_writes_variable(uint8_t op) {
     return op == TR_N_STORE || op == TR_N_STOREDEREF || op == TR_N_DEL || op == TR_N_LOADCLEAR ||
            op == TR_N_PUSHEXC || op == TR_N_POPEXC || op == TR_N_FORNEXT;
 }
@@ -76,7 +76,7 @@ static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->ins[i].flags & BC_JUMP)
             tr_bits_set(&lead, (uint32_t)d->ins[i].arg);
-        if (is_end(d->ins[i].op) || (d->covered && d->covered[i] && writes(d->ins[i].op)))
+        if (op_ends_block(d->ins[i].op) || (d->covered && d->covered[i] && op_writes_variable(d->ins[i].op)))
             tr_bits_set(&lead, i + 1);
     }
     for (uint32_t k = 0; k < d->nexc; k++) {

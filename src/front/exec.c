@@ -137,7 +137,7 @@ static void set_bound(tr_ssa *s, uint32_t var, bool bound) {
         s->cur[tr_flow_bound(s->f, var)] = tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, bound));
 }
 
-static bool reads(const tr_bc *i, uint32_t var) {
+static bool op_reads_variable(const tr_bc *i, uint32_t var) {
     return (i->op == TR_N_LOAD || i->op == TR_N_LOADCLEAR || i->op == TR_N_DEL) && i->arg == (int32_t)var;
 }
 
@@ -150,7 +150,8 @@ static bool is_copied(const tr_ssa *s, uint32_t var) {
     for (uint32_t k = 0; here->line > 0 && k < s->d->n; k++) {
         const tr_bc *i = &s->d->ins[k];
         assigned |= i->op == TR_N_STORE && i->arg == (int32_t)var;
-        copied |= k != s->at && reads(i, var) && !memcmp(&s->spans[i->off / 2], here, sizeof *here);
+        copied |=
+            k != s->at && op_reads_variable(i, var) && !memcmp(&s->spans[i->off / 2], here, sizeof *here);
     }
     return copied && (assigned || (!s->func->round && var < s->func->nargs));
 }

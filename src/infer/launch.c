@@ -25,7 +25,7 @@ static bool returns_something(tr_em *e, const tr_func *fn, const char *what) {
     return false;
 }
 
-static bool takes(tr_em *e, uint32_t k, const tr_ty *t) {
+static bool kernel_takes_argument(tr_em *e, uint32_t k, const tr_ty *t) {
     return tr_ty_is_launchable(t) || t->kind == TR_TY_NONE ||
            (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_NONE) ||
            tr_em_error(e, "a kernel takes numbers, arrays and tuples of them, and argument %u is %s", k + 1,
@@ -40,7 +40,7 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
     const tr_func *fn = &f->p->funcs.d[o->u.func];
     for (uint32_t k = 0; k < args->n; k++) {
         const tr_ty *t = tr_ty_strong(e->types, tr_em_strong(e, args->v[k]).ty);
-        if (!takes(e, k, t))
+        if (!kernel_takes_argument(e, k, t))
             return false;
     }
     if (!tr_infer_call(e, kernel, args, out))
@@ -140,7 +140,7 @@ static bool check_root(infer *f, tr_em *e, uint32_t root) {
     if (fn->varargs)
         return tr_em_error(e, "a kernel takes a fixed number of arguments, and %s() has *args", fn->name);
     for (uint32_t k = 0; k < inst->nargs; k++)
-        if (!takes(e, k, inst->args[k]))
+        if (!kernel_takes_argument(e, k, inst->args[k]))
             return false;
     return !ret || ret->kind == TR_TY_NONE || (ret->kind == TR_TY_LIT && ret->lit->kind == TR_OBJ_NONE) ||
            returns_something(e, fn, tr_em_tyname(e, ret));

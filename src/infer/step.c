@@ -15,10 +15,10 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
 
 /* A function of the user's that is called once, here; what a builtin or a ufunc calls may
  * run for no element. */
-static bool is_own(const tr_em *e, const tr_ty *callee) {
+static bool callee_is_users(const tr_em *e, const tr_ty *callee) {
     if (callee->kind == TR_TY_ONEOF) {
         uint32_t k = 1;
-        while (k < callee->n && is_own(e, callee->items[k]))
+        while (k < callee->n && callee_is_users(e, callee->items[k]))
             k++;
         return k == callee->n;
     }
@@ -309,9 +309,9 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
 
 /* What does not return in an operation ends the block if it is certain to run there: the item that a loop
  * asks for is, what NEXT calls to find one is not. */
-static bool may_end(const tr_em *e, const tr_ins *in, const tr_tv *a) {
+static bool ins_may_end_block(const tr_em *e, const tr_ins *in, const tr_tv *a) {
     return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET ||
-           (in->op == TR_OP_CALLPY && is_own(e, a[0].ty));
+           (in->op == TR_OP_CALLPY && callee_is_users(e, a[0].ty));
 }
 
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
@@ -321,7 +321,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     const tr_tv *a = tr_infer_values(e, in, given);
     e->ends = false;
     bool ok = step(e, src, v, a, out);
-    e->ends = e->ends && ok && may_end(e, in, a);
+    e->ends = e->ends && ok && ins_may_end_block(e, in, a);
     return ok;
 }
 

@@ -210,10 +210,10 @@ bool tr_arrays_distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
 }
 
 /* Does `cond` say yes only where `op` of x and y is `yes`? */
-static bool says(const tr_fn *f, tr_val cond, tr_op op, bool yes, tr_val x, tr_val y) {
+static bool cond_says(const tr_fn *f, tr_val cond, tr_op op, bool yes, tr_val x, tr_val y) {
     const tr_ins *in = tr_at(f, cond);
     if (in->op == TR_OP_AND)
-        return says(f, in->args[0], op, yes, x, y) || says(f, in->args[1], op, yes, x, y);
+        return cond_says(f, in->args[0], op, yes, x, y) || cond_says(f, in->args[1], op, yes, x, y);
     if (!yes) {
         if (in->op != TR_OP_NOT)
             return false;
@@ -232,7 +232,7 @@ static tr_val taken(const tr_fn *f, tr_bid b) {
 
 static bool was_told(const tr_fn *f, tr_op op, bool yes, tr_val x, tr_val y, tr_bid b) {
     tr_val cond = taken(f, b);
-    return cond != TR_NOVAL && says(f, cond, op, yes, x, y);
+    return cond != TR_NOVAL && cond_says(f, cond, op, yes, x, y);
 }
 
 bool tr_arrays_disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {

@@ -10,7 +10,7 @@
  * hardly have any). */
 #include "ir/summary.h"
 
-static bool is_marked(const uint8_t *tainted, const tr_val *v, uint32_t n) {
+static bool any_is_tainted(const uint8_t *tainted, const tr_val *v, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (tainted[v[i]])
             return true;
@@ -19,9 +19,9 @@ static bool is_marked(const uint8_t *tainted, const tr_val *v, uint32_t n) {
 
 /* Marks what an instruction hands on; true if something is new. `far`: a branch that looked at a running
  * value was met. */
-static bool spread(const tr_fn *f, tr_val v, uint8_t *tainted, bool *far) {
+static bool spread_taint(const tr_fn *f, tr_val v, uint8_t *tainted, bool *far) {
     const tr_ins *in = tr_at(f, v);
-    bool any = is_marked(tainted, in->args, in->nargs), fresh = any && !tainted[v];
+    bool any = any_is_tainted(tainted, in->args, in->nargs), fresh = any && !tainted[v];
     tainted[v] |= any;
     uint32_t nsucc = tr_nsucc(in);
     *far = *far || (any && nsucc > 1);
@@ -52,9 +52,9 @@ static bool contribute_alone(const tr_pat *t) {
         for (tr_bid b = 0; b < f->blks.n; b++)
             for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
                  v = tr_at(f, v)->next)
-                more |= spread(f, v, tainted, &far);
+                more |= spread_taint(f, v, tainted, &far);
     }
-    return !far && y && !is_marked(tainted, y->args + tr_pat_lam_red(t), t->nscan);
+    return !far && y && !any_is_tainted(tainted, y->args + tr_pat_lam_red(t), t->nscan);
 }
 
 const tr_ins *tr_pat_yield(const tr_fn *lam) {

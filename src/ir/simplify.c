@@ -246,7 +246,7 @@ static tr_edge through(tr_fn *f, const tr_edge *in, const tr_edge *on) {
 }
 
 /* The way into a protected block stays, as what it leads to is what is protected. */
-static bool protects(const tr_ins *t, uint32_t s) {
+static bool edge_is_protected(const tr_ins *t, uint32_t s) {
     return t->op == TR_OP_TRY && s == 0;
 }
 
@@ -262,7 +262,7 @@ static bool skip_forwarders(tr_fn *f) {
         tr_ins *t = tr_term(f, f->rpo.d[i]);
         for (uint32_t s = 0; s < tr_nsucc(t); s++) {
             tr_edge *e = &t->imm.succ[s];
-            const tr_edge *on = protects(t, s) ? NULL : forwards(f, uses, e->to);
+            const tr_edge *on = edge_is_protected(t, s) ? NULL : forwards(f, uses, e->to);
             if (!on)
                 continue;
             tr_edge longer = through(f, e, on);

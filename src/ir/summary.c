@@ -57,7 +57,7 @@ static int index_of(const body *b, tr_val v) {
 /* --- a view that is the round's part of an array --- */
 
 /* All of an axis. */
-static bool is_whole(const body *b, const tr_ins *view, unsigned k, unsigned of) {
+static bool axis_is_whole(const body *b, const tr_ins *view, unsigned k, unsigned of) {
     const tr_ins *size = def(b, tr_made_sizes(view)[k]);
     int64_t start, step;
     return size->op == TR_OP_DIM && size->args[0] == view->args[0] && size->imm.i == of &&
@@ -72,7 +72,7 @@ static bool is_own_part(const body *b, const tr_ins *view) {
         return false;
     for (unsigned k = 0; k < view->ty->ndim; k++) {
         int of = tr_view_axis(view, k);
-        if (of >= 0 && !is_whole(b, view, k, (unsigned)of))
+        if (of >= 0 && !axis_is_whole(b, view, k, (unsigned)of))
             return false;
         walked |= of >= 0 ? UINT64_C(1) << of : 0;
     }

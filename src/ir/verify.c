@@ -78,7 +78,7 @@ static void check_edges(tr_fnck *k, const tr_ins *i, uint32_t position) {
 }
 
 /* Nothing that a handler could tell from nothing: it may stand before the catch. */
-static bool is_quiet(const tr_ins *i) {
+static bool may_stand_before_catch(const tr_ins *i) {
     return i->op == TR_OP_RETAIN || i->op == TR_OP_RELEASE || !tr_ins_effects(i);
 }
 
@@ -94,7 +94,7 @@ static bool is_landing(const tr_fnck *k, tr_bid b, uint32_t depth) {
         if (t->op == TR_OP_TRY)
             continue;
         for (tr_val v = tr_blk_at(k->f, p)->first; v != tr_blk_at(k->f, p)->last; v = tr_at(k->f, v)->next)
-            if (!is_quiet(tr_at(k->f, v)))
+            if (!may_stand_before_catch(tr_at(k->f, v)))
                 return false;
         if (!is_landing(k, p, depth + 1))
             return false;
@@ -104,22 +104,22 @@ static bool is_landing(const tr_fnck *k, tr_bid b, uint32_t depth) {
 
 static void check_catch(tr_fnck *k, const tr_ins *i) {
     tr_val v = i->prev;
-    while (v != TR_NOVAL && is_quiet(tr_at(k->f, v)))
+    while (v != TR_NOVAL && may_stand_before_catch(tr_at(k->f, v)))
         v = tr_at(k->f, v)->prev;
     if (v != TR_NOVAL || !is_landing(k, k->b, 0))
         tr_ck_bad(k, "is not the first thing that a handler does");
 }
 
 /* What a handler's way leads to catches before it does anything else. */
-static bool catches(const tr_fn *f, tr_bid b, uint32_t depth) {
+static bool handler_catches(const tr_fn *f, tr_bid b, uint32_t depth) {
     tr_val v = tr_blk_at(f, b)->first;
-    while (v != TR_NOVAL && is_quiet(tr_at(f, v)))
+    while (v != TR_NOVAL && may_stand_before_catch(tr_at(f, v)))
         v = tr_at(f, v)->next;
     if (v == TR_NOVAL || tr_at(f, v)->op == TR_OP_CATCH)
         return v != TR_NOVAL;
     const tr_ins *t = tr_at(f, v);
     return t->op == TR_OP_BR && depth < 3 && t->imm.succ->to < f->blks.n &&
-           catches(f, t->imm.succ->to, depth + 1);
+           handler_catches(f, t->imm.succ->to, depth + 1);
 }
 
 static void check_try(tr_fnck *k, const tr_ins *i) {
@@ -128,7 +128,7 @@ static void check_try(tr_fnck *k, const tr_ins *i) {
         return;
     if (tr_blk_at(&k->cfg, body)->preds.n != 1 || body == handler)
         tr_ck_bad(k, "protects a block that has another way in");
-    if (!catches(k->f, handler, 0))
+    if (!handler_catches(k->f, handler, 0))
         tr_ck_bad(k, "goes to a block that does not catch");
 }
 

@@ -65,8 +65,8 @@ static LLVMValueRef function_for(LLVMModuleRef mod, const char *name, const char
 }
 
 /* Has processor b all the instructions that code for a may hold? */
-static bool covers(LLVMTargetMachineRef tm, const char *b, const char *b_has, const char *a,
-                   const char *a_has) {
+static bool processor_covers(LLVMTargetMachineRef tm, const char *b, const char *b_has, const char *a,
+                             const char *a_has) {
     LLVMContextRef lc = LLVMContextCreate();
     LLVMModuleRef mod = LLVMModuleCreateWithNameInContext("processors", lc);
     LLVMBuilderRef at = LLVMCreateBuilderInContext(lc);
@@ -103,7 +103,7 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 /* The highest level that the processor has. AVX without AVX2 makes none of its own. */
 static unsigned level_of(LLVMTargetMachineRef tm, const char *name) {
     unsigned k = LEVELS - 1;
-    while (k && !covers(tm, name, "", levels[k].name, ""))
+    while (k && !processor_covers(tm, name, "", levels[k].name, ""))
         k--;
     return k;
 }
@@ -143,7 +143,7 @@ bool tr_cpus_named(unsigned which, const tr_cpu *host, LLVMTargetRef target, con
     *out = (tr_cpu){.name = name, .features = joined(levels[k].features, "," ONLY_BY_NAME, tuning(name))};
     out->vector_bits = wide < 256 ? wide : widest(name, levels[k].features, false);
     out->math_bits = wide < 256 ? wide : widest(name, levels[k].features, true);
-    out->foreign = !covers(tm, host->name, host->features, name, ONLY_BY_NAME "," NO_INSTRUCTIONS);
+    out->foreign = !processor_covers(tm, host->name, host->features, name, ONLY_BY_NAME "," NO_INSTRUCTIONS);
     LLVMDisposeTargetMachine(tm);
     return out->features;
 }

@@ -220,7 +220,7 @@ static lv origin(lv v, unsigned depth) {
 }
 
 /* Is v part of what goes round: does the phi that it comes from get it back? */
-static bool goes_round(lv v) {
+static bool value_goes_round(lv v) {
     lv phi = origin(LLVMGetOperand(v, 0), ROUND);
     for (unsigned k = 0; phi && k < LLVMCountIncoming(phi); k++)
         if (comes_from(LLVMGetIncomingValue(phi, k), v, ROUND))
@@ -229,7 +229,7 @@ static bool goes_round(lv v) {
 }
 
 /* Low bits of a number, made wide again. */
-static bool wraps(lv v) {
+static bool value_wraps(lv v) {
     int64_t c;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMZExt: return true;
@@ -241,7 +241,7 @@ static bool wraps(lv v) {
 
 static bool is_hazard(lv v) {
     unsigned left = MOST;
-    return goes_round(v) || (may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP, &left));
+    return value_goes_round(v) || (may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP, &left));
 }
 
 static void hide(LLVMBuilderRef at, lv v) {
@@ -258,7 +258,7 @@ void tr_wraps_hide(LLVMModuleRef mod) {
     for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (lv v = LLVMGetFirstInstruction(b); v; v = LLVMGetNextInstruction(v))
-                if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && wraps(v) && is_hazard(v))
+                if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && value_wraps(v) && is_hazard(v))
                     hide(at, v);
     LLVMDisposeBuilder(at);
 }

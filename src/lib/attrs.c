@@ -38,7 +38,7 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x) {
 }
 
 /* cuda.threadIdx and its kin, whose rows say which op asks. */
-static bool is_place(uint32_t row) {
+static bool row_asks_place(uint32_t row) {
     const tr_builtin *b = &tr_builtins[row];
     return strncmp(b->path, "treadle.cuda.", 13) == 0 && b->aux >= TR_OP_THREADIDX && b->aux <= TR_OP_GRIDDIM;
 }
@@ -54,7 +54,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
         return "ufunc";
-    if (o->kind == TR_OBJ_BUILTIN && is_place(o->u.builtin))
+    if (o->kind == TR_OBJ_BUILTIN && row_asks_place(o->u.builtin))
         return "dim3";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_CU_GROUP)
         return "gridgroup";
@@ -273,7 +273,7 @@ static bool has_such(const tr_ty *t, bool (*is)(const tr_ty *)) {
     return any;
 }
 
-static bool has_loose(const tr_ty *t) {
+static bool type_has_loose_part(const tr_ty *t) {
     return has_such(t, tr_ty_is_loose);
 }
 
@@ -289,7 +289,7 @@ static bool some_have(const tr_bcall *c, bool (*is)(const tr_ty *)) {
 /* The same value, with copies of loose arrays. */
 static bool aligned(tr_em *e, tr_tv x, tr_tv *out) {
     *out = x;
-    if (!has_loose(x.ty))
+    if (!type_has_loose_part(x.ty))
         return true;
     if (tr_ty_is_loose(x.ty))
         return tr_em_copy(e, x, TR_LAYOUT_C, out);

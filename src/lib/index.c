@@ -27,7 +27,7 @@ bool tr_lib_is_index(tr_em *e, tr_tv x) {
     return s && tr_ty_is_int(s);
 }
 
-static bool is_full(tr_tv s) {
+static bool slice_is_full(tr_tv s) {
     assert(s.ty->kind == TR_TY_SLICE && s.ty->n == 3 && "a slice has start, stop and step");
     int64_t step;
     return tr_tv_is_none((tr_tv){s.ty->items[0], s.v}) && tr_tv_is_none((tr_tv){s.ty->items[1], s.v}) &&
@@ -39,7 +39,7 @@ static bool classify(tr_em *e, tr_tv a, tr_tv x, tr_idx *out) {
     if (tr_lib_is_index(e, x))
         *out = (tr_idx){'i', x};
     else if (x.ty->kind == TR_TY_SLICE)
-        *out = (tr_idx){is_full(x) ? 'f' : 's', x};
+        *out = (tr_idx){slice_is_full(x) ? 'f' : 's', x};
     else if (tr_tv_is_none(x))
         *out = (tr_idx){'n', x};
     else if (tr_lib_is_array(x) && x.ty->ndim == 0 && tr_ty_is_int(x.ty->elem))
@@ -159,7 +159,7 @@ static tr_tv at_least_0(tr_em *e, tr_tv x) {
 /* How many items a slice leaves out, where that is a number whatever the size: a[1:], a[:-1],
  * a[1:-2], a[::-1]. Those that leave out as many have one size then, and what is computed of several
  * needs no test that their sizes agree. */
-static bool leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
+static bool slice_leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
     int64_t start = 0, stop = 0;
     bool whole = tr_tv_is_none(from) && tr_tv_is_none(to);
     bool known = (tr_tv_is_none(from) || (tr_tv_lit_int(from, &start) && start >= 0 && start <= INT32_MAX)) &&
@@ -184,7 +184,7 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
         tr_tv lo = tr_em_i64(e, lit > 0 ? 0 : -1), hi = lit > 0 ? n : sub(e, n, one(e));
         *start = tr_tv_is_none(b) ? (lit > 0 ? lo : hi) : bound(e, b, n, lo, hi);
         int64_t out;
-        if (leaves_out(b, t, lit, &out)) {
+        if (slice_leaves_out(b, t, lit, &out)) {
             *len = out ? at_least_0(e, add(e, n, tr_em_i64(e, -out))) : n;
             return true;
         }

@@ -19,7 +19,7 @@ static const tr_round *round_of(tr_em *e, const tr_ty *closure) {
 }
 
 /* No loop within, and no item left out: as many values as items. */
-static bool is_plain(tr_em *e, const tr_ty *closure) {
+static bool genexpr_is_plain(tr_em *e, const tr_ty *closure) {
     const tr_round *r = round_of(e, closure);
     return r->inner == UINT32_MAX && !r->skips;
 }
@@ -230,7 +230,7 @@ static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *
 bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv x = tr_em_item(e, gen, 1), n;
     const tr_ty *value, *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
-    if (is_plain(e, gen.ty->items[0]))
+    if (genexpr_is_plain(e, gen.ty->items[0]))
         return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
     if (!value_type(e, gen, &value))
         return !e->dry && tell(e, gen);
@@ -262,7 +262,7 @@ bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
 bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
     tr_tv x, r;
     *out = place;
-    if (!is_plain(e, gen.ty->items[0]))
+    if (!genexpr_is_plain(e, gen.ty->items[0]))
         return true;
     if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) || !call_round(e, tr_em_item(e, gen, 0), x, &r))
         return false;
@@ -458,7 +458,7 @@ static tr_tv zip_columns(tr_em *e, const tr_ty *x, const tr_tv *cols, uint32_t *
 }
 
 /* They are rows, which are no tuples when they come out. */
-static bool gives_lists(tr_em *e, const tr_ty *closure) {
+static bool genexpr_gives_lists(tr_em *e, const tr_ty *closure) {
     const tr_round *r = round_of(e, closure);
     for (; r->inner != UINT32_MAX; r = e->prog->funcs.d[r->inner].round)
         if (r->of_lists)
@@ -472,7 +472,7 @@ bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *o
     const tr_ty *x;
     if (!tr_fam_item_type(e, gen, &x))
         return false;
-    *are = x->kind == TR_TY_TUPLE && !gives_lists(e, closure.ty) && describe_columns(e, x, &t);
+    *are = x->kind == TR_TY_TUPLE && !genexpr_gives_lists(e, closure.ty) && describe_columns(e, x, &t);
     if (!*are)
         return true;
     t.grows = !known_room(e, closure, it, &room);
@@ -483,7 +483,7 @@ bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *o
     }
     if (!tr_em_each(e, gen, 1u + (t.grows ? t.n : 0), acc, each_row, &t))
         return false;
-    for (uint32_t k = 0; k < t.n && (t.grows || !is_plain(e, closure.ty)); k++)
+    for (uint32_t k = 0; k < t.n && (t.grows || !genexpr_is_plain(e, closure.ty)); k++)
         acc[k + 1] = tr_fam_part(e, acc[k + 1], 0, tr_em_i64(e, 0), acc[0]);
     uint32_t k = 0;
     *out = zip_columns(e, x, acc + 1, &k);
@@ -570,7 +570,7 @@ bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
     if (!tr_em_each(e, gen, 1u + s.grows, acc, each_put, &s))
         return false;
     *out = acc[1];
-    if (known && is_plain(e, closure.ty))
+    if (known && genexpr_is_plain(e, closure.ty))
         return true;
     tr_tv some = tr_fam_part(e, acc[1], 0, tr_em_i64(e, 0), acc[0]);
     return tr_fam_copy_as(e, some, s.elem, TR_LAYOUT_C, out);

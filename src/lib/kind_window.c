@@ -55,7 +55,7 @@ static tr_tv make_window(tr_em *e, tr_tv a, const tr_tv *place, const int64_t *l
 
 /* --- an index --- */
 
-static bool is_outside(tr_em *e, tr_tv w, uint32_t axis, const char *what) {
+static bool refuse_outside_window(tr_em *e, tr_tv w, uint32_t axis, const char *what) {
     return tr_em_error(e, "index %s is outside of the neighborhood (%lld, %lld) of axis %u", what,
                        (long long)bound_of(e, w, axis, false), (long long)bound_of(e, w, axis, true), axis);
 }
@@ -77,7 +77,7 @@ static bool as_offset(tr_em *e, tr_tv w, uint32_t axis, tr_tv x, tr_tv *out) {
     if (tr_tv_lit_int(x, &lit))
         return true;
     if (tr_tv_lit_integer(x, &n))
-        return is_outside(e, w, axis, x.ty->lit->repr);
+        return refuse_outside_window(e, w, axis, x.ty->lit->repr);
     if (t->kind == TR_TY_U64) /* int64 would wrap */
         check(e, w, axis, tr_em_cmp(e, TR_CMP_LE, tr_em_strong(e, x), tr_em_num(e, t, FARTHEST)), x);
     *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
@@ -88,7 +88,7 @@ static bool as_offset(tr_em *e, tr_tv w, uint32_t axis, tr_tv x, tr_tv *out) {
 static bool check_offset(tr_em *e, tr_tv w, uint32_t axis, tr_tv at) {
     int64_t lo = bound_of(e, w, axis, false), hi = bound_of(e, w, axis, true), lit;
     if (tr_tv_lit_int(at, &lit))
-        return (lo <= lit && lit <= hi) || is_outside(e, w, axis, at.ty->lit->repr);
+        return (lo <= lit && lit <= hi) || refuse_outside_window(e, w, axis, at.ty->lit->repr);
     check(e, w, axis, tr_em_cmp(e, TR_CMP_GE, at, tr_em_i64(e, lo)), at);
     check(e, w, axis, tr_em_cmp(e, TR_CMP_LE, at, tr_em_i64(e, hi)), at);
     return true;

@@ -23,7 +23,7 @@ static bool has_word(const char *words, const char *w, size_t n) {
 }
 
 /* The module is `of`, or one inside of it. */
-static bool is_inside(const char *module, size_t n, const char *of) {
+static bool module_is_inside(const char *module, size_t n, const char *of) {
     size_t k = strlen(of);
     return n >= k && memcmp(module, of, k) == 0 && (n == k || module[k] == '.');
 }
@@ -38,7 +38,7 @@ const char *tr_em_advice(const char *path, size_t n) {
         return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool all = !strcmp(rows[i].names, "*");
-        if (all ? is_inside(path, dot - 1, rows[i].module)
+        if (all ? module_is_inside(path, dot - 1, rows[i].module)
                 : strlen(rows[i].module) == dot - 1 && !memcmp(path, rows[i].module, dot - 1) &&
                       has_word(rows[i].names, path + dot, n - dot))
             return rows[i].advice;

@@ -379,7 +379,7 @@ static bool floats(tr_em *e, const tr_bcall *c, const tr_stream *s, int what, tr
 }
 
 /* Does a condition hold of numbers, or of all sets of items of arrays? */
-static bool holds(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_tv *ok) {
+static bool cond_holds_of_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_tv *ok) {
     static const tr_redk all = TR_RED_AND;
     tr_tv yes = tr_em_bool(e, true), size;
     if (!tr_lib_lift(e, n, x, cond, NULL, ok))
@@ -401,7 +401,7 @@ static bool holds(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_tv *ok
 
 static bool check_all(tr_em *e, uint32_t n, const tr_tv *x, tr_eltfn cond, tr_exc exc, const char *text) {
     tr_tv ok;
-    if (!holds(e, n, x, cond, &ok))
+    if (!cond_holds_of_all(e, n, x, cond, &ok))
         return false;
     tr_em_check(e, ok, exc, text, 0, NULL);
     return true;
@@ -728,8 +728,9 @@ static bool upper(tr_em *e, const tr_bcall *c, tr_tv x, bounds *b) {
     if (!b->closed && tr_tv_lit_integer(x, &v) && !tr_tv_lit_int(x, &small) && !v.negative &&
         tr_bigint_sub(&e->ctx->arena, &v, &one, &v) == TR_BIGINT_FINE)
         return bound(e, c, tr_em_lit(e, tr_obj_bigint(&e->ctx->arena, v)), "high", b, &b->most);
-    if (!bound(e, c, x, "high", b, &b->most) || !holds(e, 2, (tr_tv[]){b->low, none}, elt_same, &is_0) ||
-        !holds(e, 2, (tr_tv[]){none, b->most}, b->closed ? elt_not_above : elt_less, &fine))
+    if (!bound(e, c, x, "high", b, &b->most) ||
+        !cond_holds_of_all(e, 2, (tr_tv[]){b->low, none}, elt_same, &is_0) ||
+        !cond_holds_of_all(e, 2, (tr_tv[]){none, b->most}, b->closed ? elt_not_above : elt_less, &fine))
         return false;
     tr_em_check(e, tr_fam_or(e, tr_fam_not(e, is_0), fine), TR_EXC_VALUE,
                 b->closed ? "high < 0" : "high <= 0", 0, NULL);

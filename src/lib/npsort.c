@@ -165,7 +165,7 @@ static bool copy_along(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv axis_is, tr_t
            tr_em_copy(e, *a, a->ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C, a);
 }
 
-static bool changeable(tr_em *e, tr_tv a) {
+static bool check_changeable(tr_em *e, tr_tv a) {
     return !a.ty->readonly || tr_em_error(e, "assignment destination is read-only");
 }
 
@@ -307,7 +307,7 @@ bool tr_lib_records_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_em_make(e, tr_ty_slice(e->types, tr_ty_none(e->types), tr_ty_none(e->types), tr_ty_none(e->types)),
                    3, (tr_tv[]){tr_em_none(e), tr_em_none(e), tr_em_none(e)});
     *out = tr_em_none(e);
-    return how_arg(e, c, c->a[2], c->a[4], &how) && changeable(e, tr_em_item(e, x, 0)) &&
+    return how_arg(e, c, c->a[2], c->a[4], &how) && check_changeable(e, tr_em_item(e, x, 0)) &&
            records_order(e, c, x, c->a[1], c->a[3], &places) && tr_em_getitem(e, x, places, &sorted) &&
            tr_em_setitem(e, x, all, sorted, false);
 }
@@ -331,7 +331,7 @@ bool tr_lib_arr_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     int64_t how;
     tr_tv a = c->a[0];
     *out = tr_em_none(e);
-    return no_order(e, c, c->a[3]) && how_arg(e, c, c->a[2], c->a[4], &how) && changeable(e, a) &&
+    return no_order(e, c, c->a[3]) && how_arg(e, c, c->a[2], c->a[4], &how) && check_changeable(e, a) &&
            axis_arg(e, c, a, c->a[1], &axis) && sort_along(e, a, axis, how);
 }
 
@@ -524,7 +524,7 @@ bool tr_lib_arr_partition(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = c->a[0], kth;
     uint32_t axis;
     *out = tr_em_none(e);
-    return no_order(e, c, c->a[4]) && select_kind(e, c, c->a[3]) && changeable(e, a) &&
+    return no_order(e, c, c->a[4]) && select_kind(e, c, c->a[3]) && check_changeable(e, a) &&
            axis_arg(e, c, a, c->a[2], &axis) && kth_arg(e, c, c->a[1], a, axis, &kth) &&
            partition_along(e, TR_RT_PARTITION, a, a, axis, kth);
 }

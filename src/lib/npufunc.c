@@ -227,14 +227,14 @@ static tr_tv first_axis(tr_em *e, tr_tv axis) {
     return axis.ty ? axis : tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
 }
 
-static bool takes_two(tr_em *e, tr_tv self) {
+static bool ufunc_takes_two(tr_em *e, tr_tv self) {
     const tr_ufn *u = tr_fam_users_ufunc(e, self);
     return u ? u->nin == 2 && u->nout == 1 : strncmp(tr_builtins[row_of(self)].params, "x1, x2", 6) == 0;
 }
 
 /* Results can be operands again: not those of comparisons, but of truth values. */
-static bool folds(tr_em *e, tr_tv self, const tr_ty *elem) {
-    if (!takes_two(e, self))
+static bool ufunc_can_fold(tr_em *e, tr_tv self, const tr_ty *elem) {
+    if (!ufunc_takes_two(e, self))
         return false;
     if (tr_fam_users_ufunc(e, self))
         return true;
@@ -283,7 +283,8 @@ static bool reduce_by(tr_em *e, const tr_bcall *c, bool alone, tr_tv *out) {
     }
     if (tr_fam_masks(c->a[7]))
         return tr_em_error(e, "%s(): no where= for this function; choose the items before", tr_fam_name(c));
-    return folds(e, c->a[0], a.ty->elem) ? tr_fam_fold(e, &with, c->a[0], alone, out) : no_method(e, c);
+    return ufunc_can_fold(e, c->a[0], a.ty->elem) ? tr_fam_fold(e, &with, c->a[0], alone, out)
+                                                  : no_method(e, c);
 }
 
 /* Parameters: array, axis, dtype, out, keepdims, initial. */
@@ -328,7 +329,7 @@ bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
         break;
     default: break;
     }
-    return folds(e, c->a[0], t) ? tr_fam_fold_running(e, &run, c->a[0], out) : no_method(e, c);
+    return ufunc_can_fold(e, c->a[0], t) ? tr_fam_fold_running(e, &run, c->a[0], out) : no_method(e, c);
 }
 
 /* --- reduceat: a reduction of each piece --- */
@@ -392,7 +393,7 @@ bool tr_lib_ufm_reduceat(tr_em *e, const tr_bcall *c, tr_tv *out) {
     pieces *p = TR_NEW(&e->ctx->arena, pieces);
     *p = (pieces){.c = c};
     const tr_ufn *u = tr_fam_users_ufunc(e, c->a[0]);
-    if (!takes_two(e, c->a[0]))
+    if (!ufunc_takes_two(e, c->a[0]))
         return no_method(e, c);
     if (!tr_fam_as_array(e, c, c->a[1], NULL, &a) || !tr_fam_as_array(e, c, c->a[2], NULL, &at))
         return false;
@@ -442,7 +443,7 @@ static tr_tv strong(tr_em *e, tr_tv x) {
 /* Parameters: A, B: every item of A with every one of B. */
 bool tr_lib_ufm_outer(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, b;
-    if (!takes_two(e, c->a[0]))
+    if (!ufunc_takes_two(e, c->a[0]))
         return no_method(e, c);
     if (tr_lib_scalar(e, c->a[1].ty) || tr_lib_scalar(e, c->a[2].ty))
         return call_itself(e, c->a[0], strong(e, c->a[1]), strong(e, c->a[2]),
@@ -529,7 +530,7 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n;
     bool fancy = false;
     const tr_ty *t;
-    if (!takes_two(e, c->a[0]) || !b.ty)
+    if (!ufunc_takes_two(e, c->a[0]) || !b.ty)
         return no_method(e, c);
     if (!tr_lib_is_array(a) || a.ty->readonly)
         return tr_em_error(e, "at() takes an array that can be written to, not %s", tr_em_tyname(e, a.ty));

@@ -61,7 +61,7 @@ static bool extreme_of_mixed(tr_em *e, const tr_bcall *c, uint32_t n, const tr_t
     return true;
 }
 
-static bool is_mixed(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
+static bool mixes_u64_with_i64(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
     for (uint32_t i = 0; i < n && t->kind == TR_TY_I64; i++) /* which uint64 alone are not */
         if (is_u64(e, x[i]))
             return true;
@@ -73,7 +73,7 @@ static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, 
     const tr_ty *t;
     if (!common_of(e, c, n, x, &t))
         return false;
-    if (!e->opts->promote_numba && is_mixed(e, n, x, t))
+    if (!e->opts->promote_numba && mixes_u64_with_i64(e, n, x, t))
         return extreme_of_mixed(e, c, n, x, out);
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best = tr_em_conv(e, x[0], t);
@@ -194,11 +194,11 @@ static bool each_better(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *
 }
 
 /* Holds no memory: what a loop may carry before there is one. */
-static bool is_plain(const tr_ty *t) {
+static bool type_holds_no_memory(const tr_ty *t) {
     if (t->kind != TR_TY_TUPLE)
         return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE;
     for (uint32_t k = 0; k < t->n; k++)
-        if (!is_plain(t->items[k]))
+        if (!type_holds_no_memory(t->items[k]))
             return false;
     return true;
 }
@@ -275,7 +275,7 @@ static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv othe
     bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE;
     if (numbers && !other.ty)
         return extreme_iter(e, c, it, out);
-    if (!is_plain(b->item))
+    if (!type_holds_no_memory(b->item))
         return tr_em_error(e, "%s() of items of %s", tr_fam_name(c), tr_em_tyname(e, t));
     t = b->item;
     if (other.ty && (!join_types(e, c, b->item, other.ty, &t) || !tr_em_coerce(e, other, t, &r)))

@@ -79,13 +79,13 @@ static void find_open(finder *r) {
 /* --- what it raises --- */
 
 /* Raises again what comes to it, and does nothing else. */
-static bool resumes(const tr_fn *f, tr_bid b) {
+static bool block_only_reraises(const tr_fn *f, tr_bid b) {
     const tr_blk *blk = tr_blk_at(f, b);
     return blk->params.n == 0 && tr_at(f, blk->first)->op == TR_OP_CATCH &&
            tr_term(f, b)->op == TR_OP_RERAISE && tr_at(f, blk->first)->next == blk->last;
 }
 
-static bool catches(const tr_fn *f, tr_bid b) {
+static bool block_catches(const tr_fn *f, tr_bid b) {
     return tr_at(f, tr_blk_at(f, b)->first)->op == TR_OP_CATCH;
 }
 
@@ -131,7 +131,7 @@ static void give_resume(finder *r, uint32_t number) {
     for (uint32_t k = 0, n = g->blks.n; k < n; k++)
         for (uint32_t s = 0; s < tr_nsucc(tr_term(f, g->blks.d[k])); s++) {
             tr_bid to = tr_term(f, g->blks.d[k])->imm.succ[s].to;
-            if (r->o.of[to] == number || !catches(f, to))
+            if (r->o.of[to] == number || !block_catches(f, to))
                 continue;
             own = own == TR_NOBLK ? resume_block(r, number) : own;
             tr_term(f, g->blks.d[k])->imm.succ[s] = (tr_edge){.to = own};
@@ -156,15 +156,16 @@ static bool find_entry(finder *r) {
         r->o.blks.d[i] = first;
         n++;
     }
-    return n == 1 && r->o.blks.d[0] != 0 && !catches(r->o.f, r->o.blks.d[0]);
+    return n == 1 && r->o.blks.d[0] != 0 && !block_catches(r->o.f, r->o.blks.d[0]);
 }
 
-static bool may_move(finder *r, const tr_ins *in) {
+static bool ins_may_move(finder *r, const tr_ins *in) {
     const tr_fn *g;
     r->weight += in->op == TR_OP_PATTERN ? WORTH : 1;
     for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_fn(in->imm.pat, k)); k++)
         for (uint32_t v = 0; v < g->ins.n; v++)
-            if (tr_at(g, v)->blk != TR_NOBLK && tr_at(g, v)->op != TR_OP_PARAM && !may_move(r, tr_at(g, v)))
+            if (tr_at(g, v)->blk != TR_NOBLK && tr_at(g, v)->op != TR_OP_PARAM &&
+                !ins_may_move(r, tr_at(g, v)))
                 return false;
     return in->op != TR_OP_CALL && in->op != TR_OP_CLOSURE;
 }
@@ -177,7 +178,7 @@ static bool find_exit(finder *r, region *g) {
     r->weight = 0;
     if (tr_handler(f, g->blks.d[0])) {
         tr_ins *by = tr_term(f, tr_blk_at(f, g->blks.d[0])->preds.d[0]);
-        if (resumes(f, by->imm.succ[1].to) || !add_handler(r, g, &by->imm.succ[1]))
+        if (block_only_reraises(f, by->imm.succ[1].to) || !add_handler(r, g, &by->imm.succ[1]))
             return false;
     }
     for (uint32_t i = 0; i < g->blks.n; i++) {
@@ -189,9 +190,9 @@ static bool find_exit(finder *r, region *g) {
             tr_bid to = t->imm.succ[s].to;
             if (tr_outline_has(&r->o, to))
                 continue;
-            if (resumes(f, to)) {
+            if (block_only_reraises(f, to)) {
                 g->resumes = true;
-            } else if (catches(f, to)) {
+            } else if (block_catches(f, to)) {
                 if (!add_handler(r, g, &t->imm.succ[s]))
                     return false;
             } else if (g->exit != TR_NOBLK && g->exit != to) {
@@ -201,7 +202,7 @@ static bool find_exit(finder *r, region *g) {
             }
         }
         for (tr_val v = tr_blk_at(f, g->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (!may_move(r, tr_at(f, v)))
+            if (!ins_may_move(r, tr_at(f, v)))
                 return false;
     }
     return !(returns && g->exit != TR_NOBLK) && r->weight >= WORTH && raises_one_way(r, g) &&

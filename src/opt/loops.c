@@ -37,7 +37,7 @@ uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l) {
 }
 
 /* What is made outside of a loop and used in it dominates its head. */
-static bool comes_in(const tr_fn *f, tr_bid head, tr_val v) {
+static bool comes_from_outside(const tr_fn *f, tr_bid head, tr_val v) {
     tr_bid b = tr_at(f, v)->blk;
     return tr_is_const(tr_at(f, v)) || (b != TR_NOBLK && b != head && tr_dominates(f, b, head));
 }
@@ -59,7 +59,7 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out)
         if (next->op != TR_OP_ADD || (next->args[0] != param && next->args[1] != param))
             return false;
         tr_val step = next->args[next->args[0] == param];
-        if (!comes_in(f, head, step) || (out->step != TR_NOVAL && out->step != step))
+        if (!comes_from_outside(f, head, step) || (out->step != TR_NOVAL && out->step != step))
             return false;
         out->step = step;
     }

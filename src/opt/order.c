@@ -58,13 +58,13 @@ static bool any_ins(const look *l, bool (*is)(const look *l, const tr_ins *in)) 
     return false;
 }
 
-static bool counts(const look *l, const tr_ins *in) {
+static bool is_retain_or_release(const look *l, const tr_ins *in) {
     (void)l;
     return in->op == TR_OP_RETAIN || in->op == TR_OP_RELEASE;
 }
 
 static bool bare(look *l) {
-    return !any_ins(l, counts);
+    return !any_ins(l, is_retain_or_release);
 }
 
 static bool counted(look *l) {
@@ -80,16 +80,16 @@ static bool whole(look *l) {
     return !any_ins(l, calls_part);
 }
 
-static bool is_open(const look *l, const tr_ins *in) {
+static bool ins_is_undecided(const look *l, const tr_ins *in) {
     (void)l;
     return in->op == TR_OP_PRANGE || (in->op == TR_OP_PATTERN && in->imm.pat->par == TR_PAR_WISH);
 }
 
 static bool decided(look *l) {
-    return !any_ins(l, is_open);
+    return !any_ins(l, ins_is_undecided);
 }
 
-static bool says_how(const look *l, const tr_ins *in) {
+static bool ins_has_schedule(const look *l, const tr_ins *in) {
     (void)l;
     static const tr_sched nothing;
     return in->op == TR_OP_PATTERN &&
@@ -97,7 +97,7 @@ static bool says_how(const look *l, const tr_ins *in) {
 }
 
 static bool loose(look *l) {
-    return !any_ins(l, says_how);
+    return !any_ins(l, ins_has_schedule);
 }
 
 static bool rotated(look *l) {
@@ -120,7 +120,7 @@ static const struct {
 };
 
 /* In the function and in all lambdas. */
-static bool holds(look *l, unsigned k) {
+static bool prop_holds(look *l, unsigned k) {
     tr_fn *f = l->f;
     bool ok = props[k].holds(l);
     for (tr_bid b = 0; ok && b < f->blks.n; b++)
@@ -128,7 +128,7 @@ static bool holds(look *l, unsigned k) {
              v = tr_at(f, v)->next)
             for (unsigned i = 0;
                  ok && tr_at(f, v)->op == TR_OP_PATTERN && (l->f = tr_pat_fn(tr_at(f, v)->imm.pat, i)); i++)
-                ok = holds(l, k);
+                ok = prop_holds(l, k);
     l->f = f;
     return ok;
 }
@@ -136,7 +136,7 @@ static bool holds(look *l, unsigned k) {
 const char *tr_pass_untrue(tr_prog *p, tr_fn *f, uint32_t which) {
     look l = {.p = p, .f = f};
     for (unsigned k = 0; k < P__COUNT; k++)
-        if ((which >> k & 1) && props[k].holds && !holds(&l, k))
+        if ((which >> k & 1) && props[k].holds && !prop_holds(&l, k))
             return tr_arena_printf(&p->ctx->arena, "%s does not hold (%s%s%s)", props[k].name, props[k].what,
                                    l.why ? "; " : "", l.why ? l.why : "");
     return NULL;

@@ -134,7 +134,7 @@ static void flow_all(tr_own *o, const uint8_t *owner) {
 
 /* An argument is an alias as long as all roots it may come from are held wherever it is:
  * they dominate its block. */
-static bool must_own(const tr_own *o, tr_val p) {
+static bool param_must_own(const tr_own *o, tr_val p) {
     tr_bid b = tr_at(o->f, p)->blk;
     for (uint32_t r = 0; r < o->roots.n; r++) {
         tr_bid d = tr_at(o->f, o->roots.d[r])->blk;
@@ -159,7 +159,7 @@ bool tr_own_find(tr_fn *f, tr_own *o) {
         again = false;
         flow_all(o, owner);
         for (uint32_t i = 0; i < params.n; i++)
-            if (!owner[params.d[i]] && must_own(o, params.d[i]))
+            if (!owner[params.d[i]] && param_must_own(o, params.d[i]))
                 owner[params.d[i]] = again = true;
     }
     for (uint32_t i = 0; i < params.n; i++) /* the candidates that turned out to be aliases */
@@ -375,7 +375,7 @@ static void do_body(owning *w, tr_bid b) {
 }
 
 /* The pass has been here before. */
-static bool is_done(const tr_fn *f) {
+static bool counts_are_explicit(const tr_fn *f) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_RETAIN || tr_at(f, v)->op == TR_OP_RELEASE)
@@ -436,7 +436,7 @@ static void isolate_all(tr_fn *f) {
 
 bool tr_opt_own(tr_prog *p, tr_fn *f) {
     owning w = {.changed = false, .handles = p->handles};
-    if (is_done(f) || !tr_own_find(f, &w.o))
+    if (counts_are_explicit(f) || !tr_own_find(f, &w.o))
         return false;
     if (p->handles) {
         isolate_all(f);

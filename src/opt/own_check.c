@@ -19,16 +19,16 @@ typedef struct checker {
     uint8_t *began; /* and held this when it began */
 } checker;
 
-static bool wrong(checker *c, tr_val v, const char *what) {
+static bool report_wrong(checker *c, tr_val v, const char *what) {
     if (!c->why)
         c->why = tr_arena_printf(&c->o.f->ctx->arena, "reference counts: %s (%s, value %u)", what,
                                  tr_op_info[tr_at(c->o.f, v)->op].name, v);
     return false;
 }
 
-static bool take(checker *c, tr_val v) {
+static bool take_held(checker *c, tr_val v) {
     if (!c->held[v])
-        return wrong(c, v, "given away but not held");
+        return report_wrong(c, v, "given away but not held");
     c->held[v]--;
     return true;
 }
@@ -36,7 +36,7 @@ static bool take(checker *c, tr_val v) {
 static bool roots_held(checker *c, tr_val v) {
     for (uint32_t r = 0; c->o.of[v] && r < c->o.roots.n; r++)
         if (tr_bits_get(c->o.of[v], r) && !c->held[c->o.roots.d[r]])
-            return wrong(c, v, "used after its memory was released");
+            return report_wrong(c, v, "used after its memory was released");
     return true;
 }
 
@@ -48,10 +48,10 @@ static bool check_raise(checker *c, tr_val v) {
         return true;
     if (c->leaves)
         return memcmp(c->held, c->began, c->o.f->ins.n) == 0 ||
-               wrong(c, v, "raises after what is held has changed since its handler was set");
+               report_wrong(c, v, "raises after what is held has changed since its handler was set");
     for (tr_val k = 0; k < c->o.f->ins.n; k++)
         if (c->held[k])
-            return wrong(c, k, "lost by an exception");
+            return report_wrong(c, k, "lost by an exception");
     return true;
 }
 
@@ -60,7 +60,7 @@ static bool check_ins(checker *c, tr_val v) {
     if (!check_raise(c, v))
         return false;
     if (in->op == TR_OP_RELEASE)
-        return take(c, in->args[0]);
+        return take_held(c, in->args[0]);
     for (uint32_t i = 0; i < in->nargs; i++)
         if (!roots_held(c, in->args[i]))
             return false;
@@ -82,7 +82,7 @@ static bool check_jump(checker *c, const tr_edge *e) {
         if (!tr_ty_is_managed(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
             continue;
         if (tr_own_is_owner(&c->o, p))
-            ok = ok && take(c, e->args[i]);
+            ok = ok && take_held(c, e->args[i]);
     }
     for (uint32_t i = 0; i < e->n; i++)
         if (!tr_own_is_owner(&c->o, tr_blk_at(f, e->to)->params.d[i]))
@@ -91,7 +91,7 @@ static bool check_jump(checker *c, const tr_edge *e) {
         c->at[e->to] = tr_arena_copy(&f->ctx->arena, c->held, n);
     for (tr_val v = 0; ok && v < n; v++)
         if (c->at[e->to][v] != c->held[v])
-            ok = wrong(c, v, "held on one way into a block and not on another");
+            ok = report_wrong(c, v, "held on one way into a block and not on another");
     memcpy(c->held, before, n);
     return ok;
 }
@@ -117,11 +117,11 @@ static bool check_block(checker *c, tr_bid b) {
     if (tr_at(f, t)->op != TR_OP_RET && tr_at(f, t)->op != TR_OP_YIELD)
         return true;
     tr_val v = tr_at(f, t)->op == TR_OP_RET ? tr_arg(f, t, 0) : TR_NOVAL;
-    if (v != TR_NOVAL && tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
+    if (v != TR_NOVAL && tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take_held(c, v))
         return false;
     for (tr_val k = 0; k < f->ins.n; k++)
         if (c->held[k])
-            return wrong(c, k, "still held at the return");
+            return report_wrong(c, k, "still held at the return");
     return true;
 }
 

@@ -46,7 +46,7 @@ static int32_t line_of(const tr_fn *f, tr_val v) {
     return f->locs.d[tr_at(f, v)->loc].place.span.line;
 }
 
-static bool has_many(const tr_fn *f) {
+static bool has_many_patterns(const tr_fn *f) {
     uint32_t patterns = 0, lines = 0;
     int32_t last = -1;
     for (uint32_t i = 0; i < f->rpo.n; i++)
@@ -143,8 +143,8 @@ static uint64_t mix(uint64_t x) {
 }
 
 /* Two positions are at the same depth if the same edges lead past both: forward ones from before to behind,
- * and jumps back from there. Sums stand for these sets: equal by chance, they make a stretch that `is_closed`
- * refuses. */
+ * and jumps back from there. Sums stand for these sets: equal by chance, they make a stretch that
+ * `stretch_is_closed` refuses. */
 static void find_depths(splitter *s) {
     const tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
@@ -170,12 +170,12 @@ static void find_depths(splitter *s) {
 
 /* --- stretches --- */
 
-static bool is_in(const splitter *s, tr_bid b, uint32_t first, uint32_t end) {
+static bool block_is_in_stretch(const splitter *s, tr_bid b, uint32_t first, uint32_t end) {
     return s->pos[b] >= first && s->pos[b] < end;
 }
 
 /* One way in, one block to lead to, no return. */
-static bool is_closed(const splitter *s, uint32_t first, uint32_t end) {
+static bool stretch_is_closed(const splitter *s, uint32_t first, uint32_t end) {
     assert(first < end && end <= s->order.n);
     const tr_fn *f = s->f;
     for (uint32_t i = first; i < end; i++) {
@@ -184,10 +184,10 @@ static bool is_closed(const splitter *s, uint32_t first, uint32_t end) {
         if (t->op == TR_OP_RET || s->order.d[i] == 0)
             return false;
         for (uint32_t k = 0; k < tr_nsucc(t); k++)
-            if (!is_in(s, t->imm.succ[k].to, first, end) && s->pos[t->imm.succ[k].to] != end)
+            if (!block_is_in_stretch(s, t->imm.succ[k].to, first, end) && s->pos[t->imm.succ[k].to] != end)
                 return false;
         for (uint32_t k = 0; i > first && k < b->preds.n; k++)
-            if (!is_in(s, b->preds.d[k], first, end))
+            if (!block_is_in_stretch(s, b->preds.d[k], first, end))
                 return false;
     }
     return true;
@@ -196,7 +196,7 @@ static bool is_closed(const splitter *s, uint32_t first, uint32_t end) {
 static void take(splitter *s, uint32_t first, uint32_t end) {
     assert(first < end);
     stretch new = {.first = first, .end = end};
-    if (!is_closed(s, first, end))
+    if (!stretch_is_closed(s, first, end))
         return;
     memset(s->taken + first, 1, end - first);
     for (uint32_t i = first; i < end; i++)
@@ -385,7 +385,8 @@ static void outline(splitter *s) {
 bool tr_opt_split(tr_prog *p, tr_fn *f) {
     tr_arena *a = &f->ctx->arena;
     splitter s = {.f = f, .o = {.p = p, .f = f, .name = "piece", .piece = true}};
-    if (p->handles || f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0 || !has_many(f))
+    if (p->handles || f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0 ||
+        !has_many_patterns(f))
         return false;
     cut_blocks(f);
     uint32_t n = f->rpo.n;

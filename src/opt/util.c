@@ -82,7 +82,7 @@ static bool writes_any(const void *f, tr_val v) {
     return tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE);
 }
 
-static bool is_same(const tr_fn *f, tr_val x, tr_val y, int depth) {
+static bool values_are_same(const tr_fn *f, tr_val x, tr_val y, int depth) {
     const tr_ins *a = tr_at(f, x), *b = tr_at(f, y);
     if (x == y)
         return true;
@@ -93,13 +93,13 @@ static bool is_same(const tr_fn *f, tr_val x, tr_val y, int depth) {
                             : !tr_opt_is_pure(a) || tr_opt_imm(a) != tr_opt_imm(b))
         return false;
     for (uint32_t k = 0; k < a->nargs; k++)
-        if (!is_same(f, a->args[k], b->args[k], depth - 1))
+        if (!values_are_same(f, a->args[k], b->args[k], depth - 1))
             return false;
     return true;
 }
 
 bool tr_opt_same(const tr_fn *f, tr_val x, tr_val y) {
-    return is_same(f, x, y, MAX_DEPTH);
+    return values_are_same(f, x, y, MAX_DEPTH);
 }
 
 tr_domtree tr_opt_domtree(tr_fn *f) {

@@ -152,7 +152,7 @@ static bool handed_on(const tr_order *o, uint64_t last, tr_mark x) {
 }
 
 /* Does what a thread had at a time come before what is done now? */
-static bool reaches(const tr_having *h, const tr_now *now) {
+static bool mark_comes_before(const tr_having *h, const tr_now *now) {
     uint32_t who = h->who - 1, me = (uint32_t)tr_mark_thread(now->m);
     return who == me ||
            (now->known && who / TR_LANES == me / TR_LANES && h->start <= now->known[who % TR_LANES]);
@@ -161,7 +161,7 @@ static bool reaches(const tr_having *h, const tr_now *now) {
 bool tr_order_has(const tr_order *o, tr_mark x, const tr_now *now) {
     for (uint64_t k = o->nhavings; k-- > 0;) {
         const tr_having *h = &o->havings[k];
-        if (h->who && !reaches(h, now))
+        if (h->who && !mark_comes_before(h, now))
             continue;
         if (handed_on(o, h->who || h->start < now->start ? h->last : h->had, x))
             return true;

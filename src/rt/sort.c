@@ -105,12 +105,12 @@ static bool have_theirs(void) {
 }
 
 /* Of equal integers nobody sees which comes first, and only one way has vectors. */
-static bool are_alike(int64_t type) {
+static bool equals_are_alike(int64_t type) {
     return type >= TR_SORT_I32 && type <= TR_SORT_U64;
 }
 
 static tr_sort_fn *sort_of(int64_t type, int64_t how) {
-    how = are_alike(type) ? TR_SORT_QUICK : how;
+    how = equals_are_alike(type) ? TR_SORT_QUICK : how;
     tr_sort_fn *f = have_theirs() ? the_sorts.sort[type][how] : NULL;
     return f ? f : own_sort[type];
 }

@@ -342,7 +342,7 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_sown(const char
            (x & 0xfffff) == ((uintptr_t)at >> 2) * UINT64_C(0x9E3779B97F4A7C15) >> 44;
 }
 
-static bool is_new(uint64_t address, uint64_t size) {
+static bool bytes_are_sown(uint64_t address, uint64_t size) {
     const char *at = (const char *)(address & ~(uint64_t)3);
     return is_sown(at) && (size < 8 || (address % 4 == 0 && is_sown(at + 4)));
 }
@@ -355,7 +355,7 @@ static void touch_at(touch *t, uint64_t address, uint64_t size) {
     }
     t->device = false;
     if (w->what & TR_WATCH_UNINIT && (t->how == TR_TOUCH_READ || t->how == TR_TOUCH_ATOMIC) &&
-        is_new(address, size)) {
+        bytes_are_sown(address, size)) {
         t->device = true;
         tr_shadow_fresh(&w->shadow, address, size, true);
     }

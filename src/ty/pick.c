@@ -40,7 +40,7 @@ tr_operand tr_operand_beside(tr_operand weak, tr_operand common) {
 
 typedef enum how { EXACT, AS_STRONG, AS_WEAK } how;
 
-static bool fits(tr_operand x, const tr_ty *to, how h) {
+static bool operand_fits(tr_operand x, const tr_ty *to, how h) {
     if (x.kind >= TR_TY__SCALARS)
         return x.kind == TR_OPERAND_OPEN;
     tr_tyk k = x.half ? TR_TY_F16 : (tr_tyk)x.kind;
@@ -60,7 +60,8 @@ static int64_t search(const tr_operand *x, uint32_t nin, tr_sig_fn *sig, const v
     for (uint32_t k = 0; k < n; k++) {
         const tr_ty *const *types = sig(self, k);
         uint32_t i = 0;
-        while (types && i < nin && fits(x[i], types[i]->kind == TR_TY_ARRAY ? types[i]->elem : types[i], h))
+        while (types && i < nin &&
+               operand_fits(x[i], types[i]->kind == TR_TY_ARRAY ? types[i]->elem : types[i], h))
             i++;
         if (types && i == nin)
             return k;

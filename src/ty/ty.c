@@ -183,7 +183,7 @@ static void insert(tr_tytab *t, uint64_t h, const tr_ty *ty) {
 }
 
 /* Its parts live as long as the table. */
-static __attribute__((unused)) bool outlives(const tr_ty *key, const tr_tytab *t) {
+static __attribute__((unused)) bool parts_outlive_table(const tr_ty *key, const tr_tytab *t) {
     for (uint32_t i = 0; i < key->n && !t->parent && key->items; i++)
         if (key->items[i]->local)
             return false;
@@ -192,7 +192,7 @@ static __attribute__((unused)) bool outlives(const tr_ty *key, const tr_tytab *t
 
 /* Copies the key with all it points to into the table. */
 static const tr_ty *add(tr_tytab *t, uint64_t h, const tr_ty *key) {
-    assert(key->kind < TR_TY__COUNT && outlives(key, t) && "the process's types are of such");
+    assert(key->kind < TR_TY__COUNT && parts_outlive_table(key, t) && "the process's types are of such");
     assert((!key->n || key->items) && (!key->fields || key->name || key->kind == TR_TY_STRUCT) &&
            "items are there, and names of fields are some class's");
     tr_arena *a = &t->arena;

@@ -128,7 +128,7 @@ void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
 }
 
 /* A block has one thread along it, wherever it runs. */
-static bool is_flat(const tr_grid *s, unsigned axis) {
+static bool axis_has_one_thread(const tr_grid *s, unsigned axis) {
     int64_t n;
     return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
 }
@@ -171,7 +171,7 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
         return;
     }
     for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k)) {
+        if (axis_has_one_thread(s, k)) {
             s->thread[k] = tr_emit_int(&s->b, 0);
             continue;
         }
@@ -183,7 +183,7 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
 
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
     for (unsigned k = 0; k < TR_AXES; k++) {
-        if (tr_grid_seed(s) ? k == 0 : !is_flat(s, k))
+        if (tr_grid_seed(s) ? k == 0 : !axis_has_one_thread(s, k))
             tr_grid_end_turns(s, &l->axis[k], carry);
         s->thread[k] = TR_NOVAL;
     }
@@ -192,7 +192,7 @@ void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
 tr_val tr_grid_me(tr_grid *s) {
     tr_val me = TR_NOVAL;
     for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k) && (k || me != TR_NOVAL))
+        if (axis_has_one_thread(s, k) && (k || me != TR_NOVAL))
             continue;
         if (me != TR_NOVAL)
             me = tr_grid_op(s, TR_OP_MUL, me, tr_grid_extent(s, k));
@@ -210,7 +210,7 @@ static tr_val place(tr_bld *b, tr_op op, const tr_ty *i64, unsigned axis) {
 tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
     tr_val n = TR_NOVAL;
     for (unsigned k = TR_AXES; k-- > 0;) {
-        if (is_flat(s, k) && (k || n != TR_NOVAL))
+        if (axis_has_one_thread(s, k) && (k || n != TR_NOVAL))
             continue;
         if (n != TR_NOVAL) {
             tr_val size = s->wide.yes && k == TR_AXIS_X ? s->wide.span : place(b, TR_OP_BLOCKDIM, s->i64, k);

@@ -28,7 +28,7 @@ typedef struct cross {
 } cross;
 
 /* A number that takes longer to compute than to load. */
-static bool is_dear(const tr_fn *g, tr_val v) {
+static bool is_dearer_than_load(const tr_fn *g, tr_val v) {
     const tr_ins *in = tr_at(g, v);
     bool by_number = in->nargs == 2 && tr_is_const(tr_at(g, in->args[1]));
     return in->ty && tr_ty_is_scalar(in->ty) && tr_ins_cost(g, v) > TR_COST_CHEAP && !by_number;
@@ -44,7 +44,7 @@ uint8_t *tr_grid_free(const tr_grid *s, const uint8_t *once) {
             is_free[tr_blk_at(g, 0)->params.d[p]] = 1;
         for (tr_val v = tr_blk_at(g, b)->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
             const tr_ins *in = tr_at(g, v);
-            bool yes = tr_grid_is_storage(in) || (tr_opt_is_pure(in) && !is_dear(g, v));
+            bool yes = tr_grid_is_storage(in) || (tr_opt_is_pure(in) && !is_dearer_than_load(g, v));
             for (uint32_t a = 0; yes && a < in->nargs; a++)
                 yes = tr_is_const(tr_at(g, in->args[a])) || is_free[in->args[a]] || once[in->args[a]];
             is_free[v] = yes && !tr_ins_ends(in);
@@ -126,7 +126,7 @@ static void find_use(void *self, tr_val user, tr_val *operand) {
 }
 
 /* Is u alive where v gets its value? */
-static bool alive_at(const cross *c, tr_val u, tr_val v) {
+static bool is_alive_at_value(const cross *c, tr_val u, tr_val v) {
     tr_fn *g = c->s->g;
     const tr_ins *in = tr_at(g, v);
     uses is = {.v = u};
@@ -147,20 +147,21 @@ static tr_val leader_of(const cross *c, tr_val v) {
     return v;
 }
 
-static bool has_home(const cross *c, tr_val v) {
+static bool value_has_home(const cross *c, tr_val v) {
     return v < c->nvals && c->crosses[v] && !c->is_free[v];
 }
 
 /* One home for both, and for those that share theirs already, if never two of them are alive at once. */
 static void share(cross *c, tr_val v, tr_val w) {
     const tr_fn *g = c->s->g;
-    if (!has_home(c, v) || !has_home(c, w) || tr_at(g, v)->ty != tr_at(g, w)->ty)
+    if (!value_has_home(c, v) || !value_has_home(c, w) || tr_at(g, v)->ty != tr_at(g, w)->ty)
         return;
     v = leader_of(c, v);
     w = leader_of(c, w);
     for (tr_val x = 0; x < c->nvals && v != w; x++)
-        for (tr_val y = 0; has_home(c, x) && leader_of(c, x) == v && y < c->nvals; y++)
-            if (has_home(c, y) && leader_of(c, y) == w && (alive_at(c, x, y) || alive_at(c, y, x)))
+        for (tr_val y = 0; value_has_home(c, x) && leader_of(c, x) == v && y < c->nvals; y++)
+            if (value_has_home(c, y) && leader_of(c, y) == w &&
+                (is_alive_at_value(c, x, y) || is_alive_at_value(c, y, x)))
                 return;
     c->leader[w] = v;
 }
@@ -257,7 +258,7 @@ static void keep_on_ways(cross *c, tr_bid head, const tr_val *came) {
         assert(tr_nsucc(tr_term(g, w.from)) == 1 || !w.edge->n);
         for (uint32_t p = 0; p < w.edge->n; p++, came++) {
             tr_val v = tr_blk_at(g, head)->params.d[p];
-            bool there = has_home(c, *came) && c->home[*came] == c->home[v];
+            bool there = value_has_home(c, *came) && c->home[*came] == c->home[v];
             if (c->crosses[v] && !there)
                 store_home(c, c->home[v], tr_term(g, w.from)->imm.succ[0].args[p], w.from,
                            tr_blk_at(g, w.from)->last);
@@ -274,7 +275,7 @@ static tr_val *what_comes(const cross *c, tr_bid head) {
     return out.d;
 }
 
-static bool refuse(const cross *c, tr_val v) {
+static bool refuse_own_array(const cross *c, tr_val v) {
     const tr_fn *g = c->s->g;
     const char *name = v < g->names.n ? g->names.d[v] : NULL;
     const char *what = name ? tr_arena_printf(tr_grid_arena(c->s), "'%s', an array", name) : "an array";
@@ -297,7 +298,7 @@ static bool find_crossing(cross *c) {
                 continue;
             c->crosses[v] = 1;
             if (!c->is_free[v] && !tr_ty_is_scalar(in->ty))
-                return refuse(c, v);
+                return refuse_own_array(c, v);
         }
     return true;
 }
@@ -321,12 +322,12 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
         return false;
     share_homes(&c);
     for (tr_val v = 0; v < c.nvals; v++)
-        if (has_home(&c, v) && leader_of(&c, v) == v) {
+        if (value_has_home(&c, v) && leader_of(&c, v) == v) {
             const tr_ty *t = tr_ty_array(s->p->ctx->types, tr_at(g, v)->ty, 1, TR_LAYOUT_C, false);
             c.home[v] = tr_blk_param(g, 0, t, NULL);
         }
     for (tr_val v = 0; v < c.nvals; v++)
-        if (has_home(&c, v))
+        if (value_has_home(&c, v))
             c.home[v] = c.home[leader_of(&c, v)];
     tr_val **came = TR_NEW_N(tr_grid_arena(s), tr_val *, g->blks.n + 1u);
     for (uint32_t k = 0; k < g->rpo.n; k++)

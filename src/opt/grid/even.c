@@ -21,7 +21,7 @@
 /* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must
  * stay no. It does where it is a param, which keeps what it was, or where a counter that only rises is
  * compared with what does not change. */
-static bool stays_out(const even *e, tr_val cond) {
+static bool thread_stays_out(const even *e, tr_val cond) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *c = tr_at(g, cond);
@@ -41,7 +41,7 @@ static bool stays_out(const even *e, tr_val cond) {
 }
 
 /* All threads come to it, only its head leads out, and that for each thread as it will. */
-static bool fits(even *e) {
+static bool loop_can_be_even(even *e) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *t = tr_term(g, h);
@@ -108,7 +108,7 @@ static void make_even(even *e) {
     tr_cbr(&b, any, h, n + 1, args, old.to, old.n, old.args);
 }
 
-static bool has_counter(const even *e) {
+static bool loop_has_counter(const even *e) {
     for (uint32_t p = 0; p < tr_blk_at(e->g, e->loop->header)->params.n; p++)
         if (tr_even_step_of(e, p) != TR_NOVAL &&
             !tr_even_is_used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
@@ -224,13 +224,13 @@ static void merge_ends(tr_fn *g) {
 }
 
 /* Made of sizes alone? Then it is made where the body begins, if `move`. */
-static bool lift(tr_fn *g, tr_val v, unsigned depth, bool move) {
+static bool lift_made_of_sizes(tr_fn *g, tr_val v, unsigned depth, bool move) {
     const tr_ins *in = tr_at(g, v);
     if (tr_is_const(in) || in->blk == 0)
         return true;
     bool yes = depth && in->op != TR_OP_THREADIDX && tr_opt_is_pure(in) && in->op != TR_OP_PARAM;
     for (uint32_t a = 0; a < in->nargs && yes; a++)
-        yes = lift(g, tr_at(g, v)->args[a], depth - 1, move);
+        yes = lift_made_of_sizes(g, tr_at(g, v)->args[a], depth - 1, move);
     if (yes && move)
         tr_ins_move_end(g, v, 0);
     return yes;
@@ -247,8 +247,8 @@ static bool lift_steps(const even *e) {
             if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
                 continue;
             tr_val by = next->args[next->args[0] == v];
-            if (!tr_is_const(tr_at(g, by)) && tr_at(g, by)->blk != 0 && lift(g, by, 4, false))
-                lifted = lift(g, by, 4, true);
+            if (!tr_is_const(tr_at(g, by)) && tr_at(g, by)->blk != 0 && lift_made_of_sizes(g, by, 4, false))
+                lifted = lift_made_of_sizes(g, by, 4, true);
         }
     return lifted;
 }
@@ -284,14 +284,14 @@ bool tr_grid_even_loops(tr_grid *s) {
                 more = 1;
                 break;
             }
-            if (!has_counter(&e) || !tr_grid_is_worth(s, &e.u, e.loop))
+            if (!loop_has_counter(&e) || !tr_grid_is_worth(s, &e.u, e.loop))
                 continue;
             if (test_at_head(&e)) {
                 tr_simplify_cfg(s->g);
                 more = 1;
-            } else if (fits(&e) && tr_grid_stride(&e)) {
+            } else if (loop_can_be_even(&e) && tr_grid_stride(&e)) {
                 more = changed = true;
-            } else if (fits(&e) && stays_out(&e, tr_term(e.g, e.loop->header)->args[0])) {
+            } else if (loop_can_be_even(&e) && thread_stays_out(&e, tr_term(e.g, e.loop->header)->args[0])) {
                 tr_even_count_rounds(&e, tr_even_add_counter(&e));
                 make_even(&e);
                 more = changed = true;

@@ -368,7 +368,7 @@ static void tell(const tr_grid *s, const tr_level *level, uint32_t nargs) {
                     (unsigned)kept);
 }
 
-static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
+static bool run_launch_here(tr_prog *p, tr_fn *f, tr_val call) {
     tr_grid s = {.p = p, .f = f, .call = call};
     tr_level *level = NULL;
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
@@ -391,7 +391,7 @@ bool tr_opt_grid(tr_prog *p, tr_fn *f) {
             next = tr_at(f, v)->next;
             if (tr_at(f, v)->op != TR_OP_CALL || p->insts.d[tr_at(f, v)->imm.fn].fn->kind != TR_FN_KERNEL)
                 continue;
-            if (!run_here(p, f, v))
+            if (!run_launch_here(p, f, v))
                 return changed;
             changed = true;
         }

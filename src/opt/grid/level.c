@@ -52,7 +52,7 @@ struct tr_level {
     tr_val alive, everybody; /* then: per thread, and in one cell, whether nobody has ended */
 };
 
-static bool has_stop(const plan *p, tr_bid b) {
+static bool branch_spans_stop(const plan *p, tr_bid b) {
     const tr_bits *between = &p->l->u.between[b];
     for (tr_bid x = 0; x < p->g->blks.n; x++)
         if (tr_bits_get(between, x) && p->l->stop[x])
@@ -60,7 +60,7 @@ static bool has_stop(const plan *p, tr_bid b) {
     return false;
 }
 
-static bool may_keep(const plan *p, tr_bid b) {
+static bool may_keep_branch(const plan *p, tr_bid b) {
     const tr_ins *t = tr_term(p->g, b);
     return t->op == TR_OP_CBR && !p->l->u.split[b] &&
            (tr_is_const(tr_at(p->g, t->args[0])) || !p->l->u.varies[t->args[0]]);
@@ -69,18 +69,18 @@ static bool may_keep(const plan *p, tr_bid b) {
 /* --- loops to interchange --- */
 
 /* Does v, an index, count along x, one by one? Looked at through sums and what checks and wraps. */
-static bool along_x(const tr_fn *g, tr_val v, unsigned depth) {
+static bool index_counts_along_x(const tr_fn *g, tr_val v, unsigned depth) {
     const tr_ins *in = tr_at(g, v);
     if (in->op == TR_OP_THREADIDX)
         return in->imm.i == TR_AXIS_X;
     tr_way first = {0};
     if (depth && in->op == TR_OP_PARAM && in->blk &&
         tr_next_way(g, in->blk, &first)) /* what a counter begins with */
-        return along_x(g, first.edge->args[tr_param_index(g, v)], depth - 1);
+        return index_counts_along_x(g, first.edge->args[tr_param_index(g, v)], depth - 1);
     if (depth == 0 || tr_is_const(in) || in->op == TR_OP_PARAM || in->op == TR_OP_MUL || !tr_opt_is_pure(in))
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
-        if (along_x(g, in->args[k], depth - 1))
+        if (index_counts_along_x(g, in->args[k], depth - 1))
             return true;
     return false;
 }
@@ -121,9 +121,9 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
             if (in->op != TR_OP_LOAD && in->op != TR_OP_STORE)
                 continue;
             unsigned n = tr_at(g, in->args[0])->ty->ndim;
-            bool last = n && along_x(g, in->args[n], 12), other = false;
+            bool last = n && index_counts_along_x(g, in->args[n], 12), other = false;
             for (unsigned a = 1; a < n; a++)
-                other = other || along_x(g, in->args[a], 12);
+                other = other || index_counts_along_x(g, in->args[a], 12);
             score += other ? -1 : last ? 1 : 0;
             apart += u->varies[v] && !last;
         }
@@ -131,7 +131,7 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
 }
 
 /* One way out, at its head, that all take. */
-static bool is_even(const plan *p, const tr_loop *loop) {
+static bool loop_is_even(const plan *p, const tr_loop *loop) {
     uint8_t *in = tr_loop_blocks(p->g, loop);
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         tr_bid b = loop->blks.d[k];
@@ -142,7 +142,7 @@ static bool is_even(const plan *p, const tr_loop *loop) {
             if (!in[t->imm.succ[e].to] && b != loop->header)
                 return false;
     }
-    return tr_nsucc(tr_term(p->g, loop->header)) == 2 && may_keep(p, loop->header);
+    return tr_nsucc(tr_term(p->g, loop->header)) == 2 && may_keep_branch(p, loop->header);
 }
 
 /* Local memory that one thread after the other has: then a thread runs to its end. */
@@ -175,7 +175,7 @@ static void choose_loops(plan *p) {
         for (uint32_t j = 0; j < p->s->strides.n; j++)
             inner[k] |= p->s->strides.d[j] == loops.d[k].header;
     for (uint32_t k = 0; k < loops.n; k++)
-        if (inner[k] && is_even(p, &loops.d[k]) && tr_grid_is_worth(p->s, &p->l->u, &loops.d[k]))
+        if (inner[k] && loop_is_even(p, &loops.d[k]) && tr_grid_is_worth(p->s, &p->l->u, &loops.d[k]))
             barriers[loops.d[k].header] |= 2;
     l->stop = barriers;
 }
@@ -188,7 +188,7 @@ static bool settle_loops(plan *p) {
         tr_uniform_find(&l->u, p->g, l->stop);
         for (uint32_t k = 0; k < p->g->rpo.n; k++) {
             tr_bid b = p->g->rpo.d[k];
-            if (tr_nsucc(tr_term(p->g, b)) < 2 || may_keep(p, b))
+            if (tr_nsucc(tr_term(p->g, b)) < 2 || may_keep_branch(p, b))
                 continue;
             for (tr_bid x = 0; x < p->g->blks.n; x++) {
                 if (!tr_bits_get(&l->u.between[b], x) || !l->stop[x])
@@ -237,10 +237,10 @@ static void find_kept(plan *p) {
         for (uint32_t k = 0; k < g->rpo.n; k++) {
             tr_bid b = g->rpo.d[k];
             const tr_ins *t = tr_term(g, b);
-            if (l->kept[b] || !may_keep(p, b))
+            if (l->kept[b] || !may_keep_branch(p, b))
                 continue;
-            bool keep = has_stop(p, b) || tr_uniform_leaves(&l->u, b, &t->imm.succ[0]) ||
-                        tr_uniform_leaves(&l->u, b, &t->imm.succ[1]);
+            bool keep = branch_spans_stop(p, b) || tr_uniform_threads_leave(&l->u, b, &t->imm.succ[0]) ||
+                        tr_uniform_threads_leave(&l->u, b, &t->imm.succ[1]);
             for (tr_bid x = 0; x < g->blks.n && !keep; x++)
                 for (uint32_t q = 0; q < tr_blk_at(g, x)->params.n && !tr_blk_at(g, x)->dead; q++)
                     keep = keep || (l->once[tr_blk_at(g, x)->params.d[q]] &&
@@ -258,12 +258,12 @@ static void find_kept(plan *p) {
 
 /* By this way some threads leave for good. Where they go is part of the piece that they
  * leave from, in each such piece anew. */
-static bool goes_astray(const plan *p, tr_bid b, const tr_edge *e) {
-    return !may_keep(p, b) && tr_uniform_leaves(&p->l->u, b, e);
+static bool some_threads_leave(const plan *p, tr_bid b, const tr_edge *e) {
+    return !may_keep_branch(p, b) && tr_uniform_threads_leave(&p->l->u, b, e);
 }
 
 /* A piece is what is reached from its head without passing another head. */
-static bool spread(plan *p, tr_bid head) {
+static bool spread_piece(plan *p, tr_bid head) {
     tr_level *l = p->l;
     tr_u32s todo = {0};
     bool clean = true;
@@ -274,7 +274,7 @@ static bool spread(plan *p, tr_bid head) {
         const tr_ins *t = tr_term(p->g, b);
         for (uint32_t e = 0; e < tr_nsucc(t); e++) {
             tr_bid to = t->imm.succ[e].to;
-            if (l->head[to] || l->piece[to] == head || goes_astray(p, b, &t->imm.succ[e]))
+            if (l->head[to] || l->piece[to] == head || some_threads_leave(p, b, &t->imm.succ[e]))
                 continue;
             if (l->piece[to] != TR_NOBLK) { /* of two pieces: where they meet another begins */
                 l->head[to] |= HEAD;
@@ -310,7 +310,7 @@ static void find_pieces(plan *p) {
         for (tr_bid b = 0; b < g->blks.n; b++)
             l->piece[b] = TR_NOBLK;
         for (uint32_t k = 0; k < g->rpo.n && clean; k++)
-            clean = !l->head[g->rpo.d[k]] || spread(p, g->rpo.d[k]);
+            clean = !l->head[g->rpo.d[k]] || spread_piece(p, g->rpo.d[k]);
     }
     for (uint32_t k = 0; k < g->rpo.n; k++)
         if (l->piece[g->rpo.d[k]] == TR_NOBLK) {
@@ -332,7 +332,8 @@ static tr_u32s blocks_of(const plan *p, tr_bid head) {
         const tr_ins *t = tr_term(p->g, b);
         for (uint32_t e = 0; e < tr_nsucc(t); e++) {
             tr_bid to = t->imm.succ[e].to;
-            bool in = astray || goes_astray(p, b, &t->imm.succ[e]) || (l->piece[to] == head && to != head);
+            bool in =
+                astray || some_threads_leave(p, b, &t->imm.succ[e]) || (l->piece[to] == head && to != head);
             if (!in || seen[to] || l->kept[b])
                 continue;
             seen[to] = 1;
@@ -358,7 +359,7 @@ static bool one_way_on(const plan *p, tr_bid head, tr_bid *by) {
             continue;
         }
         for (uint32_t e = 0; e < tr_nsucc(t); e++) {
-            if (!(l->head[t->imm.succ[e].to] & HEAD) || goes_astray(p, b, &t->imm.succ[e]))
+            if (!(l->head[t->imm.succ[e].to] & HEAD) || some_threads_leave(p, b, &t->imm.succ[e]))
                 continue;
             if (kept != TR_NOBLK || (to != TR_NOBLK && to != t->imm.succ[e].to))
                 return false;
@@ -382,7 +383,7 @@ static bool ways_are_known(const plan *p, tr_bid head) {
     return true;
 }
 
-static bool holds(const plan *p) {
+static bool plan_is_sound(const plan *p) {
     const tr_level *l = p->l;
     tr_bid by;
     for (uint32_t k = 0; k < p->g->rpo.n; k++) {
@@ -398,7 +399,7 @@ static bool holds(const plan *p) {
 }
 
 /* Values that cross and are the same for all need no array where the block can have them. */
-static bool can_have(const plan *p, tr_val v, uint8_t *seen) {
+static bool block_can_have_value(const plan *p, tr_val v, uint8_t *seen) {
     const tr_ins *in = tr_at(p->g, v);
     if (tr_is_const(in) || seen[v] || p->l->once[v] || tr_grid_is_storage(in) ||
         (in->op == TR_OP_PARAM && in->blk == 0))
@@ -410,12 +411,12 @@ static bool can_have(const plan *p, tr_val v, uint8_t *seen) {
     if (in->op == TR_OP_PARAM) {
         uint32_t at = tr_param_index(p->g, v);
         for (tr_way w = {0}; tr_next_way(p->g, in->blk, &w);)
-            if (!can_have(p, w.edge->args[at], seen))
+            if (!block_can_have_value(p, w.edge->args[at], seen))
                 return false;
         return true;
     }
     for (uint32_t k = 0; k < in->nargs; k++)
-        if (!can_have(p, in->args[k], seen))
+        if (!block_can_have_value(p, in->args[k], seen))
             return false;
     return true;
 }
@@ -428,7 +429,8 @@ static void want_crossing(plan *p) {
             const tr_ins *in = tr_at(g, v);
             if (!tr_bits_get(&live[h], v) && !(in->op == TR_OP_PARAM && in->blk == h && h))
                 continue;
-            if (!p->l->u.varies[v] && can_have(p, v, TR_NEW_N(tr_grid_arena(p->s), uint8_t, g->ins.n + 1u)))
+            if (!p->l->u.varies[v] &&
+                block_can_have_value(p, v, TR_NEW_N(tr_grid_arena(p->s), uint8_t, g->ins.n + 1u)))
                 want(p, v);
         }
 }
@@ -480,10 +482,10 @@ static bool try_plan(plan *p, bool loops) {
     if (p->wanted != TR_NOVAL)
         return true;
     find_pieces(p);
-    if (!holds(p))
+    if (!plan_is_sound(p))
         return false;
     want_crossing(p);
-    return holds(p);
+    return plan_is_sound(p);
 }
 
 static bool find_plan(plan *p, bool loops) {
@@ -506,7 +508,7 @@ static bool find_plan(plan *p, bool loops) {
 }
 
 /* Do these blocks, first one first, lead back to one that comes before? */
-static bool is_loop(const plan *p, const tr_u32s *blks) {
+static bool blocks_form_loop(const plan *p, const tr_u32s *blks) {
     for (uint32_t k = 0; k < blks->n; k++) {
         const tr_ins *t = tr_term(p->g, blks->d[k]);
         for (uint32_t e = 0; e < tr_nsucc(t); e++)
@@ -555,7 +557,7 @@ static bool may_ask_again(const plan *p) {
                 (!b && asks && !tr_is_const(tr_at(p->g, t->args[0])) && !is_free[t->args[0]]))
                 return false;
         }
-        if (!b && is_loop(p, &blks))
+        if (!b && blocks_form_loop(p, &blks))
             return false;
     }
     return true;
@@ -642,7 +644,7 @@ static void put_once(const plan *p, tr_bid head, tr_val *known) {
 }
 
 /* Something in these blocks that each thread has to do. */
-static bool is_work(const plan *p, const tr_u32s *blks, bool marks) {
+static bool blocks_have_work(const plan *p, const tr_u32s *blks, bool marks) {
     for (uint32_t k = 0; k < blks->n; k++)
         for (tr_val v = tr_blk_at(p->g, blks->d[k])->first; v != TR_NOVAL; v = tr_at(p->g, v)->next) {
             const tr_ins *in = tr_at(p->g, v);
@@ -802,7 +804,7 @@ static void put_piece(const plan *p, tr_bid head, tr_val *known, tr_bid end) {
         marks = marks || (!l->asks_again && tr_term(p->g, blks.d[k])->op == TR_OP_RET);
     s->b.blk = l->to[head];
     put_once(p, head, known);
-    if (is_work(p, &blks, marks))
+    if (blocks_have_work(p, &blks, marks))
         put_threads(p, head, &blks, known, marks, end);
     for (uint32_t k = 0; k < s->stops.n; k++)
         if (s->stops.d[k].at == by)

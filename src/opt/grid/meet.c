@@ -105,7 +105,7 @@ static tr_val given(meet *m, unsigned k, tr_val t) {
     return tr_emit2(&m->s->b, TR_OP_LOAD, in->ty->elem, m->known[v], t);
 }
 
-static bool names_all(const meet *m) {
+static bool stop_names_all_threads(const meet *m) {
     const tr_ins *in = m->stop->given[0] == TR_NOVAL ? NULL : tr_at(m->s->g, m->stop->given[0]);
     return !in || (tr_is_const(in) && (uint32_t)in->imm.i == UINT32_MAX);
 }
@@ -230,7 +230,7 @@ static void check_named(meet *m, tr_val mask, tr_val mine) {
 static void put_lane(meet *m, tr_val bits, tr_val lane) {
     tr_grid *s = m->s;
     tr_val t = tr_grid_op(s, TR_OP_ADD, m->first, lane), mask = m->there, got = TR_NOVAL;
-    if (!names_all(m)) {
+    if (!stop_names_all_threads(m)) {
         tr_val own = wide(m, given(m, 0, t));
         check_named(m, own, lane_bit(m, lane));
         mask = mask == TR_NOVAL ? own : bit(m, TR_OP_AND, own, mask);
@@ -249,7 +249,8 @@ static void put_lane(meet *m, tr_val bits, tr_val lane) {
 /* May this lane go on? All that its mask names are here, or have ended. */
 static tr_val may_go(meet *m, tr_val t) {
     tr_grid *s = m->s;
-    tr_val mask = names_all(m) ? m->others : bit(m, TR_OP_AND, m->others, wide(m, given(m, 0, t)));
+    tr_val mask =
+        stop_names_all_threads(m) ? m->others : bit(m, TR_OP_AND, m->others, wide(m, given(m, 0, t)));
     if (m->stop->op == TR_OP_ACTIVEMASK) /* is waited for by nobody */
         mask = tr_emit_int(&s->b, 0);
     tr_val absent = bit(m, TR_OP_AND, mask, tr_emit1(&s->b, TR_OP_NOT, s->i64, m->there));
@@ -265,7 +266,7 @@ static void put_warp(meet *m, tr_val bits) {
     tr_turns l;
     tr_grid_begin_turns(s, &l, m->lanes, 0, NULL);
     l.apart = true;
-    if (m->who->waits || !(all || names_all(m))) { /* others' lanes have given nothing */
+    if (m->who->waits || !(all || stop_names_all_threads(m))) { /* others' lanes have given nothing */
         tr_bid mine = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
         tr_val t = tr_grid_op(s, TR_OP_ADD, m->first, l.i);
         tr_cbr(&s->b, m->who->waits ? may_go(m, t) : is_there(m, t), mine, 0, NULL, next, 0, NULL);

@@ -43,7 +43,7 @@ static tr_edge *way_edge(tr_fn *g, const tr_way *w) {
 }
 
 /* It says all by its type: it is no param, and not asked for. */
-static bool is_nothing(const tr_ty *t) {
+static bool type_has_no_parts(const tr_ty *t) {
     return tr_ty_nparts(t) == 0;
 }
 
@@ -60,7 +60,7 @@ static void bring_items(tr_fn *g, tr_bid b, uint32_t p, const tr_ty *t) {
         tr_val last = tr_blk_at(g, w.from)->last, whole = w.edge->args[p];
         tr_bld at = {.fn = g, .blk = w.from, .before = last, .loc = tr_at(g, last)->loc};
         for (uint32_t i = 0; i < t->n; i++)
-            if (!is_nothing(t->items[i]))
+            if (!type_has_no_parts(t->items[i]))
                 tr_edge_add(g, way_edge(g, &w), extract(&at, t, i, whole));
     }
 }
@@ -71,8 +71,8 @@ static void put_items_behind(tr_fn *g, tr_val v, tr_repl *r, items_of *own) {
     tr_val *items = TR_NEW_N(&g->ctx->arena, tr_val, t->n + 1u);
     tr_bld at = {.fn = g, .blk = tr_at(g, v)->blk, .before = tr_at(g, v)->next, .loc = tr_at(g, v)->loc};
     for (uint32_t i = 0; i < t->n; i++) {
-        items[i] = is_nothing(t->items[i]) ? tr_const_undef(g, t->items[i]) : extract(&at, t, i, v);
-        if (!is_nothing(t->items[i]))
+        items[i] = type_has_no_parts(t->items[i]) ? tr_const_undef(g, t->items[i]) : extract(&at, t, i, v);
+        if (!type_has_no_parts(t->items[i]))
             tr_vec_push(&g->ctx->arena, own, ((item){items[i], v}));
     }
     tr_repl_set(g, r, v, tr_emit_v(&at, TR_OP_TUPLE, t, t->n, items));
@@ -84,8 +84,8 @@ static void put_items_at_head(tr_fn *g, tr_val param, tr_repl *r) {
     bring_items(g, b, tr_param_index(g, param), t);
     tr_val *items = TR_NEW_N(&g->ctx->arena, tr_val, t->n + 1u);
     for (uint32_t i = 0; i < t->n; i++)
-        items[i] =
-            is_nothing(t->items[i]) ? tr_const_undef(g, t->items[i]) : tr_blk_param(g, b, t->items[i], NULL);
+        items[i] = type_has_no_parts(t->items[i]) ? tr_const_undef(g, t->items[i])
+                                                  : tr_blk_param(g, b, t->items[i], NULL);
     tr_bld at = {.fn = g, .blk = b, .before = tr_blk_at(g, b)->first, .loc = tr_at(g, param)->loc};
     tr_repl_set(g, r, param, tr_emit_v(&at, TR_OP_TUPLE, t, t->n, items));
 }
@@ -125,7 +125,7 @@ typedef struct names {
     uint32_t n;
 } names;
 
-static bool is_known(const tr_fn *g, tr_val v) {
+static bool is_param_or_storage(const tr_fn *g, tr_val v) {
     const tr_ins *in = tr_at(g, v);
     return (in->op == TR_OP_PARAM && in->blk == 0) || tr_grid_is_storage(in);
 }
@@ -156,7 +156,7 @@ static bool find_names(const tr_fn *g, const tr_ty *t, const uint8_t *varies, na
             any = any || varies[blk->params.d[p]];
             for (tr_way w = {0}; tr_next_way(g, g->rpo.d[k], &w);) {
                 tr_val v = w.edge->args[p];
-                if (!is_array_param(g, v, t) && !(is_known(g, v) && add_name(all, v)))
+                if (!is_array_param(g, v, t) && !(is_param_or_storage(g, v) && add_name(all, v)))
                     return false;
             }
         }

@@ -44,7 +44,7 @@ static bool has_effect(const tr_ins *in) {
 }
 
 /* Nothing here is seen by anybody but values, the terminator aside. */
-static bool is_quiet(const trimming *t, tr_bid b) {
+static bool block_is_quiet(const trimming *t, tr_bid b) {
     for (tr_val v = tr_blk_at(t->f, b)->first; v != tr_blk_at(t->f, b)->last; v = tr_at(t->f, v)->next)
         if (has_effect(tr_at(t->f, v)))
             return false;
@@ -52,7 +52,7 @@ static bool is_quiet(const trimming *t, tr_bid b) {
 }
 
 /* The only thing that comes round is a counter of turns. */
-static bool counts_turns(const tr_fn *f, const tr_loop *l) {
+static bool loop_counts_turns(const tr_fn *f, const tr_loop *l) {
     if (l->header == 0 || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
         return false;
     const tr_ins *back = tr_term(f, l->latch);
@@ -70,7 +70,7 @@ static void make_preheaders(tr_fn *f) {
         tr_dom_compute(f);
         const tr_loops loops = tr_forest_find(f).all;
         for (uint32_t k = 0; k < loops.n && !again; k++)
-            if (loops.d[k].preheader == TR_NOBLK && counts_turns(f, &loops.d[k])) {
+            if (loops.d[k].preheader == TR_NOBLK && loop_counts_turns(f, &loops.d[k])) {
                 tr_opt_preheader(f, loops.d[k].header);
                 again = true;
             }
@@ -98,8 +98,8 @@ static bool take_loop(trimming *t, const tr_loop *l) {
     t->l = l;
     t->lo = t->hi = TR_NOVAL;
     t->first = true;
-    assert(l->preheader != TR_NOBLK || !counts_turns(f, l));
-    if (!counts_turns(f, l))
+    assert(l->preheader != TR_NOBLK || !loop_counts_turns(f, l));
+    if (!loop_counts_turns(f, l))
         return false;
     const tr_ins *test = tr_term(f, l->header), *back = tr_term(f, l->latch), *to = tr_term(f, l->preheader);
     if (test->op != TR_OP_CBR || to->op != TR_OP_BR)
@@ -107,7 +107,7 @@ static bool take_loop(trimming *t, const tr_loop *l) {
     const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
     t->x = tr_blk_at(f, l->header)->params.d[0];
     if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !tr_loop_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
+        !tr_loop_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
         return false;
     t->n = c->args[1];
     t->body = test->imm.succ[0].to;
@@ -119,9 +119,9 @@ static bool take_loop(trimming *t, const tr_loop *l) {
 }
 
 /* By this way the turn ends, and does nothing more. */
-static bool ends_turn(const trimming *t, const tr_edge *e) {
+static bool edge_ends_turn(const trimming *t, const tr_edge *e) {
     tr_bid b = e->to;
-    for (uint32_t k = 0; k < MOST_BLOCKS && t->in[b] && is_quiet(t, b); k++) {
+    for (uint32_t k = 0; k < MOST_BLOCKS && t->in[b] && block_is_quiet(t, b); k++) {
         const tr_ins *last = tr_term(t->f, b);
         if (b == t->l->latch)
             return true;
@@ -172,7 +172,7 @@ static void narrow(trimming *t, tr_val lo, tr_val hi) {
 
 /* v as x and terms. Sums were made without overflow where they say so; deeper ones only if
  * every turn made them. */
-static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
+static bool split_into_terms(const trimming *t, tr_val v, unsigned depth, sum *s) {
     const tr_ins *in = tr_at(t->f, v);
     if (v == t->x) {
         bool once = !s->has_x;
@@ -186,7 +186,7 @@ static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
         return true;
     }
     return depth && in->op == TR_OP_ADD && in->flags & F_NSW && (depth == MOST_TERMS || t->first) &&
-           take_apart(t, in->args[0], depth - 1, s) && take_apart(t, in->args[1], depth - 1, s);
+           split_into_terms(t, in->args[0], depth - 1, s) && split_into_terms(t, in->args[1], depth - 1, s);
 }
 
 /* x + a as its a: NOVAL where there is none. Round 0 is run, if any is, so the terms' sum
@@ -233,7 +233,7 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
     uint8_t how = left ? c->sub : mirrored[c->sub];
     how = truth ? how : inverse[how];
     sum s = {0};
-    if (!tr_loop_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) ||
+    if (!tr_loop_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) ||
         !s.has_x)
         return false;
     narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
@@ -245,10 +245,10 @@ static bool take_tests(trimming *t) {
     tr_fn *f = t->f;
     tr_bid b = t->body;
     bool changed = false;
-    for (uint32_t k = 0; k < MOST_BLOCKS && b != t->l->latch && is_quiet(t, b); k++) {
+    for (uint32_t k = 0; k < MOST_BLOCKS && b != t->l->latch && block_is_quiet(t, b); k++) {
         tr_ins *last = tr_term(f, b);
         if (last->op == TR_OP_CBR) {
-            bool yes = !ends_turn(t, &last->imm.succ[0]), no = !ends_turn(t, &last->imm.succ[1]);
+            bool yes = !edge_ends_turn(t, &last->imm.succ[0]), no = !edge_ends_turn(t, &last->imm.succ[1]);
             if (yes == no || !t->in[last->imm.succ[yes ? 0 : 1].to] || !take_test(t, last->args[0], yes))
                 break;
             last = tr_term(f, b); /* emitting moves instructions */

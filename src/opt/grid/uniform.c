@@ -26,7 +26,7 @@ static bool branch_varies(const tr_uniform *u, tr_bid b) {
     return t->op == TR_OP_TRY || (t->op == TR_OP_CBR && u->varies[t->args[0]]);
 }
 
-bool tr_uniform_leaves(const tr_uniform *u, tr_bid b, const tr_edge *e) {
+bool tr_uniform_threads_leave(const tr_uniform *u, tr_bid b, const tr_edge *e) {
     assert(b < u->g->blks.n && e->to < u->g->blks.n && "blocks that were there when it was found");
     const tr_ins *t = tr_term(u->g, b);
     if (u->last[b] || t->op != TR_OP_CBR || !u->last[e->to])
@@ -65,8 +65,8 @@ typedef struct back {
     uint32_t n;
 } back;
 
-static bool counts(const back *s, tr_bid b, const tr_edge *e) {
-    return s->keep[b] || !branch_varies(s->u, b) || !tr_uniform_leaves(s->u, b, e);
+static bool edge_counts_for_end(const back *s, tr_bid b, const tr_edge *e) {
+    return s->keep[b] || !branch_varies(s->u, b) || !tr_uniform_threads_leave(s->u, b, e);
 }
 
 static void visit(back *s, uint32_t node) {
@@ -90,7 +90,7 @@ static void visit(back *s, uint32_t node) {
             const tr_ins *t = tr_term(g, from);
             bool yes = false;
             for (uint32_t e = 0; e < tr_nsucc(t); e++)
-                yes = yes || (t->imm.succ[e].to == x && counts(s, from, &t->imm.succ[e]));
+                yes = yes || (t->imm.succ[e].to == x && edge_counts_for_end(s, from, &t->imm.succ[e]));
             if (!yes)
                 continue;
         }
@@ -134,7 +134,8 @@ static void find_post_dominators(back *s) {
                 to = s->n;
             for (uint32_t e = 0; e < tr_nsucc(t); e++) {
                 tr_bid x = t->imm.succ[e].to;
-                if (counts(s, b, &t->imm.succ[e]) && s->number[x] != UINT32_MAX && s->idom[x] != TR_NOBLK)
+                if (edge_counts_for_end(s, b, &t->imm.succ[e]) && s->number[x] != UINT32_MAX &&
+                    s->idom[x] != TR_NOBLK)
                     to = to == TR_NOBLK ? x : intersect(s, to, x);
             }
             changed = changed || s->idom[b] != to;
@@ -172,7 +173,8 @@ static void find_meets(tr_uniform *u) {
         u->between[b] = tr_bits_new(arena(u), s.n);
         const tr_ins *t = tr_term(g, b);
         for (uint32_t e = 0; e < 2; e++)
-            if (counts(&s, b, &t->imm.succ[e]) || tr_uniform_leaves(u, b, &t->imm.succ[e]))
+            if (edge_counts_for_end(&s, b, &t->imm.succ[e]) ||
+                tr_uniform_threads_leave(u, b, &t->imm.succ[e]))
                 tr_vec_push(arena(u), &todo, t->imm.succ[e].to);
         while (todo.n) {
             tr_bid x = todo.d[--todo.n];
@@ -189,7 +191,7 @@ static void find_meets(tr_uniform *u) {
 /* --- values --- */
 
 /* The same for all where its operands are. */
-static bool follows(const tr_ins *in) {
+static bool follows_operands(const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_BLOCKIDX:
     case TR_OP_BLOCKDIM:
@@ -219,7 +221,7 @@ static bool find_values(tr_uniform *u) {
             }
             for (tr_val v = tr_blk_at(g, b)->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
                 const tr_ins *in = tr_at(g, v);
-                bool varies = u->split[b] || !follows(in);
+                bool varies = u->split[b] || !follows_operands(in);
                 for (uint32_t a = 0; !varies && a < in->nargs; a++)
                     varies = u->varies[in->args[a]];
                 if (u->varies[v] || !varies || !in->ty)
@@ -248,7 +250,8 @@ static bool find_split(tr_uniform *u) {
             any = true;
         }
         const tr_ins *t = tr_term(g, b);
-        bool leaves = tr_uniform_leaves(u, b, &t->imm.succ[0]) || tr_uniform_leaves(u, b, &t->imm.succ[1]);
+        bool leaves = tr_uniform_threads_leave(u, b, &t->imm.succ[0]) ||
+                      tr_uniform_threads_leave(u, b, &t->imm.succ[1]);
         for (uint32_t p = 0; !leaves && u->meet[b] != TR_NOBLK && p < tr_blk_at(g, u->meet[b])->params.n;
              p++) {
             tr_val v = tr_blk_at(g, u->meet[b])->params.d[p];

@@ -20,6 +20,6 @@ typedef struct tr_uniform {
 /* Of a kernel's body, whose device functions stand in place of their calls. Computes predecessors. */
 void tr_uniform_find(tr_uniform *u, tr_fn *g, const uint8_t *stop);
 /* A way out of b that ends the threads which take it, while others of b's threads go on. */
-bool tr_uniform_leaves(const tr_uniform *u, tr_bid b, const tr_edge *e);
+bool tr_uniform_threads_leave(const tr_uniform *u, tr_bid b, const tr_edge *e);
 
 #endif

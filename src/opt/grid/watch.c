@@ -295,7 +295,7 @@ static void tell_launch(watch *s, tr_val v) {
     tr_at(s->f, check)->imm.site = site;
 }
 
-static bool launches(const watch *s, tr_val v) {
+static bool is_kernel_launch(const watch *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     return in->op == TR_OP_CALL && s->p->insts.d[in->imm.fn].fn->kind == TR_FN_KERNEL;
 }
@@ -334,7 +334,7 @@ bool tr_opt_watch(tr_prog *p, tr_fn *f) {
             next = tr_at(f, v)->next;
             if (!root)
                 look_at(&s, v);
-            else if (launches(&s, v))
+            else if (is_kernel_launch(&s, v))
                 tell_launch(&s, v);
             changed = true;
         }

@@ -16,34 +16,35 @@
 
 enum { WIDE = 65536, NARROW = 4096, PARTS = 4 };
 
-static bool is_place(const tr_fn *g, tr_val v, tr_op op) {
+static bool is_place_along_x(const tr_fn *g, tr_val v, tr_op op) {
     const tr_ins *in = tr_at(g, v);
     return in->op == op && in->imm.i == TR_AXIS_X;
 }
 
 /* blockIdx.x * blockDim.x */
-static bool is_base(const tr_fn *g, tr_val v) {
+static bool is_block_base(const tr_fn *g, tr_val v) {
     const tr_ins *in = tr_at(g, v);
     if (in->op != TR_OP_MUL)
         return false;
     tr_val a = in->args[0], b = in->args[1];
-    return (is_place(g, a, TR_OP_BLOCKIDX) && is_place(g, b, TR_OP_BLOCKDIM)) ||
-           (is_place(g, b, TR_OP_BLOCKIDX) && is_place(g, a, TR_OP_BLOCKDIM));
+    return (is_place_along_x(g, a, TR_OP_BLOCKIDX) && is_place_along_x(g, b, TR_OP_BLOCKDIM)) ||
+           (is_place_along_x(g, b, TR_OP_BLOCKIDX) && is_place_along_x(g, a, TR_OP_BLOCKDIM));
 }
 
 /* What uses a place along x, or a base, makes a base, or a place in the grid, of it. */
-static bool may_use(const tr_fn *g, const tr_ins *in, tr_val v) {
-    if (is_place(g, v, TR_OP_BLOCKIDX))
-        return in->op == TR_OP_MUL &&
-               (is_place(g, in->args[0], TR_OP_BLOCKDIM) || is_place(g, in->args[1], TR_OP_BLOCKDIM));
-    bool thread = is_place(g, v, TR_OP_THREADIDX);
-    if (!thread && !is_base(g, v))
+static bool use_makes_base_or_place(const tr_fn *g, const tr_ins *in, tr_val v) {
+    if (is_place_along_x(g, v, TR_OP_BLOCKIDX))
+        return in->op == TR_OP_MUL && (is_place_along_x(g, in->args[0], TR_OP_BLOCKDIM) ||
+                                       is_place_along_x(g, in->args[1], TR_OP_BLOCKDIM));
+    bool thread = is_place_along_x(g, v, TR_OP_THREADIDX);
+    if (!thread && !is_block_base(g, v))
         return true;
     tr_val other = in->op == TR_OP_ADD ? in->args[in->args[0] == v] : TR_NOVAL;
-    return other != TR_NOVAL && (thread ? is_base(g, other) : is_place(g, other, TR_OP_THREADIDX));
+    return other != TR_NOVAL &&
+           (thread ? is_block_base(g, other) : is_place_along_x(g, other, TR_OP_THREADIDX));
 }
 
-static bool ins_fits(const tr_fn *g, tr_val v) {
+static bool ins_may_be_wide(const tr_fn *g, tr_val v) {
     const tr_ins *in = tr_at(g, v);
     bool place = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKIDX;
     if (in->op == TR_OP_SHARED || in->op == TR_OP_DYNSHARED || in->op == TR_OP_PATTERN)
@@ -51,12 +52,12 @@ static bool ins_fits(const tr_fn *g, tr_val v) {
     if (!place && tr_ins_effects(in) & (E_SIDE | E_ALLOC))
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
-        if (!may_use(g, in, in->args[k]))
+        if (!use_makes_base_or_place(g, in, in->args[k]))
             return false;
     static const tr_ins edge = {.op = TR_OP_BR};
     for (uint32_t e = 0; e < tr_nsucc(in); e++)
         for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
-            if (!may_use(g, &edge, in->imm.succ[e].args[k]))
+            if (!use_makes_base_or_place(g, &edge, in->imm.succ[e].args[k]))
                 return false;
     return true;
 }
@@ -66,7 +67,7 @@ bool tr_grid_may_widen(const tr_grid *s) {
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
              v = tr_at(g, v)->next)
-            if (!ins_fits(g, v))
+            if (!ins_may_be_wide(g, v))
                 return false;
     return !s->p->ctx->opts.watch;
 }
@@ -113,6 +114,6 @@ void tr_grid_wide_known(const tr_grid *s, tr_val *known) {
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
              v = tr_at(g, v)->next)
-            if (is_base(g, v))
+            if (is_block_base(g, v))
                 known[v] = s->wide.base;
 }

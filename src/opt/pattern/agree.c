@@ -60,7 +60,7 @@ typedef struct stretch {
 
 /* --- the stretch --- */
 
-static bool asks(const tr_ins *in) {
+static bool asks_for_broadcast(const tr_ins *in) {
     return in->op == TR_OP_BCAST || in->op == TR_OP_BCASTTO;
 }
 
@@ -74,7 +74,7 @@ static uint32_t weight(const tr_ins *in) {
 
 /* --- patterns that store what others have made --- */
 
-static bool is_new(const tr_fn *f, tr_val a) {
+static bool array_is_new(const tr_fn *f, tr_val a) {
     const tr_ins *in = tr_at(f, tr_array_root(f, a));
     return in->op == TR_OP_ALLOC || in->op == TR_OP_CONSTARR;
 }
@@ -88,15 +88,15 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
         made = made || (tr_array_is_fresh(f, c->args[tr_pat_in(t) + k]) && in->blk == c->blk);
     }
     for (uint32_t k = 0; t && k < t->nout; k++)
-        old = old || !is_new(f, c->args[tr_pat_out(t) + k]);
+        old = old || !array_is_new(f, c->args[tr_pat_out(t) + k]);
     for (uint32_t k = 0; t && k < t->nscat; k++)
-        old = old || !is_new(f, c->args[tr_pat_scat(t) + k]);
+        old = old || !array_is_new(f, c->args[tr_pat_scat(t) + k]);
     return made && old;
 }
 
 static void ask_apart(agreer *s, tr_val x, tr_val y, bool strict) {
     pair p = {x, y, strict};
-    if (is_new(s->f, x) || is_new(s->f, y))
+    if (array_is_new(s->f, x) || array_is_new(s->f, y))
         return;
     for (uint32_t i = 0; i < s->apart.n; i++)
         if (s->apart.d[i].x == x && s->apart.d[i].y == y && s->apart.d[i].strict == strict)
@@ -159,7 +159,7 @@ static chain chain_of(const agreer *s, tr_val v) {
 /* --- what has to lie apart --- */
 
 /* Where a slice begins: a number, also where the axis may be shorter. */
-static bool begins_at(const tr_fn *f, tr_val v, int64_t *k) {
+static bool slice_begins_at(const tr_fn *f, tr_val v, int64_t *k) {
     const tr_ins *in = tr_at(f, v);
     if (in->op != TR_OP_SELECT)
         return tr_get_int(f, v, k);
@@ -197,7 +197,7 @@ static const tr_ins *where_of(const tr_fn *f, tr_val v) {
 
 /* Views of one array, of one size, a few items from each other: they share some, unless
  * they have hardly any. */
-static bool surely_meet(const tr_fn *f, tr_val x, tr_val y) {
+static bool views_surely_meet(const tr_fn *f, tr_val x, tr_val y) {
     const tr_ins *v = where_of(f, x), *w = where_of(f, y);
     const tr_val *size = tr_made_sizes(tr_at(f, x)), *other_size = tr_made_sizes(tr_at(f, y));
     if (x == y || v->op != TR_OP_VIEW || w->op != TR_OP_VIEW || v->args[0] != w->args[0] ||
@@ -215,7 +215,8 @@ static bool surely_meet(const tr_fn *f, tr_val x, tr_val y) {
         int64_t from, to, by = step_along(f, v, k);
         if (start == other)
             continue;
-        if (!begins_at(f, start, &from) || !begins_at(f, other, &to) || to - from > NEAR || from - to > NEAR)
+        if (!slice_begins_at(f, start, &from) || !slice_begins_at(f, other, &to) || to - from > NEAR ||
+            from - to > NEAR)
             return false;
         moved = moved || from != to;
         if (from != to && (by == 0 || (to - from) % by))
@@ -256,7 +257,7 @@ static void find_apart(agreer *s, tr_val c) {
     if (s->apart.n - before > MAX_APART)
         s->apart.n = before;
     for (uint32_t i = before; i < s->apart.n; i++)
-        if (surely_meet(f, s->apart.d[i].x, s->apart.d[i].y))
+        if (views_surely_meet(f, s->apart.d[i].x, s->apart.d[i].y))
             s->apart.n = before;
 }
 
@@ -272,7 +273,7 @@ static bool has_to_ask(agreer *s, tr_val c) {
 }
 
 /* Does one after v, and is nothing that was made up to v used there? */
-static bool begins_anew(agreer *s, tr_val v) {
+static bool stretch_begins_anew(agreer *s, tr_val v) {
     const tr_fn *f = s->f;
     bool any = false;
     for (tr_val q = tr_at(f, v)->next; q != TR_NOVAL; q = tr_at(f, q)->next) {
@@ -299,8 +300,8 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL && !ends; v = tr_at(f, v)->next) {
         const tr_ins *in = tr_at(f, v);
         s->order[v] = ++at;
-        any = any || asks(in);
-        bool inside = in->op == TR_OP_PATTERN || asks(in);
+        any = any || asks_for_broadcast(in);
+        bool inside = in->op == TR_OP_PATTERN || asks_for_broadcast(in);
         if (inside || in->op == TR_OP_ALLOC) /* with the arrays that its patterns fill */
             out->first = out->first == TR_NOVAL ? v : out->first;
         if (inside)
@@ -309,7 +310,7 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
         out->size = out->last == v ? size : out->size;
         bool stores = has_to_ask(s, v);
         out->stores = out->stores || stores;
-        ends = stores && begins_anew(s, v);
+        ends = stores && stretch_begins_anew(s, v);
     }
     return (any || out->stores) && s->growth + out->size <= MAX_GROWTH;
 }
@@ -324,7 +325,7 @@ static tr_val rep_of(const agreer *s, tr_val v) {
 }
 
 /* Known before the stretch, or can be made so. */
-static bool is_known(agreer *s, tr_val v, const stretch *t, unsigned depth) {
+static bool is_known_before_stretch(agreer *s, tr_val v, const stretch *t, unsigned depth) {
     assert(s->order[t->first] > 0);
     const tr_ins *in = tr_at(s->f, v);
     if (in->blk != t->blk || in->op == TR_OP_PARAM || s->order[v] < s->order[t->first])
@@ -332,7 +333,7 @@ static bool is_known(agreer *s, tr_val v, const stretch *t, unsigned depth) {
     if (depth > MAX_DEPTH || !tr_opt_is_pure(in) || in->op == TR_OP_OVERLAP)
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
-        if (!is_known(s, in->args[k], t, depth + 1))
+        if (!is_known_before_stretch(s, in->args[k], t, depth + 1))
             return false;
     tr_vec_push(&s->f->ctx->arena, &s->moves, v); /* operands first */
     return true;
@@ -345,12 +346,13 @@ static void unite(agreer *s, tr_val from, tr_val to) {
 }
 
 static void assume(agreer *s, tr_val v, const stretch *t) {
-    assert(asks(tr_at(s->f, v)));
+    assert(asks_for_broadcast(tr_at(s->f, v)));
     const tr_ins *in = tr_at(s->f, v);
     tr_val x = rep_of(s, in->args[0]), y = rep_of(s, in->args[1]);
     uint32_t moves = s->moves.n;
     if (x != y) {
-        if (s->tests.n >= MAX_TESTS || !is_known(s, x, t, 0) || !is_known(s, y, t, 0)) {
+        if (s->tests.n >= MAX_TESTS || !is_known_before_stretch(s, x, t, 0) ||
+            !is_known_before_stretch(s, y, t, 0)) {
             s->moves.n = moves;
             return;
         }
@@ -443,14 +445,14 @@ static void resize_inputs(agreer *s, tr_bid b) {
 /* --- the two versions --- */
 
 /* v can stand at the end of blk, before block `from`; `move`: it does then, with what it is made of. */
-static bool rises(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool move, unsigned depth) {
+static bool value_can_rise(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool move, unsigned depth) {
     const tr_ins *in = tr_at(s->f, v);
     if (in->blk != from || in->op == TR_OP_PARAM)
         return true;
     if (depth > MAX_DEPTH || !tr_opt_is_pure(in))
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
-        if (!rises(s, tr_arg(s->f, v, k), from, blk, move, depth + 1))
+        if (!value_can_rise(s, tr_arg(s->f, v, k), from, blk, move, depth + 1))
             return false;
     if (move) {
         tr_ins_move_end(s->f, v, blk);
@@ -471,11 +473,11 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
             find_apart(s, v);
     for (uint32_t i = 0; i < s->apart.n; i++) {
         pair p = s->apart.d[i];
-        assert(!surely_meet(f, p.x, p.y)); /* else it would be the other version always */
-        if (!rises(s, p.x, fast, blk, false, 0) || !rises(s, p.y, fast, blk, false, 0))
+        assert(!views_surely_meet(f, p.x, p.y)); /* else it would be the other version always */
+        if (!value_can_rise(s, p.x, fast, blk, false, 0) || !value_can_rise(s, p.y, fast, blk, false, 0))
             continue;
-        rises(s, p.x, fast, blk, true, 0);
-        rises(s, p.y, fast, blk, true, 0);
+        value_can_rise(s, p.x, fast, blk, true, 0);
+        value_can_rise(s, p.y, fast, blk, true, 0);
         tr_val t = tr_emit2(&b, p.strict ? TR_OP_OVERLAP : TR_OP_APART, i1, p.x, p.y);
         t = p.strict ? tr_emit1(&b, TR_OP_NOT, i1, t) : t;
         all = all == TR_NOVAL ? t : tr_emit2(&b, TR_OP_AND, i1, all, t);
@@ -496,20 +498,20 @@ static tr_val make_test(agreer *s, tr_bid blk) {
 }
 
 /* Is it an extent that is 1 by intention: of an axis that a reduction kept, known at run time only? */
-static bool is_kept(const tr_fn *f, tr_val v) {
+static bool extent_is_kept_axis(const tr_fn *f, tr_val v) {
     int64_t k;
     const tr_ins *in = tr_at(f, v);
     if (in->op != TR_OP_SELECT)
         return false;
     for (uint32_t i = 1; i < 3; i++)
-        if ((tr_get_int(f, in->args[i], &k) && k == 1) || is_kept(f, in->args[i]))
+        if ((tr_get_int(f, in->args[i], &k) && k == 1) || extent_is_kept_axis(f, in->args[i]))
             return true;
     return false;
 }
 
 /* An extent of an array that somebody passed in or that was read from elsewhere: columns (n, 1) are given
  * like that. */
-static bool is_given(const tr_fn *f, tr_val v, unsigned ndim) {
+static bool extent_is_given(const tr_fn *f, tr_val v, unsigned ndim) {
     const tr_ins *in = tr_at(f, v);
     return in->op == TR_OP_DIM && tr_at(f, in->args[0])->ty->ndim >= ndim;
 }
@@ -519,10 +521,10 @@ static tr_cold seldom(const agreer *s) {
     tr_cold cold = TR_COLD_CHECKED;
     for (uint32_t i = 0; i < s->tests.n; i++) {
         tr_val x = s->tests.d[i].x, y = s->tests.d[i].y;
-        bool matrix = is_given(s->f, x, 2), other = is_given(s->f, y, 2);
-        if (is_kept(s->f, x) || is_kept(s->f, y) || (matrix && other))
+        bool matrix = extent_is_given(s->f, x, 2), other = extent_is_given(s->f, y, 2);
+        if (extent_is_kept_axis(s->f, x) || extent_is_kept_axis(s->f, y) || (matrix && other))
             return TR_COLD_SELDOM;
-        if ((matrix && is_given(s->f, y, 1)) || (other && is_given(s->f, x, 1)))
+        if ((matrix && extent_is_given(s->f, y, 1)) || (other && extent_is_given(s->f, x, 1)))
             cold = TR_COLD_RARE;
     }
     return cold;
@@ -576,7 +578,7 @@ static tr_bid visit(agreer *s, tr_bid b) {
         return rest;
     s->tests.n = s->moves.n = s->set.n = 0;
     for (tr_val v = t.first; v != tr_at(f, t.last)->next; v = tr_at(f, v)->next)
-        if (asks(tr_at(f, v)))
+        if (asks_for_broadcast(tr_at(f, v)))
             assume(s, v, &t);
     if (s->tests.n || t.stores)
         rest = make_versions(s, &t);
@@ -595,12 +597,12 @@ typedef struct checked {
 
 /* Other numbers stay: a loop's counter is one only as long as its steps are seen. */
 static bool is_size(const tr_fn *f, tr_val v) {
-    return tr_at(f, v)->op == TR_OP_DIM || asks(tr_at(f, v));
+    return tr_at(f, v)->op == TR_OP_DIM || asks_for_broadcast(tr_at(f, v));
 }
 
 /* `a[mask]` raises where their sizes differ: behind that they are one value, that of the
  * patterns before it if there are any. */
-static bool learn(agreer *s, const checked *c, tr_val check) {
+static bool learn_from_check(agreer *s, const checked *c, tr_val check) {
     const tr_fn *f = s->f;
     const tr_ins *eq = tr_at(f, tr_arg(f, check, 0));
     if (eq->op != TR_OP_CMP || eq->sub != TR_CMP_EQ ||
@@ -620,7 +622,7 @@ static void use_checked(agreer *s, checked *c, tr_bid b) {
     s->set.n = 0;
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
         tr_ins *in = tr_at(f, v);
-        if (in->op == TR_OP_CHECK && learn(s, c, v)) {
+        if (in->op == TR_OP_CHECK && learn_from_check(s, c, v)) {
             c->done = (tr_map){0};
             find_dims(s, &c->dims);
             c->any = true;

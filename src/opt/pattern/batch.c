@@ -72,7 +72,7 @@ static bool take_once(tr_val *to, tr_val v) {
     return is_first;
 }
 
-static bool takes(batcher *s, tr_val v) {
+static bool take_ins(batcher *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     if (in->op == TR_OP_ALLOC)
         return take_once(&s->made, v);
@@ -101,7 +101,7 @@ static tr_bid goes_on(batcher *s, tr_bid b) {
 }
 
 /* A round, but for what is cold: a chain of blocks without params from the head back to it. */
-static bool takes_round(batcher *s, tr_bid b) {
+static bool take_round(batcher *s, tr_bid b) {
     for (unsigned n = 0; n < MAX_PATH && b != TR_NOBLK && s->inside[b]; n++) {
         const tr_blk *blk = tr_blk_at(s->f, b);
         if (b == s->l->header)
@@ -109,7 +109,7 @@ static bool takes_round(batcher *s, tr_bid b) {
         if (blk->params.n)
             return false;
         for (tr_val v = blk->first; v != blk->last; v = tr_at(s->f, v)->next)
-            if (!takes(s, v))
+            if (!take_ins(s, v))
                 return false;
         b = goes_on(s, b);
     }
@@ -123,7 +123,7 @@ static bool comes_round_by_one(const batcher *s) {
 }
 
 /* for (counter = ...; counter < end; counter++), and nothing else comes round or is left behind. */
-static bool counts_up(batcher *s) {
+static bool loop_counts_up(batcher *s) {
     tr_fn *f = s->f;
     const tr_blk *h = tr_blk_at(f, s->l->header);
     const tr_ins *t = tr_term(f, s->l->header), *test;
@@ -152,7 +152,7 @@ static bool uses_inside(const batcher *s, const tr_ins *in) {
 }
 
 /* Nothing that the loop computes is used after it. */
-static bool leaves_nothing(const batcher *s) {
+static bool loop_leaves_no_value(const batcher *s) {
     const tr_fn *f = s->f;
     const tr_edge *out = &tr_term(f, s->l->header)->imm.succ[1];
     for (uint32_t i = 0; i < out->n; i++)
@@ -168,10 +168,10 @@ static bool leaves_nothing(const batcher *s) {
 
 /* --- values of a round --- */
 
-static bool stays_sized(const batcher *s, tr_val v, unsigned deep);
+static bool views_stay_sized(const batcher *s, tr_val v, unsigned deep);
 
 /* Does it change from round to round? */
-static bool moves(const batcher *s, tr_val v, unsigned deep) {
+static bool value_changes_by_round(const batcher *s, tr_val v, unsigned deep) {
     const tr_ins *in = tr_at(s->f, v);
     if (v == s->counter || !deep)
         return true;
@@ -180,9 +180,9 @@ static bool moves(const batcher *s, tr_val v, unsigned deep) {
     if (!tr_opt_is_pure(in))
         return true;
     if (in->op == TR_OP_DIM || in->op == TR_OP_STRIDE)
-        return !stays_sized(s, in->args[0], deep - 1);
+        return !views_stay_sized(s, in->args[0], deep - 1);
     for (uint32_t i = 0; i < in->nargs; i++)
-        if (moves(s, in->args[i], deep - 1))
+        if (value_changes_by_round(s, in->args[i], deep - 1))
             return true;
     return false;
 }
@@ -193,39 +193,39 @@ static uint32_t nstarts(const tr_ins *in) {
 }
 
 /* Have the views of all rounds the same sizes and distances? */
-static bool stays_sized(const batcher *s, tr_val v, unsigned deep) {
+static bool views_stay_sized(const batcher *s, tr_val v, unsigned deep) {
     for (; is_inside(s, v); v = tr_arg(s->f, v, 0)) {
         const tr_ins *in = tr_at(s->f, v);
         if (!tr_is_view(in))
-            return !moves(s, v, deep);
+            return !value_changes_by_round(s, v, deep);
         for (uint32_t i = nstarts(in); i < in->nargs; i++)
-            if (!deep || moves(s, in->args[i], deep - 1))
+            if (!deep || value_changes_by_round(s, in->args[i], deep - 1))
                 return false;
     }
     return true;
 }
 
-static bool stays(const batcher *s, tr_val v) {
+static bool value_stays(const batcher *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
-    return !is_inside(s, v) || (tr_opt_is_pure(in) && !moves(s, v, MAX_NEST));
+    return !is_inside(s, v) || (tr_opt_is_pure(in) && !value_changes_by_round(s, v, MAX_NEST));
 }
 
 /* Is it base + step * (round)? */
 static bool is_affine(const batcher *s, tr_val v, unsigned deep) {
     const tr_ins *in = tr_at(s->f, v);
-    if (v == s->counter || stays(s, v))
+    if (v == s->counter || value_stays(s, v))
         return true;
     if (!deep)
         return false;
     if (in->op == TR_OP_ADD || in->op == TR_OP_SUB)
         return is_affine(s, in->args[0], deep - 1) && is_affine(s, in->args[1], deep - 1);
-    return in->op == TR_OP_MUL && ((is_affine(s, in->args[0], deep - 1) && stays(s, in->args[1])) ||
-                                   (stays(s, in->args[0]) && is_affine(s, in->args[1], deep - 1)));
+    return in->op == TR_OP_MUL && ((is_affine(s, in->args[0], deep - 1) && value_stays(s, in->args[1])) ||
+                                   (value_stays(s, in->args[0]) && is_affine(s, in->args[1], deep - 1)));
 }
 
 /* Views one on the other down to an array from outside, or the product's own: offsets that are
  * affine, and sizes and distances that stay. */
-static bool is_row(const batcher *s, tr_val v) {
+static bool is_row_of_round(const batcher *s, tr_val v) {
     const tr_ty *elem = tr_at(s->f, v)->ty->elem;
     if (tr_ty_is_loose(tr_at(s->f, v)->ty))
         return false;
@@ -234,16 +234,16 @@ static bool is_row(const batcher *s, tr_val v) {
         if (!tr_is_view(in) || in->op == TR_OP_FIELD || tr_at(s->f, in->args[0])->ty->elem != elem)
             return false;
         for (uint32_t i = 1; i < in->nargs; i++)
-            if (i < nstarts(in) ? !is_affine(s, in->args[i], MAX_NEST) : !stays(s, in->args[i]))
+            if (i < nstarts(in) ? !is_affine(s, in->args[i], MAX_NEST) : !value_stays(s, in->args[i]))
                 return false;
     }
     return true;
 }
 
 /* Does the view begin where it did the round before? */
-static bool stays_put(const batcher *s, const tr_ins *view) {
+static bool view_stays_put(const batcher *s, const tr_ins *view) {
     for (uint32_t i = 1; i < nstarts(view); i++)
-        if (!stays(s, view->args[i]))
+        if (!value_stays(s, view->args[i]))
             return false;
     return true;
 }
@@ -251,12 +251,12 @@ static bool stays_put(const batcher *s, const tr_ins *view) {
 static bool is_row_that_moves(const batcher *s, tr_val v) {
     bool any = false;
     for (tr_val x = v; is_inside(s, x) && x != s->made; x = tr_arg(s->f, x, 0))
-        any = any || !stays_put(s, tr_at(s->f, x));
-    return any && is_row(s, v) && tr_array_root(s->f, v) != s->made;
+        any = any || !view_stays_put(s, tr_at(s->f, x));
+    return any && is_row_of_round(s, v) && tr_array_root(s->f, v) != s->made;
 }
 
 static bool is_result(const batcher *s, tr_val v) {
-    return is_row(s, v) && tr_array_root(s->f, v) == s->made;
+    return is_row_of_round(s, v) && tr_array_root(s->f, v) == s->made;
 }
 
 static bool is_number(const batcher *s, tr_val v, int64_t n) {
@@ -265,7 +265,7 @@ static bool is_number(const batcher *s, tr_val v, int64_t n) {
 }
 
 /* Does the operand of the product have one row (axis 0), or one column? */
-static bool is_single(const batcher *s, tr_val v, unsigned axis) {
+static bool axis_has_one_item(const batcher *s, tr_val v, unsigned axis) {
     const tr_ins *in = tr_at(s->f, v);
     return tr_is_view(in) && in->ty->ndim == 2 && is_number(s, tr_made_sizes(in)[axis], 1);
 }
@@ -278,39 +278,39 @@ static bool is_operand(const batcher *s, uint32_t first, uint32_t n, tr_val v) {
 }
 
 /* Says condition i that an output's row is apart from an input's? That is tested for all rows. */
-static bool is_tested(const batcher *s, unsigned i) {
+static bool cond_is_tested(const batcher *s, unsigned i) {
     const tr_ins *in = tr_at(s->f, s->conds[i]);
     const tr_pat *t = tr_at(s->f, s->pattern)->imm.pat;
     return in->op == TR_OP_APART && !s->no[i] && is_operand(s, tr_pat_out(t), t->nout, in->args[0]) &&
            is_operand(s, tr_pat_in(t), t->nin, in->args[1]);
 }
 
-static bool is_batch(const batcher *s, bool *left) {
+static bool loop_is_batch(const batcher *s, bool *left) {
     const tr_ins *mul = tr_at(s->f, s->product), *p = tr_at(s->f, s->pattern);
     const tr_pat *t = p->imm.pat;
     tr_val x = mul->args[LEFT], y = mul->args[RIGHT], r = mul->args[RESULT];
-    *left = is_row_that_moves(s, x) && is_single(s, x, 0);
-    if (*left ? !is_row(s, y) || is_row_that_moves(s, y) || !is_single(s, r, 0)
-              : !is_row_that_moves(s, y) || !is_single(s, y, 1) || !is_row(s, x) || is_row_that_moves(s, x) ||
-                    !is_single(s, r, 1))
+    *left = is_row_that_moves(s, x) && axis_has_one_item(s, x, 0);
+    if (*left ? !is_row_of_round(s, y) || is_row_that_moves(s, y) || !axis_has_one_item(s, r, 0)
+              : !is_row_that_moves(s, y) || !axis_has_one_item(s, y, 1) || !is_row_of_round(s, x) ||
+                    is_row_that_moves(s, x) || !axis_has_one_item(s, r, 1))
         return false;
     if (tr_array_root(s->f, r) != s->made || t->keep || t->nred || t->nfilt || t->nscat || t->nein ||
         t->neout || !t->nspace || t->nspace >= TR_MAX_NDIM || t->nwhen || !tr_fn_is_scalar(t->lam))
         return false;
     for (uint32_t i = 0; i < t->nspace; i++)
-        if (!stays(s, p->args[i]))
+        if (!value_stays(s, p->args[i]))
             return false;
     for (uint32_t i = 0; i < t->nin; i++)
-        if (!is_row(s, p->args[tr_pat_in(t) + i]))
+        if (!is_row_of_round(s, p->args[tr_pat_in(t) + i]))
             return false;
     for (uint32_t i = 0; i < t->nout; i++)
         if (!is_row_that_moves(s, p->args[tr_pat_out(t) + i]))
             return false;
     for (uint32_t i = 0; i < t->ncap; i++)
-        if (!stays(s, p->args[tr_pat_cap(t) + i]))
+        if (!value_stays(s, p->args[tr_pat_cap(t) + i]))
             return false;
     for (unsigned i = 0; i < s->nconds; i++)
-        if (!stays(s, s->conds[i]) && !is_tested(s, i))
+        if (!value_stays(s, s->conds[i]) && !cond_is_tested(s, i))
             return false;
     return t->nout > 0;
 }
@@ -356,12 +356,13 @@ static tr_val at_first(batcher *s, tr_val v) {
 static tr_val step_of(batcher *s, tr_val v) {
     if (v == s->counter)
         return tr_emit_int(&s->b, 1);
-    if (stays(s, v))
+    if (value_stays(s, v))
         return tr_emit_int(&s->b, 0);
     tr_ins in = *tr_at(s->f, v);
     if (in.op == TR_OP_MUL)
-        return stays(s, in.args[1]) ? op2(s, TR_OP_MUL, step_of(s, in.args[0]), at_first(s, in.args[1]))
-                                    : op2(s, TR_OP_MUL, at_first(s, in.args[0]), step_of(s, in.args[1]));
+        return value_stays(s, in.args[1])
+                   ? op2(s, TR_OP_MUL, step_of(s, in.args[0]), at_first(s, in.args[1]))
+                   : op2(s, TR_OP_MUL, at_first(s, in.args[0]), step_of(s, in.args[1]));
     return op2(s, (tr_op)in.op, step_of(s, in.args[0]), step_of(s, in.args[1]));
 }
 
@@ -514,7 +515,7 @@ static tr_val matrix_of(batcher *s, tr_val m, bool left) {
 
 /* Is v the row o, or a part of it that stays? */
 static bool is_part_of(const batcher *s, tr_val v, tr_val o) {
-    while (v != o && is_inside(s, v) && tr_is_view(tr_at(s->f, v)) && stays_put(s, tr_at(s->f, v)))
+    while (v != o && is_inside(s, v) && tr_is_view(tr_at(s->f, v)) && view_stays_put(s, tr_at(s->f, v)))
         v = tr_arg(s->f, v, 0);
     return v == o;
 }
@@ -535,7 +536,7 @@ static void prepare(batcher *s, plan *p) {
     p->out = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nout + 1u);
     test_cmp(s, TR_CMP_GT, s->count, tr_emit_int(&s->b, 1));
     for (unsigned i = 0; i < s->nconds; i++) {
-        if (is_tested(s, i))
+        if (cond_is_tested(s, i))
             continue;
         tr_val c = at_first(s, s->conds[i]);
         test(s, s->no[i] ? tr_emit1(&s->b, TR_OP_NOT, i1(s), c) : c);
@@ -649,8 +650,8 @@ static bool try_loop(tr_fn *f, const tr_loop *l) {
     batcher s = {.f = f, .l = l, .made = TR_NOVAL, .product = TR_NOVAL, .pattern = TR_NOVAL};
     bool left;
     s.inside = tr_loop_blocks(f, l);
-    if (!counts_up(&s) || !takes_round(&s, tr_term(f, l->header)->imm.succ[0].to) || !leaves_nothing(&s) ||
-        !is_batch(&s, &left))
+    if (!loop_counts_up(&s) || !take_round(&s, tr_term(f, l->header)->imm.succ[0].to) ||
+        !loop_leaves_no_value(&s) || !loop_is_batch(&s, &left))
         return false;
     batch(&s, left);
     return true;

@@ -100,7 +100,7 @@ static bool same_space(const chain *c, const tr_ins *p, const written *w) {
     return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace);
 }
 
-static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {
+static bool input_fits_chain(chain *c, const tr_ins *p, tr_val v, bool *linked) {
     written *w = row_of(c, v);
     if (!w && (w = find(c, v)) != NULL && (w->row || !same_space(c, p, w)))
         return false;
@@ -125,18 +125,18 @@ static bool is_made_here(const chain *c, const tr_val *v, uint32_t n) {
 }
 
 /* A straight epilogue, of which the round can take a copy. */
-static bool is_plain(const tr_fn *epi) {
+static bool epilogue_is_plain(const tr_fn *epi) {
     return !epi || (tr_term(epi, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(epi));
 }
 
 /* Rows, and what there is at each element of them. */
-static bool has_form(const chain *c, const tr_ins *p) {
+static bool pattern_has_row_form(const chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     bool plain =
         t->par == TR_PAR_NO && !t->nscan && !t->nfilt && !t->nscat && !t->nein && !t->nwhen && !t->ncost;
     bool reduces = t->nred > 0, keeps = t->keep == tr_all_axes(c->k);
     return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&
-           is_plain(t->epi) && t->nin + t->nout + t->neout + t->nred <= MAX_OPERANDS &&
+           epilogue_is_plain(t->epi) && t->nin + t->nout + t->neout + t->nred <= MAX_OPERANDS &&
            is_made_here(c, p->args + tr_pat_out(t), t->nout) &&
            is_made_here(c, p->args + tr_pat_eout(t), t->neout);
 }
@@ -147,17 +147,18 @@ static void add_written(chain *c, const tr_val *v, uint32_t n, bool row) {
 }
 
 /* Takes the pattern into the chain; false: it is none of it. The first one is what the others are like. */
-static bool take(chain *c, tr_val v) {
+static bool take_pattern(chain *c, tr_val v) {
     const tr_ins *p = def(c, v);
     const tr_pat *t = p->imm.pat;
     bool linked = c->n == 0;
     if (c->n == 0)
         c->k = tr_pat_nkeep(t);
-    if (!c->k || c->n == MAX_CHAIN || !has_form(c, p) || c->nw + t->nout + t->neout > MAX_ARRAYS ||
+    if (!c->k || c->n == MAX_CHAIN || !pattern_has_row_form(c, p) ||
+        c->nw + t->nout + t->neout > MAX_ARRAYS ||
         (c->n && !tr_vals_same(p->args, pattern(c, 0)->args, c->k)))
         return false;
     for (uint32_t i = 0; i < t->nin; i++)
-        if (!is_input(c, p, p->args[tr_pat_in(t) + i], &linked))
+        if (!input_fits_chain(c, p, p->args[tr_pat_in(t) + i], &linked))
             return false;
     for (uint32_t i = 0; i < (uint32_t)t->nout + t->neout; i++)
         if (find(c, p->args[i < t->nout ? tr_pat_out(t) + i : tr_pat_eout(t) + i - t->nout]))
@@ -203,7 +204,7 @@ static void note_uses(chain *c) {
         }
 }
 
-static bool reads(const tr_ins *p, tr_val array) {
+static bool pattern_reads_array(const tr_ins *p, tr_val array) {
     for (uint32_t i = 0; i < p->imm.pat->nin; i++)
         if (p->args[tr_pat_in(p->imm.pat) + i] == array)
             return true;
@@ -214,7 +215,7 @@ static bool reads(const tr_ins *p, tr_val array) {
  * stand in it until then. */
 static void find_place(chain *c, written *w) {
     unsigned last = c->n;
-    while (last > w->by && !reads(pattern(c, last - 1), w->array))
+    while (last > w->by && !pattern_reads_array(pattern(c, last - 1), w->array))
         last--;
     if (w->row || w->seen || last <= w->by + 1u)
         return;
@@ -299,7 +300,7 @@ typedef struct inner {
     uint32_t nin, ncap;
 } inner;
 
-static bool is_used(const tr_fn *f, tr_val x) {
+static bool value_is_used(const tr_fn *f, tr_val x) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next) {
@@ -329,7 +330,7 @@ static void rewire(chain *c, const tr_ins *p, inner *x) {
     for (unsigned j = c->k; j < t->nspace; j++)
         entry->params.d[at++] = old[j];
     for (unsigned j = 0; j < c->k; j++)
-        if (is_used(lam, old[j])) {
+        if (value_is_used(lam, old[j])) {
             outer[ncap] = index_at(c, j);
             caps[ncap++] = old[j];
         }
@@ -547,10 +548,10 @@ static tr_bid try_chain(tr_fn *f, tr_u32s *parts, tr_bid b, tr_val v) {
     if (!tr_at(f, v)->imm.pat->keep)
         return TR_NOBLK;
     c.guarded = tr_handler_now(f, parts->d[0]);
-    if (!take(&c, v))
+    if (!take_pattern(&c, v))
         return TR_NOBLK;
     for (tr_val x = tr_at(f, v)->next; x != TR_NOVAL; x = tr_at(f, x)->next)
-        if (tr_at(f, x)->op == TR_OP_PATTERN ? !take(&c, x) : !may_stand_between(tr_at(f, x)))
+        if (tr_at(f, x)->op == TR_OP_PATTERN ? !take_pattern(&c, x) : !may_stand_between(tr_at(f, x)))
             break;
     return c.n < 2 ? TR_NOBLK : go_by_row(&c);
 }

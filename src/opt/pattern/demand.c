@@ -99,7 +99,7 @@ static bool has_plain_inputs(const demander *d, const tr_ins *p) {
 
 /* Axes in their order, so that memory is walked as it lies, and no new ones: what repeats along those is
  * better computed once. Only patterns read it. */
-static bool is_wanted(const demander *d, const tr_ins *view, tr_val v) {
+static bool view_is_wanted(const demander *d, const tr_ins *view, tr_val v) {
     int before = -1;
     for (unsigned k = 0; k < view->ty->ndim; k++) {
         int x = tr_view_axis(view, k);
@@ -111,7 +111,7 @@ static bool is_wanted(const demander *d, const tr_ins *view, tr_val v) {
 }
 
 /* Nothing between the pattern and its view writes what it reads. */
-static bool may_wait(const tr_fn *f, const made *m, tr_val view) {
+static bool pattern_may_wait(const tr_fn *f, const made *m, tr_val view) {
     const tr_ins *p = tr_at(f, m->maker);
     for (tr_val q = p->next; q != view; q = tr_at(f, q)->next)
         if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
@@ -126,7 +126,7 @@ static bool find_views(const demander *d, made *m) {
         const tr_ins *in = tr_at(f, v);
         if (in->op != TR_OP_VIEW || in->args[0] != m->array)
             continue;
-        if (m->nviews == MAX_VIEWS || !is_wanted(d, in, v) || !may_wait(f, m, v))
+        if (m->nviews == MAX_VIEWS || !view_is_wanted(d, in, v) || !pattern_may_wait(f, m, v))
             return false;
         m->views[m->nviews++] = v;
     }

@@ -181,7 +181,7 @@ static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
 }
 
 /* Does no element of an output lie where one of another index lies of an input? As tr_pat.apart has it. */
-static bool lies_apart(const tr_fn *f, const tr_ins *p) {
+static bool outputs_lie_apart(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     for (uint32_t k = 0; k < t->nout; k++)
         for (uint32_t j = 0; j < t->nin; j++)
@@ -445,7 +445,7 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
         m.t->epi = g;
     }
     tr_val node = tr_fuse_node(&m, cv, result_type(&m));
-    m.t->apart = m.t->apart || lies_apart(f, tr_at(f, node));
+    m.t->apart = m.t->apart || outputs_lie_apart(f, tr_at(f, node));
     if (!tc->keep) {
         redirect(u, cv, tc, node, tp->nscan);
         redirect(u, pv, tp, node, tp->nscan ? 0 : tc->nred);
@@ -522,7 +522,7 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
 /* --- reductions over what a filter has kept, into the filter --- */
 
 /* How many the filter p has kept. */
-static bool is_count(const fuser *u, tr_val v, tr_val p) {
+static bool is_count_of_filter(const fuser *u, tr_val v, tr_val p) {
     if (v == p)
         return tr_at(u->f, p)->imm.pat->nred == 1;
     for (uint32_t i = 0; i < u->results.n; i++)
@@ -538,7 +538,7 @@ static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
     bool part = in->op == TR_OP_VIEW && in->ty->ndim == 1 && tr_view_nbase(in) == 1 &&
                 tr_get_int(u->f, tr_view_starts(in)[0], &start) && start == 0 &&
                 tr_get_int(u->f, tr_view_steps(in)[0], &step) && step == 1 &&
-                is_count(u, tr_made_sizes(in)[0], pv);
+                is_count_of_filter(u, tr_made_sizes(in)[0], pv);
     const tr_val *filt = p->args + tr_pat_filt(p->imm.pat);
     for (uint32_t k = 0; part && k < p->imm.pat->nfilt; k++)
         if (filt[k] == in->args[0])
@@ -549,7 +549,7 @@ static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
 static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *c = tr_at(u->f, cv);
     const tr_pat *tp = tr_at(u->f, pv)->imm.pat, *tc = c->imm.pat;
-    if (!tp->nfilt || tc->nspace != 1 || !tc->nin || !is_count(u, c->args[0], pv))
+    if (!tp->nfilt || tc->nspace != 1 || !tc->nin || !is_count_of_filter(u, c->args[0], pv))
         return false;
     for (uint32_t k = 0; k < tc->nin; k++)
         if (packed_part(u, tr_fuse_in(c)[k], pv) == TR_NOVAL)
@@ -557,7 +557,7 @@ static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
     return true;
 }
 
-static bool folds_only(const tr_pat *t) {
+static bool pattern_only_folds(const tr_pat *t) {
     for (uint32_t k = 0; k < t->nred; k++)
         if (tr_red_info[t->reds[k]].place)
             return false;
@@ -671,8 +671,8 @@ static uint32_t shared_inputs(const tr_ins *p, const tr_ins *c) {
 }
 
 /* Does c read, whole, something that p writes? False with `why` when it reads it otherwise. */
-static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_val *out, uint32_t nout,
-                   const char **why) {
+static bool patterns_are_linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_val *out,
+                                uint32_t nout, const char **why) {
     bool any = false;
     for (uint32_t k = 0; k < c->imm.pat->nin; k++) {
         tr_val x = tr_fuse_in(c)[k];
@@ -690,7 +690,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
     return any;
 }
 
-static bool too_large(const tr_ins *p, const tr_ins *c) {
+static bool fused_is_too_large(const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
     return a->nin + a->nout + 0u + b->nin + nwritten(b) + a->nein + a->neout + b->nein + b->neout >
                MAX_ARRAYS ||
@@ -699,9 +699,9 @@ static bool too_large(const tr_ins *p, const tr_ins *c) {
 
 static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
-    const char *why = !folds_only(c->imm.pat) ? "the second does more than reduce what was kept"
-                      : too_large(p, c)       ? "together they would be too large"
-                                              : cannot_rise(u, pv, cv);
+    const char *why = !pattern_only_folds(c->imm.pat) ? "the second does more than reduce what was kept"
+                      : fused_is_too_large(p, c)      ? "together they would be too large"
+                                                      : cannot_rise(u, pv, cv);
     tell(u, pv, cv, why ? "not merged: %s" : "merged, what is kept is reduced at once", why);
     if (why)
         return TR_NOVAL;
@@ -733,8 +733,8 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     if (reads_packed(u, pv, cv))
         return try_packed(u, pv, cv);
     bool over = tp->epi && tp->keep && !tc->keep && !tc->nred && tc->nspace == tr_pat_nkeep(tp);
-    bool link = over ? linked(u, p, c, tr_fuse_eout(p), tp->neout, &why)
-                     : linked(u, p, c, tr_fuse_out(p), tp->nout, &why);
+    bool link = over ? patterns_are_linked(u, p, c, tr_fuse_eout(p), tp->neout, &why)
+                     : patterns_are_linked(u, p, c, tr_fuse_out(p), tp->nout, &why);
     bool beside = !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
     if (!link && !beside && !why)
         return TR_NOVAL;
@@ -758,7 +758,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "their arrays may overlap";
     if (!why && over && !epilogue_mixes(u->f, p, c))
         why = "their arrays may overlap";
-    if (!why && too_large(p, c))
+    if (!why && fused_is_too_large(p, c))
         why = "together they would be too large";
     if (!why)
         why = cannot_move(u, pv, cv);

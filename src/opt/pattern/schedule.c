@@ -123,7 +123,7 @@ static unsigned last_kept(const tr_pat *p) {
     return x;
 }
 
-static bool fits(const chooser *c) {
+static bool schedule_fits(const chooser *c) {
     return !tr_sched_misfit(c->f, c->in);
 }
 
@@ -150,12 +150,12 @@ static void choose_tile(const chooser *c) {
         return;
     p->sched.tile = x + 1;
     p->sched.rows = p->lam->ins.n <= SMALL && !p->sched.scalar ? TR_TILE_GROUP : 1;
-    if (!fits(c)) {
+    if (!schedule_fits(c)) {
         p->sched.tile = p->sched.rows = p->sched.tested = 0;
         return;
     }
     p->sched.strip = p->sched.scalar ? 0 : STRIP;
-    if (!fits(c))
+    if (!schedule_fits(c))
         p->sched.strip = 0;
 }
 
@@ -168,8 +168,7 @@ static unsigned innermost(const tr_pat *p) {
     return p->nspace - 1u;
 }
 
-/* Is it a view that begins where its base does? */
-static bool begins_there(const tr_fn *f, const tr_ins *in) {
+static bool view_begins_at_base(const tr_fn *f, const tr_ins *in) {
     int64_t at;
     uint32_t n = in->op == TR_OP_VIEW ? tr_view_nbase(in) : in->op == TR_OP_RESTRIDE ? 1 : 0;
     for (uint32_t k = 0; k < n; k++)
@@ -180,7 +179,7 @@ static bool begins_there(const tr_fn *f, const tr_ins *in) {
 
 /* An array without what views of its beginning take. */
 static tr_val memory_of(const tr_fn *f, tr_val v) {
-    while (begins_there(f, tr_at(f, v)))
+    while (view_begins_at_base(f, tr_at(f, v)))
         v = tr_arg(f, v, 0);
     return v;
 }
@@ -215,7 +214,7 @@ static bool is_better_left(const chooser *c, uint32_t out) {
 /* Nothing is computed, so a buffer is one copy more and no vectors: columns take half as long
  * without, and so do rows of few elements. Of a long line that lies side by side on one side only
  * the buffer's vectors make up for it. */
-static bool only_copies(const chooser *c) {
+static bool pattern_only_copies(const chooser *c) {
     const tr_pat *p = c->p;
     const tr_fn *f = p->lam;
     bool copies = !p->nred && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
@@ -227,7 +226,7 @@ static bool only_copies(const chooser *c) {
 static void choose_chunk(const chooser *c) {
     tr_pat *p = c->p;
     bool any = false;
-    if (!p->nspace || p->sched.line || p->sched.scalar || only_copies(c))
+    if (!p->nspace || p->sched.line || p->sched.scalar || pattern_only_copies(c))
         return;
     for (uint32_t a = 0; a < (uint32_t)p->nin + p->nout; a++) {
         bool open = tr_pat_step(c->f, c->in, a, innermost(p)) == TR_STEP_OPEN;
@@ -236,7 +235,7 @@ static void choose_chunk(const chooser *c) {
         any = any || open;
     }
     p->sched.chunk = any ? CHUNK : 0;
-    if (!fits(c))
+    if (!schedule_fits(c))
         p->sched.chunk = 0;
 }
 
@@ -248,7 +247,7 @@ static void choose_fission(const chooser *c) {
         tr_at(c->f, c->in->args[tr_pat_scat(p)])->ty->ndim > HELD_AXES)
         return;
     p->sched.fission = FISSION;
-    if (!fits(c))
+    if (!schedule_fits(c))
         p->sched.fission = 0;
 }
 
@@ -270,7 +269,7 @@ static bool is_heavy(tr_fn *lam) {
 }
 
 /* Can the block be reached from its end? */
-static bool is_repeated(const tr_fn *f, tr_bid b) {
+static bool block_is_repeated(const tr_fn *f, tr_bid b) {
     tr_bits seen = tr_bits_new(&f->ctx->arena, f->blks.n);
     tr_u32s todo = {0};
     tr_vec_push(&f->ctx->arena, &todo, b);
@@ -298,8 +297,8 @@ static void choose_ranges(const chooser *c) {
     uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
     bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
     p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;
-    p->sched.here =
-        tr_pat_is_region(p) && !p->nred && !heavy && p->lam->ins.n <= SMALL && is_repeated(c->f, c->in->blk);
+    p->sched.here = tr_pat_is_region(p) && !p->nred && !heavy && p->lam->ins.n <= SMALL &&
+                    block_is_repeated(c->f, c->in->blk);
     if (heavy && !p->nred && !p->ncost) /* a text may say it already */
         tr_opt_work(c->f, c->v, TR_MAX_COST);
 }
@@ -308,7 +307,7 @@ static void choose(const chooser *c) {
     uint32_t past = c->p->sched.nontemporal;
     c->p->sched.nontemporal = 0;
     c->p->sched.line = 1;
-    c->p->sched.line = fits(c);
+    c->p->sched.line = schedule_fits(c);
     c->p->sched.nontemporal = past && c->p->sched.line;
     choose_tile(c);
     choose_chunk(c);

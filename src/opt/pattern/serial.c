@@ -146,7 +146,7 @@ static tr_val *put_body(nest *s, const tr_fn *g, uint32_t nargs, const tr_val *a
 /* --- elements --- */
 
 /* Is the axis of the array surely as long as the space? */
-static bool is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
+static bool axis_is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
     const tr_ins *e = tr_at(s->f, extent), *a = tr_at(s->f, array);
     if (e->op == TR_OP_DIM && e->args[0] == array && e->imm.i == (int64_t)k)
         return true;
@@ -161,7 +161,7 @@ static tr_val *access_to(nest *s, tr_val array, unsigned n, const unsigned *axes
     for (unsigned k = 0; k < n; k++) {
         unsigned x = axes ? axes[k] : k;
         args[1 + k] = s->idx[x];
-        if (!repeats || is_whole(s, array, k, s->in.args[x]))
+        if (!repeats || axis_is_whole(s, array, k, s->in.args[x]))
             continue;
         tr_val d = tr_emit_dim(&s->b, array, k);
         args[1 + k] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, d, tr_emit_int(&s->b, 1)),

@@ -63,7 +63,7 @@ static bool same_value(const side *p, tr_val x, const side *c, tr_val y, unsigne
     return true;
 }
 
-static bool is_straight(const tr_pat *t) {
+static bool lambda_is_straight(const tr_pat *t) {
     return tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(t->lam);
 }
 
@@ -87,7 +87,7 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
 /* --- what stands between --- */
 
 /* Does q name one of these arrays, or a view of one? */
-static bool reaches(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
+static bool names_one_of_arrays(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
         if (tr_fuse_type(f, q->args[k]) && tr_ty_is_managed(tr_fuse_type(f, q->args[k])) &&
             tr_opt_among(tr_array_root(f, q->args[k]), rooms, n))
@@ -105,7 +105,7 @@ static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
 /* --- equal reductions --- */
 
 static bool only_reduces(const tr_pat *t) {
-    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->nscat && !t->keep && is_straight(t);
+    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->nscat && !t->keep && lambda_is_straight(t);
 }
 
 static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
@@ -124,7 +124,8 @@ static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
 
 static bool makes_mask(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    if (t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen || t->ncost || !is_straight(t))
+    if (t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen || t->ncost ||
+        !lambda_is_straight(t))
         return false;
     const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
     return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->elem == tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
@@ -189,7 +190,7 @@ static bool share_masks(tr_fn *f, tr_bid b) {
 /* --- filters by one mask --- */
 
 static bool only_packs(const tr_pat *t) {
-    return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && is_straight(t);
+    return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && lambda_is_straight(t);
 }
 
 /* What waits for p's count or reads what it packs, and the arrays that it writes. */
@@ -198,9 +199,9 @@ typedef struct waiting {
 } waiting;
 
 /* May it wait with p: does it compute, make an array, or write what nobody has seen? */
-static bool may_wait(const tr_fn *f, const tr_ins *q) {
+static bool ins_may_wait(const tr_fn *f, const tr_ins *q) {
     return !tr_ins_effects(q) || q->op == TR_OP_ALLOC ||
-           (q->op == TR_OP_PATTERN && is_straight(q->imm.pat) && tr_fuse_writes_unseen(f, q));
+           (q->op == TR_OP_PATTERN && lambda_is_straight(q->imm.pat) && tr_fuse_writes_unseen(f, q));
 }
 
 static void wait(const tr_fn *f, waiting *w, tr_val v) {
@@ -218,8 +219,8 @@ static void wait(const tr_fn *f, waiting *w, tr_val v) {
 }
 
 /* q stays where it is, before all that waits. */
-static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
-    if (reaches(f, q, w->written.d, w->written.n))
+static bool ins_goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
+    if (names_one_of_arrays(f, q, w->written.d, w->written.n))
         return false;
     for (uint32_t k = 0; k < w->patterns.n; k++)
         if (tr_fuse_writes_inputs(f, q, tr_at(f, w->patterns.d[k])))
@@ -229,18 +230,18 @@ static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
 
 /* What must move down with p to just before c, the patterns among it that read what p
  * packs. False where that does not do. */
-static bool movable(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
+static bool find_what_moves(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
     wait(f, w, pv);
     for (tr_val v = tr_at(f, pv)->next; v != cv; v = tr_at(f, v)->next) {
         const tr_ins *q = tr_at(f, v);
-        if (!is_among_args(q, w->all.d, w->all.n) && goes_first(f, w, q))
+        if (!is_among_args(q, w->all.d, w->all.n) && ins_goes_first(f, w, q))
             continue;
-        if (!may_wait(f, q))
+        if (!ins_may_wait(f, q))
             return false;
         wait(f, w, v);
     }
     const tr_ins *c = tr_at(f, cv);
-    return !is_among_args(c, w->all.d, w->all.n) && goes_first(f, w, c);
+    return !is_among_args(c, w->all.d, w->all.n) && ins_goes_first(f, w, c);
 }
 
 /* They pack into new arrays, and the first one reads nothing that the second one writes. */
@@ -252,14 +253,14 @@ static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     for (uint32_t k = 0; k < c->imm.pat->nfilt; k++)
         if (!tr_array_is_fresh(f, rooms[k]))
             return false;
-    return !reaches(f, p, rooms, c->imm.pat->nfilt);
+    return !names_one_of_arrays(f, p, rooms, c->imm.pat->nfilt);
 }
 
 static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     return only_packs(tp) && only_packs(tc) && same_space(p, c) && same_reductions(f, p, c, 1) &&
-           tp->par == tc->par && packs_apart(f, p, c) && movable(f, pv, cv, w);
+           tp->par == tc->par && packs_apart(f, p, c) && find_what_moves(f, pv, cv, w);
 }
 
 /* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p.
@@ -331,7 +332,7 @@ static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const waiting *w) {
 
 /* --- which --- */
 
-static bool fits(const tr_ins *p, const tr_ins *c) {
+static bool packed_fit_limits(const tr_ins *p, const tr_ins *c) {
     return p->imm.pat->nfilt + c->imm.pat->nfilt <= MAX_PACKED &&
            p->imm.pat->nin + c->imm.pat->nin <= MAX_PACKED;
 }
@@ -359,7 +360,7 @@ static tr_val try_pair(tr_fn *f, tr_val pv, tr_val cv) {
         tr_ins_remove(f, cv);
         return pv;
     }
-    if (fits(tr_at(f, pv), tr_at(f, cv)) && packs_alike(f, pv, cv, &w)) {
+    if (packed_fit_limits(tr_at(f, pv), tr_at(f, cv)) && packs_alike(f, pv, cv, &w)) {
         tr_val node = pack_together(f, pv, cv, &w);
         drop_broadcasts(f, tr_at(f, node)->blk); /* which could not wait for the next one */
         return node;

@@ -106,7 +106,7 @@ static tr_val begins(const work *k, const tr_loop *l, tr_val counter) {
     return from;
 }
 
-static bool within(const work *k, const tr_loop *l, tr_bid b) {
+static bool block_is_in_loop(const work *k, const tr_loop *l, tr_bid b) {
     return tr_forest_has(&k->loops, (uint32_t)(l - k->loops.all.d), b);
 }
 
@@ -115,7 +115,7 @@ static bool ends_at_its_latch(const work *k, const tr_loop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++) {
         const tr_ins *t = tr_term(k->f, l->blks.d[i]);
         for (uint32_t e = 0; e < tr_nsucc(t) && l->blks.d[i] != l->latch; e++)
-            if (!within(k, l, t->imm.succ[e].to) && !tr_blk_at(k->f, t->imm.succ[e].to)->cold)
+            if (!block_is_in_loop(k, l, t->imm.succ[e].to) && !tr_blk_at(k->f, t->imm.succ[e].to)->cold)
                 return false;
     }
     return l->latch != TR_NOBLK;

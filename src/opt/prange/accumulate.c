@@ -40,19 +40,19 @@ static bool is_inside(const search *s, tr_val v) {
 }
 
 /* Is v the array, or a view of it? */
-static bool is_part(const search *s, tr_val v) {
+static bool is_part_of_array(const search *s, tr_val v) {
     while (v != s->array && tr_is_view(tr_at(s->f, v)))
         v = tr_at(s->f, v)->args[0];
     return v == s->array;
 }
 
-static bool has_root(const search *s, tr_val v) {
+static bool has_arrays_root(const search *s, tr_val v) {
     return tr_array_root(s->f, v) == s->root;
 }
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
-    if (!tr_ty_is_managed(tr_at(s->f, v)->ty) || has_root(s, v))
+    if (!tr_ty_is_managed(tr_at(s->f, v)->ty) || has_arrays_root(s, v))
         return false;
     return tr_array_may_be(s->f, v, s->from);
 }
@@ -80,12 +80,12 @@ static bool writes_array(const void *self, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     bool touches = false;
     for (uint32_t k = 0; k < in->nargs && (tr_ins_effects(in) & E_WRITE); k++)
-        touches = touches || has_root(s, in->args[k]);
+        touches = touches || has_arrays_root(s, in->args[k]);
     return touches;
 }
 
 /* What an old value is joined with to become the next one goes with what was found before. */
-static bool joins(search *s, const tr_pjoins *q) {
+static bool join_goes_with_others(search *s, const tr_pjoins *q) {
     tr_pjoin j = {.any = s->any, .kind = s->kind, .fast = s->fast};
     if (!tr_joins(q, &j)) {
         tr_pjoin other = {.any = false, .fast = TR_FM_ALL};
@@ -101,7 +101,7 @@ static bool joins(search *s, const tr_pjoins *q) {
 /* Is what is stored the element itself, or that joined with other values? The element's value
  * goes nowhere else, and nothing of the array is written before the store. in: the blocks in
  * which the element is read, or NULL: all. */
-static bool is_joined(search *s, tr_val store, const uint8_t *in, tr_bid head) {
+static bool store_joins_element(search *s, tr_val store, const uint8_t *in, tr_bid head) {
     const tr_fn *f = s->f;
     const tr_ins *st = tr_at(f, store);
     TR_VEC(tr_val) olds = {0};
@@ -118,7 +118,7 @@ static bool is_joined(search *s, tr_val store, const uint8_t *in, tr_bid head) {
                    .elem = tr_at(f, st->args[0])->ty->elem,
                    .olds = olds.d,
                    .nolds = olds.n};
-    if (!olds.n || !joins(s, &q))
+    if (!olds.n || !join_goes_with_others(s, &q))
         return false;
     for (uint32_t i = 0; i < olds.n; i++)
         s->fine[olds.d[i]] = 1;
@@ -126,7 +126,7 @@ static bool is_joined(search *s, tr_val store, const uint8_t *in, tr_bid head) {
 }
 
 /* Is v what the operation gives whatever the element was? `a[0] |= True` is `a[0] = True` by now. */
-static bool absorbs(const search *s, tr_val v) {
+static bool value_absorbs_element(const search *s, tr_val v) {
     int64_t k;
     if (!s->any || !tr_get_int(s->f, v, &k))
         return false;
@@ -152,7 +152,7 @@ static bool is_index_of(const tr_fn *f, tr_val v, const tr_ins *st) {
 }
 
 /* `if x > a[k]: a[k] = x`, and nothing else under this condition. A NaN is left out, as in `max(a[k], x)`. */
-static bool is_extreme(search *s, tr_val store) {
+static bool store_is_extreme(search *s, tr_val store) {
     const tr_fn *f = s->f;
     const tr_ins *st = tr_at(f, store);
     const tr_blk *b = tr_blk_at(f, st->blk);
@@ -184,8 +184,9 @@ static bool is_extreme(search *s, tr_val store) {
 /* a[k] = a[k] op x */
 static bool check_store(search *s, tr_val store) {
     const tr_ins *st = tr_at(s->f, store);
-    return is_part(s, st->args[0]) && (is_joined(s, store, s->l->in, s->l->header) || is_extreme(s, store) ||
-                                       absorbs(s, st->args[st->nargs - 1]));
+    return is_part_of_array(s, st->args[0]) &&
+           (store_joins_element(s, store, s->l->in, s->l->header) || store_is_extreme(s, store) ||
+            value_absorbs_element(s, st->args[st->nargs - 1]));
 }
 
 /* What v is all of, seen through views that begin at the beginning and take each item, so that an item keeps
@@ -236,7 +237,7 @@ static bool find_row(const search *s, const tr_ins *in, row *r) {
     const tr_pat *p = in->imm.pat;
     *r = (row){.out = UINT32_MAX};
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
         bool after = k >= tr_pat_ein(p) && k < tr_pat_when(p), any = r->nolds || r->out != UINT32_MAX;
         bool old = after ? k < tr_pat_eout(p) : k >= tr_pat_in(p) && k < tr_pat_out(p);
@@ -295,13 +296,13 @@ static bool joins_rows(search *s, const tr_ins *in, const row *r, bool as_long) 
     }
     tr_cfg_compute(g);
     tr_dom_compute(g);
-    return joins(s, &(tr_pjoins){.f = g,
-                                 .head = TR_NOBLK,
-                                 .store = TR_NOVAL,
-                                 .slot = r->out - (r->after ? tr_pat_eout(p) : tr_pat_out(p)),
-                                 .elem = tr_at(s->f, s->array)->ty->elem,
-                                 .olds = olds,
-                                 .nolds = r->nolds});
+    return join_goes_with_others(s, &(tr_pjoins){.f = g,
+                                                 .head = TR_NOBLK,
+                                                 .store = TR_NOVAL,
+                                                 .slot = r->out - (r->after ? tr_pat_eout(p) : tr_pat_out(p)),
+                                                 .elem = tr_at(s->f, s->array)->ty->elem,
+                                                 .olds = olds,
+                                                 .nolds = r->nolds});
 }
 
 /* The same for whole arrays: the element read serves for the one written alone. */
@@ -310,7 +311,8 @@ static bool check_pattern(search *s, const tr_ins *in) {
     if (!find_row(s, in, &r) || !r.nolds || r.out == UINT32_MAX)
         return false;
     for (uint32_t k = 0; k < r.nolds; k++)
-        if (!is_part(s, in->args[r.olds[k]]) || !same_place(s->f, in->args[r.olds[k]], in->args[r.out]))
+        if (!is_part_of_array(s, in->args[r.olds[k]]) ||
+            !same_place(s->f, in->args[r.olds[k]], in->args[r.out]))
             return false;
     if (!joins_rows(s, in, &r, false))
         return false;
@@ -376,7 +378,7 @@ static bool check_copied(search *s, tr_val at) {
              one = true;
         for (uint32_t i = 0; i < from.nolds && fine; i++) {
             tr_val old = by->args[from.olds[i]];
-            fine = is_part(s, old) && same_place(f, old, in->args[to.out]);
+            fine = is_part_of_array(s, old) && same_place(f, old, in->args[to.out]);
             one = one && old == in->args[to.out];
         }
         to.olds[0] = k;
@@ -400,9 +402,9 @@ static tr_val captured_as(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     tr_val param = TR_NOVAL;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
-        if (k < tr_pat_cap(p) || k >= tr_pat_ein(p) || param != TR_NOVAL || !is_part(s, in->args[k]))
+        if (k < tr_pat_cap(p) || k >= tr_pat_ein(p) || param != TR_NOVAL || !is_part_of_array(s, in->args[k]))
             return TR_NOVAL;
         param = tr_blk_at(p->lam, 0)->params.d[tr_pat_lam_cap(p) + k - tr_pat_cap(p)];
     }
@@ -426,9 +428,9 @@ static bool check_scatter(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     bool any = false;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
-        if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part(s, in->args[k]))
+        if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part_of_array(s, in->args[k]))
             return false;
         uint8_t how = p->scats[k - tr_pat_scat(p)];
         if (how == TR_SCATTER_PUT || tr_red_info[how].op == TR_OP__COUNT || !set_kind(s, (tr_redk)how))
@@ -456,7 +458,7 @@ static bool check_region(search *s, const tr_ins *in) {
         for (tr_val v = tr_blk_at(g, g->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
             const tr_ins *st = tr_at(g, v);
             if (st->op == TR_OP_STORE && st->args[0] == r.root)
-                r.fine[v] = is_joined(&r, v, NULL, TR_NOBLK);
+                r.fine[v] = store_joins_element(&r, v, NULL, TR_NOBLK);
         }
     for (uint32_t i = 0; i < g->rpo.n; i++)
         for (tr_val v = tr_blk_at(g, g->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(g, v)->next)
@@ -473,12 +475,12 @@ static bool check_use(search *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     bool touches = false;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        touches = touches || has_root(s, in->args[k]);
+        touches = touches || has_arrays_root(s, in->args[k]);
         s->other = s->other || ((tr_ins_effects(in) & (E_READ | E_WRITE)) && may_be_root(s, in->args[k]));
     }
     for (uint32_t e = 0; e < tr_nsucc(in); e++)
         for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
-            if (s->l->in[in->imm.succ[e].to] && has_root(s, in->imm.succ[e].args[k]))
+            if (s->l->in[in->imm.succ[e].to] && has_arrays_root(s, in->imm.succ[e].args[k]))
                 return false;
     if (!touches)
         return true;
@@ -487,8 +489,8 @@ static bool check_use(search *s, tr_val v) {
     case TR_OP_STORE: return s->fine[v];
     case TR_OP_PATTERN:
         return s->fine[v] || check_pattern(s, in) || check_scatter(s, in) || check_region(s, in);
-    case TR_OP_VIEW: return is_part(s, in->args[0]);
-    case TR_OP_RESTRIDE: s->strides = true; return is_part(s, in->args[0]);
+    case TR_OP_VIEW: return is_part_of_array(s, in->args[0]);
+    case TR_OP_RESTRIDE: s->strides = true; return is_part_of_array(s, in->args[0]);
     case TR_OP_STRIDE: s->strides = true; return true;
     case TR_OP_DIM:
     case TR_OP_OVERLAP:
@@ -507,7 +509,7 @@ static tr_val seen_outside(const search *s, tr_val v) {
 
 /* The array becomes what it and v, from outside, are both views of. */
 static void widen(search *s, tr_val v) {
-    while (s->array != TR_NOVAL && !is_part(s, v))
+    while (s->array != TR_NOVAL && !is_part_of_array(s, v))
         s->array = s->array == s->root ? TR_NOVAL : tr_at(s->f, s->array)->args[0];
 }
 
@@ -532,7 +534,7 @@ static bool find_array(search *s) {
             for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
                 for (uint32_t k = 0; k < tr_at(s->f, v)->nargs; k++) {
                     tr_val x = tr_at(s->f, v)->args[k];
-                    if (!tr_ty_is_managed(tr_at(s->f, x)->ty) || !has_root(s, x))
+                    if (!tr_ty_is_managed(tr_at(s->f, x)->ty) || !has_arrays_root(s, x))
                         continue;
                     x = seen_outside(s, x);
                     first = first == TR_NOVAL ? s->array = x : first;
@@ -551,7 +553,7 @@ static void check_writes(search *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     if (s->fine[v])
         return;
-    if (in->op == TR_OP_STORE && has_root(s, in->args[0]))
+    if (in->op == TR_OP_STORE && has_arrays_root(s, in->args[0]))
         s->fine[v] = check_store(s, v);
     else if (in->op == TR_OP_PATTERN && writes_array(s, v))
         check_copied(s, v);

@@ -72,7 +72,7 @@ typedef struct finder {
     TR_VEC(base) bases;
 } finder;
 
-static bool varies(const finder *s, tr_val v) {
+static bool value_varies(const finder *s, tr_val v) {
     tr_bid b = tr_at(s->f, v)->blk;
     return b != TR_NOBLK && s->l->in[b];
 }
@@ -97,21 +97,21 @@ static bool may_wrap(const finder *s, const tr_lin *e) {
 
 /* The counter and a number from outside, as in prange(t, n)? Where it still wraps, that has
  * not been found to be at least 0. */
-static bool begins_outside(const finder *s, const tr_lin *e) {
+static bool counts_from_outside(const finder *s, const tr_lin *e) {
     bool counts = false, any = false;
     for (uint32_t i = 0; i < e->n; i++) {
         counts = counts || e->t[i].v == s->l->counter;
-        any = any || !varies(s, e->t[i].v);
+        any = any || !value_varies(s, e->t[i].v);
     }
     return counts && any;
 }
 
 /* Axis c of the root for an access through `array`: by the index idx of its axis c.dim
  * (TR_NOVAL: all of that axis). */
-static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
+static bool describe_axis(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
     *out = (axis){
         .e = c->at, .size = TR_NOVAL, .around = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
-    out->wraps = may_wrap(s, &c->at) || (c->nwraps && begins_outside(s, &c->at));
+    out->wraps = may_wrap(s, &c->at) || (c->nwraps && counts_from_outside(s, &c->at));
     out->nends = c->nwraps;
     memcpy(out->ends, c->wraps, sizeof out->ends);
     if (c->dim < 0 && out->exact)
@@ -121,8 +121,8 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
         const tr_ins *in = tr_at(s->f, idx);
         out->wraps = may_wrap(s, &e);
         out->around = in->op == TR_OP_WRAP ? in->args[1] : TR_NOVAL;
-        if (in->op == TR_OP_WRAP && varies(s, idx)) {
-            out->wraps = out->wraps || begins_outside(s, &e);
+        if (in->op == TR_OP_WRAP && value_varies(s, idx)) {
+            out->wraps = out->wraps || counts_from_outside(s, &e);
             if (out->nends < TR_COORD_WRAPS)
                 out->ends[out->nends] = in->args[0];
             out->nends++;
@@ -143,7 +143,7 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
 
 /* Is there a way from the loop's head back to it that meets neither block b nor a cold one (unless all of the
  * loop is cold)? */
-static bool way_around(const finder *s, const tr_loop *loop, tr_bid b) {
+static bool has_way_around_block(const finder *s, const tr_loop *loop, tr_bid b) {
     tr_fn *f = s->f;
     tr_u32s work = {0};
     uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
@@ -168,13 +168,13 @@ static bool way_around(const finder *s, const tr_loop *loop, tr_bid b) {
 
 /* Does the block run in every iteration, as long as inner loops around it run at all, and
  * all goes as it is expected to? */
-static bool runs_always(const finder *s, tr_bid b) {
+static bool block_runs_always(const finder *s, tr_bid b) {
     const tr_ploop *l = s->l;
     uint32_t k = l->loops->innermost[b];
     if (tr_blk_at(s->f, b)->cold && !tr_blk_at(s->f, l->header)->cold)
         return false;
     for (; k != UINT32_MAX; k = l->loops->all.d[k].parent) {
-        if (way_around(s, &l->loops->all.d[k], b))
+        if (has_way_around_block(s, &l->loops->all.d[k], b))
             return false;
         if (&l->loops->all.d[k] == l->loop)
             return true;
@@ -190,15 +190,15 @@ static const uint8_t *sources_of(finder *s, tr_val v) {
     base r = {v, TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u)};
     tr_array_sources(s->f, v, r.from);
     for (uint32_t i = 0; i < s->f->ins.n; i++) /* what an iteration makes for itself */
-        r.from[i] = r.from[i] && !varies(s, i);
+        r.from[i] = r.from[i] && !value_varies(s, i);
     tr_vec_push(&s->f->ctx->arena, &s->bases, r);
     return r.from;
 }
 
 /* An array that an iteration makes and no other sees. */
-static bool is_own(finder *s, tr_val root) {
-    if (!varies(s, root) || !tr_array_is_chosen(s->f, root))
-        return varies(s, root);
+static bool array_is_own(finder *s, tr_val root) {
+    if (!value_varies(s, root) || !tr_array_is_chosen(s->f, root))
+        return value_varies(s, root);
     const uint8_t *from = sources_of(s, root);
     for (uint32_t i = 0; i < s->f->ins.n; i++)
         if (from[i])
@@ -210,7 +210,7 @@ static bool is_own(finder *s, tr_val root) {
  * that is settled, or there are too many. */
 static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
     tr_val root = tr_array_root(s->f, array);
-    if (s->all.n == MAX_ACCESSES || s->l->apart[root] || is_own(s, root))
+    if (s->all.n == MAX_ACCESSES || s->l->apart[root] || array_is_own(s, root))
         return NULL;
     tr_vec_push(&s->f->ctx->arena, &s->all,
                 (access){.at = at, .root = root, .write = write, .value = TR_NOVAL});
@@ -225,12 +225,12 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     if (!x)
         return;
     x->touch = (tr_ptouch){array, idx, tr_at(s->f, at)->blk};
-    x->always = always && runs_always(s, tr_at(s->f, at)->blk);
-    if (value != TR_NOVAL && !varies(s, value))
+    x->always = always && block_runs_always(s, tr_at(s->f, at)->blk);
+    if (value != TR_NOVAL && !value_varies(s, value))
         x->value = value;
     s->views.chosen = tr_array_root(s->f, array);
     s->views.instead = leaf;
-    x->known = !varies(s, x->root) && tr_coords_of(&s->views, array, &c);
+    x->known = !value_varies(s, x->root) && tr_coords_of(&s->views, array, &c);
     x->n = x->known ? c.n : 0;
     x->space = x->known ? c.root : TR_NOVAL;
     x->flat = x->known && c.flat;
@@ -238,8 +238,8 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     x->hi = x->known ? c.hi : UINT32_MAX;
     x->always = x->always && !(x->known && c.part);
     for (uint32_t r = 0; r < x->n && x->known; r++)
-        x->known =
-            describe(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL, &x->ax[r]);
+        x->known = describe_axis(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL,
+                                 &x->ax[r]);
 }
 
 /* An access to any elements of what has arrays, if `array` has. */
@@ -255,7 +255,7 @@ static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *id
     tr_val work[MAX_CHOICES + 1] = {tr_array_root(s->f, array)}, more[MAX_CHOICES];
     uint32_t n = 1;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t nmore = varies(s, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
+        uint32_t nmore = value_varies(s, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
         if (nmore == 0)
             add_one(s, at, array, work[i], write, n == 1, idx, value);
         for (uint32_t k = 0; k < nmore && nmore <= MAX_CHOICES && n <= MAX_CHOICES; k++) {
@@ -362,9 +362,10 @@ static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool 
         const tr_ins *m = tr_at(s->f, v);
         if (v == s->l->counter)
             k = e->t[i].k;
-        else if (varies(s, v) && m->op == TR_OP_MUL && m->args[0] == s->l->counter && !varies(s, m->args[1]))
+        else if (value_varies(s, v) && m->op == TR_OP_MUL && m->args[0] == s->l->counter &&
+                 !value_varies(s, m->args[1]))
             *scaled = true;
-        else if (varies(s, v))
+        else if (value_varies(s, v))
             *other = true;
     }
     return k;
@@ -382,7 +383,7 @@ static bool is_inner_counter(const finder *s, tr_val v) {
     if (!tr_loop_counter(f, in->blk, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
         return false;
     for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
-        if (!tr_dominates(f, in->blk, w.from) && varies(s, w.edge->args[tr_param_index(f, v)]))
+        if (!tr_dominates(f, in->blk, w.from) && value_varies(s, w.edge->args[tr_param_index(f, v)]))
             return false;
     return true;
 }
@@ -392,7 +393,7 @@ static bool is_inner_counter(const finder *s, tr_val v) {
 static bool same_span(const finder *s, const tr_lin *e, const tr_lin *diff) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->n; i++) {
-        if (!varies(s, e->t[i].v))
+        if (!value_varies(s, e->t[i].v))
             continue;
         if (!is_inner_counter(s, e->t[i].v))
             return false;
@@ -441,7 +442,7 @@ static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     const tr_ins *p = of.n ? tr_at(s->f, of.t[0].v) : NULL;
     for (uint32_t i = 0; p && i < (p->op == TR_OP_MUL ? 3 : 1); i++) {
         *m = i < 2 && p->op == TR_OP_MUL ? p->args[i] : of.t[0].v;
-        if (!varies(s, *m) && is_multiple(s, &of, *m, x))
+        if (!value_varies(s, *m) && is_multiple(s, &of, *m, x))
             return true;
     }
     *m = TR_NOVAL;
@@ -458,13 +459,13 @@ static tr_lin next_of(tr_lin e) {
     return e;
 }
 
-static bool ends_of(const axis *w, const axis *x, ranges *r) {
+static bool find_ends(const axis *w, const axis *x, ranges *r) {
     *r = (ranges){w->e, w->range ? w->end : next_of(w->e), x->e, x->range ? x->end : next_of(x->e)};
     return (w->has_end || !w->range) && (x->has_end || !x->range);
 }
 
 /* The same in units of what all bounds are multiples of: blocks of m items. */
-static bool in_blocks(finder *s, ranges *r) {
+static bool ranges_in_blocks(finder *s, ranges *r) {
     tr_val m = TR_NOVAL;
     return as_multiple(s, &r->w, &m, &r->w) && as_multiple(s, &r->x, &m, &r->x) &&
            as_multiple(s, &r->wend, &m, &r->wend) && as_multiple(s, &r->xend, &m, &r->xend) &&
@@ -477,7 +478,7 @@ typedef struct moving {
     tr_wide k, d, nw, nx;
 } moving;
 
-static bool move_alike(const finder *s, const ranges *r, moving *m) {
+static bool ranges_move_alike(const finder *s, const ranges *r, moving *m) {
     bool ow, ox, sw, sx;
     tr_lin d = r->w, nw = r->wend, nx = r->xend;
     if (!tr_lin_add(&d, &r->x, -1) || !tr_lin_add(&nw, &r->w, -1) || !tr_lin_add(&nx, &r->x, -1))
@@ -489,7 +490,7 @@ static bool move_alike(const finder *s, const ranges *r, moving *m) {
 
 /* Do they keep out of each other's way in different iterations? (A range that ends before it
  * starts may have one end that wraps.) */
-static bool keep_apart(const moving *m) {
+static bool ranges_keep_apart(const moving *m) {
     if (m->nw < 0 || m->nx < 0)
         return false;
     tr_wide k = m->k < 0 ? -m->k : m->k;
@@ -513,7 +514,7 @@ typedef struct side {
     unsigned k;
 } side;
 
-static bool is_size(const finder *s, tr_val v, const side *of) {
+static bool is_size_of_side(const finder *s, tr_val v, const side *of) {
     const tr_ins *in = tr_at(s->f, v);
     return in->op == TR_OP_DIM && in->args[0] == of->root && in->imm.i == of->k;
 }
@@ -524,16 +525,16 @@ static bool goes_to_end(finder *s, const axis *a, const side *of, tr_wide *from)
         return false;
     tr_lin rest = tr_linearize(&s->pr, a->size);
     bool all = (a->size == of->root && a->e.c == 0) ||
-               (rest.n == 1 && rest.t[0].k == 1 && rest.c == -a->e.c && is_size(s, rest.t[0].v, of));
-    bool end =
-        a->has_end && a->end.n == 1 && a->end.c == 0 && a->end.t[0].k == 1 && is_size(s, a->end.t[0].v, of);
+               (rest.n == 1 && rest.t[0].k == 1 && rest.c == -a->e.c && is_size_of_side(s, rest.t[0].v, of));
+    bool end = a->has_end && a->end.n == 1 && a->end.c == 0 && a->end.t[0].k == 1 &&
+               is_size_of_side(s, a->end.t[0].v, of);
     *from = a->e.c;
     return all || end;
 }
 
 /* Do they meet on this axis whichever the iterations are? One has all of it from an item
  * on, the other an item there, or more. */
-static bool meet_anyhow(finder *s, const axis *w, const axis *x, const side *of) {
+static bool axes_meet_anyhow(finder *s, const axis *w, const axis *x, const side *of) {
     tr_wide from, other;
     for (unsigned k = 0; k < 2; k++) {
         const axis *a = k ? x : w, *b = k ? w : x;
@@ -548,7 +549,7 @@ static bool meet_anyhow(finder *s, const axis *w, const axis *x, const side *of)
 }
 
 /* The value of e in iteration i; false: it depends on more than that. */
-static bool in_iteration(const finder *s, const tr_lin *e, tr_wide i, tr_wide *out) {
+static bool value_in_iteration(const finder *s, const tr_lin *e, tr_wide i, tr_wide *out) {
     *out = e->c;
     if (e->n == 1 && e->t[0].v == s->l->counter)
         *out += e->t[0].k * i;
@@ -564,8 +565,8 @@ static int meet_soon(const finder *s, const ranges *r) {
             tr_wide w, wend, x, xend;
             if (i == j)
                 continue;
-            if (!in_iteration(s, &r->w, i, &w) || !in_iteration(s, &r->wend, i, &wend) ||
-                !in_iteration(s, &r->x, j, &x) || !in_iteration(s, &r->xend, j, &xend))
+            if (!value_in_iteration(s, &r->w, i, &w) || !value_in_iteration(s, &r->wend, i, &wend) ||
+                !value_in_iteration(s, &r->x, j, &x) || !value_in_iteration(s, &r->xend, j, &xend))
                 return 0;
             int far = j - i, size = far < 0 ? -far : far, least = best < 0 ? -best : best;
             bool meet = w >= 0 && x >= 0 && w < xend && x < wend && w < wend && x < xend;
@@ -580,14 +581,15 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, const sid
     bool counts = kw || kx || sw || sx;
     ranges r, blocks;
     moving mv;
-    if (meet_anyhow(s, w, x, of))
+    if (axes_meet_anyhow(s, w, x, of))
         return POSSIBLE;
-    if (ends_of(w, x, &r)) {
+    if (find_ends(w, x, &r)) {
         blocks = r;
-        if (w->range && x->range && in_blocks(s, &blocks) && move_alike(s, &blocks, &mv) && keep_apart(&mv))
+        if (w->range && x->range && ranges_in_blocks(s, &blocks) && ranges_move_alike(s, &blocks, &mv) &&
+            ranges_keep_apart(&mv))
             return APART;
-        if (move_alike(s, &r, &mv)) {
-            if (keep_apart(&mv))
+        if (ranges_move_alike(s, &r, &mv)) {
+            if (ranges_keep_apart(&mv))
                 return APART;
             int near = !m->near && w->exact && x->exact ? meet_near(&mv) : 0;
             m->near = near ? near : m->near;
@@ -606,16 +608,16 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, const sid
     return POSSIBLE;
 }
 
-static bool from_outside(const finder *s, const tr_lin *e) {
+static bool expr_is_from_outside(const finder *s, const tr_lin *e) {
     for (uint32_t i = 0; i < e->n; i++)
-        if (varies(s, e->t[i].v))
+        if (value_varies(s, e->t[i].v))
             return false;
     return true;
 }
 
 /* Both go along by one item an iteration, and so far from each other as values from outside say. */
 static void meet_by_distance(const finder *s, const tr_lin *d, int64_t k, meeting *m) {
-    m->sure = m->sure && !m->decided && (k == 1 || k == -1) && from_outside(s, d);
+    m->sure = m->sure && !m->decided && (k == 1 || k == -1) && expr_is_from_outside(s, d);
     m->decided = true;
     m->by = *d;
 }
@@ -624,7 +626,7 @@ static void meet_by_distance(const finder *s, const tr_lin *d, int64_t k, meetin
 static void note_around(const finder *s, const axis *w, const axis *x, meeting *m) {
     const axis *both[] = {w, x};
     for (unsigned k = 0; k < 2; k++)
-        if (both[k]->around != TR_NOVAL && !varies(s, both[k]->around))
+        if (both[k]->around != TR_NOVAL && !value_varies(s, both[k]->around))
             m->around = both[k]->around;
 }
 
@@ -666,7 +668,7 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
 
 /* May the counter's index, beginning below 0, reach the item where it began? Not in a loop over as
  * many iterations as there are items. */
-static bool comes_round(finder *s, const axis *a) {
+static bool index_comes_round(finder *s, const axis *a) {
     if (!a->wraps)
         return false;
     if (a->around == TR_NOVAL)
@@ -678,7 +680,7 @@ static bool comes_round(finder *s, const axis *a) {
 static relation meet_on_axis(finder *s, const axis *w, const axis *x, const side *of, meeting *m) {
     relation r = w->range || x->range ? meet_in_range(s, w, x, of, m) : meet_at_index(s, w, x, m);
     if (r == APART && (w->wraps || x->wraps) &&
-        (!tr_lin_same(&w->e, &x->e) || comes_round(s, w) || comes_round(s, x))) {
+        (!tr_lin_same(&w->e, &x->e) || index_comes_round(s, w) || index_comes_round(s, x))) {
         m->sure = false;
         return POSSIBLE;
     }
@@ -734,14 +736,14 @@ static tr_pplace place_of(const axis *a) {
 }
 
 /* The same in every iteration: made of counters of loops inside and values from outside. */
-static bool is_still(const finder *s, const axis *a) {
+static bool axis_is_still(const finder *s, const axis *a) {
     const tr_lin *e[] = {&a->e, &a->end};
     for (unsigned k = 0; k < (a->range && a->has_end ? 2 : 1); k++)
         for (uint32_t i = 0; i < e[k]->n; i++)
-            if (varies(s, e[k]->t[i].v) &&
+            if (value_varies(s, e[k]->t[i].v) &&
                 (e[k]->t[i].v == s->l->counter || !is_inner_counter(s, e[k]->t[i].v)))
                 return false;
-    return !a->range || (a->size != TR_NOVAL && (a->has_end || !varies(s, a->size)));
+    return !a->range || (a->size != TR_NOVAL && (a->has_end || !value_varies(s, a->size)));
 }
 
 /* Is it one item after another, as far as that is seen? */
@@ -751,36 +753,36 @@ static bool is_one_piece(const axis *a, tr_val space) {
 
 /* Nothing that is known when the loop begins is to be asked of this axis: it does not keep
  * iterations apart. */
-static bool stay_together(const finder *s, const axis *w, const axis *x, tr_val space) {
-    if (!is_still(s, w) || !is_still(s, x))
+static bool axis_parts_no_iterations(const finder *s, const axis *w, const axis *x, tr_val space) {
+    if (!axis_is_still(s, w) || !axis_is_still(s, x))
         return false;
     bool same = w->range == x->range && tr_lin_same(&w->e, &x->e) &&
                 (!w->range || (w->size == x->size && w->step == x->step));
-    return same || !is_one_piece(w, space) || !is_one_piece(x, space) || !from_outside(s, &w->e) ||
-           !from_outside(s, &x->e);
+    return same || !is_one_piece(w, space) || !is_one_piece(x, space) || !expr_is_from_outside(s, &w->e) ||
+           !expr_is_from_outside(s, &x->e);
 }
 
 /* Do numbers tell all that is to be known of these two? Then nothing is to be found out
  * when the program runs. */
-static bool are_numbers(const finder *s, const axis *w, const axis *x) {
+static bool axes_differ_by_numbers(const finder *s, const axis *w, const axis *x) {
     ranges r;
     moving m;
-    return ends_of(w, x, &r) && move_alike(s, &r, &m);
+    return find_ends(w, x, &r) && ranges_move_alike(s, &r, &m);
 }
 
 /* What there is to compare; false: some axis may keep them apart in a way that is not known
  * before the loop. */
-static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *out) {
+static bool can_compare_accesses(finder *s, const access *w, const access *x, tr_pspans *out) {
     bool any = false;
     *out = (tr_pspans){.space = w->space, .flat = w->flat, .sure = w->always && x->always};
     for (uint32_t k = 0; k < w->n; k++) {
         const axis *a = &w->ax[k], *b = &x->ax[k];
         tr_pspan *p = &out->ax[out->n];
-        if (stay_together(s, a, b, w->space)) {
+        if (axis_parts_no_iterations(s, a, b, w->space)) {
             meeting m = {.sure = true, .around = TR_NOVAL};
             meet_on_axis(s, a, b, &(side){w->flat ? TR_NOVAL : w->space, k}, &m);
             out->sure = out->sure && m.sure && !m.counts && !m.decided && !m.dist_known && !m.point &&
-                        !m.near && (!a->range || !varies(s, a->size));
+                        !m.near && (!a->range || !value_varies(s, a->size));
             if (a->range && a->size != w->space)
                 out->some[out->nsome++] = a->size;
             continue;
@@ -789,7 +791,7 @@ static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *
         if (!is_one_piece(a, w->space) || !is_one_piece(b, w->space) || !tr_span_place(s->l, &s->pr, &p->w) ||
             !tr_span_place(s->l, &s->pr, &p->x))
             return false;
-        any = any || !are_numbers(s, a, b);
+        any = any || !axes_differ_by_numbers(s, a, b);
         out->sure = out->sure && !a->cut && !b->cut;
         out->n++;
     }
@@ -799,7 +801,7 @@ static bool can_compare(finder *s, const access *w, const access *x, tr_pspans *
 
 /* Is a place made of more than the counter, numbers from outside and what loops inside count? So it is where
  * a number may count from the end, or is clamped. */
-static bool is_computed(const finder *s, const access *a) {
+static bool place_is_computed(const finder *s, const access *a) {
     bool any = false;
     for (uint32_t k = 0; k < a->n; k++) {
         const tr_lin *e[] = {&a->ax[k].e, &a->ax[k].end};
@@ -808,7 +810,7 @@ static bool is_computed(const finder *s, const access *a) {
         for (uint32_t j = 0; j < (a->ax[k].range && a->ax[k].has_end ? 2u : 1u); j++)
             for (uint32_t i = 0; i < e[j]->n; i++) {
                 tr_val v = e[j]->t[i].v;
-                any = any || (varies(s, v) && v != s->l->counter && !is_inner_counter(s, v));
+                any = any || (value_varies(s, v) && v != s->l->counter && !is_inner_counter(s, v));
             }
     }
     return any;
@@ -834,15 +836,15 @@ static bool is_one_place(const finder *s, const access *w, const access *x) {
     return inner;
 }
 
-static bool is_data(const finder *s, access *a) {
+static bool place_depends_on_data(const finder *s, access *a) {
     if (a->says == UNASKED)
         a->says = tr_inspect_is_data(s->l, &a->touch) ? DATA : PLAIN;
     return a->says == DATA;
 }
 
-static bool can_inspect(const finder *s, access *w, access *x) {
-    return (is_computed(s, w) || is_computed(s, x) || is_one_place(s, w, x)) && !is_data(s, w) &&
-           !is_data(s, x);
+static bool can_inspect_accesses(const finder *s, access *w, access *x) {
+    return (place_is_computed(s, w) || place_is_computed(s, x) || is_one_place(s, w, x)) &&
+           !place_depends_on_data(s, w) && !place_depends_on_data(s, x);
 }
 
 /* p: what there is to compare, where that is what comes out. */
@@ -855,12 +857,12 @@ static relation relate(finder *s, access *w, access *x, meeting *m, tr_pspans *p
     bool seen = w->known && x->known && w->space == x->space && w->flat == x->flat && !w->vague && !x->vague;
     if (!seen)
         return r;
-    return can_compare(s, w, x, p) ? COMPARED : can_inspect(s, w, x) ? COMPUTED : r;
+    return can_compare_accesses(s, w, x, p) ? COMPARED : can_inspect_accesses(s, w, x) ? COMPUTED : r;
 }
 
 /* --- together --- */
 
-static bool is_tested(const tr_ploop *l, const access *w, const access *x) {
+static bool pair_is_tested(const tr_ploop *l, const access *w, const access *x) {
     for (uint32_t i = 0; i < l->tests.n; i++)
         if (l->tests.d[i].write == w->at && l->tests.d[i].other == x->at && l->tests.d[i].array == w->root)
             return true;
@@ -905,7 +907,7 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             meeting m;
             tr_pspans p;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m, &p);
-            if (r <= found || (r == DECIDED && is_tested(l, w, x)) ||
+            if (r <= found || (r == DECIDED && pair_is_tested(l, w, x)) ||
                 (r == COMPARED && l->compared[w->root]) || (r == COMPUTED && l->inspected[w->root]))
                 continue;
             found = r;
@@ -916,7 +918,7 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     return found != APART;
 }
 
-static bool is_known(const tr_ploop *l, const tr_pspans *p) {
+static bool spans_are_known(const tr_ploop *l, const tr_pspans *p) {
     for (uint32_t i = 0; i < l->spans.n; i++) {
         const tr_pspans *q = &l->spans.d[i];
         bool same = q->space == p->space && q->flat == p->flat && q->n == p->n && q->sure >= p->sure;
@@ -958,7 +960,7 @@ bool tr_ploop_compare(tr_ploop *l, tr_val array) {
     while (next_pair(&q, array, COMPARED)) {
         q.p.d = found_between(q.w, q.x, DECIDED, &q.m);
         q.p.d.dist_known = q.p.d.every = false;
-        if (is_known(l, &q.p))
+        if (spans_are_known(l, &q.p))
             continue;
         if (l->spans.n == MAX_SPANS)
             return false;
@@ -989,11 +991,11 @@ void tr_ploop_inspect(tr_ploop *l, tr_val array) {
 
 /* --- arrays that may share memory --- */
 
-static bool may_share(finder *s, tr_val a, tr_val b) {
+static bool arrays_may_share(finder *s, tr_val a, tr_val b) {
     return tr_sources_share(s->f, sources_of(s, a), sources_of(s, b));
 }
 
-static bool wraps(const access *a) {
+static bool access_wraps(const access *a) {
     bool any = false;
     for (uint32_t k = 0; k < a->n; k++)
         any = any || a->ax[k].wraps;
@@ -1007,7 +1009,7 @@ static bool meet_as_one(finder *s, access *w, const access *x) {
     meeting m;
     tr_pspans p;
     if (!w->known || !x->known || w->space != w->root || x->space != x->root || t->ndim != u->ndim ||
-        wraps(w) || wraps(x))
+        access_wraps(w) || access_wraps(x))
         return true;
     y.root = w->root;
     y.space = w->space;
@@ -1018,8 +1020,8 @@ static bool meet_as_one(finder *s, access *w, const access *x) {
 static void add_arrays(const finder *s, bool written, tr_pshared *out) {
     for (uint32_t i = 0; i < s->all.n; i++) {
         tr_val root = s->all.d[i].root;
-        bool known =
-            s->all.d[i].write != written || varies(s, root) || tr_at(s->f, root)->ty->kind != TR_TY_ARRAY;
+        bool known = s->all.d[i].write != written || value_varies(s, root) ||
+                     tr_at(s->f, root)->ty->kind != TR_TY_ARRAY;
         for (uint32_t k = 0; k < out->arrays.n && !known; k++)
             known = out->arrays.d[k] == root;
         if (!known)
@@ -1040,9 +1042,10 @@ static bool keep_to_their_own(finder *s, tr_val a, tr_val b) {
     return true;
 }
 
-static bool meets_some(finder *s, const tr_pshared *p, uint32_t at) {
+static bool array_meets_some(finder *s, const tr_pshared *p, uint32_t at) {
     for (uint32_t k = 0; k < p->arrays.n; k++)
-        if (k != at && (k < p->written || at < p->written) && may_share(s, p->arrays.d[at], p->arrays.d[k]))
+        if (k != at && (k < p->written || at < p->written) &&
+            arrays_may_share(s, p->arrays.d[at], p->arrays.d[k]))
             return true;
     return false;
 }
@@ -1050,7 +1053,7 @@ static bool meets_some(finder *s, const tr_pshared *p, uint32_t at) {
 /* Leaves those that may share memory with another. */
 static void drop_alone(finder *s, tr_pshared *p) {
     for (uint32_t i = p->arrays.n; i-- > 0;) {
-        if (meets_some(s, p, i))
+        if (array_meets_some(s, p, i))
             continue;
         p->arrays.n--;
         p->written -= i < p->written;

@@ -50,7 +50,7 @@ static tr_val *now_in(const finder *s, tr_bid b) {
 }
 
 /* Params that pass a member on. False: one passes several. */
-static bool grow(finder *s) {
+static bool pass_members_on(finder *s) {
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < s->l->blks.n; i++) {
@@ -71,7 +71,7 @@ static bool grow(finder *s) {
 
 /* The values of members in each block: params of its own, or what they are in the block
  * that it hangs from. */
-static bool find_now(finder *s) {
+static bool find_members_in_blocks(finder *s) {
     for (uint32_t i = 0; i < s->l->blks.n; i++) {
         tr_bid b = s->l->blks.d[i], up = tr_blk_at(s->f, b)->idom;
         const tr_blk *blk = tr_blk_at(s->f, b);
@@ -102,7 +102,7 @@ typedef struct ways {
 } ways;
 
 /* A block for one way alone, in which nothing happens that others see. */
-static bool is_passage(const finder *s, tr_bid b) {
+static bool block_is_passage(const finder *s, tr_bid b) {
     const tr_blk *blk = tr_blk_at(s->f, b);
     if (!s->l->in[b] || b == s->l->header || blk->preds.n != 1)
         return false;
@@ -114,15 +114,15 @@ static bool is_passage(const finder *s, tr_bid b) {
 
 /* What raises there, or does not, depends on the candidates before: chunks, which do not
  * know them, would raise more. */
-static bool may_raise(const finder *s, tr_bid b) {
+static bool block_may_raise(const finder *s, tr_bid b) {
     return tr_blk_raises(s->f, b) || tr_term(s->f, b)->op == TR_OP_TRY || tr_nsucc(tr_term(s->f, b)) == 0;
 }
 
 static void follow(const finder *s, way w, ways *out) {
     tr_bid to = edge_of(s, w)->to;
-    if (is_passage(s, to)) {
+    if (block_is_passage(s, to)) {
         const tr_ins *t = tr_term(s->f, to);
-        s->x->raises = s->x->raises || may_raise(s, to);
+        s->x->raises = s->x->raises || block_may_raise(s, to);
         for (uint32_t k = 0; k < (t->op == TR_OP_TRY ? 1 : tr_nsucc(t)); k++)
             follow(s, (way){to, k, w.of}, out);
         return;
@@ -281,7 +281,7 @@ static bool check_ins(finder *s, tr_bid b, tr_val v) {
     return true;
 }
 
-static bool is_fresh(const finder *s, tr_bid from, uint32_t succ, uint32_t of) {
+static bool edge_arg_is_fresh(const finder *s, tr_bid from, uint32_t succ, uint32_t of) {
     for (uint32_t i = 0; i < s->fresh.n; i++)
         if (s->fresh.d[i].from == from && s->fresh.d[i].succ == succ && s->fresh.d[i].of == of)
             return true;
@@ -297,7 +297,7 @@ static bool check_edges(const finder *s, tr_bid b) {
             unsigned m = wants(s, edge->to, k), has = s->owner[edge->args[k]];
             if (compared(s, edge->args[k]) || (has && !m) ||
                 (m && has && edge->args[k] != now_in(s, b)[m - 1]) ||
-                (m && !has && !is_fresh(s, b, e, s->x->of[m - 1])))
+                (m && !has && !edge_arg_is_fresh(s, b, e, s->x->of[m - 1])))
                 return false;
         }
     }
@@ -332,7 +332,7 @@ static void add_taken(finder *s, uint32_t of) {
         for (uint32_t e = 0; !tr_blk_at(f, b)->dead && e < tr_nsucc(tr_term(f, b)); e++) {
             tr_edge *edge = &tr_term(f, b)->imm.succ[e];
             if (l->in[edge->to] && own[edge->to])
-                push_arg(f, edge, !l->in[b] ? no : is_fresh(s, b, e, of) ? yes : taken[b]);
+                push_arg(f, edge, !l->in[b] ? no : edge_arg_is_fresh(s, b, e, of) ? yes : taken[b]);
         }
 }
 
@@ -353,7 +353,7 @@ bool tr_ploop_extreme(tr_ploop *l, const uint32_t *params, uint32_t n, tr_pextre
         if (!tr_ty_is_scalar(tr_at(f, p)->ty) || tr_at(f, p)->ty->kind >= TR_TY_NUMBERS)
             return false;
     }
-    if (!grow(&s) || !find_now(&s) || !find_extremes(&s))
+    if (!pass_members_on(&s) || !find_members_in_blocks(&s) || !find_extremes(&s))
         return false;
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)

@@ -52,7 +52,7 @@ static bool is_inside_of_one(const tr_fn *f, const tr_loops *loops, const tr_loo
 
 /* --- the chain --- */
 
-static bool add(chain *c, tr_val v) {
+static bool add_to_chain(chain *c, tr_val v) {
     if (c->is[v])
         return false;
     c->is[v] = 1;
@@ -70,7 +70,7 @@ static tr_val made_by(const chain *c, const tr_ins *in) {
     return a->op == TR_OP_ALLOC && c->in[a->blk] ? out : TR_NOVAL;
 }
 
-static bool reads(const chain *c, const tr_ins *in) {
+static bool reads_chain(const chain *c, const tr_ins *in) {
     for (uint32_t k = 0; k < in->nargs; k++)
         if (c->is[in->args[k]])
             return true;
@@ -78,7 +78,7 @@ static bool reads(const chain *c, const tr_ins *in) {
 }
 
 /* All of an array, as one of another layout? */
-static bool is_whole(const chain *c, const tr_ins *in) {
+static bool view_is_whole(const chain *c, const tr_ins *in) {
     if (in->op != TR_OP_VIEW || tr_view_nbase(in) != in->ty->ndim)
         return false;
     const tr_ins *base = at(c, in->args[0]);
@@ -96,20 +96,20 @@ static bool is_whole(const chain *c, const tr_ins *in) {
 
 static bool grow_ins(chain *c, tr_val v) {
     const tr_ins *in = at(c, v);
-    bool changed = reads(c, in) && is_whole(c, in) && add(c, v);
-    if (in->op == TR_OP_PATTERN && reads(c, in) && made_by(c, in) != TR_NOVAL)
-        changed = add(c, made_by(c, in));
+    bool changed = reads_chain(c, in) && view_is_whole(c, in) && add_to_chain(c, v);
+    if (in->op == TR_OP_PATTERN && reads_chain(c, in) && made_by(c, in) != TR_NOVAL)
+        changed = add_to_chain(c, made_by(c, in));
     for (uint32_t s = 0; s < tr_nsucc(in); s++) {
         const tr_edge *e = &in->imm.succ[s];
         for (uint32_t k = 0; c->in[e->to] && e->to != c->l->header && k < e->n; k++)
             if (c->is[e->args[k]])
-                changed |= add(c, tr_blk_at(c->f, e->to)->params.d[k]);
+                changed |= add_to_chain(c, tr_blk_at(c->f, e->to)->params.d[k]);
     }
     return changed;
 }
 
 static void grow(chain *c) {
-    add(c, c->p);
+    add_to_chain(c, c->p);
     for (bool changed = true; changed && c->all.n <= MAX_CHAIN;) {
         changed = false;
         for (uint32_t i = 0; i < c->l->blks.n; i++)
@@ -175,7 +175,7 @@ static bool check_uses(chain *c) {
                         return false;
                 continue;
             }
-            if (!reads(c, in) || in->op == TR_OP_DIM || c->is[v])
+            if (!reads_chain(c, in) || in->op == TR_OP_DIM || c->is[v])
                 continue;
             if (in->op != TR_OP_PATTERN || !check_pattern(c, in, &found))
                 return false;
@@ -187,7 +187,7 @@ static bool check_uses(chain *c) {
     return nmade && npats == nmade; /* each is made by one pattern */
 }
 
-static bool passes(const tr_ins *t, tr_val u) {
+static bool branch_passes_value(const tr_ins *t, tr_val u) {
     for (uint32_t s = 0; s < tr_nsucc(t); s++)
         for (uint32_t k = 0; k < t->imm.succ[s].n; k++)
             if (t->imm.succ[s].args[k] == u)
@@ -202,7 +202,7 @@ static bool is_read_from(const chain *c, tr_val v, tr_val u) {
         for (uint32_t k = 0; k < in->nargs && in->op != TR_OP_DIM; k++)
             if (in->args[k] == u)
                 return true;
-        if (passes(in, u))
+        if (branch_passes_value(in, u))
             return true;
     }
     return false;
@@ -210,7 +210,7 @@ static bool is_read_from(const chain *c, tr_val v, tr_val u) {
 
 /* Is u, which was there before pattern `made`, looked at after it in an iteration? It is
  * overwritten by then. */
-static bool is_late(const chain *c, tr_val made, tr_val u) {
+static bool old_is_read_after(const chain *c, tr_val made, tr_val u) {
     tr_fn *f = c->f;
     tr_u32s work = {0};
     uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
@@ -234,7 +234,7 @@ static bool is_late(const chain *c, tr_val made, tr_val u) {
     return false;
 }
 
-static bool is_before(const chain *c, tr_val u, tr_val made) {
+static bool value_is_made_before(const chain *c, tr_val u, tr_val made) {
     tr_bid b = at(c, u)->blk, to = at(c, made)->blk;
     if (b != to || at(c, u)->op == TR_OP_PARAM)
         return tr_dominates(c->f, b, to);
@@ -244,15 +244,15 @@ static bool is_before(const chain *c, tr_val u, tr_val made) {
     return false;
 }
 
-static bool is_straight(const chain *c) {
+static bool chain_is_straight(const chain *c) {
     for (uint32_t i = 0; i < c->l->blks.n; i++)
         for (tr_val v = tr_blk_at(c->f, c->l->blks.d[i])->first; v != TR_NOVAL; v = at(c, v)->next) {
             const tr_ins *in = at(c, v);
-            if (in->op != TR_OP_PATTERN || !reads(c, in))
+            if (in->op != TR_OP_PATTERN || !reads_chain(c, in))
                 continue;
             for (uint32_t k = 0; k < c->all.n; k++)
-                if (c->all.d[k] != made_by(c, in) && is_before(c, c->all.d[k], v) &&
-                    is_late(c, v, c->all.d[k]))
+                if (c->all.d[k] != made_by(c, in) && value_is_made_before(c, c->all.d[k], v) &&
+                    old_is_read_after(c, v, c->all.d[k]))
                     return false;
         }
     return true;
@@ -334,7 +334,7 @@ static void make_one(chain *c) {
     tr_repl r = tr_repl_new(f);
     for (uint32_t i = 0; i < c->l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, c->l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_PATTERN && reads(c, tr_at(f, v)))
+            if (tr_at(f, v)->op == TR_OP_PATTERN && reads_chain(c, tr_at(f, v)))
                 memcpy(tr_at(f, v)->args, dims, n * sizeof *dims);
     for (uint32_t i = 0; i < c->all.n; i++) {
         tr_val v = c->all.d[i];
@@ -361,7 +361,7 @@ static bool try_param(tr_fn *f, const tr_loop *l, tr_val length, uint32_t k) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         c.in[l->blks.d[i]] = 1;
     grow(&c);
-    if (c.all.n > MAX_CHAIN || !check_uses(&c) || !is_straight(&c))
+    if (c.all.n > MAX_CHAIN || !check_uses(&c) || !chain_is_straight(&c))
         return false;
     make_one(&c);
     return true;

@@ -24,7 +24,7 @@
 
 enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, MAX_TOUCHES = 16, TOO_FAR = 1 << 30 };
 
-static bool varies(const tr_ploop *l, tr_val v) {
+static bool value_varies(const tr_ploop *l, tr_val v) {
     tr_bid b = tr_at(l->f, v)->blk;
     return b != TR_NOBLK && l->in[b];
 }
@@ -36,34 +36,34 @@ typedef struct asker {
     uint8_t *seen;
 } asker;
 
-static bool is_data(asker *q, tr_val v);
+static bool value_depends_on_data(asker *q, tr_val v);
 
 /* Is what leads into the block, or past it, decided by data? */
-static bool decides(asker *q, tr_bid b) {
+static bool data_decides_branch(asker *q, tr_bid b) {
     const tr_ins *t = tr_term(q->l->f, b);
-    return q->l->in[b] && t->op == TR_OP_CBR && is_data(q, t->args[0]);
+    return q->l->in[b] && t->op == TR_OP_CBR && value_depends_on_data(q, t->args[0]);
 }
 
 /* One of several values: by ways that data may decide. */
 static bool comes_by_data(asker *q, tr_val v) {
     const tr_fn *f = q->l->f;
     tr_bid b = tr_at(f, v)->blk;
-    bool data = decides(q, tr_blk_at(f, b)->idom);
+    bool data = data_decides_branch(q, tr_blk_at(f, b)->idom);
     for (tr_way w = {0}; !data && tr_next_way(f, b, &w);)
-        data = decides(q, w.from) || is_data(q, w.edge->args[tr_param_index(f, v)]);
+        data = data_decides_branch(q, w.from) || value_depends_on_data(q, w.edge->args[tr_param_index(f, v)]);
     return data;
 }
 
-static bool is_data(asker *q, tr_val v) {
+static bool value_depends_on_data(asker *q, tr_val v) {
     const tr_ins *in = tr_at(q->l->f, v);
-    if (!varies(q->l, v) || v == q->l->counter || q->seen[v])
+    if (!value_varies(q->l, v) || v == q->l->counter || q->seen[v])
         return false;
     q->seen[v] = 1;
     if (in->op == TR_OP_PARAM)
         return in->blk == q->l->header || comes_by_data(q, v);
     bool data = !tr_opt_is_pure(in);
     for (uint32_t k = 0; k < in->nargs && !data; k++)
-        data = is_data(q, tr_arg(q->l->f, v, k));
+        data = value_depends_on_data(q, tr_arg(q->l->f, v, k));
     return data;
 }
 
@@ -71,9 +71,9 @@ bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t) {
     asker q = {l, TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u)};
     uint32_t n = t->idx ? tr_at(l->f, t->array)->ty->ndim : 0;
     for (uint32_t k = 0; k < n; k++)
-        if (is_data(&q, t->idx[k]))
+        if (value_depends_on_data(&q, t->idx[k]))
             return true;
-    return is_data(&q, t->array);
+    return value_depends_on_data(&q, t->array);
 }
 
 /* --- values of one iteration, in the lambda --- */
@@ -113,7 +113,7 @@ static tr_val point(looker *m, tr_val v, unsigned at, unsigned depth) {
     const tr_ins *in = tr_at(m->l->f, v);
     if (v == m->l->counter)
         return m->counter[at];
-    if (!varies(m->l, v))
+    if (!value_varies(m->l, v))
         return given(m, v);
     if (m->map[at][v] != TR_NOVAL)
         return m->map[at][v];
@@ -291,9 +291,9 @@ static bool own_box(looker *m, const tr_ptouch *t, unsigned at, box *out) {
         if (t->idx) {
             out->ax[k] = reach_of(m, t->idx[k], at, MAX_DEPTH);
         } else {
-            tr_val n = sizes                     ? point(m, sizes[k], at, MAX_DEPTH)
-                       : !varies(m->l, t->array) ? dim_of(m, t->array, k)
-                                                 : TR_NOVAL;
+            tr_val n = sizes                           ? point(m, sizes[k], at, MAX_DEPTH)
+                       : !value_varies(m->l, t->array) ? dim_of(m, t->array, k)
+                                                       : TR_NOVAL;
             out->ax[k] = n == TR_NOVAL ? nowhere : (reach){tr_emit_int(&m->b, 0), n};
         }
         if (out->ax[k].lo == TR_NOVAL)
@@ -350,11 +350,11 @@ static bool whole_box(looker *m, const tr_ptouch *t, unsigned at, tr_val *root, 
         v = tr_arg(m->l->f, v, 0);
     }
     *root = v;
-    return !varies(m->l, v) && tr_at(m->l->f, v)->op != TR_OP_VIEW;
+    return !value_varies(m->l, v) && tr_at(m->l->f, v)->op != TR_OP_VIEW;
 }
 
 /* All accesses of an iteration together; false: not all can be said. */
-static bool hull(looker *m, const tr_pinspect *p, unsigned at, unsigned *naxes, box *out) {
+static bool find_hull(looker *m, const tr_pinspect *p, unsigned at, unsigned *naxes, box *out) {
     tr_val root = TR_NOVAL;
     for (uint32_t i = 0; i < p->all.n; i++) {
         box x;
@@ -423,7 +423,7 @@ static bool fill_lambda(looker *m, const tr_pinspect *p, found *out) {
     box x, y;
     unsigned n = 0;
     open_lambda(m);
-    if (!hull(m, p, 0, &n, &x) || !hull(m, p, 1, &n, &y))
+    if (!find_hull(m, p, 0, &n, &x) || !find_hull(m, p, 1, &n, &y))
         return false;
     for (unsigned k = 0; k < (n > 1 ? 2u : 1u); k++) {
         add(out, TR_RED_AND, tr_emit_both(&m->b, m->fine, behind(m, &x, &y, n, k)));
@@ -515,7 +515,7 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
     const tr_fn *f = k->l->f;
     const tr_ins *t = tr_term(f, inner->header), *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->ty->kind != TR_TY_I64 ||
-        varies(k->l, c->args[1]))
+        value_varies(k->l, c->args[1]))
         return tr_emit_int(k->b, SOME_ROUNDS);
     tr_val n = tr_emit_most(k->b, c->args[1], tr_emit_int(k->b, 0)), many = tr_emit_int(k->b, MANY_ROUNDS);
     return tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, many), n, many);
@@ -632,10 +632,10 @@ static tr_val go_one_way(const maker *k, const tr_pinspect *p, tr_val stride, tr
 static tr_val stride_in(const tr_ploop *l, tr_val v, unsigned depth) {
     const tr_fn *f = l->f;
     const tr_ins *in = tr_at(f, v);
-    if (depth == 0 || !varies(l, v) || !tr_opt_is_pure(in))
+    if (depth == 0 || !value_varies(l, v) || !tr_opt_is_pure(in))
         return TR_NOVAL;
     for (uint32_t k = 0; in->op == TR_OP_MUL && k < 2; k++)
-        if (!varies(l, in->args[k]) && in->args[1 - k] != l->counter)
+        if (!value_varies(l, in->args[k]) && in->args[1 - k] != l->counter)
             return in->args[k];
     tr_val by = TR_NOVAL;
     bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB || in->op == TR_OP_WRAP;
@@ -660,9 +660,9 @@ typedef struct solver {
     tr_u32s above; /* numbers from outside that must be greater than 0 for that */
 } solver;
 
-static bool is_above(solver *s, tr_val w) {
+static bool is_above_zero(solver *s, tr_val w) {
     int64_t k;
-    if (varies(s->l, w))
+    if (value_varies(s->l, w))
         return false;
     if (tr_get_int(s->l->f, w, &k))
         return k > 0;
@@ -707,11 +707,11 @@ static bool is_not_negative(solver *s, tr_val v, unsigned depth) {
     if (depth == 0 || in->ty->kind != TR_TY_I64)
         return false;
     if (is_remainder(f, in, &of, &by))
-        return is_above(s, by) && (in->op == TR_OP_FLOORMOD || is_not_negative(s, of, depth - 1));
+        return is_above_zero(s, by) && (in->op == TR_OP_FLOORMOD || is_not_negative(s, of, depth - 1));
     switch ((tr_op)in->op) {
     case TR_OP_CONST: return tr_get_int(f, v, &k) && k >= 0;
     case TR_OP_FLOORDIV:
-    case TR_OP_QUOT: return is_above(s, in->args[1]) && is_not_negative(s, in->args[0], depth - 1);
+    case TR_OP_QUOT: return is_above_zero(s, in->args[1]) && is_not_negative(s, in->args[0], depth - 1);
     default: return false;
     }
 }
@@ -736,13 +736,13 @@ static tr_val given_index(const tr_fn *f, tr_val v) {
 
 /* Are all accesses to one element of an array, whose indices tell the iteration? *test: where that is so;
  * TR_NOVAL: always. */
-static bool tells_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val *test) {
+static bool indices_tell_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val *test) {
     solver s = {.l = l};
     const tr_fn *f = l->f;
     const tr_ptouch *first = &p->all.d[0];
     const tr_ty *ty = tr_at(f, first->array)->ty, *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     *test = TR_NOVAL;
-    if (!first->idx || varies(l, first->array))
+    if (!first->idx || value_varies(l, first->array))
         return false;
     for (unsigned k = 0; k < ty->ndim; k++) {
         tr_val v = given_index(f, first->idx[k]);
@@ -776,7 +776,7 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_v
     const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
     maker k = {l, b};
     tr_val test, no = tr_const_int(l->f, i1, 0);
-    if (tells_iteration(l, b, p, &test))
+    if (indices_tell_iteration(l, b, p, &test))
         return test == TR_NOVAL ? tr_const_int(l->f, i1, 1) : test;
     /* The code of many accesses would take longer to compile than it is worth, and a device
      * has one thread for the loop. */

@@ -24,7 +24,7 @@ static const tr_ins *at(const joins *j, tr_val v) {
     return tr_at(j->f, v);
 }
 
-static bool is_inside(const joins *j, tr_bid b) {
+static bool block_is_inside(const joins *j, tr_bid b) {
     return !j->q->in || j->q->in[b];
 }
 
@@ -32,7 +32,7 @@ static bool in_chain(const joins *j, tr_val v) {
     return j->is[v] == CHAIN;
 }
 
-static bool has(const joins *j, const tr_ins *in, uint8_t what) {
+static bool has_arg_marked(const joins *j, const tr_ins *in, uint8_t what) {
     for (uint32_t k = 0; k < in->nargs; k++)
         if (j->is[in->args[k]] == what)
             return true;
@@ -45,7 +45,7 @@ static bool is_nan_test(const tr_ins *in) {
 
 /* --- growing --- */
 
-static bool mark(joins *j, tr_val v, uint8_t as) {
+static bool mark_value(joins *j, tr_val v, uint8_t as) {
     if (j->is[v])
         return false;
     j->is[v] = as;
@@ -57,16 +57,16 @@ static bool grow_ins(joins *j, tr_val v) {
     tr_redk k;
     bool changed = false;
     if (in->op == TR_OP_CMP || is_nan_test(in))
-        changed = has(j, in, CHAIN) && mark(j, v, TEST);
-    else if (in->op == TR_OP_OR && has(j, in, TEST))
-        changed = mark(j, v, TEST);
+        changed = has_arg_marked(j, in, CHAIN) && mark_value(j, v, TEST);
+    else if (in->op == TR_OP_OR && has_arg_marked(j, in, TEST))
+        changed = mark_value(j, v, TEST);
     else if (in->op == TR_OP_CONV || in->op == TR_OP_SELECT || tr_reduction_of(in, true, &k))
-        changed = has(j, in, CHAIN) && mark(j, v, CHAIN);
+        changed = has_arg_marked(j, in, CHAIN) && mark_value(j, v, CHAIN);
     for (uint32_t s = 0; s < tr_nsucc(in); s++) {
         const tr_edge *e = &in->imm.succ[s];
-        for (uint32_t i = 0; is_inside(j, e->to) && e->to != j->q->head && i < e->n; i++)
+        for (uint32_t i = 0; block_is_inside(j, e->to) && e->to != j->q->head && i < e->n; i++)
             if (in_chain(j, e->args[i]))
-                changed |= mark(j, tr_blk_at(j->f, e->to)->params.d[i], CHAIN);
+                changed |= mark_value(j, tr_blk_at(j->f, e->to)->params.d[i], CHAIN);
     }
     return changed;
 }
@@ -76,7 +76,7 @@ static void grow(joins *j) {
         changed = false;
         for (uint32_t i = 0; i < j->f->rpo.n; i++)
             for (tr_val v = tr_blk_at(j->f, j->f->rpo.d[i])->first; v != TR_NOVAL; v = at(j, v)->next)
-                changed |= is_inside(j, j->f->rpo.d[i]) && grow_ins(j, v);
+                changed |= block_is_inside(j, j->f->rpo.d[i]) && grow_ins(j, v);
     }
 }
 
@@ -93,7 +93,7 @@ static bool set_kind(joins *j, tr_redk k) {
 /* One operand is of the chain; the left one, where the order matters. */
 static bool check_join(joins *j, const tr_ins *in) {
     tr_redk k;
-    if (in->nargs != 2 || has(j, in, TEST) || in_chain(j, in->args[0]) == in_chain(j, in->args[1]))
+    if (in->nargs != 2 || has_arg_marked(j, in, TEST) || in_chain(j, in->args[0]) == in_chain(j, in->args[1]))
         return false;
     j->out->fast &= tr_ins_fast(in);
     return tr_reduction_of(in, in_chain(j, in->args[0]), &k) && set_kind(j, k);
@@ -139,7 +139,7 @@ static bool check_extreme(joins *j, const tr_ins *in) {
 
 static bool check_use(joins *j, tr_val v) {
     const tr_ins *in = at(j, v);
-    if (!has(j, in, CHAIN) && !has(j, in, TEST))
+    if (!has_arg_marked(j, in, CHAIN) && !has_arg_marked(j, in, TEST))
         return true;
     if (in->op == TR_OP_YIELD || v == j->q->store) { /* the end, and no other place of it */
         for (uint32_t k = 0; k < in->nargs; k++)
@@ -153,11 +153,11 @@ static bool check_use(joins *j, tr_val v) {
         return in_chain(j, in->args[1]) && in_chain(j, in->args[2]);
     }
     if (in->op == TR_OP_CMP || is_nan_test(in)) /* their own uses are looked at where they stand */
-        return !has(j, in, TEST);
-    if (in->op == TR_OP_OR && has(j, in, TEST))
-        return !has(j, in, CHAIN);
+        return !has_arg_marked(j, in, TEST);
+    if (in->op == TR_OP_OR && has_arg_marked(j, in, TEST))
+        return !has_arg_marked(j, in, CHAIN);
     if (in->op == TR_OP_CONV)
-        return !has(j, in, TEST) && check_conv(j, in);
+        return !has_arg_marked(j, in, TEST) && check_conv(j, in);
     return check_join(j, in);
 }
 
@@ -167,7 +167,7 @@ static bool check_edges(const joins *j, tr_bid b) {
     for (uint32_t s = 0; s < tr_nsucc(t); s++) {
         const tr_edge *e = &t->imm.succ[s];
         for (uint32_t k = 0; k < e->n; k++) {
-            bool wants = is_inside(j, e->to) && e->to != j->q->head &&
+            bool wants = block_is_inside(j, e->to) && e->to != j->q->head &&
                          in_chain(j, tr_blk_at(j->f, e->to)->params.d[k]);
             if (j->is[e->args[k]] == TEST || in_chain(j, e->args[k]) != wants)
                 return false;
@@ -199,10 +199,11 @@ bool tr_joins(const tr_pjoins *q, tr_pjoin *out) {
     grow(&j);
     for (uint32_t i = 0; i < q->f->rpo.n; i++) {
         tr_bid b = q->f->rpo.d[i];
-        for (tr_val v = tr_blk_at(q->f, b)->first; is_inside(&j, b) && v != TR_NOVAL; v = at(&j, v)->next)
+        for (tr_val v = tr_blk_at(q->f, b)->first; block_is_inside(&j, b) && v != TR_NOVAL;
+             v = at(&j, v)->next)
             if (!check_use(&j, v))
                 return false;
-        if (is_inside(&j, b) && !check_edges(&j, b))
+        if (block_is_inside(&j, b) && !check_edges(&j, b))
             return false;
     }
     /* Integers that were cut off may come to lie on the other side; rounding keeps the order of floats. */

@@ -26,7 +26,7 @@ static uint32_t line_of(const tr_fn *f, tr_val v) {
     return (uint32_t)tr_fn_place(f, tr_at(f, v)->loc).span.line;
 }
 
-static bool tells(const tr_fn *f) {
+static bool remarks_are_wanted(const tr_fn *f) {
     return !f->is_lambda &&
            (tr_remarks_wanted(f->ctx) || tr_dump_wants(&f->ctx->dump, TR_STAGE_PARALLEL, NULL, f->name));
 }
@@ -40,7 +40,7 @@ static void say(const tr_fn *f, const char *subject, tr_val at, const char *what
 }
 
 static void tell(const tr_ploop *l, const char *what) {
-    if (tells(l->f) && !tr_blk_at(l->f, l->header)->cold)
+    if (remarks_are_wanted(l->f) && !tr_blk_at(l->f, l->header)->cold)
         say(l->f, "the loop", tr_blk_at(l->f, l->header)->last, what, true);
 }
 
@@ -385,8 +385,7 @@ static bool is_step_of(const tr_fn *f, tr_val v, tr_val counter) {
     return in->op == TR_OP_ADD && in->args[0] == counter && tr_get_int(f, in->args[1], &k) && k == 1;
 }
 
-/* Does the param count from 0 by 1? */
-static bool is_counter(const tr_ploop *l) {
+static bool param_counts_up_from_0(const tr_ploop *l) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
     for (uint32_t i = 0; i < h->preds.n; i++) {
@@ -402,11 +401,11 @@ static bool is_counter(const tr_ploop *l) {
     return true;
 }
 
-static bool in_natural(const tr_ploop *l, tr_bid b) {
+static bool in_natural_loop(const tr_ploop *l, tr_bid b) {
     return tr_forest_has(l->loops, (uint32_t)(l->loop - l->loops->all.d), b);
 }
 
-static bool is_marked(tr_ploop *l) {
+static bool loop_is_marked(tr_ploop *l) {
     const tr_fn *f = l->f;
     const tr_ins *t = tr_term(f, l->header);
     const tr_ins *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
@@ -415,18 +414,19 @@ static bool is_marked(tr_ploop *l) {
     const tr_blk *h = tr_blk_at(f, l->header);
     l->counter = c->args[0];
     l->length = tr_arg(f, c->args[1], 0);
-    if (tr_at(f, l->length)->blk != TR_NOBLK && in_natural(l, tr_at(f, l->length)->blk))
+    if (tr_at(f, l->length)->blk != TR_NOBLK && in_natural_loop(l, tr_at(f, l->length)->blk))
         return false;
     l->body = t->imm.succ[0].to;
     l->exit = t->imm.succ[1].to;
     for (l->counter_at = 0; l->counter_at < h->params.n; l->counter_at++)
         if (h->params.d[l->counter_at] == l->counter)
-            return is_counter(l) && in_natural(l, l->body) && l->body != l->header && !in_natural(l, l->exit);
+            return param_counts_up_from_0(l) && in_natural_loop(l, l->body) && l->body != l->header &&
+                   !in_natural_loop(l, l->exit);
     return false;
 }
 
 /* Does p lead to b by itself, not where it raises? */
-static bool leads_to(const tr_fn *f, tr_bid p, tr_bid b) {
+static bool leads_without_raising(const tr_fn *f, tr_bid p, tr_bid b) {
     const tr_ins *t = tr_term(f, p);
     return t->op != TR_OP_TRY || t->imm.succ[0].to == b;
 }
@@ -449,7 +449,7 @@ static uint8_t *can_go_on(const tr_ploop *l) {
         tr_bid at = work.d[--work.n];
         const tr_blk *b = tr_blk_at(f, at);
         for (uint32_t i = 0; i < b->preds.n; i++)
-            if (!can[b->preds.d[i]] && leads_to(f, b->preds.d[i], at)) {
+            if (!can[b->preds.d[i]] && leads_without_raising(f, b->preds.d[i], at)) {
                 can[b->preds.d[i]] = 1;
                 tr_vec_push(a, &work, b->preds.d[i]);
             }
@@ -459,7 +459,7 @@ static uint8_t *can_go_on(const tr_ploop *l) {
 
 /* Does the code after the loop return there too? Then what leaves the loop is a `break`
  * whose way out was copied. */
-static bool returns_after(const tr_ploop *l, tr_val ret) {
+static bool returns_after_loop(const tr_ploop *l, tr_val ret) {
     const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
     uint8_t *seen = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
@@ -481,21 +481,20 @@ static bool returns_after(const tr_ploop *l, tr_val ret) {
     return false;
 }
 
-/* Is v there before the loop? */
-static bool is_before(const tr_ploop *l, tr_val v) {
+static bool is_made_before_loop(const tr_ploop *l, tr_val v) {
     const tr_ins *in = tr_at(l->f, v);
     return in->blk == TR_NOBLK || (in->blk != l->header && tr_dominates(l->f, in->blk, l->header));
 }
 
-static bool all_known(const tr_ploop *l, const tr_val *v, uint32_t n, const uint8_t *behind) {
+static bool values_are_known(const tr_ploop *l, const tr_val *v, uint32_t n, const uint8_t *behind) {
     for (uint32_t i = 0; i < n; i++)
-        if (!is_before(l, v[i]) && !behind[tr_at(l->f, v[i])->blk])
+        if (!is_made_before_loop(l, v[i]) && !behind[tr_at(l->f, v[i])->blk])
             return false;
     return true;
 }
 
 /* Does the code that a handler leads to use nothing that the loop makes? */
-static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
+static bool handler_uses_no_value(const tr_ploop *l, const tr_edge *e) {
     const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
     uint8_t *behind = TR_NEW_N(a, uint8_t, f->blks.n + 1u), *none = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
@@ -505,35 +504,35 @@ static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
     for (uint32_t i = 0; i < all.n; i++) {
         const tr_ins *t = tr_term(f, all.d[i]);
         for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (!behind[t->imm.succ[s].to] && !in_natural(l, t->imm.succ[s].to)) {
+            if (!behind[t->imm.succ[s].to] && !in_natural_loop(l, t->imm.succ[s].to)) {
                 behind[t->imm.succ[s].to] = 1;
                 tr_vec_push(a, &all, t->imm.succ[s].to);
             }
     }
-    bool ok = all_known(l, e->args, e->n, none);
+    bool ok = values_are_known(l, e->args, e->n, none);
     for (uint32_t i = 0; ok && i < all.n; i++)
         for (tr_val v = tr_blk_at(f, all.d[i])->first; ok && v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
-            ok = all_known(l, in->args, in->nargs, behind);
+            ok = values_are_known(l, in->args, in->nargs, behind);
             for (uint32_t s = 0; ok && s < tr_nsucc(in); s++)
-                ok = all_known(l, in->imm.succ[s].args, in->imm.succ[s].n, behind);
+                ok = values_are_known(l, in->imm.succ[s].args, in->imm.succ[s].n, behind);
         }
     return ok;
 }
 
 /* A handler outside, which the iterations' exceptions come to when the loop is one pattern:
  * as the pattern's own. */
-static bool is_outer(tr_ploop *l, const tr_edge *e) {
+static bool handler_is_outer(tr_ploop *l, const tr_edge *e) {
     if (l->outer)
         return tr_edge_same(l->outer, e);
-    if (l->inside || !knows_enough(l, e))
+    if (l->inside || !handler_uses_no_value(l, e))
         return false;
     l->outer = e;
     return true;
 }
 
 /* Can code at `from` come to `to` without a turn of the loop? */
-static bool comes_to(const tr_ploop *l, tr_bid from, tr_bid to) {
+static bool reaches_in_one_turn(const tr_ploop *l, tr_bid from, tr_bid to) {
     const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
     uint8_t *seen = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
@@ -562,10 +561,10 @@ static const tr_edge *around(const tr_ploop *l) {
     const tr_edge *out = NULL;
     for (uint32_t i = 0; i < f->rpo.n; i++) {
         const tr_ins *t = tr_term(f, f->rpo.d[i]);
-        if (!in_natural(l, f->rpo.d[i]) || t->op != TR_OP_TRY || in_natural(l, t->imm.succ[1].to))
+        if (!in_natural_loop(l, f->rpo.d[i]) || t->op != TR_OP_TRY || in_natural_loop(l, t->imm.succ[1].to))
             continue;
         const tr_edge *e = &t->imm.succ[1];
-        if (!out || (e->to != out->to && comes_to(l, out->to, e->to)))
+        if (!out || (e->to != out->to && reaches_in_one_turn(l, out->to, e->to)))
             out = e;
     }
     return out;
@@ -573,7 +572,7 @@ static const tr_edge *around(const tr_ploop *l) {
 
 /* Does all that raises in the loop come to a handler? Else the `try` is in an iteration and around a part of
  * it, and what else raises passes it by. */
-static bool is_around(const tr_ploop *l) {
+static bool handler_is_around_all(const tr_ploop *l) {
     for (uint32_t i = 0; i < l->f->rpo.n; i++) {
         tr_bid b = l->f->rpo.d[i];
         if (l->in[b] && tr_blk_raises(l->f, b) && !tr_handler(l->f, b))
@@ -592,7 +591,7 @@ static void refuse_exit(const tr_ploop *l, tr_bid b, uint32_t s) {
                "a prange loop cannot be left early, and here the handler of a `try` in it leaves it");
         return;
     }
-    bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after(l, tr_blk_at(f, to)->last);
+    bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after_loop(l, tr_blk_at(f, to)->last);
     refuse(l, TR_NYI_PRANGE_EXIT, returns ? tr_blk_at(f, to)->last : tr_blk_at(f, b)->last,
            returns ? "a prange loop cannot be left early, and this `return` is inside of one"
                    : "a prange loop cannot be left early, and here a `break` leaves it");
@@ -615,16 +614,17 @@ static bool walk_iteration(tr_ploop *l, const uint8_t *can) {
             tr_bid to = t->imm.succ[s].to;
             if (l->in[to])
                 continue;
-            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && is_outer(l, &t->imm.succ[1])) {
+            if (t->op == TR_OP_TRY && s == 1 && !in_natural_loop(l, to) &&
+                handler_is_outer(l, &t->imm.succ[1])) {
                 tr_vec_push(a, &l->tries, tr_blk_at(f, b)->last);
                 continue;
             }
-            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && can[to] && !l->inside) {
+            if (t->op == TR_OP_TRY && s == 1 && !in_natural_loop(l, to) && can[to] && !l->inside) {
                 refuse(l, TR_NYI_PRANGE_TRY, tr_blk_at(f, l->header)->last,
                        "the handler of a `try` around this prange loop uses what the loop computes");
                 return false;
             }
-            if (in_natural(l, b) && !in_natural(l, to) && can[to]) {
+            if (in_natural_loop(l, b) && !in_natural_loop(l, to) && can[to]) {
                 refuse_exit(l, b, s);
                 return false;
             }
@@ -636,15 +636,15 @@ static bool walk_iteration(tr_ploop *l, const uint8_t *can) {
 }
 
 /* All blocks that an iteration runs. */
-static bool collect(tr_ploop *l) {
+static bool collect_blocks(tr_ploop *l) {
     tr_fn *f = l->f;
     const uint8_t *can = can_go_on(l);
     const tr_edge *handler = around(l);
-    if (handler && knows_enough(l, handler))
+    if (handler && handler_uses_no_value(l, handler))
         l->outer = handler;
     if (!walk_iteration(l, can))
         return false;
-    if (l->outer && !is_around(l)) {
+    if (l->outer && !handler_is_around_all(l)) {
         l->outer = NULL;
         l->inside = true;
         if (!walk_iteration(l, can))
@@ -658,27 +658,27 @@ static bool collect(tr_ploop *l) {
 
 /* --- Generators: one stream of numbers cannot be drawn from on all cores --- */
 
-static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen);
+static bool fn_draws_random(const tr_prog *p, const tr_fn *f, uint8_t *seen);
 
 /* Does it, or what it calls, draw from a Generator? `seen`: instances that were looked at. */
-static bool draws(const tr_prog *p, const tr_ins *in, uint8_t *seen) {
+static bool ins_draws_random(const tr_prog *p, const tr_ins *in, uint8_t *seen) {
     if (in->op == TR_OP_CALLRT)
         return tr_rt_draws(&tr_rt_info[in->imm.rt->row]);
     if (in->op == TR_OP_CALL && in->imm.fn < p->insts.n && !seen[in->imm.fn]) {
         seen[in->imm.fn] = 1;
-        return p->insts.d[in->imm.fn].fn && draws_in(p, p->insts.d[in->imm.fn].fn, seen);
+        return p->insts.d[in->imm.fn].fn && fn_draws_random(p, p->insts.d[in->imm.fn].fn, seen);
     }
     for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-        if (draws_in(p, tr_pat_fn(in->imm.pat, k), seen))
+        if (fn_draws_random(p, tr_pat_fn(in->imm.pat, k), seen))
             return true;
     return false;
 }
 
-static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen) {
+static bool fn_draws_random(const tr_prog *p, const tr_fn *f, uint8_t *seen) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next)
-            if (draws(p, tr_at(f, v), seen))
+            if (ins_draws_random(p, tr_at(f, v), seen))
                 return true;
     return false;
 }
@@ -688,7 +688,7 @@ tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next)
-            if (draws(p, tr_at(f, v), seen))
+            if (ins_draws_random(p, tr_at(f, v), seen))
                 return v;
     return TR_NOVAL;
 }
@@ -697,7 +697,7 @@ static bool check_generators(const tr_ploop *l) {
     uint8_t *seen = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->p->insts.n + 1u);
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)
-            if (draws(l->p, tr_at(l->f, v), seen)) {
+            if (ins_draws_random(l->p, tr_at(l->f, v), seen)) {
                 refuse(l, TR_NYI_PRANGE_GENERATOR, v,
                        "iterations of a prange loop draw from one np.random.Generator, in no order");
                 return false;
@@ -729,7 +729,7 @@ static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
     tell(l, text);
 }
 
-static bool turn(tr_ploop *l) {
+static bool turn_loop(tr_ploop *l) {
     tr_fn *f = l->f;
     uint32_t n = tr_blk_at(f, l->header)->params.n, nother = 0, nvals = f->ins.n;
     tr_preduction *red = TR_NEW_N(&f->ctx->arena, tr_preduction, n + 1u + TR_MAX_EXTREMES);
@@ -759,12 +759,12 @@ static bool turn(tr_ploop *l) {
 /* --- what only passes through --- */
 
 /* Does the loop hand the param on as it is? */
-static bool is_kept(const tr_ploop *l, uint32_t k) {
+static bool param_is_kept(const tr_ploop *l, uint32_t k) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
     for (uint32_t i = 0; i < h->preds.n; i++) {
         const tr_ins *t = tr_term(f, h->preds.d[i]);
-        for (uint32_t s = 0; in_natural(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
+        for (uint32_t s = 0; in_natural_loop(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
             if (t->imm.succ[s].to == l->header && t->imm.succ[s].args[k] != h->params.d[k])
                 return false;
     }
@@ -778,7 +778,7 @@ static bool choose_before(tr_ploop *l) {
     uint32_t n = tr_blk_at(f, l->header)->params.n;
     bool any = false;
     for (uint32_t k = 0; k < n; k++)
-        any = any || is_kept(l, k);
+        any = any || param_is_kept(l, k);
     if (!any)
         return false;
     tr_bld b = {.fn = f,
@@ -793,7 +793,7 @@ static bool choose_before(tr_ploop *l) {
 /* --- the pass --- */
 
 /* The first marked loop, outermost: true when there was one, and it was turned or refused. */
-static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
+static bool turn_one_loop(tr_prog *p, tr_fn *f, tr_u32s *made) {
     tr_cfg_compute(f);
     tr_dom_compute(f);
     tr_forest loops = tr_forest_find(f);
@@ -804,11 +804,11 @@ static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
                       .loop = &loops.all.d[i],
                       .loops = &loops,
                       .made = made};
-        if (!is_marked(&l))
+        if (!loop_is_marked(&l))
             continue;
         if (choose_before(&l))
             return true;
-        if (!collect(&l) || !check_generators(&l) || !check_memory(&l) || !turn(&l))
+        if (!collect_blocks(&l) || !check_generators(&l) || !check_memory(&l) || !turn_loop(&l))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */
@@ -859,13 +859,13 @@ bool tr_opt_prange(tr_prog *p, tr_fn *f) {
     tr_u32s made = {0};
     if (marks)
         tr_remove_params(f);
-    while (marks && !f->is_lambda && turn_one(p, f, &made))
+    while (marks && !f->is_lambda && turn_one_loop(p, f, &made))
         ;
     if (p->ctx->nerrs > errs)
         return true;
     if (marks)
         tr_ploop_clean(p, f);
-    if (tells(f))
+    if (remarks_are_wanted(f))
         tell_patterns(p, f, &made);
     if (!f->is_lambda)
         decide(p, f);

@@ -52,7 +52,7 @@ static tr_lin sum_of(const tr_fn *f, tr_val v, int depth) {
 }
 
 /* x - y, where that is a number. */
-static bool distance(const tr_lin *x, const tr_lin *y, int64_t *out) {
+static bool find_distance(const tr_lin *x, const tr_lin *y, int64_t *out) {
     tr_lin d = *x;
     bool ok = tr_lin_add(&d, y, -1) && d.n == 0;
     *out = (int64_t)(uint64_t)d.c;
@@ -60,7 +60,7 @@ static bool distance(const tr_lin *x, const tr_lin *y, int64_t *out) {
 }
 
 /* By how much does v, a value of the loop, grow in each round? */
-static bool grows(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
+static bool value_grows_by(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
     const tr_fn *f = s->f;
     tr_bid head = s->loops.all.d[l].header;
     const tr_ins *in = tr_at(f, v);
@@ -74,7 +74,7 @@ static bool grows(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
             continue;
         tr_lin next = sum_of(f, w.edge->args[index], MAX_DEPTH);
         int64_t d;
-        if (!distance(&next, &now, &d) || (any && d != *step))
+        if (!find_distance(&next, &now, &d) || (any && d != *step))
             return false;
         *step = d;
         any = true;
@@ -82,12 +82,12 @@ static bool grows(const bounder *s, uint32_t l, tr_val v, int64_t *step) {
     return any;
 }
 
-static bool moves(const bounder *s, uint32_t l, const tr_lin *e, int64_t *step) {
+static bool expr_moves_by(const bounder *s, uint32_t l, const tr_lin *e, int64_t *step) {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < e->n; k++) {
         int64_t d = 0;
         if (tr_at(s->f, e->t[k].v)->ty->kind != TR_TY_I64 ||
-            (!tr_forest_is_outside(&s->loops, l, e->t[k].v) && !grows(s, l, e->t[k].v, &d)))
+            (!tr_forest_is_outside(&s->loops, l, e->t[k].v) && !value_grows_by(s, l, e->t[k].v, &d)))
             return false;
         sum += (uint64_t)e->t[k].k * (uint64_t)d;
     }
@@ -114,11 +114,12 @@ static bool store_moves(const bounder *s, place *p) {
     if (!found)
         return false;
     p->at = sum_of(f, st->args[1 + p->axis], MAX_DEPTH);
-    return moves(s, p->loop, &p->at, &p->step) && p->step != 0;
+    return expr_moves_by(s, p->loop, &p->at, &p->step) && p->step != 0;
 }
 
 /* How far from the place is what `in` reads or stores? False: not on its line, or not by a number. */
-static bool lies(const bounder *s, const place *p, const tr_ins *in, const tr_ty *ty, int64_t *by) {
+static bool lies_off_place_by(const bounder *s, const place *p, const tr_ins *in, const tr_ty *ty,
+                              int64_t *by) {
     const tr_ins *st = tr_at(s->f, p->store);
     if (in->args[0] != st->args[0] || ty != tr_at(s->f, st->args[st->nargs - 1u])->ty)
         return false;
@@ -126,7 +127,7 @@ static bool lies(const bounder *s, const place *p, const tr_ins *in, const tr_ty
         if (a != p->axis && in->args[1 + a] != st->args[1 + a])
             return false;
     tr_lin e = sum_of(s->f, in->args[1 + p->axis], MAX_DEPTH);
-    return distance(&e, &p->at, by);
+    return find_distance(&e, &p->at, by);
 }
 
 /* --- what the loop does --- */
@@ -136,7 +137,7 @@ static void gather_load(bounder *s, place *p, tr_val v, bool stored) {
     tr_fn *f = s->f;
     bool apart = tr_at(f, tr_arg(f, p->store, 0))->ty->layout != TR_LAYOUT_ANY;
     int64_t by;
-    if (!lies(s, p, tr_at(f, v), tr_at(f, v)->ty, &by))
+    if (!lies_off_place_by(s, p, tr_at(f, v), tr_at(f, v)->ty, &by))
         return;
     for (unsigned d = 1; d <= MAX_BEHIND; d++)
         if ((uint64_t)by + d * (uint64_t)p->step == 0 && (apart || (d == 1 && !stored)))
@@ -145,7 +146,7 @@ static void gather_load(bounder *s, place *p, tr_val v, bool stored) {
 
 /* Gathers stores to the place, and loads from behind it. False: something else may write
  * there. Blocks come in order. */
-static bool gather(bounder *s, place *p) {
+static bool gather_accesses(bounder *s, place *p) {
     tr_fn *f = s->f;
     const tr_loop *loop = &s->loops.all.d[p->loop];
     const tr_ins *st = tr_at(f, p->store);
@@ -167,7 +168,7 @@ static bool gather(bounder *s, place *p) {
                 continue;
             if (in->op != TR_OP_STORE)
                 return false;
-            if (lies(s, p, in, tr_at(f, in->args[in->nargs - 1u])->ty, &by) && by == 0) {
+            if (lies_off_place_by(s, p, in, tr_at(f, in->args[in->nargs - 1u])->ty, &by) && by == 0) {
                 tr_vec_push(&f->ctx->arena, &p->stores, v);
                 stored = true;
             } else if (!tr_arrays_distinct(f, in->args[0], st->args[0], loop->blks.d[k])) {
@@ -348,7 +349,7 @@ static void look_at(bounder *s, uint32_t l) {
                 continue;
             if (tries++ == MAX_PLACES)
                 return;
-            if (gather(s, &p) && always_stores(s, &p))
+            if (gather_accesses(s, &p) && always_stores(s, &p))
                 tr_vec_push(&f->ctx->arena, &found, p);
         }
     for (uint32_t i = 0; i < found.n; i++)

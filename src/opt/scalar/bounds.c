@@ -91,12 +91,12 @@ static bool plan_goals(bounder *s, uint32_t loop, const tr_lin *goals, uint32_t 
     return true;
 }
 
-static bool slow_block(const bounder *s, tr_bid b) {
+static bool block_is_slow(const bounder *s, tr_bid b) {
     return b < s->nslow && s->slow[b];
 }
 
 /* Are the least places of goal's rounds a known few items before 0? */
-static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
+static bool begins_just_below_zero(bounder *s, uint32_t loop, const tr_lin *goal) {
     tr_lin some = *goal, out;
     some.c += FEW_BELOW;
     return tr_bounds_free_of(s, loop, &some, &out) && out.n == 0;
@@ -107,7 +107,7 @@ static bool just_below(bounder *s, uint32_t loop, const tr_lin *goal) {
 static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, const tr_lin *otherwise,
                      const trust *t) {
     uint32_t chain[64], depth = 0;
-    if (slow_block(s, b))
+    if (block_is_slow(s, b))
         return;
     for (uint32_t l = s->loops.innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.all.d[l].parent)
         chain[depth++] = l;
@@ -116,7 +116,7 @@ static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, cons
         if (s->plans[l].done)
             continue;
         if (plan_goals(s, l, goals, n, t) ||
-            (otherwise && just_below(s, l, goals) && plan_goals(s, l, otherwise, n, t)))
+            (otherwise && begins_just_below_zero(s, l, goals) && plan_goals(s, l, otherwise, n, t)))
             return;
     }
 }
@@ -427,7 +427,7 @@ static void try_guesses(bounder *s) {
 /* --- rounds --- */
 
 /* Outer loops have smaller numbers; one that is versioned takes the loops inside it along. */
-static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
+static bool loop_is_covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
     for (uint32_t up = s->loops.all.d[l].parent; up != UINT32_MAX; up = s->loops.all.d[up].parent)
         if (versioned[up])
             return true;
@@ -441,7 +441,7 @@ static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     uint8_t *versioned = TR_NEW_N(a, uint8_t, s->loops.all.n + 1u);
     TR_VEC(tr_version) now = {0};
     for (uint32_t l = 0; l < s->loops.all.n; l++) {
-        if (!s->plans[l].n || covered(s, l, versioned))
+        if (!s->plans[l].n || loop_is_covered(s, l, versioned))
             continue;
         uint32_t size = tr_loop_size(f, &s->loops.all.d[l]);
         if (size > MAX_LOOP || *growth + size > MAX_GROWTH)
@@ -460,7 +460,7 @@ static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
 /* Do threads wait for each other in it? All that meet must run the same instruction, so that it may
  * not have a copy which some of them take: what a test finds can differ from thread to thread. A
  * function that is called may do anything. */
-static bool meets(const tr_fn *f, const tr_loop *l) {
+static bool loop_has_meeting(const tr_fn *f, const tr_loop *l) {
     if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
         return false;
     for (uint32_t i = 0; i < l->blks.n; i++)
@@ -486,7 +486,7 @@ static void set_up(bounder *s, const tr_u32s *slow) {
     for (uint32_t i = 0; i < s->versioned.n; i++) /* once is enough: what it did not make provable stays */
         s->plans[s->loops.innermost[s->versioned.d[i]]].done = true;
     for (uint32_t i = 0; i < s->loops.all.n; i++)
-        if (meets(f, &s->loops.all.d[i]))
+        if (loop_has_meeting(f, &s->loops.all.d[i]))
             s->plans[i].done = true;
     s->r = tr_repl_new(f);
 }

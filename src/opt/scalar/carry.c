@@ -34,7 +34,7 @@ static tr_val size_at(const bounder *s, tr_bid head, tr_val array, unsigned axis
 }
 
 /* Are the n indices of a load or a store in range where the head begins? */
-static bool in_range(bounder *s, tr_bid head, const tr_ins *in, unsigned n) {
+static bool indices_are_in_range(bounder *s, tr_bid head, const tr_ins *in, unsigned n) {
     for (unsigned k = 0; k < n; k++) {
         tr_val size = size_at(s, head, in->args[0], k);
         if (size == TR_NOVAL)
@@ -72,7 +72,7 @@ static tr_val only_store(const bounder *s, uint32_t l) {
 }
 
 /* Does x come before y wherever y is reached? */
-static bool comes_first(const tr_fn *f, tr_val x, tr_val y) {
+static bool value_comes_first(const tr_fn *f, tr_val x, tr_val y) {
     tr_bid a = tr_at(f, x)->blk, b = tr_at(f, y)->blk;
     if (a != b)
         return tr_dominates(f, a, b);
@@ -92,7 +92,7 @@ static tr_val load_of(bounder *s, uint32_t l, tr_val store) {
                         in->ty == tr_at(f, st->args[st->nargs - 1u])->ty;
             for (uint32_t a = 0; same && a < in->nargs; a++)
                 same = tr_repl_get(&s->r, in->args[a]) == tr_repl_get(&s->r, st->args[a]);
-            if (same && comes_first(f, v, store))
+            if (same && value_comes_first(f, v, store))
                 return v;
         }
     return TR_NOVAL;
@@ -139,14 +139,14 @@ static void find_kept(bounder *s, uint32_t l) {
             for (uint32_t a = 0; a < in->nargs && !stays; a++)
                 stays = !tr_forest_is_outside(&s->loops, l, tr_repl_get(&s->r, in->args[a]));
             if (!stays && found < MAX_KEPT && stores_to(s, l, tr_repl_get(&s->r, in->args[0])) &&
-                in_range(s, loop->header, in, in->nargs - 1u) && ++found)
+                indices_are_in_range(s, loop->header, in, in->nargs - 1u) && ++found)
                 tr_vec_push(&s->f->ctx->arena, &s->kept, ((tr_kept_load){l, v, false}));
         }
 }
 
 /* Is one of their indices greater than the other's, in each round? Of strides that may be anything, two
  * elements may share memory all the same. */
-static bool is_elsewhere(bounder *s, const tr_ins *store, const tr_ins *load) {
+static bool store_is_elsewhere(bounder *s, const tr_ins *store, const tr_ins *load) {
     bool apart = tr_at(s->f, tr_repl_get(&s->r, load->args[0]))->ty->layout != TR_LAYOUT_ANY;
     for (uint32_t k = 1; k < load->nargs && apart; k++)
         for (int way = -1; way <= 1; way += 2) {
@@ -168,7 +168,7 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
             continue;
         const tr_ins *load = tr_at(f, k->load);
         tr_val to = tr_repl_get(&s->r, in->args[0]), from = tr_repl_get(&s->r, load->args[0]);
-        k->wrong = to == from ? !is_elsewhere(s, in, load) : !tr_arrays_distinct(f, to, from, in->blk);
+        k->wrong = to == from ? !store_is_elsewhere(s, in, load) : !tr_arrays_distinct(f, to, from, in->blk);
     }
 }
 
@@ -191,7 +191,7 @@ void tr_bounds_find_carried(bounder *s, tr_bid head) {
         return;
     tr_val load = load_of(s, l, store);
     if (load == TR_NOVAL || !tr_bounds_can_carry(tr_at(f, load)->ty) ||
-        !in_range(s, head, tr_at(f, store), tr_at(f, store)->nargs - 2u))
+        !indices_are_in_range(s, head, tr_at(f, store), tr_at(f, store)->nargs - 2u))
         return;
     tr_carried c = {head, loop->preheader, load, store};
     tr_vec_push(&f->ctx->arena, &s->carried, c);

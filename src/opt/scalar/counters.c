@@ -38,7 +38,7 @@ typedef struct scope {
     uint32_t loop;
 } scope;
 
-static bool varies(void *self, tr_val v) {
+static bool value_varies(void *self, tr_val v) {
     const scope *c = self;
     return !tr_forest_is_outside(&c->s->loops, c->loop, v);
 }
@@ -46,7 +46,7 @@ static bool varies(void *self, tr_val v) {
 bool tr_bounds_free_of(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
     assert(loop < s->loops.all.n && "a loop of this walk");
     scope c = {s, loop};
-    return tr_derive(&s->pr, goal, varies, &c, out);
+    return tr_derive(&s->pr, goal, value_varies, &c, out);
 }
 
 bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out) {
@@ -58,7 +58,8 @@ static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR
 static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
 
 /* A condition that compares v, as `v op other`. */
-static bool compares(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op, tr_val *other) {
+static bool cond_compares_value(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op,
+                                tr_val *other) {
     assert(tr_at(f, cond)->op != TR_OP_CMP || tr_at(f, cond)->sub < TR_CMP__COUNT);
     const tr_ins *c = tr_at(f, cond);
     if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
@@ -88,7 +89,7 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
     tr_val cond = t->op == TR_OP_CBR ? t->args[0] : TR_NOVAL;
     bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
     for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
-        if (cond != TR_NOVAL && compares(f, cond, truth, v, op, other)) {
+        if (cond != TR_NOVAL && cond_compares_value(f, cond, truth, v, op, other)) {
             tr_bid d = tr_at(f, *other)->blk;
             if (d == TR_NOBLK || !tr_forest_has(&s->loops, loop, d))
                 return true;
@@ -147,7 +148,7 @@ static bool step_is_exact(bounder *s, tr_val next, tr_val p, int64_t k, tr_bid h
         tr_val cond, other;
         tr_cmpop op;
         bool truth;
-        if (!tr_bounds_leads_to(f, b, &cond, &truth) || !compares(f, cond, truth, p, &op, &other))
+        if (!tr_bounds_leads_to(f, b, &cond, &truth) || !cond_compares_value(f, cond, truth, p, &op, &other))
             continue;
         tr_range_of(f, other, &lo, &hi);
         if (k > 0 && ((op == TR_CMP_LT && hi - 1 + k < room) || (op == TR_CMP_LE && hi + k < room)))
@@ -174,7 +175,7 @@ static bool is_step(bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid header) {
 }
 
 /* v as p and something that is not negative, exactly. */
-static bool grows(const bounder *s, tr_val v, tr_val p) {
+static bool value_only_grows(const bounder *s, tr_val v, tr_val p) {
     const tr_ins *in = tr_at(s->f, v);
     tr_wide lo = -1, hi;
     if (in->op == TR_OP_ADD && in->flags & F_NSW && in->args[0] == p)
@@ -203,7 +204,7 @@ static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) 
             } else if (is_step(s, v, p, &k, h)) {
                 up = up && k >= 0;
                 down = down && k <= 0;
-            } else if (grows(s, v, p)) {
+            } else if (value_only_grows(s, v, p)) {
                 down = false;
             } else {
                 return;

@@ -25,7 +25,7 @@ typedef struct table {
     bool changed;
 } table;
 
-static bool commutes(const tr_ins *in, const tr_fn *f) {
+static bool ins_commutes(const tr_ins *in, const tr_fn *f) {
     if (in->nargs != 2 || !tr_at(f, in->args[0])->ty || !tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
         return false;
     switch ((tr_op)in->op) {
@@ -59,7 +59,7 @@ static uint64_t hash_of(const tr_ins *in) {
     return tr_hash_bytes(in->args, key_args(in) * sizeof *in->args, tr_hash_bytes(&head, sizeof head, 0));
 }
 
-static bool equal(const tr_ins *a, const tr_ins *b) {
+static bool ins_are_equal(const tr_ins *a, const tr_ins *b) {
     assert(a->op != TR_OP_PARAM && b->op != TR_OP_PARAM);
     return a->op == b->op && a->sub == b->sub && a->ty == b->ty && key_args(a) == key_args(b) &&
            tr_opt_imm(a) == tr_opt_imm(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
@@ -68,7 +68,7 @@ static bool equal(const tr_ins *a, const tr_ins *b) {
 
 static tr_val find(const table *t, const tr_ins *in, uint64_t h) {
     for (uint32_t e = t->bucket[h & t->mask]; e != UINT32_MAX; e = t->entries.d[e].next)
-        if (t->entries.d[e].hash == h && equal(tr_at(t->f, t->entries.d[e].v), in))
+        if (t->entries.d[e].hash == h && ins_are_equal(tr_at(t->f, t->entries.d[e].v), in))
             return t->entries.d[e].v;
     return TR_NOVAL;
 }
@@ -87,7 +87,7 @@ static void number(table *t, tr_val v) {
     if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in))
         return;
     /* one order for both ways round; constants stay right, as fold leaves them */
-    if (commutes(in, t->f) && in->args[0] > in->args[1] && !tr_is_const(tr_at(t->f, in->args[1]))) {
+    if (ins_commutes(in, t->f) && in->args[0] > in->args[1] && !tr_is_const(tr_at(t->f, in->args[1]))) {
         tr_val x = in->args[0];
         in->args[0] = in->args[1];
         in->args[1] = x;

@@ -17,7 +17,7 @@ static bool has_effect(const tr_ins *in) {
 }
 
 /* Is nothing asked of what is caught there? */
-static bool is_forgotten(const tr_fn *f, tr_bid handler) {
+static bool exception_is_unused(const tr_fn *f, tr_bid handler) {
     tr_val c = tr_blk_at(f, handler)->first;
     for (tr_val u = 0; u < f->ins.n; u++) {
         const tr_ins *in = tr_at(f, u);
@@ -43,7 +43,7 @@ static bool links_in_vain(const tr_fn *f, const tr_ins *in) {
     const tr_blk *blk = tr_blk_at(f, in->blk);
     const tr_ins *t = blk->preds.n == 1 ? tr_term(f, blk->preds.d[0]) : r;
     return r->op == TR_OP_RAISE && t->op == TR_OP_TRY && t->imm.succ[0].to == in->blk &&
-           is_forgotten(f, t->imm.succ[1].to);
+           exception_is_unused(f, t->imm.succ[1].to);
 }
 
 static void mark(marker *m, tr_val v) {

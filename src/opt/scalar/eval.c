@@ -15,7 +15,7 @@ typedef struct num {
     double c[2]; /* floats in c[0]; float32 values are exact in it */
 } num;
 
-static bool get(const tr_fn *f, tr_val v, num *out) {
+static bool get_number(const tr_fn *f, tr_val v, num *out) {
     const tr_ins *in = tr_at(f, v);
     if (in->op != TR_OP_CONST || !in->ty || !tr_ty_is_scalar(in->ty))
         return false;
@@ -170,7 +170,7 @@ static bool complex_binary(tr_fn *f, const tr_ins *in, const double x[2], const 
 
 /* --- comparisons --- */
 
-static bool holds(tr_cmpop p, bool lt, bool eq, bool ordered) {
+static bool comparison_holds(tr_cmpop p, bool lt, bool eq, bool ordered) {
     switch (p) {
     case TR_CMP_LT: return lt;
     case TR_CMP_LE: return lt || eq;
@@ -189,10 +189,10 @@ static bool compare(tr_fn *f, const tr_ins *in, num x, num y, tr_val *out) {
     }
     if (tr_ty_is_float(x.ty)) {
         bool ordered = !isnan(x.c[0]) && !isnan(y.c[0]);
-        return put_bool(f, in, holds(p, x.c[0] < y.c[0], x.c[0] == y.c[0], ordered), out);
+        return put_bool(f, in, comparison_holds(p, x.c[0] < y.c[0], x.c[0] == y.c[0], ordered), out);
     }
     bool lt = is_signed(x.ty) ? x.i < y.i : (uint64_t)x.i < (uint64_t)y.i;
-    return put_bool(f, in, holds(p, lt, x.i == y.i, true), out);
+    return put_bool(f, in, comparison_holds(p, lt, x.i == y.i, true), out);
 }
 
 /* --- one operand --- */
@@ -279,7 +279,7 @@ bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out) {
     if (in->op == TR_OP_CALLRT || in->nargs < 1 || in->nargs > 2 || !in->ty || !tr_ty_is_scalar(in->ty))
         return false;
     for (uint32_t i = 0; i < in->nargs; i++)
-        if (!get(f, in->args[i], &x[i]))
+        if (!get_number(f, in->args[i], &x[i]))
             return false;
     if (in->op == TR_OP_MATH)
         return math_exact(f, in, x, out);

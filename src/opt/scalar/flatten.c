@@ -19,7 +19,7 @@ static bool is_cheap(const tr_fn *f, tr_val v) {
     return tr_opt_is_pure(in) && in->ty && tr_ty_is_scalar(in->ty) && tr_ins_cost(f, v) <= TR_COST_CHEAP;
 }
 
-static bool is_short(const tr_fn *f, tr_bid b) {
+static bool side_is_short(const tr_fn *f, tr_bid b) {
     unsigned n = 0;
     for (tr_val v = tr_blk_at(f, b)->first; v != tr_blk_at(f, b)->last; v = tr_at(f, v)->next)
         if (!is_cheap(f, v) || ++n > MAX_SIDE)
@@ -46,13 +46,14 @@ static side side_of(const tr_fn *f, const tr_edge *e) {
 }
 
 /* Do the two ways meet at once, with scalars only? */
-static bool meet(const tr_fn *f, const side *yes, const side *no) {
+static bool sides_meet(const tr_fn *f, const side *yes, const side *no) {
     if (yes->to != no->to || yes->n > MAX_VALUES)
         return false;
     for (uint32_t i = 0; i < yes->n; i++)
         if (yes->x[i] != no->x[i] && !tr_ty_is_scalar(tr_at(f, yes->x[i])->ty))
             return false;
-    return (yes->blk == TR_NOBLK || is_short(f, yes->blk)) && (no->blk == TR_NOBLK || is_short(f, no->blk));
+    return (yes->blk == TR_NOBLK || side_is_short(f, yes->blk)) &&
+           (no->blk == TR_NOBLK || side_is_short(f, no->blk));
 }
 
 static void take_in(tr_fn *f, tr_bid from, tr_val before) {
@@ -72,7 +73,7 @@ static bool flatten(tr_fn *f, tr_bid b) {
         return false;
     const tr_edge *succ = tr_at(f, last)->imm.succ;
     side yes = side_of(f, &succ[0]), no = side_of(f, &succ[1]);
-    if (yes.to == b || !meet(f, &yes, &no))
+    if (yes.to == b || !sides_meet(f, &yes, &no))
         return false;
     take_in(f, yes.blk, last);
     take_in(f, no.blk, last);

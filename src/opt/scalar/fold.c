@@ -29,13 +29,13 @@ static bool is_op(const folder *s, tr_val v, tr_op op) {
 }
 
 /* A constant bool or integer operand. */
-static bool lit(const folder *s, tr_val v, int64_t *out) {
+static bool get_lit(const folder *s, tr_val v, int64_t *out) {
     return type(s, v) && tr_opt_is_int_type(type(s, v)) && tr_get_int(s->f, v, out);
 }
 
 static bool is_lit(const folder *s, tr_val v, int64_t want) {
     int64_t k;
-    return lit(s, v, &k) && k == want;
+    return get_lit(s, v, &k) && k == want;
 }
 
 static bool is_float_lit(const folder *s, tr_val v, double want) {
@@ -52,7 +52,7 @@ static tr_val num(folder *s, const tr_ty *t, int64_t k) {
 static bool all_ones(const folder *s, tr_val v) {
     int64_t k;
     const tr_ty *t = type(s, v);
-    return lit(s, v, &k) &&
+    return get_lit(s, v, &k) &&
            (t->kind == TR_TY_BOOL   ? k == 1
             : tr_ty_class(t) == 'i' ? k == -1
                                     : k == (int64_t)(UINT64_MAX >> (64 - 8 * tr_ty_size(t))));
@@ -63,8 +63,8 @@ static tr_val join_constants(folder *s, tr_val v) {
     int64_t a, b;
     tr_ins in = *def(s, v);
     const tr_ins *inner = def(s, in.args[0]);
-    if ((inner->op != TR_OP_ADD && inner->op != TR_OP_SUB) || !lit(s, in.args[1], &b) ||
-        !lit(s, inner->args[1], &a))
+    if ((inner->op != TR_OP_ADD && inner->op != TR_OP_SUB) || !get_lit(s, in.args[1], &b) ||
+        !get_lit(s, inner->args[1], &a))
         return TR_NOVAL;
     uint64_t sum = (inner->op == TR_OP_ADD ? (uint64_t)a : 0 - (uint64_t)a) +
                    (in.op == TR_OP_ADD ? (uint64_t)b : 0 - (uint64_t)b);
@@ -237,7 +237,7 @@ static tr_val fold_select(folder *s, tr_val v) {
 
 /* Does the inner conversion keep every value of its operand apart, so that the outer one can start from
  * there? */
-static bool widens(const tr_ty *from, const tr_ty *to) {
+static bool type_widens_to(const tr_ty *from, const tr_ty *to) {
     char a = tr_ty_class(from), b = tr_ty_class(to);
     if (a == 'b')
         return b == 'b' || b == 'i' || b == 'u';
@@ -260,9 +260,9 @@ static tr_val fold_conv(folder *s, tr_val v) {
     bool same_width = tr_opt_is_int_type(dx->ty) && dx->ty->kind != TR_TY_BOOL && from->kind != TR_TY_BOOL &&
                       tr_ty_size(dx->ty) == tr_ty_size(from);
     /* int64 -> uint64 -> int64 gives the same bits back; a widened value converts as the value itself */
-    if (from == in->ty && (same_width || widens(from, dx->ty)))
+    if (from == in->ty && (same_width || type_widens_to(from, dx->ty)))
         return dx->args[0];
-    if (widens(from, dx->ty) && tr_opt_is_int_type(in->ty)) {
+    if (type_widens_to(from, dx->ty) && tr_opt_is_int_type(in->ty)) {
         in->args[0] = dx->args[0];
         s->changed = true;
     }
@@ -355,7 +355,7 @@ static tr_val fold_stride(folder *s, tr_val v) {
 }
 
 /* Each axis from its beginning, step by step. */
-static bool begins_alike(const folder *s, const tr_ins *in) {
+static bool view_is_all_of_base(const folder *s, const tr_ins *in) {
     if (tr_view_nbase(in) != in->ty->ndim)
         return false;
     for (unsigned k = 0; k < in->ty->ndim; k++)
@@ -380,14 +380,14 @@ static void compose_views(folder *s, tr_ins *in, const tr_ins *a) {
 static tr_val fold_view(folder *s, tr_val v) {
     tr_ins *in = tr_at(s->f, v);
     const tr_ins *a = def(s, in->args[0]);
-    bool same = in->ty == a->ty && begins_alike(s, in);
+    bool same = in->ty == a->ty && view_is_all_of_base(s, in);
     for (unsigned k = 0; k < in->ty->ndim && same; k++) {
         tr_val size = tr_made_sizes(in)[k];
         const tr_ins *d = def(s, size);
         same = (tr_made_sizes(a) && tr_made_sizes(a)[k] == size) ||
                (d->op == TR_OP_DIM && d->args[0] == in->args[0] && d->imm.i == k);
     }
-    if (!same && a->op == TR_OP_VIEW && begins_alike(s, in))
+    if (!same && a->op == TR_OP_VIEW && view_is_all_of_base(s, in))
         compose_views(s, in, a);
     return same ? in->args[0] : TR_NOVAL;
 }
@@ -418,11 +418,11 @@ static tr_val fold_cplx(folder *s, tr_val v) {
 static tr_val fold_wrap(folder *s, tr_val v) {
     const tr_ins *in = def(s, v);
     int64_t i, n;
-    if (!lit(s, in->args[0], &i))
+    if (!get_lit(s, in->args[0], &i))
         return TR_NOVAL;
     if (i >= 0)
         return in->args[0];
-    return lit(s, in->args[1], &n) ? num(s, in->ty, (int64_t)((uint64_t)i + (uint64_t)n)) : TR_NOVAL;
+    return get_lit(s, in->args[1], &n) ? num(s, in->ty, (int64_t)((uint64_t)i + (uint64_t)n)) : TR_NOVAL;
 }
 
 /* Sizes that are known to agree. */
@@ -435,10 +435,10 @@ static tr_val fold_broadcast(folder *s, tr_val v) {
 }
 
 /* True for a check that always holds. */
-static bool always_holds(const folder *s, const tr_ins *in) {
+static bool check_always_holds(const folder *s, const tr_ins *in) {
     int64_t i, n;
     if (in->op == TR_OP_CHECKIDX)
-        return lit(s, in->args[0], &i) && lit(s, in->args[1], &n) && i >= 0 && i < n;
+        return get_lit(s, in->args[0], &i) && get_lit(s, in->args[1], &n) && i >= 0 && i < n;
     return in->op == TR_OP_CHECK && is_lit(s, in->args[0], 1);
 }
 
@@ -509,7 +509,7 @@ static void fold_ins(folder *s, tr_val v) {
     tr_ins *in = tr_at(s->f, v);
     for (uint32_t i = 0; i < in->nargs; i++)
         in->args[i] = tr_repl_get(&s->r, in->args[i]);
-    if (always_holds(s, in)) {
+    if (check_always_holds(s, in)) {
         tr_ins_remove(s->f, v);
         s->changed = true;
         return;

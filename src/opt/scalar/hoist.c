@@ -9,7 +9,7 @@
 
 /* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that
  * a loop over a prange sums up must not be looked at inside. */
-static bool is_free(const tr_fn *f, tr_val v) {
+static bool value_is_free(const tr_fn *f, tr_val v) {
     return tr_at(f, v)->nargs == 1 && tr_opt_is_pure(tr_at(f, v)) && tr_ins_cost(f, v) == 0;
 }
 
@@ -27,7 +27,7 @@ static bool move_up(tr_fn *f, tr_val v) {
     return true;
 }
 
-static bool may_leave(const tr_fn *f, tr_val v, const uint8_t *inside) {
+static bool value_may_leave_loop(const tr_fn *f, tr_val v, const uint8_t *inside) {
     const tr_ins *in = tr_at(f, v);
     bool stays = !is_cheap(f, v);
     for (uint32_t k = 0; k < in->nargs && !stays; k++) {
@@ -37,10 +37,10 @@ static bool may_leave(const tr_fn *f, tr_val v, const uint8_t *inside) {
     return !stays;
 }
 
-static bool any_leaves(const tr_fn *f, const tr_loop *l, const uint8_t *inside) {
+static bool any_value_leaves_loop(const tr_fn *f, const tr_loop *l, const uint8_t *inside) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (may_leave(f, v, inside))
+            if (value_may_leave_loop(f, v, inside))
                 return true;
     return false;
 }
@@ -51,7 +51,7 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {
             next = tr_at(f, v)->next;
-            if (!may_leave(f, v, inside))
+            if (!value_may_leave_loop(f, v, inside))
                 continue;
             tr_ins_move_end(f, v, l->preheader);
             tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood, perhaps behind a check */
@@ -71,7 +71,7 @@ static bool leave_loops(tr_fn *f, bool *changed) {
             inside[loop->blks.d[i]] = 1;
         if (loop->preheader != TR_NOBLK) {
             *changed |= leave_loop(f, loop, inside);
-        } else if (loop->header != 0 && any_leaves(f, loop, inside)) {
+        } else if (loop->header != 0 && any_value_leaves_loop(f, loop, inside)) {
             tr_opt_preheader(f, loop->header);
             tr_cfg_compute(f);
             tr_dom_compute(f);
@@ -90,7 +90,7 @@ bool tr_opt_hoist(tr_prog *p, tr_fn *f) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
             next = tr_at(f, v)->next;
-            changed |= is_free(f, v) && move_up(f, v);
+            changed |= value_is_free(f, v) && move_up(f, v);
         }
     while (!leave_loops(f, &changed))
         ;

@@ -69,7 +69,7 @@ static bool calls_itself(const tr_prog *p, uint32_t inst) {
 }
 
 /* One block that returns. */
-static bool is_straight(const tr_fn *g) {
+static bool callee_is_straight(const tr_fn *g) {
     tr_u32s live = tr_live_blocks(g);
     return live.n == 1 && tr_term(g, live.d[0])->op == TR_OP_RET;
 }
@@ -77,10 +77,10 @@ static bool is_straight(const tr_fn *g) {
 /* What is put into a lambda stays what its pattern expects, straight code: g, or a copy with its branches
  * made selects, or NULL. */
 static const tr_fn *straight(const tr_fn *g) {
-    if (is_straight(g))
+    if (callee_is_straight(g))
         return g;
     tr_fn *h = tr_fn_clone(g);
-    return tr_opt_flatten_fn(h) && is_straight(h) ? h : NULL;
+    return tr_opt_flatten_fn(h) && callee_is_straight(h) ? h : NULL;
 }
 
 /* What to put in place of a call of the instance; NULL: it stays a call. */

@@ -40,7 +40,7 @@ typedef struct narrower {
 
 /* --- ranges --- */
 
-static bool fits(span s) {
+static bool span_fits_narrow(span s) {
     return s.lo >= -MOST && s.hi < MOST;
 }
 
@@ -60,10 +60,10 @@ static bool span_of_type(const tr_ty *t, span *out) {
         return false;
     *out = c == 'i' ? (span){-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1}
                     : (span){0, ((int64_t)1 << bits) - 1};
-    return fits(*out);
+    return span_fits_narrow(*out);
 }
 
-static bool is_wide(const tr_ty *t) {
+static bool type_is_wide(const tr_ty *t) {
     return t && (t->kind == TR_TY_I64 || t->kind == TR_TY_U64);
 }
 
@@ -73,10 +73,10 @@ static bool span_of(const narrower *w, tr_val v, span *out) {
     if (w->n[v].role == LEAF || w->n[v].role == MEMBER)
         return *out = w->n[v].s, true;
     const tr_ty *t = tr_at(w->f, v)->ty;
-    if (!is_wide(t) || !tr_get_int(w->f, v, &k) || (t->kind == TR_TY_U64 && k < 0))
+    if (!type_is_wide(t) || !tr_get_int(w->f, v, &k) || (t->kind == TR_TY_U64 && k < 0))
         return false;
     *out = (span){k, k};
-    return fits(*out);
+    return span_fits_narrow(*out);
 }
 
 static int64_t floor_div(int64_t a, int64_t b) {
@@ -134,7 +134,7 @@ static bool span_of_op(const narrower *w, const tr_ins *in, span *out) {
     case TR_OP_SHL: *out = (span){a.lo * ((int64_t)1 << b.lo), a.hi * ((int64_t)1 << b.lo)}; return true;
     case TR_OP_SHR: *out = (span){a.lo >> b.lo, a.hi >> b.lo}; return true;
     case TR_OP_SELECT: *out = hull(a, b); return true;
-    case TR_OP_CONV: *out = a; return is_wide(tr_at(w->f, in->args[0])->ty);
+    case TR_OP_CONV: *out = a; return type_is_wide(tr_at(w->f, in->args[0])->ty);
     default: return b.lo == b.hi && b.lo != 0 && in->nargs == 2 && span_by((tr_op)in->op, a, b.lo, out);
     }
 }
@@ -176,11 +176,11 @@ static void begin(narrower *w, tr_val v, role r, span s) {
 /* Is it one value of 64 bits, of a range that fits? Numbers without sign are never below 0:
  * they would wrap. */
 static bool may_be_narrow(const tr_ins *in, span s) {
-    return is_wide(in->ty) && fits(s) && (in->ty->kind == TR_TY_I64 || s.lo >= 0);
+    return type_is_wide(in->ty) && span_fits_narrow(s) && (in->ty->kind == TR_TY_I64 || s.lo >= 0);
 }
 
 /* A number that fits in fewer bits is widened. */
-static bool is_leaf(const tr_fn *f, tr_val v) {
+static bool conv_widens_narrow(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     span s;
     return in->op == TR_OP_CONV && span_of_type(tr_at(f, in->args[0])->ty, &s) && may_be_narrow(in, s);
@@ -193,11 +193,11 @@ static void visit(narrower *w, tr_val v) {
         if (!span_of(w, in->args[0], &s) || !span_of(w, in->args[1], &s))
             return;
         begin(w, v, TEST, s);
-    } else if (is_leaf(w->f, v)) {
+    } else if (conv_widens_narrow(w->f, v)) {
         span_of_type(tr_at(w->f, in->args[0])->ty, &s);
         begin(w, v, LEAF, s);
         return;
-    } else if (is_wide(in->ty) && span_of_op(w, in, &s) && may_be_narrow(in, s)) {
+    } else if (type_is_wide(in->ty) && span_of_op(w, in, &s) && may_be_narrow(in, s)) {
         begin(w, v, MEMBER, s);
     } else {
         return;
@@ -210,7 +210,7 @@ static void visit(narrower *w, tr_val v) {
 static void visit_param(narrower *w, tr_bid b, uint32_t i) {
     tr_val v = tr_blk_at(w->f, b)->params.d[i];
     span s, all = {INT64_MAX, INT64_MIN};
-    if (!is_wide(tr_at(w->f, v)->ty))
+    if (!type_is_wide(tr_at(w->f, v)->ty))
         return;
     for (tr_way way = {0}; tr_next_way(w->f, b, &way);) {
         if (!span_of(w, way.edge->args[i], &s) || way.edge->args[i] == v)
@@ -242,15 +242,15 @@ static void used_wide(narrower *w, tr_val v) {
 }
 
 /* A number cut to fewer bits, or made a float, is the same of a narrow one. */
-static bool is_end(const tr_ins *in) {
-    return in->op == TR_OP_CONV && !is_wide(in->ty);
+static bool conv_cuts_wide(const tr_ins *in) {
+    return in->op == TR_OP_CONV && !type_is_wide(in->ty);
 }
 
 static void find_wide_uses(narrower *w) {
     for (uint32_t i = 0; i < w->f->rpo.n; i++)
         for (tr_val v = tr_blk_at(w->f, w->f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(w->f, v)->next) {
             const tr_ins *in = tr_at(w->f, v);
-            for (uint32_t k = 0; k < in->nargs && w->n[v].role < TEST && !is_end(in); k++)
+            for (uint32_t k = 0; k < in->nargs && w->n[v].role < TEST && !conv_cuts_wide(in); k++)
                 used_wide(w, in->args[k]);
             for (uint32_t s = 0; s < tr_nsucc(in); s++)
                 for (uint32_t k = 0; k < in->imm.succ[s].n; k++) {
@@ -300,7 +300,7 @@ static tr_val operand_in(narrower *w, tr_val v, const tr_ty *t) {
 }
 
 /* A division of what is not negative by a constant that is not: C's is Python's. */
-static bool is_forward(const narrower *w, tr_val v) {
+static bool division_is_forward(const narrower *w, tr_val v) {
     span a = {-1, -1}, b = {-1, -1};
     span_of(w, tr_arg(w->f, v, 0), &a);
     return a.lo >= 0 && tr_get_int(w->f, tr_arg(w->f, v, 1), &b.lo) && b.lo > 0;
@@ -322,7 +322,7 @@ static void make_narrow(narrower *w, tr_val v, const tr_ty *t) {
     if (w->n[v].role != MEMBER)
         return;
     tr_at(w->f, v)->ty = t;
-    if (op == TR_OP_FLOORDIV && is_forward(w, v))
+    if (op == TR_OP_FLOORDIV && division_is_forward(w, v))
         tr_at(w->f, v)->op = TR_OP_QUOT;
     if (op == TR_OP_ADD || op == TR_OP_SUB || op == TR_OP_MUL)
         tr_at(w->f, v)->flags |= F_NSW;
@@ -342,7 +342,7 @@ bool tr_opt_narrow(tr_prog *p, tr_fn *f) {
     narrower w = {f, NULL};
     for (uint32_t i = 0; i < f->rpo.n && !w.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL && !w.n; v = tr_at(f, v)->next)
-            if (is_leaf(f, v))
+            if (conv_widens_narrow(f, v))
                 w.n = TR_NEW_N(&f->ctx->arena, node, n);
     if (!w.n)
         return false;

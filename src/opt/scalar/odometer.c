@@ -41,7 +41,7 @@ typedef struct odometer {
     bool changed;
 } odometer;
 
-static bool divides(const tr_ins *in) {
+static bool is_quot_or_rem(const tr_ins *in) {
     return in->op == TR_OP_QUOT || in->op == TR_OP_REM;
 }
 
@@ -51,8 +51,7 @@ static uint32_t loop_of(const odometer *o, tr_bid head) {
     return l != TR_NOLOOP && head != 0 && !o->in_rows[l] ? l : TR_NOLOOP;
 }
 
-/* i is a param of the loop's head that counts its rounds. */
-static bool counts(const odometer *o, uint32_t l, tr_val i) {
+static bool param_counts_rounds(const odometer *o, uint32_t l, tr_val i) {
     return tr_loop_counts(o->f, tr_forest_at(&o->loops, l)->header, i);
 }
 
@@ -85,7 +84,7 @@ static tr_val remainder_of(odometer *o, tr_bid head, tr_val d, tr_val left) {
 }
 
 static bool is_division(const odometer *o, tr_val v, tr_val x, tr_val d) {
-    return divides(tr_at(o->f, v)) && tr_arg(o->f, v, 0) == x && tr_arg(o->f, v, 1) == d &&
+    return is_quot_or_rem(tr_at(o->f, v)) && tr_arg(o->f, v, 0) == x && tr_arg(o->f, v, 1) == d &&
            tr_repl_get(&o->repl, v) == v;
 }
 
@@ -147,10 +146,11 @@ static tr_bid block_like(odometer *o, tr_bid h) {
 
 /* A product of sizes of one array, each of them once: nothing wraps, unless one is 0, and
  * so is the product then. */
-static bool is_count(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
+static bool is_product_of_sizes(const tr_fn *f, tr_val v, tr_val array, uint32_t *axes) {
     const tr_ins *in = tr_at(f, v);
     if (in->op == TR_OP_MUL)
-        return is_count(f, in->args[0], array, axes) && is_count(f, in->args[1], array, axes);
+        return is_product_of_sizes(f, in->args[0], array, axes) &&
+               is_product_of_sizes(f, in->args[1], array, axes);
     if (in->op != TR_OP_DIM || in->args[0] != array || *axes >> in->imm.i & 1)
         return false;
     *axes |= 1u << in->imm.i;
@@ -180,7 +180,7 @@ static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
             if (!tr_forest_has(&o->loops, l, end->imm.succ[s].to))
                 return false;
     }
-    return is_count(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
+    return is_product_of_sizes(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
 }
 
 /* Uses of the first n of these values in a block are uses of others. */
@@ -305,7 +305,7 @@ static void find_divisions(odometer *o) {
     o->work = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (divides(tr_at(f, v)) && tr_at(f, v)->ty == o->i64 &&
+            if (is_quot_or_rem(tr_at(f, v)) && tr_at(f, v)->ty == o->i64 &&
                 tr_at(f, tr_arg(f, v, 1))->op == TR_OP_DIM)
                 o->work[o->nwork++] = v;
 }
@@ -321,7 +321,9 @@ static uint32_t counted_by(const odometer *o, tr_val division) {
     if (tr_at(o->f, x)->op != TR_OP_PARAM)
         return UINT32_MAX;
     uint32_t l = loop_of(o, tr_at(o->f, x)->blk);
-    return l != UINT32_MAX && is_divisor(o, l, tr_arg(o->f, division, 1)) && counts(o, l, x) ? l : UINT32_MAX;
+    return l != UINT32_MAX && is_divisor(o, l, tr_arg(o->f, division, 1)) && param_counts_rounds(o, l, x)
+               ? l
+               : UINT32_MAX;
 }
 
 /* --- sizes that are mostly equal --- */

@@ -31,7 +31,7 @@ typedef struct rotor {
 /* --- which loops --- */
 
 /* A pattern is a loop nest of its own, and a call that stands once is inlined sooner. */
-static bool is_small(const tr_fn *f, tr_bid b) {
+static bool head_is_small(const tr_fn *f, tr_bid b) {
     uint32_t n = 0;
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         if (++n > MAX_HEAD || tr_at(f, v)->op == TR_OP_PATTERN || tr_at(f, v)->op == TR_OP_CALL)
@@ -39,7 +39,7 @@ static bool is_small(const tr_fn *f, tr_bid b) {
     return true;
 }
 
-static bool leaves(const rotor *r, uint32_t l, tr_bid b) {
+static bool block_leaves_loop(const rotor *r, uint32_t l, tr_bid b) {
     const tr_ins *t = tr_term(r->f, b);
     for (uint32_t s = 0; s < tr_nsucc(t); s++)
         if (!tr_forest_has(r->loops, l, t->imm.succ[s].to))
@@ -51,8 +51,8 @@ static bool leaves(const rotor *r, uint32_t l, tr_bid b) {
 static uint8_t can_rotate(const rotor *r, uint32_t l) {
     const tr_loop *loop = &r->loops->all.d[l];
     const tr_ins *t = tr_term(r->f, loop->header);
-    if (t->op != TR_OP_CBR || !leaves(r, l, loop->header) || !is_small(r->f, loop->header) ||
-        (loop->latch != TR_NOBLK && leaves(r, l, loop->latch)))
+    if (t->op != TR_OP_CBR || !block_leaves_loop(r, l, loop->header) || !head_is_small(r->f, loop->header) ||
+        (loop->latch != TR_NOBLK && block_leaves_loop(r, l, loop->latch)))
         return 0;
     uint8_t in = tr_forest_has(r->loops, l, t->imm.succ[0].to) ? 0 : 1;
     return t->imm.succ[in].to == loop->header ? 0 : (uint8_t)(in + 1);

@@ -17,7 +17,7 @@ static int64_t limit(const tr_lterm *t) {
     return LIMIT / (t->k < 0 ? -t->k : t->k);
 }
 
-static bool bounded(const tr_fn *f, const tr_lterm *t, bool *low, bool *high) {
+static bool term_is_bounded(const tr_fn *f, const tr_lterm *t, bool *low, bool *high) {
     tr_wide lo, hi;
     tr_range_of(f, t->v, &lo, &hi);
     *low = lo >= -limit(t);
@@ -46,7 +46,7 @@ static tr_val number(tester *t, tr_wide k) {
 /* A term of a sum must be small, or the sum could wrap. */
 static void test_range(tester *t, const tr_lterm *x) {
     bool low, high;
-    if (bounded(t->b.fn, x, &low, &high))
+    if (term_is_bounded(t->b.fn, x, &low, &high))
         return;
     if (!low)
         t->ranges = tr_emit_both(&t->b, t->ranges, tr_emit_cmp(&t->b, TR_CMP_GE, x->v, number(t, -limit(x))));
@@ -80,7 +80,7 @@ static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
 static void test(tester *t, const tr_lin *e) {
     bool low, high, left = true;
     for (uint32_t i = 0; i < e->n; i++)
-        if (e->t[i].k > 0 && !bounded(t->b.fn, &e->t[i], &low, &high))
+        if (e->t[i].k > 0 && !term_is_bounded(t->b.fn, &e->t[i], &low, &high))
             left = false;
     tr_val x = sum(t, e, 1, left ? e->c : 0), y = sum(t, e, -1, left ? 0 : -e->c);
     t->all = tr_emit_both(&t->b, t->all, tr_emit_cmp(&t->b, TR_CMP_GE, x, y));
