@@ -22,7 +22,7 @@
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 18 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 18 }; /* raise it with every change below; `python -m treadle info` shows it */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \

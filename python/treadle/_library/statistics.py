@@ -252,7 +252,9 @@ def quantiles(
             raise ValueError("of an array without items one quantile at a time, or none, is asked for")
     if nan and a.dtype.kind != "f":
         if a.size == 0 and method in ("lower", "higher", "nearest"):  # NumPy's NaN is no integer
-            raise ValueError("of integers without items no quantile is one of the items: another method gives NaN")
+            raise ValueError(
+                "of integers without items no quantile is one of the items: another method gives NaN"
+            )
     if isinstance(axis, tuple):
         if len(axis) > 4:
             refuse("quantiles along more than four axes at once are not there")
