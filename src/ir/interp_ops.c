@@ -139,6 +139,8 @@ static int64_t int_op(tr_op op, const tr_ty *t, int64_t x, int64_t y) {
     case TR_OP_POW: return power(t, x, y);
     case TR_OP_NEG: return (int64_t)(0 - a);
     case TR_OP_ABS: return tr_ty_class(t) == 'i' && x < 0 ? (int64_t)(0 - a) : x;
+    case TR_OP_MIN:
+    case TR_OP_MAX: return (tr_ty_class(t) == 'i' ? x < y : a < b) == (op == TR_OP_MIN) ? x : y;
     case TR_OP_AND: return x & y;
     case TR_OP_OR: return x | y;
     case TR_OP_XOR: return x ^ y;
@@ -423,7 +425,7 @@ static bool is_outer_zero(tr_redk k, const tr_ty *t, const tr_slot *x) {
 
 void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *acc, const tr_slot *x) {
     tr_slot r[2];
-    tr_op op = tr_red_info[k].op;
+    tr_op op = tr_red_op(k, t);
     if (k == TR_RED_LAST) {
         memcpy(acc, x, tr_ty_nparts(t) * sizeof *acc);
         return;

@@ -11,6 +11,11 @@ const tr_redinfo tr_red_info[TR_RED__COUNT] = {
 #undef X
 };
 
+tr_op tr_red_op(tr_redk k, const tr_ty *t) {
+    const tr_redinfo *i = &tr_red_info[k];
+    return i->wins == TR_CMP_EQ || tr_ty_is_int(t) ? i->op : TR_OP__COUNT;
+}
+
 bool tr_red_takes(tr_redk k, const tr_ty *t) {
     assert(k < TR_RED__COUNT);
     return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t)) &&

@@ -59,6 +59,8 @@ static const char *arith_classes(tr_op op) {
     case TR_OP_FLOORMOD:
     case TR_OP_REM: return "iuf";
     case TR_OP_QUOT:
+    case TR_OP_MIN:
+    case TR_OP_MAX:
     case TR_OP_SHL:
     case TR_OP_SHR:
     case TR_OP_BITS: return "iu";
@@ -734,6 +736,8 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_QUOT:
     case TR_OP_POW:
     case TR_OP_NEG:
+    case TR_OP_MIN:
+    case TR_OP_MAX:
     case TR_OP_AND:
     case TR_OP_OR:
     case TR_OP_XOR:

@@ -198,6 +198,8 @@ tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
     bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
     if (a.ty->kind == TR_TY_BOOL)
         return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
+    if (tr_ty_is_int(a.ty))
+        return tr_em_op2(e, max ? TR_OP_MAX : TR_OP_MIN, a, b);
     bool cplx = tr_ty_is_complex(a.ty);
     tr_cmpop op = max ? TR_CMP_GE : TR_CMP_LE;
     tr_tv first = cplx ? tr_fam_cplx_compare(e, op, a, b) : tr_em_cmp(e, op, a, b);

@@ -142,8 +142,8 @@ tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char
 
 static tr_tv clamp(tr_em *e, tr_tv x, tr_tv lo, tr_tv hi) {
     assert(tr_em_are_i64(e, 3, (tr_tv[]){x, lo, hi}) && "bounds are int64");
-    tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, lo), lo, x);
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, low, hi), hi, low);
+    tr_tv low = tr_em_op2(e, TR_OP_MAX, x, lo);
+    return tr_em_op2(e, TR_OP_MIN, low, hi);
 }
 
 /* start or stop of a slice brought into [lo, hi]. */
@@ -153,7 +153,7 @@ static tr_tv bound(tr_em *e, tr_tv x, tr_tv n, tr_tv lo, tr_tv hi) {
 }
 
 static tr_tv at_least_0(tr_em *e, tr_tv x) {
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero(e)), zero(e), x);
+    return tr_em_op2(e, TR_OP_MAX, x, zero(e));
 }
 
 /* How many items a slice leaves out, where that is a number whatever the size: a[1:], a[:-1],

@@ -405,7 +405,7 @@ bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
             return true;
         }
         k = tr_em_strong(e, k);
-        *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
+        *n = i == 0 ? k : tr_em_op2(e, TR_OP_MIN, k, *n);
     }
     return true;
 }

@@ -503,7 +503,7 @@ static bool grow_joined(tr_em *e, const void *user, tr_tv *acc) {
     tr_tv x = *(const tr_tv *)user, shape[TR_MAX_NDIM], none = tr_em_i64(e, 0);
     tr_fam_shape(e, x, shape);
     tr_tv need = tr_em_extent_sum(e, acc[0], shape[0]), twice = tr_em_nsw(e, TR_OP_ADD, acc[0], acc[0]);
-    shape[0] = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, need, twice), need, twice);
+    shape[0] = tr_em_op2(e, TR_OP_MAX, need, twice);
     tr_tv to = tr_em_alloc(e, x.ty->elem, x.ty->ndim, TR_LAYOUT_C, shape);
     if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_GT, acc[0], none), 3, acc, move_joined, &to))
         return false;

@@ -411,7 +411,7 @@ static bool result_type(tr_em *e, const sweep *s, const tr_tv *x, const tr_ty **
 }
 
 static tr_tv least(tr_em *e, tr_tv x, tr_tv y) {
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, y), x, y);
+    return tr_em_op2(e, TR_OP_MIN, x, y);
 }
 
 /* The part of an array that has n items along each axis, from `first` on. */
@@ -447,7 +447,7 @@ static bool sweep_all(tr_em *e, const sweep *s, const tr_tv *x, tr_tv to) {
     for (uint32_t i = 0; i < s->n; i++) {
         tr_tv size = tr_em_dim(e, to, i);
         n[i] = tr_em_nsw(e, TR_OP_SUB, size, tr_em_i64(e, edge(s, i, false) + edge(s, i, true)));
-        n[i] = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, n[i], zero), n[i], zero);
+        n[i] = tr_em_op2(e, TR_OP_MAX, n[i], zero);
         first[i] = least(e, tr_em_i64(e, edge(s, i, false)), size);
     }
     tr_tv inside = part(e, to, first, n);

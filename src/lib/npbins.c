@@ -27,7 +27,7 @@ static bool line_arg(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, con
 }
 
 static tr_tv larger(tr_em *e, tr_tv a, tr_tv b) {
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, a, b), b, a);
+    return tr_em_op2(e, TR_OP_MAX, a, b);
 }
 
 /* --- bincount --- */
@@ -292,7 +292,7 @@ static bool lam_bin(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     tr_tv in = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, lo), tr_em_cmp(e, TR_CMP_LE, x, hi));
     tr_tv part = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_SUB, x, lo), caps[BINS]);
     part = tr_fam_math1(e, TR_MATH_TRUNC, tr_em_op2(e, TR_OP_MUL, part, caps[BINS + 1]));
-    tr_tv k = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, part, last), last, part);
+    tr_tv k = tr_em_op2(e, TR_OP_MIN, part, last);
     tr_tv after = tr_em_op2(e, TR_OP_ADD, k, one);
     tr_tv at = tr_em_conv(e, inner_edge(e, &b, own, k), t),
           to = tr_em_conv(e, inner_edge(e, &b, own, after), t);
@@ -428,7 +428,7 @@ static void put_between(tr_em *e, const tr_ty *t, tr_tv item, tr_tv place, const
           last = tr_em_nsw(e, TR_OP_SUB, caps[0], one);
     tr_tv in = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, tr_em_conv(e, caps[1], t)),
                           tr_em_cmp(e, TR_CMP_LE, x, tr_em_conv(e, caps[2], t)));
-    k = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, k, last), last, k);
+    k = tr_em_op2(e, TR_OP_MIN, k, last);
     yields[0] = tr_em_select(e, in, k, i64(e, 0));
     yields[1] =
         tr_em_select(e, in, weight ? tr_em_conv(e, *weight, w) : tr_em_num(e, w, 1.0), tr_em_num(e, w, 0.0));

@@ -302,7 +302,7 @@ static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_t
     uint32_t nd = a.ty->ndim;
     if (nd + 1u > TR_MAX_NDIM)
         return tr_em_error(e, "%s() of an array of %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
-    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, i64(e, 0)), i64(e, 0), n);
+    n = tr_em_op2(e, TR_OP_MAX, n, i64(e, 0));
     tr_fam_shape(e, a, shape);
     shape[axis] = tr_em_extent_product(e, shape[axis], n);
     *out = tr_em_alloc(e, a.ty->elem, nd, TR_LAYOUT_C, shape);
@@ -521,7 +521,7 @@ bool tr_lib_np_tri(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (tr_fam_given(c->a[3]) && !tr_fam_dtype(e, c, c->a[3], &t))
         return false;
     for (int i = 0; i < 2; i++)
-        n[i] = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n[i], i64(e, 0)), i64(e, 0), n[i]);
+        n[i] = tr_em_op2(e, TR_OP_MAX, n[i], i64(e, 0));
     return triangle(e, 2, n, t, NULL, k, true, out);
 }
 

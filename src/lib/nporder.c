@@ -31,7 +31,7 @@ static void mix(tr_em *e, const tr_stream *s, bool python, tr_tv a) {
 }
 
 static bool permuted(tr_em *e, const tr_stream *s, tr_tv n, tr_tv *out) {
-    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero(e)), zero(e), n);
+    n = tr_em_op2(e, TR_OP_MAX, n, zero(e));
     if (!tr_fam_numbers(e, n, out))
         return false;
     mix(e, s, false, *out);

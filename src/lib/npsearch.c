@@ -57,7 +57,7 @@ static bool settle_bit(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv
     tr_tv item =
         tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, one, bit)), one);
     tr_tv last = tr_em_nsw(e, TR_OP_SUB, q->s->n, one);
-    item = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, item, last), item, last);
+    item = tr_em_op2(e, TR_OP_MIN, item, last);
     tr_tv yes = tr_em_conv(e, is_behind(e, q, item), one.ty);
     *at = tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, yes, bit));
     return true;
@@ -105,7 +105,7 @@ static bool find(tr_em *e, const tr_search *s, tr_tv x, tr_tv *out) {
     tr_tv at = beginning(e, s, x);
     if (!tr_em_each(e, range_to(e, s->rounds), 1, &at, settle_bit, &q))
         return false;
-    at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, s->n), at, s->n);
+    at = tr_em_op2(e, TR_OP_MIN, at, s->n);
     *out = tr_em_nsw(e, TR_OP_ADD, s->origin, tr_em_nsw(e, TR_OP_MUL, at, s->step));
     return true;
 }
@@ -140,7 +140,7 @@ static bool make_table(tr_em *e, tr_search *s, tr_tv values) {
         return false;
     tr_tv pays =
         tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, values, i64(e, MANY)), tr_em_cmp(e, TR_CMP_GE, values, s->n));
-    tr_tv few = i64(e, BUCKETS), m = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, s->n, few), s->n, few);
+    tr_tv few = i64(e, BUCKETS), m = tr_em_op2(e, TR_OP_MAX, s->n, few);
     m = tr_em_select(e, pays, m, one);
     tr_axes x = {0};
     tr_axes_part(&x, 0, zero, tr_em_select(e, pays, s->n, zero), one);
@@ -197,12 +197,12 @@ tr_tv tr_fam_search_few(tr_em *e, const tr_search *s, tr_tv x) {
           v = tr_em_conv(e, x, s->t);
     for (int64_t bit = TR_SEARCH_FEW; bit-- > 0;) {
         tr_tv item = tr_em_nsw(e, TR_OP_ADD, at, i64(e, (1 << bit) - 1));
-        item = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, item, last), item, last);
+        item = tr_em_op2(e, TR_OP_MIN, item, last);
         tr_tv yes = tr_em_cmp(e, s->right ? TR_CMP_GE : TR_CMP_GT, v,
                               tr_em_conv(e, tr_em_load(e, s->a, &item), s->t));
         at = tr_em_select(e, yes, tr_em_nsw(e, TR_OP_ADD, at, i64(e, 1 << bit)), at);
     }
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, s->n), at, s->n);
+    return tr_em_op2(e, TR_OP_MIN, at, s->n);
 }
 
 /* The place of each item of an array. */

@@ -71,8 +71,8 @@ static bool axis_or_flat(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *a, uint32_
 static bool elt_nearest(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     tr_tv zero = tr_em_i64(e, 0), last = tr_em_op2(e, TR_OP_SUB, x[1], tr_em_i64(e, 1));
     (void)user;
-    tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x[0], zero), zero, x[0]);
-    *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, low, last), low, last);
+    tr_tv low = tr_em_op2(e, TR_OP_MAX, x[0], zero);
+    *out = tr_em_op2(e, TR_OP_MIN, low, last);
     return true;
 }
 

@@ -296,18 +296,18 @@ bool tr_lib_np_broadcast_arrays(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 static tr_tv at_least_0(tr_em *e, tr_tv x) {
     tr_tv zero = tr_em_i64(e, 0);
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero), zero, x);
+    return tr_em_op2(e, TR_OP_MAX, x, zero);
 }
 
 static tr_tv smaller(tr_em *e, tr_tv x, tr_tv y) {
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, y), x, y);
+    return tr_em_op2(e, TR_OP_MIN, x, y);
 }
 
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out) {
     tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     uint32_t nd = 0;
     tr_tv zero = tr_em_i64(e, 0), least = tr_em_i64(e, -INT64_MAX);
-    k = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, least), least, k); /* -2**63 has no opposite */
+    k = tr_em_op2(e, TR_OP_MAX, k, least); /* -2**63 has no opposite */
     tr_tv right = at_least_0(e, k), down = at_least_0(e, tr_em_op1(e, TR_OP_NEG, k));
     tr_tv s1 = tr_em_stride(e, a, ax1), s2 = tr_em_stride(e, a, ax2);
     if (ax1 == ax2)

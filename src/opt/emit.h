@@ -72,10 +72,10 @@ static inline tr_val tr_emit_select(tr_bld *b, tr_val c, tr_val x, tr_val y) {
 }
 /* The smaller, the larger of two i64. */
 static inline tr_val tr_emit_least(tr_bld *b, tr_val x, tr_val y) {
-    return x == y ? x : tr_emit_select(b, tr_emit_cmp(b, TR_CMP_LT, x, y), x, y);
+    return x == y ? x : tr_emit2(b, TR_OP_MIN, tr_at(b->fn, x)->ty, x, y);
 }
 static inline tr_val tr_emit_most(tr_bld *b, tr_val x, tr_val y) {
-    return x == y ? x : tr_emit_select(b, tr_emit_cmp(b, TR_CMP_GT, x, y), x, y);
+    return x == y ? x : tr_emit2(b, TR_OP_MAX, tr_at(b->fn, x)->ty, x, y);
 }
 
 /* --- calls --- */

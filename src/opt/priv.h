@@ -86,6 +86,11 @@ bool tr_opt_is_pure(const tr_ins *in);
 tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
 bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
+/* An operation of two integers that may change places. */
+static inline bool tr_opt_commutes(tr_op op) {
+    return op == TR_OP_ADD || op == TR_OP_MUL || op == TR_OP_MIN || op == TR_OP_MAX || op == TR_OP_AND ||
+           op == TR_OP_OR || op == TR_OP_XOR;
+}
 /* Bits that a place in a grid, or a size of it, takes at most; 0: the op is none. */
 enum { TR_THREAD_BITS = 10, TR_BLOCK_BITS = 31 };
 unsigned tr_opt_place_bits(unsigned op);

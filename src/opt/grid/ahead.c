@@ -41,15 +41,11 @@ static bool is_outside(const ahead *a, tr_val v) {
 
 /* So that a few steps more do not wrap. */
 static bool is_low(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v), *c;
+    const tr_ins *in = tr_at(f, v);
     int64_t n;
     if (in->op == TR_OP_DIM)
         return true;
-    if (in->op != TR_OP_SELECT || !tr_get_int(f, in->args[2], &n) || n > (int64_t)1 << TR_WALK_STOP)
-        return false;
-    c = tr_at(f, in->args[0]);
-    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == in->args[1] &&
-           c->args[1] == in->args[2];
+    return in->op == TR_OP_MIN && tr_get_int(f, in->args[1], &n) && n <= (int64_t)1 << TR_WALK_STOP;
 }
 
 /* A head that only asks, and one block. */

@@ -161,11 +161,7 @@ static chain chain_of(const agreer *s, tr_val v) {
 /* Where a slice begins: a number, also where the axis may be shorter. */
 static bool slice_begins_at(const tr_fn *f, tr_val v, int64_t *k) {
     const tr_ins *in = tr_at(f, v);
-    if (in->op != TR_OP_SELECT)
-        return tr_get_int(f, v, k);
-    const tr_ins *c = tr_at(f, in->args[0]);
-    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == in->args[1] &&
-           tr_get_int(f, in->args[2], k);
+    return tr_get_int(f, in->op == TR_OP_MIN ? in->args[1] : v, k);
 }
 
 /* Of the view's axis that runs along the base's axis k; 0: none does. */

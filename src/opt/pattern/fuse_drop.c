@@ -172,8 +172,8 @@ typedef struct tests {
 static bool is_size(const tr_fn *f, tr_val v) {
     const tr_ins *n = tr_at(f, v);
     int64_t known;
-    if (n->op == TR_OP_SELECT)
-        return is_size(f, n->args[1]) && is_size(f, n->args[2]);
+    if (n->op == TR_OP_SELECT || n->op == TR_OP_MIN || n->op == TR_OP_MAX)
+        return is_size(f, n->args[n->nargs - 2]) && is_size(f, n->args[n->nargs - 1]);
     return n->op == TR_OP_DIM || n->op == TR_OP_BCAST || (tr_get_int(f, v, &known) && known < too_long);
 }
 

@@ -258,7 +258,7 @@ static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
 /* Two values as one. */
 static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
     const red r = {.kind = kind, .form = PLAIN, .ty = t};
-    tr_op op = tr_red_info[kind].op;
+    tr_op op = tr_red_op(kind, t);
     if (kind == TR_RED_LAST)
         return y;
     return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);

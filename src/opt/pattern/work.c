@@ -87,6 +87,8 @@ static tr_val number(work *k, tr_val v, unsigned deep) {
     case TR_OP_ADD:
     case TR_OP_SUB:
     case TR_OP_MUL:
+    case TR_OP_MIN:
+    case TR_OP_MAX:
     case TR_OP_SELECT: return is_i64 ? computed(k, in, deep) : TR_NOVAL;
     case TR_OP_CMP: return tr_at(k->f, in->args[0])->ty->kind == TR_TY_I64 ? computed(k, in, deep) : TR_NOVAL;
     default: return TR_NOVAL;

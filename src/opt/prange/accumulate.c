@@ -433,7 +433,7 @@ static bool check_scatter(search *s, const tr_ins *in) {
         if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part_of_array(s, in->args[k]))
             return false;
         uint8_t how = p->scats[k - tr_pat_scat(p)];
-        if (how == TR_SCATTER_PUT || tr_red_info[how].op == TR_OP__COUNT || !set_kind(s, (tr_redk)how))
+        if (how == TR_SCATTER_PUT || tr_red_info[how].wins != TR_CMP_EQ || !set_kind(s, (tr_redk)how))
             return false;
         any = true;
     }
@@ -757,8 +757,8 @@ static tr_val by_axes(tr_bld *b, const tr_paccum *a, tr_val chunks) {
 /* Two values as one; of a NaN comes a NaN. */
 static tr_val joined(tr_bld *b, tr_redk k, const tr_ty *t, tr_val old, tr_val x) {
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
-    if (tr_red_info[k].op != TR_OP__COUNT)
-        return tr_emit2(b, tr_red_info[k].op, t, old, x);
+    if (tr_red_op(k, t) != TR_OP__COUNT)
+        return tr_emit2(b, tr_red_op(k, t), t, old, x);
     tr_val keep = tr_emit_cmp(b, k == TR_RED_MIN ? TR_CMP_LE : TR_CMP_GE, old, x);
     if (tr_ty_is_float(t)) {
         tr_val nan = tr_emit1(b, TR_OP_MATH, i1, old);

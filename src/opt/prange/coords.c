@@ -45,16 +45,8 @@ static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val
     int64_t zero;
     if (is_dim(pr, x, p, k))
         return true;
-    if (in->op == TR_OP_SELECT) { /* the larger one of it and 0 */
-        bool first = tr_get_int(pr->f, in->args[1], &zero) && zero == 0;
-        tr_val left = in->args[first ? 2 : 1];
-        const tr_ins *c = at(pr, in->args[0]);
-        bool asks = c->op == TR_OP_CMP && (c->args[0] == left || c->args[1] == left) &&
-                    tr_get_int(pr->f, c->args[c->args[0] == left], &zero) && zero == 0;
-        if (!asks || (!first && !(tr_get_int(pr->f, in->args[2], &zero) && zero == 0)))
-            return false;
-        in = at(pr, left);
-    }
+    if (in->op == TR_OP_MAX && tr_get_int(pr->f, in->args[1], &zero) && zero == 0)
+        in = at(pr, in->args[0]);
     return begin != TR_NOVAL && in->op == TR_OP_SUB && in->args[1] == begin && is_dim(pr, in->args[0], p, k);
 }
 
@@ -73,23 +65,14 @@ static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k,
                 tr_coord_wraps(found->of, x);
             continue;
         }
-        const tr_ins *c = in->op == TR_OP_SELECT ? at(pr, in->args[0]) : NULL;
-        if (!c || c->op != TR_OP_CMP)
+        bool least = in->op == TR_OP_MIN;
+        if (!least && in->op != TR_OP_MAX)
             return x;
-        tr_val a = in->args[1], b = in->args[2];
-        bool same = c->args[0] == a && c->args[1] == b, swapped = c->args[0] == b && c->args[1] == a;
-        bool less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE,
-             more = c->sub == TR_CMP_GT || c->sub == TR_CMP_GE;
-        if ((!same && !swapped) || (!less && !more))
-            return x;
-        bool least = same == less;
+        tr_val a = in->args[0], b = in->args[1];
         bool of_a = least && is_limit(pr, a, p, k, begin);
         if (of_a || (least && is_limit(pr, b, p, k, begin))) {
             x = of_a ? b : a;
             found->high = true;
-        } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, a, &zero) && zero == 0) {
-            x = b;
-            found->low = true;
         } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, b, &zero) && zero == 0) {
             x = a;
             found->low = true;

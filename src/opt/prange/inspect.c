@@ -262,6 +262,14 @@ static reach reach_of(looker *m, tr_val v, unsigned at, unsigned depth) {
         return reach_of_sum(m, a, b, minus);
     }
     case TR_OP_MUL: return reach_of_product(m, in, at, depth);
+    case TR_OP_MIN:
+    case TR_OP_MAX: {
+        reach a = reach_of(m, in->args[0], at, depth), b = reach_of(m, in->args[1], at, depth);
+        return a.lo == TR_NOVAL || b.lo == TR_NOVAL ? nowhere
+               : in->op == TR_OP_MIN
+                   ? (reach){tr_emit_least(&m->b, a.lo, b.lo), tr_emit_least(&m->b, a.end, b.end)}
+                   : (reach){tr_emit_most(&m->b, a.lo, b.lo), tr_emit_most(&m->b, a.end, b.end)};
+    }
     case TR_OP_SELECT:
         return join(m, reach_of(m, in->args[1], at, depth), reach_of(m, in->args[2], at, depth));
     case TR_OP_WRAP: {

@@ -66,15 +66,11 @@ static bool is_line(const tr_ploop *l, const tr_lin *e) {
 /* min(a, b) or max(a, b)? */
 static bool is_clamp(const tr_fn *f, tr_val v, tr_val *a, tr_val *b, bool *least) {
     const tr_ins *in = tr_at(f, v);
-    const tr_ins *c = in->op == TR_OP_SELECT ? tr_at(f, in->args[0]) : NULL;
-    if (!c || c->op != TR_OP_CMP || in->ty->kind != TR_TY_I64)
-        return false;
-    *a = in->args[1];
-    *b = in->args[2];
-    bool same = c->args[0] == *a && c->args[1] == *b, swapped = c->args[0] == *b && c->args[1] == *a;
-    bool less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE, more = c->sub == TR_CMP_GT || c->sub == TR_CMP_GE;
-    *least = same == less;
-    return (same || swapped) && (less || more);
+    bool is = (in->op == TR_OP_MIN || in->op == TR_OP_MAX) && in->ty->kind == TR_TY_I64;
+    *least = in->op == TR_OP_MIN;
+    *a = is ? in->args[0] : TR_NOVAL;
+    *b = is ? in->args[1] : TR_NOVAL;
+    return is;
 }
 
 /* Makes a line of e that is nowhere below it (upper), or above it, by leaving out clamps. */

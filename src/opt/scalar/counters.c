@@ -327,6 +327,8 @@ static void follow(sources *q, tr_val v) {
     case TR_OP_SHR:
     case TR_OP_WRAP:
     case TR_OP_SELECT:
+    case TR_OP_MIN:
+    case TR_OP_MAX:
         for (uint32_t i = 0; i < in->nargs; i++)
             note_source(q, in->args[i]);
         break;

@@ -28,15 +28,8 @@ typedef struct table {
 static bool ins_commutes(const tr_ins *in, const tr_fn *f) {
     if (in->nargs != 2 || !tr_at(f, in->args[0])->ty || !tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
         return false;
-    switch ((tr_op)in->op) {
-    case TR_OP_ADD:
-    case TR_OP_MUL:
-    case TR_OP_AND:
-    case TR_OP_OR:
-    case TR_OP_XOR: return true;
-    case TR_OP_CMP: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
-    default: return false;
-    }
+    return in->op == TR_OP_CMP ? in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE
+                               : tr_opt_commutes((tr_op)in->op);
 }
 
 /* Checks leave the function or do nothing, so an equal one that has been passed says it all. */

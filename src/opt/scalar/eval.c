@@ -99,6 +99,9 @@ static bool int_binary(tr_fn *f, const tr_ins *in, num x, num y, tr_val *out) {
     case TR_OP_ADD: return put_int(f, in->ty, a + b, out);
     case TR_OP_SUB: return put_int(f, in->ty, a - b, out);
     case TR_OP_MUL: return put_int(f, in->ty, a * b, out);
+    case TR_OP_MIN:
+    case TR_OP_MAX:
+        return put_int(f, in->ty, (sgn ? x.i < y.i : a < b) == (in->op == TR_OP_MIN) ? a : b, out);
     case TR_OP_AND: return put_int(f, in->ty, a & b, out);
     case TR_OP_OR: return put_int(f, in->ty, a | b, out);
     case TR_OP_XOR: return put_int(f, in->ty, a ^ b, out);

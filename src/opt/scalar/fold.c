@@ -216,6 +216,31 @@ static void invert_cmp(folder *s, tr_val v) {
     s->changed = true;
 }
 
+/* The smaller or larger one of two integers, chosen by a comparison of both, has a name. */
+static void name_extreme(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    const tr_ins *c = def(s, in->args[0]);
+    if (c->op != TR_OP_CMP || c->sub == TR_CMP_EQ || c->sub == TR_CMP_NE || !tr_ty_is_int(in->ty))
+        return;
+    tr_val x = in->args[1], y = in->args[2];
+    bool same = c->args[0] == x && c->args[1] == y, swapped = c->args[0] == y && c->args[1] == x,
+         less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE;
+    if (!same && !swapped)
+        return;
+    in->op = same == less ? TR_OP_MIN : TR_OP_MAX;
+    in->nargs = 2;
+    in->args++;
+    s->changed = true;
+}
+
+static tr_val fold_extreme(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->args[1];
+    if (x == y || (in->op == TR_OP_MAX && is_op(s, x, TR_OP_DIM) && is_lit(s, y, 0)))
+        return x; /* a size is never negative */
+    return TR_NOVAL;
+}
+
 static tr_val fold_select(folder *s, tr_val v) {
     const tr_ins *in = def(s, v);
     tr_val c = in->args[0], x = in->args[1], y = in->args[2];
@@ -226,10 +251,7 @@ static tr_val fold_select(folder *s, tr_val v) {
         return x;
     if (in->ty->kind == TR_TY_BOOL && is_lit(s, x, 1) && is_lit(s, y, 0))
         return c;
-    const tr_ins *cmp = def(s, c);
-    if (cmp->op == TR_OP_CMP && cmp->sub == TR_CMP_GT && is_op(s, x, TR_OP_DIM) && cmp->args[0] == x &&
-        is_lit(s, cmp->args[1], 0) && is_lit(s, y, 0))
-        return x; /* a size is never negative */
+    name_extreme(s, v);
     return TR_NOVAL;
 }
 
@@ -452,10 +474,9 @@ static void order_operands(folder *s, tr_val v) {
     /* ORDER CMP: LT LE EQ NE GT GE */
     static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     tr_ins *in = tr_at(s->f, v);
-    bool commutes = in->op == TR_OP_ADD || in->op == TR_OP_MUL || in->op == TR_OP_AND || in->op == TR_OP_OR ||
-                    in->op == TR_OP_XOR;
-    if ((!commutes && in->op != TR_OP_CMP) || !tr_opt_is_int_type(type(s, in->args[0])) ||
-        !is_const_val(s, in->args[0]) || is_const_val(s, in->args[1]))
+    if ((!tr_opt_commutes((tr_op)in->op) && in->op != TR_OP_CMP) ||
+        !tr_opt_is_int_type(type(s, in->args[0])) || !is_const_val(s, in->args[0]) ||
+        is_const_val(s, in->args[1]))
         return;
     tr_val x = in->args[0];
     in->args[0] = in->args[1];
@@ -472,6 +493,8 @@ static tr_val simplify(folder *s, tr_val v) {
     switch ((tr_op)in->op) {
     case TR_OP_CMP: return fold_cmp(s, v);
     case TR_OP_SELECT: return fold_select(s, v);
+    case TR_OP_MIN:
+    case TR_OP_MAX: return fold_extreme(s, v);
     case TR_OP_CONV: return fold_conv(s, v);
     case TR_OP_EXTRACT: return fold_extract(s, v);
     case TR_OP_LOAD: return fold_load(s, v);

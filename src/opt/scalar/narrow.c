@@ -133,6 +133,8 @@ static bool span_of_op(const narrower *w, const tr_ins *in, span *out) {
     case TR_OP_XOR: *out = bits_of(a, b); return true;
     case TR_OP_SHL: *out = (span){a.lo * ((int64_t)1 << b.lo), a.hi * ((int64_t)1 << b.lo)}; return true;
     case TR_OP_SHR: *out = (span){a.lo >> b.lo, a.hi >> b.lo}; return true;
+    case TR_OP_MIN: *out = (span){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi}; return true;
+    case TR_OP_MAX: *out = (span){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi}; return true;
     case TR_OP_SELECT: *out = hull(a, b); return true;
     case TR_OP_CONV: *out = a; return type_is_wide(tr_at(w->f, in->args[0])->ty);
     default: return b.lo == b.hi && b.lo != 0 && in->nargs == 2 && span_by((tr_op)in->op, a, b.lo, out);

@@ -210,6 +210,15 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
             *hi = h;
         }
         break;
+    case TR_OP_MIN:
+    case TR_OP_MAX: {
+        bool least = in->op == TR_OP_MIN;
+        range_in(f, in->args[0], depth - 1, lo, hi);
+        range_in(f, in->args[1], depth - 1, &l, &h);
+        *lo = (l < *lo) == least ? l : *lo;
+        *hi = (h < *hi) == least ? h : *hi;
+        break;
+    }
     case TR_OP_SELECT:
         range_in(f, in->args[1], depth - 1, lo, hi);
         range_in(f, in->args[2], depth - 1, &l, &h);
@@ -253,6 +262,7 @@ static tr_wide least(const tr_fn *f, const tr_lin *e) {
 
 static tr_lin linearize(tr_prover *p, tr_val v, int depth);
 static void assume_cond(tr_prover *p, tr_val cond, bool truth);
+static void assume_order(tr_prover *p, const tr_lin *x, const tr_lin *y, int slack);
 static bool prove(tr_prover *p, const tr_lin *e, int depth, int splits);
 
 static bool not_negative(tr_prover *p, const tr_lin *e) {
@@ -397,11 +407,33 @@ static bool put(tr_lin *e, uint32_t i, const tr_lin *by) {
     return tr_lin_add(e, &v, -k) && tr_lin_add(e, by, k);
 }
 
-/* Both ways that a choice can go: a select's arms, or an index that is negative or not. */
+/* A choice among two integers: a select, a minimum, a maximum. */
+static bool is_choice(const tr_ins *in) {
+    return (in->op == TR_OP_SELECT || in->op == TR_OP_MIN || in->op == TR_OP_MAX) &&
+           tr_opt_is_int_type(in->ty);
+}
+static tr_val arm_of(const tr_ins *in, int way) {
+    return in->args[way + (in->op == TR_OP_SELECT)];
+}
+
+/* That a choice goes this way. */
+static void assume_arm(tr_prover *p, const tr_ins *in, int way) {
+    if (in->op == TR_OP_SELECT) {
+        assume_cond(p, in->args[0], way == 0);
+        return;
+    }
+    tr_lin x = linearize(p, in->args[way], EXPR_DEPTH), y = linearize(p, in->args[1 - way], EXPR_DEPTH);
+    if (in->op == TR_OP_MIN)
+        assume_order(p, &x, &y, way);
+    else
+        assume_order(p, &y, &x, way);
+}
+
+/* Both ways that a choice can go: its arms, or an index that is negative or not. */
 static bool split(tr_prover *p, const tr_lin *e, uint32_t i, int depth, int splits) {
     const tr_ins *in = tr_at(p->f, e->t[i].v);
     bool wrap = in->op == TR_OP_WRAP;
-    if (splits == 0 || (!wrap && in->op != TR_OP_SELECT) || !tr_opt_is_int_type(in->ty))
+    if (splits == 0 || (!wrap && !is_choice(in)))
         return false;
     for (int way = 0; way < 2; way++) {
         uint32_t mark = tr_prover_mark(p);
@@ -416,8 +448,8 @@ static bool split(tr_prover *p, const tr_lin *e, uint32_t i, int depth, int spli
             }
             push(p, &side);
         } else {
-            assume_cond(p, in->args[0], way == 0);
-            by = linearize(p, in->args[1 + way], EXPR_DEPTH);
+            assume_arm(p, in, way);
+            by = linearize(p, arm_of(in, way), EXPR_DEPTH);
         }
         tr_lin next = *e;
         bool ok = put(&next, i, &by) && prove(p, &next, depth - 1, splits - 1);
@@ -558,19 +590,28 @@ static void resolve_clamp(tr_prover *p, const tr_lin *e, tr_val v, int depth) {
         }
 }
 
-/* A fact e about a select s: when one arm would contradict it, the other was taken. That is what makes
- * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`. */
-static void resolve_select(tr_prover *p, const tr_lin *e, uint32_t i, int depth) {
+/* A fact e about a choice: when one arm would contradict it, the other was taken. That is what makes
+ * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`. What the smaller
+ * of two is not below, neither is either. */
+static void resolve_choice(tr_prover *p, const tr_lin *e, uint32_t i, int depth) {
     const tr_ins *in = tr_at(p->f, e->t[i].v);
-    for (uint32_t arm = 0; arm < 2; arm++) {
-        tr_lin other = *e, no = tr_lin_const(-1), by = linearize(p, in->args[2 - arm], EXPR_DEPTH);
+    if (in->op != TR_OP_SELECT && (in->op == TR_OP_MIN) == (e->t[i].k > 0)) {
+        for (int arm = 0; arm < 2; arm++) {
+            tr_lin each = *e, by = linearize(p, in->args[arm], EXPR_DEPTH);
+            if (put(&each, i, &by))
+                assume(p, &each, depth);
+        }
+        return;
+    }
+    for (int arm = 0; arm < 2; arm++) {
+        tr_lin other = *e, no = tr_lin_const(-1), by = linearize(p, arm_of(in, 1 - arm), EXPR_DEPTH);
         if (!put(&other, i, &by) || !tr_lin_add(&no, &other, -1) || !not_negative(p, &no))
             continue;
-        tr_val taken = in->args[1 + arm];
+        tr_val taken = arm_of(in, arm);
         tr_lin whole = *e, parts = *e;
         tr_lin v = tr_lin_val(taken);
         tr_wide k;
-        assume_cond(p, in->args[0], arm == 0);
+        assume_arm(p, in, arm);
         bool plain = !const_of(p->f, taken, &k) && put(&whole, i, &v);
         if (plain)
             assume(p, &whole, depth);
@@ -586,8 +627,8 @@ static void resolve_select(tr_prover *p, const tr_lin *e, uint32_t i, int depth)
 static void assume_resolved(tr_prover *p, const tr_lin *e) {
     assume(p, e, DEF_DEPTH);
     for (uint32_t i = 0; i < e->n; i++)
-        if (tr_at(p->f, e->t[i].v)->op == TR_OP_SELECT && tr_opt_is_int_type(tr_at(p->f, e->t[i].v)->ty))
-            resolve_select(p, e, i, DEF_DEPTH);
+        if (is_choice(tr_at(p->f, e->t[i].v)))
+            resolve_choice(p, e, i, DEF_DEPTH);
 }
 
 void tr_assume(tr_prover *p, const tr_lin *e) {

@@ -128,9 +128,11 @@ static void test_difference(rotor *r, uint32_t l) {
         return;
     const tr_ins *i = tr_at(f, c->args[0]), *n = tr_at(f, c->args[1]);
     int64_t none;
-    if (i->op == TR_OP_PARAM && i->blk == h && n->op == TR_OP_SELECT && !tr_forest_has(r->loops, l, n->blk) &&
-        tr_get_int(f, n->args[2], &none) && none == 0 && starts_at_constant(r, l, c->args[0]))
-        tr_at(f, r->twins.of[cond])->args[1] = n->args[1];
+    bool most = n->op == TR_OP_MAX;
+    if (i->op == TR_OP_PARAM && i->blk == h && (most || n->op == TR_OP_SELECT) &&
+        !tr_forest_has(r->loops, l, n->blk) && tr_get_int(f, n->args[most ? 1 : 2], &none) && none == 0 &&
+        starts_at_constant(r, l, c->args[0]))
+        tr_at(f, r->twins.of[cond])->args[1] = n->args[most ? 0 : 1];
 }
 
 static void rotate(rotor *r, uint32_t l) {
