@@ -396,13 +396,6 @@ static int copy_part(tr_cuda *c, const tr_dev_copy *p, uint32_t axis, void *stre
     return 0;
 }
 
-static bool copy_sides_meet(const tr_dev_copy *p) {
-    uintptr_t lo[2], hi[2];
-    for (int k = 0; k < 2; k++)
-        tr_dev_copy_extent(p, k == 0, &lo[k], &hi[k]);
-    return lo[0] < hi[1] && lo[1] < hi[0];
-}
-
 /* The items one behind the other, as they come. */
 static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
     tr_dev_copy q = *p;
@@ -496,7 +489,8 @@ int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     }
     bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
                                p.from_stride[0] == (int64_t)p.item && p.to == p.from);
-    int status = !one && copy_sides_meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
+    int status =
+        !one && tr_dev_copy_meets(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
     if (!status && !stream) {
         status = c->fn.stream_await(NULL);
         if (atomic_load_explicit(&c->prints, memory_order_relaxed))

@@ -150,7 +150,7 @@ static void copy_axes(const tr_dev_copy *c, uint32_t k, char *to, const char *fr
         copy_axes(c, k + 1, to + i * dt, from + i * df);
 }
 
-static bool copy_sides_meet(const tr_dev_copy *c) {
+bool tr_dev_copy_meets(const tr_dev_copy *c) {
     uintptr_t lo[2], hi[2];
     tr_dev_copy_extent(c, true, &lo[0], &hi[0]);
     tr_dev_copy_extent(c, false, &lo[1], &hi[1]);
@@ -177,7 +177,7 @@ static int32_t copy_apart(const tr_dev_copy *c) {
 int32_t tr_dev_copy_here(const tr_dev_copy *c) {
     if (c->to == c->from && memcmp(c->to_stride, c->from_stride, c->ndim * sizeof *c->to_stride) == 0)
         return 0;
-    if (c->ndim && copy_sides_meet(c))
+    if (c->ndim && tr_dev_copy_meets(c))
         return copy_apart(c);
     if (c->ndim)
         copy_axes(c, 0, c->to, c->from);

@@ -281,7 +281,9 @@ uint64_t tr_dev_copy_bytes(const tr_dev_copy *c);
 /* Of memory that this thread can read and write; arrays that meet are read before they are
  * written. 0 or MEMORY. */
 int32_t tr_dev_copy_here(const tr_dev_copy *c);
-/* All places lie within [at, at + bytes), for the source and the target. */
+/* May the source and the target share a byte, by these? */
+bool tr_dev_copy_meets(const tr_dev_copy *c);
+/* All places lie within [lo, hi), for the source or the target. */
 void tr_dev_copy_extent(const tr_dev_copy *c, bool target, uintptr_t *lo, uintptr_t *hi);
 
 #endif

@@ -737,6 +737,10 @@ tr_val tr_const_import(tr_fn *f, const tr_ins *c);            /* one of another 
 int64_t tr_bits_of(tr_bitop how, const tr_ty *ty, int64_t v); /* of an integer of this type */
 /* True and the value for a CONST bool or int. */
 bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
+static inline bool tr_is_int(const tr_fn *f, tr_val v, int64_t n) {
+    int64_t m;
+    return tr_get_int(f, v, &m) && m == n;
+}
 
 /* --- edit.c --- */
 

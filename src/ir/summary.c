@@ -59,10 +59,8 @@ static int index_of(const body *b, tr_val v) {
 /* All of an axis. */
 static bool axis_is_whole(const body *b, const tr_ins *view, unsigned k, unsigned of) {
     const tr_ins *size = def(b, tr_made_sizes(view)[k]);
-    int64_t start, step;
     return size->op == TR_OP_DIM && size->args[0] == view->args[0] && size->imm.i == of &&
-           tr_get_int(b->f, tr_view_starts(view)[of], &start) && start == 0 &&
-           tr_get_int(b->f, tr_view_steps(view)[k], &step) && step == 1;
+           tr_is_int(b->f, tr_view_starts(view)[of], 0) && tr_is_int(b->f, tr_view_steps(view)[k], 1);
 }
 
 /* An axis of the array for each of the pattern's indices; all of every other, or one place of it. */

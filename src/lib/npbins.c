@@ -292,7 +292,7 @@ static bool lam_bin(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     tr_tv in = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, lo), tr_em_cmp(e, TR_CMP_LE, x, hi));
     tr_tv part = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_SUB, x, lo), caps[BINS]);
     part = tr_fam_math1(e, TR_MATH_TRUNC, tr_em_op2(e, TR_OP_MUL, part, caps[BINS + 1]));
-    tr_tv k = tr_em_op2(e, TR_OP_MIN, part, last);
+    tr_tv k = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, part, last), last, part);
     tr_tv after = tr_em_op2(e, TR_OP_ADD, k, one);
     tr_tv at = tr_em_conv(e, inner_edge(e, &b, own, k), t),
           to = tr_em_conv(e, inner_edge(e, &b, own, after), t);

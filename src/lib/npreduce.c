@@ -683,7 +683,7 @@ static bool elt_share(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
     tr_tv n = tr_em_conv(e, x[1], f64), zero = tr_em_f64(e, 0.0);
     n = tr_em_op2(e, TR_OP_SUB, n, tr_em_conv(e, x[2], f64));
-    n = tr_em_op2(e, TR_OP_MAX, n, zero);
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
     *out = quotient(e, x[0], n);
     if (w->root)
         *out = tr_fam_math1(e, TR_MATH_SQRT, *out);
@@ -784,7 +784,7 @@ static bool freedom(tr_em *e, const tr_bcall *c, const axes *x, tr_tv ddof, tr_t
             return false;
         n = tr_em_op2(e, TR_OP_SUB, n, tr_em_conv(e, ddof, f64));
     }
-    *out = tr_em_op2(e, TR_OP_MAX, n, zero);
+    *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
     return true;
 }
 

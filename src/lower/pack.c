@@ -39,9 +39,8 @@ static uint32_t mask_of(const tr_lpat *s) {
     if (tr_at(f, v)->ty->kind != TR_TY_BOOL)
         return p->nin;
     const tr_ins *in = tr_at(f, v);
-    int64_t n;
     if (in->op == TR_OP_CMP && in->sub == TR_CMP_NE && tr_ty_is_int(tr_at(f, in->args[0])->ty) &&
-        tr_get_int(f, in->args[1], &n) && n == 0)
+        tr_is_int(f, in->args[1], 0))
         v = in->args[0];
     uint32_t a = 0;
     while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)

@@ -70,7 +70,6 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out)
 
 bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param) {
     tr_counter c;
-    int64_t start, step;
-    return tr_loop_counter(f, head, param, &c) && c.start != TR_NOVAL && tr_get_int(f, c.start, &start) &&
-           start == 0 && tr_get_int(f, c.step, &step) && step == 1;
+    return tr_loop_counter(f, head, param, &c) && c.start != TR_NOVAL && tr_is_int(f, c.start, 0) &&
+           tr_is_int(f, c.step, 1);
 }

@@ -86,6 +86,10 @@ bool tr_opt_is_pure(const tr_ins *in);
 tr_val tr_opt_draws(const tr_prog *p, const tr_fn *f);
 bool tr_opt_has(const tr_fn *f, tr_op op); /* in blocks that are reached; needs their order */
 bool tr_opt_is_int_type(const tr_ty *t);   /* bool and the integers */
+/* Two patterns go over the same values of sizes. */
+static inline bool tr_pats_share_space(const tr_ins *p, const tr_ins *c) {
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
+}
 /* An operation of two integers that may change places. */
 static inline bool tr_opt_commutes(tr_op op) {
     return op == TR_OP_ADD || op == TR_OP_MUL || op == TR_OP_MIN || op == TR_OP_MAX || op == TR_OP_AND ||

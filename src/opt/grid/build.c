@@ -129,8 +129,7 @@ void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
 
 /* A block has one thread along it, wherever it runs. */
 static bool axis_has_one_thread(const tr_grid *s, unsigned axis) {
-    int64_t n;
-    return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
+    return tr_is_int(s->f, tr_at(s->f, s->call)->args[3 + axis], 1);
 }
 
 tr_val tr_grid_extent(const tr_grid *s, unsigned axis) {

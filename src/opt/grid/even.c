@@ -25,7 +25,6 @@ static bool thread_stays_out(const even *e, tr_val cond) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *c = tr_at(g, cond);
-    int64_t by;
     for (tr_val v = tr_blk_at(g, h)->first; v != tr_blk_at(g, h)->last; v = tr_at(g, v)->next)
         if (!tr_opt_is_pure(tr_at(g, v)))
             return false;
@@ -37,7 +36,7 @@ static bool thread_stays_out(const even *e, tr_val cond) {
     if (p->op != TR_OP_PARAM || p->blk != h)
         return false;
     tr_val step = tr_even_step_of(e, tr_param_index(g, c->args[0]));
-    return step != TR_NOVAL && tr_get_int(g, step, &by) && by == 1;
+    return step != TR_NOVAL && tr_is_int(g, step, 1);
 }
 
 /* All threads come to it, only its head leads out, and that for each thread as it will. */

@@ -98,9 +98,8 @@ static void drop_tests(tr_grid *s) {
              v = next) {
             const tr_ins *in = tr_at(g, v);
             const tr_ins *c = in->op == TR_OP_CHECK ? tr_at(g, in->args[0]) : NULL;
-            int64_t n;
             next = in->next;
-            if (c && c->op == TR_OP_CMP && c->sub == TR_CMP_NE && tr_get_int(g, c->args[1], &n) && n == 0 &&
+            if (c && c->op == TR_OP_CMP && c->sub == TR_CMP_NE && tr_is_int(g, c->args[1], 0) &&
                 tr_grid_is_count(g, c->args[0], 4))
                 tr_ins_remove(g, v);
         }

@@ -105,10 +105,6 @@ static void ask_apart(agreer *s, tr_val x, tr_val y, bool strict) {
         tr_vec_push(&s->f->ctx->arena, &s->apart, p);
 }
 
-static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
-}
-
 /* --- what a pattern that stores is made of --- */
 
 /* Arrays that were made in the block of a pattern, for it or for what made them; and the
@@ -227,7 +223,7 @@ static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
     for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
         const tr_ins *p = tr_at(f, v);
         bool makes = p->op == TR_OP_PATTERN && tr_opt_among(v, of->makers.d, of->makers.n) &&
-                     same_space(p, tr_at(f, c));
+                     tr_pats_share_space(p, tr_at(f, c));
         for (uint32_t i = 0; makes && i < p->imm.pat->nin; i++)
             ask_apart(s, target, p->args[tr_pat_in(p->imm.pat) + i], true);
         if (p->op == TR_OP_OVERLAP && p->args[0] == target)
@@ -495,12 +491,11 @@ static tr_val make_test(agreer *s, tr_bid blk) {
 
 /* Is it an extent that is 1 by intention: of an axis that a reduction kept, known at run time only? */
 static bool extent_is_kept_axis(const tr_fn *f, tr_val v) {
-    int64_t k;
     const tr_ins *in = tr_at(f, v);
     if (in->op != TR_OP_SELECT)
         return false;
     for (uint32_t i = 1; i < 3; i++)
-        if ((tr_get_int(f, in->args[i], &k) && k == 1) || extent_is_kept_axis(f, in->args[i]))
+        if ((tr_is_int(f, in->args[i], 1)) || extent_is_kept_axis(f, in->args[i]))
             return true;
     return false;
 }

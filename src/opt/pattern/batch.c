@@ -118,8 +118,7 @@ static bool take_round(batcher *s, tr_bid b) {
 
 static bool comes_round_by_one(const batcher *s) {
     tr_counter c;
-    int64_t one;
-    return tr_loop_counter(s->f, s->l->header, s->counter, &c) && tr_get_int(s->f, c.step, &one) && one == 1;
+    return tr_loop_counter(s->f, s->l->header, s->counter, &c) && tr_is_int(s->f, c.step, 1);
 }
 
 /* for (counter = ...; counter < end; counter++), and nothing else comes round or is left behind. */
@@ -259,15 +258,10 @@ static bool is_result(const batcher *s, tr_val v) {
     return is_row_of_round(s, v) && tr_array_root(s->f, v) == s->made;
 }
 
-static bool is_number(const batcher *s, tr_val v, int64_t n) {
-    int64_t m;
-    return tr_get_int(s->f, v, &m) && m == n;
-}
-
 /* Does the operand of the product have one row (axis 0), or one column? */
 static bool axis_has_one_item(const batcher *s, tr_val v, unsigned axis) {
     const tr_ins *in = tr_at(s->f, v);
-    return tr_is_view(in) && in->ty->ndim == 2 && is_number(s, tr_made_sizes(in)[axis], 1);
+    return tr_is_view(in) && in->ty->ndim == 2 && tr_is_int(s->f, tr_made_sizes(in)[axis], 1);
 }
 
 static bool is_operand(const batcher *s, uint32_t first, uint32_t n, tr_val v) {
@@ -327,9 +321,9 @@ static const tr_ty *i1(const batcher *s) {
 
 static tr_val op2(batcher *s, tr_op op, tr_val x, tr_val y) {
     int64_t same = op == TR_OP_MUL ? 1 : 0;
-    if (is_number(s, y, same))
+    if (tr_is_int(s->f, y, same))
         return x;
-    return is_number(s, x, same) && op != TR_OP_SUB ? y : tr_emit2(&s->b, op, i64(s), x, y);
+    return tr_is_int(s->f, x, same) && op != TR_OP_SUB ? y : tr_emit2(&s->b, op, i64(s), x, y);
 }
 
 /* v as it is in the first round. */

@@ -72,11 +72,6 @@ static written *find(chain *c, tr_val array) {
     return NULL;
 }
 
-static bool is_number(const tr_fn *f, tr_val v, int64_t n) {
-    int64_t m;
-    return tr_get_int(f, v, &m) && m == n;
-}
-
 /* An array of the chain's with an element per row, seen with new axes behind them: that; else NULL. */
 static written *row_of(chain *c, tr_val v) {
     const tr_ins *in = def(c, v);
@@ -88,7 +83,7 @@ static written *row_of(chain *c, tr_val v) {
             return NULL;
         if (j < c->k &&
             (tr_made_sizes(in)[j] != def(c, w->array)->args[j] ||
-             !is_number(c->f, tr_view_starts(in)[j], 0) || !is_number(c->f, tr_view_steps(in)[j], 1)))
+             !tr_is_int(c->f, tr_view_starts(in)[j], 0) || !tr_is_int(c->f, tr_view_steps(in)[j], 1)))
             return NULL;
     }
     return w;

@@ -71,11 +71,6 @@ static bool is_map(const tr_fn *f, const tr_ins *p) {
            tr_vals_same(a->args, p->args, t->nspace);
 }
 
-static bool is_number(const tr_fn *f, tr_val v, int64_t n) {
-    int64_t k;
-    return tr_get_int(f, v, &k) && k == n;
-}
-
 /* The size of an input's axis, where it is known as a value. */
 static tr_val size_of(const tr_fn *f, tr_val array, unsigned axis, tr_val space) {
     const tr_val *sizes = tr_made_sizes(tr_at(f, array));
@@ -91,7 +86,7 @@ static bool has_plain_inputs(const demander *d, const tr_ins *p) {
     for (uint32_t k = 0; k < t->nin; k++)
         for (unsigned x = 0; x < t->nspace; x++) {
             tr_val size = size_of(d->f, tr_fuse_in(p)[k], x, p->args[x]);
-            if (size == TR_NOVAL || (size != p->args[x] && !is_number(d->f, size, 1)))
+            if (size == TR_NOVAL || (size != p->args[x] && !tr_is_int(d->f, size, 1)))
                 return false;
         }
     return true;

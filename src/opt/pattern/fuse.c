@@ -241,10 +241,6 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     return true;
 }
 
-static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
-}
-
 /* An input that repeats along an axis is not what was written at the same index. */
 static bool reads_whole(const tr_fn *f, tr_val a, const tr_ins *c) {
     const tr_ins *in = tr_at(f, a);
@@ -534,10 +530,8 @@ static bool is_count_of_filter(const fuser *u, tr_val v, tr_val p) {
 /* The packed array of p that x is the kept part of, or TR_NOVAL. */
 static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
     const tr_ins *in = tr_at(u->f, x), *p = tr_at(u->f, pv);
-    int64_t start, step;
     bool part = in->op == TR_OP_VIEW && in->ty->ndim == 1 && tr_view_nbase(in) == 1 &&
-                tr_get_int(u->f, tr_view_starts(in)[0], &start) && start == 0 &&
-                tr_get_int(u->f, tr_view_steps(in)[0], &step) && step == 1 &&
+                tr_is_int(u->f, tr_view_starts(in)[0], 0) && tr_is_int(u->f, tr_view_steps(in)[0], 1) &&
                 is_count_of_filter(u, tr_made_sizes(in)[0], pv);
     const tr_val *filt = p->args + tr_pat_filt(p->imm.pat);
     for (uint32_t k = 0; part && k < p->imm.pat->nfilt; k++)
@@ -738,7 +732,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     bool beside = !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
     if (!link && !beside && !why)
         return TR_NOVAL;
-    if (!why && !over && !same_space(p, c))
+    if (!why && !over && !tr_pats_share_space(p, c))
         why = "their index spaces are not known to be equal";
     if (!why && tp->keep && !over)
         why = "the first one reduces or scans";

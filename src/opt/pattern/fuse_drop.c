@@ -212,8 +212,7 @@ static bool is_of_one_array(const tr_fn *f, const tr_ins *alloc) {
     uint32_t axes = 0;
     for (uint32_t k = 0; k < alloc->nargs; k++) {
         const tr_ins *n = tr_at(f, alloc->args[k]);
-        int64_t known;
-        if (tr_get_int(f, alloc->args[k], &known) && known == 1)
+        if (tr_is_int(f, alloc->args[k], 1))
             continue;
         if (n->op != TR_OP_DIM || (axes && n->args[0] != array) || axes & 1u << n->imm.i)
             return false;

@@ -67,10 +67,6 @@ static bool lambda_is_straight(const tr_pat *t) {
     return tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(t->lam);
 }
 
-static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
-}
-
 /* Do the first n reductions of both take the same values? */
 static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, uint32_t n) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
@@ -111,7 +107,7 @@ static bool only_reduces(const tr_pat *t) {
 static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    if (!only_reduces(tp) || !only_reduces(tc) || tp->nred != tc->nred || !same_space(p, c) ||
+    if (!only_reduces(tp) || !only_reduces(tc) || tp->nred != tc->nred || !tr_pats_share_space(p, c) ||
         !same_reductions(f, p, c, tp->nred))
         return false;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
@@ -147,7 +143,7 @@ static bool is_only_read(const tr_fn *f, tr_val array) {
 
 static bool equal_masks(const tr_fn *f, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
-    if (!same_space(p, c))
+    if (!tr_pats_share_space(p, c))
         return false;
     tr_val a = tr_fuse_out(p)[0], b = tr_fuse_out(c)[0];
     const tr_ins *x = tr_at(f, a), *y = tr_at(f, b);
@@ -259,7 +255,7 @@ static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
 static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    return only_packs(tp) && only_packs(tc) && same_space(p, c) && same_reductions(f, p, c, 1) &&
+    return only_packs(tp) && only_packs(tc) && tr_pats_share_space(p, c) && same_reductions(f, p, c, 1) &&
            tp->par == tc->par && packs_apart(f, p, c) && find_what_moves(f, pv, cv, w);
 }
 

@@ -195,9 +195,8 @@ static tr_val whole(const tr_fn *f, tr_val v, tr_val until) {
     for (const tr_ins *in = tr_at(f, v); v != until && in->op == TR_OP_VIEW; in = tr_at(f, v)) {
         bool all = tr_view_nbase(in) == in->ty->ndim;
         for (unsigned k = 0; all && k < in->ty->ndim; k++) {
-            int64_t from, by;
-            all = tr_view_axis(in, k) == (int)k && tr_get_int(f, tr_view_starts(in)[k], &from) && from == 0 &&
-                  tr_get_int(f, tr_view_steps(in)[k], &by) && by == 1;
+            all = tr_view_axis(in, k) == (int)k && tr_is_int(f, tr_view_starts(in)[k], 0) &&
+                  tr_is_int(f, tr_view_steps(in)[k], 1);
         }
         if (!all)
             return v;

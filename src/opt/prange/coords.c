@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "opt/prange/coords.h"
+#include "opt/loops.h"
 
 enum { MAX_VIEWS = 64 }; /* of views */
 
@@ -14,8 +15,7 @@ static const tr_ins *at(const tr_prover *pr, tr_val v) {
 }
 
 static bool varies(const tr_coords_loop *l, tr_val v) {
-    tr_bid b = tr_at(l->pr->f, v)->blk;
-    return b != TR_NOBLK && l->in[b];
+    return !tr_loop_is_outside(l->pr->f, l->in, v);
 }
 
 static bool is_dim(const tr_prover *pr, tr_val x, tr_val p, unsigned k) {
@@ -42,10 +42,9 @@ void tr_coord_wraps(tr_coord *c, tr_val v) {
  * that begins there does not exceed? */
 static bool is_limit(const tr_prover *pr, tr_val x, tr_val p, unsigned k, tr_val begin) {
     const tr_ins *in = at(pr, x);
-    int64_t zero;
     if (is_dim(pr, x, p, k))
         return true;
-    if (in->op == TR_OP_MAX && tr_get_int(pr->f, in->args[1], &zero) && zero == 0)
+    if (in->op == TR_OP_MAX && tr_is_int(pr->f, in->args[1], 0))
         in = at(pr, in->args[0]);
     return begin != TR_NOVAL && in->op == TR_OP_SUB && in->args[1] == begin && is_dim(pr, in->args[0], p, k);
 }
@@ -58,7 +57,6 @@ static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k,
     const tr_prover *pr = l->pr;
     for (;;) {
         const tr_ins *in = at(pr, x);
-        int64_t zero;
         if (in->op == TR_OP_WRAP && varies(l, x)) {
             x = in->args[0];
             if (found->of)
@@ -73,7 +71,7 @@ static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k,
         if (of_a || (least && is_limit(pr, b, p, k, begin))) {
             x = of_a ? b : a;
             found->high = true;
-        } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, b, &zero) && zero == 0) {
+        } else if (!least && (!from || varies(l, x)) && tr_is_int(pr->f, b, 0)) {
             x = a;
             found->low = true;
         } else {
@@ -213,11 +211,10 @@ static void own_axes(tr_coord *ax, unsigned n, bool all) {
 /* The items of p, whose coordinates `out` has, in other axes. All of an array's in one axis are the
  * same whichever way they came there. */
 static bool reshaped(const tr_coords_loop *l, tr_val v, const tr_ins *in, tr_val p, tr_coords *out) {
-    int64_t zero;
     if (in->ty->layout == TR_LAYOUT_ANY) /* items might lie upon each other */
         return false;
     bool whole = p == out->root && !out->flat && at(l->pr, p)->ty->layout != TR_LAYOUT_ANY;
-    out->flat = whole && in->ty->ndim == 1 && tr_get_int(l->pr->f, in->args[1], &zero) && zero == 0;
+    out->flat = whole && in->ty->ndim == 1 && tr_is_int(l->pr->f, in->args[1], 0);
     if (!out->flat && varies(l, v))
         return false;
     if (!out->flat) {

@@ -72,11 +72,6 @@ typedef struct finder {
     TR_VEC(base) bases;
 } finder;
 
-static bool value_varies(const finder *s, tr_val v) {
-    tr_bid b = tr_at(s->f, v)->blk;
-    return b != TR_NOBLK && s->l->in[b];
-}
-
 /* --- describing an access --- */
 
 /* Is it a number or made of the counter, which starts at 0 and goes up? */
@@ -101,7 +96,7 @@ static bool counts_from_outside(const finder *s, const tr_lin *e) {
     bool counts = false, any = false;
     for (uint32_t i = 0; i < e->n; i++) {
         counts = counts || e->t[i].v == s->l->counter;
-        any = any || !value_varies(s, e->t[i].v);
+        any = any || !tr_ploop_varies(s->l, e->t[i].v);
     }
     return counts && any;
 }
@@ -121,7 +116,7 @@ static bool describe_axis(finder *s, const tr_coord *c, tr_val array, tr_val idx
         const tr_ins *in = tr_at(s->f, idx);
         out->wraps = may_wrap(s, &e);
         out->around = in->op == TR_OP_WRAP ? in->args[1] : TR_NOVAL;
-        if (in->op == TR_OP_WRAP && value_varies(s, idx)) {
+        if (in->op == TR_OP_WRAP && tr_ploop_varies(s->l, idx)) {
             out->wraps = out->wraps || counts_from_outside(s, &e);
             if (out->nends < TR_COORD_WRAPS)
                 out->ends[out->nends] = in->args[0];
@@ -190,15 +185,15 @@ static const uint8_t *sources_of(finder *s, tr_val v) {
     base r = {v, TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u)};
     tr_array_sources(s->f, v, r.from);
     for (uint32_t i = 0; i < s->f->ins.n; i++) /* what an iteration makes for itself */
-        r.from[i] = r.from[i] && !value_varies(s, i);
+        r.from[i] = r.from[i] && !tr_ploop_varies(s->l, i);
     tr_vec_push(&s->f->ctx->arena, &s->bases, r);
     return r.from;
 }
 
 /* An array that an iteration makes and no other sees. */
 static bool array_is_own(finder *s, tr_val root) {
-    if (!value_varies(s, root) || !tr_array_is_chosen(s->f, root))
-        return value_varies(s, root);
+    if (!tr_ploop_varies(s->l, root) || !tr_array_is_chosen(s->f, root))
+        return tr_ploop_varies(s->l, root);
     const uint8_t *from = sources_of(s, root);
     for (uint32_t i = 0; i < s->f->ins.n; i++)
         if (from[i])
@@ -226,11 +221,11 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
         return;
     x->touch = (tr_ptouch){array, idx, tr_at(s->f, at)->blk};
     x->always = always && block_runs_always(s, tr_at(s->f, at)->blk);
-    if (value != TR_NOVAL && !value_varies(s, value))
+    if (value != TR_NOVAL && !tr_ploop_varies(s->l, value))
         x->value = value;
     s->views.chosen = tr_array_root(s->f, array);
     s->views.instead = leaf;
-    x->known = !value_varies(s, x->root) && tr_coords_of(&s->views, array, &c);
+    x->known = !tr_ploop_varies(s->l, x->root) && tr_coords_of(&s->views, array, &c);
     x->n = x->known ? c.n : 0;
     x->space = x->known ? c.root : TR_NOVAL;
     x->flat = x->known && c.flat;
@@ -255,7 +250,8 @@ static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *id
     tr_val work[MAX_CHOICES + 1] = {tr_array_root(s->f, array)}, more[MAX_CHOICES];
     uint32_t n = 1;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t nmore = value_varies(s, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
+        uint32_t nmore =
+            tr_ploop_varies(s->l, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
         if (nmore == 0)
             add_one(s, at, array, work[i], write, n == 1, idx, value);
         for (uint32_t k = 0; k < nmore && nmore <= MAX_CHOICES && n <= MAX_CHOICES; k++) {
@@ -362,10 +358,10 @@ static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool 
         const tr_ins *m = tr_at(s->f, v);
         if (v == s->l->counter)
             k = e->t[i].k;
-        else if (value_varies(s, v) && m->op == TR_OP_MUL && m->args[0] == s->l->counter &&
-                 !value_varies(s, m->args[1]))
+        else if (tr_ploop_varies(s->l, v) && m->op == TR_OP_MUL && m->args[0] == s->l->counter &&
+                 !tr_ploop_varies(s->l, m->args[1]))
             *scaled = true;
-        else if (value_varies(s, v))
+        else if (tr_ploop_varies(s->l, v))
             *other = true;
     }
     return k;
@@ -383,7 +379,7 @@ static bool is_inner_counter(const finder *s, tr_val v) {
     if (!tr_loop_counter(f, in->blk, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
         return false;
     for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
-        if (!tr_dominates(f, in->blk, w.from) && value_varies(s, w.edge->args[tr_param_index(f, v)]))
+        if (!tr_dominates(f, in->blk, w.from) && tr_ploop_varies(s->l, w.edge->args[tr_param_index(f, v)]))
             return false;
     return true;
 }
@@ -393,7 +389,7 @@ static bool is_inner_counter(const finder *s, tr_val v) {
 static bool same_span(const finder *s, const tr_lin *e, const tr_lin *diff) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->n; i++) {
-        if (!value_varies(s, e->t[i].v))
+        if (!tr_ploop_varies(s->l, e->t[i].v))
             continue;
         if (!is_inner_counter(s, e->t[i].v))
             return false;
@@ -442,7 +438,7 @@ static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     const tr_ins *p = of.n ? tr_at(s->f, of.t[0].v) : NULL;
     for (uint32_t i = 0; p && i < (p->op == TR_OP_MUL ? 3 : 1); i++) {
         *m = i < 2 && p->op == TR_OP_MUL ? p->args[i] : of.t[0].v;
-        if (!value_varies(s, *m) && is_multiple(s, &of, *m, x))
+        if (!tr_ploop_varies(s->l, *m) && is_multiple(s, &of, *m, x))
             return true;
     }
     *m = TR_NOVAL;
@@ -610,7 +606,7 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, const sid
 
 static bool expr_is_from_outside(const finder *s, const tr_lin *e) {
     for (uint32_t i = 0; i < e->n; i++)
-        if (value_varies(s, e->t[i].v))
+        if (tr_ploop_varies(s->l, e->t[i].v))
             return false;
     return true;
 }
@@ -626,7 +622,7 @@ static void meet_by_distance(const finder *s, const tr_lin *d, int64_t k, meetin
 static void note_around(const finder *s, const axis *w, const axis *x, meeting *m) {
     const axis *both[] = {w, x};
     for (unsigned k = 0; k < 2; k++)
-        if (both[k]->around != TR_NOVAL && !value_varies(s, both[k]->around))
+        if (both[k]->around != TR_NOVAL && !tr_ploop_varies(s->l, both[k]->around))
             m->around = both[k]->around;
 }
 
@@ -740,10 +736,10 @@ static bool axis_is_still(const finder *s, const axis *a) {
     const tr_lin *e[] = {&a->e, &a->end};
     for (unsigned k = 0; k < (a->range && a->has_end ? 2 : 1); k++)
         for (uint32_t i = 0; i < e[k]->n; i++)
-            if (value_varies(s, e[k]->t[i].v) &&
+            if (tr_ploop_varies(s->l, e[k]->t[i].v) &&
                 (e[k]->t[i].v == s->l->counter || !is_inner_counter(s, e[k]->t[i].v)))
                 return false;
-    return !a->range || (a->size != TR_NOVAL && (a->has_end || !value_varies(s, a->size)));
+    return !a->range || (a->size != TR_NOVAL && (a->has_end || !tr_ploop_varies(s->l, a->size)));
 }
 
 /* Is it one item after another, as far as that is seen? */
@@ -782,7 +778,7 @@ static bool can_compare_accesses(finder *s, const access *w, const access *x, tr
             meeting m = {.sure = true, .around = TR_NOVAL};
             meet_on_axis(s, a, b, &(side){w->flat ? TR_NOVAL : w->space, k}, &m);
             out->sure = out->sure && m.sure && !m.counts && !m.decided && !m.dist_known && !m.point &&
-                        !m.near && (!a->range || !value_varies(s, a->size));
+                        !m.near && (!a->range || !tr_ploop_varies(s->l, a->size));
             if (a->range && a->size != w->space)
                 out->some[out->nsome++] = a->size;
             continue;
@@ -810,7 +806,7 @@ static bool place_is_computed(const finder *s, const access *a) {
         for (uint32_t j = 0; j < (a->ax[k].range && a->ax[k].has_end ? 2u : 1u); j++)
             for (uint32_t i = 0; i < e[j]->n; i++) {
                 tr_val v = e[j]->t[i].v;
-                any = any || (value_varies(s, v) && v != s->l->counter && !is_inner_counter(s, v));
+                any = any || (tr_ploop_varies(s->l, v) && v != s->l->counter && !is_inner_counter(s, v));
             }
     }
     return any;
@@ -1020,7 +1016,7 @@ static bool meet_as_one(finder *s, access *w, const access *x) {
 static void add_arrays(const finder *s, bool written, tr_pshared *out) {
     for (uint32_t i = 0; i < s->all.n; i++) {
         tr_val root = s->all.d[i].root;
-        bool known = s->all.d[i].write != written || value_varies(s, root) ||
+        bool known = s->all.d[i].write != written || tr_ploop_varies(s->l, root) ||
                      tr_at(s->f, root)->ty->kind != TR_TY_ARRAY;
         for (uint32_t k = 0; k < out->arrays.n && !known; k++)
             known = out->arrays.d[k] == root;

@@ -24,11 +24,6 @@
 
 enum { MAX_VIEWS = 32, MAX_AXES = 4, MAX_DEPTH = 24, NEAR = 2, MAX_TOUCHES = 16, TOO_FAR = 1 << 30 };
 
-static bool value_varies(const tr_ploop *l, tr_val v) {
-    tr_bid b = tr_at(l->f, v)->blk;
-    return b != TR_NOBLK && l->in[b];
-}
-
 /* --- what is data --- */
 
 typedef struct asker {
@@ -56,7 +51,7 @@ static bool comes_by_data(asker *q, tr_val v) {
 
 static bool value_depends_on_data(asker *q, tr_val v) {
     const tr_ins *in = tr_at(q->l->f, v);
-    if (!value_varies(q->l, v) || v == q->l->counter || q->seen[v])
+    if (!tr_ploop_varies(q->l, v) || v == q->l->counter || q->seen[v])
         return false;
     q->seen[v] = 1;
     if (in->op == TR_OP_PARAM)
@@ -113,7 +108,7 @@ static tr_val point(looker *m, tr_val v, unsigned at, unsigned depth) {
     const tr_ins *in = tr_at(m->l->f, v);
     if (v == m->l->counter)
         return m->counter[at];
-    if (!value_varies(m->l, v))
+    if (!tr_ploop_varies(m->l, v))
         return given(m, v);
     if (m->map[at][v] != TR_NOVAL)
         return m->map[at][v];
@@ -299,9 +294,9 @@ static bool own_box(looker *m, const tr_ptouch *t, unsigned at, box *out) {
         if (t->idx) {
             out->ax[k] = reach_of(m, t->idx[k], at, MAX_DEPTH);
         } else {
-            tr_val n = sizes                           ? point(m, sizes[k], at, MAX_DEPTH)
-                       : !value_varies(m->l, t->array) ? dim_of(m, t->array, k)
-                                                       : TR_NOVAL;
+            tr_val n = sizes                              ? point(m, sizes[k], at, MAX_DEPTH)
+                       : !tr_ploop_varies(m->l, t->array) ? dim_of(m, t->array, k)
+                                                          : TR_NOVAL;
             out->ax[k] = n == TR_NOVAL ? nowhere : (reach){tr_emit_int(&m->b, 0), n};
         }
         if (out->ax[k].lo == TR_NOVAL)
@@ -358,7 +353,7 @@ static bool whole_box(looker *m, const tr_ptouch *t, unsigned at, tr_val *root, 
         v = tr_arg(m->l->f, v, 0);
     }
     *root = v;
-    return !value_varies(m->l, v) && tr_at(m->l->f, v)->op != TR_OP_VIEW;
+    return !tr_ploop_varies(m->l, v) && tr_at(m->l->f, v)->op != TR_OP_VIEW;
 }
 
 /* All accesses of an iteration together; false: not all can be said. */
@@ -523,7 +518,7 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
     const tr_fn *f = k->l->f;
     const tr_ins *t = tr_term(f, inner->header), *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->ty->kind != TR_TY_I64 ||
-        value_varies(k->l, c->args[1]))
+        tr_ploop_varies(k->l, c->args[1]))
         return tr_emit_int(k->b, SOME_ROUNDS);
     tr_val n = tr_emit_most(k->b, c->args[1], tr_emit_int(k->b, 0)), many = tr_emit_int(k->b, MANY_ROUNDS);
     return tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, many), n, many);
@@ -640,10 +635,10 @@ static tr_val go_one_way(const maker *k, const tr_pinspect *p, tr_val stride, tr
 static tr_val stride_in(const tr_ploop *l, tr_val v, unsigned depth) {
     const tr_fn *f = l->f;
     const tr_ins *in = tr_at(f, v);
-    if (depth == 0 || !value_varies(l, v) || !tr_opt_is_pure(in))
+    if (depth == 0 || !tr_ploop_varies(l, v) || !tr_opt_is_pure(in))
         return TR_NOVAL;
     for (uint32_t k = 0; in->op == TR_OP_MUL && k < 2; k++)
-        if (!value_varies(l, in->args[k]) && in->args[1 - k] != l->counter)
+        if (!tr_ploop_varies(l, in->args[k]) && in->args[1 - k] != l->counter)
             return in->args[k];
     tr_val by = TR_NOVAL;
     bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB || in->op == TR_OP_WRAP;
@@ -670,7 +665,7 @@ typedef struct solver {
 
 static bool is_above_zero(solver *s, tr_val w) {
     int64_t k;
-    if (value_varies(s->l, w))
+    if (tr_ploop_varies(s->l, w))
         return false;
     if (tr_get_int(s->l->f, w, &k))
         return k > 0;
@@ -750,7 +745,7 @@ static bool indices_tell_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspe
     const tr_ptouch *first = &p->all.d[0];
     const tr_ty *ty = tr_at(f, first->array)->ty, *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     *test = TR_NOVAL;
-    if (!first->idx || value_varies(l, first->array))
+    if (!first->idx || tr_ploop_varies(l, first->array))
         return false;
     for (unsigned k = 0; k < ty->ndim; k++) {
         tr_val v = given_index(f, first->idx[k]);

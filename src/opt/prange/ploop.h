@@ -155,6 +155,11 @@ typedef struct tr_ploop {
     tr_u32s *made; /* patterns that stand for no expression of the user's */
 } tr_ploop;
 
+/* Is v made in each iteration anew? */
+static inline bool tr_ploop_varies(const tr_ploop *l, tr_val v) {
+    return !tr_loop_is_outside(l->f, l->in, v);
+}
+
 /* --- reduction.c --- */
 
 typedef struct tr_preduction {

@@ -381,8 +381,7 @@ static bool check_memory(tr_ploop *l) {
 
 static bool is_step_of(const tr_fn *f, tr_val v, tr_val counter) {
     const tr_ins *in = tr_at(f, v);
-    int64_t k;
-    return in->op == TR_OP_ADD && in->args[0] == counter && tr_get_int(f, in->args[1], &k) && k == 1;
+    return in->op == TR_OP_ADD && in->args[0] == counter && tr_is_int(f, in->args[1], 1);
 }
 
 static bool param_counts_up_from_0(const tr_ploop *l) {
@@ -392,9 +391,8 @@ static bool param_counts_up_from_0(const tr_ploop *l) {
         const tr_ins *t = tr_term(f, h->preds.d[i]);
         bool inside = tr_dominates(f, l->header, h->preds.d[i]);
         for (uint32_t s = 0; s < tr_nsucc(t); s++) {
-            int64_t k;
             tr_val v = t->imm.succ[s].to == l->header ? t->imm.succ[s].args[l->counter_at] : TR_NOVAL;
-            if (v != TR_NOVAL && !(inside ? is_step_of(f, v, l->counter) : tr_get_int(f, v, &k) && k == 0))
+            if (v != TR_NOVAL && !(inside ? is_step_of(f, v, l->counter) : tr_is_int(f, v, 0)))
                 return false;
         }
     }

@@ -24,11 +24,6 @@
 
 enum { MAX_DEPTH = 8, MAX_CLAMPS = 4, MANY = 2 };
 
-static bool varies(const tr_ploop *l, tr_val v) {
-    tr_bid b = tr_at(l->f, v)->blk;
-    return b != TR_NOBLK && l->in[b];
-}
-
 /* --- what is a line --- */
 
 /* 0: one number in all iterations; 1: it changes by the same number in each; MANY: neither,
@@ -37,7 +32,7 @@ static unsigned degree(const tr_ploop *l, tr_val v, unsigned depth) {
     const tr_ins *in = tr_at(l->f, v);
     if (v == l->counter)
         return 1;
-    if (!varies(l, v))
+    if (!tr_ploop_varies(l, v))
         return 0;
     if (depth == 0 || in->ty->kind != TR_TY_I64)
         return MANY;
@@ -88,7 +83,7 @@ static bool bound(const tr_ploop *l, tr_prover *pr, tr_lin *e, bool upper, bool 
             }
         if (!is_clamp(l->f, v, &a, &b, &least) || least != (upper == (k > 0)))
             return false;
-        tr_lin whole = tr_lin_val(v), part = tr_linearize(pr, varies(l, a) ? a : b);
+        tr_lin whole = tr_lin_val(v), part = tr_linearize(pr, tr_ploop_varies(l, a) ? a : b);
         if (!tr_lin_add(e, &whole, -k) || !tr_lin_add(e, &part, k))
             return false;
         *exact = false;
@@ -106,7 +101,7 @@ static void leave_out_common(const tr_ploop *l, tr_prover *pr, tr_pplace *p, boo
             !is_clamp(l->f, e[k]->t[0].v, &of[k][0], &of[k][1], &least[k]))
             return;
     for (unsigned i = 0; i < 4 && least[0] == least[1]; i++)
-        if (of[0][i & 1] == of[1][i >> 1] && !varies(l, of[0][i & 1])) {
+        if (of[0][i & 1] == of[1][i >> 1] && !tr_ploop_varies(l, of[0][i & 1])) {
             p->from = tr_linearize(pr, of[0][1 - (i & 1)]);
             p->to = tr_linearize(pr, of[1][1 - (i >> 1)]);
             *exact = false;
@@ -180,7 +175,7 @@ static line line_of(const maker *m, tr_val v) {
     const tr_fn *f = m->l->f;
     if (v == m->l->counter)
         return (line){tr_emit_int(m->b, 0), tr_emit_int(m->b, 1)};
-    if (!varies(m->l, v))
+    if (!tr_ploop_varies(m->l, v))
         return (line){v, TR_NOVAL};
     tr_op o = (tr_op)tr_at(f, v)->op;
     line x = line_of(m, tr_arg(f, v, 0));

@@ -569,8 +569,8 @@ static bool is_clamped(const tr_fn *f, tr_val v, tr_val *z) {
     const tr_ins *c = tr_at(f, in->args[0]);
     *z = in->args[2];
     tr_op op = (tr_op)tr_at(f, *z)->op;
-    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == *z && tr_get_int(f, c->args[1], &k) &&
-           k == 0 && (op == TR_OP_ADD || op == TR_OP_SUB);
+    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == *z && tr_is_int(f, c->args[1], 0) &&
+           (op == TR_OP_ADD || op == TR_OP_SUB);
 }
 
 /* A fact e >= 0 that grows with a clamped sum v holds for the exact sum too when that is not negative: either

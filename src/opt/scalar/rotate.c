@@ -127,10 +127,9 @@ static void test_difference(rotor *r, uint32_t l) {
     if (r->rotates[h] != 1 || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != h)
         return;
     const tr_ins *i = tr_at(f, c->args[0]), *n = tr_at(f, c->args[1]);
-    int64_t none;
     bool most = n->op == TR_OP_MAX;
     if (i->op == TR_OP_PARAM && i->blk == h && (most || n->op == TR_OP_SELECT) &&
-        !tr_forest_has(r->loops, l, n->blk) && tr_get_int(f, n->args[most ? 1 : 2], &none) && none == 0 &&
+        !tr_forest_has(r->loops, l, n->blk) && tr_is_int(f, n->args[most ? 1 : 2], 0) &&
         starts_at_constant(r, l, c->args[0]))
         tr_at(f, r->twins.of[cond])->args[1] = n->args[most ? 0 : 1];
 }
