@@ -347,8 +347,8 @@ typedef struct tr_redinfo {
 } tr_redinfo;
 extern const tr_redinfo tr_red_info[TR_RED__COUNT];
 extern const char *const tr_red_name[TR_RED__COUNT];
-/* The operation that joins two values of a type. TR_OP__COUNT: one of both is taken, as of floats, whose NaN and
- * zeros the smaller and the larger one are particular about. */
+/* The operation that joins two values of a type. TR_OP__COUNT: one of both is taken, as of floats, whose NaN
+ * and zeros the smaller and the larger one are particular about. */
 tr_op tr_red_op(tr_redk k, const tr_ty *t);
 
 /* A number, by the class of its type: an integer or bool, a float, a complex number. */

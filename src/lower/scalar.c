@@ -445,8 +445,12 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_POW: r = tr_lower_power_of(w, x, y, any_int_power, &(int_power){t, x, y}); break;
     case TR_OP_NEG: r = in->flags & F_NSW ? LLVMBuildNSWNeg(w->b, x, "") : LLVMBuildNeg(w->b, x, ""); break;
     case TR_OP_ABS: r = abs_scalar(w, t, &x); break;
-    case TR_OP_MIN: r = l_select(w->b, LLVMBuildICmp(w->b, s ? LLVMIntSLT : LLVMIntULT, x, y, ""), x, y); break;
-    case TR_OP_MAX: r = l_select(w->b, LLVMBuildICmp(w->b, s ? LLVMIntSGT : LLVMIntUGT, x, y, ""), x, y); break;
+    case TR_OP_MIN:
+        r = l_select(w->b, LLVMBuildICmp(w->b, s ? LLVMIntSLT : LLVMIntULT, x, y, ""), x, y);
+        break;
+    case TR_OP_MAX:
+        r = l_select(w->b, LLVMBuildICmp(w->b, s ? LLVMIntSGT : LLVMIntUGT, x, y, ""), x, y);
+        break;
     case TR_OP_AND: r = l_and(w->b, x, y); break;
     case TR_OP_OR: r = l_or(w->b, x, y); break;
     case TR_OP_XOR: r = LLVMBuildXor(w->b, x, y, ""); break;

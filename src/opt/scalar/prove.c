@@ -591,8 +591,8 @@ static void resolve_clamp(tr_prover *p, const tr_lin *e, tr_val v, int depth) {
 }
 
 /* A fact e about a choice: when one arm would contradict it, the other was taken. That is what makes
- * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`. What the smaller
- * of two is not below, neither is either. */
+ * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`.
+ * What is below the smaller of two is below both. */
 static void resolve_choice(tr_prover *p, const tr_lin *e, uint32_t i, int depth) {
     const tr_ins *in = tr_at(p->f, e->t[i].v);
     if (in->op != TR_OP_SELECT && (in->op == TR_OP_MIN) == (e->t[i].k > 0)) {
