@@ -496,3 +496,19 @@ def test_what_never_returns_in_ufuncs():
 
     assert u(np.ones(3)).tolist() == [2.0] * 3 and none_of_them(np.empty(0)) == 0
     assert raised(u, -np.ones(3)) == raised(none_of_them, -np.ones(3)) == (Never, (1,))
+
+
+def test_array_statements_in_a_try_that_are_cut_more_than_once() -> None:
+    """What follows the second statement that may broadcast is as protected as what follows the first."""
+
+    def store(a: np.ndarray) -> int:
+        try:
+            a[...] = np.maximum(((a[0] + a[:, :1]) <= a[:1]), a)
+            a[:, :1] = a[:1] >= (a[0] < a[:1])
+        except ValueError:
+            return 1
+        return 0
+
+    for options in ({}, {"parallel": True}):
+        assert njit(**options)(store)(np.arange(12.0).reshape(3, 4)) == 1
+        assert njit(**options)(store)(np.ones((3, 1))) == 0

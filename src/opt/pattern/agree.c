@@ -643,6 +643,24 @@ static bool use_all_checked(agreer *s) {
     return c.any;
 }
 
+/* What was cut out of protected blocks is protected as they are: the rest of a cut, too, that was cut again
+ * and may raise nothing itself now. */
+static void protect(agreer *s) {
+    const tr_edge **by = TR_NEW_N(&s->f->ctx->arena, const tr_edge *, s->cuts.n + 1u);
+    for (uint32_t i = 0; i < s->cuts.n; i++) {
+        const tr_edge *e = tr_handler_now(s->f, s->cuts.d[i].head);
+        by[i] = e ? tr_arena_copy(&s->f->ctx->arena, e, sizeof *e) : NULL;
+        for (uint32_t k = 0; k < i && !by[i]; k++)
+            for (uint32_t part = 0; part < 3; part++)
+                if (s->cuts.d[k].parts[part] == s->cuts.d[i].head)
+                    by[i] = by[k];
+    }
+    for (uint32_t i = 0; i < s->cuts.n; i++)
+        for (uint32_t part = 0; by[i] && part < 3; part++)
+            if (tr_blk_raises(s->f, s->cuts.d[i].parts[part]))
+                tr_blk_protect(s->f, s->cuts.d[i].parts[part], by[i]);
+}
+
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
     agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE)};
@@ -660,7 +678,6 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
             next = visit(&s, next);
     if (s.changed)
         tr_twins_mend(&s.twins);
-    for (uint32_t i = 0; i < s.cuts.n; i++)
-        tr_blk_protect_parts(f, s.cuts.d[i].head, s.cuts.d[i].parts, 3);
+    protect(&s);
     return use_all_checked(&s) || s.changed;
 }
