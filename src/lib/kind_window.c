@@ -410,10 +410,6 @@ static bool result_type(tr_em *e, const sweep *s, const tr_tv *x, const tr_ty **
                                               s->fn->name, tr_em_tyname(e, v.ty));
 }
 
-static tr_tv least(tr_em *e, tr_tv x, tr_tv y) {
-    return tr_em_op2(e, TR_OP_MIN, x, y);
-}
-
 /* The part of an array that has n items along each axis, from `first` on. */
 static tr_tv part(tr_em *e, tr_tv a, const tr_tv *first, const tr_tv *n) {
     tr_axes x = {0};
@@ -434,7 +430,7 @@ static bool fill_edges(tr_em *e, const sweep *s, tr_tv a, uint32_t axis, tr_tv v
         int64_t k = edge(s, axis, behind);
         if (k == 0)
             continue;
-        n[axis] = least(e, tr_em_i64(e, k), size);
+        n[axis] = tr_em_op2(e, TR_OP_MIN, tr_em_i64(e, k), size);
         first[axis] = behind ? tr_em_nsw(e, TR_OP_SUB, size, n[axis]) : tr_em_i64(e, 0);
         if (!tr_em_fill(e, part(e, a, first, n), v))
             return false;
@@ -448,7 +444,7 @@ static bool sweep_all(tr_em *e, const sweep *s, const tr_tv *x, tr_tv to) {
         tr_tv size = tr_em_dim(e, to, i);
         n[i] = tr_em_nsw(e, TR_OP_SUB, size, tr_em_i64(e, edge(s, i, false) + edge(s, i, true)));
         n[i] = tr_em_op2(e, TR_OP_MAX, n[i], zero);
-        first[i] = least(e, tr_em_i64(e, edge(s, i, false)), size);
+        first[i] = tr_em_op2(e, TR_OP_MIN, tr_em_i64(e, edge(s, i, false)), size);
     }
     tr_tv inside = part(e, to, first, n);
     tr_pdesc d = {.nspace = s->n,

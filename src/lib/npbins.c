@@ -26,10 +26,6 @@ static bool line_arg(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, con
     return tr_em_error(e, "%s(): %s cannot be %s", tr_fam_name(c), what, tr_em_tyname(e, out->ty->elem));
 }
 
-static tr_tv larger(tr_em *e, tr_tv a, tr_tv b) {
-    return tr_em_op2(e, TR_OP_MAX, a, b);
-}
-
 /* --- bincount --- */
 
 static bool lam_ends(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
@@ -111,9 +107,9 @@ bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
         count_few(e, &in[0], &counts);
     if (!places_of(e, in[0], &n))
         return false;
-    tr_tv len = tr_em_dim(e, in[0], 0), size = larger(e, n, least);
+    tr_tv len = tr_em_dim(e, in[0], 0), size = tr_em_op2(e, TR_OP_MAX, n, least);
     if (few)
-        size = larger(e, size, tr_em_dim(e, counts, 0));
+        size = tr_em_op2(e, TR_OP_MAX, size, tr_em_dim(e, counts, 0));
     if (weighted)
         tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, in[1], 0), len), TR_EXC_VALUE,
                     "The weights and list don't have the same length.", 0, NULL);

@@ -299,10 +299,6 @@ static tr_tv at_least_0(tr_em *e, tr_tv x) {
     return tr_em_op2(e, TR_OP_MAX, x, zero);
 }
 
-static tr_tv smaller(tr_em *e, tr_tv x, tr_tv y) {
-    return tr_em_op2(e, TR_OP_MIN, x, y);
-}
-
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out) {
     tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     uint32_t nd = 0;
@@ -317,8 +313,8 @@ bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1
             shape[nd] = tr_em_dim(e, a, i);
             strides[nd++] = tr_em_stride(e, a, i);
         }
-    tr_tv n = smaller(e, tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax1), down),
-                      tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax2), right));
+    tr_tv n = tr_em_op2(e, TR_OP_MIN, tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax1), down),
+                        tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax2), right));
     n = at_least_0(e, n);
     shape[nd] = n;
     strides[nd++] = tr_em_nsw(e, TR_OP_ADD, s1, s2);

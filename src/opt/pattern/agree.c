@@ -31,7 +31,8 @@ typedef struct pair {
     bool strict; /* they share nothing at all */
 } pair;
 
-/* What has become of a block, which keeps its head. */
+/* What has become of a block of the function as it was, or of what an earlier cut left of it: `head` is that
+ * block, which keeps its name, and whose handler is that of all parts. */
 typedef struct cut {
     tr_bid head, parts[3];
 } cut;
@@ -47,6 +48,7 @@ typedef struct agreer {
     TR_VEC(pair) tests, apart;
     tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
     uint32_t nvals, growth;
+    tr_bid head;         /* the block at hand, as it was before cuts */
     bool changed, loops; /* loops: over a prange */
 } agreer;
 
@@ -554,7 +556,7 @@ static tr_bid make_versions(agreer *s, const stretch *t) {
     tr_val test = test_apart(s, t->blk, fast, make_test(s, t->blk));
     b.blk = t->blk;
     tr_cbr(&b, test, fast, 0, NULL, copy, 0, NULL);
-    tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){t->blk, {fast, copy, rest}}));
+    tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){s->head, {fast, copy, rest}}));
     s->growth += t->size;
     s->changed = true;
     return rest;
@@ -643,24 +645,6 @@ static bool use_all_checked(agreer *s) {
     return c.any;
 }
 
-/* What was cut out of protected blocks is protected as they are: the rest of a cut, too, that was cut again
- * and may raise nothing itself now. */
-static void protect(agreer *s) {
-    const tr_edge **by = TR_NEW_N(&s->f->ctx->arena, const tr_edge *, s->cuts.n + 1u);
-    for (uint32_t i = 0; i < s->cuts.n; i++) {
-        const tr_edge *e = tr_handler_now(s->f, s->cuts.d[i].head);
-        by[i] = e ? tr_arena_copy(&s->f->ctx->arena, e, sizeof *e) : NULL;
-        for (uint32_t k = 0; k < i && !by[i]; k++)
-            for (uint32_t part = 0; part < 3; part++)
-                if (s->cuts.d[k].parts[part] == s->cuts.d[i].head)
-                    by[i] = by[k];
-    }
-    for (uint32_t i = 0; i < s->cuts.n; i++)
-        for (uint32_t part = 0; by[i] && part < 3; part++)
-            if (tr_blk_raises(s->f, s->cuts.d[i].parts[part]))
-                tr_blk_protect(s->f, s->cuts.d[i].parts[part], by[i]);
-}
-
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
     agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE)};
@@ -673,11 +657,12 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)
         stays[b] = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->rpo == TR_NOBLK;
-    for (tr_bid b = 0; b < nblks; b++)
-        for (tr_bid next = b; !stays[b] && next != TR_NOBLK;)
+    for (s.head = 0; s.head < nblks; s.head++)
+        for (tr_bid next = s.head; !stays[s.head] && next != TR_NOBLK;)
             next = visit(&s, next);
     if (s.changed)
         tr_twins_mend(&s.twins);
-    protect(&s);
+    for (uint32_t i = 0; i < s.cuts.n; i++)
+        tr_blk_protect_parts(f, s.cuts.d[i].head, s.cuts.d[i].parts, 3);
     return use_all_checked(&s) || s.changed;
 }
