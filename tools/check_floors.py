@@ -101,6 +101,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("scalar/prove", "scalar/eval", "scalar/flatten", "scalar/dce", "scalar/cse", "scalar/hoist"),
         (
             "scalar/version",
+            "scalar/expand",
             "scalar/fold",
             "scalar/inline",
             "scalar/narrow",

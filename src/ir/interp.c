@@ -794,6 +794,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_RETAIN:
     case TR_OP_RELEASE: return true; /* memory lives until the context ends */
     case TR_OP_WRAP: out->i = x->i < 0 ? (int64_t)((uint64_t)x->i + (uint64_t)y->i) : x->i; return true;
+    case TR_OP_RANGELEN: out->i = tr_range_len(x->i, y->i, arg(r, i, 2)->i); return true;
     case TR_OP_PRANGE: *out = *x; return true;
     case TR_OP_CHECKIDX: return index_ok(r, i) || raise_site(r, i, 0);
     case TR_OP_BCAST:

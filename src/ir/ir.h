@@ -737,6 +737,15 @@ tr_val tr_const_import(tr_fn *f, const tr_ins *c);            /* one of another 
 int64_t tr_bits_of(tr_bitop how, const tr_ty *ty, int64_t v); /* of an integer of this type */
 /* True and the value for a CONST bool or int. */
 bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
+/* What `rangelen` gives. Unsigned, so that the largest spans are right. */
+static inline int64_t tr_range_len(int64_t start, int64_t stop, int64_t step) {
+    uint64_t a = (uint64_t)start, b = (uint64_t)stop, by = (uint64_t)step;
+    bool up = step > 0;
+    if (step == 0 || (up ? stop <= start : stop >= start))
+        return 0;
+    uint64_t n = ((up ? b - a : a - b) - 1) / (up ? by : 0 - by) + 1;
+    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
 static inline bool tr_is_int(const tr_fn *f, tr_val v, int64_t n) {
     int64_t m;
     return tr_get_int(f, v, &m) && m == n;

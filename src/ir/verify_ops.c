@@ -769,6 +769,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
         want_array(k, i, 1);
         break;
     case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
+    case TR_OP_RANGELEN: want_i64s(k, i, 0, 3); break;
     case TR_OP_PRANGE: want_i64s(k, i, 0, 1); break;
     case TR_OP_BCAST:
     case TR_OP_BCASTTO:

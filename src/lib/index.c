@@ -189,32 +189,20 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
             return true;
         }
         tr_tv stop = tr_tv_is_none(t) ? (lit > 0 ? hi : lo) : bound(e, t, n, lo, hi);
-        tr_tv span = lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop);
-        int64_t m = lit > 0 ? lit : lit == INT64_MIN ? INT64_MAX : -lit;
-        if (m > INT32_MAX) /* the sum below might wrap */
-            span = add(e, tr_em_op2(e, TR_OP_QUOT, sub(e, span, one(e)), tr_em_i64(e, m)),
-                       tr_em_conv(e, tr_em_cmp(e, TR_CMP_GT, span, zero(e)), i64_ty(e)));
-        else if (m != 1)
-            span =
-                tr_em_op2(e, TR_OP_QUOT, add(e, at_least_0(e, span), tr_em_i64(e, m - 1)), tr_em_i64(e, m));
-        *len = at_least_0(e, span);
+        if (lit == 1 || lit == -1)
+            *len = at_least_0(e, lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop));
+        else
+            *len = tr_lib_range_len(e, *start, stop, *step);
         return true;
     }
-    tr_tv st = tr_em_conv(e, k, i64_ty(e));
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, st, zero(e)), TR_EXC_VALUE, "slice step cannot be zero", 0, NULL);
-    tr_tv neg = tr_em_cmp(e, TR_CMP_LT, st, zero(e)), n1 = sub(e, n, one(e));
+    *step = tr_em_conv(e, k, i64_ty(e));
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, *step, zero(e)), TR_EXC_VALUE, "slice step cannot be zero", 0,
+                NULL);
+    tr_tv neg = tr_em_cmp(e, TR_CMP_LT, *step, zero(e)), n1 = sub(e, n, one(e));
     tr_tv lo = tr_em_select(e, neg, tr_em_i64(e, -1), zero(e)), hi = tr_em_select(e, neg, n1, n);
     *start = tr_tv_is_none(b) ? tr_em_select(e, neg, hi, lo) : bound(e, b, n, lo, hi);
     tr_tv stop = tr_tv_is_none(t) ? tr_em_select(e, neg, lo, hi) : bound(e, t, n, lo, hi);
-    tr_tv d = sub(e, stop, *start);
-    tr_tv dist = at_least_0(e, tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, d), d));
-    /* |step| through unsigned arithmetic, so that the most negative step is right too */
-    const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64);
-    tr_tv mag = tr_em_conv(e, tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, st), st), u64);
-    tr_tv more = tr_em_cmp(e, TR_CMP_GT, dist, zero(e));
-    tr_tv q = tr_em_op2(e, TR_OP_QUOT, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, dist, one(e)), u64), mag);
-    *len = tr_em_select(e, more, tr_em_op2(e, TR_OP_ADD, tr_em_conv(e, q, i64_ty(e)), one(e)), zero(e));
-    *step = st;
+    *len = tr_lib_range_len(e, *start, stop, *step);
     return true;
 }
 

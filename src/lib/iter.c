@@ -130,8 +130,8 @@ static bool steps_by_one(tr_tv r) {
     return r.ty->sub & TR_RANGE_STEP1;
 }
 
-/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number
- * of items nor an offset from its start wraps. */
+/* A range from a known number >= 0 upwards, or down to one >= -1, spans 2**63 at most: no offset from its
+ * start wraps. */
 static bool is_narrow(tr_em *e, tr_tv r) {
     assert(r.ty->kind == TR_TY_RANGE && r.ty->n == 3 && "a range has start, stop and step");
     int64_t step = 1, from;
@@ -160,24 +160,24 @@ static tr_tv range_count(tr_em *e, tr_tv r) {
 
 /* Whether the count of items may be 2**63 or more. */
 static bool may_be_huge(tr_em *e, tr_tv r) {
-    int64_t step = 1;
-    if (is_narrow(e, r))
-        return false;
+    int64_t step = 1, stop;
+    if (is_narrow(e, r)) /* from 2**63 - 1 down to 0 there are 2**63 */
+        return is_const(e, tr_em_item(e, r, 2), &step) && step == -1 &&
+               is_const(e, tr_em_item(e, r, 1), &stop) && stop == -1;
     return steps_by_one(r) || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
 }
 
-/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches.
- * opt/scalar/prove.c knows this shape. */
+tr_tv tr_lib_range_len(tr_em *e, tr_tv start, tr_tv stop, tr_tv step) {
+    assert(tr_em_are_i64(e, 3, (tr_tv[]){start, stop, step}) && "ends and step are int64");
+    return tr_lib_emit(e, TR_OP_RANGELEN, zero(e).ty, 3, (tr_val[]){start.v, stop.v, step.v});
+}
+
 static tr_tv range_len(tr_em *e, tr_tv r) {
-    tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
-    tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;
-    if (!steps_by_one(r))
-        some = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, step, zero(e)), some,
-                            tr_em_cmp(e, TR_CMP_LT, stop, start));
-    n = range_count(e, r);
-    if (may_be_huge(e, r))
-        n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero(e)), tr_em_i64(e, INT64_MAX), n);
-    return tr_em_select(e, some, n, zero(e));
+    tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1);
+    int64_t from;
+    if (steps_by_one(r) && is_const(e, start, &from) && from == 0)
+        return tr_em_op2(e, TR_OP_MAX, stop, start);
+    return tr_lib_range_len(e, start, stop, steps_by_one(r) ? one(e) : tr_em_item(e, r, 2));
 }
 
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n) {

@@ -61,7 +61,9 @@ const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
 /* The type in which a ufunc, or an operator of arrays, takes two operands: the same, but as promotion="numba"
  * has it where that is asked for. */
 const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y);
-/* Number of items of a range, for len() and indices: OverflowError where int64 does not hold it. */
+/* Number of items of a range; one beyond int64 counts as 2**63 - 1, which no loop reaches. */
+tr_tv tr_lib_range_len(tr_em *e, tr_tv start, tr_tv stop, tr_tv step);
+/* The same for len() and indices: OverflowError where int64 does not hold it. */
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
 /* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with
  * error_model="numpy" as astype. */

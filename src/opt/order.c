@@ -89,6 +89,15 @@ static bool decided(look *l) {
     return !any_ins(l, ins_is_undecided);
 }
 
+static bool ins_is_several(const look *l, const tr_ins *in) {
+    (void)l;
+    return in->op == TR_OP_RANGELEN;
+}
+
+static bool plain(look *l) {
+    return !any_ins(l, ins_is_several);
+}
+
 static bool ins_has_schedule(const look *l, const tr_ins *in) {
     (void)l;
     static const tr_sched nothing;

@@ -141,6 +141,60 @@ def any_items(start, stop, step):
     return bool(range(start, stop)), bool(range(start, stop, step))
 
 
+@njit
+def first_down(start):
+    for i in range(start, -1, -1):
+        return i
+    return -1
+
+
+@njit
+def four_down(start):
+    n = s = 0
+    for i in range(start, -1, -1):
+        n += 1
+        s = s * 31 + i
+        if n > 3:
+            break
+    return n, s
+
+
+@njit
+def size_down(start):
+    return len(range(start, -1, -1))
+
+
+def test_all_numbers_down_to_0():
+    """From 2**63 - 1 on there are 2**63, one more than an int64 holds."""
+    for start in (LEAST, -1, 0, 2, MOST - 1, MOST):
+        assert first_down(start) == first_down.py_func(start)
+        agree(four_down, start)
+        if start < MOST:
+            assert size_down(start) == size_down.py_func(start)
+    with pytest.raises(OverflowError, match="Python int too large to convert to C ssize_t"):
+        size_down(MOST)
+
+
+STRIDES = [1, -1, 2, -2, 3, -7, 2**31, -(2**31), MOST - 1, MOST, LEAST + 1, LEAST]
+
+
+@njit
+def between(a, start, stop, step):
+    part = a[start:stop:step]
+    return len(part), part.sum()
+
+
+@pytest.mark.parametrize("step", STRIDES)
+def test_slices_by_any_step(step):
+    known = njit(eval(f"lambda a, start, stop: (len(a[start:stop:{step}]), a[start:stop:{step}].sum())"))
+    for n in (0, 1, 5, 6):
+        a = np.arange(1, n + 1)
+        for start, stop in itertools.product([LEAST, -6, -2, -1, 0, 1, 4, 6, MOST], repeat=2):
+            want = between.py_func(a, start, stop, step)
+            assert between(a, start, stop, step) == want, (n, start, stop)
+            assert known(a, start, stop) == want, (n, start, stop)
+
+
 def test_length_of_a_huge_range():
     for start, stop in itertools.product(ENDS, ENDS):
         assert any_items(start, stop, -1) == any_items.py_func(start, stop, -1)

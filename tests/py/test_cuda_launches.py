@@ -479,8 +479,9 @@ def test_the_child_of_a_fork_has_none_of_it():
             except RuntimeError as error:
                 print("child:", error, flush=True)
             increment[1, 4, s](d)
+            s.synchronize()  # nothing else orders two streams, and both add to d
             increment[1, 4, idle](d)
-            s.synchronize()
+            idle.synchronize()
             increment[1, 4](d)
             cuda.synchronize()
             print(d.copy_to_host().tolist(), flush=True)

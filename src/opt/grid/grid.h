@@ -203,11 +203,17 @@ void tr_grid_wide_known(const tr_grid *s, tr_val *known);
 bool tr_grid_is_count(const tr_fn *g, tr_val v, unsigned depth);
 /* Bits that a number made of places and sizes takes, which is not negative; 63: another number. */
 unsigned tr_grid_bits(const tr_fn *g, tr_val v, unsigned depth);
-/* What the number of items of a range with a step was made of. */
 typedef struct tr_range_parts {
     tr_val start, stop, step;
 } tr_range_parts;
-bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out);
+/* The range whose number of items n is. */
+static inline bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out) {
+    const tr_ins *in = tr_at(g, n);
+    if (in->op != TR_OP_RANGELEN)
+        return false;
+    *out = (tr_range_parts){in->args[0], in->args[1], in->args[2]};
+    return true;
+}
 
 /* --- stride.c --- */
 

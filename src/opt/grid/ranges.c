@@ -51,38 +51,6 @@ bool tr_grid_is_count(const tr_fn *g, tr_val v, unsigned depth) {
             tr_grid_is_count(g, in->args[1], depth - 1));
 }
 
-/* --- what a range's number of items was made of --- */
-
-static const tr_ins *made_by(const tr_fn *g, tr_val v, tr_op op) {
-    const tr_ins *in = tr_at(g, v);
-    return in->op == op ? in : NULL;
-}
-
-/* As range_count() in lib/iter.c has it for a step that is no 1. */
-bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out) {
-    const tr_ins *in = made_by(g, n, TR_OP_SELECT), *x;
-    int64_t k;
-    if (!in || !tr_get_int(g, in->args[2], &k) || k != 0)
-        return false;
-    tr_val more = in->args[0], count = in->args[1];
-    if ((x = made_by(g, count, TR_OP_SELECT))) /* no more than fit */
-        count = x->args[2];
-    if (!(x = made_by(g, count, TR_OP_ADD)) || !tr_get_int(g, x->args[1], &k) || k != 1 ||
-        !(x = made_by(g, x->args[0], TR_OP_CONV)) || !(x = made_by(g, x->args[0], TR_OP_QUOT)))
-        return false;
-    const tr_ins *d = made_by(g, x->args[0], TR_OP_CONV), *by = made_by(g, x->args[1], TR_OP_CONV);
-    if (!d || !by || !(d = made_by(g, d->args[0], TR_OP_SUB)) || !tr_get_int(g, d->args[1], &k) || k != 1 ||
-        !(d = made_by(g, d->args[0], TR_OP_SELECT)) || !(d = made_by(g, d->args[1], TR_OP_SUB)) ||
-        !(by = made_by(g, by->args[0], TR_OP_SELECT)))
-        return false;
-    out->stop = d->args[0];
-    out->start = d->args[1];
-    out->step = by->args[1];
-    x = made_by(g, more, TR_OP_SELECT); /* step > 0 ? stop > start : stop < start */
-    const tr_ins *c = x ? made_by(g, x->args[1], TR_OP_CMP) : NULL;
-    return c && c->sub == TR_CMP_GT && c->args[0] == out->stop && c->args[1] == out->start;
-}
-
 /* --- does it fit? --- */
 
 /* start as what all share and a place that is not negative. */

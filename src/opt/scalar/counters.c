@@ -329,6 +329,7 @@ static void follow(sources *q, tr_val v) {
     case TR_OP_SELECT:
     case TR_OP_MIN:
     case TR_OP_MAX:
+    case TR_OP_RANGELEN:
         for (uint32_t i = 0; i < in->nargs; i++)
             note_source(q, in->args[i]);
         break;

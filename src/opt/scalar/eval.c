@@ -279,6 +279,10 @@ static bool unary(tr_fn *f, const tr_ins *in, num x, tr_val *out) {
 bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out) {
     assert(!tr_ins_ends(in));
     num x[2];
+    int64_t n[3];
+    if (in->op == TR_OP_RANGELEN && tr_get_int(f, in->args[0], &n[0]) && tr_get_int(f, in->args[1], &n[1]) &&
+        tr_get_int(f, in->args[2], &n[2]))
+        return put_int(f, in->ty, (uint64_t)tr_range_len(n[0], n[1], n[2]), out);
     if (in->op == TR_OP_CALLRT || in->nargs < 1 || in->nargs > 2 || !in->ty || !tr_ty_is_scalar(in->ty))
         return false;
     for (uint32_t i = 0; i < in->nargs; i++)

@@ -241,6 +241,22 @@ static tr_val fold_extreme(folder *s, tr_val v) {
     return TR_NOVAL;
 }
 
+/* range(n), and a range without items. */
+static tr_val fold_range(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    tr_val start = in->args[0], stop = in->args[1];
+    if (start == stop)
+        return num(s, in->ty, 0);
+    if (is_lit(s, start, 0) && is_lit(s, in->args[2], 1)) {
+        in->op = TR_OP_MAX;
+        in->nargs = 2;
+        in->args = tr_arena_copy(&s->f->ctx->arena, (tr_val[]){stop, start}, 2 * sizeof stop);
+        s->changed = true;
+        return fold_extreme(s, v);
+    }
+    return TR_NOVAL;
+}
+
 static tr_val fold_select(folder *s, tr_val v) {
     const tr_ins *in = def(s, v);
     tr_val c = in->args[0], x = in->args[1], y = in->args[2];
@@ -495,6 +511,7 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_SELECT: return fold_select(s, v);
     case TR_OP_MIN:
     case TR_OP_MAX: return fold_extreme(s, v);
+    case TR_OP_RANGELEN: return fold_range(s, v);
     case TR_OP_CONV: return fold_conv(s, v);
     case TR_OP_EXTRACT: return fold_extract(s, v);
     case TR_OP_LOAD: return fold_load(s, v);

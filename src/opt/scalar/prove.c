@@ -104,17 +104,22 @@ static void range_by_const(const tr_fn *f, const tr_ins *in, tr_wide k, int dept
     }
 }
 
-/* x + y and x * y of what is not negative and not large, if that fits. */
+/* x + y and x - y, if that fits; x * y of what is not negative and not large. */
 static void range_of_two(const tr_fn *f, const tr_ins *in, int depth, tr_wide *lo, tr_wide *hi) {
-    tr_wide l[2], h[2], most = (tr_wide)1 << 62;
-    for (unsigned k = 0; k < 2; k++) {
-        range_in(f, in->args[k], depth, &l[k], &h[k]);
-        if (l[k] < 0 || h[k] > most)
+    tr_wide l[2], h[2], most = (tr_wide)1 << 62, low, high;
+    range_in(f, in->args[0], depth, &l[0], &h[0]);
+    range_in(f, in->args[1], depth, &l[1], &h[1]);
+    if (in->op == TR_OP_MUL) {
+        if (l[0] < 0 || l[1] < 0 || h[0] > most || h[1] > most)
             return;
+        low = l[0] * l[1];
+        high = h[0] * h[1];
+    } else {
+        bool minus = in->op == TR_OP_SUB;
+        low = l[0] + (minus ? -h[1] : l[1]);
+        high = h[0] + (minus ? -l[1] : h[1]);
     }
-    tr_wide low = in->op == TR_OP_ADD ? l[0] + l[1] : l[0] * l[1],
-            high = in->op == TR_OP_ADD ? h[0] + h[1] : h[0] * h[1];
-    if (high > *hi)
+    if (low < *lo || high > *hi)
         return;
     *lo = low;
     *hi = high;
@@ -177,6 +182,42 @@ static void range_of_item(const tr_fn *f, const tr_ins *in, tr_wide *lo, tr_wide
     *hi = most;
 }
 
+/* The length of a range by a step that is known, upwards: of numbers from low on below high, by `by`. */
+typedef struct rise {
+    tr_val low, high;
+    int64_t by;
+} rise;
+
+static bool take_rise(const tr_fn *f, const tr_ins *in, rise *out) {
+    int64_t step;
+    if (in->op != TR_OP_RANGELEN || !tr_get_int(f, in->args[2], &step) || step == 0 || step > TR_LIN_COEF ||
+        step < -TR_LIN_COEF)
+        return false;
+    *out = step > 0 ? (rise){in->args[0], in->args[1], step} : (rise){in->args[1], in->args[0], -step};
+    return true;
+}
+
+/* It ends a number of items behind its beginning, if it does not wrap around and is empty. */
+static bool ends_behind(const tr_fn *f, const rise *r, tr_wide *k) {
+    const tr_ins *to = tr_at(f, r->high);
+    return to->op == TR_OP_ADD && to->args[0] == r->low && const_of(f, to->args[1], k) && *k >= 0;
+}
+
+static void range_of_length(const tr_fn *f, const tr_ins *in, int depth, tr_wide *lo, tr_wide *hi) {
+    rise r;
+    tr_wide from, last, l, h, k;
+    *lo = 0;
+    if (!take_rise(f, in, &r))
+        return;
+    range_in(f, r.low, depth, &from, &l);
+    range_in(f, r.high, depth, &h, &last);
+    tr_wide most = ends_behind(f, &r, &k) && k < last - from ? k : last - from, least = h - l;
+    most = most > 0 ? (most + r.by - 1) / r.by : 0;
+    least = least > 0 ? (least + r.by - 1) / r.by : 0;
+    *lo = least < *hi ? least : *hi;
+    *hi = most < *hi ? most : *hi;
+}
+
 static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *hi) {
     const tr_ins *in = tr_at(f, v);
     tr_wide k, l, h;
@@ -200,6 +241,7 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
         *hi = ((tr_wide)1 << tr_opt_place_bits(in->op)) - 1;
         break;
     case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
+    case TR_OP_RANGELEN: range_of_length(f, in, depth - 1, lo, hi); break;
     case TR_OP_LOAD: range_of_item(f, in, lo, hi); break;
     case TR_OP_CONV:
         if (!tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
@@ -239,6 +281,7 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
             range_of_quotient(f, in, depth - 1, lo, hi);
         break;
     case TR_OP_ADD:
+    case TR_OP_SUB:
     case TR_OP_MUL: range_of_two(f, in, depth - 1, lo, hi); break;
     default: break;
     }
@@ -263,6 +306,7 @@ static tr_wide least(const tr_fn *f, const tr_lin *e) {
 static tr_lin linearize(tr_prover *p, tr_val v, int depth);
 static void assume_cond(tr_prover *p, tr_val cond, bool truth);
 static void assume_order(tr_prover *p, const tr_lin *x, const tr_lin *y, int slack);
+static void assume_items(tr_prover *p, tr_val n, const rise *r);
 static bool prove(tr_prover *p, const tr_lin *e, int depth, int splits);
 
 static bool not_negative(tr_prover *p, const tr_lin *e) {
@@ -429,10 +473,29 @@ static void assume_arm(tr_prover *p, const tr_ins *in, int way) {
         assume_order(p, &y, &x, way);
 }
 
+/* Both ways that the length of a range can go: it has items, or none. */
+static bool split_length(tr_prover *p, const tr_lin *e, uint32_t i, const rise *r, int depth, int splits) {
+    uint32_t mark = tr_prover_mark(p);
+    assume_items(p, e->t[i].v, r);
+    bool ok = prove(p, e, depth - 1, splits - 1);
+    tr_prover_pop(p, mark);
+    if (!ok)
+        return false;
+    tr_lin none = *e, zero = tr_lin_const(0), low = linearize(p, r->low, EXPR_DEPTH),
+           high = linearize(p, r->high, EXPR_DEPTH);
+    assume_order(p, &high, &low, 0);
+    ok = put(&none, i, &zero) && prove(p, &none, depth - 1, splits - 1);
+    tr_prover_pop(p, mark);
+    return ok;
+}
+
 /* Both ways that a choice can go: its arms, or an index that is negative or not. */
 static bool split(tr_prover *p, const tr_lin *e, uint32_t i, int depth, int splits) {
     const tr_ins *in = tr_at(p->f, e->t[i].v);
     bool wrap = in->op == TR_OP_WRAP;
+    rise r;
+    if (splits > 0 && take_rise(p->f, in, &r))
+        return split_length(p, e, i, &r, depth, splits);
     if (splits == 0 || (!wrap && !is_choice(in)))
         return false;
     for (int way = 0; way < 2; way++) {
@@ -559,39 +622,35 @@ static void define(tr_prover *p, tr_val v, int depth) {
     p->ndefining--;
 }
 
-/* v = (z < 0 ? INT64_MAX : z) for a wrapped sum z: the length of a range (lib/iter.c). */
-static bool is_clamped(const tr_fn *f, tr_val v, tr_val *z) {
-    const tr_ins *in = tr_at(f, v);
-    int64_t k;
-    if (in->op != TR_OP_SELECT || in->ty->kind != TR_TY_I64 || !tr_get_int(f, in->args[1], &k) ||
-        k != INT64_MAX)
-        return false;
-    const tr_ins *c = tr_at(f, in->args[0]);
-    *z = in->args[2];
-    tr_op op = (tr_op)tr_at(f, *z)->op;
-    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == *z && tr_is_int(f, c->args[1], 0) &&
-           (op == TR_OP_ADD || op == TR_OP_SUB);
+/* Where a range has items, its ends are in order, and there are as many as lie between them, but 2**63 - 1
+ * at most. */
+static void assume_items(tr_prover *p, tr_val n, const rise *r) {
+    tr_lin low = linearize(p, r->low, EXPR_DEPTH), high = linearize(p, r->high, EXPR_DEPTH),
+           of = tr_lin_val(n);
+    assume_order(p, &low, &high, 1);
+    low = linearize(p, r->low, EXPR_DEPTH); /* what is known by now may let them come apart */
+    tr_lin span = linearize(p, r->high, EXPR_DEPTH), room = tr_lin_const((tr_wide)r->by * INT64_MAX);
+    if (!tr_lin_add(&span, &low, -1))
+        return;
+    assume_sum(p, &span, 1, &of, -r->by, r->by - 1, DEF_DEPTH);
+    if (tr_lin_add(&room, &span, -1) && not_negative(p, &room))
+        assume_sum(p, &of, r->by, &span, -1, 0, DEF_DEPTH);
 }
 
-/* A fact e >= 0 that grows with a clamped sum v holds for the exact sum too when that is not negative: either
- * the machine has it as it is, or it is 2**63 or more. */
-static void resolve_clamp(tr_prover *p, const tr_lin *e, tr_val v, int depth) {
-    tr_val z;
-    if (!is_clamped(p->f, v, &z))
+/* A fact e about the length of a range, by which that is not 0: what makes `c < rangelen start, stop, 1`
+ * with c >= 0 say `c < stop - start` and `start < stop`. */
+static void resolve_length(tr_prover *p, const tr_lin *e, uint32_t i, const rise *r) {
+    tr_lin none = *e, no = tr_lin_const(-1), zero = tr_lin_const(0), whole = *e;
+    if (!put(&none, i, &zero) || !tr_lin_add(&no, &none, -1) || !not_negative(p, &no))
         return;
-    const tr_ins *in = tr_at(p->f, z);
-    tr_lin sum = linearize(p, in->args[0], EXPR_DEPTH), y = linearize(p, in->args[1], EXPR_DEPTH), exact = *e;
-    if (!tr_lin_add(&sum, &y, in->op == TR_OP_ADD ? 1 : -1) || !not_negative(p, &sum))
-        return;
-    for (uint32_t i = 0; i < e->n; i++)
-        if (e->t[i].v == v && e->t[i].k > 0 && put(&exact, i, &sum)) {
-            assume(p, &exact, depth);
-            return;
-        }
+    assume_items(p, e->t[i].v, r);
+    tr_lin low = linearize(p, r->low, EXPR_DEPTH), span = linearize(p, r->high, EXPR_DEPTH);
+    if (r->by == 1 && e->t[i].k > 0 && tr_lin_add(&span, &low, -1) && put(&whole, i, &span))
+        assume(p, &whole, DEF_DEPTH);
 }
 
 /* A fact e about a choice: when one arm would contradict it, the other was taken. That is what makes
- * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`.
+ * `c < (some ? n : 0)` with c >= 0 say `c < n` and `some`.
  * What is below the smaller of two is below both. */
 static void resolve_choice(tr_prover *p, const tr_lin *e, uint32_t i, int depth) {
     const tr_ins *in = tr_at(p->f, e->t[i].v);
@@ -618,17 +677,18 @@ static void resolve_choice(tr_prover *p, const tr_lin *e, uint32_t i, int depth)
         by = linearize(p, taken, EXPR_DEPTH); /* what is known by now may let it come apart */
         if (put(&parts, i, &by))
             assume(p, &parts, depth);
-        if (plain)
-            resolve_clamp(p, &whole, taken, depth);
         return;
     }
 }
 
 static void assume_resolved(tr_prover *p, const tr_lin *e) {
     assume(p, e, DEF_DEPTH);
+    rise r;
     for (uint32_t i = 0; i < e->n; i++)
         if (is_choice(tr_at(p->f, e->t[i].v)))
             resolve_choice(p, e, i, DEF_DEPTH);
+        else if (take_rise(p->f, tr_at(p->f, e->t[i].v), &r))
+            resolve_length(p, e, i, &r);
 }
 
 void tr_assume(tr_prover *p, const tr_lin *e) {

@@ -15,6 +15,7 @@
 #include "opt/loops.h"
 #include "opt/priv.h"
 #include "opt/repair.h"
+#include "opt/scalar/expand.h"
 
 /* Instructions of a head, the branch included, that are worth having twice; LLVM draws the line at the same
  * number. */
@@ -116,8 +117,8 @@ static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
     return true;
 }
 
-/* A range has `stop > start ? stop - start : 0` items. Where the guard has found one, the condition holds:
- * the test inside is against the difference, and LLVM sees how often the loop runs. */
+/* The length of a range is its number of items where it has one, else 0. Where the guard has found one, the
+ * test inside is against that number, and LLVM sees how often the loop runs. */
 static void test_difference(rotor *r, uint32_t l) {
     assert(tr_term(r->f, r->loops->all.d[l].header)->op == TR_OP_CBR);
     tr_fn *f = r->f;
@@ -126,12 +127,17 @@ static void test_difference(rotor *r, uint32_t l) {
     const tr_ins *c = tr_at(f, cond);
     if (r->rotates[h] != 1 || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != h)
         return;
-    const tr_ins *i = tr_at(f, c->args[0]), *n = tr_at(f, c->args[1]);
-    bool most = n->op == TR_OP_MAX;
-    if (i->op == TR_OP_PARAM && i->blk == h && (most || n->op == TR_OP_SELECT) &&
-        !tr_forest_has(r->loops, l, n->blk) && tr_is_int(f, n->args[most ? 1 : 2], 0) &&
-        starts_at_constant(r, l, c->args[0]))
-        tr_at(f, r->twins.of[cond])->args[1] = n->args[most ? 0 : 1];
+    tr_val n = c->args[1];
+    const tr_ins *i = tr_at(f, c->args[0]);
+    if (i->op != TR_OP_PARAM || i->blk != h || tr_forest_has(r->loops, l, tr_at(f, n)->blk) ||
+        !starts_at_constant(r, l, c->args[0]))
+        return;
+    if (tr_at(f, n)->op == TR_OP_RANGELEN)
+        tr_expand_range(f, n);
+    const tr_ins *in = tr_at(f, n);
+    bool most = in->op == TR_OP_MAX, choice = in->op == TR_OP_SELECT;
+    if ((most || choice) && tr_is_int(f, in->args[most ? 1 : 2], 0))
+        tr_at(f, r->twins.of[cond])->args[1] = in->args[most ? 0 : 1];
 }
 
 static void rotate(rotor *r, uint32_t l) {
