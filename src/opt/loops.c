@@ -7,6 +7,10 @@ tr_forest tr_forest_find(tr_fn *f) {
     tr_forest t = {.f = f, .nblks = f->blks.n};
     t.innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
     tr_loops_find(f, &t.all, t.innermost);
+    t.has_inner = TR_NEW_N(&f->ctx->arena, uint8_t, t.all.n + 1u);
+    for (uint32_t k = 0; k < t.all.n; k++)
+        if (t.all.d[k].parent != TR_NOLOOP)
+            t.has_inner[t.all.d[k].parent] = 1;
     return t;
 }
 
@@ -22,9 +26,18 @@ bool tr_forest_is_outside(const tr_forest *t, uint32_t loop, tr_val v) {
     return !tr_forest_has(t, loop, tr_at(t->f, v)->blk);
 }
 
-bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop) {
-    for (uint32_t k = loop + 1; k < t->all.n; k++) /* those inside come after it */
-        if (t->all.d[k].parent == loop)
+bool tr_forest_block_leaves(const tr_forest *t, uint32_t loop, tr_bid b) {
+    const tr_ins *end = tr_term(t->f, b);
+    for (uint32_t s = 0; s < tr_nsucc(end); s++)
+        if (!tr_forest_has(t, loop, end->imm.succ[s].to))
+            return true;
+    return false;
+}
+
+bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b) {
+    const tr_loop *l = tr_forest_at(t, loop);
+    for (uint32_t k = 0; k < l->blks.n; k++)
+        if (l->blks.d[k] != b && tr_forest_block_leaves(t, loop, l->blks.d[k]))
             return false;
     return true;
 }

@@ -18,6 +18,7 @@ typedef struct tr_forest {
     const tr_fn *f;
     tr_loops all;        /* outer ones before those in them */
     uint32_t *innermost; /* per block there was: the number of its innermost loop, or TR_NOLOOP */
+    uint8_t *has_inner;  /* per loop: one lies in it */
     uint32_t nblks;
 } tr_forest;
 
@@ -27,6 +28,10 @@ tr_forest tr_forest_find(tr_fn *f); /* needs dominators */
 static inline const tr_loop *tr_forest_at(const tr_forest *t, uint32_t loop) {
     assert(loop < t->all.n && "a loop of this forest");
     return &t->all.d[loop];
+}
+static inline uint32_t tr_forest_number(const tr_forest *t, const tr_loop *l) {
+    assert(l >= t->all.d && l < t->all.d + t->all.n && "a loop of this forest");
+    return (uint32_t)(l - t->all.d);
 }
 /* The innermost loop around a block, or TR_NOLOOP; so for TR_NOBLK, and blocks that have come since. */
 static inline uint32_t tr_forest_in(const tr_forest *t, tr_bid b) {
@@ -41,7 +46,14 @@ static inline uint32_t tr_forest_headed(const tr_forest *t, tr_bid head) {
 bool tr_forest_has(const tr_forest *t, uint32_t loop, tr_bid b);
 /* Is v made outside of the loop? So are constants. */
 bool tr_forest_is_outside(const tr_forest *t, uint32_t loop, tr_val v);
-bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop);
+static inline bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop) {
+    assert(loop < t->all.n && "a loop of this forest");
+    return !t->has_inner[loop];
+}
+/* Does the block's end lead out of the loop, on some way? What ends the function leads nowhere. */
+bool tr_forest_block_leaves(const tr_forest *t, uint32_t loop, tr_bid b);
+/* Does no block of the loop lead out of it, but for this one? */
+bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b);
 
 /* Per block of the function: 1 in the loop. */
 uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l);

@@ -109,7 +109,7 @@ static tr_val begins(const work *k, const tr_loop *l, tr_val counter) {
 }
 
 static bool block_is_in_loop(const work *k, const tr_loop *l, tr_bid b) {
-    return tr_forest_has(&k->loops, (uint32_t)(l - k->loops.all.d), b);
+    return tr_forest_has(&k->loops, tr_forest_number(&k->loops, l), b);
 }
 
 /* Whether the loop goes on until the test at its end fails: nothing else leaves it, but for errors. */
@@ -153,7 +153,7 @@ static double cost_in(const work *k, uint32_t loop) {
     double n = 0;
     for (uint32_t i = 0; i < k->f->rpo.n; i++) {
         tr_bid b = k->f->rpo.d[i];
-        if (k->loops.innermost[b] != loop || tr_blk_at(k->f, b)->cold)
+        if (tr_forest_in(&k->loops, b) != loop || tr_blk_at(k->f, b)->cold)
             continue;
         for (tr_val v = tr_blk_at(k->f, b)->first; v != TR_NOVAL; v = tr_at(k->f, v)->next) {
             if (tr_at(k->f, v)->op == TR_OP_CALL || tr_at(k->f, v)->op == TR_OP_PATTERN)

@@ -400,7 +400,7 @@ static bool param_counts_up_from_0(const tr_ploop *l) {
 }
 
 static bool in_natural_loop(const tr_ploop *l, tr_bid b) {
-    return tr_forest_has(l->loops, (uint32_t)(l->loop - l->loops->all.d), b);
+    return tr_forest_has(l->loops, tr_forest_number(l->loops, l->loop), b);
 }
 
 static bool loop_is_marked(tr_ploop *l) {

@@ -176,13 +176,10 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
 
 void tr_bounds_find_carried(bounder *s, tr_bid head) {
     tr_fn *f = s->f;
-    uint32_t l = s->loops.innermost[head];
-    if (s->dry || l == UINT32_MAX || s->loops.all.d[l].header != head || tr_blk_at(f, head)->cold)
+    uint32_t l = tr_forest_headed(&s->loops, head);
+    if (s->dry || l == TR_NOLOOP || tr_blk_at(f, head)->cold || !tr_forest_is_innermost(&s->loops, l))
         return;
-    const tr_loop *loop = &s->loops.all.d[l];
-    for (uint32_t k = 0; k < s->loops.all.n; k++)
-        if (s->loops.all.d[k].parent == l)
-            return;
+    const tr_loop *loop = tr_forest_at(&s->loops, l);
     if (loop->latch == TR_NOBLK || loop->preheader == TR_NOBLK)
         return;
     find_kept(s, l);

@@ -246,7 +246,7 @@ static void assume_guesses(bounder *s, tr_bid b) {
 /* The guess fails on a way into its block. If something that can be tested before the outermost loop would
  * mend that, it is noted, for an index that asks for it. */
 static void fail(bounder *s, tr_guess *g, const tr_lin *goal) {
-    uint32_t l = s->loops.innermost[g->blk];
+    uint32_t l = tr_forest_in(&s->loops, g->blk);
     tr_lin need;
     bool more = !g->wrong || g->nneeds;
     g->wrong = s->retry = true;
@@ -445,9 +445,8 @@ void tr_bounds_make_guesses(bounder *s) {
 /* --- together --- */
 
 void tr_bounds_at_start(bounder *s, tr_bid b) {
-    uint32_t l = s->loops.innermost[b];
-    bool header = l != UINT32_MAX && s->loops.all.d[l].header == b;
-    for (uint32_t i = 0; header && i < tr_blk_at(s->f, b)->params.n; i++) {
+    uint32_t l = tr_forest_headed(&s->loops, b);
+    for (uint32_t i = 0; l != TR_NOLOOP && i < tr_blk_at(s->f, b)->params.n; i++) {
         tr_val p = tr_blk_at(s->f, b)->params.d[i];
         if (tr_at(s->f, p)->ty->kind != TR_TY_I64)
             continue;

@@ -174,13 +174,8 @@ static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
         tr_forest_has(&o->loops, l, made_in) || !tr_forest_has(&o->loops, l, body) || body == loop->header ||
         tr_forest_has(&o->loops, l, end_at) || loop_of(o, body) != UINT32_MAX)
         return false;
-    for (uint32_t k = 0; k < loop->blks.n; k++) {
-        const tr_ins *end = tr_term(f, loop->blks.d[k]);
-        for (uint32_t s = 0; end != t && s < tr_nsucc(end); s++)
-            if (!tr_forest_has(&o->loops, l, end->imm.succ[s].to))
-                return false;
-    }
-    return is_product_of_sizes(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
+    return tr_forest_leaves_only_at(&o->loops, l, loop->header) &&
+           is_product_of_sizes(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
 }
 
 /* Uses of the first n of these values in a block are uses of others. */
@@ -412,7 +407,7 @@ static bool test_sizes(odometer *o) {
                     tr_loop_size(f, &o->loops.all.d[l]) <= MAX_LOOP;
         for (uint32_t k = 0; k < n && fits; k++) /* no loop in one that is copied, nor one around it */
             fits =
-                !tr_forest_has(&o->loops, (uint32_t)(v[k].loop - o->loops.all.d), o->loops.all.d[l].header) &&
+                !tr_forest_has(&o->loops, tr_forest_number(&o->loops, v[k].loop), o->loops.all.d[l].header) &&
                 !tr_forest_has(&o->loops, l, v[k].loop->header);
         if (!fits)
             continue;

@@ -39,20 +39,13 @@ static bool head_is_small(const tr_fn *f, tr_bid b) {
     return true;
 }
 
-static bool block_leaves_loop(const rotor *r, uint32_t l, tr_bid b) {
-    const tr_ins *t = tr_term(r->f, b);
-    for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        if (!tr_forest_has(r->loops, l, t->imm.succ[s].to))
-            return true;
-    return false;
-}
-
 /* A loop that tests at its head and not at its end. What `rotates` says of the head. */
 static uint8_t can_rotate(const rotor *r, uint32_t l) {
     const tr_loop *loop = &r->loops->all.d[l];
     const tr_ins *t = tr_term(r->f, loop->header);
-    if (t->op != TR_OP_CBR || !block_leaves_loop(r, l, loop->header) || !head_is_small(r->f, loop->header) ||
-        (loop->latch != TR_NOBLK && block_leaves_loop(r, l, loop->latch)))
+    if (t->op != TR_OP_CBR || !tr_forest_block_leaves(r->loops, l, loop->header) ||
+        !head_is_small(r->f, loop->header) ||
+        (loop->latch != TR_NOBLK && tr_forest_block_leaves(r->loops, l, loop->latch)))
         return 0;
     uint8_t in = tr_forest_has(r->loops, l, t->imm.succ[0].to) ? 0 : 1;
     return t->imm.succ[in].to == loop->header ? 0 : (uint8_t)(in + 1);
