@@ -42,13 +42,6 @@ bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b) {
     return true;
 }
 
-uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l) {
-    uint8_t *in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    for (uint32_t k = 0; k < l->blks.n; k++)
-        in[l->blks.d[k]] = 1;
-    return in;
-}
-
 /* What is made outside of a loop and used in it dominates its head. */
 static bool comes_from_outside(const tr_fn *f, tr_bid head, tr_val v) {
     tr_bid b = tr_at(f, v)->blk;

@@ -55,10 +55,7 @@ bool tr_forest_block_leaves(const tr_forest *t, uint32_t loop, tr_bid b);
 /* Does no block of the loop lead out of it, but for this one? */
 bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b);
 
-/* Per block of the function: 1 in the loop. */
-uint8_t *tr_loop_blocks(const tr_fn *f, const tr_loop *l);
-
-/* --- one loop, by its head and a map of its blocks --- */
+/* --- what a round runs, by a map of its blocks: ways that raise are in it, which lie in no loop --- */
 
 /* From outside of the blocks of which `in` has 1; so are constants. */
 static inline bool tr_loop_is_outside(const tr_fn *f, const uint8_t *in, tr_val v) {

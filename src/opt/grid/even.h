@@ -3,16 +3,25 @@
 #define TR_OPT_EVEN_H
 
 #include "opt/grid/grid.h"
+#include "opt/loops.h"
 #include "opt/grid/uniform.h"
 
 typedef struct even {
     tr_grid *s;
     tr_fn *g;
     tr_uniform u;
+    tr_forest loops;
+    uint32_t number; /* the one that is looked at */
     const tr_loop *loop;
-    uint8_t *in;       /* per block: of the loop */
     tr_bid body, exit; /* where the head leads */
 } even;
+
+static inline bool tr_even_has(const even *e, tr_bid b) {
+    return tr_forest_has(&e->loops, e->number, b);
+}
+static inline bool tr_even_is_outside(const even *e, tr_val v) {
+    return tr_forest_is_outside(&e->loops, e->number, v);
+}
 
 /* --- even_loop.c --- */
 

@@ -2,7 +2,6 @@
  * round. Two ways to make it so stand on this (ranges.c, even.c). */
 #include <assert.h>
 
-#include "opt/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/even.h"
 #include "opt/priv.h"
@@ -20,7 +19,7 @@ tr_val tr_even_step_of(const even *e, uint32_t p) {
 bool tr_even_is_used_outside(const even *e, tr_val v) {
     for (uint32_t k = 0; k < e->g->rpo.n; k++) {
         tr_bid b = e->g->rpo.d[k];
-        for (tr_val x = e->in[b] ? TR_NOVAL : tr_blk_at(e->g, b)->first; x != TR_NOVAL;
+        for (tr_val x = tr_even_has(e, b) ? TR_NOVAL : tr_blk_at(e->g, b)->first; x != TR_NOVAL;
              x = tr_at(e->g, x)->next) {
             const tr_ins *in = tr_at(e->g, x);
             for (uint32_t a = 0; a < in->nargs; a++)
@@ -34,7 +33,7 @@ bool tr_even_is_used_outside(const even *e, tr_val v) {
     }
     const tr_ins *t = tr_term(e->g, e->loop->header);
     for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        for (uint32_t a = 0; !e->in[t->imm.succ[s].to] && a < t->imm.succ[s].n; a++)
+        for (uint32_t a = 0; !tr_even_has(e, t->imm.succ[s].to) && a < t->imm.succ[s].n; a++)
             if (t->imm.succ[s].args[a] == v)
                 return true;
     return false;
@@ -44,7 +43,7 @@ bool tr_even_is_used_outside(const even *e, tr_val v) {
 tr_bid tr_even_comes_from(const even *e, bool inside) {
     tr_bid from = TR_NOBLK;
     for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if ((e->in[w.from] != 0) != inside)
+        if (tr_even_has(e, w.from) != inside)
             continue;
         if (from != TR_NOBLK)
             return TR_NOBLK;
@@ -80,7 +79,7 @@ void tr_even_count_rounds(even *e, tr_val k) {
         tr_val v = tr_blk_at(g, h)->params.d[p], step = tr_even_step_of(e, p), start = TR_NOVAL;
         bool one = true;
         for (tr_way w = {0}; tr_next_way(g, h, &w);) {
-            if (e->in[w.from])
+            if (tr_even_has(e, w.from))
                 continue;
             one = one && (start == TR_NOVAL || start == w.edge->args[p]);
             start = w.edge->args[p];

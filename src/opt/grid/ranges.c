@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/loops.h"
 #include "opt/grid/even.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -117,8 +116,8 @@ static bool find_stride(const even *e, stride *st) {
     tr_bid h = e->loop->header;
     const tr_ins *t = tr_term(g, h), *c = t->op == TR_OP_CBR ? tr_at(g, t->args[0]) : NULL;
     int64_t one, zero;
-    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !e->in[t->imm.succ[0].to] ||
-        e->in[t->imm.succ[1].to] || !tr_loop_is_outside(e->g, e->in, c->args[1]))
+    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_even_has(e, t->imm.succ[0].to) ||
+        tr_even_has(e, t->imm.succ[1].to) || !tr_even_is_outside(e, c->args[1]))
         return false;
     const tr_ins *x = tr_at(g, c->args[0]);
     if (x->op != TR_OP_PARAM || x->blk != h || x->ty != e->s->i64)

@@ -20,8 +20,9 @@ enum { MOST_BLOCKS = 16, MOST_TERMS = 4 };
 
 typedef struct trimming {
     tr_fn *f;
+    tr_forest loops;
+    uint32_t loop; /* the one that is looked at */
     const tr_loop *l;
-    uint8_t *in; /* per block: of the loop */
     tr_val x, n; /* the counter, and how far it goes */
     tr_bid body;
     bool first; /* no test was taken yet: what is computed here all turns have computed */
@@ -38,6 +39,14 @@ typedef struct sum {
 } sum;
 
 /* --- the loop --- */
+
+static bool block_is_inside(const trimming *t, tr_bid b) {
+    return tr_forest_has(&t->loops, t->loop, b);
+}
+
+static bool value_is_outside(const trimming *t, tr_val v) {
+    return tr_forest_is_outside(&t->loops, t->loop, v);
+}
 
 static bool has_effect(const tr_ins *in) {
     return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_SIDE | E_ALLOC);
@@ -93,9 +102,10 @@ static bool begins_at_0(const tr_fn *f, const tr_loop *l) {
 }
 
 /* From 0 up to a number. */
-static bool take_loop(trimming *t, const tr_loop *l) {
+static bool take_loop(trimming *t, uint32_t loop) {
     const tr_fn *f = t->f;
-    t->l = l;
+    const tr_loop *l = t->l = tr_forest_at(&t->loops, loop);
+    t->loop = loop;
     t->lo = t->hi = TR_NOVAL;
     t->first = true;
     assert(l->preheader != TR_NOBLK || !loop_counts_turns(f, l));
@@ -107,7 +117,7 @@ static bool take_loop(trimming *t, const tr_loop *l) {
     const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
     t->x = tr_blk_at(f, l->header)->params.d[0];
     if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !tr_loop_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
+        !value_is_outside(t, c->args[1]) || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
         return false;
     t->n = c->args[1];
     t->body = test->imm.succ[0].to;
@@ -115,13 +125,13 @@ static bool take_loop(trimming *t, const tr_loop *l) {
                     .blk = l->preheader,
                     .before = tr_blk_at(f, l->preheader)->last,
                     .loc = tr_term(f, l->header)->loc};
-    return t->in[t->body] && !t->in[test->imm.succ[1].to] && t->body != l->latch;
+    return block_is_inside(t, t->body) && !block_is_inside(t, test->imm.succ[1].to) && t->body != l->latch;
 }
 
 /* By this way the turn ends, and does nothing more. */
 static bool edge_ends_turn(const trimming *t, const tr_edge *e) {
     tr_bid b = e->to;
-    for (uint32_t k = 0; k < MOST_BLOCKS && t->in[b] && block_is_quiet(t, b); k++) {
+    for (uint32_t k = 0; k < MOST_BLOCKS && block_is_inside(t, b) && block_is_quiet(t, b); k++) {
         const tr_ins *last = tr_term(t->f, b);
         if (b == t->l->latch)
             return true;
@@ -179,7 +189,7 @@ static bool split_into_terms(const trimming *t, tr_val v, unsigned depth, sum *s
         s->has_x = true;
         return once;
     }
-    if (tr_loop_is_outside(t->f, t->in, v)) {
+    if (value_is_outside(t, v)) {
         if (s->n == MOST_TERMS)
             return false;
         s->term[s->n++] = v;
@@ -221,20 +231,19 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
     static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
                          mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
-    if (tr_loop_is_outside(t->f, t->in, cond)) {
+    if (value_is_outside(t, cond)) {
         tr_val all = t->n, none = tr_emit_int(&t->b, 0);
         narrow(t, TR_NOVAL, tr_emit_select(&t->b, cond, truth ? all : none, truth ? none : all));
         return true;
     }
     if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
         return false;
-    bool left = tr_loop_is_outside(t->f, t->in, c->args[1]);
+    bool left = value_is_outside(t, c->args[1]);
     tr_val e = c->args[!left], n = c->args[left];
     uint8_t how = left ? c->sub : mirrored[c->sub];
     how = truth ? how : inverse[how];
     sum s = {0};
-    if (!tr_loop_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) ||
-        !s.has_x)
+    if (!value_is_outside(t, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) || !s.has_x)
         return false;
     narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
     return true;
@@ -249,7 +258,8 @@ static bool take_tests(trimming *t) {
         tr_ins *last = tr_term(f, b);
         if (last->op == TR_OP_CBR) {
             bool yes = !edge_ends_turn(t, &last->imm.succ[0]), no = !edge_ends_turn(t, &last->imm.succ[1]);
-            if (yes == no || !t->in[last->imm.succ[yes ? 0 : 1].to] || !take_test(t, last->args[0], yes))
+            if (yes == no || !block_is_inside(t, last->imm.succ[yes ? 0 : 1].to) ||
+                !take_test(t, last->args[0], yes))
                 break;
             last = tr_term(f, b); /* emitting moves instructions */
             tr_edge on = last->imm.succ[yes ? 0 : 1];
@@ -262,7 +272,7 @@ static bool take_tests(trimming *t) {
             break;
         }
         b = tr_term(f, b)->imm.succ[0].to;
-        if (!t->in[b] || tr_blk_at(f, b)->preds.n != 1)
+        if (!block_is_inside(t, b) || tr_blk_at(f, b)->preds.n != 1)
             break;
     }
     return changed;
@@ -284,20 +294,12 @@ static void set_bounds(trimming *t) {
 bool tr_opt_trim(tr_prog *p, tr_fn *f) {
     uint32_t nblks = f->blks.n;
     make_preheaders(f);
-    trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
+    trimming t = {.f = f, .loops = tr_forest_find(f), .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64)};
     bool changed = f->blks.n > nblks;
-    t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
-    const tr_loops loops = tr_forest_find(f).all;
-    for (uint32_t k = loops.n; k-- > 0;) {
-        const tr_loop *l = &loops.d[k];
-        for (uint32_t j = 0; j < l->blks.n; j++)
-            t.in[l->blks.d[j]] = 1;
-        if (take_loop(&t, l) && take_tests(&t)) {
+    for (uint32_t k = t.loops.all.n; k-- > 0;)
+        if (take_loop(&t, k) && take_tests(&t)) {
             set_bounds(&t);
             changed = true;
         }
-        for (uint32_t j = 0; j < l->blks.n; j++)
-            t.in[l->blks.d[j]] = 0;
-    }
     return changed;
 }
