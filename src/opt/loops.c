@@ -42,8 +42,7 @@ bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b) {
     return true;
 }
 
-/* What is made outside of a loop and used in it dominates its head. */
-static bool comes_from_outside(const tr_fn *f, tr_bid head, tr_val v) {
+bool tr_loop_is_before(const tr_fn *f, tr_bid head, tr_val v) {
     tr_bid b = tr_at(f, v)->blk;
     return tr_is_const(tr_at(f, v)) || (b != TR_NOBLK && b != head && tr_dominates(f, b, head));
 }
@@ -65,7 +64,7 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out)
         if (next->op != TR_OP_ADD || (next->args[0] != param && next->args[1] != param))
             return false;
         tr_val step = next->args[next->args[0] == param];
-        if (!comes_from_outside(f, head, step) || (out->step != TR_NOVAL && out->step != step))
+        if (!tr_loop_is_before(f, head, step) || (out->step != TR_NOVAL && out->step != step))
             return false;
         out->step = step;
     }

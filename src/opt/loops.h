@@ -65,6 +65,10 @@ static inline bool tr_loop_is_outside(const tr_fn *f, const uint8_t *in, tr_val 
 
 /* --- one loop, by its head; needs dominators --- */
 
+/* Is v there when the loop begins: a constant, or made in a block on all ways to it? What is made outside of a
+ * loop and used in it is. */
+bool tr_loop_is_before(const tr_fn *f, tr_bid head, tr_val v);
+
 /* A param of a loop's head that goes on by a step from outside on all ways back: in round k it is
  * `start + k * step`. */
 typedef struct tr_counter {

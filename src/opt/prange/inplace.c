@@ -44,8 +44,7 @@ static tr_val length_of(const tr_fn *f, const tr_loop *l) {
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->op != TR_OP_PRANGE)
         return TR_NOVAL;
     tr_val n = tr_arg(f, c->args[1], 0);
-    tr_bid b = tr_at(f, n)->blk;
-    return b == TR_NOBLK || (b != l->header && tr_dominates(f, b, l->header)) ? n : TR_NOVAL;
+    return tr_loop_is_before(f, l->header, n) ? n : TR_NOVAL;
 }
 
 static bool is_inside_of_one(const tr_forest *t, uint32_t loop) {

@@ -198,13 +198,11 @@ static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
 }
 
 /* Is all that v is made of there before the loop of this head? */
-static bool is_made_before(const tr_fn *f, tr_val v, tr_bid head) {
-    bool before = true;
-    for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++) {
-        tr_bid b = tr_at(f, tr_arg(f, v, i))->blk;
-        before &= b == TR_NOBLK || (b != head && tr_dominates(f, b, head));
-    }
-    return before;
+static bool operands_are_made_before(const tr_fn *f, tr_val v, tr_bid head) {
+    for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++)
+        if (!tr_loop_is_before(f, head, tr_arg(f, v, i)))
+            return false;
+    return true;
 }
 
 /* A block on all ways into the loop, and on no others: there, or made. */
@@ -224,7 +222,7 @@ static void leave_loops(tr_fn *f, tr_val v) {
     tr_forest loops = tr_forest_find(f);
     uint32_t out = TR_NOLOOP;
     for (uint32_t l = tr_forest_in(&loops, tr_at(f, v)->blk);
-         l != TR_NOLOOP && is_made_before(f, v, loops.all.d[l].header); l = loops.all.d[l].parent)
+         l != TR_NOLOOP && operands_are_made_before(f, v, loops.all.d[l].header); l = loops.all.d[l].parent)
         out = l;
     if (out != TR_NOLOOP)
         tr_ins_move_end(f, v, before_loop(f, tr_forest_at(&loops, out)));
@@ -479,14 +477,9 @@ static bool returns_after_loop(const tr_ploop *l, tr_val ret) {
     return false;
 }
 
-static bool is_made_before_loop(const tr_ploop *l, tr_val v) {
-    const tr_ins *in = tr_at(l->f, v);
-    return in->blk == TR_NOBLK || (in->blk != l->header && tr_dominates(l->f, in->blk, l->header));
-}
-
 static bool values_are_known(const tr_ploop *l, const tr_val *v, uint32_t n, const uint8_t *behind) {
     for (uint32_t i = 0; i < n; i++)
-        if (!is_made_before_loop(l, v[i]) && !behind[tr_at(l->f, v[i])->blk])
+        if (!tr_loop_is_before(l->f, l->header, v[i]) && !behind[tr_at(l->f, v[i])->blk])
             return false;
     return true;
 }

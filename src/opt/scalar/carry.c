@@ -26,8 +26,7 @@ static tr_val size_at(const bounder *s, tr_bid head, tr_val array, unsigned axis
         return tr_repl_get(&s->r, made[axis]);
     for (tr_val v = 0; v < f->ins.n; v++) {
         const tr_ins *in = tr_at(f, v);
-        if (in->op == TR_OP_DIM && in->blk != TR_NOBLK && in->args[0] == array && in->imm.i == axis &&
-            in->blk != head && tr_dominates(f, in->blk, head))
+        if (in->op == TR_OP_DIM && in->args[0] == array && in->imm.i == axis && tr_loop_is_before(f, head, v))
             return v;
     }
     return TR_NOVAL;

@@ -90,8 +90,7 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
     bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
     for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
         if (cond != TR_NOVAL && cond_compares_value(f, cond, truth, v, op, other)) {
-            tr_bid d = tr_at(f, *other)->blk;
-            if (d == TR_NOBLK || !tr_forest_has(&s->loops, loop, d))
+            if (tr_forest_is_outside(&s->loops, loop, *other))
                 return true;
         }
         if (b == h || b == TR_NOBLK)
@@ -400,11 +399,10 @@ static void guess_tested(bounder *s, tr_bid b, uint32_t index) {
         int64_t k = 0;
         bool above = true;
         for (uint32_t n = 0; n < e.n; n++) {
-            tr_bid d = tr_at(f, e.t[n].v)->blk;
             if (e.t[n].v == v)
                 k = e.t[n].k;
             else
-                above = above && (d == TR_NOBLK || (d != b && tr_dominates(f, d, b)));
+                above = above && tr_loop_is_before(f, b, e.t[n].v);
         }
         if (k && above && tr_lin_add(&e, &var, -k) && tr_lin_add(&e, &hole, k))
             add_guess(s, b, index, &e);
@@ -426,8 +424,7 @@ void tr_bounds_make_guesses(bounder *s) {
             tr_lin hole = tr_lin_val(TR_NOVAL);
             add_guess(s, b, k, &hole);
             for (uint32_t z = 0; z < q.nsizes; z++) {
-                tr_bid d = tr_at(f, q.sizes[z])->blk;
-                if (d == b || !tr_dominates(f, d, b))
+                if (!tr_loop_is_before(f, b, q.sizes[z]))
                     continue;
                 for (int slack = 0; slack < 2; slack++) { /* param < size, param <= size */
                     tr_lin e = tr_lin_val(q.sizes[z]);

@@ -58,8 +58,7 @@ static bool param_counts_rounds(const odometer *o, uint32_t l, tr_val i) {
 /* The size of an axis, from before the loop. */
 static bool is_divisor(const odometer *o, uint32_t l, tr_val d) {
     const tr_ins *in = tr_at(o->f, d);
-    return in->op == TR_OP_DIM && !tr_forest_has(&o->loops, l, in->blk) &&
-           tr_dominates(o->f, in->blk, o->loops.all.d[l].header);
+    return in->op == TR_OP_DIM && tr_loop_is_before(o->f, o->loops.all.d[l].header, d);
 }
 
 /* The edges into a block, and by how much what is divided goes on there; TR_NOVAL: it begins. */
