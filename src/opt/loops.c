@@ -42,6 +42,20 @@ bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b) {
     return true;
 }
 
+bool tr_loop_head_test(const tr_fn *f, tr_bid head, tr_loop_test *out) {
+    const tr_ins *end = tr_term(f, head), *c = end->op == TR_OP_CBR ? tr_at(f, end->args[0]) : NULL;
+    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT)
+        return false;
+    const tr_ins *counter = tr_at(f, c->args[0]);
+    *out = (tr_loop_test){end->args[0], c->args[0], c->args[1], end->imm.succ[0].to, end->imm.succ[1].to};
+    return counter->op == TR_OP_PARAM && counter->blk == head;
+}
+
+bool tr_forest_test(const tr_forest *t, uint32_t loop, tr_loop_test *out) {
+    return tr_loop_head_test(t->f, tr_forest_at(t, loop)->header, out) && tr_forest_has(t, loop, out->body) &&
+           !tr_forest_has(t, loop, out->exit) && tr_forest_is_outside(t, loop, out->bound);
+}
+
 bool tr_loop_is_before(const tr_fn *f, tr_bid head, tr_val v) {
     tr_bid b = tr_at(f, v)->blk;
     return tr_is_const(tr_at(f, v)) || (b != TR_NOBLK && b != head && tr_dominates(f, b, head));

@@ -14,6 +14,12 @@
 
 enum { TR_NOLOOP = UINT32_MAX };
 
+/* What the head of a loop asks before each round, `counter < bound`. */
+typedef struct tr_loop_test {
+    tr_val cond, counter, bound; /* the comparison, a param of the head, any value */
+    tr_bid body, exit;           /* where it leads if that is so, and if not */
+} tr_loop_test;
+
 typedef struct tr_forest {
     const tr_fn *f;
     tr_loops all;        /* outer ones before those in them */
@@ -54,6 +60,9 @@ static inline bool tr_forest_is_innermost(const tr_forest *t, uint32_t loop) {
 bool tr_forest_block_leaves(const tr_forest *t, uint32_t loop, tr_bid b);
 /* Does no block of the loop lead out of it, but for this one? */
 bool tr_forest_leaves_only_at(const tr_forest *t, uint32_t loop, tr_bid b);
+/* Does the loop go on as long as its head finds `counter < bound`? The body lies in it then and the exit does
+ * not, and no round changes the bound. Other blocks than the head may lead out, too. */
+bool tr_forest_test(const tr_forest *t, uint32_t loop, tr_loop_test *out);
 
 /* --- what a round runs, by a map of its blocks: ways that raise are in it, which lie in no loop --- */
 
@@ -65,9 +74,12 @@ static inline bool tr_loop_is_outside(const tr_fn *f, const uint8_t *in, tr_val 
 
 /* --- one loop, by its head; needs dominators --- */
 
-/* Is v there when the loop begins: a constant, or made in a block on all ways to it? What is made outside of a
- * loop and used in it is. */
+/* Is v there before that block begins: a constant, or made in another one on all ways to it? What is made
+ * outside of a loop and used in it is. */
 bool tr_loop_is_before(const tr_fn *f, tr_bid head, tr_val v);
+
+/* Does the head ask that, wherever its ways lead, and the bound comes from? */
+bool tr_loop_head_test(const tr_fn *f, tr_bid head, tr_loop_test *out);
 
 /* A param of a loop's head that goes on by a step from outside on all ways back: in round k it is
  * `start + k * step`. */

@@ -20,21 +20,19 @@
 /* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must
  * stay no. It does where it is a param, which keeps what it was, or where a counter that only rises is
  * compared with what does not change. */
-static bool thread_stays_out(const even *e, tr_val cond) {
+static bool thread_stays_out(const even *e) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
-    const tr_ins *c = tr_at(g, cond);
+    const tr_ins *c = tr_at(g, tr_term(g, h)->args[0]);
+    tr_loop_test t;
     for (tr_val v = tr_blk_at(g, h)->first; v != tr_blk_at(g, h)->last; v = tr_at(g, v)->next)
         if (!tr_opt_is_pure(tr_at(g, v)))
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_even_is_outside(e, c->args[1]))
+    if (!tr_loop_head_test(g, h, &t) || !tr_even_is_outside(e, t.bound))
         return false;
-    const tr_ins *p = tr_at(g, c->args[0]);
-    if (p->op != TR_OP_PARAM || p->blk != h)
-        return false;
-    tr_val step = tr_even_step_of(e, tr_param_index(g, c->args[0]));
+    tr_val step = tr_even_step_of(e, tr_param_index(g, t.counter));
     return step != TR_NOVAL && tr_is_int(g, step, 1);
 }
 
@@ -281,7 +279,7 @@ bool tr_grid_even_loops(tr_grid *s) {
                 more = 1;
             } else if (loop_can_be_even(&e) && tr_grid_stride(&e)) {
                 more = changed = true;
-            } else if (loop_can_be_even(&e) && thread_stays_out(&e, tr_term(e.g, e.loop->header)->args[0])) {
+            } else if (loop_can_be_even(&e) && thread_stays_out(&e)) {
                 tr_even_count_rounds(&e, tr_even_add_counter(&e));
                 make_even(&e);
                 more = changed = true;

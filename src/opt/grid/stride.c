@@ -35,16 +35,11 @@ static bool value_is_outside(const walk *w, tr_val v) {
 
 static bool take_loop(walk *w) {
     const tr_fn *f = w->f;
-    const tr_ins *t = tr_term(f, w->l->header);
-    if (w->l->preheader == TR_NOBLK || t->op != TR_OP_CBR ||
-        tr_forest_has(f->forest, w->loop, t->imm.succ[1].to))
+    tr_loop_test t;
+    if (w->l->preheader == TR_NOBLK || !tr_forest_test(f->forest, w->loop, &t) ||
+        tr_at(f, t.cond)->blk != w->l->header || !tr_grid_range(f, t.bound, &w->r))
         return false;
-    const tr_ins *c = tr_at(f, t->args[0]);
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != w->l->header ||
-        tr_at(f, c->args[0])->op != TR_OP_PARAM || tr_at(f, c->args[0])->blk != w->l->header ||
-        !value_is_outside(w, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
-        return false;
-    w->k = c->args[0];
+    w->k = t.counter;
     return value_is_outside(w, w->r.start) && value_is_outside(w, w->r.stop) &&
            value_is_outside(w, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
            tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&

@@ -111,21 +111,20 @@ static bool take_loop(trimming *t, uint32_t loop) {
     assert(l->preheader != TR_NOBLK || !loop_counts_turns(f, l));
     if (!loop_counts_turns(f, l))
         return false;
-    const tr_ins *test = tr_term(f, l->header), *back = tr_term(f, l->latch), *to = tr_term(f, l->preheader);
-    if (test->op != TR_OP_CBR || to->op != TR_OP_BR)
+    tr_loop_test test;
+    if (tr_term(f, l->preheader)->op != TR_OP_BR || !tr_forest_test(&t->loops, loop, &test))
         return false;
-    const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
-    t->x = tr_blk_at(f, l->header)->params.d[0];
-    if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !value_is_outside(t, c->args[1]) || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
+    const tr_ins *next = tr_at(f, tr_term(f, l->latch)->imm.succ[0].args[0]);
+    t->x = test.counter;
+    t->n = test.bound;
+    t->body = test.body;
+    if (next->args[0] != t->x || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
         return false;
-    t->n = c->args[1];
-    t->body = test->imm.succ[0].to;
     t->b = (tr_bld){.fn = t->f,
                     .blk = l->preheader,
                     .before = tr_blk_at(f, l->preheader)->last,
                     .loc = tr_term(f, l->header)->loc};
-    return block_is_inside(t, t->body) && !block_is_inside(t, test->imm.succ[1].to) && t->body != l->latch;
+    return t->body != l->latch;
 }
 
 /* By this way the turn ends, and does nothing more. */

@@ -130,17 +130,13 @@ static bool comes_round_by_one(const batcher *s) {
 static bool loop_counts_up(batcher *s) {
     tr_fn *f = s->f;
     const tr_blk *h = tr_blk_at(f, s->l->header);
-    const tr_ins *t = tr_term(f, s->l->header), *test;
-    if (h->params.n != 1 || h->cold || t->op != TR_OP_CBR || h->first != t->args[0] ||
-        tr_at(f, h->first)->next != h->last)
+    tr_loop_test t;
+    if (h->params.n != 1 || h->cold || !tr_forest_test(s->loops, s->loop, &t) || h->first != t.cond ||
+        tr_at(f, h->first)->next != h->last || tr_at(f, t.counter)->ty->kind != TR_TY_I64 ||
+        tr_term(f, s->l->header)->imm.succ[0].n)
         return false;
-    test = tr_at(f, t->args[0]);
-    s->counter = h->params.d[0];
-    if (test->op != TR_OP_CMP || test->sub != TR_CMP_LT || test->args[0] != s->counter ||
-        tr_at(f, s->counter)->ty->kind != TR_TY_I64 || is_inside(s, test->args[1]) ||
-        !block_is_inside(s, t->imm.succ[0].to) || block_is_inside(s, t->imm.succ[1].to) || t->imm.succ[0].n)
-        return false;
-    s->end = test->args[1];
+    s->counter = t.counter;
+    s->end = t.bound;
     return comes_round_by_one(s);
 }
 

@@ -39,11 +39,10 @@ static bool block_is_inside(const chain *c, tr_bid b) {
 
 /* The number of iterations of a loop over a prange; TR_NOVAL: it is another loop. */
 static tr_val length_of(const tr_fn *f, const tr_loop *l) {
-    const tr_ins *t = tr_term(f, l->header);
-    const tr_ins *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
-    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->op != TR_OP_PRANGE)
+    tr_loop_test t;
+    if (!tr_loop_head_test(f, l->header, &t) || tr_at(f, t.bound)->op != TR_OP_PRANGE)
         return TR_NOVAL;
-    tr_val n = tr_arg(f, c->args[1], 0);
+    tr_val n = tr_arg(f, t.bound, 0);
     return tr_loop_is_before(f, l->header, n) ? n : TR_NOVAL;
 }
 

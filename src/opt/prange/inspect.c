@@ -162,14 +162,11 @@ static bool is_in_round(const tr_fn *f, tr_bid head, tr_bid body, tr_bid b) {
 static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) {
     const tr_fn *f = m->l->f;
     tr_bid b = tr_at(f, v)->blk;
-    const tr_ins *t = tr_term(f, b);
-    if (tr_forest_headed(m->l->loops, b) == TR_NOLOOP || t->op != TR_OP_CBR)
+    tr_loop_test t;
+    if (tr_forest_headed(m->l->loops, b) == TR_NOLOOP || !tr_loop_head_test(f, b, &t) || t.counter != v ||
+        !tr_loop_counts(f, b, v) || t.exit == t.body || !is_in_round(f, b, t.body, m->where))
         return nowhere;
-    const tr_ins *c = tr_at(f, t->args[0]);
-    if (!tr_loop_counts(f, b, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
-        t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
-        return nowhere;
-    reach n = reach_of_all(m, c->args[1], at, depth);
+    reach n = reach_of_all(m, t.bound, at, depth);
     return n.lo == TR_NOVAL
                ? n
                : (reach){tr_emit_int(&m->b, 0),

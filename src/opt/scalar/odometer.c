@@ -161,20 +161,16 @@ static bool is_product_of_sizes(const tr_fn *f, tr_val v, tr_val array, uint32_t
 static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
     const tr_fn *f = o->f;
     const tr_loop *loop = &o->loops.all.d[l];
-    const tr_ins *t = tr_term(f, loop->header), *size = tr_at(f, d);
-    tr_val test = tr_blk_at(f, loop->header)->first;
-    uint32_t axes = 0;
-    if (t->op != TR_OP_CBR || t->args[0] != test || tr_at(f, test)->next != tr_blk_at(f, loop->header)->last)
-        return false;
-    const tr_ins *in = tr_at(f, test);
-    tr_bid body = t->imm.succ[0].to;
-    tr_bid end_at = t->imm.succ[1].to, made_in = in->op == TR_OP_CMP ? tr_at(f, in->args[1])->blk : TR_NOBLK;
-    if (made_in >= o->loops.nblks || end_at >= o->loops.nblks || in->sub != TR_CMP_LT || in->args[0] != x ||
-        tr_forest_has(&o->loops, l, made_in) || !tr_forest_has(&o->loops, l, body) || body == loop->header ||
-        tr_forest_has(&o->loops, l, end_at) || loop_of(o, body) != UINT32_MAX)
+    const tr_ins *size = tr_at(f, d);
+    const tr_blk *head = tr_blk_at(f, loop->header);
+    uint32_t axes = 0, known = o->loops.nblks; /* blocks that have come since may lie in the loop as well */
+    tr_loop_test t;
+    if (!tr_forest_test(&o->loops, l, &t) || t.counter != x || head->first != t.cond ||
+        tr_at(f, t.cond)->next != head->last || tr_at(f, t.bound)->blk >= known || t.exit >= known ||
+        t.body == loop->header || loop_of(o, t.body) != TR_NOLOOP)
         return false;
     return tr_forest_leaves_only_at(&o->loops, l, loop->header) &&
-           is_product_of_sizes(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
+           is_product_of_sizes(f, t.bound, size->args[0], &axes) && (axes >> size->imm.i & 1);
 }
 
 /* Uses of the first n of these values in a block are uses of others. */

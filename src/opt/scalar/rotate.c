@@ -115,16 +115,14 @@ static void test_difference(rotor *r, uint32_t l) {
     assert(tr_term(r->f, r->loops->all.d[l].header)->op == TR_OP_CBR);
     tr_fn *f = r->f;
     tr_bid h = r->loops->all.d[l].header;
-    tr_val cond = tr_arg(f, tr_blk_at(f, h)->last, 0);
-    const tr_ins *c = tr_at(f, cond);
-    if (r->rotates[h] != 1 || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != h)
+    tr_loop_test t;
+    if (r->rotates[h] != 1 || !tr_loop_head_test(f, h, &t) || tr_at(f, t.cond)->blk != h)
         return;
-    const tr_ins *i = tr_at(f, c->args[0]), *n = tr_at(f, c->args[1]);
+    const tr_ins *n = tr_at(f, t.bound);
     bool most = n->op == TR_OP_MAX;
-    if (i->op == TR_OP_PARAM && i->blk == h && (most || n->op == TR_OP_SELECT) &&
-        !tr_forest_has(r->loops, l, n->blk) && tr_is_int(f, n->args[most ? 1 : 2], 0) &&
-        starts_at_constant(r, l, c->args[0]))
-        tr_at(f, r->twins.of[cond])->args[1] = n->args[most ? 0 : 1];
+    if ((most || n->op == TR_OP_SELECT) && tr_forest_is_outside(r->loops, l, t.bound) &&
+        tr_is_int(f, n->args[most ? 1 : 2], 0) && starts_at_constant(r, l, t.counter))
+        tr_at(f, r->twins.of[t.cond])->args[1] = n->args[most ? 0 : 1];
 }
 
 static void rotate(rotor *r, uint32_t l) {
