@@ -61,29 +61,37 @@ bool tr_loop_is_before(const tr_fn *f, tr_bid head, tr_val v) {
     return tr_is_const(tr_at(f, v)) || (b != TR_NOBLK && b != head && tr_dominates(f, b, head));
 }
 
+tr_val tr_loop_start(const tr_fn *f, tr_bid head, tr_val param) {
+    assert(tr_at(f, param)->op == TR_OP_PARAM && tr_at(f, param)->blk == head && "a param of the head");
+    uint32_t at = tr_param_index(f, param);
+    tr_val start = TR_NOVAL;
+    for (tr_way w = {0}; tr_next_way(f, head, &w);) {
+        if (tr_dominates(f, head, w.from))
+            continue;
+        if (start != TR_NOVAL && start != w.edge->args[at])
+            return TR_NOVAL;
+        start = w.edge->args[at];
+    }
+    return start;
+}
+
 bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out) {
     assert(tr_at(f, param)->op == TR_OP_PARAM && tr_at(f, param)->blk == head && "a param of the head");
     uint32_t at = tr_param_index(f, param);
-    bool comes = false, one = true;
-    *out = (tr_counter){TR_NOVAL, TR_NOVAL};
+    *out = (tr_counter){tr_loop_start(f, head, param), TR_NOVAL, TR_NOVAL};
     for (tr_way w = {0}; tr_next_way(f, head, &w);) {
         tr_val v = w.edge->args[at];
         const tr_ins *next = tr_at(f, v);
-        if (!tr_dominates(f, head, w.from)) {
-            one = one && (!comes || out->start == v);
-            out->start = v;
-            comes = true;
+        if (!tr_dominates(f, head, w.from))
             continue;
-        }
         if (next->op != TR_OP_ADD || (next->args[0] != param && next->args[1] != param))
             return false;
         tr_val step = next->args[next->args[0] == param];
         if (!tr_loop_is_before(f, head, step) || (out->step != TR_NOVAL && out->step != step))
             return false;
+        out->next = out->step == TR_NOVAL || out->next == v ? v : TR_NOVAL;
         out->step = step;
     }
-    if (!one)
-        out->start = TR_NOVAL;
     return out->step != TR_NOVAL;
 }
 

@@ -86,7 +86,10 @@ bool tr_loop_head_test(const tr_fn *f, tr_bid head, tr_loop_test *out);
 typedef struct tr_counter {
     tr_val start; /* what it comes as; TR_NOVAL: not as one value */
     tr_val step;  /* what is added */
+    tr_val next;  /* the sum; TR_NOVAL: several ways back have one each */
 } tr_counter;
+/* What a param of a loop's head comes as; TR_NOVAL: not as one value. */
+tr_val tr_loop_start(const tr_fn *f, tr_bid head, tr_val param);
 bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out);
 /* It counts rounds: it comes as 0 and goes on by 1. */
 bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param);

@@ -58,20 +58,18 @@ static bool take_loop(ahead *a) {
         tr_term(f, l->header)->imm.succ[0].n || tr_blk_at(f, l->header)->params.n > MOST_PARAMS)
         return false;
     a->body = l->latch;
-    const tr_ins *back = tr_term(f, a->body);
+    tr_counter walks;
     if (tr_blk_at(f, l->header)->first != t.cond || tr_at(f, t.cond)->next != tr_blk_at(f, l->header)->last ||
-        back->op != TR_OP_BR || !is_low(f, t.bound))
+        tr_term(f, a->body)->op != TR_OP_BR || !is_low(f, t.bound) ||
+        !tr_loop_counter(f, l->header, t.counter, &walks))
         return false;
     a->i = t.counter;
     a->stop = t.bound;
     a->at = tr_param_index(f, a->i);
-    const tr_ins *next = tr_at(f, back->imm.succ[0].args[a->at]);
-    a->step = next->op == TR_OP_ADD ? next->args[1] : TR_NOVAL;
-    tr_val start =
-        tr_term(f, l->preheader)->imm.succ[0].args[a->at]; /* far above stop no round is run, and it wraps */
-    return a->step != TR_NOVAL && tr_grid_bits(f, start, DEPTH) < TR_WALK_STOP && next->flags & F_NSW &&
-           next->args[0] == a->i && is_outside(a, a->step) && tr_grid_is_count(f, a->step, DEPTH) &&
-           tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
+    a->step = walks.step;
+    /* a start far above stop runs no round, and wraps */
+    return tr_grid_bits(f, walks.start, DEPTH) < TR_WALK_STOP && tr_at(f, walks.next)->flags & F_NSW &&
+           tr_grid_is_count(f, a->step, DEPTH) && tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
 }
 
 /* Nobody else's item is at the same place as ours. */

@@ -25,15 +25,14 @@ static bool thread_stays_out(const even *e) {
     tr_bid h = e->loop->header;
     const tr_ins *c = tr_at(g, tr_term(g, h)->args[0]);
     tr_loop_test t;
+    tr_counter counts;
     for (tr_val v = tr_blk_at(g, h)->first; v != tr_blk_at(g, h)->last; v = tr_at(g, v)->next)
         if (!tr_opt_is_pure(tr_at(g, v)))
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    if (!tr_loop_head_test(g, h, &t) || !tr_even_is_outside(e, t.bound))
-        return false;
-    tr_val step = tr_even_step_of(e, tr_param_index(g, t.counter));
-    return step != TR_NOVAL && tr_is_int(g, step, 1);
+    return tr_loop_head_test(g, h, &t) && tr_even_is_outside(e, t.bound) &&
+           tr_even_counter(e, t.counter, &counts) && tr_is_int(g, counts.step, 1);
 }
 
 /* All threads come to it, only its head leads out, and that for each thread as it will. */
@@ -102,9 +101,10 @@ static void make_even(even *e) {
 }
 
 static bool loop_has_counter(const even *e) {
-    for (uint32_t p = 0; p < tr_blk_at(e->g, e->loop->header)->params.n; p++)
-        if (tr_even_step_of(e, p) != TR_NOVAL &&
-            !tr_even_is_used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
+    const tr_blk *head = tr_blk_at(e->g, e->loop->header);
+    tr_counter c;
+    for (uint32_t p = 0; p < head->params.n; p++)
+        if (tr_even_counter(e, head->params.d[p], &c) && !tr_even_is_used_outside(e, head->params.d[p]))
             return true;
     return false;
 }

@@ -27,9 +27,8 @@ static inline bool tr_even_is_outside(const even *e, tr_val v) {
 
 /* By an instruction there, on an edge there, or on the way out of the loop's head. */
 bool tr_even_is_used_outside(const even *e, tr_val v);
-/* The latch's value of this param of the head is the param and a step that all threads
- * share: the step, else NOVAL. */
-tr_val tr_even_step_of(const even *e, uint32_t p);
+/* Is this param of the head a counter whose step all threads share? */
+bool tr_even_counter(const even *e, tr_val param, tr_counter *out);
 /* The one block outside, or inside, of the loop that leads to its head, or NOBLK. */
 tr_bid tr_even_comes_from(const even *e, bool inside);
 /* A counter of rounds for the head, its last param: 0 from outside. From inside it is set

@@ -6,13 +6,9 @@
 #include "opt/grid/even.h"
 #include "opt/priv.h"
 
-/* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
-tr_val tr_even_step_of(const even *e, uint32_t p) {
-    assert(p < tr_blk_at(e->g, e->loop->header)->params.n && "a param of the head");
-    tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p];
-    tr_counter c;
-    bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, v, &c);
-    return counts && !e->u.varies[c.step] ? c.step : TR_NOVAL;
+bool tr_even_counter(const even *e, tr_val param, tr_counter *out) {
+    return tr_at(e->g, param)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, param, out) &&
+           !e->u.varies[out->step];
 }
 
 /* Used outside of the loop, by an instruction, on an edge there, or on the way out of its head. */
@@ -76,22 +72,14 @@ void tr_even_count_rounds(even *e, tr_val k) {
     tr_repl r = tr_repl_new(g);
     tr_bld b = {.fn = g, .blk = h, .before = tr_blk_at(g, h)->first, .loc = tr_term(g, h)->loc};
     for (uint32_t p = 0; p < n; p++) {
-        tr_val v = tr_blk_at(g, h)->params.d[p], step = tr_even_step_of(e, p), start = TR_NOVAL;
-        bool one = true;
-        for (tr_way w = {0}; tr_next_way(g, h, &w);) {
-            if (tr_even_has(e, w.from))
-                continue;
-            one = one && (start == TR_NOVAL || start == w.edge->args[p]);
-            start = w.edge->args[p];
-        }
-        if (step == TR_NOVAL || !one || tr_even_is_used_outside(e, v))
+        tr_val v = tr_blk_at(g, h)->params.d[p], at = k;
+        tr_counter c;
+        if (!tr_even_counter(e, v, &c) || c.start == TR_NOVAL || tr_even_is_used_outside(e, v))
             continue;
-        int64_t by, from;
-        tr_val at = k;
-        if (!tr_get_int(g, step, &by) || by != 1)
-            at = tr_emit2(&b, TR_OP_MUL, i64, k, step);
-        if (!tr_get_int(g, start, &from) || from != 0)
-            at = tr_emit2(&b, TR_OP_ADD, i64, start, at);
+        if (!tr_is_int(g, c.step, 1))
+            at = tr_emit2(&b, TR_OP_MUL, i64, k, c.step);
+        if (!tr_is_int(g, c.start, 0))
+            at = tr_emit2(&b, TR_OP_ADD, i64, c.start, at);
         tr_repl_set(g, &r, v, at);
     }
     tr_repl_apply(g, &r);

@@ -24,6 +24,7 @@ typedef struct trimming {
     uint32_t loop; /* the one that is looked at */
     const tr_loop *l;
     tr_val x, n; /* the counter, and how far it goes */
+    tr_val next; /* the counter's next value */
     tr_bid body;
     bool first; /* no test was taken yet: what is computed here all turns have computed */
     tr_val lo, hi;
@@ -61,42 +62,35 @@ static bool block_is_quiet(const trimming *t, tr_bid b) {
 }
 
 /* The only thing that comes round is a counter of turns. */
-static bool loop_counts_turns(const tr_fn *f, const tr_loop *l) {
-    if (l->header == 0 || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
-        return false;
-    const tr_ins *back = tr_term(f, l->latch);
-    if (back->op != TR_OP_BR)
-        return false;
-    const tr_ins *next = tr_at(f, back->imm.succ[0].args[0]);
-    return tr_turn_of(next) != TR_TURN_NONE;
+static bool loop_counts_turns(const tr_fn *f, const tr_loop *l, tr_counter *turns) {
+    return l->header != 0 && l->latch != TR_NOBLK && tr_blk_at(f, l->header)->params.n == 1 &&
+           tr_loop_counter(f, l->header, tr_blk_at(f, l->header)->params.d[0], turns) &&
+           tr_term(f, l->latch)->op == TR_OP_BR && tr_turn_of(tr_at(f, turns->next)) != TR_TURN_NONE;
 }
 
 /* Bounds are made in a block before the loop. */
 static void make_preheaders(tr_fn *f) {
+    tr_counter turns;
     for (bool again = true; again;) {
         again = false;
         tr_cfg_compute(f);
         tr_dom_compute(f);
         const tr_loops loops = tr_forest_find(f).all;
         for (uint32_t k = 0; k < loops.n && !again; k++)
-            if (loops.d[k].preheader == TR_NOBLK && loop_counts_turns(f, &loops.d[k])) {
+            if (loops.d[k].preheader == TR_NOBLK && loop_counts_turns(f, &loops.d[k], &turns)) {
                 tr_opt_preheader(f, loops.d[k].header);
                 again = true;
             }
     }
 }
 
-/* The counter comes as 0, by all ways. */
-static bool begins_at_0(const tr_fn *f, const tr_loop *l) {
-    int64_t from;
-    tr_val v = tr_term(f, l->preheader)->imm.succ[0].args[0];
-    if (tr_get_int(f, v, &from))
-        return from == 0;
-    if (tr_at(f, v)->op != TR_OP_PARAM || tr_at(f, v)->blk != l->preheader || l->preheader == 0)
-        return false;
-    uint32_t at = tr_param_index(f, v);
+/* What the counter begins with is 0: as it is, or by all ways to the block before the loop. */
+static bool is_0_by_all_ways(const tr_fn *f, const tr_loop *l, tr_val start) {
+    if (tr_at(f, start)->op != TR_OP_PARAM || tr_at(f, start)->blk != l->preheader || l->preheader == 0)
+        return tr_is_int(f, start, 0);
+    uint32_t at = tr_param_index(f, start);
     for (tr_way w = {0}; tr_next_way(f, l->preheader, &w);)
-        if (!tr_get_int(f, w.edge->args[at], &from) || from != 0)
+        if (!tr_is_int(f, w.edge->args[at], 0))
             return false;
     return true;
 }
@@ -108,17 +102,18 @@ static bool take_loop(trimming *t, uint32_t loop) {
     t->loop = loop;
     t->lo = t->hi = TR_NOVAL;
     t->first = true;
-    assert(l->preheader != TR_NOBLK || !loop_counts_turns(f, l));
-    if (!loop_counts_turns(f, l))
-        return false;
     tr_loop_test test;
+    tr_counter turns;
+    if (!loop_counts_turns(f, l, &turns))
+        return false;
+    assert(l->preheader != TR_NOBLK && "each such loop has a block before it");
     if (tr_term(f, l->preheader)->op != TR_OP_BR || !tr_forest_test(&t->loops, loop, &test))
         return false;
-    const tr_ins *next = tr_at(f, tr_term(f, l->latch)->imm.succ[0].args[0]);
     t->x = test.counter;
     t->n = test.bound;
+    t->next = turns.next;
     t->body = test.body;
-    if (next->args[0] != t->x || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
+    if (!is_0_by_all_ways(f, l, turns.start) || !block_is_quiet(t, l->header))
         return false;
     t->b = (tr_bld){.fn = t->f,
                     .blk = l->preheader,
@@ -280,7 +275,7 @@ static bool take_tests(trimming *t) {
 static void set_bounds(trimming *t) {
     tr_fn *f = t->f;
     tr_bid h = t->l->header;
-    tr_at(f, tr_term(f, t->l->latch)->imm.succ[0].args[0])->sub = TR_TURN_TRIMMED;
+    tr_at(f, t->next)->sub = TR_TURN_TRIMMED;
     if (t->lo != TR_NOVAL)
         tr_term(f, t->l->preheader)->imm.succ[0].args[0] = t->lo;
     if (t->hi == TR_NOVAL)

@@ -728,12 +728,9 @@ static bool turn_loop(tr_ploop *l) {
 static bool param_is_kept(const tr_ploop *l, uint32_t k) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
-    for (uint32_t i = 0; i < h->preds.n; i++) {
-        const tr_ins *t = tr_term(f, h->preds.d[i]);
-        for (uint32_t s = 0; in_natural_loop(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
-            if (t->imm.succ[s].to == l->header && t->imm.succ[s].args[k] != h->params.d[k])
-                return false;
-    }
+    for (tr_way w = {0}; tr_next_way(f, l->header, &w);)
+        if (in_natural_loop(l, w.from) && w.edge->args[k] != h->params.d[k])
+            return false;
     return true;
 }
 

@@ -186,34 +186,25 @@ static bool value_only_grows(const bounder *s, tr_val v, tr_val p) {
 static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
     tr_bid h = s->loops.all.d[loop].header;
-    tr_val start = TR_NOVAL;
+    tr_val start = tr_loop_start(f, h, p);
     bool up = true, down = true;
-    for (uint32_t i = 0; i < tr_blk_at(f, h)->preds.n; i++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[i];
-        const tr_ins *t = tr_term(f, from);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++) {
-            int64_t k;
-            tr_val v = t->imm.succ[e].to == h ? t->imm.succ[e].args[index] : TR_NOVAL;
-            if (v == TR_NOVAL)
-                continue;
-            if (!tr_forest_has(&s->loops, loop, from)) {
-                if (start != TR_NOVAL && start != v)
-                    return;
-                start = v;
-            } else if (is_step(s, v, p, &k, h)) {
-                up = up && k >= 0;
-                down = down && k <= 0;
-            } else if (value_only_grows(s, v, p)) {
-                down = false;
-            } else {
-                return;
-            }
-        }
-    }
-    tr_lin begin = start == TR_NOVAL ? tr_lin_const(0) : tr_linearize(&s->pr, start), low = tr_lin_val(p),
-           high = begin;
     if (start == TR_NOVAL)
         return;
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        int64_t k;
+        tr_val v = w.edge->args[index];
+        if (!tr_forest_has(&s->loops, loop, w.from))
+            continue;
+        if (is_step(s, v, p, &k, h)) {
+            up = up && k >= 0;
+            down = down && k <= 0;
+        } else if (value_only_grows(s, v, p)) {
+            down = false;
+        } else {
+            return;
+        }
+    }
+    tr_lin begin = tr_linearize(&s->pr, start), low = tr_lin_val(p), high = begin;
     if (up && tr_lin_add(&low, &begin, -1))
         tr_assume(&s->pr, &low);
     if (down && tr_lin_add(&high, &low, 0) && tr_lin_add(&high, &(tr_lin){.n = 1, .t = {{p, 1}}}, -1))
@@ -358,20 +349,15 @@ static void find_sources(sources *q) {
 /* Does every jump back pass the param itself or the param and a constant? Those need no guess. */
 static bool is_counter(const bounder *s, tr_bid h, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
-    const tr_blk *blk = tr_blk_at(f, h);
     bool loop = false;
-    for (uint32_t i = 0; i < blk->preds.n; i++) {
-        const tr_ins *t = tr_term(f, blk->preds.d[i]);
-        for (uint32_t e = 0; tr_dominates(f, h, blk->preds.d[i]) && e < tr_nsucc(t); e++) {
-            if (t->imm.succ[e].to != h)
-                continue;
-            const tr_ins *in = tr_at(f, t->imm.succ[e].args[index]);
-            bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
-            loop = true;
-            if (t->imm.succ[e].args[index] != p &&
-                !(sum && in->args[0] == p && tr_is_const(tr_at(f, in->args[1]))))
-                return false;
-        }
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        const tr_ins *in = tr_at(f, w.edge->args[index]);
+        bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
+        if (!tr_dominates(f, h, w.from))
+            continue;
+        loop = true;
+        if (w.edge->args[index] != p && !(sum && in->args[0] == p && tr_is_const(tr_at(f, in->args[1]))))
+            return false;
     }
     return loop;
 }

@@ -93,19 +93,11 @@ static void lead_back(rotor *r, uint32_t l, tr_bid to) {
 /* Do all edges into the loop pass a constant that is not negative for this param? */
 static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
     assert(tr_at(r->f, p)->op == TR_OP_PARAM && tr_at(r->f, p)->blk == r->loops->all.d[l].header);
-    const tr_fn *f = r->f;
-    tr_bid h = r->loops->all.d[l].header;
-    uint32_t index = 0;
-    while (tr_blk_at(f, h)->params.d[index] != p)
-        index++;
-    for (uint32_t k = 0; k < tr_blk_at(f, h)->preds.n; k++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[k];
-        const tr_ins *t = tr_term(f, from);
-        int64_t c;
-        for (uint32_t s = 0; s < tr_nsucc(t) && !tr_forest_has(r->loops, l, from); s++)
-            if (t->imm.succ[s].to == h && (!tr_get_int(f, t->imm.succ[s].args[index], &c) || c < 0))
-                return false;
-    }
+    uint32_t index = tr_param_index(r->f, p);
+    int64_t c;
+    for (tr_way w = {0}; tr_next_way(r->f, r->loops->all.d[l].header, &w);)
+        if (!tr_forest_has(r->loops, l, w.from) && (!tr_get_int(r->f, w.edge->args[index], &c) || c < 0))
+            return false;
     return true;
 }
 
