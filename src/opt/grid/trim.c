@@ -221,9 +221,6 @@ static void narrow_by(trimming *t, tr_cmpop how, tr_val a, tr_val n) {
 
 /* The test is true, or false, as `truth` has it, in the turns that are left. */
 static bool take_test(trimming *t, tr_val cond, bool truth) {
-    /* ORDER CMP: LT LE EQ NE GT GE */
-    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
-                         mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
     if (value_is_outside(t, cond)) {
         tr_val all = t->n, none = tr_emit_int(&t->b, 0);
@@ -234,12 +231,12 @@ static bool take_test(trimming *t, tr_val cond, bool truth) {
         return false;
     bool left = value_is_outside(t, c->args[1]);
     tr_val e = c->args[!left], n = c->args[left];
-    uint8_t how = left ? c->sub : mirrored[c->sub];
-    how = truth ? how : inverse[how];
+    tr_cmpop how = left ? (tr_cmpop)c->sub : tr_cmp_mirrored[c->sub];
+    how = truth ? how : tr_cmp_inverse[how];
     sum s = {0};
     if (!value_is_outside(t, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) || !s.has_x)
         return false;
-    narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
+    narrow_by(t, how, rest_of(t, &s), n);
     return true;
 }
 

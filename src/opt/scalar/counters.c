@@ -53,10 +53,6 @@ bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out
     return tr_bounds_free_of(s, loop, goal, out) && (out->n == 0 || tr_opt_testable(s->f, out));
 }
 
-/* ORDER CMP: LT LE EQ NE GT GE */
-static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
-static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
-
 /* A condition that compares v, as `v op other`. */
 static bool cond_compares_value(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op,
                                 tr_val *other) {
@@ -65,8 +61,8 @@ static bool cond_compares_value(const tr_fn *f, tr_val cond, bool truth, tr_val 
     if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
         return false;
     bool left = c->args[0] == v;
-    *op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
-    *op = left ? *op : (tr_cmpop)mirrored[*op];
+    *op = truth ? (tr_cmpop)c->sub : tr_cmp_inverse[c->sub];
+    *op = left ? *op : tr_cmp_mirrored[*op];
     *other = c->args[left ? 1 : 0];
     return true;
 }
@@ -380,7 +376,7 @@ static void guess_tested(bounder *s, tr_bid b, uint32_t index) {
         tr_val v = t->imm.succ[truth ? 0 : 1].args[index];
         tr_lin x = tr_linearize(&s->pr, c->args[0]), y = tr_linearize(&s->pr, c->args[1]), e,
                var = tr_lin_val(v), hole = tr_lin_val(TR_NOVAL);
-        if (!order_of(&x, (tr_cmpop)(truth ? c->sub : inverse[c->sub]), &y, &e))
+        if (!order_of(&x, truth ? (tr_cmpop)c->sub : tr_cmp_inverse[c->sub], &y, &e))
             continue;
         int64_t k = 0;
         bool above = true;
