@@ -31,8 +31,8 @@ static bool thread_stays_out(const even *e) {
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    return tr_loop_head_test(g, h, &t) && tr_even_is_outside(e, t.bound) &&
-           tr_even_counter(e, t.counter, &counts) && tr_is_int(g, counts.step, 1);
+    return tr_forest_test(&e->loops, e->number, &t) && tr_even_counter(e, t.counter, &counts) &&
+           tr_is_int(g, counts.step, 1);
 }
 
 /* All threads come to it, only its head leads out, and that for each thread as it will. */

@@ -45,14 +45,10 @@ static bool is_quot_or_rem(const tr_ins *in) {
     return in->op == TR_OP_QUOT || in->op == TR_OP_REM;
 }
 
-/* The loop whose head is this block; UINT32_MAX: none, or not one that can be changed. */
+/* The loop whose head is this block; TR_NOLOOP: none, or not one that can be changed. */
 static uint32_t loop_of(const odometer *o, tr_bid head) {
     uint32_t l = tr_forest_headed(&o->loops, head);
     return l != TR_NOLOOP && head != 0 && !o->in_rows[l] ? l : TR_NOLOOP;
-}
-
-static bool param_counts_rounds(const odometer *o, uint32_t l, tr_val i) {
-    return tr_loop_counts(o->f, tr_forest_at(&o->loops, l)->header, i);
 }
 
 /* The size of an axis, from before the loop. */
@@ -305,15 +301,14 @@ static void find_loops(odometer *o) {
     o->in_rows = TR_NEW_N(&o->f->ctx->arena, uint8_t, o->loops.all.n + 1u);
 }
 
-/* The loop that such a division's counter belongs to; UINT32_MAX: it is no counter. */
+/* The loop that such a division's counter belongs to; TR_NOLOOP: it is no counter. */
 static uint32_t counted_by(const odometer *o, tr_val division) {
     tr_val x = tr_arg(o->f, division, 0);
-    if (tr_at(o->f, x)->op != TR_OP_PARAM)
-        return UINT32_MAX;
-    uint32_t l = loop_of(o, tr_at(o->f, x)->blk);
-    return l != UINT32_MAX && is_divisor(o, l, tr_arg(o->f, division, 1)) && param_counts_rounds(o, l, x)
-               ? l
-               : UINT32_MAX;
+    tr_bid head = tr_at(o->f, x)->blk;
+    uint32_t l = tr_at(o->f, x)->op == TR_OP_PARAM ? loop_of(o, head) : TR_NOLOOP;
+    bool counts =
+        l != TR_NOLOOP && is_divisor(o, l, tr_arg(o->f, division, 1)) && tr_loop_counts(o->f, head, x);
+    return counts ? l : TR_NOLOOP;
 }
 
 /* --- sizes that are mostly equal --- */
@@ -398,7 +393,7 @@ static bool test_sizes(odometer *o) {
     tr_u32s slow = {0};
     for (uint32_t i = 0; i < o->nwork && f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE; i++) {
         uint32_t l = counted_by(o, o->work[i]);
-        bool fits = l != UINT32_MAX && !tr_blk_at(f, o->loops.all.d[l].header)->cold &&
+        bool fits = l != TR_NOLOOP && !tr_blk_at(f, o->loops.all.d[l].header)->cold &&
                     tr_loop_size(f, &o->loops.all.d[l]) <= MAX_LOOP;
         for (uint32_t k = 0; k < n && fits; k++) /* no loop in one that is copied, nor one around it */
             fits =
@@ -438,8 +433,8 @@ bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
     o.repl = tr_repl_new(f);
     for (uint32_t i = 0; i < o.nwork; i++) {
         tr_val x = tr_arg(f, o.work[i], 0), d = tr_arg(f, o.work[i], 1);
-        uint32_t l = is_division(&o, o.work[i], x, d) ? counted_by(&o, o.work[i]) : UINT32_MAX;
-        if (l != UINT32_MAX)
+        uint32_t l = is_division(&o, o.work[i], x, d) ? counted_by(&o, o.work[i]) : TR_NOLOOP;
+        if (l != TR_NOLOOP)
             change(&o, l, x, d);
     }
     if (o.changed)
