@@ -1,10 +1,10 @@
 /* The loops of a function (natural loops, in a forest), and what their counters do.
  *
  * One answer to the questions that most passes have of a loop: which one a block lies in, what comes from
- * outside of it, and how a param of its head changes from round to round (a basic induction variable). The
- * forest is an analysis as dominators are: the runner makes it for a pass that asks for N_LOOPS (passes.def),
- * in tr_fn.forest; a pass that has changed the flow of control makes another one. Blocks that have come since
- * lie in no loop.
+ * outside of it, where it is left, what its head asks before a round, and how a param of its head changes
+ * from round to round (a basic induction variable). The forest is an analysis as dominators are: the
+ * runner makes it for a pass that asks for N_LOOPS (passes.def), in tr_fn.forest; a pass that has changed
+ * the flow of control makes another one. Blocks that have come since lie in no loop.
  * Cost: finding it is linear in blocks and depth of loops; a question takes the depth of loops, a counter the
  * jumps to its head. */
 #ifndef TR_OPT_LOOPS_H
