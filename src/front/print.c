@@ -24,7 +24,7 @@ static void print_arg(tr_sb *b, const tr_code *c, const tr_bc *i) {
         tr_sb_printf(b, " %s%s", names[arg], i->aux ? "=" : "");
     } else if (i->op == TR_N_CMP) {
         static const char *const names[] = {
-#define X(id, name, sign) sign,
+#define X(id, name, sign, inverse, mirrored) sign,
             TR_CMPOPS(X)
 #undef X
         };

@@ -77,15 +77,17 @@ typedef enum tr_unop {
         TR_UN__COUNT
 } tr_unop;
 
-#define TR_CMPOPS(X)  \
-    X(LT, "lt", "<")  \
-    X(LE, "le", "<=") \
-    X(EQ, "eq", "==") \
-    X(NE, "ne", "!=") \
-    X(GT, "gt", ">")  \
-    X(GE, "ge", ">=") /* ORDER CMP: CPython's order */
+/* Beside each its inverse, which holds where it does not (not of floats: NaN), and itself mirrored, for
+ * operands that have changed places. */
+#define TR_CMPOPS(X)          \
+    X(LT, "lt", "<", GE, GT)  \
+    X(LE, "le", "<=", GT, GE) \
+    X(EQ, "eq", "==", NE, EQ) \
+    X(NE, "ne", "!=", EQ, NE) \
+    X(GT, "gt", ">", LE, LT)  \
+    X(GE, "ge", ">=", LT, LE) /* ORDER CMP: CPython's order */
 typedef enum tr_cmpop {
-#define X(id, name, sign) TR_CMP_##id,
+#define X(id, name, sign, inverse, mirrored) TR_CMP_##id,
     TR_CMPOPS(X)
 #undef X
         TR_CMP__COUNT
@@ -238,6 +240,7 @@ extern const char *const tr_exc_name[TR_EXC__COUNT];
 extern const char *const tr_bin_name[TR_BIN__COUNT];
 extern const char *const tr_un_name[TR_UN__COUNT];
 extern const char *const tr_cmp_name[TR_CMP__COUNT];
+extern const tr_cmpop tr_cmp_inverse[TR_CMP__COUNT], tr_cmp_mirrored[TR_CMP__COUNT];
 
 /* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values. */
 typedef struct tr_callinfo {

@@ -49,7 +49,17 @@ const char *const tr_un_name[TR_UN__COUNT] = {
 };
 
 const char *const tr_cmp_name[TR_CMP__COUNT] = {
-#define X(id, name, sign) name,
+#define X(id, name, sign, inverse, mirrored) name,
+    TR_CMPOPS(X)
+#undef X
+};
+const tr_cmpop tr_cmp_inverse[TR_CMP__COUNT] = {
+#define X(id, name, sign, inverse, mirrored) TR_CMP_##inverse,
+    TR_CMPOPS(X)
+#undef X
+};
+const tr_cmpop tr_cmp_mirrored[TR_CMP__COUNT] = {
+#define X(id, name, sign, inverse, mirrored) TR_CMP_##mirrored,
     TR_CMPOPS(X)
 #undef X
 };

@@ -338,7 +338,7 @@ static const char *const bin_sign[] = {
 #undef X
 };
 static const char *const cmp_sign[] = {
-#define X(id, name, sign) sign,
+#define X(id, name, sign, inverse, mirrored) sign,
     TR_CMPOPS(X)
 #undef X
 };

@@ -232,6 +232,28 @@ def test_indices_over_ranges_between_variables():
             assert sums(a, start, stop) == wrap(sums.py_func([int(x) for x in a], start, stop))
 
 
+@njit
+def narrowing(a, lo, hi):
+    s = k = 0
+    while True:
+        n = len(range(lo, hi))
+        if k >= 4:
+            break
+        for j in range(lo, hi):
+            s += a[j] * (k + 1)
+        k += 1
+        lo += 1
+        hi -= 1
+    return s, n
+
+
+def test_a_range_in_the_head_of_a_loop():
+    """Its head is copied when the loop is rotated, and with it what computes the length."""
+    a = np.arange(1, 30)
+    for lo, hi in [(2, 20), (2, 8), (0, 0), (5, 3), (2, 3)]:
+        assert narrowing(a, lo, hi) == narrowing.py_func(a, lo, hi)
+
+
 # --- sizes that an int64 cannot count, or whose bytes it cannot ---
 
 TOO_BIG = r"array is too big; `arr\.size \* arr\.dtype\.itemsize` is larger"

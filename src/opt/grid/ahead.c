@@ -52,28 +52,24 @@ static bool is_low(const tr_fn *f, tr_val v) {
 static bool take_loop(ahead *a) {
     const tr_fn *f = a->f;
     const tr_loop *l = a->l;
-    const tr_ins *t = tr_term(f, l->header);
-    if (l->preheader == TR_NOBLK || l->latch == TR_NOBLK || l->blks.n != 2 || t->op != TR_OP_CBR ||
-        t->imm.succ[0].to != l->latch || t->imm.succ[0].n || tr_blk_at(f, l->header)->params.n > MOST_PARAMS)
+    tr_loop_test t;
+    if (l->preheader == TR_NOBLK || l->latch == TR_NOBLK || l->blks.n != 2 ||
+        !tr_forest_test(f->forest, a->loop, &t) || t.body != l->latch ||
+        tr_term(f, l->header)->imm.succ[0].n || tr_blk_at(f, l->header)->params.n > MOST_PARAMS)
         return false;
     a->body = l->latch;
-    const tr_ins *c = tr_at(f, t->args[0]), *back = tr_term(f, a->body);
-    if (tr_blk_at(f, l->header)->first != t->args[0] || c->next != tr_blk_at(f, l->header)->last ||
-        c->op != TR_OP_CMP || c->sub != TR_CMP_LT || back->op != TR_OP_BR)
+    tr_counter walks;
+    if (tr_blk_at(f, l->header)->first != t.cond || tr_at(f, t.cond)->next != tr_blk_at(f, l->header)->last ||
+        tr_term(f, a->body)->op != TR_OP_BR || !is_low(f, t.bound) ||
+        !tr_loop_counter(f, l->header, t.counter, &walks))
         return false;
-    a->i = c->args[0];
-    a->stop = c->args[1];
-    if (tr_at(f, a->i)->op != TR_OP_PARAM || tr_at(f, a->i)->blk != l->header || !is_outside(a, a->stop) ||
-        !is_low(f, a->stop))
-        return false;
+    a->i = t.counter;
+    a->stop = t.bound;
     a->at = tr_param_index(f, a->i);
-    const tr_ins *next = tr_at(f, back->imm.succ[0].args[a->at]);
-    a->step = next->op == TR_OP_ADD ? next->args[1] : TR_NOVAL;
-    tr_val start =
-        tr_term(f, l->preheader)->imm.succ[0].args[a->at]; /* far above stop no round is run, and it wraps */
-    return a->step != TR_NOVAL && tr_grid_bits(f, start, DEPTH) < TR_WALK_STOP && next->flags & F_NSW &&
-           next->args[0] == a->i && is_outside(a, a->step) && tr_grid_is_count(f, a->step, DEPTH) &&
-           tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
+    a->step = walks.step;
+    /* a start far above stop runs no round, and wraps */
+    return tr_grid_bits(f, walks.start, DEPTH) < TR_WALK_STOP && tr_at(f, walks.next)->flags & F_NSW &&
+           tr_grid_is_count(f, a->step, DEPTH) && tr_grid_bits(f, a->step, DEPTH) < TR_WALK_STEP;
 }
 
 /* Nobody else's item is at the same place as ours. */

@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/loops.h"
 #include "opt/grid/even.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -21,22 +20,19 @@
 /* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must
  * stay no. It does where it is a param, which keeps what it was, or where a counter that only rises is
  * compared with what does not change. */
-static bool thread_stays_out(const even *e, tr_val cond) {
+static bool thread_stays_out(const even *e) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
-    const tr_ins *c = tr_at(g, cond);
+    const tr_ins *c = tr_at(g, tr_term(g, h)->args[0]);
+    tr_loop_test t;
+    tr_counter counts;
     for (tr_val v = tr_blk_at(g, h)->first; v != tr_blk_at(g, h)->last; v = tr_at(g, v)->next)
         if (!tr_opt_is_pure(tr_at(g, v)))
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_loop_is_outside(e->g, e->in, c->args[1]))
-        return false;
-    const tr_ins *p = tr_at(g, c->args[0]);
-    if (p->op != TR_OP_PARAM || p->blk != h)
-        return false;
-    tr_val step = tr_even_step_of(e, tr_param_index(g, c->args[0]));
-    return step != TR_NOVAL && tr_is_int(g, step, 1);
+    return tr_forest_test(&e->loops, e->number, &t) && tr_even_counter(e, t.counter, &counts) &&
+           tr_is_int(g, counts.step, 1);
 }
 
 /* All threads come to it, only its head leads out, and that for each thread as it will. */
@@ -46,24 +42,21 @@ static bool loop_can_be_even(even *e) {
     const tr_ins *t = tr_term(g, h);
     if (t->op != TR_OP_CBR || tr_is_const(tr_at(g, t->args[0])) || !e->u.varies[t->args[0]])
         return false;
-    e->body = t->imm.succ[e->in[t->imm.succ[0].to] ? 0 : 1].to;
-    e->exit = t->imm.succ[e->in[t->imm.succ[0].to] ? 1 : 0].to;
-    if (!e->in[e->body] || e->in[e->exit])
+    e->body = t->imm.succ[tr_even_has(e, t->imm.succ[0].to) ? 0 : 1].to;
+    e->exit = t->imm.succ[tr_even_has(e, t->imm.succ[0].to) ? 1 : 0].to;
+    if (!tr_even_has(e, e->body) || tr_even_has(e, e->exit) ||
+        !tr_forest_leaves_only_at(&e->loops, e->number, h))
         return false;
     for (uint32_t k = 0; k < e->loop->blks.n; k++) {
         tr_bid b = e->loop->blks.d[k];
-        t = tr_term(g, b);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (!e->in[t->imm.succ[s].to] && b != h)
-                return false;
-        if (!tr_nsucc(t))
+        if (!tr_nsucc(tr_term(g, b)))
             return false;
         for (tr_val v = tr_blk_at(g, b)->first; v != TR_NOVAL; v = tr_at(g, v)->next)
             if (tr_op_meets(tr_at(g, v)->op) != TR_MEETING_NONE || tr_at(g, v)->op == TR_OP_LOCAL)
                 return false;
     }
     for (tr_way w = {0}; tr_next_way(g, h, &w);)
-        if (!e->in[w.from] && (e->u.split[w.from] || tr_nsucc(tr_term(g, w.from)) != 1))
+        if (!tr_even_has(e, w.from) && (e->u.split[w.from] || tr_nsucc(tr_term(g, w.from)) != 1))
             return false;
     for (tr_val v = tr_blk_at(g, h)->first; v != TR_NOVAL; v = tr_at(g, v)->next)
         if (tr_even_is_used_outside(e, v))
@@ -108,9 +101,10 @@ static void make_even(even *e) {
 }
 
 static bool loop_has_counter(const even *e) {
-    for (uint32_t p = 0; p < tr_blk_at(e->g, e->loop->header)->params.n; p++)
-        if (tr_even_step_of(e, p) != TR_NOVAL &&
-            !tr_even_is_used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
+    const tr_blk *head = tr_blk_at(e->g, e->loop->header);
+    tr_counter c;
+    for (uint32_t p = 0; p < head->params.n; p++)
+        if (tr_even_counter(e, head->params.d[p], &c) && !tr_even_is_used_outside(e, head->params.d[p]))
             return true;
     return false;
 }
@@ -132,7 +126,7 @@ static uint32_t same_test(const even *e, tr_bid before, tr_bid latch, const tr_e
     tr_fn *g = e->g;
     const tr_ins *c = tr_at(g, tr_term(g, before)->args[0]), *d = tr_at(g, tr_term(g, latch)->args[0]);
     if (c->op != TR_OP_CMP || d->op != TR_OP_CMP || c->sub != TR_CMP_LT || d->sub != TR_CMP_LT ||
-        tr_at(g, c->args[0])->ty != e->s->i64 || !tr_loop_is_outside(e->g, e->in, c->args[1]))
+        tr_at(g, c->args[0])->ty != e->s->i64 || !tr_even_is_outside(e, c->args[1]))
         return UINT32_MAX;
     if (c->args[1] != d->args[1] && !tr_opt_same(g, c->args[1], d->args[1]))
         return UINT32_MAX;
@@ -154,14 +148,10 @@ static bool test_at_head(even *e) {
     tr_edge *skip = in == &tr_term(g, before)->imm.succ[0] ? in + 1 : in - 1;
     tr_edge *leave = back == &tr_term(g, latch)->imm.succ[0] ? back + 1 : back - 1;
     bool in_yes = in == &tr_term(g, before)->imm.succ[0], back_yes = back == &tr_term(g, latch)->imm.succ[0];
-    if (skip->to != leave->to || e->in[skip->to] || !in_yes || !back_yes)
+    if (skip->to != leave->to || tr_even_has(e, skip->to) || !in_yes || !back_yes)
         return false;
-    for (uint32_t k = 0; k < e->loop->blks.n; k++) { /* no other way out */
-        const tr_ins *t = tr_term(g, e->loop->blks.d[k]);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (!e->in[t->imm.succ[s].to] && e->loop->blks.d[k] != latch)
-                return false;
-    }
+    if (!tr_forest_leaves_only_at(&e->loops, e->number, latch))
+        return false;
     /* what leaves is what the head would have, or the same on both ways */
     uint32_t n = tr_blk_at(g, h)->params.n;
     uint32_t *which = TR_NEW_N(tr_grid_arena(e->s), uint32_t, skip->n + 1u);
@@ -171,7 +161,7 @@ static bool test_at_head(even *e) {
             if (in->args[p] == skip->args[k] && back->args[p] == leave->args[k])
                 which[k] = p;
         if (which[k] == UINT32_MAX &&
-            (skip->args[k] != leave->args[k] || !tr_loop_is_outside(e->g, e->in, skip->args[k])))
+            (skip->args[k] != leave->args[k] || !tr_even_is_outside(e, skip->args[k])))
             return false;
     }
     tr_bid head = tr_blk_new(g);
@@ -240,7 +230,7 @@ static bool lift_steps(const even *e) {
     tr_fn *g = e->g;
     bool lifted = false;
     for (tr_way w = {0}; tr_next_way(g, e->loop->header, &w);)
-        for (uint32_t p = 0; p < w.edge->n && e->in[w.from]; p++) {
+        for (uint32_t p = 0; p < w.edge->n && tr_even_has(e, w.from); p++) {
             const tr_ins *next = tr_at(g, w.edge->args[p]);
             tr_val v = tr_blk_at(g, e->loop->header)->params.d[p];
             if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
@@ -252,20 +242,20 @@ static bool lift_steps(const even *e) {
     return lifted;
 }
 
-static void find_loops(even *e, tr_loops *loops) {
+static void find_loops(even *e) {
     tr_fn *g = e->g;
     tr_cfg_compute(g);
     tr_dom_compute(g);
-    *loops = tr_forest_find(g).all;
+    e->loops = tr_forest_find(g);
     uint8_t *stop = TR_NEW_N(tr_grid_arena(e->s), uint8_t, g->blks.n + 1u);
-    for (uint32_t k = 0; k < loops->n; k++)
-        stop[loops->d[k].header] = 1;
+    for (uint32_t k = 0; k < e->loops.all.n; k++)
+        stop[e->loops.all.d[k].header] = 1;
     tr_uniform_find(&e->u, g, stop);
 }
 
-static void take_loop(even *e, const tr_loop *loop) {
-    e->loop = loop;
-    e->in = tr_loop_blocks(e->g, loop);
+static void take_loop(even *e, uint32_t loop) {
+    e->number = loop;
+    e->loop = tr_forest_at(&e->loops, loop);
 }
 
 bool tr_grid_even_loops(tr_grid *s) {
@@ -274,11 +264,10 @@ bool tr_grid_even_loops(tr_grid *s) {
     bool changed = false;
     merge_ends(s->g);
     for (uint32_t done = 0, more = 1; more && done < 2 * MOST; done++) {
-        tr_loops loops = {0};
         more = 0;
-        find_loops(&e, &loops);
-        for (uint32_t k = 0; k < loops.n && !more; k++) {
-            take_loop(&e, &loops.d[k]);
+        find_loops(&e);
+        for (uint32_t k = 0; k < e.loops.all.n && !more; k++) {
+            take_loop(&e, k);
             if (lift_steps(&e)) { /* and is the same for all now */
                 more = 1;
                 break;
@@ -290,7 +279,7 @@ bool tr_grid_even_loops(tr_grid *s) {
                 more = 1;
             } else if (loop_can_be_even(&e) && tr_grid_stride(&e)) {
                 more = changed = true;
-            } else if (loop_can_be_even(&e) && thread_stays_out(&e, tr_term(e.g, e.loop->header)->args[0])) {
+            } else if (loop_can_be_even(&e) && thread_stays_out(&e)) {
                 tr_even_count_rounds(&e, tr_even_add_counter(&e));
                 make_even(&e);
                 more = changed = true;

@@ -3,24 +3,32 @@
 #define TR_OPT_EVEN_H
 
 #include "opt/grid/grid.h"
+#include "opt/loops.h"
 #include "opt/grid/uniform.h"
 
 typedef struct even {
     tr_grid *s;
     tr_fn *g;
     tr_uniform u;
+    tr_forest loops;
+    uint32_t number; /* the one that is looked at */
     const tr_loop *loop;
-    uint8_t *in;       /* per block: of the loop */
     tr_bid body, exit; /* where the head leads */
 } even;
+
+static inline bool tr_even_has(const even *e, tr_bid b) {
+    return tr_forest_has(&e->loops, e->number, b);
+}
+static inline bool tr_even_is_outside(const even *e, tr_val v) {
+    return tr_forest_is_outside(&e->loops, e->number, v);
+}
 
 /* --- even_loop.c --- */
 
 /* By an instruction there, on an edge there, or on the way out of the loop's head. */
 bool tr_even_is_used_outside(const even *e, tr_val v);
-/* The latch's value of this param of the head is the param and a step that all threads
- * share: the step, else NOVAL. */
-tr_val tr_even_step_of(const even *e, uint32_t p);
+/* Is this param of the head a counter whose step all threads share? */
+bool tr_even_counter(const even *e, tr_val param, tr_counter *out);
 /* The one block outside, or inside, of the loop that leads to its head, or NOBLK. */
 tr_bid tr_even_comes_from(const even *e, bool inside);
 /* A counter of rounds for the head, its last param: 0 from outside. From inside it is set

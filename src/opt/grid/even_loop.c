@@ -2,25 +2,20 @@
  * round. Two ways to make it so stand on this (ranges.c, even.c). */
 #include <assert.h>
 
-#include "opt/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/even.h"
 #include "opt/priv.h"
 
-/* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
-tr_val tr_even_step_of(const even *e, uint32_t p) {
-    assert(p < tr_blk_at(e->g, e->loop->header)->params.n && "a param of the head");
-    tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p];
-    tr_counter c;
-    bool counts = tr_at(e->g, v)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, v, &c);
-    return counts && !e->u.varies[c.step] ? c.step : TR_NOVAL;
+bool tr_even_counter(const even *e, tr_val param, tr_counter *out) {
+    return tr_at(e->g, param)->ty == e->s->i64 && tr_loop_counter(e->g, e->loop->header, param, out) &&
+           !e->u.varies[out->step];
 }
 
 /* Used outside of the loop, by an instruction, on an edge there, or on the way out of its head. */
 bool tr_even_is_used_outside(const even *e, tr_val v) {
     for (uint32_t k = 0; k < e->g->rpo.n; k++) {
         tr_bid b = e->g->rpo.d[k];
-        for (tr_val x = e->in[b] ? TR_NOVAL : tr_blk_at(e->g, b)->first; x != TR_NOVAL;
+        for (tr_val x = tr_even_has(e, b) ? TR_NOVAL : tr_blk_at(e->g, b)->first; x != TR_NOVAL;
              x = tr_at(e->g, x)->next) {
             const tr_ins *in = tr_at(e->g, x);
             for (uint32_t a = 0; a < in->nargs; a++)
@@ -34,7 +29,7 @@ bool tr_even_is_used_outside(const even *e, tr_val v) {
     }
     const tr_ins *t = tr_term(e->g, e->loop->header);
     for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        for (uint32_t a = 0; !e->in[t->imm.succ[s].to] && a < t->imm.succ[s].n; a++)
+        for (uint32_t a = 0; !tr_even_has(e, t->imm.succ[s].to) && a < t->imm.succ[s].n; a++)
             if (t->imm.succ[s].args[a] == v)
                 return true;
     return false;
@@ -44,7 +39,7 @@ bool tr_even_is_used_outside(const even *e, tr_val v) {
 tr_bid tr_even_comes_from(const even *e, bool inside) {
     tr_bid from = TR_NOBLK;
     for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
-        if ((e->in[w.from] != 0) != inside)
+        if (tr_even_has(e, w.from) != inside)
             continue;
         if (from != TR_NOBLK)
             return TR_NOBLK;
@@ -77,22 +72,14 @@ void tr_even_count_rounds(even *e, tr_val k) {
     tr_repl r = tr_repl_new(g);
     tr_bld b = {.fn = g, .blk = h, .before = tr_blk_at(g, h)->first, .loc = tr_term(g, h)->loc};
     for (uint32_t p = 0; p < n; p++) {
-        tr_val v = tr_blk_at(g, h)->params.d[p], step = tr_even_step_of(e, p), start = TR_NOVAL;
-        bool one = true;
-        for (tr_way w = {0}; tr_next_way(g, h, &w);) {
-            if (e->in[w.from])
-                continue;
-            one = one && (start == TR_NOVAL || start == w.edge->args[p]);
-            start = w.edge->args[p];
-        }
-        if (step == TR_NOVAL || !one || tr_even_is_used_outside(e, v))
+        tr_val v = tr_blk_at(g, h)->params.d[p], at = k;
+        tr_counter c;
+        if (!tr_even_counter(e, v, &c) || c.start == TR_NOVAL || tr_even_is_used_outside(e, v))
             continue;
-        int64_t by, from;
-        tr_val at = k;
-        if (!tr_get_int(g, step, &by) || by != 1)
-            at = tr_emit2(&b, TR_OP_MUL, i64, k, step);
-        if (!tr_get_int(g, start, &from) || from != 0)
-            at = tr_emit2(&b, TR_OP_ADD, i64, start, at);
+        if (!tr_is_int(g, c.step, 1))
+            at = tr_emit2(&b, TR_OP_MUL, i64, k, c.step);
+        if (!tr_is_int(g, c.start, 0))
+            at = tr_emit2(&b, TR_OP_ADD, i64, c.start, at);
         tr_repl_set(g, &r, v, at);
     }
     tr_repl_apply(g, &r);

@@ -131,18 +131,15 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
 }
 
 /* One way out, at its head, that all take. */
-static bool loop_is_even(const plan *p, const tr_loop *loop) {
-    uint8_t *in = tr_loop_blocks(p->g, loop);
+static bool loop_is_even(const plan *p, const tr_forest *loops, uint32_t number) {
+    const tr_loop *loop = tr_forest_at(loops, number);
     for (uint32_t k = 0; k < loop->blks.n; k++) {
         tr_bid b = loop->blks.d[k];
-        const tr_ins *t = tr_term(p->g, b);
-        if (!tr_nsucc(t) || (p->l->stop[b] && b != loop->header))
+        if (!tr_nsucc(tr_term(p->g, b)) || (p->l->stop[b] && b != loop->header))
             return false;
-        for (uint32_t e = 0; e < tr_nsucc(t); e++)
-            if (!in[t->imm.succ[e].to] && b != loop->header)
-                return false;
     }
-    return tr_nsucc(tr_term(p->g, loop->header)) == 2 && may_keep_branch(p, loop->header);
+    return tr_forest_leaves_only_at(loops, number, loop->header) &&
+           tr_nsucc(tr_term(p->g, loop->header)) == 2 && may_keep_branch(p, loop->header);
 }
 
 /* Local memory that one thread after the other has: then a thread runs to its end. */
@@ -160,23 +157,19 @@ static void choose_loops(plan *p) {
     tr_fn *g = p->g;
     tr_level *l = p->l;
     tr_dom_compute(g);
-    const tr_loops loops = tr_forest_find(g).all;
+    const tr_forest loops = tr_forest_find(g);
     uint8_t *barriers = l->stop, *all = tr_arena_copy(tr_grid_arena(p->s), l->stop, g->blks.n);
-    for (uint32_t k = 0; k < loops.n; k++)
-        all[loops.d[k].header] = 1;
+    for (uint32_t k = 0; k < loops.all.n; k++)
+        all[loops.all.d[k].header] = 1;
     l->stop = all;
     tr_uniform_find(&l->u, g, l->stop);
-    uint8_t *inner = TR_NEW_N(tr_grid_arena(p->s), uint8_t, loops.n + 1u);
-    memset(inner, 1, loops.n);
-    for (uint32_t k = 0; k < loops.n; k++)
-        if (loops.d[k].parent != UINT32_MAX)
-            inner[loops.d[k].parent] = 0;
-    for (uint32_t k = 0; k < loops.n; k++)
-        for (uint32_t j = 0; j < p->s->strides.n; j++)
-            inner[k] |= p->s->strides.d[j] == loops.d[k].header;
-    for (uint32_t k = 0; k < loops.n; k++)
-        if (inner[k] && loop_is_even(p, &loops.d[k]) && tr_grid_is_worth(p->s, &p->l->u, &loops.d[k]))
-            barriers[loops.d[k].header] |= 2;
+    for (uint32_t k = 0; k < loops.all.n; k++) {
+        const tr_loop *loop = tr_forest_at(&loops, k);
+        bool fits =
+            tr_forest_is_innermost(&loops, k) || tr_opt_among(loop->header, p->s->strides.d, p->s->strides.n);
+        if (fits && loop_is_even(p, &loops, k) && tr_grid_is_worth(p->s, &p->l->u, loop))
+            barriers[loop->header] |= 2;
+    }
     l->stop = barriers;
 }
 

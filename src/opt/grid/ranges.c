@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/loops.h"
 #include "opt/grid/even.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -83,21 +82,14 @@ static bool split_start(const even *e, stride *st) {
 static bool find_stride(const even *e, stride *st) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
-    const tr_ins *t = tr_term(g, h), *c = t->op == TR_OP_CBR ? tr_at(g, t->args[0]) : NULL;
-    int64_t one, zero;
-    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !e->in[t->imm.succ[0].to] ||
-        e->in[t->imm.succ[1].to] || !tr_loop_is_outside(e->g, e->in, c->args[1]))
-        return false;
-    const tr_ins *x = tr_at(g, c->args[0]);
-    if (x->op != TR_OP_PARAM || x->blk != h || x->ty != e->s->i64)
-        return false;
+    tr_loop_test t;
     tr_counter walks;
-    if (!tr_loop_counter(g, h, c->args[0], &walks) || walks.start == TR_NOVAL)
+    if (!tr_forest_test(&e->loops, e->number, &t) || tr_at(g, t.counter)->ty != e->s->i64 ||
+        !tr_loop_counter(g, h, t.counter, &walks) || walks.start == TR_NOVAL)
         return false;
-    *st = (stride){.r = {.start = walks.start, .stop = c->args[1], .step = walks.step}};
-    if (e->u.varies[st->r.stop] &&
-        (!tr_get_int(g, st->r.step, &one) || one != 1 || !tr_get_int(g, st->r.start, &zero) || zero != 0 ||
-         !tr_grid_range(g, st->r.stop, &st->r)))
+    *st = (stride){.r = {.start = walks.start, .stop = t.bound, .step = walks.step}};
+    if (e->u.varies[st->r.stop] && (!tr_is_int(g, st->r.step, 1) || !tr_is_int(g, st->r.start, 0) ||
+                                    !tr_grid_range(g, st->r.stop, &st->r)))
         return false;
     return !e->u.varies[st->r.stop] && !e->u.varies[st->r.step] && tr_grid_is_count(g, st->r.step, DEEP) &&
            split_start(e, st);

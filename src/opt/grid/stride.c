@@ -23,25 +23,25 @@ enum { DEPTH = 6 };
 typedef struct walk {
     tr_fn *f;
     const tr_loop *l;
-    uint8_t *in; /* per block: of the loop */
+    uint32_t loop; /* its number */
     tr_range_parts r;
     tr_val k, i; /* the counter of rounds; the place, made here */
     tr_repl *repl;
 } walk;
 
+static bool value_is_outside(const walk *w, tr_val v) {
+    return tr_forest_is_outside(w->f->forest, w->loop, v);
+}
+
 static bool take_loop(walk *w) {
     const tr_fn *f = w->f;
-    const tr_ins *t = tr_term(f, w->l->header);
-    if (w->l->preheader == TR_NOBLK || t->op != TR_OP_CBR || w->in[t->imm.succ[1].to])
+    tr_loop_test t;
+    if (w->l->preheader == TR_NOBLK || !tr_forest_test(f->forest, w->loop, &t) ||
+        tr_at(f, t.cond)->blk != w->l->header || !tr_grid_range(f, t.bound, &w->r))
         return false;
-    const tr_ins *c = tr_at(f, t->args[0]);
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != w->l->header ||
-        tr_at(f, c->args[0])->op != TR_OP_PARAM || tr_at(f, c->args[0])->blk != w->l->header ||
-        !tr_loop_is_outside(f, w->in, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
-        return false;
-    w->k = c->args[0];
-    return tr_loop_is_outside(f, w->in, w->r.start) && tr_loop_is_outside(f, w->in, w->r.stop) &&
-           tr_loop_is_outside(f, w->in, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
+    w->k = t.counter;
+    return value_is_outside(w, w->r.start) && value_is_outside(w, w->r.stop) &&
+           value_is_outside(w, w->r.step) && tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP &&
            tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
            tr_loop_counts(f, w->l->header, w->k);
 }
@@ -83,7 +83,7 @@ static void put_place(walk *w) {
     }
     for (tr_way y = {0}; tr_next_way(f, h, &y);) {
         tr_val next = w->r.start;
-        if (w->in[y.from]) {
+        if (tr_forest_has(f->forest, w->loop, y.from)) {
             tr_bld at = {
                 .fn = f, .blk = y.from, .before = tr_blk_at(f, y.from)->last, .loc = tr_term(f, y.from)->loc};
             next = tr_emit2(&at, TR_OP_ADD, i64, w->i, w->r.step);
@@ -104,8 +104,7 @@ bool tr_opt_stride(tr_prog *p, tr_fn *f) {
     if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
         return false;
     for (uint32_t k = 0; k < f->forest->all.n; k++) {
-        walk w = {.f = f, .l = tr_forest_at(f->forest, k), .i = TR_NOVAL, .repl = &repl};
-        w.in = tr_loop_blocks(f, w.l);
+        walk w = {.f = f, .l = tr_forest_at(f->forest, k), .loop = k, .i = TR_NOVAL, .repl = &repl};
         if (!take_loop(&w) || !find_places(&w))
             continue;
         put_place(&w);

@@ -20,9 +20,11 @@ enum { MOST_BLOCKS = 16, MOST_TERMS = 4 };
 
 typedef struct trimming {
     tr_fn *f;
+    tr_forest loops;
+    uint32_t loop; /* the one that is looked at */
     const tr_loop *l;
-    uint8_t *in; /* per block: of the loop */
     tr_val x, n; /* the counter, and how far it goes */
+    tr_val next; /* the counter's next value */
     tr_bid body;
     bool first; /* no test was taken yet: what is computed here all turns have computed */
     tr_val lo, hi;
@@ -39,6 +41,14 @@ typedef struct sum {
 
 /* --- the loop --- */
 
+static bool block_is_inside(const trimming *t, tr_bid b) {
+    return tr_forest_has(&t->loops, t->loop, b);
+}
+
+static bool value_is_outside(const trimming *t, tr_val v) {
+    return tr_forest_is_outside(&t->loops, t->loop, v);
+}
+
 static bool has_effect(const tr_ins *in) {
     return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_SIDE | E_ALLOC);
 }
@@ -52,76 +62,70 @@ static bool block_is_quiet(const trimming *t, tr_bid b) {
 }
 
 /* The only thing that comes round is a counter of turns. */
-static bool loop_counts_turns(const tr_fn *f, const tr_loop *l) {
-    if (l->header == 0 || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
-        return false;
-    const tr_ins *back = tr_term(f, l->latch);
-    if (back->op != TR_OP_BR)
-        return false;
-    const tr_ins *next = tr_at(f, back->imm.succ[0].args[0]);
-    return tr_turn_of(next) != TR_TURN_NONE;
+static bool loop_counts_turns(const tr_fn *f, const tr_loop *l, tr_counter *turns) {
+    return l->header != 0 && l->latch != TR_NOBLK && tr_blk_at(f, l->header)->params.n == 1 &&
+           tr_loop_counter(f, l->header, tr_blk_at(f, l->header)->params.d[0], turns) &&
+           tr_term(f, l->latch)->op == TR_OP_BR && tr_turn_of(tr_at(f, turns->next)) != TR_TURN_NONE;
 }
 
 /* Bounds are made in a block before the loop. */
 static void make_preheaders(tr_fn *f) {
+    tr_counter turns;
     for (bool again = true; again;) {
         again = false;
         tr_cfg_compute(f);
         tr_dom_compute(f);
         const tr_loops loops = tr_forest_find(f).all;
         for (uint32_t k = 0; k < loops.n && !again; k++)
-            if (loops.d[k].preheader == TR_NOBLK && loop_counts_turns(f, &loops.d[k])) {
+            if (loops.d[k].preheader == TR_NOBLK && loop_counts_turns(f, &loops.d[k], &turns)) {
                 tr_opt_preheader(f, loops.d[k].header);
                 again = true;
             }
     }
 }
 
-/* The counter comes as 0, by all ways. */
-static bool begins_at_0(const tr_fn *f, const tr_loop *l) {
-    int64_t from;
-    tr_val v = tr_term(f, l->preheader)->imm.succ[0].args[0];
-    if (tr_get_int(f, v, &from))
-        return from == 0;
-    if (tr_at(f, v)->op != TR_OP_PARAM || tr_at(f, v)->blk != l->preheader || l->preheader == 0)
-        return false;
-    uint32_t at = tr_param_index(f, v);
+/* What the counter begins with is 0: as it is, or by all ways to the block before the loop. */
+static bool is_0_by_all_ways(const tr_fn *f, const tr_loop *l, tr_val start) {
+    if (tr_at(f, start)->op != TR_OP_PARAM || tr_at(f, start)->blk != l->preheader || l->preheader == 0)
+        return tr_is_int(f, start, 0);
+    uint32_t at = tr_param_index(f, start);
     for (tr_way w = {0}; tr_next_way(f, l->preheader, &w);)
-        if (!tr_get_int(f, w.edge->args[at], &from) || from != 0)
+        if (!tr_is_int(f, w.edge->args[at], 0))
             return false;
     return true;
 }
 
 /* From 0 up to a number. */
-static bool take_loop(trimming *t, const tr_loop *l) {
+static bool take_loop(trimming *t, uint32_t loop) {
     const tr_fn *f = t->f;
-    t->l = l;
+    const tr_loop *l = t->l = tr_forest_at(&t->loops, loop);
+    t->loop = loop;
     t->lo = t->hi = TR_NOVAL;
     t->first = true;
-    assert(l->preheader != TR_NOBLK || !loop_counts_turns(f, l));
-    if (!loop_counts_turns(f, l))
+    tr_loop_test test;
+    tr_counter turns;
+    if (!loop_counts_turns(f, l, &turns))
         return false;
-    const tr_ins *test = tr_term(f, l->header), *back = tr_term(f, l->latch), *to = tr_term(f, l->preheader);
-    if (test->op != TR_OP_CBR || to->op != TR_OP_BR)
+    assert(l->preheader != TR_NOBLK && "each such loop has a block before it");
+    if (tr_term(f, l->preheader)->op != TR_OP_BR || !tr_forest_test(&t->loops, loop, &test))
         return false;
-    const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
-    t->x = tr_blk_at(f, l->header)->params.d[0];
-    if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
-        !tr_loop_is_outside(t->f, t->in, c->args[1]) || !begins_at_0(f, l) || !block_is_quiet(t, l->header))
+    t->x = test.counter;
+    t->n = test.bound;
+    t->next = turns.next;
+    t->body = test.body;
+    if (!is_0_by_all_ways(f, l, turns.start) || !block_is_quiet(t, l->header))
         return false;
-    t->n = c->args[1];
-    t->body = test->imm.succ[0].to;
     t->b = (tr_bld){.fn = t->f,
                     .blk = l->preheader,
                     .before = tr_blk_at(f, l->preheader)->last,
                     .loc = tr_term(f, l->header)->loc};
-    return t->in[t->body] && !t->in[test->imm.succ[1].to] && t->body != l->latch;
+    return t->body != l->latch;
 }
 
 /* By this way the turn ends, and does nothing more. */
 static bool edge_ends_turn(const trimming *t, const tr_edge *e) {
     tr_bid b = e->to;
-    for (uint32_t k = 0; k < MOST_BLOCKS && t->in[b] && block_is_quiet(t, b); k++) {
+    for (uint32_t k = 0; k < MOST_BLOCKS && block_is_inside(t, b) && block_is_quiet(t, b); k++) {
         const tr_ins *last = tr_term(t->f, b);
         if (b == t->l->latch)
             return true;
@@ -179,7 +183,7 @@ static bool split_into_terms(const trimming *t, tr_val v, unsigned depth, sum *s
         s->has_x = true;
         return once;
     }
-    if (tr_loop_is_outside(t->f, t->in, v)) {
+    if (value_is_outside(t, v)) {
         if (s->n == MOST_TERMS)
             return false;
         s->term[s->n++] = v;
@@ -217,26 +221,22 @@ static void narrow_by(trimming *t, tr_cmpop how, tr_val a, tr_val n) {
 
 /* The test is true, or false, as `truth` has it, in the turns that are left. */
 static bool take_test(trimming *t, tr_val cond, bool truth) {
-    /* ORDER CMP: LT LE EQ NE GT GE */
-    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
-                         mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     const tr_ins *c = tr_at(t->f, cond);
-    if (tr_loop_is_outside(t->f, t->in, cond)) {
+    if (value_is_outside(t, cond)) {
         tr_val all = t->n, none = tr_emit_int(&t->b, 0);
         narrow(t, TR_NOVAL, tr_emit_select(&t->b, cond, truth ? all : none, truth ? none : all));
         return true;
     }
     if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
         return false;
-    bool left = tr_loop_is_outside(t->f, t->in, c->args[1]);
+    bool left = value_is_outside(t, c->args[1]);
     tr_val e = c->args[!left], n = c->args[left];
-    uint8_t how = left ? c->sub : mirrored[c->sub];
-    how = truth ? how : inverse[how];
+    tr_cmpop how = left ? (tr_cmpop)c->sub : tr_cmp_mirrored[c->sub];
+    how = truth ? how : tr_cmp_inverse[how];
     sum s = {0};
-    if (!tr_loop_is_outside(t->f, t->in, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) ||
-        !s.has_x)
+    if (!value_is_outside(t, n) || how == TR_CMP_NE || !split_into_terms(t, e, MOST_TERMS, &s) || !s.has_x)
         return false;
-    narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
+    narrow_by(t, how, rest_of(t, &s), n);
     return true;
 }
 
@@ -249,7 +249,8 @@ static bool take_tests(trimming *t) {
         tr_ins *last = tr_term(f, b);
         if (last->op == TR_OP_CBR) {
             bool yes = !edge_ends_turn(t, &last->imm.succ[0]), no = !edge_ends_turn(t, &last->imm.succ[1]);
-            if (yes == no || !t->in[last->imm.succ[yes ? 0 : 1].to] || !take_test(t, last->args[0], yes))
+            if (yes == no || !block_is_inside(t, last->imm.succ[yes ? 0 : 1].to) ||
+                !take_test(t, last->args[0], yes))
                 break;
             last = tr_term(f, b); /* emitting moves instructions */
             tr_edge on = last->imm.succ[yes ? 0 : 1];
@@ -262,7 +263,7 @@ static bool take_tests(trimming *t) {
             break;
         }
         b = tr_term(f, b)->imm.succ[0].to;
-        if (!t->in[b] || tr_blk_at(f, b)->preds.n != 1)
+        if (!block_is_inside(t, b) || tr_blk_at(f, b)->preds.n != 1)
             break;
     }
     return changed;
@@ -271,7 +272,7 @@ static bool take_tests(trimming *t) {
 static void set_bounds(trimming *t) {
     tr_fn *f = t->f;
     tr_bid h = t->l->header;
-    tr_at(f, tr_term(f, t->l->latch)->imm.succ[0].args[0])->sub = TR_TURN_TRIMMED;
+    tr_at(f, t->next)->sub = TR_TURN_TRIMMED;
     if (t->lo != TR_NOVAL)
         tr_term(f, t->l->preheader)->imm.succ[0].args[0] = t->lo;
     if (t->hi == TR_NOVAL)
@@ -284,20 +285,12 @@ static void set_bounds(trimming *t) {
 bool tr_opt_trim(tr_prog *p, tr_fn *f) {
     uint32_t nblks = f->blks.n;
     make_preheaders(f);
-    trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
+    trimming t = {.f = f, .loops = tr_forest_find(f), .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64)};
     bool changed = f->blks.n > nblks;
-    t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
-    const tr_loops loops = tr_forest_find(f).all;
-    for (uint32_t k = loops.n; k-- > 0;) {
-        const tr_loop *l = &loops.d[k];
-        for (uint32_t j = 0; j < l->blks.n; j++)
-            t.in[l->blks.d[j]] = 1;
-        if (take_loop(&t, l) && take_tests(&t)) {
+    for (uint32_t k = t.loops.all.n; k-- > 0;)
+        if (take_loop(&t, k) && take_tests(&t)) {
             set_bounds(&t);
             changed = true;
         }
-        for (uint32_t j = 0; j < l->blks.n; j++)
-            t.in[l->blks.d[j]] = 0;
-    }
     return changed;
 }

@@ -31,8 +31,9 @@ enum { KIND, RESULT, LEFT, RIGHT, PRODUCT_ARGS }; /* operands of a MATMUL */
 
 typedef struct batcher {
     tr_fn *f;
-    const tr_loop *l;
-    uint8_t *inside;     /* per block: in the loop */
+    const tr_forest *loops;
+    uint32_t loop;
+    const tr_loop *l;    /* that one */
     tr_val counter, end; /* it goes from some number to below `end` */
     tr_val made, product, pattern;
     /* that do not change, and lead to where the product is if true; negated ones are in `no` */
@@ -46,7 +47,11 @@ typedef struct batcher {
 } batcher;
 
 static bool is_inside(const batcher *s, tr_val v) {
-    return !tr_loop_is_outside(s->f, s->inside, v);
+    return !tr_forest_is_outside(s->loops, s->loop, v);
+}
+
+static bool block_is_inside(const batcher *s, tr_bid b) {
+    return tr_forest_has(s->loops, s->loop, b);
 }
 
 /* --- is it such a loop? --- */
@@ -102,7 +107,7 @@ static tr_bid goes_on(batcher *s, tr_bid b) {
 
 /* A round, but for what is cold: a chain of blocks without params from the head back to it. */
 static bool take_round(batcher *s, tr_bid b) {
-    for (unsigned n = 0; n < MAX_PATH && b != TR_NOBLK && s->inside[b]; n++) {
+    for (unsigned n = 0; n < MAX_PATH && b != TR_NOBLK && block_is_inside(s, b); n++) {
         const tr_blk *blk = tr_blk_at(s->f, b);
         if (b == s->l->header)
             return s->pattern != TR_NOVAL;
@@ -125,17 +130,13 @@ static bool comes_round_by_one(const batcher *s) {
 static bool loop_counts_up(batcher *s) {
     tr_fn *f = s->f;
     const tr_blk *h = tr_blk_at(f, s->l->header);
-    const tr_ins *t = tr_term(f, s->l->header), *test;
-    if (h->params.n != 1 || h->cold || t->op != TR_OP_CBR || h->first != t->args[0] ||
-        tr_at(f, h->first)->next != h->last)
+    tr_loop_test t;
+    if (h->params.n != 1 || h->cold || !tr_forest_test(s->loops, s->loop, &t) || h->first != t.cond ||
+        tr_at(f, h->first)->next != h->last || tr_at(f, t.counter)->ty->kind != TR_TY_I64 ||
+        tr_term(f, s->l->header)->imm.succ[0].n)
         return false;
-    test = tr_at(f, t->args[0]);
-    s->counter = h->params.d[0];
-    if (test->op != TR_OP_CMP || test->sub != TR_CMP_LT || test->args[0] != s->counter ||
-        tr_at(f, s->counter)->ty->kind != TR_TY_I64 || is_inside(s, test->args[1]) ||
-        !s->inside[t->imm.succ[0].to] || s->inside[t->imm.succ[1].to] || t->imm.succ[0].n)
-        return false;
-    s->end = test->args[1];
+    s->counter = t.counter;
+    s->end = t.bound;
     return comes_round_by_one(s);
 }
 
@@ -158,7 +159,7 @@ static bool loop_leaves_no_value(const batcher *s) {
         if (is_inside(s, out->args[i]))
             return false;
     for (tr_bid b = 0; b < f->blks.n; b++)
-        for (tr_val v = tr_blk_at(f, b)->dead || s->inside[b] ? TR_NOVAL : tr_blk_at(f, b)->first;
+        for (tr_val v = tr_blk_at(f, b)->dead || block_is_inside(s, b) ? TR_NOVAL : tr_blk_at(f, b)->first;
              v != TR_NOVAL; v = tr_at(f, v)->next)
             if (uses_inside(s, tr_at(f, v)))
                 return false;
@@ -640,11 +641,16 @@ static bool has_product(const tr_fn *f) {
     return false;
 }
 
-static bool try_loop(tr_fn *f, const tr_loop *l) {
-    batcher s = {.f = f, .l = l, .made = TR_NOVAL, .product = TR_NOVAL, .pattern = TR_NOVAL};
+static bool try_loop(tr_fn *f, const tr_forest *loops, uint32_t loop) {
+    batcher s = {.f = f,
+                 .loops = loops,
+                 .loop = loop,
+                 .l = tr_forest_at(loops, loop),
+                 .made = TR_NOVAL,
+                 .product = TR_NOVAL,
+                 .pattern = TR_NOVAL};
     bool left;
-    s.inside = tr_loop_blocks(f, l);
-    if (!loop_counts_up(&s) || !take_round(&s, tr_term(f, l->header)->imm.succ[0].to) ||
+    if (!loop_counts_up(&s) || !take_round(&s, tr_term(f, s.l->header)->imm.succ[0].to) ||
         !loop_leaves_no_value(&s) || !loop_is_batch(&s, &left))
         return false;
     batch(&s, left);
@@ -658,7 +664,7 @@ bool tr_opt_batch(tr_prog *p, tr_fn *f) {
         return false;
     tr_forest loops = tr_forest_find(f);
     for (uint32_t i = 0; i < loops.all.n; i++) {
-        if (!tr_forest_is_innermost(&loops, i) || !try_loop(f, &loops.all.d[i]))
+        if (!tr_forest_is_innermost(&loops, i) || !try_loop(f, &loops, i))
             continue;
         changed = true;
         tr_cfg_compute(f);

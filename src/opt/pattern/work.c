@@ -95,21 +95,8 @@ static tr_val number(work *k, tr_val v, unsigned deep) {
     }
 }
 
-/* What the loop's counter begins with: the same on all ways in. */
-static tr_val begins(const work *k, const tr_loop *l, tr_val counter) {
-    uint32_t i = tr_param_index(k->f, counter);
-    tr_val from = TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(k->f, l->header, &w);)
-        if (w.from != l->latch) {
-            if (from != TR_NOVAL && from != w.edge->args[i])
-                return TR_NOVAL;
-            from = w.edge->args[i];
-        }
-    return from;
-}
-
 static bool block_is_in_loop(const work *k, const tr_loop *l, tr_bid b) {
-    return tr_forest_has(&k->loops, (uint32_t)(l - k->loops.all.d), b);
+    return tr_forest_has(&k->loops, tr_forest_number(&k->loops, l), b);
 }
 
 /* Whether the loop goes on until the test at its end fails: nothing else leaves it, but for errors. */
@@ -123,6 +110,14 @@ static bool ends_at_its_latch(const work *k, const tr_loop *l) {
     return l->latch != TR_NOBLK;
 }
 
+/* The counter of which that is the next value. */
+static bool find_counter(const tr_fn *f, tr_bid head, tr_val next, tr_counter *out) {
+    for (uint32_t i = 0; i < tr_blk_at(f, head)->params.n; i++)
+        if (tr_loop_counter(f, head, tr_blk_at(f, head)->params.d[i], out) && out->next == next)
+            return true;
+    return false;
+}
+
 /* How often the loop goes round, as a double that is not negative. */
 static tr_val rounds(work *k, const tr_loop *l) {
     int64_t step;
@@ -131,14 +126,11 @@ static tr_val rounds(work *k, const tr_loop *l) {
     const tr_ins *t = tr_term(k->f, l->latch), *test = t->op == TR_OP_CBR ? tr_at(k->f, t->args[0]) : NULL;
     if (!test || test->op != TR_OP_CMP)
         return TR_NOVAL;
-    const tr_ins *next = tr_at(k->f, test->args[0]);
-    if (next->op != TR_OP_ADD || !tr_get_int(k->f, next->args[1], &step) || step == 0 || step == INT64_MIN)
+    tr_counter c;
+    if (!find_counter(k->f, l->header, test->args[0], &c) || !tr_get_int(k->f, c.step, &step) || step == 0 ||
+        step == INT64_MIN)
         return TR_NOVAL;
-    const tr_ins *counter = tr_at(k->f, next->args[0]);
-    if (counter->op != TR_OP_PARAM || counter->blk != l->header)
-        return TR_NOVAL;
-    tr_val from = begins(k, l, next->args[0]);
-    tr_val lo = from == TR_NOVAL ? TR_NOVAL : number(k, from, DEEP),
+    tr_val lo = c.start == TR_NOVAL ? TR_NOVAL : number(k, c.start, DEEP),
            hi = lo == TR_NOVAL ? TR_NOVAL : number(k, test->args[1], DEEP);
     if (hi == TR_NOVAL)
         return TR_NOVAL;
@@ -153,7 +145,7 @@ static double cost_in(const work *k, uint32_t loop) {
     double n = 0;
     for (uint32_t i = 0; i < k->f->rpo.n; i++) {
         tr_bid b = k->f->rpo.d[i];
-        if (k->loops.innermost[b] != loop || tr_blk_at(k->f, b)->cold)
+        if (tr_forest_in(&k->loops, b) != loop || tr_blk_at(k->f, b)->cold)
             continue;
         for (tr_val v = tr_blk_at(k->f, b)->first; v != TR_NOVAL; v = tr_at(k->f, v)->next) {
             if (tr_at(k->f, v)->op == TR_OP_CALL || tr_at(k->f, v)->op == TR_OP_PATTERN)

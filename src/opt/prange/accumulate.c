@@ -35,10 +35,6 @@ typedef struct search {
     TR_VEC(tr_val) views; /* made before the loop of the array and used in it, what they are made of first */
 } search;
 
-static bool is_inside(const search *s, tr_val v) {
-    return !tr_loop_is_outside(s->f, s->l->in, v);
-}
-
 /* Is v the array, or a view of it? */
 static bool is_part_of_array(const search *s, tr_val v) {
     while (v != s->array && tr_is_view(tr_at(s->f, v)))
@@ -335,7 +331,7 @@ static uint32_t only_operand(const tr_ins *in, tr_val v, uint32_t from, uint32_t
 static tr_val maker_of(const search *s, tr_val t, tr_val reader) {
     const tr_fn *f = s->f;
     tr_val maker = TR_NOVAL;
-    if (tr_at(f, t)->op != TR_OP_ALLOC || !is_inside(s, t))
+    if (tr_at(f, t)->op != TR_OP_ALLOC || !tr_ploop_varies(s->l, t))
         return TR_NOVAL;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
@@ -501,7 +497,7 @@ static bool check_use(search *s, tr_val v) {
 
 /* The value from outside that v is, or is a view of. */
 static tr_val seen_outside(const search *s, tr_val v) {
-    while (is_inside(s, v) && tr_is_view(tr_at(s->f, v)))
+    while (tr_ploop_varies(s->l, v) && tr_is_view(tr_at(s->f, v)))
         v = tr_at(s->f, v)->args[0];
     return v;
 }
@@ -542,7 +538,8 @@ static bool find_array(search *s) {
                     else
                         note_views(s, x);
                 }
-        if (s->array == TR_NOVAL || is_inside(s, s->array) || tr_at(s->f, s->array)->ty->kind != TR_TY_ARRAY)
+        if (s->array == TR_NOVAL || tr_ploop_varies(s->l, s->array) ||
+            tr_at(s->f, s->array)->ty->kind != TR_TY_ARRAY)
             return false;
     }
     return true;

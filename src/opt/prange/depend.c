@@ -165,10 +165,10 @@ static bool has_way_around_block(const finder *s, const tr_loop *loop, tr_bid b)
  * all goes as it is expected to? */
 static bool block_runs_always(const finder *s, tr_bid b) {
     const tr_ploop *l = s->l;
-    uint32_t k = l->loops->innermost[b];
+    uint32_t k = tr_forest_in(l->loops, b);
     if (tr_blk_at(s->f, b)->cold && !tr_blk_at(s->f, l->header)->cold)
         return false;
-    for (; k != UINT32_MAX; k = l->loops->all.d[k].parent) {
+    for (; k != TR_NOLOOP; k = l->loops->all.d[k].parent) {
         if (has_way_around_block(s, &l->loops->all.d[k], b))
             return false;
         if (&l->loops->all.d[k] == l->loop)
@@ -371,12 +371,9 @@ static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool 
 static bool is_inner_counter(const finder *s, tr_val v) {
     const tr_fn *f = s->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t k = in->op == TR_OP_PARAM ? s->l->loops->innermost[in->blk] : UINT32_MAX;
     tr_counter c;
-    int64_t one;
-    if (k == TR_NOLOOP || s->l->loops->all.d[k].header != in->blk)
-        return false;
-    if (!tr_loop_counter(f, in->blk, v, &c) || !tr_get_int(f, c.step, &one) || one != 1)
+    if (in->op != TR_OP_PARAM || tr_forest_headed(s->l->loops, in->blk) == TR_NOLOOP ||
+        !tr_loop_counter(f, in->blk, v, &c) || !tr_is_int(f, c.step, 1))
         return false;
     for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
         if (!tr_dominates(f, in->blk, w.from) && tr_ploop_varies(s->l, w.edge->args[tr_param_index(f, v)]))

@@ -176,15 +176,6 @@ static bool differ_in_members(const finder *s, const ways *a, uint32_t *which) {
     return s->l->in[first->to];
 }
 
-static tr_cmpop swapped(tr_cmpop c) {
-    switch (c) {
-    case TR_CMP_LT: return TR_CMP_GT;
-    case TR_CMP_LE: return TR_CMP_GE;
-    case TR_CMP_GT: return TR_CMP_LT;
-    default: return TR_CMP_LE;
-    }
-}
-
 /* All ways from the test that block b ends with; the number of those where it holds. */
 static uint32_t ways_from(const finder *s, tr_bid b, uint32_t of, ways *all) {
     *all = (ways){.n = 0};
@@ -247,7 +238,7 @@ static bool check_test(finder *s, tr_bid b, tr_val c) {
         in->sub == TR_CMP_LT || in->sub == TR_CMP_LE || in->sub == TR_CMP_GT || in->sub == TR_CMP_GE;
     if (!ordered || s->owner[candidate] || in->blk != b || in->args[at] != now_in(s, b)[m - 1])
         return false;
-    tr_cmpop how = at ? (tr_cmpop)in->sub : swapped((tr_cmpop)in->sub);
+    tr_cmpop how = at ? (tr_cmpop)in->sub : tr_cmp_mirrored[in->sub];
     uint32_t of = x->of[m - 1], which;
     if (x->all[of].any && (x->all[of].best != m - 1 || x->all[of].how != how))
         return false;

@@ -18,8 +18,9 @@ enum { MAX_CHAIN = 64 };
 
 typedef struct chain {
     tr_fn *f;
-    const tr_loop *l;
-    uint8_t *in; /* per block: is it in the loop? */
+    const tr_forest *loops;
+    uint32_t loop;
+    const tr_loop *l; /* that one */
     tr_val p, length;
     uint32_t at; /* which param of the head p is */
     uint8_t *is; /* per value: is it in the chain? */
@@ -30,22 +31,24 @@ static const tr_ins *at(const chain *c, tr_val v) {
     return tr_at(c->f, v);
 }
 
+static bool block_is_inside(const chain *c, tr_bid b) {
+    return tr_forest_has(c->loops, c->loop, b);
+}
+
 /* --- finding the loop --- */
 
 /* The number of iterations of a loop over a prange; TR_NOVAL: it is another loop. */
 static tr_val length_of(const tr_fn *f, const tr_loop *l) {
-    const tr_ins *t = tr_term(f, l->header);
-    const tr_ins *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
-    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->op != TR_OP_PRANGE)
+    tr_loop_test t;
+    if (!tr_loop_head_test(f, l->header, &t) || tr_at(f, t.bound)->op != TR_OP_PRANGE)
         return TR_NOVAL;
-    tr_val n = tr_arg(f, c->args[1], 0);
-    tr_bid b = tr_at(f, n)->blk;
-    return b == TR_NOBLK || (b != l->header && tr_dominates(f, b, l->header)) ? n : TR_NOVAL;
+    tr_val n = tr_arg(f, t.bound, 0);
+    return tr_loop_is_before(f, l->header, n) ? n : TR_NOVAL;
 }
 
-static bool is_inside_of_one(const tr_fn *f, const tr_loops *loops, const tr_loop *l) {
-    for (uint32_t k = l->parent; k != UINT32_MAX; k = loops->d[k].parent)
-        if (length_of(f, &loops->d[k]) != TR_NOVAL)
+static bool is_inside_of_one(const tr_forest *t, uint32_t loop) {
+    for (uint32_t k = tr_forest_at(t, loop)->parent; k != TR_NOLOOP; k = tr_forest_at(t, k)->parent)
+        if (length_of(t->f, tr_forest_at(t, k)) != TR_NOVAL)
             return true;
     return false;
 }
@@ -67,7 +70,7 @@ static tr_val made_by(const chain *c, const tr_ins *in) {
         return TR_NOVAL;
     tr_val out = in->args[tr_pat_out(p)];
     const tr_ins *a = at(c, out);
-    return a->op == TR_OP_ALLOC && c->in[a->blk] ? out : TR_NOVAL;
+    return a->op == TR_OP_ALLOC && block_is_inside(c, a->blk) ? out : TR_NOVAL;
 }
 
 static bool reads_chain(const chain *c, const tr_ins *in) {
@@ -101,7 +104,7 @@ static bool grow_ins(chain *c, tr_val v) {
         changed = add_to_chain(c, made_by(c, in));
     for (uint32_t s = 0; s < tr_nsucc(in); s++) {
         const tr_edge *e = &in->imm.succ[s];
-        for (uint32_t k = 0; c->in[e->to] && e->to != c->l->header && k < e->n; k++)
+        for (uint32_t k = 0; block_is_inside(c, e->to) && e->to != c->l->header && k < e->n; k++)
             if (c->is[e->args[k]])
                 changed |= add_to_chain(c, tr_blk_at(c->f, e->to)->params.d[k]);
     }
@@ -151,8 +154,9 @@ static bool check_edges(const chain *c, tr_bid b) {
         const tr_edge *e = &t->imm.succ[s];
         bool head = e->to == c->l->header;
         for (uint32_t k = 0; k < e->n; k++) {
-            bool wants = head ? k == c->at : c->in[e->to] && c->is[tr_blk_at(c->f, e->to)->params.d[k]];
-            bool leaves = !c->in[e->to] && e->args[k] == c->p;
+            bool wants =
+                head ? k == c->at : block_is_inside(c, e->to) && c->is[tr_blk_at(c->f, e->to)->params.d[k]];
+            bool leaves = !block_is_inside(c, e->to) && e->args[k] == c->p;
             if (c->is[e->args[k]] != wants && !leaves)
                 return false;
         }
@@ -169,7 +173,7 @@ static bool check_uses(chain *c) {
         tr_bid b = c->f->rpo.d[i];
         for (tr_val v = tr_blk_at(c->f, b)->first; v != TR_NOVAL; v = at(c, v)->next) {
             const tr_ins *in = at(c, v);
-            if (!c->in[b]) {
+            if (!block_is_inside(c, b)) {
                 for (uint32_t k = 0; k < in->nargs; k++)
                     if (c->is[in->args[k]] && in->args[k] != c->p)
                         return false;
@@ -181,7 +185,7 @@ static bool check_uses(chain *c) {
                 return false;
             npats++;
         }
-        if (c->in[b] && !check_edges(c, b))
+        if (block_is_inside(c, b) && !check_edges(c, b))
             return false;
     }
     return nmade && npats == nmade; /* each is made by one pattern */
@@ -223,7 +227,7 @@ static bool old_is_read_after(const chain *c, tr_val made, tr_val u) {
         const tr_ins *t = tr_term(f, work.d[--work.n]);
         for (uint32_t s = 0; s < tr_nsucc(t); s++) {
             tr_bid b = t->imm.succ[s].to;
-            if (seen[b] || !c->in[b])
+            if (seen[b] || !block_is_inside(c, b))
                 continue;
             seen[b] = 1;
             if (is_read_from(c, tr_blk_at(f, b)->first, u))
@@ -298,11 +302,12 @@ static void replace_outside(const chain *c, tr_val with) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             tr_ins *in = tr_at(f, v);
-            bool inside = c->in[f->rpo.d[i]];
+            bool inside = block_is_inside(c, f->rpo.d[i]);
             for (uint32_t k = 0; k < in->nargs && !inside; k++)
                 in->args[k] = in->args[k] == c->p ? with : in->args[k];
             for (uint32_t s = 0; s < tr_nsucc(in); s++)
-                for (uint32_t k = 0; (!inside || !c->in[in->imm.succ[s].to]) && k < in->imm.succ[s].n; k++)
+                for (uint32_t k = 0;
+                     (!inside || !block_is_inside(c, in->imm.succ[s].to)) && k < in->imm.succ[s].n; k++)
                     if (in->imm.succ[s].args[k] == c->p)
                         in->imm.succ[s].args[k] = with;
         }
@@ -350,16 +355,19 @@ static void make_one(chain *c) {
 
 /* --- the pass --- */
 
-static bool try_param(tr_fn *f, const tr_loop *l, tr_val length, uint32_t k) {
-    tr_arena *a = &f->ctx->arena;
-    chain c = {.f = f, .l = l, .p = tr_blk_at(f, l->header)->params.d[k], .length = length, .at = k};
+static bool try_param(tr_fn *f, const tr_forest *loops, uint32_t loop, tr_val length, uint32_t k) {
+    const tr_loop *l = tr_forest_at(loops, loop);
+    chain c = {.f = f,
+               .loops = loops,
+               .loop = loop,
+               .l = l,
+               .p = tr_blk_at(f, l->header)->params.d[k],
+               .length = length,
+               .at = k};
     const tr_ty *t = tr_at(f, c.p)->ty;
     if (t->kind != TR_TY_ARRAY || !t->ndim)
         return false;
-    c.in = TR_NEW_N(a, uint8_t, f->blks.n + 8u);
-    c.is = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        c.in[l->blks.d[i]] = 1;
+    c.is = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
     grow(&c);
     if (c.all.n > MAX_CHAIN || !check_uses(&c) || !chain_is_straight(&c))
         return false;
@@ -371,13 +379,14 @@ static bool try_param(tr_fn *f, const tr_loop *l, tr_val length, uint32_t k) {
 static bool one_step(tr_fn *f) {
     tr_cfg_compute(f);
     tr_dom_compute(f);
-    const tr_loops loops = tr_forest_find(f).all;
-    for (uint32_t i = 0; i < loops.n; i++) {
-        tr_val length = length_of(f, &loops.d[i]);
-        if (length == TR_NOVAL || is_inside_of_one(f, &loops, &loops.d[i]))
+    const tr_forest loops = tr_forest_find(f);
+    for (uint32_t i = 0; i < loops.all.n; i++) {
+        const tr_loop *l = tr_forest_at(&loops, i);
+        tr_val length = length_of(f, l);
+        if (length == TR_NOVAL || is_inside_of_one(&loops, i))
             continue;
-        for (uint32_t k = 0; k < tr_blk_at(f, loops.d[i].header)->params.n; k++)
-            if (try_param(f, &loops.d[i], length, k))
+        for (uint32_t k = 0; k < tr_blk_at(f, l->header)->params.n; k++)
+            if (try_param(f, &loops, i, length, k))
                 return true;
     }
     return false;

@@ -162,15 +162,11 @@ static bool is_in_round(const tr_fn *f, tr_bid head, tr_bid body, tr_bid b) {
 static reach reach_of_counter(looker *m, tr_val v, unsigned at, unsigned depth) {
     const tr_fn *f = m->l->f;
     tr_bid b = tr_at(f, v)->blk;
-    uint32_t k = m->l->loops->innermost[b];
-    const tr_ins *t = tr_term(f, b);
-    if (k == UINT32_MAX || m->l->loops->all.d[k].header != b || t->op != TR_OP_CBR)
+    tr_loop_test t;
+    if (tr_forest_headed(m->l->loops, b) == TR_NOLOOP || !tr_loop_head_test(f, b, &t) || t.counter != v ||
+        !tr_loop_counts(f, b, v) || t.exit == t.body || !is_in_round(f, b, t.body, m->where))
         return nowhere;
-    const tr_ins *c = tr_at(f, t->args[0]);
-    if (!tr_loop_counts(f, b, v) || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != v ||
-        t->imm.succ[1].to == t->imm.succ[0].to || !is_in_round(f, b, t->imm.succ[0].to, m->where))
-        return nowhere;
-    reach n = reach_of_all(m, c->args[1], at, depth);
+    reach n = reach_of_all(m, t.bound, at, depth);
     return n.lo == TR_NOVAL
                ? n
                : (reach){tr_emit_int(&m->b, 0),
@@ -501,7 +497,7 @@ static int64_t cost_in(const tr_ploop *l, uint32_t k) {
     int64_t n = 0;
     for (uint32_t i = 0; i < l->blks.n; i++) {
         tr_bid b = l->blks.d[i];
-        if (l->loops->innermost[b] != k || (tr_blk_at(f, b)->cold && !cold))
+        if (tr_forest_in(l->loops, b) != k || (tr_blk_at(f, b)->cold && !cold))
             continue;
         for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             tr_op o = (tr_op)tr_at(f, v)->op;
@@ -528,17 +524,14 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
  * 2^20 may become wrong, not dangerous. */
 static tr_val cost_of(const maker *k, int64_t less) {
     const tr_ploop *l = k->l;
-    uint32_t own = (uint32_t)(l->loop - l->loops->all.d);
+    uint32_t own = tr_forest_number(l->loops, l->loop);
     tr_val all = tr_emit_int(k->b, cost_in(l, own) - less);
     for (uint32_t i = 0; i < l->loops->all.n; i++) {
-        uint32_t up = i;
         int64_t n = cost_in(l, i);
-        while (up != UINT32_MAX && up != own)
-            up = l->loops->all.d[up].parent;
-        if (i == own || up != own || n == 0)
+        if (i == own || !tr_forest_has(l->loops, own, l->loops->all.d[i].header) || n == 0)
             continue;
         tr_val cost = tr_emit_int(k->b, n);
-        for (up = i; up != own; up = l->loops->all.d[up].parent)
+        for (uint32_t up = i; up != own; up = l->loops->all.d[up].parent)
             cost = tr_emit_op(k->b, TR_OP_MUL, cost, rounds_of(k, &l->loops->all.d[up]));
         all = tr_emit_op(k->b, TR_OP_ADD, all, cost);
     }

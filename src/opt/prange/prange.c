@@ -198,13 +198,11 @@ static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
 }
 
 /* Is all that v is made of there before the loop of this head? */
-static bool is_made_before(const tr_fn *f, tr_val v, tr_bid head) {
-    bool before = true;
-    for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++) {
-        tr_bid b = tr_at(f, tr_arg(f, v, i))->blk;
-        before &= b == TR_NOBLK || (b != head && tr_dominates(f, b, head));
-    }
-    return before;
+static bool operands_are_made_before(const tr_fn *f, tr_val v, tr_bid head) {
+    for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++)
+        if (!tr_loop_is_before(f, head, tr_arg(f, v, i)))
+            return false;
+    return true;
 }
 
 /* A block on all ways into the loop, and on no others: there, or made. */
@@ -224,7 +222,7 @@ static void leave_loops(tr_fn *f, tr_val v) {
     tr_forest loops = tr_forest_find(f);
     uint32_t out = TR_NOLOOP;
     for (uint32_t l = tr_forest_in(&loops, tr_at(f, v)->blk);
-         l != TR_NOLOOP && is_made_before(f, v, loops.all.d[l].header); l = loops.all.d[l].parent)
+         l != TR_NOLOOP && operands_are_made_before(f, v, loops.all.d[l].header); l = loops.all.d[l].parent)
         out = l;
     if (out != TR_NOLOOP)
         tr_ins_move_end(f, v, before_loop(f, tr_forest_at(&loops, out)));
@@ -379,48 +377,23 @@ static bool check_memory(tr_ploop *l) {
 
 /* --- finding the loop --- */
 
-static bool is_step_of(const tr_fn *f, tr_val v, tr_val counter) {
-    const tr_ins *in = tr_at(f, v);
-    return in->op == TR_OP_ADD && in->args[0] == counter && tr_is_int(f, in->args[1], 1);
-}
-
-static bool param_counts_up_from_0(const tr_ploop *l) {
-    const tr_fn *f = l->f;
-    const tr_blk *h = tr_blk_at(f, l->header);
-    for (uint32_t i = 0; i < h->preds.n; i++) {
-        const tr_ins *t = tr_term(f, h->preds.d[i]);
-        bool inside = tr_dominates(f, l->header, h->preds.d[i]);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
-            tr_val v = t->imm.succ[s].to == l->header ? t->imm.succ[s].args[l->counter_at] : TR_NOVAL;
-            if (v != TR_NOVAL && !(inside ? is_step_of(f, v, l->counter) : tr_is_int(f, v, 0)))
-                return false;
-        }
-    }
-    return true;
-}
-
 static bool in_natural_loop(const tr_ploop *l, tr_bid b) {
-    return tr_forest_has(l->loops, (uint32_t)(l->loop - l->loops->all.d), b);
+    return tr_forest_has(l->loops, tr_forest_number(l->loops, l->loop), b);
 }
 
 static bool loop_is_marked(tr_ploop *l) {
     const tr_fn *f = l->f;
-    const tr_ins *t = tr_term(f, l->header);
-    const tr_ins *c = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
-    if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->op != TR_OP_PRANGE)
+    tr_loop_test t;
+    if (!tr_loop_head_test(f, l->header, &t) || tr_at(f, t.bound)->op != TR_OP_PRANGE)
         return false;
-    const tr_blk *h = tr_blk_at(f, l->header);
-    l->counter = c->args[0];
-    l->length = tr_arg(f, c->args[1], 0);
-    if (tr_at(f, l->length)->blk != TR_NOBLK && in_natural_loop(l, tr_at(f, l->length)->blk))
-        return false;
-    l->body = t->imm.succ[0].to;
-    l->exit = t->imm.succ[1].to;
-    for (l->counter_at = 0; l->counter_at < h->params.n; l->counter_at++)
-        if (h->params.d[l->counter_at] == l->counter)
-            return param_counts_up_from_0(l) && in_natural_loop(l, l->body) && l->body != l->header &&
-                   !in_natural_loop(l, l->exit);
-    return false;
+    l->counter = t.counter;
+    l->counter_at = tr_param_index(f, t.counter);
+    l->length = tr_arg(f, t.bound, 0);
+    l->body = t.body;
+    l->exit = t.exit;
+    return tr_forest_is_outside(l->loops, tr_forest_number(l->loops, l->loop), l->length) &&
+           tr_loop_counts(f, l->header, l->counter) && in_natural_loop(l, l->body) && l->body != l->header &&
+           !in_natural_loop(l, l->exit);
 }
 
 /* Does p lead to b by itself, not where it raises? */
@@ -479,14 +452,9 @@ static bool returns_after_loop(const tr_ploop *l, tr_val ret) {
     return false;
 }
 
-static bool is_made_before_loop(const tr_ploop *l, tr_val v) {
-    const tr_ins *in = tr_at(l->f, v);
-    return in->blk == TR_NOBLK || (in->blk != l->header && tr_dominates(l->f, in->blk, l->header));
-}
-
 static bool values_are_known(const tr_ploop *l, const tr_val *v, uint32_t n, const uint8_t *behind) {
     for (uint32_t i = 0; i < n; i++)
-        if (!is_made_before_loop(l, v[i]) && !behind[tr_at(l->f, v[i])->blk])
+        if (!tr_loop_is_before(l->f, l->header, v[i]) && !behind[tr_at(l->f, v[i])->blk])
             return false;
     return true;
 }
@@ -760,12 +728,9 @@ static bool turn_loop(tr_ploop *l) {
 static bool param_is_kept(const tr_ploop *l, uint32_t k) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
-    for (uint32_t i = 0; i < h->preds.n; i++) {
-        const tr_ins *t = tr_term(f, h->preds.d[i]);
-        for (uint32_t s = 0; in_natural_loop(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
-            if (t->imm.succ[s].to == l->header && t->imm.succ[s].args[k] != h->params.d[k])
-                return false;
-    }
+    for (tr_way w = {0}; tr_next_way(f, l->header, &w);)
+        if (in_natural_loop(l, w.from) && w.edge->args[k] != h->params.d[k])
+            return false;
     return true;
 }
 

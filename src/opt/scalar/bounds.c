@@ -109,7 +109,7 @@ static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n, cons
     uint32_t chain[64], depth = 0;
     if (block_is_slow(s, b))
         return;
-    for (uint32_t l = s->loops.innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.all.d[l].parent)
+    for (uint32_t l = tr_forest_in(&s->loops, b); l != TR_NOLOOP && depth < 64; l = s->loops.all.d[l].parent)
         chain[depth++] = l;
     while (depth-- > 0) {
         uint32_t l = chain[depth];
@@ -141,7 +141,7 @@ static bool trust_operand(bounder *s, tr_val v, trust *t) {
 /* Of conditions on the way to b, from the outermost loop on. */
 static trust trust_conds(bounder *s, tr_bid b) {
     trust t = {.nconds = 0};
-    for (; b != TR_NOBLK && s->loops.innermost[b] != UINT32_MAX && t.nconds < MAX_TRUSTED;
+    for (; b != TR_NOBLK && tr_forest_in(&s->loops, b) != TR_NOLOOP && t.nconds < MAX_TRUSTED;
          b = tr_blk_at(s->f, b)->idom) {
         tr_val cond;
         bool truth;
@@ -484,7 +484,7 @@ static void set_up(bounder *s, const tr_u32s *slow) {
     for (uint32_t i = 0; i < slow->n; i++)
         s->slow[slow->d[i]] = 1;
     for (uint32_t i = 0; i < s->versioned.n; i++) /* once is enough: what it did not make provable stays */
-        s->plans[s->loops.innermost[s->versioned.d[i]]].done = true;
+        s->plans[tr_forest_in(&s->loops, s->versioned.d[i])].done = true;
     for (uint32_t i = 0; i < s->loops.all.n; i++)
         if (loop_has_meeting(f, &s->loops.all.d[i]))
             s->plans[i].done = true;

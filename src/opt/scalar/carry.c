@@ -26,8 +26,7 @@ static tr_val size_at(const bounder *s, tr_bid head, tr_val array, unsigned axis
         return tr_repl_get(&s->r, made[axis]);
     for (tr_val v = 0; v < f->ins.n; v++) {
         const tr_ins *in = tr_at(f, v);
-        if (in->op == TR_OP_DIM && in->blk != TR_NOBLK && in->args[0] == array && in->imm.i == axis &&
-            in->blk != head && tr_dominates(f, in->blk, head))
+        if (in->op == TR_OP_DIM && in->args[0] == array && in->imm.i == axis && tr_loop_is_before(f, head, v))
             return v;
     }
     return TR_NOVAL;
@@ -176,13 +175,10 @@ void tr_bounds_see_store(bounder *s, tr_val store) {
 
 void tr_bounds_find_carried(bounder *s, tr_bid head) {
     tr_fn *f = s->f;
-    uint32_t l = s->loops.innermost[head];
-    if (s->dry || l == UINT32_MAX || s->loops.all.d[l].header != head || tr_blk_at(f, head)->cold)
+    uint32_t l = tr_forest_headed(&s->loops, head);
+    if (s->dry || l == TR_NOLOOP || tr_blk_at(f, head)->cold || !tr_forest_is_innermost(&s->loops, l))
         return;
-    const tr_loop *loop = &s->loops.all.d[l];
-    for (uint32_t k = 0; k < s->loops.all.n; k++)
-        if (s->loops.all.d[k].parent == l)
-            return;
+    const tr_loop *loop = tr_forest_at(&s->loops, l);
     if (loop->latch == TR_NOBLK || loop->preheader == TR_NOBLK)
         return;
     find_kept(s, l);

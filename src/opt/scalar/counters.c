@@ -53,10 +53,6 @@ bool tr_bounds_derive(bounder *s, uint32_t loop, const tr_lin *goal, tr_lin *out
     return tr_bounds_free_of(s, loop, goal, out) && (out->n == 0 || tr_opt_testable(s->f, out));
 }
 
-/* ORDER CMP: LT LE EQ NE GT GE */
-static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
-static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
-
 /* A condition that compares v, as `v op other`. */
 static bool cond_compares_value(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op,
                                 tr_val *other) {
@@ -65,8 +61,8 @@ static bool cond_compares_value(const tr_fn *f, tr_val cond, bool truth, tr_val 
     if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
         return false;
     bool left = c->args[0] == v;
-    *op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
-    *op = left ? *op : (tr_cmpop)mirrored[*op];
+    *op = truth ? (tr_cmpop)c->sub : tr_cmp_inverse[c->sub];
+    *op = left ? *op : tr_cmp_mirrored[*op];
     *other = c->args[left ? 1 : 0];
     return true;
 }
@@ -90,8 +86,7 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
     bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
     for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
         if (cond != TR_NOVAL && cond_compares_value(f, cond, truth, v, op, other)) {
-            tr_bid d = tr_at(f, *other)->blk;
-            if (d == TR_NOBLK || !tr_forest_has(&s->loops, loop, d))
+            if (tr_forest_is_outside(&s->loops, loop, *other))
                 return true;
         }
         if (b == h || b == TR_NOBLK)
@@ -187,34 +182,25 @@ static bool value_only_grows(const bounder *s, tr_val v, tr_val p) {
 static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
     tr_bid h = s->loops.all.d[loop].header;
-    tr_val start = TR_NOVAL;
+    tr_val start = tr_loop_start(f, h, p);
     bool up = true, down = true;
-    for (uint32_t i = 0; i < tr_blk_at(f, h)->preds.n; i++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[i];
-        const tr_ins *t = tr_term(f, from);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++) {
-            int64_t k;
-            tr_val v = t->imm.succ[e].to == h ? t->imm.succ[e].args[index] : TR_NOVAL;
-            if (v == TR_NOVAL)
-                continue;
-            if (!tr_forest_has(&s->loops, loop, from)) {
-                if (start != TR_NOVAL && start != v)
-                    return;
-                start = v;
-            } else if (is_step(s, v, p, &k, h)) {
-                up = up && k >= 0;
-                down = down && k <= 0;
-            } else if (value_only_grows(s, v, p)) {
-                down = false;
-            } else {
-                return;
-            }
-        }
-    }
-    tr_lin begin = start == TR_NOVAL ? tr_lin_const(0) : tr_linearize(&s->pr, start), low = tr_lin_val(p),
-           high = begin;
     if (start == TR_NOVAL)
         return;
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        int64_t k;
+        tr_val v = w.edge->args[index];
+        if (!tr_forest_has(&s->loops, loop, w.from))
+            continue;
+        if (is_step(s, v, p, &k, h)) {
+            up = up && k >= 0;
+            down = down && k <= 0;
+        } else if (value_only_grows(s, v, p)) {
+            down = false;
+        } else {
+            return;
+        }
+    }
+    tr_lin begin = tr_linearize(&s->pr, start), low = tr_lin_val(p), high = begin;
     if (up && tr_lin_add(&low, &begin, -1))
         tr_assume(&s->pr, &low);
     if (down && tr_lin_add(&high, &low, 0) && tr_lin_add(&high, &(tr_lin){.n = 1, .t = {{p, 1}}}, -1))
@@ -246,7 +232,7 @@ static void assume_guesses(bounder *s, tr_bid b) {
 /* The guess fails on a way into its block. If something that can be tested before the outermost loop would
  * mend that, it is noted, for an index that asks for it. */
 static void fail(bounder *s, tr_guess *g, const tr_lin *goal) {
-    uint32_t l = s->loops.innermost[g->blk];
+    uint32_t l = tr_forest_in(&s->loops, g->blk);
     tr_lin need;
     bool more = !g->wrong || g->nneeds;
     g->wrong = s->retry = true;
@@ -360,20 +346,15 @@ static void find_sources(sources *q) {
 /* Does every jump back pass the param itself or the param and a constant? Those need no guess. */
 static bool is_counter(const bounder *s, tr_bid h, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
-    const tr_blk *blk = tr_blk_at(f, h);
     bool loop = false;
-    for (uint32_t i = 0; i < blk->preds.n; i++) {
-        const tr_ins *t = tr_term(f, blk->preds.d[i]);
-        for (uint32_t e = 0; tr_dominates(f, h, blk->preds.d[i]) && e < tr_nsucc(t); e++) {
-            if (t->imm.succ[e].to != h)
-                continue;
-            const tr_ins *in = tr_at(f, t->imm.succ[e].args[index]);
-            bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
-            loop = true;
-            if (t->imm.succ[e].args[index] != p &&
-                !(sum && in->args[0] == p && tr_is_const(tr_at(f, in->args[1]))))
-                return false;
-        }
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        const tr_ins *in = tr_at(f, w.edge->args[index]);
+        bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
+        if (!tr_dominates(f, h, w.from))
+            continue;
+        loop = true;
+        if (w.edge->args[index] != p && !(sum && in->args[0] == p && tr_is_const(tr_at(f, in->args[1]))))
+            return false;
     }
     return loop;
 }
@@ -396,16 +377,15 @@ static void guess_tested(bounder *s, tr_bid b, uint32_t index) {
         tr_val v = t->imm.succ[truth ? 0 : 1].args[index];
         tr_lin x = tr_linearize(&s->pr, c->args[0]), y = tr_linearize(&s->pr, c->args[1]), e,
                var = tr_lin_val(v), hole = tr_lin_val(TR_NOVAL);
-        if (!order_of(&x, (tr_cmpop)(truth ? c->sub : inverse[c->sub]), &y, &e))
+        if (!order_of(&x, truth ? (tr_cmpop)c->sub : tr_cmp_inverse[c->sub], &y, &e))
             continue;
         int64_t k = 0;
         bool above = true;
         for (uint32_t n = 0; n < e.n; n++) {
-            tr_bid d = tr_at(f, e.t[n].v)->blk;
             if (e.t[n].v == v)
                 k = e.t[n].k;
             else
-                above = above && (d == TR_NOBLK || (d != b && tr_dominates(f, d, b)));
+                above = above && tr_loop_is_before(f, b, e.t[n].v);
         }
         if (k && above && tr_lin_add(&e, &var, -k) && tr_lin_add(&e, &hole, k))
             add_guess(s, b, index, &e);
@@ -427,8 +407,7 @@ void tr_bounds_make_guesses(bounder *s) {
             tr_lin hole = tr_lin_val(TR_NOVAL);
             add_guess(s, b, k, &hole);
             for (uint32_t z = 0; z < q.nsizes; z++) {
-                tr_bid d = tr_at(f, q.sizes[z])->blk;
-                if (d == b || !tr_dominates(f, d, b))
+                if (!tr_loop_is_before(f, b, q.sizes[z]))
                     continue;
                 for (int slack = 0; slack < 2; slack++) { /* param < size, param <= size */
                     tr_lin e = tr_lin_val(q.sizes[z]);
@@ -446,9 +425,8 @@ void tr_bounds_make_guesses(bounder *s) {
 /* --- together --- */
 
 void tr_bounds_at_start(bounder *s, tr_bid b) {
-    uint32_t l = s->loops.innermost[b];
-    bool header = l != UINT32_MAX && s->loops.all.d[l].header == b;
-    for (uint32_t i = 0; header && i < tr_blk_at(s->f, b)->params.n; i++) {
+    uint32_t l = tr_forest_headed(&s->loops, b);
+    for (uint32_t i = 0; l != TR_NOLOOP && i < tr_blk_at(s->f, b)->params.n; i++) {
         tr_val p = tr_blk_at(s->f, b)->params.d[i];
         if (tr_at(s->f, p)->ty->kind != TR_TY_I64)
             continue;

@@ -203,14 +203,12 @@ static tr_val fold_cmp(folder *s, tr_val v) {
 
 /* not (a < b) is a >= b for integers; for floats it is not: NaN. */
 static void invert_cmp(folder *s, tr_val v) {
-    /* ORDER CMP: LT LE EQ NE GT GE */
-    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
     tr_ins *in = tr_at(s->f, v);
     const tr_ins *c = def(s, in->args[0]);
     if (c->op != TR_OP_CMP || !tr_opt_is_int_type(type(s, c->args[0])))
         return;
     in->op = TR_OP_CMP;
-    in->sub = inverse[c->sub];
+    in->sub = (uint8_t)tr_cmp_inverse[c->sub];
     in->nargs = 2;
     in->args = tr_arena_copy(&s->f->ctx->arena, c->args, 2 * sizeof *c->args);
     s->changed = true;
@@ -487,8 +485,6 @@ static bool is_const_val(const folder *s, tr_val v) {
 }
 
 static void order_operands(folder *s, tr_val v) {
-    /* ORDER CMP: LT LE EQ NE GT GE */
-    static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
     tr_ins *in = tr_at(s->f, v);
     if ((!tr_opt_commutes((tr_op)in->op) && in->op != TR_OP_CMP) ||
         !tr_opt_is_int_type(type(s, in->args[0])) || !is_const_val(s, in->args[0]) ||
@@ -498,7 +494,7 @@ static void order_operands(folder *s, tr_val v) {
     in->args[0] = in->args[1];
     in->args[1] = x;
     if (in->op == TR_OP_CMP)
-        in->sub = mirrored[in->sub];
+        in->sub = (uint8_t)tr_cmp_mirrored[in->sub];
     s->changed = true;
 }
 

@@ -27,31 +27,32 @@ static bool move_up(tr_fn *f, tr_val v) {
     return true;
 }
 
-static bool value_may_leave_loop(const tr_fn *f, tr_val v, const uint8_t *inside) {
-    const tr_ins *in = tr_at(f, v);
-    bool stays = !is_cheap(f, v);
-    for (uint32_t k = 0; k < in->nargs && !stays; k++) {
-        tr_bid b = tr_at(f, in->args[k])->blk;
-        stays = b != TR_NOBLK && inside[b];
-    }
+static bool value_may_leave_loop(const tr_forest *t, uint32_t loop, tr_val v) {
+    const tr_ins *in = tr_at(t->f, v);
+    bool stays = !is_cheap(t->f, v);
+    for (uint32_t k = 0; k < in->nargs && !stays; k++)
+        stays = !tr_forest_is_outside(t, loop, in->args[k]);
     return !stays;
 }
 
-static bool any_value_leaves_loop(const tr_fn *f, const tr_loop *l, const uint8_t *inside) {
+static bool any_value_leaves_loop(const tr_forest *t, uint32_t loop) {
+    const tr_fn *f = t->f;
+    const tr_loop *l = tr_forest_at(t, loop);
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (value_may_leave_loop(f, v, inside))
+            if (value_may_leave_loop(t, loop, v))
                 return true;
     return false;
 }
 
-static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
-    assert(l->preheader != TR_NOBLK && !inside[l->preheader]);
+static bool leave_loop(tr_fn *f, const tr_forest *t, uint32_t loop) {
+    const tr_loop *l = tr_forest_at(t, loop);
+    assert(l->preheader != TR_NOBLK && !tr_forest_has(t, loop, l->preheader) && "there is a place before it");
     bool changed = false;
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {
             next = tr_at(f, v)->next;
-            if (!value_may_leave_loop(f, v, inside))
+            if (!value_may_leave_loop(t, loop, v))
                 continue;
             tr_ins_move_end(f, v, l->preheader);
             tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood, perhaps behind a check */
@@ -63,23 +64,18 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
 /* Inner loops first: what leaves them may leave the outer one too. False: a loop that something leaves had no
  * place before it, and has one now; all is to be looked at again. */
 static bool leave_loops(tr_fn *f, bool *changed) {
-    const tr_loops loops = tr_forest_find(f).all;
-    uint8_t *inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    for (uint32_t l = loops.n; l-- > 0;) {
-        const tr_loop *loop = &loops.d[l];
-        for (uint32_t i = 0; i < loop->blks.n; i++)
-            inside[loop->blks.d[i]] = 1;
+    const tr_forest loops = tr_forest_find(f);
+    for (uint32_t l = loops.all.n; l-- > 0;) {
+        const tr_loop *loop = tr_forest_at(&loops, l);
         if (loop->preheader != TR_NOBLK) {
-            *changed |= leave_loop(f, loop, inside);
-        } else if (loop->header != 0 && any_value_leaves_loop(f, loop, inside)) {
+            *changed |= leave_loop(f, &loops, l);
+        } else if (loop->header != 0 && any_value_leaves_loop(&loops, l)) {
             tr_opt_preheader(f, loop->header);
             tr_cfg_compute(f);
             tr_dom_compute(f);
             *changed = true;
             return false;
         }
-        for (uint32_t i = 0; i < loop->blks.n; i++)
-            inside[loop->blks.d[i]] = 0;
     }
     return true;
 }

@@ -45,21 +45,16 @@ static bool is_quot_or_rem(const tr_ins *in) {
     return in->op == TR_OP_QUOT || in->op == TR_OP_REM;
 }
 
-/* The loop whose head is this block; UINT32_MAX: none, or not one that can be changed. */
+/* The loop whose head is this block; TR_NOLOOP: none, or not one that can be changed. */
 static uint32_t loop_of(const odometer *o, tr_bid head) {
     uint32_t l = tr_forest_headed(&o->loops, head);
     return l != TR_NOLOOP && head != 0 && !o->in_rows[l] ? l : TR_NOLOOP;
 }
 
-static bool param_counts_rounds(const odometer *o, uint32_t l, tr_val i) {
-    return tr_loop_counts(o->f, tr_forest_at(&o->loops, l)->header, i);
-}
-
 /* The size of an axis, from before the loop. */
 static bool is_divisor(const odometer *o, uint32_t l, tr_val d) {
     const tr_ins *in = tr_at(o->f, d);
-    return in->op == TR_OP_DIM && !tr_forest_has(&o->loops, l, in->blk) &&
-           tr_dominates(o->f, in->blk, o->loops.all.d[l].header);
+    return in->op == TR_OP_DIM && tr_loop_is_before(o->f, o->loops.all.d[l].header, d);
 }
 
 /* The edges into a block, and by how much what is divided goes on there; TR_NOVAL: it begins. */
@@ -162,25 +157,16 @@ static bool is_product_of_sizes(const tr_fn *f, tr_val v, tr_val array, uint32_t
 static bool has_whole_rows(const odometer *o, uint32_t l, tr_val x, tr_val d) {
     const tr_fn *f = o->f;
     const tr_loop *loop = &o->loops.all.d[l];
-    const tr_ins *t = tr_term(f, loop->header), *size = tr_at(f, d);
-    tr_val test = tr_blk_at(f, loop->header)->first;
-    uint32_t axes = 0;
-    if (t->op != TR_OP_CBR || t->args[0] != test || tr_at(f, test)->next != tr_blk_at(f, loop->header)->last)
+    const tr_ins *size = tr_at(f, d);
+    const tr_blk *head = tr_blk_at(f, loop->header);
+    uint32_t axes = 0, known = o->loops.nblks; /* blocks that have come since may lie in the loop as well */
+    tr_loop_test t;
+    if (!tr_forest_test(&o->loops, l, &t) || t.counter != x || head->first != t.cond ||
+        tr_at(f, t.cond)->next != head->last || tr_at(f, t.bound)->blk >= known || t.exit >= known ||
+        t.body == loop->header || loop_of(o, t.body) != TR_NOLOOP)
         return false;
-    const tr_ins *in = tr_at(f, test);
-    tr_bid body = t->imm.succ[0].to;
-    tr_bid end_at = t->imm.succ[1].to, made_in = in->op == TR_OP_CMP ? tr_at(f, in->args[1])->blk : TR_NOBLK;
-    if (made_in >= o->loops.nblks || end_at >= o->loops.nblks || in->sub != TR_CMP_LT || in->args[0] != x ||
-        tr_forest_has(&o->loops, l, made_in) || !tr_forest_has(&o->loops, l, body) || body == loop->header ||
-        tr_forest_has(&o->loops, l, end_at) || loop_of(o, body) != UINT32_MAX)
-        return false;
-    for (uint32_t k = 0; k < loop->blks.n; k++) {
-        const tr_ins *end = tr_term(f, loop->blks.d[k]);
-        for (uint32_t s = 0; end != t && s < tr_nsucc(end); s++)
-            if (!tr_forest_has(&o->loops, l, end->imm.succ[s].to))
-                return false;
-    }
-    return is_product_of_sizes(f, in->args[1], size->args[0], &axes) && (axes >> size->imm.i & 1);
+    return tr_forest_leaves_only_at(&o->loops, l, loop->header) &&
+           is_product_of_sizes(f, t.bound, size->args[0], &axes) && (axes >> size->imm.i & 1);
 }
 
 /* Uses of the first n of these values in a block are uses of others. */
@@ -315,15 +301,14 @@ static void find_loops(odometer *o) {
     o->in_rows = TR_NEW_N(&o->f->ctx->arena, uint8_t, o->loops.all.n + 1u);
 }
 
-/* The loop that such a division's counter belongs to; UINT32_MAX: it is no counter. */
+/* The loop that such a division's counter belongs to; TR_NOLOOP: it is no counter. */
 static uint32_t counted_by(const odometer *o, tr_val division) {
     tr_val x = tr_arg(o->f, division, 0);
-    if (tr_at(o->f, x)->op != TR_OP_PARAM)
-        return UINT32_MAX;
-    uint32_t l = loop_of(o, tr_at(o->f, x)->blk);
-    return l != UINT32_MAX && is_divisor(o, l, tr_arg(o->f, division, 1)) && param_counts_rounds(o, l, x)
-               ? l
-               : UINT32_MAX;
+    tr_bid head = tr_at(o->f, x)->blk;
+    uint32_t l = tr_at(o->f, x)->op == TR_OP_PARAM ? loop_of(o, head) : TR_NOLOOP;
+    bool counts =
+        l != TR_NOLOOP && is_divisor(o, l, tr_arg(o->f, division, 1)) && tr_loop_counts(o->f, head, x);
+    return counts ? l : TR_NOLOOP;
 }
 
 /* --- sizes that are mostly equal --- */
@@ -408,11 +393,11 @@ static bool test_sizes(odometer *o) {
     tr_u32s slow = {0};
     for (uint32_t i = 0; i < o->nwork && f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE; i++) {
         uint32_t l = counted_by(o, o->work[i]);
-        bool fits = l != UINT32_MAX && !tr_blk_at(f, o->loops.all.d[l].header)->cold &&
+        bool fits = l != TR_NOLOOP && !tr_blk_at(f, o->loops.all.d[l].header)->cold &&
                     tr_loop_size(f, &o->loops.all.d[l]) <= MAX_LOOP;
         for (uint32_t k = 0; k < n && fits; k++) /* no loop in one that is copied, nor one around it */
             fits =
-                !tr_forest_has(&o->loops, (uint32_t)(v[k].loop - o->loops.all.d), o->loops.all.d[l].header) &&
+                !tr_forest_has(&o->loops, tr_forest_number(&o->loops, v[k].loop), o->loops.all.d[l].header) &&
                 !tr_forest_has(&o->loops, l, v[k].loop->header);
         if (!fits)
             continue;
@@ -448,8 +433,8 @@ bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
     o.repl = tr_repl_new(f);
     for (uint32_t i = 0; i < o.nwork; i++) {
         tr_val x = tr_arg(f, o.work[i], 0), d = tr_arg(f, o.work[i], 1);
-        uint32_t l = is_division(&o, o.work[i], x, d) ? counted_by(&o, o.work[i]) : UINT32_MAX;
-        if (l != UINT32_MAX)
+        uint32_t l = is_division(&o, o.work[i], x, d) ? counted_by(&o, o.work[i]) : TR_NOLOOP;
+        if (l != TR_NOLOOP)
             change(&o, l, x, d);
     }
     if (o.changed)

@@ -716,12 +716,10 @@ static void assume_differ(tr_prover *p, const tr_lin *x, const tr_lin *y) {
 
 static void assume_cmp(tr_prover *p, const tr_ins *in, bool truth) {
     assert(in->op == TR_OP_CMP && in->sub < TR_CMP__COUNT);
-    /* ORDER CMP: LT LE EQ NE GT GE */
-    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
     if (!tr_opt_is_int_type(tr_at(p->f, in->args[0])->ty))
         return;
     tr_lin x = linearize(p, in->args[0], EXPR_DEPTH), y = linearize(p, in->args[1], EXPR_DEPTH);
-    switch ((tr_cmpop)(truth ? in->sub : inverse[in->sub])) {
+    switch (truth ? (tr_cmpop)in->sub : tr_cmp_inverse[in->sub]) {
     case TR_CMP_LT: assume_order(p, &x, &y, 1); break;
     case TR_CMP_LE: assume_order(p, &x, &y, 0); break;
     case TR_CMP_GT: assume_order(p, &y, &x, 1); break;

@@ -40,20 +40,13 @@ static bool head_is_small(const tr_fn *f, tr_bid b) {
     return true;
 }
 
-static bool block_leaves_loop(const rotor *r, uint32_t l, tr_bid b) {
-    const tr_ins *t = tr_term(r->f, b);
-    for (uint32_t s = 0; s < tr_nsucc(t); s++)
-        if (!tr_forest_has(r->loops, l, t->imm.succ[s].to))
-            return true;
-    return false;
-}
-
 /* A loop that tests at its head and not at its end. What `rotates` says of the head. */
 static uint8_t can_rotate(const rotor *r, uint32_t l) {
     const tr_loop *loop = &r->loops->all.d[l];
     const tr_ins *t = tr_term(r->f, loop->header);
-    if (t->op != TR_OP_CBR || !block_leaves_loop(r, l, loop->header) || !head_is_small(r->f, loop->header) ||
-        (loop->latch != TR_NOBLK && block_leaves_loop(r, l, loop->latch)))
+    if (t->op != TR_OP_CBR || !tr_forest_block_leaves(r->loops, l, loop->header) ||
+        !head_is_small(r->f, loop->header) ||
+        (loop->latch != TR_NOBLK && tr_forest_block_leaves(r->loops, l, loop->latch)))
         return 0;
     uint8_t in = tr_forest_has(r->loops, l, t->imm.succ[0].to) ? 0 : 1;
     return t->imm.succ[in].to == loop->header ? 0 : (uint8_t)(in + 1);
@@ -101,43 +94,40 @@ static void lead_back(rotor *r, uint32_t l, tr_bid to) {
 /* Do all edges into the loop pass a constant that is not negative for this param? */
 static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
     assert(tr_at(r->f, p)->op == TR_OP_PARAM && tr_at(r->f, p)->blk == r->loops->all.d[l].header);
-    const tr_fn *f = r->f;
-    tr_bid h = r->loops->all.d[l].header;
-    uint32_t index = 0;
-    while (tr_blk_at(f, h)->params.d[index] != p)
-        index++;
-    for (uint32_t k = 0; k < tr_blk_at(f, h)->preds.n; k++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[k];
-        const tr_ins *t = tr_term(f, from);
-        int64_t c;
-        for (uint32_t s = 0; s < tr_nsucc(t) && !tr_forest_has(r->loops, l, from); s++)
-            if (t->imm.succ[s].to == h && (!tr_get_int(f, t->imm.succ[s].args[index], &c) || c < 0))
-                return false;
-    }
+    uint32_t index = tr_param_index(r->f, p);
+    int64_t c;
+    for (tr_way w = {0}; tr_next_way(r->f, r->loops->all.d[l].header, &w);)
+        if (!tr_forest_has(r->loops, l, w.from) && (!tr_get_int(r->f, w.edge->args[index], &c) || c < 0))
+            return false;
     return true;
 }
 
-/* The length of a range is its number of items where it has one, else 0. Where the guard has found one, the
- * test inside is against that number, and LLVM sees how often the loop runs. */
-static void test_difference(rotor *r, uint32_t l) {
-    assert(tr_term(r->f, r->loops->all.d[l].header)->op == TR_OP_CBR);
-    tr_fn *f = r->f;
+/* What the head of a loop that can be rotated asks: `counter < bound`, the counter from a number on. */
+static bool take_test(const rotor *r, uint32_t l, tr_loop_test *t) {
     tr_bid h = r->loops->all.d[l].header;
-    tr_val cond = tr_arg(f, tr_blk_at(f, h)->last, 0);
-    const tr_ins *c = tr_at(f, cond);
-    if (r->rotates[h] != 1 || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != h)
+    return r->rotates[h] == 1 && tr_loop_head_test(r->f, h, t) && tr_at(r->f, t->cond)->blk == h &&
+           tr_forest_is_outside(r->loops, l, t->bound) && starts_at_constant(r, l, t->counter);
+}
+
+/* The length of a range is its number of items where it has one, else 0; below, the first is wanted. Before
+ * any head is copied: a bound may stand in one. */
+static void expand_bound(rotor *r, uint32_t l) {
+    tr_loop_test t;
+    if (take_test(r, l, &t) && tr_at(r->f, t.bound)->op == TR_OP_RANGELEN)
+        tr_expand_range(r->f, t.bound);
+}
+
+/* Where the guard has found that a choice between 0 and a number is not 0, the test inside is against that
+ * number, and LLVM sees how often the loop runs. */
+static void test_difference(rotor *r, uint32_t l) {
+    tr_fn *f = r->f;
+    tr_loop_test t;
+    if (!take_test(r, l, &t))
         return;
-    tr_val n = c->args[1];
-    const tr_ins *i = tr_at(f, c->args[0]);
-    if (i->op != TR_OP_PARAM || i->blk != h || tr_forest_has(r->loops, l, tr_at(f, n)->blk) ||
-        !starts_at_constant(r, l, c->args[0]))
-        return;
-    if (tr_at(f, n)->op == TR_OP_RANGELEN)
-        tr_expand_range(f, n);
-    const tr_ins *in = tr_at(f, n);
-    bool most = in->op == TR_OP_MAX, choice = in->op == TR_OP_SELECT;
-    if ((most || choice) && tr_is_int(f, in->args[most ? 1 : 2], 0))
-        tr_at(f, r->twins.of[cond])->args[1] = in->args[most ? 0 : 1];
+    const tr_ins *n = tr_at(f, t.bound);
+    bool most = n->op == TR_OP_MAX;
+    if ((most || n->op == TR_OP_SELECT) && tr_is_int(f, n->args[most ? 1 : 2], 0))
+        tr_at(f, r->twins.of[t.cond])->args[1] = n->args[most ? 0 : 1];
 }
 
 static void rotate(rotor *r, uint32_t l) {
@@ -164,8 +154,10 @@ static void join(rotor *r, uint32_t l) {
 static bool change(rotor *r) {
     bool changed = false, rotated = false;
     for (uint32_t l = 0; l < r->loops->all.n; l++)
-        if (r->rotates[r->loops->all.d[l].header])
+        if (r->rotates[r->loops->all.d[l].header]) {
+            expand_bound(r, l);
             own_head(r, l);
+        }
     for (uint32_t l = 0; l < r->loops->all.n; l++) {
         const tr_loop *loop = &r->loops->all.d[l];
         if (r->rotates[loop->header]) {
