@@ -92,7 +92,6 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "opt": (
         (
             "util",
-            "loops",
             "repair",
             "outline",
             "own",
@@ -184,7 +183,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ir": (
         ("build", "cfg", "interp_meet", "nyi", "tables"),
-        ("alias", "edit", "interp_ops", "print", "reds"),
+        ("alias", "edit", "interp_ops", "loops", "print", "reds"),
         ("prog", "rtinfo", "simplify"),
         ("scans",),
         ("scatters", "sched"),  # what a pattern may be

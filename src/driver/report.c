@@ -11,6 +11,7 @@
 
 #include "base/bitset.h"
 #include "driver/priv.h"
+#include "ir/loops.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
 
@@ -32,8 +33,7 @@ typedef struct walk {
     tr_fn *f;
     const struct walk *outer;
     const tr_ins *pat;
-    tr_loops loops;
-    uint32_t *innermost;
+    tr_forest loops;
     tr_bits seen, told; /* places that were met; whose vectors were told */
     bool late;
 } walk;
@@ -111,7 +111,7 @@ static bool is_cold(const walk *w, tr_val v) {
 }
 
 static const char *how_often(const walk *w, tr_val v) {
-    return w->outer || w->innermost[tr_at(w->f, v)->blk] != UINT32_MAX ? "in each round" : "once";
+    return w->outer || tr_forest_in(&w->loops, tr_at(w->f, v)->blk) != TR_NOLOOP ? "in each round" : "once";
 }
 
 /* A copy of a loop checks what the loop checks, too. */
@@ -322,13 +322,8 @@ static void tell_inlined(const walk *w, uint32_t loc) {
 
 /* Does the block run in rounds that could be lanes of a vector, as no other loop lies in them? */
 static bool is_innermost(const walk *w, tr_bid b) {
-    uint32_t l = w->innermost[b];
-    if (l == UINT32_MAX && (!w->outer || w->loops.n))
-        return false;
-    for (uint32_t k = 0; k < w->loops.n; k++)
-        if (w->loops.d[k].parent == l)
-            return false;
-    return true;
+    uint32_t l = tr_forest_in(&w->loops, b);
+    return l == TR_NOLOOP ? w->outer && !w->loops.all.n : tr_forest_is_innermost(&w->loops, l);
 }
 
 /* Work on numbers, whose line has no vectors. */
@@ -385,10 +380,9 @@ static void walk_fn(teller *t, tr_fn *f, const walk *outer, const tr_ins *pat, b
     assert(!outer == !pat && f->is_lambda == (pat != NULL));
     walk w = {.t = t, .f = f, .outer = outer, .pat = pat, .late = late};
     tr_dom_compute(f);
-    w.innermost = TR_NEW_N(&t->c->arena, uint32_t, f->blks.n + 1u);
     w.seen = tr_bits_new(&t->c->arena, f->locs.n + 1u);
     w.told = tr_bits_new(&t->c->arena, f->locs.n + 1u);
-    tr_loops_find(f, &w.loops, w.innermost);
+    w.loops = tr_forest_find(f);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             tell_ins(&w, v);

@@ -628,7 +628,7 @@ typedef struct tr_fn {
     TR_VEC(const char *) names; /* names[v]: a user's name for a value, or NULL; may be shorter than ins */
     tr_map consts;              /* interned constants */
     tr_u32s rpo;                /* reachable blocks in reverse post-order; by tr_cfg_compute */
-    const struct tr_forest *forest; /* opt/loops.h: for a pass that asks for it; NULL: there is none */
+    const struct tr_forest *forest; /* loops.h: for a pass that asks for it; NULL: there is none */
     tr_u32s work;                   /* scratch of cfg.c */
     uint32_t func;                  /* the user's function it comes from */
 } tr_fn;

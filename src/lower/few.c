@@ -7,6 +7,7 @@
  * nests go all the way: of a number of rounds that is known here, with no other way out, in a loop whose own
  * number moves what they read along rows. Others are LLVM's to decide.
  * Cost: a walk over each loop's instructions. */
+#include "ir/loops.h"
 #include "lower/internal.h"
 
 enum { MAX_ROUNDS = 32, MAX_WHOLE = 800, LONG = 128, MAX_APART = 1 << 30, DEEP = 6 };
@@ -32,41 +33,17 @@ static place place_of(const tr_fn *f, tr_val v) {
     return p;
 }
 
-/* What the loop's param is before the first round; TR_NOVAL: there are several ways in. */
-static tr_val begins_with(const tr_fn *f, const tr_loop *l, tr_val param) {
-    tr_val found = TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(f, l->header, &w);) {
-        if (w.from == l->latch)
-            continue;
-        if (found != TR_NOVAL)
-            return TR_NOVAL;
-        found = w.edge->args[tr_param_index(f, param)];
-    }
-    return found;
-}
-
-/* The sum by which it counts, where a test of that sum decides whether there is another
- * round; NULL: it does not. */
-static const tr_ins *counts(const tr_fn *f, const tr_loop *l) {
-    const tr_ins *t = l->latch == TR_NOBLK ? NULL : tr_term(f, l->latch);
-    const tr_ins *test =
-        t && t->op == TR_OP_CBR && t->imm.succ[0].to == l->header ? tr_at(f, t->args[0]) : NULL;
-    const tr_ins *next = test && test->op == TR_OP_CMP ? tr_at(f, test->args[0]) : NULL;
-    const tr_ins *count = next && next->op == TR_OP_ADD ? tr_at(f, next->args[0]) : NULL;
-    return count && count->op == TR_OP_PARAM && count->blk == l->header ? next : NULL;
-}
-
 /* It counts in constant steps from a number to one that is a constant further. */
 uint32_t tr_lower_rounds(const tr_fn *f, const tr_loop *l) {
-    const tr_ins *next = counts(f, l);
+    tr_loop_end end;
     int64_t step;
-    if (!next || !tr_get_int(f, next->args[1], &step) || !step || step < -MAX_ROUNDS || step > MAX_ROUNDS)
+    if (!tr_loop_end_test(f, l, &end) || !tr_get_int(f, end.counter.step, &step) || !step ||
+        step < -MAX_ROUNDS || step > MAX_ROUNDS)
         return 0;
-    const tr_ins *test = tr_at(f, tr_term(f, l->latch)->args[0]);
-    tr_val first = begins_with(f, l, next->args[0]);
-    if (first == TR_NOVAL || test->sub != (step > 0 ? TR_CMP_LT : TR_CMP_GT))
+    tr_val first = end.counter.start;
+    if (first == TR_NOVAL || end.how != (step > 0 ? TR_CMP_LT : TR_CMP_GT))
         return 0;
-    place from = place_of(f, first), to = place_of(f, test->args[1]);
+    place from = place_of(f, first), to = place_of(f, end.bound);
     int64_t way = step > 0 ? to.at - from.at : from.at - to.at, by = step > 0 ? step : -step;
     if (from.from != to.from || way <= 0 || (way - 1) / by >= MAX_ROUNDS)
         return 0;
@@ -77,39 +54,25 @@ uint32_t tr_lower_rounds(const tr_fn *f, const tr_loop *l) {
 
 typedef struct finder {
     const tr_fn *f;
-    const tr_lloops *loops;
+    const tr_forest *loops;
     uint8_t *stays; /* per loop: one inside of it is not written out */
 } finder;
 
-static bool in_loop(const tr_lloops *loops, uint32_t l, tr_bid b) {
-    uint32_t at = loops->innermost[b];
-    while (at != UINT32_MAX && at != l)
-        at = loops->all.d[at].parent;
-    return at == l;
-}
-
 /* Is the test of its count the only way out? */
 static bool goes_through(const finder *s, uint32_t l) {
-    const tr_loop *loop = &s->loops->all.d[l];
-    for (uint32_t i = 0; i < loop->blks.n; i++) {
-        tr_bid b = loop->blks.d[i];
-        const tr_ins *t = tr_term(s->f, b);
-        if (tr_blk_raises(s->f, b))
+    const tr_loop *loop = tr_forest_at(s->loops, l);
+    for (uint32_t i = 0; i < loop->blks.n; i++)
+        if (tr_blk_raises(s->f, loop->blks.d[i]))
             return false;
-        for (uint32_t k = 0; b != loop->latch && k < tr_nsucc(t); k++)
-            if (!in_loop(s->loops, l, t->imm.succ[k].to))
-                return false;
-    }
-    return true;
+    return tr_forest_leaves_only_at(s->loops, l, loop->latch);
 }
 
 /* Is v made of a number that block b is given, by sums? An inner loop's counter is what it begins with. */
 static bool moves_with(const finder *s, tr_val v, tr_bid b, unsigned deep) {
     const tr_ins *in = tr_at(s->f, v);
     if (in->op == TR_OP_PARAM && in->blk != b) {
-        uint32_t l = s->loops->innermost[in->blk];
-        bool counts = l != UINT32_MAX && s->loops->all.d[l].header == in->blk;
-        v = counts && deep ? begins_with(s->f, &s->loops->all.d[l], v) : TR_NOVAL;
+        bool counts = tr_forest_headed(s->loops, in->blk) != TR_NOLOOP;
+        v = counts && deep ? tr_loop_start(s->f, in->blk, v) : TR_NOVAL;
         return v != TR_NOVAL && moves_with(s, v, b, deep - 1);
     }
     if (in->op == TR_OP_PARAM)
@@ -157,12 +120,14 @@ static bool pays(const finder *s, bool in_pattern, uint32_t l) {
 /* May it go, rounds of `size` instructions each? Loops over threads stay. */
 static bool may_go(const finder *s, uint32_t l, uint32_t rounds, uint32_t size) {
     const tr_loop *loop = &s->loops->all.d[l];
+    tr_loop_end end;
     return rounds && size * rounds <= MAX_WHOLE && !tr_blk_at(s->f, loop->latch)->cold &&
-           tr_turn_of(counts(s->f, loop)) == TR_TURN_NONE && goes_through(s, l);
+           tr_loop_end_test(s->f, loop, &end) && tr_turn_of(tr_at(s->f, end.counter.next)) == TR_TURN_NONE &&
+           goes_through(s, l);
 }
 
 /* Outer loops have smaller numbers. */
-uint8_t *tr_lower_few(tr_lf *w, const tr_lloops *loops) {
+uint8_t *tr_lower_few(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     tr_arena *a = &w->m->ctx->arena;
     uint32_t n = loops->all.n, *size = TR_NEW_N(a, uint32_t, n + 1u);

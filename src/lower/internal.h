@@ -166,15 +166,12 @@ bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 bool tr_lower_is_math(const tr_fn *f, const tr_ins *in);
 
 /* --- few.c --- */
-typedef struct tr_lloops {
-    tr_loops all;
-    uint32_t *innermost; /* per block */
-} tr_lloops;
+struct tr_forest;
 /* How often the loop goes round, where that is a small constant; else 0. */
 uint32_t tr_lower_rounds(const tr_fn *f, const tr_loop *l);
 /* Per loop: 0, or it is to be written out, which makes many instructions (TR_FEW_LONG) or not so many. */
 enum { TR_FEW_SHORT = 1, TR_FEW_LONG = 2 };
-uint8_t *tr_lower_few(tr_lf *w, const tr_lloops *loops);
+uint8_t *tr_lower_few(tr_lf *w, const struct tr_forest *loops);
 
 /* --- power.c --- */
 bool tr_lower_is_power(double n);            /* a power that may be computed in place */

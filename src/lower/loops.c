@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/loops.h"
 #include "vmath/vmath.h"
 
 enum {
@@ -151,15 +152,15 @@ static void mark_unrolled(tr_lf *w, tr_bid latch) {
 
 /* Innermost loops with such a block in it, and one jump back that carries the mark. What is
  * written out is part of the loop around it. */
-static void mark_loops(tr_lf *w, const tr_lloops *loops, const uint8_t *whole, const uint8_t *found,
+static void mark_loops(tr_lf *w, const tr_forest *loops, const uint8_t *whole, const uint8_t *found,
                        bool math) {
     tr_fn *f = w->body->f;
     uint8_t *wanted = TR_NEW_N(&w->m->ctx->arena, uint8_t, loops->all.n + 1u);
     for (uint32_t i = 0; i < f->rpo.n; i++) {
-        uint32_t l = loops->innermost[f->rpo.d[i]];
-        while (math && l != UINT32_MAX && whole[l])
+        uint32_t l = tr_forest_in(loops, f->rpo.d[i]);
+        while (math && l != TR_NOLOOP && whole[l])
             l = loops->all.d[l].parent;
-        if (found[f->rpo.d[i]] && l != UINT32_MAX)
+        if (found[f->rpo.d[i]] && l != TR_NOLOOP)
             wanted[l] = 1;
     }
     for (uint32_t l = 0; l < loops->all.n; l++)
@@ -189,7 +190,7 @@ static bool branches(const tr_fn *f, const tr_loop *l) {
 /* Such loops in others are loops of a known number of rounds, as over the neighbours of a cell: LLVM unrolls
  * them. Where their rounds branch, the loop around them is straight code only after that: its tests of these
  * counts are constants then, and what does not vary in it has come to lie in it (tr_lower_made.nested). */
-static void find_nested(tr_lf *w, const tr_lloops *loops) {
+static void find_nested(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n && !w->m->nested; l++) {
         const tr_loop *loop = &loops->all.d[l];
@@ -218,7 +219,7 @@ static bool stores_to(const tr_fn *f, const tr_loop *l, tr_val array) {
 /* A recursive filter, `acc -= a[k] * y[n - k]` and then `y[n] = acc`: what the round before
  * stored is in a register still. A load of it waits for that store as long again as the
  * sums take (tr_lower_made.carried). */
-static void find_carried(tr_lf *w, const tr_lloops *loops) {
+static void find_carried(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n && !w->m->carried; l++) {
         const tr_loop *loop = &loops->all.d[l];
@@ -251,7 +252,7 @@ static bool is_bytes(const tr_fn *f, const tr_loop *l) {
 /* The widest vectors hold 64 of them, and what is left of a row, up to 63 elements, goes one by one but for
  * the half that a second loop may take: rows of 254 took twice as long as in vectors of 32. Rows are what
  * loops in loops go along; where all of a function's go along bytes, it has the shorter vectors. */
-static void look_for_rows(tr_lf *w, const tr_lloops *loops) {
+static void look_for_rows(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u), rows = false;
     for (uint32_t l = 0; l < loops->all.n; l++)
@@ -273,7 +274,7 @@ static void look_for_rows(tr_lf *w, const tr_lloops *loops) {
 
 /* Is it left from within a round, by a break or by what it raises? LLVM 19 makes no vectors of it then. What
  * is caught in the round does not leave it. */
-static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
+static bool leaves_early(const tr_fn *f, const tr_forest *loops, uint32_t l) {
     const tr_loop *loop = &loops->all.d[l];
     for (uint32_t i = 0; i < loop->blks.n; i++) {
         tr_bid b = loop->blks.d[i];
@@ -285,7 +286,7 @@ static bool leaves_early(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
         if (!guarded && tr_blk_raises(f, b))
             return true;
         for (uint32_t s = t->op == TR_OP_TRY; b != loop->latch && s < tr_nsucc(t); s++)
-            if (loops->innermost[t->imm.succ[s].to] != l)
+            if (tr_forest_in(loops, t->imm.succ[s].to) != l)
                 return true;
     }
     return false;
@@ -316,11 +317,11 @@ static bool makes_integers(const tr_fn *f, const tr_loop *l) {
 }
 
 /* Does v come from the loop's own rounds, through the loop around it? */
-static bool comes_from(const tr_fn *f, const tr_lloops *loops, uint32_t l, tr_val v, tr_u32s *seen) {
+static bool comes_from(const tr_fn *f, const tr_forest *loops, uint32_t l, tr_val v, tr_u32s *seen) {
     const tr_ins *in = tr_at(f, v);
     if (in->blk == TR_NOBLK)
         return false;
-    if (loops->innermost[in->blk] == l)
+    if (tr_forest_in(loops, in->blk) == l)
         return true;
     bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
     if ((!sum && (in->op != TR_OP_PARAM || in->blk == 0)) || seen->n == MAX_SEEN)
@@ -341,7 +342,7 @@ static bool comes_from(const tr_fn *f, const tr_lloops *loops, uint32_t l, tr_va
 /* A walk: all places that it reads, and that move, go on from where they stood when the loop was left before,
  * as in a search for the cell of one particle after the other. It takes few rounds at a time as a rule, and
  * what is written out is in their way (1.18 of the time). */
-static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
+static bool is_walk(const tr_fn *f, const tr_forest *loops, uint32_t l) {
     const tr_loop *loop = &loops->all.d[l];
     bool any = false;
     for (uint32_t i = 0; i < loop->blks.n; i++)
@@ -357,7 +358,8 @@ static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
                 uint32_t index = tr_param_index(f, at);
                 for (tr_way w = {0}; tr_next_way(f, loop->header, &w);) {
                     tr_u32s seen = {0};
-                    if (loops->innermost[w.from] != l && !comes_from(f, loops, l, w.edge->args[index], &seen))
+                    if (tr_forest_in(loops, w.from) != l &&
+                        !comes_from(f, loops, l, w.edge->args[index], &seen))
                         return false;
                 }
                 any = true;
@@ -369,7 +371,7 @@ static bool is_walk(const tr_fn *f, const tr_lloops *loops, uint32_t l) {
  * loop's own. Of longer ones less is, and all of them cost time to compile. Of rows what is written out gains
  * little (a histogram over a.flat 0.95 to 1), and the code takes half as long again to compile. Threads of a
  * device hide that from each other, and to count rounds would take a division in front. */
-static void mark_scans(tr_lf *w, const tr_lloops *loops) {
+static void mark_scans(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     if (tr_lower_is_flat(w->m))
         return;
@@ -398,7 +400,7 @@ static void mark_scans(tr_lf *w, const tr_lloops *loops) {
 /* Loops of few rounds (few.c) say so. A long sum waits for each addition before the next, so the widest
  * vectors are faster also where the processor computes them in two halves (an AMD EPYC: 5 x 5 taps 0.88 of
  * the time, 3 x 3 taps 1.2). Of bytes see above. */
-static void mark_whole(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
+static void mark_whole(tr_lf *w, const tr_forest *loops, const uint8_t *whole) {
     for (uint32_t l = 0; l < loops->all.n; l++) {
         const tr_loop *loop = &loops->all.d[l];
         if (!whole[l])
@@ -456,7 +458,7 @@ static bool along_rows(const tr_fn *f, const tr_loop *l) {
 /* Loops in loops, whose round is without branches: its head, and the block that jumps back. One that stands
  * alone waits for its sum only, and so does a long one; of a short one the next sum is begun before the last
  * is done, and all instructions count. Where sums may be made in another order, LLVM makes vectors. */
-static void mark_sums(tr_lf *w, const tr_lloops *loops) {
+static void mark_sums(tr_lf *w, const tr_forest *loops) {
     const tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n; l++) {
         const tr_loop *loop = &loops->all.d[l];
@@ -473,7 +475,7 @@ static void mark_sums(tr_lf *w, const tr_lloops *loops) {
  * in 0.4 of the time). Long rows lose nothing by it on processors that begin six instructions at
  * once; their code is a half as long, and takes as much less to compile. Sums and the like wait for
  * each addition: several go on side by side there. */
-static void mark_rows(tr_lf *w, const tr_lloops *loops, const uint8_t *whole) {
+static void mark_rows(tr_lf *w, const tr_forest *loops, const uint8_t *whole) {
     const tr_fn *f = w->body->f;
     bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->all.n + 1u);
     for (uint32_t l = 0; l < loops->all.n; l++)
@@ -559,15 +561,14 @@ static bool goes_along(const tr_fn *f, const uint8_t *in, tr_val v) {
  * in common (loop strength reduction), which took a half of the time to generate a stencil's
  * code; where a row begins is one value for it. Not of few, where it is quick, and not for
  * stores: what they may disturb it should know. */
-static void find_rows(tr_lf *w, const tr_lloops *loops, uint32_t l) {
+static void find_rows(tr_lf *w, const tr_forest *loops, uint32_t l) {
     const tr_fn *f = w->body->f;
     const tr_loop *loop = &loops->all.d[l];
     tr_arena *a = &w->m->ctx->arena;
     uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
     tr_u32s found = {0};
-    for (uint32_t k = 0; k < loops->all.n; k++)
-        if (loops->all.d[k].parent == l)
-            return;
+    if (!tr_forest_is_innermost(loops, l))
+        return;
     for (uint32_t k = 0; k < loop->blks.n; k++)
         in[loop->blks.d[k]] = 1;
     for (uint32_t k = 0; k < loop->blks.n; k++)
@@ -584,7 +585,7 @@ static void find_rows(tr_lf *w, const tr_lloops *loops, uint32_t l) {
  * have any length, and one vector at a time leaves less of them: a stencil takes 4.0 ms and not 4.5. Others
  * are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. A row
  * whose length is known would be unrolled before it could become vectors. */
-static void mark_turns(tr_lf *w, const tr_lloops *loops) {
+static void mark_turns(tr_lf *w, const tr_forest *loops) {
     tr_fn *f = w->body->f;
     for (uint32_t l = 0; l < loops->all.n; l++) {
         const tr_loop *loop = &loops->all.d[l];
@@ -607,9 +608,8 @@ void tr_lower_loops(tr_lf *w) {
     tr_fn *f = w->body->f;
     if (f->blks.n < 2)
         return;
-    tr_lloops loops = {.innermost = TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u)};
     tr_dom_compute(f);
-    tr_loops_find(f, &loops.all, loops.innermost);
+    const tr_forest loops = tr_forest_find(f);
     if (!loops.all.n)
         return;
     w->body->innermost = loops.innermost;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/own.h"
 #include "opt/priv.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/opt.h"
 #include "opt/priv.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/ctx.h"
 #include "ir/prog.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "ty/ty.h"
 
 static tr_ctx ctx;

@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/grid/grid.h"
 #include "opt/emit.h"
 #include "opt/priv.h"

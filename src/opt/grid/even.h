@@ -3,7 +3,7 @@
 #define TR_OPT_EVEN_H
 
 #include "opt/grid/grid.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/grid/uniform.h"
 
 typedef struct even {

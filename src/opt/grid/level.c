@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/emit.h"
 #include "opt/grid/grid.h"
 #include "opt/priv.h"

@@ -13,7 +13,7 @@
  * by now. Before bounds. Cost: linear. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/grid/grid.h"
 #include "opt/emit.h"
 #include "opt/priv.h"

@@ -12,7 +12,7 @@
  * After bounds, which believes the tests. Cost: a few instructions before each loop; linear in the loops. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 

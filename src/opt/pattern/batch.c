@@ -21,7 +21,7 @@
 
 #include "ir/alias.h"
 #include "ir/rtinfo.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 #include "rt/rt.h"

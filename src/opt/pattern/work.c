@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ir/sched.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -110,28 +110,15 @@ static bool ends_at_its_latch(const work *k, const tr_loop *l) {
     return l->latch != TR_NOBLK;
 }
 
-/* The counter of which that is the next value. */
-static bool find_counter(const tr_fn *f, tr_bid head, tr_val next, tr_counter *out) {
-    for (uint32_t i = 0; i < tr_blk_at(f, head)->params.n; i++)
-        if (tr_loop_counter(f, head, tr_blk_at(f, head)->params.d[i], out) && out->next == next)
-            return true;
-    return false;
-}
-
 /* How often the loop goes round, as a double that is not negative. */
 static tr_val rounds(work *k, const tr_loop *l) {
     int64_t step;
-    if (!ends_at_its_latch(k, l))
+    tr_loop_end end;
+    if (!ends_at_its_latch(k, l) || !tr_loop_end_test(k->f, l, &end) ||
+        !tr_get_int(k->f, end.counter.step, &step) || step == 0 || step == INT64_MIN)
         return TR_NOVAL;
-    const tr_ins *t = tr_term(k->f, l->latch), *test = t->op == TR_OP_CBR ? tr_at(k->f, t->args[0]) : NULL;
-    if (!test || test->op != TR_OP_CMP)
-        return TR_NOVAL;
-    tr_counter c;
-    if (!find_counter(k->f, l->header, test->args[0], &c) || !tr_get_int(k->f, c.step, &step) || step == 0 ||
-        step == INT64_MIN)
-        return TR_NOVAL;
-    tr_val lo = c.start == TR_NOVAL ? TR_NOVAL : number(k, c.start, DEEP),
-           hi = lo == TR_NOVAL ? TR_NOVAL : number(k, test->args[1], DEEP);
+    tr_val from = end.counter.start, lo = from == TR_NOVAL ? TR_NOVAL : number(k, from, DEEP),
+           hi = lo == TR_NOVAL ? TR_NOVAL : number(k, end.bound, DEEP);
     if (hi == TR_NOVAL)
         return TR_NOVAL;
     tr_val n = tr_emit2(&k->b, TR_OP_SUB, type(k, TR_TY_I64), step > 0 ? hi : lo, step > 0 ? lo : hi);

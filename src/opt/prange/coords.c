@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "opt/prange/coords.h"
-#include "opt/loops.h"
+#include "ir/loops.h"
 
 enum { MAX_VIEWS = 64 }; /* of views */
 

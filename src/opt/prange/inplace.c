@@ -8,7 +8,7 @@
  * made; a loop in which it would grow raises. Where no iteration runs, the array stays the one it was; where
  * some run and none makes a new one, it is a copy all the same.
  * Cost: for each array that such a loop hands on, its instructions a few times. */
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 

@@ -17,7 +17,7 @@
  * Cost: what computes the places, twice, once for each iteration. */
 #include <string.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 #include "rt/rt.h"

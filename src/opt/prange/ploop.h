@@ -3,7 +3,7 @@
 #ifndef TR_OPT_PLOOP_H
 #define TR_OPT_PLOOP_H
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/scalar/prove.h"
 #include "opt/priv.h"
 

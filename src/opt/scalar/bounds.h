@@ -2,7 +2,7 @@
 #ifndef TR_OPT_BOUNDS_H
 #define TR_OPT_BOUNDS_H
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/scalar/prove.h"
 #include "opt/scalar/version.h"
 

@@ -4,7 +4,7 @@
  * does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 
 /* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that

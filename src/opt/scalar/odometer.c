@@ -23,7 +23,7 @@
  * more, and four instructions for each further divisor. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 #include "opt/scalar/version.h"

@@ -12,7 +12,7 @@
  * After the passes over control flow, because simplify removes blocks that only jump. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 #include "opt/priv.h"
 #include "opt/repair.h"
 #include "opt/scalar/expand.h"

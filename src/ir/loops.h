@@ -7,8 +7,8 @@
  * the flow of control makes another one. Blocks that have come since lie in no loop.
  * Cost: finding it is linear in blocks and depth of loops; a question takes the depth of loops, a counter the
  * jumps to its head. */
-#ifndef TR_OPT_LOOPS_H
-#define TR_OPT_LOOPS_H
+#ifndef TR_IR_LOOPS_H
+#define TR_IR_LOOPS_H
 
 #include "ir/ir.h"
 
@@ -91,6 +91,14 @@ typedef struct tr_counter {
 /* What a param of a loop's head comes as; TR_NOVAL: not as one value. */
 tr_val tr_loop_start(const tr_fn *f, tr_bid head, tr_val param);
 bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out);
+/* What the end of a rotated loop asks before another round, `next how bound`, of what a counter of the head
+ * goes on to. */
+typedef struct tr_loop_end {
+    tr_counter counter;
+    tr_val bound;
+    tr_cmpop how;
+} tr_loop_end;
+bool tr_loop_end_test(const tr_fn *f, const tr_loop *l, tr_loop_end *out);
 /* It counts rounds: it comes as 0 and goes on by 1. */
 bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param);
 

@@ -1,7 +1,7 @@
 /* Which block lies in which loop, and what the counters of loops do. */
 #include <assert.h>
 
-#include "opt/loops.h"
+#include "ir/loops.h"
 
 tr_forest tr_forest_find(tr_fn *f) {
     tr_forest t = {.f = f, .nblks = f->blks.n};
@@ -93,6 +93,22 @@ bool tr_loop_counter(const tr_fn *f, tr_bid head, tr_val param, tr_counter *out)
         out->step = step;
     }
     return out->step != TR_NOVAL;
+}
+
+bool tr_loop_end_test(const tr_fn *f, const tr_loop *l, tr_loop_end *out) {
+    const tr_ins *end = l->latch == TR_NOBLK ? NULL : tr_term(f, l->latch);
+    const tr_ins *c =
+        end && end->op == TR_OP_CBR && end->imm.succ[0].to == l->header ? tr_at(f, end->args[0]) : NULL;
+    if (!c || c->op != TR_OP_CMP)
+        return false;
+    out->bound = c->args[1];
+    out->how = (tr_cmpop)c->sub;
+    const tr_blk *head = tr_blk_at(f, l->header);
+    for (uint32_t i = 0; i < head->params.n; i++)
+        if (tr_loop_counter(f, l->header, head->params.d[i], &out->counter) &&
+            out->counter.next == c->args[0])
+            return true;
+    return false;
 }
 
 bool tr_loop_counts(const tr_fn *f, tr_bid head, tr_val param) {
