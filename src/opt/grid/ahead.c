@@ -163,17 +163,13 @@ static tr_bid copy_round(ahead *a, tr_val *args, tr_u32s *moved) {
 }
 
 /* Before the loop: does what is stored lie apart from what is loaded? NOVAL: nothing to ask. */
-static tr_val all_apart(ahead *a, tr_bld *b, const tr_ty *i1) {
+static tr_val all_apart(ahead *a, tr_bld *b) {
     tr_val ok = TR_NOVAL;
     for (uint32_t k = 0; k < a->npairs; k++) {
         bool same_type =
             tr_at(a->f, a->pairs[k].stored)->ty->elem == tr_at(a->f, a->pairs[k].loaded)->ty->elem;
         bool own = a->pairs[k].own && same_type;
-        tr_val one =
-            tr_emit2(b, own ? TR_OP_APART : TR_OP_OVERLAP, i1, a->pairs[k].stored, a->pairs[k].loaded);
-        if (!own)
-            one = tr_emit1(b, TR_OP_NOT, i1, one);
-        ok = ok == TR_NOVAL ? one : tr_emit2(b, TR_OP_AND, i1, ok, one);
+        ok = tr_emit_both(b, ok, tr_emit_apart(b, a->pairs[k].stored, a->pairs[k].loaded, !own));
     }
     return ok;
 }
@@ -181,14 +177,13 @@ static tr_val all_apart(ahead *a, tr_bld *b, const tr_ty *i1) {
 static void read_ahead(ahead *a) {
     tr_fn *f = a->f;
     tr_bid h = a->l->header, ph = a->l->preheader, head = tr_blk_new(f);
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     uint32_t n = tr_blk_at(f, h)->params.n, loc = tr_term(f, h)->loc;
     tr_bld b = {.fn = f, .blk = ph, .before = tr_blk_at(f, ph)->last, .loc = loc};
     tr_val by[ROUNDS + 1] = {TR_NOVAL, a->step}, args[MOST_PARAMS], first[MOST_PARAMS];
     tr_u32s stores = {0};
     for (unsigned k = 2; k <= ROUNDS; k++)
         by[k] = sum(&b, by[k - 1], a->step);
-    tr_val ok = all_apart(a, &b, i1);
+    tr_val ok = all_apart(a, &b);
     memcpy(first, tr_term(f, ph)->imm.succ[0].args, n * sizeof *first);
     tr_ins_remove(f, tr_blk_at(f, ph)->last);
     b.before = TR_NOVAL;

@@ -460,7 +460,6 @@ static bool value_can_rise(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool mo
 static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s->apart.n = 0;
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL && !s->loops; v = tr_at(f, v)->next)
         if (stores_made(f, tr_at(f, v)))
@@ -472,22 +471,16 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
             continue;
         value_can_rise(s, p.x, fast, blk, true, 0);
         value_can_rise(s, p.y, fast, blk, true, 0);
-        tr_val t = tr_emit2(&b, p.strict ? TR_OP_OVERLAP : TR_OP_APART, i1, p.x, p.y);
-        t = p.strict ? tr_emit1(&b, TR_OP_NOT, i1, t) : t;
-        all = all == TR_NOVAL ? t : tr_emit2(&b, TR_OP_AND, i1, all, t);
+        all = tr_emit_both(&b, all, tr_emit_apart(&b, p.x, p.y, p.strict));
     }
-    return all == TR_NOVAL ? tr_const_int(f, i1, 1) : all;
+    return all == TR_NOVAL ? tr_const_int(f, tr_emit_ty(&b, TR_TY_BOOL), 1) : all;
 }
 
 static tr_val make_test(agreer *s, tr_bid blk) {
-    tr_fn *f = s->f;
-    tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    tr_bld b = {.fn = s->f, .blk = blk, .before = TR_NOVAL};
     tr_val all = TR_NOVAL;
-    for (uint32_t i = 0; i < s->tests.n; i++) {
-        tr_val eq = tr_emit_cmp(&b, TR_CMP_EQ, s->tests.d[i].x, s->tests.d[i].y);
-        all = all == TR_NOVAL ? eq : tr_emit2(&b, TR_OP_AND, i1, all, eq);
-    }
+    for (uint32_t i = 0; i < s->tests.n; i++)
+        all = tr_emit_both(&b, all, tr_emit_cmp(&b, TR_CMP_EQ, s->tests.d[i].x, s->tests.d[i].y));
     return all;
 }
 

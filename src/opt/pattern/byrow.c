@@ -480,18 +480,11 @@ static bool is_of_chain(chain *c, tr_val v) {
 /* Are the rows long, and is it many elements? */
 static tr_val is_worth_it(chain *c, tr_bld *b) {
     const tr_ins *p = pattern(c, 0);
-    const tr_ty *i1 = tr_ty_scalar(c->f->ctx->types, TR_TY_BOOL), *t = i64(c);
-    uint32_t n = p->imm.pat->nspace;
-    tr_val row = p->args[c->k], all, test[2];
-    for (uint32_t k = c->k + 1; k < n; k++)
-        row = tr_emit2(b, TR_OP_MUL, t, row, pattern(c, 0)->args[k]);
-    all = row;
-    for (uint32_t k = 0; k < c->k; k++)
-        all = tr_emit2(b, TR_OP_MUL, t, all, pattern(c, 0)->args[k]);
-    test[0] = tr_emit2(b, TR_OP_CMP, i1, row, tr_const_int(c->f, t, LONG_ROW));
-    test[1] = tr_emit2(b, TR_OP_CMP, i1, all, tr_const_int(c->f, t, MANY));
-    tr_at(c->f, test[0])->sub = tr_at(c->f, test[1])->sub = TR_CMP_GE;
-    return tr_emit2(b, TR_OP_AND, i1, test[0], test[1]);
+    const tr_val *size = p->args;
+    tr_val row = tr_emit_times(b, size[c->k], size + c->k + 1, p->imm.pat->nspace - c->k - 1u),
+           all = tr_emit_times(b, row, size, c->k),
+           long_ones = tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW));
+    return tr_emit_both(b, long_ones, tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
 }
 
 /* The chain as it was goes to a block of its own, and the round to another. */

@@ -50,25 +50,17 @@ tr_pat *tr_opt_past(tr_fn *f, tr_val v) {
     return tr_sched_misfit(f, &as) ? NULL : tr_arena_copy(&f->ctx->arena, &p, sizeof p);
 }
 
-static tr_val compare(tr_bld *b, tr_val n, tr_cmpop how, uint64_t than) {
-    tr_tytab *types = b->fn->ctx->types;
-    tr_val limit = tr_const_int(b->fn, tr_ty_scalar(types, TR_TY_I64), (int64_t)than);
-    return tr_emit_cmp(b, how, n, limit);
-}
-
 /* Is the first output that large, and not so large that its memory is new? Others have as many elements. */
 static tr_val is_large(tr_bld *b, const tr_ins *in) {
-    tr_tytab *types = b->fn->ctx->types;
     const tr_ins *out = tr_at(b->fn, in->args[tr_pat_out(in->imm.pat)]);
-    uint64_t size = tr_ty_size(out->ty->elem);
-    tr_val n = in->args[0];
-    for (uint32_t k = 1; k < in->imm.pat->nspace; k++)
-        n = tr_emit2(b, TR_OP_MUL, tr_ty_scalar(types, TR_TY_I64), n, in->args[k]);
-    tr_val test = compare(b, n, TR_CMP_GE, TR_LARGE / size);
-    if (out->op != TR_OP_ALLOC)
-        return test;
-    tr_val kept = compare(b, n, TR_CMP_LE, TR_BLOCKS_MOST / size);
-    return tr_emit2(b, TR_OP_AND, tr_ty_scalar(types, TR_TY_BOOL), test, kept);
+    int64_t size = (int64_t)tr_ty_size(out->ty->elem);
+    bool made = out->op == TR_OP_ALLOC;
+    tr_val n = tr_emit_times(b, in->args[0], in->args + 1, in->imm.pat->nspace - 1u);
+    tr_val large = tr_emit_cmp(b, TR_CMP_GE, n, tr_emit_int(b, (int64_t)TR_LARGE / size));
+    if (!made)
+        return large;
+    return tr_emit_both(b, large,
+                        tr_emit_cmp(b, TR_CMP_LE, n, tr_emit_int(b, (int64_t)TR_BLOCKS_MOST / size)));
 }
 
 /* The block that goes on behind both forms of pattern v; what they reduce is its param, in place of v. */

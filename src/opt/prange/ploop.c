@@ -442,12 +442,9 @@ static void turn_chunks(turning *t) {
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
     tr_val chunks = l->accums.n ? tr_accumulate_chunks(l, &b) : tr_extreme_chunks(l, &b);
     tr_val worth = tr_emit_cmp(&b, TR_CMP_GT, chunks, one);
-    if (l->when != TR_NOVAL)
-        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, l->when);
-    if (l->alone[0] != TR_NOVAL) { /* chunks have no parts */
-        tr_val none = tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length);
-        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, none);
-    }
+    worth = tr_emit_both(&b, worth, l->when);
+    if (l->alone[0] != TR_NOVAL) /* chunks have no parts */
+        worth = tr_emit_both(&b, worth, tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length));
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);
     b.blk = par;
     tr_val less = tr_emit2(&b, TR_OP_SUB, i64, l->length, one);
