@@ -91,6 +91,7 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at) {
     assert(tr_at(f, at)->blk != TR_NOBLK && tr_at(f, at)->op != TR_OP_PARAM);
     tr_bid old = tr_at(f, at)->blk, b = tr_blk_new(f);
     tr_val prev = tr_at(f, at)->prev;
+    f->blks.d[b].cold = f->blks.d[old].cold;
     f->blks.d[b].first = at;
     f->blks.d[b].last = f->blks.d[old].last;
     f->blks.d[old].last = prev;
@@ -112,7 +113,6 @@ tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {
         if (tr_at(f, v)->op == TR_OP_CATCH)
             at = tr_at(f, v)->next; /* catching comes first, and does not raise */
     tr_bid body = tr_blk_split(f, at);
-    f->blks.d[body].cold = f->blks.d[b].cold;
     tr_try(&(tr_bld){.fn = f, .blk = b, .before = TR_NOVAL, .loc = 0}, body, handler);
     return body;
 }

@@ -757,8 +757,8 @@ tr_repl tr_repl_new(tr_fn *f);
 void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to);
 tr_val tr_repl_get(const tr_repl *r, tr_val v); /* follows chains */
 void tr_repl_apply(tr_fn *f, tr_repl *r);
-/* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no
- * terminator. */
+/* Splits a block before `at`; returns the new block, which takes `at` and all after it, and is as cold; the
+ * old one gets no terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
 /* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves
  * into a new block, which is returned. */

@@ -66,7 +66,6 @@ static tr_bid cut(tr_fn *f, tr_val at) {
     assert(tr_at(f, at)->blk != TR_NOBLK);
     tr_bid old = tr_at(f, at)->blk, new = tr_blk_split(f, at);
     tr_bld b = {.fn = f, .blk = old, .before = TR_NOVAL};
-    tr_blk_at(f, new)->cold = tr_blk_at(f, old)->cold;
     tr_br(&b, new, 0, NULL);
     return new;
 }

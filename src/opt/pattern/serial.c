@@ -432,7 +432,6 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.reds = TR_NEW_N(a, red, s.p->nred + 1u);
     s.carry = TR_NEW_N(a, tr_val, 4u * s.p->nred + 1u);
     tr_bid tail = tr_blk_split(f, s.in.next);
-    tr_blk_at(f, tail)->cold = s.cold;
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);
     describe(&s);
