@@ -770,8 +770,11 @@ tr_val
 tr_caught(const tr_fn *f,
           tr_val reraise); /* the catch whose exception is raised again; TR_NOVAL: it comes from outside */
 bool tr_fn_handles(const tr_fn *f); /* it, or a lambda of it, has a handler */
+/* Per value, per block of f as it is now: none. Room for one more, so that there is some in any case. */
+tr_val *tr_no_vals(const tr_fn *f);
+tr_bid *tr_no_blks(const tr_fn *f);
 /* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all
- * they define. The caller makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be
+ * they define. The caller makes both arrays (tr_no_vals, tr_no_blks), empty but for what shall be
  * something else in the copy (a value from outside, a block to leave to); what is neither copied nor set
  * stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs get parent
  * `at_loc`, unknown ones become it. Used by inlining and opt/repair.h. */

@@ -143,22 +143,17 @@ static tr_val sum(tr_bld *b, tr_val x, tr_val y) {
  * round's. `moved`: collects its stores. */
 static tr_bid copy_round(ahead *a, tr_val *args, tr_u32s *moved) {
     tr_fn *f = a->f;
-    tr_arena *arena = &f->ctx->arena;
-    uint32_t nvals = f->ins.n, nblks = f->blks.n;
-    tr_val *map = TR_NEW_N(arena, tr_val, nvals);
-    tr_bid *bmap = TR_NEW_N(arena, tr_bid, nblks + 1u);
-    memset(map, 0xff, nvals * sizeof *map);
-    memset(bmap, 0xff, (nblks + 1u) * sizeof *bmap);
+    tr_val *map = tr_no_vals(f);
     for (uint32_t k = 0; k < tr_blk_at(f, a->l->header)->params.n; k++)
         map[tr_blk_at(f, a->l->header)->params.d[k]] = args[k];
     tr_bid to = f->blks.n;
-    tr_clone_blocks(f, f, &a->body, 1, map, bmap, 0);
+    tr_clone_blocks(f, f, &a->body, 1, map, tr_no_blks(f), 0);
     const tr_edge *e = &tr_term(f, to)->imm.succ[0];
     memcpy(args, e->args, e->n * sizeof *args);
     tr_ins_remove(f, tr_blk_at(f, to)->last);
     for (tr_val v = tr_blk_at(f, to)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         if (tr_at(f, v)->op == TR_OP_STORE)
-            tr_vec_push(arena, moved, v);
+            tr_vec_push(&f->ctx->arena, moved, v);
     return to;
 }
 

@@ -620,8 +620,7 @@ static bool use_all_checked(agreer *s) {
     uint32_t n = f->ins.n;
     checked c = {.space = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u)};
     s->nvals = n;
-    s->rep = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
-    memset(s->rep, 0xff, n * sizeof *s->rep);
+    s->rep = tr_no_vals(f);
     for (tr_bid b = 0; b < f->blks.n; b++)
         if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
             use_checked(s, &c, b);
@@ -633,8 +632,7 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE), .forms = tr_versions_new(f)};
     uint32_t nblks = f->blks.n;
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
-    s.rep = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
-    memset(s.rep, 0xff, f->ins.n * sizeof *s.rep);
+    s.rep = tr_no_vals(f);
     /* Asked before blocks are cut. */
     uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)

@@ -612,8 +612,7 @@ static void batch(batcher *s, bool left) {
     s->b = (tr_bld){.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, s->product)->loc};
     s->all = TR_NOVAL;
     s->nat = f->ins.n;
-    s->at = TR_NEW_N(&f->ctx->arena, tr_val, s->nat);
-    memset(s->at, 0xff, s->nat * sizeof *s->at);
+    s->at = tr_no_vals(f);
     s->count = op2(s, TR_OP_SUB, s->end, s->first);
     tr_val few = tr_emit_cmp(&s->b, TR_CMP_LT, s->count, tr_emit_int(&s->b, ROWS));
     s->count = tr_emit_select(&s->b, few, s->count, tr_emit_int(&s->b, ROWS));

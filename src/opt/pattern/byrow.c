@@ -397,8 +397,7 @@ static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
     const tr_pat *t = p->imm.pat;
     const tr_fn *epi = t->epi;
     const tr_val *param = tr_blk_at(epi, 0)->params.d;
-    tr_val *map = TR_NEW_N(&c->f->ctx->arena, tr_val, epi->ins.n + 1u), args[4];
-    memset(map, 0xff, epi->ins.n * sizeof *map);
+    tr_val *map = tr_no_vals(epi), args[4];
     for (unsigned j = 0; j < c->k; j++)
         map[*param++] = index_at(c, j);
     for (uint32_t i = 0; i < t->nred; i++) {
@@ -453,9 +452,8 @@ static void begin_round(chain *c) {
     c->b = (tr_bld){.fn = g, .blk = tr_blk_new(g), .before = TR_NOVAL};
     for (unsigned j = 0; j < c->k; j++)
         tr_blk_param(g, 0, i64(c), NULL);
-    c->map = TR_NEW_N(&c->f->ctx->arena, tr_val, c->f->ins.n + 1u);
-    memset(c->map, 0xff, c->f->ins.n * sizeof *c->map);
-    c->part = tr_arena_copy(&c->f->ctx->arena, c->map, c->f->ins.n * sizeof *c->map);
+    c->map = tr_no_vals(c->f);
+    c->part = tr_no_vals(c->f);
 }
 
 /* The pattern over the rows. */

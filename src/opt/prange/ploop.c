@@ -252,10 +252,8 @@ static void make_lambda(turning *t) {
                            ? f->names.d[l->counter]
                            : NULL;
     tr_val index = tr_blk_param(g, 0, i64, name);
-    t->map = TR_NEW_N(a, tr_val, f->ins.n + 1u);
-    t->bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
-    memset(t->map, 0xff, f->ins.n * sizeof *t->map);
-    memset(t->bmap, 0xff, f->blks.n * sizeof *t->bmap);
+    t->map = tr_no_vals(f);
+    t->bmap = tr_no_blks(f);
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     tr_val limit = TR_NOVAL;
     t->chunk = index;
