@@ -119,6 +119,13 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at) {
     return b;
 }
 
+tr_bid tr_blk_cut(tr_fn *f, tr_val at, uint32_t loc) {
+    tr_bld b = {.fn = f, .blk = tr_at(f, at)->blk, .before = TR_NOVAL, .loc = loc};
+    tr_bid on = tr_blk_split(f, at);
+    tr_br(&b, on, 0, NULL);
+    return on;
+}
+
 /* --- handlers --- */
 
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {

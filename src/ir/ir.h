@@ -760,6 +760,8 @@ void tr_repl_apply(tr_fn *f, tr_repl *r);
 /* Splits a block before `at`; returns the new block, which takes `at` and all after it, and is as cold; the
  * old one gets no terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
+/* The same, and the old one jumps there. loc: the place of the jump. */
+tr_bid tr_blk_cut(tr_fn *f, tr_val at, uint32_t loc);
 /* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves
  * into a new block, which is returned. */
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler);

@@ -12,7 +12,6 @@
  * effect; the order of the stores is kept.
  * For devices only, after bounds: an index that is checked is not read ahead. Cost: linear;
  * such a loop is five times as large. */
-#include <assert.h>
 #include <string.h>
 
 #include "opt/loops.h"

@@ -17,7 +17,6 @@
  * version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <assert.h>
-#include <string.h>
 
 #include "ir/alias.h"
 #include "opt/priv.h"

@@ -4,7 +4,6 @@
  * Small instances are copied into their callers, larger ones when the user says inline="always" or there is
  * one call alone. Functions that can call themselves never are: their depth is counted at run time. */
 #include <assert.h>
-#include <string.h>
 
 #include "opt/priv.h"
 
