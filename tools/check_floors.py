@@ -96,6 +96,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "outline",
             "own",
         ),  # small questions and changes; the questions of `own` itself
+        ("versions",),
         # one value, one loop
         ("scalar/prove", "scalar/eval", "scalar/flatten", "scalar/dce", "scalar/cse", "scalar/hoist"),
         (

@@ -61,6 +61,11 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "loops over a prange",
     ),
     ("src/opt/pattern/*", ("tests/py/test_schedule.py", "tests/py/test_fuse_bits.py"), "array expressions"),
+    (
+        "src/opt/versions.*",
+        ("tests/py/test_exceptions.py", "tests/py/test_bounds.py", "tests/py/test_byrow.py"),
+        "code in two forms",
+    ),
     ("src/opt/*", ("tests/c/test_passes.c", "tests/c/fuzz_ir_opt.c"), "every pass"),
     (
         "src/lower/*",

@@ -38,13 +38,27 @@ void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b) {
     tr_ins_link(f, v, b, ended ? last : TR_NOVAL);
 }
 
+/* --- maps of values and blocks --- */
+
+static uint32_t *none(const tr_fn *f, uint32_t n) {
+    static_assert(TR_NOVAL == UINT32_MAX && TR_NOBLK == UINT32_MAX, "bytes of 0xff");
+    uint32_t *out = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
+    memset(out, 0xff, (n + 1u) * sizeof *out);
+    return out;
+}
+
+tr_val *tr_no_vals(const tr_fn *f) {
+    return none(f, f->ins.n);
+}
+
+tr_bid *tr_no_blks(const tr_fn *f) {
+    return none(f, f->blks.n);
+}
+
 /* --- replacement --- */
 
 tr_repl tr_repl_new(tr_fn *f) {
-    uint32_t n = f->ins.n;
-    tr_repl r = {.to = TR_NEW_N(&f->ctx->arena, tr_val, n + 1), .n = n};
-    memset(r.to, 0xff, (n + 1) * sizeof *r.to);
-    return r;
+    return (tr_repl){.to = tr_no_vals(f), .n = f->ins.n};
 }
 
 void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to) {
@@ -91,6 +105,7 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at) {
     assert(tr_at(f, at)->blk != TR_NOBLK && tr_at(f, at)->op != TR_OP_PARAM);
     tr_bid old = tr_at(f, at)->blk, b = tr_blk_new(f);
     tr_val prev = tr_at(f, at)->prev;
+    f->blks.d[b].cold = f->blks.d[old].cold;
     f->blks.d[b].first = at;
     f->blks.d[b].last = f->blks.d[old].last;
     f->blks.d[old].last = prev;
@@ -104,6 +119,13 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at) {
     return b;
 }
 
+tr_bid tr_blk_cut(tr_fn *f, tr_val at, uint32_t loc) {
+    tr_bld b = {.fn = f, .blk = tr_at(f, at)->blk, .before = TR_NOVAL, .loc = loc};
+    tr_bid on = tr_blk_split(f, at);
+    tr_br(&b, on, 0, NULL);
+    return on;
+}
+
 /* --- handlers --- */
 
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {
@@ -112,7 +134,6 @@ tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {
         if (tr_at(f, v)->op == TR_OP_CATCH)
             at = tr_at(f, v)->next; /* catching comes first, and does not raise */
     tr_bid body = tr_blk_split(f, at);
-    f->blks.d[body].cold = f->blks.d[b].cold;
     tr_try(&(tr_bld){.fn = f, .blk = b, .before = TR_NOVAL, .loc = 0}, body, handler);
     return body;
 }
@@ -301,10 +322,8 @@ tr_fn *tr_fn_clone(const tr_fn *f) {
     g->locs.n = 0;
     for (uint32_t l = 0; l < f->locs.n; l++)
         tr_vec_push(a, &g->locs, f->locs.d[l]);
-    tr_val *map = TR_NEW_N(a, tr_val, f->ins.n + 1);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1);
-    memset(map, 0xff, f->ins.n * sizeof *map);
-    memset(bmap, 0xff, f->blks.n * sizeof *bmap);
+    tr_val *map = tr_no_vals(f);
+    tr_bid *bmap = tr_no_blks(f);
     tr_u32s live = tr_live_blocks(f);
     tr_clone_blocks(g, f, live.d, live.n, map, bmap, 0);
     for (uint32_t k = 0; k < live.n; k++) /* the locs are the same, one to one */

@@ -769,9 +769,11 @@ tr_repl tr_repl_new(tr_fn *f);
 void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to);
 tr_val tr_repl_get(const tr_repl *r, tr_val v); /* follows chains */
 void tr_repl_apply(tr_fn *f, tr_repl *r);
-/* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no
- * terminator. */
+/* Splits a block before `at`; returns the new block, which takes `at` and all after it, and is as cold; the
+ * old one gets no terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
+/* The same, and the old one jumps there. loc: the place of the jump. */
+tr_bid tr_blk_cut(tr_fn *f, tr_val at, uint32_t loc);
 /* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves
  * into a new block, which is returned. */
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler);
@@ -782,8 +784,11 @@ tr_val
 tr_caught(const tr_fn *f,
           tr_val reraise); /* the catch whose exception is raised again; TR_NOVAL: it comes from outside */
 bool tr_fn_handles(const tr_fn *f); /* it, or a lambda of it, has a handler */
+/* Per value, per block of f as it is now: none. Room for one more, so that there is some in any case. */
+tr_val *tr_no_vals(const tr_fn *f);
+tr_bid *tr_no_blks(const tr_fn *f);
 /* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all
- * they define. The caller makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be
+ * they define. The caller makes both arrays (tr_no_vals, tr_no_blks), empty but for what shall be
  * something else in the copy (a value from outside, a block to leave to); what is neither copied nor set
  * stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs get parent
  * `at_loc`, unknown ones become it. Used by inlining and opt/repair.h. */

@@ -46,6 +46,13 @@ static inline tr_val tr_emit_dim(tr_bld *b, tr_val array, unsigned axis) {
     return v;
 }
 
+/* x times all of these. */
+static inline tr_val tr_emit_times(tr_bld *b, tr_val x, const tr_val *by, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        x = tr_emit_op(b, TR_OP_MUL, x, by[k]);
+    return x;
+}
+
 /* --- tests --- */
 
 static inline tr_val tr_emit_cmp(tr_bld *b, tr_cmpop how, tr_val x, tr_val y) {
@@ -62,6 +69,12 @@ static inline tr_val tr_emit_both(tr_bld *b, tr_val x, tr_val y) {
 }
 static inline tr_val tr_emit_either(tr_bld *b, tr_val x, tr_val y) {
     return x == TR_NOVAL ? y : y == TR_NOVAL ? x : tr_emit2(b, TR_OP_OR, tr_emit_ty(b, TR_TY_BOOL), x, y);
+}
+
+/* Do two arrays share nothing but an item that is at the same place in both? `strict`: nothing at all. */
+static inline tr_val tr_emit_apart(tr_bld *b, tr_val x, tr_val y, bool strict) {
+    tr_val v = tr_emit2(b, strict ? TR_OP_OVERLAP : TR_OP_APART, tr_emit_ty(b, TR_TY_BOOL), x, y);
+    return strict ? tr_emit_not(b, v) : v;
 }
 
 /* --- choices --- */

@@ -226,12 +226,8 @@ static void call_it(tr_outline *r, const tr_ty *ret) {
 }
 
 void tr_outline_begin(tr_outline *r) {
-    tr_fn *f = r->f;
-    tr_arena *a = &f->ctx->arena;
-    r->map = TR_NEW_N(a, tr_val, f->ins.n + 1u);
-    r->bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
-    memset(r->map, 0xff, f->ins.n * sizeof *r->map);
-    memset(r->bmap, 0xff, f->blks.n * sizeof *r->bmap);
+    r->map = tr_no_vals(r->f);
+    r->bmap = tr_no_blks(r->f);
 }
 
 void tr_outline_make(tr_outline *r) {

@@ -411,7 +411,6 @@ static void isolate(tr_fn *f, tr_bid b, const tr_edge *e, tr_val by) {
         tr_at(f, by)->op = TR_OP_BR;
     while (v != TR_NOVAL) {
         tr_bid head = tr_at(f, v)->blk, body = tr_blk_split(f, v);
-        tr_blk_at(f, body)->cold = tr_blk_at(f, head)->cold;
         tr_try(&(tr_bld){.fn = f, .blk = head, .before = TR_NOVAL, .loc = 0}, body, &edge);
         v = next_raise(f, tr_at(f, v)->next);
     }

@@ -24,8 +24,8 @@ enum {
 #define X(name, ...) bool tr_opt_##name(tr_prog *p, tr_fn *f);
 #include "opt/passes.def"
 
-/* nontemporal.c: v with the schedule that goes past the caches; NULL: it is no pattern that can. */
-tr_pat *tr_opt_past(tr_fn *f, tr_val v);
+/* nontemporal.c: is v a pattern that can go past the caches? */
+bool tr_opt_may_go_past(const tr_fn *f, tr_val v);
 
 /* --- order.c --- */
 

@@ -62,15 +62,6 @@ static bool has_many_patterns(const tr_fn *f) {
 
 /* --- cuts in long blocks --- */
 
-static tr_bid cut(tr_fn *f, tr_val at) {
-    assert(tr_at(f, at)->blk != TR_NOBLK);
-    tr_bid old = tr_at(f, at)->blk, new = tr_blk_split(f, at);
-    tr_bld b = {.fn = f, .blk = old, .before = TR_NOVAL};
-    tr_blk_at(f, new)->cold = tr_blk_at(f, old)->cold;
-    tr_br(&b, new, 0, NULL);
-    return new;
-}
-
 /* After LEAST patterns, where a new statement begins; before a return. */
 static void cut_block(tr_fn *f, tr_bid b) {
     uint32_t n = 0;
@@ -82,7 +73,7 @@ static void cut_block(tr_fn *f, tr_bid b) {
         bool first = v == tr_blk_at(f, in->blk)->first;
         if (!first && ((n >= LEAST && in->op != TR_OP_RELEASE && line_of(f, v) != line) || n >= PIECE ||
                        in->op == TR_OP_RET)) {
-            cut(f, v);
+            tr_blk_cut(f, v, 0);
             n = 0;
         }
         if (in->op == TR_OP_PATTERN) {
@@ -97,7 +88,7 @@ static void cut_blocks(tr_fn *f) {
     tr_u32s live = tr_live_blocks(f);
     for (uint32_t i = 0; i < live.n; i++)
         cut_block(f, live.d[i]);
-    cut(f, tr_blk_at(f, 0)->first);
+    tr_blk_cut(f, tr_blk_at(f, 0)->first, 0);
     tr_cfg_compute(f);
 }
 

@@ -12,7 +12,6 @@
  * effect; the order of the stores is kept.
  * For devices only, after bounds: an index that is checked is not read ahead. Cost: linear;
  * such a loop is five times as large. */
-#include <assert.h>
 #include <string.h>
 
 #include "ir/loops.h"
@@ -139,37 +138,28 @@ static tr_val sum(tr_bld *b, tr_val x, tr_val y) {
  * round's. `moved`: collects its stores. */
 static tr_bid copy_round(ahead *a, tr_val *args, tr_u32s *moved) {
     tr_fn *f = a->f;
-    tr_arena *arena = &f->ctx->arena;
-    uint32_t nvals = f->ins.n, nblks = f->blks.n;
-    tr_val *map = TR_NEW_N(arena, tr_val, nvals);
-    tr_bid *bmap = TR_NEW_N(arena, tr_bid, nblks + 1u);
-    memset(map, 0xff, nvals * sizeof *map);
-    memset(bmap, 0xff, (nblks + 1u) * sizeof *bmap);
+    tr_val *map = tr_no_vals(f);
     for (uint32_t k = 0; k < tr_blk_at(f, a->l->header)->params.n; k++)
         map[tr_blk_at(f, a->l->header)->params.d[k]] = args[k];
     tr_bid to = f->blks.n;
-    tr_clone_blocks(f, f, &a->body, 1, map, bmap, 0);
+    tr_clone_blocks(f, f, &a->body, 1, map, tr_no_blks(f), 0);
     const tr_edge *e = &tr_term(f, to)->imm.succ[0];
     memcpy(args, e->args, e->n * sizeof *args);
     tr_ins_remove(f, tr_blk_at(f, to)->last);
     for (tr_val v = tr_blk_at(f, to)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         if (tr_at(f, v)->op == TR_OP_STORE)
-            tr_vec_push(arena, moved, v);
+            tr_vec_push(&f->ctx->arena, moved, v);
     return to;
 }
 
 /* Before the loop: does what is stored lie apart from what is loaded? NOVAL: nothing to ask. */
-static tr_val all_apart(ahead *a, tr_bld *b, const tr_ty *i1) {
+static tr_val all_apart(ahead *a, tr_bld *b) {
     tr_val ok = TR_NOVAL;
     for (uint32_t k = 0; k < a->npairs; k++) {
         bool same_type =
             tr_at(a->f, a->pairs[k].stored)->ty->elem == tr_at(a->f, a->pairs[k].loaded)->ty->elem;
         bool own = a->pairs[k].own && same_type;
-        tr_val one =
-            tr_emit2(b, own ? TR_OP_APART : TR_OP_OVERLAP, i1, a->pairs[k].stored, a->pairs[k].loaded);
-        if (!own)
-            one = tr_emit1(b, TR_OP_NOT, i1, one);
-        ok = ok == TR_NOVAL ? one : tr_emit2(b, TR_OP_AND, i1, ok, one);
+        ok = tr_emit_both(b, ok, tr_emit_apart(b, a->pairs[k].stored, a->pairs[k].loaded, !own));
     }
     return ok;
 }
@@ -177,14 +167,13 @@ static tr_val all_apart(ahead *a, tr_bld *b, const tr_ty *i1) {
 static void read_ahead(ahead *a) {
     tr_fn *f = a->f;
     tr_bid h = a->l->header, ph = a->l->preheader, head = tr_blk_new(f);
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     uint32_t n = tr_blk_at(f, h)->params.n, loc = tr_term(f, h)->loc;
     tr_bld b = {.fn = f, .blk = ph, .before = tr_blk_at(f, ph)->last, .loc = loc};
     tr_val by[ROUNDS + 1] = {TR_NOVAL, a->step}, args[MOST_PARAMS], first[MOST_PARAMS];
     tr_u32s stores = {0};
     for (unsigned k = 2; k <= ROUNDS; k++)
         by[k] = sum(&b, by[k - 1], a->step);
-    tr_val ok = all_apart(a, &b, i1);
+    tr_val ok = all_apart(a, &b);
     memcpy(first, tr_term(f, ph)->imm.succ[0].args, n * sizeof *first);
     tr_ins_remove(f, tr_blk_at(f, ph)->last);
     b.before = TR_NOVAL;

@@ -66,16 +66,6 @@ tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in) {
     }
 }
 
-tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
-    assert(tr_at(s->g, v)->blk != TR_NOBLK && tr_at(s->g, v)->op != TR_OP_PARAM && "it stands in a block");
-    tr_fn *g = s->g;
-    uint32_t loc = tr_at(g, v)->loc;
-    tr_bid at = tr_at(g, v)->blk, on = tr_blk_split(g, v);
-    tr_bld b = {.fn = g, .blk = at, .before = TR_NOVAL, .loc = loc};
-    tr_br(&b, on, 0, NULL);
-    return on;
-}
-
 void tr_grid_say(const tr_grid *s, const char *fmt, ...) {
     tr_ctx *c = s->p->ctx;
     bool dumps = tr_dump_wants(&c->dump, TR_STAGE_EMULATION, NULL, s->g->name);

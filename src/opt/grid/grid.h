@@ -95,8 +95,6 @@ const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text);
 bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text);
 /* What stands for an op of a device here; NOVAL: it is none. */
 tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
-/* Ends block v->blk before v: what follows is a new block, which is returned. */
-tr_bid tr_grid_cut(tr_grid *s, tr_val v);
 
 tr_val tr_grid_extent(const tr_grid *s, unsigned axis); /* how many threads are run along an axis */
 uint32_t tr_grid_seed(const tr_grid *s);                /* 0: blocks and threads run in order */

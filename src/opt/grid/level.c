@@ -488,7 +488,7 @@ static bool find_plan(plan *p, bool loops) {
         if (p->wanted == TR_NOVAL)
             return true;
         tr_bid at = tr_at(p->g, p->wanted)->blk;
-        tr_bid on = tr_grid_cut(p->s, p->wanted);
+        tr_bid on = tr_blk_cut(p->s->g, p->wanted, tr_at(p->s->g, p->wanted)->loc);
         for (uint32_t k = 0; k < p->s->stops.n; k++) /* the block's end has moved */
             if (p->s->stops.d[k].at == at)
                 p->s->stops.d[k].at = on;

@@ -47,7 +47,7 @@ static void cut_at(tr_grid *s, tr_val v) {
     bool block = in.op == TR_OP_BARVOTE;
     for (uint32_t k = 0; k < in.nargs; k++)
         stop.given[k + block] = give(s, &b, in.args[k]); /* of a warp the first is the mask */
-    stop.on = tr_grid_cut(s, v);
+    stop.on = tr_blk_cut(s->g, v, tr_at(s->g, v)->loc);
     stop.at = in.blk;
     if (in.ty) {
         b.blk = stop.on;

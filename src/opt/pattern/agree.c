@@ -17,12 +17,11 @@
  * version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <assert.h>
-#include <string.h>
 
 #include "ir/alias.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
-#include "opt/repair.h"
+#include "opt/versions.h"
 
 enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 24, NEAR = 16 };
 
@@ -31,16 +30,9 @@ typedef struct pair {
     bool strict; /* they share nothing at all */
 } pair;
 
-/* What has become of a block of the function as it was, or of what an earlier cut left of it: `head` is that
- * block, which keeps its name, and whose handler is that of all parts. */
-typedef struct cut {
-    tr_bid head, parts[3];
-} cut;
-
 typedef struct agreer {
     tr_fn *f;
-    TR_VEC(cut) cuts;
-    tr_twins twins;
+    tr_versions forms;
     uint32_t *order; /* per instruction of the block at hand: its position, from 1; else 0 */
     tr_val *rep;     /* per value: another one that it equals in the stretch; TR_NOVAL = itself */
     tr_u32s set;     /* values with an entry in rep */
@@ -48,8 +40,7 @@ typedef struct agreer {
     TR_VEC(pair) tests, apart;
     tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
     uint32_t nvals, growth;
-    tr_bid head;         /* the block at hand, as it was before cuts */
-    bool changed, loops; /* loops: over a prange */
+    bool loops; /* over a prange */
 } agreer;
 
 typedef struct stretch {
@@ -457,10 +448,8 @@ static bool value_can_rise(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool mo
 
 /* all and: what is stored to lies apart from what is read. In `fast`, whose arrays are as
  * its patterns take them. */
-static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
+static tr_val test_apart(agreer *s, tr_bld *b, tr_bid fast, tr_val all) {
     tr_fn *f = s->f;
-    tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s->apart.n = 0;
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL && !s->loops; v = tr_at(f, v)->next)
         if (stores_made(f, tr_at(f, v)))
@@ -468,26 +457,20 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
     for (uint32_t i = 0; i < s->apart.n; i++) {
         pair p = s->apart.d[i];
         assert(!views_surely_meet(f, p.x, p.y)); /* else it would be the other version always */
-        if (!value_can_rise(s, p.x, fast, blk, false, 0) || !value_can_rise(s, p.y, fast, blk, false, 0))
+        if (!value_can_rise(s, p.x, fast, b->blk, false, 0) ||
+            !value_can_rise(s, p.y, fast, b->blk, false, 0))
             continue;
-        value_can_rise(s, p.x, fast, blk, true, 0);
-        value_can_rise(s, p.y, fast, blk, true, 0);
-        tr_val t = tr_emit2(&b, p.strict ? TR_OP_OVERLAP : TR_OP_APART, i1, p.x, p.y);
-        t = p.strict ? tr_emit1(&b, TR_OP_NOT, i1, t) : t;
-        all = all == TR_NOVAL ? t : tr_emit2(&b, TR_OP_AND, i1, all, t);
+        value_can_rise(s, p.x, fast, b->blk, true, 0);
+        value_can_rise(s, p.y, fast, b->blk, true, 0);
+        all = tr_emit_both(b, all, tr_emit_apart(b, p.x, p.y, p.strict));
     }
-    return all == TR_NOVAL ? tr_const_int(f, i1, 1) : all;
+    return all == TR_NOVAL ? tr_const_int(f, tr_emit_ty(b, TR_TY_BOOL), 1) : all;
 }
 
-static tr_val make_test(agreer *s, tr_bid blk) {
-    tr_fn *f = s->f;
-    tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
-    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+static tr_val make_test(agreer *s, tr_bld *b) {
     tr_val all = TR_NOVAL;
-    for (uint32_t i = 0; i < s->tests.n; i++) {
-        tr_val eq = tr_emit_cmp(&b, TR_CMP_EQ, s->tests.d[i].x, s->tests.d[i].y);
-        all = all == TR_NOVAL ? eq : tr_emit2(&b, TR_OP_AND, i1, all, eq);
-    }
+    for (uint32_t i = 0; i < s->tests.n; i++)
+        all = tr_emit_both(b, all, tr_emit_cmp(b, TR_CMP_EQ, s->tests.d[i].x, s->tests.d[i].y));
     return all;
 }
 
@@ -543,23 +526,22 @@ static tr_bid make_versions(agreer *s, const stretch *t) {
         tr_ins_move_before(f, v, t->first);
         tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood */
     }
-    tr_bid rest = tr_blk_split(f, tr_at(f, t->last)->next), fast = tr_blk_split(f, t->first);
-    tr_bld b = {.fn = f, .blk = fast, .before = TR_NOVAL};
-    tr_br(&b, rest, 0, NULL);
-    tr_bid copy = tr_twins_clone(&s->twins, &fast, 1);
-    tr_blk_at(f, copy)->cold = (uint8_t)seldom(s);
+    tr_fork k = tr_fork_cut(&s->forms, t->last, 0);
+    tr_bid fast = k.plain;
+    for (tr_val v = t->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next;
+        tr_ins_move_end(f, v, fast);
+    }
+    tr_fork_copy(&s->forms, &k, seldom(s));
     note_sizes(s, fast);
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-        for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
-            tr_at(f, v)->args[k] = rep_of(s, tr_arg(f, v, k));
+        for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++)
+            tr_at(f, v)->args[i] = rep_of(s, tr_arg(f, v, i));
     resize_inputs(s, fast);
-    tr_val test = test_apart(s, t->blk, fast, make_test(s, t->blk));
-    b.blk = t->blk;
-    tr_cbr(&b, test, fast, 0, NULL, copy, 0, NULL);
-    tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){s->head, {fast, copy, rest}}));
+    tr_val test = test_apart(s, &k.b, fast, make_test(s, &k.b));
+    tr_fork_pick(&s->forms, &k, test, fast);
     s->growth += t->size;
-    s->changed = true;
-    return rest;
+    return k.after;
 }
 
 /* Where to go on in what the block was; TR_NOBLK: that was all. */
@@ -637,8 +619,7 @@ static bool use_all_checked(agreer *s) {
     uint32_t n = f->ins.n;
     checked c = {.space = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u)};
     s->nvals = n;
-    s->rep = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
-    memset(s->rep, 0xff, n * sizeof *s->rep);
+    s->rep = tr_no_vals(f);
     for (tr_bid b = 0; b < f->blks.n; b++)
         if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
             use_checked(s, &c, b);
@@ -647,22 +628,17 @@ static bool use_all_checked(agreer *s) {
 
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
-    agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE)};
+    agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE), .forms = tr_versions_new(f)};
     uint32_t nblks = f->blks.n;
-    s.twins = tr_twins_new(f);
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
-    s.rep = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
-    memset(s.rep, 0xff, f->ins.n * sizeof *s.rep);
+    s.rep = tr_no_vals(f);
     /* Asked before blocks are cut. */
     uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)
         stays[b] = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->rpo == TR_NOBLK;
-    for (s.head = 0; s.head < nblks; s.head++)
-        for (tr_bid next = s.head; !stays[s.head] && next != TR_NOBLK;)
+    for (tr_bid b = 0; b < nblks; b++)
+        for (tr_bid next = b; !stays[b] && next != TR_NOBLK;)
             next = visit(&s, next);
-    if (s.changed)
-        tr_twins_mend(&s.twins);
-    for (uint32_t i = 0; i < s.cuts.n; i++)
-        tr_blk_protect_parts(f, s.cuts.d[i].head, s.cuts.d[i].parts, 3);
-    return use_all_checked(&s) || s.changed;
+    bool changed = tr_versions_end(&s.forms);
+    return use_all_checked(&s) || changed;
 }

@@ -316,10 +316,6 @@ static const tr_ty *i64(const batcher *s) {
     return tr_ty_scalar(s->f->ctx->types, TR_TY_I64);
 }
 
-static const tr_ty *i1(const batcher *s) {
-    return tr_ty_scalar(s->f->ctx->types, TR_TY_BOOL);
-}
-
 static tr_val op2(batcher *s, tr_op op, tr_val x, tr_val y) {
     int64_t same = op == TR_OP_MUL ? 1 : 0;
     if (tr_is_int(s->f, y, same))
@@ -468,16 +464,15 @@ static tr_val all_rows(batcher *s, const lifted *r) {
 /* --- the tests --- */
 
 static void test(batcher *s, tr_val cond) {
-    s->all = s->all == TR_NOVAL ? cond : tr_emit2(&s->b, TR_OP_AND, i1(s), s->all, cond);
+    s->all = tr_emit_both(&s->b, s->all, cond);
 }
 
 static void test_cmp(batcher *s, tr_cmpop how, tr_val x, tr_val y) {
-    tr_val v = tr_emit_cmp(&s->b, how, x, y);
-    test(s, v);
+    test(s, tr_emit_cmp(&s->b, how, x, y));
 }
 
 static void test_apart(batcher *s, tr_val x, tr_val y) {
-    test(s, tr_emit1(&s->b, TR_OP_NOT, i1(s), tr_emit2(&s->b, TR_OP_OVERLAP, i1(s), x, y)));
+    test(s, tr_emit_apart(&s->b, x, y, true));
 }
 
 /* From one row to the next is farther than a row is long. */
@@ -534,7 +529,7 @@ static void prepare(batcher *s, plan *p) {
         if (cond_is_tested(s, i))
             continue;
         tr_val c = at_first(s, s->conds[i]);
-        test(s, s->no[i] ? tr_emit1(&s->b, TR_OP_NOT, i1(s), c) : c);
+        test(s, s->no[i] ? tr_emit_not(&s->b, c) : c);
     }
     for (uint32_t i = 0; i < t->nin; i++) {
         lifted r;
@@ -618,8 +613,7 @@ static void batch(batcher *s, bool left) {
     s->b = (tr_bld){.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, s->product)->loc};
     s->all = TR_NOVAL;
     s->nat = f->ins.n;
-    s->at = TR_NEW_N(&f->ctx->arena, tr_val, s->nat);
-    memset(s->at, 0xff, s->nat * sizeof *s->at);
+    s->at = tr_no_vals(f);
     s->count = op2(s, TR_OP_SUB, s->end, s->first);
     tr_val few = tr_emit_cmp(&s->b, TR_CMP_LT, s->count, tr_emit_int(&s->b, ROWS));
     s->count = tr_emit_select(&s->b, few, s->count, tr_emit_int(&s->b, ROWS));

@@ -25,6 +25,7 @@
 #include "opt/pattern/fuse.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
+#include "opt/versions.h"
 
 enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
 enum { LONG_ROW = 32, MANY = 1 << 17 }; /* elements of a row, of all rows */
@@ -42,9 +43,10 @@ typedef struct written {
 typedef struct chain {
     tr_fn *f;
     tr_bid blk;
-    tr_u32s *parts; /* of the block that is looked through: it, and what was cut off it and made for it */
-    bool guarded;   /* that block is protected */
-    unsigned k, n;  /* axes of the rows; patterns */
+    tr_versions *forms;
+    tr_bid whole;  /* the block of which blk is a part */
+    bool guarded;  /* that is protected */
+    unsigned k, n; /* axes of the rows; patterns */
     tr_val pats[MAX_CHAIN];
     unsigned nw;
     written w[MAX_ARRAYS];
@@ -114,7 +116,7 @@ static bool input_fits_chain(chain *c, const tr_ins *p, tr_val v, bool *linked) 
 static bool is_made_here(const chain *c, const tr_val *v, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (def(c, v[i])->op != TR_OP_ALLOC || def(c, v[i])->ty->layout != TR_LAYOUT_C ||
-            (c->guarded && !tr_opt_among(def(c, v[i])->blk, c->parts->d, c->parts->n)))
+            (c->guarded && tr_versions_whole(c->forms, def(c, v[i])->blk) != c->whole))
             return false;
     return true;
 }
@@ -395,8 +397,7 @@ static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
     const tr_pat *t = p->imm.pat;
     const tr_fn *epi = t->epi;
     const tr_val *param = tr_blk_at(epi, 0)->params.d;
-    tr_val *map = TR_NEW_N(&c->f->ctx->arena, tr_val, epi->ins.n + 1u), args[4];
-    memset(map, 0xff, epi->ins.n * sizeof *map);
+    tr_val *map = tr_no_vals(epi), args[4];
     for (unsigned j = 0; j < c->k; j++)
         map[*param++] = index_at(c, j);
     for (uint32_t i = 0; i < t->nred; i++) {
@@ -451,18 +452,16 @@ static void begin_round(chain *c) {
     c->b = (tr_bld){.fn = g, .blk = tr_blk_new(g), .before = TR_NOVAL};
     for (unsigned j = 0; j < c->k; j++)
         tr_blk_param(g, 0, i64(c), NULL);
-    c->map = TR_NEW_N(&c->f->ctx->arena, tr_val, c->f->ins.n + 1u);
-    memset(c->map, 0xff, c->f->ins.n * sizeof *c->map);
-    c->part = tr_arena_copy(&c->f->ctx->arena, c->map, c->f->ins.n * sizeof *c->map);
+    c->map = tr_no_vals(c->f);
+    c->part = tr_no_vals(c->f);
 }
 
-/* The pattern over the rows, at the end of block b. */
+/* The pattern over the rows. */
 static void emit_outer(chain *c, tr_bid blk) {
-    tr_val at = c->pats[c->n - 1];
-    tr_bld b = {.fn = c->f, .blk = blk, .before = TR_NOVAL, .loc = def(c, at)->loc};
+    tr_bld b = tr_bld_at_end(c->f, blk);
     tr_pat t = {.nspace = (uint8_t)c->k, .ncap = (uint16_t)c->caps.n, .lam = c->b.fn};
     tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, c->k + c->caps.n + 1u);
-    memcpy(args, def(c, at)->args, c->k * sizeof *args);
+    memcpy(args, pattern(c, 0)->args, c->k * sizeof *args);
     memcpy(args + c->k, c->caps.d, c->caps.n * sizeof *args);
     tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(c->f->ctx->types), c->k + c->caps.n, args);
     tr_at(c->f, v)->imm.pat = tr_arena_copy(&c->f->ctx->arena, &t, sizeof t);
@@ -480,42 +479,27 @@ static bool is_of_chain(chain *c, tr_val v) {
 /* Are the rows long, and is it many elements? */
 static tr_val is_worth_it(chain *c, tr_bld *b) {
     const tr_ins *p = pattern(c, 0);
-    const tr_ty *i1 = tr_ty_scalar(c->f->ctx->types, TR_TY_BOOL), *t = i64(c);
-    uint32_t n = p->imm.pat->nspace;
-    tr_val row = p->args[c->k], all, test[2];
-    for (uint32_t k = c->k + 1; k < n; k++)
-        row = tr_emit2(b, TR_OP_MUL, t, row, pattern(c, 0)->args[k]);
-    all = row;
-    for (uint32_t k = 0; k < c->k; k++)
-        all = tr_emit2(b, TR_OP_MUL, t, all, pattern(c, 0)->args[k]);
-    test[0] = tr_emit2(b, TR_OP_CMP, i1, row, tr_const_int(c->f, t, LONG_ROW));
-    test[1] = tr_emit2(b, TR_OP_CMP, i1, all, tr_const_int(c->f, t, MANY));
-    tr_at(c->f, test[0])->sub = tr_at(c->f, test[1])->sub = TR_CMP_GE;
-    return tr_emit2(b, TR_OP_AND, i1, test[0], test[1]);
+    const tr_val *size = p->args;
+    tr_val row = tr_emit_times(b, size[c->k], size + c->k + 1, p->imm.pat->nspace - c->k - 1u),
+           all = tr_emit_times(b, row, size, c->k),
+           long_ones = tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW));
+    return tr_emit_both(b, long_ones, tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
 }
 
 /* The chain as it was goes to a block of its own, and the round to another. */
 static tr_bid two_ways(chain *c) {
     tr_fn *f = c->f;
     tr_val last = c->pats[c->n - 1];
-    tr_bid after = tr_blk_split(f, def(c, last)->next), plain = tr_blk_new(f), rows = tr_blk_new(f);
-    tr_bld b = {.fn = f, .blk = c->blk, .before = TR_NOVAL, .loc = def(c, last)->loc};
-    tr_val worth = is_worth_it(c, &b);
-    tr_cbr(&b, worth, rows, 0, NULL, plain, 0, NULL);
-    b.blk = plain;
-    tr_br(&b, after, 0, NULL);
+    tr_fork k = tr_fork_cut(c->forms, last, def(c, last)->loc);
     for (tr_val v = tr_blk_at(f, c->blk)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(f, v)->next;
         if (is_of_chain(c, v))
-            tr_ins_move_end(f, v, plain);
+            tr_ins_move_end(f, v, k.plain);
     }
-    tr_blk_at(f, rows)->cold = TR_COLD_LARGE;
-    emit_outer(c, rows);
-    b.blk = rows;
-    tr_br(&b, after, 0, NULL);
-    for (unsigned i = 0; i < 3; i++)
-        tr_vec_push(&f->ctx->arena, c->parts, ((tr_bid[]){plain, rows, after})[i]);
-    return after;
+    tr_fork_make(c->forms, &k, TR_COLD_LARGE);
+    emit_outer(c, k.other);
+    tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);
+    return k.after;
 }
 
 /* What follows stands in the block that is returned. */
@@ -538,11 +522,11 @@ static tr_bid go_by_row(chain *c) {
 /* --- the pass --- */
 
 /* The chain that begins with pattern v: where it goes on behind it; TR_NOBLK: there is none. */
-static tr_bid try_chain(tr_fn *f, tr_u32s *parts, tr_bid b, tr_val v) {
-    chain c = {.f = f, .blk = b, .parts = parts};
+static tr_bid try_chain(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v) {
+    chain c = {.f = f, .blk = b, .forms = forms, .whole = tr_versions_whole(forms, b)};
     if (!tr_at(f, v)->imm.pat->keep)
         return TR_NOBLK;
-    c.guarded = tr_handler_now(f, parts->d[0]);
+    c.guarded = tr_handler_now(f, c.whole);
     if (!take_pattern(&c, v))
         return TR_NOBLK;
     for (tr_val x = tr_at(f, v)->next; x != TR_NOVAL; x = tr_at(f, x)->next)
@@ -551,26 +535,20 @@ static tr_bid try_chain(tr_fn *f, tr_u32s *parts, tr_bid b, tr_val v) {
     return c.n < 2 ? TR_NOBLK : go_by_row(&c);
 }
 
-static bool rows_of_block(tr_fn *f, tr_bid head) {
-    tr_u32s parts = {0};
-    tr_bid b = head;
-    tr_vec_push(&f->ctx->arena, &parts, head);
+static void rows_of_block(tr_fn *f, tr_versions *forms, tr_bid b) {
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL;) {
-        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, &parts, b, v) : TR_NOBLK;
+        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, forms, b, v) : TR_NOBLK;
         v = on == TR_NOBLK ? tr_at(f, v)->next : tr_blk_at(f, on)->first;
         b = on == TR_NOBLK ? b : on;
     }
-    if (parts.n > 1)
-        tr_blk_protect_parts(f, head, parts.d + 1, parts.n - 1);
-    return parts.n > 1;
 }
 
 bool tr_opt_byrow(tr_prog *p, tr_fn *f) {
-    bool changed = false;
+    tr_versions forms = tr_versions_new(f);
     uint32_t n = f->blks.n;
     (void)p;
     for (tr_bid b = 0; b < n; b++)
         if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
-            changed |= rows_of_block(f, b);
-    return changed;
+            rows_of_block(f, &forms, b);
+    return tr_versions_end(&forms);
 }

@@ -28,13 +28,9 @@ tr_fn *tr_fuse_lambda(const tr_fn *like) {
 }
 
 tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args) {
-    tr_arena *a = &g->ctx->arena;
     tr_u32s blks = tr_live_blocks(src);
-    tr_val *map = TR_NEW_N(a, tr_val, src->ins.n + 1u);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, src->blks.n + 1u), join = TR_NOBLK;
-    memset(map, 0xff, src->ins.n * sizeof *map);
-    memset(bmap, 0xff, src->blks.n * sizeof *bmap);
-    tr_clone_blocks(g, src, blks.d, blks.n, map, bmap, 0);
+    tr_bid *bmap = tr_no_blks(src), join = TR_NOBLK;
+    tr_clone_blocks(g, src, blks.d, blks.n, tr_no_vals(src), bmap, 0);
     tr_bld b = {.fn = g, .blk = from, .before = TR_NOVAL};
     tr_br(&b, bmap[0], tr_blk_at(src, 0)->params.n, args);
     for (uint32_t i = 0; i < blks.n; i++) {

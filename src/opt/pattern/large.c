@@ -37,7 +37,7 @@ static bool gains(tr_fn *f) {
              v = tr_at(f, v)->next) {
             makes = makes || (here && tr_at(f, v)->op == TR_OP_ALLOC);
             patterns += tr_at(f, v)->op == TR_OP_PATTERN;
-            past += here && tr_opt_past(f, v);
+            past += here && tr_opt_may_go_past(f, v);
         }
     }
     return makes && past && patterns <= MOST;

@@ -16,7 +16,10 @@
 #include "ir/sched.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
+#include "opt/versions.h"
 #include "rt/layout.h"
+
+static const tr_sched PAST = {.line = 1, .nontemporal = 1};
 
 /* Is an output an operand twice? */
 static bool reads_output(const tr_ins *in) {
@@ -38,80 +41,51 @@ static bool has_buffer(const tr_fn *f, const tr_ins *in) {
     return false;
 }
 
-tr_pat *tr_opt_past(tr_fn *f, tr_val v) {
+bool tr_opt_may_go_past(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     if (in->op != TR_OP_PATTERN || !in->imm.pat->nin || !tr_fn_is_scalar(in->imm.pat->lam) ||
         reads_output(in) || has_buffer(f, in))
-        return NULL;
+        return false;
     tr_pat p = *in->imm.pat;
     tr_ins as = *in;
-    p.sched = (tr_sched){.line = 1, .nontemporal = 1};
+    p.sched = PAST;
     as.imm.pat = &p;
-    return tr_sched_misfit(f, &as) ? NULL : tr_arena_copy(&f->ctx->arena, &p, sizeof p);
-}
-
-static tr_val compare(tr_bld *b, tr_val n, tr_cmpop how, uint64_t than) {
-    tr_tytab *types = b->fn->ctx->types;
-    tr_val limit = tr_const_int(b->fn, tr_ty_scalar(types, TR_TY_I64), (int64_t)than);
-    return tr_emit_cmp(b, how, n, limit);
+    return !tr_sched_misfit(f, &as);
 }
 
 /* Is the first output that large, and not so large that its memory is new? Others have as many elements. */
 static tr_val is_large(tr_bld *b, const tr_ins *in) {
-    tr_tytab *types = b->fn->ctx->types;
     const tr_ins *out = tr_at(b->fn, in->args[tr_pat_out(in->imm.pat)]);
-    uint64_t size = tr_ty_size(out->ty->elem);
-    tr_val n = in->args[0];
-    for (uint32_t k = 1; k < in->imm.pat->nspace; k++)
-        n = tr_emit2(b, TR_OP_MUL, tr_ty_scalar(types, TR_TY_I64), n, in->args[k]);
-    tr_val test = compare(b, n, TR_CMP_GE, TR_LARGE / size);
-    if (out->op != TR_OP_ALLOC)
-        return test;
-    tr_val kept = compare(b, n, TR_CMP_LE, TR_BLOCKS_MOST / size);
-    return tr_emit2(b, TR_OP_AND, tr_ty_scalar(types, TR_TY_BOOL), test, kept);
+    int64_t size = (int64_t)tr_ty_size(out->ty->elem);
+    bool made = out->op == TR_OP_ALLOC;
+    tr_val n = tr_emit_times(b, in->args[0], in->args + 1, in->imm.pat->nspace - 1u);
+    tr_val large = tr_emit_cmp(b, TR_CMP_GE, n, tr_emit_int(b, (int64_t)TR_LARGE / size));
+    if (!made)
+        return large;
+    return tr_emit_both(b, large,
+                        tr_emit_cmp(b, TR_CMP_LE, n, tr_emit_int(b, (int64_t)TR_BLOCKS_MOST / size)));
 }
 
-/* The block that goes on behind both forms of pattern v; what they reduce is its param, in place of v. */
-static tr_bid two_ways(tr_fn *f, tr_val v, tr_pat *p, tr_u32s *parts) {
+/* The block that goes on behind both forms of pattern v. */
+static tr_bid two_ways(tr_versions *forms, tr_val v) {
+    tr_fn *f = forms->f;
     const tr_ins in = *tr_at(f, v);
-    tr_bid after = tr_blk_split(f, in.next), plain = tr_blk_new(f), past = tr_blk_new(f);
-    tr_bld b = {.fn = f, .blk = in.blk, .before = TR_NOVAL, .loc = in.loc};
-    uint32_t n = p->nred > 0;
-    tr_cbr(&b, is_large(&b, &in), past, 0, NULL, plain, 0, NULL);
-    if (n) {
-        tr_repl r = tr_repl_new(f);
-        tr_repl_set(f, &r, v, tr_blk_param(f, after, in.ty, NULL));
-        tr_repl_apply(f, &r);
-    }
-    b.blk = plain;
-    tr_br(&b, after, n, &v);
-    tr_ins_move_end(f, v, plain);
-    b.blk = past;
-    tr_val copy = tr_emit_v(&b, TR_OP_PATTERN, in.ty, in.nargs, in.args);
-    tr_at(f, copy)->imm.pat = p;
-    tr_br(&b, after, n, &copy);
-    for (unsigned i = 0; i < 3; i++)
-        tr_vec_push(&f->ctx->arena, parts, ((tr_bid[]){plain, past, after})[i]);
-    return after;
-}
-
-static bool in_block(tr_fn *f, tr_bid head) {
-    tr_u32s parts = {0};
-    for (tr_val v = tr_blk_at(f, head)->first; v != TR_NOVAL;) {
-        tr_pat *p = tr_opt_past(f, v);
-        v = p ? tr_blk_at(f, two_ways(f, v, p, &parts))->first : tr_at(f, v)->next;
-    }
-    if (parts.n)
-        tr_blk_protect_parts(f, head, parts.d, parts.n);
-    return parts.n > 0;
+    tr_fork k = tr_fork_cut(forms, v, in.loc);
+    tr_val large = is_large(&k.b, &in);
+    tr_ins_move_end(f, v, k.plain);
+    tr_fork_copy(forms, &k, TR_COLD_NO);
+    tr_at(f, tr_blk_at(f, k.other)->first)->imm.pat->sched = PAST;
+    tr_fork_pick(forms, &k, large, k.other);
+    return k.after;
 }
 
 bool tr_opt_nontemporal(tr_prog *p, tr_fn *f) {
-    bool changed = false;
+    tr_versions forms = tr_versions_new(f);
     uint32_t n = f->blks.n;
     (void)p;
     for (tr_bid b = 0; b < n && !f->is_lambda; b++)
-        if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
-            changed |= in_block(f, b);
-    return changed;
+        for (tr_val v = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->cold ? TR_NOVAL : tr_blk_at(f, b)->first;
+             v != TR_NOVAL;)
+            v = tr_opt_may_go_past(f, v) ? tr_blk_at(f, two_ways(&forms, v))->first : tr_at(f, v)->next;
+    return tr_versions_end(&forms);
 }

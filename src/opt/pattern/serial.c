@@ -116,12 +116,9 @@ static const tr_ins *yield_of(const tr_fn *lam) {
 static tr_val *put_body(nest *s, const tr_fn *g, uint32_t nargs, const tr_val *args) {
     tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
-    tr_val *map = TR_NEW_N(a, tr_val, g->ins.n + 1u);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, g->blks.n + 1u), after = block(s);
-    memset(map, 0xff, g->ins.n * sizeof *map);
-    memset(bmap, 0xff, g->blks.n * sizeof *bmap);
+    tr_bid *bmap = tr_no_blks(g), after = block(s);
     tr_u32s blks = tr_live_blocks(g);
-    tr_clone_blocks(f, g, blks.d, blks.n, map, bmap, f->locs.d[s->in.loc].parent);
+    tr_clone_blocks(f, g, blks.d, blks.n, tr_no_vals(g), bmap, f->locs.d[s->in.loc].parent);
     tr_br(&s->b, bmap[0], nargs, args);
     const tr_ins *y = yield_of(g);
     tr_val *out = TR_NEW_N(a, tr_val, (y ? y->nargs : 0) + 1u);
@@ -432,7 +429,6 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.reds = TR_NEW_N(a, red, s.p->nred + 1u);
     s.carry = TR_NEW_N(a, tr_val, 4u * s.p->nred + 1u);
     tr_bid tail = tr_blk_split(f, s.in.next);
-    tr_blk_at(f, tail)->cold = s.cold;
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);
     describe(&s);

@@ -759,7 +759,7 @@ static tr_val joined(tr_bld *b, tr_redk k, const tr_ty *t, tr_val old, tr_val x)
     if (tr_ty_is_float(t)) {
         tr_val nan = tr_emit1(b, TR_OP_MATH, i1, old);
         tr_at(b->fn, nan)->sub = TR_MATH_ISNAN;
-        keep = tr_emit2(b, TR_OP_OR, i1, keep, nan);
+        keep = tr_emit_either(b, keep, nan);
     }
     return tr_emit_select(b, keep, old, x);
 }

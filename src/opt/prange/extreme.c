@@ -407,7 +407,7 @@ void tr_extreme_join(tr_ploop *l, tr_bld *b, tr_val chunks, tr_val *by) {
     for (uint32_t k = 0; k < x->nall; k++) {
         uint32_t best = x->all[k].best;
         tr_val better = tr_emit_cmp(b, x->all[k].how, got[best], next[1 + best]);
-        takes[k] = tr_emit2(b, TR_OP_AND, i1, better, got[x->n + k]);
+        takes[k] = tr_emit_both(b, better, got[x->n + k]);
     }
     for (uint32_t m = 0; m < x->n; m++)
         next[1 + m] = tr_emit_select(b, takes[x->of[m]], got[m], next[1 + m]);

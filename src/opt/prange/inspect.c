@@ -593,7 +593,7 @@ static tr_val look_through(const maker *k, looker *m, const found *r, tr_val loo
     for (uint32_t i = 0; i < r->n; i++) {
         init[1 + i] = none[1 + i] = part(k->b, v, i);
         if (i < ways)
-            any = any == TR_NOVAL ? init[1 + i] : tr_emit_either(k->b, any, init[1 + i]);
+            any = tr_emit_either(k->b, any, init[1 + i]);
     }
     init[0] = tr_emit_op(k->b, TR_OP_ADD, from, size);
     none[0] = any;
@@ -736,7 +736,7 @@ static bool indices_tell_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspe
     solver s = {.l = l};
     const tr_fn *f = l->f;
     const tr_ptouch *first = &p->all.d[0];
-    const tr_ty *ty = tr_at(f, first->array)->ty, *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    const tr_ty *ty = tr_at(f, first->array)->ty;
     *test = TR_NOVAL;
     if (!first->idx || tr_ploop_varies(l, first->array))
         return false;
@@ -761,7 +761,7 @@ static bool indices_tell_iteration(const tr_ploop *l, tr_bld *b, const tr_pinspe
         return false;
     for (uint32_t i = 0; i < s.above.n; i++) {
         tr_val c = tr_emit_cmp(b, TR_CMP_GT, s.above.d[i], tr_const_int(l->f, tr_at(f, s.above.d[i])->ty, 0));
-        *test = *test == TR_NOVAL ? c : tr_emit2(b, TR_OP_AND, i1, *test, c);
+        *test = tr_emit_both(b, *test, c);
     }
     return true;
 }
@@ -780,12 +780,11 @@ tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_v
         return no;
     tr_val all = go_one_way(&k, p, TR_NOVAL, when), stride = stride_of(l, p), rest = TR_NOVAL;
     if (stride != TR_NOVAL) {
-        tr_val still = all == TR_NOVAL ? TR_NOVAL : tr_emit1(b, TR_OP_NOT, i1, all);
+        tr_val still = all == TR_NOVAL ? TR_NOVAL : tr_emit_not(b, all);
         if (still != TR_NOVAL && when != TR_NOVAL)
             still = tr_emit_both(b, when, still);
         rest = go_one_way(&k, p, stride, still == TR_NOVAL ? when : still);
     }
-    if (all == TR_NOVAL)
-        return rest == TR_NOVAL ? no : rest;
-    return rest == TR_NOVAL ? all : tr_emit2(b, TR_OP_OR, i1, all, rest);
+    tr_val either = tr_emit_either(b, all, rest);
+    return either == TR_NOVAL ? no : either;
 }

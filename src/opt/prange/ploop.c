@@ -252,10 +252,8 @@ static void make_lambda(turning *t) {
                            ? f->names.d[l->counter]
                            : NULL;
     tr_val index = tr_blk_param(g, 0, i64, name);
-    t->map = TR_NEW_N(a, tr_val, f->ins.n + 1u);
-    t->bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
-    memset(t->map, 0xff, f->ins.n * sizeof *t->map);
-    memset(t->bmap, 0xff, f->blks.n * sizeof *t->bmap);
+    t->map = tr_no_vals(f);
+    t->bmap = tr_no_blks(f);
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     tr_val limit = TR_NOVAL;
     t->chunk = index;
@@ -442,12 +440,9 @@ static void turn_chunks(turning *t) {
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
     tr_val chunks = l->accums.n ? tr_accumulate_chunks(l, &b) : tr_extreme_chunks(l, &b);
     tr_val worth = tr_emit_cmp(&b, TR_CMP_GT, chunks, one);
-    if (l->when != TR_NOVAL)
-        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, l->when);
-    if (l->alone[0] != TR_NOVAL) { /* chunks have no parts */
-        tr_val none = tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length);
-        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, none);
-    }
+    worth = tr_emit_both(&b, worth, l->when);
+    if (l->alone[0] != TR_NOVAL) /* chunks have no parts */
+        worth = tr_emit_both(&b, worth, tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length));
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);
     b.blk = par;
     tr_val less = tr_emit2(&b, TR_OP_SUB, i64, l->length, one);

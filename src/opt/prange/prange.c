@@ -172,24 +172,22 @@ static const tr_site *site_of(const tr_ploop *l, const tr_pdepend *d) {
 /* Iterations that far from each other are none, or the same one. */
 static tr_val is_none(const tr_ploop *l, tr_bld *b, tr_val by) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
-    const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
     tr_val zero = tr_const_int(b->fn, i64, 0), less = tr_emit2(b, TR_OP_SUB, i64, zero, l->length);
-    tr_val far = tr_emit2(b, TR_OP_OR, i1, tr_emit_cmp(b, TR_CMP_GE, by, l->length),
-                          tr_emit_cmp(b, TR_CMP_LE, by, less));
-    return tr_emit2(b, TR_OP_OR, i1, far, tr_emit_cmp(b, TR_CMP_EQ, by, zero));
+    tr_val far =
+        tr_emit_either(b, tr_emit_cmp(b, TR_CMP_GE, by, l->length), tr_emit_cmp(b, TR_CMP_LE, by, less));
+    return tr_emit_either(b, far, tr_emit_cmp(b, TR_CMP_EQ, by, zero));
 }
 
 /* They do not meet: the distance is 0, or more than all iterations; also where one index
  * counts from the end. */
 static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
-    const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
     tr_val zero = tr_const_int(b->fn, i64, 0), far = emit_lin(b, &d->by), by = far, ok = is_none(l, b, by);
     for (unsigned k = 0; k < 2 && d->around != TR_NOVAL; k++) {
         tr_val other = tr_emit2(b, k ? TR_OP_SUB : TR_OP_ADD, i64, far, d->around);
         tr_val fine = is_none(l, b, other);
         by = tr_emit_select(b, fine, by, other);
-        ok = tr_emit2(b, TR_OP_AND, i1, ok, fine);
+        ok = tr_emit_both(b, ok, fine);
     }
     tr_val size =
         tr_emit_select(b, tr_emit_cmp(b, TR_CMP_LT, by, zero), tr_emit2(b, TR_OP_SUB, i64, zero, by), by);
@@ -250,17 +248,15 @@ static void test_shared(tr_ploop *l, tr_bld *b) {
 static void test_slices(tr_ploop *l, tr_bld *b) {
     if (l->spans.n == 0)
         return;
-    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
     tr_val apart = tr_spans_apart(l, b, site_of);
-    l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
+    l->when = tr_emit_both(b, l->when, apart);
 }
 
 /* Iterations may compute places that meet: then they go one after the other. */
 static void test_computed(tr_ploop *l, tr_bld *b) {
-    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
     for (uint32_t i = 0; i < l->inspects.n; i++) {
         tr_val apart = tr_inspect_apart(l, b, &l->inspects.d[i], l->when);
-        l->when = l->when == TR_NOVAL ? apart : tr_emit2(b, TR_OP_AND, i1, l->when, apart);
+        l->when = tr_emit_both(b, l->when, apart);
     }
 }
 

@@ -269,7 +269,6 @@ static tr_val first_value(bounder *s, const place *p, unsigned d) {
     tr_loop *loop = &s->loops.all.d[p->loop];
     tr_bid before = loop->preheader;
     const tr_ins load = *tr_at(f, p->loads[0].d[0]);
-    const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64), *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     tr_edge in = tr_term(f, before)->imm.succ[0];
     tr_ins_remove(f, tr_blk_at(f, before)->last);
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = load.loc};
@@ -277,14 +276,11 @@ static tr_val first_value(bounder *s, const place *p, unsigned d) {
     memcpy(args, load.args, load.nargs * sizeof *args);
     args[1 + p->axis] = first_index(&b, p, loop->header, &in, d);
     for (unsigned a = 0; a < p->naxes; a++) {
-        tr_val size = tr_emit1(&b, TR_OP_DIM, i64, args[0]), test;
-        tr_at(f, size)->imm.i = a;
-        test = tr_emit_cmp(&b, TR_CMP_LT, args[1 + a], size);
-        ok = ok == TR_NOVAL ? test : tr_emit2(&b, TR_OP_AND, i1, ok, test);
+        tr_val size = tr_emit_dim(&b, args[0], a);
+        ok = tr_emit_both(&b, ok, tr_emit_cmp(&b, TR_CMP_LT, args[1 + a], size));
         int64_t known;
         if (!tr_get_int(f, args[1 + a], &known) || known < 0)
-            ok = tr_emit2(&b, TR_OP_AND, i1, ok,
-                          tr_emit_cmp(&b, TR_CMP_GE, args[1 + a], tr_const_int(f, i64, 0)));
+            ok = tr_emit_both(&b, ok, tr_emit_cmp(&b, TR_CMP_GE, args[1 + a], tr_emit_int(&b, 0)));
     }
     tr_bid read = tr_blk_new(f), on = tr_blk_new(f);
     tr_blk_at(f, read)->cold = tr_blk_at(f, on)->cold = tr_blk_at(f, before)->cold;

@@ -4,7 +4,6 @@
  * Small instances are copied into their callers, larger ones when the user says inline="always" or there is
  * one call alone. Functions that can call themselves never are: their depth is counted at run time. */
 #include <assert.h>
-#include <string.h>
 
 #include "opt/priv.h"
 
@@ -116,17 +115,13 @@ static void protect_body(tr_fn *f, const tr_edge *handler, tr_bid first) {
 static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
     assert(tr_at(s->f, call)->op == TR_OP_CALL && tr_at(s->f, call)->nargs == tr_blk_at(g, 0)->params.n);
     tr_fn *f = s->f;
-    tr_arena *a = &f->ctx->arena;
-    tr_val *map = TR_NEW_N(a, tr_val, g->ins.n + 1u);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, g->blks.n + 1u);
-    memset(map, 0xff, g->ins.n * sizeof *map);
-    memset(bmap, 0xff, g->blks.n * sizeof *bmap);
+    tr_bid *bmap = tr_no_blks(g);
     tr_ins c = *tr_at(f, call);
     const tr_edge *handler = s->p->handles ? tr_handler_now(f, c.blk) : NULL;
     tr_bid head = c.blk, tail = tr_blk_split(f, c.next);
     tr_val result = tr_blk_param(f, tail, c.ty, call < f->names.n ? f->names.d[call] : NULL);
     tr_u32s blks = tr_live_blocks(g);
-    tr_clone_blocks(f, g, blks.d, blks.n, map, bmap, c.loc);
+    tr_clone_blocks(f, g, blks.d, blks.n, tr_no_vals(g), bmap, c.loc);
     tr_ins_remove(f, call);
     tr_bld b = {.fn = f, .blk = head, .before = TR_NOVAL, .loc = c.loc};
     tr_br(&b, bmap[0], c.nargs, c.args);

@@ -1,11 +1,11 @@
-/* Loop versioning (multiversioning): two copies of a loop and a test that picks one; see version.h. */
+/* What has to hold before a loop, as a test that picks one of two copies of it; see version.h. */
 #include "opt/scalar/version.h"
 #include "opt/emit.h"
 
 #include <assert.h>
 
 #include "opt/scalar/prove.h"
-#include "opt/repair.h"
+#include "opt/versions.h"
 
 /* The terms of a sum are tested to lie within this; so sums of a few of them are exact. */
 #define LIMIT ((int64_t)1 << 60)
@@ -97,6 +97,7 @@ static tr_bid preheader(tr_fn *f, const tr_loop *l) {
 /* --- the whole --- */
 
 static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
+    assert(n > 0 && "something is to be tested");
     tr_val last = tr_blk_at(f, ph)->last;
     tester t = {.b = {.fn = f, .blk = ph, .before = last}, .ranges = TR_NOVAL, .all = TR_NOVAL};
     t.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
@@ -105,76 +106,15 @@ static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
     return tr_emit_both(&t.b, t.ranges, t.all); /* ranges first: the prover takes them in order */
 }
 
-/* A block that only jumps to `to` with these arguments: a place of its own for what the test has shown. */
-static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
-    tr_bld b = {.fn = f, .blk = tr_blk_new(f), .before = TR_NOVAL};
-    tr_br(&b, to, n, args);
-    return b.blk;
-}
-
-/* Does block b, which only blocks that are `in` lead to, do nothing but raise to a handler? If both
- * copies shared it, what the handler is given would be a param, of which a prange loop could not
- * say any more that it does not make it. */
-static bool raises_to_handler(const tr_fn *f, tr_bid b, const uint8_t *in) {
-    const tr_blk *blk = tr_blk_at(f, b);
-    const tr_ins *t = tr_term(f, b);
-    for (uint32_t k = 0; k < blk->preds.n; k++)
-        if (!in[blk->preds.d[k]])
-            return false;
-    return t->op == TR_OP_TRY && !tr_nsucc(tr_term(f, t->imm.succ[0].to));
-}
-
-/* The loop's blocks, and those outside that are protected by one of them, a way into such a block is the
- * only one, or that raise to a handler. */
-static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
-    tr_u32s out = {0};
-    tr_arena *a = &f->ctx->arena;
-    uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
-    for (uint32_t i = 0; i < l->blks.n; i++) {
-        in[l->blks.d[i]] = 1;
-        tr_vec_push(a, &out, l->blks.d[i]);
-    }
-    for (uint32_t i = 0; i < out.n; i++) {
-        const tr_ins *t = tr_term(f, out.d[i]);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
-            tr_bid to = t->imm.succ[s].to;
-            bool ours = t->op == TR_OP_TRY ? s == 0 : raises_to_handler(f, to, in);
-            if (in[to] || !ours)
-                continue;
-            in[to] = 1;
-            tr_vec_push(a, &out, to);
-        }
-    }
-    return out;
-}
-
-/* The copy beside the loop, and the test before both. */
-static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) {
-    assert(v->n > 0 && tr_term(t->f, ph)->op == TR_OP_BR);
-    tr_fn *f = t->f;
-    tr_val ok = make_test(f, ph, v->conds, v->n);
-    tr_u32s blks = blocks_of(f, v->loop);
-    tr_bid first = tr_twins_clone(t, blks.d, blks.n);
-    for (uint32_t i = 0; i < blks.n; i++) {
-        tr_vec_push(&f->ctx->arena, slow, first + i);
-        tr_blk_at(f, first + i)->cold = TR_COLD_CHECKED;
-    }
-    tr_val jump = tr_blk_at(f, ph)->last;
-    tr_edge e = tr_at(f, jump)->imm.succ[0];
-    tr_bid fast = landing(f, v->loop->header, e.n, e.args), copy = landing(f, first, e.n, e.args);
-    tr_ins_remove(f, jump);
-    tr_bld b = {.fn = f, .blk = ph, .before = TR_NOVAL};
-    tr_cbr(&b, ok, fast, 0, NULL, copy, 0, NULL);
-}
-
 /* All blocks before loops come first: a loop may lead straight to the head of another one, and so may its
  * copy. */
 void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow) {
     tr_bid *ph = TR_NEW_N(&f->ctx->arena, tr_bid, n + 1u);
-    tr_twins t = tr_twins_new(f);
+    tr_versions s = tr_versions_new(f);
     for (uint32_t i = 0; i < n; i++)
         ph[i] = preheader(f, v[i].loop);
     for (uint32_t i = 0; i < n; i++)
-        version(&t, &v[i], ph[i], slow);
-    tr_twins_mend(&t);
+        tr_versions_loop(&s, v[i].loop, ph[i], make_test(f, ph[i], v[i].conds, v[i].n), TR_COLD_CHECKED,
+                         slow);
+    tr_versions_end(&s);
 }

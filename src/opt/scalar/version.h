@@ -1,4 +1,4 @@
-/* Loop versioning: a copy of a loop beside it, and a test before both that picks one. */
+/* Loop versioning by sums of values: a copy of a loop beside it, and a test before both that picks one. */
 #ifndef TR_OPT_VERSION_H
 #define TR_OPT_VERSION_H
 
