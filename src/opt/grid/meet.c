@@ -294,7 +294,7 @@ static void put_warps(meet *m) {
     tr_grid_begin_turns(s, &l, n, 0, NULL);
     m->first = tr_grid_op(s, TR_OP_MUL, l.i, size);
     tr_val left = bit(m, TR_OP_SUB, s->threads, m->first);
-    m->lanes = tr_emit_select(&m->s->b, tr_emit_cmp(&s->b, TR_CMP_LT, left, size), left, size);
+    m->lanes = tr_emit_least(&s->b, left, size);
     put_warp(m, bits);
     tr_grid_end_turns(s, &l, NULL);
 }

@@ -156,7 +156,7 @@ void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry) {
     tr_val ended = tr_emit_cmp(&s->b, TR_CMP_EQ, where, tr_emit_int(&s->b, 0));
     tr_val later = tr_emit_cmp(&s->b, TR_CMP_GT, where, carry[0]);
     out[0] = tr_emit_select(&s->b, tr_emit2(&s->b, TR_OP_OR, s->i1, ended, later), carry[0], where);
-    out[1] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_GT, where, carry[1]), where, carry[1]);
+    out[1] = tr_emit_most(&s->b, where, carry[1]);
     tr_grid_end_turns(s, &l, memcpy(carry, out, sizeof out));
 }
 

@@ -77,10 +77,8 @@ static void put_place(walk *w) {
     const tr_ty *i64 = tr_at(f, w->i)->ty;
     tr_bld b = {.fn = f, .blk = ph, .before = tr_blk_at(f, ph)->last, .loc = tr_term(f, h)->loc};
     tr_val most = tr_const_int(f, i64, (int64_t)1 << TR_WALK_STOP), stop = w->r.stop;
-    if (tr_at(f, stop)->op != TR_OP_DIM) {
-        tr_val c = tr_emit_cmp(&b, TR_CMP_LT, stop, most);
-        stop = tr_emit_select(&b, c, stop, most);
-    }
+    if (tr_at(f, stop)->op != TR_OP_DIM)
+        stop = tr_emit_least(&b, stop, most);
     for (tr_way y = {0}; tr_next_way(f, h, &y);) {
         tr_val next = w->r.start;
         if (tr_forest_has(f->forest, w->loop, y.from)) {

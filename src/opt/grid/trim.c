@@ -143,13 +143,6 @@ static tr_val pick(trimming *t, tr_cmpop how, tr_val a, tr_val b, tr_val yes, tr
     return tr_emit_select(&t->b, c, yes, no);
 }
 
-static tr_val least(trimming *t, tr_val a, tr_val b) {
-    return pick(t, TR_CMP_LT, a, b, a, b);
-}
-static tr_val most(trimming *t, tr_val a, tr_val b) {
-    return pick(t, TR_CMP_GT, a, b, a, b);
-}
-
 /* n - a within lowest and t->n, whatever the two are: a difference that does not fit has
  * the sign that n has. */
 static tr_val distance(trimming *t, tr_val n, tr_val a, int64_t lowest) {
@@ -161,15 +154,15 @@ static tr_val distance(trimming *t, tr_val n, tr_val a, int64_t lowest) {
         tr_val far = pick(t, TR_CMP_LT, n, tr_emit_int(&t->b, 0), low, t->n);
         d = pick(t, TR_CMP_LT, wrong, tr_emit_int(&t->b, 0), far, d);
     }
-    return least(t, most(t, d, low), t->n);
+    return tr_emit_least(&t->b, tr_emit_most(&t->b, d, low), t->n);
 }
 
 /* Turns from this one on, and up to the other, are run. */
 static void narrow(trimming *t, tr_val lo, tr_val hi) {
     if (lo != TR_NOVAL)
-        t->lo = t->lo == TR_NOVAL ? lo : most(t, t->lo, lo);
+        t->lo = t->lo == TR_NOVAL ? lo : tr_emit_most(&t->b, t->lo, lo);
     if (hi != TR_NOVAL)
-        t->hi = t->hi == TR_NOVAL ? hi : least(t, t->hi, hi);
+        t->hi = t->hi == TR_NOVAL ? hi : tr_emit_least(&t->b, t->hi, hi);
 }
 
 /* --- tests --- */
@@ -208,7 +201,8 @@ static void narrow_by(trimming *t, tr_cmpop how, tr_val a, tr_val n) {
     switch (how) {
     case TR_CMP_LT: narrow(t, TR_NOVAL, distance(t, n, a, 0)); break;
     case TR_CMP_LE:
-        narrow(t, TR_NOVAL, least(t, tr_emit_op(&t->b, TR_OP_ADD, distance(t, n, a, -1), one), t->n));
+        narrow(t, TR_NOVAL,
+               tr_emit_least(&t->b, tr_emit_op(&t->b, TR_OP_ADD, distance(t, n, a, -1), one), t->n));
         break;
     case TR_CMP_GE: narrow(t, distance(t, n, a, 0), TR_NOVAL); break;
     case TR_CMP_GT: narrow(t, tr_emit_op(&t->b, TR_OP_ADD, distance(t, n, a, -1), one), TR_NOVAL); break;

@@ -102,7 +102,7 @@ void tr_grid_wide_begin(tr_grid *s, tr_val part) {
     assert(s->wide.yes && s->wide.each != TR_NOVAL && "how many blocks run as one is counted in front");
     tr_val first = tr_grid_op(s, TR_OP_MUL, part, s->wide.each);
     tr_val n = tr_grid_op(s, TR_OP_SUB, s->caps[0], first);
-    n = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, n, s->wide.each), n, s->wide.each);
+    n = tr_emit_least(&s->b, n, s->wide.each);
     s->wide.base = tr_grid_op(s, TR_OP_MUL, first, s->caps[3]);
     s->wide.extent = tr_grid_op(s, TR_OP_MUL, n, s->caps[3]);
 }

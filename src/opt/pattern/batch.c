@@ -615,8 +615,7 @@ static void batch(batcher *s, bool left) {
     s->nat = f->ins.n;
     s->at = tr_no_vals(f);
     s->count = op2(s, TR_OP_SUB, s->end, s->first);
-    tr_val few = tr_emit_cmp(&s->b, TR_CMP_LT, s->count, tr_emit_int(&s->b, ROWS));
-    s->count = tr_emit_select(&s->b, few, s->count, tr_emit_int(&s->b, ROWS));
+    s->count = tr_emit_least(&s->b, s->count, tr_emit_int(&s->b, ROWS));
     prepare(s, &p);
     tr_cbr(&s->b, s->all, fast, 0, NULL, s->l->header, 1, &s->first);
     s->b.blk = fast;

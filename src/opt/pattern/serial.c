@@ -304,7 +304,7 @@ static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
         tr_val array = s->in.args[tr_pat_filt(s->p) + k];
         tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){array, at, y[k]});
         tr_val n = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
-        last = last == TR_NOVAL ? n : tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, n, last), n, last);
+        last = last == TR_NOVAL ? n : tr_emit_least(&s->b, n, last);
     }
     tr_val next = tr_emit2(&s->b, TR_OP_ADD, s->i64, at, tr_emit_int(&s->b, 1));
     return tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, next, last), kept, tr_emit_int(&s->b, 0));

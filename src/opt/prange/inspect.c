@@ -516,8 +516,8 @@ static tr_val rounds_of(const maker *k, const tr_loop *inner) {
     if (!c || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || tr_at(f, c->args[1])->ty->kind != TR_TY_I64 ||
         tr_ploop_varies(k->l, c->args[1]))
         return tr_emit_int(k->b, SOME_ROUNDS);
-    tr_val n = tr_emit_most(k->b, c->args[1], tr_emit_int(k->b, 0)), many = tr_emit_int(k->b, MANY_ROUNDS);
-    return tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, many), n, many);
+    tr_val n = tr_emit_most(k->b, c->args[1], tr_emit_int(k->b, 0));
+    return tr_emit_least(k->b, n, tr_emit_int(k->b, MANY_ROUNDS));
 }
 
 /* What an iteration costs, in instructions, but for `less` of them. Sums of products of numbers up to
@@ -551,8 +551,7 @@ static tr_val pays(const maker *k, const looker *m) {
     tr_fn *f = k->b->fn;
     tr_val n = k->l->length, one = tr_emit_int(k->b, 1), few = tr_emit_int(k->b, FEW),
            gain = cost_of(k, 2 * (int64_t)tr_fn_cost(m->g));
-    tr_val short_one = tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, n, few), n, few),
-           gains = tr_emit_cmp(k->b, TR_CMP_GT, gain, one);
+    tr_val short_one = tr_emit_least(k->b, n, few), gains = tr_emit_cmp(k->b, TR_CMP_GT, gain, one);
     n = tr_emit_select(k->b, gains, n, short_one);
     tr_val args[] = {n, tr_emit_int(k->b, 0), tr_emit_select(k->b, gains, gain, one)};
     tr_val grain = tr_emit_rt(k->b, TR_RT_GRAIN, tr_at(f, n)->ty, 3, args, NULL);
@@ -588,7 +587,7 @@ static tr_val look_through(const maker *k, looker *m, const found *r, tr_val loo
     k->b->blk = block;
     tr_val from = m->caps.d[0], size = tr_emit_most(k->b, from, tr_emit_int(k->b, FIRST_BLOCK)),
            rest = tr_emit_op(k->b, TR_OP_SUB, last, from);
-    size = tr_emit_select(k->b, tr_emit_cmp(k->b, TR_CMP_LT, size, rest), size, rest);
+    size = tr_emit_least(k->b, size, rest);
     tr_val v = emit_pattern(m, k->b, r, size, so_far), any = TR_NOVAL;
     for (uint32_t i = 0; i < r->n; i++) {
         init[1 + i] = none[1 + i] = part(k->b, v, i);
