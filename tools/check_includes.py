@@ -16,9 +16,10 @@ from pathlib import Path
 MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "base": (),
     "ty": ("base",),
+    "graph": ("ty",),
     "ir": ("ty", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, and their effects
     "target": ("ir",),
-    "front": ("ir",),
+    "front": ("ir", "graph"),
     "lib": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, not the functions
     "infer": ("ir", "lib"),
     "opt": ("ir", "target"),

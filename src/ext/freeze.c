@@ -6,6 +6,7 @@
  * treadle/_library's look for a function.
  * Long, as each kind of object is a few lines that share the state above and nothing else. */
 #include "ext/freeze.h"
+#include "ext/lazy.h"
 
 #include "base/near.h"
 #include "ext/check.h"
@@ -1276,5 +1277,38 @@ bool tr_freeze(tr_frozen *z, PyObject *fn) {
     if (!o || o->kind != TR_OBJ_FUNC)
         return false;
     z->prog->root_func = o->u.func;
+    return true;
+}
+
+static tr_gnode graph_node(tr_frozen *z, const tr_pnode *n) {
+    tr_gnode r = {.op = n->op, .fn = n->fn, .n = n->n};
+    r.args = tr_arena_copy(arena(z), n->args, (n->n + 1u) * sizeof *n->args);
+    if (n->kwnames)
+        r.kwnames = copy_names(z, n->kwnames, &r.nkw);
+    if (n->code) {
+        r.file = text_of(z, ((PyCodeObject *)n->code)->co_filename);
+        r.line = PyCode_Addr2Line((PyCodeObject *)n->code, n->lasti * 2);
+    }
+    return r;
+}
+
+bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
+    uint32_t nobjs = (uint32_t)PyTuple_GET_SIZE(p->objs);
+    const tr_obj **objs = TR_NEW_N(arena(z), const tr_obj *, nobjs + 1u);
+    tr_gnode *nodes = TR_NEW_N(arena(z), tr_gnode, p->nnodes + 1u);
+    for (uint32_t i = 0; i < nobjs; i++)
+        if (!(objs[i] = tr_freeze_value(z, PyTuple_GET_ITEM(p->objs, i))))
+            return false;
+    for (uint32_t i = 0; i < p->nnodes; i++)
+        nodes[i] = graph_node(z, &p->nodes[i]);
+    tr_graph *g = TR_NEW(arena(z), tr_graph);
+    *g = (tr_graph){.nnodes = p->nnodes,
+                    .nparams = p->nparams,
+                    .nobjs = nobjs,
+                    .nroots = p->nroots,
+                    .nodes = nodes,
+                    .objs = objs,
+                    .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};
+    z->prog->funcs.d[z->prog->root_func].graph = g;
     return true;
 }

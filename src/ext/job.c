@@ -84,6 +84,17 @@ static bool same_parameters(const tr_function *f) {
     return false;
 }
 
+/* Python's numbers in a graph take the precision of what is beside them, as they do where they are written. */
+static void weaken_numbers(tr_job *j) {
+    const tr_ty **args = TR_NEW_N(&j->ctx.arena, const tr_ty *, j->n + 1u);
+    for (uint32_t i = 0; i < j->n; i++) {
+        unsigned kind = j->pats ? tr_key_kind(j->pats[i].key) : TR_K_OTHER;
+        bool python = kind == TR_K_INT || kind == TR_K_FLOAT || kind == TR_K_COMPLEX;
+        args[i] = python ? tr_ty_weak(j->ctx.types, (tr_tyk)j->args[i]->kind) : j->args[i];
+    }
+    j->rq.args = args;
+}
+
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
     if (!same_parameters(j->f))
@@ -91,6 +102,8 @@ static bool take_snapshot(tr_job *j) {
     if (!tr_freeze(&j->frozen, (PyObject *)j->f))
         return false;
     assert(j->prog.root_func < j->prog.funcs.n && "the function that was frozen is the root");
+    if (j->f->plan && !tr_freeze_plan(&j->frozen, j->f->plan))
+        return false;
     j->nroot = PyList_GET_SIZE(j->frozen.keep);
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)
@@ -98,6 +111,8 @@ static bool take_snapshot(tr_job *j) {
         if (!j->args[i])
             return false;
     }
+    if (j->f->plan)
+        weaken_numbers(j);
     return use_cache(j);
 }
 

@@ -93,6 +93,7 @@ typedef struct tr_func {
     uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
     const tr_code *code; /* NULL for functions that came as text IR */
+    const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */
     tr_fn *ssa;          /* by front; NULL when the front end refused it: then `refused` says why */
     tr_err *refused;     /* reported only if the function is really called */
     tr_round *round;     /* NULL: a function as the user wrote it */

@@ -1,0 +1,68 @@
+/* A graph (graph/graph.h) to untyped SSA: one block, a call for each node, in the order of the nodes. */
+#include <assert.h>
+
+#include "front/internal.h"
+#include "graph/graph.h"
+
+typedef struct maker {
+    tr_prog *p;
+    const tr_func *func;
+    const tr_graph *g;
+    tr_fn *f;
+    tr_bld b;
+    tr_val *of, *params; /* of nodes, of params */
+} maker;
+
+static tr_val value_of(maker *m, tr_gref r) {
+    switch ((tr_grefk)r.kind) {
+    case TR_GREF_NODE: return m->of[r.at];
+    case TR_GREF_PARAM: return m->params[r.at];
+    default: return tr_const_obj(m->f, m->g->objs[r.at]);
+    }
+}
+
+static tr_val make_node(maker *m, const tr_gnode *n) {
+    bool call = n->op == TR_G_CALL;
+    tr_val *args = TR_NEW_N(&m->p->ctx->arena, tr_val, n->n + 2u);
+    if (n->line > 0)
+        m->b.loc = tr_loc_add(m->f, (tr_place){n->file, m->func->name, {n->line, -1, n->line, -1}}, 0);
+    if (call)
+        args[0] = tr_const_obj(m->f, m->g->objs[n->fn]);
+    for (uint32_t i = 0; i < n->n; i++)
+        args[i + call] = value_of(m, n->args[i]);
+    static const tr_op ops[] = {[TR_G_CALL] = TR_OP_CALLPY,
+                                [TR_G_ITEM] = TR_OP_GETITEM,
+                                [TR_G_TUPLE] = TR_OP_BUILDTUP,
+                                [TR_G_SLICE] = TR_OP_BUILDSLICE};
+    tr_val v = tr_emit_v(&m->b, ops[n->op], NULL, n->n + call, args);
+    if (call) {
+        tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
+        *info = (tr_callinfo){.nkw = n->nkw, .kwnames = n->kwnames};
+        tr_at(m->f, v)->imm.call = info;
+    }
+    return v;
+}
+
+void tr_front_graph(tr_prog *p, uint32_t func) {
+    const tr_func *fn = &p->funcs.d[func];
+    const tr_graph *g = fn->graph;
+    tr_arena *a = &p->ctx->arena;
+    maker m = {.p = p, .func = fn, .g = g, .f = tr_fn_new(p->ctx, fn->name, S_F)};
+    m.f->file = fn->file;
+    m.f->func = func;
+    m.of = TR_NEW_N(a, tr_val, g->nnodes + 1u);
+    m.params = TR_NEW_N(a, tr_val, g->nparams + 1u);
+    tr_bid entry = tr_blk_new(m.f);
+    m.b = (tr_bld){m.f, entry, TR_NOVAL, 0};
+    for (uint32_t i = 0; i < g->nparams; i++)
+        m.params[i] = tr_blk_param(m.f, entry, NULL, fn->argnames[i]);
+    for (uint32_t i = 0; i < g->nnodes; i++)
+        m.of[i] = make_node(&m, &g->nodes[i]);
+    assert(g->nroots > 0 && "somebody asks for something");
+    tr_val *roots = TR_NEW_N(a, tr_val, g->nroots);
+    for (uint32_t i = 0; i < g->nroots; i++)
+        roots[i] = value_of(&m, g->roots[i]);
+    tr_val r = g->nroots == 1 ? roots[0] : tr_emit_v(&m.b, TR_OP_BUILDTUP, NULL, g->nroots, roots);
+    tr_emit1(&m.b, TR_OP_RET, NULL, r);
+    p->funcs.d[func].ssa = m.f;
+}

@@ -1,0 +1,43 @@
+/* A dataflow graph as plain data: calls of functions on arrays, numbers and each other's results, as a program that
+ * nobody wrote. Made of a user's lazy arrays (ext/lazy.c) under the GIL, in the compilation's arena; front/graph.c
+ * makes untyped SSA of it, as of bytecode.
+ *
+ * Invariants: nodes refer to nodes before them; params are numbered in the order in which the graph's function takes
+ * them. What is part of the structure (functions, axes, dtypes, strings) is an object; what may change between two
+ * evaluations without another compile (arrays, numbers) is a param. */
+#ifndef TR_GRAPH_GRAPH_H
+#define TR_GRAPH_GRAPH_H
+
+#include "ty/obj.h"
+
+typedef enum tr_gop {
+    TR_G_CALL,  /* fn(args..., kw=...) */
+    TR_G_ITEM,  /* args[0][args[1]] */
+    TR_G_TUPLE, /* (args...): an index of several, a shape */
+    TR_G_SLICE  /* slice(args[0], args[1], args[2]) */
+} tr_gop;
+
+/* What a node takes: the result of a node, a param, or an object, by number. */
+typedef enum tr_grefk { TR_GREF_NODE, TR_GREF_PARAM, TR_GREF_OBJ } tr_grefk;
+typedef struct tr_gref {
+    uint32_t kind : 2, at : 30;
+} tr_gref;
+
+typedef struct tr_gnode {
+    uint8_t op;      /* tr_gop */
+    uint32_t fn;     /* CALL: an object */
+    uint32_t n, nkw; /* operands; the last nkw of them have names */
+    const tr_gref *args;
+    const char *const *kwnames;
+    const char *file; /* where the user wrote it */
+    int32_t line;
+} tr_gnode;
+
+typedef struct tr_graph {
+    uint32_t nnodes, nparams, nobjs, nroots;
+    const tr_gnode *nodes;
+    const tr_obj *const *objs;
+    const tr_gref *roots;
+} tr_graph;
+
+#endif
