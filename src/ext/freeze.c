@@ -1306,6 +1306,7 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
                     .nparams = p->nparams,
                     .nobjs = nobjs,
                     .nroots = p->nroots,
+                    .asarray = p->asarray,
                     .nodes = nodes,
                     .objs = objs,
                     .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};

@@ -44,6 +44,7 @@ typedef enum fns {
         TR_LAZY_COMPARE(X)
 #undef X
             F_POWER,
+    F_ASARRAY,
 #define X(name) F_M_##name,
     TR_LAZY_METHODS(X)
 #undef X
@@ -58,6 +59,7 @@ static const char *const fn_names[] = {
         TR_LAZY_COMPARE(X)
 #undef X
             "power",
+    "asarray",
 #define X(name) #name,
     TR_LAZY_METHODS(X)
 #undef X
@@ -246,6 +248,7 @@ typedef struct walk {
     PyTypeObject *type;
     lazies *l;
     PyObject *nodes, *params, *objs; /* lists: of nodes in their order, arguments, constants */
+    uint32_t asarray;                /* which of these that function is */
     uint32_t *key;                   /* what the structure is, as numbers */
     size_t n, room;
 } walk;
@@ -426,6 +429,7 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
         return NULL;
     }
     p->objs = Py_NewRef(objs);
+    p->asarray = w->asarray;
     p->nparams = (uint32_t)PyList_GET_SIZE(w->params);
     p->nroots = (uint32_t)nroots;
     const uint32_t *at = w->key;
@@ -509,20 +513,6 @@ static PyObject *find_function(walk *w, PyObject *const *roots, Py_ssize_t nroot
 
 /* --- evaluation --- */
 
-/* A result of its own type, whatever stands beside it: a Python number would give way. */
-static PyObject *strong(PyObject *v) {
-    int num = PyFloat_CheckExact(v)     ? NPY_DOUBLE
-              : PyLong_CheckExact(v)    ? NPY_INT64
-              : PyBool_Check(v)         ? NPY_BOOL
-              : PyComplex_CheckExact(v) ? NPY_CDOUBLE
-                                        : -1;
-    if (num < 0)
-        return Py_NewRef(v);
-    PyArray_Descr *d = PyArray_DescrFromType(num);
-    PyObject *a = PyArray_FromAny(v, d, 0, 0, 0, NULL);
-    return a ? PyArray_Return((PyArrayObject *)a) : NULL;
-}
-
 static void give_value(tr_lazy *x, PyObject *v) {
     x->value = Py_NewRef(v);
     Py_CLEAR(x->fn);
@@ -538,7 +528,7 @@ static bool run(walk *w, PyObject *const *roots, Py_ssize_t n) {
                      : NULL;
     bool ok = r != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++) {
-        PyObject *v = strong(n == 1 ? r : PyTuple_GET_ITEM(r, i));
+        PyObject *a = n == 1 ? r : PyTuple_GET_ITEM(r, i), *v = PyArray_Return((PyArrayObject *)Py_NewRef(a));
         ok = v != NULL;
         if (ok && !((tr_lazy *)roots[i])->value)
             give_value((tr_lazy *)roots[i], v);
@@ -563,7 +553,9 @@ static bool evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
     w.nodes = PyList_New(0);
     w.params = PyList_New(0);
     w.objs = PyList_New(0);
-    bool ok = w.nodes && w.params && w.objs && (m == 0 || (gather(&w, open, m) && run(&w, open, m)));
+    bool ok = w.nodes && w.params && w.objs &&
+              (m == 0 || (gather(&w, open, m) && number_in(w.objs, w.l->fns[F_ASARRAY], true, &w.asarray) &&
+                          run(&w, open, m)));
     Py_XDECREF(w.nodes);
     Py_XDECREF(w.params);
     Py_XDECREF(w.objs);

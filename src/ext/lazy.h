@@ -22,7 +22,7 @@ typedef struct tr_pnode {
 
 typedef struct tr_plan {
     PyObject *objs; /* tuple */
-    uint32_t nnodes, nparams, nroots;
+    uint32_t nnodes, nparams, nroots, asarray;
     tr_pnode *nodes;
     tr_gref *roots;
 } tr_plan;

@@ -21,6 +21,16 @@ static tr_val value_of(maker *m, tr_gref r) {
     }
 }
 
+/* Roots are arrays, so that a number among them keeps its type. */
+static tr_val root_of(maker *m, tr_gref r) {
+    tr_val args[2] = {tr_const_obj(m->f, m->g->objs[m->g->asarray]), value_of(m, r)};
+    tr_val v = tr_emit_v(&m->b, TR_OP_CALLPY, NULL, 2, args);
+    tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
+    *info = (tr_callinfo){0};
+    tr_at(m->f, v)->imm.call = info;
+    return v;
+}
+
 static tr_val make_node(maker *m, const tr_gnode *n) {
     bool call = n->op == TR_G_CALL;
     tr_val *args = TR_NEW_N(&m->p->ctx->arena, tr_val, n->n + 2u);
@@ -61,7 +71,7 @@ void tr_front_graph(tr_prog *p, uint32_t func) {
     assert(g->nroots > 0 && "somebody asks for something");
     tr_val *roots = TR_NEW_N(a, tr_val, g->nroots);
     for (uint32_t i = 0; i < g->nroots; i++)
-        roots[i] = value_of(&m, g->roots[i]);
+        roots[i] = root_of(&m, g->roots[i]);
     tr_val r = g->nroots == 1 ? roots[0] : tr_emit_v(&m.b, TR_OP_BUILDTUP, NULL, g->nroots, roots);
     tr_emit1(&m.b, TR_OP_RET, NULL, r);
     p->funcs.d[func].ssa = m.f;

@@ -38,6 +38,7 @@ typedef struct tr_graph {
     const tr_gnode *nodes;
     const tr_obj *const *objs;
     const tr_gref *roots;
+    uint32_t asarray; /* an object: NumPy's function, which numbers among the roots go through */
 } tr_graph;
 
 #endif
