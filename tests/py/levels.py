@@ -75,7 +75,6 @@ _asked, _, _only = os.environ.get("TREADLE_FULL", "1").partition(":")
 EACH = int(_asked)
 TURN = int(os.environ.get("TREADLE_TURN", "0"))
 FULL = LLVM if _only == "llvm" else LLVM | LOOPS
-SLICES = int(os.environ.get("TREADLE_SLICE", "1"))
 
 
 def is_full(nodeid: str) -> bool:
@@ -84,11 +83,6 @@ def is_full(nodeid: str) -> bool:
     if stem in NEVER:
         return False
     return stem in FULL or (zlib.crc32(nodeid.encode()) + TURN) % EACH == 0
-
-
-def is_in_slice(nodeid: str) -> bool:
-    """Whether the test of this name is of the part that runs: by its name, so that no parameter is always left out, and by the turn, so that so many turns see all."""
-    return (zlib.crc32(nodeid.encode()) + TURN) % SLICES == 0
 
 
 def said() -> str:

@@ -71,17 +71,3 @@ def test_seven_turns_see_all(monkeypatch: pytest.MonkeyPatch):
     assert sorted(seen) == sorted(names)
     monkeypatch.setattr(levels, "EACH", 1)
     assert all(map(levels.is_full, names))
-
-
-def test_turns_see_all_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    names = [f"tests/py/test_ways_in.py::test_way[{k}]" for k in range(200)]
-    monkeypatch.setattr(levels, "SLICES", 4)
-    seen: list[str] = []
-    for turn in range(4):
-        monkeypatch.setattr(levels, "TURN", turn)
-        part = [n for n in names if levels.is_in_slice(n)]
-        assert 30 < len(part) < 70
-        seen += part
-    assert sorted(seen) == sorted(names)
-    a, b = (set(run(tmp_path, TREADLE_SLICE="2", TREADLE_TURN=turn)) for turn in "01")
-    assert a and b and not a & b and len(a | b) == 40
