@@ -41,6 +41,7 @@ __all__ = [
     "checked",
     "find",
     "is_constant",
+    "mapped",
     "method",
     "refuse",
     "separate",
@@ -115,6 +116,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
+    "primitives": (
+        "treadle.parallel",
+        "map reduce scan filter stable_partition sort_by_key topk run_length_encode scatter tabulate",
+    ),
     "compare": (
         "numpy",
         "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"
@@ -194,7 +199,7 @@ def is_of_numpy(o: object) -> bool:
     """Whether what stands in NumPy's place is NumPy's, and not what somebody put there."""
     # functools.wraps copies the name of the module, but not the names that the code sees.
     home = o.__globals__.get("__name__") if isinstance(o, FunctionType) else getattr(o, "__module__", None)
-    return home is None or str(home).partition(".")[0] == "numpy"
+    return home is None or str(home).partition(".")[0] in ("numpy", "treadle")
 
 
 def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:
@@ -218,6 +223,13 @@ def refuse(text: str) -> NoReturn:
 def cells(a: np.ndarray, /) -> Iterator[np.ndarray]:
     """Return the items of an array in C order, each an array without axes that can be written to."""
     return (a[(*at, ...)] for at in np.ndindex(a.shape))
+
+
+def mapped(function: Any, *args: Any) -> Any:
+    """What a function gives for the items of arrays, which are broadcast; in compiled code ``src/lib/primitives.c``."""
+    from numpy import vectorize
+
+    return vectorize(function)(*args)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:

@@ -1,0 +1,62 @@
+"""Data-parallel primitives over lazy arrays: what is written is compiled as one program when its value is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate
+
+add, multiply, maximum, minimum = np.add, np.multiply, np.maximum, np.minimum
+
+
+def array(x: Any) -> LazyArray:
+    """Return a lazy array of what `x` holds when it is evaluated."""
+    return _lazy(x)
+
+
+def evaluate(*arrays: Any) -> Any:
+    """Compute several lazy arrays in one program."""
+    _lazy_evaluate(*arrays)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def map(f: Any, *xs: Any) -> Any:
+    return _lazy_call(map, f, *xs)
+
+
+def reduce(op: Any, x: Any, axis: Any = None, identity: Any = None) -> Any:
+    return _lazy_call(reduce, op, x, axis, identity)
+
+
+def scan(op: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    return _lazy_call(scan, op, x, axis, exclusive, reverse)
+
+
+def filter(pred: Any, x: Any) -> Any:
+    return _lazy_call(filter, pred, x)
+
+
+def run_length_encode(x: Any) -> Any:
+    return _lazy_call(run_length_encode, x)
+
+
+def sort_by_key(keys: Any, *vals: Any) -> Any:
+    return _lazy_call(sort_by_key, keys, *vals)
+
+
+def topk(x: Any, k: int, largest: bool = True) -> Any:
+    return _lazy_call(topk, x, k, largest)
+
+
+def stable_partition(pred: Any, x: Any) -> Any:
+    return _lazy_call(stable_partition, pred, x)
+
+
+def scatter(dst: Any, i: Any, v: Any, op: Any = None) -> Any:
+    return _lazy_call(scatter, dst, i, v, op)
+
+
+def tabulate(f: Any, n: Any) -> Any:
+    return _lazy_call(tabulate, f, n)

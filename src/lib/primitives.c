@@ -1,0 +1,65 @@
+/* What treadle.parallel's primitives stand on, that no function of NumPy's is: a function of the user's over the
+ * items of arrays. */
+#include <assert.h>
+
+#include "lib/fam.h"
+#include "lib/families.h"
+
+/* Which item of what the function returns; ALL: what it returns. */
+enum { ALL = UINT32_MAX };
+typedef struct applied {
+    uint32_t n, item;
+} applied;
+
+/* x: the function, and its arguments. */
+static bool apply(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const applied *m = user;
+    if (!tr_fam_call(e, x[0], m->n, x + 1, NULL, out))
+        return false;
+    if (m->item != ALL && out->ty)
+        *out = tr_em_item(e, *out, m->item);
+    return true;
+}
+
+/* What it returns for an item each. NULL: it does not return. */
+static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
+    tr_em probe = *e;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), r;
+    for (uint32_t i = 0; i <= n; i++)
+        v[i] = i && tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
+    probe.dry = true;
+    if (!tr_fam_call(&probe, v[0], n, v + 1, NULL, &r)) {
+        for (uint32_t i = 1; i <= n && !e->dry; i++)
+            if (tr_lib_is_array(x[i]))
+                v[i] = tr_lib_undef(e, v[i].ty);
+        return tr_fam_call(e, v[0], n, v + 1, NULL, &r) &&
+               tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
+    }
+    *t = r.ty;
+    return true;
+}
+
+bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    uint32_t n = c->nvar;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    const tr_ty *t;
+    x[0] = c->a[0];
+    for (uint32_t i = 0; i < n; i++) {
+        x[1 + i] = c->var[i];
+        if (!tr_lib_is_array(x[1 + i]) && !tr_lib_scalar(e, x[1 + i].ty))
+            return tr_em_error(e, "map() takes numbers or arrays, not %s", tr_em_tyname(e, x[1 + i].ty));
+    }
+    if (!result_type(e, n, x, &t))
+        return false;
+    bool several = t && t->kind == TR_TY_TUPLE;
+    uint32_t k = several ? t->n : 1;
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
+    for (uint32_t i = 0; i < k; i++) {
+        applied *m = TR_NEW(&e->ctx->arena, applied);
+        *m = (applied){n, several ? i : ALL};
+        if (!tr_em_elementwise(e, "map", n + 1, x, (tr_tv){NULL, TR_NOVAL}, apply, m, &r[i]))
+            return false;
+    }
+    *out = several ? tr_em_tuple(e, k, r) : r[0];
+    return true;
+}
