@@ -1292,6 +1292,24 @@ static tr_gnode graph_node(tr_frozen *z, const tr_pnode *n) {
     return r;
 }
 
+/* A function that takes what it captures as params, and has no defaults of its own. */
+static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t *func) {
+    scope s = scope_of(z, (PyFunctionObject *)o, NULL);
+    PyCodeObject *c = (PyCodeObject *)s.code;
+    if (z->failed)
+        return false;
+    tr_func f = func_of_code(z, c);
+    uint32_t *idx = TR_NEW_N(arena(z), uint32_t, (uint32_t)c->co_nfreevars + 1u);
+    for (uint32_t i = 0; i < (uint32_t)c->co_nlocalsplus; i++)
+        if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR)
+            idx[f.nfree++] = i;
+    f.freeidx = idx;
+    *func = z->prog->funcs.n;
+    s.closure = NULL;
+    add_scope(z, f, s);
+    return freeze_pending(z);
+}
+
 bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
     uint32_t nobjs = (uint32_t)PyTuple_GET_SIZE(p->objs);
     const tr_obj **objs = TR_NEW_N(arena(z), const tr_obj *, nobjs + 1u);
@@ -1301,12 +1319,18 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
             return false;
     for (uint32_t i = 0; i < p->nnodes; i++)
         nodes[i] = graph_node(z, &p->nodes[i]);
+    uint32_t nfuncs = (uint32_t)PyTuple_GET_SIZE(p->protos),
+             *funcs = TR_NEW_N(arena(z), uint32_t, nfuncs + 1u);
+    for (uint32_t i = 0; i < nfuncs; i++)
+        if (!freeze_proto(z, PyTuple_GET_ITEM(p->protos, i), &funcs[i]))
+            return false;
     tr_graph *g = TR_NEW(arena(z), tr_graph);
     *g = (tr_graph){.nnodes = p->nnodes,
                     .nparams = p->nparams,
                     .nobjs = nobjs,
                     .nroots = p->nroots,
                     .asarray = p->asarray,
+                    .funcs = funcs,
                     .nodes = nodes,
                     .objs = objs,
                     .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};

@@ -167,6 +167,11 @@ static PyObject *lazy_compare(PyObject *a, PyObject *b, int op) {
     return binary((fns)(F_LT + op), a, b);
 }
 
+/* A tuple of what may be operands. */
+static PyObject *tuple_node(PyTypeObject *type, PyObject *t) {
+    return node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)t)->ob_item, PyTuple_GET_SIZE(t), NULL);
+}
+
 /* A part of an index: a slice becomes a node of its own parts, a tuple one of its items. */
 static PyObject *index_part(PyTypeObject *type, PyObject *i) {
     if (PySlice_Check(i)) {
@@ -198,10 +203,55 @@ static PyObject *lazy_item(PyObject *a, PyObject *i) {
     return r;
 }
 
+/* A function that captures something, or has defaults, as a node of these: another closure of its code compiles
+ * nothing. All else is itself. A new reference. */
+static PyObject *captured(PyTypeObject *type, PyObject *o) {
+    if (!PyFunction_Check(o) || !(PyFunction_GetClosure(o) || PyFunction_GetDefaults(o)))
+        return Py_NewRef(o);
+    PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o);
+    Py_ssize_t n = cells ? PyTuple_GET_SIZE(cells) : 0;
+    PyObject *args = PyTuple_New(n + 1), *r = NULL;
+    bool ok = args != NULL;
+    if (ok) {
+        PyObject *d = defaults ? tuple_node(type, defaults) : Py_NewRef(Py_None);
+        ok = d != NULL;
+        if (ok)
+            PyTuple_SET_ITEM(args, 0, d);
+    }
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i)), *x = NULL;
+        if (!v) { /* empty: what the compiler says of it */
+            Py_DECREF(args);
+            return Py_NewRef(o);
+        }
+        x = v == o ? NULL : captured(type, v);
+        Py_DECREF(v);
+        ok = x != NULL;
+        if (ok)
+            PyTuple_SET_ITEM(args, i + 1, x);
+        else if (!PyErr_Occurred()) { /* it names itself */
+            Py_DECREF(args);
+            return Py_NewRef(o);
+        }
+    }
+    if (ok)
+        r = node_new(type, TR_G_CLOSURE, o, ((PyTupleObject *)args)->ob_item, n + 1, NULL);
+    Py_XDECREF(args);
+    return r;
+}
+
 static PyObject *call_node(PyTypeObject *type, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                            PyObject *kwnames) {
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    return node_new(type, TR_G_CALL, fn, args, n + nkw, nkw ? kwnames : NULL);
+    PyObject *r = node_new(type, TR_G_CALL, fn, args, n + nkw, nkw ? kwnames : NULL);
+    for (Py_ssize_t i = 0; r && i < n + nkw; i++) {
+        PyObject *x = captured(type, args[i]);
+        if (!x)
+            Py_CLEAR(r);
+        else
+            Py_SETREF(((tr_lazy *)r)->args[i], x);
+    }
+    return r;
 }
 
 #define X(name)                                                                                            \
@@ -235,6 +285,7 @@ void tr_plan_free(tr_plan *p) {
     PyMem_Free(p->nodes);
     PyMem_Free(p->roots);
     Py_XDECREF(p->objs);
+    Py_XDECREF(p->protos);
     PyMem_Free(p);
 }
 
@@ -247,9 +298,10 @@ int tr_plan_visit(const tr_plan *p, visitproc visit, void *arg) {
 typedef struct walk {
     PyTypeObject *type;
     lazies *l;
-    PyObject *nodes, *params, *objs; /* lists: of nodes in their order, arguments, constants */
-    uint32_t asarray;                /* which of these that function is */
-    uint32_t *key;                   /* what the structure is, as numbers */
+    PyObject *nodes, *params, *objs,
+        *protos;      /* lists: nodes in their order, arguments, constants, functions */
+    uint32_t asarray; /* which of these that function is */
+    uint32_t *key;    /* what the structure is, as numbers */
     size_t n, room;
 } walk;
 
@@ -291,8 +343,8 @@ static bool is_param(const tr_lazy *of, PyObject *o) {
     if (PyArray_Check(o) || PyArray_IsScalar(o, Generic) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o))
         return true;
     /* integers: of ufuncs and slices, where they are large; functions take them as axes, shapes and counts */
-    bool free = of->op == TR_G_SLICE || of->op == TR_G_ITEM || of->op == TR_G_TUPLE ||
-                (of->fn && PyObject_TypeCheck(of->fn, &PyUFunc_Type));
+    bool free = of->op == TR_G_SLICE || of->op == TR_G_CLOSURE || of->op == TR_G_ITEM ||
+                of->op == TR_G_TUPLE || (of->fn && PyObject_TypeCheck(of->fn, &PyUFunc_Type));
     return free && PyLong_CheckExact(o) && !is_small(o);
 }
 
@@ -324,10 +376,17 @@ static uint32_t ref_key(tr_gref r) {
 /* A node whose operands have their numbers gets its own. */
 static bool take_node(walk *w, tr_lazy *x) {
     x->at = (uint32_t)PyList_GET_SIZE(w->nodes);
-    uint32_t fn = 0;
-    if (PyList_Append(w->nodes, (PyObject *)x) < 0 || (x->fn && !number_in(w->objs, x->fn, true, &fn)))
+    uint32_t fn = 0, proto;
+    bool closure = x->op == TR_G_CLOSURE;
+    PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
+    if (PyList_Append(w->nodes, (PyObject *)x) < 0 || (what && !number_in(w->objs, what, true, &fn)))
         return false;
     bool ok = put(w, x->op) && put(w, fn) && put(w, (uint32_t)Py_SIZE(x)) && put(w, x->kwnames ? 1 : 0);
+    if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
+        uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
+        ok = number_in(w->protos, x->fn, true, &proto) && put(w, proto) && put(w, (uint32_t)globals) &&
+             put(w, (uint32_t)(globals >> 32));
+    }
     if (ok && x->kwnames) {
         uint32_t at;
         ok = number_in(w->objs, x->kwnames, true, &at) && put(w, at);
@@ -430,6 +489,7 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
     }
     p->objs = Py_NewRef(objs);
     p->asarray = w->asarray;
+    p->protos = PyList_AsTuple(w->protos);
     p->nparams = (uint32_t)PyList_GET_SIZE(w->params);
     p->nroots = (uint32_t)nroots;
     const uint32_t *at = w->key;
@@ -441,7 +501,13 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
         tr_pnode *x = &p->nodes[k];
         x->fn = at[1];
         uint32_t nargs = at[2];
-        at += at[3] ? 5 : 4;
+        bool kw = at[3];
+        at += 4;
+        if (x->op == TR_G_CLOSURE) {
+            x->fn = at[0];
+            at += 3;
+        }
+        at += kw;
         for (uint32_t i = 0; i < nargs; i++)
             x->args[i] = ref_of(*at++);
     }
@@ -553,12 +619,14 @@ static bool evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
     w.nodes = PyList_New(0);
     w.params = PyList_New(0);
     w.objs = PyList_New(0);
-    bool ok = w.nodes && w.params && w.objs &&
+    w.protos = PyList_New(0);
+    bool ok = w.nodes && w.params && w.objs && w.protos &&
               (m == 0 || (gather(&w, open, m) && number_in(w.objs, w.l->fns[F_ASARRAY], true, &w.asarray) &&
                           run(&w, open, m)));
     Py_XDECREF(w.nodes);
     Py_XDECREF(w.params);
     Py_XDECREF(w.objs);
+    Py_XDECREF(w.protos);
     PyMem_Free(w.key);
     PyMem_Free(open);
     return ok;

@@ -21,7 +21,7 @@ typedef struct tr_pnode {
 } tr_pnode;
 
 typedef struct tr_plan {
-    PyObject *objs; /* tuple */
+    PyObject *objs, *protos; /* tuples: constants; functions whose closures and defaults are operands */
     uint32_t nnodes, nparams, nroots, asarray;
     tr_pnode *nodes;
     tr_gref *roots;

@@ -43,8 +43,11 @@ static tr_val make_node(maker *m, const tr_gnode *n) {
     static const tr_op ops[] = {[TR_G_CALL] = TR_OP_CALLPY,
                                 [TR_G_ITEM] = TR_OP_GETITEM,
                                 [TR_G_TUPLE] = TR_OP_BUILDTUP,
-                                [TR_G_SLICE] = TR_OP_BUILDSLICE};
+                                [TR_G_SLICE] = TR_OP_BUILDSLICE,
+                                [TR_G_CLOSURE] = TR_OP_CLOSURE};
     tr_val v = tr_emit_v(&m->b, ops[n->op], NULL, n->n + call, args);
+    if (n->op == TR_G_CLOSURE)
+        tr_at(m->f, v)->imm.fn = m->g->funcs[n->fn];
     if (call) {
         tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
         *info = (tr_callinfo){.nkw = n->nkw, .kwnames = n->kwnames};

@@ -11,10 +11,11 @@
 #include "ty/obj.h"
 
 typedef enum tr_gop {
-    TR_G_CALL,  /* fn(args..., kw=...) */
-    TR_G_ITEM,  /* args[0][args[1]] */
-    TR_G_TUPLE, /* (args...): an index of several, a shape */
-    TR_G_SLICE  /* slice(args[0], args[1], args[2]) */
+    TR_G_CALL,   /* fn(args..., kw=...) */
+    TR_G_ITEM,   /* args[0][args[1]] */
+    TR_G_TUPLE,  /* (args...): an index of several, a shape */
+    TR_G_SLICE,  /* slice(args[0], args[1], args[2]) */
+    TR_G_CLOSURE /* a function of the user's: args[0] its defaults, a tuple or None, then what it captures */
 } tr_gop;
 
 /* What a node takes: the result of a node, a param, or an object, by number. */
@@ -25,7 +26,7 @@ typedef struct tr_gref {
 
 typedef struct tr_gnode {
     uint8_t op;      /* tr_gop */
-    uint32_t fn;     /* CALL: an object */
+    uint32_t fn;     /* CALL: an object; CLOSURE: one of `funcs` */
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;
@@ -38,7 +39,8 @@ typedef struct tr_graph {
     const tr_gnode *nodes;
     const tr_obj *const *objs;
     const tr_gref *roots;
-    uint32_t asarray; /* an object: NumPy's function, which numbers among the roots go through */
+    const uint32_t *funcs; /* functions of the program, which take what they capture as params */
+    uint32_t asarray;      /* an object: NumPy's function, which numbers among the roots go through */
 } tr_graph;
 
 #endif

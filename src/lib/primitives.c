@@ -42,7 +42,7 @@ static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
 bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n = c->nvar;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    const tr_ty *t;
+    const tr_ty *t = NULL;
     x[0] = c->a[0];
     for (uint32_t i = 0; i < n; i++) {
         x[1 + i] = c->var[i];
