@@ -24,6 +24,8 @@ typedef struct tr_fscope {
     /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
     PyObject *code, *globals, *builtins, *closure, *locals;
     uint32_t parent; /* inner: the function it stands in */
+    uint32_t
+        operands; /* a bit for each cell of the closure that is none of its own: its function has a param for it */
 } scope;
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
@@ -695,7 +697,7 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     scope *s = &z->scopes.d[parent];
-    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent});
+    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent, 0});
     return r;
 }
 
@@ -1069,6 +1071,8 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
         bool same = here == name || PyUnicode_Compare(here, name) == 0;
         if (same && is_free && s->parent != UINT32_MAX)
             return freeze_free(z, s->parent, name);
+        if (same && is_free && nth < 32 && s->operands >> nth & 1)
+            return NULL;
         if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
             PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_Get(cell);
             note_read(z, cell, NULL, NULL, v);
@@ -1293,19 +1297,22 @@ static tr_gnode graph_node(tr_frozen *z, const tr_pnode *n) {
 }
 
 /* A function that takes what it captures as params, and has no defaults of its own. */
-static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t *func) {
+static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t cells, uint32_t *func) {
     scope s = scope_of(z, (PyFunctionObject *)o, NULL);
     PyCodeObject *c = (PyCodeObject *)s.code;
     if (z->failed)
         return false;
     tr_func f = func_of_code(z, c);
-    uint32_t *idx = TR_NEW_N(arena(z), uint32_t, (uint32_t)c->co_nfreevars + 1u);
+    uint32_t *idx = TR_NEW_N(arena(z), uint32_t, (uint32_t)c->co_nfreevars + 1u), nth = 0;
     for (uint32_t i = 0; i < (uint32_t)c->co_nlocalsplus; i++)
-        if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR)
-            idx[f.nfree++] = i;
+        if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR) {
+            if (nth < 32 && cells >> nth & 1)
+                idx[f.nfree++] = i;
+            nth++;
+        }
     f.freeidx = idx;
     *func = z->prog->funcs.n;
-    s.closure = NULL;
+    s.operands = cells;
     add_scope(z, f, s);
     return freeze_pending(z);
 }
@@ -1317,20 +1324,19 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
     for (uint32_t i = 0; i < nobjs; i++)
         if (!(objs[i] = tr_freeze_value(z, PyTuple_GET_ITEM(p->objs, i))))
             return false;
-    for (uint32_t i = 0; i < p->nnodes; i++)
+    for (uint32_t i = 0; i < p->nnodes; i++) {
         nodes[i] = graph_node(z, &p->nodes[i]);
-    uint32_t nfuncs = (uint32_t)PyTuple_GET_SIZE(p->protos),
-             *funcs = TR_NEW_N(arena(z), uint32_t, nfuncs + 1u);
-    for (uint32_t i = 0; i < nfuncs; i++)
-        if (!freeze_proto(z, PyTuple_GET_ITEM(p->protos, i), &funcs[i]))
+        if (nodes[i].op == TR_G_CLOSURE &&
+            !freeze_proto(z, PyTuple_GET_ITEM(p->protos, (Py_ssize_t)nodes[i].fn), p->nodes[i].cells,
+                          &nodes[i].fn))
             return false;
+    }
     tr_graph *g = TR_NEW(arena(z), tr_graph);
     *g = (tr_graph){.nnodes = p->nnodes,
                     .nparams = p->nparams,
                     .nobjs = nobjs,
                     .nroots = p->nroots,
                     .asarray = p->asarray,
-                    .funcs = funcs,
                     .nodes = nodes,
                     .objs = objs,
                     .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};

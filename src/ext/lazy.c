@@ -73,10 +73,13 @@ typedef struct tr_lazy {
     PyObject *kwnames; /* tuple, or NULL */
     PyObject *code;    /* where it was written, or NULL */
     int lasti;
+    uint32_t cells; /* CLOSURE: which of the function's cells are operands, a bit each */
     uint64_t epoch; /* the walk that has met it last: then */
     uint32_t at;    /* its number in that */
     PyObject *args[];
 } tr_lazy;
+
+enum { MAX_CELLS = 32 };
 
 /* What hangs on the module: it is the type's own dict's. */
 typedef struct lazies {
@@ -203,40 +206,43 @@ static PyObject *lazy_item(PyObject *a, PyObject *i) {
     return r;
 }
 
-/* A function that captures something, or has defaults, as a node of these: another closure of its code compiles
+/* What a function captures is an operand where it is a number or an array, or holds such; else it is part of
+ * the structure: a function, a module, a string. */
+static bool is_captured_operand(PyTypeObject *type, PyObject *v) {
+    bool is = is_operand(type, v) && !PyBool_Check(v);
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(v) && !is && i < PyTuple_GET_SIZE(v); i++)
+        is = is_captured_operand(type, PyTuple_GET_ITEM(v, i));
+    return is;
+}
+
+/* A function that captures operands, or has defaults, as a node of these: another closure of its code compiles
  * nothing. All else is itself. A new reference. */
 static PyObject *captured(PyTypeObject *type, PyObject *o) {
     if (!PyFunction_Check(o) || !(PyFunction_GetClosure(o) || PyFunction_GetDefaults(o)))
-        return Py_NewRef(o);
-    PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o);
-    Py_ssize_t n = cells ? PyTuple_GET_SIZE(cells) : 0;
-    PyObject *args = PyTuple_New(n + 1), *r = NULL;
-    bool ok = args != NULL;
-    if (ok) {
-        PyObject *d = defaults ? tuple_node(type, defaults) : Py_NewRef(Py_None);
-        ok = d != NULL;
-        if (ok)
-            PyTuple_SET_ITEM(args, 0, d);
-    }
-    for (Py_ssize_t i = 0; ok && i < n; i++) {
-        PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i)), *x = NULL;
-        if (!v) { /* empty: what the compiler says of it */
-            Py_DECREF(args);
-            return Py_NewRef(o);
+        return PyTuple_CheckExact(o) && is_captured_operand(type, o) ? tuple_node(type, o) : Py_NewRef(o);
+    PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o), *args[MAX_CELLS + 1];
+    Py_ssize_t n = cells ? PyTuple_GET_SIZE(cells) : 0, k = 0;
+    uint32_t which = 0;
+    PyObject *r = NULL;
+    bool ok = (args[k++] = defaults ? tuple_node(type, defaults) : Py_NewRef(Py_None)) != NULL;
+    for (Py_ssize_t i = 0; ok && i < n && i < MAX_CELLS; i++) {
+        PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i)), *x = v && v != o ? captured(type, v) : NULL;
+        ok = x || !PyErr_Occurred();
+        if (x && (Py_IS_TYPE(x, type) || is_captured_operand(type, x))) {
+            args[k++] = Py_NewRef(x);
+            which |= 1u << i;
         }
-        x = v == o ? NULL : captured(type, v);
-        Py_DECREF(v);
-        ok = x != NULL;
-        if (ok)
-            PyTuple_SET_ITEM(args, i + 1, x);
-        else if (!PyErr_Occurred()) { /* it names itself */
-            Py_DECREF(args);
-            return Py_NewRef(o);
-        }
+        Py_XDECREF(x);
+        Py_XDECREF(v);
     }
-    if (ok)
-        r = node_new(type, TR_G_CLOSURE, o, ((PyTupleObject *)args)->ob_item, n + 1, NULL);
-    Py_XDECREF(args);
+    if (ok && !which && !defaults)
+        r = Py_NewRef(o);
+    else if (ok)
+        r = node_new(type, TR_G_CLOSURE, o, args, k, NULL);
+    if (r && r != o)
+        ((tr_lazy *)r)->cells = which;
+    while (k-- > 0)
+        Py_XDECREF(args[k]);
     return r;
 }
 
@@ -373,6 +379,19 @@ static uint32_t ref_key(tr_gref r) {
     return (uint32_t)r.kind << 30 | r.at;
 }
 
+/* What a closure captures that is part of the structure. */
+static bool put_fixed_cells(walk *w, const tr_lazy *x) {
+    PyObject *cells = PyFunction_GetClosure(x->fn);
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && cells && i < PyTuple_GET_SIZE(cells); i++) {
+        uint32_t at = 0;
+        PyObject *v = i < MAX_CELLS && x->cells >> i & 1 ? NULL : PyCell_Get(PyTuple_GET_ITEM(cells, i));
+        ok = (!v || number_in(w->objs, v, true, &at)) && put(w, at);
+        Py_XDECREF(v);
+    }
+    return ok;
+}
+
 /* A node whose operands have their numbers gets its own. */
 static bool take_node(walk *w, tr_lazy *x) {
     x->at = (uint32_t)PyList_GET_SIZE(w->nodes);
@@ -384,8 +403,8 @@ static bool take_node(walk *w, tr_lazy *x) {
     bool ok = put(w, x->op) && put(w, fn) && put(w, (uint32_t)Py_SIZE(x)) && put(w, x->kwnames ? 1 : 0);
     if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
-        ok = number_in(w->protos, x->fn, true, &proto) && put(w, proto) && put(w, (uint32_t)globals) &&
-             put(w, (uint32_t)(globals >> 32));
+        ok = number_in(w->protos, x->fn, true, &proto) && put(w, proto) && put(w, x->cells) &&
+             put(w, (uint32_t)globals) && put(w, (uint32_t)(globals >> 32)) && put_fixed_cells(w, x);
     }
     if (ok && x->kwnames) {
         uint32_t at;
@@ -478,6 +497,11 @@ static tr_gref ref_of(uint32_t key) {
     return (tr_gref){key >> 30, key & 0x3fffffff};
 }
 
+static uint32_t ncells(PyObject *fn) {
+    PyObject *cells = PyFunction_GetClosure(fn);
+    return cells ? (uint32_t)PyTuple_GET_SIZE(cells) : 0;
+}
+
 static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssize_t nroots) {
     tr_plan *p = PyMem_Calloc(1, sizeof *p);
     uint32_t n = (uint32_t)PyList_GET_SIZE(w->nodes);
@@ -489,7 +513,10 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
     }
     p->objs = Py_NewRef(objs);
     p->asarray = w->asarray;
-    p->protos = PyList_AsTuple(w->protos);
+    if (!(p->protos = PyList_AsTuple(w->protos))) {
+        tr_plan_free(p);
+        return NULL;
+    }
     p->nparams = (uint32_t)PyList_GET_SIZE(w->params);
     p->nroots = (uint32_t)nroots;
     const uint32_t *at = w->key;
@@ -505,7 +532,8 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
         at += 4;
         if (x->op == TR_G_CLOSURE) {
             x->fn = at[0];
-            at += 3;
+            x->cells = at[1];
+            at += 4 + ncells(PyTuple_GET_ITEM(p->protos, (Py_ssize_t)x->fn));
         }
         at += kw;
         for (uint32_t i = 0; i < nargs; i++)

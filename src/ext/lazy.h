@@ -13,7 +13,7 @@
 
 typedef struct tr_pnode {
     uint8_t op; /* tr_gop */
-    uint32_t fn, n;
+    uint32_t fn, n, cells;
     tr_gref *args;
     PyObject *kwnames; /* tuple, or NULL */
     PyObject *code;    /* where it was written: the code, or NULL, and the instruction */

@@ -47,7 +47,7 @@ static tr_val make_node(maker *m, const tr_gnode *n) {
                                 [TR_G_CLOSURE] = TR_OP_CLOSURE};
     tr_val v = tr_emit_v(&m->b, ops[n->op], NULL, n->n + call, args);
     if (n->op == TR_G_CLOSURE)
-        tr_at(m->f, v)->imm.fn = m->g->funcs[n->fn];
+        tr_at(m->f, v)->imm.fn = n->fn;
     if (call) {
         tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
         *info = (tr_callinfo){.nkw = n->nkw, .kwnames = n->kwnames};

@@ -26,7 +26,7 @@ typedef struct tr_gref {
 
 typedef struct tr_gnode {
     uint8_t op;      /* tr_gop */
-    uint32_t fn;     /* CALL: an object; CLOSURE: one of `funcs` */
+    uint32_t fn;     /* CALL: an object; CLOSURE: a function of the program */
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;
@@ -39,8 +39,7 @@ typedef struct tr_graph {
     const tr_gnode *nodes;
     const tr_obj *const *objs;
     const tr_gref *roots;
-    const uint32_t *funcs; /* functions of the program, which take what they capture as params */
-    uint32_t asarray;      /* an object: NumPy's function, which numbers among the roots go through */
+    uint32_t asarray; /* an object: NumPy's function, which numbers among the roots go through */
 } tr_graph;
 
 #endif

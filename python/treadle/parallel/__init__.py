@@ -38,20 +38,24 @@ def filter(pred: Any, x: Any) -> Any:
     return _lazy_call(filter, pred, x)
 
 
+def _items(r: Any, n: int) -> Any:
+    return tuple(r[k] for k in range(n))
+
+
 def run_length_encode(x: Any) -> Any:
-    return _lazy_call(run_length_encode, x)
+    return _items(_lazy_call(run_length_encode, x), 2)
 
 
 def sort_by_key(keys: Any, *vals: Any) -> Any:
-    return _lazy_call(sort_by_key, keys, *vals)
+    return _items(_lazy_call(sort_by_key, keys, *vals), 1 + len(vals))
 
 
 def topk(x: Any, k: int, largest: bool = True) -> Any:
-    return _lazy_call(topk, x, k, largest)
+    return _items(_lazy_call(topk, x, k, largest), 2)
 
 
 def stable_partition(pred: Any, x: Any) -> Any:
-    return _lazy_call(stable_partition, pred, x)
+    return _items(_lazy_call(stable_partition, pred, x), 2)
 
 
 def scatter(dst: Any, i: Any, v: Any, op: Any = None) -> Any:
@@ -60,3 +64,15 @@ def scatter(dst: Any, i: Any, v: Any, op: Any = None) -> Any:
 
 def tabulate(f: Any, n: Any) -> Any:
     return _lazy_call(tabulate, f, n)
+
+
+def take(x: Any, i: Any, axis: Any = None) -> Any:
+    return _lazy_call(np.take, x, i, axis)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    return _lazy_call(np.bincount, x, weights, minlength)
+
+
+def unique_counts(x: Any) -> Any:
+    return _items(_lazy_call(np.unique, x, False, False, True), 2)
