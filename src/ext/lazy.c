@@ -73,6 +73,7 @@ typedef struct tr_lazy {
     PyObject *kwnames; /* tuple, or NULL */
     PyObject *code;    /* where it was written, or NULL */
     int lasti;
+    tr_kindof kind; /* once it was asked for */
     uint32_t cells; /* CLOSURE: which of the function's cells are operands, a bit each */
     uint64_t epoch; /* the walk that has met it last: then */
     uint32_t at;    /* its number in that */
@@ -306,7 +307,8 @@ typedef struct walk {
     lazies *l;
     PyObject *nodes, *params, *objs,
         *protos;      /* lists: nodes in their order, arguments, constants, functions */
-    uint32_t asarray; /* which of these that function is */
+    uint32_t asarray; /* which of the objects that function is */
+    bool raw;         /* roots are what they are: their type is asked for */
     uint32_t *key;    /* what the structure is, as numbers */
     size_t n, room;
 } walk;
@@ -463,7 +465,7 @@ static PyObject *types_of(PyObject *o) {
 }
 
 static PyObject *key_of(walk *w, PyObject *objs, PyObject *const *roots, Py_ssize_t nroots) {
-    bool ok = put(w, (uint32_t)PyList_GET_SIZE(w->params)) && put(w, (uint32_t)nroots);
+    bool ok = put(w, (uint32_t)PyList_GET_SIZE(w->params)) && put(w, (uint32_t)nroots << 1 | w->raw);
     for (Py_ssize_t i = 0; ok && i < nroots; i++)
         ok = put(w, ((tr_lazy *)roots[i])->at);
     PyObject *bytes =
@@ -494,7 +496,7 @@ static bool fill_node(walk *w, tr_plan *p, uint32_t k) {
 }
 
 static tr_gref ref_of(uint32_t key) {
-    return (tr_gref){key >> 30, key & 0x3fffffff};
+    return (tr_gref){(key >> 30) & 3u, key & 0x3fffffff};
 }
 
 static uint32_t ncells(PyObject *fn) {
@@ -512,7 +514,7 @@ static tr_plan *plan_new(walk *w, PyObject *objs, PyObject *const *roots, Py_ssi
         return NULL;
     }
     p->objs = Py_NewRef(objs);
-    p->asarray = w->asarray;
+    p->asarray = w->raw ? UINT32_MAX : w->asarray;
     if (!(p->protos = PyList_AsTuple(w->protos))) {
         tr_plan_free(p);
         return NULL;
@@ -660,6 +662,87 @@ static bool evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
     return ok;
 }
 
+/* What the value is going to be. NULL with an exception. */
+static const tr_kindof *kind_of(PyObject *self) {
+    tr_lazy *x = (tr_lazy *)self;
+    if (x->kind.known)
+        return &x->kind;
+    if (x->value) {
+        PyArrayObject *a = (PyArrayObject *)PyArray_FromAny(x->value, NULL, 0, 0, 0, NULL);
+        if (!a)
+            return NULL;
+        int num = PyArray_TYPE(a);
+        x->kind = (tr_kindof){.known = true,
+                              .array = PyArray_NDIM(a) > 0,
+                              .dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255,
+                              .ndim = (uint8_t)PyArray_NDIM(a)};
+        Py_DECREF(a);
+        return &x->kind;
+    }
+    walk w = {.type = Py_TYPE(self), .l = lazies_of(Py_TYPE(self)), .raw = true};
+    w.nodes = PyList_New(0);
+    w.params = PyList_New(0);
+    w.objs = PyList_New(0);
+    w.protos = PyList_New(0);
+    PyObject *fn = w.nodes && w.params && w.objs && w.protos && gather(&w, &self, 1)
+                       ? find_function(&w, &self, 1)
+                       : NULL;
+    bool ok = fn && tr_spec_result((tr_function *)fn, ((PyListObject *)w.params)->ob_item, &x->kind);
+    Py_XDECREF(fn);
+    Py_XDECREF(w.nodes);
+    Py_XDECREF(w.params);
+    Py_XDECREF(w.objs);
+    Py_XDECREF(w.protos);
+    PyMem_Free(w.key);
+    return ok ? &x->kind : NULL;
+}
+
+static PyObject *lazy_dtype(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_kindof *k = kind_of(self);
+    if (!k)
+        return NULL;
+    if (k->dtype >= TR_TY__SCALARS)
+        return PyErr_Format(PyExc_AttributeError, "its items have no dtype of NumPy's");
+    return (PyObject *)PyArray_DescrFromType(tr_value_npy_num[k->dtype]);
+}
+
+static PyObject *lazy_ndim(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_kindof *k = kind_of(self);
+    return k ? PyLong_FromLong(k->ndim) : NULL;
+}
+
+static PyObject *lazy_shape(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *v = evaluate(Py_TYPE(self), &self, 1) ? ((tr_lazy *)self)->value : NULL;
+    return v ? PyObject_GetAttrString(v, "shape") : NULL;
+}
+
+/* The results of a function that has several. */
+static PyObject *lazy_iter(PyObject *self) {
+    const tr_kindof *k = kind_of(self);
+    if (!k)
+        return NULL;
+    PyObject *r = NULL;
+    if (k->tuple) {
+        PyObject *t = PyTuple_New((Py_ssize_t)k->n);
+        for (uint32_t i = 0; t && i < k->n; i++) {
+            PyObject *at = PyLong_FromUnsignedLong(i), *item = at ? lazy_item(self, at) : NULL;
+            Py_XDECREF(at);
+            if (item)
+                PyTuple_SET_ITEM(t, (Py_ssize_t)i, item);
+            else
+                Py_CLEAR(t);
+        }
+        r = t ? PyObject_GetIter(t) : NULL;
+        Py_XDECREF(t);
+    } else if (evaluate(Py_TYPE(self), &self, 1)) {
+        r = PyObject_GetIter(((tr_lazy *)self)->value);
+    }
+    return r;
+}
+
 static PyObject *lazy_evaluate(PyObject *self, PyObject *unused) {
     (void)unused;
     return evaluate(Py_TYPE(self), &self, 1) ? Py_NewRef(self) : NULL;
@@ -778,6 +861,11 @@ static PyMethodDef methods[] = {
 #undef X
         {NULL, NULL, 0, NULL}};
 
+static PyGetSetDef members[] = {{"dtype", lazy_dtype, NULL, NULL, NULL},
+                                {"ndim", lazy_ndim, NULL, NULL, NULL},
+                                {"shape", lazy_shape, NULL, NULL, NULL},
+                                {NULL, NULL, NULL, NULL, NULL}};
+
 static PyType_Slot slots[] = {{Py_tp_dealloc, lazy_dealloc},
                               {Py_tp_traverse, lazy_traverse},
                               {Py_tp_clear, lazy_clear},
@@ -785,6 +873,8 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, lazy_dealloc},
                               {Py_tp_richcompare, lazy_compare},
                               {Py_tp_hash, PyObject_HashNotImplemented},
                               {Py_tp_methods, methods},
+                              {Py_tp_getset, members},
+                              {Py_tp_iter, lazy_iter},
                               {Py_mp_subscript, lazy_item},
                               {Py_nb_power, lazy_power},
                               {Py_nb_float, lazy_float},

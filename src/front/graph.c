@@ -23,6 +23,8 @@ static tr_val value_of(maker *m, tr_gref r) {
 
 /* Roots are arrays, so that a number among them keeps its type. */
 static tr_val root_of(maker *m, tr_gref r) {
+    if (m->g->asarray == UINT32_MAX)
+        return value_of(m, r);
     tr_val args[2] = {tr_const_obj(m->f, m->g->objs[m->g->asarray]), value_of(m, r)};
     tr_val v = tr_emit_v(&m->b, TR_OP_CALLPY, NULL, 2, args);
     tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);

@@ -39,7 +39,7 @@ def filter(pred: Any, x: Any) -> Any:
 
 
 def _items(r: Any, n: int) -> Any:
-    return tuple(r[k] for k in range(n))
+    return tuple(r[k] for k in range(n))  # nothing is inferred for it
 
 
 def run_length_encode(x: Any) -> Any:
