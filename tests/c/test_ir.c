@@ -1,11 +1,10 @@
 /* The IR's functions: building, constants, editing, cloning, control flow, loops, reading errors, tables.
  * What ops mean is tested in tests/ir. */
-#include <assert.h>
-#include <stdio.h>
+#include "parse_util.h"
+
 #include <string.h>
 
 #include "ir/nyi.h"
-#include "ir/prog.h"
 #include "ir/rtinfo.h"
 
 static tr_ctx ctx;
@@ -38,14 +37,7 @@ static void expect_valid(const tr_fn *f) {
 }
 
 static tr_fn *parse(const char *text) {
-    tr_prog p;
-    tr_prog_init(&p, &ctx);
-    if (!tr_ir_parse(&ctx, text, "test", &p)) {
-        fprintf(stderr, "%d: %s\n", ctx.last_err->place.span.line, ctx.last_err->text);
-        assert(0);
-    }
-    assert(p.insts.n == 1);
-    return p.insts.d[0].fn;
+    return parse_fn(&ctx, text);
 }
 
 /* --- building --- */

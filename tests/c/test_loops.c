@@ -1,22 +1,13 @@
-/* What opt/loops.h says of loops: where a block lies and leads, what a head asks, how its params go on. */
-#include <assert.h>
-#include <stdio.h>
+/* What ir/loops.h says of loops: where a block lies and leads, what a head asks, how its params go on. */
+#include "parse_util.h"
 
-#include "base/ctx.h"
-#include "ir/prog.h"
 #include "ir/loops.h"
 #include "ty/ty.h"
 
 static tr_ctx ctx;
 
 static tr_fn *parse(const char *text) {
-    tr_prog p;
-    tr_prog_init(&p, &ctx);
-    if (!tr_ir_parse(&ctx, text, "test", &p)) {
-        fprintf(stderr, "%d: %s\n", ctx.last_err->place.span.line, ctx.last_err->text);
-        assert(0);
-    }
-    tr_fn *f = p.insts.d[0].fn;
+    tr_fn *f = parse_fn(&ctx, text);
     tr_cfg_compute(f);
     tr_dom_compute(f);
     return f;

@@ -228,3 +228,22 @@ if __name__ == "__main__":
     else:
         for number in range(first, last):
             check(number)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_one_test_before_a_nest_whose_inner_range_begins_at_the_outer_item(step: int) -> None:
+    """Its proof must not be lost between what bounds the inner range's length from both sides."""
+
+    @treadle.njit
+    def total(a, p, q):
+        s = 0
+        for i in range(p, q):
+            for _ in range(i, len(a), step):
+                s += a[i]
+        return s
+
+    a = np.arange(40)
+    assert total(a, 2, 30) == total.py_func(a, 2, 30)
+    assert total.inspect_ir(total.signatures[0]).count("checkindex") == 1  # of the copy that has all
+    with pytest.raises(IndexError):
+        total(a, -50, 3)

@@ -131,6 +131,8 @@ def test_from_roots_and_back(n):
     check(f"{P}.polyfromroots(a)", np.arange(n), rtol=1e-13)
     if n > 0:
         check(f"{P}.polyroots(a) + 0j", np.cos(np.arange(n) * 3.0), rtol=1e-9)
+    for c in ([np.inf, 1.5], [np.nan, 1.0], [1.0, -4.0], [2.0, np.inf]):  # of one root, a quotient
+        check(f"{P}.polyroots(a) + 0j", np.array(c))
 
 
 def test_types_of_roots():

@@ -193,6 +193,8 @@ def polyroots(c: Any) -> Any:
     kind = (a[:0] + np.zeros(0, np.complex64)).dtype
     if n < 1:
         return np.zeros(0, kind)
+    if n == 1:  # a quotient, whatever its value
+        return (-a[:1] / a[1:]).astype(kind)
     companion = np.zeros((n, n), a.dtype)
     for i in range(1, n):
         companion[i, i - 1] = 1

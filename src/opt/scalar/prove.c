@@ -306,7 +306,7 @@ static tr_wide least(const tr_fn *f, const tr_lin *e) {
 static tr_lin linearize(tr_prover *p, tr_val v, int depth);
 static void assume_cond(tr_prover *p, tr_val cond, bool truth);
 static void assume_order(tr_prover *p, const tr_lin *x, const tr_lin *y, int slack);
-static void assume_items(tr_prover *p, tr_val n, const rise *r);
+static void assume_items(tr_prover *p, tr_val n, const rise *r, bool most);
 static bool prove(tr_prover *p, const tr_lin *e, int depth, int splits);
 
 static bool not_negative(tr_prover *p, const tr_lin *e) {
@@ -476,7 +476,7 @@ static void assume_arm(tr_prover *p, const tr_ins *in, int way) {
 /* Both ways that the length of a range can go: it has items, or none. */
 static bool split_length(tr_prover *p, const tr_lin *e, uint32_t i, const rise *r, int depth, int splits) {
     uint32_t mark = tr_prover_mark(p);
-    assume_items(p, e->t[i].v, r);
+    assume_items(p, e->t[i].v, r, e->t[i].k < 0);
     bool ok = prove(p, e, depth - 1, splits - 1);
     tr_prover_pop(p, mark);
     if (!ok)
@@ -623,8 +623,9 @@ static void define(tr_prover *p, tr_val v, int depth) {
 }
 
 /* Where a range has items, its ends are in order, and there are as many as lie between them, but 2**63 - 1
- * at most. */
-static void assume_items(tr_prover *p, tr_val n, const rise *r) {
+ * at most. most: that there are no more; else that there are no fewer. With both a proof would go to and
+ * fro between the two until its budget is gone. */
+static void assume_items(tr_prover *p, tr_val n, const rise *r, bool most) {
     tr_lin low = linearize(p, r->low, EXPR_DEPTH), high = linearize(p, r->high, EXPR_DEPTH),
            of = tr_lin_val(n);
     assume_order(p, &low, &high, 1);
@@ -632,8 +633,9 @@ static void assume_items(tr_prover *p, tr_val n, const rise *r) {
     tr_lin span = linearize(p, r->high, EXPR_DEPTH), room = tr_lin_const((tr_wide)r->by * INT64_MAX);
     if (!tr_lin_add(&span, &low, -1))
         return;
-    assume_sum(p, &span, 1, &of, -r->by, r->by - 1, DEF_DEPTH);
-    if (tr_lin_add(&room, &span, -1) && not_negative(p, &room))
+    if (most)
+        assume_sum(p, &span, 1, &of, -r->by, r->by - 1, DEF_DEPTH);
+    else if (tr_lin_add(&room, &span, -1) && not_negative(p, &room))
         assume_sum(p, &of, r->by, &span, -1, 0, DEF_DEPTH);
 }
 
@@ -643,7 +645,7 @@ static void resolve_length(tr_prover *p, const tr_lin *e, uint32_t i, const rise
     tr_lin none = *e, no = tr_lin_const(-1), zero = tr_lin_const(0), whole = *e;
     if (!put(&none, i, &zero) || !tr_lin_add(&no, &none, -1) || !not_negative(p, &no))
         return;
-    assume_items(p, e->t[i].v, r);
+    assume_items(p, e->t[i].v, r, true);
     tr_lin low = linearize(p, r->low, EXPR_DEPTH), span = linearize(p, r->high, EXPR_DEPTH);
     if (r->by == 1 && e->t[i].k > 0 && tr_lin_add(&span, &low, -1) && put(&whole, i, &span))
         assume(p, &whole, DEF_DEPTH);
