@@ -1289,10 +1289,6 @@ static tr_gnode graph_node(tr_frozen *z, const tr_pnode *n) {
     r.args = tr_arena_copy(arena(z), n->args, (n->n + 1u) * sizeof *n->args);
     if (n->kwnames)
         r.kwnames = copy_names(z, n->kwnames, &r.nkw);
-    if (n->code) {
-        r.file = text_of(z, ((PyCodeObject *)n->code)->co_filename);
-        r.line = PyCode_Addr2Line((PyCodeObject *)n->code, n->lasti * 2);
-    }
     return r;
 }
 
@@ -1336,7 +1332,7 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
                     .nparams = p->nparams,
                     .nobjs = nobjs,
                     .nroots = p->nroots,
-                    .asarray = p->asarray,
+                    .result = p->result,
                     .nodes = nodes,
                     .objs = objs,
                     .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};

@@ -198,8 +198,6 @@ static void graph(hashing *s, const tr_graph *g) {
         number(s, n->fn);
         bytes(s, n->args, n->n * sizeof *n->args);
         names(s, n->kwnames, n->nkw);
-        text(s, n->file); /* places end up in the code */
-        number(s, (uint64_t)n->line);
     }
     bytes(s, g->roots, g->nroots * sizeof *g->roots);
 }

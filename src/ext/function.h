@@ -188,14 +188,14 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* Finds or makes the variant for these arguments. False with an exception. */
 bool tr_spec_for(tr_function *f, PyObject *const *args);
-/* What the function would return for these arguments: nothing is compiled. `n`: items of a tuple; dtype: a
+/* What the function would return for such arguments: nothing is compiled. `n`: items of a tuple; dtype: a
  * tr_tyk of an array's items, or of a number. False with an exception. */
 typedef struct tr_kindof {
     bool array, tuple, known;
     uint8_t dtype, ndim;
     uint32_t n;
 } tr_kindof;
-bool tr_spec_result(tr_function *f, PyObject *const *args, tr_kindof *out);
+bool tr_spec_result(tr_function *f, const tr_argk *pats, tr_kindof *out);
 /* Notes a signature before it is compiled: what is compiled until then may call the function. */
 bool tr_spec_announce(tr_function *f, PyObject *sig);
 /* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet,

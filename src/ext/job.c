@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/box.h"
+#include "ext/lazy.h"
 #include "ext/pyerr.h"
 
 /* What a constant argument is to the program. NULL with an exception. */
@@ -198,6 +199,20 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     return j;
 }
 
+/* A graph's errors tell of its nodes by number: they are where the user wrote these. */
+static void place_errors(tr_job *j) {
+    for (tr_err *e = j->ctx.errs; e && j->f->plan; e = e->next) {
+        const char *file = e->place.file;
+        if (!file || strcmp(file, TR_GRAPH_FILE) != 0)
+            continue;
+        e->place = tr_plan_place(j->f->plan, (uint32_t)(e->place.span.line - 1));
+        e->where = NULL;
+        e->op_span.line = 0;
+        for (tr_note *n = e->notes; n; n = n->next)
+            n->span.line = 0;
+    }
+}
+
 /* Snapshot and compile. On failure the exception is set. */
 bool tr_job_run(tr_job *j) {
     bool ok = false;
@@ -211,6 +226,8 @@ bool tr_job_run(tr_job *j) {
         pthread_rwlock_unlock(&j->st->fork);
         Py_END_ALLOW_THREADS
     }
+    if (!ok)
+        place_errors(j);
     if (!ok)
         tr_pyerr_raise_ctx(&j->ctx, PyFunction_GetGlobals(j->f->py_func));
     assert(tr_py_agrees(ok) && "a job that fails has raised");

@@ -372,6 +372,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->devmem_type);
     Py_VISIT(st->devarray_type);
     Py_VISIT(st->remote_type);
+    Py_VISIT(st->lazy_type);
     Py_VISIT(st->stream_type);
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
@@ -392,6 +393,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
     if (!r)
         r = tr_ntclass_visit(st, visit, arg);
+    if (!r)
+        r = tr_lazies_visit(st->lazies, visit, arg);
     if (r)
         return r;
     for (uint32_t i = 0; i < st->ntype_objs; i++)
@@ -405,6 +408,7 @@ static int module_clear(PyObject *module) {
         Py_CLEAR(st->type_objs[i]);
     tr_builtin_map_clear(&st->freeze.builtins);
     tr_ntclass_clear(st);
+    tr_lazies_clear(st->lazies);
     Py_CLEAR(st->np_ufunc);
     Py_CLEAR(st->np_memmap);
     Py_CLEAR(st->np_recarray);
@@ -419,6 +423,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->devmem_type);
     Py_CLEAR(st->devarray_type);
     Py_CLEAR(st->remote_type);
+    Py_CLEAR(st->lazy_type);
     Py_CLEAR(st->stream_type);
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);
@@ -436,6 +441,8 @@ static int module_clear(PyObject *module) {
 static void module_free(void *module) {
     tr_state *st = tr_ext_state(module);
     module_clear(module);
+    tr_lazies_free(st->lazies);
+    st->lazies = NULL;
     Py_CLEAR(st->gate);
     PyMem_Free(st->type_objs);
     st->type_objs = NULL;

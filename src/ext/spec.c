@@ -799,16 +799,9 @@ static void kind_of(const tr_ty *t, tr_kindof *out) {
                        .n = t->kind == TR_TY_TUPLE ? t->n : 0};
 }
 
-bool tr_spec_result(tr_function *f, PyObject *const *args, tr_kindof *out) {
-    uint32_t n = f->nparams;
-    tr_argk *pats = PyMem_Calloc((size_t)n + 1, sizeof *pats);
-    bool ok = pats != NULL;
-    if (!ok)
-        PyErr_NoMemory();
-    for (uint32_t i = 0; ok && i < n; i++)
-        ok = tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]);
-    tr_job *j = ok ? tr_job_new(f, pats, NULL, n, NULL) : NULL;
-    ok = j != NULL;
+bool tr_spec_result(tr_function *f, const tr_argk *pats, tr_kindof *out) {
+    tr_job *j = tr_job_new(f, pats, NULL, f->nparams, NULL);
+    bool ok = j != NULL;
     if (ok) {
         j->rq.upto = TR_STAGE_INFER;
         ok = tr_job_run(j);
@@ -816,9 +809,6 @@ bool tr_spec_result(tr_function *f, PyObject *const *args, tr_kindof *out) {
             kind_of(j->prog.insts.d[j->prog.root].ret, out);
         tr_job_free(j);
     }
-    for (uint32_t i = 0; pats && i < n; i++)
-        tr_argk_clear(&pats[i]);
-    PyMem_Free(pats);
     return ok;
 }
 

@@ -21,41 +21,49 @@ static tr_val value_of(maker *m, tr_gref r) {
     }
 }
 
-/* Roots are arrays, so that a number among them keeps its type. */
-static tr_val root_of(maker *m, tr_gref r) {
-    if (m->g->asarray == UINT32_MAX)
-        return value_of(m, r);
-    tr_val args[2] = {tr_const_obj(m->f, m->g->objs[m->g->asarray]), value_of(m, r)};
-    tr_val v = tr_emit_v(&m->b, TR_OP_CALLPY, NULL, 2, args);
+static tr_val emit_call(maker *m, uint32_t n, const tr_val *args, uint32_t nkw, const char *const *kwnames) {
+    tr_val v = tr_emit_v(&m->b, TR_OP_CALLPY, NULL, n, args);
     tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
-    *info = (tr_callinfo){0};
+    *info = (tr_callinfo){.nkw = nkw, .kwnames = kwnames};
     tr_at(m->f, v)->imm.call = info;
     return v;
 }
 
-static tr_val make_node(maker *m, const tr_gnode *n) {
+static tr_val emit_attr(maker *m, tr_val of, uint32_t name) {
+    assert(m->g->objs[name]->kind == TR_OBJ_STR && "an attribute's name is a text");
+    tr_val v = tr_emit1(&m->b, TR_OP_GETATTR, NULL, of);
+    tr_at(m->f, v)->imm.s = m->g->objs[name]->u.s.d;
+    return v;
+}
+
+static tr_val root_of(maker *m, tr_gref r) {
+    if (m->g->result == UINT32_MAX)
+        return value_of(m, r);
+    tr_val args[2] = {tr_const_obj(m->f, m->g->objs[m->g->result]), value_of(m, r)};
+    return emit_call(m, 2, args, 0, NULL);
+}
+
+static tr_val make_node(maker *m, uint32_t k) {
+    const tr_gnode *n = &m->g->nodes[k];
     bool call = n->op == TR_G_CALL;
-    tr_val *args = TR_NEW_N(&m->p->ctx->arena, tr_val, n->n + 2u);
-    if (n->line > 0)
-        m->b.loc = tr_loc_add(m->f, (tr_place){n->file, m->func->name, {n->line, -1, n->line, -1}}, 0);
-    if (call)
-        args[0] = tr_const_obj(m->f, m->g->objs[n->fn]);
+    tr_val *args = TR_NEW_N(&m->p->ctx->arena, tr_val, n->n + 2u), v;
+    m->b.loc =
+        tr_loc_add(m->f, (tr_place){TR_GRAPH_FILE, TR_GRAPH_NODE, {(int)k + 1, -1, (int)k + 1, -1}}, 0);
     for (uint32_t i = 0; i < n->n; i++)
         args[i + call] = value_of(m, n->args[i]);
-    static const tr_op ops[] = {[TR_G_CALL] = TR_OP_CALLPY,
-                                [TR_G_ITEM] = TR_OP_GETITEM,
-                                [TR_G_TUPLE] = TR_OP_BUILDTUP,
-                                [TR_G_SLICE] = TR_OP_BUILDSLICE,
-                                [TR_G_CLOSURE] = TR_OP_CLOSURE};
-    tr_val v = tr_emit_v(&m->b, ops[n->op], NULL, n->n + call, args);
-    if (n->op == TR_G_CLOSURE)
+    switch ((tr_gop)n->op) {
+    case TR_G_CALL: args[0] = tr_const_obj(m->f, m->g->objs[n->fn]); break;
+    case TR_G_METHOD: args[0] = emit_attr(m, args[0], n->fn); break;
+    case TR_G_ATTR: return emit_attr(m, args[0], n->fn);
+    case TR_G_ITEM: return tr_emit_v(&m->b, TR_OP_GETITEM, NULL, n->n, args);
+    case TR_G_TUPLE: return tr_emit_v(&m->b, TR_OP_BUILDTUP, NULL, n->n, args);
+    case TR_G_SLICE: return tr_emit_v(&m->b, TR_OP_BUILDSLICE, NULL, n->n, args);
+    case TR_G_CLOSURE:
+        v = tr_emit_v(&m->b, TR_OP_CLOSURE, NULL, n->n, args);
         tr_at(m->f, v)->imm.fn = n->fn;
-    if (call) {
-        tr_callinfo *info = TR_NEW(&m->p->ctx->arena, tr_callinfo);
-        *info = (tr_callinfo){.nkw = n->nkw, .kwnames = n->kwnames};
-        tr_at(m->f, v)->imm.call = info;
+        return v;
     }
-    return v;
+    return emit_call(m, n->n + call, args, n->nkw, n->kwnames);
 }
 
 void tr_front_graph(tr_prog *p, uint32_t func) {
@@ -72,7 +80,7 @@ void tr_front_graph(tr_prog *p, uint32_t func) {
     for (uint32_t i = 0; i < g->nparams; i++)
         m.params[i] = tr_blk_param(m.f, entry, NULL, fn->argnames[i]);
     for (uint32_t i = 0; i < g->nnodes; i++)
-        m.of[i] = make_node(&m, &g->nodes[i]);
+        m.of[i] = make_node(&m, i);
     assert(g->nroots > 0 && "somebody asks for something");
     tr_val *roots = TR_NEW_N(a, tr_val, g->nroots);
     for (uint32_t i = 0; i < g->nroots; i++)

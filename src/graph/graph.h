@@ -10,8 +10,15 @@
 
 #include "ty/obj.h"
 
+/* Where the nodes of graphs stand: node k in line k + 1 of it. One compiled graph serves many, written at
+ * many places, so which line of the user's that is, is found when an error is told of. */
+#define TR_GRAPH_FILE "<graph>"
+#define TR_GRAPH_NODE "node"
+
 typedef enum tr_gop {
     TR_G_CALL,   /* fn(args..., kw=...) */
+    TR_G_METHOD, /* args[0].fn(args[1]..., kw=...) */
+    TR_G_ATTR,   /* args[0].fn */
     TR_G_ITEM,   /* args[0][args[1]] */
     TR_G_TUPLE,  /* (args...): an index of several, a shape */
     TR_G_SLICE,  /* slice(args[0], args[1], args[2]) */
@@ -26,12 +33,10 @@ typedef struct tr_gref {
 
 typedef struct tr_gnode {
     uint8_t op;      /* tr_gop */
-    uint32_t fn;     /* CALL: an object; CLOSURE: a function of the program */
+    uint32_t fn;     /* CALL: an object; METHOD, ATTR: one that is a name; CLOSURE: a function of the program */
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;
-    const char *file; /* where the user wrote it */
-    int32_t line;
 } tr_gnode;
 
 typedef struct tr_graph {
@@ -39,7 +44,7 @@ typedef struct tr_graph {
     const tr_gnode *nodes;
     const tr_obj *const *objs;
     const tr_gref *roots;
-    uint32_t asarray; /* an object: NumPy's function, which numbers among the roots go through */
+    uint32_t result; /* an object: what roots go through; UINT32_MAX: they are what they are */
 } tr_graph;
 
 #endif

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import os as _os
+
 import numpy as np
 
-from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate
+from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate, _lazy_home
+
+_lazy_home(_os.path.dirname(__file__))
 
 add, multiply, maximum, minimum = np.add, np.multiply, np.maximum, np.minimum
 
@@ -18,7 +22,7 @@ def array(x: Any) -> LazyArray:
 
 def evaluate(*arrays: Any) -> Any:
     """Compute several lazy arrays in one program."""
-    _lazy_evaluate(*arrays)
+    _lazy_evaluate(False, *arrays)
     return arrays[0] if len(arrays) == 1 else arrays
 
 
