@@ -1284,8 +1284,11 @@ bool tr_freeze(tr_frozen *z, PyObject *fn) {
     return true;
 }
 
-static tr_gnode graph_node(tr_frozen *z, const tr_pnode *n) {
-    tr_gnode r = {.op = n->op, .fn = n->fn, .n = n->n};
+static tr_gnode graph_node(tr_frozen *z, const tr_plan *p, uint32_t k) {
+    const tr_pnode *n = &p->nodes[k];
+    tr_gnode r = {.op = n->op, .fn = n->fn, .n = n->n, .place = tr_plan_place(p, k)};
+    r.place.file = r.place.file ? tr_arena_strdup(arena(z), r.place.file) : NULL;
+    r.place.fn = r.place.fn ? tr_arena_strdup(arena(z), r.place.fn) : NULL;
     r.args = tr_arena_copy(arena(z), n->args, (n->n + 1u) * sizeof *n->args);
     if (n->kwnames)
         r.kwnames = copy_names(z, n->kwnames, &r.nkw);
@@ -1321,7 +1324,7 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
         if (!(objs[i] = tr_freeze_value(z, PyTuple_GET_ITEM(p->objs, i))))
             return false;
     for (uint32_t i = 0; i < p->nnodes; i++) {
-        nodes[i] = graph_node(z, &p->nodes[i]);
+        nodes[i] = graph_node(z, p, i);
         if (nodes[i].op == TR_G_CLOSURE &&
             !freeze_proto(z, PyTuple_GET_ITEM(p->protos, (Py_ssize_t)nodes[i].fn), p->nodes[i].cells,
                           &nodes[i].fn))

@@ -201,12 +201,13 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
 
 /* A graph's errors tell of its nodes by number: they are where the user wrote these. */
 static void place_errors(tr_job *j) {
-    for (tr_err *e = j->ctx.errs; e && j->f->plan; e = e->next) {
-        const char *file = e->place.file;
-        if (!file || strcmp(file, TR_GRAPH_FILE) != 0)
+    const tr_graph *g = j->prog.funcs.n ? j->prog.funcs.d[j->prog.root_func].graph : NULL;
+    for (tr_err *e = g ? j->ctx.errs : NULL; e; e = e->next) {
+        tr_place p = tr_graph_written(g, e->place);
+        if (p.file == e->place.file)
             continue;
-        e->place = tr_plan_place(j->f->plan, (uint32_t)(e->place.span.line - 1));
-        e->where = NULL;
+        e->place = p;
+        e->where = NULL; /* the graph's function is none of the user's */
         e->op_span.line = 0;
         for (tr_note *n = e->notes; n; n = n->next)
             n->span.line = 0;

@@ -647,12 +647,12 @@ static PyObject *lazy_str(PyObject *self) {
 static PyObject *lazy_repr(PyObject *self) {
     PyObject *v = value_of(self), *a = v && !PyTuple_Check(v) ? array_of(self) : Py_XNewRef(v);
     PyObject *text = a ? PyObject_Repr(a) : NULL, *r = NULL;
+    const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
     Py_XDECREF(a);
-    if (text && PyUnicode_GetLength(text) > 6 && PyUnicode_Tailmatch(text, text, 0, 0, -1) &&
-        strncmp(PyUnicode_AsUTF8(text), "array(", 6) == 0)
-        r = PyUnicode_FromFormat("LazyArray(%s", PyUnicode_AsUTF8(text) + 6);
-    else if (text)
-        r = PyUnicode_FromFormat("LazyArray(%U)", text);
+    if (s && strncmp(s, "array(", 6) == 0)
+        r = PyUnicode_FromFormat("LazyArray(%s", s + 6);
+    else if (s)
+        r = PyUnicode_FromFormat("LazyArray(%s)", s);
     Py_XDECREF(text);
     return r;
 }
@@ -752,6 +752,11 @@ static PyObject *lazy_size(PyObject *self, void *unused) {
     return shape ? PyLong_FromSsize_t(n) : NULL;
 }
 
+static PyObject *lazy_evaluated(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((tr_lazy *)self)->value != NULL);
+}
+
 static PyObject *lazy_at(PyObject *self, void *unused) {
     (void)unused;
     tr_lazies *l = tr_lazies_of(Py_TYPE(self));
@@ -788,8 +793,12 @@ static PyObject *lazy_getattr(PyObject *self, PyObject *name) {
         if (strcmp(text, changes[i][0]) == 0)
             return PyErr_Format(PyExc_AttributeError, "lazy arrays are not changed, so they have no '%s': use %s",
                                 changes[i][0], changes[i][1]);
-    if (!text || strncmp(text, "__", 2) == 0 ||
-        !PyObject_HasAttr((PyObject *)&PyArray_Type, name))
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    bool asks = text && strncmp(text, "__", 2) != 0 && !PyObject_HasAttr((PyObject *)Py_TYPE(self), name) &&
+                PyObject_HasAttr((PyObject *)&PyArray_Type, name);
+    PyErr_Restore(type, value, tb);
+    if (!asks)
         return NULL;
     PyErr_Clear();
     PyObject *a = array_of(self);
@@ -854,6 +863,7 @@ static PyGetSetDef members[] = {{"dtype", lazy_dtype, NULL, NULL, NULL},
                                 {"shape", lazy_shape, NULL, NULL, NULL},
                                 {"size", lazy_size, NULL, NULL, NULL},
                                 {"at", lazy_at, NULL, NULL, NULL},
+                                {"evaluated", lazy_evaluated, NULL, NULL, NULL},
 #define X(name) {#name, lazy_attr, NULL, NULL, #name},
                                 TR_LAZY_ATTRS(X)
 #undef X

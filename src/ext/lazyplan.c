@@ -205,6 +205,13 @@ static bool is_param(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o) 
     return eased;
 }
 
+static uint32_t word_of(tr_gref r) {
+    return (uint32_t)r.kind << 30 | r.at;
+}
+static tr_gref ref_of(uint32_t word) {
+    return (tr_gref){word >> 30, word & 0x3fffffff};
+}
+
 static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
     uint32_t at = 0;
     unsigned kind = TR_GREF_OBJ;
@@ -225,16 +232,8 @@ static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_
     } else if (!number_of(w, IN_OBJS, o, &at)) {
         return false;
     }
-    r->kind = kind & 3u;
-    r->at = at & 0x3fffffff;
+    *r = (tr_gref){kind, at};
     return true;
-}
-
-static uint32_t word_of(tr_gref r) {
-    return (uint32_t)r.kind << 30 | r.at;
-}
-static tr_gref ref_of(uint32_t word) {
-    return (tr_gref){(word >> 30) & 3u, word & 0x3fffffff};
 }
 
 static uint32_t ncells(PyObject *fn) {

@@ -58,11 +58,11 @@ static PyObject *entry_at(const tr_lazy *x, PyObject *next) {
 }
 
 /* The entries from tb on, those of the graph as what the user wrote. A new reference, or NULL: none. */
-static PyObject *translated(tr_gwalk *w, PyObject *tb) {
+static PyObject *translated(tr_gwalk *w, PyObject *tb, int *last) {
     if (!tb || tb == Py_None)
         return NULL;
     PyTracebackObject *t = (PyTracebackObject *)tb;
-    PyObject *next = translated(w, (PyObject *)t->tb_next), *r = NULL; /* as deep as calls are */
+    PyObject *next = translated(w, (PyObject *)t->tb_next, last), *r = NULL; /* as deep as calls are */
     PyCodeObject *code = PyFrame_GetCode(t->tb_frame);
     if (PyUnicode_CompareWithASCIIString(code->co_filename, TR_GRAPH_FILE) != 0) {
         r = PyObject_CallFunction((PyObject *)&PyTraceBack_Type, "OOii", next ? next : Py_None,
@@ -72,8 +72,10 @@ static PyObject *translated(tr_gwalk *w, PyObject *tb) {
     } else {
         int k = code->co_firstlineno - 1; /* 0 also stands for the call itself, which nobody wrote */
         bool named = strcmp(PyUnicode_AsUTF8(code->co_name), TR_GRAPH_NODE) == 0;
-        if (named && k >= 0 && (uint32_t)k < w->nodes.n)
+        bool told = k == *last; /* the library's function that the node calls is inlined at the node's place */
+        if (named && !told && k >= 0 && (uint32_t)k < w->nodes.n)
             r = entry_at((tr_lazy *)tr_objs_of(&w->nodes)[k], next);
+        *last = k;
     }
     PyErr_Clear();
     Py_DECREF(code);
@@ -86,7 +88,8 @@ static PyObject *translated(tr_gwalk *w, PyObject *tb) {
 static void tell_places(tr_gwalk *w) {
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
-    PyObject *t = translated(w, tb);
+    int last = -1;
+    PyObject *t = translated(w, tb, &last);
     Py_XSETREF(tb, t);
     if (value && t)
         PyException_SetTraceback(value, t);
@@ -218,7 +221,7 @@ static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
 static void note_ran(tr_gwalk *w) {
     for (uint32_t k = 0; k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
-        x->ran = x->ran || (is_array_node(x) && !x->value && is_held(x));
+        x->ran = x->ran || (is_array_node(x) && !is_root(w, x) && is_held(x));
     }
 }
 
@@ -267,9 +270,8 @@ static bool run(tr_gwalk *w) {
     if (!r)
         return false;
     tr_py_section_begin(&section, w->st->gate);
+    note_ran(w); /* before references to operands go */
     bool ok = give_values(w, r);
-    if (ok)
-        note_ran(w);
     tr_py_section_end(&section);
     Py_DECREF(r);
     return ok;

@@ -8,6 +8,9 @@
 #ifndef TR_GRAPH_GRAPH_H
 #define TR_GRAPH_GRAPH_H
 
+#include <string.h>
+
+#include "base/err.h"
 #include "ty/obj.h"
 
 /* Where the nodes of graphs stand: node k in line k + 1 of it. One compiled graph serves many, written at
@@ -28,7 +31,7 @@ typedef enum tr_gop {
 /* What a node takes: the result of a node, a param, or an object, by number. */
 typedef enum tr_grefk { TR_GREF_NODE, TR_GREF_PARAM, TR_GREF_OBJ } tr_grefk;
 typedef struct tr_gref {
-    uint32_t kind : 2, at : 30;
+    uint32_t kind, at;
 } tr_gref;
 
 typedef struct tr_gnode {
@@ -37,6 +40,7 @@ typedef struct tr_gnode {
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;
+    tr_place place; /* where the user wrote it, of the graph that was compiled first; for messages of that */
 } tr_gnode;
 
 typedef struct tr_graph {
@@ -46,5 +50,12 @@ typedef struct tr_graph {
     const tr_gref *roots;
     uint32_t result; /* an object: what roots go through; UINT32_MAX: they are what they are */
 } tr_graph;
+
+/* What stands in a graph's lines, where the user wrote it; other places as they are. */
+static inline tr_place tr_graph_written(const tr_graph *g, tr_place p) {
+    bool node = g && p.file && strcmp(p.file, TR_GRAPH_FILE) == 0;
+    uint32_t k = (uint32_t)p.span.line - 1;
+    return node && k < g->nnodes ? g->nodes[k].place : p;
+}
 
 #endif

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "graph/graph.h"
 #include "infer/priv.h"
 
 static const tr_ty *void_ret(infer *f, const tr_ty *t) {
@@ -507,16 +508,18 @@ enum { MAX_CALLERS = 8 };
 static void note_callers(infer *f, tr_err *e, uint32_t inst) {
     const istate *s = &f->st.d[inst];
     for (uint32_t n = 0; s->caller != UINT32_MAX; n++, s = &f->st.d[s->caller]) {
-        tr_place p = s->call_place;
+        const tr_func *by = func_of(f, s->caller);
+        tr_place p = tr_graph_written(by->graph, s->call_place);
+        const char *name = by->graph && p.fn ? p.fn : by->name;
         if (n == MAX_CALLERS) {
             tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "... and so on");
             return;
         }
         if (p.file && e->place.file && strcmp(p.file, e->place.file) == 0)
-            tr_err_note(f->ctx, e, p.span, "called by %s()", func_of(f, s->caller)->name);
+            tr_err_note(f->ctx, e, p.span, "called by %s()", name);
         else
-            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "called by %s() in line %d of %s",
-                        func_of(f, s->caller)->name, (int)p.span.line, p.file ? p.file : "?");
+            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "called by %s() in line %d of %s", name,
+                        (int)p.span.line, p.file ? p.file : "?");
     }
 }
 

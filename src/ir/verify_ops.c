@@ -130,6 +130,11 @@ static void check_convert(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "%s has not the same bits as %s", tr_ck_show(k, to), tr_ck_show(k, from));
 }
 
+/* What an item is in the code: that a number is weak is said in the types of closures alone, for who calls them. */
+static bool is_item(const tr_ty *got, const tr_ty *item) {
+    return got == item || (got && item->weak && !got->weak && got->kind == item->kind);
+}
+
 static void check_tuple(tr_fnck *k, const tr_ins *i) {
     if (!i->ty || !tr_ty_is_items(i->ty)) {
         tr_ck_bad(k, "%s is not made of items", tr_ck_show(k, i->ty));
@@ -137,14 +142,15 @@ static void check_tuple(tr_fnck *k, const tr_ins *i) {
     }
     want_nargs(k, i, i->ty->n);
     for (uint32_t n = 0; n < i->nargs && n < i->ty->n; n++)
-        tr_ck_want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
+        if (!is_item(arg_type(k, i, n), i->ty->items[n]))
+            tr_ck_want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
 }
 
 static void check_extract(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     if (i->imm.i < 0 || i->imm.i >= (t ? t->n : 0))
         tr_ck_bad(k, "%s has no item %" PRIi64, tr_ck_show(k, t), i->imm.i);
-    else if (i->ty != t->items[i->imm.i])
+    else if (!is_item(i->ty, t->items[i->imm.i]))
         tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
 }
 

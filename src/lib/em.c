@@ -563,9 +563,9 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
     if (e->dry)
         return mk(t, TR_NOVAL);
     const tr_ins *d = tr_at(e->b.fn, agg.v);
-    if (d->op == TR_OP_TUPLE && tr_at(e->b.fn, d->args[i])->ty == t)
+    if (d->op == TR_OP_TUPLE && !t->weak && tr_at(e->b.fn, d->args[i])->ty == t)
         return mk(t, d->args[i]);
-    tr_val v = tr_emit1(&e->b, TR_OP_EXTRACT, t, agg.v);
+    tr_val v = tr_emit1(&e->b, TR_OP_EXTRACT, t->weak ? tr_ty_strong(e->types, t) : t, agg.v);
     tr_at(e->b.fn, v)->imm.i = (int64_t)i;
     return mk(t, v);
 }
