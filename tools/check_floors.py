@@ -51,6 +51,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "npforeign",
             "npjoin",
             "nporder",
+            "primitives",
             "nprandom",
             "npsort",
             "npufunc",
@@ -139,7 +140,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("grid/even", "grid/ahead", "grid/stride"),
         ("grid/grid", "grid/trim", "grid/watch"),
         # whole functions, and the order of it all
-        ("late", "split", "noheap", "rows", "own_check"),
+        ("account", "late", "split", "noheap", "rows", "own_check"),
         ("order",),
         ("run",),
     ),
@@ -148,6 +149,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
         ("date", "generator", "ntclass", "record", "value"),  # which type a value has
         ("box", "unbox"),  # values in and out
+        ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
@@ -157,6 +159,9 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("launch",),
         ("ufunc_loop", "ufunc_python"),
         ("ufunc", "ufunc_call", "ufunc_types"),
+        ("lazyplan",),  # lazy arrays: the plan of a graph,
+        ("lazyrun",),  # its value,
+        ("lazy",),  # and the type
         ("selftest",),
         ("module",),
     ),

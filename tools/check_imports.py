@@ -37,6 +37,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._plan", "cuda._reduce"),
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
+    ("parallel._explain", "parallel._at"),
+    ("parallel",),
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),
     ("_numba_cuda",),

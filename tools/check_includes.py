@@ -21,8 +21,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "target": ("ir",),
     "front": ("ir", "graph"),
     "lib": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, not the functions
-    "infer": ("ir", "lib"),
-    "opt": ("ir", "target"),
+    "infer": ("ir", "lib", "graph"),
+    "opt": ("ir", "target", "graph"),  # graph: which lines are those of nodes
     "rt": ("base",),
     "vmath": ("base",),
     "code": ("rt", "vmath"),

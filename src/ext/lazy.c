@@ -10,22 +10,24 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                                   \
-    X(sum) X(prod) X(min) X(max) X(mean) X(std) X(var) X(any) X(all) X(argmin) X(argmax) X(cumsum) X(cumprod) \
-    X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip)      \
-    X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort)                 \
-    X(searchsorted) X(compress)
+#define TR_LAZY_METHODS(X)                                                                            \
+    X(sum)                                                                                            \
+    X(prod)                                                                                           \
+    X(min) X(max) X(mean) X(std) X(var) X(any) X(all) X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) \
+        X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) \
+            X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) \
+                X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
-#define TR_LAZY_CHANGES(X)                     \
-    X("sort", "numpy.sort(x)")                 \
-    X("partition", "numpy.partition(x, kth)")  \
-    X("fill", "treadle.parallel.full(...)")    \
-    X("put", "x.at[i].set(v)")                 \
-    X("itemset", "x.at[i].set(v)")             \
-    X("resize", "numpy.resize(x, shape)")      \
-    X("setfield", "x.at[i].set(v)")            \
-    X("setflags", "numpy.asarray(x)")          \
+#define TR_LAZY_CHANGES(X)                    \
+    X("sort", "numpy.sort(x)")                \
+    X("partition", "numpy.partition(x, kth)") \
+    X("fill", "treadle.parallel.full(...)")   \
+    X("put", "x.at[i].set(v)")                \
+    X("itemset", "x.at[i].set(v)")            \
+    X("resize", "numpy.resize(x, shape)")     \
+    X("setfield", "x.at[i].set(v)")           \
+    X("setflags", "numpy.asarray(x)")         \
     X("byteswap", "numpy.asarray(x).byteswap()")
 
 static const char *const fn_names[] = {
@@ -40,33 +42,6 @@ static const char *const fn_names[] = {
 static void lazy_dealloc(PyObject *self);
 static bool is_lazy(PyObject *o) {
     return Py_TYPE(o)->tp_dealloc == lazy_dealloc;
-}
-
-/* --- places --- */
-
-static bool is_at_home(const tr_lazies *l, PyCodeObject *code) {
-    const char *file = l->home ? PyUnicode_AsUTF8(code->co_filename) : NULL;
-    if (!file)
-        PyErr_Clear();
-    return file && strncmp(file, l->home, strlen(l->home)) == 0;
-}
-
-/* The innermost frame that is none of treadle.parallel's. */
-static void note_place(const tr_lazies *l, tr_lazy *n) {
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-    while (frame) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        if (!is_at_home(l, code)) {
-            n->code = (PyObject *)code;
-            n->lasti = PyFrame_GetLasti(frame);
-            break;
-        }
-        Py_DECREF(code);
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    Py_XDECREF((PyObject *)frame);
 }
 
 /* --- nodes --- */
@@ -95,12 +70,13 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
     }
     PyObject *list = PyList_New(0), *errors = PyImport_ImportModule("treadle.errors");
     PyObject *cls = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
-    bool ok = list && cls && list_waiting(x, list) &&
-              tr_lazy_evaluate(type, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false) &&
-              PyErr_WarnFormat(cls, 1,
-                               "%d operations on lazy arrays wait here, and are evaluated now: a loop that goes "
-                               "on from its own results is faster with .evaluate() in each turn",
-                               TR_LAZY_BOUND) == 0;
+    bool ok =
+        list && cls && list_waiting(x, list) &&
+        tr_lazy_evaluate(type, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false) &&
+        PyErr_WarnFormat(cls, 1,
+                         "%d operations on lazy arrays wait here, and are evaluated now: a loop that goes "
+                         "on from its own results is faster with .evaluate() in each turn",
+                         TR_LAZY_BOUND) == 0;
     x->below = 1;
     Py_XDECREF(list);
     Py_XDECREF(errors);
@@ -108,25 +84,12 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
     return ok;
 }
 
-PyObject *tr_lazy_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
-                       PyObject *kwnames) {
-    tr_lazy *x = (tr_lazy *)type->tp_alloc(type, n);
-    uint32_t below = 1;
-    if (!x)
-        return NULL;
-    x->op = (uint8_t)op;
-    x->fn = Py_XNewRef(fn);
-    x->kwnames = Py_XNewRef(kwnames);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        x->args[i] = Py_NewRef(args[i]);
-        if (Py_IS_TYPE(args[i], type) && !((tr_lazy *)args[i])->value)
-            below += ((tr_lazy *)args[i])->below;
-    }
-    note_place(tr_lazies_of(type), x);
-    x->below = (uint16_t)(below > UINT16_MAX ? UINT16_MAX : below);
-    if (below >= TR_LAZY_BOUND && !bound(type, x))
+static PyObject *node_new(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+                          PyObject *kwnames) {
+    PyObject *x = tr_lazy_node(type, op, fn, args, n, kwnames);
+    if (x && ((tr_lazy *)x)->below >= TR_LAZY_BOUND && !bound(type, (tr_lazy *)x))
         Py_CLEAR(x);
-    return (PyObject *)x;
+    return x;
 }
 
 static PyObject *leaf_new(PyTypeObject *type, PyObject *value) {
@@ -136,7 +99,7 @@ static PyObject *leaf_new(PyTypeObject *type, PyObject *value) {
         return NULL;
     x->value = Py_NewRef(value);
     if (l->check) {
-        note_place(l, x);
+        tr_lazy_note_place(l, x);
         x->sum = tr_lazy_sum(value);
     }
     return (PyObject *)x;
@@ -236,7 +199,7 @@ static PyObject *elementwise(PyTypeObject *type, PyObject *ufunc, PyObject *cons
     PyObject *shape = n ? Py_XNewRef(shape_source(args[0])) : NULL;
     for (Py_ssize_t i = 1; ok && i < n; i++)
         Py_XSETREF(shape, shape_together(shape, shape_source(args[i]), &ok));
-    PyObject *r = ok ? tr_lazy_node(type, TR_G_CALL, ufunc, args, n, NULL) : NULL;
+    PyObject *r = ok ? node_new(type, TR_G_CALL, ufunc, args, n, NULL) : NULL;
     if (r) {
         ((tr_lazy *)r)->loose = true;
         ((tr_lazy *)r)->shape = shape == Py_None ? NULL : Py_XNewRef(shape);
@@ -251,7 +214,7 @@ static PyObject *items_of(PyObject *node, Py_ssize_t n) {
     for (Py_ssize_t i = 0; t && i < n; i++) {
         PyObject *at = PyLong_FromSsize_t(i), *args[2] = {node, at}, *item = NULL;
         if (at)
-            item = tr_lazy_node(Py_TYPE(node), TR_G_ITEM, NULL, args, 2, NULL);
+            item = node_new(Py_TYPE(node), TR_G_ITEM, NULL, args, 2, NULL);
         Py_XDECREF(at);
         if (item)
             PyTuple_SET_ITEM(t, i, item);
@@ -268,7 +231,7 @@ static PyObject *binary(tr_lazyfn f, PyObject *a, PyObject *b) {
     if (!x || !y) {
         r = PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     } else if (f == TR_LAZY_MATMUL || f == TR_LAZY_DIVMOD) {
-        r = tr_lazy_node(type, TR_G_CALL, ufunc, args, 2, NULL);
+        r = node_new(type, TR_G_CALL, ufunc, args, 2, NULL);
         if (r) {
             ((tr_lazy *)r)->loose = true;
             if (f == TR_LAZY_DIVMOD)
@@ -288,8 +251,8 @@ static PyObject *binary(tr_lazyfn f, PyObject *a, PyObject *b) {
     }
 TR_LAZY_BINARY(X)
 #undef X
-#define X(slot, id, name)                                                                \
-    static PyObject *lazy_##slot(PyObject *a) {                                          \
+#define X(slot, id, name)                                                                   \
+    static PyObject *lazy_##slot(PyObject *a) {                                             \
         return elementwise(Py_TYPE(a), tr_lazies_of(Py_TYPE(a))->fns[TR_LAZY_##id], &a, 1); \
     }
 TR_LAZY_UNARY(X)
@@ -320,7 +283,7 @@ static PyObject *index_tuple(PyTypeObject *type, PyObject *i) {
             Py_CLEAR(parts);
     }
     if (parts)
-        r = tr_lazy_node(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
+        r = node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
     if (r)
         ((tr_lazy *)r)->loose = true;
     Py_XDECREF(parts);
@@ -331,8 +294,7 @@ static PyObject *index_tuple(PyTypeObject *type, PyObject *i) {
 static PyObject *index_part(PyTypeObject *type, PyObject *i) {
     if (PySlice_Check(i)) {
         PySliceObject *s = (PySliceObject *)i;
-        PyObject *r =
-            tr_lazy_node(type, TR_G_SLICE, NULL, (PyObject *[]){s->start, s->stop, s->step}, 3, NULL);
+        PyObject *r = node_new(type, TR_G_SLICE, NULL, (PyObject *[]){s->start, s->stop, s->step}, 3, NULL);
         if (r)
             ((tr_lazy *)r)->loose = true;
         return r;
@@ -345,7 +307,7 @@ static PyObject *index_part(PyTypeObject *type, PyObject *i) {
 static PyObject *lazy_item(PyObject *a, PyObject *i) {
     PyTypeObject *type = Py_TYPE(a);
     PyObject *part = PyTuple_Check(i) ? index_tuple(type, i) : index_part(type, i), *args[2] = {a, part};
-    PyObject *r = part ? tr_lazy_node(type, TR_G_ITEM, NULL, args, 2, NULL) : NULL;
+    PyObject *r = part ? node_new(type, TR_G_ITEM, NULL, args, 2, NULL) : NULL;
     if (r)
         ((tr_lazy *)r)->loose = true;
     Py_XDECREF(part);
@@ -355,8 +317,9 @@ static PyObject *lazy_item(PyObject *a, PyObject *i) {
 static int lazy_set_item(PyObject *a, PyObject *i, PyObject *v) {
     (void)a;
     (void)i;
-    PyErr_SetString(PyExc_TypeError, v ? "lazy arrays are not changed: x = x.at[i].set(v) makes one that differs"
-                                       : "items of arrays cannot be deleted");
+    PyErr_SetString(PyExc_TypeError,
+                    v ? "lazy arrays are not changed: x = x.at[i].set(v) makes one that differs"
+                      : "items of arrays cannot be deleted");
     return -1;
 }
 
@@ -384,7 +347,7 @@ static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose) {
             Py_CLEAR(parts);
     }
     if (parts)
-        r = tr_lazy_node(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
+        r = node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
     if (r)
         ((tr_lazy *)r)->loose = loose;
     Py_XDECREF(parts);
@@ -413,7 +376,7 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o) {
     if (ok && !which && !defaults)
         r = Py_NewRef(o);
     else if (ok)
-        r = tr_lazy_node(type, TR_G_CLOSURE, o, args, k, NULL);
+        r = node_new(type, TR_G_CLOSURE, o, args, k, NULL);
     if (r && r != o) {
         ((tr_lazy *)r)->cells = which;
         ((tr_lazy *)r)->loose = true;
@@ -460,7 +423,8 @@ static PyObject *call_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject
                            PyObject *kwnames) {
     Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), k = 0, names = 0;
     bool loose = op == TR_G_CALL && PyObject_TypeCheck(fn, &PyUFunc_Type);
-    PyObject *few[16], **a = all <= 16 ? few : PyMem_Malloc((size_t)all * sizeof *a), *out = NULL, *kw = NULL, *r = NULL;
+    PyObject *few[16], **a = all <= 16 ? few : PyMem_Malloc((size_t)all * sizeof *a), *out = NULL, *kw = NULL,
+                       *r = NULL;
     bool ok = a != NULL;
     if (!ok)
         PyErr_NoMemory();
@@ -484,7 +448,7 @@ static PyObject *call_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject
     if (ok && loose && !kw && ((PyUFuncObject *)fn)->nout == 1 && ((PyUFuncObject *)fn)->core_enabled == 0)
         r = elementwise(type, fn, a, k);
     else if (ok)
-        r = tr_lazy_node(type, op, fn, a, k, kw);
+        r = node_new(type, op, fn, a, k, kw);
     if (r)
         ((tr_lazy *)r)->loose = loose;
     if (r && out)
@@ -498,8 +462,8 @@ static PyObject *call_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject
 }
 
 /* A method of an object's: the object, then the arguments. */
-static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t n,
-                        PyObject *kwnames) {
+static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, PyObject *const *args,
+                        Py_ssize_t n, PyObject *kwnames) {
     Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject **a = PyMem_Malloc(((size_t)all + 1) * sizeof *a), *text = PyUnicode_InternFromString(name);
     PyObject *r = NULL;
@@ -553,7 +517,8 @@ static PyObject *shape_function(PyObject *self, PyObject *fn, PyObject *args) {
 /* __array_function__(func, types, args, kwargs) */
 static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
-        return PyErr_Format(PyExc_TypeError, "__array_function__() takes a function, types, a tuple and a dict");
+        return PyErr_Format(PyExc_TypeError,
+                            "__array_function__() takes a function, types, a tuple and a dict");
     Py_ssize_t pos = PyTuple_GET_SIZE(args[2]), nkw = PyDict_GET_SIZE(args[3]), at = 0, k = 0;
     PyObject *known = shape_function(self, args[0], args[2]), *key, *value, *r = NULL;
     if (known || PyErr_Occurred())
@@ -610,7 +575,8 @@ static PyObject *lazy_array(PyObject *self, PyObject *args, PyObject *kw) {
         return NULL;
     }
     if (as || copies)
-        Py_SETREF(a, PyArray_FromAny(a, as, 0, 0, NPY_ARRAY_FORCECAST | (copies ? NPY_ARRAY_ENSURECOPY : 0), NULL));
+        Py_SETREF(
+            a, PyArray_FromAny(a, as, 0, 0, NPY_ARRAY_FORCECAST | (copies ? NPY_ARRAY_ENSURECOPY : 0), NULL));
     return a;
 }
 
@@ -658,10 +624,10 @@ static PyObject *lazy_repr(PyObject *self) {
 }
 
 #define TR_LAZY_CONVERSIONS(X) X(float, PyNumber_Float) X(int, PyNumber_Long) X(index, PyNumber_Index)
-#define X(name, fn)                                  \
-    static PyObject *lazy_##name(PyObject *self) {   \
-        PyObject *v = value_of(self);                \
-        return v ? fn(v) : NULL;                     \
+#define X(name, fn)                                \
+    static PyObject *lazy_##name(PyObject *self) { \
+        PyObject *v = value_of(self);              \
+        return v ? fn(v) : NULL;                   \
     }
 TR_LAZY_CONVERSIONS(X)
 #undef X
@@ -773,7 +739,7 @@ static PyObject *lazy_at(PyObject *self, void *unused) {
 
 static PyObject *lazy_attr(PyObject *self, void *name) {
     PyObject *text = PyUnicode_InternFromString(name);
-    PyObject *r = text ? tr_lazy_node(Py_TYPE(self), TR_G_ATTR, text, &self, 1, NULL) : NULL;
+    PyObject *r = text ? node_new(Py_TYPE(self), TR_G_ATTR, text, &self, 1, NULL) : NULL;
     Py_XDECREF(text);
     return r;
 }
@@ -791,8 +757,9 @@ static PyObject *lazy_getattr(PyObject *self, PyObject *name) {
     const char *text = PyUnicode_AsUTF8(name);
     for (size_t i = 0; text && i < sizeof changes / sizeof *changes; i++)
         if (strcmp(text, changes[i][0]) == 0)
-            return PyErr_Format(PyExc_AttributeError, "lazy arrays are not changed, so they have no '%s': use %s",
-                                changes[i][0], changes[i][1]);
+            return PyErr_Format(PyExc_AttributeError,
+                                "lazy arrays are not changed, so they have no '%s': use %s", changes[i][0],
+                                changes[i][1]);
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
     bool asks = text && strncmp(text, "__", 2) != 0 && !PyObject_HasAttr((PyObject *)Py_TYPE(self), name) &&
@@ -927,21 +894,37 @@ static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_
     tr_state *st = tr_ext_state(module);
     for (Py_ssize_t i = 1; i < n; i++)
         if (!Py_IS_TYPE(args[i], st->lazy_type))
-            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s", Py_TYPE(args[i])->tp_name);
+            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
+                                Py_TYPE(args[i])->tp_name);
     if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
         return NULL;
     Py_RETURN_NONE;
 }
 
-/* _lazy_home(folder): what is called from there was written by its caller. */
-static PyObject *set_home(PyObject *module, PyObject *o) {
+/* _lazy_explain(log, *arrays): evaluated, with accounts. */
+static PyObject *explain_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (!Py_IS_TYPE(args[i], st->lazy_type) || ((tr_lazy *)args[i])->value)
+            return PyErr_Format(PyExc_TypeError, "explain() takes lazy arrays that are not evaluated yet");
+    if (n < 2 || !PyArray_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "an array for accounts, and lazy arrays are needed");
+    return tr_lazy_explain(st->lazy_type, args + 1, n - 1, args[0]);
+}
+
+/* _lazy_setup(folder, check): what is called from there was written by its caller; whether leaves are looked at. */
+static PyObject *setup(PyObject *module, PyObject *args) {
     tr_lazies *l = tr_ext_state(module)->lazies;
-    const char *s = PyUnicode_AsUTF8(o);
-    char *home = s ? PyMem_Malloc(strlen(s) + 1) : NULL;
+    const char *s;
+    int check;
+    if (!PyArg_ParseTuple(args, "sp:_lazy_setup", &s, &check))
+        return NULL;
+    char *home = PyMem_Malloc(strlen(s) + 1);
     if (!home)
-        return s ? PyErr_NoMemory() : NULL;
+        return PyErr_NoMemory();
     PyMem_Free(l->home);
     l->home = strcpy(home, s);
+    l->check = check != 0;
     Py_RETURN_NONE;
 }
 
@@ -949,18 +932,16 @@ static PyMethodDef functions[] = {
     {"_lazy", make_leaf, METH_O, NULL},
     {"_lazy_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
-    {"_lazy_home", set_home, METH_O, NULL},
+    {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
+    {"_lazy_setup", setup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 bool tr_lazy_add(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     PyObject *np = PyImport_ImportModule("numpy");
     tr_lazies *l = st->lazies = PyMem_Calloc(1, sizeof *l);
-    const char *check = getenv("TREADLE_PARALLEL_CHECK");
     if (!l)
         PyErr_NoMemory();
-    else
-        l->check = check && *check && strcmp(check, "0") != 0;
     st->lazy_type = l ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL) : NULL;
     bool ok = np && l && st->lazy_type;
     for (unsigned i = 0; ok && i < TR_LAZY__FNS; i++)

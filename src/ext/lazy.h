@@ -56,22 +56,22 @@ typedef enum tr_lazyfn {
 
 typedef struct tr_lazy {
     PyObject_VAR_HEAD
-    uint8_t op;     /* tr_gop */
-    bool loose;     /* its integers are operands, whatever they are: an index's, a ufunc's */
-    bool ran;       /* it was computed once already, and nobody kept the value */
-    uint16_t below; /* about how many operations wait below it, itself included: at most so many */
-    int lasti;      /* where it was written: the instruction of */
-    PyObject *code; /* that code, or NULL */
+    uint8_t op;      /* tr_gop */
+    bool loose;      /* its integers are operands, whatever they are: an index's, a ufunc's */
+    bool ran;        /* it was computed once already, and nobody kept the value */
+    uint16_t below;  /* about how many operations wait below it, itself included: at most so many */
+    int lasti;       /* where it was written: the instruction of */
+    PyObject *code;  /* that code, or NULL */
     PyObject *value; /* of a leaf, or of what was evaluated: array, NumPy scalar, tuple of such; else NULL */
     PyObject *fn;    /* CALL: what is called; METHOD: its name; CLOSURE: the function */
     PyObject *kwnames; /* tuple, or NULL */
-    PyObject *shape; /* a tuple, or an array of that shape; NULL: nobody knows yet */
-    uint64_t sum;    /* of a leaf, under TREADLE_PARALLEL_CHECK: of its bytes when it was made */
-    tr_kindof kind;  /* once it was asked for */
-    uint32_t cells;  /* CLOSURE: which of the function's cells are operands, a bit each */
-    uint64_t epoch;  /* the walk that has met it last: then */
-    uint32_t at;     /* its number in that, and */
-    uint32_t uses;   /* how often it is an operand there */
+    PyObject *shape;   /* a tuple, or an array of that shape; NULL: nobody knows yet */
+    uint64_t sum;      /* of a leaf, under TREADLE_PARALLEL_CHECK: of its bytes when it was made */
+    tr_kindof kind;    /* once it was asked for */
+    uint32_t cells;    /* CLOSURE: which of the function's cells are operands, a bit each */
+    uint64_t epoch;    /* the walk that has met it last: then */
+    uint32_t at;       /* its number in that, and */
+    uint32_t uses;     /* how often it is an operand there */
     PyObject *args[];
 } tr_lazy;
 
@@ -119,7 +119,7 @@ typedef struct tr_lazies {
     PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
     PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
     char *home;       /* the folder of treadle.parallel: places are those of its callers */
-    bool check;       /* TREADLE_PARALLEL_CHECK */
+    bool check;       /* leaves are looked at: config.PARALLEL_CHECK */
     tr_lazyentry *plans[TR_LAZY_PLANS];
     size_t nplans;
     uint64_t clock, epoch;
@@ -142,17 +142,19 @@ typedef struct tr_gwalk {
     tr_lazies *l;
     PyObject *const *roots;
     Py_ssize_t nroots;
-    bool raw;    /* roots are what they are: their type is asked for */
-    bool serial; /* on one core */
-    bool fixed;  /* all integers that functions take are constants */
-    bool eased;  /* there was one that is taken for an operand */
-    bool known;  /* the plan was there before */
+    bool raw;      /* roots are what they are: their type is asked for */
+    bool serial;   /* on one core */
+    bool fixed;    /* all integers that functions take are constants */
+    bool eased;    /* there was one that is taken for an operand */
+    PyObject *log; /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
+    bool known;    /* the plan was there before */
     bool gathered;
-    uint32_t nran; /* nodes that were computed before */
+    uint32_t nran;                       /* nodes that were computed before */
     tr_objs nodes, params, objs, protos; /* strong */
     uint32_t *key, few[TR_LAZY_WORDS];   /* what the structure is, as numbers; key: NULL while `few` does */
     uint32_t nkey, roomkey;
-    uint32_t *seen, fewseen[2 * TR_LAZY_FEW]; /* a hash table of params, objs and protos: 1 + number, and which */
+    uint32_t *seen,
+        fewseen[2 * TR_LAZY_FEW]; /* a hash table of params, objs and protos: 1 + number, and which */
     uint32_t nseen, roomseen;
 } tr_gwalk;
 
@@ -161,19 +163,25 @@ static inline tr_lazies *tr_lazies_of(PyTypeObject *type) {
 }
 
 bool tr_lazy_add(PyObject *module);
+
+/* --- lazynode.c --- */
+
 /* A node of n operands, the last of which have names. */
 PyObject *tr_lazy_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames);
-int tr_lazies_visit(const tr_lazies *l, visitproc visit, void *arg);
-void tr_lazies_clear(tr_lazies *l); /* forgets plans: nodes that are left can still be used */
-void tr_lazies_free(tr_lazies *l);
-
-/* --- lazyplan.c --- */
-
+/* The innermost frame that is none of treadle.parallel's. */
+void tr_lazy_note_place(const tr_lazies *l, tr_lazy *n);
 void tr_plan_free(tr_plan *p);
 int tr_plan_visit(const tr_plan *p, visitproc visit, void *arg);
 /* Where node k was written. */
 tr_place tr_plan_place(const tr_plan *p, uint32_t k);
+
+/* --- lazyplan.c --- */
+
+int tr_lazies_visit(const tr_lazies *l, visitproc visit, void *arg);
+void tr_lazies_clear(tr_lazies *l); /* forgets plans: nodes that are left can still be used */
+void tr_lazies_free(tr_lazies *l);
+
 /* Both in the gate; false with an exception. */
 bool tr_gwalk_gather(tr_gwalk *w);
 /* The plan's Function; a new reference, or NULL with an exception. */
@@ -186,6 +194,9 @@ void tr_gwalk_fini(tr_gwalk *w);
 
 /* Evaluates what is not yet. False with an exception: nothing has changed then. */
 bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial);
+/* The same; accounts go to `log`, an array of int64. What the nodes are that these name: a list of (file, line,
+ * function, what), in their order; NULL with an exception. */
+PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log);
 /* What the value is going to be. NULL with an exception. */
 const tr_kindof *tr_lazy_kind(PyObject *self);
 /* A new reference to a tuple: the array is computed only where its shape depends on items. */

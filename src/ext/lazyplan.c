@@ -13,51 +13,6 @@
 #include "ext/compat.h"
 #include "ext/lazy.h"
 
-/* --- plans --- */
-
-void tr_plan_free(tr_plan *p) {
-    if (!p)
-        return;
-    for (uint32_t i = 0; i < p->nnodes; i++) {
-        PyMem_Free(p->nodes[i].args);
-        Py_XDECREF(p->nodes[i].kwnames);
-        Py_XDECREF(p->nodes[i].code);
-    }
-    for (tr_pkind *k = p->kinds, *next; k; k = next) {
-        next = k->next;
-        for (uint32_t i = 0; i < p->nparams; i++)
-            tr_argk_clear(&k->pats[i]);
-        PyMem_Free(k);
-    }
-    PyMem_Free(p->nodes);
-    PyMem_Free(p->roots);
-    Py_XDECREF(p->objs);
-    Py_XDECREF(p->protos);
-    PyMem_Free(p);
-}
-
-int tr_plan_visit(const tr_plan *p, visitproc visit, void *arg) {
-    if (p) {
-        Py_VISIT(p->objs);
-        Py_VISIT(p->protos);
-    }
-    return 0;
-}
-
-tr_place tr_plan_place(const tr_plan *p, uint32_t k) {
-    tr_place r = {NULL, NULL, {-1, -1, -1, -1}};
-    PyCodeObject *c = k < p->nnodes ? (PyCodeObject *)p->nodes[k].code : NULL;
-    if (!c)
-        return r;
-    int line = -1, col = -1, end_line = -1, end_col = -1;
-    PyCode_Addr2Location(c, p->nodes[k].lasti, &line, &col, &end_line, &end_col);
-    r.file = PyUnicode_AsUTF8(c->co_filename);
-    r.fn = PyUnicode_AsUTF8(c->co_qualname);
-    r.span = (tr_span){line, col, end_line, end_col};
-    PyErr_Clear();
-    return r;
-}
-
 /* --- the walk --- */
 
 /* Takes a reference of its own. */
@@ -338,10 +293,12 @@ bool tr_gwalk_gather(tr_gwalk *w) {
     for (Py_ssize_t i = 0; ok && i < w->nroots; i++)
         ok = put(w, ((tr_lazy *)w->roots[i])->at);
     w->gathered = ok;
-    return ok && put(w, w->params.n) && put(w, (uint32_t)w->nroots << 2 | w->raw << 1 | w->serial);
+    ok = ok && (!w->log || put_obj(&w->params, w->log));
+    return ok && put(w, w->params.n) &&
+           put(w, (uint32_t)w->nroots << 3 | (w->log ? 4u : 0u) | (w->raw ? 2u : 0u) | (w->serial ? 1u : 0u));
 }
 
-/* --- which plan --- */
+/* --- plans --- */
 
 /* Kinds of constants that are the same when they say the same; of all others each object is its own. */
 static bool is_plain(PyObject *o) {
@@ -357,7 +314,8 @@ static uint64_t hash_of(PyObject *o) {
         return h;
     }
     if (PyCode_Check(o)) /* its own hash looks at all that it holds */
-        return (uint64_t)((PyCodeObject *)o)->co_firstlineno + (uint64_t)PyObject_Hash(((PyCodeObject *)o)->co_name);
+        return (uint64_t)((PyCodeObject *)o)->co_firstlineno +
+               (uint64_t)PyObject_Hash(((PyCodeObject *)o)->co_name);
     return PyUnicode_CheckExact(o) || PyLong_CheckExact(o) ? (uint64_t)PyObject_Hash(o)
            : is_plain(o)                                   ? (uint64_t)(uintptr_t)Py_TYPE(o)
                                                            : (uint64_t)(uintptr_t)o;
@@ -464,7 +422,7 @@ static tr_plan *plan_new(tr_gwalk *w) {
         tr_plan_free(p);
         return NULL;
     }
-    p->nparams = w->params.n;
+    p->nparams = w->params.n; /* a log is the last of them */
     p->nroots = (uint32_t)w->nroots;
     p->result = UINT32_MAX;
     ok = (p->objs = tuple_of(&w->objs)) && (p->protos = PyTuple_New(w->protos.n)) && fill_nodes(w, p);
@@ -513,7 +471,8 @@ static PyObject *face(uint32_t n) {
 
 static PyObject *function_new(tr_gwalk *w) {
     PyObject *f = face(w->params.n), *options = PyDict_New(), *fn = NULL;
-    PyObject *flags = w->serial ? PyDict_New() : Py_BuildValue("{s:i}", "parallel", 1);
+    PyObject *flags =
+        Py_BuildValue("{s:i,s:i}", "parallel", (int)!w->serial, "account", (int)(w->log != NULL));
     tr_plan *p = f && flags && options ? plan_new(w) : NULL;
     if (p)
         fn = PyObject_CallFunctionObjArgs((PyObject *)w->st->fn_type, f, flags, options, NULL);

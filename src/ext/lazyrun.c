@@ -72,7 +72,8 @@ static PyObject *translated(tr_gwalk *w, PyObject *tb, int *last) {
     } else {
         int k = code->co_firstlineno - 1; /* 0 also stands for the call itself, which nobody wrote */
         bool named = strcmp(PyUnicode_AsUTF8(code->co_name), TR_GRAPH_NODE) == 0;
-        bool told = k == *last; /* the library's function that the node calls is inlined at the node's place */
+        bool told =
+            k == *last; /* the library's function that the node calls is inlined at the node's place */
         if (named && !told && k >= 0 && (uint32_t)k < w->nodes.n)
             r = entry_at((tr_lazy *)tr_objs_of(&w->nodes)[k], next);
         *last = k;
@@ -127,11 +128,12 @@ static bool check_leaf(const tr_lazy *leaf, const tr_lazy *user) {
     PyObject *cls = error_class("LeafChangedError");
     bool told = cls && place_text(leaf, made, sizeof made) && place_text(user, used, sizeof used);
     if (cls)
-        PyErr_Format(cls,
-                     told ? "an array that was handed to the graph at %s has other items now that what uses it "
-                            "at %s is evaluated: treadle.parallel.array(a, copy=True) keeps them"
-                          : "an array that was handed to the graph has other items now that it is evaluated",
-                     made, used);
+        PyErr_Format(
+            cls,
+            told ? "an array that was handed to the graph at %s has other items now that what uses it "
+                   "at %s is evaluated: treadle.parallel.array(a, copy=True) keeps them"
+                 : "an array that was handed to the graph has other items now that it is evaluated",
+            made, used);
     Py_XDECREF(cls);
     return false;
 }
@@ -236,7 +238,8 @@ static PyObject *call(tr_gwalk *w) {
     tr_py_section_begin(&section, w->st->gate);
     PyObject *fn = w->gathered || tr_gwalk_gather(w) ? tr_gwalk_function(w) : NULL;
     tr_py_section_end(&section);
-    PyObject *r = fn && check_leaves(w) ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
+    PyObject *r =
+        fn && check_leaves(w) ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
     if (!r && fn && is_refused()) { /* its errors are of where the first such graph was written */
         tr_py_section_begin(&section, w->st->gate);
         tr_gwalk_forget(w, fn);
@@ -253,6 +256,7 @@ static PyObject *call_or_retry(tr_gwalk *w) {
         tr_gwalk next = walk_of(w->type, w->roots, w->nroots);
         next.raw = w->raw;
         next.serial = w->serial;
+        next.log = w->log;
         next.fixed = w->fixed || !w->known;
         PyErr_Clear();
         tr_gwalk_fini(w);
@@ -334,6 +338,49 @@ bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, 
     return ok;
 }
 
+/* --- accounts --- */
+
+/* (file, line, function, what): where a node was written, and what it calls. */
+static PyObject *node_text(const tr_lazy *x) {
+    PyCodeObject *c = (PyCodeObject *)x->code;
+    PyObject *what = NULL, *r;
+    if (x->op == TR_G_CALL || x->op == TR_G_CLOSURE)
+        what = PyObject_GetAttrString(x->fn, "__name__");
+    else if (x->fn)
+        what = Py_NewRef(x->fn);
+    PyErr_Clear();
+    if (!what)
+        what = PyUnicode_FromString(x->op == TR_G_ITEM ? "[]" : "");
+    if (!what)
+        return NULL;
+    r = c ? Py_BuildValue("(OiOO)", c->co_filename, PyCode_Addr2Line(c, x->lasti), c->co_name, what)
+          : Py_BuildValue("(sisO)", "", 0, "", what);
+    Py_DECREF(what);
+    return r;
+}
+
+PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    w.log = log;
+    bool ok = find_result(w.l);
+    tr_py_section_begin(&section, w.st->gate);
+    ok = ok && tr_gwalk_gather(&w);
+    PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
+    for (uint32_t k = 0; list && k < w.nodes.n; k++) {
+        PyObject *t = node_text((tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        if (t)
+            PyList_SET_ITEM(list, k, t);
+        else
+            Py_CLEAR(list);
+    }
+    tr_py_section_end(&section);
+    if (list && !run(&w))
+        Py_CLEAR(list);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
 /* --- what is known without the value --- */
 
 static bool kind_of_value(PyObject *v, tr_kindof *out) {
@@ -361,7 +408,8 @@ static bool kind_of_call(tr_gwalk *w, tr_function *f, tr_kindof *out) {
     if (!ok)
         PyErr_NoMemory();
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &k->pats[i]);
+        ok =
+            tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &k->pats[i]);
     tr_py_section section;
     tr_py_section_begin(&section, w->st->gate);
     const tr_pkind *known = ok ? f->plan->kinds : NULL;

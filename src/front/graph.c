@@ -74,10 +74,12 @@ void tr_front_graph(tr_prog *p, uint32_t func) {
     m.f->file = fn->file;
     m.f->func = func;
     m.of = TR_NEW_N(a, tr_val, g->nnodes + 1u);
-    m.params = TR_NEW_N(a, tr_val, g->nparams + 1u);
+    m.params = TR_NEW_N(a, tr_val, fn->nargs + 1u);
     tr_bid entry = tr_blk_new(m.f);
     m.b = (tr_bld){m.f, entry, TR_NOVAL, 0};
-    for (uint32_t i = 0; i < g->nparams; i++)
+    assert(fn->nargs >= g->nparams &&
+           "operands come first: what else the function takes it takes for others");
+    for (uint32_t i = 0; i < fn->nargs; i++)
         m.params[i] = tr_blk_param(m.f, entry, NULL, fn->argnames[i]);
     for (uint32_t i = 0; i < g->nnodes; i++)
         m.of[i] = make_node(&m, i);

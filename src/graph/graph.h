@@ -35,8 +35,8 @@ typedef struct tr_gref {
 } tr_gref;
 
 typedef struct tr_gnode {
-    uint8_t op;      /* tr_gop */
-    uint32_t fn;     /* CALL: an object; METHOD, ATTR: one that is a name; CLOSURE: a function of the program */
+    uint8_t op;  /* tr_gop */
+    uint32_t fn; /* CALL: an object; METHOD, ATTR: one that is a name; CLOSURE: a function of the program */
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;

@@ -615,9 +615,10 @@ static void check_weak_integer(tr_em *e, tr_tv x, const tr_ty *t) {
         int64_t most = ((int64_t)1 << (bits - !is_unsigned)) - 1;
         ok = tr_fam_and(e, ok, tr_em_cmp(e, TR_CMP_LE, v, tr_em_i64(e, most)));
     }
-    tr_em_check(e, ok, TR_EXC_OVERFLOW,
-                tr_arena_printf(&e->ctx->arena, "Python integer {0} out of bounds for %s", tr_em_tyname(e, t)), 1,
-                &v);
+    tr_em_check(
+        e, ok, TR_EXC_OVERFLOW,
+        tr_arena_printf(&e->ctx->arena, "Python integer {0} out of bounds for %s", tr_em_tyname(e, t)), 1,
+        &v);
 }
 
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {

@@ -64,7 +64,9 @@ def same(got, want):
         assert got == want
         return
     assert got.dtype == want.dtype and got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=1e-6) if got.dtype.kind in "fc" else np.testing.assert_array_equal(got, want)
+    np.testing.assert_allclose(
+        got, want, rtol=1e-6
+    ) if got.dtype.kind in "fc" else np.testing.assert_array_equal(got, want)
 
 
 @given(st.sampled_from(BINARY), st.sampled_from(DTYPES), st.sampled_from(DTYPES + NUMBERS), st.booleans())
@@ -128,7 +130,9 @@ def test_functions_of_numpy(k):
     same(np.asarray(FUNCTIONS[k](tp.array(x))), np.asarray(FUNCTIONS[k](x)))
 
 
-@pytest.mark.parametrize("x", [np.zeros(0), np.zeros((0, 3)), np.float64(2.5), np.arange(12.0)[::-3], np.arange(4.0)])
+@pytest.mark.parametrize(
+    "x", [np.zeros(0), np.zeros((0, 3)), np.float64(2.5), np.arange(12.0)[::-3], np.arange(4.0)]
+)
 def test_arrays_of_all_forms(x):
     x = np.asarray(x)
     x.flags.writeable = False
@@ -223,7 +227,9 @@ def test_an_exception_of_a_users_function_and_then_again():
 def test_a_typing_error_tells_the_users_line():
     x = tp.array(np.arange(3.0))
     y = tp.map(lambda v: v.foo, x)
-    with pytest.raises(errors.TypingError, match=r"'foo'(.|\n)*lambda v: v\.foo(.|\n)*called by test_a_typing_error") as e:
+    with pytest.raises(
+        errors.TypingError, match=r"'foo'(.|\n)*lambda v: v\.foo(.|\n)*called by test_a_typing_error"
+    ) as e:
         y.evaluate()
     assert "<graph>" not in str(e.value)
     with pytest.raises(errors.TreadleError, match=r"test_lazy\.py:\d+:\d+ in test_a_typing_error"):
@@ -370,8 +376,19 @@ def test_a_changed_array_is_told_of_under_checks():
                 print("<string>:5" in str(e))
         print(float((tp.array(a) + 1).sum()) == (a + 1).sum())
     """)
-    r = subprocess.run([sys.executable, "-c", program], env=plain_env(TREADLE_PARALLEL_CHECK="1"), capture_output=True, text=True, check=True)
-    assert r.stdout.split() == ["True", "True", "missed", "True"]  # a > 2 is computed by NumPy, and never changes
+    r = subprocess.run(
+        [sys.executable, "-c", program],
+        env=plain_env(TREADLE_PARALLEL_CHECK="1"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert r.stdout.split() == [
+        "True",
+        "True",
+        "missed",
+        "True",
+    ]  # a > 2 is computed by NumPy, and never changes
 
 
 def plain_env(**more):
@@ -430,7 +447,11 @@ def test_several_roots_in_one_program():
     s, m, z = y.sum(), y.max(), y[1:]
     n = compiled()
     assert tp.evaluate(s, m, z) == (s, m, z)
-    assert compiled() == n + 1 and (float(s), float(m), np.asarray(z).tolist()) == (30.0, 10.0, [2.0, 4.0, 6.0, 8.0, 10.0])
+    assert compiled() == n + 1 and (float(s), float(m), np.asarray(z).tolist()) == (
+        30.0,
+        10.0,
+        [2.0, 4.0, 6.0, 8.0, 10.0],
+    )
     with pytest.raises(TypeError, match="evaluate"):
         tp.evaluate(np.arange(3))
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import os as _os
+from typing import Any
 
 import numpy as np
 
-from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate, _lazy_home
+from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate, _lazy_setup
 
-_lazy_home(_os.path.dirname(__file__))
+from .. import config as _config
+from ._explain import Explanation, Kernel, explain
+
+_lazy_setup(_os.path.dirname(__file__), _config.PARALLEL_CHECK)
 
 add, multiply, maximum, minimum = np.add, np.multiply, np.maximum, np.minimum
 
