@@ -10,13 +10,17 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                            \
-    X(sum)                                                                                            \
-    X(prod)                                                                                           \
-    X(min) X(max) X(mean) X(std) X(var) X(any) X(all) X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) \
-        X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) \
-            X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) \
-                X(searchsorted) X(compress)
+#define TR_LAZY_METHODS(X)                                                                                  \
+    X(sum)                                                                                                  \
+    X(prod)                                                                                                 \
+    X(min)                                                                                                  \
+    X(max)                                                                                                  \
+    X(mean)                                                                                                 \
+    X(std)                                                                                                  \
+    X(var)                                                                                                  \
+    X(any) X(all) X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) X(reshape) X(ravel) X(flatten)            \
+        X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) X(nonzero) X(copy) \
+            X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -901,15 +905,44 @@ static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_
     Py_RETURN_NONE;
 }
 
-/* _lazy_explain(log, *arrays): evaluated, with accounts. */
+/* Are they nodes that wait? Else an exception. */
+static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!Py_IS_TYPE(roots[i], st->lazy_type) || ((tr_lazy *)roots[i])->value) {
+            PyErr_SetString(PyExc_TypeError, "lazy arrays that are not evaluated yet are needed");
+            return false;
+        }
+    if (n < 1)
+        PyErr_SetString(PyExc_TypeError, "at least one lazy array is needed");
+    return n > 0;
+}
+
+/* _lazy_explain(serial, log, *arrays): evaluated, with accounts. */
 static PyObject *explain_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     tr_state *st = tr_ext_state(module);
-    for (Py_ssize_t i = 1; i < n; i++)
-        if (!Py_IS_TYPE(args[i], st->lazy_type) || ((tr_lazy *)args[i])->value)
-            return PyErr_Format(PyExc_TypeError, "explain() takes lazy arrays that are not evaluated yet");
-    if (n < 2 || !PyArray_Check(args[0]))
-        return PyErr_Format(PyExc_TypeError, "an array for accounts, and lazy arrays are needed");
-    return tr_lazy_explain(st->lazy_type, args + 1, n - 1, args[0]);
+    if (!wait(st, args + 2, n - 2))
+        return NULL;
+    if (!PyArray_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "an array for accounts is needed");
+    return tr_lazy_explain(st->lazy_type, args + 2, n - 2, args[0] == Py_True, args[1]);
+}
+
+/* _lazy_params(*arrays): what the program is called with. */
+static PyObject *params(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, args, n) ? tr_lazy_params(st->lazy_type, args, n) : NULL;
+}
+
+/* _lazy_text(stage, log, *arrays): stage "infer" or "opt"; log: an array for accounts, or None. */
+static PyObject *text(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    if (!wait(st, args + 2, n - 2))
+        return NULL;
+    const char *stage = PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : NULL;
+    if (!stage || (strcmp(stage, "infer") != 0 && strcmp(stage, "opt") != 0))
+        return PyErr_Format(PyExc_ValueError, "the stage is 'infer' or 'opt'");
+    return tr_lazy_text(st->lazy_type, args + 2, n - 2, args[1] == Py_None ? NULL : args[1],
+                        *stage == 'i' ? TR_STAGE_INFER : TR_STAGE_OPT);
 }
 
 /* _lazy_setup(folder, check): what is called from there was written by its caller; whether leaves are looked at. */
@@ -933,6 +966,8 @@ static PyMethodDef functions[] = {
     {"_lazy_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
     {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
+    {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
+    {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},
     {"_lazy_setup", setup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

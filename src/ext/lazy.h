@@ -196,7 +196,13 @@ void tr_gwalk_fini(tr_gwalk *w);
 bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial);
 /* The same; accounts go to `log`, an array of int64. What the nodes are that these name: a list of (file, line,
  * function, what), in their order; NULL with an exception. */
-PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log);
+PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
+                          PyObject *log);
+/* The program as it is after a stage, on one core. A new reference to a text; NULL with an exception. */
+PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
+                       tr_stage stage);
+/* The arguments that it is called with: a list. */
+PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
 /* What the value is going to be. NULL with an exception. */
 const tr_kindof *tr_lazy_kind(PyObject *self);
 /* A new reference to a tuple: the array is computed only where its shape depends on items. */

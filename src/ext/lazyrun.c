@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "ext/compat.h"
+#include "ext/job.h"
 #include "ext/lazy.h"
 
 uint64_t tr_lazy_sum(PyObject *array) {
@@ -359,10 +360,12 @@ static PyObject *node_text(const tr_lazy *x) {
     return r;
 }
 
-PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log) {
+PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
+                          PyObject *log) {
     tr_gwalk w = walk_of(type, roots, n);
     tr_py_section section;
     w.log = log;
+    w.serial = serial;
     bool ok = find_result(w.l);
     tr_py_section_begin(&section, w.st->gate);
     ok = ok && tr_gwalk_gather(&w);
@@ -400,6 +403,54 @@ static bool kind_of_value(PyObject *v, tr_kindof *out) {
     return true;
 }
 
+static tr_argk *patterns_of(tr_gwalk *w, const tr_function *f, tr_argk *pats) {
+    for (uint32_t i = 0; i < w->params.n; i++)
+        if (!tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &pats[i]))
+            return NULL;
+    return pats;
+}
+
+PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
+                       tr_stage stage) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    w.log = log;
+    w.serial = true;
+    bool ok = find_result(w.l);
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *fn = ok && tr_gwalk_gather(&w) ? tr_gwalk_function(&w) : NULL, *r = NULL;
+    tr_py_section_end(&section);
+    tr_function *f = (tr_function *)fn;
+    tr_argk *pats = fn ? PyMem_Calloc(w.params.n + 1u, sizeof *pats) : NULL;
+    if (fn && !pats)
+        PyErr_NoMemory();
+    tr_job *j = pats && patterns_of(&w, f, pats) ? tr_job_new(f, pats, NULL, w.params.n, NULL) : NULL;
+    if (j) {
+        r = tr_job_text(j, stage);
+        tr_job_free(j);
+    }
+    for (uint32_t i = 0; pats && i < w.params.n; i++)
+        tr_argk_clear(&pats[i]);
+    PyMem_Free(pats);
+    if (!r)
+        tell_places(&w);
+    Py_XDECREF(fn);
+    tr_gwalk_fini(&w);
+    return r;
+}
+
+PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.params.n) : NULL;
+    for (uint32_t i = 0; list && i < w.params.n; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(tr_objs_of(&w.params)[i]));
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
 /* What a plan gave for the types of these arguments, or is inferred to. */
 static bool kind_of_call(tr_gwalk *w, tr_function *f, tr_kindof *out) {
     uint32_t n = w->params.n;
@@ -407,9 +458,7 @@ static bool kind_of_call(tr_gwalk *w, tr_function *f, tr_kindof *out) {
     bool ok = k != NULL;
     if (!ok)
         PyErr_NoMemory();
-    for (uint32_t i = 0; ok && i < n; i++)
-        ok =
-            tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &k->pats[i]);
+    ok = ok && patterns_of(w, f, k->pats);
     tr_py_section section;
     tr_py_section_begin(&section, w->st->gate);
     const tr_pkind *known = ok ? f->plan->kinds : NULL;

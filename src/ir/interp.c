@@ -454,6 +454,8 @@ typedef struct space {
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
     int64_t flat;
     unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
+    const void **met;           /* a hash table of items that were read, each with its operand's value */
+    uint32_t nmet, roommet;
 } space;
 
 typedef struct row {
@@ -469,6 +471,33 @@ static bool add_parts(space *s, row *to, const tr_slot *v, unsigned n) {
     return true;
 }
 
+/* Whether the item is read for the first time, as one of this operand. */
+static bool is_new(space *s, const void *at, tr_val of) {
+    tr_arena *a = &s->r->in->ctx->arena;
+    if (2 * s->nmet >= s->roommet) {
+        const void **old = s->met;
+        uint32_t n = s->roommet;
+        s->roommet = n ? 2 * n : 64;
+        s->met = TR_NEW_N(a, const void *, 2u * s->roommet);
+        memset((void *)s->met, 0, 2u * s->roommet * sizeof *s->met);
+        s->nmet = 0;
+        for (uint32_t k = 0; k < n; k++)
+            if (old[2 * k])
+                is_new(s, old[2 * k], (tr_val)(uintptr_t)old[2 * k + 1]);
+    }
+    for (uint32_t k = (uint32_t)((uintptr_t)at >> 1) * 2654435769u + of;; k++) {
+        const void **e = &s->met[2 * (k & (s->roommet - 1))];
+        if (e[0] == at && (tr_val)(uintptr_t)e[1] == of)
+            return false;
+        if (!e[0]) {
+            e[0] = at;
+            e[1] = (const void *)(uintptr_t)of;
+            s->nmet++;
+            return true;
+        }
+    }
+}
+
 /* Elements at idx of n arrays from operand `first` on. */
 static bool add_elements(space *s, row *to, uint32_t first, uint32_t n, const int64_t *idx) {
     for (uint32_t k = first; k < first + n; k++) {
@@ -478,6 +507,8 @@ static bool add_elements(space *s, row *to, uint32_t first, uint32_t n, const in
         if (!at)
             return fault(s->r, s->i, "an input of the pattern is smaller than its space");
         tr_interp_load(t->elem, at, x);
+        if (is_new(s, at, s->i->args[k]))
+            s->r->in->read += tr_ty_size(t->elem);
         if (!add_parts(s, to, x, tr_ty_nparts(t->elem)))
             return false;
     }
@@ -505,6 +536,7 @@ static bool store_elements(space *s, uint32_t first, uint32_t n, const int64_t *
         if (!at)
             return fault(s->r, s->i, "an output of the pattern is smaller than its space");
         tr_interp_store(t->elem, at, *y);
+        s->r->in->written += tr_ty_size(t->elem);
         *y += tr_ty_nparts(t->elem);
     }
     return true;
@@ -519,7 +551,17 @@ static bool has_room(const space *s) {
 
 /* Where the scan stands, wanted or not. */
 static bool pack_elements(space *s, const tr_slot **y) {
-    return !s->p->nfilt || store_elements(s, tr_pat_filt(s->p), s->p->nfilt, &s->acc[0]->i, y);
+    uint64_t written = s->r->in->written;
+    bool ok = !s->p->nfilt || store_elements(s, tr_pat_filt(s->p), s->p->nfilt, &s->acc[0]->i, y);
+    s->r->in->written = written;
+    return ok;
+}
+
+/* What was packed and is kept has been written. */
+static void count_kept(space *s) {
+    for (uint32_t k = 0; k < s->p->nfilt; k++)
+        s->r->in->written +=
+            (uint64_t)s->acc[0]->i * tr_ty_size(arg_type(s->r, s->i, tr_pat_filt(s->p) + k)->elem);
 }
 
 /* One value for each target, at the indices before it. */
@@ -537,7 +579,9 @@ static bool scatter_elements(space *s, const tr_slot *y) {
         if (s->p->scats[k] != TR_SCATTER_PUT) {
             tr_interp_load(t->elem, at, old);
             tr_interp_reduce(s->r->in, (tr_redk)s->p->scats[k], t->elem, old, y);
+            s->r->in->read += tr_ty_size(t->elem);
         }
+        s->r->in->written += tr_ty_size(t->elem);
         tr_interp_store(t->elem, at, s->p->scats[k] == TR_SCATTER_PUT ? y : old);
         y += tr_ty_nparts(t->elem);
     }
@@ -640,7 +684,12 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     /* without kept axes the result's parts are the accumulators */
     s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * p->nred + 1u) : out;
     begin_reds(s);
-    return walk(s, idx, 0);
+    r->in->patterns++;
+    bool ok = walk(s, idx, 0);
+    if (p->nfilt)
+        count_kept(s);
+    r->in->patterns--;
+    return ok;
 }
 
 /* --- a device's --- */
@@ -782,6 +831,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         if (!(at = element_of(r, i)))
             return fault(r, i, "loads outside of an array");
         tr_interp_load(i->ty, at, out);
+        r->in->read += r->in->patterns ? tr_ty_size(i->ty) : 0;
         return true;
     case TR_OP_STORE:
         if (!(at = element_of(r, i)))

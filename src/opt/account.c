@@ -129,6 +129,15 @@ static unsigned form_of(const tr_pat *p) {
            (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
 }
 
+/* How many are kept: what the first scan has come to. */
+static tr_val kept(account *s, tr_val v) {
+    if (tr_at(s->f, v)->imm.pat->nred == 1)
+        return v;
+    tr_val n = tr_emit1(&s->b, TR_OP_EXTRACT, tr_emit_ty(&s->b, TR_TY_I64), v);
+    tr_at(s->f, n)->imm.i = 0;
+    return n;
+}
+
 static void pattern(account *s, tr_val v) {
     const tr_ins in = *tr_at(s->f, v); /* instructions move while others are made */
     const tr_pat *p = in.imm.pat;
@@ -137,7 +146,10 @@ static void pattern(account *s, tr_val v) {
     read = sum_of(s, &in, tr_pat_ein(p), p->nein, read);
     written = sum_of(s, &in, tr_pat_out(p), p->nout, written);
     written = sum_of(s, &in, tr_pat_eout(p), p->neout, written);
-    written = sum_of(s, &in, tr_pat_filt(p), p->nfilt, written);
+    for (unsigned k = 0; k < p->nfilt; k++) {
+        int64_t size = (int64_t)tr_ty_size(tr_at(s->f, in.args[tr_pat_filt(p) + k])->ty->elem);
+        written = plus(s, written, tr_emit_op(&s->b, TR_OP_MUL, kept(s, v), tr_emit_int(&s->b, size)));
+    }
     for (unsigned k = 0; k < p->nscat; k++) {
         int64_t size = (int64_t)tr_ty_size(tr_at(s->f, in.args[tr_pat_scat(p) + k])->ty->elem);
         written = plus(s, written, rounds_of(s, &in, size));

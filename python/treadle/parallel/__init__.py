@@ -22,9 +22,9 @@ def array(x: Any) -> LazyArray:
     return _lazy(x)
 
 
-def evaluate(*arrays: Any) -> Any:
+def evaluate(*arrays: Any, parallel: bool = True) -> Any:
     """Compute several lazy arrays in one program."""
-    _lazy_evaluate(False, *arrays)
+    _lazy_evaluate(not parallel, *arrays)
     return arrays[0] if len(arrays) == 1 else arrays
 
 

@@ -192,13 +192,15 @@ def _kernels(events: np.ndarray[Any, Any], nodes: list[tuple[str, int, str, str]
     return tuple(Kernel(forms, tuple(n), read, written) for forms, n, read, written in found)
 
 
-def explain(*arrays: LazyArray) -> Explanation:
+def explain(*arrays: LazyArray, parallel: bool = True) -> Explanation:
     """Evaluate lazy arrays in one program that keeps account of what it does.
 
     Parameters
     ----------
     *arrays : LazyArray
         At least one, none of them evaluated before.
+    parallel : bool
+        Whether it runs on all cores, as in `evaluate`.
 
     Returns
     -------
@@ -227,7 +229,7 @@ def explain(*arrays: LazyArray) -> Explanation:
     """
     room = _EVENTS
     log = np.zeros(1 + 4 * room, np.int64)
-    nodes = _lazy_explain(log, *arrays)
+    nodes = _lazy_explain(not parallel, log, *arrays)
     n = int(log[0])
     if n > room:
         raise MemoryError(f"the program does {n} things, and {room} are written down")
