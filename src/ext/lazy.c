@@ -18,9 +18,11 @@
     X(mean)                                                                                                 \
     X(std)                                                                                                  \
     X(var)                                                                                                  \
-    X(any) X(all) X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) X(reshape) X(ravel) X(flatten)            \
-        X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) X(nonzero) X(copy) \
-            X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
+    X(any)                                                                                                  \
+    X(all)                                                                                                  \
+    X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) \
+        X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate)     \
+            X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -340,6 +342,13 @@ static bool is_captured_operand(PyTypeObject *type, PyObject *v) {
 
 static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose);
 
+static bool holds_arrays(PyTypeObject *type, PyObject *list) {
+    bool is = false;
+    for (Py_ssize_t i = 0; !is && i < PyList_GET_SIZE(list); i++)
+        is = Py_IS_TYPE(PyList_GET_ITEM(list, i), type) || PyArray_Check(PyList_GET_ITEM(list, i));
+    return is;
+}
+
 static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose) {
     Py_ssize_t n = PyTuple_GET_SIZE(t);
     PyObject *parts = PyTuple_New(n), *r = NULL;
@@ -396,6 +405,11 @@ static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose) {
         return closure_node(type, o);
     if (PyTuple_CheckExact(o) && is_captured_operand(type, o))
         return tuple_node(type, o, loose);
+    if (PyList_CheckExact(o) && holds_arrays(type, o)) {
+        PyObject *t = PyList_AsTuple(o), *r = t ? tuple_node(type, t, loose) : NULL;
+        Py_XDECREF(t);
+        return r;
+    }
     if (PySlice_Check(o))
         return index_part(type, o);
     return PyList_Check(o) || PyArray_Check(o) ? operand(type, o) : Py_NewRef(o);
@@ -490,6 +504,16 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
 TR_LAZY_METHODS(X)
 #undef X
 
+/* The value of an evaluated node; borrowed. */
+static PyObject *value_of(PyObject *self) {
+    return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
+}
+
+static PyObject *array_of(PyObject *self) {
+    PyObject *v = value_of(self);
+    return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
+}
+
 /* --- NumPy's protocols --- */
 
 /* __array_ufunc__(ufunc, method, *inputs, **kwargs) */
@@ -518,6 +542,29 @@ static PyObject *shape_function(PyObject *self, PyObject *fn, PyObject *args) {
     return tr_lazy_shape(PyTuple_GET_ITEM(args, 0));
 }
 
+/* NumPy's functions that write texts take the values. NULL without an exception: it is another function. */
+static PyObject *text_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
+    static const char *const names[] = {"array2string", "array_repr", "array_str"};
+    PyObject *name = PyObject_GetAttrString(fn, "__name__");
+    bool is = false;
+    for (size_t i = 0; name && PyUnicode_Check(name) && i < sizeof names / sizeof *names; i++)
+        is = is || PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (!is || PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_ITEM(args, 0) != self)
+        return NULL;
+    PyObject *a = array_of(self), *rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)), *r = NULL;
+    PyObject *first = a && rest ? PyTuple_Pack(1, a) : NULL,
+             *all = first ? PySequence_Concat(first, rest) : NULL;
+    if (all)
+        r = PyObject_Call(fn, all, kw);
+    Py_XDECREF(a);
+    Py_XDECREF(rest);
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return r;
+}
+
 /* __array_function__(func, types, args, kwargs) */
 static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
@@ -525,6 +572,8 @@ static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t
                             "__array_function__() takes a function, types, a tuple and a dict");
     Py_ssize_t pos = PyTuple_GET_SIZE(args[2]), nkw = PyDict_GET_SIZE(args[3]), at = 0, k = 0;
     PyObject *known = shape_function(self, args[0], args[2]), *key, *value, *r = NULL;
+    if (!known && !PyErr_Occurred())
+        known = text_function(self, args[0], args[2], args[3]);
     if (known || PyErr_Occurred())
         return known;
     PyObject **a = PyMem_Malloc(((size_t)(pos + nkw) + 1) * sizeof *a), *names = PyTuple_New(nkw);
@@ -544,16 +593,6 @@ static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t
 }
 
 /* --- what asks for the value --- */
-
-/* The value of an evaluated node; borrowed. */
-static PyObject *value_of(PyObject *self) {
-    return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
-}
-
-static PyObject *array_of(PyObject *self) {
-    PyObject *v = value_of(self);
-    return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
-}
 
 static PyObject *lazy_evaluate(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -594,6 +633,33 @@ static PyObject *lazy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     Py_XDECREF(a);
     Py_XDECREF(name);
     return r;
+}
+
+/* __reduce__: parts, or the value; several are a tuple that waits. */
+static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *v = ((tr_lazy *)self)->value, *m = PyImport_ImportModule("treadle.parallel._pickle"), *r = NULL;
+    bool several = v && PyTuple_CheckExact(v);
+    PyObject *which = several ? PyTuple_New(PyTuple_GET_SIZE(v)) : NULL, *what;
+    for (Py_ssize_t i = 0; which && i < PyTuple_GET_SIZE(v); i++)
+        PyTuple_SET_ITEM(which, i, Py_NewRef(Py_False));
+    if (several)
+        what = Py_BuildValue("[(iOiOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which);
+    else
+        what = v ? Py_NewRef(v) : tr_lazy_parts(Py_TYPE(self), self);
+    PyObject *f = m && what ? PyObject_GetAttrString(m, v && !several ? "leaf" : "rebuild") : NULL;
+    if (f)
+        r = Py_BuildValue("(O(O))", f, what);
+    Py_XDECREF(which);
+    Py_XDECREF(m);
+    Py_XDECREF(f);
+    Py_XDECREF(what);
+    return r;
+}
+
+static PyObject *lazy_itself(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return Py_NewRef(self);
 }
 
 static PyObject *lazy_dlpack_device(PyObject *self, PyObject *unused) {
@@ -823,6 +889,8 @@ static PyMethodDef methods[] = {
     {"__array_function__", (PyCFunction)(void (*)(void))lazy_function, METH_FASTCALL, NULL},
     {"__dlpack__", (PyCFunction)(void (*)(void))lazy_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"__dlpack_device__", lazy_dlpack_device, METH_NOARGS, NULL},
+    {"__reduce__", lazy_reduce, METH_NOARGS, NULL},
+    {"__copy__", lazy_itself, METH_NOARGS, NULL},
     {"__complex__", lazy_complex, METH_NOARGS, NULL},
 #define X(name) {#name, (PyCFunction)(void (*)(void))lazy_##name, METH_FASTCALL | METH_KEYWORDS, NULL},
     TR_LAZY_METHODS(X)
@@ -893,18 +961,6 @@ static PyObject *make_call(PyObject *module, PyObject *const *args, Py_ssize_t n
     return call_node(st->lazy_type, TR_G_CALL, args[0], args + 1, n - 1, kwnames);
 }
 
-/* _lazy_evaluate(serial, *arrays): in one program. */
-static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    tr_state *st = tr_ext_state(module);
-    for (Py_ssize_t i = 1; i < n; i++)
-        if (!Py_IS_TYPE(args[i], st->lazy_type))
-            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
-                                Py_TYPE(args[i])->tp_name);
-    if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
-        return NULL;
-    Py_RETURN_NONE;
-}
-
 /* Are they nodes that wait? Else an exception. */
 static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
@@ -915,6 +971,84 @@ static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
     if (n < 1)
         PyErr_SetString(PyExc_TypeError, "at least one lazy array is needed");
     return n > 0;
+}
+
+/* _lazy_host(fn, *args, **kw): a node that Python computes. */
+static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    tr_state *st = tr_ext_state(module);
+    if (n < 1)
+        return PyErr_Format(PyExc_TypeError, "a function is needed");
+    st->lazies->hosts = true;
+    return node_new(st->lazy_type, TR_G_HOST, args[0], args + 1,
+                    n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+}
+
+/* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose, cells, fn,
+ * names of keywords, operands, which of these are numbers of rows). */
+static PyObject *parts(PyObject *module, PyObject *o) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
+}
+
+/* _lazy_rebuild(parts): the array that these are parts of. */
+static PyObject *rebuild(PyObject *module, PyObject *list) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *made = PyList_New(0), *r = NULL;
+    bool ok = made && PyList_Check(list);
+    if (made && !ok)
+        PyErr_SetString(PyExc_TypeError, "a list is needed");
+    for (Py_ssize_t k = 0; ok && k < PyList_GET_SIZE(list); k++) {
+        unsigned op, cells;
+        int loose;
+        PyObject *fn, *kwnames, *args, *which;
+        ok = PyArg_ParseTuple(PyList_GET_ITEM(list, k), "IpIOOO!O!", &op, &loose, &cells, &fn, &kwnames,
+                              &PyTuple_Type, &args, &PyTuple_Type, &which);
+        Py_ssize_t n = ok ? PyTuple_GET_SIZE(args) : 0;
+        PyObject *own = ok ? PyTuple_New(n) : NULL;
+        ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE;
+        for (Py_ssize_t i = 0; ok && i < n; i++) {
+            PyObject *a = PyTuple_GET_ITEM(args, i);
+            if (PyTuple_GET_ITEM(which, i) == Py_True) {
+                Py_ssize_t at = PyLong_AsSsize_t(a);
+                ok = at >= 0 && at < PyList_GET_SIZE(made);
+                a = ok ? PyList_GET_ITEM(made, at) : NULL;
+            }
+            if (ok)
+                PyTuple_SET_ITEM(own, i, Py_NewRef(a));
+        }
+        if (own && !ok && !PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
+        PyObject *x =
+            ok ? tr_lazy_node(st->lazy_type, (tr_gop)op, fn == Py_None ? NULL : fn,
+                              ((PyTupleObject *)own)->ob_item, n, kwnames == Py_None ? NULL : kwnames)
+               : NULL;
+        if (x) {
+            ((tr_lazy *)x)->loose = loose != 0;
+            ((tr_lazy *)x)->cells = cells;
+            st->lazies->hosts = st->lazies->hosts || op == TR_G_HOST;
+        }
+        ok = x && PyList_Append(made, x) == 0;
+        Py_XDECREF(x);
+        Py_XDECREF(own);
+    }
+    if (ok && PyList_GET_SIZE(made) == 0)
+        PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
+    else if (ok)
+        r = Py_NewRef(PyList_GET_ITEM(made, PyList_GET_SIZE(made) - 1));
+    Py_XDECREF(made);
+    return r;
+}
+
+/* _lazy_evaluate(serial, *arrays): in one program. */
+static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (!Py_IS_TYPE(args[i], st->lazy_type))
+            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
+                                Py_TYPE(args[i])->tp_name);
+    if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 /* _lazy_explain(serial, log, *arrays): evaluated, with accounts. */
@@ -966,6 +1100,9 @@ static PyMethodDef functions[] = {
     {"_lazy_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
     {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
+    {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_lazy_parts", parts, METH_O, NULL},
+    {"_lazy_rebuild", rebuild, METH_O, NULL},
     {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
     {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},
     {"_lazy_setup", setup, METH_VARARGS, NULL},

@@ -119,6 +119,7 @@ typedef struct tr_lazies {
     PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
     PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
     char *home;       /* the folder of treadle.parallel: places are those of its callers */
+    bool hosts;       /* there was a node that Python computes */
     bool check;       /* leaves are looked at: config.PARALLEL_CHECK */
     tr_lazyentry *plans[TR_LAZY_PLANS];
     size_t nplans;
@@ -149,6 +150,7 @@ typedef struct tr_gwalk {
     PyObject *log; /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
     bool known;    /* the plan was there before */
     bool gathered;
+    uint32_t nhost;                      /* nodes that Python computes */
     uint32_t nran;                       /* nodes that were computed before */
     tr_objs nodes, params, objs, protos; /* strong */
     uint32_t *key, few[TR_LAZY_WORDS];   /* what the structure is, as numbers; key: NULL while `few` does */
@@ -201,6 +203,8 @@ PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t
 /* The program as it is after a stage, on one core. A new reference to a text; NULL with an exception. */
 PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
                        tr_stage stage);
+/* What it is made of: _lazy_parts. */
+PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self);
 /* The arguments that it is called with: a list. */
 PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
 /* What the value is going to be. NULL with an exception. */

@@ -221,6 +221,7 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     x->at = w->nodes.n;
     x->uses = 0;
     w->nran += x->ran;
+    w->nhost += x->op == TR_G_HOST;
     if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)))
         return false;
     bool ok = put(w, x->op | (x->kwnames ? 1u : 0u) << 8) && put(w, fn) && put(w, (uint32_t)Py_SIZE(x));
@@ -380,12 +381,8 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
     for (uint32_t k = 0; k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
         tr_pnode *n = &p->nodes[k];
-        *n = (tr_pnode){.op = (uint8_t)at[0],
-                        .fn = at[1],
-                        .n = at[2],
-                        .kwnames = Py_XNewRef(x->kwnames),
-                        .code = Py_XNewRef(x->code),
-                        .lasti = x->lasti};
+        *n = (tr_pnode){
+            .op = (uint8_t)at[0], .fn = at[1], .n = at[2], .code = Py_XNewRef(x->code), .lasti = x->lasti};
         p->nnodes = k + 1;
         bool kw = at[0] >> 8;
         at += 3;
@@ -394,7 +391,8 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
             n->cells = at[1];
             at += 4 + ncells(tr_objs_of(&w->protos)[n->fn]);
         }
-        at += kw;
+        if (kw) /* the node's own may be gone: another thread has evaluated it */
+            n->kwnames = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
         if (!(n->args = PyMem_Malloc((n->n + 1u) * sizeof *n->args))) {
             PyErr_NoMemory();
             return false;

@@ -233,14 +233,23 @@ static tr_gwalk walk_of(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n
     return (tr_gwalk){.type = type, .st = st, .l = st->lazies, .roots = roots, .nroots = n};
 }
 
-/* Calls the function of the plan; what it returns, or NULL with an exception. */
-static PyObject *call(tr_gwalk *w) {
+/* The plan's function; a new reference, or NULL with an exception. */
+static PyObject *function_of(tr_gwalk *w) {
     tr_py_section section;
     tr_py_section_begin(&section, w->st->gate);
     PyObject *fn = w->gathered || tr_gwalk_gather(w) ? tr_gwalk_function(w) : NULL;
     tr_py_section_end(&section);
-    PyObject *r =
-        fn && check_leaves(w) ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
+    return fn;
+}
+
+/* Calls the function of the plan; what it returns, or NULL with an exception. */
+static PyObject *call(tr_gwalk *w) {
+    tr_py_section section;
+    PyObject *fn = function_of(w);
+    tr_py_section_begin(&section, w->st->gate);
+    bool ok = fn && check_leaves(w);
+    tr_py_section_end(&section);
+    PyObject *r = ok ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
     if (!r && fn && is_refused()) { /* its errors are of where the first such graph was written */
         tr_py_section_begin(&section, w->st->gate);
         tr_gwalk_forget(w, fn);
@@ -315,6 +324,88 @@ static bool run_with_more(tr_gwalk *w) {
     return ok;
 }
 
+/* --- what Python computes --- */
+
+/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. */
+static PyObject *host_args(const tr_lazy *x) {
+    PyObject *t = PyTuple_New(Py_SIZE(x));
+    for (Py_ssize_t i = 0; t && i < Py_SIZE(x); i++) {
+        PyObject *a = x->args[i];
+        a = Py_IS_TYPE(a, Py_TYPE(x)) ? ((tr_lazy *)a)->value : a;
+        assert(a && "operands were evaluated");
+        PyTuple_SET_ITEM(
+            t, i, PyArray_IsScalar(a, Generic) ? PyArray_FromAny(a, NULL, 0, 0, 0, NULL) : Py_NewRef(a));
+        if (!PyTuple_GET_ITEM(t, i))
+            Py_CLEAR(t);
+    }
+    return t;
+}
+
+/* Calls the function, and keeps what it gives: an array, or a tuple of such. */
+static bool compute_host(tr_lazy *x) {
+    PyObject *fn = Py_XNewRef(x->fn), *kwnames = Py_XNewRef(x->kwnames), *v = NULL;
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *args = host_args(x);
+    PyObject *r = args && fn ? PyObject_Vectorcall(fn, ((PyTupleObject *)args)->ob_item,
+                                                   (size_t)(PyTuple_GET_SIZE(args) - nkw), kwnames)
+                             : NULL;
+    if (r && PyTuple_CheckExact(r)) {
+        v = PyTuple_New(PyTuple_GET_SIZE(r));
+        for (Py_ssize_t i = 0; v && i < PyTuple_GET_SIZE(r); i++) {
+            PyObject *a = PyArray_FromAny(PyTuple_GET_ITEM(r, i), NULL, 0, 0, 0, NULL);
+            if (a)
+                PyTuple_SET_ITEM(v, i, a);
+            else
+                Py_CLEAR(v);
+        }
+    } else if (r) {
+        v = PyArray_FromAny(r, NULL, 0, 0, 0, NULL);
+    }
+    if (v) {
+        tr_py_section section;
+        tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+        give_value(x, v, tr_lazies_of(Py_TYPE(x))->check);
+        tr_py_section_end(&section);
+    }
+    Py_XDECREF(fn);
+    Py_XDECREF(kwnames);
+    Py_XDECREF(args);
+    Py_XDECREF(r);
+    Py_XDECREF(v);
+    return v != NULL;
+}
+
+/* Evaluates what a node takes, in one program. */
+static bool evaluate_operands(tr_lazy *x) {
+    PyObject *list = PyList_New(0);
+    bool ok = list != NULL;
+    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
+        if (Py_IS_TYPE(x->args[i], Py_TYPE(x)))
+            ok = PyList_Append(list, x->args[i]) == 0;
+    ok = ok && tr_lazy_evaluate(Py_TYPE(x), ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
+    Py_XDECREF(list);
+    return ok;
+}
+
+/* Nodes below the roots that Python computes get their values, operands before what uses them: programs know them
+ * as arrays. False with an exception. */
+static bool settle(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    if (!tr_lazies_of(type)->hosts)
+        return true;
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    bool ok = tr_gwalk_gather(&w);
+    tr_py_section_end(&section);
+    for (uint32_t k = 0; ok && w.nhost && k < w.nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w.nodes)[k];
+        if (x->op == TR_G_HOST && !x->value)
+            ok = evaluate_operands(x) && compute_host(x);
+    }
+    tr_gwalk_fini(&w);
+    return ok;
+}
+
 bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial) {
     PyObject *few[8], **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
     Py_ssize_t m = 0;
@@ -322,17 +413,18 @@ bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, 
         PyErr_NoMemory();
         return false;
     }
+    bool ok = settle(type, roots, n);
     for (Py_ssize_t i = 0; i < n; i++)
         if (!((tr_lazy *)roots[i])->value)
             open[m++] = roots[i];
     tr_gwalk w = walk_of(type, open, m);
     tr_py_section section;
     w.serial = serial;
-    bool ok = find_result(w.l);
+    ok = ok && find_result(w.l);
     tr_py_section_begin(&section, w.st->gate);
-    ok = ok && m && tr_gwalk_gather(&w);
+    ok = ok && (m == 0 || tr_gwalk_gather(&w));
     tr_py_section_end(&section);
-    ok = m == 0 || (ok && (w.nran ? run_with_more(&w) : run(&w)));
+    ok = ok && (m == 0 || (w.nran ? run_with_more(&w) : run(&w)));
     tr_gwalk_fini(&w);
     if (open != few)
         PyMem_Free(open);
@@ -366,7 +458,7 @@ PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t
     tr_py_section section;
     w.log = log;
     w.serial = serial;
-    bool ok = find_result(w.l);
+    bool ok = settle(type, roots, n) && find_result(w.l);
     tr_py_section_begin(&section, w.st->gate);
     ok = ok && tr_gwalk_gather(&w);
     PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
@@ -413,13 +505,9 @@ static tr_argk *patterns_of(tr_gwalk *w, const tr_function *f, tr_argk *pats) {
 PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
                        tr_stage stage) {
     tr_gwalk w = walk_of(type, roots, n);
-    tr_py_section section;
     w.log = log;
     w.serial = true;
-    bool ok = find_result(w.l);
-    tr_py_section_begin(&section, w.st->gate);
-    PyObject *fn = ok && tr_gwalk_gather(&w) ? tr_gwalk_function(&w) : NULL, *r = NULL;
-    tr_py_section_end(&section);
+    PyObject *fn = settle(type, roots, n) && find_result(w.l) ? function_of(&w) : NULL, *r = NULL;
     tr_function *f = (tr_function *)fn;
     tr_argk *pats = fn ? PyMem_Calloc(w.params.n + 1u, sizeof *pats) : NULL;
     if (fn && !pats)
@@ -437,6 +525,43 @@ PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n,
     Py_XDECREF(fn);
     tr_gwalk_fini(&w);
     return r;
+}
+
+static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
+    PyObject *args = PyTuple_New(Py_SIZE(x)), *which = PyTuple_New(Py_SIZE(x)), *r = NULL;
+    bool ok = args && which;
+    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
+        tr_lazy *a = Py_IS_TYPE(x->args[i], w->type) ? (tr_lazy *)x->args[i] : NULL;
+        bool node = a && !a->value;
+        PyObject *v = node ? PyLong_FromUnsignedLong(a->at) : Py_NewRef(a ? a->value : x->args[i]);
+        ok = v != NULL;
+        if (ok)
+            PyTuple_SET_ITEM(args, i, v);
+        PyTuple_SET_ITEM(which, i, PyBool_FromLong(node));
+    }
+    if (ok)
+        r = Py_BuildValue("(iOIOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
+                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which);
+    Py_XDECREF(args);
+    Py_XDECREF(which);
+    return r;
+}
+
+PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self) {
+    tr_gwalk w = walk_of(type, &self, 1);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.nodes.n) : NULL;
+    for (uint32_t k = 0; list && k < w.nodes.n; k++) {
+        PyObject *row = part_of(&w, (tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        if (row)
+            PyList_SET_ITEM(list, k, row);
+        else
+            Py_CLEAR(list);
+    }
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return list;
 }
 
 PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
@@ -495,17 +620,16 @@ const tr_kindof *tr_lazy_kind(PyObject *self) {
     if (x->kind.known)
         return &x->kind;
     tr_kindof kind = {.known = false};
+    if (!settle(Py_TYPE(self), &self, 1))
+        return NULL;
     if (x->value) {
         if (!kind_of_value(x->value, &kind))
             return NULL;
     } else {
         tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);
-        tr_py_section section;
         w.raw = true;
         w.serial = true;
-        tr_py_section_begin(&section, w.st->gate);
-        PyObject *fn = tr_gwalk_gather(&w) ? tr_gwalk_function(&w) : NULL;
-        tr_py_section_end(&section);
+        PyObject *fn = function_of(&w);
         bool ok = fn && kind_of_call(&w, (tr_function *)fn, &kind);
         if (!ok)
             tell_places(&w);
@@ -524,6 +648,8 @@ static PyObject *shape_of_array(PyArrayObject *a) {
 
 PyObject *tr_lazy_shape(PyObject *self) {
     tr_lazy *x = (tr_lazy *)self;
+    if (!x->value && !x->shape && !settle(Py_TYPE(self), &self, 1))
+        return NULL;
     PyObject *of = x->value ? x->value : x->shape;
     if (of && PyTuple_CheckExact(of) && !x->value)
         return Py_NewRef(of);

@@ -52,6 +52,7 @@ static tr_val make_node(maker *m, uint32_t k) {
     for (uint32_t i = 0; i < n->n; i++)
         args[i + call] = value_of(m, n->args[i]);
     switch ((tr_gop)n->op) {
+    case TR_G_HOST: assert(false && "what Python computes is a param"); break;
     case TR_G_CALL: args[0] = tr_const_obj(m->f, m->g->objs[n->fn]); break;
     case TR_G_METHOD: args[0] = emit_attr(m, args[0], n->fn); break;
     case TR_G_ATTR: return emit_attr(m, args[0], n->fn);

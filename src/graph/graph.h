@@ -25,6 +25,7 @@ typedef enum tr_gop {
     TR_G_ITEM,   /* args[0][args[1]] */
     TR_G_TUPLE,  /* (args...): an index of several, a shape */
     TR_G_SLICE,  /* slice(args[0], args[1], args[2]) */
+    TR_G_HOST,   /* fn(args..., kw=...) by Python: no part of a program, its value is there before */
     TR_G_CLOSURE /* a function of the user's: args[0] its defaults, a tuple or None, then what it captures */
 } tr_gop;
 

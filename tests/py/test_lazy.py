@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import operator
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -18,7 +20,7 @@ import treadle
 import treadle.parallel as tp
 from hypothesis import given
 from hypothesis import strategies as st
-from treadle import errors
+from treadle import _core, errors
 
 DTYPES = ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "?"]
 BINARY = [
@@ -482,6 +484,60 @@ def test_results_of_a_function_are_unpacked():
     assert np.asarray(t[1] + 1).tolist() == [1.0, 3.5]
     with pytest.raises(AttributeError, match="unpack"):
         tp.map(both, tp.array(np.arange(2.0))).dtype  # noqa: B018
+
+
+def halves(v):
+    return v / 2
+
+
+def test_pickled_graphs():
+    x = np.arange(4.0)
+    y = tp.map(halves, tp.array(x)[1:] * 2.5) + np.sum(tp.array(x))
+    z = pickle.loads(pickle.dumps(y))
+    assert not z.evaluated and np.asarray(z).tolist() == np.asarray(y).tolist()
+    assert np.asarray(pickle.loads(pickle.dumps(y))).tolist() == np.asarray(y).tolist()
+    t = np.divmod(tp.array(x), 2)[0]
+    assert np.asarray(copy.deepcopy(t)).tolist() == [0.0, 0.0, 1.0, 1.0] and copy.copy(t) is t
+    w = np.histogram(tp.array(x), 2)
+    w.evaluate()
+    a, b = pickle.loads(pickle.dumps(w))
+    assert np.asarray(a).tolist() == [2, 2] and np.asarray(b).tolist() == [0.0, 1.5, 3.0]
+    with pytest.raises(ValueError, match="no parts"):
+        _core._lazy_rebuild([(0, True, 0, np.add, None, (5,), (True,))])
+    with pytest.raises(ValueError, match="no parts"):
+        _core._lazy_rebuild([])
+
+
+def test_what_python_computes_is_a_node():
+    seen = []
+
+    def rolled(a, k, *, sign=1):
+        seen.append(type(a))
+        return sign * np.roll(a, k)
+
+    x = tp.array(np.arange(4.0))
+    y = x * 2
+    z = tp.extension(rolled)(y, 1, sign=-1) + y
+    w = tp.extension(rolled)(z, 2)
+    assert seen == []
+    assert np.asarray(w.sum()) == 0.0 and seen == [np.ndarray, np.ndarray]
+    assert np.asarray(z).tolist() == [-6.0, 2.0, 2.0, 2.0] and len(seen) == 2
+    assert tp.extension(rolled)(x, 1).dtype == np.float64 and tp.extension(rolled)(x, 1).shape == (4,)
+
+    def raises(a):
+        raise KeyError("of the function's own")
+
+    with pytest.raises(KeyError, match="own"):
+        (tp.extension(raises)(x) + 1).evaluate()
+    a, b = tp.extension(lambda a: (a + 1, a.sum()))(x)
+    assert np.asarray(a + b).tolist() == [7.0, 8.0, 9.0, 10.0]
+
+
+def test_lists_of_arrays_and_texts():
+    x = tp.array(np.arange(2.0))
+    assert np.asarray(np.concatenate([x, x + 1])).tolist() == [0.0, 1.0, 1.0, 2.0]
+    assert np.asarray(np.stack([np.ones(2), x])).tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert np.array2string(x + 1, separator=";") == "[1.;2.]"
 
 
 def test_large_integers_that_functions_take_are_no_structure():

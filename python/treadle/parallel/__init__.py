@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate, _lazy_setup
+from treadle._core import LazyArray, _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_setup
 
 from .. import config as _config
 from ._explain import Explanation, Kernel, explain
@@ -82,3 +82,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 def unique_counts(x: Any) -> Any:
     return _items(_lazy_call(np.unique, x, False, False, True), 2)
+
+
+def extension(fn: Any) -> Any:
+    """Return a function whose calls are nodes that `fn` computes, in Python, when they are evaluated."""
+
+    def call(*args: Any, **kwargs: Any) -> LazyArray:
+        return _lazy_host(fn, *args, **kwargs)
+
+    return call
