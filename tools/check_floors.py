@@ -54,6 +54,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "nprandom",
             "npsort",
             "npufunc",
+            "primitives",
             "pybest",
             "pybuiltins",
             "pyreduce",

@@ -1,5 +1,5 @@
 /* What treadle.parallel's primitives stand on, that no function of NumPy's is: a function of the user's over the
- * items of arrays. */
+ * items of arrays, and what is known of an operator. */
 #include <assert.h>
 
 #include "lib/fam.h"
@@ -39,6 +39,12 @@ static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
     return true;
 }
 
+/* It has reduce(), accumulate() and at(), or says why not. */
+static bool is_ufunc(tr_em *e, tr_tv f) {
+    bool row = f.ty->kind == TR_TY_LIT && f.ty->lit->kind == TR_OBJ_BUILTIN;
+    return row ? tr_fam_is_ufunc(f.ty->lit->u.builtin) : tr_fam_users_ufunc(e, f) != NULL;
+}
+
 bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n = c->nvar;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
@@ -51,6 +57,8 @@ bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     if (!result_type(e, n, x, &t))
         return false;
+    if (t && t->kind == TR_TY_NONE)
+        return tr_em_error(e, "the function returns nothing");
     bool several = t && t->kind == TR_TY_TUPLE;
     uint32_t k = several ? t->n : 1;
     tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
@@ -62,4 +70,17 @@ bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     *out = several ? tr_em_tuple(e, k, r) : r[0];
     return true;
+}
+
+static bool told(tr_em *e, bool is, tr_tv *out) {
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is));
+    return true;
+}
+
+bool tr_lib_is_ufunc(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return told(e, is_ufunc(e, c->a[0]), out);
+}
+
+bool tr_lib_has_identity(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return told(e, is_ufunc(e, c->a[0]) && tr_fam_has_identity(e, c->a[0]), out);
 }

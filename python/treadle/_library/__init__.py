@@ -40,7 +40,9 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "has_identity",
     "is_constant",
+    "is_ufunc",
     "mapped",
     "method",
     "refuse",
@@ -118,7 +120,9 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
     "primitives": (
         "treadle.parallel",
-        "map reduce scan filter stable_partition sort_by_key topk run_length_encode scatter tabulate",
+        "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
+        "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
+        "ones tabulate",
     ),
     "compare": (
         "numpy",
@@ -213,6 +217,16 @@ def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[Functio
 def is_constant(x: object) -> bool:
     """Return whether `x` is known when the function compiles; in Python everything is."""
     return True
+
+
+def is_ufunc(x: object) -> bool:
+    """Return whether `x` is a ufunc, NumPy's or Treadle's, and so has ``reduce``, ``accumulate`` and ``at``; a constant."""
+    return hasattr(x, "accumulate")
+
+
+def has_identity(ufunc: Any) -> bool:
+    """Return whether a ufunc has an identity, which it joins with anything to give that back; a constant."""
+    return getattr(ufunc, "identity", None) is not None
 
 
 def refuse(text: str) -> NoReturn:
