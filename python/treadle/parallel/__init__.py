@@ -15,7 +15,7 @@ from numpy import (
     multiply,
 )
 
-from treadle._core import LazyArray
+from treadle._core import LazyArray as LazyArray  # what all of these return
 from treadle.parallel._functions import (
     arange,
     argsort,
@@ -47,7 +47,6 @@ from treadle.parallel._functions import (
 )
 
 __all__ = [
-    "LazyArray",
     "add",
     "arange",
     "argsort",
