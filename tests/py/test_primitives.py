@@ -444,6 +444,10 @@ BAD = [
     ("tp.scan(affine, (a, a), identity=0)", "identity must be a tuple of as many numbers"),
     ("tp.reduce(affine, (a, a), identity=(1, 0, 0))", "identity must be a tuple of as many numbers"),
     ("tp.reduce(lambda p, q: p[0], (a, a), identity=(1, 0))", "must return as many values as it takes"),
+    ("tp.reduce(affine, (), identity=())", "x is a tuple without an array"),
+    ("tp.scan(affine, (), identity=())", "x is a tuple without an array"),
+    ("tp.tabulate(lambda i: None, 3)", "must return numbers, not none"),
+    ("tp.scan(lambda p, q: (p, q), a, identity=0)", "must return numbers"),
     ("tp.scan(tp.maximum, a, exclusive=True)", "exclusive=True needs identity="),
     ("tp.scan(tp.add, 3.0)", "x is a number"),
     ("tp.scan(plus, 3.0, identity=0)", "x is a number"),
@@ -488,6 +492,10 @@ def test_python_forms():
         ours = njit(lambda f=f: (_library.is_ufunc(f), _library.has_identity(f)))()
         assert ours == (_library.is_ufunc(f), _library.has_identity(f)), f
     assert np.array_equal(_library.mapped(plus, X, 1.0), X + 1)
+    assert np.array_equal(_library.tabulated(plus, (2, 3)), njit(lambda: _library.tabulated(plus, (2, 3)))())
+    for f in (plus, lambda p, q: (p + q, p < q)):
+        ours = njit(lambda f=f: _library.given_by(f, 1.5, 2))()
+        assert ours == _library.given_by(f, 1.5, 2), f
 
 
 def test_all_are_stable_over_threads():

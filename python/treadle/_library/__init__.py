@@ -40,6 +40,7 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "given_by",
     "has_identity",
     "is_constant",
     "is_ufunc",
@@ -48,6 +49,7 @@ __all__ = [
     "refuse",
     "separate",
     "swept",
+    "tabulated",
     "together",
     "unique_items",
 ]
@@ -217,6 +219,19 @@ def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[Functio
 def is_constant(x: object) -> bool:
     """Return whether `x` is known when the function compiles; in Python everything is."""
     return True
+
+
+def given_by(function: Any, *args: Any) -> Any:
+    """Return zeros of the types of what a function gives for numbers; compiled code calls nothing for it."""
+    r = function(*args)
+    return tuple(type(v)(0) for v in r) if isinstance(r, tuple) else type(r)(0)
+
+
+def tabulated(function: Any, shape: tuple[int, ...]) -> Any:
+    """What a function gives for the places of a shape; in compiled code ``src/lib/primitives.c``."""
+    from numpy import indices
+
+    return mapped(function, *indices(shape))
 
 
 def is_ufunc(x: object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, has_identity, is_ufunc, mapped, refuse
+from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
 
@@ -40,7 +40,8 @@ def reduce(op: Any, x: Any, axis: Constant = None, *, identity: Constant = None)
     def joined(p: Any, q: Any) -> Any:
         return (op(p[0], q[0]),)
 
-    return reduced(joined, (x,), axis, (beside(identity, x),))[0]
+    a = np.asarray(x)
+    return reduced(joined, (a,), axis, (beside(identity, a),))[0]
 
 
 def scan(
@@ -65,7 +66,8 @@ def scan(
     def joined(p: Any, q: Any) -> Any:
         return (op(p[0], q[0]),)
 
-    return scanned(joined, (x,), axis, exclusive, reverse, (beside(identity, x),))[0]
+    a = np.asarray(x)
+    return scanned(joined, (a,), axis, exclusive, reverse, (beside(identity, a),))[0]
 
 
 def scanned_by_ufunc(
@@ -86,7 +88,11 @@ def scanned_before(op: Any, a: Any, axis: Constant, identity: Constant) -> Any:
     """Each item is what those before it give, the first one the identity."""
     if identity is None and not has_identity(op):
         return refuse("exclusive=True needs identity=, as this operator has none of its own")
-    t = op.accumulate(np.empty(0, a.dtype)).dtype
+
+    def summed(v: Any) -> Any:
+        return op.accumulate(np.full(1, v))[0]
+
+    t = given_by(summed, zero_of(a)).dtype
     out = np.empty(a.shape, t)
     lines, items = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
     if lines.shape[-1] > 0:
@@ -97,6 +103,8 @@ def scanned_before(op: Any, a: Any, axis: Constant, identity: Constant) -> Any:
 
 def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
     """As `reduce`, of arrays side by side."""
+    if len(xs) == 0:
+        return refuse("x is a tuple without an array")
     if identity is None:
         return refuse(NEEDED)
     if not isinstance(identity, tuple) or len(identity) != len(xs):
@@ -104,7 +112,7 @@ def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
     full = shape_of(xs)
     if len(full) == 0 and axis is not None and not isinstance(axis, tuple):
         return refuse("x has no axis; axis=None takes a number as it is")
-    lines = all_lines(xs, full, axis)
+    lines = all_lines(xs, full, len(xs) == 1, axis)
     start = starts(op, identity, xs)
     kept = kept_shape(lines)
     if len(kept) == 0:
@@ -119,7 +127,7 @@ def last_of(op: Any, start: Any, line: Any) -> Any:
     """What the items of a line are together."""
     acc = start
     for i in range(length_of(line)):
-        acc = like(op(acc, items_of(line, i)), start)
+        acc = converted(op(acc, items_of(line, i)), start)
     return acc
 
 
@@ -127,6 +135,8 @@ def scanned(
     op: Any, xs: Any, axis: Constant, exclusive: Constant, reverse: Constant, identity: Constant
 ) -> Any:
     """As `scan`, of arrays side by side."""
+    if len(xs) == 0:
+        return refuse("x is a tuple without an array")
     if identity is None:
         return refuse(NEEDED)
     if not isinstance(identity, tuple) or len(identity) != len(xs):
@@ -134,7 +144,7 @@ def scanned(
     full = shape_of(xs)
     if len(full) == 0:
         return refuse("x is a number; an array has an axis to go along")
-    lines = all_lines(xs, full, (axis,))
+    lines = all_lines(xs, full, len(xs) == 1, (axis,))
     start = starts(op, identity, xs)
     outs = empties(full, start)
     into = moved(outs, axis)
@@ -151,7 +161,7 @@ def scan_line(op: Any, start: Any, line: Any, out: Any, exclusive: Constant, rev
         i = n - 1 - k if reverse else k
         if exclusive:
             put(out, i, acc)
-        acc = like(op(acc, items_of(line, i)), start)
+        acc = converted(op(acc, items_of(line, i)), start)
         if not exclusive:
             put(out, i, acc)
 
@@ -166,20 +176,20 @@ def shape_of(xs: Any) -> Any:
     return np.broadcast_shapes(np.shape(xs[0]), shape_of(xs[1:]))
 
 
-def all_lines(xs: Any, full: Any, axis: Constant) -> Any:
+def all_lines(xs: Any, full: Any, alone: Constant, axis: Constant) -> Any:
     """Views whose last axis is what is gone along; numbers as they are."""
     if len(xs) == 0:
         return ()
-    return (lines_of(np.asarray(xs[0]), full, axis), *all_lines(xs[1:], full, axis))
+    return (lines_of(np.asarray(xs[0]), full, alone, axis), *all_lines(xs[1:], full, alone, axis))
 
 
-def lines_of(x: Any, full: Any, axis: Constant) -> Any:
+def lines_of(x: Any, full: Any, alone: Constant, axis: Constant) -> Any:
     """Of one array."""
     if x.ndim == 0:
         return x[()] if len(full) > 0 else np.reshape(x, 1)
-    b = np.broadcast_to(x, full)
+    b = x if alone else np.broadcast_to(x, full)
     if axis is None:
-        return np.ravel(b)
+        return b if b.ndim == 1 else np.ravel(b)
     if not isinstance(axis, tuple):
         return np.moveaxis(b, axis, -1)
     if len(axis) == 1:
@@ -243,13 +253,6 @@ def moved(outs: Any, axis: Constant) -> Any:
     return (np.moveaxis(outs[0], axis, -1), *moved(outs[1:], axis))
 
 
-def like(new: Any, old: Any) -> Any:
-    """What a function gave, in the types that values have."""
-    if not isinstance(new, tuple) or len(new) != len(old):
-        return refuse("the function must return as many values as it takes on each side, in a tuple")
-    return converted(new, old)
-
-
 def converted(new: Any, old: Any) -> Any:
     """Numbers in the types of others."""
     if len(old) == 0:
@@ -266,15 +269,15 @@ def starts(op: Any, identity: Constant, xs: Any) -> Any:
 
     items = firsts(xs)
     s = widened(identity, items)
-    t = widened(s, given(mapped(flat, *s, *nothings(items)), k))
-    return widened(t, given(mapped(flat, *t, *nothings(items)), k))
+    t = widened(s, values_of(given_by(flat, *s, *items), k))
+    return widened(t, values_of(given_by(flat, *t, *items), k))
 
 
-def given(r: Any, k: Constant) -> Any:
-    """What a function gave for no items: an array of none for each value."""
+def values_of(r: Any, k: Constant) -> Any:
+    """What a function gave, a number for each value."""
     if not isinstance(r, tuple) or len(r) != k:
         return refuse("the function must return as many values as it takes on each side, in a tuple")
-    return firsts(r)
+    return r
 
 
 def firsts(xs: Any) -> Any:
@@ -286,20 +289,17 @@ def firsts(xs: Any) -> Any:
 
 def zero_of(x: Any) -> Any:
     """A zero of the type of an array's items, or of a number."""
-    return np.asarray(x).dtype.type(0)
+    return x.dtype.type(0) if isinstance(x, np.ndarray) else given_by(itself, x)
+
+
+def itself(v: Any) -> Any:
+    return v
 
 
 def beside(value: Constant, x: Any) -> Any:
     """A number in the type that it has together with items."""
     zero = zero_of(x)
     return np.where(zero == zero, value, zero)
-
-
-def nothings(zeros: Any) -> Any:
-    """An array of no items of the type of each."""
-    if len(zeros) == 0:
-        return ()
-    return (np.empty(0, zeros[0].dtype), *nothings(zeros[1:]))
 
 
 def widened(values: Constant, others: Any) -> Any:
@@ -551,15 +551,13 @@ def run_length_encode(x: Any) -> Any:
     if a.ndim != 1:
         return refuse("x has one axis")
     n = len(a)
-    ends = np.flatnonzero(a[1:] != a[:-1]) + 1
-    starts = np.empty(min(n, len(ends) + 1), np.intp)
-    starts[:1] = 0
-    starts[1:] = ends
-    lengths = np.empty_like(starts)
-    lengths[: len(ends)] = ends
-    lengths[len(ends) :] = n
-    lengths -= starts
-    return a[starts], lengths
+    inner = np.flatnonzero(a[1:] != a[:-1])
+    runs = min(n, len(inner) + 1)
+    bounds = np.empty(runs + 1, np.intp)
+    bounds[0] = 0
+    bounds[1:runs] = inner + 1
+    bounds[runs] = n
+    return a[bounds[:-1]], bounds[1:] - bounds[:-1]
 
 
 def unique_values(x: Any) -> Any:
@@ -672,12 +670,4 @@ def tabulate(f: Any, shape: Constant) -> Any:
     for n in shape:
         if n < 0:
             raise ValueError(f"tabulate(): shape has a negative extent, {n}")
-    return mapped(f, *places(shape))
-
-
-def places(shape: Any) -> Any:
-    """Places along each axis, on that axis."""
-    if len(shape) == 0:
-        return ()
-    line = np.arange(shape[0])
-    return (line[(slice(None),) + (None,) * (len(shape) - 1)], *places(shape[1:]))
+    return tabulated(f, shape)

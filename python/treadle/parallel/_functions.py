@@ -150,7 +150,7 @@ def scan(
 
 
 def _is_several(op: Any, x: Any) -> bool:
-    return isinstance(x, tuple) and not hasattr(op, "accumulate")
+    return isinstance(x, tuple) and len(x) > 0 and not hasattr(op, "accumulate")
 
 
 # --- what is chosen ---
