@@ -55,6 +55,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "nprandom",
             "npsort",
             "npufunc",
+            "primitives",
             "pybest",
             "pybuiltins",
             "pyreduce",

@@ -983,6 +983,28 @@ static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n
                     n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
 }
 
+/* _lazy_promise(node, shape, dtype): what a node that Python computes is going to have; None: nobody says. */
+static PyObject *promise(PyObject *module, PyObject *args) {
+    PyObject *node, *shape, *dtype;
+    if (!PyArg_ParseTuple(args, "O!OO:_lazy_promise", tr_ext_state(module)->lazy_type, &node, &shape, &dtype))
+        return NULL;
+    tr_lazy *x = (tr_lazy *)node;
+    for (Py_ssize_t i = 0; shape != Py_None && i < PyTuple_GET_SIZE(shape); i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) < 0)
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a shape of %R", shape);
+    if (shape != Py_None)
+        Py_XSETREF(x->shape, Py_NewRef(shape));
+    if (dtype != Py_None) {
+        int num = ((PyArray_Descr *)dtype)->type_num;
+        x->kind.dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255;
+        x->kind.n = 1;
+        x->kind.known = shape != Py_None;
+        x->kind.ndim = shape != Py_None ? (uint8_t)PyTuple_GET_SIZE(shape) : 0;
+        x->kind.array = x->kind.ndim > 0;
+    }
+    Py_RETURN_NONE;
+}
+
 /* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose, cells, fn,
  * names of keywords, operands, which of these are numbers of rows). */
 static PyObject *parts(PyObject *module, PyObject *o) {
@@ -1101,6 +1123,7 @@ static PyMethodDef functions[] = {
     {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
     {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
     {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_lazy_promise", promise, METH_VARARGS, NULL},
     {"_lazy_parts", parts, METH_O, NULL},
     {"_lazy_rebuild", rebuild, METH_O, NULL},
     {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},

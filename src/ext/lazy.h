@@ -67,7 +67,7 @@ typedef struct tr_lazy {
     PyObject *kwnames; /* tuple, or NULL */
     PyObject *shape;   /* a tuple, or an array of that shape; NULL: nobody knows yet */
     uint64_t sum;      /* of a leaf, under TREADLE_PARALLEL_CHECK: of its bytes when it was made */
-    tr_kindof kind;    /* once it was asked for */
+    tr_kindof kind;    /* once it was asked for; of a HOST, n: its dtype was promised */
     uint32_t cells;    /* CLOSURE: which of the function's cells are operands, a bit each */
     uint64_t epoch;    /* the walk that has met it last: then */
     uint32_t at;       /* its number in that, and */

@@ -341,6 +341,48 @@ static PyObject *host_args(const tr_lazy *x) {
     return t;
 }
 
+static bool kind_of_value(PyObject *v, tr_kindof *out) {
+    if (PyTuple_CheckExact(v)) {
+        *out = (tr_kindof){.known = true, .tuple = true, .n = (uint32_t)PyTuple_GET_SIZE(v)};
+        return true;
+    }
+    PyArrayObject *a = (PyArrayObject *)PyArray_FromAny(v, NULL, 0, 0, 0, NULL);
+    if (!a)
+        return false;
+    int num = PyArray_TYPE(a);
+    *out = (tr_kindof){.known = true,
+                       .array = PyArray_NDIM(a) > 0,
+                       .dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255,
+                       .ndim = (uint8_t)PyArray_NDIM(a)};
+    Py_DECREF(a);
+    return true;
+}
+
+/* The shape and the dtype that were promised (_lazy_promise) are the value's; else an exception. */
+static bool is_as_promised(const tr_lazy *x, PyObject *v) {
+    tr_kindof is = {.known = false};
+    PyObject *shape = NULL;
+    if ((x->shape || x->kind.n) && PyTuple_CheckExact(v)) {
+        PyErr_SetString(PyExc_ValueError, "extension(): one array was promised, and the function gave several");
+        return false;
+    }
+    if (x->kind.n && (!kind_of_value(v, &is) || is.dtype != x->kind.dtype)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "extension(): another dtype was promised than the function gave, %S",
+                         PyArray_DESCR((PyArrayObject *)v));
+        return false;
+    }
+    if (x->shape && !(shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)v),
+                                                       PyArray_DIMS((PyArrayObject *)v))))
+        return false;
+    bool same = !shape || PyObject_RichCompareBool(shape, x->shape, Py_EQ) == 1;
+    if (!same && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "extension(): the shape %R was promised, and the function gave %R", x->shape,
+                     shape);
+    Py_XDECREF(shape);
+    return same;
+}
+
 /* Calls the function, and keeps what it gives: an array, or a tuple of such. */
 static bool compute_host(tr_lazy *x) {
     PyObject *fn = Py_XNewRef(x->fn), *kwnames = Py_XNewRef(x->kwnames), *v = NULL;
@@ -361,6 +403,8 @@ static bool compute_host(tr_lazy *x) {
     } else if (r) {
         v = PyArray_FromAny(r, NULL, 0, 0, 0, NULL);
     }
+    if (v && !is_as_promised(x, v))
+        Py_CLEAR(v);
     if (v) {
         tr_py_section section;
         tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
@@ -477,23 +521,6 @@ PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t
 }
 
 /* --- what is known without the value --- */
-
-static bool kind_of_value(PyObject *v, tr_kindof *out) {
-    if (PyTuple_CheckExact(v)) {
-        *out = (tr_kindof){.known = true, .tuple = true, .n = (uint32_t)PyTuple_GET_SIZE(v)};
-        return true;
-    }
-    PyArrayObject *a = (PyArrayObject *)PyArray_FromAny(v, NULL, 0, 0, 0, NULL);
-    if (!a)
-        return false;
-    int num = PyArray_TYPE(a);
-    *out = (tr_kindof){.known = true,
-                       .array = PyArray_NDIM(a) > 0,
-                       .dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255,
-                       .ndim = (uint8_t)PyArray_NDIM(a)};
-    Py_DECREF(a);
-    return true;
-}
 
 static tr_argk *patterns_of(tr_gwalk *w, const tr_function *f, tr_argk *pats) {
     for (uint32_t i = 0; i < w->params.n; i++)

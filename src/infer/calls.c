@@ -44,9 +44,10 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-/* A literal as it is, a tuple and a slice with their literals. */
+/* A literal as it is, a tuple and a slice with their literals; a number of Python's is weak beside what NumPy
+ * has, also where a graph takes it as an argument. */
 static tr_tv constants_kept(tr_em *e, tr_tv x) {
-    if (x.ty->kind == TR_TY_LIT)
+    if (x.ty->kind == TR_TY_LIT || x.ty->weak)
         return x;
     if ((x.ty->kind != TR_TY_TUPLE && x.ty->kind != TR_TY_SLICE) || tr_ty_strong(e->types, x.ty) == x.ty)
         return tr_em_strong(e, x);

@@ -529,6 +529,14 @@ def test_what_python_computes_is_a_node():
 
     with pytest.raises(KeyError, match="own"):
         (tp.extension(raises)(x) + 1).evaluate()
+    like = tp.extension(rolled, shape=lambda a, k: a.shape, dtype=lambda a, k: a)
+    n, r = len(seen), like(x, 1)
+    assert (r.shape, r.dtype, (r + 1).shape, len(seen)) == ((4,), np.float64, (4,), n)
+    assert np.asarray(r).tolist() == [3.0, 0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match=r"the shape \(5,\) was promised, and the function gave \(4,\)"):
+        tp.extension(rolled, shape=lambda a, k: (5,))(x, 1).evaluate()
+    with pytest.raises(ValueError, match="another dtype was promised than the function gave, float64"):
+        tp.extension(rolled, dtype=lambda a, k: "f4")(x, 1).evaluate()
     a, b = tp.extension(lambda a: (a + 1, a.sum()))(x)
     assert np.asarray(a + b).tolist() == [7.0, 8.0, 9.0, 10.0]
 

@@ -40,12 +40,16 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "given_by",
+    "has_identity",
     "is_constant",
+    "is_ufunc",
     "mapped",
     "method",
     "refuse",
     "separate",
     "swept",
+    "tabulated",
     "together",
     "unique_items",
 ]
@@ -118,7 +122,9 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
     "primitives": (
         "treadle.parallel",
-        "map reduce scan filter stable_partition sort_by_key topk run_length_encode scatter tabulate",
+        "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
+        "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
+        "ones tabulate",
     ),
     "compare": (
         "numpy",
@@ -213,6 +219,29 @@ def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[Functio
 def is_constant(x: object) -> bool:
     """Return whether `x` is known when the function compiles; in Python everything is."""
     return True
+
+
+def given_by(function: Any, *args: Any) -> Any:
+    """Return zeros of the types of what a function gives for numbers; compiled code calls nothing for it."""
+    r = function(*args)
+    return tuple(type(v)(0) for v in r) if isinstance(r, tuple) else type(r)(0)
+
+
+def tabulated(function: Any, shape: tuple[int, ...]) -> Any:
+    """What a function gives for the places of a shape; in compiled code ``src/lib/primitives.c``."""
+    from numpy import indices
+
+    return mapped(function, *indices(shape))
+
+
+def is_ufunc(x: object) -> bool:
+    """Return whether `x` is a ufunc, NumPy's or Treadle's, and so has ``reduce``, ``accumulate`` and ``at``; a constant."""
+    return hasattr(x, "accumulate")
+
+
+def has_identity(ufunc: Any) -> bool:
+    """Return whether a ufunc has an identity, which it joins with anything to give that back; a constant."""
+    return getattr(ufunc, "identity", None) is not None
 
 
 def refuse(text: str) -> NoReturn:

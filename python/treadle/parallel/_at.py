@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from treadle._core import LazyArray, _lazy_call
+from treadle._core import LazyArray
+from treadle.parallel._functions import scatter
 
 
 class At:
@@ -42,9 +43,7 @@ class Places:
         self._index = index
 
     def _scatter(self, v: Any, op: Any) -> LazyArray:
-        from treadle.parallel import scatter
-
-        return _lazy_call(scatter, self._x, self._index, v, op)
+        return scatter(self._x, self._index, v, op)
 
     def set(self, v: Any) -> LazyArray:
         """Return `x` with `v`, a number or what broadcasts to ``x[index]``, at the places."""
