@@ -162,7 +162,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("ufunc", "ufunc_call", "ufunc_types"),
         ("lazyplan",),  # lazy arrays: the plan of a graph,
         ("lazyrun",),  # its value,
-        ("lazy",),  # and the type
+        ("lazy", "lazymodule"),  # and the type
         ("selftest",),
         ("module",),
     ),

@@ -23,9 +23,8 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 typedef struct tr_fscope {
     /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
     PyObject *code, *globals, *builtins, *closure, *locals;
-    uint32_t parent; /* inner: the function it stands in */
-    uint32_t
-        operands; /* a bit for each cell of the closure that is none of its own: its function has a param for it */
+    uint32_t parent;   /* inner: the function it stands in */
+    uint32_t operands; /* cells of the closure, a bit each, for which its function has a param */
 } scope;
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);

@@ -123,7 +123,7 @@ bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *ho
 bool tr_freeze(tr_frozen *z, PyObject *fn);
 /* Freezes one value: a constant argument, say. NULL with a Python exception. */
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o);
-/* The graph that a plan (ext/lazy.h) is becomes what the root does. After tr_freeze. False with a Python exception. */
+/* What the root does becomes a plan's graph (ext/lazy.h). After tr_freeze. False with an exception. */
 struct tr_plan;
 bool tr_freeze_plan(tr_frozen *z, const struct tr_plan *plan);
 void tr_freeze_fini(tr_frozen *z);

@@ -111,10 +111,10 @@ typedef struct tr_function {
     char *target; /* of a kernel of a device's own (tr_request.device); NULL: it is called, and runs here */
     tr_device_opts device; /* with it */
     PyObject *py_func;
-    struct tr_plan *plan; /* of a graph: what is compiled in place of py_func's code (lazy.h); NULL: nothing */
-    PyObject *names;     /* tuple of str, interned: parameters but *args */
-    PyObject **defaults; /* per name, strong, NULL = required */
-    PyObject *options;   /* dict as the user gave them; for pickling and .options */
+    struct tr_plan *plan; /* of a graph: what is compiled in place of py_func (lazy.h); or NULL */
+    PyObject *names;      /* tuple of str, interned: parameters but *args */
+    PyObject **defaults;  /* per name, strong, NULL = required */
+    PyObject *options;    /* dict as the user gave them; for pickling and .options */
     PyObject *dict, *weakrefs;
     const char *text; /* __qualname__ in UTF-8, for messages; owned by `qualname` */
     PyObject *qualname;

@@ -85,7 +85,7 @@ static bool same_parameters(const tr_function *f) {
     return false;
 }
 
-/* Python's numbers in a graph take the precision of what is beside them, as they do where they are written. */
+/* Python's numbers in a graph take the precision of what is beside them, as where they are written. */
 static void weaken_numbers(tr_job *j) {
     const tr_ty **args = TR_NEW_N(&j->ctx.arena, const tr_ty *, j->n + 1u);
     for (uint32_t i = 0; i < j->n; i++) {

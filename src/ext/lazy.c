@@ -20,9 +20,12 @@
     X(var)                                                                                                  \
     X(any)                                                                                                  \
     X(all)                                                                                                  \
-    X(argmin) X(argmax) X(cumsum) X(cumprod) X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) \
-        X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate)     \
-            X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
+    X(argmin)                                                                                               \
+    X(argmax)                                                                                               \
+    X(cumsum)                                                                                               \
+    X(cumprod) X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) \
+        X(clip) X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort)   \
+            X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -98,7 +101,7 @@ static PyObject *node_new(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject 
     return x;
 }
 
-static PyObject *leaf_new(PyTypeObject *type, PyObject *value) {
+PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value) {
     tr_lazies *l = tr_lazies_of(type);
     tr_lazy *x = (tr_lazy *)type->tp_alloc(type, 0);
     if (!x)
@@ -126,7 +129,7 @@ static PyObject *operand(PyTypeObject *type, PyObject *o) {
         return PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
     if (!is_operand(type, o))
         return NULL;
-    return PyArray_Check(o) && tr_lazies_of(type)->check ? leaf_new(type, o) : Py_NewRef(o);
+    return PyArray_Check(o) && tr_lazies_of(type)->check ? tr_lazy_leaf(type, o) : Py_NewRef(o);
 }
 
 /* --- shapes that are known where the node is made --- */
@@ -136,7 +139,8 @@ typedef struct dims {
     npy_intp d[NPY_MAXDIMS];
 } dims;
 
-/* What says the shape of an operand: an array, a tuple, or Py_None for a number. NULL: nobody knows. Borrowed. */
+/* What says the shape of an operand: an array, a tuple, or Py_None for a number. NULL: nobody knows.
+ * Borrowed. */
 static PyObject *shape_source(PyObject *o) {
     if (is_lazy(o))
         o = ((tr_lazy *)o)->value ? ((tr_lazy *)o)->value : ((tr_lazy *)o)->shape;
@@ -437,8 +441,8 @@ static PyObject *into(PyObject *node, PyObject *out) {
 }
 
 /* A node of n arguments and of as many more as there are names; `out` among these asks for the value. */
-static PyObject *call_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
-                           PyObject *kwnames) {
+PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+                       PyObject *kwnames) {
     Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), k = 0, names = 0;
     bool loose = op == TR_G_CALL && PyObject_TypeCheck(fn, &PyUFunc_Type);
     PyObject *few[16], **a = all <= 16 ? few : PyMem_Malloc((size_t)all * sizeof *a), *out = NULL, *kw = NULL,
@@ -490,7 +494,7 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
     if (a && text) {
         a[0] = self;
         memcpy(a + 1, args, (size_t)all * sizeof *a);
-        r = call_node(type, TR_G_METHOD, text, a, n + 1, kwnames);
+        r = tr_lazy_call(type, TR_G_METHOD, text, a, n + 1, kwnames);
     }
     PyMem_Free(a);
     Py_XDECREF(text);
@@ -527,14 +531,15 @@ static PyObject *lazy_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n,
                                              "differs");
     if (strcmp(how, "__call__") != 0)
         return method(how, args[0], type, args + 2, n - 2, kwnames);
-    PyObject *r = call_node(type, TR_G_CALL, args[0], args + 2, n - 2, kwnames);
+    PyObject *r = tr_lazy_call(type, TR_G_CALL, args[0], args + 2, n - 2, kwnames);
     int nout = PyObject_TypeCheck(args[0], &PyUFunc_Type) ? ((PyUFuncObject *)args[0])->nout : 1;
     if (r && nout > 1 && is_lazy(r))
         Py_SETREF(r, items_of(r, nout));
     return r;
 }
 
-/* What NumPy's functions say of a shape they say at once. NULL without an exception: it is another function. */
+/* What NumPy's functions say of a shape they say at once. NULL without an exception: it is another
+ * function. */
 static PyObject *shape_function(PyObject *self, PyObject *fn, PyObject *args) {
     if (fn != tr_lazies_of(Py_TYPE(self))->fns[TR_LAZY_SHAPE] || PyTuple_GET_SIZE(args) != 1 ||
         !is_lazy(PyTuple_GET_ITEM(args, 0)))
@@ -584,7 +589,7 @@ static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t
         a[k++] = value;
     }
     if (a && names)
-        r = call_node(Py_TYPE(self), TR_G_CALL, args[0], a, pos, names);
+        r = tr_lazy_call(Py_TYPE(self), TR_G_CALL, args[0], a, pos, names);
     else if (!a)
         PyErr_NoMemory();
     PyMem_Free(a);
@@ -884,31 +889,49 @@ PyDoc_STRVAR(evaluate_doc,
 
 static PyMethodDef methods[] = {
     {"evaluate", lazy_evaluate, METH_NOARGS, evaluate_doc},
-    {"__array__", (PyCFunction)(void (*)(void))lazy_array, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"__array_ufunc__", (PyCFunction)(void (*)(void))lazy_ufunc, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"__array_function__", (PyCFunction)(void (*)(void))lazy_function, METH_FASTCALL, NULL},
-    {"__dlpack__", (PyCFunction)(void (*)(void))lazy_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"__dlpack_device__", lazy_dlpack_device, METH_NOARGS, NULL},
-    {"__reduce__", lazy_reduce, METH_NOARGS, NULL},
-    {"__copy__", lazy_itself, METH_NOARGS, NULL},
-    {"__complex__", lazy_complex, METH_NOARGS, NULL},
-#define X(name) {#name, (PyCFunction)(void (*)(void))lazy_##name, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"__array__", (PyCFunction)(void (*)(void))lazy_array, METH_VARARGS | METH_KEYWORDS,
+     "Return the value as an array."},
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))lazy_ufunc, METH_FASTCALL | METH_KEYWORDS,
+     "Make a node of a ufunc's call."},
+    {"__array_function__", (PyCFunction)(void (*)(void))lazy_function, METH_FASTCALL,
+     "Make a node of a call of a function of NumPy's."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))lazy_dlpack, METH_FASTCALL | METH_KEYWORDS,
+     "Return a DLPack capsule of the value."},
+    {"__dlpack_device__", lazy_dlpack_device, METH_NOARGS, "Return where the value lies: the host."},
+    {"__reduce__", lazy_reduce, METH_NOARGS, "Pickle the nodes, or the value where it is there."},
+    {"__copy__", lazy_itself, METH_NOARGS, "Return the array itself: it never changes."},
+    {"__complex__", lazy_complex, METH_NOARGS, "Return the value as a complex number."},
+#define X(name)                                                                      \
+    {#name, (PyCFunction)(void (*)(void))lazy_##name, METH_FASTCALL | METH_KEYWORDS, \
+     "Return what numpy.ndarray." #name "(...) gives, as a lazy array: see numpy.ndarray." #name "."},
     TR_LAZY_METHODS(X)
 #undef X
         {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef members[] = {{"dtype", lazy_dtype, NULL, NULL, NULL},
-                                {"ndim", lazy_ndim, NULL, NULL, NULL},
-                                {"shape", lazy_shape, NULL, NULL, NULL},
-                                {"size", lazy_size, NULL, NULL, NULL},
-                                {"at", lazy_at, NULL, NULL, NULL},
-                                {"evaluated", lazy_evaluated, NULL, NULL, NULL},
-#define X(name) {#name, lazy_attr, NULL, NULL, #name},
-                                TR_LAZY_ATTRS(X)
+static PyGetSetDef members[] = {
+    {"dtype", lazy_dtype, NULL, "dtype: of the items. It is inferred; the value is not computed.", NULL},
+    {"ndim", lazy_ndim, NULL, "int: how many axes there are. It is inferred; the value is not computed.",
+     NULL},
+    {"shape", lazy_shape, NULL,
+     "tuple of int: the extents. Only what these depend on is computed: of x[x > 0] how many items are kept.",
+     NULL},
+    {"size", lazy_size, NULL, "int: the number of items, as `shape` has it.", NULL},
+    {"at", lazy_at, NULL, "At: makes arrays that differ at some places, as in x.at[i].set(v).", NULL},
+    {"evaluated", lazy_evaluated, NULL, "bool: whether the value is there.", NULL},
+#define X(name) {#name, lazy_attr, NULL, "LazyArray: as numpy.ndarray." #name ".", #name},
+    TR_LAZY_ATTRS(X)
 #undef X
-                                    {NULL, NULL, NULL, NULL, NULL}};
+        {NULL, NULL, NULL, NULL, NULL}};
+
+PyDoc_STRVAR(
+    lazy_doc,
+    "An array that is not there yet: what it is made of is noted, and computed when its value "
+    "is asked for.\n\nOperators, NumPy's functions and the methods below make further ones. Its value "
+    "is asked for by `evaluate`, by numpy.asarray and DLPack, by float(), int(), bool(), by iterating "
+    "and printing.");
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, lazy_dealloc},
+                              {Py_tp_doc, (void *)lazy_doc},
                               {Py_tp_traverse, lazy_traverse},
                               {Py_tp_clear, lazy_clear},
                               {Py_tp_getattro, lazy_getattr},
@@ -942,195 +965,6 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* _lazy(array): a leaf. */
-static PyObject *make_leaf(PyObject *module, PyObject *o) {
-    tr_state *st = tr_ext_state(module);
-    if (Py_IS_TYPE(o, st->lazy_type))
-        return Py_NewRef(o);
-    PyObject *a = PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
-    PyObject *r = a ? leaf_new(st->lazy_type, a) : NULL;
-    Py_XDECREF(a);
-    return r;
-}
-
-/* _lazy_call(fn, *args, **kw): a node. */
-static PyObject *make_call(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    tr_state *st = tr_ext_state(module);
-    if (n < 1)
-        return PyErr_Format(PyExc_TypeError, "a function is needed");
-    return call_node(st->lazy_type, TR_G_CALL, args[0], args + 1, n - 1, kwnames);
-}
-
-/* Are they nodes that wait? Else an exception. */
-static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!Py_IS_TYPE(roots[i], st->lazy_type) || ((tr_lazy *)roots[i])->value) {
-            PyErr_SetString(PyExc_TypeError, "lazy arrays that are not evaluated yet are needed");
-            return false;
-        }
-    if (n < 1)
-        PyErr_SetString(PyExc_TypeError, "at least one lazy array is needed");
-    return n > 0;
-}
-
-/* _lazy_host(fn, *args, **kw): a node that Python computes. */
-static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    tr_state *st = tr_ext_state(module);
-    if (n < 1)
-        return PyErr_Format(PyExc_TypeError, "a function is needed");
-    st->lazies->hosts = true;
-    return node_new(st->lazy_type, TR_G_HOST, args[0], args + 1,
-                    n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
-}
-
-/* _lazy_promise(node, shape, dtype): what a node that Python computes is going to have; None: nobody says. */
-static PyObject *promise(PyObject *module, PyObject *args) {
-    PyObject *node, *shape, *dtype;
-    if (!PyArg_ParseTuple(args, "O!OO:_lazy_promise", tr_ext_state(module)->lazy_type, &node, &shape, &dtype))
-        return NULL;
-    tr_lazy *x = (tr_lazy *)node;
-    for (Py_ssize_t i = 0; shape != Py_None && i < PyTuple_GET_SIZE(shape); i++)
-        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) < 0)
-            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a shape of %R", shape);
-    if (shape != Py_None)
-        Py_XSETREF(x->shape, Py_NewRef(shape));
-    if (dtype != Py_None) {
-        int num = ((PyArray_Descr *)dtype)->type_num;
-        x->kind.dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255;
-        x->kind.n = 1;
-        x->kind.known = shape != Py_None;
-        x->kind.ndim = shape != Py_None ? (uint8_t)PyTuple_GET_SIZE(shape) : 0;
-        x->kind.array = x->kind.ndim > 0;
-    }
-    Py_RETURN_NONE;
-}
-
-/* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose, cells, fn,
- * names of keywords, operands, which of these are numbers of rows). */
-static PyObject *parts(PyObject *module, PyObject *o) {
-    tr_state *st = tr_ext_state(module);
-    return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
-}
-
-/* _lazy_rebuild(parts): the array that these are parts of. */
-static PyObject *rebuild(PyObject *module, PyObject *list) {
-    tr_state *st = tr_ext_state(module);
-    PyObject *made = PyList_New(0), *r = NULL;
-    bool ok = made && PyList_Check(list);
-    if (made && !ok)
-        PyErr_SetString(PyExc_TypeError, "a list is needed");
-    for (Py_ssize_t k = 0; ok && k < PyList_GET_SIZE(list); k++) {
-        unsigned op, cells;
-        int loose;
-        PyObject *fn, *kwnames, *args, *which;
-        ok = PyArg_ParseTuple(PyList_GET_ITEM(list, k), "IpIOOO!O!", &op, &loose, &cells, &fn, &kwnames,
-                              &PyTuple_Type, &args, &PyTuple_Type, &which);
-        Py_ssize_t n = ok ? PyTuple_GET_SIZE(args) : 0;
-        PyObject *own = ok ? PyTuple_New(n) : NULL;
-        ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE;
-        for (Py_ssize_t i = 0; ok && i < n; i++) {
-            PyObject *a = PyTuple_GET_ITEM(args, i);
-            if (PyTuple_GET_ITEM(which, i) == Py_True) {
-                Py_ssize_t at = PyLong_AsSsize_t(a);
-                ok = at >= 0 && at < PyList_GET_SIZE(made);
-                a = ok ? PyList_GET_ITEM(made, at) : NULL;
-            }
-            if (ok)
-                PyTuple_SET_ITEM(own, i, Py_NewRef(a));
-        }
-        if (own && !ok && !PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
-        PyObject *x =
-            ok ? tr_lazy_node(st->lazy_type, (tr_gop)op, fn == Py_None ? NULL : fn,
-                              ((PyTupleObject *)own)->ob_item, n, kwnames == Py_None ? NULL : kwnames)
-               : NULL;
-        if (x) {
-            ((tr_lazy *)x)->loose = loose != 0;
-            ((tr_lazy *)x)->cells = cells;
-            st->lazies->hosts = st->lazies->hosts || op == TR_G_HOST;
-        }
-        ok = x && PyList_Append(made, x) == 0;
-        Py_XDECREF(x);
-        Py_XDECREF(own);
-    }
-    if (ok && PyList_GET_SIZE(made) == 0)
-        PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
-    else if (ok)
-        r = Py_NewRef(PyList_GET_ITEM(made, PyList_GET_SIZE(made) - 1));
-    Py_XDECREF(made);
-    return r;
-}
-
-/* _lazy_evaluate(serial, *arrays): in one program. */
-static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    tr_state *st = tr_ext_state(module);
-    for (Py_ssize_t i = 1; i < n; i++)
-        if (!Py_IS_TYPE(args[i], st->lazy_type))
-            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
-                                Py_TYPE(args[i])->tp_name);
-    if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-/* _lazy_explain(serial, log, *arrays): evaluated, with accounts. */
-static PyObject *explain_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    tr_state *st = tr_ext_state(module);
-    if (!wait(st, args + 2, n - 2))
-        return NULL;
-    if (!PyArray_Check(args[1]))
-        return PyErr_Format(PyExc_TypeError, "an array for accounts is needed");
-    return tr_lazy_explain(st->lazy_type, args + 2, n - 2, args[0] == Py_True, args[1]);
-}
-
-/* _lazy_params(*arrays): what the program is called with. */
-static PyObject *params(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    tr_state *st = tr_ext_state(module);
-    return wait(st, args, n) ? tr_lazy_params(st->lazy_type, args, n) : NULL;
-}
-
-/* _lazy_text(stage, log, *arrays): stage "infer" or "opt"; log: an array for accounts, or None. */
-static PyObject *text(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    tr_state *st = tr_ext_state(module);
-    if (!wait(st, args + 2, n - 2))
-        return NULL;
-    const char *stage = PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : NULL;
-    if (!stage || (strcmp(stage, "infer") != 0 && strcmp(stage, "opt") != 0))
-        return PyErr_Format(PyExc_ValueError, "the stage is 'infer' or 'opt'");
-    return tr_lazy_text(st->lazy_type, args + 2, n - 2, args[1] == Py_None ? NULL : args[1],
-                        *stage == 'i' ? TR_STAGE_INFER : TR_STAGE_OPT);
-}
-
-/* _lazy_setup(folder, check): what is called from there was written by its caller; whether leaves are looked at. */
-static PyObject *setup(PyObject *module, PyObject *args) {
-    tr_lazies *l = tr_ext_state(module)->lazies;
-    const char *s;
-    int check;
-    if (!PyArg_ParseTuple(args, "sp:_lazy_setup", &s, &check))
-        return NULL;
-    char *home = PyMem_Malloc(strlen(s) + 1);
-    if (!home)
-        return PyErr_NoMemory();
-    PyMem_Free(l->home);
-    l->home = strcpy(home, s);
-    l->check = check != 0;
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef functions[] = {
-    {"_lazy", make_leaf, METH_O, NULL},
-    {"_lazy_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
-    {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
-    {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"_lazy_promise", promise, METH_VARARGS, NULL},
-    {"_lazy_parts", parts, METH_O, NULL},
-    {"_lazy_rebuild", rebuild, METH_O, NULL},
-    {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
-    {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},
-    {"_lazy_setup", setup, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL}};
-
 bool tr_lazy_add(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     PyObject *np = PyImport_ImportModule("numpy");
@@ -1143,5 +977,5 @@ bool tr_lazy_add(PyObject *module) {
         ok = (l->fns[i] = PyObject_GetAttrString(np, fn_names[i])) != NULL;
     Py_XDECREF(np);
     return ok && PyModule_AddObjectRef(module, "LazyArray", (PyObject *)st->lazy_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+           tr_lazy_add_functions(module);
 }

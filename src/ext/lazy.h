@@ -1,10 +1,10 @@
-/* class LazyArray: an array that is not there yet, a node of a dataflow graph; and plans, what such graphs are
- * compiled from. lazyplan.c finds the plan of a graph, lazyrun.c evaluates one, lazy.c is the type.
+/* class LazyArray: an array that is not there yet, a node of a dataflow graph; and plans, what such graphs
+ * are compiled from. lazyplan.c finds the plan of a graph, lazyrun.c evaluates one, lazy.c is the type.
  *
  * A node refers to what it is made of, strongly, and is immutable but for one thing: once it was evaluated it
- * has its value, and lets go of the rest. What it takes is another node, an array, a number, or a constant (an
- * axis, a dtype, a string). A plan is the structure of a graph without its arrays and numbers, which are the
- * params of its function: graphs of one structure have one plan, and so share what was compiled.
+ * has its value, and lets go of the rest. What it takes is another node, an array, a number, or a constant
+ * (an axis, a dtype, a string). A plan is the structure of a graph without its arrays and numbers, which are
+ * the params of its function: graphs of one structure have one plan, and so share what was compiled.
  *
  * What a walk notes in nodes, the table of plans, and a node's change to its value are guarded by the state's
  * gate where there is no GIL (docs/design/threads.md). */
@@ -118,6 +118,7 @@ typedef struct tr_lazies {
     PyObject *fns[TR_LAZY__FNS];
     PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
     PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
+    PyObject *flags;  /* dict: options that programs are compiled with; NULL: the defaults */
     char *home;       /* the folder of treadle.parallel: places are those of its callers */
     bool hosts;       /* there was a node that Python computes */
     bool check;       /* leaves are looked at: config.PARALLEL_CHECK */
@@ -165,6 +166,15 @@ static inline tr_lazies *tr_lazies_of(PyTypeObject *type) {
 }
 
 bool tr_lazy_add(PyObject *module);
+/* A leaf of an array, or of a tuple of arrays. New references, as all here; NULL with an exception. */
+PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value);
+/* A CALL or METHOD of n arguments, and of one more for each name; `out` among these asks for the value. */
+PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+                       PyObject *kwnames);
+
+/* --- lazymodule.c --- */
+
+bool tr_lazy_add_functions(PyObject *module);
 
 /* --- lazynode.c --- */
 
@@ -196,8 +206,8 @@ void tr_gwalk_fini(tr_gwalk *w);
 
 /* Evaluates what is not yet. False with an exception: nothing has changed then. */
 bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial);
-/* The same; accounts go to `log`, an array of int64. What the nodes are that these name: a list of (file, line,
- * function, what), in their order; NULL with an exception. */
+/* The same; accounts go to `log`, an array of int64. What the nodes are that these name: a list of (file,
+ * line, function, what), in their order; NULL with an exception. */
 PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
                           PyObject *log);
 /* The program as it is after a stage, on one core. A new reference to a text; NULL with an exception. */

@@ -239,7 +239,8 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     return ok;
 }
 
-/* What waits below the roots, operands first; `met` is called where a node has its operands, with w or NULL. */
+/* What waits below the roots, operands first; `met` is called where a node has its operands, with w or
+ * NULL. */
 typedef struct stack {
     tr_lazy **d, *few[2 * TR_LAZY_FEW];
     size_t n, room;
@@ -357,7 +358,8 @@ static PyObject *tuple_of(tr_objs *l) {
     return t;
 }
 
-/* A function without what it captures and has as defaults where these are operands: a plan keeps no arrays. */
+/* A function without what it captures and has as defaults where these are operands: a plan keeps no
+ * arrays. */
 static PyObject *proto_of(PyObject *fn, uint32_t cells) {
     PyObject *r = PyFunction_New(PyFunction_GetCode(fn), PyFunction_GetGlobals(fn));
     PyObject *own = PyFunction_GetClosure(fn), *t = r && own ? PyTuple_New(PyTuple_GET_SIZE(own)) : NULL;
@@ -469,8 +471,12 @@ static PyObject *face(uint32_t n) {
 
 static PyObject *function_new(tr_gwalk *w) {
     PyObject *f = face(w->params.n), *options = PyDict_New(), *fn = NULL;
-    PyObject *flags =
-        Py_BuildValue("{s:i,s:i}", "parallel", (int)!w->serial, "account", (int)(w->log != NULL));
+    PyObject *flags = w->l->flags ? PyDict_Copy(w->l->flags) : PyDict_New(), *on = PyLong_FromLong(1);
+    if (flags && on &&
+        ((!w->serial && PyDict_SetItemString(flags, "parallel", on) < 0) ||
+         (w->log && PyDict_SetItemString(flags, "account", on) < 0)))
+        Py_CLEAR(flags);
+    Py_XDECREF(on);
     tr_plan *p = f && flags && options ? plan_new(w) : NULL;
     if (p)
         fn = PyObject_CallFunctionObjArgs((PyObject *)w->st->fn_type, f, flags, options, NULL);
@@ -582,6 +588,7 @@ void tr_lazies_free(tr_lazies *l) {
         Py_XDECREF(l->fns[i]);
     Py_XDECREF(l->result);
     Py_XDECREF(l->at);
+    Py_XDECREF(l->flags);
     PyMem_Free(l->home);
     PyMem_Free(l);
 }

@@ -1,9 +1,9 @@
 /* Evaluating lazy arrays: the graph's function is called with what the walk has gathered, and what it returns
  * becomes the value of the roots. And what is known of a value without it: its type, its shape.
  *
- * A node that is computed a second time, since nobody asked for it the first time and somebody still holds it,
- * is made a root of its own: nothing is computed for ever.
- * Errors tell of the graph's nodes by number (graph/graph.h); here these become the user's lines. */
+ * A node that is computed a second time, since nobody asked for it the first time and somebody still holds
+ * it, is made a root of its own: nothing is computed for ever. Errors tell of the graph's nodes by number
+ * (graph/graph.h); here these become the user's lines. */
 #include <assert.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static PyObject *error_class(const char *name) {
     return cls;
 }
 
-/* A traceback entry where the node was written, in front of `next`. NULL without an exception: it is left out. */
+/* A traceback entry where the node was written, in front of `next`. NULL without an exception: it is left
+ * out. */
 static PyObject *entry_at(const tr_lazy *x, PyObject *next) {
     PyCodeObject *code = (PyCodeObject *)x->code, *made = NULL;
     PyObject *globals = PyDict_New(), *r = NULL, *type = (PyObject *)&PyTraceBack_Type;
@@ -363,12 +364,14 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
     tr_kindof is = {.known = false};
     PyObject *shape = NULL;
     if ((x->shape || x->kind.n) && PyTuple_CheckExact(v)) {
-        PyErr_SetString(PyExc_ValueError, "extension(): one array was promised, and the function gave several");
+        PyErr_SetString(PyExc_ValueError,
+                        "extension(): one array was promised, and the function gave several");
         return false;
     }
     if (x->kind.n && (!kind_of_value(v, &is) || is.dtype != x->kind.dtype)) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "extension(): another dtype was promised than the function gave, %S",
+            PyErr_Format(PyExc_ValueError,
+                         "extension(): another dtype was promised than the function gave, %S",
                          PyArray_DESCR((PyArrayObject *)v));
         return false;
     }
@@ -377,8 +380,8 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
         return false;
     bool same = !shape || PyObject_RichCompareBool(shape, x->shape, Py_EQ) == 1;
     if (!same && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "extension(): the shape %R was promised, and the function gave %R", x->shape,
-                     shape);
+        PyErr_Format(PyExc_ValueError, "extension(): the shape %R was promised, and the function gave %R",
+                     x->shape, shape);
     Py_XDECREF(shape);
     return same;
 }
@@ -431,8 +434,8 @@ static bool evaluate_operands(tr_lazy *x) {
     return ok;
 }
 
-/* Nodes below the roots that Python computes get their values, operands before what uses them: programs know them
- * as arrays. False with an exception. */
+/* Nodes below the roots that Python computes get their values, operands before what uses them: programs know
+ * them as arrays. False with an exception. */
 static bool settle(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
     if (!tr_lazies_of(type)->hosts)
         return true;

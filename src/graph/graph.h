@@ -1,10 +1,10 @@
-/* A dataflow graph as plain data: calls of functions on arrays, numbers and each other's results, as a program that
- * nobody wrote. Made of a user's lazy arrays (ext/lazy.c) under the GIL, in the compilation's arena; front/graph.c
- * makes untyped SSA of it, as of bytecode.
+/* A dataflow graph as plain data: calls of functions on arrays, numbers and each other's results, as a
+ * program that nobody wrote. Made of a user's lazy arrays (ext/lazy.c) under the GIL, in the compilation's
+ * arena; front/graph.c makes untyped SSA of it, as of bytecode.
  *
- * Invariants: nodes refer to nodes before them; params are numbered in the order in which the graph's function takes
- * them. What is part of the structure (functions, axes, dtypes, strings) is an object; what may change between two
- * evaluations without another compile (arrays, numbers) is a param. */
+ * Invariants: nodes refer to nodes before them; params are numbered in the order in which the graph's
+ * function takes them. What is part of the structure (functions, axes, dtypes, strings) is an object; what
+ * may change between two evaluations without another compile (arrays, numbers) is a param. */
 #ifndef TR_GRAPH_GRAPH_H
 #define TR_GRAPH_GRAPH_H
 

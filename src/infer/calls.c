@@ -59,8 +59,9 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
     return tr_em_tuple(e, x.ty->n, it);
 }
 
-/* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers stay
- * known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which are weak. */
+/* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers
+ * stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which are
+ * weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t ncap, uint32_t n,
                        tr_tv *v) {
     for (uint32_t i = ncap; i < n; i++) {

@@ -71,8 +71,8 @@ static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
 }
 
-/* A closure's captured values; operand 0 is its defaults (a tuple) or None. A weak number stays weak, as one is
- * that a function captures which was frozen. */
+/* A closure's captured values; operand 0 is its defaults (a tuple) or None. A weak number stays weak, as one
+ * is that a function captures which was frozen. */
 static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, in->nargs + 1u);
     for (uint32_t i = 0; i < in->nargs; i++)

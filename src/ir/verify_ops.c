@@ -130,7 +130,8 @@ static void check_convert(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "%s has not the same bits as %s", tr_ck_show(k, to), tr_ck_show(k, from));
 }
 
-/* What an item is in the code: that a number is weak is said in the types of closures alone, for who calls them. */
+/* What an item is in the code: that a number is weak is said in the types of closures alone, for who calls
+ * them. */
 static bool is_item(const tr_ty *got, const tr_ty *item) {
     return got == item || (got && item->weak && !got->weak && got->kind == item->kind);
 }

@@ -1,5 +1,5 @@
-/* What treadle.parallel's primitives stand on, that no function of NumPy's is: a function of the user's over the
- * items of arrays, and what is known of an operator. */
+/* What treadle.parallel's primitives stand on, that no function of NumPy's is: a function of the user's over
+ * the items of arrays, and what is known of an operator. */
 #include <string.h>
 
 #include "lib/fam.h"

@@ -1,12 +1,12 @@
-/* What a program moves through memory, written down by itself where it is asked to (tr_opts.account): the root's
- * last param is then an array of int64 that events are stored to.
+/* What a program moves through memory, written down by itself where it is asked to (tr_opts.account): the
+ * root's last param is then an array of int64 that events are stored to.
  *
- * An event is four numbers: what happened, and three of its own (TR_ACCOUNT_*, base/opts.h). Word 0 of the array
- * counts them; what there is no room for is stored over the last one. A pattern moves the items of its arrays
- * once each, an item that it captures an array for as often as it reads it, and one that it scatters to as it
- * is stored and, where it is combined, read. Calls of the runtime and of functions move the arrays that they
- * are given and give. That is a model: caches are larger than nothing and smaller than all.
- * Stands before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+ * An event is four numbers: what happened, and three of its own (TR_ACCOUNT_*, base/opts.h). Word 0 of the
+ * array counts them; what there is no room for is stored over the last one. A pattern moves the items of its
+ * arrays once each, an item that it captures an array for as often as it reads it, and one that it scatters
+ * to as it is stored and, where it is combined, read. Calls of the runtime and of functions move the arrays
+ * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
+ * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
 #include <assert.h>
 #include <string.h>
 

@@ -20,7 +20,7 @@ import treadle
 import treadle.parallel as tp
 from hypothesis import given
 from hypothesis import strategies as st
-from treadle import _core, errors
+from treadle import _core, config, errors
 
 DTYPES = ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "?"]
 BINARY = [
@@ -363,7 +363,15 @@ def test_arrays_are_taken_by_reference():
     assert np.asarray(y).tolist() == [11.0, 2.0, 3.0]
 
 
+def test_division_is_numpys_in_arrays_numbers_and_functions():
+    x = tp.array(np.array([1.0, 0.0]))
+    assert np.asarray(1 / x).tolist() == [1.0, np.inf]
+    assert np.asarray(x.sum() / (x.sum() - 1)) == np.inf
+    assert np.asarray(tp.map(lambda v: 1 / v, x)).tolist() == [1.0, np.inf]
+
+
 def test_a_changed_array_is_told_of_under_checks():
+    assert not config.PARALLEL_CHECK
     program = textwrap.dedent("""
         import numpy as np, treadle.parallel as tp
         from treadle.errors import LeafChangedError

@@ -19,6 +19,7 @@ from numpy import (
 
 from treadle._core import LazyArray, _lazy_setup
 from treadle.config import PARALLEL_CHECK as _CHECK
+from treadle.decorators import _flags
 from treadle.parallel._explain import Explanation, Kernel, explain
 from treadle.parallel._functions import (
     arange,
@@ -96,4 +97,5 @@ __all__ = [
     "zeros",
 ]
 
-_lazy_setup(_os.path.dirname(__file__), _CHECK)
+# Numbers divide as NumPy's do, with or without axes.
+_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))
