@@ -260,6 +260,7 @@ ROWS = [
     Row("tp.topk(a, 3, 0, largest=False)", lambda a: best(a, 3, 0, largest=False), one("bIfd", ndim=(1, 3))),
     Row("tp.topk(a, 3, nan='omit')", lambda a: best(a, 3, nan="omit"), one("fd", ndim=(1, 2))),
     Row("tp.topk(a, 1, key=span, sorted=False)", lambda a: best(a, 1, key=abs), one("dl", ndim=(1, 2)).map(lambda t: (t[0] if t[0].dtype.kind == "f" else t[0] % 7 - 4,))),
+    Row("tp.topk(a, tp.reduce(tp.add, b))", lambda a, b: best(a, b.sum()), st.tuples(array("d", shape=(9,)), array("b", shape=(2,)).map(lambda b: b % 3))),
     Row("tp.topk(a, 0)", lambda a: best(a, 0), one("fd")),
     # order
     Row("tp.sort(a)", lambda a: np.sort(a, -1, kind="stable"), one("bBIfd?De", ndim=(1, 3))),
@@ -461,6 +462,8 @@ BAD = [
     ("tp.take(a, 6)", "out of bounds"),
     ("tp.scatter(a[0], np.array([3]), 1.0)", "out of bounds"),
     ("tp.scatter(a[0], np.array([3]), 1.0, plus)", "out of bounds"),
+    ("tp.topk(a, 1.5)", "k must be an integer"),
+    ("tp.topk(a, a)", "k must be an integer"),
     ("tp.topk(a, 4)", "k is 4, and there are 3 items along the axis"),
     ("tp.topk(a, -1, 0)", "k is -1, and there are 2 items along the axis"),
     ("tp.filter(lambda v: (v, v), a)", "the predicate must return a bool"),

@@ -350,15 +350,17 @@ def topk(
     a = np.asarray(x)
     if a.ndim == 0:
         return refuse("x is a number; an array has an axis to choose along")
+    if np.asarray(k).dtype.kind not in "iu" or np.asarray(k).ndim > 0:
+        return refuse("k must be an integer")
     items = np.moveaxis(a, axis, -1)
-    n = items.shape[-1]
-    if k < 0 or k > n:
-        raise ValueError(f"topk(): k is {k}, and there are {n} items along the axis")
-    shape = (*items.shape[:-1], k)
+    n, count = items.shape[-1], int(k)
+    if count < 0 or count > n:
+        raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
+    shape = (*items.shape[:-1], count)
     values, places = np.empty(shape, a.dtype), np.empty(shape, np.intp)
     for at in np.ndindex(shape[:-1]):
         line = items[at]
-        order = best_of(line, k, key, largest, nan == "omit")
+        order = best_of(line, count, key, largest, nan == "omit")
         places[at] = order
         values[at] = line[order]
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
@@ -378,27 +380,31 @@ def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> A
     n = len(line)
     room = min(n, 2 * k + 256)
     keys, where = np.empty(room, kind), np.empty(room, np.intp)
-    held, i = 0, 0
-    while i < n and held < room:
-        v = key_of(key, line[i])
-        if not omit or v == v:
-            keys[held], where[held] = v, i
-            held += 1
-        i += 1
-    if i < n:
-        held = keep_first(keys, where, held, k, largest)
-        least = weakest(keys, held, largest)
-        while i < n:
-            v = key_of(key, line[i])
-            if above(v, least, largest, omit):
-                if held == room:
-                    held = keep_first(keys, where, held, k, largest)
-                    least = weakest(keys, held, largest)
-                keys[held], where[held] = v, i
-                held += 1
-            i += 1
-    if held > k:
-        held = keep_first(keys, where, held, k, largest)
+    held, i, thinned = 0, 0, False
+    least = kind.type(0)
+    while True:
+        if thinned:
+            while i < n:
+                v = key_of(key, line[i])
+                if above(v, least, largest, omit):
+                    if held == room:
+                        break
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        else:
+            while i < n and held < room:
+                v = key_of(key, line[i])
+                if not omit or v == v:
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        if held > k:
+            held = keep_first(keys, where, held, k, largest)
+            least = weakest(keys, held, largest)
+            thinned = True
+        if i == n:
+            break
     order = where[:held][in_order(keys[:held], largest)]
     if omit and held < k:
         return np.concatenate((order, first_nans(line, key, k - held)))
