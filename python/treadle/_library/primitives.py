@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from treadle._core import prange
+
 from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
@@ -356,14 +358,28 @@ def topk(
     n, count = items.shape[-1], int(k)
     if count < 0 or count > n:
         raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
+    if a.ndim == 1:
+        order = best_of(a, count, key, largest, nan == "omit")
+        return a[order], order
     shape = (*items.shape[:-1], count)
-    values, places = np.empty(shape, a.dtype), np.empty(shape, np.intp)
-    for at in np.ndindex(shape[:-1]):
-        line = items[at]
+    lines = rows(items)
+    values, places = np.empty((len(lines), count), a.dtype), np.empty((len(lines), count), np.intp)
+    for r in prange(len(lines)):
+        line = lines[r]
         order = best_of(line, count, key, largest, nan == "omit")
-        places[at] = order
-        values[at] = line[order]
-    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
+        places[r] = order
+        values[r] = line[order]
+    return np.moveaxis(values.reshape(shape), -1, axis), np.moveaxis(places.reshape(shape), -1, axis)
+
+
+def rows(lines: Any) -> Any:
+    """Lines along the last axis, with one axis before it; a view where memory has them so."""
+    if lines.ndim == 2:
+        return lines
+    m = 1
+    for k in lines.shape[:-1]:
+        m *= k
+    return np.reshape(lines, (m, lines.shape[-1]))
 
 
 def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> Any:
