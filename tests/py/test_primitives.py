@@ -251,6 +251,8 @@ ROWS = [
     Row("tp.scan(lambda p, q: p * 2 + q, a, reverse=True, identity=0)", lambda a: twice(a[::-1])[::-1], one("l").map(lambda t: (t[0] % 7,)), False),
     Row("tp.scan(affine, (a, b), identity=(1.0, 0.0))", lambda a, b: tuple(y[0] for y in affine_scan(a[None], b[None])), st.tuples(array("d", shape=(9,), sums=True), array("d", shape=(9,), sums=True))),
     Row("tp.scan(affine, (2.0, b), 0, identity=(1.0, 0.0))", lambda a, b: tuple(y[0].T for y in columns(2.0, b)), st.tuples(array("d"), array("d", ndim=(2, 2), shape=(5, 2), sums=True))),
+    Row("tp.scan(affine, (a[:, None], b), 1, identity=(1.0, 0.0))", lambda a, b: affine_scan(np.broadcast_to(a[:, None], b.shape), b), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(3, 4), sums=True))),
+    Row("tp.reduce(affine, (a[:1], b), identity=(1.0, 0.0))", lambda a, b: tuple(y[0, -1] for y in affine_scan(np.broadcast_to(a[:1], (1, 5)), b[None])), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(5,), sums=True))),
     # what is chosen
     Row("tp.filter(lambda v: v > 0, a)", lambda a: a[a > 0], one("bBifd?e", ndim=(1, 3))),
     Row("tp.filter(odd, a)", lambda a: np.atleast_1d(a)[np.atleast_1d(a) % 2 == 1], one("bBl", ndim=(0, 2))),
@@ -260,6 +262,7 @@ ROWS = [
     Row("tp.topk(a, 3, 0, largest=False)", lambda a: best(a, 3, 0, largest=False), one("bIfd", ndim=(1, 3))),
     Row("tp.topk(a, 3, nan='omit')", lambda a: best(a, 3, nan="omit"), one("fd", ndim=(1, 2))),
     Row("tp.topk(a, 1, key=span, sorted=False)", lambda a: best(a, 1, key=abs), one("dl", ndim=(1, 2)).map(lambda t: (t[0] if t[0].dtype.kind == "f" else t[0] % 7 - 4,))),
+    Row("tp.topk(a, tp.reduce(tp.add, b))", lambda a, b: best(a, b.sum()), st.tuples(array("d", shape=(9,)), array("b", shape=(2,)).map(lambda b: b % 3))),
     Row("tp.topk(a, 0)", lambda a: best(a, 0), one("fd")),
     # order
     Row("tp.sort(a)", lambda a: np.sort(a, -1, kind="stable"), one("bBIfd?De", ndim=(1, 3))),
@@ -461,6 +464,8 @@ BAD = [
     ("tp.take(a, 6)", "out of bounds"),
     ("tp.scatter(a[0], np.array([3]), 1.0)", "out of bounds"),
     ("tp.scatter(a[0], np.array([3]), 1.0, plus)", "out of bounds"),
+    ("tp.topk(a, 1.5)", "k must be an integer"),
+    ("tp.topk(a, a)", "k must be an integer"),
     ("tp.topk(a, 4)", "k is 4, and there are 3 items along the axis"),
     ("tp.topk(a, -1, 0)", "k is -1, and there are 2 items along the axis"),
     ("tp.filter(lambda v: (v, v), a)", "the predicate must return a bool"),
@@ -546,6 +551,13 @@ def test_topk_of_many(order):
     for k in (1, 17, 700, 5_000):
         for got, more in zip(f(a, k), ({}, {"largest": False}, {"nan": "omit"}, {"key": abs}), strict=True):
             same(got, best(a, k, **more), f"{order} {k} {more}")
+
+
+def test_types_grow_until_they_stay():
+    """One value makes a float of itself, and then of the other one, too."""
+    f = njit(lambda a: tp.scan(lambda p, q: (p[0] + q[0] * 0.5, p[1] + p[0]), (a, a), identity=(0, 0)))
+    same(f(np.array([3], "b")), (np.array([1.5]), np.array([0.0])), "int8")
+    same(f(np.array([3], "f")), (np.array([1.5], "f"), np.array([0.0], "f")), "float32")
 
 
 def test_merge_has_nan_last():

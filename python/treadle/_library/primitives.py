@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from treadle._core import prange
+
 from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
@@ -117,10 +119,12 @@ def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
     kept = kept_shape(lines)
     if len(kept) == 0:
         return last_of(op, start, line_of(lines, ()))
-    outs = empties(kept, start)
-    for at in np.ndindex(kept):
-        put(outs, at, last_of(op, start, line_of(lines, at)))
-    return outs
+    each = all_rows(lines)
+    m = rows_of(each)
+    outs = empties((m,), start)
+    for r in prange(m):
+        put(outs, r, last_of(op, start, line_of(each, r)))
+    return shaped(outs, kept)
 
 
 def last_of(op: Any, start: Any, line: Any) -> Any:
@@ -146,11 +150,18 @@ def scanned(
         return refuse("x is a number; an array has an axis to go along")
     lines = all_lines(xs, full, len(xs) == 1, (axis,))
     start = starts(op, identity, xs)
-    outs = empties(full, start)
-    into = moved(outs, axis)
-    for at in np.ndindex(into[0].shape[:-1]):
-        scan_line(op, start, line_of(lines, at), line_of(into, at), exclusive, reverse)
-    return outs
+    kept = kept_shape(lines)
+    n = length_of(lines)
+    if len(kept) == 0:
+        outs = empties((n,), start)
+        scan_line(op, start, line_of(lines, ()), outs, exclusive, reverse)
+        return outs
+    each = all_rows(lines)
+    m = rows_of(each)
+    outs = empties((m, n), start)
+    for r in prange(m):
+        scan_line(op, start, line_of(each, r), line_of(outs, r), exclusive, reverse)
+    return moved(shaped(outs, (*kept, n)), axis)
 
 
 def scan_line(op: Any, start: Any, line: Any, out: Any, exclusive: Constant, reverse: Constant) -> None:
@@ -222,7 +233,7 @@ def line_of(lines: Any, at: Any) -> Any:
 
 def length_of(line: Any) -> Any:
     """How many items it has."""
-    return len(line[0]) if isinstance(line[0], np.ndarray) else length_of(line[1:])
+    return line[0].shape[-1] if isinstance(line[0], np.ndarray) else length_of(line[1:])
 
 
 def items_of(line: Any, i: Any) -> Any:
@@ -246,11 +257,40 @@ def empties(shape: Any, like: Any) -> Any:
     return (np.empty(shape, like[0].dtype), *empties(shape, like[1:]))
 
 
-def moved(outs: Any, axis: Constant) -> Any:
-    """Views with an axis at the end."""
+def shaped(outs: Any, shape: Any) -> Any:
+    """Arrays in another shape."""
     if len(outs) == 0:
         return ()
-    return (np.moveaxis(outs[0], axis, -1), *moved(outs[1:], axis))
+    return (outs[0].reshape(shape), *shaped(outs[1:], shape))
+
+
+def moved(outs: Any, axis: Constant) -> Any:
+    """Views with the last axis where it was."""
+    if len(outs) == 0:
+        return ()
+    return (np.moveaxis(outs[0], -1, axis), *moved(outs[1:], axis))
+
+
+def all_rows(lines: Any) -> Any:
+    """Lines with one axis before; numbers as they are."""
+    if len(lines) == 0:
+        return ()
+    return (rows(lines[0]) if isinstance(lines[0], np.ndarray) else lines[0], *all_rows(lines[1:]))
+
+
+def rows_of(each: Any) -> Any:
+    """How many rows there are."""
+    return len(each[0]) if isinstance(each[0], np.ndarray) else rows_of(each[1:])
+
+
+def rows(lines: Any) -> Any:
+    """Lines along the last axis, with one axis before it; a view where memory has them so."""
+    if lines.ndim == 2:
+        return lines
+    m = 1
+    for k in lines.shape[:-1]:
+        m *= k
+    return np.reshape(lines, (m, lines.shape[-1]))
 
 
 def converted(new: Any, old: Any) -> Any:
@@ -350,18 +390,24 @@ def topk(
     a = np.asarray(x)
     if a.ndim == 0:
         return refuse("x is a number; an array has an axis to choose along")
+    if np.asarray(k).dtype.kind not in "iu" or np.asarray(k).ndim > 0:
+        return refuse("k must be an integer")
     items = np.moveaxis(a, axis, -1)
-    n = items.shape[-1]
-    if k < 0 or k > n:
-        raise ValueError(f"topk(): k is {k}, and there are {n} items along the axis")
-    shape = (*items.shape[:-1], k)
-    values, places = np.empty(shape, a.dtype), np.empty(shape, np.intp)
-    for at in np.ndindex(shape[:-1]):
-        line = items[at]
-        order = best_of(line, k, key, largest, nan == "omit")
-        places[at] = order
-        values[at] = line[order]
-    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
+    n, count = items.shape[-1], int(k)
+    if count < 0 or count > n:
+        raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
+    if a.ndim == 1:
+        order = best_of(a, count, key, largest, nan == "omit")
+        return a[order], order
+    shape = (*items.shape[:-1], count)
+    lines = rows(items)
+    values, places = np.empty((len(lines), count), a.dtype), np.empty((len(lines), count), np.intp)
+    for r in prange(len(lines)):
+        line = lines[r]
+        order = best_of(line, count, key, largest, nan == "omit")
+        places[r] = order
+        values[r] = line[order]
+    return np.moveaxis(values.reshape(shape), -1, axis), np.moveaxis(places.reshape(shape), -1, axis)
 
 
 def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> Any:
@@ -378,27 +424,31 @@ def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> A
     n = len(line)
     room = min(n, 2 * k + 256)
     keys, where = np.empty(room, kind), np.empty(room, np.intp)
-    held, i = 0, 0
-    while i < n and held < room:
-        v = key_of(key, line[i])
-        if not omit or v == v:
-            keys[held], where[held] = v, i
-            held += 1
-        i += 1
-    if i < n:
-        held = keep_first(keys, where, held, k, largest)
-        least = weakest(keys, held, largest)
-        while i < n:
-            v = key_of(key, line[i])
-            if above(v, least, largest, omit):
-                if held == room:
-                    held = keep_first(keys, where, held, k, largest)
-                    least = weakest(keys, held, largest)
-                keys[held], where[held] = v, i
-                held += 1
-            i += 1
-    if held > k:
-        held = keep_first(keys, where, held, k, largest)
+    held, i, thinned = 0, 0, False
+    least = kind.type(0)
+    while True:
+        if thinned:
+            while i < n:
+                v = key_of(key, line[i])
+                if above(v, least, largest, omit):
+                    if held == room:
+                        break
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        else:
+            while i < n and held < room:
+                v = key_of(key, line[i])
+                if not omit or v == v:
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        if held > k:
+            held = keep_first(keys, where, held, k, largest)
+            least = weakest(keys, held, largest)
+            thinned = True
+        if i == n:
+            break
     order = where[:held][in_order(keys[:held], largest)]
     if omit and held < k:
         return np.concatenate((order, first_nans(line, key, k - held)))
