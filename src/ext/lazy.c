@@ -10,21 +10,22 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                                  \
-    X(sum)                                                                                                  \
-    X(prod)                                                                                                 \
-    X(min)                                                                                                  \
-    X(max)                                                                                                  \
-    X(mean)                                                                                                 \
-    X(std)                                                                                                  \
-    X(var)                                                                                                  \
-    X(any)                                                                                                  \
-    X(all)                                                                                                  \
-    X(argmin)                                                                                               \
-    X(argmax)                                                                                               \
-    X(cumsum)                                                                                               \
-    X(cumprod) X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) \
-        X(clip) X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort)   \
+#define TR_LAZY_METHODS(X)                                                                               \
+    X(sum)                                                                                               \
+    X(prod)                                                                                              \
+    X(min)                                                                                               \
+    X(max)                                                                                               \
+    X(mean)                                                                                              \
+    X(std)                                                                                               \
+    X(var)                                                                                               \
+    X(any)                                                                                               \
+    X(all)                                                                                               \
+    X(argmin)                                                                                            \
+    X(argmax)                                                                                            \
+    X(cumsum)                                                                                            \
+    X(cumprod)                                                                                           \
+    X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) \
+        X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort)        \
             X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
@@ -218,8 +219,8 @@ static PyObject *elementwise(PyTypeObject *type, PyObject *ufunc, PyObject *cons
     return r;
 }
 
-/* A node's first n items, as functions that have several results are called. */
-static PyObject *items_of(PyObject *node, Py_ssize_t n) {
+/* Which of several results it is, is part of the structure: they may have types of their own. */
+PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n) {
     PyObject *t = PyTuple_New(n);
     for (Py_ssize_t i = 0; t && i < n; i++) {
         PyObject *at = PyLong_FromSsize_t(i), *args[2] = {node, at}, *item = NULL;
@@ -245,7 +246,7 @@ static PyObject *binary(tr_lazyfn f, PyObject *a, PyObject *b) {
         if (r) {
             ((tr_lazy *)r)->loose = true;
             if (f == TR_LAZY_DIVMOD)
-                Py_SETREF(r, items_of(r, 2));
+                Py_SETREF(r, tr_lazy_items(r, 2));
         }
     } else {
         r = elementwise(type, ufunc, args, 2);
@@ -534,7 +535,7 @@ static PyObject *lazy_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n,
     PyObject *r = tr_lazy_call(type, TR_G_CALL, args[0], args + 2, n - 2, kwnames);
     int nout = PyObject_TypeCheck(args[0], &PyUFunc_Type) ? ((PyUFuncObject *)args[0])->nout : 1;
     if (r && nout > 1 && is_lazy(r))
-        Py_SETREF(r, items_of(r, nout));
+        Py_SETREF(r, tr_lazy_items(r, nout));
     return r;
 }
 
@@ -734,7 +735,7 @@ static PyObject *lazy_iter(PyObject *self) {
     if (k->tuple && ((tr_lazy *)self)->value)
         of = Py_NewRef(((tr_lazy *)self)->value);
     else
-        of = k->tuple ? items_of(self, k->n) : Py_XNewRef(value_of(self));
+        of = k->tuple ? tr_lazy_items(self, k->n) : Py_XNewRef(value_of(self));
     PyObject *r = of ? PyObject_GetIter(of) : NULL;
     Py_XDECREF(of);
     return r;

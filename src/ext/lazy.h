@@ -171,6 +171,8 @@ PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value);
 /* A CALL or METHOD of n arguments, and of one more for each name; `out` among these asks for the value. */
 PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames);
+/* A tuple of a node's first n items, as of functions that have several results. */
+PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n);
 
 /* --- lazymodule.c --- */
 

@@ -123,6 +123,15 @@ static PyObject *rebuild(PyObject *module, PyObject *list) {
     return r;
 }
 
+/* _lazy_items(node, n): results of a function that has so many. */
+static PyObject *items(PyObject *module, PyObject *args) {
+    PyObject *node;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(args, "O!n:_lazy_items", tr_ext_state(module)->lazy_type, &node, &n))
+        return NULL;
+    return tr_lazy_items(node, n);
+}
+
 /* _lazy_evaluate(serial, *arrays): in one program. */
 static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     tr_state *st = tr_ext_state(module);
@@ -188,6 +197,7 @@ static PyMethodDef functions[] = {
     {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
     {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
     {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_lazy_items", items, METH_VARARGS, NULL},
     {"_lazy_promise", promise, METH_VARARGS, NULL},
     {"_lazy_parts", parts, METH_O, NULL},
     {"_lazy_rebuild", rebuild, METH_O, NULL},

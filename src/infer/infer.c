@@ -301,6 +301,11 @@ static uint32_t max_args(const tr_fn *fn) {
     return m;
 }
 
+bool tr_infer_keeps_weak(const infer *f, uint32_t inst) {
+    const tr_func *fn = &f->p->funcs.d[f->p->insts.d[inst].func];
+    return fn->graph || fn->library;
+}
+
 tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
     return (tr_em){.ctx = f->ctx,
                    .types = f->ctx->types,
@@ -413,6 +418,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->lowest = UINT32_MAX;
     s->running = true;
     sweep w = {.f = f, .inst = inst, .e = tr_infer_emitter(f, true, f->p->insts.d[inst].opts)};
+    w.e.weak_items = tr_infer_keeps_weak(f, inst);
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
     uint32_t before;
     do {

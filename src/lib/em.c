@@ -548,7 +548,7 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++) {
         it[i] = x[i];
-        if (x[i].ty->weak)
+        if (x[i].ty->weak && !e->weak_items)
             it[i] = tr_em_strong(e, x[i]);
         t[i] = it[i].ty;
     }

@@ -556,6 +556,33 @@ def test_lists_of_arrays_and_texts():
     assert np.array2string(x + 1, separator=";") == "[1.;2.]"
 
 
+def test_results_of_many_types():
+    keys = np.array([3, 1, 2])
+    vals = [
+        np.array([1.5, 2.5, 3.5]),
+        np.array([1, 2, 3], np.int8),
+        np.array([True, False, True]),
+        np.array([1j, 2j, 3j]),
+    ]
+    for got, want in zip(tp.sort_by_key(keys, *vals), (keys, *vals), strict=True):
+        same(np.asarray(got), want[np.argsort(keys)])
+
+
+def test_numbers_in_tuples_stay_weak():
+    x = np.array([1.0, 2.0], np.float32)
+    n, m = tp.reduce(lambda p, q: (p[0] + q[0], p[1] + q[1]), (1.0, x), identity=(0.0, 0.0))
+    assert (m.dtype, float(n), float(m)) == (np.float32, 2.0, 3.0)
+    count = compiled()
+    n, m = tp.reduce(lambda p, q: (p[0] + q[0], p[1] + q[1]), (2.0, x), identity=(0.0, 0.0))
+    assert float(n) == 4.0 and compiled() == count + 1  # another lambda
+    add = lambda p, q: (p[0] + q[0], p[1] + q[1])  # noqa: E731
+    for k in (1.0, 2.5):
+        n, m = tp.reduce(add, (k, x), identity=(0.0, 0.0))
+        assert float(n) == 2 * k
+        count = compiled() if k == 1.0 else count
+        assert compiled() == count
+
+
 def test_large_integers_that_functions_take_are_no_structure():
     x = tp.array(np.arange(100))
     n = None

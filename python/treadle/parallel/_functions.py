@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_promise
+from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_items, _lazy_promise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -111,10 +111,6 @@ def extension(
     return call
 
 
-def _items(r: Any, n: int) -> Any:
-    return tuple(r[k] for k in range(n))  # how many there are is known: nothing is inferred for it
-
-
 # --- map, reduce, scan ---
 
 
@@ -169,7 +165,7 @@ def reduce(op: Callable[..., Any], x: Any, axis: Any = None, *, identity: Any = 
         If there are no items, and no identity is given or is the ufunc's own.
     """
     r = _lazy_call(reduce, op, x, axis, identity=identity)
-    return _items(r, len(x)) if _is_several(op, x) else r
+    return _lazy_items(r, len(x)) if _is_several(op, x) else r
 
 
 def scan(
@@ -204,7 +200,7 @@ def scan(
         Of the shape of `x`; a tuple where `x` is one. Dtypes are as for `reduce`.
     """
     r = _lazy_call(scan, op, x, axis, exclusive=exclusive, reverse=reverse, identity=identity)
-    return _items(r, len(x)) if _is_several(op, x) else r
+    return _lazy_items(r, len(x)) if _is_several(op, x) else r
 
 
 def _is_several(op: Any, x: Any) -> bool:
@@ -249,7 +245,7 @@ def stable_partition(pred: Callable[[Any], Any], x: ArrayLike | LazyArray) -> tu
     count : LazyArray
         How many the first part has, int64.
     """
-    return _items(_lazy_call(stable_partition, pred, x), 2)
+    return _lazy_items(_lazy_call(stable_partition, pred, x), 2)
 
 
 def topk(
@@ -296,7 +292,7 @@ def topk(
         If `k` is negative, or more than there are.
     """
     r = _lazy_call(topk, x, k, axis, key=key, largest=largest, sorted=sorted, nan=nan)
-    return _items(r, 2)
+    return _lazy_items(r, 2)
 
 
 # --- order ---
@@ -358,7 +354,7 @@ def sort_by_key(keys: ArrayLike | LazyArray, *vals: ArrayLike | LazyArray) -> tu
     ValueError
         If lengths differ.
     """
-    return _items(_lazy_call(sort_by_key, keys, *vals), 1 + len(vals))
+    return _lazy_items(_lazy_call(sort_by_key, keys, *vals), 1 + len(vals))
 
 
 def merge(a: ArrayLike | LazyArray, b: ArrayLike | LazyArray) -> LazyArray:
@@ -392,7 +388,7 @@ def run_length_encode(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
     lengths : LazyArray
         Of the runs, int64.
     """
-    return _items(_lazy_call(run_length_encode, x), 2)
+    return _lazy_items(_lazy_call(run_length_encode, x), 2)
 
 
 def unique_values(x: ArrayLike | LazyArray) -> LazyArray:
@@ -426,7 +422,7 @@ def unique_counts(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
     counts : LazyArray
         Of each, int64.
     """
-    return _items(_lazy_call(unique_counts, x), 2)
+    return _lazy_items(_lazy_call(unique_counts, x), 2)
 
 
 def unique_inverse(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
@@ -444,7 +440,7 @@ def unique_inverse(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
     inverse : LazyArray
         Shape of `x`, int64: ``values[inverse]`` is `x`.
     """
-    return _items(_lazy_call(unique_inverse, x), 2)
+    return _lazy_items(_lazy_call(unique_inverse, x), 2)
 
 
 def searchsorted(a: ArrayLike | LazyArray, v: ArrayLike | LazyArray, side: str = "left") -> LazyArray:
@@ -553,7 +549,7 @@ def histogram(
         One more than there are bins.
     """
     r = _lazy_call(histogram, x, bins, range, density, weights)
-    return _items(r, 2)
+    return _lazy_items(r, 2)
 
 
 def bincount(x: ArrayLike | LazyArray, weights: Any = None, minlength: int = 0) -> LazyArray:
