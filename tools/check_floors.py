@@ -45,6 +45,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         (
             "cuda*",
+            "indexed",
             "npbins",
             "npdates",
             "npeinsum",
@@ -86,6 +87,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "spread",
             "strip",
             "tile",
+            "unroll",
         ),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),
