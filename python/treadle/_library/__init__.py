@@ -40,6 +40,7 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "indexed",
     "is_constant",
     "mapped",
     "method",
@@ -119,6 +120,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "primitives": (
         "treadle.parallel",
         "map reduce scan filter stable_partition sort_by_key topk run_length_encode scatter tabulate",
+    ),
+    "philox": (
+        "treadle.parallel.random",
+        "key split fold_in bits uniform normal randint choice permutation",
     ),
     "compare": (
         "numpy",
@@ -230,6 +235,17 @@ def mapped(function: Any, *args: Any) -> Any:
     from numpy import vectorize
 
     return vectorize(function)(*args)
+
+
+def indexed(function: Any, shape: Any, *args: Any) -> Any:
+    """What a function gives for the index along the last axis, the number of the row, and `args`; in compiled code ``src/lib/indexed.c``."""
+    from numpy import array, ndindex
+
+    if len(shape) == 0:
+        return function(0, 0, *args)
+    rows = ndindex(*shape[:-1])
+    items = [[function(i, row, *args) for i in range(shape[-1])] for row, _ in enumerate(rows)]
+    return array(items).reshape(shape)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:
