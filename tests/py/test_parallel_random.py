@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import treadle
 import treadle.parallel.random as tr
-from treadle import njit
+from treadle import cuda, njit
 from treadle._library import philox
 
 MASK = 0xFFFFFFFF
@@ -245,6 +245,25 @@ def test_in_a_prange_a_loop_and_twice():
         assert np.array_equal(row, compute(tr.uniform(tr.fold_in(k, i), 21)))
     a, b = tr.split(k)
     assert np.array_equal(twice(k, 55), compute(tr.normal(a, 55)) + compute(tr.normal(b, 55)))
+
+
+def test_in_a_kernel():
+    """Single numbers, by a key for each thread."""
+
+    @cuda.jit
+    def kernel(k, x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            own = tr.fold_in(k, i)
+            x[i] = tr.normal(own, (), np.float32)
+            y[i] = tr.uniform(own)
+
+    k = tr.key(3)
+    x, y = np.zeros(50, np.float32), np.zeros(50)
+    kernel[2, 32](k, x, y)
+    for i in range(50):
+        own = tr.fold_in(k, i)
+        assert x[i] == compute(tr.normal(own, (), np.float32)) and y[i] == compute(tr.uniform(own))
 
 
 # --- no arrays, nothing compiled anew ---
