@@ -272,23 +272,25 @@ def randint(key: Any, minval: Any, maxval: Any, shape: Any = (), dtype: Any = np
     t, k, s = np.result_type(dtype), known(key), shape_of(shape)
     if t.kind != "i" and t.kind != "u":
         refuse("randint() gives integers")
-    check_range(np.asarray(minval), np.asarray(maxval), np.iinfo(t))
     if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
+        check_range(minval >= maxval, minval < np.iinfo(t).min, maxval - 1 > np.iinfo(t).max)
         return indexed(integer, s, k, np.uint64(minval), np.uint64(maxval), t.type(0))
-    r = mapped(scaled, indexed(wide, s, k), np.asarray(minval), np.asarray(maxval), t.type(0))
+    low, high = np.asarray(minval), np.asarray(maxval)
+    if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
+        refuse("minval and maxval are integers")
+    check_range(np.any(low >= high), np.any(low < np.iinfo(t).min), np.any(high - 1 > np.iinfo(t).max))
+    r = mapped(scaled, indexed(wide, s, k), low, high, t.type(0))
     if r.shape != s:
         raise ValueError("minval and maxval do not broadcast to the shape")
     return r
 
 
-def check_range(low: Any, high: Any, of: Any) -> None:
-    if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
-        refuse("minval and maxval are integers")
-    if np.any(low >= high):
+def check_range(empty: Any, below: Any, above: Any) -> None:
+    if empty:
         raise ValueError("minval >= maxval")
-    if np.any(low < of.min):
+    if below:
         raise ValueError("minval is out of bounds for the type")
-    if np.any(high - 1 > of.max):
+    if above:
         raise ValueError("maxval is out of bounds for the type")
 
 
