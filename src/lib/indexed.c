@@ -10,7 +10,12 @@ typedef struct indexed {
     uint32_t ndim, nargs; /* of the function */
 } indexed;
 
-/* The type of an item. NULL: the function does not return. */
+/* What stands for the item of a function that raises in any case. */
+static const tr_ty *never(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_F64);
+}
+
+/* The type of an item. */
 static bool item_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
     tr_em probe = *e;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), r;
@@ -18,9 +23,9 @@ static bool item_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
         v[i] = x[i];
     v[1] = v[2] = (tr_tv){tr_fam_ty(e, TR_TY_I64), TR_NOVAL};
     probe.dry = true;
-    if (!tr_fam_call(&probe, v[0], n, v + 1, NULL, &r)) {
+    if (!tr_fam_call(&probe, v[0], n, v + 1, never(e), &r)) {
         v[1] = v[2] = tr_em_i64(e, 0);
-        return !e->dry && tr_fam_call(e, v[0], n, v + 1, NULL, &r) &&
+        return !e->dry && tr_fam_call(e, v[0], n, v + 1, never(e), &r) &&
                tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
     }
     *t = r.ty;
@@ -41,7 +46,7 @@ static bool lam_indexed(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
     v[1] = row;
     for (uint32_t i = 2; i < m->nargs; i++)
         v[i] = caps[i - 1];
-    return tr_fam_call(e, caps[0], m->nargs, v, NULL, &yields[0]);
+    return tr_fam_call(e, caps[0], m->nargs, v, never(e), &yields[0]);
 }
 
 bool tr_lib_indexed(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -60,10 +65,10 @@ bool tr_lib_indexed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_extents(e, c, c->a[1], shape, &ndim))
         return false;
     if (ndim == 0)
-        return tr_fam_call(e, x[0], n, x + 1, NULL, out);
+        return tr_fam_call(e, x[0], n, x + 1, never(e), out);
     if (!item_type(e, n, x, &t))
         return false;
-    const tr_ty *s = t ? tr_lib_scalar(e, t) : NULL;
+    const tr_ty *s = tr_lib_scalar(e, t);
     if (!s)
         return tr_em_error(e, "indexed() takes a function that returns a number");
     for (uint32_t k = 0; k < ndim; k++)
