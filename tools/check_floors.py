@@ -88,6 +88,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "spread",
             "strip",
             "tile",
+            "unroll",
         ),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),

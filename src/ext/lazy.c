@@ -10,23 +10,24 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                               \
-    X(sum)                                                                                               \
-    X(prod)                                                                                              \
-    X(min)                                                                                               \
-    X(max)                                                                                               \
-    X(mean)                                                                                              \
-    X(std)                                                                                               \
-    X(var)                                                                                               \
-    X(any)                                                                                               \
-    X(all)                                                                                               \
-    X(argmin)                                                                                            \
-    X(argmax)                                                                                            \
-    X(cumsum)                                                                                            \
-    X(cumprod)                                                                                           \
-    X(dot) X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) \
-        X(take) X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort)        \
-            X(searchsorted) X(compress)
+#define TR_LAZY_METHODS(X)                                                                                \
+    X(sum)                                                                                                \
+    X(prod)                                                                                               \
+    X(min)                                                                                                \
+    X(max)                                                                                                \
+    X(mean)                                                                                               \
+    X(std)                                                                                                \
+    X(var)                                                                                                \
+    X(any)                                                                                                \
+    X(all)                                                                                                \
+    X(argmin)                                                                                             \
+    X(argmax)                                                                                             \
+    X(cumsum)                                                                                             \
+    X(cumprod)                                                                                            \
+    X(dot)                                                                                                \
+    X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) \
+        X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) \
+            X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -726,6 +727,17 @@ static int lazy_contains(PyObject *self, PyObject *o) {
     return r;
 }
 
+enum { FEW_ROWS = 16 };
+
+/* The rows of an array of few, each a node: so x, y = a unpacks one that is not computed. NULL without an
+ * exception: there are more, or they are numbers. */
+static PyObject *few_rows(PyObject *self, const tr_kindof *k) {
+    PyObject *shape = k->ndim > 1 ? tr_lazy_shape(self) : NULL;
+    Py_ssize_t n = shape ? PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)) : FEW_ROWS + 1;
+    Py_XDECREF(shape);
+    return n <= FEW_ROWS && !((tr_lazy *)self)->value ? tr_lazy_items(self, n) : NULL;
+}
+
 /* The results of a function that has several; else the items along the first axis. */
 static PyObject *lazy_iter(PyObject *self) {
     const tr_kindof *k = tr_lazy_kind(self);
@@ -735,7 +747,9 @@ static PyObject *lazy_iter(PyObject *self) {
     if (k->tuple && ((tr_lazy *)self)->value)
         of = Py_NewRef(((tr_lazy *)self)->value);
     else
-        of = k->tuple ? tr_lazy_items(self, k->n) : Py_XNewRef(value_of(self));
+        of = k->tuple ? tr_lazy_items(self, k->n) : few_rows(self, k);
+    if (!of && !PyErr_Occurred())
+        of = Py_XNewRef(value_of(self));
     PyObject *r = of ? PyObject_GetIter(of) : NULL;
     Py_XDECREF(of);
     return r;

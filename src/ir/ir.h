@@ -417,7 +417,7 @@ extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
 bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 
 /* How the loops of a pattern go (sched.h). */
-enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
+enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_MAX_UNROLL = 4, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
 typedef struct tr_sched {
 #define X(id, word, form, max, what) uint32_t id;
 #include "ir/sched.def"

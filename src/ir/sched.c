@@ -247,6 +247,14 @@ static const char *fission_misfit(const tr_fn *f, const tr_ins *pat) {
                : "a function with effects has them in the order of its rounds";
 }
 
+static const char *unroll_misfit(const tr_pat *p) {
+    const tr_sched *s = &p->sched;
+    if (s->unroll == 3 || !p->nspace || p->nscan || p->nfilt || p->nscat || s->line || s->chunk || s->tile ||
+        s->fission || s->scalar)
+        return "2 or 4 rounds of a plain loop over elements are written one after the other";
+    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is not written out for several rounds";
+}
+
 static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
     const tr_ins *y = tr_pat_yield(p->lam);
     return y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : NULL;
@@ -329,6 +337,8 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = strip_misfit(f, pat);
     if (!why && s->fission)
         why = fission_misfit(f, pat);
+    if (!why && s->unroll)
+        why = unroll_misfit(p);
     if (!why && s->nontemporal)
         why = nontemporal_misfit(p);
     if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || p->nred))

@@ -35,7 +35,7 @@ typedef struct tr_em {
     tr_span op_span;
     /* the first argument of the call at hand is an array that was made for it and has no other name */
     bool fresh;
-    bool weak_items; /* numbers in tuples stay weak: in graphs, and in the library's functions that these call */
+    bool weak_items; /* numbers in tuples stay weak: in graphs, and in functions of the library */
     bool ends; /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);

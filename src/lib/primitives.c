@@ -5,6 +5,11 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
+/* What stands for the value of a function that raises in any case. */
+static const tr_ty *never(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_F64);
+}
+
 /* Which item of what the function returns; ALL: what it returns. */
 enum { ALL = UINT32_MAX };
 typedef struct applied {
@@ -14,7 +19,7 @@ typedef struct applied {
 /* x: the function, and its arguments. */
 static bool apply(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const applied *m = user;
-    if (!tr_fam_call(e, x[0], m->n, x + 1, NULL, out))
+    if (!tr_fam_call(e, x[0], m->n, x + 1, never(e), out))
         return false;
     if (m->item != ALL && out->ty)
         *out = tr_em_item(e, *out, m->item);
@@ -28,11 +33,11 @@ static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
     for (uint32_t i = 0; i <= n; i++)
         v[i] = i && tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
     probe.dry = true;
-    if (!tr_fam_call(&probe, v[0], n, v + 1, NULL, &r)) {
+    if (!tr_fam_call(&probe, v[0], n, v + 1, never(e), &r)) {
         for (uint32_t i = 1; i <= n && !e->dry; i++)
             if (tr_lib_is_array(x[i]))
                 v[i] = tr_lib_undef(e, v[i].ty);
-        return tr_fam_call(e, v[0], n, v + 1, NULL, &r) &&
+        return tr_fam_call(e, v[0], n, v + 1, never(e), &r) &&
                tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
     }
     *t = r.ty;
@@ -105,7 +110,7 @@ static bool lam_tabulated(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const t
     const table *m = d->user;
     tr_tv r;
     (void)elems;
-    if (!tr_fam_call(e, caps[0], d->nspace, idx, NULL, &r))
+    if (!tr_fam_call(e, caps[0], d->nspace, idx, never(e), &r))
         return false;
     for (uint32_t i = 0; i < m->n; i++) {
         const tr_ty *t = d->out[i].ty->elem;

@@ -59,7 +59,7 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     }
     lv back = LLVMBuildBr(b, l->head);
     bool one = s->w->nmath != l->nmath || goes_by_rows(s);
-    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : one ? TR_LOOP_ONE : 0;
+    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : s->mark ? s->mark : one ? TR_LOOP_ONE : 0;
     if (s->p->apart)
         marks |= TR_LOOP_APART;
     if (marks)
@@ -321,12 +321,16 @@ static void stretches(tr_lpat *s, unsigned k) {
     lv fill = s->carry[s->fill];
     /* Not carried but a sum, so that LLVM sees the buffer walked in step with the arrays. */
     s->ncarry--;
-    tr_lloop_begin(s, &inner, zero, len);
-    s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
-    s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
-    tr_lower_advance(s, k);
-    tr_lower_element(s, NULL);
-    tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    if (s->p->sched.unroll) {
+        tr_unroll_loops(s, k, outer.iv, LLVMBuildNSWAdd(b, outer.iv, len, ""), fill);
+    } else {
+        tr_lloop_begin(s, &inner, zero, len);
+        s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
+        s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
+        tr_lower_advance(s, k);
+        tr_lower_element(s, NULL);
+        tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    }
     s->ncarry++;
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, len, "");
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
@@ -437,6 +441,10 @@ static void nest(tr_lpat *s, unsigned k) {
     lv n = turns(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
+    if (k + 1 == s->ndim && s->p->sched.unroll) {
+        tr_unroll_loops(s, k, tr_lower_first(s, k), n, NULL);
+        return;
+    }
     tr_lloop l;
     tr_lloop_begin(s, &l, tr_lower_first(s, k), n);
     s->idx[s->axis[k]] = l.iv;

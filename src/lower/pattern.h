@@ -61,6 +61,7 @@ typedef struct tr_lpat {
     lv *held;            /* in tiles: what one column's accumulators hold */
     unsigned lanes;      /* of a strip; 0: no strips */
     lv *shift;           /* in strips: from its first row to row r, of array a: shift[r * narr + a] */
+    unsigned mark;       /* of its innermost loop (TR_LOOP_...), beside what is known of that anyway; or 0 */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
@@ -101,6 +102,10 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
 /* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it).
  * Parts of the reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
+
+/* The innermost axis from `from` to `to` as the schedule's `unroll` has it (unroll.c). fill: how many values
+ * the buffers hold, or NULL; what the rounds add is not carried. */
+void tr_unroll_loops(tr_lpat *s, unsigned k, lv from, lv to, lv fill);
 
 /* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go
  * to the reductions. */

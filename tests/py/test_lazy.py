@@ -583,6 +583,14 @@ def test_numbers_in_tuples_stay_weak():
         assert compiled() == count
 
 
+def test_few_rows_are_unpacked_without_a_value():
+    x, y = tp.array(np.arange(6.0).reshape(2, 3)) * 2
+    assert not x.evaluated and np.asarray(x + y).tolist() == [6.0, 10.0, 14.0]
+    assert [v.tolist() for v in tp.array(np.ones((20, 1))) + 1] == [[2.0]] * 20
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        a, b = tp.array(np.ones((3, 2))) * 2  # noqa: F841
+
+
 def test_large_integers_that_functions_take_are_no_structure():
     x = tp.array(np.arange(100))
     n = None

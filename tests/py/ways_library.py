@@ -6,6 +6,7 @@ import time  # noqa: F401 - texts of rows name it
 
 import numpy as np
 import treadle.parallel as tp
+import treadle.parallel.random as tr
 from ways_rows import feature, floats, group, ints, matrix
 
 
@@ -417,4 +418,20 @@ def primitives_placed(a, n):
         tp.full(2, 1.5),
         tp.zeros(2),
         tp.ones(2),
+    )
+
+
+@feature(lambda: (np.uint64(7), 9), lambda: (np.uint64(0), 1), python=False)
+def library_random_by_key(k, n):
+    a, b = tr.split(k)
+    c = tr.fold_in(tr.key(n), n)
+    return (
+        tr.bits(a, (n, 3), np.uint8),
+        tr.uniform(b, (2, n)),
+        tr.uniform(c, n, np.float32, -1, 1),
+        tr.normal(a, (3, n), np.float32)[1:],
+        tr.randint(b, -n, n, (n,)),
+        tr.choice(c, n + 3, n, False),
+        tr.permutation(a, np.arange(n)),
+        tr.normal(c),
     )

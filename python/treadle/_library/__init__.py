@@ -126,6 +126,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
         "ones tabulate",
     ),
+    "philox": (
+        "treadle.parallel.random",
+        "key split fold_in bits uniform normal randint choice permutation",
+    ),
     "compare": (
         "numpy",
         "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"

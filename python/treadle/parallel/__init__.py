@@ -97,5 +97,7 @@ __all__ = [
     "zeros",
 ]
 
+import treadle.parallel.random as random  # noqa: E402 - a module of its own, whose functions are nodes, too
+
 # Numbers divide as NumPy's do, with or without axes.
 _lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))

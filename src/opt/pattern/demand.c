@@ -6,7 +6,7 @@
  * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and
  * read nothing that is written between. Views that are themselves values for others keep their array: NumPy's
  * strides are what the user would see. Where there are several views the elements that they share are
- * computed again, so what is computed must be cheap.
+ * computed again, so what is computed must be cheap, or each a row of its own.
  * Cost: linear, for each pattern of a chain that is pushed through. */
 #include "opt/pattern/fuse.h"
 
@@ -114,6 +114,31 @@ static bool pattern_may_wait(const tr_fn *f, const made *m, tr_val view) {
     return true;
 }
 
+static bool view_runs_along(const tr_ins *view, unsigned axis) {
+    for (unsigned k = 0; k < view->ty->ndim; k++)
+        if (tr_view_axis(view, k) == (int)axis)
+            return true;
+    return false;
+}
+
+/* Have any two of them an axis on which each has an index of its own? They share no element then. */
+static bool views_are_apart(const tr_fn *f, const made *m) {
+    for (uint32_t i = 0; i < m->nviews; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const tr_ins *a = tr_at(f, m->views[i]), *b = tr_at(f, m->views[j]);
+            bool apart = false;
+            for (unsigned x = 0; x < tr_view_nbase(a) && !apart; x++) {
+                int64_t p, q;
+                apart = !view_runs_along(a, x) && !view_runs_along(b, x) &&
+                        tr_get_int(f, tr_view_starts(a)[x], &p) && tr_get_int(f, tr_view_starts(b)[x], &q) &&
+                        p != q;
+            }
+            if (!apart)
+                return false;
+        }
+    return true;
+}
+
 /* Views of the array in its block, which are all that reads it. */
 static bool find_views(const demander *d, made *m) {
     const tr_fn *f = d->f;
@@ -127,7 +152,8 @@ static bool find_views(const demander *d, made *m) {
     }
     const tr_pat *t = tr_at(f, m->maker)->imm.pat;
     return m->nviews && d->uses[m->array].all == 1 + m->nviews &&
-           (m->nviews == 1 || (m->nviews - 1 <= d->left && tr_fn_cost(t->lam) <= CHEAP));
+           (m->nviews == 1 ||
+            (m->nviews - 1 <= d->left && (tr_fn_cost(t->lam) <= CHEAP || views_are_apart(f, m))));
 }
 
 /* --- a pattern of a view --- */

@@ -11,12 +11,13 @@
 #include "ir/sched.h"
 #include "opt/priv.h"
 
-/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group
- * of rows. CHUNK: elements; a buffer of them is in the first level of the cache. WORTH:
- * instructions beside stores at computed places. */
+/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group of rows.
+ * SHARED: instructions of a lambda of which neighbouring rounds may share some. CHUNK: elements; a buffer of
+ * them is in the first level of the cache. WORTH: instructions beside stores at computed places. */
 enum {
     SHORT = 4,
     WORTH = 6,
+    SHARED = 32,
     SMALL = 24,
     CHUNK = 512,
     STRIP = 4,
@@ -251,6 +252,59 @@ static void choose_fission(const chooser *c) {
         p->sched.fission = 0;
 }
 
+/* --- rounds that share what they compute --- */
+
+/* A number in the lambda: a constant, or a capture that is one. */
+static bool number_in(const chooser *c, tr_val v, int64_t *n) {
+    const tr_fn *lam = c->p->lam;
+    const tr_ins *in = tr_at(lam, v);
+    if (tr_get_int(lam, v, n))
+        return true;
+    if (in->op != TR_OP_PARAM || in->blk != 0 || tr_param_index(lam, v) < tr_pat_lam_cap(c->p))
+        return false;
+    return tr_get_int(c->f, c->in->args[tr_pat_cap(c->p) + tr_param_index(lam, v) - tr_pat_lam_cap(c->p)], n);
+}
+
+/* Is it the innermost index, or that many multiples of `n` further on? */
+static bool is_index_by(const chooser *c, tr_val v, int64_t n) {
+    const tr_fn *lam = c->p->lam;
+    const tr_ins *in = tr_at(lam, v);
+    int64_t k;
+    switch ((tr_op)in->op) {
+    case TR_OP_PARAM: return in->blk == 0 && tr_param_index(lam, v) == innermost(c->p);
+    case TR_OP_CONV: return tr_ty_is_int(in->ty) && is_index_by(c, in->args[0], n);
+    case TR_OP_ADD:
+        for (unsigned i = 0; i < 2; i++)
+            if (number_in(c, in->args[i], &k) && k % n == 0 && is_index_by(c, in->args[1 - i], n))
+                return true;
+        return false;
+    case TR_OP_MUL:
+        for (unsigned i = 0; i < 2; i++)
+            if (number_in(c, in->args[i], &k) && k == 1 && is_index_by(c, in->args[1 - i], n))
+                return true;
+        return false;
+    default: return false;
+    }
+}
+
+/* Where the lambda takes the last bit or two off the innermost index and does much with the rest, several
+ * rounds have that in common. */
+static void choose_unroll(const chooser *c) {
+    tr_pat *p = c->p;
+    const tr_fn *lam = p->lam;
+    int64_t by;
+    if (!p->nspace || tr_term(lam, 0)->op != TR_OP_YIELD || tr_fn_cost(lam) < SHARED)
+        return;
+    for (tr_val v = lam->blks.d[0].first; v != TR_NOVAL; v = tr_at(lam, v)->next) {
+        const tr_ins *in = tr_at(lam, v);
+        if (in->op == TR_OP_SHR && number_in(c, in->args[1], &by) && (by == 1 || by == 2) &&
+            is_index_by(c, in->args[0], 1 << by))
+            p->sched.unroll = p->sched.unroll > 1u << by ? p->sched.unroll : 1u << by;
+    }
+    if (!schedule_fits(c))
+        p->sched.unroll = 0;
+}
+
 /* --- ranges for threads --- */
 
 /* Rounds of unknown length: a loop, a call, or a pattern in each. */
@@ -312,6 +366,7 @@ static void choose(const chooser *c) {
     choose_tile(c);
     choose_chunk(c);
     choose_fission(c);
+    choose_unroll(c);
     choose_ranges(c);
 }
 
