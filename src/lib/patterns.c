@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/ports.h"
 #include "lib/em.h"
 #include "lib/priv.h"
 
@@ -116,48 +117,31 @@ static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
     return tr_ty_tuple(e->types, d->nred, t);
 }
 
-static void put(tr_val *v, uint32_t *k, const tr_tv *x, uint32_t n) {
+static void put(tr_node *m, tr_role role, const tr_tv *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        v[(*k)++] = x[i].v;
+        tr_node_put(m, role, x[i].v);
 }
 
-static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, const tr_ty *ty) {
-    tr_arena *a = &e->ctx->arena;
-    tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){.nspace = (uint8_t)d->nspace,
-                  .nscan = (uint8_t)d->nscan,
-                  .nin = (uint16_t)d->nin,
-                  .nout = (uint16_t)d->nout,
-                  .nfilt = (uint16_t)d->nfilt,
-                  .nscat = (uint16_t)d->nscat,
-                  .nred = (uint16_t)d->nred,
-                  .ncap = (uint16_t)d->ncap,
-                  .nein = (uint16_t)d->nein,
-                  .neout = (uint16_t)d->neout,
-                  .par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
-                  .apart = d->apart,
-                  .keep = d->keep,
-                  .lam = lam,
-                  .epi = epi};
-    p->reds = tr_arena_copy(a, d->reds, sizeof *d->reds * (d->nred + 0u));
-    p->fast = TR_NEW_N(a, uint8_t, d->nred + 1u);
-    p->scats = tr_arena_copy(a, d->scats, d->nscat * sizeof *d->scats);
-    tr_val *v = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
-    uint32_t k = 0;
+static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi) {
+    tr_node m = tr_node_new(e->b.fn);
+    m.t = (tr_pat){.par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
+                   .apart = d->apart,
+                   .keep = d->keep,
+                   .lam = lam,
+                   .epi = epi};
     for (uint32_t i = 0; i < d->nspace; i++)
-        v[k++] = tr_em_strong(e, d->space[i]).v;
-    put(v, &k, d->in, d->nin);
-    put(v, &k, d->out, d->nout);
-    put(v, &k, d->filt, d->nfilt);
-    put(v, &k, d->scat, d->nscat);
-    put(v, &k, d->init, d->nred);
-    put(v, &k, d->caps, d->ncap);
-    put(v, &k, d->ein, d->nein);
-    put(v, &k, d->eout, d->neout);
-    assert(k == tr_pat_nargs(p) && "operands as the node's groups count them");
-    tr_val r = tr_emit_v(&e->b, TR_OP_PATTERN, ty, k, v);
-    tr_at(e->b.fn, r)->imm.pat = p;
-    return r;
+        tr_node_put(&m, P_SPACE, tr_em_strong(e, d->space[i]).v);
+    put(&m, P_IN, d->in, d->nin);
+    put(&m, P_OUT, d->out, d->nout);
+    put(&m, P_PACK, d->filt, d->nfilt);
+    for (uint32_t i = 0; i < d->nred; i++)
+        tr_node_join(&m, i < d->nscan ? P_SCAN : P_RED, d->init[i].v, (tr_join){.how = (uint8_t)d->reds[i]});
+    for (uint32_t i = 0; i < d->nscat; i++)
+        tr_node_join(&m, P_SCAT, d->scat[i].v, (tr_join){.how = d->scats[i]});
+    put(&m, P_EIN, d->ein, d->nein);
+    put(&m, P_EOUT, d->eout, d->neout);
+    put(&m, P_CAP, d->caps, d->ncap);
+    return tr_node_emit(&m, &e->b);
 }
 
 bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
@@ -180,6 +164,6 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     if (!make_lambda(e, &d, &lam) || !make_epilogue(e, &d, &epi))
         return false;
     const tr_ty *ty = result_type(e, &d);
-    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, lam, epi, ty)};
+    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, lam, epi)};
     return true;
 }
