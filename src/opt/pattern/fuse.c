@@ -525,6 +525,14 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
     return NULL;
 }
 
+/* It only computes, and has no operand that is not known here: the one of a loop over a prange that says
+ * whether it runs on all cores would be lost. */
+static bool pattern_may_fuse(const tr_pat *t) {
+    return tr_fn_is_scalar(t->lam) &&
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(SCAN) | P_(RED) | P_(SCAT) |
+                                  P_(EIN) | P_(EOUT) | P_(CAP));
+}
+
 /* Merges p into c, or says why not. */
 static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
@@ -550,7 +558,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "a scatter goes with no reduction of another one";
     if (!why && tc->keep && tr_pat_nred(tp))
         why = "they reduce different axes";
-    if (!why && (!tr_fn_is_scalar(tp->lam) || !tr_fn_is_scalar(tc->lam)))
+    if (!why && (!pattern_may_fuse(tp) || !pattern_may_fuse(tc)))
         why = "one of them does more than compute";
     if (!why && uses_result(u, c, pv))
         why = "the second needs the first one's result";
