@@ -1,4 +1,5 @@
-/* Making one pattern of two: operands by group, and a lambda that is one's body followed by another's. */
+/* Making one pattern of two: what becomes of each operand, and functions that are one's body followed by
+ * another's. Cost: linear in both. */
 #include <assert.h>
 
 #include "opt/pattern/fuse.h"
