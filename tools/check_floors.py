@@ -191,8 +191,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ir": (
         ("build", "cfg", "interp_meet", "nyi", "tables"),
-        ("alias", "edit", "interp_ops", "loops", "print", "reds"),
-        ("prog", "rtinfo", "simplify"),
+        ("alias", "interp_ops", "loops", "ports", "reds"),
+        ("edit", "print", "prog", "rtinfo", "simplify"),
         ("scans",),
         ("scatters", "sched"),  # what a pattern may be
         ("summary",),

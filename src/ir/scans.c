@@ -43,10 +43,10 @@ static bool contribute_alone(const tr_pat *t) {
     uint8_t *tainted = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
     bool more = true, far = false;
     for (uint32_t k = 0; k < t->nscan; k++)
-        if (t->reds[k] == TR_RED_LAST)
+        if (tr_pat_red(t, k) == TR_RED_LAST)
             return false;
     for (uint32_t k = 0; k < t->nscan; k++)
-        tainted[tr_blk_at(f, 0)->params.d[tr_pat_lam_cap(t) - t->nscan + k]] = 1;
+        tainted[tr_blk_at(f, 0)->params.d[tr_pat_param(t, TR_LAM, P_SCAN) + k]] = 1;
     while (more) {
         more = false;
         for (tr_bid b = 0; b < f->blks.n; b++)
@@ -54,7 +54,7 @@ static bool contribute_alone(const tr_pat *t) {
                  v = tr_at(f, v)->next)
                 more |= spread_taint(f, v, tainted, &far);
     }
-    return !far && y && !any_is_tainted(tainted, y->args + tr_pat_lam_red(t), t->nscan);
+    return !far && y && !any_is_tainted(tainted, y->args + tr_pat_slot(t, TR_LAM, P_SCAN), t->nscan);
 }
 
 const tr_ins *tr_pat_yield(const tr_fn *lam) {
@@ -67,14 +67,14 @@ const tr_ins *tr_pat_yield(const tr_fn *lam) {
 bool tr_pat_scan_regroups(const tr_pat *t) {
     const tr_ins *y = tr_pat_yield(t->lam);
     for (uint32_t k = 0; k < t->nscan && y; k++)
-        if (tr_red_regroups(t->reds[k], tr_at(t->lam, y->args[tr_pat_lam_red(t) + k])->ty))
+        if (tr_red_regroups(tr_pat_red(t, k), tr_at(t->lam, y->args[tr_pat_slot(t, TR_LAM, P_SCAN) + k])->ty))
             return true;
     return false;
 }
 
 bool tr_pat_in_blocks(const tr_pat *t) {
-    return t->nscan && t->nscan == t->nred && t->nspace - tr_pat_nkeep(t) == 1 && tr_pat_scan_regroups(t) &&
-           tr_fn_is_scalar(t->lam) && contribute_alone(t);
+    return t->nscan && t->nscan == tr_pat_nred(t) && t->nspace - tr_pat_nkeep(t) == 1 &&
+           tr_pat_scan_regroups(t) && tr_fn_is_scalar(t->lam) && contribute_alone(t);
 }
 
 bool tr_pat_in_ranges(const tr_pat *t) {

@@ -33,7 +33,7 @@ static bool is_pure(const tr_fn *f) {
 static uint32_t mask_of(const tr_lpat *s) {
     const tr_pat *p = s->p;
     const tr_fn *f = p->lam;
-    tr_val v = tr_term(f, 0)->args[tr_pat_lam_red(p)];
+    tr_val v = tr_term(f, 0)->args[tr_pat_slot(p, TR_LAM, P_SCAN)];
     if (tr_at(f, v)->op == TR_OP_CONV)
         v = tr_at(f, v)->args[0];
     if (tr_at(f, v)->ty->kind != TR_TY_BOOL)
@@ -58,7 +58,7 @@ static uint32_t mask_to_read(const tr_lpat *s) {
     const tr_pat *p = s->p;
     uint32_t none = p->nin;
     bool stores = p->nout || p->nscat || p->nein || p->neout || p->keep;
-    if (stores || p->nred != 1 || s->red[0].ty->kind != TR_TY_I64 || s->red[0].kind != TR_RED_ADD ||
+    if (stores || tr_pat_nred(p) != 1 || s->red[0].ty->kind != TR_TY_I64 || s->red[0].kind != TR_RED_ADD ||
         s->red[0].cls != RED_PHI || s->ncarry != 1 || s->chunk || p->sched.scalar || !is_pure(p->lam))
         return none;
     uint32_t a = mask_of(s);

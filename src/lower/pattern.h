@@ -10,7 +10,7 @@ enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
 /* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a
  * strip's sum a vector for each of its rows; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
-    return (p->nred ? 3u * p->nred + p->sched.strip : 0) + 1;
+    return (tr_pat_nred(p) ? 3u * tr_pat_nred(p) + p->sched.strip : 0) + 1;
 }
 
 typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;

@@ -108,7 +108,7 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
 
 void tr_red_step(tr_lpat *s, const lv *parts) {
     lv one = l_int(s->w->m->i64, 1);
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         contribute(s, &s->red[i], parts);
         parts += tr_ty_nparts(s->red[i].ty);
     }
@@ -118,7 +118,7 @@ void tr_red_step(tr_lpat *s, const lv *parts) {
 
 void tr_red_flush(tr_lpat *s) {
     lv *fill = &s->carry[s->fill];
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG)
             tr_lower_arg_add(s->w, r->ty, r->kind == TR_RED_ARGMAX, r->state[0], r->buf[0], *fill);
@@ -139,7 +139,7 @@ unsigned tr_red_running(const tr_lpat *s, lv *out) {
 /* --- setting up --- */
 
 static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
-    tr_redk k = s->p->reds[i];
+    tr_redk k = tr_pat_red(s->p, i);
     if (tr_red_info[k].place)
         return RED_ARG;
     if (s->totals ? tr_pat_is_summed(s->p, i, t) : tr_pat_is_buffered(s->p, i, t))
@@ -149,8 +149,8 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     tr_lred *r = &s->red[i];
-    *r = (tr_lred){.kind = s->p->reds[i],
-                   .fmf = tr_lower_fmf(s->p->fast[i]),
+    *r = (tr_lred){.kind = tr_pat_red(s->p, i),
+                   .fmf = tr_lower_fmf(tr_pat_fast(s->p, i)),
                    .ty = t,
                    .init_ty = tr_lower_ty(s->w, init)};
     const lv *parts = tr_lower_parts(s->w, init);
@@ -167,9 +167,9 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     const tr_fn *lam = s->p->lam;
     const tr_ins *y = tr_pat_yield(lam);
     s->fill = UINT32_MAX;
-    for (unsigned i = 0; i < s->p->nred; i++) {
-        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_lam_red(s->p) + i])->ty : NULL;
-        if (!t || !tr_red_takes(s->p->reds[i], t))
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
+        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_slot(s->p, TR_LAM, P_SCAN) + i])->ty : NULL;
+        if (!t || !tr_red_takes(tr_pat_red(s->p, i), t))
             return false;
         describe(s, i, init[i], t);
     }
@@ -178,7 +178,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
 
 void tr_red_setup(tr_lpat *s) {
     tr_lf *w = s->w;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         lt e = tr_lower_elem(w->m, r->ty);
         for (unsigned k = 0; r->cls != RED_PHI && k < tr_ty_nparts(r->ty); k++) {
@@ -191,7 +191,7 @@ void tr_red_setup(tr_lpat *s) {
 void tr_red_totals(tr_lpat *s) {
     s->fill = UINT32_MAX;
     s->buffered = s->counts = false;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         s->red[i].cls = classify(s, i, s->red[i].ty);
         s->buffered = s->buffered || s->red[i].cls != RED_PHI;
         tr_red_neutral(s, i);
@@ -200,7 +200,7 @@ void tr_red_totals(tr_lpat *s) {
 }
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
-    assert(i < s->p->nred && s->red[i].cls == RED_PHI);
+    assert(i < tr_pat_nred(s->p) && s->red[i].cls == RED_PHI);
     tr_red_combine(s, &s->red[i], &s->carry[s->red[i].carry], parts);
 }
 
@@ -214,7 +214,7 @@ void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out) {
 }
 
 void tr_red_neutral(tr_lpat *s, unsigned i) {
-    assert(i < s->p->nred);
+    assert(i < tr_pat_nred(s->p));
     tr_lred *r = &s->red[i];
     if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
         return; /* its own initial value may come in more than once */
@@ -230,7 +230,7 @@ static unsigned carry_new(tr_lpat *s, lv x) {
 void tr_red_begin(tr_lpat *s) {
     const tr_lm *m = s->w->m;
     s->ncarry = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         unsigned n = tr_ty_nparts(r->ty);
         r->carry = s->ncarry;
@@ -252,7 +252,7 @@ void tr_red_begin(tr_lpat *s) {
 unsigned tr_red_end(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     unsigned n = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG) {
             bool max = r->kind == TR_RED_ARGMAX;

@@ -11,7 +11,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
     tr_arena *a = &s->w->m->ctx->arena;
     tr_pat p = *s->p;
     tr_lpat t = *s;
-    p.nred = p.nscan;
+    p.nfold = 0;
     t.p = tr_arena_copy(a, &p, sizeof p);
     t.totals = t.open = true;
     t.blocks = false;
@@ -23,7 +23,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
         t.first = from;
         t.end = to;
     }
-    t.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
+    t.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
     t.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     t.off = tr_arena_copy(a, s->off, ((s->ndim + 1) * s->narr + 1) * sizeof *s->off);
     tr_red_totals(&t);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "ir/ports.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
 #include "rt/rt.h"
@@ -124,38 +125,47 @@ static tr_val rounds_of(account *s, const tr_ins *in, int64_t each) {
 }
 
 static unsigned form_of(const tr_pat *p) {
-    return (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nred > p->nscan ? TR_ACCOUNT_REDUCE : 0u) |
+    return (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
            (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
            (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
 }
 
 /* How many are kept: what the first scan has come to. */
 static tr_val kept(account *s, tr_val v) {
-    if (tr_at(s->f, v)->imm.pat->nred == 1)
+    if (tr_pat_nred(tr_at(s->f, v)->imm.pat) == 1)
         return v;
     tr_val n = tr_emit1(&s->b, TR_OP_EXTRACT, tr_emit_ty(&s->b, TR_TY_I64), v);
     tr_at(s->f, n)->imm.i = 0;
     return n;
 }
 
+/* Adds what pattern v does to the arrays of one role. */
+static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
+    const tr_pat *p = in->imm.pat;
+    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT;
+    if (whole && g->is->memory & TR_MEM_READ)
+        *read = sum_of(s, in, g->arg, g->n, *read);
+    if (whole && g->is->memory & TR_MEM_WRITE)
+        *written = sum_of(s, in, g->arg, g->n, *written);
+    for (uint32_t k = g->arg; k < g->arg + g->n; k++) {
+        const tr_ty *t = array_ty(s, in->args[k]);
+        if (g->is->operand == TR_PORT_PACKED) {
+            tr_val n = kept(s, v), size = tr_emit_int(&s->b, (int64_t)tr_ty_size(t->elem));
+            *written = plus(s, *written, tr_emit_op(&s->b, TR_OP_MUL, n, size));
+        } else if (g->is->operand == TR_PORT_TARGET) {
+            *written = plus(s, *written, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));
+            if (tr_pat_join(p, k)->how != TR_SCATTER_PUT)
+                *read = plus(s, *read, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));
+        }
+    }
+}
+
 static void pattern(account *s, tr_val v) {
     const tr_ins in = *tr_at(s->f, v); /* instructions move while others are made */
     const tr_pat *p = in.imm.pat;
     tr_val read = tr_emit_int(&s->b, 0), written = read;
-    read = sum_of(s, &in, tr_pat_in(p), p->nin, read);
-    read = sum_of(s, &in, tr_pat_ein(p), p->nein, read);
-    written = sum_of(s, &in, tr_pat_out(p), p->nout, written);
-    written = sum_of(s, &in, tr_pat_eout(p), p->neout, written);
-    for (unsigned k = 0; k < p->nfilt; k++) {
-        int64_t size = (int64_t)tr_ty_size(tr_at(s->f, in.args[tr_pat_filt(p) + k])->ty->elem);
-        written = plus(s, written, tr_emit_op(&s->b, TR_OP_MUL, kept(s, v), tr_emit_int(&s->b, size)));
-    }
-    for (unsigned k = 0; k < p->nscat; k++) {
-        int64_t size = (int64_t)tr_ty_size(tr_at(s->f, in.args[tr_pat_scat(p) + k])->ty->elem);
-        written = plus(s, written, rounds_of(s, &in, size));
-        if (p->scats[k] != TR_SCATTER_PUT)
-            read = plus(s, read, rounds_of(s, &in, size));
-    }
+    for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
+        ports(s, v, &in, &g, &read, &written);
     int64_t looked = gathered(p->lam);
     if (looked)
         read = plus(s, read, rounds_of(s, &in, looked));

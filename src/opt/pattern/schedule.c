@@ -74,7 +74,7 @@ static bool is_scalar(const tr_pat *p, tr_cold cold, unsigned *nseldom) {
 /* The axis along which the elements of an input lie side by side; nspace: not known when compiling. */
 static unsigned lies_along(const chooser *c, uint32_t a) {
     unsigned n = c->p->nspace;
-    const tr_ty *t = tr_at(c->f, c->in->args[tr_pat_in(c->p) + a])->ty;
+    const tr_ty *t = tr_at(c->f, c->in->args[tr_pat_at(c->p, P_IN) + a])->ty;
     if (t->layout != TR_LAYOUT_ANY)
         return t->layout == TR_LAYOUT_C ? n - 1 : 0;
     for (unsigned x = 0; x < n; x++)
@@ -140,7 +140,7 @@ static unsigned axis_to_test(const chooser *c) {
 
 static void choose_tile(const chooser *c) {
     tr_pat *p = c->p;
-    if (!p->keep || !p->nred)
+    if (!p->keep || !tr_pat_nred(p))
         return;
     unsigned x = tile_axis(c);
     if (x == p->nspace) {
@@ -202,7 +202,7 @@ static bool has_steps_of(const tr_fn *f, tr_val y, tr_val x) {
  * it does where both are one array, which pays for functions that have vectors; what is a gather and a
  * scatter of vectors else is quicker than by way of a buffer. */
 static bool is_better_left(const chooser *c, uint32_t out) {
-    const tr_val *arr = c->in->args + tr_pat_in(c->p);
+    const tr_val *arr = c->in->args + tr_pat_at(c->p, P_IN);
     for (uint32_t a = 0; a < c->p->nin; a++) {
         bool same = arr[a] == arr[out] || has_steps_of(c->f, arr[a], arr[out]) ||
                     has_steps_of(c->f, arr[out], arr[a]);
@@ -218,7 +218,7 @@ static bool is_better_left(const chooser *c, uint32_t out) {
 static bool pattern_only_copies(const chooser *c) {
     const tr_pat *p = c->p;
     const tr_fn *f = p->lam;
-    bool copies = !p->nred && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
+    bool copies = !tr_pat_nred(p) && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
     for (uint32_t a = 0; copies && p->nspace == 1 && a < (uint32_t)p->nin + p->nout; a++)
         copies = tr_pat_step(c->f, c->in, a, 0) == TR_STEP_OPEN;
     return copies;
@@ -245,7 +245,7 @@ static void choose_chunk(const chooser *c) {
 static void choose_fission(const chooser *c) {
     tr_pat *p = c->p;
     if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH ||
-        tr_at(c->f, c->in->args[tr_pat_scat(p)])->ty->ndim > HELD_AXES)
+        tr_at(c->f, c->in->args[tr_pat_at(p, P_SCAT)])->ty->ndim > HELD_AXES)
         return;
     p->sched.fission = FISSION;
     if (!schedule_fits(c))
@@ -260,9 +260,11 @@ static bool number_in(const chooser *c, tr_val v, int64_t *n) {
     const tr_ins *in = tr_at(lam, v);
     if (tr_get_int(lam, v, n))
         return true;
-    if (in->op != TR_OP_PARAM || in->blk != 0 || tr_param_index(lam, v) < tr_pat_lam_cap(c->p))
+    if (in->op != TR_OP_PARAM || in->blk != 0 || tr_param_index(lam, v) < tr_pat_param(c->p, TR_LAM, P_CAP))
         return false;
-    return tr_get_int(c->f, c->in->args[tr_pat_cap(c->p) + tr_param_index(lam, v) - tr_pat_lam_cap(c->p)], n);
+    return tr_get_int(
+        c->f,
+        c->in->args[tr_pat_at(c->p, P_CAP) + tr_param_index(lam, v) - tr_pat_param(c->p, TR_LAM, P_CAP)], n);
 }
 
 /* Is it the innermost index, or that many multiples of `n` further on? */
@@ -351,9 +353,9 @@ static void choose_ranges(const chooser *c) {
     uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
     bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
     p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;
-    p->sched.here = tr_pat_is_region(p) && !p->nred && !heavy && p->lam->ins.n <= SMALL &&
+    p->sched.here = tr_pat_is_region(p) && !tr_pat_nred(p) && !heavy && p->lam->ins.n <= SMALL &&
                     block_is_repeated(c->f, c->in->blk);
-    if (heavy && !p->nred && !p->ncost) /* a text may say it already */
+    if (heavy && !tr_pat_nred(p) && !p->ncost) /* a text may say it already */
         tr_opt_work(c->f, c->v, TR_MAX_COST);
 }
 
