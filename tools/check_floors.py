@@ -207,6 +207,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "num",
             "places",
             "repr",
+            "scan",
             "select",
             "small",
             "stack",

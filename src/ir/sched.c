@@ -128,13 +128,9 @@ bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array) {
     return false;
 }
 
-bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return p->reds[i] == TR_RED_ADD && t->kind != TR_TY_F16 && tr_red_regroups(TR_RED_ADD, t) &&
-           !(p->fast[i] & TR_FM_REASSOC) && p->nspace > 0;
-}
-
 bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return i >= p->nscan && tr_pat_is_summed(p, i, t);
+    return i >= p->nscan && p->reds[i] == TR_RED_ADD && t->kind != TR_TY_F16 &&
+           tr_red_regroups(TR_RED_ADD, t) && !(p->fast[i] & TR_FM_REASSOC) && p->nspace > 0;
 }
 
 /* --- what fits --- */

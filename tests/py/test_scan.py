@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sizes import examples
 from treadle import _core, njit
 
-BLOCK = 1 << 14  # TR_SCAN_BLOCK
-SIZES = [0, 1, 2, 255, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 17, 10 * BLOCK + 5]
+BLOCK, GROUP = 1 << 14, 8  # TR_SCAN_BLOCK, TR_SCAN_GROUP
+SIZES = [0, 1, 2, 7, 8, 9, 15, 16, 17, 255, 256, 257, 511, 512, 513, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 17, 10 * BLOCK + 5]  # fmt: skip
 TYPES = ["f8", "f4", "i4", "i8", "u1", "c16", "c8", "?"]
 
 
@@ -21,7 +21,6 @@ def both(f):
 
 cumsum, cumsum_par = both(lambda a: np.cumsum(a))
 cumprod, cumprod_par = both(lambda a: np.cumprod(a))
-total, _ = both(lambda a: a.sum())
 shifted, shifted_par = both(lambda a: np.cumsum(a * 2 + 1) / 3)
 kept, kept_par = both(lambda a, m: a[m])
 places, places_par = both(lambda m: np.nonzero(m))
@@ -37,15 +36,25 @@ def some(n, dtype, seed=0):
     return (x > 0) if dtype == "?" else x.astype(dtype)
 
 
-def by_blocks(a):
-    """What a running sum of floats is: within a block one after the other, before it the value before the former one and its total."""
-    out, before = np.empty_like(a), a.dtype.type(0)
+def by_groups(a):
+    """What a running sum of floats is: the value before the block + (the sum of the groups before in it + that within the group)."""
+    out, before, zero = np.empty_like(a), None, a.dtype.type(-0.0)
     for at in range(0, len(a), BLOCK):
-        part = a[at : at + BLOCK].copy()
-        whole = total(part)
-        part[:1] += before
-        out[at : at + BLOCK] = np.cumsum(part)
-        before += whole
+        x = np.full(BLOCK, zero, a.dtype)
+        n = len(a[at : at + BLOCK])
+        x[:n] = a[at : at + BLOCK]
+        x = x.reshape(-1, GROUP)
+        for half in (1, 2, 4):
+            for k in range(GROUP):
+                if k & half:
+                    x[:, k] = x[:, (k & -half) - 1] + x[:, k]
+        total = None
+        for g in range(-(-n // GROUP)):
+            x[g] = x[g] if total is None else total + x[g]
+            total = x[g, -1]
+        part = x.ravel()[:n]
+        out[at : at + n] = part if before is None else before + part
+        before = out[at + n - 1]
     return out
 
 
@@ -64,11 +73,79 @@ def test_sums(n, dtype):
     same(one, cumsum_par(a))
     same(one, cumsum_par(a.repeat(2)[::2]))
     same(one, cumsum(a[::-1].copy()[::-1]))
-    if dtype[0] in "iu?" or n <= BLOCK:
+    if dtype[0] in "iu?" or n <= 3:
         same(one, np.cumsum(a).astype(one.dtype))
     elif dtype[0] == "f":
-        same(one, by_blocks(a))
+        same(one, by_groups(a))
+    else:
+        same(one, by_groups(a.real.copy()) + a.dtype.type(1j) * by_groups(a.imag.copy()))
     np.testing.assert_allclose(one, np.cumsum(a, dtype="c16"), rtol=0, atol=1e-6 * max(n, 1))
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.1, 1e300, -1e300, 1e-320, 3e38, np.inf, -np.inf, np.nan]
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(data=st.data())
+def test_groups(data):
+    """Around the borders of groups, stretches and blocks, with all that floats can be: the same bits, however the array lies and whatever is around the scan."""
+    n = data.draw(st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 63, 64, 65, 511, 512, 513, 519, 521, 1024, BLOCK - 1, BLOCK, BLOCK + 9]))  # fmt: skip
+    dtype = data.draw(st.sampled_from(["f8", "f4"]))
+    a = some(n, dtype, data.draw(st.integers(0, 9)))
+    special = st.tuples(st.integers(0, max(n - 1, 0)), st.sampled_from(SPECIAL))
+    with np.errstate(all="ignore"):
+        for at, x in data.draw(st.lists(special, max_size=6 if n else 0)):
+            a[at] = x
+        want, doubled = by_groups(a), by_groups(a * 2 + 1) / 3
+    laid = data.draw(st.sampled_from([a, a.repeat(2)[::2], a[::-1].copy()[::-1]]))
+    for f, g in ((cumsum, shifted), (cumsum_par, shifted_par)):
+        np.testing.assert_array_equal(f(laid), want)
+        assert (np.signbit(f(laid)) == np.signbit(want))[want == 0].all()
+        np.testing.assert_array_equal(g(laid), doubled)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_sums_of_what_is_not_negative_never_fall(dtype):
+    """Also across groups and blocks; where zeros are added, they stay."""
+    a = np.abs(some(5 * BLOCK + 3, dtype)) * np.float32(1e-3) ** (np.arange(5 * BLOCK + 3) % 4).astype(dtype)
+    a = a.astype(dtype)
+    a[np.random.default_rng(1).random(len(a)) < 0.3] = 0
+    s = cumsum(a)
+    steps = np.diff(s)
+    assert (steps >= 0).all() and (steps[a[1:] == 0] == 0).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 513, BLOCK + 9])
+def test_scans_side_by_side(n):
+    """What goes by stretches, element by element and by integers in one loop: the bits of each alone."""
+
+    def sums(a, b):
+        return np.cumsum(a), np.cumsum(b), np.cumsum(a * b)
+
+    def products(a, b):
+        return np.cumsum(a), np.cumprod(b), np.cumsum(a > 0)
+
+    def half(h):
+        return np.cumsum(h), np.cumsum(h * 2)
+
+    a, b = some(n, "f8"), (1 + some(n, "f4") * 1e-4).astype("f4")
+    for one in both(sums):
+        same(one(a, b), (by_groups(a), by_groups(b), by_groups(a * b)))
+    for one in both(products):
+        same(one(a, b), (by_groups(a), cumprod(b), np.cumsum(a > 0)))
+    h = (some(n, "f8") / 100).astype("f2")
+    for one in both(half):
+        same(one(h), (by_groups(h), by_groups(h * np.float16(2))))
+
+
+@pytest.mark.parametrize("shape", [(2000, 1), (2000, 3), (300, 8), (300, 17), (3, 5, 513)])
+def test_short_rows(shape):
+    a = some(int(np.prod(shape)), "f4").reshape(shape)
+    last, last_par = both(lambda a: np.cumsum(a, axis=-1))
+    want = np.array([by_groups(r) for r in a.reshape(-1, shape[-1])]).reshape(shape)
+    same(last(a), want)
+    same(last_par(a), want)
+    same(last(np.asfortranarray(a)), want)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])

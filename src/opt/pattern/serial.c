@@ -8,6 +8,7 @@
  * epilogue is copied once. */
 #include <string.h>
 
+#include "ir/summary.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -15,8 +16,11 @@
 typedef enum form {
     PLAIN, /* its value */
     SUM,   /* per component: sum, what was rounded off */
-    PLACE  /* best value, whether there is one, its place */
+    PLACE, /* best value, whether there is one, its place */
+    GROUPS /* a scan by groups (ir/scans.c): the value before, that before the block; in the block sums of the
+              groups before, and of the half before at each level of a group */
 } form;
+enum { LEVELS = 3, CARRIED = 3 + LEVELS }; /* of a group; values at most */
 
 typedef struct red {
     tr_redk kind;
@@ -37,6 +41,7 @@ typedef struct nest {
     tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
     unsigned ncarry;
     bool places;
+    tr_fn *after; /* the lambda that is given values after the element; NULL: there are no blocks */
     tr_val idx[TR_MAX_NDIM + 1];
     unsigned axis[TR_MAX_NDIM + 1]; /* in the order of the loops */
     uint8_t cold;
@@ -180,9 +185,12 @@ static void store(nest *s, tr_val array, unsigned n, const unsigned *axes, tr_va
 
 /* --- reductions --- */
 
-static form form_of(const tr_pat *p, unsigned i, const tr_ty *t) {
+static form form_of(const nest *s, unsigned i, const tr_ty *t) {
+    const tr_pat *p = s->p;
     if (tr_red_info[p->reds[i]].place)
         return PLACE;
+    if (s->after && i < p->nscan && tr_pat_scan_in_groups(p, i))
+        return GROUPS;
     bool sum = p->reds[i] == TR_RED_ADD && tr_red_regroups(TR_RED_ADD, t) && i >= p->nscan;
     return sum && !(p->fast[i] & TR_FM_REASSOC) ? SUM : PLAIN;
 }
@@ -216,6 +224,9 @@ static void red_begin(nest *s, red *r) {
             s->carry[s->ncarry++] = parts[k];
             s->carry[s->ncarry++] = tr_const_float(s->f, real_of(s, r->ty), 0.0);
         }
+    } else if (r->form == GROUPS) {
+        for (unsigned k = 0; k < CARRIED; k++)
+            s->carry[s->ncarry++] = k < 2 ? r->init : tr_red_identity(s->f, TR_RED_ADD, r->ty);
     } else {
         s->carry[s->ncarry++] = r->init;
     }
@@ -259,6 +270,31 @@ static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, 
     if (kind == TR_RED_LAST)
         return y;
     return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
+}
+
+/* Do these bits of i make up that number? */
+static tr_val bits_are(nest *s, tr_val i, int64_t bits, int64_t number) {
+    tr_val low = tr_emit2(&s->b, TR_OP_AND, s->i64, i, tr_emit_int(&s->b, bits));
+    return tr_emit_cmp(&s->b, TR_CMP_EQ, low, tr_emit_int(&s->b, number));
+}
+
+/* Of what it contributes the value after the element, which becomes the one before the next. */
+static tr_val step_groups(nest *s, const red *r, tr_val x) {
+    _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
+    tr_val *c = s->carry + r->at, *left = c + 3, i = s->idx[s->axis[s->p->nspace - 1]], value;
+    for (unsigned l = 0; l < LEVELS; l++) {
+        tr_val right = bits_are(s, i, 1 << l, 1 << l),
+               whole = arith(s, TR_OP_ADD, r->ty, left[l], x, r->fast);
+        left[l] = tr_emit_select(&s->b, right, left[l], x);
+        x = tr_emit_select(&s->b, right, whole, x);
+    }
+    x = arith(s, TR_OP_ADD, r->ty, c[2], x, r->fast);
+    value = arith(s, TR_OP_ADD, r->ty, c[1], x, r->fast);
+    tr_val ends = bits_are(s, i, TR_SCAN_BLOCK - 1, TR_SCAN_BLOCK - 1);
+    c[2] = tr_emit_select(&s->b, bits_are(s, i, TR_SCAN_GROUP - 1, TR_SCAN_GROUP - 1), x, c[2]);
+    c[2] = tr_emit_select(&s->b, ends, tr_red_identity(s->f, TR_RED_ADD, r->ty), c[2]);
+    c[1] = tr_emit_select(&s->b, ends, value, c[1]);
+    return value;
 }
 
 static void red_step(nest *s, const red *r, tr_val x) {
@@ -329,7 +365,7 @@ static void scatter(nest *s, const tr_val *y) {
 
 static void point(nest *s) {
     const tr_pat *p = s->p;
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_lam_cap(p) + p->ncap + 1u);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_lam_cap(p) + p->ncap + p->nscan + 1u);
     uint32_t n = 0;
     for (unsigned k = 0; k < p->nspace; k++)
         args[n++] = s->idx[k];
@@ -340,12 +376,24 @@ static void point(nest *s) {
     for (uint32_t k = 0; k < p->ncap; k++)
         args[n++] = s->in.args[tr_pat_cap(p) + k];
     tr_val *y = put_body(s, p->lam, n, args);
+    for (uint32_t k = 0; k < p->nscan && s->after; k++) {
+        args[n] = y[tr_pat_lam_red(p) + k];
+        if (s->reds[k].form == GROUPS)
+            args[n] = step_groups(s, &s->reds[k], args[n]);
+        n++;
+    }
+    if (s->after)
+        y = put_body(s, s->after, n, args);
     for (uint32_t k = 0; k < p->nout; k++)
         store(s, s->in.args[tr_pat_out(p) + k], p->nspace, NULL, y[k]);
     if (p->nfilt)
         y[tr_pat_lam_red(p)] = pack(s, y + p->nout, y[tr_pat_lam_red(p)]);
-    for (uint32_t k = 0; k < p->nred; k++)
-        red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
+    for (uint32_t k = 0; k < p->nred; k++) {
+        if (s->reds[k].form == GROUPS)
+            s->carry[s->reds[k].at] = args[n - p->nscan + k];
+        else
+            red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
+    }
     scatter(s, y + tr_pat_lam_scat(p));
     if (s->places)
         s->carry[s->ncarry - 1] =
@@ -404,7 +452,7 @@ static void describe(nest *s) {
         tr_val init = s->in.args[tr_pat_init(p) + i];
         const tr_ty *t = y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : tr_at(s->f, init)->ty;
         s->reds[i] =
-            (red){.kind = p->reds[i], .form = form_of(p, i, t), .fast = p->fast[i], .ty = t, .init = init};
+            (red){.kind = p->reds[i], .form = form_of(s, i, t), .fast = p->fast[i], .ty = t, .init = init};
         s->places |= s->reds[i].form == PLACE;
     }
 }
@@ -427,7 +475,8 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
     s.reds = TR_NEW_N(a, red, s.p->nred + 1u);
-    s.carry = TR_NEW_N(a, tr_val, 4u * s.p->nred + 1u);
+    s.carry = TR_NEW_N(a, tr_val, CARRIED * s.p->nred + 1u);
+    s.after = tr_pat_in_blocks(s.p) ? tr_pat_scan_after(s.p) : NULL;
     tr_bid tail = tr_blk_split(f, s.in.next);
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);
