@@ -205,6 +205,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "link",
             "loop",
             "num",
+            "pack",
             "places",
             "repr",
             "scan",

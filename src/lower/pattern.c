@@ -133,15 +133,18 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
     lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
-    if (!s->fits)
-        left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
-    lv wanted = s->shared && !s->fits ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
+    left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
+    lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
     for (unsigned i = 0; i < s->p->nfilt; i++) {
         tr_larr own = wanted ? own_place(s, i, wanted) : s->filt[i];
         y = store_elements(s, &own, &to, 1, y);
     }
     return left;
+}
+
+bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a) {
+    return s->line || is_one(s->arr[a].stride[s->axis[s->ndim - 1]]);
 }
 
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx) {

@@ -62,7 +62,6 @@ typedef struct tr_lpat {
     unsigned groups;     /* there, element by element: first in carry of what scans in groups remember, */
     lv *begun;           /* and the values before the block */
     bool shared;         /* other threads pack into the same arrays */
-    bool fits;           /* the packed arrays have room for what comes, of this range alone (pack.c) */
     bool tiled;          /* the tile axis is the last one */
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
@@ -117,6 +116,8 @@ const lv *tr_lower_outputs(tr_lpat *s, const lv *y);
 /* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go
  * to the reductions. */
 void tr_lower_element(tr_lpat *s, lv *out);
+/* Do elements of array a that follow each other along the innermost axis lie side by side? */
+bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a);
 /* How far the element at these indices lies from a's first one. */
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx);
 /* After the reductions of one index of the kept axes. */
@@ -174,8 +175,7 @@ unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out);
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 
-/* pack.c: the innermost loop, of level k, by words of a mask. False: nothing was written
- * out, it is no such loop. */
+/* pack.c: the innermost loop, of level k, by a mask. False: nothing was written out, it is no such loop. */
 bool tr_pack_count(tr_lpat *s, unsigned k);
 bool tr_pack_loop(tr_lpat *s, unsigned k);
 

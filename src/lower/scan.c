@@ -118,18 +118,17 @@ typedef struct stream {
     lv total;      /* of the block so far */
 } stream;
 
-static bool lies_side_by_side(const tr_lpat *s, const tr_larr *a) {
-    lv step = s->line ? NULL : a->stride[s->axis[s->ndim - 1]];
-    return !tr_ty_is_loose(a->ty) &&
-           (!step || (LLVMIsAConstantInt(step) && LLVMConstIntGetSExtValue(step) == 1));
-}
-
 /* All scans are sums of what rt/scan.c knows, and nothing is packed. */
 static bool goes_by_stretches(const tr_lpat *s) {
     for (unsigned i = 0; i < s->p->nscan; i++)
         if (!is_in_groups(s, i) || LLVMTypeOf(s->red[i].init[0]) == s->w->m->f16)
             return false;
     return !s->p->nfilt && !s->p->nscat;
+}
+
+/* The runtime's functions count on alignment. */
+static bool lies_as_numbers(const tr_lpat *s, uint32_t a) {
+    return tr_lower_is_side_by_side(s, a) && !tr_ty_is_loose(s->arr[a].ty);
 }
 
 /* The input whose items scan i contributes as they lie; nin: there is none. */
@@ -141,7 +140,7 @@ static uint32_t is_contributed(const tr_lpat *s, unsigned i) {
     while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)
         a++;
     bool as_it_lies = a < p->nin && s->arr[a].ty->elem == s->red[i].ty && !tr_ty_is_complex(s->red[i].ty);
-    return as_it_lies && lies_side_by_side(s, &s->arr[a]) ? a : p->nin;
+    return as_it_lies && lies_as_numbers(s, a) ? a : p->nin;
 }
 
 /* Nothing is made of the values but that they are stored, side by side. */
@@ -149,7 +148,7 @@ static bool are_stored_alone(const tr_lpat *s) {
     const tr_pat *p = s->p;
     const tr_fn *f = s->after;
     return p->nscan == 1 && p->nout == 1 && s->arr[p->nin].ty->elem == s->red[0].ty &&
-           !tr_ty_is_complex(s->red[0].ty) && lies_side_by_side(s, &s->arr[p->nin]) &&
+           !tr_ty_is_complex(s->red[0].ty) && lies_as_numbers(s, p->nin) &&
            tr_pat_yield(f)->args[0] == f->blks.d[0].params.d[tr_pat_lam_cap(p) + p->ncap];
 }
 

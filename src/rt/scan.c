@@ -5,7 +5,7 @@
  * nothing it is added to, so that all lanes do the same. From one group to the next there is one addition
  * to wait for, that of the groups' sums. The same tree is computed with AVX2 or without, chosen by the
  * processor: the bits are the same. Wider registers would gain nothing, as groups wait for each other.
- * Cost: from the cache, half a cycle an element of float32; beyond it, as much as copying takes. */
+ * Cost: from the cache (Zen 4) 0.3 ns an element of float32, 0.55 without AVX2; beyond it, a copy's. */
 #include <immintrin.h>
 
 #include "rt/enter.h"

@@ -301,3 +301,69 @@ def test_what_looks_at_the_running_value_stays_on_one_core():
     assert "pattern par" not in "".join(extremes.inspect_ir().values())
     cumsum_par(a)
     assert "pattern par" in "".join(cumsum_par.inspect_ir().values())
+
+
+packed_above, packed_above_par = both(lambda a, c: a[a > c])
+packed_map, packed_map_par = both(lambda a, m: (a + a)[m])
+packed_whole, packed_whole_par = both(lambda a, m: a[m != 0])
+packed_flat, packed_flat_par = both(lambda m: np.flatnonzero(m))
+PACKED = ["f8", "f4", "f2", "i1", "u2", "i4", "u8", "c8", "c16", "?"]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(data=st.data())
+def test_packs(data):
+    """Around the borders of words and stretches, of all sizes of items, however they lie."""
+    n = data.draw(st.sampled_from([0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 257, 511, 512, 513, 1000, BLOCK - 1, BLOCK + 1]))  # fmt: skip
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    dtype = data.draw(st.sampled_from(PACKED))
+    a = some(n, dtype, 1)
+    if dtype[0] in "fc" and n:
+        a[:: data.draw(st.integers(1, 9))] = data.draw(st.sampled_from([0.0, -0.0, np.nan, np.inf]))
+    m = rng.random(n) < data.draw(st.sampled_from([0, 0.01, 0.5, 0.97, 1]))
+    m[data.draw(st.integers(0, n)) :][:70] = data.draw(st.booleans())
+    whole = m.astype(data.draw(st.sampled_from(["i1", "i4", "u8"]))) * 4
+    ways = [lambda x: x, lambda x: x.repeat(2)[::2], lambda x: x[::-1].copy()[::-1]]
+    way, other = data.draw(st.sampled_from(ways)), data.draw(st.sampled_from(ways))
+    for f, g, h, k in (
+        (kept, packed_map, packed_whole, packed_flat),
+        (kept_par, packed_map_par, packed_whole_par, packed_flat_par),
+    ):
+        same(f(way(a), other(m)), a[m])
+        same(h(way(a), other(whole)), a[m])
+        same(k(other(m)), np.flatnonzero(m))
+        if dtype not in ("?", "f2"):
+            same(g(way(a), other(m)), (a + a)[m])
+    if dtype[0] in "fiu":
+        c = a[n // 2] if n else a.dtype.type(0)
+        for f in (packed_above, packed_above_par):
+            same(f(way(a), c), a[a > c])
+
+
+def test_masks_of_bytes_that_are_not_one():
+    """A view of other bytes as booleans: what is not 0 is true."""
+    m = (np.arange(1000) % 5).astype("u1") * 50
+    a = np.arange(1000.0)
+    for f in (kept, kept_par):
+        same(f(a, m.view("?")), a[m != 0])
+
+
+def test_arrays_packed_by_one_mask_agree_while_it_changes():
+    """Each sees the same items of the mask, whoever stores there meanwhile."""
+    pairs = njit(lambda a, b, m: (a[m], b[m]))
+    a, m = np.arange(20_000), np.zeros(20_000, bool)
+    stop = threading.Event()
+
+    def flip():
+        while not stop.is_set():
+            m[::3] = ~m[::3]
+
+    t = threading.Thread(target=flip)
+    t.start()
+    try:
+        for _ in range(100):
+            x, y = pairs(a, a, m)
+            assert len(x) == len(y) <= len(a) and (x == y).all()
+    finally:
+        stop.set()
+        t.join()
