@@ -120,6 +120,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/demand",
+            "pattern/recompute",
             "pattern/schedule",
             "pattern/serial",
             "pattern/twins",

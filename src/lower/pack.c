@@ -15,7 +15,7 @@
 
 /* LANES: items that are counted side by side, up to FULL a lane. STRETCH: rounds; bytes of an item at
  * most. */
-enum { LANES = 64, FULL = 255, STRETCH = 512, MAX_ITEM = 16 };
+enum { LANES = 64, FULL = 255, STRETCH = 512, LARGEST = 16 };
 
 /* Only the yield may do more than compute. */
 static bool is_pure(const tr_fn *f) {
@@ -144,11 +144,11 @@ static uint64_t item_size(const tr_lpat *s, unsigned i) {
 static bool goes_by_stretches(const tr_lpat *s) {
     const tr_pat *p = s->p;
     if (!p->nfilt || s->totals || p->nred != 1 || s->red[0].cls != RED_PHI || s->ncarry != 1 || p->nscat ||
-        s->chunk || !tr_fn_is_scalar(p->lam) || p->lam->blks.n != 1 ||
+        s->chunk || !tr_fn_is_scalar(p->lam) || tr_term(p->lam, 0)->op != TR_OP_YIELD ||
         uses(p->lam, p->lam->blks.d[0].params.d[p->nspace + p->nin]))
         return false;
     for (unsigned i = 0; i < p->nfilt; i++)
-        if (item_size(s, i) > MAX_ITEM || (item_size(s, i) & (item_size(s, i) - 1)))
+        if (item_size(s, i) > LARGEST || (item_size(s, i) & (item_size(s, i) - 1)))
             return false;
     return true;
 }

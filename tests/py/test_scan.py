@@ -20,6 +20,7 @@ def both(f):
 
 
 cumsum, cumsum_par = both(lambda a: np.cumsum(a))
+total, _ = both(lambda a: a.sum())
 cumprod, cumprod_par = both(lambda a: np.cumprod(a))
 shifted, shifted_par = both(lambda a: np.cumsum(a * 2 + 1) / 3)
 kept, kept_par = both(lambda a, m: a[m])
@@ -367,3 +368,54 @@ def test_arrays_packed_by_one_mask_agree_while_it_changes():
     finally:
         stop.set()
         t.join()
+
+
+def squares_above(a, c):
+    y = a * a + 1
+    return y[y > c]
+
+
+def mask_then_store(a, c):
+    m = a > c
+    a[:1] = 7
+    return a[m], m.sum()
+
+
+def mask_handed_out(a, c):
+    y = a - 1
+    m = y < c
+    return y[m], m
+
+
+def sum_beside(a, c):
+    y = a * 2
+    s = y.sum()
+    return y[y > c], s
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(data=st.data())
+def test_what_is_computed_again_where_it_is_packed(data):
+    """Values that only the count and the filter see, and some that others see, or that were made of what has changed since."""
+    n = data.draw(st.sampled_from([0, 1, 9, 64, 65, 513, BLOCK + 1]))
+    a = some(n, data.draw(st.sampled_from(["f8", "f4", "i4", "i8"])), data.draw(st.integers(0, 9)))
+    if a.dtype.kind == "f" and n:
+        a[data.draw(st.integers(0, n - 1))] = data.draw(st.sampled_from([np.nan, np.inf, -0.0]))
+    c = a.dtype.type(data.draw(st.sampled_from([-5, 0, 30, 2000])))
+    laid = data.draw(st.sampled_from([a, a.repeat(2)[::2], a[::-1].copy()[::-1]]))
+    for f in (squares_above, mask_then_store, mask_handed_out):
+        for one in both(f):
+            got, want = one(laid.copy(), c), f(a.copy(), c)
+            for x, y in zip(got, want, strict=True) if isinstance(got, tuple) else [(got, want)]:
+                np.testing.assert_array_equal(x, y)
+    for one in both(sum_beside):
+        kept_, s = one(laid, c)
+        np.testing.assert_array_equal(kept_, sum_beside(a, c)[0])
+        np.testing.assert_array_equal(s, total(a * 2))
+
+
+def test_no_array_of_what_is_computed_again():
+    f = njit(squares_above)
+    f(np.arange(9.0), 3.0)
+    text = "".join(f.inspect_ir().values())
+    assert text.count(" = alloc ") == 1 and text.count(" = pattern ") == 2
