@@ -10,6 +10,7 @@
 #include "ir/interp_ops.h"
 #include "ir/ports.h"
 #include "ir/rtinfo.h"
+#include "ir/summary.h"
 
 enum { MAX_DEPTH = 500, MAX_BYTES = 1 << 30, MAX_PARTS = 256 };
 
@@ -445,11 +446,21 @@ static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
 
 /* --- patterns --- */
 
+/* A scan by groups (scans.c): left: the sum of the half before an element, at each level of the tree; then of
+ * the groups before in the block; before: the value before the block. */
+enum { LEVELS = 3 };
+typedef struct groups {
+    tr_slot left[LEVELS][2], total[2], before[2];
+} groups;
+
 typedef struct space {
     run *r;
     const tr_ins *i;
     const tr_pat *p;
-    run lam, epi; /* kept from point to point: a lambda has no state of its own */
+    run lam, epi;         /* kept from point to point: a lambda has no state of its own */
+    groups *groups;       /* per scan; NULL: they do not go by blocks */
+    run after;            /* then: the lambda that is given values after the element, too */
+    tr_slot (*values)[2]; /* and these */
     tr_slot *acc[MAX_PARTS], *accs;
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
@@ -539,12 +550,60 @@ static bool has_room(const space *s) {
     return s->acc[0]->i < n - 1;
 }
 
+static void add_to(space *s, const tr_ty *t, tr_slot *sum, const tr_slot *left) {
+    tr_slot x[2];
+    copy_parts(t, x, left);
+    tr_interp_reduce(s->r->in, TR_RED_ADD, t, x, sum);
+    copy_parts(t, sum, x);
+}
+
+/* The value after the element, of what it contributes. */
+static void step_group(space *s, uint32_t k, const tr_ty *t, const tr_slot *x, tr_slot *out) {
+    groups *g = &s->groups[k];
+    _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
+    if (s->flat % TR_SCAN_BLOCK == 0)
+        copy_parts(t, g->before, s->acc[k]);
+    copy_parts(t, out, x);
+    for (unsigned l = 0; l < LEVELS; l++) {
+        if (s->flat >> l & 1)
+            add_to(s, t, out, g->left[l]);
+        else /* as long as the left half is not whole, it becomes longer */
+            copy_parts(t, g->left[l], out);
+    }
+    if (s->flat % TR_SCAN_BLOCK >= TR_SCAN_GROUP)
+        add_to(s, t, out, g->total);
+    if (s->flat % TR_SCAN_GROUP == TR_SCAN_GROUP - 1)
+        copy_parts(t, g->total, out);
+    add_to(s, t, out, g->before);
+}
+
+/* Runs the lambda again, which is given the values after the element: these in s->values. */
+static bool run_after(space *s, row *in, tr_slot *out) {
+    const tr_pat *p = s->p;
+    const tr_ins *yield = tr_pat_yield(p->lam);
+    const tr_slot *y = out;
+    for (uint32_t k = 0; k < tr_pat_slot(p, TR_LAM, P_SCAN); k++)
+        y += tr_ty_nparts(tr_at(p->lam, yield->args[k])->ty);
+    for (uint32_t k = 0; k < p->nscan; k++) {
+        const tr_ty *t = tr_at(p->lam, yield->args[tr_pat_slot(p, TR_LAM, P_SCAN) + k])->ty;
+        copy_parts(t, s->values[k], y);
+        if (tr_pat_scan_in_groups(p, k))
+            step_group(s, k, t, y, s->values[k]);
+        if (!add_parts(s, in, s->values[k], tr_ty_nparts(t)))
+            return false;
+        y += tr_ty_nparts(t);
+    }
+    return run_with(&s->after, in->v, out);
+}
+
 /* Reduction k has one more value. */
 static void reduce(space *s, uint32_t k, const tr_slot **y) {
     tr_redk how = tr_pat_red(s->p, k);
     uint32_t at = tr_pat_slot(s->p, TR_LAM, P_SCAN) + k;
     const tr_ty *t = tr_at(s->p->lam, tr_pat_yield(s->p->lam)->args[at])->ty;
-    if (!tr_red_info[how].place) {
+    if (s->groups && k < s->p->nscan && tr_pat_scan_in_groups(s->p, k)) {
+        copy_parts(t, s->acc[k], s->values[k]);
+    } else if (!tr_red_info[how].place) {
         tr_interp_reduce(s->r->in, how, t, s->acc[k], *y);
     } else if (!s->best_ty[k] || tr_interp_better(how, t, s->best[k], *y)) {
         s->best_ty[k] = t;
@@ -602,7 +661,8 @@ static bool run_at(space *s, unsigned fn, const int64_t *idx) {
         for (uint32_t k = 0; k < g.n; k++)
             if (!take(s, &g, fn, k, idx, &in))
                 return false;
-    if (!run_with(fn == TR_EPI ? &s->epi : &s->lam, in.v, out))
+    if (!run_with(fn == TR_EPI ? &s->epi : &s->lam, in.v, out) ||
+        (fn == TR_LAM && s->groups && !run_after(s, &in, out)))
         return false;
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g)) {
         for (uint32_t k = 0; g.is->gives[fn] && k < g.n; k++)
@@ -672,6 +732,11 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
+    if (tr_pat_in_blocks(p)) {
+        s->after = begin(r->in, tr_pat_scan_after(p));
+        s->groups = TR_NEW_N(&r->in->ctx->arena, groups, p->nscan);
+        s->values = tr_arena_alloc(&r->in->ctx->arena, p->nscan * sizeof *s->values);
+    }
     if (2 * tr_pat_nyield(r->f, i) > MAX_PARTS)
         return fault(r, i, "too many values for the interpreter");
     for (unsigned pass = 2; pass-- > 0;)

@@ -393,9 +393,9 @@ struct tr_fn;
  * elements of its neout outputs. Its arrays have one axis per kept one.
  *
  * Of a scan the lambda is given the value before its own contribution, so the reduced axes are walked in C
- * order, one by one. Sums and products of floats in scans are added in that order within blocks of
- * TR_SCAN_BLOCK elements; before each stands the value before the former one and the former's total (scans.c
- * says which patterns that holds for).
+ * order, one by one. Sums and products of floats in scans are joined block by block, sums in a tree within
+ * these (scans.c says how, and which patterns that holds for; there the sum of the running value and the
+ * contribution, as an operation of the lambda, is the value after the round).
  *
  * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by
  * side. The first scan counts it: it adds i64, from 0, and contributes 1 where the round's elements are kept

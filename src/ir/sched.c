@@ -128,13 +128,9 @@ bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array) {
     return false;
 }
 
-bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return tr_pat_red(p, i) == TR_RED_ADD && t->kind != TR_TY_F16 && tr_red_regroups(TR_RED_ADD, t) &&
-           !(tr_pat_fast(p, i) & TR_FM_REASSOC) && p->nspace > 0;
-}
-
 bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return i >= p->nscan && tr_pat_is_summed(p, i, t);
+    return i >= p->nscan && tr_pat_red(p, i) == TR_RED_ADD && t->kind != TR_TY_F16 &&
+           tr_red_regroups(TR_RED_ADD, t) && !(tr_pat_fast(p, i) & TR_FM_REASSOC) && p->nspace > 0;
 }
 
 /* --- what fits --- */

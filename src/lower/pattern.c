@@ -133,15 +133,18 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
     lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
-    if (!s->fits)
-        left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
-    lv wanted = s->shared && !s->fits ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
+    left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
+    lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
     for (unsigned i = 0; i < s->p->nfilt; i++) {
         tr_larr own = wanted ? own_place(s, i, wanted) : s->filt[i];
         y = store_elements(s, &own, &to, 1, y);
     }
     return left;
+}
+
+bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a) {
+    return s->line || is_one(s->arr[a].stride[s->axis[s->ndim - 1]]);
 }
 
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx) {
@@ -205,22 +208,43 @@ static unsigned nothing_known(const tr_lpat *s, lv *out) {
     return n;
 }
 
+unsigned tr_lower_given(tr_lpat *s, lv *params) {
+    const tr_pat *p = s->p;
+    const lv *off = s->off + s->ndim * s->narr;
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->nspace; i++)
+        params[n++] = s->line ? l_int(s->w->m->i64, 0) : s->idx[i]; /* as one line: not used */
+    for (unsigned i = 0; i < p->nin; i++)
+        n += load_elements(s, array(s, i), &off[i], 1, params + n);
+    return n;
+}
+
+const lv *tr_lower_outputs(tr_lpat *s, const lv *y) {
+    const lv *off = s->off + s->ndim * s->narr;
+    for (unsigned i = s->p->nin; i < s->narr; i++)
+        y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
+    return y;
+}
+
+static const lv *contributed(const tr_lpat *s, const lv *y) {
+    return skip_elements(s->filt, s->p->nfilt, skip_elements(s->arr + s->p->nin, s->p->nout, y));
+}
+
 void tr_lower_element(tr_lpat *s, lv *out) {
     assert(s->w->body);
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
-    lv *off = s->off + s->ndim * s->narr;
-    lv *params = TR_NEW_N(&w->m->ctx->arena, lv, p->nspace + 2u * p->nin + 2u * p->nscan + s->ncaps + 1u);
-    unsigned n = 0;
-    for (unsigned i = 0; i < p->nspace; i++)
-        params[n++] = s->line ? l_int(w->m->i64, 0) : s->idx[i]; /* as one line: not used */
-    for (unsigned i = 0; i < p->nin; i++)
-        n += load_elements(s, array(s, i), &off[i], 1, params + n);
+    lv *params = TR_NEW_N(&w->m->ctx->arena, lv, p->nspace + 2u * p->nin + 4u * p->nscan + s->ncaps + 1u);
+    unsigned n = tr_lower_given(s, params);
     n += s->totals ? nothing_known(s, params + n) : tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
-    for (unsigned i = p->nin; i < s->narr; i++)
-        y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
+    if (s->after) {
+        tr_scan_step(s, contributed(s, y), params + n + s->ncaps);
+        if (!s->totals)
+            y = tr_lower_lambda(w, s->after, s->loc, params);
+    }
+    y = tr_lower_outputs(s, y);
     n = contributed_parts(s);
     const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
@@ -228,7 +252,7 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     if (!s->totals && s->later) {
         tr_fission_hold(s, scattered);
     } else if (!s->totals && p->nscat) {
-        ask_for_inputs(s, off);
+        ask_for_inputs(s, s->off + s->ndim * s->narr);
         tr_lower_scatter(s, scattered);
     }
     if (out)
@@ -420,8 +444,8 @@ static void nest(tr_lpat *s, unsigned k) {
         tr_lower_element(s, NULL);
         return;
     }
-    if (k + 1 == s->ndim && s->blocks && !s->from) {
-        tr_scan_blocks(s, k);
+    if (k + 1 == s->ndim && s->after) {
+        tr_scan_loop(s, k);
         return;
     }
     if (k + 1 == s->ndim && s->later) {
@@ -579,6 +603,7 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_at(p, P_EIN) + i], &s->earr[i]);
     s->blocks = tr_pat_in_blocks(p);
+    s->after = s->blocks ? tr_pat_scan_after(p) : NULL;
     s->spreads = tr_pat_spreads(p);
     s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
     s->scratch = TR_NEW_N(a, lv, p->nfilt + 1u);

@@ -3,6 +3,7 @@
  * TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop
  * has no chain of additions, and no branch, and LLVM vectorises it. Under `reassoc` sums are plain
  * carried values and LLVM may regroup them. */
+#include "ir/summary.h"
 #include "lower/pattern.h"
 
 #include <assert.h>
@@ -93,7 +94,9 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
     if (r->cls == RED_PHI) {
-        if (r->split)
+        if (r->groups)
+            memcpy(&s->carry[r->carry], r->after, tr_ty_nparts(r->ty) * sizeof *r->after);
+        else if (r->split)
             split_step(s, r, x[0]);
         else
             tr_red_combine(s, r, &s->carry[r->carry], x);
@@ -142,7 +145,7 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     tr_redk k = tr_pat_red(s->p, i);
     if (tr_red_info[k].place)
         return RED_ARG;
-    if (s->totals ? tr_pat_is_summed(s->p, i, t) : tr_pat_is_buffered(s->p, i, t))
+    if (tr_pat_is_buffered(s->p, i, t))
         return RED_BUFFERED;
     return RED_PHI;
 }
@@ -159,6 +162,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     r->cls = classify(s, i, t);
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
+    r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
     s->counts = s->counts || r->cls == RED_ARG;
     s->buffered = s->buffered || r->cls != RED_PHI;
 }

@@ -8,6 +8,7 @@
  * epilogue is copied once. */
 #include <string.h>
 
+#include "ir/summary.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -15,8 +16,11 @@
 typedef enum form {
     PLAIN, /* its value */
     SUM,   /* per component: sum, what was rounded off */
-    PLACE  /* best value, whether there is one, its place */
+    PLACE, /* best value, whether there is one, its place */
+    GROUPS /* a scan by groups (ir/scans.c): the value before, that before the block; in the block sums of the
+              groups before, and of the half before at each level of a group */
 } form;
+enum { LEVELS = 3, CARRIED = 3 + LEVELS }; /* of a group; values at most */
 
 typedef struct red {
     tr_redk kind;
@@ -37,6 +41,8 @@ typedef struct nest {
     tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
     unsigned ncarry;
     bool places;
+    tr_fn *after;         /* the lambda that is given values after the element; NULL: there are no blocks */
+    const tr_val *values; /* these */
     tr_val idx[TR_MAX_NDIM + 1];
     unsigned axis[TR_MAX_NDIM + 1]; /* in the order of the loops */
     uint8_t cold;
@@ -180,9 +186,12 @@ static void store(nest *s, tr_val array, unsigned n, const unsigned *axes, tr_va
 
 /* --- reductions --- */
 
-static form form_of(const tr_pat *p, unsigned i, const tr_ty *t) {
+static form form_of(const nest *s, unsigned i, const tr_ty *t) {
+    const tr_pat *p = s->p;
     if (tr_red_info[tr_pat_red(p, i)].place)
         return PLACE;
+    if (s->after && i < p->nscan && tr_pat_scan_in_groups(p, i))
+        return GROUPS;
     bool sum = tr_pat_red(p, i) == TR_RED_ADD && tr_red_regroups(TR_RED_ADD, t) && i >= p->nscan;
     return sum && !(tr_pat_fast(p, i) & TR_FM_REASSOC) ? SUM : PLAIN;
 }
@@ -216,6 +225,9 @@ static void red_begin(nest *s, red *r) {
             s->carry[s->ncarry++] = parts[k];
             s->carry[s->ncarry++] = tr_const_float(s->f, real_of(s, r->ty), 0.0);
         }
+    } else if (r->form == GROUPS) {
+        for (unsigned k = 0; k < CARRIED; k++)
+            s->carry[s->ncarry++] = k < 2 ? r->init : tr_red_identity(s->f, TR_RED_ADD, r->ty);
     } else {
         s->carry[s->ncarry++] = r->init;
     }
@@ -259,6 +271,31 @@ static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, 
     if (kind == TR_RED_LAST)
         return y;
     return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
+}
+
+/* Do these bits of i make up that number? */
+static tr_val bits_are(nest *s, tr_val i, int64_t bits, int64_t number) {
+    tr_val low = tr_emit2(&s->b, TR_OP_AND, s->i64, i, tr_emit_int(&s->b, bits));
+    return tr_emit_cmp(&s->b, TR_CMP_EQ, low, tr_emit_int(&s->b, number));
+}
+
+/* Of what it contributes the value after the element, which becomes the one before the next. */
+static tr_val step_groups(nest *s, const red *r, tr_val x) {
+    _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
+    tr_val *c = s->carry + r->at, *left = c + 3, i = s->idx[s->axis[s->p->nspace - 1]], value;
+    for (unsigned l = 0; l < LEVELS; l++) {
+        tr_val right = bits_are(s, i, 1 << l, 1 << l),
+               whole = arith(s, TR_OP_ADD, r->ty, left[l], x, r->fast);
+        left[l] = tr_emit_select(&s->b, right, left[l], x);
+        x = tr_emit_select(&s->b, right, whole, x);
+    }
+    x = arith(s, TR_OP_ADD, r->ty, c[2], x, r->fast);
+    value = arith(s, TR_OP_ADD, r->ty, c[1], x, r->fast);
+    tr_val ends = bits_are(s, i, TR_SCAN_BLOCK - 1, TR_SCAN_BLOCK - 1);
+    c[2] = tr_emit_select(&s->b, bits_are(s, i, TR_SCAN_GROUP - 1, TR_SCAN_GROUP - 1), x, c[2]);
+    c[2] = tr_emit_select(&s->b, ends, tr_red_identity(s->f, TR_RED_ADD, r->ty), c[2]);
+    c[1] = tr_emit_select(&s->b, ends, value, c[1]);
+    return value;
 }
 
 static void red_step(nest *s, const red *r, tr_val x) {
@@ -349,6 +386,10 @@ static void give(nest *s, const tr_ports *g, uint32_t k, tr_val *y) {
             y[g->n] = pack(s, y, y[g->n]);
         return;
     case P_SCAN:
+        if (s->reds[k].form == GROUPS) {
+            s->carry[s->reds[k].at] = s->values[k];
+            return;
+        } /* fall through */
     case P_RED: red_step(s, &s->reds[g->arg + k - tr_pat_at(p, P_SCAN)], *y); return;
     case P_SCAT: scatter(s, g->arg + k, y); return;
     default: assert(!g->is && "what becomes of it is said here");
@@ -358,11 +399,20 @@ static void give(nest *s, const tr_ports *g, uint32_t k, tr_val *y) {
 /* One of the functions at one point. */
 static void put_point(nest *s, unsigned fn) {
     const tr_pat *p = s->p;
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_nparams(p, fn) + 1u);
+    uint32_t n = tr_pat_nparams(p, fn);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + p->nscan + 1u);
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
         for (uint32_t k = 0; g.is->takes[fn] && k < g.n; k++)
             args[g.param + k] = take(s, &g, fn, k);
-    tr_val *y = put_body(s, tr_pat_fn(p, fn), tr_pat_nparams(p, fn), args);
+    tr_val *y = put_body(s, tr_pat_fn(p, fn), n, args);
+    if (fn == TR_LAM && s->after) {
+        for (uint32_t k = 0; k < p->nscan; k++) {
+            tr_val x = y[tr_pat_slot(p, TR_LAM, P_SCAN) + k];
+            args[n + k] = s->reds[k].form == GROUPS ? step_groups(s, &s->reds[k], x) : x;
+        }
+        y = put_body(s, s->after, n + p->nscan, args);
+        s->values = args + n;
+    }
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
         for (uint32_t k = 0; g.is->gives[fn] && k < g.n; k++) {
             give(s, &g, k, y);
@@ -412,7 +462,7 @@ static void describe(nest *s) {
         const tr_ty *t =
             y ? tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty : tr_at(s->f, init)->ty;
         s->reds[i] = (red){.kind = tr_pat_red(p, i),
-                           .form = form_of(p, i, t),
+                           .form = form_of(s, i, t),
                            .fast = tr_pat_fast(p, i),
                            .ty = t,
                            .init = init};
@@ -438,7 +488,8 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
     s.reds = TR_NEW_N(a, red, tr_pat_nred(s.p) + 1u);
-    s.carry = TR_NEW_N(a, tr_val, 4u * tr_pat_nred(s.p) + 1u);
+    s.carry = TR_NEW_N(a, tr_val, CARRIED * tr_pat_nred(s.p) + 1u);
+    s.after = tr_pat_in_blocks(s.p) ? tr_pat_scan_after(s.p) : NULL;
     tr_bid tail = tr_blk_split(f, s.in.next);
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);
