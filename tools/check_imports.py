@@ -48,7 +48,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 # Imports inside of functions: of a module, for a reason, what.
 LATE: dict[str, dict[str, str]] = {
     "treadle": {
-        "`import treadle` loads names when they are first used": "importlib _standin types",
+        "`import treadle` loads names when they are first used": "importlib types",
     },
     "cuda": {
         "loads names when they are first used": "importlib",

@@ -97,7 +97,7 @@ __all__ = [
     "zeros",
 ]
 
-import treadle.parallel.random as random  # noqa: E402 - a module of its own, whose functions are nodes, too
+from treadle.parallel.random import key as _key  # noqa: E402, F401 - that `tp.random` is there
 
 # Numbers divide as NumPy's do, with or without axes.
 _lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))
