@@ -1312,6 +1312,9 @@ static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t cells, uint32_t *fu
     *func = z->prog->funcs.n;
     s.operands = cells;
     add_scope(z, f, s);
+    if (!freeze_defaults(z, &f, (PyFunctionObject *)o)) /* those of keywords alone: the others are operands */
+        return false;
+    z->prog->funcs.d[*func].defaults = f.defaults;
     return freeze_pending(z);
 }
 

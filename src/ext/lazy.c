@@ -10,24 +10,24 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                                \
-    X(sum)                                                                                                \
-    X(prod)                                                                                               \
-    X(min)                                                                                                \
-    X(max)                                                                                                \
-    X(mean)                                                                                               \
-    X(std)                                                                                                \
-    X(var)                                                                                                \
-    X(any)                                                                                                \
-    X(all)                                                                                                \
-    X(argmin)                                                                                             \
-    X(argmax)                                                                                             \
-    X(cumsum)                                                                                             \
-    X(cumprod)                                                                                            \
-    X(dot)                                                                                                \
-    X(reshape) X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) \
-        X(repeat) X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) \
-            X(compress)
+#define TR_LAZY_METHODS(X)                                                                               \
+    X(sum)                                                                                               \
+    X(prod)                                                                                              \
+    X(min)                                                                                               \
+    X(max)                                                                                               \
+    X(mean)                                                                                              \
+    X(std)                                                                                               \
+    X(var)                                                                                               \
+    X(any)                                                                                               \
+    X(all)                                                                                               \
+    X(argmin)                                                                                            \
+    X(argmax)                                                                                            \
+    X(cumsum)                                                                                            \
+    X(cumprod)                                                                                           \
+    X(dot)                                                                                               \
+    X(reshape)                                                                                           \
+    X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) \
+        X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -59,7 +59,8 @@ static bool is_lazy(PyObject *o) {
 
 /* What of a node has values of its own to be computed: parts of indices and closures have not. */
 static bool is_array_node(const tr_lazy *x) {
-    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM;
+    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM ||
+           x->op == TR_G_HOST;
 }
 
 static bool list_waiting(const tr_lazy *x, PyObject *list) {
@@ -203,6 +204,18 @@ static PyObject *shape_together(PyObject *sa, PyObject *sb, bool *ok) {
     return t;
 }
 
+/* --- values --- */
+
+/* The value of an evaluated node; borrowed. */
+static PyObject *value_of(PyObject *self) {
+    return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
+}
+
+static PyObject *array_of(PyObject *self) {
+    PyObject *v = value_of(self);
+    return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
+}
+
 /* --- operators --- */
 
 /* A call of a ufunc with one result per item. */
@@ -276,8 +289,15 @@ static PyObject *lazy_power(PyObject *a, PyObject *b, PyObject *mod) {
     return binary(TR_LAZY_POWER, a, b);
 }
 
+/* What is no operand is compared with the value, item by item, as NumPy does. */
 static PyObject *lazy_compare(PyObject *a, PyObject *b, int op) {
-    return binary((tr_lazyfn)(TR_LAZY_LT + op), a, b);
+    PyObject *r = binary((tr_lazyfn)(TR_LAZY_LT + op), a, b);
+    if (r != Py_NotImplemented)
+        return r;
+    PyObject *v = array_of(a);
+    Py_SETREF(r, v ? PyObject_RichCompare(v, b, op) : NULL);
+    Py_XDECREF(v);
+    return r;
 }
 
 /* --- indices --- */
@@ -346,7 +366,21 @@ static bool is_captured_operand(PyTypeObject *type, PyObject *v) {
     return is;
 }
 
-static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose);
+/* The functions whose captured values are being looked at. */
+typedef struct within {
+    PyObject *fn;
+    const struct within *up;
+} within;
+static PyObject *captured_in(PyTypeObject *type, PyObject *o, bool loose, const within *up);
+static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose) {
+    return captured_in(type, o, loose, NULL);
+}
+
+static bool is_within(const within *up, const PyObject *fn) {
+    while (up && up->fn != fn)
+        up = up->up;
+    return up != NULL;
+}
 
 static bool holds_arrays(PyTypeObject *type, PyObject *list) {
     bool is = false;
@@ -373,17 +407,31 @@ static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose) {
     return r;
 }
 
-/* A function that captures operands, or has defaults, as a node of these. */
-static PyObject *closure_node(PyTypeObject *type, PyObject *o) {
+/* A function of the user's: those of NumPy and of ours compiled code knows by what they are. */
+static bool is_users(PyObject *o) {
+    PyObject *module = PyFunction_Check(o) ? PyFunction_GetModule(o) : NULL;
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
+    if (!name)
+        PyErr_Clear();
+    return PyFunction_Check(o) && name && strncmp(name, "numpy", 5) != 0 && strncmp(name, "treadle", 7) != 0;
+}
+
+/* A function as a node of its defaults and of what it captures that are operands: one that is made anew compiles
+ * nothing. */
+static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up) {
+    const within here = {o, up};
     PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o);
     PyObject *args[TR_LAZY_CELLS + 1], *r = NULL;
     Py_ssize_t n = cells ? PyTuple_GET_SIZE(cells) : 0, k = 0;
     uint32_t which = 0;
+    if (n > TR_LAZY_CELLS)
+        return PyErr_Format(PyExc_TypeError, "%U() captures %zd variables; in a graph %d are the most",
+                            ((PyFunctionObject *)o)->func_name, n, TR_LAZY_CELLS);
     bool ok = (args[0] = defaults ? tuple_node(type, defaults, true) : Py_NewRef(Py_None)) != NULL;
     k += ok;
     for (Py_ssize_t i = 0; ok && i < n && i < TR_LAZY_CELLS; i++) {
         PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i));
-        PyObject *x = v && v != o ? captured(type, v, true) : NULL;
+        PyObject *x = v && !is_within(&here, v) ? captured_in(type, v, true, &here) : NULL;
         ok = x || !PyErr_Occurred();
         if (x && (Py_IS_TYPE(x, type) || is_captured_operand(type, x))) {
             args[k++] = Py_NewRef(x);
@@ -392,11 +440,9 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o) {
         Py_XDECREF(x);
         Py_XDECREF(v);
     }
-    if (ok && !which && !defaults)
-        r = Py_NewRef(o);
-    else if (ok)
+    if (ok)
         r = node_new(type, TR_G_CLOSURE, o, args, k, NULL);
-    if (r && r != o) {
+    if (r) {
         ((tr_lazy *)r)->cells = which;
         ((tr_lazy *)r)->loose = true;
     }
@@ -406,13 +452,25 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o) {
 }
 
 /* An argument as an operand: another closure of a function's code compiles nothing. A new reference. */
-static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose) {
-    if (PyFunction_Check(o) && (PyFunction_GetClosure(o) || PyFunction_GetDefaults(o)))
-        return closure_node(type, o);
+static PyObject *captured_in(PyTypeObject *type, PyObject *o, bool loose, const within *up) {
+    if (is_users(o))
+        return closure_node(type, o, up);
     if (PyTuple_CheckExact(o) && is_captured_operand(type, o))
         return tuple_node(type, o, loose);
-    if (PyList_CheckExact(o) && holds_arrays(type, o)) {
-        PyObject *t = PyList_AsTuple(o), *r = t ? tuple_node(type, t, loose) : NULL;
+    if (PyList_CheckExact(o) && holds_arrays(type, o)) { /* lists in it are arrays, as NumPy has it */
+        PyObject *t = PyList_AsTuple(o), *r = NULL;
+        bool ok = t != NULL;
+        for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(t); i++)
+            if (PyList_Check(PyTuple_GET_ITEM(t, i))) {
+                PyObject *a = operand(type, PyTuple_GET_ITEM(t, i)), *old = PyTuple_GET_ITEM(t, i);
+                ok = a != NULL;
+                if (ok) {
+                    PyTuple_SET_ITEM(t, i, a);
+                    Py_DECREF(old);
+                }
+            }
+        if (ok)
+            r = tuple_node(type, t, loose);
         Py_XDECREF(t);
         return r;
     }
@@ -421,8 +479,26 @@ static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose) {
     return PyList_Check(o) || PyArray_Check(o) ? operand(type, o) : Py_NewRef(o);
 }
 
+/* numpy.copyto(out, v, where=where); a new reference to out. */
+static PyObject *store(PyObject *out, PyObject *v, PyObject *where) {
+    if (!where)
+        return PyArray_CopyInto((PyArrayObject *)out, (PyArrayObject *)v) == 0 ? Py_NewRef(out) : NULL;
+    PyObject *np = PyImport_ImportModule("numpy"), *f = np ? PyObject_GetAttrString(np, "copyto") : NULL;
+    PyObject *mask = f ? PyArray_FromAny(where, NULL, 0, 0, 0, NULL) : NULL;
+    PyObject *args = mask ? PyTuple_Pack(2, out, v) : NULL, *kw = args ? PyDict_New() : NULL, *done = NULL;
+    if (kw && PyDict_SetItemString(kw, "where", mask) == 0)
+        done = PyObject_Call(f, args, kw);
+    Py_XDECREF(np);
+    Py_XDECREF(f);
+    Py_XDECREF(mask);
+    Py_XDECREF(args);
+    Py_XDECREF(kw);
+    Py_XDECREF(done);
+    return done ? Py_NewRef(out) : NULL;
+}
+
 /* What results are stored in asks for them. */
-static PyObject *into(PyObject *node, PyObject *out) {
+static PyObject *into(PyObject *node, PyObject *out, PyObject *where) {
     if (PyTuple_Check(out) && PyTuple_GET_SIZE(out) == 1)
         out = PyTuple_GET_ITEM(out, 0);
     PyObject *r = NULL;
@@ -433,7 +509,7 @@ static PyObject *into(PyObject *node, PyObject *out) {
         PyObject *v = PyArray_FromAny(((tr_lazy *)node)->value, NULL, 0, 0, 0, NULL);
         if (v && PyArray_CanCastTypeTo(PyArray_DESCR((PyArrayObject *)v), PyArray_DESCR((PyArrayObject *)out),
                                        NPY_SAME_KIND_CASTING))
-            r = PyArray_CopyInto((PyArrayObject *)out, (PyArrayObject *)v) == 0 ? Py_NewRef(out) : NULL;
+            r = store(out, v, where);
         else if (v)
             PyErr_Format(PyExc_TypeError, "a result of %S cannot be stored in out=, an array of %S",
                          PyArray_DESCR((PyArrayObject *)v), PyArray_DESCR((PyArrayObject *)out));
@@ -442,20 +518,36 @@ static PyObject *into(PyObject *node, PyObject *out) {
     return r;
 }
 
+/* Of keywords: where results go, and which of them. These are no operands. */
+static bool says_where(PyObject *name, bool into_out) {
+    return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
+           (into_out && PyUnicode_CompareWithASCIIString(name, "where") == 0);
+}
+
+static bool has_out(PyObject *kwnames, PyObject *const *values) {
+    bool has = false;
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        has = has || (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0 &&
+                      values[i] != Py_None);
+    return has;
+}
+
 /* A node of n arguments and of as many more as there are names; `out` among these asks for the value. */
 PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames) {
     Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), k = 0, names = 0;
     bool loose = op == TR_G_CALL && PyObject_TypeCheck(fn, &PyUFunc_Type);
-    PyObject *few[16], **a = all <= 16 ? few : PyMem_Malloc((size_t)all * sizeof *a), *out = NULL, *kw = NULL,
-                       *r = NULL;
+    bool to_out = loose && has_out(kwnames, args + n);
+    PyObject *few[16], **a = all <= 16 ? few : PyMem_Malloc((size_t)all * sizeof *a), *out = NULL,
+                       *where = NULL, *kw = NULL, *r = NULL;
     bool ok = a != NULL;
     if (!ok)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; ok && i < all; i++) {
         PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(kwnames, i - n);
-        if (name && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
-            out = args[i] == Py_None ? NULL : args[i];
+        if (name && says_where(name, to_out)) {
+            bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
+            *(is_out ? &out : &where) = args[i] == Py_None ? NULL : args[i];
             continue;
         }
         ok = (a[k] = captured(type, args[i], loose)) != NULL;
@@ -466,7 +558,7 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
         kw = PyTuple_New(names);
         ok = kw != NULL;
         for (Py_ssize_t i = n, m = 0; ok && i < all; i++)
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i - n), "out") != 0)
+            if (!says_where(PyTuple_GET_ITEM(kwnames, i - n), to_out))
                 PyTuple_SET_ITEM(kw, m++, Py_NewRef(PyTuple_GET_ITEM(kwnames, i - n)));
     }
     if (ok && loose && !kw && ((PyUFuncObject *)fn)->nout == 1 && ((PyUFuncObject *)fn)->core_enabled == 0)
@@ -476,7 +568,7 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
     if (r)
         ((tr_lazy *)r)->loose = loose;
     if (r && out)
-        Py_SETREF(r, into(r, out));
+        Py_SETREF(r, into(r, out, where));
     while (k-- > 0)
         Py_DECREF(a[k]);
     Py_XDECREF(kw);
@@ -510,16 +602,6 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
 TR_LAZY_METHODS(X)
 #undef X
 
-/* The value of an evaluated node; borrowed. */
-static PyObject *value_of(PyObject *self) {
-    return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
-}
-
-static PyObject *array_of(PyObject *self) {
-    PyObject *v = value_of(self);
-    return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
-}
-
 /* --- NumPy's protocols --- */
 
 /* __array_ufunc__(ufunc, method, *inputs, **kwargs) */
@@ -549,26 +631,60 @@ static PyObject *shape_function(PyObject *self, PyObject *fn, PyObject *args) {
     return tr_lazy_shape(PyTuple_GET_ITEM(args, 0));
 }
 
-/* NumPy's functions that write texts take the values. NULL without an exception: it is another function. */
-static PyObject *text_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
-    static const char *const names[] = {"array2string", "array_repr", "array_str"};
+/* Lazy arrays in a value, also in tuples and lists, as the arrays that they are. A new reference. */
+static PyObject *with_values(PyObject *o, int deep) {
+    if (is_lazy(o))
+        return array_of(o);
+    if ((!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) || deep == 0)
+        return Py_NewRef(o);
+    PyObject *l = PySequence_List(o), *r = l;
+    for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(l); i++) {
+        PyObject *x = with_values(PyList_GET_ITEM(l, i), deep - 1);
+        if (!x || PyList_SetItem(l, i, x) < 0)
+            Py_CLEAR(l);
+    }
+    r = l && PyTuple_CheckExact(o) ? PyList_AsTuple(l) : Py_XNewRef(l);
+    Py_XDECREF(l);
+    return r;
+}
+
+/* NumPy's functions that do something, or write texts, or ask for types, are called with values. NULL without an
+ * exception: it is another function. */
+static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
+    static const char *const names[] = {
+        "array2string",     "array_repr",    "array_str",        "save",         "savez",
+        "savez_compressed", "savetxt",       "result_type",      "can_cast",     "min_scalar_type",
+        "common_type",      "shares_memory", "may_share_memory", "iscomplexobj", "isrealobj"};
+    static const char *const writers[] = {"copyto",         "put",          "place", "putmask",
+                                          "put_along_axis", "fill_diagonal"};
     PyObject *name = PyObject_GetAttrString(fn, "__name__");
-    bool is = false;
-    for (size_t i = 0; name && PyUnicode_Check(name) && i < sizeof names / sizeof *names; i++)
-        is = is || PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
-    Py_XDECREF(name);
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
+    bool is = false, writes = false;
+    (void)self;
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        is = is || strcmp(text, names[i]) == 0;
+    for (size_t i = 0; text && i < sizeof writers / sizeof *writers; i++)
+        writes = writes || strcmp(text, writers[i]) == 0;
+    PyObject *r = NULL;
     PyErr_Clear();
-    if (!is || PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_ITEM(args, 0) != self)
-        return NULL;
-    PyObject *a = array_of(self), *rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)), *r = NULL;
-    PyObject *first = a && rest ? PyTuple_Pack(1, a) : NULL,
-             *all = first ? PySequence_Concat(first, rest) : NULL;
-    if (all)
-        r = PyObject_Call(fn, all, kw);
-    Py_XDECREF(a);
-    Py_XDECREF(rest);
-    Py_XDECREF(first);
-    Py_XDECREF(all);
+    if (writes && PyTuple_GET_SIZE(args) > 0 && is_lazy(PyTuple_GET_ITEM(args, 0))) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): lazy arrays are not changed: x = x.at[i].set(v) makes one that differs", text);
+    } else if (is || writes) {
+        PyObject *own = with_values(args, 2), *named = PyDict_New(), *key, *value;
+        Py_ssize_t at = 0;
+        bool ok = own && named;
+        while (ok && PyDict_Next(kw, &at, &key, &value)) {
+            PyObject *v = with_values(value, 2);
+            ok = v && PyDict_SetItem(named, key, v) == 0;
+            Py_XDECREF(v);
+        }
+        if (ok)
+            r = PyObject_Call(fn, own, named);
+        Py_XDECREF(own);
+        Py_XDECREF(named);
+    }
+    Py_XDECREF(name);
     return r;
 }
 
@@ -580,7 +696,7 @@ static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t
     Py_ssize_t pos = PyTuple_GET_SIZE(args[2]), nkw = PyDict_GET_SIZE(args[3]), at = 0, k = 0;
     PyObject *known = shape_function(self, args[0], args[2]), *key, *value, *r = NULL;
     if (!known && !PyErr_Occurred())
-        known = text_function(self, args[0], args[2], args[3]);
+        known = host_function(self, args[0], args[2], args[3]);
     if (known || PyErr_Occurred())
         return known;
     PyObject **a = PyMem_Malloc(((size_t)(pos + nkw) + 1) * sizeof *a), *names = PyTuple_New(nkw);
@@ -713,6 +829,18 @@ static PyObject *lazy_complex(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *v = value_of(self);
     return v ? PyObject_CallOneArg((PyObject *)&PyComplex_Type, v) : NULL;
+}
+
+static PyObject *lazy_format(PyObject *self, PyObject *spec) {
+    PyObject *v = value_of(self);
+    return v ? PyObject_Format(v, spec) : NULL;
+}
+
+static PyObject *lazy_builtin_round(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    PyObject *v = value_of(self), *f = v ? PyObject_GetAttrString(v, "__round__") : NULL;
+    PyObject *r = f ? PyObject_Vectorcall(f, args, (size_t)n, NULL) : NULL;
+    Py_XDECREF(f);
+    return r;
 }
 
 static int lazy_bool(PyObject *self) {
@@ -915,6 +1043,8 @@ static PyMethodDef methods[] = {
     {"__dlpack_device__", lazy_dlpack_device, METH_NOARGS, "Return where the value lies: the host."},
     {"__reduce__", lazy_reduce, METH_NOARGS, "Pickle the nodes, or the value where it is there."},
     {"__copy__", lazy_itself, METH_NOARGS, "Return the array itself: it never changes."},
+    {"__format__", lazy_format, METH_O, "Format the value."},
+    {"__round__", (PyCFunction)(void (*)(void))lazy_builtin_round, METH_FASTCALL, "Round the value."},
     {"__complex__", lazy_complex, METH_NOARGS, "Return the value as a complex number."},
 #define X(name)                                                                      \
     {#name, (PyCFunction)(void (*)(void))lazy_##name, METH_FASTCALL | METH_KEYWORDS, \

@@ -74,6 +74,20 @@ static PyObject *parts(PyObject *module, PyObject *o) {
     return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
 }
 
+/* What the compiler counts on. */
+static bool is_sound(unsigned op, PyObject *fn, Py_ssize_t n) {
+    switch ((tr_gop)op) {
+    case TR_G_CALL:
+    case TR_G_HOST: return fn != Py_None;
+    case TR_G_METHOD:
+    case TR_G_ATTR: return PyUnicode_Check(fn) && n > 0;
+    case TR_G_ITEM: return n == 2;
+    case TR_G_SLICE: return n == 3;
+    case TR_G_CLOSURE: return PyFunction_Check(fn) && n > 0;
+    default: return true;
+    }
+}
+
 /* _lazy_rebuild(parts): the array that these are parts of. */
 static PyObject *rebuild(PyObject *module, PyObject *list) {
     tr_state *st = tr_ext_state(module);
@@ -89,7 +103,7 @@ static PyObject *rebuild(PyObject *module, PyObject *list) {
                               &PyTuple_Type, &args, &PyTuple_Type, &which);
         Py_ssize_t n = ok ? PyTuple_GET_SIZE(args) : 0;
         PyObject *own = ok ? PyTuple_New(n) : NULL;
-        ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE;
+        ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE && is_sound(op, fn, n);
         for (Py_ssize_t i = 0; ok && i < n; i++) {
             PyObject *a = PyTuple_GET_ITEM(args, i);
             if (PyTuple_GET_ITEM(which, i) == Py_True) {

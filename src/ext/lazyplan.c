@@ -213,6 +213,41 @@ static bool put_fixed_cells(tr_gwalk *w, const tr_lazy *x) {
     return ok;
 }
 
+/* What code, and functions in it, read of globals: rebound, they are another structure. How many words. */
+static bool put_globals(tr_gwalk *w, PyCodeObject *code, PyObject *globals, uint32_t *n) {
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(code->co_names); i++) {
+        uint32_t at = 0;
+        PyObject *v = tr_py_dict_get(globals, PyTuple_GET_ITEM(code->co_names, i));
+        if (v)
+            ok = number_of(w, IN_OBJS, v, &at) && put(w, at);
+        *n += v != NULL;
+        ok = ok && !PyErr_Occurred();
+        Py_XDECREF(v);
+    }
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(code->co_consts); i++)
+        if (PyCode_Check(PyTuple_GET_ITEM(code->co_consts, i)))
+            ok = put_globals(w, (PyCodeObject *)PyTuple_GET_ITEM(code->co_consts, i), globals, n);
+    return ok;
+}
+
+/* What makes a function another one though its code is the same: how many words, and these. */
+static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
+    uint32_t count = w->nkey, n = 0, at = 0;
+    PyObject *kw = PyFunction_GetKwDefaults(x->fn), *key, *value;
+    Py_ssize_t pos = 0;
+    bool ok = put(w, 0) && put_fixed_cells(w, x);
+    n += ok ? w->nkey - count - 1 : 0;
+    while (ok && kw && PyDict_Next(kw, &pos, &key, &value)) {
+        ok = number_of(w, IN_OBJS, key, &at) && put(w, at) && number_of(w, IN_OBJS, value, &at) && put(w, at);
+        n += 2;
+    }
+    ok = ok && put_globals(w, (PyCodeObject *)PyFunction_GetCode(x->fn), PyFunction_GetGlobals(x->fn), &n);
+    if (ok)
+        key_of(w)[count] = n;
+    return ok;
+}
+
 /* A node whose operands have their numbers gets its own. */
 static bool take_node(tr_gwalk *w, tr_lazy *x) {
     uint32_t fn = 0, proto = 0, at = 0;
@@ -228,7 +263,7 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
         ok = number_of(w, IN_PROTOS, x->fn, &proto) && put(w, proto) && put(w, x->cells) &&
-             put(w, (uint32_t)globals) && put(w, (uint32_t)(globals >> 32)) && put_fixed_cells(w, x);
+             put(w, (uint32_t)globals) && put(w, (uint32_t)(globals >> 32)) && put_surroundings(w, x);
     }
     if (ok && x->kwnames)
         ok = number_of(w, IN_OBJS, x->kwnames, &at) && put(w, at);
@@ -370,7 +405,8 @@ static PyObject *proto_of(PyObject *fn, uint32_t cells) {
         if (ok)
             PyTuple_SET_ITEM(t, i, cell);
     }
-    ok = ok && (!t || PyFunction_SetClosure(r, t) == 0);
+    ok = ok && (!t || PyFunction_SetClosure(r, t) == 0) &&
+         (!PyFunction_GetKwDefaults(fn) || PyFunction_SetKwDefaults(r, PyFunction_GetKwDefaults(fn)) == 0);
     Py_XDECREF(t);
     if (!ok)
         Py_CLEAR(r);
@@ -391,7 +427,7 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
         if (n->op == TR_G_CLOSURE) {
             n->fn = at[0];
             n->cells = at[1];
-            at += 4 + ncells(tr_objs_of(&w->protos)[n->fn]);
+            at += 5 + at[4];
         }
         if (kw) /* the node's own may be gone: another thread has evaluated it */
             n->kwnames = Py_NewRef(tr_objs_of(&w->objs)[*at++]);

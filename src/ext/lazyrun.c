@@ -166,10 +166,20 @@ static bool find_result(tr_lazies *l) {
     return f != NULL;
 }
 
+/* A value never changes: it is no view of an operand, and is not written to. */
+static PyObject *own_value(PyArrayObject *a) {
+    bool is_view = PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a));
+    PyObject *v =
+        is_view || !PyArray_ISWRITEABLE(a) ? PyArray_NewCopy(a, NPY_KEEPORDER) : Py_NewRef((PyObject *)a);
+    if (v && PyArray_NDIM((PyArrayObject *)v) > 0)
+        PyArray_CLEARFLAGS((PyArrayObject *)v, NPY_ARRAY_WRITEABLE);
+    return v ? PyArray_Return((PyArrayObject *)v) : NULL;
+}
+
 /* An array without axes is handed out as a number, as NumPy does; a tuple of such, item by item. */
 static PyObject *plain_value(PyObject *v) {
     if (!PyTuple_CheckExact(v))
-        return PyArray_Check(v) ? PyArray_Return((PyArrayObject *)Py_NewRef(v)) : Py_NewRef(v);
+        return PyArray_Check(v) ? own_value((PyArrayObject *)v) : Py_NewRef(v);
     PyObject *t = PyTuple_New(PyTuple_GET_SIZE(v));
     for (Py_ssize_t i = 0; t && i < PyTuple_GET_SIZE(v); i++) {
         PyObject *item = plain_value(PyTuple_GET_ITEM(v, i));
@@ -327,19 +337,40 @@ static bool run_with_more(tr_gwalk *w) {
 
 /* --- what Python computes --- */
 
-/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. */
-static PyObject *host_args(const tr_lazy *x) {
+/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. In the
+ * gate: *done: another thread has computed it. */
+static PyObject *host_args(const tr_lazy *x, bool *done) {
     PyObject *t = PyTuple_New(Py_SIZE(x));
-    for (Py_ssize_t i = 0; t && i < Py_SIZE(x); i++) {
+    *done = x->value != NULL;
+    for (Py_ssize_t i = 0; t && !*done && i < Py_SIZE(x); i++) {
         PyObject *a = x->args[i];
-        a = Py_IS_TYPE(a, Py_TYPE(x)) ? ((tr_lazy *)a)->value : a;
-        assert(a && "operands were evaluated");
-        PyTuple_SET_ITEM(
-            t, i, PyArray_IsScalar(a, Generic) ? PyArray_FromAny(a, NULL, 0, 0, 0, NULL) : Py_NewRef(a));
-        if (!PyTuple_GET_ITEM(t, i))
+        if (a && Py_IS_TYPE(a, Py_TYPE(x)))
+            a = ((tr_lazy *)a)->value;
+        if (a) {
+            PyTuple_SET_ITEM(t, i, Py_NewRef(a));
+        } else {
+            PyErr_SetString(PyExc_RuntimeError, "an operand has no value");
             Py_CLEAR(t);
+        }
     }
     return t;
+}
+
+/* Numbers of NumPy's are arrays to functions of arrays. */
+static bool as_arrays(PyObject *t) {
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(t); i++) {
+        PyObject *old = PyTuple_GET_ITEM(t, i);
+        if (!PyArray_IsScalar(old, Generic))
+            continue;
+        PyObject *a = PyArray_FromAny(old, NULL, 0, 0, 0, NULL);
+        ok = a != NULL;
+        if (ok) {
+            PyTuple_SET_ITEM(t, i, a);
+            Py_DECREF(old);
+        }
+    }
+    return ok;
 }
 
 static bool kind_of_value(PyObject *v, tr_kindof *out) {
@@ -388,12 +419,17 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
 
 /* Calls the function, and keeps what it gives: an array, or a tuple of such. */
 static bool compute_host(tr_lazy *x) {
+    tr_py_section section;
+    bool done;
+    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
     PyObject *fn = Py_XNewRef(x->fn), *kwnames = Py_XNewRef(x->kwnames), *v = NULL;
+    PyObject *args = host_args(x, &done);
+    tr_py_section_end(&section);
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *args = host_args(x);
-    PyObject *r = args && fn ? PyObject_Vectorcall(fn, ((PyTupleObject *)args)->ob_item,
-                                                   (size_t)(PyTuple_GET_SIZE(args) - nkw), kwnames)
-                             : NULL;
+    PyObject *r = args && !done && fn && as_arrays(args)
+                      ? PyObject_Vectorcall(fn, ((PyTupleObject *)args)->ob_item,
+                                            (size_t)(PyTuple_GET_SIZE(args) - nkw), kwnames)
+                      : NULL;
     if (r && PyTuple_CheckExact(r)) {
         v = PyTuple_New(PyTuple_GET_SIZE(r));
         for (Py_ssize_t i = 0; v && i < PyTuple_GET_SIZE(r); i++) {
@@ -409,26 +445,29 @@ static bool compute_host(tr_lazy *x) {
     if (v && !is_as_promised(x, v))
         Py_CLEAR(v);
     if (v) {
-        tr_py_section section;
         tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
         give_value(x, v, tr_lazies_of(Py_TYPE(x))->check);
         tr_py_section_end(&section);
     }
+    bool ok = v != NULL || (args && done);
     Py_XDECREF(fn);
     Py_XDECREF(kwnames);
     Py_XDECREF(args);
     Py_XDECREF(r);
     Py_XDECREF(v);
-    return v != NULL;
+    return ok;
 }
 
 /* Evaluates what a node takes, in one program. */
 static bool evaluate_operands(tr_lazy *x) {
+    tr_py_section section;
     PyObject *list = PyList_New(0);
     bool ok = list != NULL;
+    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-        if (Py_IS_TYPE(x->args[i], Py_TYPE(x)))
+        if (x->args[i] && Py_IS_TYPE(x->args[i], Py_TYPE(x)))
             ok = PyList_Append(list, x->args[i]) == 0;
+    tr_py_section_end(&section);
     ok = ok && tr_lazy_evaluate(Py_TYPE(x), ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
     Py_XDECREF(list);
     return ok;
@@ -696,9 +735,7 @@ PyObject *tr_lazy_shape(PyObject *self) {
     t = call_or_retry(&w);
     tr_gwalk_fini(&w);
     Py_DECREF(node);
-    if (t && !((tr_lazy *)self)->value)
-        Py_XSETREF(((tr_lazy *)self)->shape, Py_NewRef(t));
-    return t;
+    return t; /* it is not kept: operands may hold something else when the value is asked for */
 }
 
 uint32_t tr_lazy_count(PyObject *self) {

@@ -214,7 +214,7 @@ def test_sparse_pca():
     V = RNG.normal(size=(60, 3))
     x = np.asarray(sparse_pca(tp.array(V)))
     assert (x != 0).sum() == 5 and abs(np.linalg.norm(x) - 1) < 1e-12
-    c = np.asarray(tp.random.normal(tp.random.key(11), (200, 3)))
+    c = np.array(tp.random.normal(tp.random.key(11), (200, 3)))
     c /= np.linalg.norm(c, axis=1)[:, None]
     a = np.abs(c @ V.T)
     best = np.sort(a, axis=1)[:, -5:]

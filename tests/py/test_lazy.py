@@ -610,3 +610,190 @@ def test_plans_are_forgotten_in_the_end():
         assert np.roll(np.roll(x, k // 33), k % 33).dtype == np.float64
     assert compiled() == n
     assert np.asarray(x[0:1] + 1).tolist() == [2.0] and compiled() == n + 1
+
+
+SCALE = 2.0
+
+
+def scaled_by_a_global(v):
+    return v * SCALE
+
+
+def test_globals_are_read_when_a_value_is_asked_for(monkeypatch):
+    x = np.arange(3.0)
+
+    def made(a):
+        return lambda v: v * SCALE + a
+
+    assert np.asarray(tp.map(scaled_by_a_global, x)).tolist() == [0.0, 2.0, 4.0]
+    assert np.asarray(tp.map(made(1.0), x)).tolist() == [1.0, 3.0, 5.0]
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    assert np.asarray(tp.map(scaled_by_a_global, x)).tolist() == [0.0, 5.0, 10.0]
+    assert np.asarray(tp.map(made(1.0), x)).tolist() == [1.0, 6.0, 11.0]
+    assert np.asarray(tp.map(lambda v: (lambda w: w * SCALE)(v), x)).tolist() == [0.0, 5.0, 10.0]
+
+
+def test_a_function_made_anew_compiles_nothing_and_is_let_go():
+    x, gone, n = tp.array(np.arange(3.0)), [], None
+    for _ in range(5):
+
+        def f(v, *, more=1.0):
+            return v + more
+
+        gone.append(weakref.ref(f))
+        assert np.asarray(tp.map(f, x)).tolist() == [1.0, 2.0, 3.0]
+        del f
+        n = compiled() if n is None else n
+        assert compiled() == n
+    gc.collect()
+    assert [r() for r in gone] == [None] * 5
+
+
+def test_keyword_only_defaults_belong_to_the_function():
+    def made(a, b):
+        def f(v, *, q=b):
+            return v * a + q
+
+        return f
+
+    x = tp.array(np.arange(3.0))
+    assert np.asarray(tp.map(made(2.0, 1.0), x)).tolist() == [1.0, 3.0, 5.0]
+    assert np.asarray(tp.map(made(2.0, 7.0), x)).tolist() == [7.0, 9.0, 11.0]
+
+
+def test_functions_that_call_each_other():
+    def made():
+        def even(n):
+            return 1 if n <= 0 else odd(n - 1)
+
+        def odd(n):
+            return 0 if n <= 0 else even(n - 1)
+
+        return even
+
+    assert np.asarray(tp.map(made(), np.arange(4))).tolist() == [1, 0, 1, 0]
+
+
+def test_too_many_captured_variables_are_told():
+    names = [f"a{k}" for k in range(33)]
+    text = f"def made():\n    {' = '.join(names)} = 1.0\n    return lambda v: v + {' + '.join(names)}"
+    space = {}
+    exec(text, space)
+    with pytest.raises(TypeError, match="captures 33 variables; in a graph 32 are the most"):
+        tp.map(space["made"](), np.arange(3.0))
+
+
+def test_lists_that_hold_themselves_and_nested_ones():
+    loop = [np.ones(2)]
+    loop.append(loop)
+    with pytest.raises(ValueError, match="inhomogeneous|maximum|sequence"):
+        np.stack([tp.array(np.ones(2)), loop])
+    assert np.asarray(np.stack([tp.array(np.ones(2)), [3.0, 4.0]])).tolist() == [[1.0, 1.0], [3.0, 4.0]]
+
+
+def test_numpys_writers_take_values(tmp_path):
+    x = tp.array(np.arange(3.0)) * 2
+    out = np.zeros(3)
+    np.copyto(out, x)
+    assert out.tolist() == [0.0, 2.0, 4.0]
+    np.put(out, [0], x[1] + 5)
+    assert out.tolist() == [7.0, 2.0, 4.0]
+    np.putmask(out, x > 1, x * 10)
+    assert out.tolist() == [7.0, 20.0, 40.0]
+    np.save(tmp_path / "x.npy", x)
+    np.savetxt(tmp_path / "x.txt", x + 1)
+    assert np.load(tmp_path / "x.npy").tolist() == [0.0, 2.0, 4.0] and np.loadtxt(
+        tmp_path / "x.txt"
+    ).tolist() == [1.0, 3.0, 5.0]
+    assert np.result_type(x, np.float32(1)) == np.float64
+    with pytest.raises(TypeError, match=r"copyto\(\): lazy arrays are not changed"):
+        np.copyto(x, out)
+    masked = np.zeros(3)
+    np.add(x, 1, out=masked, where=x > 1)
+    assert masked.tolist() == [0.0, 3.0, 5.0]
+
+
+def test_a_value_does_not_change():
+    a = np.arange(4.0)
+    y = (tp.array(a) * 2).evaluate()
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(y)[0] = 1
+    v = tp.array(a)[:2].evaluate()
+    a[:] = 9
+    assert np.asarray(v).tolist() == [0.0, 1.0] and np.asarray(y).tolist() == [0.0, 2.0, 4.0, 6.0]
+
+
+def test_a_shape_that_was_asked_for_is_no_promise():
+    a = np.arange(4.0)
+    n = tp.array(a)[tp.array(a) > 2]
+    assert n.shape == (1,)
+    a[:] = 9
+    assert np.asarray(n + np.ones(4)).tolist() == [10.0] * 4
+
+
+def test_extensions_from_threads_and_in_long_chains():
+    x = np.arange(4.0)
+    for k in range(20):
+        z = tp.extension(np.copy)(sum((tp.array(x) * j for j in range(k % 5)), tp.array(x)))
+        threads = [threading.Thread(target=z.evaluate) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert z.evaluated
+    f, y = tp.extension(lambda a: a + 1), tp.array(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2000):
+            y = f(y)
+    assert np.asarray(y + 1).tolist() == [2001.0, 2002.0, 2003.0, 2004.0]
+
+
+def test_comparisons_with_what_is_no_operand():
+    words = tp.array(np.array(["a", "b"]))
+    assert np.asarray(words == "a").tolist() == [True, False]
+    assert (tp.array(np.arange(2)) == None).tolist() == [False, False]  # noqa: E711
+
+
+def test_texts_of_numbers():
+    s = tp.array(np.array([1.25, 2.5])).sum()
+    assert f"{s:.1f}" == "3.8" and round(s, 1) == 3.8
+
+
+def test_places_by_slices_of_several_axes():
+    x, want = tp.array(np.zeros((4, 4))), np.zeros((4, 4))
+    for i in (
+        (slice(1, 3), slice(1, 3)),
+        (0, slice(1, 3)),
+        (..., slice(1, 3)),
+        (slice(1, 3), slice(None)),
+        (slice(1, 3), 0),
+        (slice(None, None, 2), slice(None, None, -1)),
+    ):
+        w = want.copy()
+        w[i] = 2.5
+        assert np.asarray(x.at[i].set(2.5)).tolist() == w.tolist()
+        assert np.asarray(x.at[i].add(2.5)).tolist() == w.tolist()
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        tp.array(np.zeros(2, np.int8)).at[0].set(300).evaluate()
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        tp.full(2, 300, np.int8).evaluate()
+
+
+def test_slices_in_tuples_that_compiled_functions_pass_on():
+    @treadle.njit
+    def inner(x, i):
+        return x[i]
+
+    @treadle.njit
+    def outer(x, n):
+        return inner(x, (slice(1, n), slice(n)))
+
+    x = np.arange(16.0).reshape(4, 4)
+    assert outer(x, 3).tolist() == x[1:3, :3].tolist()
+
+
+def test_wheres_numbers_are_weak():
+    x = tp.array(np.arange(3, dtype=np.float32))
+    assert tp.where(x > 1, x, 0.0).dtype == np.float32
+    assert tp.where(x > 1, tp.array(np.arange(3, dtype=np.int8)), 0).dtype == np.int8

@@ -640,16 +640,23 @@ def take(x: Any, i: Any, axis: Constant = None) -> Any:
     return np.take(x, i, axis)
 
 
-def scatter(dst: Any, i: Any, v: Any, op: Constant = None) -> Any:
+def scatter(dst: Any, i: Any, v: Constant, op: Constant = None) -> Any:
     """A copy of `dst` with values stored, or joined by `op`, at places."""
     out = np.array(dst)
     if op is None:
-        out[i] = v
+        out[i] = fitting(v, out)
     elif is_ufunc(op):
         op.at(out, i, v)
     else:
         scatter_each(out, i, v, op)
     return out
+
+
+def fitting(v: Constant, a: Any) -> Any:
+    """A number of Python's in the type of an array's items, or an error."""
+    if isinstance(v, int) and a.dtype.kind in "iu":
+        return np.full(1, v, a.dtype)[0]
+    return v
 
 
 def scatter_each(out: Any, i: Any, v: Any, op: Any) -> None:
@@ -677,7 +684,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     return np.bincount(x, weights=weights, minlength=minlength)
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: Any, x: Constant, y: Constant) -> Any:
     """As NumPy's."""
     return np.where(condition, x, y)
 
@@ -696,7 +703,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return np.arange(start, stop, step, dtype=dtype)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Any, fill_value: Constant, dtype: Any = None) -> Any:
     """As NumPy's."""
     return np.full(shape, fill_value, dtype=dtype)
 

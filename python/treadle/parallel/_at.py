@@ -10,6 +10,13 @@ from treadle._core import LazyArray
 from treadle.parallel._functions import scatter
 
 
+def _variable(index: Any) -> Any:
+    """An index whose integers may change without another compile."""
+    if isinstance(index, tuple):
+        return tuple(_variable(i) for i in index)
+    return np.intp(index) if type(index) is int else index
+
+
 class At:
     """``x.at``: takes an index, as the array does.
 
@@ -43,7 +50,7 @@ class Places:
         self._index = index
 
     def _scatter(self, v: Any, op: Any) -> LazyArray:
-        return scatter(self._x, self._index, v, op)
+        return scatter(self._x, _variable(self._index), v, op)
 
     def set(self, v: Any) -> LazyArray:
         """Return `x` with `v`, a number or what broadcasts to ``x[index]``, at the places."""

@@ -102,7 +102,9 @@ def extension(
             _lazy_promise(
                 node,
                 None if shape is None else tuple(shape(*args, **kwargs)),
-                None if t is None else np.dtype(t.dtype if hasattr(t, "dtype") else t),
+                None
+                if t is None
+                else np.dtype(t.dtype if not isinstance(t, type) and hasattr(t, "dtype") else t),
             )
         return node
 
