@@ -61,7 +61,8 @@ EXPORT void k_select(const cell *in, cell *out) {
     }
 }
 
-/* --- what treadle.parallel is held against (parallel_cases.py): float32, the array and the room for the result --- */
+/* --- what treadle.parallel is held against (parallel_cases.py): float32, the array and the room for the
+ * result --- */
 
 EXPORT void k_map_sum(const cell *in, cell *out) {
     const float *x = in[0].p;

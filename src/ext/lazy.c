@@ -10,24 +10,41 @@
 #include "ext/compat.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
-#define TR_LAZY_METHODS(X)                                                                               \
-    X(sum)                                                                                               \
-    X(prod)                                                                                              \
-    X(min)                                                                                               \
-    X(max)                                                                                               \
-    X(mean)                                                                                              \
-    X(std)                                                                                               \
-    X(var)                                                                                               \
-    X(any)                                                                                               \
-    X(all)                                                                                               \
-    X(argmin)                                                                                            \
-    X(argmax)                                                                                            \
-    X(cumsum)                                                                                            \
-    X(cumprod)                                                                                           \
-    X(dot)                                                                                               \
-    X(reshape)                                                                                           \
-    X(ravel) X(flatten) X(transpose) X(swapaxes) X(squeeze) X(astype) X(round) X(clip) X(take) X(repeat) \
-        X(nonzero) X(copy) X(conj) X(conjugate) X(diagonal) X(trace) X(argsort) X(searchsorted) X(compress)
+#define TR_LAZY_METHODS(X) \
+    X(sum)                 \
+    X(prod)                \
+    X(min)                 \
+    X(max)                 \
+    X(mean)                \
+    X(std)                 \
+    X(var)                 \
+    X(any)                 \
+    X(all)                 \
+    X(argmin)              \
+    X(argmax)              \
+    X(cumsum)              \
+    X(cumprod)             \
+    X(dot)                 \
+    X(reshape)             \
+    X(ravel)               \
+    X(flatten)             \
+    X(transpose)           \
+    X(swapaxes)            \
+    X(squeeze)             \
+    X(astype)              \
+    X(round)               \
+    X(clip)                \
+    X(take)                \
+    X(repeat)              \
+    X(nonzero)             \
+    X(copy)                \
+    X(conj)                \
+    X(conjugate)           \
+    X(diagonal)            \
+    X(trace)               \
+    X(argsort)             \
+    X(searchsorted)        \
+    X(compress)
 #define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
@@ -416,8 +433,8 @@ static bool is_users(PyObject *o) {
     return PyFunction_Check(o) && name && strncmp(name, "numpy", 5) != 0 && strncmp(name, "treadle", 7) != 0;
 }
 
-/* A function as a node of its defaults and of what it captures that are operands: one that is made anew compiles
- * nothing. */
+/* A function as a node of its defaults and of what it captures that are operands: one that is made anew
+ * compiles nothing. */
 static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up) {
     const within here = {o, up};
     PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o);
@@ -648,8 +665,8 @@ static PyObject *with_values(PyObject *o, int deep) {
     return r;
 }
 
-/* NumPy's functions that do something, or write texts, or ask for types, are called with values. NULL without an
- * exception: it is another function. */
+/* NumPy's functions that do something, or write texts, or ask for types, are called with values. NULL without
+ * an exception: it is another function. */
 static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
     static const char *const names[] = {
         "array2string",     "array_repr",    "array_str",        "save",         "savez",

@@ -337,8 +337,8 @@ static bool run_with_more(tr_gwalk *w) {
 
 /* --- what Python computes --- */
 
-/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. In the
- * gate: *done: another thread has computed it. */
+/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. In
+ * the gate: *done: another thread has computed it. */
 static PyObject *host_args(const tr_lazy *x, bool *done) {
     PyObject *t = PyTuple_New(Py_SIZE(x));
     *done = x->value != NULL;

@@ -585,4 +585,8 @@ def test_every_function_has_a_row():
     names = {
         n for n in tp.__all__ if getattr(getattr(tp, n), "__module__", "") == "treadle.parallel._functions"
     }
-    assert names - {n for n in names if any(f"tp.{n}(" in row.text for row in ROWS)} == {"array", "evaluate", "extension"}
+    assert names - {n for n in names if any(f"tp.{n}(" in row.text for row in ROWS)} == {
+        "array",
+        "evaluate",
+        "extension",
+    }
