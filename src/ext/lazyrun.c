@@ -166,9 +166,16 @@ static bool find_result(tr_lazies *l) {
     return f != NULL;
 }
 
-/* A value never changes: it is no view of an operand, and is not written to. */
-static PyObject *own_value(PyArrayObject *a) {
-    bool is_view = PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a));
+static bool is_operand(tr_gwalk *w, const PyArrayObject *a) {
+    for (uint32_t i = 0; i < w->params.n; i++)
+        if (tr_objs_of(&w->params)[i] == (const PyObject *)a)
+            return true;
+    return false;
+}
+
+/* A value never changes: it is no operand and no view of one, and is not written to. */
+static PyObject *own_value(tr_gwalk *w, PyArrayObject *a) {
+    bool is_view = is_operand(w, a) || (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a)));
     PyObject *v =
         is_view || !PyArray_ISWRITEABLE(a) ? PyArray_NewCopy(a, NPY_KEEPORDER) : Py_NewRef((PyObject *)a);
     if (v && PyArray_NDIM((PyArrayObject *)v) > 0)
@@ -177,12 +184,12 @@ static PyObject *own_value(PyArrayObject *a) {
 }
 
 /* An array without axes is handed out as a number, as NumPy does; a tuple of such, item by item. */
-static PyObject *plain_value(PyObject *v) {
+static PyObject *plain_value(tr_gwalk *w, PyObject *v) {
     if (!PyTuple_CheckExact(v))
-        return PyArray_Check(v) ? own_value((PyArrayObject *)v) : Py_NewRef(v);
+        return PyArray_Check(v) ? own_value(w, (PyArrayObject *)v) : Py_NewRef(v);
     PyObject *t = PyTuple_New(PyTuple_GET_SIZE(v));
     for (Py_ssize_t i = 0; t && i < PyTuple_GET_SIZE(v); i++) {
-        PyObject *item = plain_value(PyTuple_GET_ITEM(v, i));
+        PyObject *item = plain_value(w, PyTuple_GET_ITEM(v, i));
         if (item)
             PyTuple_SET_ITEM(t, i, item);
         else
@@ -205,7 +212,7 @@ static void give_value(tr_lazy *x, PyObject *v, bool check) {
 }
 
 static bool give_values(tr_gwalk *w, PyObject *r) {
-    PyObject *v = plain_value(r);
+    PyObject *v = plain_value(w, r);
     for (Py_ssize_t i = 0; v && i < w->nroots; i++)
         give_value((tr_lazy *)w->roots[i], w->nroots == 1 ? v : PyTuple_GET_ITEM(v, i), w->l->check);
     Py_XDECREF(v);

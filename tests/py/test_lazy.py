@@ -719,6 +719,15 @@ def test_a_value_does_not_change():
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(y)[0] = 1
     v = tp.array(a)[:2].evaluate()
+    for same_memory in (
+        np.ravel,
+        np.ascontiguousarray,
+        np.atleast_1d,
+        lambda x: x[:],
+        lambda x: x.reshape(4),
+    ):
+        w = np.asarray(same_memory(tp.array(a)).evaluate())
+        assert a.flags.writeable and not np.shares_memory(w, a)
     a[:] = 9
     assert np.asarray(v).tolist() == [0.0, 1.0] and np.asarray(y).tolist() == [0.0, 2.0, 4.0, 6.0]
 
