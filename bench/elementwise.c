@@ -61,6 +61,112 @@ EXPORT void k_select(const cell *in, cell *out) {
     }
 }
 
+/* --- what treadle.parallel is held against (parallel_cases.py): float32, the array and the room for the
+ * result --- */
+
+EXPORT void k_map_sum(const cell *in, cell *out) {
+    const float *x = in[0].p;
+    float *z = in[2].p, sum[64] = {0}, all = 0;
+    int64_t n = in[1].i, i = 0;
+    out->i = 0;
+    for (; i + 64 <= n; i += 64) {
+        for (int k = 0; k < 64; k++) {
+            sum[k] += x[i + k] * 2.0F + 1.0F;
+        }
+    }
+    for (; i < n; i++) {
+        all += x[i] * 2.0F + 1.0F;
+    }
+    for (int k = 0; k < 64; k++) {
+        all += sum[k];
+    }
+    z[0] = all;
+}
+
+/* Eight at a time: sums within, then what came before is added. */
+EXPORT void k_running_sum(const cell *in, cell *out) {
+    const float *x = in[0].p;
+    float *z = in[2].p, sum = 0;
+    int64_t n = in[1].i, i = 0;
+    out->i = 0;
+    for (; i + 8 <= n; i += 8) {
+        float s[8], t[8];
+        for (int k = 0; k < 8; k++) {
+            s[k] = x[i + k] + (k >= 1 ? x[i + k - 1] : 0.0F);
+        }
+        for (int k = 0; k < 8; k++) {
+            t[k] = s[k] + (k >= 2 ? s[k - 2] : 0.0F);
+        }
+        for (int k = 0; k < 8; k++) {
+            z[i + k] = t[k] + (k >= 4 ? t[k - 4] : 0.0F) + sum;
+        }
+        sum = z[i + 7];
+    }
+    for (; i < n; i++) {
+        z[i] = sum += x[i];
+    }
+}
+
+#ifdef __AVX512F__
+/* y of x are kept where they are above a limit. */
+#define FILTER(name, Y, limit)                                                                            \
+    EXPORT void name(const cell *in, cell *out) {                                                         \
+        const float *a = in[0].p;                                                                         \
+        float *z = in[2].p;                                                                               \
+        int64_t n = in[1].i, at = 0;                                                                      \
+        out->i = 0;                                                                                       \
+        for (int64_t i = 0; i < n; i += 16) {                                                             \
+            __mmask16 there = n - i < 16 ? (__mmask16)((1 << (n - i)) - 1) : 0xffff;                      \
+            __m512 x = _mm512_maskz_loadu_ps(there, a + i), y = Y;                                        \
+            __mmask16 m = _mm512_mask_cmp_ps_mask(there, y, _mm512_set1_ps(limit), _CMP_GT_OQ);           \
+            int count = __builtin_popcount(m);                                                            \
+            _mm512_mask_storeu_ps(z + at, (__mmask16)((1 << count) - 1), _mm512_maskz_compress_ps(m, y)); \
+            at += count;                                                                                  \
+        }                                                                                                 \
+    }
+#define SQUARE _mm512_add_ps(_mm512_mul_ps(x, x), _mm512_set1_ps(1.0F))
+#else
+#define FILTER(name, Y, limit)                    \
+    EXPORT void name(const cell *in, cell *out) { \
+        const float *a = in[0].p;                 \
+        float *z = in[2].p;                       \
+        int64_t n = in[1].i, at = 0;              \
+        out->i = 0;                               \
+        for (int64_t i = 0; i < n; i++) {         \
+            float x = a[i], y = Y;                \
+            if (y > limit) {                      \
+                z[at++] = y;                      \
+            }                                     \
+        }                                         \
+    }
+#define SQUARE x *x + 1.0F
+#endif
+FILTER(k_filter, x, 0.0F)
+FILTER(k_map_filter, SQUARE, 1.4549F)
+
+/* Philox4x32-10 of key 7: how many, and where to. */
+EXPORT void k_philox(const cell *in, cell *out) {
+    int64_t n = in[0].i;
+    float *z = in[1].p;
+    out->i = 0;
+    for (int64_t q = 0; q < n / 4; q++) {
+        uint32_t c0 = (uint32_t)q, c1 = (uint32_t)(q >> 32), c2 = 0, c3 = 0, k0 = 7, k1 = 0;
+        for (int r = 0; r < 10; r++) {
+            uint64_t p0 = (uint64_t)c0 * 0xD2511F53U, p1 = (uint64_t)c2 * 0xCD9E8D57U;
+            c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+            c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+            c1 = (uint32_t)p1;
+            c3 = (uint32_t)p0;
+            k0 += 0x9E3779B9U;
+            k1 += 0xBB67AE85U;
+        }
+        z[4 * q] = (float)(int32_t)(c0 >> 8) * 0x1p-24F;
+        z[4 * q + 1] = (float)(int32_t)(c1 >> 8) * 0x1p-24F;
+        z[4 * q + 2] = (float)(int32_t)(c2 >> 8) * 0x1p-24F;
+        z[4 * q + 3] = (float)(int32_t)(c3 >> 8) * 0x1p-24F;
+    }
+}
+
 /* --- SLEEF, as wide as this processor is --- */
 
 #ifdef __AVX512F__

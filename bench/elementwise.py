@@ -902,6 +902,56 @@ def masked_inputs(rng: np.random.Generator, full: bool) -> Arguments:
     return place(a), place(rng.random(a.size) < 0.5)
 
 
+def squares_above(a, c):
+    y = a * a + 1
+    return y[y > c]
+
+
+def beside_a_copy(function: Callable[..., Any]) -> dict[str, Maker]:
+    """`njit` and NumPy, and copying the first argument in place of it."""
+
+    def copying() -> Callable[..., Any]:
+        kept: dict[int, tuple[np.ndarray, Any]] = {}
+
+        def copy(a, *rest):
+            if a.size not in kept:  # what is right is computed once
+                kept[a.size] = np.empty_like(a), function(a, *rest)
+            to, result = kept[a.size]
+            np.copyto(to, a)
+            return result
+
+        return copy
+
+    makers = jits(function)
+    del makers["numba"]
+    return makers | {"copy": copying}
+
+
+def singles(rng: np.random.Generator, full: bool) -> np.ndarray:
+    return place(rng.random(4 * MILLION if full else 97, np.float32))
+
+
+add(
+    "cumsum f32",
+    inputs=lambda rng, full: (singles(rng, full),),
+    expected=lambda a: np.cumsum(a.astype(float)),
+    variants=beside_a_copy(running_sum),
+    rtol=1e-3,  # NumPy's own
+)
+add(
+    "a[mask] f32",
+    inputs=lambda rng, full: (singles(rng, full), place(rng.random(4 * MILLION if full else 97) < 0.5)),
+    expected=masked,
+    variants=beside_a_copy(masked),
+)
+add(
+    "y = a*a + 1; y[y > c] f32",
+    inputs=lambda rng, full: (singles(rng, full), np.float32(1.25)),
+    expected=squares_above,
+    variants=beside_a_copy(squares_above),
+)
+
+
 def binned(i, w):
     h = np.zeros(1000)
     np.add.at(h, i, w * 2)

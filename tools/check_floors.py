@@ -51,9 +51,11 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "npforeign",
             "npjoin",
             "nporder",
+            "primitives",
             "nprandom",
             "npsort",
             "npufunc",
+            "primitives",
             "pybest",
             "pybuiltins",
             "pyreduce",
@@ -86,6 +88,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "spread",
             "strip",
             "tile",
+            "unroll",
         ),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),
@@ -120,6 +123,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/demand",
+            "pattern/recompute",
             "pattern/schedule",
             "pattern/serial",
             "pattern/twins",
@@ -139,7 +143,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("grid/even", "grid/ahead", "grid/stride"),
         ("grid/grid", "grid/trim", "grid/watch"),
         # whole functions, and the order of it all
-        ("late", "split", "noheap", "rows", "own_check"),
+        ("account", "late", "split", "noheap", "rows", "own_check"),
         ("order",),
         ("run",),
     ),
@@ -148,6 +152,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
         ("date", "generator", "ntclass", "record", "value"),  # which type a value has
         ("box", "unbox"),  # values in and out
+        ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
@@ -157,6 +162,9 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("launch",),
         ("ufunc_loop", "ufunc_python"),
         ("ufunc", "ufunc_call", "ufunc_types"),
+        ("lazyplan",),  # lazy arrays: the plan of a graph,
+        ("lazyrun",),  # its value,
+        ("lazy", "lazymodule"),  # and the type
         ("selftest",),
         ("module",),
     ),
@@ -184,8 +192,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ir": (
         ("build", "cfg", "interp_meet", "nyi", "tables"),
-        ("alias", "edit", "interp_ops", "loops", "print", "reds"),
-        ("prog", "rtinfo", "simplify"),
+        ("alias", "interp_ops", "loops", "ports", "reds"),
+        ("edit", "print", "prog", "rtinfo", "simplify"),
         ("scans",),
         ("scatters", "sched"),  # what a pattern may be
         ("summary",),
@@ -205,8 +213,10 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "link",
             "loop",
             "num",
+            "pack",
             "places",
             "repr",
+            "scan",
             "select",
             "small",
             "stack",

@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
     ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus"),
     ("_standin", "decorators", "_library.*"),
-    ("_pickle", "stencils", "ufunc", "cuda._errors", "cuda._extent"),
+    ("_pickle", "parallel._functions", "stencils", "ufunc", "cuda._errors", "cuda._extent"),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
     ("cuda._devices",),
     ("cuda._checks", "cuda._compile", "cuda._warn"),
@@ -37,6 +37,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._plan", "cuda._reduce"),
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
+    ("parallel._explain", "parallel._at", "parallel._pickle", "parallel.random"),
+    ("parallel",),
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),
     ("_numba_cuda",),
@@ -46,7 +48,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 # Imports inside of functions: of a module, for a reason, what.
 LATE: dict[str, dict[str, str]] = {
     "treadle": {
-        "`import treadle` loads names when they are first used": "importlib _standin types",
+        "`import treadle` loads names when they are first used": "importlib types",
     },
     "cuda": {
         "loads names when they are first used": "importlib",

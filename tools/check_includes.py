@@ -16,12 +16,13 @@ from pathlib import Path
 MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "base": (),
     "ty": ("base",),
+    "graph": ("ty",),
     "ir": ("ty", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, and their effects
     "target": ("ir",),
-    "front": ("ir",),
+    "front": ("ir", "graph"),
     "lib": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, not the functions
-    "infer": ("ir", "lib"),
-    "opt": ("ir", "target"),
+    "infer": ("ir", "lib", "graph"),
+    "opt": ("ir", "target", "graph"),  # graph: which lines are those of nodes
     "rt": ("base",),
     "vmath": ("base",),
     "code": ("rt", "vmath"),

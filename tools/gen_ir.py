@@ -1,4 +1,4 @@
-"""Generates the tables of schedules and ops in docs/ir.md from src/ir/sched.def and src/ir/op.def.
+"""Generates the tables of roles, schedules and ops in docs/ir.md from src/ir/roles.def, sched.def and op.def.
 
 ``--check`` writes nothing and exits with 1 when the page is not current.
 """
@@ -13,8 +13,9 @@ import made
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/op.def"
 SCHEDULES = ROOT / "src/ir/sched.def"
+ROLES = ROOT / "src/ir/roles.def"
 PAGE = ROOT / "docs/ir.md"
-MARK = "<!-- made from src/ir/sched.def and src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
+MARK = "<!-- made from src/ir/roles.def, src/ir/sched.def and src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
 
 RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
 EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
@@ -59,6 +60,26 @@ def schedules() -> str:
     return "".join(out)
 
 
+def roles() -> str:
+    """The table of the roles that operands of a pattern have."""
+    out = [
+        "\n### Operands of a pattern, in their order\n\n"
+        "Size: int64; space, kept: an array with the space's axes, or the kept ones; packed: of one axis; "
+        "target: an array of any. Item: an element; value: of the operand's type; place: an index per axis, then an item. "
+        "Memory: update is at computed places; inside, as the functions have it.\n\n"
+        "| text | operand | the lambda takes | yields | the epilogue takes | yields | memory |\n|---|---|---|---|---|---|---|\n"
+    ]
+    for line in re.findall(r"(?m)^X\((.*)\)$", ROLES.read_text()):
+        _, _, _, word, mark, _, of, operand, lam, epi, gives, epi_gives, memory = re.split(r",\s*", line)
+        then = "then " if of == "'e'" else ""
+        text = "[...]" if word == '"["' else f"{then}{word[1:-1]}(...)"
+        said = [operand, lam, gives, epi, epi_gives, memory]
+        cells = ["" if x == "NONE" else x.lower() for x in said]
+        name = text if mark == "NULL" else text.replace("...", f"{mark[1:-1]} ...")
+        out.append(f"| `{name}` | {' | '.join(cells)} |\n")
+    return "".join(out)
+
+
 def ops() -> str:
     """All sections of the table."""
     out = []
@@ -79,7 +100,7 @@ def page() -> str:
     head, mark, _ = PAGE.read_text().partition(MARK)
     if not mark:
         raise SystemExit("gen_ir.py: docs/ir.md has lost its mark")
-    return head + mark + schedules() + ops()
+    return head + mark + roles() + schedules() + ops()
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ when a function compiles.
 - `out[:] = a * 2 + b` makes no array where `out` lies apart from what is read, or is one of it; nor do `a[idx] = v * 2` and `np.add.at(h, idx, w * 2)` for the values.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
-- Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
+- Sums of floats are added in a tree (error no worse than NumPy's), running sums in groups of eight, running products in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
 - `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; rows that a loop multiplies by one matrix go there together, so how many there are may show in last bits; `TREADLE_BLAS=none` uses loops of our own.
 - Random numbers: after `np.random.seed(s)` in compiled code, `np.random`'s functions give the numbers that they give in Python after `np.random.seed(s)`, bit for bit; so do those of Python's `random` after `random.seed(s)`. As in Numba,
   compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded begins with the system's entropy. Of a loop over a `prange` in a thread that was seeded each range of rounds has a generator of its own, the one that NumPy's

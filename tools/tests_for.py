@@ -100,6 +100,11 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("tests/fuzz/*", ("tests/py/test_fuzz_slice.py",), "a slice of the fuzzer's programs"),
     ("tests/fake/*", ("tests/py/test_fake_ptx.py", "tests/c/test_dev_cuda.c"), "the driver that is none"),
     ("docs/*.md", ("tests/py/test_docs.py",), "programs and links of pages"),
+    (
+        "docs/parallel/*.md",
+        ("tests/py/test_docs.py", "tests/py/test_docs_programs.py"),
+        "programs and links of pages",
+    ),
     ("src/*", ("tests/py/test_hacking.py",), "heads, and what pages say of files"),
     ("*.md", ("tests/py/test_hacking.py", "tests/py/test_docs.py"), "names and links of pages"),
     ("tools/*", ("tests/py/test_tools.py",), "the developer's commands"),

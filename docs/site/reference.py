@@ -364,7 +364,7 @@ def make(napoleon: Napoleon = plain) -> Reference:
         r.page(name, lines)
     r.names |= {f"treadle.{n}" for n in groups.get("errors", ()) if f"treadle.errors.{n}" in r.names}
     r.names |= {f"treadle.{n.rpartition('.')[2]}" for n in r.names if n.startswith("treadle.types.")}
-    names = ["treadle", *MODULES, *_cuda(r)]
+    names = ["treadle", *MODULES, *_parallel(r), *_cuda(r)]
     index = [
         *_title("API reference"),
         "What can be imported, from its docstrings; signatures are those that type checkers see.",
@@ -373,6 +373,28 @@ def make(napoleon: Napoleon = plain) -> Reference:
     index += [".. toctree::", "   :maxdepth: 1", "", *(f"   {n}" for n in names), ""]
     r.page("index", index)
     return r
+
+
+def _parallel(r: Reference) -> list[str]:
+    """The page of treadle.parallel: its functions; operators are NumPy's, and said to be."""
+    module = importlib.import_module("treadle.parallel")
+    lines = [
+        *_title("treadle.parallel: primitives"),
+        ".. py:module:: treadle.parallel",
+        "",
+        *r.napoleon(doc(module), "module", "treadle.parallel"),
+        "",
+    ]
+    r.names.add("treadle.parallel")
+    operators = [n for n in public(module) if isinstance(getattr(module, n), np.ufunc)]
+    lines += [f"Operators, which are NumPy's: {', '.join(f'``{n}``' for n in operators)}.", ""]
+    r.names |= {f"treadle.parallel.{n}" for n in operators}
+    for name in public(module):
+        value = getattr(module, name)
+        if name not in operators:
+            lines += r.member("treadle.parallel", name, value, value.__module__)
+    r.page("parallel", lines)
+    return ["parallel"]
 
 
 def _cuda(r: Reference) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import config, cuda, errors, types
+    from . import config, cuda, errors, parallel, types
     from ._core import (
         Function,
         Signature,
@@ -64,9 +64,7 @@ _WHERE = {
     "LoweringError": "errors",
     "InternalError": "errors",
 }
-_MODULES = ("config", "cuda", "errors", "types")
-# Promised for later: they can be imported, and say so when they are used.
-_LATER = ("parallel",)
+_MODULES = ("config", "cuda", "errors", "parallel", "types")
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
@@ -81,6 +79,7 @@ __all__ = [
     "jit",
     "literal_unroll",
     "njit",
+    "parallel",
     "prange",
     "report",
     "set_num_threads",
@@ -102,10 +101,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module("." + _WHERE[name], __name__), name)
     elif name in _MODULES:
         value = import_module("." + name, __name__)
-    elif name in _LATER:
-        from ._standin import Missing
-
-        value = Missing("treadle." + name)
     elif name.startswith("_") or name in _HIDDEN:
         raise AttributeError(f"module 'treadle' has no attribute {name!r}")
     else:
@@ -120,5 +115,5 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from . import types
 
-    names = {"__version__", *__all__, *_LATER, *types.__all__}.difference(_HIDDEN)
+    names = {"__version__", *__all__, *types.__all__}.difference(_HIDDEN)
     return sorted(names.union(n for n in globals() if n.startswith("__")))

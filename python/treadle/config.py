@@ -24,6 +24,9 @@ EMU_SEED : int
 EMU_CHECK : int
     ``TREADLE_EMU_CHECK``: which mistakes of kernels are looked for while they run, some of ``bounds``, ``race``, ``uninit`` and ``barrier`` with commas
     between, or ``all``; as a number, a bit for each. What ``cuda.jit`` makes from then on is compiled for it.
+PARALLEL_CHECK : bool
+    ``TREADLE_PARALLEL_CHECK``: whether arrays that graphs of lazy arrays are made of are looked at for changes before
+    these are evaluated.
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
@@ -46,6 +49,7 @@ __all__ = [
     "EMU_CHECK",
     "EMU_SEED",
     "OPT_LEVEL",
+    "PARALLEL_CHECK",
     "PLANT",
     "PROMOTION",
 ]
@@ -102,4 +106,5 @@ CUDA_DRIVER: str = os.environ.get("TREADLE_CUDA_DRIVER", "").strip()
 CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "auto", ("auto", "0", "1", "grid", "copy"))
 EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
 EMU_SEED: int = _whole("TREADLE_EMU_SEED", 2**32 - 1)
+PARALLEL_CHECK: bool = bool(_number("TREADLE_PARALLEL_CHECK", 0, (0, 1)))
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

@@ -138,6 +138,7 @@ def _flags(options: dict[str, Any]) -> dict[str, int]:
         "cpu": config.CPU,
         "watch": 0,  # of launches: cuda/_checks.py
         "seed": 0,  # of launches: cuda/_kernel.py
+        "account": 0,  # of graphs: parallel/_explain.py
     }
     for name in options:
         if name in _REFUSED:

@@ -16,6 +16,7 @@ __all__ = [
     "InternalError",
     "KernelCheckError",
     "KernelCheckWarning",
+    "LeafChangedError",
     "LoweringError",
     "PerformanceWarning",
     "TreadleError",
@@ -55,6 +56,10 @@ class TreadleWarning(Warning):
 
 class PerformanceWarning(TreadleWarning):
     """A program that is right, and slower than it could be."""
+
+
+class LeafChangedError(RuntimeError):
+    """An array had other items when a graph was evaluated than when it was handed to it: told under ``TREADLE_PARALLEL_CHECK=1``."""
 
 
 class KernelCheckError(RuntimeError):

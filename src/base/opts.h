@@ -91,9 +91,26 @@ enum {
     X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */         \
     X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                  \
     X(watch, uint8_t, 0) /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/grid/watch.c) */ \
+    X(account, uint8_t, 0) /* the root's last param is told what moves through memory (opt/account.c) */     \
     X(seed, uint32_t, 0) /* of a launch: 0, or how its blocks and threads are permuted (opt/grid/grid.c) */  \
     X(plant, uint8_t, 0) /* test builds: which planted miscompile is on (0 = none) */
 #define TR_OPTS(X) TR_OWN_OPTS(X) TR_ROOT_OPTS(X)
+
+/* What a program with `account` stores to its log: four words each, this and what it says. */
+typedef enum tr_account {
+    TR_ACCOUNT_KERNEL, /* a loop or a call: its form, bytes read, bytes written; then */
+    TR_ACCOUNT_NODE,   /*   the lines that it is made of, each */
+    TR_ACCOUNT_MAKE,   /* an array is made: its number, bytes */
+    TR_ACCOUNT_USE     /* the loop or call before goes over an array: its number, bytes */
+} tr_account;
+enum { /* a form is a set of */
+       TR_ACCOUNT_MAP = 1,
+       TR_ACCOUNT_REDUCE = 2,
+       TR_ACCOUNT_SCAN = 4,
+       TR_ACCOUNT_FILTER = 8,
+       TR_ACCOUNT_SCATTER = 16,
+       TR_ACCOUNT_CALL = 32
+};
 
 typedef struct tr_opts {
 #define X(field, type, dflt) type field;

@@ -89,8 +89,8 @@ static const char *name_of(const walk *w, tr_val v) {
         return NULL;
     const tr_pat *t = w->pat->imm.pat;
     assert(w->f == t->lam || w->f == t->epi);
-    uint32_t k = tr_param_index(w->f, v), first = w->f == t->epi ? tr_pat_epi_cap(t) : tr_pat_lam_cap(t);
-    return k >= first ? name_of(w->outer, w->pat->args[tr_pat_cap(t) + k - first]) : NULL;
+    uint32_t k = tr_param_index(w->f, v), first = tr_pat_param(t, w->f == t->epi, P_CAP);
+    return k >= first ? name_of(w->outer, w->pat->args[tr_pat_at(t, P_CAP) + k - first]) : NULL;
 }
 
 /* Of the array that a size was asked of. */
@@ -274,9 +274,9 @@ static const char *loop_text(const walk *w, const tr_pat *t) {
     put_count(&b, "writes", t->nout + (uint32_t)t->neout);
     put_count(&b, "keeps some elements in", t->nfilt);
     put_count(&b, "stores at computed places of", t->nscat);
-    for (uint32_t k = 0; k < t->nred; k++)
+    for (uint32_t k = 0; k < tr_pat_nred(t); k++)
         tr_sb_printf(&b, "%s%s%s", k ? ", " : "; reduces: ", k < t->nscan ? "scan by " : "",
-                     tr_red_name[t->reds[k]]);
+                     tr_red_name[tr_pat_red(t, k)]);
     if (t->keep)
         tr_sb_printf(&b, ", along %u ax%s", (unsigned)(t->nspace - tr_pat_nkeep(t)),
                      t->nspace - tr_pat_nkeep(t) == 1 ? "is" : "es");

@@ -6,6 +6,7 @@
  * treadle/_library's look for a function.
  * Long, as each kind of object is a few lines that share the state above and nothing else. */
 #include "ext/freeze.h"
+#include "ext/lazy.h"
 
 #include "base/near.h"
 #include "ext/check.h"
@@ -22,7 +23,8 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 typedef struct tr_fscope {
     /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
     PyObject *code, *globals, *builtins, *closure, *locals;
-    uint32_t parent; /* inner: the function it stands in */
+    uint32_t parent;   /* inner: the function it stands in */
+    uint32_t operands; /* cells of the closure, a bit each, for which its function has a param */
 } scope;
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
@@ -694,7 +696,7 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     scope *s = &z->scopes.d[parent];
-    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent});
+    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent, 0});
     return r;
 }
 
@@ -1068,6 +1070,8 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
         bool same = here == name || PyUnicode_Compare(here, name) == 0;
         if (same && is_free && s->parent != UINT32_MAX)
             return freeze_free(z, s->parent, name);
+        if (same && is_free && nth < 32 && s->operands >> nth & 1)
+            return NULL;
         if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
             PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_Get(cell);
             note_read(z, cell, NULL, NULL, v);
@@ -1276,5 +1280,67 @@ bool tr_freeze(tr_frozen *z, PyObject *fn) {
     if (!o || o->kind != TR_OBJ_FUNC)
         return false;
     z->prog->root_func = o->u.func;
+    return true;
+}
+
+static tr_gnode graph_node(tr_frozen *z, const tr_plan *p, uint32_t k) {
+    const tr_pnode *n = &p->nodes[k];
+    tr_gnode r = {.op = n->op, .fn = n->fn, .n = n->n, .place = tr_plan_place(p, k)};
+    r.place.file = r.place.file ? tr_arena_strdup(arena(z), r.place.file) : NULL;
+    r.place.fn = r.place.fn ? tr_arena_strdup(arena(z), r.place.fn) : NULL;
+    r.args = tr_arena_copy(arena(z), n->args, (n->n + 1u) * sizeof *n->args);
+    if (n->kwnames)
+        r.kwnames = copy_names(z, n->kwnames, &r.nkw);
+    return r;
+}
+
+/* A function that takes what it captures as params, and has no defaults of its own. */
+static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t cells, uint32_t *func) {
+    scope s = scope_of(z, (PyFunctionObject *)o, NULL);
+    PyCodeObject *c = (PyCodeObject *)s.code;
+    if (z->failed)
+        return false;
+    tr_func f = func_of_code(z, c);
+    uint32_t *idx = TR_NEW_N(arena(z), uint32_t, (uint32_t)c->co_nfreevars + 1u), nth = 0;
+    for (uint32_t i = 0; i < (uint32_t)c->co_nlocalsplus; i++)
+        if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR) {
+            if (nth < 32 && cells >> nth & 1)
+                idx[f.nfree++] = i;
+            nth++;
+        }
+    f.freeidx = idx;
+    *func = z->prog->funcs.n;
+    s.operands = cells;
+    add_scope(z, f, s);
+    if (!freeze_defaults(z, &f, (PyFunctionObject *)o)) /* those of keywords alone: the others are operands */
+        return false;
+    z->prog->funcs.d[*func].defaults = f.defaults;
+    return freeze_pending(z);
+}
+
+bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
+    uint32_t nobjs = (uint32_t)PyTuple_GET_SIZE(p->objs);
+    const tr_obj **objs = TR_NEW_N(arena(z), const tr_obj *, nobjs + 1u);
+    tr_gnode *nodes = TR_NEW_N(arena(z), tr_gnode, p->nnodes + 1u);
+    for (uint32_t i = 0; i < nobjs; i++)
+        if (!(objs[i] = tr_freeze_value(z, PyTuple_GET_ITEM(p->objs, i))))
+            return false;
+    for (uint32_t i = 0; i < p->nnodes; i++) {
+        nodes[i] = graph_node(z, p, i);
+        if (nodes[i].op == TR_G_CLOSURE &&
+            !freeze_proto(z, PyTuple_GET_ITEM(p->protos, (Py_ssize_t)nodes[i].fn), p->nodes[i].cells,
+                          &nodes[i].fn))
+            return false;
+    }
+    tr_graph *g = TR_NEW(arena(z), tr_graph);
+    *g = (tr_graph){.nnodes = p->nnodes,
+                    .nparams = p->nparams,
+                    .nobjs = nobjs,
+                    .nroots = p->nroots,
+                    .result = p->result,
+                    .nodes = nodes,
+                    .objs = objs,
+                    .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};
+    z->prog->funcs.d[z->prog->root_func].graph = g;
     return true;
 }

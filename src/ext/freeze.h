@@ -123,6 +123,9 @@ bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *ho
 bool tr_freeze(tr_frozen *z, PyObject *fn);
 /* Freezes one value: a constant argument, say. NULL with a Python exception. */
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o);
+/* What the root does becomes a plan's graph (ext/lazy.h). After tr_freeze. False with an exception. */
+struct tr_plan;
+bool tr_freeze_plan(tr_frozen *z, const struct tr_plan *plan);
 void tr_freeze_fini(tr_frozen *z);
 
 /* Everything that was read still has the value it had: 1 yes, 0 no, -1 exception. */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include "ext/freeze.h"
+#include "graph/graph.h"
 
 #include "lib/em.h"
 
@@ -184,6 +185,23 @@ static void code(hashing *s, const tr_code *c) {
     objects(s, c->declared, c->nlocalsplus);
 }
 
+static void graph(hashing *s, const tr_graph *g) {
+    number(s, g ? 1 : 0);
+    if (!g)
+        return;
+    number(s, g->nparams);
+    objects(s, g->objs, g->nobjs);
+    number(s, g->nnodes);
+    for (uint32_t i = 0; i < g->nnodes; i++) {
+        const tr_gnode *n = &g->nodes[i];
+        number(s, n->op);
+        number(s, n->fn);
+        bytes(s, n->args, n->n * sizeof *n->args);
+        names(s, n->kwnames, n->nkw);
+    }
+    bytes(s, g->roots, g->nroots * sizeof *g->roots);
+}
+
 static void ufunc(hashing *s, const tr_ufn *u) {
     number(s, u ? 1 : 0);
     if (!u)
@@ -245,6 +263,7 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
         objects(&s, f->defaults, f->nargs + f->nkwonly);
         ufunc(&s, f->ufn);
         code(&s, f->code);
+        graph(&s, f->graph);
     }
     number(&s, p->contracts.n);
     for (uint32_t i = 0; i < p->contracts.n; i++)

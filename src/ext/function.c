@@ -7,6 +7,7 @@
 
 #include "ext/compat.h"
 #include "ext/device.h"
+#include "ext/lazy.h"
 #include "ext/types.h"
 
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
@@ -150,6 +151,9 @@ static int fn_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(f->dict);
     Py_VISIT(f->waiting);
     Py_VISIT(f->died);
+    int visited = tr_plan_visit(f->plan, visit, arg);
+    if (visited)
+        return visited;
     for (uint32_t i = 0; f->defaults && f->names && i < (uint32_t)PyTuple_GET_SIZE(f->names); i++)
         Py_VISIT(f->defaults[i]);
     for (uint32_t i = 0; i < f->nspecs + f->ndead; i++) {
@@ -181,6 +185,7 @@ static void fn_dealloc(PyObject *self) {
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
     fn_clear(self);
+    tr_plan_free(f->plan);
     PyMem_Free(f->defaults);
     free(f->target);
     PyMem_Free((void *)f->sigs);

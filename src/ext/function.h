@@ -111,9 +111,10 @@ typedef struct tr_function {
     char *target; /* of a kernel of a device's own (tr_request.device); NULL: it is called, and runs here */
     tr_device_opts device; /* with it */
     PyObject *py_func;
-    PyObject *names;     /* tuple of str, interned: parameters but *args */
-    PyObject **defaults; /* per name, strong, NULL = required */
-    PyObject *options;   /* dict as the user gave them; for pickling and .options */
+    struct tr_plan *plan; /* of a graph: what is compiled in place of py_func (lazy.h); or NULL */
+    PyObject *names;      /* tuple of str, interned: parameters but *args */
+    PyObject **defaults;  /* per name, strong, NULL = required */
+    PyObject *options;    /* dict as the user gave them; for pickling and .options */
     PyObject *dict, *weakrefs;
     const char *text; /* __qualname__ in UTF-8, for messages; owned by `qualname` */
     PyObject *qualname;
@@ -187,6 +188,14 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* Finds or makes the variant for these arguments. False with an exception. */
 bool tr_spec_for(tr_function *f, PyObject *const *args);
+/* What the function would return for such arguments: nothing is compiled. `n`: items of a tuple; dtype: a
+ * tr_tyk of an array's items, or of a number. False with an exception. */
+typedef struct tr_kindof {
+    bool array, tuple, known;
+    uint8_t dtype, ndim;
+    uint32_t n;
+} tr_kindof;
+bool tr_spec_result(tr_function *f, const tr_argk *pats, tr_kindof *out);
 /* Notes a signature before it is compiled: what is compiled until then may call the function. */
 bool tr_spec_announce(tr_function *f, PyObject *sig);
 /* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/box.h"
+#include "ext/lazy.h"
 #include "ext/pyerr.h"
 
 /* What a constant argument is to the program. NULL with an exception. */
@@ -84,6 +85,17 @@ static bool same_parameters(const tr_function *f) {
     return false;
 }
 
+/* Python's numbers in a graph take the precision of what is beside them, as where they are written. */
+static void weaken_numbers(tr_job *j) {
+    const tr_ty **args = TR_NEW_N(&j->ctx.arena, const tr_ty *, j->n + 1u);
+    for (uint32_t i = 0; i < j->n; i++) {
+        unsigned kind = j->pats ? tr_key_kind(j->pats[i].key) : TR_K_OTHER;
+        bool python = kind == TR_K_INT || kind == TR_K_FLOAT || kind == TR_K_COMPLEX;
+        args[i] = python ? tr_ty_weak(j->ctx.types, (tr_tyk)j->args[i]->kind) : j->args[i];
+    }
+    j->rq.args = args;
+}
+
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
     if (!same_parameters(j->f))
@@ -91,6 +103,8 @@ static bool take_snapshot(tr_job *j) {
     if (!tr_freeze(&j->frozen, (PyObject *)j->f))
         return false;
     assert(j->prog.root_func < j->prog.funcs.n && "the function that was frozen is the root");
+    if (j->f->plan && !tr_freeze_plan(&j->frozen, j->f->plan))
+        return false;
     j->nroot = PyList_GET_SIZE(j->frozen.keep);
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)
@@ -98,6 +112,8 @@ static bool take_snapshot(tr_job *j) {
         if (!j->args[i])
             return false;
     }
+    if (j->f->plan)
+        weaken_numbers(j);
     return use_cache(j);
 }
 
@@ -183,6 +199,21 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     return j;
 }
 
+/* A graph's errors tell of its nodes by number: they are where the user wrote these. */
+static void place_errors(tr_job *j) {
+    const tr_graph *g = j->prog.funcs.n ? j->prog.funcs.d[j->prog.root_func].graph : NULL;
+    for (tr_err *e = g ? j->ctx.errs : NULL; e; e = e->next) {
+        tr_place p = tr_graph_written(g, e->place);
+        if (p.file == e->place.file)
+            continue;
+        e->place = p;
+        e->where = NULL; /* the graph's function is none of the user's */
+        e->op_span.line = 0;
+        for (tr_note *n = e->notes; n; n = n->next)
+            n->span.line = 0;
+    }
+}
+
 /* Snapshot and compile. On failure the exception is set. */
 bool tr_job_run(tr_job *j) {
     bool ok = false;
@@ -196,6 +227,8 @@ bool tr_job_run(tr_job *j) {
         pthread_rwlock_unlock(&j->st->fork);
         Py_END_ALLOW_THREADS
     }
+    if (!ok)
+        place_errors(j);
     if (!ok)
         tr_pyerr_raise_ctx(&j->ctx, PyFunction_GetGlobals(j->f->py_func));
     assert(tr_py_agrees(ok) && "a job that fails has raised");

@@ -9,6 +9,7 @@
 #include "ext/device.h"
 #include "ext/function.h"
 #include "ext/launch.h"
+#include "ext/lazy.h"
 #include "ext/left.h"
 #include "ext/ntclass.h"
 #include "ext/printed.h"
@@ -352,9 +353,9 @@ static int module_exec(PyObject *module) {
     bool ok = register_fork(module) && tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) &&
               tr_types_add(module) && tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
               tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&
-              tr_launch_add(module) && tr_selftest_add(module) && tr_about_add(module) &&
-              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
-              PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
+              tr_launch_add(module) && tr_lazy_add(module) && tr_selftest_add(module) &&
+              tr_about_add(module) && PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 &&
+              add_cpus(module) && PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
               PyModule_AddStringConstant(module, "_STANDS_FOR", STANDS_ATTR) == 0;
     assert((!ok || is_whole(st)) && "a state is whole when the module is there");
     assert(tr_py_agrees(ok) && "a module that cannot be made has raised");
@@ -371,6 +372,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->devmem_type);
     Py_VISIT(st->devarray_type);
     Py_VISIT(st->remote_type);
+    Py_VISIT(st->lazy_type);
     Py_VISIT(st->stream_type);
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
@@ -391,6 +393,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
     if (!r)
         r = tr_ntclass_visit(st, visit, arg);
+    if (!r)
+        r = tr_lazies_visit(st->lazies, visit, arg);
     if (r)
         return r;
     for (uint32_t i = 0; i < st->ntype_objs; i++)
@@ -404,6 +408,7 @@ static int module_clear(PyObject *module) {
         Py_CLEAR(st->type_objs[i]);
     tr_builtin_map_clear(&st->freeze.builtins);
     tr_ntclass_clear(st);
+    tr_lazies_clear(st->lazies);
     Py_CLEAR(st->np_ufunc);
     Py_CLEAR(st->np_memmap);
     Py_CLEAR(st->np_recarray);
@@ -418,6 +423,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->devmem_type);
     Py_CLEAR(st->devarray_type);
     Py_CLEAR(st->remote_type);
+    Py_CLEAR(st->lazy_type);
     Py_CLEAR(st->stream_type);
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);
@@ -435,6 +441,8 @@ static int module_clear(PyObject *module) {
 static void module_free(void *module) {
     tr_state *st = tr_ext_state(module);
     module_clear(module);
+    tr_lazies_free(st->lazies);
+    st->lazies = NULL;
     Py_CLEAR(st->gate);
     PyMem_Free(st->type_objs);
     st->type_objs = NULL;

@@ -789,6 +789,29 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     return ok;
 }
 
+static void kind_of(const tr_ty *t, tr_kindof *out) {
+    const tr_ty *of = t->kind == TR_TY_ARRAY ? t->elem : t;
+    *out = (tr_kindof){.known = true,
+                       .array = t->kind == TR_TY_ARRAY,
+                       .tuple = t->kind == TR_TY_TUPLE,
+                       .dtype = of->kind,
+                       .ndim = t->kind == TR_TY_ARRAY ? t->ndim : 0,
+                       .n = t->kind == TR_TY_TUPLE ? t->n : 0};
+}
+
+bool tr_spec_result(tr_function *f, const tr_argk *pats, tr_kindof *out) {
+    tr_job *j = tr_job_new(f, pats, NULL, f->nparams, NULL);
+    bool ok = j != NULL;
+    if (ok) {
+        j->rq.upto = TR_STAGE_INFER;
+        ok = tr_job_run(j);
+        if (ok)
+            kind_of(j->prog.insts.d[j->prog.root].ret, out);
+        tr_job_free(j);
+    }
+    return ok;
+}
+
 /* --- larger arrays --- */
 
 /* Puts a variant like the one at k, with the spec's code for large arrays, in its place. */

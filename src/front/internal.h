@@ -105,4 +105,7 @@ bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why)
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 
+/* Builds the SSA of a function that is a graph: graph.c. */
+void tr_front_graph(tr_prog *p, uint32_t func);
+
 #endif

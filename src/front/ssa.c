@@ -458,6 +458,10 @@ bool tr_front_build(tr_prog *p, uint32_t func) {
     tr_func *fn = &p->funcs.d[func];
     if (!fn->code || fn->ssa || fn->refused || (fn->round && !fn->round->cut))
         return true;
+    if (fn->graph) {
+        tr_front_graph(p, func);
+        return true;
+    }
     fn = tr_arena_copy(&p->ctx->arena, fn, sizeof *fn); /* more may come while this one is made */
     tr_decoded d;
     tr_flow f;

@@ -44,9 +44,10 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-/* A literal as it is, a tuple and a slice with their literals. */
+/* A literal as it is, a tuple and a slice with their literals; a number of Python's is weak beside what NumPy
+ * has, also where a graph takes it as an argument. */
 static tr_tv constants_kept(tr_em *e, tr_tv x) {
-    if (x.ty->kind == TR_TY_LIT)
+    if (x.ty->kind == TR_TY_LIT || x.ty->weak)
         return x;
     if ((x.ty->kind != TR_TY_TUPLE && x.ty->kind != TR_TY_SLICE) || tr_ty_strong(e->types, x.ty) == x.ty)
         return tr_em_strong(e, x);
@@ -58,10 +59,12 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
     return tr_em_tuple(e, x.ty->n, it);
 }
 
-/* Arguments are strong; literals that are not numbers stay known, members of enums too, numbers where the
- * function asks for it. infer/ufuncs.c has said which are weak. */
-static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
-    for (uint32_t i = 0; i < n; i++) {
+/* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers
+ * stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which are
+ * weak. */
+static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t ncap, uint32_t n,
+                       tr_tv *v) {
+    for (uint32_t i = ncap; i < n; i++) {
         if (k && k->constants && i < k->nargs && k->constants[i])
             v[i] = constants_kept(e, v[i]);
         else if (v[i].ty->kind == TR_TY_LIT && v[i].ty->lit->member)
@@ -93,7 +96,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
     if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
-    strengthen(e, fn, k, n, v);
+    strengthen(e, fn, k, ncap, n, v);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = v[i].ty;

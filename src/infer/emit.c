@@ -569,6 +569,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.opts = tr_infer_opts(f, inst);
     m.e.opts_no = f->p->insts.d[inst].opts;
+    m.e.weak_items = tr_infer_keeps_weak(f, inst);
     f->p->insts.d[inst].fn = m.dst;
     f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;

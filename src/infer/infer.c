@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "graph/graph.h"
 #include "infer/priv.h"
 
 static const tr_ty *void_ret(infer *f, const tr_ty *t) {
@@ -300,6 +301,11 @@ static uint32_t max_args(const tr_fn *fn) {
     return m;
 }
 
+bool tr_infer_keeps_weak(const infer *f, uint32_t inst) {
+    const tr_func *fn = &f->p->funcs.d[f->p->insts.d[inst].func];
+    return fn->graph || fn->library;
+}
+
 tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
     return (tr_em){.ctx = f->ctx,
                    .types = f->ctx->types,
@@ -412,6 +418,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->lowest = UINT32_MAX;
     s->running = true;
     sweep w = {.f = f, .inst = inst, .e = tr_infer_emitter(f, true, f->p->insts.d[inst].opts)};
+    w.e.weak_items = tr_infer_keeps_weak(f, inst);
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
     uint32_t before;
     do {
@@ -507,16 +514,18 @@ enum { MAX_CALLERS = 8 };
 static void note_callers(infer *f, tr_err *e, uint32_t inst) {
     const istate *s = &f->st.d[inst];
     for (uint32_t n = 0; s->caller != UINT32_MAX; n++, s = &f->st.d[s->caller]) {
-        tr_place p = s->call_place;
+        const tr_func *by = func_of(f, s->caller);
+        tr_place p = tr_graph_written(by->graph, s->call_place);
+        const char *name = by->graph && p.fn ? p.fn : by->name;
         if (n == MAX_CALLERS) {
             tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "... and so on");
             return;
         }
         if (p.file && e->place.file && strcmp(p.file, e->place.file) == 0)
-            tr_err_note(f->ctx, e, p.span, "called by %s()", func_of(f, s->caller)->name);
+            tr_err_note(f->ctx, e, p.span, "called by %s()", name);
         else
-            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "called by %s() in line %d of %s",
-                        func_of(f, s->caller)->name, (int)p.span.line, p.file ? p.file : "?");
+            tr_err_note(f->ctx, e, (tr_span){0, -1, 0, -1}, "called by %s() in line %d of %s", name,
+                        (int)p.span.line, p.file ? p.file : "?");
     }
 }
 

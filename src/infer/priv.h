@@ -97,6 +97,8 @@ const char *tr_infer_unassigned(const infer *f, const istate *s, tr_val v);
 void tr_infer_tell_unknown_results(infer *f);
 /* To run templates with the options of that number; "f(array(float64, 1d, C), int64)" for messages. */
 tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts);
+/* Numbers in tuples that the function makes stay weak: a graph, or a function of the library. */
+bool tr_infer_keeps_weak(const infer *f, uint32_t inst);
 const char *tr_infer_instance_text(infer *f, uint32_t inst);
 /* Emits the typed function. */
 bool tr_infer_emit(infer *f, uint32_t inst);

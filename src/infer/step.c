@@ -71,15 +71,13 @@ static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
 }
 
-/* A closure's captured values; operand 0 is its defaults (a tuple) or None. */
+/* A closure's captured values; operand 0 is its defaults (a tuple) or None. A weak number stays weak, as one
+ * is that a function captures which was frozen. */
 static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, in->nargs + 1u);
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, in->nargs + 1u);
-    for (uint32_t i = 0; i < in->nargs; i++) {
-        v[i] = a[i].ty->weak ? tr_em_strong(e, a[i]) : a[i];
-        t[i] = v[i].ty;
-    }
-    return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, e->opts_no, in->nargs, t), in->nargs, v);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        t[i] = a[i].ty;
+    return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, e->opts_no, in->nargs, t), in->nargs, a);
 }
 
 /* The uses of v: how many, and the last one that is no block's argument. */

@@ -250,9 +250,7 @@ static tr_fn *clone_lambda(cloner *c, const tr_fn *from) {
 static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
     assert(p->lam->is_lambda);
     tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
-    out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
-    out->fast = tr_arena_copy(&c->dst->ctx->arena, p->fast, p->nred * sizeof *p->fast);
-    out->scats = tr_arena_copy(&c->dst->ctx->arena, p->scats, p->nscat * sizeof *p->scats);
+    out->joins = tr_arena_copy(&c->dst->ctx->arena, p->joins, tr_pat_njoins(p) * sizeof *p->joins);
     out->lam = clone_lambda(c, p->lam);
     out->epi = p->epi ? clone_lambda(c, p->epi) : NULL;
     return out;
@@ -362,9 +360,9 @@ bool tr_ins_is_real(const tr_fn *f, const tr_ins *i) {
 static void mark_pattern(tr_fn *f, const tr_ins *in, uint8_t fast) {
     assert(in->op == TR_OP_PATTERN && in->nargs == tr_pat_nargs(in->imm.pat));
     tr_pat *p = in->imm.pat;
-    for (uint32_t k = 0; k < p->nred; k++)
-        if (is_real(f, in->args[tr_pat_init(p) + k]))
-            p->fast[k] = fast;
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+        if (is_real(f, in->args[tr_pat_at(p, P_SCAN) + k]))
+            p->joins[k].fast = fast;
     for (unsigned k = 0; tr_pat_fn(p, k); k++)
         tr_fn_mark_fast(tr_pat_fn(p, k), fast);
 }

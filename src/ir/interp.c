@@ -8,7 +8,9 @@
 
 #include "base/meet.h"
 #include "ir/interp_ops.h"
+#include "ir/ports.h"
 #include "ir/rtinfo.h"
+#include "ir/summary.h"
 
 enum { MAX_DEPTH = 500, MAX_BYTES = 1 << 30, MAX_PARTS = 256 };
 
@@ -444,16 +446,28 @@ static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
 
 /* --- patterns --- */
 
+/* A scan by groups (scans.c): left: the sum of the half before an element, at each level of the tree; then of
+ * the groups before in the block; before: the value before the block. */
+enum { LEVELS = 3 };
+typedef struct groups {
+    tr_slot left[LEVELS][2], total[2], before[2];
+} groups;
+
 typedef struct space {
     run *r;
     const tr_ins *i;
     const tr_pat *p;
-    run lam, epi; /* kept from point to point: a lambda has no state of its own */
+    run lam, epi;         /* kept from point to point: a lambda has no state of its own */
+    groups *groups;       /* per scan; NULL: they do not go by blocks */
+    run after;            /* then: the lambda that is given values after the element, too */
+    tr_slot (*values)[2]; /* and these */
     tr_slot *acc[MAX_PARTS], *accs;
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
     int64_t flat;
     unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
+    const void **met;           /* a hash table of items that were read, each with its operand's value */
+    uint32_t nmet, roommet;
 } space;
 
 typedef struct row {
@@ -469,118 +483,209 @@ static bool add_parts(space *s, row *to, const tr_slot *v, unsigned n) {
     return true;
 }
 
-/* Elements at idx of n arrays from operand `first` on. */
-static bool add_elements(space *s, row *to, uint32_t first, uint32_t n, const int64_t *idx) {
-    for (uint32_t k = first; k < first + n; k++) {
-        const tr_ty *t = arg_type(s->r, s->i, k);
-        void *at = input_element(t, arg(s->r, s->i, k), idx);
-        tr_slot x[2];
-        if (!at)
+/* Whether the item is read for the first time, as one of this operand. */
+static bool is_new(space *s, const void *at, tr_val of) {
+    tr_arena *a = &s->r->in->ctx->arena;
+    if (2 * s->nmet >= s->roommet) {
+        const void **old = s->met;
+        uint32_t n = s->roommet;
+        s->roommet = n ? 2 * n : 64;
+        s->met = TR_NEW_N(a, const void *, 2u * s->roommet);
+        memset((void *)s->met, 0, 2u * s->roommet * sizeof *s->met);
+        s->nmet = 0;
+        for (uint32_t k = 0; k < n; k++)
+            if (old[2 * k])
+                is_new(s, old[2 * k], (tr_val)(uintptr_t)old[2 * k + 1]);
+    }
+    for (uint32_t k = (uint32_t)((uintptr_t)at >> 1) * 2654435769u + of;; k++) {
+        const void **e = &s->met[2 * (k & (s->roommet - 1))];
+        if (e[0] == at && (tr_val)(uintptr_t)e[1] == of)
+            return false;
+        if (!e[0]) {
+            e[0] = at;
+            e[1] = (const void *)(uintptr_t)of;
+            s->nmet++;
+            return true;
+        }
+    }
+}
+
+/* What one of the functions takes for operand k of g. */
+static bool take(space *s, const tr_ports *g, unsigned fn, uint32_t k, const int64_t *idx, row *to) {
+    const tr_ty *t = arg_type(s->r, s->i, g->arg + k);
+    tr_slot x[2];
+    void *at;
+    switch ((tr_porttakes)g->is->takes[fn]) {
+    case TR_TAKES_NONE: break;
+    case TR_TAKES_INDEX: return add_parts(s, to, &(tr_slot){.i = idx[k]}, 1);
+    case TR_TAKES_ITEM:
+        if (!(at = input_element(t, arg(s->r, s->i, g->arg + k), idx)))
             return fault(s->r, s->i, "an input of the pattern is smaller than its space");
         tr_interp_load(t->elem, at, x);
-        if (!add_parts(s, to, x, tr_ty_nparts(t->elem)))
-            return false;
+        if (is_new(s, at, s->i->args[g->arg + k]))
+            s->r->in->read += tr_ty_size(t->elem);
+        return add_parts(s, to, x, tr_ty_nparts(t->elem));
+    case TR_TAKES_VALUE: /* of what is reduced, as it stands */
+        return add_parts(
+            s, to, g->is->join ? s->acc[g->arg + k - tr_pat_at(s->p, P_SCAN)] : arg(s->r, s->i, g->arg + k),
+            tr_ty_nparts(t));
     }
     return true;
 }
 
-static bool add_reduced(space *s, row *to, uint32_t n) {
-    for (uint32_t k = 0; k < n; k++)
-        if (!add_parts(s, to, s->acc[k], tr_ty_nparts(arg_type(s->r, s->i, tr_pat_init(s->p) + k))))
-            return false;
-    return true;
-}
-
-static bool add_captures(space *s, row *to) {
-    for (uint32_t k = tr_pat_cap(s->p); k < tr_pat_ein(s->p); k++)
-        if (!add_parts(s, to, arg(s->r, s->i, k), tr_ty_nparts(arg_type(s->r, s->i, k))))
-            return false;
-    return true;
-}
-
-static bool store_elements(space *s, uint32_t first, uint32_t n, const int64_t *idx, const tr_slot **y) {
-    for (uint32_t k = first; k < first + n; k++) {
-        const tr_ty *t = arg_type(s->r, s->i, k);
-        void *at = element(t, arg(s->r, s->i, k), idx);
-        if (!at)
-            return fault(s->r, s->i, "an output of the pattern is smaller than its space");
-        tr_interp_store(t->elem, at, *y);
-        *y += tr_ty_nparts(t->elem);
-    }
+static bool store_element(space *s, uint32_t k, const int64_t *idx, const tr_slot **y) {
+    const tr_ty *t = arg_type(s->r, s->i, k);
+    void *at = element(t, arg(s->r, s->i, k), idx);
+    if (!at)
+        return fault(s->r, s->i, "an output of the pattern is smaller than its space");
+    tr_interp_store(t->elem, at, *y);
+    *y += tr_ty_nparts(t->elem);
     return true;
 }
 
 static bool has_room(const space *s) {
     int64_t n = INT64_MAX;
-    for (uint32_t k = tr_pat_filt(s->p); k < tr_pat_scat(s->p); k++)
+    for (uint32_t k = tr_pat_at(s->p, P_PACK); k < tr_pat_at(s->p, P_PACK + 1); k++)
         n = dim(arg(s->r, s->i, k), 0) < n ? dim(arg(s->r, s->i, k), 0) : n;
     return s->acc[0]->i < n - 1;
 }
 
-/* Where the scan stands, wanted or not. */
-static bool pack_elements(space *s, const tr_slot **y) {
-    return !s->p->nfilt || store_elements(s, tr_pat_filt(s->p), s->p->nfilt, &s->acc[0]->i, y);
+static void add_to(space *s, const tr_ty *t, tr_slot *sum, const tr_slot *left) {
+    tr_slot x[2];
+    copy_parts(t, x, left);
+    tr_interp_reduce(s->r->in, TR_RED_ADD, t, x, sum);
+    copy_parts(t, sum, x);
 }
 
-/* One value for each target, at the indices before it. */
-static bool scatter_elements(space *s, const tr_slot *y) {
-    for (uint32_t k = 0; k < s->p->nscat; k++) {
-        uint32_t to = tr_pat_scat(s->p) + k;
-        const tr_ty *t = arg_type(s->r, s->i, to);
-        int64_t idx[TR_MAX_NDIM + 1];
-        for (unsigned x = 0; x < t->ndim; x++)
-            idx[x] = (y++)->i;
-        void *at = element(t, arg(s->r, s->i, to), idx);
-        tr_slot old[2];
-        if (!at)
-            return fault(s->r, s->i, "scatters outside of an array");
-        if (s->p->scats[k] != TR_SCATTER_PUT) {
-            tr_interp_load(t->elem, at, old);
-            tr_interp_reduce(s->r->in, (tr_redk)s->p->scats[k], t->elem, old, y);
-        }
-        tr_interp_store(t->elem, at, s->p->scats[k] == TR_SCATTER_PUT ? y : old);
-        y += tr_ty_nparts(t->elem);
+/* The value after the element, of what it contributes. */
+static void step_group(space *s, uint32_t k, const tr_ty *t, const tr_slot *x, tr_slot *out) {
+    groups *g = &s->groups[k];
+    _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
+    if (s->flat % TR_SCAN_BLOCK == 0)
+        copy_parts(t, g->before, s->acc[k]);
+    copy_parts(t, out, x);
+    for (unsigned l = 0; l < LEVELS; l++) {
+        if (s->flat >> l & 1)
+            add_to(s, t, out, g->left[l]);
+        else /* as long as the left half is not whole, it becomes longer */
+            copy_parts(t, g->left[l], out);
+    }
+    if (s->flat % TR_SCAN_BLOCK >= TR_SCAN_GROUP)
+        add_to(s, t, out, g->total);
+    if (s->flat % TR_SCAN_GROUP == TR_SCAN_GROUP - 1)
+        copy_parts(t, g->total, out);
+    add_to(s, t, out, g->before);
+}
+
+/* Runs the lambda again, which is given the values after the element: these in s->values. */
+static bool run_after(space *s, row *in, tr_slot *out) {
+    const tr_pat *p = s->p;
+    const tr_ins *yield = tr_pat_yield(p->lam);
+    const tr_slot *y = out;
+    for (uint32_t k = 0; k < tr_pat_slot(p, TR_LAM, P_SCAN); k++)
+        y += tr_ty_nparts(tr_at(p->lam, yield->args[k])->ty);
+    for (uint32_t k = 0; k < p->nscan; k++) {
+        const tr_ty *t = tr_at(p->lam, yield->args[tr_pat_slot(p, TR_LAM, P_SCAN) + k])->ty;
+        copy_parts(t, s->values[k], y);
+        if (tr_pat_scan_in_groups(p, k))
+            step_group(s, k, t, y, s->values[k]);
+        if (!add_parts(s, in, s->values[k], tr_ty_nparts(t)))
+            return false;
+        y += tr_ty_nparts(t);
+    }
+    return run_with(&s->after, in->v, out);
+}
+
+/* Reduction k has one more value. */
+static void reduce(space *s, uint32_t k, const tr_slot **y) {
+    tr_redk how = tr_pat_red(s->p, k);
+    uint32_t at = tr_pat_slot(s->p, TR_LAM, P_SCAN) + k;
+    const tr_ty *t = tr_at(s->p->lam, tr_pat_yield(s->p->lam)->args[at])->ty;
+    if (s->groups && k < s->p->nscan && tr_pat_scan_in_groups(s->p, k)) {
+        copy_parts(t, s->acc[k], s->values[k]);
+    } else if (!tr_red_info[how].place) {
+        tr_interp_reduce(s->r->in, how, t, s->acc[k], *y);
+    } else if (!s->best_ty[k] || tr_interp_better(how, t, s->best[k], *y)) {
+        s->best_ty[k] = t;
+        memcpy(s->best[k], *y, tr_ty_nparts(t) * sizeof **y);
+        s->acc[k]->i = s->flat;
+    }
+    *y += tr_ty_nparts(t);
+}
+
+/* One value for a target, at the indices before it. */
+static bool scatter_element(space *s, uint32_t to, const tr_slot **y) {
+    const tr_ty *t = arg_type(s->r, s->i, to);
+    unsigned how = tr_pat_join(s->p, to)->how;
+    int64_t idx[TR_MAX_NDIM + 1];
+    for (unsigned x = 0; x < t->ndim; x++)
+        idx[x] = ((*y)++)->i;
+    void *at = element(t, arg(s->r, s->i, to), idx);
+    tr_slot old[2];
+    if (!at)
+        return fault(s->r, s->i, "scatters outside of an array");
+    if (how != TR_SCATTER_PUT) {
+        tr_interp_load(t->elem, at, old);
+        tr_interp_reduce(s->r->in, (tr_redk)how, t->elem, old, *y);
+        s->r->in->read += tr_ty_size(t->elem);
+    }
+    s->r->in->written += tr_ty_size(t->elem);
+    tr_interp_store(t->elem, at, how == TR_SCATTER_PUT ? *y : old);
+    *y += tr_ty_nparts(t->elem);
+    return true;
+}
+
+/* What becomes of what was yielded for operand k of g. */
+static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, const tr_slot **y) {
+    switch ((tr_role)g->role) {
+    case P_OUT:
+    case P_EOUT:
+        s->r->in->written += tr_ty_size(arg_type(s->r, s->i, g->arg + k)->elem);
+        return store_element(s, g->arg + k, idx, y);
+    case P_PACK:
+        return store_element(s, g->arg + k, &s->acc[0]->i, y); /* where the scan stands, wanted or not */
+    case P_SCAN:
+    case P_RED: reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y); return true;
+    case P_SCAT: return scatter_element(s, g->arg + k, y);
+    default: return fault(s->r, s->i, "nothing is yielded for such an operand");
+    }
+}
+
+/* One of the functions at one point: gather its params, run it, spread what it yields. */
+static bool run_at(space *s, unsigned fn, const int64_t *idx) {
+    const tr_pat *p = s->p;
+    row in = {.n = 0};
+    tr_slot out[MAX_PARTS];
+    const tr_slot *y = out;
+    for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
+        for (uint32_t k = 0; k < g.n; k++)
+            if (!take(s, &g, fn, k, idx, &in))
+                return false;
+    if (!run_with(fn == TR_EPI ? &s->epi : &s->lam, in.v, out) ||
+        (fn == TR_LAM && s->groups && !run_after(s, &in, out)))
+        return false;
+    for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g)) {
+        for (uint32_t k = 0; g.is->gives[fn] && k < g.n; k++)
+            if (!give(s, &g, k, idx, &y))
+                return false;
+        if (g.role == P_PACK && g.n && !has_room(s)) /* what comes next counts, and is this round's own */
+            out[y - out].i = 0;
     }
     return true;
 }
 
-/* One point: gather the lambda's params, run it, spread what it yields. */
 static bool point(space *s, const int64_t *idx) {
-    run *r = s->r;
-    const tr_pat *p = s->p;
-    row in = {.n = 0};
-    tr_slot out[MAX_PARTS];
-    for (unsigned k = 0; k < p->nspace; k++)
-        in.v[in.n++].i = idx[k];
-    if (!add_elements(s, &in, tr_pat_in(p), p->nin, idx) || !add_reduced(s, &in, p->nscan) ||
-        !add_captures(s, &in) || !run_with(&s->lam, in.v, out))
+    if (!run_at(s, TR_LAM, idx))
         return false;
-    const tr_slot *y = out;
-    const tr_ins *yield = tr_pat_yield(p->lam);
-    if (!store_elements(s, tr_pat_out(p), p->nout, idx, &y) || !pack_elements(s, &y))
-        return false;
-    if (p->nfilt && !has_room(s)) /* y is this round's own: nothing is kept */
-        out[y - out].i = 0;
-    for (uint32_t k = 0; k < p->nred; k++) {
-        const tr_ty *t = tr_at(p->lam, yield->args[tr_pat_lam_red(p) + k])->ty;
-        if (!tr_red_info[p->reds[k]].place) {
-            tr_interp_reduce(r->in, p->reds[k], t, s->acc[k], y);
-        } else if (!s->best_ty[k] || tr_interp_better(p->reds[k], t, s->best[k], y)) {
-            s->best_ty[k] = t;
-            memcpy(s->best[k], y, tr_ty_nparts(t) * sizeof *y);
-            s->acc[k]->i = s->flat;
-        }
-        y += tr_ty_nparts(t);
-    }
     s->flat++;
-    return scatter_elements(s, y);
+    return true;
 }
 
 /* The reductions begin. */
 static void begin_reds(space *s) {
     tr_slot *at = s->accs;
-    for (uint32_t k = 0; k < s->p->nred; k++) {
-        uint32_t which = tr_pat_init(s->p) + k;
+    for (uint32_t k = 0; k < tr_pat_nred(s->p); k++) {
+        uint32_t which = tr_pat_at(s->p, P_SCAN) + k;
         s->acc[k] = at;
         copy_parts(arg_type(s->r, s->i, which), at, arg(s->r, s->i, which));
         at += tr_ty_nparts(arg_type(s->r, s->i, which));
@@ -590,21 +695,11 @@ static void begin_reds(space *s) {
 }
 
 static bool epilogue(space *s, const int64_t *idx) {
-    const tr_pat *p = s->p;
     int64_t kept[TR_MAX_NDIM + 1];
-    row in = {.n = 0};
-    tr_slot out[MAX_PARTS];
-    const tr_slot *y = out;
-    if (!p->epi)
-        return true;
-    for (unsigned k = 0; k < p->nspace; k++)
-        if (p->keep >> k & 1) {
-            kept[in.n] = idx[k];
-            in.v[in.n++].i = idx[k];
-        }
-    return add_reduced(s, &in, p->nred) && add_elements(s, &in, tr_pat_ein(p), p->nein, kept) &&
-           add_captures(s, &in) && run_with(&s->epi, in.v, out) &&
-           store_elements(s, tr_pat_eout(p), p->neout, kept, &y);
+    for (unsigned k = 0, n = 0; k < s->p->nspace; k++)
+        if (s->p->keep >> k & 1)
+            kept[n++] = idx[k];
+    return !s->p->epi || run_at(s, TR_EPI, kept);
 }
 
 /* The kept axes, then the others, each in C order. */
@@ -622,6 +717,12 @@ static bool walk(space *s, int64_t *idx, unsigned level) {
     return !first || epilogue(s, idx);
 }
 
+/* What was packed and is kept has been written; the rest will have been written over. */
+static void count_kept(space *s) {
+    for (uint32_t k = tr_pat_at(s->p, P_PACK); k < tr_pat_at(s->p, P_PACK + 1); k++)
+        s->r->in->written += (uint64_t)s->acc[0]->i * tr_ty_size(arg_type(s->r, s->i, k)->elem);
+}
+
 static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     assert(i->op == TR_OP_PATTERN && i->nargs == tr_pat_nargs(i->imm.pat));
     const tr_pat *p = i->imm.pat;
@@ -631,6 +732,11 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
+    if (tr_pat_in_blocks(p)) {
+        s->after = begin(r->in, tr_pat_scan_after(p));
+        s->groups = TR_NEW_N(&r->in->ctx->arena, groups, p->nscan);
+        s->values = tr_arena_alloc(&r->in->ctx->arena, p->nscan * sizeof *s->values);
+    }
     if (2 * tr_pat_nyield(r->f, i) > MAX_PARTS)
         return fault(r, i, "too many values for the interpreter");
     for (unsigned pass = 2; pass-- > 0;)
@@ -638,9 +744,14 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
             if ((p->keep >> k & 1) == pass)
                 s->axis[n++] = k;
     /* without kept axes the result's parts are the accumulators */
-    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * p->nred + 1u) : out;
+    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * tr_pat_nred(p) + 1u) : out;
     begin_reds(s);
-    return walk(s, idx, 0);
+    r->in->patterns++;
+    bool ok = walk(s, idx, 0);
+    if (p->nfilt)
+        count_kept(s);
+    r->in->patterns--;
+    return ok;
 }
 
 /* --- a device's --- */
@@ -782,6 +893,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         if (!(at = element_of(r, i)))
             return fault(r, i, "loads outside of an array");
         tr_interp_load(i->ty, at, out);
+        r->in->read += r->in->patterns ? tr_ty_size(i->ty) : 0;
         return true;
     case TR_OP_STORE:
         if (!(at = element_of(r, i)))

@@ -43,6 +43,11 @@ typedef struct tr_interp {
     tr_place place;    /*   where */
     const char *fault; /* or a defect: an unchecked index out of range, no steps left, ... */
     int depth;
+    /* bytes that patterns have moved: an input's items once each for a round of the node, what their
+     * functions load, and all that is stored. It is counted item by item, and so tells whether opt/account.c
+     * says the same. */
+    uint64_t read, written;
+    int patterns;                     /* that are being run */
     TR_VEC(struct tr_icaught) caught; /* exceptions that handlers took */
 } tr_interp;
 

@@ -372,27 +372,30 @@ typedef enum tr_par { TR_PAR_NO, TR_PAR_WISH, TR_PAR_PROVEN, TR_PAR_PRANGE, TR_P
 extern const char *const tr_par_name[TR_PAR__COUNT]; /* as the text has it */
 
 struct tr_fn;
-/* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays
- * and nout output arrays, each of rank nspace, read and written at the node's index, shapes already checked
- * to match (an axis of extent 1 of an input repeats); nfilt packed arrays; nscat targets of scatters; nred
- * initial values; ncap captured values; then nein and neout arrays of the epilogue.
+/* One parallel node: a list of ports, the operands of the PATTERN instruction, each with a role. roles.def
+ * has what each role's operands are, and what the functions take and yield for them, in this order: nspace
+ * extents (i64); nin input arrays and nout output arrays, each of rank nspace, read and written at the node's
+ * index, shapes already checked to match (an axis of extent 1 of an input repeats); nfilt packed arrays;
+ * initial values of nscan scans, then of nfold other reductions; nscat targets of scatters; nein and neout
+ * arrays of the epilogue; ncap captured values; nwhen: it runs on all cores where that is true, else in order
+ * on one; ncost: what a round costs, in instructions, in place of sched.cost.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
- * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nred contributions, then for each
- * scatter an index per axis of its target and a value. Iterations are independent but for the reductions and
- * scatters. Sums of floats are associated in a tree that depends on the extents
- * alone, with an error no worse than pairwise summation.
+ * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', contributions to the reductions,
+ * then for each scatter an index per axis of its target and a value. Iterations are independent but for the
+ * reductions and scatters. Sums of floats are associated in a tree that depends on the extents alone, with an
+ * error no worse than pairwise summation.
  *
  * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per
  * reduction. With keep there is a reduction of its own, over the other axes in C order, for each index of the
  * kept axes. What becomes of its value says the epilogue: a second lambda with the kept axes as its space.
- * Its params: their indices, nred values, nein elements of its inputs, ncap captures; it yields the elements
- * of its neout outputs. Its arrays have one axis per kept one.
+ * Its params: their indices, the reduced values, nein elements of its inputs, ncap captures; it yields the
+ * elements of its neout outputs. Its arrays have one axis per kept one.
  *
- * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the
- * reduced axes are walked in C order, one by one. Sums and products of floats in scans are added in that
- * order within blocks of TR_SCAN_BLOCK elements; before each stands the value before the former one and the
- * former's total (scans.c says which patterns that holds for).
+ * Of a scan the lambda is given the value before its own contribution, so the reduced axes are walked in C
+ * order, one by one. Sums and products of floats in scans are joined block by block, sums in a tree within
+ * these (scans.c says how, and which patterns that holds for; there the sum of the running value and the
+ * contribution, as an operation of the lambda, is the value after the round).
  *
  * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by
  * side. The first scan counts it: it adds i64, from 0, and contributes 1 where the round's elements are kept
@@ -417,25 +420,42 @@ extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
 bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 
 /* How the loops of a pattern go (sched.h). */
-enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
+enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_MAX_UNROLL = 4, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
 typedef struct tr_sched {
 #define X(id, word, form, max, what) uint32_t id;
 #include "ir/sched.def"
 #undef X
 } tr_sched;
 
+/* The roles of a pattern's operands (ir/roles.def). */
+typedef enum tr_role {
+#define X(id, ...) P_##id,
+#include "ir/roles.def"
+#undef X
+    TR_ROLE__COUNT
+} tr_role;
+enum { TR_LAM, TR_EPI }; /* a pattern's functions, as tr_pat_fn numbers them */
+
+/* How values come together in a scan, a reduction or a target. */
+typedef struct tr_join {
+    uint8_t how;  /* tr_redk; of a scatter, TR_SCATTER_PUT, too */
+    uint8_t fast; /* how sums and such of floats may be regrouped, a set of TR_FM_* */
+} tr_join;
+
 typedef struct tr_pat {
-    uint8_t nspace, nscan;
+    union { /* how many operands have each role; they stand in the order of the roles */
+        uint16_t n[TR_ROLE__COUNT];
+        struct {
+#define X(id, count, ...) uint16_t count;
+#include "ir/roles.def"
+#undef X
+        };
+    };
     uint8_t par; /* tr_par */
     /* an element of an output lies where one of another index lies of no input: promised by the caller */
     bool apart;
-    uint8_t nwhen; /* 1: it runs on all cores where that operand is true, else in order on one */
-    uint8_t ncost; /* 1: that operand says what a round costs, in instructions, in place of sched.cost */
-    uint16_t nin, nout, nfilt, nscat, nred, ncap, nein, neout;
     uint32_t keep;
-    tr_redk *reds;
-    uint8_t *fast;  /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
-    uint8_t *scats; /* per scatter: TR_SCATTER_PUT, or a tr_redk that combines */
+    tr_join *joins;          /* of scans, reductions and scatters, one after another */
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
     tr_sched sched;
 } tr_pat;
@@ -443,57 +463,66 @@ typedef struct tr_pat {
 static inline bool tr_pat_is_parallel(const tr_pat *p) {
     return p->par >= TR_PAR_PROVEN;
 }
-/* Where each group of operands begins. */
-static inline uint32_t tr_pat_in(const tr_pat *p) {
-    return p->nspace;
-}
-static inline uint32_t tr_pat_out(const tr_pat *p) {
-    return tr_pat_in(p) + p->nin;
-}
-static inline uint32_t tr_pat_filt(const tr_pat *p) {
-    return tr_pat_out(p) + p->nout;
-}
-static inline uint32_t tr_pat_scat(const tr_pat *p) {
-    return tr_pat_filt(p) + p->nfilt;
-}
-static inline uint32_t tr_pat_init(const tr_pat *p) {
-    return tr_pat_scat(p) + p->nscat;
-}
-static inline uint32_t tr_pat_cap(const tr_pat *p) {
-    return tr_pat_init(p) + p->nred;
-}
-static inline uint32_t tr_pat_ein(const tr_pat *p) {
-    return tr_pat_cap(p) + p->ncap;
-}
-static inline uint32_t tr_pat_eout(const tr_pat *p) {
-    return tr_pat_ein(p) + p->nein;
-}
-static inline uint32_t tr_pat_when(const tr_pat *p) {
-    return tr_pat_eout(p) + p->neout;
-}
-static inline uint32_t tr_pat_cost(const tr_pat *p) {
-    return tr_pat_when(p) + p->nwhen;
-}
-static inline uint32_t tr_pat_nargs(const tr_pat *p) {
-    return tr_pat_cost(p) + p->ncost;
-}
 static inline unsigned tr_pat_nkeep(const tr_pat *p) {
     return (unsigned)__builtin_popcount(p->keep);
 }
-/* Where the contributions begin among what the lambda yields. */
-static inline uint32_t tr_pat_lam_red(const tr_pat *p) {
-    return (uint32_t)p->nout + p->nfilt;
+/* Where the operands of a role begin: with a known role these are additions. */
+static inline uint32_t tr_pat_at(const tr_pat *p, unsigned role) {
+    uint32_t n = 0;
+#define X(id, count, ...) n += P_##id < role ? p->count : 0u;
+#include "ir/roles.def"
+#undef X
+    return n;
 }
-/* Where what goes to the scatters begins there. */
-static inline uint32_t tr_pat_lam_scat(const tr_pat *p) {
-    return tr_pat_lam_red(p) + p->nred;
+static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+    return tr_pat_at(p, TR_ROLE__COUNT);
 }
-/* Number of params of the lambda; the first of a capture. */
-static inline uint32_t tr_pat_lam_cap(const tr_pat *p) {
-    return (uint32_t)p->nspace + p->nin + p->nscan;
+/* How many of a role one of the functions has to do with. */
+static inline uint32_t tr_pat_nof(const tr_pat *p, unsigned fn, unsigned role) {
+    return fn == TR_EPI && role == P_SPACE ? tr_pat_nkeep(p) : p->n[role];
 }
-static inline uint32_t tr_pat_epi_cap(const tr_pat *p) {
-    return tr_pat_nkeep(p) + p->nred + p->nein;
+/* Where the params for a role begin, of one of the functions. */
+static inline uint32_t tr_pat_param(const tr_pat *p, unsigned fn, unsigned role) {
+    enum { NONE, INDEX, ITEM, VALUE };
+    uint32_t n = 0;
+#define X(id, count, most, word, mark, join, of, operand, lam, epi, ...) \
+    n += P_##id < role && (fn == TR_EPI ? epi : lam) != NONE ? tr_pat_nof(p, fn, P_##id) : 0;
+#include "ir/roles.def"
+#undef X
+    return n;
+}
+static inline uint32_t tr_pat_nparams(const tr_pat *p, unsigned fn) {
+    return tr_pat_param(p, fn, TR_ROLE__COUNT);
+}
+/* Where what it yields for a role begins: for targets, which yield places, and before. */
+static inline uint32_t tr_pat_slot(const tr_pat *p, unsigned fn, unsigned role) {
+    enum { NONE, ITEM, VALUE, PLACE };
+    uint32_t n = 0;
+#define X(id, count, most, word, mark, join, of, operand, lam, epi, gives, epi_gives, ...) \
+    n += P_##id < role && (fn == TR_EPI ? epi_gives : gives) != NONE ? p->count : 0u;
+#include "ir/roles.def"
+#undef X
+    return n;
+}
+/* Reductions: scans, then the others. */
+static inline uint32_t tr_pat_nred(const tr_pat *p) {
+    return (uint32_t)p->nscan + p->nfold;
+}
+static inline tr_join *tr_pat_join(const tr_pat *p, uint32_t operand) {
+    assert(operand >= tr_pat_at(p, P_SCAN) && operand < tr_pat_at(p, P_SCAT + 1) && "one that joins");
+    return p->joins + (operand - tr_pat_at(p, P_SCAN));
+}
+static inline uint32_t tr_pat_njoins(const tr_pat *p) {
+    return tr_pat_nred(p) + p->nscat;
+}
+static inline tr_redk tr_pat_red(const tr_pat *p, uint32_t k) {
+    return (tr_redk)p->joins[k].how;
+}
+static inline uint8_t tr_pat_fast(const tr_pat *p, uint32_t k) {
+    return p->joins[k].fast;
+}
+static inline uint8_t tr_pat_scatter(const tr_pat *p, uint32_t k) {
+    return p->joins[tr_pat_nred(p) + k].how;
 }
 /* The functions of a pattern: for (i = 0; (g = tr_pat_fn(p, i)); i++). */
 static inline struct tr_fn *tr_pat_fn(const tr_pat *p, unsigned i) {

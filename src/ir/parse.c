@@ -214,14 +214,6 @@ bool tr_parse_vals(tr_fnparser *k, char end, tr_vals *out) {
     return true;
 }
 
-bool tr_parse_group(tr_fnparser *k, const char *word, tr_vals *out, uint32_t *n) {
-    uint32_t start = out->n;
-    if (tr_rd_accept_word(&k->r->in, word) && !(tr_parse_expect(k->r, '(') && tr_parse_vals(k, ')', out)))
-        return false;
-    *n = out->n - start;
-    return *n <= UINT16_MAX || tr_parse_fail(k->r, k->r->in.p, "too many values");
-}
-
 static bool read_block_name(tr_fnparser *k, tr_bid *out) {
     tr_parser *r = k->r;
     int64_t n;

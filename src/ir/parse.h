@@ -48,7 +48,6 @@ const char *tr_parse_string(tr_parser *r);
 const tr_obj *tr_parse_obj(tr_parser *r);
 bool tr_parse_val(tr_fnparser *k, tr_val *out);
 bool tr_parse_vals(tr_fnparser *k, char end, tr_vals *out);
-bool tr_parse_group(tr_fnparser *k, const char *word, tr_vals *out, uint32_t *n);
 bool tr_parse_edge(tr_fnparser *k, tr_edge *e);
 bool tr_parse_body(tr_fnparser *k);
 

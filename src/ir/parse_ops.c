@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/ports.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
 
@@ -165,95 +166,57 @@ bool tr_parse_fast(tr_parser *r, uint8_t *set) {
     return false;
 }
 
-static bool read_scatters(tr_fnparser *k, tr_pat *p, tr_vals *args) {
-    tr_parser *r = k->r;
-    TR_VEC(uint8_t) how = {0};
-    if (!tr_rd_accept_word(&r->in, "scatter"))
+/* "keep", "scan", "add.fast": what stands before an operand. Of neighbours whose word is one, the mark says
+ * which role it is, and those of the first come first. */
+static bool read_how(tr_parser *r, tr_node *m, unsigned *role, tr_join *how) {
+    unsigned which, first = *role;
+    *how = (tr_join){0};
+    if (*role == P_SPACE && tr_rd_accept_word(&r->in, "keep"))
+        m->t.keep |= 1u << m->of[P_SPACE].n;
+    bool marked = tr_rd_accept_word(&r->in, tr_role_info[P_SCAN].mark);
+    if (marked && *role != P_SCAN)
+        return tr_parse_fail(r, r->in.p, "scans come before other reductions");
+    *role += *role == P_SCAN && !marked;
+    if (!tr_role_info[*role].join)
         return true;
-    if (!tr_parse_expect(r, '('))
+    bool scatter = tr_role_info[*role].join == TR_JOIN_SCATTER;
+    if (!read_named(r, scatter ? tr_scatter_name : tr_red_name, scatter ? TR_SCATTER__COUNT : TR_RED__COUNT,
+                    scatter ? "put, or a reduction" : "a reduction", &which))
         return false;
-    while (!tr_rd_accept(&r->in, ')')) {
-        unsigned which;
+    how->how = (uint8_t)which;
+    while (*r->in.p == '.' && tr_role_info[first].join == TR_JOIN_RED) {
+        r->in.p++;
+        if (!tr_parse_fast(r, &how->fast))
+            return tr_parse_fail(r, r->in.p, "expected fast, or one of its parts");
+    }
+    return true;
+}
+
+/* Operands of a role, and of those behind it that share its word: "red(scan add 0, max %m)". */
+static bool read_ports(tr_fnparser *k, tr_node *m, unsigned role) {
+    tr_parser *r = k->r;
+    const char *word = tr_role_info[role].word;
+    bool axes = role == P_SPACE;
+    if (axes ? !tr_rd_accept(&r->in, '[') : !tr_rd_accept_word(&r->in, word))
+        return true;
+    if (!axes && !tr_parse_expect(r, '('))
+        return false;
+    for (bool more = false; !tr_rd_accept(&r->in, axes ? ']' : ')'); more = true) {
+        tr_join how;
         tr_val v;
-        if ((how.n && !tr_parse_expect(r, ',')) ||
-            !read_named(r, tr_scatter_name, TR_SCATTER__COUNT, "put, or a reduction", &which) ||
-            !tr_parse_val(k, &v))
+        if (more && !tr_parse_expect(r, ','))
             return false;
-        tr_vec_push(&r->ctx->arena, &how, (uint8_t)which);
-        tr_vec_push(&r->ctx->arena, args, v);
+        if (m->of[role].n >= tr_role_info[role].most)
+            return axes ? tr_parse_fail(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM)
+                        : tr_parse_fail(r, r->in.p, "a pattern has at most %u operands '%s'",
+                                        (unsigned)tr_role_info[role].most, word);
+        if (!read_how(r, m, &role, &how) || !tr_parse_val(k, &v))
+            return false;
+        if (tr_role_info[role].join)
+            tr_node_join(m, (tr_role)role, v, how);
+        else
+            tr_node_put(m, (tr_role)role, v);
     }
-    if (how.n > UINT16_MAX)
-        return tr_parse_fail(r, r->in.p, "too many scatters");
-    p->nscat = (uint16_t)how.n;
-    p->scats = how.d;
-    return true;
-}
-
-static bool read_reductions(tr_fnparser *k, tr_pat *p, tr_vals *args) {
-    tr_parser *r = k->r;
-    TR_VEC(tr_redk) reds = {0};
-    TR_VEC(uint8_t) fast = {0};
-    uint32_t nscan = 0;
-    if (!tr_rd_accept_word(&r->in, "red"))
-        return true;
-    if (!tr_parse_expect(r, '('))
-        return false;
-    while (!tr_rd_accept(&r->in, ')')) {
-        unsigned which;
-        uint8_t set = 0;
-        tr_val v;
-        if (reds.n && !tr_parse_expect(r, ','))
-            return false;
-        if (tr_rd_accept_word(&r->in, "scan") && nscan++ != reds.n)
-            return tr_parse_fail(r, r->in.p, "scans come before other reductions");
-        if (!read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which))
-            return false;
-        while (*r->in.p == '.') {
-            r->in.p++;
-            if (!tr_parse_fast(r, &set))
-                return tr_parse_fail(r, r->in.p, "expected fast, or one of its parts");
-        }
-        if (!tr_parse_val(k, &v))
-            return false;
-        tr_vec_push(&r->ctx->arena, &reds, (tr_redk)which);
-        tr_vec_push(&r->ctx->arena, &fast, set);
-        tr_vec_push(&r->ctx->arena, args, v);
-    }
-    if (reds.n > UINT16_MAX || nscan > UINT8_MAX)
-        return tr_parse_fail(r, r->in.p, "too many reductions");
-    p->nred = (uint16_t)reds.n;
-    p->nscan = (uint8_t)nscan;
-    p->reds = reds.d;
-    p->fast = fast.d;
-    return true;
-}
-
-/* "[keep %n, %m]" */
-static bool read_space(tr_fnparser *k, tr_pat *p, tr_vals *args) {
-    tr_parser *r = k->r;
-    tr_val v;
-    if (!tr_rd_accept(&r->in, '['))
-        return true;
-    while (!tr_rd_accept(&r->in, ']')) {
-        if (args->n && !tr_parse_expect(r, ','))
-            return false;
-        if (args->n >= TR_MAX_NDIM)
-            return tr_parse_fail(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM);
-        if (tr_rd_accept_word(&r->in, "keep"))
-            p->keep |= 1u << args->n;
-        if (!tr_parse_val(k, &v))
-            return false;
-        tr_vec_push(&r->ctx->arena, args, v);
-    }
-    p->nspace = (uint8_t)args->n;
-    return true;
-}
-
-static bool read_values(tr_fnparser *k, const char *word, tr_vals *args, uint16_t *n) {
-    uint32_t count;
-    if (!tr_parse_group(k, word, args, &count))
-        return false;
-    *n = (uint16_t)count;
     return true;
 }
 
@@ -292,28 +255,23 @@ static bool read_schedule(tr_parser *r, tr_sched *s) {
 
 static bool read_pattern(tr_fnparser *k, tr_ins *i, tr_vals *args) {
     tr_parser *r = k->r;
-    tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
-    i->imm.pat = p;
-    for (unsigned w = TR_PAR_NO + 1; w < TR_PAR__COUNT && !p->par; w++)
-        p->par = tr_rd_accept_word(&r->in, tr_par_name[w]) ? (uint8_t)w : TR_PAR_NO;
-    p->apart = tr_rd_accept_word(&r->in, "apart");
-    if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
-        !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
-        !read_scatters(k, p, args) || !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
-        return false;
-    uint16_t nwhen, ncost;
-    if (tr_rd_accept_word(&r->in, "then")) {
-        p->epi = k->f; /* replaced when its text is read, after that of the lambda */
-        if (!read_values(k, "in", args, &p->nein) || !read_values(k, "out", args, &p->neout))
+    tr_node m = tr_node_new(k->f);
+    for (unsigned w = TR_PAR_NO + 1; w < TR_PAR__COUNT && !m.t.par; w++)
+        m.t.par = tr_rd_accept_word(&r->in, tr_par_name[w]) ? (uint8_t)w : TR_PAR_NO;
+    m.t.apart = tr_rd_accept_word(&r->in, "apart");
+    for (unsigned role = 0; role < TR_ROLE__COUNT; role++) {
+        const tr_roleinfo *is = &tr_role_info[role];
+        if (is->of == 'e' && !m.t.epi && tr_rd_accept_word(&r->in, "then"))
+            m.t.epi = k->f; /* replaced when its text is read, after that of the lambda */
+        bool read = role == 0 || strcmp(is->word, is[-1].word) != 0; /* else with the one before */
+        if (read && (is->of != 'e' || m.t.epi) && !read_ports(k, &m, role))
             return false;
     }
-    if (!read_values(k, "when", args, &nwhen) || !read_values(k, "cost", args, &ncost))
-        return false;
-    p->nwhen = (uint8_t)nwhen;
-    p->ncost = (uint8_t)ncost;
-    if (nwhen > 1 || ncost > 1)
-        return tr_parse_fail(r, r->in.p, "a pattern has one condition and one cost at most");
-    return read_schedule(r, &p->sched);
+    tr_val *v;
+    i->imm.pat = tr_node_make(&m, &v);
+    for (uint32_t n = 0; n < tr_pat_nargs(i->imm.pat); n++)
+        tr_vec_push(&r->ctx->arena, args, v[n]);
+    return read_schedule(r, &i->imm.pat->sched);
 }
 
 static bool read_lambda(tr_fnparser *k, tr_fn **out) {

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/bitset.h"
-#include "ir/sched.h"
 #include "ir/internal.h"
+#include "ir/ports.h"
 #include "ir/rtinfo.h"
+#include "ir/sched.h"
 
 enum { MAX_CHAIN = 1000 }; /* calls inlined into each other: a longer chain is a defect */
 
@@ -313,15 +314,6 @@ static void print_fast(tr_sb *b, uint8_t set) {
 #undef X
 }
 
-static void print_group(printer *p, const char *word, const tr_val *v, uint32_t n) {
-    if (!n)
-        return;
-    tr_sb_putc(p->out, ' ');
-    tr_sb_puts(p->out, word);
-    print_vals(p, v, n, "(");
-    tr_sb_putc(p->out, ')');
-}
-
 static void print_lambda(printer *p, const tr_fn *lam) {
     assert(lam->is_lambda);
     printer q = {.out = p->out,
@@ -353,50 +345,61 @@ static void print_schedule(tr_sb *out, tr_sched s) {
     tr_sb_puts(out, any ? ")" : "");
 }
 
+/* What stands before an operand: how it is joined, whether an axis is kept. */
+static void print_how(printer *p, const tr_pat *t, const tr_ports *g, uint32_t k) {
+    tr_sb *b = p->out;
+    if (g->is->mark)
+        tr_sb_printf(b, "%s ", g->is->mark);
+    if (g->role == P_SPACE)
+        tr_sb_puts(b, t->keep >> k & 1 ? "keep " : "");
+    if (!g->is->join)
+        return;
+    const tr_join *j = tr_pat_join(t, g->arg + k);
+    bool scatter = g->is->join == TR_JOIN_SCATTER;
+    tr_sb_puts(b, j->how >= (scatter ? (unsigned)TR_SCATTER__COUNT : TR_RED__COUNT) ? "?"
+                  : scatter                                                         ? tr_scatter_name[j->how]
+                                                                                    : tr_red_name[j->how]);
+    print_fast(b, j->fast);
+    tr_sb_putc(b, ' ');
+}
+
+/* Operands by role: neighbours of one word stand in its parentheses together. */
+static void print_ports(printer *p, const tr_pat *t, const tr_val *v) {
+    const char *open = NULL;
+    bool then = false;
+    for (tr_ports g = tr_ports_of(t, TR_LAM); tr_ports_left(&g); tr_ports_next(t, TR_LAM, &g)) {
+        if (g.is->of == 'e' && t->epi && !then) {
+            tr_sb_puts(p->out, open ? ") then" : " then");
+            open = NULL;
+            then = true;
+        }
+        for (uint32_t k = 0; k < g.n; k++) {
+            bool another = open != g.is->word;
+            tr_sb_puts(p->out, !another ? ", " : open ? ") " : " ");
+            if (another)
+                tr_sb_printf(p->out, g.role == P_SPACE ? "%s" : "%s(", g.is->word);
+            open = g.is->word;
+            print_how(p, t, &g, k);
+            print_val(p, v[g.arg + k]);
+        }
+        if (g.role == P_SPACE) {
+            tr_sb_putc(p->out, g.n ? ']' : ' ');
+            open = NULL;
+        }
+    }
+    tr_sb_puts(p->out, open ? ")" : "");
+}
+
 static void print_pattern(printer *p, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
-    const tr_val *v = i->args;
     if (!t || i->nargs != tr_pat_nargs(t)) {
-        print_vals(p, v, i->nargs, " ?");
+        print_vals(p, i->args, i->nargs, " ?");
         return;
     }
     tr_sb_puts(p->out, t->par ? " " : "");
     tr_sb_puts(p->out, t->par < TR_PAR__COUNT ? tr_par_name[t->par] : "?");
     tr_sb_puts(p->out, t->apart ? " apart" : "");
-    for (uint32_t k = 0; k < t->nspace; k++) {
-        tr_sb_puts(p->out, k ? ", " : " [");
-        tr_sb_puts(p->out, t->keep >> k & 1 ? "keep " : "");
-        print_val(p, v[k]);
-    }
-    tr_sb_putc(p->out, t->nspace ? ']' : ' ');
-    print_group(p, "in", v + tr_pat_in(t), t->nin);
-    print_group(p, "out", v + tr_pat_out(t), t->nout);
-    print_group(p, "filter", v + tr_pat_filt(t), t->nfilt);
-    for (uint32_t k = 0; k < t->nscat; k++) {
-        const char *how = t->scats[k] < TR_SCATTER__COUNT ? tr_scatter_name[t->scats[k]] : "?";
-        tr_sb_puts(p->out, k ? ", " : " scatter(");
-        tr_sb_puts(p->out, how);
-        tr_sb_putc(p->out, ' ');
-        print_val(p, v[tr_pat_scat(t) + k]);
-    }
-    tr_sb_puts(p->out, t->nscat ? ")" : "");
-    for (uint32_t k = 0; k < t->nred; k++) {
-        tr_sb_puts(p->out, k ? ", " : " red(");
-        tr_sb_puts(p->out, k < t->nscan ? "scan " : "");
-        tr_sb_puts(p->out, t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
-        print_fast(p->out, t->fast[k]);
-        tr_sb_putc(p->out, ' ');
-        print_val(p, v[tr_pat_init(t) + k]);
-    }
-    tr_sb_puts(p->out, t->nred ? ")" : "");
-    print_group(p, "cap", v + tr_pat_cap(t), t->ncap);
-    if (t->epi) {
-        tr_sb_puts(p->out, " then");
-        print_group(p, "in", v + tr_pat_ein(t), t->nein);
-        print_group(p, "out", v + tr_pat_eout(t), t->neout);
-    }
-    print_group(p, "when", v + tr_pat_when(t), t->nwhen);
-    print_group(p, "cost", v + tr_pat_cost(t), t->ncost);
+    print_ports(p, t, i->args);
     print_schedule(p->out, t->sched);
 }
 

@@ -92,13 +92,14 @@ typedef struct tr_func {
     const tr_obj *const *defaults; /* per argument (nargs + nkwonly), NULL = required */
     uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
-    const tr_code *code; /* NULL for functions that came as text IR */
-    tr_fn *ssa;          /* by front; NULL when the front end refused it: then `refused` says why */
-    tr_err *refused;     /* reported only if the function is really called */
-    tr_round *round;     /* NULL: a function as the user wrote it */
-    const void *py;      /* identity of the function object */
-    const tr_ufn *ufn;   /* NULL: a plain function */
-    bool library;        /* one of treadle/_library: what fails in it is told at the user's call */
+    const tr_code *code;          /* NULL for functions that came as text IR */
+    const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */
+    tr_fn *ssa;                   /* by front; NULL when the front end refused it: then `refused` says why */
+    tr_err *refused;              /* reported only if the function is really called */
+    tr_round *round;              /* NULL: a function as the user wrote it */
+    const void *py;               /* identity of the function object */
+    const tr_ufn *ufn;            /* NULL: a plain function */
+    bool library;                 /* one of treadle/_library: what fails in it is told at the user's call */
 } tr_func;
 
 /* A function specialised to argument types, options and a declared result. */

@@ -32,9 +32,9 @@ unsigned tr_fn_cost(const tr_fn *f) {
 uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in) {
     assert(in->op == TR_OP_PATTERN);
     const tr_pat *p = in->imm.pat;
-    uint32_t n = tr_pat_lam_scat(p);
-    for (uint32_t k = 0; k < p->nscat; k++)
-        n += tr_at(f, in->args[tr_pat_scat(p) + k])->ty->ndim + 1u;
+    uint32_t n = tr_pat_slot(p, TR_LAM, TR_ROLE__COUNT);
+    for (uint32_t k = tr_pat_at(p, P_SCAT); k < tr_pat_at(p, P_SCAT + 1); k++)
+        n += tr_at(f, in->args[k])->ty->ndim; /* an index per axis, besides */
     return n;
 }
 

@@ -8,13 +8,16 @@
  * axes they stay plain, and on one core. */
 #include "ir/summary.h"
 
+#include "ir/ports.h"
+
 bool tr_pat_scatter_regroups(const tr_pat *t) {
     const tr_ins *y = tr_pat_yield(t->lam);
-    return t->nscat == 1 && t->scats[0] != TR_SCATTER_PUT && y && y->nargs &&
-           tr_red_regroups((tr_redk)t->scats[0], tr_at(t->lam, y->args[y->nargs - 1])->ty);
+    return t->nscat == 1 && tr_pat_scatter(t, 0) != TR_SCATTER_PUT && y && y->nargs &&
+           tr_red_regroups((tr_redk)tr_pat_scatter(t, 0), tr_at(t->lam, y->args[y->nargs - 1])->ty);
 }
 
 bool tr_pat_spreads(const tr_pat *t) {
-    return t->nscat == 1 && t->nspace && !t->nred && !t->nfilt && !t->keep && tr_fn_is_scalar(t->lam) &&
+    return t->nscat == 1 && t->nspace && !t->keep &&
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) && tr_fn_is_scalar(t->lam) &&
            (t->nspace == 1 || !tr_pat_scatter_regroups(t));
 }

@@ -108,12 +108,12 @@ static bool is_input(const tr_pat *p, uint32_t array) {
 }
 
 bool tr_pat_is_as_long(const tr_fn *f, const tr_ins *pat, uint32_t array, unsigned axis) {
-    return is_same(size_of(f, pat->args[tr_pat_in(pat->imm.pat) + array], axis),
+    return is_same(size_of(f, pat->args[tr_pat_at(pat->imm.pat, P_IN) + array], axis),
                    value_of(f, pat->args[axis]));
 }
 
 tr_step tr_pat_step(const tr_fn *f, const tr_ins *pat, uint32_t array, unsigned axis) {
-    tr_val v = pat->args[tr_pat_in(pat->imm.pat) + array];
+    tr_val v = pat->args[tr_pat_at(pat->imm.pat, P_IN) + array];
     tr_step own = own_step(f, v, axis);
     extent e = size_of(f, v, axis);
     if (!is_input(pat->imm.pat, array) || own == TR_STEP_ZERO || tr_pat_is_as_long(f, pat, array, axis))
@@ -128,13 +128,9 @@ bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array) {
     return false;
 }
 
-bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return p->reds[i] == TR_RED_ADD && t->kind != TR_TY_F16 && tr_red_regroups(TR_RED_ADD, t) &&
-           !(p->fast[i] & TR_FM_REASSOC) && p->nspace > 0;
-}
-
 bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return i >= p->nscan && tr_pat_is_summed(p, i, t);
+    return i >= p->nscan && tr_pat_red(p, i) == TR_RED_ADD && t->kind != TR_TY_F16 &&
+           tr_red_regroups(TR_RED_ADD, t) && !(tr_pat_fast(p, i) & TR_FM_REASSOC) && p->nspace > 0;
 }
 
 /* --- what fits --- */
@@ -163,8 +159,8 @@ static bool is_orderless(const tr_pat *p) {
     const tr_fn *lam = p->lam;
     if (p->nscan || p->nscat)
         return false;
-    for (unsigned i = 0; i < p->nred; i++)
-        if (tr_red_info[p->reds[i]].place)
+    for (unsigned i = 0; i < tr_pat_nred(p); i++)
+        if (tr_red_info[tr_pat_red(p, i)].place)
             return false;
     for (uint32_t v = 0; v < lam->ins.n; v++) {
         const tr_ins *in = tr_at(lam, v);
@@ -172,8 +168,9 @@ static bool is_orderless(const tr_pat *p) {
             continue;
         if (tr_ins_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
             return false;
-        for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++)
-            if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[tr_pat_lam_red(p) + i])->ty))
+        for (unsigned i = 0; in->op == TR_OP_YIELD && i < tr_pat_nred(p); i++)
+            if (tr_red_regroups(tr_pat_red(p, i),
+                                tr_at(lam, in->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty))
                 return false;
     }
     return true;
@@ -183,11 +180,11 @@ static bool is_orderless(const tr_pat *p) {
 static const char *line_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
     uint32_t n = (uint32_t)p->nin + p->nout;
-    const tr_ty *first = n ? tr_at(f, pat->args[tr_pat_in(p)])->ty : NULL;
+    const tr_ty *first = n ? tr_at(f, pat->args[tr_pat_at(p, P_IN)])->ty : NULL;
     if (p->keep || !p->nspace)
         return "a line has no axes to keep";
     for (uint32_t a = 0; a < n; a++) {
-        const tr_ty *t = tr_at(f, pat->args[tr_pat_in(p) + a])->ty;
+        const tr_ty *t = tr_at(f, pat->args[tr_pat_at(p, P_IN) + a])->ty;
         if (t->layout == TR_LAYOUT_ANY || tr_pat_repeats(f, pat, a) ||
             (t->layout != first->layout && t->ndim > 1))
             return "its arrays are not one line in the same order";
@@ -202,8 +199,8 @@ static const char *line_misfit(const tr_fn *f, const tr_ins *pat) {
 static const char *nontemporal_misfit(const tr_pat *p) {
     if (!p->sched.line || !p->nout || p->nscan || p->nfilt || p->nscat || p->sched.scalar)
         return "what is written past the caches is the outputs of a line";
-    for (unsigned i = 0; i < p->nred; i++)
-        if (tr_red_info[p->reds[i]].place)
+    for (unsigned i = 0; i < tr_pat_nred(p); i++)
+        if (tr_red_info[tr_pat_red(p, i)].place)
             return "a line in two parts has no places";
     return NULL;
 }
@@ -228,11 +225,11 @@ static bool only_reads(const tr_fn *f) {
 /* Has the lambda no array that the scatter may store into? */
 static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
-    for (uint32_t i = tr_pat_cap(p); i < tr_pat_ein(p); i++) {
+    for (uint32_t i = tr_pat_at(p, P_CAP); i < tr_pat_at(p, P_CAP + 1); i++) {
         const tr_ty *t = tr_at(f, pat->args[i])->ty;
         if (!tr_ty_is_scalar(t) &&
             (t->kind != TR_TY_ARRAY ||
-             !tr_arrays_distinct(f, pat->args[i], pat->args[tr_pat_scat(p)], pat->blk)))
+             !tr_arrays_distinct(f, pat->args[i], pat->args[tr_pat_at(p, P_SCAT)], pat->blk)))
             return false;
     }
     return only_reads(p->lam);
@@ -240,26 +237,34 @@ static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
 
 static const char *fission_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
-    if (p->nscat != 1 || !p->nspace || p->nred || p->sched.chunk)
+    if (p->nscat != 1 || !p->nspace || tr_pat_nred(p) || p->sched.chunk)
         return "only a scatter's stores are a loop of their own";
     return tr_fn_is_scalar(p->lam) || reads_elsewhere(f, pat)
                ? NULL
                : "a function with effects has them in the order of its rounds";
 }
 
+static const char *unroll_misfit(const tr_pat *p) {
+    const tr_sched *s = &p->sched;
+    if (s->unroll == 3 || !p->nspace || p->nscan || p->nfilt || p->nscat || s->line || s->chunk || s->tile ||
+        s->fission || s->scalar)
+        return "2 or 4 rounds of a plain loop over elements are written one after the other";
+    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is not written out for several rounds";
+}
+
 static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
     const tr_ins *y = tr_pat_yield(p->lam);
-    return y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : NULL;
+    return y ? tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty : NULL;
 }
 
 static const char *tile_misfit(const tr_pat *p) {
     unsigned x = p->sched.tile - 1;
     if (x >= p->nspace || !(p->keep >> x & 1))
         return "a tile goes along a kept axis";
-    if (p->nscan || !p->nred || tr_pat_nkeep(p) == p->nspace)
+    if (p->nscan || !tr_pat_nred(p) || tr_pat_nkeep(p) == p->nspace)
         return "a tile has sums of its columns, and no scans";
-    for (uint32_t i = 0; i < p->nred; i++)
-        if (tr_red_info[p->reds[i]].place)
+    for (uint32_t i = 0; i < tr_pat_nred(p); i++)
+        if (tr_red_info[tr_pat_red(p, i)].place)
             return "in tiles no place is looked for";
     return p->sched.rows == 1 || p->sched.rows == TR_TILE_GROUP
                ? NULL
@@ -299,14 +304,14 @@ static bool is_shared(const tr_fn *f, const tr_ins *pat, uint32_t a, unsigned x,
 
 static const char *strip_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
-    const tr_ty *t = p->sched.tile && p->nred == 1 ? contribution(p, 0) : NULL;
+    const tr_ty *t = p->sched.tile && tr_pat_nred(p) == 1 ? contribution(p, 0) : NULL;
     if (!t || p->sched.tested || tr_pat_nkeep(p) < 2 || p->nout || p->nein)
         return "a strip is a tile of one sum over two kept axes";
     if (!tr_ty_is_float(t) || !tr_pat_is_buffered(p, 0, t) || !is_of_lanes(p->lam, t))
         return "a strip adds, subtracts and multiplies floats of one type";
     unsigned x = p->sched.tile - 1, y = axis_before(p, x);
     for (uint32_t a = 0; a < p->nin; a++)
-        if (tr_at(f, pat->args[tr_pat_in(p) + a])->ty->elem != t || !is_shared(f, pat, a, x, y))
+        if (tr_at(f, pat->args[tr_pat_at(p, P_IN) + a])->ty->elem != t || !is_shared(f, pat, a, x, y))
             return "in a strip what is loaded serves each row, or each column";
     return NULL;
 }
@@ -329,13 +334,15 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = strip_misfit(f, pat);
     if (!why && s->fission)
         why = fission_misfit(f, pat);
+    if (!why && s->unroll)
+        why = unroll_misfit(p);
     if (!why && s->nontemporal)
         why = nontemporal_misfit(p);
-    if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || p->nred))
+    if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || tr_pat_nred(p)))
         why = "only a loop over a prange that reduces nothing has a copy in place";
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))
         why = "nothing is made into ranges";
-    if (!why && p->ncost && (!tr_pat_is_region(p) || p->nred))
+    if (!why && p->ncost && (!tr_pat_is_region(p) || tr_pat_nred(p)))
         why = "sums are in ranges that depend on lengths alone";
     return why;
 }

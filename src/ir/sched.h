@@ -40,7 +40,6 @@ bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array);
 /* Does reduction i, of values of t, collect them in a buffer that is added up as a tree
  * (pairwise summation)? */
 bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t);
-bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t); /* a scan's total is, too */
 
 /* A loop over a prange: no elements, but a round that reads and writes what it likes. */
 bool tr_pat_is_region(const tr_pat *p);

@@ -11,6 +11,7 @@
 
 #include "base/plant.h"
 #include "ir/alias.h"
+#include "ir/ports.h"
 
 /* What an instance does to its params. */
 typedef struct called {
@@ -187,20 +188,13 @@ static void walk_pattern(body *b, const tr_ins *in) {
     tr_access *x = TR_NEW_N(b->w->a, tr_access, in->nargs + 1u);
     tr_summary s = summary_of(b->w, t);
     b->shows = b->shows || s.shows;
-    for (uint32_t k = 0; k < t->nin; k++)
-        x[tr_pat_in(t) + k].reads = TR_REACH_ANY;
-    for (uint32_t k = 0; k < t->nout; k++)
-        x[tr_pat_out(t) + k].writes = TR_REACH_ANY;
-    for (uint32_t k = 0; k < t->nfilt; k++)
-        x[tr_pat_filt(t) + k].writes = TR_REACH_ANY;
-    for (uint32_t k = 0; k < t->nscat; k++)
-        x[tr_pat_scat(t) + k] = (tr_access){TR_REACH_ANY, TR_REACH_ANY};
-    for (uint32_t k = 0; k < t->ncap; k++)
-        x[tr_pat_cap(t) + k] = s.caps[k];
-    for (uint32_t k = 0; k < t->nein; k++)
-        x[tr_pat_ein(t) + k].reads = TR_REACH_ANY;
-    for (uint32_t k = 0; k < t->neout; k++)
-        x[tr_pat_eout(t) + k].writes = TR_REACH_ANY;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        unsigned m = tr_role_info[tr_pat_role(t, k)].memory;
+        x[k].reads = m & TR_MEM_READ ? TR_REACH_ANY : x[k].reads;
+        x[k].writes = m & TR_MEM_WRITE ? TR_REACH_ANY : x[k].writes;
+        if (m & TR_MEM_INSIDE)
+            x[k] = s.caps[k - tr_pat_at(t, P_CAP)];
+    }
     reach_all(b, in, x);
 }
 
@@ -231,9 +225,11 @@ static void walk(body *b) {
 
 /* --- together --- */
 
-static void walk_function(walker *w, const tr_pat *t, tr_fn *f, uint32_t first_cap, tr_summary *s) {
+static void walk_function(walker *w, const tr_pat *t, unsigned fn, tr_summary *s) {
+    tr_fn *f = tr_pat_fn(t, fn);
+    uint32_t first_cap = tr_pat_param(t, fn, P_CAP);
     body b = {.w = w, .f = f, .params = TR_NEW_N(w->a, tr_access, tr_blk_at(f, 0)->params.n + 1u)};
-    b.pat = f == t->lam ? t : NULL;
+    b.pat = fn == TR_LAM ? t : NULL;
     walk(&b);
     s->shows = s->shows || b.shows;
     for (uint32_t k = 0; k < t->ncap; k++) {
@@ -245,9 +241,8 @@ static void walk_function(walker *w, const tr_pat *t, tr_fn *f, uint32_t first_c
 
 static tr_summary summary_of(walker *w, const tr_pat *t) {
     tr_summary s = {.caps = TR_NEW_N(w->a, tr_access, t->ncap + 1u)};
-    walk_function(w, t, t->lam, tr_pat_lam_cap(t), &s);
-    if (t->epi)
-        walk_function(w, t, t->epi, tr_pat_epi_cap(t), &s);
+    for (unsigned fn = TR_LAM; tr_pat_fn(t, fn); fn++)
+        walk_function(w, t, fn, &s);
     return s;
 }
 
@@ -261,8 +256,8 @@ const char *tr_pat_form(const tr_pat *t) {
         return "it has no axes";
     if (t->nscan && !t->keep && t->par == TR_PAR_PRANGE)
         return "each element needs the one before";
-    for (uint32_t i = 0; i < t->nred && !t->keep; i++)
-        if (tr_red_info[t->reds[i]].place)
+    for (uint32_t i = 0; i < tr_pat_nred(t) && !t->keep; i++)
+        if (tr_red_info[tr_pat_red(t, i)].place)
             return "it looks for the place of an extreme";
     return NULL;
 }

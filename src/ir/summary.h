@@ -38,6 +38,11 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t);
 bool tr_pat_scan_regroups(const tr_pat *t);
 bool tr_pat_in_blocks(const tr_pat *t);
 bool tr_pat_in_ranges(const tr_pat *t);
+/* Of one in blocks. in_groups: the scan goes by groups of TR_SCAN_GROUP elements, too. after: its lambda,
+ * with the values after the element as params behind the others; what a scan in groups has for one the
+ * lambda does not add up itself. */
+bool tr_pat_scan_in_groups(const tr_pat *t, uint32_t k);
+tr_fn *tr_pat_scan_after(const tr_pat *t);
 
 /* Scatters (scatters.c). spreads: blocks of rounds may collect in tables of their own, which are joined in
  * order. regroups: the values depend on how they are grouped, so that all go block by block. */

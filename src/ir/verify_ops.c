@@ -7,6 +7,7 @@
 
 #include "base/meet.h"
 #include "ir/internal.h"
+#include "ir/ports.h"
 #include "ir/rtinfo.h"
 #include "ir/summary.h"
 
@@ -130,6 +131,12 @@ static void check_convert(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "%s has not the same bits as %s", tr_ck_show(k, to), tr_ck_show(k, from));
 }
 
+/* What an item is in the code: that a number is weak is said in the types of closures alone, for who calls
+ * them. */
+static bool is_item(const tr_ty *got, const tr_ty *item) {
+    return got == item || (got && item->weak && !got->weak && got->kind == item->kind);
+}
+
 static void check_tuple(tr_fnck *k, const tr_ins *i) {
     if (!i->ty || !tr_ty_is_items(i->ty)) {
         tr_ck_bad(k, "%s is not made of items", tr_ck_show(k, i->ty));
@@ -137,14 +144,15 @@ static void check_tuple(tr_fnck *k, const tr_ins *i) {
     }
     want_nargs(k, i, i->ty->n);
     for (uint32_t n = 0; n < i->nargs && n < i->ty->n; n++)
-        tr_ck_want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
+        if (!is_item(arg_type(k, i, n), i->ty->items[n]))
+            tr_ck_want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
 }
 
 static void check_extract(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     if (i->imm.i < 0 || i->imm.i >= (t ? t->n : 0))
         tr_ck_bad(k, "%s has no item %" PRIi64, tr_ck_show(k, t), i->imm.i);
-    else if (i->ty != t->items[i->imm.i])
+    else if (!is_item(i->ty, t->items[i->imm.i]))
         tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
 }
 
@@ -430,91 +438,123 @@ static void check_yield(tr_fnck *k, const tr_ins *i) {
     if (!t)
         return;
     if (k->f == t->epi || !t->nscat) /* else it depends on the operands' ranks: check_yields */
-        want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_scat(t));
+        want_nargs(k, i, tr_pat_slot(t, k->f == t->epi, TR_ROLE__COUNT));
 }
 
-/* A param of one of the pattern's functions. */
-static void want_param(tr_fnck *k, const tr_fn *g, uint32_t p, const tr_ty *want, const char *what) {
-    const tr_ty *t = tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty;
-    if (want)
-        tr_ck_want_type(k, t, want, what);
-}
+/* --- patterns: what their ports are, by the table of roles, and what holds for several of them --- */
 
-/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p`
- * on, unless they are written (g is NULL). */
-static bool check_arrays(tr_fnck *k, const tr_ins *i, uint32_t first, uint32_t n, unsigned rank,
-                         const tr_fn *g, uint32_t p) {
-    for (uint32_t j = 0; j < n; j++) {
-        const tr_ty *a = arg_type(k, i, first + j);
-        want_array(k, i, first + j);
-        if (!tr_ck_is_kind(a, TR_TY_ARRAY))
-            return false;
-        if (a->ndim != rank)
-            tr_ck_bad(k, "operand %" PRIu32 " has rank %u, the space %u", first + j, a->ndim, rank);
-        if (g)
-            want_param(k, g, p + j, a->elem, "the lambda's element");
-        else if (a->readonly)
-            tr_ck_bad(k, "operand %" PRIu32 " is read-only", first + j);
-    }
+static bool is_array_of(tr_fnck *k, const tr_ins *i, uint32_t arg, unsigned rank) {
+    const tr_ty *a = arg_type(k, i, arg);
+    want_array(k, i, arg);
+    if (!tr_ck_is_kind(a, TR_TY_ARRAY))
+        return false;
+    if (a->ndim != rank)
+        tr_ck_bad(k, "operand %" PRIu32 " has rank %u, the space %u", arg, a->ndim, rank);
     return true;
 }
 
-static bool check_params(tr_fnck *k, const tr_ins *i, const tr_fn *g, uint32_t n, unsigned nindex) {
+/* An operand is what its role says; false: not even an array. */
+static bool check_operand(tr_fnck *k, const tr_ins *i, const tr_ports *g, uint32_t arg) {
     const tr_pat *t = i->imm.pat;
+    const tr_ty *a = arg_type(k, i, arg);
+    bool array = g->is->operand < TR_PORT_SPACE;
+    switch ((tr_portis)g->is->operand) {
+    case TR_PORT_SIZE: want_kind(k, i, arg, TR_TY_I64); break;
+    case TR_PORT_FLAG: want_kind(k, i, arg, TR_TY_BOOL); break;
+    case TR_PORT_NUMBER: want_class(k, i, arg, "biufc"); break;
+    case TR_PORT_ANY: break;
+    case TR_PORT_SPACE: array = is_array_of(k, i, arg, t->nspace); break;
+    case TR_PORT_KEPT: array = is_array_of(k, i, arg, tr_pat_nkeep(t)); break;
+    case TR_PORT_PACKED:
+        array = tr_ck_is_kind(a, TR_TY_ARRAY);
+        if (!array || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
+            tr_ck_bad(k, "packs into %s", tr_ck_show(k, a));
+        break;
+    case TR_PORT_TARGET:
+        array = tr_ck_is_kind(a, TR_TY_ARRAY);
+        if (!array || a->readonly)
+            tr_ck_bad(k, "scatters to %s", tr_ck_show(k, a));
+        break;
+    }
+    if (array && g->is->memory == TR_MEM_WRITE && a->readonly)
+        tr_ck_bad(k, "operand %" PRIu32 " is read-only", arg);
+    return array;
+}
+
+/* What is a role's among the params of one of the functions. */
+static void check_takes(tr_fnck *k, const tr_ins *i, const tr_ports *g, unsigned fn) {
+    static const char *const what[] = {"", "index", "the lambda's element", "the lambda's value"};
+    const tr_fn *lam = tr_pat_fn(i->imm.pat, fn);
+    for (uint32_t n = 0; g->is->takes[fn] && n < g->n; n++) {
+        const tr_ty *got = tr_at(lam, tr_blk_at(lam, 0)->params.d[g->param + n])->ty;
+        const tr_ty *a = arg_type(k, i, g->arg + n);
+        if (g->is->takes[fn] == TR_TAKES_INDEX && !tr_ck_is_kind(got, TR_TY_I64))
+            tr_ck_bad(k, "index %" PRIu32 " of the lambda is not i64", n);
+        else if (g->is->takes[fn] == TR_TAKES_ITEM && tr_ck_is_kind(a, TR_TY_ARRAY))
+            tr_ck_want_type(k, got, a->elem, what[TR_TAKES_ITEM]);
+        else if (g->is->takes[fn] == TR_TAKES_VALUE && a)
+            tr_ck_want_type(k, got, a, what[TR_TAKES_VALUE]);
+    }
+}
+
+static bool check_params(tr_fnck *k, const tr_ins *i, unsigned fn) {
+    const tr_pat *t = i->imm.pat;
+    const tr_fn *g = tr_pat_fn(t, fn);
     if (!g->is_lambda || !g->blks.n) {
         tr_ck_bad(k, "has no lambda");
         return false;
     }
-    uint32_t got = tr_blk_at(g, 0)->params.n;
-    if (got != n) {
+    uint32_t got = tr_blk_at(g, 0)->params.n, n = tr_pat_nparams(t, fn);
+    if (got != n)
         tr_ck_bad(k, "the lambda has %" PRIu32 " params, want %" PRIu32, got, n);
-        return false;
+    return got == n;
+}
+
+static bool check_ports(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (unsigned fn = TR_LAM; tr_pat_fn(t, fn); fn++) {
+        if (!check_params(k, i, fn))
+            return false;
+        for (tr_ports g = tr_ports_of(t, fn); tr_ports_left(&g); tr_ports_next(t, fn, &g)) {
+            bool is = true;
+            for (uint32_t n = 0; fn == TR_LAM && n < t->n[g.role]; n++)
+                is = check_operand(k, i, &g, g.arg + n) || g.is->operand < TR_PORT_SPACE;
+            if (!is)
+                return false;
+            check_takes(k, i, &g, fn);
+        }
     }
-    for (unsigned p = 0; p < nindex; p++)
-        if (!tr_ck_is_kind(tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty, TR_TY_I64))
-            tr_ck_bad(k, "index %u of the lambda is not i64", p);
-    for (uint32_t c = 0; c < t->ncap; c++)
-        want_param(k, g, n - t->ncap + c, arg_type(k, i, tr_pat_cap(t) + c), "the lambda's captured value");
     return true;
 }
 
 static void check_reductions(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     const tr_ty *res = i->ty;
-    uint32_t init = tr_pat_init(t);
-    unsigned n = t->keep ? 0 : t->nred;
+    uint32_t init = tr_pat_at(t, P_SCAN), nred = tr_pat_nred(t), n = t->keep ? 0 : nred;
     if (n == 0   ? !tr_ck_is_kind(res, TR_TY_NONE)
         : n == 1 ? res != arg_type(k, i, init)
                  : !tr_ck_is_kind(res, TR_TY_TUPLE) || res->n != n)
         tr_ck_bad(k, "result is %s", tr_ck_show(k, res));
-    for (uint32_t r = 0; r < t->nred; r++) {
-        want_class(k, i, init + r, "biufc");
+    for (uint32_t r = 0; r < nred; r++) {
         if (n > 1 && tr_ck_is_kind(res, TR_TY_TUPLE) && r < res->n)
             tr_ck_want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
-        if (t->fast[r])
+        if (tr_pat_fast(t, r))
             want_class(k, i, init + r, "fc");
-        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && tr_red_info[t->reds[r]].place))
+        if (tr_pat_red(t, r) >= TR_RED__COUNT || (r < t->nscan && tr_red_info[tr_pat_red(t, r)].place))
             tr_ck_bad(k, "no such reduction");
-        else if (t->reds[r] == TR_RED_LAST && r >= t->nscan)
+        else if (tr_pat_red(t, r) == TR_RED_LAST && r >= t->nscan)
             tr_ck_bad(k, "only a scan's value is the last one");
-        else if (tr_red_info[t->reds[r]].place)
+        else if (tr_red_info[tr_pat_red(t, r)].place)
             want_kind(k, i, init + r, TR_TY_I64);
     }
-    if (t->nscan > t->nred)
-        tr_ck_bad(k, "has more scans than reductions");
 }
 
 static void check_filter(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
-    for (uint32_t n = tr_pat_filt(t); n < tr_pat_scat(t); n++) {
-        const tr_ty *a = arg_type(k, i, n);
-        if (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
-            tr_ck_bad(k, "packs into %s", tr_ck_show(k, a));
-    }
-    if (t->nfilt && (t->keep || !t->nscan || t->reds[0] != TR_RED_ADD))
+    if (t->nfilt && (t->keep || !t->nscan || tr_pat_red(t, 0) != TR_RED_ADD))
         tr_ck_bad(k, "packs without a scan that counts");
     if (t->nfilt)
-        want_kind(k, i, tr_pat_init(t), TR_TY_I64);
+        want_kind(k, i, tr_pat_at(t, P_SCAN), TR_TY_I64);
 }
 
 static void check_meet(tr_fnck *k, const tr_ins *i) {
@@ -527,13 +567,11 @@ static void check_meet(tr_fnck *k, const tr_ins *i) {
 static void check_scatters(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     for (uint32_t s = 0; s < t->nscat; s++) {
-        uint32_t n = tr_pat_scat(t) + s;
+        uint32_t n = tr_pat_at(t, P_SCAT) + s;
         const tr_ty *a = arg_type(k, i, n);
-        if (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->readonly)
-            tr_ck_bad(k, "scatters to %s", tr_ck_show(k, a));
-        else if (t->scats[s] >= TR_SCATTER__COUNT || !tr_scatter_takes(t->scats[s], a->elem))
+        if (tr_pat_scatter(t, s) >= TR_SCATTER__COUNT || !tr_scatter_takes(tr_pat_scatter(t, s), a->elem))
             tr_ck_bad(k, "no such scatter to %s", tr_ck_show(k, a));
-        for (uint32_t m = tr_pat_in(t); m < tr_pat_nargs(t); m++)
+        for (uint32_t m = tr_pat_at(t, P_IN); m < tr_pat_nargs(t); m++)
             if (m != n && i->args[m] == i->args[n])
                 tr_ck_bad(k, "operand %" PRIu32 " is scattered to", m);
     }
@@ -549,17 +587,21 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
         return;
     }
     want_nargs(k, i, tr_pat_nargs(t));
-    if (i->nargs != tr_pat_nargs(t) || !check_params(k, i, t->lam, tr_pat_lam_cap(t) + t->ncap, t->nspace))
+    if (i->nargs != tr_pat_nargs(t))
         return;
-    want_i64s(k, i, 0, t->nspace);
     if (t->keep & ~tr_all_axes(t->nspace))
         tr_ck_bad(k, "keeps an axis that the space does not have");
-    if (!check_arrays(k, i, tr_pat_in(t), t->nin, t->nspace, t->lam, t->nspace) ||
-        !check_arrays(k, i, tr_pat_out(t), t->nout, t->nspace, NULL, 0))
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++) {
+        if (t->n[r] > tr_role_info[r].most)
+            tr_ck_bad(k, "has %u operands '%s', want %u at most", t->n[r], tr_role_info[r].word,
+                      (unsigned)tr_role_info[r].most);
+        if (t->n[r] && tr_role_info[r].of == 'e' && !t->epi)
+            tr_ck_bad(k, "has arrays of an epilogue, but no epilogue");
+    }
+    if (t->epi && !t->keep)
+        tr_ck_bad(k, "has an epilogue, but keeps no axis");
+    if (!check_ports(k, i))
         return;
-    for (uint32_t r = 0; r < t->nscan; r++)
-        want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
-                   "the running value");
     check_reductions(k, i);
     check_filter(k, i);
     check_scatters(k, i);
@@ -567,79 +609,63 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if (t->nwhen && t->par != TR_PAR_PRANGE)
         tr_ck_bad(k, "runs on all cores on a condition, but is no loop over a prange");
-    if (t->nwhen)
-        want_kind(k, i, tr_pat_when(t), TR_TY_BOOL);
-    if (t->ncost)
-        want_kind(k, i, tr_pat_cost(t), TR_TY_I64);
-    if ((t->nein || t->neout) && !t->epi)
-        tr_ck_bad(k, "has arrays of an epilogue, but no epilogue");
-    if (!t->epi)
-        return;
-    if (!t->keep)
-        tr_ck_bad(k, "has an epilogue, but keeps no axis");
-    unsigned nkeep = tr_pat_nkeep(t);
-    if (!check_params(k, i, t->epi, tr_pat_epi_cap(t) + t->ncap, nkeep))
-        return;
-    for (uint32_t r = 0; r < t->nred; r++)
-        want_param(k, t->epi, nkeep + r, arg_type(k, i, tr_pat_init(t) + r), "the reduced value");
-    if (check_arrays(k, i, tr_pat_ein(t), t->nein, nkeep, t->epi, nkeep + t->nred))
-        check_arrays(k, i, tr_pat_eout(t), t->neout, nkeep, NULL, 0);
 }
 
-/* The values that a function of pattern i yields: elements of nout arrays from operand
- * `out` on, then contributions. */
-static void check_yields_of(tr_fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t out, uint32_t nout,
-                            uint32_t nred) {
-    const tr_pat *t = i->imm.pat;
-    for (tr_bid b = 0; b < lam->blks.n; b++) {
-        const tr_blk *blk = tr_blk_at(lam, b);
-        if (blk->dead || blk->last >= lam->ins.n || tr_at(lam, blk->last)->op != TR_OP_YIELD)
-            continue;
-        const tr_ins *y = tr_at(lam, blk->last);
-        for (uint32_t n = 0; n < y->nargs && n < nout + nred; n++) {
-            const tr_ty *got = y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
-            const tr_ty *want = arg_type(k, i, n < nout ? out + n : tr_pat_init(t) + n - nout);
-            if (n < nout)
-                want = tr_ck_is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
-            else if (tr_red_info[t->reds[n - nout]].place)
-                continue; /* any scalar with an order */
-            if (want)
-                tr_ck_want_type(k, got, want, "what the lambda yields");
-        }
+/* Value `at` of those that y yields, and on: for operand `arg`. Returns the next one. */
+static uint32_t check_gives(tr_fnck *k, const tr_ins *i, const tr_fn *lam, const tr_ins *y, const tr_ports *g,
+                            unsigned fn, uint32_t arg, uint32_t at) {
+    const tr_ty *a = arg_type(k, i, arg);
+    const tr_ty *got[TR_MAX_NDIM + 1];
+    bool array = tr_ck_is_kind(a, TR_TY_ARRAY);
+    uint32_t n = g->is->gives[fn] == TR_GIVES_PLACE ? (array ? a->ndim : 0) + 1u : 1;
+    for (uint32_t x = 0; x < n; x++)
+        got[x] = at + x < y->nargs && y->args[at + x] < lam->ins.n ? tr_at(lam, y->args[at + x])->ty : NULL;
+    if (at + n > y->nargs)
+        return at + n; /* their number is said to be wrong */
+    switch ((tr_portgives)g->is->gives[fn]) {
+    case TR_GIVES_NONE: break;
+    case TR_GIVES_ITEM:
+        if (array)
+            tr_ck_want_type(k, got[0], a->elem, "what the lambda yields");
+        break;
+    case TR_GIVES_VALUE: /* for a place any scalar with an order */
+        if (a && !tr_red_info[tr_pat_join(i->imm.pat, arg)->how].place)
+            tr_ck_want_type(k, got[0], a, "what the lambda yields");
+        break;
+    case TR_GIVES_PLACE:
+        for (uint32_t x = 0; x + 1 < n; x++)
+            if (!tr_ck_is_kind(got[x], TR_TY_I64))
+                tr_ck_bad(k, "scatters to an index that is %s", tr_ck_show(k, got[x]));
+        if (array)
+            tr_ck_want_type(k, got[n - 1], a->elem, "what is scattered");
     }
+    return at + n;
 }
 
-/* Where the lambda's y sends its values. */
-static void check_targets(tr_fnck *k, const tr_ins *i, const tr_ins *y) {
+static void check_yields_of(tr_fnck *k, const tr_ins *i, const tr_fn *lam, const tr_ins *y, unsigned fn) {
     const tr_pat *t = i->imm.pat;
-    const tr_fn *lam = t->lam;
-    uint32_t n = tr_pat_lam_scat(t);
-    for (uint32_t s = 0; s < t->nscat; s++) {
-        const tr_ty *a = arg_type(k, i, tr_pat_scat(t) + s);
-        for (uint32_t x = 0; tr_ck_is_kind(a, TR_TY_ARRAY) && x <= a->ndim; x++, n++) {
-            const tr_ty *got = n < y->nargs && y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
-            if (x == a->ndim)
-                tr_ck_want_type(k, got, a->elem, "what is scattered");
-            else if (!tr_ck_is_kind(got, TR_TY_I64))
-                tr_ck_bad(k, "scatters to an index that is %s", tr_ck_show(k, got));
-        }
-    }
-    if (t->nscat && n != y->nargs)
-        tr_ck_bad(k, "the lambda yields %" PRIu32 " values, want %" PRIu32, y->nargs, n);
+    uint32_t at = 0;
+    for (tr_ports g = tr_ports_of(t, fn); tr_ports_left(&g); tr_ports_next(t, fn, &g))
+        for (uint32_t n = 0; g.is->gives[fn] && n < g.n; n++)
+            at = check_gives(k, i, lam, y, &g, fn, g.arg + n, at);
+    if (at != y->nargs && t->nscat && fn == TR_LAM) /* else check_yield has said so */
+        tr_ck_bad(k, "the lambda yields %" PRIu32 " values, want %" PRIu32, y->nargs, at);
 }
 
 static void check_yields(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
+    const tr_fn *lam;
     if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
         return;
-    check_yields_of(k, i, t->lam, tr_pat_out(t), tr_pat_lam_red(t), t->nred);
-    for (tr_bid b = 0; b < t->lam->blks.n; b++) {
-        const tr_blk *blk = tr_blk_at(t->lam, b);
-        if (!blk->dead && blk->last < t->lam->ins.n && tr_at(t->lam, blk->last)->op == TR_OP_YIELD)
-            check_targets(k, i, tr_at(t->lam, blk->last));
-    }
-    if (t->epi)
-        check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
+    for (uint32_t r = 0; r < tr_pat_nred(t); r++)
+        if (tr_pat_red(t, r) >= TR_RED__COUNT)
+            return;
+    for (unsigned fn = TR_LAM; (lam = tr_pat_fn(t, fn)) != NULL; fn++)
+        for (tr_bid b = 0; b < lam->blks.n; b++) {
+            const tr_blk *blk = tr_blk_at(lam, b);
+            if (!blk->dead && blk->last < lam->ins.n && tr_at(lam, blk->last)->op == TR_OP_YIELD)
+                check_yields_of(k, i, lam, tr_at(lam, blk->last), fn);
+        }
 }
 
 /* --- one instruction --- */

@@ -602,7 +602,28 @@ bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* --- literals that the other operand's type cannot hold --- */
 
+/* A Python integer that is known when the program runs: a graph was given it. */
+static void check_weak_integer(tr_em *e, tr_tv x, const tr_ty *t) {
+    unsigned bits = 8 * tr_ty_size(t);
+    bool is_unsigned = tr_ty_class(t) == 'u';
+    tr_tv v = tr_em_strong(e, x), ok = tr_em_bool(e, true);
+    if (is_unsigned || bits < 64) {
+        int64_t least = is_unsigned ? 0 : -((int64_t)1 << (bits - 1));
+        ok = tr_em_cmp(e, TR_CMP_GE, v, tr_em_i64(e, least));
+    }
+    if (bits < 64) {
+        int64_t most = ((int64_t)1 << (bits - !is_unsigned)) - 1;
+        ok = tr_fam_and(e, ok, tr_em_cmp(e, TR_CMP_LE, v, tr_em_i64(e, most)));
+    }
+    tr_em_check(
+        e, ok, TR_EXC_OVERFLOW,
+        tr_arena_printf(&e->ctx->arena, "Python integer {0} out of bounds for %s", tr_em_tyname(e, t)), 1,
+        &v);
+}
+
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
+    if (x.ty->weak && x.ty->kind == TR_TY_I64 && tr_ty_is_int(t) && t->kind != TR_TY_I64)
+        check_weak_integer(e, x, t);
     if (tr_ty_is_int(t) && !tr_tv_fits(x, t))
         tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
                     tr_arena_printf(&e->ctx->arena, "Python integer %s out of bounds for %s", x.ty->lit->repr,

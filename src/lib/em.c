@@ -236,16 +236,24 @@ static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
     return mk(to, tr_const_int(f, to, tr_ty_truncate(to, re)));
 }
 
+/* A tuple whose items are strong, and so are the parts of slices among these. */
+static tr_tv strong_items(tr_em *e, tr_tv x) {
+    const tr_ty *to = tr_ty_strong(e->types, x.ty);
+    if (to == x.ty)
+        return x;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
+    for (uint32_t i = 0; i < x.ty->n; i++) {
+        it[i] = tr_em_item(e, x, i);
+        it[i] = it[i].ty->kind == TR_TY_SLICE ? strong_items(e, it[i]) : tr_em_strong(e, it[i]);
+        assert(it[i].ty == to->items[i] && "an item is what the tuple's type says");
+    }
+    return tr_em_make(e, to, x.ty->n, it);
+}
+
 tr_tv tr_em_strong(tr_em *e, tr_tv x) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
-    if (!s) {
-        if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty)
-            return x;
-        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
-        for (uint32_t i = 0; i < x.ty->n; i++)
-            it[i] = tr_em_strong(e, tr_em_item(e, x, i));
-        return tr_em_make(e, tr_ty_strong(e->types, x.ty), x.ty->n, it);
-    }
+    if (!s)
+        return x.ty->kind == TR_TY_TUPLE ? strong_items(e, x) : x;
     if (x.ty->kind == TR_TY_LIT)
         return lit_const(e, x.ty->lit, tr_ty_strong(e->types, s));
     return mk(tr_ty_strong(e->types, x.ty), x.v);
@@ -548,7 +556,7 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++) {
         it[i] = x[i];
-        if (x[i].ty->weak)
+        if (x[i].ty->weak && !e->weak_items)
             it[i] = tr_em_strong(e, x[i]);
         t[i] = it[i].ty;
     }
@@ -563,9 +571,9 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
     if (e->dry)
         return mk(t, TR_NOVAL);
     const tr_ins *d = tr_at(e->b.fn, agg.v);
-    if (d->op == TR_OP_TUPLE && tr_at(e->b.fn, d->args[i])->ty == t)
+    if (d->op == TR_OP_TUPLE && !t->weak && tr_at(e->b.fn, d->args[i])->ty == t)
         return mk(t, d->args[i]);
-    tr_val v = tr_emit1(&e->b, TR_OP_EXTRACT, t, agg.v);
+    tr_val v = tr_emit1(&e->b, TR_OP_EXTRACT, t->weak ? tr_ty_strong(e->types, t) : t, agg.v);
     tr_at(e->b.fn, v)->imm.i = (int64_t)i;
     return mk(t, v);
 }

@@ -35,7 +35,8 @@ typedef struct tr_em {
     tr_span op_span;
     /* the first argument of the call at hand is an array that was made for it and has no other name */
     bool fresh;
-    bool ends; /* a call of a function of the user's that never returns: what follows does not run */
+    bool weak_items; /* numbers in tuples stay weak: in graphs, and in functions of the library */
+    bool ends;       /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
     /* As a kernel, of blocks and threads as `sizes` says (TR_LAUNCH_SIZES): set by infer/. */

@@ -88,6 +88,7 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
  * initial; array, axis, dtype, out. `alone`: an identity takes no part. */
 bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out);
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
+bool tr_fam_has_identity(tr_em *e, tr_tv ufunc); /* what it joins with anything to give that back */
 /* The message of arrays that cannot be joined: the axis, and the number of the second one,
  * whose size is {1}. */
 #define TR_JOIN_DIFFERS                                                                               \

@@ -985,6 +985,18 @@ static folded about(tr_em *e, tr_tv self) {
     return u ? (folded){u->name, u->reorders, u->identity} : about_row(e, (uint16_t)self.ty->lit->u.builtin);
 }
 
+bool tr_fam_has_identity(tr_em *e, tr_tv self) {
+    if (tr_fam_users_ufunc(e, self))
+        return about(e, self).identity != NULL;
+    switch ((uint16_t)self.ty->lit->u.builtin) { /* which sums and their like have, without a fold */
+    case TR_B_NP_ADD:
+    case TR_B_NP_MULTIPLY:
+    case TR_B_NP_BITWISE_AND:
+    case TR_B_NP_BITWISE_OR: return true;
+    default: return about(e, self).identity != NULL;
+    }
+}
+
 static bool fold_start(tr_em *e, const tr_bcall *c, const folded *u, const axes *x, reduction *r) {
     tr_tv given = arg(c, 5);
     r->init[0] = tr_em_num(e, r->result, 0.0);

@@ -75,10 +75,11 @@ bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_
     return tr_em_elementwise(e, tr_fam_name(c), n, x, dst, fn, user, out);
 }
 
+/* Or an integer that is weak as one: of a graph. */
 static bool has_literal(uint32_t n, const tr_tv *x) {
     int64_t v;
     for (uint32_t i = 0; i < n; i++)
-        if (tr_tv_lit_int(x[i], &v))
+        if (tr_tv_lit_int(x[i], &v) || (x[i].ty->weak && x[i].ty->kind == TR_TY_I64))
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/ports.h"
 #include "lib/em.h"
 #include "lib/priv.h"
 
@@ -10,11 +11,40 @@ static const tr_ty *i64_ty(tr_em *e) {
     return tr_ty_scalar(e->types, TR_TY_I64);
 }
 
-/* The params of one of the node's functions, in the groups that a template knows. */
-typedef struct params {
-    tr_tv *idx, *elems, *caps;
-    uint32_t nelems;
-} params;
+/* What is described, by role (ir/roles.def). */
+typedef struct listed {
+    const tr_tv *v[TR_ROLE__COUNT];
+    uint32_t n[TR_ROLE__COUNT];
+} listed;
+
+static listed by_role(const tr_pdesc *d) {
+    return (listed){.v = {[P_SPACE] = d->space,
+                          [P_IN] = d->in,
+                          [P_OUT] = d->out,
+                          [P_PACK] = d->filt,
+                          [P_SCAN] = d->init,
+                          [P_RED] = d->nred ? d->init + d->nscan : NULL,
+                          [P_SCAT] = d->scat,
+                          [P_EIN] = d->ein,
+                          [P_EOUT] = d->eout,
+                          [P_CAP] = d->caps},
+                    .n = {[P_SPACE] = d->nspace,
+                          [P_IN] = d->nin,
+                          [P_OUT] = d->nout,
+                          [P_PACK] = d->nfilt,
+                          [P_SCAN] = d->nscan,
+                          [P_RED] = d->nred - d->nscan,
+                          [P_SCAT] = d->nscat,
+                          [P_EIN] = d->nein,
+                          [P_EOUT] = d->neout,
+                          [P_CAP] = d->ncap}};
+}
+
+/* How operand k of a role is joined. */
+static tr_join join_of(const tr_pdesc *d, unsigned role, uint32_t k) {
+    return (tr_join){.how =
+                         role == P_SCAT ? d->scats[k] : (uint8_t)d->reds[role == P_RED ? d->nscan + k : k]};
+}
 
 static tr_tv param(tr_em *in, const tr_ty *t) {
     return (tr_tv){t, in->dry ? TR_NOVAL : tr_blk_param(in->b.fn, 0, t, NULL)};
@@ -34,75 +64,67 @@ static tr_fn *open_lambda(tr_em *e, tr_em *in) {
     return lam;
 }
 
-static params open_params(tr_em *in, const tr_pdesc *d, uint32_t nidx, uint32_t room) {
-    tr_arena *a = &in->ctx->arena;
-    params p = {TR_NEW_N(a, tr_tv, nidx + 1u), TR_NEW_N(a, tr_tv, room + 1u),
-                TR_NEW_N(a, tr_tv, d->ncap + 1u), 0};
-    for (uint32_t i = 0; i < nidx; i++)
-        p.idx[i] = param(in, i64_ty(in));
-    return p;
-}
+/* The params of one of the node's functions, in the groups that a template knows. */
+typedef struct params {
+    tr_tv *idx, *elems, *caps;
+    uint32_t nidx, nelems, ncaps;
+} params;
 
-static void add_elements(tr_em *in, params *p, const tr_tv *arrays, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        p->elems[p->nelems++] = param(in, arrays[i].ty->elem);
-}
-
-static void add_values(tr_em *in, params *p, const tr_tv *v, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        p->elems[p->nelems++] = param(in, v[i].ty);
-}
-
-/* A literal stays known inside. */
-static void add_captures(tr_em *in, params *p, const tr_pdesc *d) {
-    for (uint32_t i = 0; i < d->ncap; i++) {
-        const tr_ty *t = d->caps[i].ty;
-        p->caps[i] = param(in, t->kind == TR_TY_LIT ? t : tr_ty_strong(in->types, t));
-        p->caps[i].ty = t;
+static void add_param(tr_em *in, params *p, unsigned role, unsigned fn, const tr_tv *operand) {
+    const tr_roleinfo *is = &tr_role_info[role];
+    const tr_ty *t = operand->ty;
+    switch ((tr_porttakes)is->takes[fn]) {
+    case TR_TAKES_NONE: break;
+    case TR_TAKES_INDEX: p->idx[p->nidx++] = param(in, i64_ty(in)); break;
+    case TR_TAKES_ITEM: p->elems[p->nelems++] = param(in, t->elem); break;
+    case TR_TAKES_VALUE:
+        if (is->join) {
+            p->elems[p->nelems++] = param(in, t);
+            break;
+        }
+        p->caps[p->ncaps] = param(in, t->kind == TR_TY_LIT ? t : tr_ty_strong(in->types, t));
+        p->caps[p->ncaps++].ty = t; /* a literal stays known inside */
     }
 }
 
-static bool fill_lambda(tr_em *in, const tr_pdesc *d, const params *p, tr_plam body, uint32_t nyield) {
-    tr_tv *y = TR_NEW_N(&in->ctx->arena, tr_tv, nyield + 1u);
-    if (!body(in, d, p->idx, p->elems, p->caps, y))
+static params make_params(tr_em *in, const tr_pdesc *d, const listed *l, unsigned fn) {
+    tr_arena *a = &in->ctx->arena;
+    uint32_t room = 1;
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
+        room += tr_role_info[r].takes[fn] ? l->n[r] : 0;
+    params p = {
+        .idx = TR_NEW_N(a, tr_tv, room), .elems = TR_NEW_N(a, tr_tv, room), .caps = TR_NEW_N(a, tr_tv, room)};
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
+        for (uint32_t k = 0; k < l->n[r]; k++)
+            if (r != P_SPACE || fn == TR_LAM || d->keep >> k & 1)
+                add_param(in, &p, r, fn, &l->v[r][k]);
+    return p;
+}
+
+static uint32_t count_yields(const listed *l, unsigned fn) {
+    uint32_t n = 0;
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
+        for (uint32_t k = 0; tr_role_info[r].gives[fn] && k < l->n[r]; k++)
+            n += tr_role_info[r].gives[fn] == TR_GIVES_PLACE ? l->v[r][k].ty->ndim + 1u : 1;
+    return n;
+}
+
+static bool make_function(tr_em *e, const tr_pdesc *d, const listed *l, unsigned fn, tr_fn **out) {
+    tr_em in;
+    *out = open_lambda(e, &in);
+    params p = make_params(&in, d, l, fn);
+    uint32_t n = count_yields(l, fn);
+    tr_tv *y = TR_NEW_N(&in.ctx->arena, tr_tv, n + 1u);
+    if (!(fn == TR_EPI ? d->epi : d->lam)(&in, d, p.idx, p.elems, p.caps, y))
         return false;
-    assert(tr_em_are_whole(in, nyield, y) && "a lambda fills all that it is to yield");
-    if (in->dry)
+    assert(tr_em_are_whole(&in, n, y) && "a lambda fills all that it is to yield");
+    if (in.dry)
         return true;
-    tr_val *v = TR_NEW_N(&in->ctx->arena, tr_val, nyield + 1u);
-    for (uint32_t i = 0; i < nyield; i++)
-        v[i] = tr_em_strong(in, y[i]).v;
-    tr_emit_v(&in->b, TR_OP_YIELD, NULL, nyield, v);
+    tr_val *v = TR_NEW_N(&in.ctx->arena, tr_val, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = tr_em_strong(&in, y[i]).v;
+    tr_emit_v(&in.b, TR_OP_YIELD, NULL, n, v);
     return true;
-}
-
-static bool make_lambda(tr_em *e, const tr_pdesc *d, tr_fn **out) {
-    tr_em in;
-    *out = open_lambda(e, &in);
-    params p = open_params(&in, d, d->nspace, d->nin + d->nscan);
-    add_elements(&in, &p, d->in, d->nin);
-    add_values(&in, &p, d->init, d->nscan);
-    add_captures(&in, &p, d);
-    uint32_t n = d->nout + d->nfilt + d->nred;
-    assert(p.nelems == d->nin + d->nscan && "an element for each input, and a running value for each scan");
-    for (uint32_t i = 0; i < d->nscat; i++)
-        n += d->scat[i].ty->ndim + 1u;
-    return fill_lambda(&in, d, &p, d->lam, n);
-}
-
-static bool make_epilogue(tr_em *e, const tr_pdesc *d, tr_fn **out) {
-    tr_em in;
-    *out = NULL;
-    if (!d->epi)
-        return true;
-    *out = open_lambda(e, &in);
-    params p = open_params(&in, d, (uint32_t)__builtin_popcount(d->keep), d->nred + d->nein);
-    add_values(&in, &p, d->init, d->nred);
-    add_elements(&in, &p, d->ein, d->nein);
-    assert(p.nelems == d->nred + d->nein &&
-           "what was reduced, then an element for each input of the epilogue");
-    add_captures(&in, &p, d);
-    return fill_lambda(&in, d, &p, d->epi, d->neout);
 }
 
 static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
@@ -116,53 +138,25 @@ static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
     return tr_ty_tuple(e->types, d->nred, t);
 }
 
-static void put(tr_val *v, uint32_t *k, const tr_tv *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        v[(*k)++] = x[i].v;
-}
-
-static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, const tr_ty *ty) {
-    tr_arena *a = &e->ctx->arena;
-    tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){.nspace = (uint8_t)d->nspace,
-                  .nscan = (uint8_t)d->nscan,
-                  .nin = (uint16_t)d->nin,
-                  .nout = (uint16_t)d->nout,
-                  .nfilt = (uint16_t)d->nfilt,
-                  .nscat = (uint16_t)d->nscat,
-                  .nred = (uint16_t)d->nred,
-                  .ncap = (uint16_t)d->ncap,
-                  .nein = (uint16_t)d->nein,
-                  .neout = (uint16_t)d->neout,
-                  .par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
-                  .apart = d->apart,
-                  .keep = d->keep,
-                  .lam = lam,
-                  .epi = epi};
-    p->reds = tr_arena_copy(a, d->reds, sizeof *d->reds * (d->nred + 0u));
-    p->fast = TR_NEW_N(a, uint8_t, d->nred + 1u);
-    p->scats = tr_arena_copy(a, d->scats, d->nscat * sizeof *d->scats);
-    tr_val *v = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < d->nspace; i++)
-        v[k++] = tr_em_strong(e, d->space[i]).v;
-    put(v, &k, d->in, d->nin);
-    put(v, &k, d->out, d->nout);
-    put(v, &k, d->filt, d->nfilt);
-    put(v, &k, d->scat, d->nscat);
-    put(v, &k, d->init, d->nred);
-    put(v, &k, d->caps, d->ncap);
-    put(v, &k, d->ein, d->nein);
-    put(v, &k, d->eout, d->neout);
-    assert(k == tr_pat_nargs(p) && "operands as the node's groups count them");
-    tr_val r = tr_emit_v(&e->b, TR_OP_PATTERN, ty, k, v);
-    tr_at(e->b.fn, r)->imm.pat = p;
-    return r;
+static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam, tr_fn *epi) {
+    tr_node m = tr_node_new(e->b.fn);
+    m.t = (tr_pat){.par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
+                   .apart = d->apart,
+                   .keep = d->keep,
+                   .lam = lam,
+                   .epi = epi};
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
+        for (uint32_t k = 0; k < l->n[r]; k++)
+            if (tr_role_info[r].join)
+                tr_node_join(&m, (tr_role)r, l->v[r][k].v, join_of(d, r, k));
+            else
+                tr_node_put(&m, (tr_role)r, r == P_SPACE ? tr_em_strong(e, l->v[r][k]).v : l->v[r][k].v);
+    return tr_node_emit(&m, &e->b);
 }
 
 bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     tr_pdesc d = *desc;
-    tr_fn *lam, *epi;
+    tr_fn *lam, *epi = NULL;
     tr_tv *init = TR_NEW_N(&e->ctx->arena, tr_tv, d.nred + 1u);
     for (uint32_t i = 0; i < d.nred; i++)
         init[i] = tr_em_strong(e, d.init[i]);
@@ -177,9 +171,10 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
         assert(tr_em_is_array(e, d.out[i]) && !d.out[i].ty->readonly &&
                "outputs are arrays that may be written");
     d.init = init;
-    if (!make_lambda(e, &d, &lam) || !make_epilogue(e, &d, &epi))
+    const listed l = by_role(&d);
+    if (!make_function(e, &d, &l, TR_LAM, &lam) || (d.epi && !make_function(e, &d, &l, TR_EPI, &epi)))
         return false;
     const tr_ty *ty = result_type(e, &d);
-    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, lam, epi, ty)};
+    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, &l, lam, epi)};
     return true;
 }

@@ -156,7 +156,8 @@ enum {
     TR_LOOP_APART =
         4, /* no round meets another in memory, as far as accesses are marked so (tr_lower_mark_apart) */
     TR_LOOP_ROLLED = 8, /* stays a loop, also where it has few rounds */
-    TR_LOOP_WHOLE = 16  /* is written out, round by round */
+    TR_LOOP_WHOLE = 16, /* is written out, round by round */
+    TR_LOOP_TWO = 32    /* takes two vectors at a time: one is a chain that others wait for */
 };
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
 void tr_lower_mark_apart(tr_lm *m, lv access);

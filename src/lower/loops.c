@@ -120,8 +120,10 @@ lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
     unsigned n = 0;
     if (marks & TR_LOOP_COLD)
         o[n++] = option(m, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(m->i1, 0, 0)));
-    if (marks & TR_LOOP_ONE)
-        o[n++] = option(m, "llvm.loop.interleave.count", LLVMValueAsMetadata(l_int(m->i32, 1)));
+    if (marks & (TR_LOOP_ONE | TR_LOOP_TWO)) {
+        lv count = l_int(m->i32, marks & TR_LOOP_TWO ? 2 : 1);
+        o[n++] = option(m, "llvm.loop.interleave.count", LLVMValueAsMetadata(count));
+    }
     if (marks & TR_LOOP_APART)
         o[n++] = option(m, "llvm.loop.parallel_accesses", the_group(m));
     if (marks & (TR_LOOP_ROLLED | TR_LOOP_WHOLE)) {

@@ -1,22 +1,21 @@
-/* Masks that lie side by side, words at a time: counting what is true, and packing what is wanted.
+/* Masks: counting what is true where they lie side by side, and packing what is wanted.
  *
- * Most masks have few true items, or mostly true ones, in a row. Items whose bits are all zero are false
- * whatever their type, so one test passes over a word of them where the lambda does nothing else with
- * what is not wanted. A word that has some goes item by item without a branch, and where the packed
- * arrays have room for all of it, before the places of another thread, no item asks. Counts are lanes of
- * bytes, which are added up before they are full.
+ * Counts are lanes of bytes, which are added up before they are full. What is wanted goes through
+ * rt/pack.c, a stretch of rounds at a time: a loop, of which LLVM makes vectors, writes which rounds are
+ * wanted and what they give into buffers. Where the mask lies in memory as it is, or what is packed, there
+ * is no such loop.
  *
- * What a mask holds may change under us (another thread's store): an item is looked at again when it is
- * packed, and the room is asked for then.
- * Cost: two loops over a word more to compile, and one around them. */
+ * What a mask holds may change under us (another thread's store): the room is asked for when items are
+ * packed, and all arrays that are packed by one mask see the same one. Cost: a loop to compile for what is
+ * packed, and one around it. */
 #include "lower/pattern.h"
 
 #include <assert.h>
+#include <string.h>
 
-/* WORD: bytes that are tested at once, but no fewer than LEAST items. LANES: items that are
- * counted side by side, up to FULL a lane. SMALL: instructions of a lambda that is written
- * out twice. AT_ONCE: items of a round. */
-enum { WORD = 32, LEAST = 8, LANES = 64, FULL = 255, SMALL = 8, AT_ONCE = 8 };
+/* LANES: items that are counted side by side, up to FULL a lane. STRETCH: rounds; bytes of an item at
+ * most. */
+enum { LANES = 64, FULL = 255, STRETCH = 512, LARGEST = 16 };
 
 /* Only the yield may do more than compute. */
 static bool is_pure(const tr_fn *f) {
@@ -33,7 +32,7 @@ static bool is_pure(const tr_fn *f) {
 static uint32_t mask_of(const tr_lpat *s) {
     const tr_pat *p = s->p;
     const tr_fn *f = p->lam;
-    tr_val v = tr_term(f, 0)->args[tr_pat_lam_red(p)];
+    tr_val v = tr_term(f, 0)->args[tr_pat_slot(p, TR_LAM, P_SCAN)];
     if (tr_at(f, v)->op == TR_OP_CONV)
         v = tr_at(f, v)->args[0];
     if (tr_at(f, v)->ty->kind != TR_TY_BOOL)
@@ -48,21 +47,16 @@ static uint32_t mask_of(const tr_lpat *s) {
     return a;
 }
 
-static bool lies_side_by_side(const tr_lpat *s, uint32_t a) {
-    lv step = s->line ? NULL : s->arr[a].stride[s->axis[s->ndim - 1]];
-    return !step || (LLVMIsAConstantInt(step) && LLVMConstIntGetSExtValue(step) == 1);
-}
-
-/* The mask of loops that do nothing but count, or pack, by one; nin: they do not. */
+/* The mask of loops that do nothing but count; nin: they do more. */
 static uint32_t mask_to_read(const tr_lpat *s) {
     const tr_pat *p = s->p;
     uint32_t none = p->nin;
     bool stores = p->nout || p->nscat || p->nein || p->neout || p->keep;
-    if (stores || p->nred != 1 || s->red[0].ty->kind != TR_TY_I64 || s->red[0].kind != TR_RED_ADD ||
+    if (stores || tr_pat_nred(p) != 1 || s->red[0].ty->kind != TR_TY_I64 || s->red[0].kind != TR_RED_ADD ||
         s->red[0].cls != RED_PHI || s->ncarry != 1 || s->chunk || p->sched.scalar || !is_pure(p->lam))
         return none;
     uint32_t a = mask_of(s);
-    return a < none && lies_side_by_side(s, a) ? a : none;
+    return a < none && tr_lower_is_side_by_side(s, a) ? a : none;
 }
 
 /* So many items from where the loop of level k stands. */
@@ -134,75 +128,124 @@ bool tr_pack_count(tr_lpat *s, unsigned k) {
 
 /* --- packing --- */
 
-/* A word's items, where there is room for them without asking or not. */
-static void word(tr_lpat *s, unsigned k, lv from, lv to, bool fits) {
+static bool uses(const tr_fn *f, tr_val v) {
+    for (uint32_t i = 0; i < f->ins.n; i++)
+        for (uint32_t a = 0; f->ins.d[i].blk != TR_NOBLK && a < f->ins.d[i].nargs; a++)
+            if (f->ins.d[i].args[a] == v)
+                return true;
+    return false;
+}
+
+static uint64_t item_size(const tr_lpat *s, unsigned i) {
+    return tr_ty_size(s->filt[i].ty->elem);
+}
+
+/* Nothing is made of a round but what is packed and stored, and nothing of the place that it is packed to. */
+static bool goes_by_stretches(const tr_lpat *s) {
+    const tr_pat *p = s->p;
+    if (!p->nfilt || s->totals || tr_pat_nred(p) != 1 || s->red[0].cls != RED_PHI || s->ncarry != 1 ||
+        p->nscat || s->chunk || !tr_fn_is_scalar(p->lam) || tr_term(p->lam, 0)->op != TR_OP_YIELD ||
+        uses(p->lam, p->lam->blks.d[0].params.d[p->nspace + p->nin]))
+        return false;
+    for (unsigned i = 0; i < p->nfilt; i++)
+        if (item_size(s, i) > LARGEST || (item_size(s, i) & (item_size(s, i) - 1)))
+            return false;
+    return true;
+}
+
+/* The input whose items are packed array i's as they lie; nin: there is none. */
+static uint32_t is_packed_of(const tr_lpat *s, unsigned i) {
+    const tr_pat *p = s->p;
+    tr_val v = tr_term(p->lam, 0)->args[p->nout + i];
+    uint32_t a = 0;
+    while (a < p->nin && p->lam->blks.d[0].params.d[p->nspace + a] != v)
+        a++;
+    bool as_it_lies = a < p->nin && s->arr[a].ty->elem == s->filt[i].ty->elem;
+    return as_it_lies && tr_lower_is_side_by_side(s, a) ? a : p->nin;
+}
+
+static lv address(tr_lpat *s, uint32_t a) {
+    return tr_lower_address(s->w, &s->arr[a], s->off[s->ndim * s->narr + a]);
+}
+
+/* What is wanted of n rounds, and which, into the buffers where they have one. */
+static void fill(tr_lpat *s, unsigned k, lv from, lv n, lv mask, const tr_larr *buf) {
     LLVMBuilderRef b = s->w->b;
-    s->fits = fits;
-    if (fits) { /* an item takes few instructions, fewer than a round would */
-        lt i64 = s->w->m->i64;
-        lv whole = LLVMBuildNSWAdd(b, from, l_and(b, l_sub(b, to, from), l_int(i64, -AT_ONCE)), "");
-        tr_lloop l;
-        tr_lloop_begin(s, &l, from, whole);
-        for (unsigned i = 0; i < AT_ONCE; i++) {
-            stand_at(s, k, LLVMBuildNSWAdd(b, l.iv, l_int(i64, i), ""));
-            tr_lower_element(s, NULL);
-        }
-        tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, l_int(i64, AT_ONCE), ""));
-        from = whole;
+    lt i64 = s->w->m->i64;
+    const tr_pat *p = s->p;
+    tr_lloop l;
+    tr_lloop_begin(s, &l, l_int(i64, 0), n);
+    stand_at(s, k, LLVMBuildNSWAdd(b, from, l.iv, ""));
+    lv *params = TR_NEW_N(&s->w->m->ctx->arena, lv, p->nspace + 2u * p->nin + s->ncaps + 2u);
+    unsigned m = tr_lower_given(s, params);
+    params[m++] = l_int(i64, 0); /* the running count */
+    memcpy(params + m, s->caps, s->ncaps * sizeof *params);
+    const lv *y = tr_lower_outputs(s, tr_lower_lambda(s->w, p->lam, s->loc, params));
+    for (unsigned i = 0; i < p->nfilt; i++) {
+        if (buf[i].data)
+            tr_lower_store_at(s->w, &buf[i], l.iv, y);
+        y += tr_ty_nparts(buf[i].ty->elem);
     }
-    each(s, k, from, to);
-    s->fits = false;
+    if (mask)
+        LLVMBuildStore(b, LLVMBuildTrunc(b, *y, s->w->m->i8, ""),
+                       LLVMBuildInBoundsGEP2(b, s->w->m->i8, mask, &l.iv, 1, ""));
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, 1), ""));
+}
+
+static lv buffer(tr_lpat *s, uint64_t size) {
+    return tr_lower_buffer(s->w, STRETCH * size, TR_MEM_ALIGN, "stretch");
 }
 
 bool tr_pack_loop(tr_lpat *s, unsigned k) {
-    uint32_t a = s->p->nfilt && !s->totals ? mask_to_read(s) : s->p->nin;
-    if (a == s->p->nin)
+    if (!goes_by_stretches(s))
         return false;
     LLVMBuilderRef b = s->w->b;
-    lt i64 = s->w->m->i64;
-    uint64_t size = tr_ty_size(s->arr[a].ty->elem);
-    unsigned n = WORD / size < LEAST ? LEAST : (unsigned)(WORD / size);
-    lv first = tr_lower_first(s, k), end = tr_lower_last(s, k), items = l_int(i64, n), arrive[3];
-    lb from[3], look = tr_lower_block(s->w, ""), work = tr_lower_block(s->w, ""),
-                next = tr_lower_block(s->w, "");
-    unsigned ways = 0;
-    tr_lloop words;
-    /* Without room nothing is wanted: none was true. */
-    end = l_select(b, l_icmp(b, LLVMIntSGT, s->last, l_int(i64, 0)), end, first);
-    tr_lloop_begin(s, &words, first, end);
-    lv before = s->carry[0], left = l_sub(b, end, words.iv), len = smaller(b, left, items);
-    lv to = LLVMBuildNSWAdd(b, words.iv, len, "");
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGE, left, items), look, work);
-
-    l_at_end(b, look);
-    stand_at(s, k, words.iv);
-    lv bits = reduced(s, "llvm.vector.reduce.or", load_items(s, k, a, n));
-    arrive[ways] = before;
-    from[ways++] = l_here(b);
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits))), work, next);
-
-    l_at_end(b, work);
-    if (s->p->lam->ins.n <= SMALL + s->p->nspace + 2u * s->p->nin) {
-        lb roomy = tr_lower_block(s->w, ""), tight = tr_lower_block(s->w, "");
-        lv after = LLVMBuildNSWAdd(b, before, len, "");
-        LLVMBuildCondBr(b, l_icmp(b, LLVMIntSLE, after, s->shared ? s->alone : s->last), roomy, tight);
-        l_at_end(b, roomy);
-        word(s, k, words.iv, to, true);
-        arrive[ways] = s->carry[0];
-        from[ways++] = l_here(b);
-        LLVMBuildBr(b, next);
-        s->carry[0] = before;
-        l_at_end(b, tight);
+    tr_lm *m = s->w->m;
+    const tr_pat *p = s->p;
+    uint32_t in_use = s->w->in_use, a = mask_of(s);
+    uint32_t *from = TR_NEW_N(&m->ctx->arena, uint32_t, p->nfilt);
+    tr_larr *buf = tr_arena_copy(&m->ctx->arena, s->filt, p->nfilt * sizeof *buf);
+    /* Each packed array must see the same mask, and another thread may change it. */
+    bool own = p->nfilt > 1 || a == p->nin || tr_ty_size(s->arr[a].ty->elem) != 1 ||
+               !tr_lower_is_side_by_side(s, a),
+         fills = own || p->nout;
+    lv mask = own ? buffer(s, 1) : NULL, first = tr_lower_first(s, k), end = tr_lower_last(s, k);
+    lv at = first, limit = s->shared ? s->alone : s->last;
+    for (unsigned i = 0; i < p->nfilt; i++) {
+        from[i] = is_packed_of(s, i);
+        buf[i].data = from[i] < p->nin ? NULL : buffer(s, item_size(s, i));
+        fills = fills || buf[i].data;
     }
-    word(s, k, words.iv, to, false);
-    arrive[ways] = s->carry[0];
-    from[ways++] = l_here(b);
-    LLVMBuildBr(b, next);
-
-    l_at_end(b, next);
-    s->carry[0] = LLVMBuildPhi(b, i64, "");
-    for (unsigned i = 0; i < ways; i++)
-        l_incoming(s->carry[0], arrive[i], from[i]);
-    tr_lloop_end(s, &words, to);
+    /* An array without items may lie nowhere. */
+    lv len = l_sub(b, end, first), zero = l_int(m->i64, 0);
+    tr_lloop l;
+    if (fills) {
+        tr_lloop_begin(s, &l, first, end);
+        at = l.iv;
+        len = smaller(b, l_sub(b, end, at), l_int(m->i64, STRETCH));
+    } else {
+        len = l_select(b, l_icmp(b, LLVMIntSGT, len, zero), len, zero);
+    }
+    lv here = s->carry[0], next = here;
+    unsigned carried = s->ncarry;
+    s->ncarry = 0;
+    if (fills)
+        fill(s, k, at, len, mask, buf);
+    s->ncarry = carried;
+    stand_at(s, k, at);
+    for (unsigned i = 0; i < p->nfilt; i++) {
+        lv args[] = {own ? mask : address(s, a),
+                     buf[i].data ? buf[i].data : address(s, from[i]),
+                     s->filt[i].data,
+                     len,
+                     here,
+                     limit,
+                     l_int(m->i64, (long long)item_size(s, i))};
+        tr_lower_rt(s->w, TR_RT_PACK, 7, args, NULL, &next);
+    }
+    s->carry[0] = next;
+    if (fills)
+        tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, at, len, ""));
+    s->w->in_use = in_use;
     return true;
 }

@@ -83,7 +83,7 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
     }
     if (s->p->nfilt)
         visit(u, &s->last);
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].init_ty); k++)
             visit(u, &s->red[i].init[k]);
     for (unsigned i = 0; i < s->ncaps; i++)
@@ -123,7 +123,7 @@ static lv place(tr_lf *w, lv places, unsigned part, lt t, lv r) {
 
 /* Scans have none: their values go along the chain. */
 static unsigned first_placed(const tr_lpat *s) {
-    return s->p->keep ? s->p->nred : s->p->nscan;
+    return s->p->keep ? tr_pat_nred(s->p) : s->p->nscan;
 }
 
 static unsigned count_parts(const tr_lpat *s, unsigned from, unsigned to) {
@@ -159,7 +159,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.w = w;
     c.arr = tr_arena_copy(a, s->arr, (s->narr + 1u) * sizeof *s->arr);
     c.earr = tr_arena_copy(a, s->earr, (nearr + 1u) * sizeof *s->earr);
-    c.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
+    c.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
     c.scat = tr_arena_copy(a, s->scat, (s->p->nscat + 1u) * sizeof *s->scat);
@@ -182,7 +182,7 @@ static void leave_values(tr_lpat *c, const share *u, const lv *out) {
     lv places = LLVMBuildLoad2(w->b, w->m->ptr, slot(w, u->slots, PLACES), ""), r = range_number(c, u);
     unsigned from = first_placed(c), part = 0;
     out += count_parts(c, 0, from);
-    for (unsigned i = from; i < c->p->nred; i++)
+    for (unsigned i = from; i < tr_pat_nred(c->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(c->red[i].ty); k++, part++)
             store_as(w, out[part], place(w, places, part, LLVMTypeOf(out[part]), r));
 }
@@ -309,7 +309,7 @@ static lv make_range(tr_lpat *s) {
     tr_lpat c = copy_of(s, &w);
     share u = {&w, LLVMGetParam(w.fn, 1), FIRST};
     each_value(&c, take, &u);
-    for (unsigned i = 0; i < c.p->nred && !c.p->keep; i++)
+    for (unsigned i = 0; i < tr_pat_nred(c.p) && !c.p->keep; i++)
         tr_red_neutral(&c, i);
     c.first = LLVMGetParam(w.fn, 2);
     if (tr_plant(m->ctx, TR_PLANT_RANGE)) {
@@ -317,7 +317,7 @@ static lv make_range(tr_lpat *s) {
         c.first = LLVMBuildAdd(w.b, c.first, LLVMBuildZExt(w.b, late, m->i64, ""), "");
     }
     c.end = LLVMGetParam(w.fn, 3);
-    lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * c.p->nred + 1u);
+    lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * tr_pat_nred(c.p) + 1u);
     c.shared = true;
     if (is_chain(s))
         walk_link(&c, &u, out);
@@ -326,7 +326,7 @@ static lv make_range(tr_lpat *s) {
                         LLVMBuildLoad2(w.b, m->i64, slot(&w, u.slots, PARTS), ""), range_number(&c, &u));
     else
         tr_lower_nest(&c, out);
-    if (first_placed(&c) < c.p->nred)
+    if (first_placed(&c) < tr_pat_nred(c.p))
         leave_values(&c, &u, out);
     LLVMBuildRet(w.b, l_int(m->i32, 0));
     if (m->dbg)
@@ -373,7 +373,7 @@ static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, TR_SCAN_BLOCK);
     if (s->blocks)
         return block;
-    if (s->p->nred > s->p->nscan)
+    if (tr_pat_nred(s->p) > s->p->nscan)
         return usual;
     lv wide = l_icmp(w->b, LLVMIntSGT, inner, block);
     lv rows =
@@ -401,7 +401,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     lv zero = l_int(w->m->i64, 0);
     unsigned from = first_placed(s), part = 0, n = 0;
     s->ncarry = 0;
-    for (unsigned i = from; i < s->p->nred; i++) {
+    for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
         s->red[i].carry = s->ncarry;
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && s->red[i].cls == RED_PHI; k++)
             s->carry[s->ncarry++] = s->red[i].init[k];
@@ -409,7 +409,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     tr_lloop l;
     if (s->ncarry)
         tr_lloop_begin(s, &l, zero, nranges);
-    for (unsigned i = from; i < s->p->nred; i++) {
+    for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
         lv x[2];
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
             if (s->red[i].cls == RED_PHI)
@@ -420,7 +420,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     if (s->ncarry)
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(w->b, l.iv, l_int(w->m->i64, 1), ""));
     part = 0;
-    for (unsigned i = from; i < s->p->nred; i++)
+    for (unsigned i = from; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++) {
             if (s->red[i].cls == RED_PHI) {
                 out[n++] = s->carry[s->red[i].carry + k];
@@ -452,7 +452,7 @@ static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
     for (unsigned i = 0; i < s->p->nscan && chain; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
             out[part] = load_as(s->w, part_type(s, i, k), link_at(s->w, chain, part));
-    if (first_placed(s) >= s->p->nred)
+    if (first_placed(s) >= tr_pat_nred(s->p))
         return;
     lv up = LLVMBuildNSWAdd(b, s->ext[s->outer], l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
     join(s, places, LLVMBuildUDiv(b, up, grain, ""), out + part);
@@ -514,14 +514,14 @@ static void hand_out(tr_lpat *s, lv *out) {
     lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
        places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s),
        n = s->ext[s->outer], code;
-    bool plain = tr_pat_is_region(s->p) && !s->p->nred;
+    bool plain = tr_pat_is_region(s->p) && !tr_pat_nred(s->p);
     lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, n);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
         n = l_select(b, some, parts, n);
         grain = l_select(b, some, l_int(m->i64, 1), rows);
     }
-    unsigned nparts = count_parts(s, first_placed(s), s->p->nred);
+    unsigned nparts = count_parts(s, first_placed(s), tr_pat_nred(s->p));
     each_value(s, count, &u);
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
     u.n = FIRST;

@@ -59,7 +59,7 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     }
     lv back = LLVMBuildBr(b, l->head);
     bool one = s->w->nmath != l->nmath || goes_by_rows(s);
-    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : one ? TR_LOOP_ONE : 0;
+    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : s->mark ? s->mark : one ? TR_LOOP_ONE : 0;
     if (s->p->apart)
         marks |= TR_LOOP_APART;
     if (marks)
@@ -111,7 +111,7 @@ static const lv *skip_elements(const tr_larr *arr, unsigned n, const lv *y) {
 
 static unsigned contributed_parts(const tr_lpat *s) {
     unsigned n = 0;
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         n += tr_ty_nparts(s->red[i].ty);
     return n;
 }
@@ -133,15 +133,18 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
     lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
-    if (!s->fits)
-        left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
-    lv wanted = s->shared && !s->fits ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
+    left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
+    lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
     for (unsigned i = 0; i < s->p->nfilt; i++) {
         tr_larr own = wanted ? own_place(s, i, wanted) : s->filt[i];
         y = store_elements(s, &own, &to, 1, y);
     }
     return left;
+}
+
+bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a) {
+    return s->line || is_one(s->arr[a].stride[s->axis[s->ndim - 1]]);
 }
 
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx) {
@@ -168,11 +171,11 @@ void tr_lower_scatter(tr_lpat *s, const lv *y) {
             return;
         }
         y += a->ty->ndim;
-        if (s->p->scats[i] != TR_SCATTER_PUT) {
+        if (tr_pat_scatter(s->p, i) != TR_SCATTER_PUT) {
             tr_lower_load_at(s->w, a, off, now);
             tr_red_combine(s, &s->how[i], now, y);
         }
-        tr_lower_store_at(s->w, a, off, s->p->scats[i] == TR_SCATTER_PUT ? y : now);
+        tr_lower_store_at(s->w, a, off, tr_pat_scatter(s->p, i) == TR_SCATTER_PUT ? y : now);
         if (s->marks)
             mark(s, off);
         y += tr_ty_nparts(a->ty->elem);
@@ -205,22 +208,43 @@ static unsigned nothing_known(const tr_lpat *s, lv *out) {
     return n;
 }
 
+unsigned tr_lower_given(tr_lpat *s, lv *params) {
+    const tr_pat *p = s->p;
+    const lv *off = s->off + s->ndim * s->narr;
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->nspace; i++)
+        params[n++] = s->line ? l_int(s->w->m->i64, 0) : s->idx[i]; /* as one line: not used */
+    for (unsigned i = 0; i < p->nin; i++)
+        n += load_elements(s, array(s, i), &off[i], 1, params + n);
+    return n;
+}
+
+const lv *tr_lower_outputs(tr_lpat *s, const lv *y) {
+    const lv *off = s->off + s->ndim * s->narr;
+    for (unsigned i = s->p->nin; i < s->narr; i++)
+        y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
+    return y;
+}
+
+static const lv *contributed(const tr_lpat *s, const lv *y) {
+    return skip_elements(s->filt, s->p->nfilt, skip_elements(s->arr + s->p->nin, s->p->nout, y));
+}
+
 void tr_lower_element(tr_lpat *s, lv *out) {
     assert(s->w->body);
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
-    lv *off = s->off + s->ndim * s->narr;
-    lv *params = TR_NEW_N(&w->m->ctx->arena, lv, p->nspace + 2u * p->nin + 2u * p->nscan + s->ncaps + 1u);
-    unsigned n = 0;
-    for (unsigned i = 0; i < p->nspace; i++)
-        params[n++] = s->line ? l_int(w->m->i64, 0) : s->idx[i]; /* as one line: not used */
-    for (unsigned i = 0; i < p->nin; i++)
-        n += load_elements(s, array(s, i), &off[i], 1, params + n);
+    lv *params = TR_NEW_N(&w->m->ctx->arena, lv, p->nspace + 2u * p->nin + 4u * p->nscan + s->ncaps + 1u);
+    unsigned n = tr_lower_given(s, params);
     n += s->totals ? nothing_known(s, params + n) : tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
-    for (unsigned i = p->nin; i < s->narr; i++)
-        y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
+    if (s->after) {
+        tr_scan_step(s, contributed(s, y), params + n + s->ncaps);
+        if (!s->totals)
+            y = tr_lower_lambda(w, s->after, s->loc, params);
+    }
+    y = tr_lower_outputs(s, y);
     n = contributed_parts(s);
     const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
@@ -228,7 +252,7 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     if (!s->totals && s->later) {
         tr_fission_hold(s, scattered);
     } else if (!s->totals && p->nscat) {
-        ask_for_inputs(s, off);
+        ask_for_inputs(s, s->off + s->ndim * s->narr);
         tr_lower_scatter(s, scattered);
     }
     if (out)
@@ -321,12 +345,16 @@ static void stretches(tr_lpat *s, unsigned k) {
     lv fill = s->carry[s->fill];
     /* Not carried but a sum, so that LLVM sees the buffer walked in step with the arrays. */
     s->ncarry--;
-    tr_lloop_begin(s, &inner, zero, len);
-    s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
-    s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
-    tr_lower_advance(s, k);
-    tr_lower_element(s, NULL);
-    tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    if (s->p->sched.unroll) {
+        tr_unroll_loops(s, k, outer.iv, LLVMBuildNSWAdd(b, outer.iv, len, ""), fill);
+    } else {
+        tr_lloop_begin(s, &inner, zero, len);
+        s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
+        s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
+        tr_lower_advance(s, k);
+        tr_lower_element(s, NULL);
+        tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    }
     s->ncarry++;
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, len, "");
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
@@ -383,7 +411,7 @@ static void nest(tr_lpat *s, unsigned k);
 
 /* The reductions at one index of the kept axes. */
 static void row(tr_lpat *s, unsigned k) {
-    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
     s->open = true;
     tr_red_begin(s);
     tr_lower_inner(s, k);
@@ -416,8 +444,8 @@ static void nest(tr_lpat *s, unsigned k) {
         tr_lower_element(s, NULL);
         return;
     }
-    if (k + 1 == s->ndim && s->blocks && !s->from) {
-        tr_scan_blocks(s, k);
+    if (k + 1 == s->ndim && s->after) {
+        tr_scan_loop(s, k);
         return;
     }
     if (k + 1 == s->ndim && s->later) {
@@ -437,6 +465,10 @@ static void nest(tr_lpat *s, unsigned k) {
     lv n = turns(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
+    if (k + 1 == s->ndim && s->p->sched.unroll) {
+        tr_unroll_loops(s, k, tr_lower_first(s, k), n, NULL);
+        return;
+    }
     tr_lloop l;
     tr_lloop_begin(s, &l, tr_lower_first(s, k), n);
     s->idx[s->axis[k]] = l.iv;
@@ -454,7 +486,7 @@ static bool is_identity(const tr_lpat *s) {
     const tr_fn *f = p->lam;
     const tr_ins *y = f->blks.n == 1 ? tr_term(f, 0) : NULL;
     return y && y->op == TR_OP_YIELD && (s->totals || f->blks.d[0].first == f->blks.d[0].last) &&
-           y->args[tr_pat_lam_red(p)] == f->blks.d[0].params.d[p->nspace];
+           y->args[tr_pat_slot(p, TR_LAM, P_SCAN)] == f->blks.d[0].params.d[p->nspace];
 }
 
 /* Are the axes from level k on one stretch of memory, in C order? */
@@ -471,7 +503,7 @@ static bool is_stretch(const tr_lpat *s, unsigned k) {
 static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
-    if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || p->nred != 1 ||
+    if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || tr_pat_nred(p) != 1 ||
         r->cls == RED_PHI || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) ||
         tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
         !is_stretch(s, k))
@@ -531,8 +563,8 @@ static void setup_axes(tr_lpat *s, const tr_ins *in) {
         repeat_axes(s, &s->arr[i], NULL, p->nspace);
     for (unsigned i = 0; i < p->nein; i++)
         repeat_axes(s, &s->earr[i], s->axis, tr_pat_nkeep(p));
-    s->when = p->nwhen ? tr_lower_parts(s->w, in->args[tr_pat_when(p)])[0] : NULL;
-    s->cost = p->ncost ? tr_lower_parts(s->w, in->args[tr_pat_cost(p)])[0] : NULL;
+    s->when = p->nwhen ? tr_lower_parts(s->w, in->args[tr_pat_at(p, P_WHEN)])[0] : NULL;
+    s->cost = p->ncost ? tr_lower_parts(s->w, in->args[tr_pat_at(p, P_COST)])[0] : NULL;
     s->line = p->sched.line;
     if (!s->line)
         return;
@@ -544,7 +576,7 @@ static void setup_axes(tr_lpat *s, const tr_ins *in) {
 static void setup_captures(tr_lpat *s, const tr_ins *in) {
     tr_arena *a = &s->w->m->ctx->arena;
     s->caps = TR_NEW_N(a, lv, 1);
-    for (uint32_t i = tr_pat_cap(s->p); i < tr_pat_ein(s->p); i++) {
+    for (uint32_t i = tr_pat_at(s->p, P_CAP); i < tr_pat_at(s->p, P_CAP + 1); i++) {
         unsigned n = tr_ty_nparts(tr_lower_ty(s->w, in->args[i]));
         lv *more = TR_NEW_N(a, lv, s->ncaps + n + 1);
         memcpy(more, s->caps, s->ncaps * sizeof *more);
@@ -562,20 +594,21 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     s->narr = (unsigned)p->nin + p->nout;
     s->arr = TR_NEW_N(a, tr_larr, s->narr + 1);
     s->earr = TR_NEW_N(a, tr_larr, nearr + 1);
-    s->red = TR_NEW_N(a, tr_lred, p->nred + 1u);
+    s->red = TR_NEW_N(a, tr_lred, tr_pat_nred(p) + 1u);
     s->carry = TR_NEW_N(a, lv, tr_most_carried(p));
     for (unsigned i = 0; i < s->narr; i++)
-        tr_lower_arr(w, in->args[tr_pat_in(p) + i], &s->arr[i]);
+        tr_lower_arr(w, in->args[tr_pat_at(p, P_IN) + i], &s->arr[i]);
     for (unsigned i = 0; i < s->narr; i++)
         s->arr[i].apart = p->apart;
     for (unsigned i = 0; i < nearr; i++)
-        tr_lower_arr(w, in->args[tr_pat_ein(p) + i], &s->earr[i]);
+        tr_lower_arr(w, in->args[tr_pat_at(p, P_EIN) + i], &s->earr[i]);
     s->blocks = tr_pat_in_blocks(p);
+    s->after = s->blocks ? tr_pat_scan_after(p) : NULL;
     s->spreads = tr_pat_spreads(p);
     s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
     s->scratch = TR_NEW_N(a, lv, p->nfilt + 1u);
     for (unsigned i = 0; i < p->nfilt; i++)
-        tr_lower_arr(w, in->args[tr_pat_filt(p) + i], &s->filt[i]);
+        tr_lower_arr(w, in->args[tr_pat_at(p, P_PACK) + i], &s->filt[i]);
     for (unsigned i = 0; i < p->nfilt; i++) {
         lv last = l_sub(w->b, s->filt[i].shape[0], l_int(w->m->i64, 1));
         s->last = i ? l_select(w->b, l_icmp(w->b, LLVMIntSLT, last, s->last), last, s->last) : last;
@@ -583,8 +616,9 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     s->scat = TR_NEW_N(a, tr_larr, p->nscat + 1u);
     s->how = TR_NEW_N(a, tr_lred, p->nscat + 1u);
     for (unsigned i = 0; i < p->nscat; i++) {
-        tr_lower_arr(w, in->args[tr_pat_scat(p) + i], &s->scat[i]);
-        s->how[i] = (tr_lred){.kind = (tr_redk)p->scats[i], .ty = s->scat[i].ty->elem, .cls = RED_PHI};
+        tr_lower_arr(w, in->args[tr_pat_at(p, P_SCAT) + i], &s->scat[i]);
+        s->how[i] =
+            (tr_lred){.kind = (tr_redk)tr_pat_scatter(p, i), .ty = s->scat[i].ty->elem, .cls = RED_PHI};
     }
     setup_axes(s, in);
     setup_captures(s, in);
@@ -633,7 +667,7 @@ static void loops(tr_lpat *s, lv *out) {
 
 static bool begin(tr_lpat *s, const tr_ins *in) {
     setup(s, in);
-    return tr_red_describe(s, in->args + tr_pat_init(s->p));
+    return tr_red_describe(s, in->args + tr_pat_at(s->p, P_SCAN));
 }
 
 /* Two versions of the loops of t, which has not been begun; s has, and stays as it is. */
@@ -655,7 +689,7 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->op == TR_OP_PATTERN);
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t = s;
-    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u);
+    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * tr_pat_nred(s.p) + 1u);
     w->body->vals[v] = out;
     if (!begin(&s, in)) {
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");

@@ -6,11 +6,14 @@
 #include "lower/internal.h"
 
 enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
+enum { TR_SCAN_LEVELS = 3 };  /* of the tree of a group (scan.c) */
 
 /* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a
- * strip's sum a vector for each of its rows; and the fill of the buffers. */
+ * strip's sum a vector for each of its rows, a scan in groups what stands before an element at each level of
+ * its tree; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
-    return (p->nred ? 3u * p->nred + p->sched.strip : 0) + 1;
+    return (tr_pat_nred(p) ? 3u * tr_pat_nred(p) + p->sched.strip : 0) +
+           2u * (TR_SCAN_LEVELS + 1) * p->nscan + 1;
 }
 
 typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
@@ -24,6 +27,8 @@ typedef struct tr_lred {
     /* PHI, an extreme of floats: carried as three values (red.c), but in tiles and between threads as one */
     bool split;
     unsigned carry;      /* PHI: first of its parts in carry */
+    bool groups;         /* PHI: a scan that goes by groups (ir/scans.c) */
+    lv after[2];         /* then: the value after the element, or its parts' */
     lv buf[2], state[2]; /* BUFFERED: per component; ARG */
     lv acc[2];           /* in tiles: a value per column, per component */
     lv total;            /* BUFFERED, ARG: the result, when no buffer was needed */
@@ -53,14 +58,17 @@ typedef struct tr_lpat {
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
-    bool blocks;         /* a scan of floats (tr_pat_in_blocks) */
+    bool blocks;         /* a scan of floats (tr_pat_in_blocks), of more than one block */
+    tr_fn *after;        /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
+    unsigned groups;     /* there, element by element: first in carry of what scans in groups remember, */
+    lv *begun;           /* and the values before the block */
     bool shared;         /* other threads pack into the same arrays */
-    bool fits;           /* the packed arrays have room for what comes, of this range alone (pack.c) */
     bool tiled;          /* the tile axis is the last one */
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
     unsigned lanes;      /* of a strip; 0: no strips */
     lv *shift;           /* in strips: from its first row to row r, of array a: shift[r * narr + a] */
+    unsigned mark;       /* of its innermost loop (TR_LOOP_...), beside what is known of that anyway; or 0 */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
@@ -102,9 +110,20 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
  * Parts of the reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
 
+/* The innermost axis from `from` to `to` as the schedule's `unroll` has it (unroll.c). fill: how many values
+ * the buffers hold, or NULL; what the rounds add is not carried. */
+void tr_unroll_loops(tr_lpat *s, unsigned k, lv from, lv to, lv fill);
+
+/* What the lambda is given before the running values, at the offsets of the innermost level; how many
+ * parts. */
+unsigned tr_lower_given(tr_lpat *s, lv *params);
+/* The outputs' elements. Returns what comes behind them. */
+const lv *tr_lower_outputs(tr_lpat *s, const lv *y);
 /* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go
  * to the reductions. */
 void tr_lower_element(tr_lpat *s, lv *out);
+/* Do elements of array a that follow each other along the innermost axis lie side by side? */
+bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a);
 /* How far the element at these indices lies from a's first one. */
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx);
 /* After the reductions of one index of the kept axes. */
@@ -155,12 +174,14 @@ void tr_nontemporal_nest(tr_lpat *s);
 
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of
  * what is before. */
-void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */
+void tr_scan_loop(tr_lpat *s, unsigned k); /* the innermost loop, of level k, of one that goes by blocks */
+/* Parts of the values after the element, of what it contributes; their number. What is in no groups gives
+ * what it got. */
+unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out);
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 
-/* pack.c: the innermost loop, of level k, by words of a mask. False: nothing was written
- * out, it is no such loop. */
+/* pack.c: the innermost loop, of level k, by a mask. False: nothing was written out, it is no such loop. */
 bool tr_pack_count(tr_lpat *s, unsigned k);
 bool tr_pack_loop(tr_lpat *s, unsigned k);
 

@@ -3,6 +3,7 @@
  * TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop
  * has no chain of additions, and no branch, and LLVM vectorises it. Under `reassoc` sums are plain
  * carried values and LLVM may regroup them. */
+#include "ir/summary.h"
 #include "lower/pattern.h"
 
 #include <assert.h>
@@ -93,7 +94,9 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
     if (r->cls == RED_PHI) {
-        if (r->split)
+        if (r->groups)
+            memcpy(&s->carry[r->carry], r->after, tr_ty_nparts(r->ty) * sizeof *r->after);
+        else if (r->split)
             split_step(s, r, x[0]);
         else
             tr_red_combine(s, r, &s->carry[r->carry], x);
@@ -108,7 +111,7 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
 
 void tr_red_step(tr_lpat *s, const lv *parts) {
     lv one = l_int(s->w->m->i64, 1);
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         contribute(s, &s->red[i], parts);
         parts += tr_ty_nparts(s->red[i].ty);
     }
@@ -118,7 +121,7 @@ void tr_red_step(tr_lpat *s, const lv *parts) {
 
 void tr_red_flush(tr_lpat *s) {
     lv *fill = &s->carry[s->fill];
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG)
             tr_lower_arg_add(s->w, r->ty, r->kind == TR_RED_ARGMAX, r->state[0], r->buf[0], *fill);
@@ -139,18 +142,18 @@ unsigned tr_red_running(const tr_lpat *s, lv *out) {
 /* --- setting up --- */
 
 static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
-    tr_redk k = s->p->reds[i];
+    tr_redk k = tr_pat_red(s->p, i);
     if (tr_red_info[k].place)
         return RED_ARG;
-    if (s->totals ? tr_pat_is_summed(s->p, i, t) : tr_pat_is_buffered(s->p, i, t))
+    if (tr_pat_is_buffered(s->p, i, t))
         return RED_BUFFERED;
     return RED_PHI;
 }
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     tr_lred *r = &s->red[i];
-    *r = (tr_lred){.kind = s->p->reds[i],
-                   .fmf = tr_lower_fmf(s->p->fast[i]),
+    *r = (tr_lred){.kind = tr_pat_red(s->p, i),
+                   .fmf = tr_lower_fmf(tr_pat_fast(s->p, i)),
                    .ty = t,
                    .init_ty = tr_lower_ty(s->w, init)};
     const lv *parts = tr_lower_parts(s->w, init);
@@ -159,6 +162,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     r->cls = classify(s, i, t);
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
+    r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
     s->counts = s->counts || r->cls == RED_ARG;
     s->buffered = s->buffered || r->cls != RED_PHI;
 }
@@ -167,9 +171,9 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     const tr_fn *lam = s->p->lam;
     const tr_ins *y = tr_pat_yield(lam);
     s->fill = UINT32_MAX;
-    for (unsigned i = 0; i < s->p->nred; i++) {
-        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_lam_red(s->p) + i])->ty : NULL;
-        if (!t || !tr_red_takes(s->p->reds[i], t))
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
+        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_slot(s->p, TR_LAM, P_SCAN) + i])->ty : NULL;
+        if (!t || !tr_red_takes(tr_pat_red(s->p, i), t))
             return false;
         describe(s, i, init[i], t);
     }
@@ -178,7 +182,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
 
 void tr_red_setup(tr_lpat *s) {
     tr_lf *w = s->w;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         lt e = tr_lower_elem(w->m, r->ty);
         for (unsigned k = 0; r->cls != RED_PHI && k < tr_ty_nparts(r->ty); k++) {
@@ -191,7 +195,7 @@ void tr_red_setup(tr_lpat *s) {
 void tr_red_totals(tr_lpat *s) {
     s->fill = UINT32_MAX;
     s->buffered = s->counts = false;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         s->red[i].cls = classify(s, i, s->red[i].ty);
         s->buffered = s->buffered || s->red[i].cls != RED_PHI;
         tr_red_neutral(s, i);
@@ -200,7 +204,7 @@ void tr_red_totals(tr_lpat *s) {
 }
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
-    assert(i < s->p->nred && s->red[i].cls == RED_PHI);
+    assert(i < tr_pat_nred(s->p) && s->red[i].cls == RED_PHI);
     tr_red_combine(s, &s->red[i], &s->carry[s->red[i].carry], parts);
 }
 
@@ -214,7 +218,7 @@ void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out) {
 }
 
 void tr_red_neutral(tr_lpat *s, unsigned i) {
-    assert(i < s->p->nred);
+    assert(i < tr_pat_nred(s->p));
     tr_lred *r = &s->red[i];
     if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
         return; /* its own initial value may come in more than once */
@@ -230,7 +234,7 @@ static unsigned carry_new(tr_lpat *s, lv x) {
 void tr_red_begin(tr_lpat *s) {
     const tr_lm *m = s->w->m;
     s->ncarry = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         unsigned n = tr_ty_nparts(r->ty);
         r->carry = s->ncarry;
@@ -252,7 +256,7 @@ void tr_red_begin(tr_lpat *s) {
 unsigned tr_red_end(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     unsigned n = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG) {
             bool max = r->kind == TR_RED_ARGMAX;

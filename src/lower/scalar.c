@@ -200,9 +200,71 @@ static lv quot_int(tr_lf *w, bool is_signed, lv x, lv y) {
 
 /* --- shifts, powers, signs --- */
 
+/* A value that is written as q 2^k + r, r < 2^k: the index of rounds that are written one after the other
+ * (unroll.c). Without its last bits it is the same value in all of them, before LLVM's passes go through each
+ * round by itself and write it differently. */
+typedef struct parted {
+    lv q;
+    unsigned k;
+    uint64_t r;
+} parted;
+
+static bool is_small(lv x, uint64_t *n) {
+    if (!LLVMIsAConstantInt(x) || LLVMGetIntTypeWidth(LLVMTypeOf(x)) > 64)
+        return false;
+    *n = LLVMConstIntGetZExtValue(x);
+    return true;
+}
+
+static bool is_parted(lv x, parted *p) {
+    uint64_t n;
+    if (!LLVMIsAInstruction(x) ||
+        (LLVMGetInstructionOpcode(x) != LLVMAdd && LLVMGetInstructionOpcode(x) != LLVMMul))
+        return false;
+    unsigned number = is_small(LLVMGetOperand(x, 0), &n) ? 0 : 1;
+    lv other = LLVMGetOperand(x, 1 - number);
+    if (!is_small(LLVMGetOperand(x, number), &n))
+        return false;
+    if (LLVMGetInstructionOpcode(x) == LLVMAdd) {
+        if (!is_parted(other, p) || n >= (UINT64_C(1) << p->k) - p->r)
+            return false;
+        p->r += n;
+        return true;
+    }
+    if (n == 1)
+        return is_parted(other, p);
+    *p = (parted){.q = other, .k = (unsigned)__builtin_ctzll(n | UINT64_C(1) << 63)};
+    return n == UINT64_C(1) << p->k && p->k < 8 && LLVMGetNUW(x);
+}
+
+/* x >> n, of an unsigned one; NULL: as any other. */
+static lv shifted_index(tr_lf *w, lv x, lv by) {
+    parted p;
+    uint64_t n;
+    if (!is_small(by, &n) || !n || !is_parted(x, &p) || n > p.k)
+        return NULL;
+    if (n == p.k)
+        return p.q;
+    lt t = LLVMTypeOf(x);
+    lv r = LLVMBuildNUWMul(w->b, p.q, LLVMConstInt(t, UINT64_C(1) << (p.k - n), 0), "");
+    return LLVMBuildNUWAdd(w->b, r, LLVMConstInt(t, p.r >> n, 0), "");
+}
+
+/* x & mask, of its last bits. */
+static lv masked_index(lv x, lv mask) {
+    parted p;
+    uint64_t n;
+    if (!is_small(mask, &n) || !is_parted(x, &p) || n >> p.k)
+        return NULL;
+    return LLVMConstInt(LLVMTypeOf(x), p.r & n, 0);
+}
+
 static lv shift(tr_lf *w, tr_op op, bool is_signed, lv x, lv n) {
     lt t = LLVMTypeOf(x);
     unsigned width = LLVMGetIntTypeWidth(t);
+    lv part = op == TR_OP_SHR && !is_signed ? shifted_index(w, x, n) : NULL;
+    if (part)
+        return part;
     bool known = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) < width;
     lv fits = known ? NULL : l_icmp(w->b, LLVMIntULT, n, l_int(t, width));
     if (op == TR_OP_SHR && is_signed && !tr_plant(w->m->ctx, TR_PLANT_SHR))
@@ -451,7 +513,10 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_MAX:
         r = l_select(w->b, LLVMBuildICmp(w->b, s ? LLVMIntSGT : LLVMIntUGT, x, y, ""), x, y);
         break;
-    case TR_OP_AND: r = l_and(w->b, x, y); break;
+    case TR_OP_AND:
+        r = masked_index(x, y);
+        r = r ? r : l_and(w->b, x, y);
+        break;
     case TR_OP_OR: r = l_or(w->b, x, y); break;
     case TR_OP_XOR: r = LLVMBuildXor(w->b, x, y, ""); break;
     case TR_OP_NOT: r = LLVMBuildNot(w->b, x, ""); break;

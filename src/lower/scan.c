@@ -1,8 +1,15 @@
-/* Scans of floats, block by block; and ranges of scans of any kind, for all threads (par.c): first
- * the total of what a range contributes, which goes to the next one, then its elements, from the
- * value that the one before has handed on.
- * Cost: what the lambda contributes is computed twice, the second time from the cache; the
- * last block or range is walked once. */
+/* Scans of floats, block by block (ir/scans.c says in which order they join); and ranges of scans of any
+ * kind, for all threads (par.c): first the total of what a range contributes, which goes to the next one,
+ * then its elements, from the value that the one before has handed on.
+ *
+ * Running sums go through rt/scan.c, a stretch of elements at a time: a loop writes what they contribute
+ * into a buffer, the runtime makes the values of it, and a second loop computes what the lambda makes of
+ * them. LLVM makes vectors of both loops, and where contributions lie in memory as they are, or the values
+ * go there, there is no such loop. What has other scans, or packs, goes element by element, with the same
+ * bits: each scan in groups remembers the sums of the halves before it, a bit of the element's number says
+ * which of them count.
+ * Cost: the lambda twice; of products also the total of each block but the last. */
+#include "ir/summary.h"
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -11,7 +18,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
     tr_arena *a = &s->w->m->ctx->arena;
     tr_pat p = *s->p;
     tr_lpat t = *s;
-    p.nred = p.nscan;
+    p.nfold = 0;
     t.p = tr_arena_copy(a, &p, sizeof p);
     t.totals = t.open = true;
     t.blocks = false;
@@ -23,7 +30,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
         t.first = from;
         t.end = to;
     }
-    t.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
+    t.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
     t.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     t.off = tr_arena_copy(a, s->off, ((s->ndim + 1) * s->narr + 1) * sizeof *s->off);
     tr_red_totals(&t);
@@ -31,6 +38,289 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
     tr_lower_inner(&t, k);
     tr_red_end(&t, out);
 }
+
+/* --- element by element --- */
+
+static bool is_in_groups(const tr_lpat *s, unsigned i) {
+    return s->red[i].groups;
+}
+
+static lv bit_set(tr_lpat *s, lv i, unsigned bits, unsigned all) {
+    lt t = LLVMTypeOf(i);
+    return l_icmp(s->w->b, LLVMIntEQ, l_and(s->w->b, i, l_int(t, bits)), l_int(t, all));
+}
+
+static lv sum(tr_lpat *s, const tr_lred *r, lv x, lv y) {
+    tr_lred one = {.kind = TR_RED_ADD, .fmf = r->fmf, .ty = r->ty};
+    lv acc[2] = {x, x}, by[2] = {y, y};
+    tr_red_combine(s, &one, acc, by);
+    return acc[0];
+}
+
+/* Of one part of a scan's values: the value after the element. state: sums of the halves before it, and of
+ * the groups before it in the block. */
+static lv step_part(tr_lpat *s, const tr_lred *r, lv i, lv before, lv x, lv *state) {
+    LLVMBuilderRef b = s->w->b;
+    for (unsigned l = 0; l < TR_SCAN_LEVELS; l++) {
+        lv right = bit_set(s, i, 1u << l, 1u << l), whole = sum(s, r, state[l], x);
+        state[l] = l_select(b, right, state[l], x);
+        x = l_select(b, right, whole, x);
+    }
+    lv *total = &state[TR_SCAN_LEVELS], so_far = sum(s, r, *total, x);
+    *total = l_select(b, bit_set(s, i, TR_SCAN_GROUP - 1, TR_SCAN_GROUP - 1), so_far, *total);
+    return sum(s, r, before, so_far);
+}
+
+unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out) {
+    _Static_assert(TR_SCAN_GROUP == 1 << TR_SCAN_LEVELS, "a level for each bit of the place in a group");
+    lv i = s->idx[s->axis[s->ndim - 1]], *state = &s->carry[s->groups];
+    unsigned n = 0;
+    for (unsigned k = 0; k < s->p->nscan; k++) {
+        tr_lred *r = &s->red[k];
+        for (unsigned q = 0; q < tr_ty_nparts(r->ty); q++, n++) {
+            out[n] = y[n];
+            if (!r->groups)
+                continue;
+            r->after[q] = out[n] = step_part(s, r, i, s->begun[n], y[n], state);
+            state += TR_SCAN_LEVELS + 1;
+        }
+    }
+    return n;
+}
+
+static void each(tr_lpat *s, unsigned k, lv from, lv to) {
+    lt i64 = s->w->m->i64;
+    tr_lloop l;
+    lv begun[2 * UINT8_MAX];
+    unsigned n = s->ncarry;
+    tr_red_running(s, begun);
+    s->groups = n;
+    s->begun = begun;
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        for (unsigned q = 0; is_in_groups(s, i) && q < tr_ty_nparts(s->red[i].ty) * (TR_SCAN_LEVELS + 1); q++)
+            s->carry[s->ncarry++] = LLVMConstReal(LLVMTypeOf(s->red[i].init[0]), -0.0);
+    tr_lloop_begin(s, &l, from, to);
+    s->idx[s->axis[k]] = l.iv;
+    tr_lower_advance(s, k);
+    tr_lower_element(s, NULL);
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, l_int(i64, 1), ""));
+    s->ncarry = n;
+}
+
+/* --- by stretches --- */
+
+enum { STRETCH = 512 }; /* elements */
+
+/* A part of a scan's values on the way. */
+typedef struct stream {
+    lv buf;        /* contributions, then values; NULL: both lie in arrays */
+    uint32_t from; /* the input that is what is contributed; nin: none */
+    lv total;      /* of the block so far */
+} stream;
+
+/* All scans are sums of what rt/scan.c knows, and nothing is packed. */
+static bool goes_by_stretches(const tr_lpat *s) {
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        if (!is_in_groups(s, i) || LLVMTypeOf(s->red[i].init[0]) == s->w->m->f16)
+            return false;
+    return !s->p->nfilt && !s->p->nscat;
+}
+
+/* The runtime's functions count on alignment. */
+static bool lies_as_numbers(const tr_lpat *s, uint32_t a) {
+    return tr_lower_is_side_by_side(s, a) && !tr_ty_is_loose(s->arr[a].ty);
+}
+
+/* The input whose items scan i contributes as they lie; nin: there is none. */
+static uint32_t is_contributed(const tr_lpat *s, unsigned i) {
+    const tr_pat *p = s->p;
+    const tr_fn *f = p->lam;
+    tr_val v = tr_pat_yield(f)->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i];
+    uint32_t a = 0;
+    while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)
+        a++;
+    bool as_it_lies = a < p->nin && s->arr[a].ty->elem == s->red[i].ty && !tr_ty_is_complex(s->red[i].ty);
+    return as_it_lies && lies_as_numbers(s, a) ? a : p->nin;
+}
+
+/* Nothing is made of the values but that they are stored, side by side. */
+static bool are_stored_alone(const tr_lpat *s) {
+    const tr_pat *p = s->p;
+    const tr_fn *f = s->after;
+    return p->nscan == 1 && p->nout == 1 && s->arr[p->nin].ty->elem == s->red[0].ty &&
+           !tr_ty_is_complex(s->red[0].ty) && lies_as_numbers(s, p->nin) &&
+           tr_pat_yield(f)->args[0] == f->blks.d[0].params.d[tr_pat_param(p, TR_LAM, P_CAP) + p->ncap];
+}
+
+/* Does the lambda look at a value before the element? */
+static bool looks_before(const tr_lpat *s) {
+    const tr_fn *f = s->after;
+    const tr_val *before = f->blks.d[0].params.d + tr_pat_param(s->p, TR_LAM, P_CAP) - s->p->nscan;
+    for (uint32_t v = 0; v < f->ins.n; v++)
+        for (uint32_t a = 0; f->ins.d[v].blk != TR_NOBLK && a < f->ins.d[v].nargs; a++)
+            for (unsigned k = 0; k < s->p->nscan; k++)
+                if (f->ins.d[v].args[a] == before[k])
+                    return true;
+    return false;
+}
+
+static void stand_at(tr_lpat *s, unsigned k, lv i) {
+    s->idx[s->axis[k]] = i;
+    tr_lower_advance(s, k);
+}
+
+static lv address(tr_lpat *s, uint32_t a) {
+    return tr_lower_address(s->w, &s->arr[a], s->off[s->ndim * s->narr + a]);
+}
+
+/* Element j of a buffer, which has the value before its first one in front. */
+static lv place(tr_lpat *s, lt t, lv buf, lv j) {
+    return LLVMBuildInBoundsGEP2(s->w->b, t, buf, &j, 1, "");
+}
+
+static lv *params_for(tr_lpat *s) {
+    const tr_pat *p = s->p;
+    return TR_NEW_N(&s->w->m->ctx->arena, lv, p->nspace + 2u * p->nin + 4u * p->nscan + s->ncaps + 1u);
+}
+
+/* Parts of all scans: where they are in the values' order. */
+static unsigned parts_of(const tr_lpat *s, unsigned *scan) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        for (unsigned q = 0; q < tr_ty_nparts(s->red[i].ty); q++)
+            scan[n++] = i;
+    return n;
+}
+
+/* A loop over n elements from `from` on, which carries nothing: its number. */
+static lv begin_plain(tr_lpat *s, tr_lloop *l, unsigned k, lv from, lv n) {
+    tr_lloop_begin(s, l, l_int(s->w->m->i64, 0), n);
+    stand_at(s, k, LLVMBuildNSWAdd(s->w->b, from, l->iv, ""));
+    return l->iv;
+}
+
+static void end_plain(tr_lpat *s, tr_lloop *l) {
+    tr_lloop_end(s, l, LLVMBuildNUWAdd(s->w->b, l->iv, l_int(s->w->m->i64, 1), ""));
+}
+
+/* What n elements contribute, into the buffers. */
+static void fill(tr_lpat *s, unsigned k, lv from, lv n, const stream *st, const unsigned *scan,
+                 unsigned nparts) {
+    tr_lloop l;
+    lv *params = params_for(s), at = begin_plain(s, &l, k, from, n);
+    unsigned m = tr_lower_given(s, params);
+    for (unsigned i = 0; i < nparts; i++)
+        params[m++] = LLVMConstNull(LLVMTypeOf(s->red[scan[i]].init[0]));
+    memcpy(params + m, s->caps, s->ncaps * sizeof *params);
+    const lv *y = tr_lower_lambda(s->w, s->p->lam, s->loc, params);
+    for (uint32_t a = s->p->nin; a < s->narr; a++)
+        y += tr_ty_nparts(s->arr[a].ty->elem);
+    for (unsigned i = 0; i < nparts; i++)
+        if (st[i].from == s->p->nin)
+            LLVMBuildStore(s->w->b, y[i], place(s, LLVMTypeOf(y[i]), st[i].buf, at));
+    end_plain(s, &l);
+}
+
+/* The outputs of n elements, of the values in the buffers. */
+static void make_outputs(tr_lpat *s, unsigned k, lv from, lv n, const stream *st, const unsigned *scan,
+                         unsigned nparts, bool before) {
+    LLVMBuilderRef b = s->w->b;
+    tr_lloop l;
+    lv *params = params_for(s), at = begin_plain(s, &l, k, from, n);
+    lv last = l_sub(b, at, l_int(s->w->m->i64, 1));
+    unsigned m = tr_lower_given(s, params);
+    for (unsigned i = 0; i < nparts; i++) {
+        lt t = LLVMTypeOf(s->red[scan[i]].init[0]);
+        params[m++] = before ? LLVMBuildLoad2(b, t, place(s, t, st[i].buf, last), "") : LLVMConstNull(t);
+    }
+    memcpy(params + m, s->caps, s->ncaps * sizeof *params);
+    m += s->ncaps;
+    for (unsigned i = 0; i < nparts; i++) {
+        lt t = LLVMTypeOf(s->red[scan[i]].init[0]);
+        params[m++] = LLVMBuildLoad2(b, t, place(s, t, st[i].buf, at), "");
+    }
+    tr_lower_outputs(s, tr_lower_lambda(s->w, s->after, s->loc, params));
+    end_plain(s, &l);
+}
+
+/* The values of n contributions. */
+static lv run_of(tr_lpat *s, lv x, lv out, lv n, lv before, lv total) {
+    unsigned row = LLVMTypeOf(total) == s->w->m->f32 ? TR_RT_SCAN_F32 : TR_RT_SCAN_F64;
+    tr_lower_rt(s->w, row, 5, (lv[]){x, out, n, before, total}, NULL, &total);
+    return total;
+}
+
+static lv smaller(LLVMBuilderRef b, lv x, lv y) {
+    return l_select(b, l_icmp(b, LLVMIntSLT, x, y), x, y);
+}
+
+/* A block. After it the running values are those of its last element. */
+static void stretches(tr_lpat *s, unsigned k, lv from, lv to) {
+    LLVMBuilderRef b = s->w->b;
+    tr_lm *m = s->w->m;
+    const tr_pat *p = s->p;
+    tr_arena *arena = &m->ctx->arena;
+    uint32_t in_use = s->w->in_use;
+    unsigned scan[2 * UINT8_MAX], n = parts_of(s, scan), first = s->ncarry;
+    stream *st = TR_NEW_N(arena, stream, n + 1u);
+    bool stored = !s->totals && are_stored_alone(s), before = !s->totals && !stored && looks_before(s),
+         fills = false, buffers = false;
+    lv begun[2 * UINT8_MAX], none = LLVMConstNull(m->ptr);
+    tr_red_running(s, begun);
+    for (unsigned i = 0; i < n; i++) {
+        st[i].from = is_contributed(s, scan[i]);
+        fills = fills || st[i].from == p->nin;
+        buffers = buffers || st[i].from == p->nin || !(s->totals || stored);
+    }
+    for (unsigned i = 0; i < n && buffers; i++) {
+        uint64_t size = tr_lower_bytes(m, LLVMTypeOf(begun[i]));
+        lv front = l_int(m->i64, TR_MEM_ALIGN);
+        st[i].buf = tr_lower_buffer(s->w, TR_MEM_ALIGN + STRETCH * size, TR_MEM_ALIGN, "stretch");
+        st[i].buf = LLVMBuildInBoundsGEP2(b, m->i8, st[i].buf, &front, 1, "");
+    }
+    for (unsigned i = 0; i < n; i++)
+        s->carry[s->ncarry++] = LLVMConstReal(LLVMTypeOf(begun[i]), -0.0);
+    tr_lloop l;
+    lv at = from, len = l_sub(b, to, from);
+    if (buffers) {
+        tr_lloop_begin(s, &l, from, to);
+        at = l.iv;
+        len = smaller(b, l_sub(b, to, at), l_int(m->i64, STRETCH));
+    }
+    lv *totals = tr_arena_copy(arena, s->carry + first, n * sizeof *totals), minus = l_int(m->i64, -1);
+    unsigned carried = s->ncarry;
+    s->ncarry = 0;
+    if (fills)
+        fill(s, k, at, len, st, scan, n);
+    stand_at(s, k, at);
+    for (unsigned i = 0; i < n; i++) {
+        lt t = LLVMTypeOf(begun[i]);
+        lv x = st[i].from < p->nin ? address(s, st[i].from) : st[i].buf;
+        lv out = s->totals ? none : stored ? address(s, p->nin) : st[i].buf;
+        if (before)
+            LLVMBuildStore(b, LLVMBuildFAdd(b, begun[i], totals[i], ""), place(s, t, st[i].buf, minus));
+        totals[i] = run_of(s, x, out, len, begun[i], totals[i]);
+    }
+    if (!s->totals && !stored)
+        make_outputs(s, k, at, len, st, scan, n, before);
+    s->ncarry = carried;
+    memcpy(s->carry + first, totals, n * sizeof *totals);
+    if (buffers)
+        tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, at, len, ""));
+    for (unsigned i = 0; i < n; i++)
+        s->carry[i] = LLVMBuildFAdd(b, begun[i], s->carry[first + i], "");
+    s->ncarry = first;
+    s->w->in_use = in_use;
+}
+
+static void block(tr_lpat *s, unsigned k, lv from, lv to) {
+    if (goes_by_stretches(s))
+        stretches(s, k, from, to);
+    else
+        each(s, k, from, to);
+}
+
+/* --- block by block --- */
 
 /* if (more) the values before the next block: those before this one, and its totals. Else whatever. */
 static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
@@ -57,21 +347,34 @@ static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
     return after;
 }
 
+/* Is there a scan whose value after a block is not the one that stands before the next? */
+static bool needs_totals(const tr_lpat *s) {
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        if (!is_in_groups(s, i) && tr_red_regroups(s->red[i].kind, s->red[i].ty))
+            return true;
+    return false;
+}
+
 /* Totals first: what is stored may lie where it is read. After the last block the running
  * values are those of it all. */
-void tr_scan_blocks(tr_lpat *s, unsigned k) {
+static void blocks(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
-    lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k);
-    tr_lloop blocks;
-    tr_lloop_begin(s, &blocks, tr_lower_first(s, k), end);
-    lv left = l_sub(b, end, blocks.iv), more = l_icmp(b, LLVMIntSGT, left, size);
-    lv to = LLVMBuildNSWAdd(b, blocks.iv, l_select(b, more, size, left), "");
-    lv *after = values_after(s, k, more, blocks.iv, to);
-    s->from = blocks.iv;
-    s->to = to;
-    tr_lower_inner(s, k);
-    s->from = s->to = NULL;
-    for (unsigned i = 0; i < s->ncarry; i++)
+    lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k), *after = NULL;
+    tr_lloop l;
+    tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
+    lv left = l_sub(b, end, l.iv), more = l_icmp(b, LLVMIntSGT, left, size);
+    lv to = LLVMBuildNSWAdd(b, l.iv, l_select(b, more, size, left), "");
+    if (needs_totals(s))
+        after = values_after(s, k, more, l.iv, to);
+    block(s, k, l.iv, to);
+    for (unsigned i = 0; after && i < s->ncarry; i++)
         s->carry[i] = l_select(b, more, after[i], s->carry[i]);
-    tr_lloop_end(s, &blocks, to);
+    tr_lloop_end(s, &l, to);
+}
+
+void tr_scan_loop(tr_lpat *s, unsigned k) {
+    if (s->blocks)
+        blocks(s, k);
+    else
+        block(s, k, tr_lower_first(s, k), tr_lower_last(s, k));
 }

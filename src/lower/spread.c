@@ -28,7 +28,7 @@ static void describe(tr_lpat *s) {
 }
 
 static bool has_marks(const tr_lpat *s) {
-    return s->p->scats[0] == TR_SCATTER_PUT;
+    return tr_pat_scatter(s->p, 0) == TR_SCATTER_PUT;
 }
 
 /* Of a table without its marks. */

@@ -50,7 +50,7 @@ void tr_tile_assume(tr_lpat *s) {
 /* How many columns are reduced side by side. */
 static unsigned width(const tr_lpat *s) {
     uint64_t most = sizeof(float);
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++) {
             uint64_t bytes = tr_lower_bytes(s->w->m, LLVMTypeOf(s->red[i].init[k]));
             most = bytes > most ? bytes : most;
@@ -61,7 +61,7 @@ static unsigned width(const tr_lpat *s) {
 void tr_tile_setup(tr_lpat *s) {
     tr_lf *w = s->w;
     tr_strip_setup(s);
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             lt t = LLVMTypeOf(r->init[k]);
@@ -101,7 +101,7 @@ static bool is_sum(const tr_lred *r) {
 }
 
 static void each_sum(tr_lpat *s, unsigned f64, unsigned f32, lv len) {
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         for (unsigned k = 0; is_sum(r) && k < tr_ty_nparts(r->ty); k++)
             tr_lower_rt(s->w, LLVMTypeOf(r->init[k]) == s->w->m->f32 ? f32 : f64, 3,
@@ -123,7 +123,7 @@ static void begin(tr_lpat *s, lv len) {
     tr_lloop l;
     tr_tile_clear(s, len);
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && !is_sum(&s->red[i]); k++)
             store(s, &s->red[i], k, l.iv, s->red[i].init[k]);
     tr_lloop_end(s, &l, up(s, l.iv));
@@ -131,7 +131,7 @@ static void begin(tr_lpat *s, lv len) {
 
 /* Contributions of one element to what one column's accumulators hold. */
 static void add(tr_lpat *s, const lv *parts) {
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
         unsigned n = tr_ty_nparts(r->ty);
         if (is_sum(r))
@@ -149,12 +149,12 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
     LLVMBuilderRef b = s->w->b;
     unsigned saved = s->ncarry;
     s->ncarry = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         s->red[i].carry = s->ncarry;
         for (unsigned c = 0; c < tr_ty_nparts(s->red[i].ty); c++)
             s->held[s->ncarry++] = load(s, &s->red[i], c, j);
     }
-    lv *carry = s->carry, *parts = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
+    lv *carry = s->carry, *parts = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
     s->carry = s->held;
     for (unsigned r = 0; r < n; r++) {
         s->idx[s->axis[k]] = r ? LLVMBuildNSWAdd(b, row, l_int(s->w->m->i64, r), "") : row;
@@ -165,7 +165,7 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
     }
     s->carry = carry;
     s->ncarry = saved;
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned c = 0; c < tr_ty_nparts(s->red[i].ty); c++)
             store(s, &s->red[i], c, j, s->held[s->red[i].carry + c]);
 }
@@ -252,14 +252,14 @@ static void rows(tr_lpat *s, unsigned k, lv from, lv len) {
 }
 
 static void finish(tr_lpat *s, lv from, lv len) {
-    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
     tr_lloop l;
     unsigned n = 0;
     if (!s->p->epi)
         return;
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
     s->idx[s->axis[s->ndim - 1]] = LLVMBuildNSWAdd(s->w->b, from, l.iv, "");
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++) {
             lv x = load(s, &s->red[i], k, l.iv);
             out[n++] = is_sum(&s->red[i]) ? LLVMBuildFAdd(s->w->b, s->red[i].init[k], x, "") : x;

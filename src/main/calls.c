@@ -23,6 +23,7 @@ typedef struct call {
     const char *before[MAX_SLOTS]; /* text of each array argument */
     tr_sb *out;
     int64_t grid[3], block[3], dynamic; /* of a launch */
+    bool count;
 } call;
 
 /* --- the call's text --- */
@@ -236,6 +237,8 @@ static bool interpret(call *c) {
         show_result(c);
     else if (in.site)
         interp_exception(c, &in);
+    if (c->count)
+        tr_sb_printf(c->out, "\nread %" PRIu64 ", wrote %" PRIu64, in.read, in.written);
     if (!in.fault)
         return true;
     tr_err_add(ctx, TR_ERR_INTERNAL, in.place, "the interpreter stopped: the program %s", in.fault);
@@ -311,9 +314,10 @@ static bool execute(call *c) {
     return true;
 }
 
-bool tr_call(tr_prog *p, const char *text, bool compiled, tr_sb *out) {
+bool tr_call(tr_prog *p, const char *text, bool compiled, bool count, tr_sb *out) {
     call *c = TR_NEW(&p->ctx->arena, call);
     c->p = p;
     c->out = out;
+    c->count = count;
     return read_call(c, text) && (compiled ? execute(c) : interpret(c));
 }

@@ -7,8 +7,9 @@
 /* Makes the call and writes one line: the result, then each array argument that changed, as in
  *     none; %a = [1.0, 2.0]
  * or "raises IndexError: message". `compiled`: through the whole pipeline rather than the interpreter;
- * p->root is set. False with an error in the context for a call that cannot be made, a defect that the
- * interpreter met, or a failed compile. */
-bool tr_call(tr_prog *p, const char *text, bool compiled, tr_sb *out);
+ * p->root is set. `count`: interpreted, another line says what patterns have moved (ir/interp.h). False with
+ * an error in the context for a call that cannot be made, a defect that the interpreter met, or a failed
+ * compile. */
+bool tr_call(tr_prog *p, const char *text, bool compiled, bool count, tr_sb *out);
 
 #endif

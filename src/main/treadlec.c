@@ -20,6 +20,7 @@ static const char help[] =
     "  --run PASSES       run passes over every function: \"fold,dce\"; \"opt\" is the order of the product\n"
     "  --interp CALL      interpret a call, as in \"f(1, [2.0, 3.0])\"\n"
     "  --exec CALL        compile and run a call\n"
+    "  --count            with --interp: how many bytes patterns have moved, too\n"
     "  --emit KIND        llvm, llvmopt or asm as text, obj as an object file\n"
     "  --target T         where --emit's code is to run: x86-64; nvptx64 or nvptx64:sm_80, whose obj is PTX, "
     "of all\n"
@@ -41,7 +42,7 @@ typedef struct args {
     const char *calls[MAX_CALLS];
     bool compiled[MAX_CALLS];
     unsigned ncalls;
-    bool print, verify;
+    bool print, verify, count;
 } args;
 
 static bool complain(const char *what, const char *arg) {
@@ -89,6 +90,8 @@ static bool read_option(args *a, tr_opts *o, char **argv, int *i) {
     const char *v, *s = argv[*i];
     if (!strcmp(s, "--print"))
         return a->print = true;
+    if (!strcmp(s, "--count"))
+        return a->count = true;
     if (!strcmp(s, "--verify"))
         return a->verify = true;
     if ((v = value_of(argv, i, "--args")))
@@ -277,9 +280,9 @@ static bool make_calls(tr_prog *p, const args *a, const char *text) {
     for (unsigned i = 0; i < a->ncalls && ok; i++) {
         tr_sb_reset(&line);
         if (a->compiled[i]) /* compiling changes a program, so each gets its own */
-            ok = prepare(p->ctx, a, text, &fresh) && tr_call(&fresh, a->calls[i], true, &line);
+            ok = prepare(p->ctx, a, text, &fresh) && tr_call(&fresh, a->calls[i], true, false, &line);
         else
-            ok = tr_call(p, a->calls[i], false, &line);
+            ok = tr_call(p, a->calls[i], false, a->count, &line);
         fputs(line.d, stdout);
     }
     tr_sb_fini(&line);

@@ -3,6 +3,7 @@
 #define TR_OPT_PRIV_H
 
 #include "ir/ir.h"
+#include "ir/ports.h"
 #include "ir/prog.h"
 
 enum { N_CFG = 1, N_DOM = 2, N_LOOPS = 4 };

@@ -108,6 +108,17 @@ int64_t tr_rt_scatter_parts(int64_t rows, int64_t n, int64_t inner, int64_t byte
 double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */
 float tr_rt_sum_end_f32(void *state, const float *x, int64_t n);
 
+/* Running sums (scan.c) of n contributions, which begin with a group of their block: the values into out,
+ * which may be x, or nowhere; the sum of the block so far, which was `total`. */
+double tr_rt_scan_f64(const double *x, double *out, int64_t n, double before, double total);
+float tr_rt_scan_f32(const float *x, float *out, int64_t n, float before, float total);
+
+/* The items of x whose byte of the mask is not 0, side by side from place `at` of out on, up to `limit`
+ * (pack.c); what is there up to that may be overwritten. Their size is 1, 2, 4, 8 or 16. Returns where the
+ * next one goes. */
+int64_t tr_rt_pack(const uint8_t *mask, const void *x, void *out, int64_t n, int64_t at, int64_t limit,
+                   int64_t size);
+
 /* The place of the first extreme (arg.c), of the first NaN if there is one: of an array; of a sequence that
  * comes in pieces. */
 int64_t tr_rt_arg(int64_t what, const void *x, int64_t n);

@@ -327,9 +327,11 @@ typedef struct tr_tile_f32 {
     float level[TR_TILE_LEVELS][TR_TILE_BYTES / 4];
 } tr_tile_f32;
 
-/* Elements that a scan of floats takes one after the other, before it goes on from their total: as many as
- * stay in a core's cache. */
+/* Elements that a scan of floats takes before it goes on from their total: as many as stay in a core's
+ * cache. */
 enum { TR_SCAN_BLOCK = 1 << 14 };
+/* A sum's are added up so many at a time, in a tree (ir/scans.c). */
+enum { TR_SCAN_GROUP = 8 };
 
 /* A scatter that combines goes in blocks of rounds, each but the first with a table like the
  * target: blocks have at least so many rounds, and so many for each element of the target, and

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUMS = {"cumsum": "add", "cumprod": "multiply"}
 SCANS = ("add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "logical_and", "logical_or")
-BLOCK = 1 << 14  # of floats: beyond it sums are associated in another way
+BLOCK, GROUP = 1 << 14, 8  # of floats: how sums are associated; beyond a block products are in another way
 
 Typed = tuple[Any, "Fn"]
 
@@ -99,21 +99,43 @@ def scanned(name: str, data: np.ndarray, axis: int | None, dtype: str) -> np.nda
     """The scan of an array."""
     if axis is None:
         data, axis = data.ravel(), 0
-    if klass(dtype) in "fc" and data.shape and data.shape[axis] > BLOCK and not exact(name, data, dtype):
-        raise Unspecified("long sums of floats")
+    if klass(dtype) in "fc" and name == "multiply" and data.shape and data.shape[axis] > BLOCK:
+        raise Unspecified("long products of floats")
     if name in ("maximum", "minimum") and klass(dtype) == "f" and np.signbit(data[data == 0]).any():
         raise Unspecified("which zero")
     if name in ("maximum", "minimum") and klass(dtype) == "c":
         raise Unspecified("order of complex numbers")
     data = data.astype(dtype) if dtype != "bool" else data
     with np.errstate(all="ignore"):
+        if name == "add" and klass(dtype) in "fc":
+            return by_groups(data, axis)
         return getattr(np, name).accumulate(data, axis=axis).astype(dtype)
 
 
-def exact(name: str, data: np.ndarray, dtype: str) -> bool:
-    """True if no sum on the way is rounded, in whatever order: multiples of a quarter."""
-    small = float(np.abs(data).sum()) < (2.0**20 if dtype in ("float32", "complex64") else 2.0**50)
-    return name == "add" and small and klass(dtype) == "f" and bool((data * 4 % 1 == 0).all())
+def by_groups(data: np.ndarray, axis: int) -> np.ndarray:
+    """Sums of floats: a group of elements in a tree, groups one after the other in a block, and blocks."""
+    out = np.empty_like(data)
+    items, sums = np.moveaxis(data, axis, 0), np.moveaxis(out, axis, 0)
+    left, total, before = {}, None, None
+    for i in range(len(items)):
+        value = items[i]
+        half = 1
+        while half < GROUP:
+            if i & half:
+                value = left[half] + value
+            else:
+                left[half] = value
+            half *= 2
+        if i % BLOCK >= GROUP:
+            value = total + value
+        if i % GROUP == GROUP - 1:
+            total = value
+        if i >= BLOCK:
+            value = before + value
+        if i % BLOCK == BLOCK - 1:
+            before = value
+        sums[i] = value
+    return out
 
 
 # --- at ---

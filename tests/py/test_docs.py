@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import treadle
 import treadle.cuda
+import treadle.parallel
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -133,7 +134,7 @@ def test_every_page_is_in_the_list() -> None:
     assert len(listed) == len(set(listed)) and {DOCS / "guide.md", DOCS.parent / "HACKING.md"} <= set(listed)
 
 
-@pytest.mark.parametrize("module", [treadle, treadle.cuda], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [treadle, treadle.cuda, treadle.parallel], ids=lambda m: m.__name__)
 def test_every_public_name_is_in_the_reference(module) -> None:
     """With a docstring, and so are the members of classes."""
     reference = part_of_the_site("reference").make()

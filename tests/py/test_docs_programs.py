@@ -1,4 +1,4 @@
-"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md and docs/scipy.md run as they stand there.
+"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md, docs/scipy.md and docs/parallel/ run as they stand there.
 
 What the pages show of them is what is printed, and the picture of the README is the bench's.
 """
@@ -35,6 +35,19 @@ def python(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, *args], cwd=folder, env=kept | env, capture_output=True, text=True, timeout=240
     )
+
+
+# --- treadle.parallel ---
+
+
+@pytest.mark.parametrize("page", sorted(p.name for p in (DOCS / "parallel").glob("*.md")))
+def test_primitives(tmp_path: Path, page: str) -> None:
+    """A page begins with a program, and those after it go on with what it has."""
+    programs = blocks(f"parallel/{page}")
+    assert "assert " in programs[0]
+    (tmp_path / "script.py").write_text("\n".join(programs))
+    done = python(tmp_path, "script.py")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- CUDA in six lessons ---

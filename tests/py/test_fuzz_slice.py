@@ -481,17 +481,19 @@ def test_what_a_handler_knows() -> None:
 
 
 def test_scans_and_stores_at_places_are_numpys() -> None:
-    """Several at one place, one after the other; a scan of more than a block of floats is exact, or it is no test."""
+    """Several at one place, one after the other; of floats a sum's tree is known, and products to the end of a block."""
     a, at = np.arange(4.0), np.array([1, -1, 1])
     run_oracle("def main(a, at):\n    np.add.at(a, at, at * 2)\n    a[at] = a[:1]\n", a, at)
     want = np.arange(4.0)
     np.add.at(want, at, at * 2)
     want[at] = want[:1]
     assert a.tolist() == want.tolist()
-    long = "def main(n):\n    return np.cumsum(np.arange(n) * {step})[-1]\n"
-    assert run_oracle(long.format(step="0.25"), 20_000).value == np.arange(20_000).sum() / 4
+    long = "def main(n):\n    return np.{scan}(np.arange(n) * {step})[-1]\n"
+    assert run_oracle(long.format(scan="cumsum", step="0.25"), 20_000).value == np.arange(20_000).sum() / 4
+    tree = run_oracle(long.format(scan="cumsum", step="0.1"), 4).value
+    assert tree == (0.0 + 0.1) + (0.2 + 3 * 0.1)
     with pytest.raises(rules.Unspecified):
-        run_oracle(long.format(step="0.1"), 20_000)
+        run_oracle(long.format(scan="cumprod", step="0.1"), 20_000)
 
 
 def test_iterations_that_meet_are_noted() -> None:

@@ -83,6 +83,42 @@ b0(%h: f64[2f], %x: f64[1c], %k: i64[1c]):
   ret undef:none
 }
 """
+# What rounds have in common when they are written one after the other, and what they have not.
+QUARTERS = """\
+fn @f -> i64 {
+b0(%n: i64, %m: i64, %d: i64[2c]):
+  %p: i64 = pattern PAR [%n, %m] out(%d) red(max -9) SCHEDULE {
+  b0(%i: i64, %j: i64):
+    %u: u64 = conv %j
+    %q: u64 = shr %u, 2:u64
+    %h: u64 = shr %u, 1:u64
+    %w: u64 = and %u, 3:u64
+    %s: u64 = mul %q, 100:u64
+    %t: u64 = add %s, %w
+    %o: u64 = and %h, 1:u64
+    %v: u64 = mul %o, 10:u64
+    %x: u64 = add %t, %v
+    %y: i64 = conv %x
+    %z: i64 = sub %y, %i
+    yield %z, %z
+  }
+  ret %p
+}
+"""
+SUMS = """\
+fn @f -> f64 {
+b0(%n: i64):
+  %p: f64 = pattern PAR [%n] red(add 0.0) SCHEDULE {
+  b0(%j: i64):
+    %u: u64 = conv %j
+    %q: u64 = shr %u, 1:u64
+    %x: f64 = conv %q
+    yield %x
+  }
+  ret %p
+}
+"""
+FEW = QUARTERS.replace("[%n, %m]", "[%n, 3]")
 
 
 def numbers(n: int, step: int = 1) -> list[int]:
@@ -108,10 +144,13 @@ PROGRAMS = {
     ),
     "a scatter": (SCATTER.replace("HOW", "add"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 40, 300)]),
     "a last one": (SCATTER.replace("HOW", "put"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 300)]),
+    "quarters": (QUARTERS, [f"f({n}, {m}, {[[0] * m] * n})" for n, m in ((2, 0), (1, 1), (3, 3), (2, 4), (2, 7), (1, 133))]),
+    "few": (FEW, [f"f({n}, 3, {[[0] * 3] * n})" for n in (0, 1, 40)]),
+    "sums of halves": (SUMS, [f"f({n})" for n in (0, 1, 2, 255, 256, 259, 1000)]),
     "a sum": (SUM, [f"f({[float(x) for x in numbers(n)]})" for n in (0, 1, 300)]),
 }  # fmt: skip
 TILES = ["", *(f"tile {x}, rows {rows}" for x in (0, 1, 2) for rows in (1, 4)), "tile 1, rows 4, tested"]
-STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar"]
+STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar", "unroll 2", "unroll 4"]
 
 
 def schedules(keeps: bool) -> list[str]:
@@ -153,6 +192,16 @@ def test_no_result_depends_on_a_schedule(name, cores):
             assert (got.returncode, got.stdout) == (0, want.stdout), (words, got.stderr)
         fit += 1
     assert fit >= 2
+
+
+@pytest.mark.parametrize("name", ["quarters", "few", "sums of halves", "a sum"])
+@pytest.mark.parametrize("words", ["unroll 2", "unroll 4", "unroll 4, cost 1"])
+def test_rounds_that_are_written_one_after_the_other(name, words):
+    text, calls = PROGRAMS[name]
+    text = text.replace("PAR", "par" if "cost" in words else "")
+    want = run(text.replace("SCHEDULE", ""), "--interp", calls)
+    got = run(text.replace("SCHEDULE", f"schedule({words})"), "--exec", calls)
+    assert (got.returncode, got.stdout) == (0, want.stdout), got.stderr
 
 
 def test_schedules_are_read_as_printed():

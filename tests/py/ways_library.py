@@ -5,6 +5,8 @@ from __future__ import annotations
 import time  # noqa: F401 - texts of rows name it
 
 import numpy as np
+import treadle.parallel as tp
+import treadle.parallel.random as tr
 from ways_rows import feature, floats, group, ints, matrix
 
 
@@ -356,3 +358,80 @@ group(
     lambda: (matrix(), holes()),
     rtol=1e-13,
 )  # fmt: skip
+
+
+# --- treadle.parallel: in Python its functions are nodes of a graph ---
+
+
+def plus(p, q):
+    return p + q
+
+
+def affine(p, q):
+    return p[0] * q[0], p[1] * q[0] + q[1]
+
+
+def positive(v):
+    return v > 0
+
+
+@feature(lambda: (holes(), ints()), python=False)
+def primitives_folded(a, n):
+    return (
+        tp.map(lambda v, w: v * w, a, a[0]),
+        tp.reduce(tp.add, n),
+        tp.reduce(plus, n, identity=0),
+        tp.scan(tp.maximum, a, 1, reverse=True),
+        tp.scan(affine, (a[0], 2.0), identity=(1.0, 0.0)),
+        tp.tabulate(lambda i: i * 2, 4),
+    )
+
+
+@feature(lambda: (holes(), ints()), python=False)
+def primitives_chosen(a, n):
+    return (
+        tp.filter(positive, a),
+        tp.stable_partition(lambda v: v % 2 == 0, n),
+        tp.topk(a, 2, 1),
+        tp.topk(n, 2, key=abs, largest=False),
+        tp.run_length_encode(n),
+        tp.unique_values(n),
+        tp.unique_counts(n),
+        tp.unique_inverse(n),
+    )
+
+
+@feature(lambda: (floats(), ints()), python=False)
+def primitives_placed(a, n):
+    return (
+        tp.sort_by_key(n, n),
+        tp.merge(tp.sort(a), np.sort(n)),
+        tp.argsort(n),
+        tp.scatter(a, n % 3, 1.0),
+        tp.scatter(a, n % 3, 1.0, tp.add),
+        tp.take(a, n % 3),
+        tp.searchsorted(np.sort(n), n),
+        tp.bincount(n % 3),
+        tp.histogram(a, 3),
+        tp.where(a > 1, 1.0, 2.0),
+        tp.arange(3),
+        tp.full(2, 1.5),
+        tp.zeros(2),
+        tp.ones(2),
+    )
+
+
+@feature(lambda: (np.uint64(7), 9), lambda: (np.uint64(0), 1), python=False)
+def library_random_by_key(k, n):
+    a, b = tr.split(k)
+    c = tr.fold_in(tr.key(n), n)
+    return (
+        tr.bits(a, (n, 3), np.uint8),
+        tr.uniform(b, (2, n)),
+        tr.uniform(c, n, np.float32, -1, 1),
+        tr.normal(a, (3, n), np.float32)[1:],
+        tr.randint(b, -n, n, (n,)),
+        tr.choice(c, n + 3, n, False),
+        tr.permutation(a, np.arange(n)),
+        tr.normal(c),
+    )

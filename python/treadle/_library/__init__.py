@@ -40,11 +40,16 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "given_by",
+    "has_identity",
     "is_constant",
+    "is_ufunc",
+    "mapped",
     "method",
     "refuse",
     "separate",
     "swept",
+    "tabulated",
     "together",
     "unique_items",
 ]
@@ -115,6 +120,16 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
+    "primitives": (
+        "treadle.parallel",
+        "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
+        "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
+        "ones tabulate",
+    ),
+    "philox": (
+        "treadle.parallel.random",
+        "key split fold_in bits uniform normal randint choice permutation",
+    ),
     "compare": (
         "numpy",
         "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"
@@ -194,7 +209,7 @@ def is_of_numpy(o: object) -> bool:
     """Whether what stands in NumPy's place is NumPy's, and not what somebody put there."""
     # functools.wraps copies the name of the module, but not the names that the code sees.
     home = o.__globals__.get("__name__") if isinstance(o, FunctionType) else getattr(o, "__module__", None)
-    return home is None or str(home).partition(".")[0] == "numpy"
+    return home is None or str(home).partition(".")[0] in ("numpy", "treadle")
 
 
 def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:
@@ -210,6 +225,29 @@ def is_constant(x: object) -> bool:
     return True
 
 
+def given_by(function: Any, *args: Any) -> Any:
+    """Return zeros of the types of what a function gives for numbers; compiled code calls nothing for it."""
+    r = function(*args)
+    return tuple(type(v)(0) for v in r) if isinstance(r, tuple) else type(r)(0)
+
+
+def tabulated(function: Any, shape: tuple[int, ...]) -> Any:
+    """What a function gives for the places of a shape; in compiled code ``src/lib/primitives.c``."""
+    from numpy import indices
+
+    return mapped(function, *indices(shape))
+
+
+def is_ufunc(x: object) -> bool:
+    """Return whether `x` is a ufunc, NumPy's or Treadle's, and so has ``reduce``, ``accumulate`` and ``at``; a constant."""
+    return hasattr(x, "accumulate")
+
+
+def has_identity(ufunc: Any) -> bool:
+    """Return whether a ufunc has an identity, which it joins with anything to give that back; a constant."""
+    return getattr(ufunc, "identity", None) is not None
+
+
 def refuse(text: str) -> NoReturn:
     """End the compile with an error at the user's call; in Python a TypeError."""
     raise TypeError(text)
@@ -218,6 +256,13 @@ def refuse(text: str) -> NoReturn:
 def cells(a: np.ndarray, /) -> Iterator[np.ndarray]:
     """Return the items of an array in C order, each an array without axes that can be written to."""
     return (a[(*at, ...)] for at in np.ndindex(a.shape))
+
+
+def mapped(function: Any, *args: Any) -> Any:
+    """What a function gives for the items of arrays, which are broadcast; in compiled code ``src/lib/primitives.c``."""
+    from numpy import vectorize
+
+    return vectorize(function)(*args)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:

@@ -293,15 +293,15 @@ static void put_pattern(tr_grid *s) {
     }
     n = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[1]);
     args[0] = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[2]);
-    tr_pat *p = TR_NEW(tr_grid_arena(s), tr_pat);
     if (s->stages) {
-        *p = (tr_pat){.nspace = 1, .par = TR_PAR_PRANGE, .lam = s->lam};
-        tr_grid_put_stages(s, p, args, ncap + 1);
+        tr_grid_put_stages(s, args, ncap + 1);
         return;
     }
-    *p = (tr_pat){.nspace = 1, .ncap = (uint16_t)ncap, .par = TR_PAR_PRANGE, .lam = s->lam};
-    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), ncap + 1, args);
-    tr_at(f, v)->imm.pat = p;
+    tr_node m = tr_node_new(f);
+    m.t = (tr_pat){.par = TR_PAR_PRANGE, .lam = s->lam};
+    tr_node_put(&m, P_SPACE, args[0]);
+    tr_node_put_all(&m, P_CAP, args + 1, ncap);
+    tr_node_emit(&m, &b);
     tr_ins_remove(f, s->call);
 }
 

@@ -223,7 +223,7 @@ enum { TR_WALK_STEP = 58, TR_WALK_STOP = 61 };
 
 /* In place of the launch: stages, until all threads have ended. args: the operands of the
  * pattern but the stage and the memory. */
-void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t nargs);
+void tr_grid_put_stages(tr_grid *s, const tr_val *args, uint32_t nargs);
 
 /* --- even.c --- */
 

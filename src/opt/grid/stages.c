@@ -48,31 +48,34 @@ static void put_end(tr_grid *s, tr_val at, tr_val threads, tr_bid head, tr_bid b
     tr_br(&s->b, head, 1, &state[1]);
 }
 
-void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t nargs) {
+void tr_grid_put_stages(tr_grid *s, const tr_val *args, uint32_t nargs) {
     tr_fn *f = s->f, *lam = s->lam;
     tr_ins call = *tr_at(f, s->call);
     tr_bld inside = s->b, b = {.fn = f, .blk = call.blk, .before = s->call, .loc = call.loc};
     tr_val threads = tr_emit2(&b, TR_OP_MUL, s->i64, args[1 + 3], args[1 + 4]);
     threads = tr_emit2(&b, TR_OP_MUL, s->i64, threads, args[1 + 5]);
     tr_val all = tr_emit2(&b, TR_OP_MUL, s->i64, threads, args[0]), zero = tr_const_int(f, s->i64, 0);
-    tr_val *ops = TR_NEW_N(tr_grid_arena(s), tr_val, nargs + 1u + s->memory.n);
-    memcpy(ops, args, nargs * sizeof *ops);
+    tr_val *memory = TR_NEW_N(tr_grid_arena(s), tr_val, s->memory.n + 1u);
     for (uint32_t k = 0; k < s->memory.n; k++)
-        ops[nargs + 1 + k] = make_memory(s, &b, &s->memory.d[k], threads, args);
+        memory[k] = make_memory(s, &b, &s->memory.d[k], threads, args);
     tr_bid behind = tr_blk_split(f, s->call), head = tr_blk_new(f);
     b.before = TR_NOVAL;
     tr_br(&b, head, 1, &zero);
-    ops[nargs] = tr_blk_param(f, head, s->i64, NULL);
+    tr_val stage = tr_blk_param(f, head, s->i64, NULL);
     b.blk = head;
     if (s->p->ctx->opts.watch)
         tr_emit_rt(&b, TR_RT_WATCH_STAGE, tr_ty_none(s->p->ctx->types), 0, NULL, NULL);
-    pat->ncap = (uint16_t)(nargs + s->memory.n);
-    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), nargs + 1 + s->memory.n, ops);
-    tr_at(f, v)->imm.pat = pat;
+    tr_node m = tr_node_new(f);
+    m.t = (tr_pat){.par = TR_PAR_PRANGE, .lam = s->lam};
+    tr_node_put(&m, P_SPACE, args[0]);
+    tr_node_put_all(&m, P_CAP, args + 1, nargs - 1);
+    tr_node_put(&m, P_CAP, stage);
+    tr_node_put_all(&m, P_CAP, memory, s->memory.n);
+    tr_node_emit(&m, &b);
     tr_ins_remove(f, s->call);
     s->lam = f; /* what follows is the host's */
     s->b = b;
-    put_end(s, ops[nargs + 1 + s->at_memory], all, head, behind);
+    put_end(s, memory[s->at_memory], all, head, behind);
     s->lam = lam;
     s->b = inside;
 }

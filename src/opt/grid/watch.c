@@ -150,24 +150,22 @@ static void tell_span(watch *s, tr_val a, int how) {
 static void tell_pattern(watch *s, tr_val v) {
     tr_ins in = *tr_at(s->f, v);
     const tr_pat *p = in.imm.pat;
-    for (uint32_t k = 0; k < p->nin; k++)
-        tell_span(s, in.args[tr_pat_in(p) + k], TR_TOUCH_READ);
-    for (uint32_t k = 0; k < p->nein; k++)
-        tell_span(s, in.args[tr_pat_ein(p) + k], TR_TOUCH_READ);
-    for (uint32_t k = 0; k < p->nout; k++)
-        tell_span(s, in.args[tr_pat_out(p) + k], TR_TOUCH_WRITE);
-    for (uint32_t k = 0; k < p->neout; k++)
-        tell_span(s, in.args[tr_pat_eout(p) + k], TR_TOUCH_WRITE);
+    for (unsigned how = TR_MEM_READ; how <= TR_MEM_WRITE; how++)
+        for (uint32_t k = 0; k < in.nargs; k++) {
+            tr_role role = tr_pat_role(p, k);
+            if (role != P_PACK && tr_role_info[role].memory == how)
+                tell_span(s, in.args[k], how == TR_MEM_READ ? TR_TOUCH_READ : TR_TOUCH_WRITE);
+        }
 }
 
 /* Arrays that the instruction may have written to, nobody says where. */
 static void tell_unseen(watch *s, const tr_ins *in) {
-    bool pattern = in->op == TR_OP_PATTERN;
-    uint32_t k = pattern ? tr_pat_filt(in->imm.pat) : 0, n = pattern ? tr_pat_init(in->imm.pat) : in->nargs;
     s->b.before = in->next;
-    for (; k < n; k++) {
+    for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ty *t = tr_at(s->f, in->args[k])->ty;
-        if (t->kind == TR_TY_ARRAY && !t->readonly)
+        bool told = in->op == TR_OP_PATTERN && tr_pat_role(in->imm.pat, k) != P_PACK &&
+                    tr_pat_role(in->imm.pat, k) != P_SCAT;
+        if (t->kind == TR_TY_ARRAY && !t->readonly && !told)
             tell_span(s, in->args[k], TR_TOUCH_UNSEEN);
     }
 }

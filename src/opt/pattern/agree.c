@@ -77,13 +77,13 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
     const tr_pat *t = c->op == TR_OP_PATTERN ? c->imm.pat : NULL;
     bool made = t && t->nscat, old = false;
     for (uint32_t k = 0; t && k < t->nin; k++) {
-        const tr_ins *in = tr_at(f, c->args[tr_pat_in(t) + k]);
-        made = made || (tr_array_is_fresh(f, c->args[tr_pat_in(t) + k]) && in->blk == c->blk);
+        const tr_ins *in = tr_at(f, c->args[tr_pat_at(t, P_IN) + k]);
+        made = made || (tr_array_is_fresh(f, c->args[tr_pat_at(t, P_IN) + k]) && in->blk == c->blk);
     }
     for (uint32_t k = 0; t && k < t->nout; k++)
-        old = old || !array_is_new(f, c->args[tr_pat_out(t) + k]);
+        old = old || !array_is_new(f, c->args[tr_pat_at(t, P_OUT) + k]);
     for (uint32_t k = 0; t && k < t->nscat; k++)
-        old = old || !array_is_new(f, c->args[tr_pat_scat(t) + k]);
+        old = old || !array_is_new(f, c->args[tr_pat_at(t, P_SCAT) + k]);
     return made && old;
 }
 
@@ -115,12 +115,9 @@ static void want(const agreer *s, chain *c, tr_bid b, tr_val a) {
 
 static bool makes_wanted(const agreer *s, const chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    uint32_t first[] = {tr_pat_out(t), tr_pat_eout(t)},
-             n[] = {(uint32_t)t->nout + t->nfilt + t->nscat, t->neout};
-    for (unsigned g = 0; g < 2; g++)
-        for (uint32_t k = first[g]; k < first[g] + n[g]; k++)
-            if (tr_opt_among(tr_array_root(s->f, p->args[k]), c->arrays.d, c->arrays.n))
-                return true;
+    for (uint32_t k = 0; (k = tr_pat_with(t, TR_MEM_WRITE, k)) < p->nargs; k++)
+        if (tr_opt_among(tr_array_root(s->f, p->args[k]), c->arrays.d, c->arrays.n))
+            return true;
     return false;
 }
 
@@ -218,7 +215,7 @@ static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
         bool makes = p->op == TR_OP_PATTERN && tr_opt_among(v, of->makers.d, of->makers.n) &&
                      tr_pats_share_space(p, tr_at(f, c));
         for (uint32_t i = 0; makes && i < p->imm.pat->nin; i++)
-            ask_apart(s, target, p->args[tr_pat_in(p->imm.pat) + i], true);
+            ask_apart(s, target, p->args[tr_pat_at(p->imm.pat, P_IN) + i], true);
         if (p->op == TR_OP_OVERLAP && p->args[0] == target)
             ask_apart(s, target, p->args[1], true);
     }
@@ -232,12 +229,13 @@ static void find_apart(agreer *s, tr_val c) {
     uint32_t before = s->apart.n;
     chain of = chain_of(s, c);
     for (uint32_t k = 0; k < t->nscat; k++)
-        find_strict(s, c, &of, tr_arg(f, c, tr_pat_scat(t) + k));
+        find_strict(s, c, &of, tr_arg(f, c, tr_pat_at(t, P_SCAT) + k));
     for (uint32_t m = 0; m < of.makers.n; m++) {
         const tr_ins *p = tr_at(f, of.makers.d[m]);
         for (uint32_t k = 0; k < t->nout; k++)
             for (uint32_t i = 0; i < p->imm.pat->nin; i++)
-                ask_apart(s, tr_arg(f, c, tr_pat_out(t) + k), p->args[tr_pat_in(p->imm.pat) + i], false);
+                ask_apart(s, tr_arg(f, c, tr_pat_at(t, P_OUT) + k), p->args[tr_pat_at(p->imm.pat, P_IN) + i],
+                          false);
     }
     if (s->apart.n - before > MAX_APART)
         s->apart.n = before;
@@ -405,17 +403,17 @@ static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
 static void resize_pattern(agreer *s, tr_val v, const tr_map *dims, tr_map *done) {
     tr_fn *f = s->f;
     const tr_pat *p = tr_at(f, v)->imm.pat;
-    uint32_t from[2] = {tr_pat_in(p), tr_pat_ein(p)}, n[2] = {p->nin, p->nein};
-    for (int g = 0; g < 2; g++)
-        for (uint32_t k = from[g]; k < from[g] + n[g]; k++) {
-            tr_val a = tr_arg(f, v, k);
-            uint64_t known;
-            if (!tr_map_get(done, a, &known)) {
-                known = resized(s, dims, a, v);
-                tr_map_set(&f->ctx->arena, done, a, known);
-            }
-            tr_at(f, v)->args[k] = (tr_val)known;
+    for (uint32_t k = 0; k < tr_pat_nargs(p); k++) {
+        tr_val a = tr_arg(f, v, k);
+        uint64_t known;
+        if (tr_role_info[tr_pat_role(p, k)].memory != TR_MEM_READ)
+            continue;
+        if (!tr_map_get(done, a, &known)) {
+            known = resized(s, dims, a, v);
+            tr_map_set(&f->ctx->arena, done, a, known);
         }
+        tr_at(f, v)->args[k] = (tr_val)known;
+    }
 }
 
 /* Inputs of the patterns of block b. One view for each array, where it is first used. */

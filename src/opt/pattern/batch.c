@@ -276,8 +276,8 @@ static bool is_operand(const batcher *s, uint32_t first, uint32_t n, tr_val v) {
 static bool cond_is_tested(const batcher *s, unsigned i) {
     const tr_ins *in = tr_at(s->f, s->conds[i]);
     const tr_pat *t = tr_at(s->f, s->pattern)->imm.pat;
-    return in->op == TR_OP_APART && !s->no[i] && is_operand(s, tr_pat_out(t), t->nout, in->args[0]) &&
-           is_operand(s, tr_pat_in(t), t->nin, in->args[1]);
+    return in->op == TR_OP_APART && !s->no[i] && is_operand(s, tr_pat_at(t, P_OUT), t->nout, in->args[0]) &&
+           is_operand(s, tr_pat_at(t, P_IN), t->nin, in->args[1]);
 }
 
 static bool loop_is_batch(const batcher *s, bool *left) {
@@ -289,20 +289,20 @@ static bool loop_is_batch(const batcher *s, bool *left) {
               : !is_row_that_moves(s, y) || !axis_has_one_item(s, y, 1) || !is_row_of_round(s, x) ||
                     is_row_that_moves(s, x) || !axis_has_one_item(s, r, 1))
         return false;
-    if (tr_array_root(s->f, r) != s->made || t->keep || t->nred || t->nfilt || t->nscat || t->nein ||
-        t->neout || !t->nspace || t->nspace >= TR_MAX_NDIM || t->nwhen || !tr_fn_is_scalar(t->lam))
+    if (tr_array_root(s->f, r) != s->made || !tr_pat_is_map(t) || !t->nspace || t->nspace >= TR_MAX_NDIM ||
+        !tr_fn_is_scalar(t->lam))
         return false;
     for (uint32_t i = 0; i < t->nspace; i++)
         if (!value_stays(s, p->args[i]))
             return false;
     for (uint32_t i = 0; i < t->nin; i++)
-        if (!is_row_of_round(s, p->args[tr_pat_in(t) + i]))
+        if (!is_row_of_round(s, p->args[tr_pat_at(t, P_IN) + i]))
             return false;
     for (uint32_t i = 0; i < t->nout; i++)
-        if (!is_row_that_moves(s, p->args[tr_pat_out(t) + i]))
+        if (!is_row_that_moves(s, p->args[tr_pat_at(t, P_OUT) + i]))
             return false;
     for (uint32_t i = 0; i < t->ncap; i++)
-        if (!value_stays(s, p->args[tr_pat_cap(t) + i]))
+        if (!value_stays(s, p->args[tr_pat_at(t, P_CAP) + i]))
             return false;
     for (unsigned i = 0; i < s->nconds; i++)
         if (!value_stays(s, s->conds[i]) && !cond_is_tested(s, i))
@@ -534,13 +534,13 @@ static void prepare(batcher *s, plan *p) {
     for (uint32_t i = 0; i < t->nin; i++) {
         lifted r;
         p->in[i] = TR_NOVAL;
-        if (is_result(s, pat.args[tr_pat_in(t) + i]))
+        if (is_result(s, pat.args[tr_pat_at(t, P_IN) + i]))
             continue;
-        lift(s, pat.args[tr_pat_in(t) + i], &r);
+        lift(s, pat.args[tr_pat_at(t, P_IN) + i], &r);
         p->in[i] = all_rows(s, &r);
     }
     for (uint32_t i = 0; i < t->nout; i++) {
-        tr_val o = pat.args[tr_pat_out(t) + i];
+        tr_val o = pat.args[tr_pat_at(t, P_OUT) + i];
         lifted r;
         lift(s, o, &r);
         p->out[i] = all_rows(s, &r);
@@ -549,7 +549,7 @@ static void prepare(batcher *s, plan *p) {
         if (!is_part_of(s, x, o)) /* a row may be replaced by what is made of it */
             test_apart(s, p->out[i], p->rows);
         for (uint32_t k = 0; k < t->nin; k++)
-            if (p->in[k] != TR_NOVAL && pat.args[tr_pat_in(t) + k] != o)
+            if (p->in[k] != TR_NOVAL && pat.args[tr_pat_at(t, P_IN) + k] != o)
                 test_apart(s, p->out[i], p->in[k]);
         for (uint32_t k = 0; k < i; k++)
             test_apart(s, p->out[i], p->out[k]);
@@ -585,24 +585,23 @@ static void multiply(batcher *s, const plan *p) {
     args[RESULT] = view(s, all, tr_emit_int(&s->b, 0), &p->result, 2, shape, stride);
     tr_at(s->f, tr_emit_v(&s->b, TR_OP_CALLRT, mul.ty, PRODUCT_ARGS, args))->imm = mul.imm;
 
-    tr_pat *q = tr_arena_copy(&s->f->ctx->arena, pat.imm.pat, sizeof *q);
-    tr_val *to = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_nargs(q) + 1u);
-    uint32_t n = 0;
-    to[n++] = s->count;
+    const tr_pat *q = pat.imm.pat;
+    tr_node m = tr_node_new(s->f);
+    m.t = *q;
+    m.t.lam = with_index(s, q->lam);
+    m.t.apart = true; /* it was tested */
+    tr_node_put(&m, P_SPACE, s->count);
     for (uint32_t i = 0; i < q->nspace; i++)
-        to[n++] = at_first(s, pat.args[i]);
+        tr_node_put(&m, P_SPACE, at_first(s, pat.args[i]));
     for (uint32_t i = 0; i < q->nin; i++)
-        to[n++] =
-            p->in[i] != TR_NOVAL ? p->in[i] : rows_of_result(s, pat.args[tr_pat_in(q) + i], all, p->width);
-    memcpy(to + n, p->out, q->nout * sizeof *to);
-    n += q->nout;
+        tr_node_put(&m, P_IN,
+                    p->in[i] != TR_NOVAL
+                        ? p->in[i]
+                        : rows_of_result(s, pat.args[tr_pat_at(q, P_IN) + i], all, p->width));
+    tr_node_put_all(&m, P_OUT, p->out, q->nout);
     for (uint32_t i = 0; i < q->ncap; i++)
-        to[n++] = at_first(s, pat.args[tr_pat_cap(q) + i]);
-    q->lam = with_index(s, q->lam);
-    q->nspace++;
-    q->apart = true; /* it was tested */
-    assert(n == tr_pat_nargs(q));
-    tr_at(s->f, tr_emit_v(&s->b, TR_OP_PATTERN, pat.ty, n, to))->imm.pat = q;
+        tr_node_put(&m, P_CAP, at_first(s, pat.args[tr_pat_at(q, P_CAP) + i]));
+    tr_node_emit(&m, &s->b);
 }
 
 static void batch(batcher *s, bool left) {

@@ -129,13 +129,13 @@ static bool epilogue_is_plain(const tr_fn *epi) {
 /* Rows, and what there is at each element of them. */
 static bool pattern_has_row_form(const chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain =
-        t->par == TR_PAR_NO && !t->nscan && !t->nfilt && !t->nscat && !t->nein && !t->nwhen && !t->ncost;
-    bool reduces = t->nred > 0, keeps = t->keep == tr_all_axes(c->k);
+    bool plain = t->par == TR_PAR_NO &&
+                 tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
+    bool reduces = tr_pat_nred(t) > 0, keeps = t->keep == tr_all_axes(c->k);
     return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&
-           epilogue_is_plain(t->epi) && t->nin + t->nout + t->neout + t->nred <= MAX_OPERANDS &&
-           is_made_here(c, p->args + tr_pat_out(t), t->nout) &&
-           is_made_here(c, p->args + tr_pat_eout(t), t->neout);
+           epilogue_is_plain(t->epi) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
+           is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
+           is_made_here(c, p->args + tr_pat_at(t, P_EOUT), t->neout);
 }
 
 static void add_written(chain *c, const tr_val *v, uint32_t n, bool row) {
@@ -155,15 +155,15 @@ static bool take_pattern(chain *c, tr_val v) {
         (c->n && !tr_vals_same(p->args, pattern(c, 0)->args, c->k)))
         return false;
     for (uint32_t i = 0; i < t->nin; i++)
-        if (!input_fits_chain(c, p, p->args[tr_pat_in(t) + i], &linked))
+        if (!input_fits_chain(c, p, p->args[tr_pat_at(t, P_IN) + i], &linked))
             return false;
     for (uint32_t i = 0; i < (uint32_t)t->nout + t->neout; i++)
-        if (find(c, p->args[i < t->nout ? tr_pat_out(t) + i : tr_pat_eout(t) + i - t->nout]))
+        if (find(c, p->args[i < t->nout ? tr_pat_at(t, P_OUT) + i : tr_pat_at(t, P_EOUT) + i - t->nout]))
             return false;
     if (!linked)
         return false;
-    add_written(c, p->args + tr_pat_out(t), t->nout, false);
-    add_written(c, p->args + tr_pat_eout(t), t->neout, true);
+    add_written(c, p->args + tr_pat_at(t, P_OUT), t->nout, false);
+    add_written(c, p->args + tr_pat_at(t, P_EOUT), t->neout, true);
     c->pats[c->n++] = v;
     return true;
 }
@@ -203,7 +203,7 @@ static void note_uses(chain *c) {
 
 static bool pattern_reads_array(const tr_ins *p, tr_val array) {
     for (uint32_t i = 0; i < p->imm.pat->nin; i++)
-        if (p->args[tr_pat_in(p->imm.pat) + i] == array)
+        if (p->args[tr_pat_at(p->imm.pat, P_IN) + i] == array)
             return true;
     return false;
 }
@@ -254,8 +254,8 @@ static tr_val size_of(chain *c, tr_val array, unsigned axis) {
 /* This round's part of an operand of pattern p, number `which` of its inputs and outputs.
  * Axes of extent 1 repeat. */
 static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
-    const written *w = find(c, p->args[tr_pat_in(p->imm.pat) + which]);
-    tr_val a = w ? w->place : p->args[tr_pat_in(p->imm.pat) + which];
+    const written *w = find(c, p->args[tr_pat_at(p->imm.pat, P_IN) + which]);
+    tr_val a = w ? w->place : p->args[tr_pat_at(p->imm.pat, P_IN) + which];
     const tr_ty *t = def(c, a)->ty;
     uint32_t n = p->imm.pat->nspace, k = c->k, at = 0;
     bool whole = true;
@@ -290,13 +290,6 @@ static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
     return v;
 }
 
-/* What an inner pattern is made of. */
-typedef struct inner {
-    tr_pat t;
-    tr_val in[MAX_OPERANDS], cap[MAX_OPERANDS], *param; /* param: its lambda's, in their new order */
-    uint32_t nin, ncap;
-} inner;
-
 static bool value_is_used(const tr_fn *f, tr_val x) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
@@ -313,83 +306,52 @@ static bool value_is_used(const tr_fn *f, tr_val x) {
     return false;
 }
 
-/* The lambda's params: inner indices, elements; then, captured, indices of the row, its
- * values, and what was captured before. */
-static void rewire(chain *c, const tr_ins *p, inner *x) {
+/* A param of the lambda for the next capture of the inner pattern. */
+static void capture(tr_node *m, tr_val *caps, tr_val param, tr_val v) {
+    caps[tr_node_put(m, P_CAP, v)] = param;
+}
+
+/* The pattern in the round. Its lambda's params: inner indices, elements; then, captured, indices of the row,
+ * its values, and what was captured before. */
+static tr_val emit_inner(chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     tr_arena *a = &c->f->ctx->arena;
     tr_fn *lam = tr_fn_clone(t->lam);
     tr_blk *entry = tr_blk_at(lam, 0);
     uint32_t n = entry->params.n, at = 0;
     const tr_val *old = tr_arena_copy(a, entry->params.d, n * sizeof *old);
-    tr_val *caps = TR_NEW_N(a, tr_val, n + 1u), *outer = TR_NEW_N(a, tr_val, n + 1u);
-    uint32_t ncap = 0;
+    tr_val *caps = TR_NEW_N(a, tr_val, n + 1u);
+    tr_node m = tr_node_new(c->b.fn);
+    m.t = (tr_pat){.apart = t->apart, .lam = lam};
     for (unsigned j = c->k; j < t->nspace; j++)
         entry->params.d[at++] = old[j];
     for (unsigned j = 0; j < c->k; j++)
-        if (value_is_used(lam, old[j])) {
-            outer[ncap] = index_at(c, j);
-            caps[ncap++] = old[j];
-        }
+        if (value_is_used(lam, old[j]))
+            capture(&m, caps, old[j], index_at(c, j));
     for (uint32_t i = 0; i < t->nin; i++) {
-        written *w = row_of(c, p->args[tr_pat_in(t) + i]);
+        const written *w = row_of(c, p->args[tr_pat_at(t, P_IN) + i]);
+        tr_val param = old[tr_pat_param(t, TR_LAM, P_IN) + i];
         if (w) {
-            outer[ncap] = w->value;
-            caps[ncap++] = old[t->nspace + i];
+            capture(&m, caps, param, w->value);
         } else {
-            x->in[x->nin++] = part_of(c, p, i);
-            entry->params.d[at++] = old[t->nspace + i];
+            tr_node_put(&m, P_IN, part_of(c, p, i));
+            entry->params.d[at++] = param;
         }
     }
-    for (uint32_t i = 0; i < t->ncap; i++) {
-        outer[ncap] = captured(c, p->args[tr_pat_cap(t) + i]);
-        caps[ncap++] = old[tr_pat_lam_cap(t) + i];
-    }
-    memcpy(entry->params.d + at, caps, ncap * sizeof *caps);
-    entry->params.n = at + ncap;
-    x->param = outer;
-    x->ncap = ncap;
-    x->t = (tr_pat){.nspace = (uint8_t)(t->nspace - c->k),
-                    .apart = t->apart,
-                    .nin = (uint16_t)x->nin,
-                    .nout = t->nout,
-                    .nred = t->nred,
-                    .ncap = (uint16_t)ncap,
-                    .reds = t->reds,
-                    .fast = t->fast,
-                    .lam = lam};
-}
-
-static const tr_ty *result_type(const chain *c, const tr_ins *p) {
-    const tr_pat *t = p->imm.pat;
-    const tr_ty *all[MAX_OPERANDS];
-    for (uint32_t i = 0; i < t->nred; i++)
-        all[i] = def(c, p->args[tr_pat_init(t) + i])->ty;
-    return t->nred == 0   ? tr_ty_none(c->f->ctx->types)
-           : t->nred == 1 ? all[0]
-                          : tr_ty_tuple(c->f->ctx->types, t->nred, all);
-}
-
-static tr_val emit_inner(chain *c, const tr_ins *p) {
-    const tr_pat *t = p->imm.pat;
-    inner x = {0};
-    rewire(c, p, &x);
-    tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, tr_pat_nargs(&x.t) + 1u);
-    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->ncap; i++)
+        capture(&m, caps, old[tr_pat_param(t, TR_LAM, P_CAP) + i],
+                captured(c, p->args[tr_pat_at(t, P_CAP) + i]));
+    memcpy(entry->params.d + at, caps, m.of[P_CAP].n * sizeof *caps);
+    entry->params.n = at + m.of[P_CAP].n;
     for (unsigned j = c->k; j < t->nspace; j++)
-        args[n++] = captured(c, p->args[j]);
-    memcpy(args + n, x.in, x.nin * sizeof *args);
-    n += x.nin;
+        tr_node_put(&m, P_SPACE, captured(c, p->args[j]));
     for (uint32_t i = 0; i < t->nout; i++)
-        args[n++] = part_of(c, p, t->nin + i);
-    for (uint32_t i = 0; i < t->nred; i++)
-        args[n++] = captured(c, p->args[tr_pat_init(t) + i]);
-    memcpy(args + n, x.param, x.ncap * sizeof *args);
-    n += x.ncap;
-    assert(n == tr_pat_nargs(&x.t));
-    tr_val v = tr_emit_v(&c->b, TR_OP_PATTERN, result_type(c, p), n, args);
-    tr_at(c->b.fn, v)->imm.pat = tr_arena_copy(&c->f->ctx->arena, &x.t, sizeof x.t);
-    return v;
+        tr_node_put(&m, P_OUT, part_of(c, p, t->nin + i));
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
+        uint32_t k = tr_pat_at(t, P_SCAN) + i;
+        tr_node_join(&m, P_RED, captured(c, p->args[k]), *tr_pat_join(t, k));
+    }
+    return tr_node_emit(&m, &c->b);
 }
 
 /* What the epilogue makes of the reduced values: its instructions, in the round. */
@@ -400,16 +362,16 @@ static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
     tr_val *map = tr_no_vals(epi), args[4];
     for (unsigned j = 0; j < c->k; j++)
         map[*param++] = index_at(c, j);
-    for (uint32_t i = 0; i < t->nred; i++) {
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
         tr_val x = reduced;
-        if (t->nred > 1) {
-            x = tr_emit1(&c->b, TR_OP_EXTRACT, def(c, p->args[tr_pat_init(t) + i])->ty, reduced);
+        if (tr_pat_nred(t) > 1) {
+            x = tr_emit1(&c->b, TR_OP_EXTRACT, def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty, reduced);
             tr_at(c->b.fn, x)->imm.i = i;
         }
         map[*param++] = x;
     }
     for (uint32_t i = 0; i < t->ncap; i++)
-        map[*param++] = captured(c, p->args[tr_pat_cap(t) + i]);
+        map[*param++] = captured(c, p->args[tr_pat_at(t, P_CAP) + i]);
     for (tr_val v = tr_blk_at(epi, 0)->first; v != TR_NOVAL; v = tr_at(epi, v)->next) {
         const tr_ins *in = tr_at(epi, v);
         tr_val *to = in->nargs <= 4 ? args : TR_NEW_N(&c->f->ctx->arena, tr_val, in->nargs);
@@ -419,7 +381,7 @@ static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
         }
         if (in->op == TR_OP_YIELD) {
             for (uint32_t i = 0; i < t->neout; i++)
-                find(c, p->args[tr_pat_eout(t) + i])->value = to[i];
+                find(c, p->args[tr_pat_at(t, P_EOUT) + i])->value = to[i];
             break;
         }
         map[v] = tr_emit_v(&c->b, (tr_op)in->op, in->ty, in->nargs, to);
@@ -459,12 +421,11 @@ static void begin_round(chain *c) {
 /* The pattern over the rows. */
 static void emit_outer(chain *c, tr_bid blk) {
     tr_bld b = tr_bld_at_end(c->f, blk);
-    tr_pat t = {.nspace = (uint8_t)c->k, .ncap = (uint16_t)c->caps.n, .lam = c->b.fn};
-    tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, c->k + c->caps.n + 1u);
-    memcpy(args, pattern(c, 0)->args, c->k * sizeof *args);
-    memcpy(args + c->k, c->caps.d, c->caps.n * sizeof *args);
-    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(c->f->ctx->types), c->k + c->caps.n, args);
-    tr_at(c->f, v)->imm.pat = tr_arena_copy(&c->f->ctx->arena, &t, sizeof t);
+    tr_node m = tr_node_new(c->f);
+    m.t.lam = c->b.fn;
+    tr_node_put_all(&m, P_SPACE, pattern(c, 0)->args, c->k);
+    tr_node_put_all(&m, P_CAP, c->caps.d, c->caps.n);
+    tr_node_emit(&m, &b);
 }
 
 /* Is v a pattern of the chain, an array that only the chain needs and no longer does, or a view of one? */
@@ -511,7 +472,7 @@ static tr_bid go_by_row(chain *c) {
     for (unsigned i = 0; i < c->n; i++) {
         const tr_ins p = *pattern(c, i);
         tr_val reduced = emit_inner(c, &p);
-        if (p.imm.pat->nred)
+        if (tr_pat_nred(p.imm.pat))
             emit_epilogue(c, &p, reduced);
         store_rows(c, i);
     }

@@ -6,7 +6,7 @@
  * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and
  * read nothing that is written between. Views that are themselves values for others keep their array: NumPy's
  * strides are what the user would see. Where there are several views the elements that they share are
- * computed again, so what is computed must be cheap.
+ * computed again, so what is computed must be cheap, or each a row of its own.
  * Cost: linear, for each pattern of a chain that is pushed through. */
 #include "opt/pattern/fuse.h"
 
@@ -43,10 +43,8 @@ typedef struct made {
 
 static void count_reads(demander *d, const tr_ins *in) {
     const tr_pat *t = in->op == TR_OP_PATTERN ? in->imm.pat : NULL;
-    for (uint32_t k = 0; t && k < t->nin; k++)
-        d->uses[tr_fuse_in(in)[k]].read++;
-    for (uint32_t k = 0; t && k < t->nein; k++)
-        d->uses[tr_fuse_ein(in)[k]].read++;
+    for (uint32_t k = 0; t && k < in->nargs; k++)
+        d->uses[in->args[k]].read += tr_role_info[tr_pat_role(t, k)].memory == TR_MEM_READ;
 }
 
 static void count_uses(demander *d) {
@@ -63,8 +61,8 @@ static void count_uses(demander *d) {
 /* A map: one new array, as large as its space, and nothing else. */
 static bool is_map(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    if (p->op != TR_OP_PATTERN || !t->nspace || t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep ||
-        t->nwhen || t->ncost || tr_pat_is_parallel(t) || !tr_fn_is_scalar(t->lam))
+    if (p->op != TR_OP_PATTERN || !t->nspace || t->nout != 1 || !tr_pat_is_map(t) || tr_pat_is_parallel(t) ||
+        !tr_fn_is_scalar(t->lam))
         return false;
     const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
     return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->ndim == t->nspace &&
@@ -114,6 +112,31 @@ static bool pattern_may_wait(const tr_fn *f, const made *m, tr_val view) {
     return true;
 }
 
+static bool view_runs_along(const tr_ins *view, unsigned axis) {
+    for (unsigned k = 0; k < view->ty->ndim; k++)
+        if (tr_view_axis(view, k) == (int)axis)
+            return true;
+    return false;
+}
+
+/* Have any two of them an axis on which each has an index of its own? They share no element then. */
+static bool views_are_apart(const tr_fn *f, const made *m) {
+    for (uint32_t i = 0; i < m->nviews; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const tr_ins *a = tr_at(f, m->views[i]), *b = tr_at(f, m->views[j]);
+            bool apart = false;
+            for (unsigned x = 0; x < tr_view_nbase(a) && !apart; x++) {
+                int64_t p, q;
+                apart = !view_runs_along(a, x) && !view_runs_along(b, x) &&
+                        tr_get_int(f, tr_view_starts(a)[x], &p) && tr_get_int(f, tr_view_starts(b)[x], &q) &&
+                        p != q;
+            }
+            if (!apart)
+                return false;
+        }
+    return true;
+}
+
 /* Views of the array in its block, which are all that reads it. */
 static bool find_views(const demander *d, made *m) {
     const tr_fn *f = d->f;
@@ -127,7 +150,8 @@ static bool find_views(const demander *d, made *m) {
     }
     const tr_pat *t = tr_at(f, m->maker)->imm.pat;
     return m->nviews && d->uses[m->array].all == 1 + m->nviews &&
-           (m->nviews == 1 || (m->nviews - 1 <= d->left && tr_fn_cost(t->lam) <= CHEAP));
+           (m->nviews == 1 ||
+            (m->nviews - 1 <= d->left && (tr_fn_cost(t->lam) <= CHEAP || views_are_apart(f, m))));
 }
 
 /* --- a pattern of a view --- */
@@ -171,16 +195,17 @@ static tr_fn *seen_through(const tr_fn *f, const tr_ins *p, const tr_ins *view) 
     tr_arena *a = &f->ctx->arena;
     tr_fn *g = tr_fuse_lambda(t->lam);
     unsigned n = view->ty->ndim, along[TR_MAX_NDIM];
-    tr_val j[TR_MAX_NDIM], *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(t) + t->ncap + 1u);
+    tr_val j[TR_MAX_NDIM], *x = TR_NEW_N(a, tr_val, tr_pat_param(t, TR_LAM, P_CAP) + t->ncap + 1u);
     memset(along, 0xff, sizeof along);
     for (unsigned k = 0; k < n; k++) {
         j[k] = tr_fuse_param(g, i64);
         along[tr_view_axis(view, k)] = k;
     }
     for (uint32_t k = 0; k < t->nin; k++)
-        x[t->nspace + k] = tr_fuse_param(g, tr_fuse_type(f, tr_fuse_in(p)[k])->elem);
+        x[tr_pat_param(t, TR_LAM, P_IN) + k] = tr_fuse_param(g, tr_fuse_type(f, tr_fuse_in(p)[k])->elem);
     for (uint32_t k = 0; k < t->ncap; k++)
-        x[tr_pat_lam_cap(t) + k] = tr_fuse_param(g, tr_fuse_type(f, p->args[tr_pat_cap(t) + k]));
+        x[tr_pat_param(t, TR_LAM, P_CAP) + k] =
+            tr_fuse_param(g, tr_fuse_type(f, p->args[tr_pat_at(t, P_CAP) + k]));
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     for (unsigned k = 0; k < t->nspace; k++) {
         x[k] = tr_const_int(g, i64, 0);
@@ -208,30 +233,24 @@ static void make_view(demander *d, const made *m, tr_val at) {
     tr_at(f, to)->imm = array.imm;
     tr_at(f, to)->loc = array.loc;
     tr_val one = tr_const_int(f, tr_ty_scalar(f->ctx->types, TR_TY_I64), 1);
-    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, p.nargs + n + 2u * t->nspace + 1u);
-    uint32_t nv = n;
-    memcpy(v, sizes, n * sizeof *v);
+    tr_node node = tr_node_new(f);
+    node.t = *t;
+    tr_node_put_all(&node, P_SPACE, sizes, n);
     for (uint32_t k = 0; k < t->nin; k++)
-        v[nv++] = look_through(&b, &view, tr_fuse_in(&p)[k], p.args);
-    v[nv++] = to;
-    memcpy(v + nv, p.args + tr_pat_cap(t), t->ncap * sizeof *v);
-    nv += t->ncap;
-    uint32_t ncap = nv;
+        tr_node_put(&node, P_IN, look_through(&b, &view, tr_fuse_in(&p)[k], p.args));
+    tr_node_put(&node, P_OUT, to);
+    tr_node_take(&node, P_CAP, &p);
     for (unsigned x = 0; x < t->nspace; x++) {
         tr_val step = one;
         if (!tr_fuse_lam_uses(t->lam, x))
             continue;
         for (unsigned k = 0; k < n; k++)
             step = tr_view_axis(&view, k) == (int)x ? tr_view_steps(&view)[k] : step;
-        v[nv++] = tr_view_starts(&view)[x];
-        v[nv++] = step;
+        tr_node_put(&node, P_CAP, tr_view_starts(&view)[x]);
+        tr_node_put(&node, P_CAP, step);
     }
-    tr_pat *own = tr_arena_copy(&f->ctx->arena, t, sizeof *own);
-    own->nspace = (uint8_t)n;
-    own->ncap = (uint16_t)(t->ncap + (nv - ncap));
-    own->lam = seen_through(f, &p, &view);
-    tr_val node = tr_emit_v(&b, TR_OP_PATTERN, p.ty, nv, v);
-    tr_at(f, node)->imm.pat = own;
+    node.t.lam = seen_through(f, &p, &view);
+    tr_node_emit(&node, &b);
     tr_repl_set(f, &d->r, at, to);
 }
 

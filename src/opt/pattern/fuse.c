@@ -87,18 +87,9 @@ bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
              tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), t->nein, p->blk));
 }
 
-/* Outputs, packed arrays and targets of scatters. */
-static uint32_t nwritten(const tr_pat *p) {
-    return (uint32_t)p->nout + p->nfilt + p->nscat;
-}
-
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i) {
-    const tr_pat *p = i->imm.pat;
-    for (uint32_t k = 0; k < nwritten(p); k++)
-        if (!tr_fuse_unseen(f, i, tr_fuse_out(i)[k]))
-            return false;
-    for (uint32_t k = 0; k < p->neout; k++)
-        if (!tr_fuse_unseen(f, i, tr_fuse_eout(i)[k]))
+    for (uint32_t k = 0; (k = tr_pat_with(i->imm.pat, TR_MEM_WRITE, k)) < i->nargs; k++)
+        if (!tr_fuse_unseen(f, i, i->args[k]))
             return false;
     return true;
 }
@@ -126,24 +117,36 @@ bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays,
         return distinct_from_all(f, q->args[0], arrays, n, b);
     if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
         return false;
-    uint32_t nw = nwritten(q->imm.pat);
-    bool alone = true;
-    for (uint32_t k = 0; k < nw + q->imm.pat->neout && alone; k++)
-        alone = distinct_from_all(f, k < nw ? tr_fuse_out(q)[k] : tr_fuse_eout(q)[k - nw], arrays, n, b);
-    return alone;
+    for (uint32_t k = 0; (k = tr_pat_with(q->imm.pat, TR_MEM_WRITE, k)) < q->nargs; k++)
+        if (!distinct_from_all(f, q->args[k], arrays, n, b))
+            return false;
+    return true;
+}
+
+/* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
+static uint32_t written_as(const tr_ins *p, tr_role role, tr_val x) {
+    for (uint32_t k = tr_pat_at(p->imm.pat, role); k < tr_pat_at(p->imm.pat, role + 1u); k++)
+        if (p->args[k] == x)
+            return k;
+    return UINT32_MAX;
+}
+
+/* Does p write an array that shares memory with x? */
+static bool writes_shared(const tr_fn *f, const tr_ins *p, tr_val x) {
+    for (uint32_t k = 0; (k = tr_pat_with(p->imm.pat, TR_MEM_WRITE, k)) < p->nargs; k++)
+        if (!tr_arrays_distinct(f, x, p->args[k], p->blk))
+            return true;
+    return false;
 }
 
 /* Does q use what p writes? By a view of it, too, which may have been made before. */
 static bool uses_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
-    const tr_pat *t = p->imm.pat;
     bool touches = tr_ins_effects(q) & (E_READ | E_WRITE), asks = q->op == TR_OP_DIM || q->op == TR_OP_STRIDE;
     for (uint32_t k = 0; k < q->nargs; k++) {
         tr_val a = q->args[k];
-        if (!asks && (tr_opt_among(a, tr_fuse_out(p), t->nout) || tr_opt_among(a, tr_fuse_eout(p), t->neout)))
+        if (!asks && (written_as(p, P_OUT, a) != UINT32_MAX || written_as(p, P_EOUT, a) != UINT32_MAX))
             return true;
-        if (touches && tr_ty_is_managed(tr_at(f, a)->ty) &&
-            !(distinct_from_all(f, a, tr_fuse_out(p), nwritten(t), p->blk) &&
-              distinct_from_all(f, a, tr_fuse_eout(p), t->neout, p->blk)))
+        if (touches && tr_ty_is_managed(tr_at(f, a)->ty) && writes_shared(f, p, a))
             return true;
     }
     return false;
@@ -191,35 +194,28 @@ static bool outputs_lie_apart(const tr_fn *f, const tr_ins *p) {
     return t->nout > 0 && !t->neout && !t->nscat;
 }
 
+/* May c's operand x be written while rounds to come of p's part read r? */
+static bool write_mixes(const tr_fn *f, tr_role role, tr_val x, tr_val r, tr_bid b) {
+    return role == P_OUT    ? x == r || tr_arrays_apart(f, x, r, b)
+           : role == P_SCAT ? tr_arrays_disjoint(f, x, r, b)
+                            : tr_arrays_distinct(f, x, r, b); /* an epilogue runs when some rounds have not */
+}
+
 /* May each round of one node do p's part and then c's, before the next round does p's? What either writes,
  * the other must not read elsewhere: the same array at the same index is fine. */
 static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    for (uint32_t k = 0; k < nwritten(tc); k++)
-        for (uint32_t j = 0; j < tp->nin; j++)
-            if (k < tc->nout ? tr_fuse_out(c)[k] != tr_fuse_in(p)[j] &&
-                                   !tr_arrays_apart(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
-                : k >= (uint32_t)tc->nout + tc->nfilt
-                    ? !tr_arrays_disjoint(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
-                    : !tr_arrays_distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
+    for (uint32_t k = 0; (k = tr_pat_with(tc, TR_MEM_UPDATE, k)) < c->nargs; k++) {
+        tr_val x = c->args[k];
+        tr_role role = tr_pat_role(tc, k);
+        for (uint32_t j = 0; tr_role_info[role].memory & TR_MEM_WRITE && j < tp->nin; j++)
+            if (!write_mixes(f, role, x, tr_fuse_in(p)[j], p->blk))
                 return false;
-    for (uint32_t k = 0; k < tp->nout; k++) {
-        for (uint32_t j = 0; j < tc->nin; j++)
-            if (tr_fuse_out(p)[k] != tr_fuse_in(c)[j] &&
-                !tr_arrays_distinct(f, tr_fuse_out(p)[k], tr_fuse_in(c)[j], p->blk))
-                return false;
-        for (uint32_t j = 0; j < nwritten(tc); j++)
-            if (!tr_arrays_distinct(f, tr_fuse_out(p)[k], tr_fuse_out(c)[j], p->blk))
+        for (uint32_t j = 0; j < tp->nout; j++)
+            if (!(role == P_IN && x == tr_fuse_out(p)[j]) &&
+                !tr_arrays_distinct(f, tr_fuse_out(p)[j], x, p->blk))
                 return false;
     }
-    /* the epilogue runs when some rounds have not */
-    for (uint32_t k = 0; k < tc->neout; k++)
-        if (!distinct_from_all(f, tr_fuse_eout(c)[k], tr_fuse_in(p), tp->nin, p->blk) ||
-            !distinct_from_all(f, tr_fuse_eout(c)[k], tr_fuse_out(p), tp->nout, p->blk))
-            return false;
-    for (uint32_t k = 0; k < tp->nout; k++)
-        if (!distinct_from_all(f, tr_fuse_out(p)[k], tr_fuse_ein(c), tc->nein, p->blk))
-            return false;
     return true;
 }
 
@@ -248,118 +244,18 @@ static bool reads_whole(const tr_fn *f, tr_val a, const tr_ins *c) {
            tr_vals_same(in->args, c->args, in->nargs);
 }
 
-/* --- composing --- */
-
-typedef struct arglist {
-    tr_val *v;
-    uint32_t n;
-} arglist;
-
-static void pass(arglist *j, tr_val v) {
-    j->v[j->n++] = v;
-}
-
 /* --- one node after another, at the same index --- */
 
-/* The lambda of both. in_at, cap_at: places of c's inputs and captures among all. */
-static tr_fn *compose(tr_fusing *m, const uint32_t *in_at, const uint32_t *cap_at) {
-    tr_fn *f = m->f;
-    tr_arena *a = &f->ctx->arena;
-    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    tr_fn *g = tr_fuse_lambda(tc->lam);
-    uint32_t ns = tp->nspace, nin = m->in.v.n, nscan = 0u + tp->nscan + tc->nscan, ncap = m->cap.v.n, n = 0;
-    tr_val *e = TR_NEW_N(a, tr_val, ns + nin + nscan + ncap + 1u);
-    for (uint32_t k = 0; k < ns; k++)
-        e[n++] = tr_fuse_param(g, tr_ty_scalar(f->ctx->types, TR_TY_I64));
-    for (uint32_t k = 0; k < nin; k++)
-        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->in.v.d[k])->elem);
-    for (uint32_t k = 0; k < nscan; k++)
-        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->init.v.d[k]));
-    for (uint32_t k = 0; k < ncap; k++)
-        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->cap.v.d[k]));
-    arglist j = {TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + tr_pat_lam_cap(tc) + tc->ncap + 1u), 0};
-    for (uint32_t k = 0; k < ns + tp->nin; k++)
-        pass(&j, e[k]);
-    for (uint32_t k = 0; k < tp->nscan; k++)
-        pass(&j, e[ns + nin + k]);
-    for (uint32_t k = 0; k < tp->ncap; k++)
-        pass(&j, e[ns + nin + nscan + k]);
-    tr_bid after = tr_fuse_append(g, 0, tp->lam, j.v);
-    j.n = 0;
-    for (uint32_t k = 0; k < ns; k++)
-        pass(&j, e[k]);
-    for (uint32_t k = 0; k < tc->nin; k++) {
-        tr_val x = tr_fuse_in(m->c)[k], linked = TR_NOVAL;
-        for (uint32_t o = 0; o < tp->nout; o++)
-            if (tr_fuse_out(m->p)[o] == x)
-                linked = tr_fuse_params(g, after)[o];
-        pass(&j, linked != TR_NOVAL ? linked : e[ns + in_at[k]]);
-    }
-    for (uint32_t k = 0; k < tc->nscan; k++)
-        pass(&j, e[ns + nin + tp->nscan + k]);
-    for (uint32_t k = 0; k < tc->ncap; k++)
-        pass(&j, e[ns + nin + nscan + cap_at[k]]);
-    tr_bid end = tr_fuse_append(g, after, tc->lam, j.v);
-    /* outputs of both, then what c packs, reductions of both, p's first where they are
-     * scans, else c's, and what c scatters */
-    uint32_t nscattered = tr_pat_nyield(f, m->c) - tr_pat_lam_scat(tc);
-    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_scat(tp) + tr_pat_lam_scat(tc) + nscattered + 1u);
-    const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
-    n = 0;
-    for (uint32_t k = 0; k < tp->nout; k++)
-        y[n++] = py[k];
-    for (uint32_t k = 0; k < tr_pat_lam_red(tc); k++)
-        y[n++] = cy[k];
-    for (uint32_t k = 0; k < tp->nscan; k++)
-        y[n++] = py[tp->nout + k];
-    for (uint32_t k = 0; k < tc->nred; k++)
-        y[n++] = cy[tr_pat_lam_red(tc) + k];
-    for (uint32_t k = tp->nscan; k < tp->nred; k++)
-        y[n++] = py[tp->nout + k];
-    for (uint32_t k = 0; k < nscattered; k++)
-        y[n++] = cy[tr_pat_lam_scat(tc) + k];
-    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL, .loc = 0};
-    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
-    tr_simplify_cfg(g);
-    return g;
-}
-
 /* Inputs of c but those that p writes. */
-static uint32_t *place_inputs(tr_fusing *m) {
-    tr_arena *a = &m->f->ctx->arena;
-    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    uint32_t *at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
-    tr_fuse_put_all(a, &m->in, tr_fuse_in(m->p), tp->nin);
-    for (uint32_t k = 0; k < tc->nin; k++)
-        if (!tr_opt_among(tr_fuse_in(m->c)[k], tr_fuse_out(m->p), tp->nout))
-            at[k] = tr_fuse_put(a, &m->in, tr_fuse_in(m->c)[k], true);
-    return at;
-}
-
-static const tr_ty *result_type(const tr_fusing *m) {
-    tr_fn *f = m->f;
-    uint32_t n = m->t->keep ? 0 : m->init.v.n;
-    if (n == 0)
-        return tr_ty_none(f->ctx->types);
-    if (n == 1)
-        return tr_fuse_type(f, m->init.v.d[0]);
-    const tr_ty **t = TR_NEW_N(&f->ctx->arena, const tr_ty *, n);
-    for (uint32_t i = 0; i < n; i++)
-        t[i] = tr_fuse_type(f, m->init.v.d[i]);
-    return tr_ty_tuple(f->ctx->types, n, t);
-}
-
-/* The reductions of x, then those of y. */
-static void put_reductions(tr_fusing *m, const tr_ins *x, const tr_ins *y) {
-    tr_arena *a = &m->f->ctx->arena;
-    const tr_pat *tx = x->imm.pat, *ty = y->imm.pat;
-    tr_fuse_put_all(a, &m->init, x->args + tr_pat_init(tx), tx->nred);
-    tr_fuse_put_all(a, &m->init, y->args + tr_pat_init(ty), ty->nred);
-    m->t->reds = TR_NEW_N(a, tr_redk, m->init.v.n + 1u);
-    m->t->fast = TR_NEW_N(a, uint8_t, m->init.v.n + 1u);
-    for (uint32_t k = 0; k < m->init.v.n; k++) {
-        m->t->reds[k] = k < tx->nred ? tx->reds[k] : ty->reds[k - tx->nred];
-        m->t->fast[k] = k < tx->nred ? tx->fast[k] : ty->fast[k - tx->nred];
+static void place_inputs(tr_fusing *m) {
+    const tr_ins *p = m->p.in, *c = m->c.in;
+    tr_fuse_take(m, &m->p, P_IN);
+    for (uint32_t k = tr_pat_at(c->imm.pat, P_IN); k < tr_pat_at(c->imm.pat, P_IN + 1); k++) {
+        uint32_t of = written_as(p, P_OUT, c->args[k]);
+        if (of != UINT32_MAX)
+            tr_fuse_link(m, k, of);
+        else
+            tr_fuse_put(m, &m->c, k, P_IN, true);
     }
 }
 
@@ -370,8 +266,8 @@ static void redirect(fuser *u, tr_val old, const tr_pat *t, tr_val node, uint32_
             u->results.d[i].node = node;
             u->results.d[i].first += first;
         }
-    result r = {old, node, first, t->nred};
-    if (t->nred && !tr_opt_among(old, u->made.d, u->made.n))
+    result r = {old, node, first, tr_pat_nred(t)};
+    if (tr_pat_nred(t) && !tr_opt_among(old, u->made.d, u->made.n))
         tr_vec_push(&u->f->ctx->arena, &u->results, r);
 }
 
@@ -381,7 +277,7 @@ static void take_results(fuser *u) {
     for (uint32_t i = 0; i < u->results.n; i++) {
         result r = u->results.d[i];
         const tr_ty *t = tr_fuse_type(f, r.old);
-        if (tr_at(f, r.node)->imm.pat->nred == r.nred) {
+        if (tr_pat_nred(tr_at(f, r.node)->imm.pat) == r.nred) {
             tr_repl_set(f, &u->r, r.old, r.node);
             continue;
         }
@@ -401,52 +297,27 @@ static void take_results(fuser *u) {
 
 static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     tr_fn *f = u->f;
-    tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
-    uint32_t *in_at = place_inputs(&m);
-    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    tr_fuse_put_all(a, &m.out, tr_fuse_out(&c), tc->nout);
-    tr_fuse_put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
-    tr_fuse_put_all(a, &m.scat, c.args + tr_pat_scat(tc), tc->nscat);
-    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
-    uint32_t *cap_at = TR_NEW_N(a, uint32_t, tc->ncap + 1u);
-    for (uint32_t k = 0; k < tc->ncap; k++) /* c's epilogue takes them too: each has its place */
-        cap_at[k] = tr_fuse_put(a, &m.cap, c.args[tr_pat_cap(tc) + k], false);
-    tr_fuse_put_all(a, &m.ein, tr_fuse_ein(&c), tc->nein);
-    tr_fuse_put_all(a, &m.eout, tr_fuse_eout(&c), tc->neout);
-    *m.t = (tr_pat){.nspace = tc->nspace,
-                    .nscan = (uint8_t)(tp->nscan + tc->nscan),
-                    .par = tp->par < tc->par ? tp->par : tc->par,
-                    .apart = tp->apart && tc->apart,
-                    .keep = tc->keep,
-                    .scats = tc->scats};
-    put_reductions(&m, tp->nscan ? &p : &c, tp->nscan ? &c : &p);
-    m.t->lam = compose(&m, in_at, cap_at);
-    if (tc->epi) { /* the captures before its own are p's, which it does not know */
-        tr_fn *g = tr_fuse_lambda(tc->epi);
-        uint32_t own = tr_pat_epi_cap(tc), n = 0;
-        tr_val *e = TR_NEW_N(a, tr_val, own + tc->ncap + 1u);
-        for (uint32_t k = 0; k < own; k++)
-            e[n++] = tr_fuse_param(g, tr_fuse_type(tc->epi, tr_fuse_params(tc->epi, 0)[k]));
-        for (uint32_t k = 0; k < tp->ncap; k++)
-            tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[k]));
-        for (uint32_t k = 0; k < tc->ncap; k++)
-            e[n++] = tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[tp->ncap + k]));
-        tr_bid end = tr_fuse_append(g, 0, tc->epi, e);
-        tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
-        tr_emit_v(&b, TR_OP_YIELD, NULL, tc->neout, tr_fuse_params(g, end));
-        tr_simplify_cfg(g);
-        m.t->epi = g;
-    }
-    tr_val node = tr_fuse_node(&m, cv, result_type(&m));
-    m.t->apart = m.t->apart || outputs_lie_apart(f, tr_at(f, node));
+    tr_fusing m = tr_fuse_new(f, &p, &c);
+    m.node.t = (tr_pat){
+        .par = tp->par < tc->par ? tp->par : tc->par, .apart = tp->apart && tc->apart, .keep = tc->keep};
+    place_inputs(&m);
+    tr_fuse_take(&m, &m.c, P_RED); /* before p's */
+    tr_fuse_take_rest(&m, &m.p);
+    tr_fuse_take_rest(&m, &m.c);
+    m.node.t.lam = tr_fuse_compose(&m, TR_LAM, TR_LAM, TR_LAM);
+    if (tc->epi)
+        m.node.t.epi = tr_fuse_compose(&m, TR_EPI, TR_NOFN, TR_EPI);
+    tr_bld b = {.fn = f, .blk = c.blk, .before = cv, .loc = c.loc};
+    tr_val node = tr_node_emit(&m.node, &b);
+    tr_pat *t = tr_at(f, node)->imm.pat;
+    t->apart = t->apart || outputs_lie_apart(f, tr_at(f, node));
     if (!tc->keep) {
         redirect(u, cv, tc, node, tp->nscan);
-        redirect(u, pv, tp, node, tp->nscan ? 0 : tc->nred);
+        redirect(u, pv, tp, node, tp->nscan ? 0 : tr_pat_nred(tc));
     }
-    tr_vec_push(a, &u->made, node);
+    tr_vec_push(&f->ctx->arena, &u->made, node);
     tr_ins_remove(f, pv);
     tr_ins_remove(f, cv);
     return node;
@@ -456,60 +327,25 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
 
 static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     tr_fn *f = u->f;
-    tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
-    *m.t = *tp;
-    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
-    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    tr_fuse_put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
-    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
-    tr_fuse_put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
-    tr_fuse_put_all(a, &m.ein, tr_fuse_ein(&p), tp->nein);
-    tr_fuse_put_all(a, &m.eout, tr_fuse_eout(&p), tp->neout);
-    tr_fuse_put_all(a, &m.eout, tr_fuse_out(&c), tc->nout);
-    for (uint32_t k = 0; k < tc->nin; k++)
-        if (!tr_opt_among(tr_fuse_in(&c)[k], tr_fuse_eout(&p), tp->neout))
-            tr_fuse_put(a, &m.ein, tr_fuse_in(&c)[k], false);
-    /* the lambda has more captures now, which it does not use */
-    m.t->lam = tr_fn_clone(tp->lam);
-    for (uint32_t k = 0; k < tc->ncap; k++)
-        tr_fuse_param(m.t->lam, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
-    tr_fn *g = tr_fuse_lambda(tc->lam);
-    uint32_t nkeep = tr_pat_nkeep(tp), own = nkeep + tp->nred + tp->nein, n = 0, more = 0;
-    tr_val *e = TR_NEW_N(a, tr_val, own + tp->ncap + 1u), *x = TR_NEW_N(a, tr_val, tc->nin + 1u);
-    tr_val *y = TR_NEW_N(a, tr_val, nkeep + tc->nin + tc->ncap + tp->neout + tc->nout + 1u);
-    for (uint32_t k = 0; k < own; k++)
-        e[n++] = tr_fuse_param(g, tr_fuse_type(tp->epi, tr_fuse_params(tp->epi, 0)[k]));
-    for (uint32_t k = tp->nein; k < m.ein.v.n; k++)
-        x[more++] = tr_fuse_param(g, tr_fuse_type(f, m.ein.v.d[k])->elem);
-    for (uint32_t k = 0; k < tp->ncap; k++)
-        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[k]));
-    tr_bid after = tr_fuse_append(g, 0, tp->epi, e);
-    n = more = 0;
-    for (uint32_t k = 0; k < nkeep; k++)
-        y[n++] = e[k];
-    for (uint32_t k = 0; k < tc->nin; k++) {
-        tr_val linked = TR_NOVAL;
-        for (uint32_t o = 0; o < tp->neout; o++)
-            if (tr_fuse_eout(&p)[o] == tr_fuse_in(&c)[k])
-                linked = tr_fuse_params(g, after)[o];
-        y[n++] = linked != TR_NOVAL ? linked : x[more++];
+    tr_fusing m = tr_fuse_new(f, &p, &c);
+    m.node.t = *tp;
+    tr_fuse_take_rest(&m, &m.p);
+    for (uint32_t k = tr_pat_at(tc, P_IN); k < tr_pat_at(tc, P_IN + 1); k++) {
+        uint32_t of = written_as(&p, P_EOUT, c.args[k]);
+        if (of != UINT32_MAX)
+            tr_fuse_link(&m, k, of);
+        else
+            tr_fuse_put(&m, &m.c, k, P_EIN, false);
     }
-    for (uint32_t k = 0; k < tc->ncap; k++)
-        y[n++] = tr_fuse_param(g, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
-    tr_bid end = tr_fuse_append(g, after, tc->lam, y);
-    n = 0;
-    for (uint32_t k = 0; k < tp->neout; k++)
-        y[n++] = tr_fuse_params(g, after)[k];
-    for (uint32_t k = 0; k < tc->nout; k++)
-        y[n++] = tr_fuse_params(g, end)[k];
-    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
-    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
-    tr_simplify_cfg(g);
-    m.t->epi = g;
-    tr_val node = tr_fuse_node(&m, cv, tr_ty_none(f->ctx->types));
+    for (uint32_t k = tr_pat_at(tc, P_OUT); k < tr_pat_at(tc, P_OUT + 1); k++)
+        tr_fuse_put(&m, &m.c, k, P_EOUT, false);
+    tr_fuse_take(&m, &m.c, P_CAP);
+    m.node.t.lam = tr_fuse_compose(&m, TR_LAM, TR_LAM, TR_NOFN); /* it has more captures now */
+    m.node.t.epi = tr_fuse_compose(&m, TR_EPI, TR_EPI, TR_LAM);
+    tr_bld b = {.fn = f, .blk = c.blk, .before = cv, .loc = c.loc};
+    tr_val node = tr_node_emit(&m.node, &b);
     tr_ins_remove(f, pv);
     tr_ins_remove(f, cv);
     return node;
@@ -520,7 +356,7 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
 /* How many the filter p has kept. */
 static bool is_count_of_filter(const fuser *u, tr_val v, tr_val p) {
     if (v == p)
-        return tr_at(u->f, p)->imm.pat->nred == 1;
+        return tr_pat_nred(tr_at(u->f, p)->imm.pat) == 1;
     for (uint32_t i = 0; i < u->results.n; i++)
         if (u->results.d[i].node == p && u->results.d[i].old == v)
             return u->results.d[i].first == 0 && u->results.d[i].nred == 1;
@@ -533,7 +369,7 @@ static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
     bool part = in->op == TR_OP_VIEW && in->ty->ndim == 1 && tr_view_nbase(in) == 1 &&
                 tr_is_int(u->f, tr_view_starts(in)[0], 0) && tr_is_int(u->f, tr_view_steps(in)[0], 1) &&
                 is_count_of_filter(u, tr_made_sizes(in)[0], pv);
-    const tr_val *filt = p->args + tr_pat_filt(p->imm.pat);
+    const tr_val *filt = p->args + tr_pat_at(p->imm.pat, P_PACK);
     for (uint32_t k = 0; part && k < p->imm.pat->nfilt; k++)
         if (filt[k] == in->args[0])
             return k;
@@ -552,15 +388,17 @@ static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
 }
 
 static bool pattern_only_folds(const tr_pat *t) {
-    for (uint32_t k = 0; k < t->nred; k++)
-        if (tr_red_info[t->reds[k]].place)
+    for (uint32_t k = 0; k < tr_pat_nred(t); k++)
+        if (tr_red_info[tr_pat_red(t, k)].place)
             return false;
-    return t->nred && !t->nout && !t->nfilt && !t->nscat && !t->nscan && !t->keep && tr_fn_is_scalar(t->lam);
+    return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
+           tr_fn_is_scalar(t->lam);
 }
 
 static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
     for (uint32_t k = 0; k < t->ncap; k++)
-        if (args[tr_pat_cap(t) + k] == v && tr_fuse_lam_uses(t->lam, tr_pat_lam_cap(t) + k))
+        if (args[tr_pat_at(t, P_CAP) + k] == v &&
+            tr_fuse_lam_uses(t->lam, tr_pat_param(t, TR_LAM, P_CAP) + k))
             return true;
     return false;
 }
@@ -573,83 +411,44 @@ static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next) {
         const tr_ins *in = tr_at(f, q);
-        if (tr_opt_among(q, c->args + tr_pat_init(tc), tc->nred) || needs_capture(tc, c->args, q))
+        if (tr_opt_among(q, c->args + tr_pat_at(tc, P_SCAN), tr_pat_nred(tc)) ||
+            needs_capture(tc, c->args, q))
             return "what the second needs is not known yet where the first stands";
         bool counts = in->op == TR_OP_RETAIN || in->op == TR_OP_RELEASE;
         if (tr_ins_effects(in) & (E_WRITE | E_SIDE) && !counts &&
-            !tr_fuse_leaves_alone(f, in, p->args + tr_pat_filt(tp), tp->nfilt, p->blk))
+            !tr_fuse_leaves_alone(f, in, p->args + tr_pat_at(tp, P_PACK), tp->nfilt, p->blk))
             return "what the second reads may be written between them";
     }
     return NULL;
 }
 
-/* p's lambda, then c's on what the round would pack, where its contributions count if the round is kept. */
-static tr_fn *compose_packed(tr_fusing *m, const uint32_t *part) {
-    tr_fn *f = m->f;
-    tr_arena *a = &f->ctx->arena;
-    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    tr_fn *g = tr_fuse_lambda(tc->lam);
-    uint32_t own = tr_pat_lam_cap(tp) + tp->ncap, n = 0;
-    tr_val *e = TR_NEW_N(a, tr_val, own + 1u), *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tc) + tc->ncap + 1u);
-    for (uint32_t k = 0; k < own; k++)
-        e[k] = tr_fuse_param(g, tr_fuse_type(tp->lam, tr_fuse_params(tp->lam, 0)[k]));
-    tr_bid after = tr_fuse_append(g, 0, tp->lam, e);
-    const tr_val *py = tr_fuse_params(g, after);
-    x[n++] = e[tp->nspace + tp->nin]; /* where the scan stands: the place among what is kept */
-    for (uint32_t k = 0; k < tc->nin; k++)
-        x[n++] = py[tp->nout + part[k]];
-    for (uint32_t k = 0; k < tc->ncap; k++)
-        x[n++] = tr_fuse_param(g, tr_fuse_type(f, m->c->args[tr_pat_cap(tc) + k]));
-    tr_bid end = tr_fuse_append(g, after, tc->lam, x);
-    py = tr_fuse_params(g, after);
-    const tr_val *cy = tr_fuse_params(g, end);
-    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tc->nred + 1u);
-    uint32_t count = tr_pat_lam_red(tp);
-    memcpy(y, py, (count + tp->nred) * sizeof *y);
-    n = count + tp->nred;
-    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
-    tr_val zero = tr_const_int(g, tr_fuse_type(g, y[count]), 0);
-    tr_val kept = tr_emit_cmp(&b, TR_CMP_NE, y[count], zero);
-    for (uint32_t k = 0; k < tc->nred; k++) {
-        const tr_ty *t = tr_fuse_type(g, cy[k]);
-        y[n++] = tr_emit_select(&b, kept, cy[k], tr_red_identity(g, tc->reds[k], t));
-    }
-    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
-    tr_simplify_cfg(g);
-    return g;
-}
-
-/* Where p stands. */
+/* Where p stands: p's part, then c's on what the round would pack, whose contributions count if the round is
+ * kept. c's index is where the scan stands, the place among what is kept. */
 static tr_val merge_packed(fuser *u, tr_val pv, tr_val cv) {
     tr_fn *f = u->f;
-    tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
-    uint32_t *part = TR_NEW_N(a, uint32_t, tc->nin + 1u);
-    for (uint32_t k = 0; k < tc->nin; k++)
-        part[k] = packed_part(u, tr_fuse_in(&c)[k], pv);
-    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
-    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    tr_fuse_put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
-    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    tr_fusing m = tr_fuse_new(f, &p, &c);
+    m.packed = true;
+    tr_fuse_take_rest(&m, &m.p);
+    tr_fuse_share(&m.c, 0, P_SCAN, 0);
+    for (uint32_t k = tr_pat_at(tc, P_IN); k < tr_pat_at(tc, P_IN + 1); k++)
+        tr_fuse_link(&m, k, tr_pat_at(tp, P_PACK) + packed_part(u, c.args[k], pv));
     for (uint32_t k = 0; k < tc->ncap; k++) { /* one that is not looked at may come later */
-        tr_val x = c.args[tr_pat_cap(tc) + k];
-        tr_fuse_put(a, &m.cap,
-                    tr_fuse_lam_uses(tc->lam, tr_pat_lam_cap(tc) + k) ? x
-                                                                      : tr_const_undef(f, tr_fuse_type(f, x)),
-                    false);
+        tr_val *x = &c.args[tr_pat_at(tc, P_CAP) + k];
+        if (!tr_fuse_lam_uses(tc->lam, tr_pat_param(tc, TR_LAM, P_CAP) + k))
+            *x = tr_const_undef(f, tr_fuse_type(f, *x));
     }
-    *m.t = (tr_pat){.nspace = tp->nspace, .nscan = tp->nscan, .par = tp->par < tc->par ? tp->par : tc->par};
-    put_reductions(&m, &p, &c);
-    m.t->lam = compose_packed(&m, part);
-    m.c = &p; /* where the node stands */
+    tr_fuse_take_rest(&m, &m.c);
+    m.node.t = (tr_pat){.par = tp->par < tc->par ? tp->par : tc->par};
+    m.node.t.lam = tr_fuse_compose(&m, TR_LAM, TR_LAM, TR_LAM);
     for (uint32_t k = 0; k < tp->nfilt; k++)
-        tr_vec_push(a, &u->rooms, m.filt.v.d[k]);
-    tr_val node = tr_fuse_node(&m, pv, result_type(&m));
+        tr_vec_push(&f->ctx->arena, &u->rooms, p.args[tr_pat_at(tp, P_PACK) + k]);
+    tr_bld b = {.fn = f, .blk = p.blk, .before = pv, .loc = p.loc};
+    tr_val node = tr_node_emit(&m.node, &b);
     redirect(u, pv, tp, node, 0);
-    redirect(u, cv, tc, node, tp->nred);
-    tr_vec_push(a, &u->made, node);
+    redirect(u, cv, tc, node, tr_pat_nred(tp));
+    tr_vec_push(&f->ctx->arena, &u->made, node);
     tr_ins_remove(f, pv);
     tr_ins_remove(f, cv);
     return node;
@@ -684,11 +483,18 @@ static bool patterns_are_linked(const fuser *u, const tr_ins *p, const tr_ins *c
     return any;
 }
 
+static uint32_t narrays(const tr_pat *t) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; (k = tr_pat_with(t, TR_MEM_UPDATE, k)) < tr_pat_nargs(t); k++)
+        n++;
+    return n;
+}
+
+/* What the first one packs is not counted: it may go. */
 static bool fused_is_too_large(const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
-    return a->nin + a->nout + 0u + b->nin + nwritten(b) + a->nein + a->neout + b->nein + b->neout >
-               MAX_ARRAYS ||
-           size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > TR_MAX_REDS;
+    return narrays(a) - a->nfilt + narrays(b) > MAX_ARRAYS || size_of(a->lam) + size_of(b->lam) > MAX_SIZE ||
+           tr_pat_nred(a) + tr_pat_nred(b) > TR_MAX_REDS;
 }
 
 static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
@@ -707,16 +513,24 @@ static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
  * beside them; and blocks of floats are walked twice. Those have no other reductions, and no scan contributes
  * what another one gives (ir/scans.c). */
 static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
-    if (tp->nscan && (tp->keep || tp->nfilt || tp->nred > tp->nscan || tc->nfilt))
+    if (tp->nscan && (tp->keep || tp->nfilt || tr_pat_nred(tp) > tp->nscan || tc->nfilt))
         return "the first one reduces, filters or scans some axes";
     if (tp->nscan && tc->nscan && link)
         return "the second scans what the first one gives";
     bool blocks = (tp->nscan && tr_pat_scan_regroups(tp)) || (tc->nscan && tr_pat_scan_regroups(tc));
-    if (blocks && tp->nred + tc->nred > tp->nscan + tc->nscan)
+    if (blocks && tr_pat_nred(tp) + tr_pat_nred(tc) > tp->nscan + tc->nscan)
         return "a scan of floats goes with no other reduction";
     if ((tp->nscan && tr_fn_cost(tc->lam) > MAX_CHAINED) || (blocks && tr_fn_cost(tp->lam) > MAX_CHAINED))
         return "the scan would slow down what the other one computes";
     return NULL;
+}
+
+/* It only computes, and has no operand that is not known here: the one of a loop over a prange that says
+ * whether it runs on all cores would be lost. */
+static bool pattern_may_fuse(const tr_pat *t) {
+    return tr_fn_is_scalar(t->lam) &&
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(SCAN) | P_(RED) | P_(SCAT) |
+                                  P_(EIN) | P_(EOUT) | P_(CAP));
 }
 
 /* Merges p into c, or says why not. */
@@ -726,7 +540,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     const char *why = NULL;
     if (reads_packed(u, pv, cv))
         return try_packed(u, pv, cv);
-    bool over = tp->epi && tp->keep && !tc->keep && !tc->nred && tc->nspace == tr_pat_nkeep(tp);
+    bool over = tp->epi && tp->keep && !tc->keep && !tr_pat_nred(tc) && tc->nspace == tr_pat_nkeep(tp);
     bool link = over ? patterns_are_linked(u, p, c, tr_fuse_eout(p), tp->neout, &why)
                      : patterns_are_linked(u, p, c, tr_fuse_out(p), tp->nout, &why);
     bool beside = !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
@@ -740,11 +554,11 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = scans_object(tp, tc, link);
     if (!why && tp->nscat)
         why = "the first one scatters";
-    if (!why && tc->nscat && (tp->nred || tp->nscan || tp->nfilt || tc->keep))
+    if (!why && tc->nscat && (tr_pat_nred(tp) || tp->nscan || tp->nfilt || tc->keep))
         why = "a scatter goes with no reduction of another one";
-    if (!why && tc->keep && tp->nred)
+    if (!why && tc->keep && tr_pat_nred(tp))
         why = "they reduce different axes";
-    if (!why && (!tr_fn_is_scalar(tp->lam) || !tr_fn_is_scalar(tc->lam)))
+    if (!why && (!pattern_may_fuse(tp) || !pattern_may_fuse(tc)))
         why = "one of them does more than compute";
     if (!why && uses_result(u, c, pv))
         why = "the second needs the first one's result";

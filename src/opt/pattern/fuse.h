@@ -6,16 +6,16 @@
 #include "opt/priv.h"
 
 static inline const tr_val *tr_fuse_in(const tr_ins *i) {
-    return i->args + tr_pat_in(i->imm.pat);
+    return i->args + tr_pat_at(i->imm.pat, P_IN);
 }
 static inline const tr_val *tr_fuse_out(const tr_ins *i) {
-    return i->args + tr_pat_out(i->imm.pat);
+    return i->args + tr_pat_at(i->imm.pat, P_OUT);
 }
 static inline const tr_val *tr_fuse_ein(const tr_ins *i) {
-    return i->args + tr_pat_ein(i->imm.pat);
+    return i->args + tr_pat_at(i->imm.pat, P_EIN);
 }
 static inline const tr_val *tr_fuse_eout(const tr_ins *i) {
-    return i->args + tr_pat_eout(i->imm.pat);
+    return i->args + tr_pat_at(i->imm.pat, P_EOUT);
 }
 /* An array of which i writes elements, and that nobody finds when something raises: a handler may find
  * what was there before its block began. */
@@ -34,28 +34,42 @@ static inline bool tr_fuse_lam_uses(const tr_fn *lam, uint32_t param) {
 
 /* --- fuse_build.c --- */
 
-/* Operands of one kind. */
-typedef struct tr_fuse_group {
-    TR_VEC(tr_val) v;
-} tr_fuse_group;
-/* Number of v in the group; `once`: it may be there already. */
-uint32_t tr_fuse_put(tr_arena *a, tr_fuse_group *g, tr_val v, bool once);
-void tr_fuse_put_all(tr_arena *a, tr_fuse_group *g, const tr_val *v, uint32_t n);
-
 tr_fn *tr_fuse_lambda(const tr_fn *like); /* a new one, of the same place in the source */
 tr_val tr_fuse_param(tr_fn *g, const tr_ty *t);
 /* Appends a copy of `src`; its yields become jumps to a new block whose params are the
  * values. Returns that block. */
 tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args);
 
-/* A new node with the parts of p and c. Its operands by group, then its lambda. */
+/* What becomes of an operand of a node that is merged: operand number k of a role of the new node; or, of the
+ * second node's, what the first one yields for its operand k. */
+typedef struct tr_fate {
+    uint8_t role; /* TR_ROLE__COUNT: not known yet */
+    bool linked;
+    uint32_t k;
+} tr_fate;
+typedef struct tr_merged {
+    const tr_ins *in;
+    tr_fate *fate; /* per operand; extents are the new node's */
+} tr_merged;
+/* A new node with the parts of p and c, that stand at each index one after the other. */
 typedef struct tr_fusing {
-    tr_fn *f;
-    const tr_ins *p, *c; /* it has p's space, and stands where c does */
-    tr_fuse_group in, out, filt, scat, init, cap, ein, eout;
-    tr_pat *t;
+    tr_node node;
+    tr_merged p, c;
+    bool packed; /* what c contributes counts where p's first scan does */
 } tr_fusing;
-tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty);
+tr_fusing tr_fuse_new(tr_fn *f, const tr_ins *p, const tr_ins *c);
+/* An operand becomes a new one of that role. `once`: one that is there already with that value serves. */
+void tr_fuse_put(tr_fusing *m, tr_merged *x, uint32_t operand, tr_role as, bool once);
+/* One of c's is what p yields for its operand `of`. */
+void tr_fuse_link(tr_fusing *m, uint32_t operand, uint32_t of);
+/* One is operand k of a role, which is there. */
+void tr_fuse_share(tr_merged *x, uint32_t operand, tr_role role, uint32_t k);
+/* All of a part's operands of a role whose fate is not known yet; of all roles that functions have. */
+void tr_fuse_take(tr_fusing *m, tr_merged *x, tr_role role);
+void tr_fuse_take_rest(tr_fusing *m, tr_merged *x);
+/* The new node's function fn, when the fates are known: function pf of p, then cf of c; TR_NOFN: nothing. */
+enum { TR_NOFN = 2 };
+tr_fn *tr_fuse_compose(tr_fusing *m, unsigned fn, unsigned pf, unsigned cf);
 
 /* --- fuse.c --- */
 

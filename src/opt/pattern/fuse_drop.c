@@ -10,31 +10,16 @@
 
 /* --- arrays that nobody reads --- */
 
-/* Drops output k of the pattern, or output k of its epilogue. */
-static void drop_output(tr_fn *f, tr_val v, uint32_t arg, tr_fn *lam, uint32_t k, uint16_t *count) {
-    tr_ins *i = tr_at(f, v);
-    i->nargs--;
-    memmove(i->args + arg, i->args + arg + 1, (i->nargs - arg) * sizeof *i->args);
-    --*count;
-    for (tr_bid b = 0; b < lam->blks.n; b++) {
-        tr_ins *y = tr_blk_at(lam, b)->dead ? NULL : tr_term(lam, b);
-        if (!y || y->op != TR_OP_YIELD)
-            continue;
-        y->nargs--;
-        memmove(y->args + k, y->args + k + 1, (y->nargs - k) * sizeof *y->args);
-    }
-}
-
 /* Does the pattern store nothing but elements where it read them? That is left of `a += 0`. */
 static bool stores_what_was_there(const tr_ins *in) {
     const tr_pat *t = in->imm.pat;
     if (t->lam->blks.n != 1 || t->neout)
         return false;
     for (uint32_t k = 0; k < t->nout; k++) {
-        const tr_val *params = tr_blk_at(t->lam, 0)->params.d;
         uint32_t i = 0;
-        while (i < t->nin && (params[t->nspace + i] != tr_term(t->lam, 0)->args[k] ||
-                              in->args[tr_pat_in(t) + i] != in->args[tr_pat_out(t) + k]))
+        while (i < t->nin &&
+               (tr_port_param(t, TR_LAM, tr_pat_at(t, P_IN) + i) != tr_term(t->lam, 0)->args[k] ||
+                in->args[tr_pat_at(t, P_IN) + i] != in->args[tr_pat_at(t, P_OUT) + k]))
             i++;
         if (i == t->nin)
             return false;
@@ -45,25 +30,12 @@ static bool stores_what_was_there(const tr_ins *in) {
 static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
     tr_pat *t = tr_at(f, v)->imm.pat;
     bool any = false, useless = stores_what_was_there(tr_at(f, v));
-    for (uint32_t k = t->nout; k-- > 0;) {
-        tr_val a = tr_fuse_out(tr_at(f, v))[k];
-        if (!useless && (!tr_array_is_fresh(f, a) || uses[a] != 1))
+    for (uint32_t k = tr_pat_nargs(t); k-- > 0;) {
+        tr_val a = tr_arg(f, v, k);
+        if (tr_role_info[tr_pat_role(t, k)].memory != TR_MEM_WRITE ||
+            ((!useless || tr_pat_role(t, k) != P_OUT) && (!tr_array_is_fresh(f, a) || uses[a] != 1)))
             continue;
-        drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
-        any = true;
-    }
-    for (uint32_t k = t->nfilt; k-- > 0;) {
-        tr_val a = tr_arg(f, v, tr_pat_filt(t) + k);
-        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
-            continue;
-        drop_output(f, v, tr_pat_filt(t) + k, t->lam, t->nout + k, &t->nfilt);
-        any = true;
-    }
-    for (uint32_t k = t->neout; k-- > 0;) {
-        tr_val a = tr_fuse_eout(tr_at(f, v))[k];
-        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
-            continue;
-        drop_output(f, v, tr_pat_eout(t) + k, t->epi, k, &t->neout);
+        tr_port_drop(f, v, k);
         any = true;
     }
     t->apart = t->apart && (t->nout || t->neout); /* says something of outputs */
@@ -74,7 +46,7 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
 
 /* Which values of pattern v are used: all, but where each is taken out. */
 static void find_used(const tr_fn *f, tr_val v, uint32_t uses, uint8_t *used) {
-    uint32_t n = tr_at(f, v)->imm.pat->nred;
+    uint32_t n = tr_pat_nred(tr_at(f, v)->imm.pat);
     for (tr_val x = 0; n > 1 && x < f->ins.n; x++) {
         const tr_ins *in = tr_at(f, x);
         if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
@@ -97,62 +69,56 @@ static void drop_lam_param(tr_fn *lam, uint32_t k) {
 /* Scans that no round looks at are reductions like others, but for what is not combined (`last`): that has an
  * order. Where one is looked at, those before it stay. */
 static bool free_scans(tr_pat *t) {
-    uint8_t n = t->nscan;
-    uint32_t first = (uint32_t)t->nspace + t->nin;
-    while (n && !(n == 1 && t->nfilt) && t->reds[n - 1u] != TR_RED_LAST &&
+    uint16_t n = t->nscan;
+    uint32_t first = tr_pat_param(t, TR_LAM, P_SCAN);
+    while (n && !(n == 1 && t->nfilt) && tr_pat_red(t, n - 1u) != TR_RED_LAST &&
            !tr_fuse_lam_uses(t->lam, first + n - 1u))
         drop_lam_param(t->lam, first + --n);
     bool any = n < t->nscan;
+    t->nfold = (uint16_t)(tr_pat_nred(t) - n); /* they stand side by side */
     t->nscan = n;
     return any;
-}
-
-static void drop_reduction(tr_fn *f, tr_val v, uint32_t r) {
-    assert(r < tr_at(f, v)->imm.pat->nred);
-    tr_pat *t = tr_at(f, v)->imm.pat;
-    drop_output(f, v, tr_pat_init(t) + r, t->lam, tr_pat_lam_red(t) + r, &t->nred);
-    memmove(t->reds + r, t->reds + r + 1, (t->nred - r) * sizeof *t->reds);
-    memmove(t->fast + r, t->fast + r + 1, (t->nred - r) * sizeof *t->fast);
 }
 
 /* Its type, and what takes its values out, once `at` says where each has gone. */
 static void renumber(tr_fn *f, tr_val v, const uint32_t *at, uint32_t nbefore, tr_repl *repl) {
     const tr_pat *t = tr_at(f, v)->imm.pat;
-    const tr_ty **ty = TR_NEW_N(&f->ctx->arena, const tr_ty *, t->nred + 1u);
-    for (uint32_t k = 0; k < t->nred; k++)
-        ty[k] = tr_fuse_type(f, tr_arg(f, v, tr_pat_init(t) + k));
-    tr_at(f, v)->ty = t->nred == 0   ? tr_ty_none(f->ctx->types)
-                      : t->nred == 1 ? ty[0]
-                                     : tr_ty_tuple(f->ctx->types, t->nred, ty);
+    uint32_t nred = tr_pat_nred(t);
+    tr_at(f, v)->ty = tr_pat_result(f, t, tr_at(f, v)->args);
     for (tr_val x = 0; nbefore > 1 && x < f->ins.n; x++) {
         tr_ins *in = tr_at(f, x);
         if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
             continue;
         in->imm.i = at[in->imm.i];
-        if (t->nred == 1) {
+        if (nred == 1) {
             tr_repl_set(f, repl, x, v);
             tr_ins_remove(f, x);
         }
     }
 }
 
+/* Nothing of it is seen but the value of its reductions. */
+static bool has_only_results(const tr_pat *t) {
+    return tr_pat_with(t, TR_MEM_WRITE, 0) == tr_pat_nargs(t);
+}
+
 static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
     tr_pat *t = tr_at(f, v)->imm.pat;
-    if ((uses >= t->nred && !t->nscan) || t->keep || !tr_fn_is_scalar(t->lam))
+    if ((uses >= tr_pat_nred(t) && !t->nscan) || t->keep || !tr_fn_is_scalar(t->lam))
         return false;
     bool any = free_scans(t);
-    uint32_t n = t->nred, kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
+    uint32_t n = tr_pat_nred(t), kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
     uint8_t *used = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u);
     find_used(f, v, uses, used);
     for (uint32_t k = 0; k < n; k++) {
         at[k] = kept;
         kept += used[k] || k < t->nscan;
     }
-    if (kept == n || (!kept && !t->nout && !t->nfilt && !t->nscat))
+    if (kept == n || (!kept && has_only_results(t)))
         return any;
     for (uint32_t k = n; k-- > 0;)
         if (!used[k] && k >= t->nscan)
-            drop_reduction(f, v, k);
+            tr_port_drop(f, v, tr_pat_at(t, P_SCAN) + k);
     renumber(f, v, at, n, repl);
     return true;
 }
@@ -272,8 +238,7 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
                 next = tr_at(f, v)->next; /* what took a value out may be gone */
-                if (p->nout || p->nfilt || p->nscat || p->neout || (uses[v] && p->nred) ||
-                    !tr_fn_is_scalar(p->lam))
+                if (!has_only_results(p) || (uses[v] && tr_pat_nred(p)) || !tr_fn_is_scalar(p->lam))
                     continue;
             } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
                 continue;

@@ -24,7 +24,7 @@ static const tr_sched PAST = {.line = 1, .nontemporal = 1};
 /* Is an output an operand twice? */
 static bool reads_output(const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
-    for (uint32_t k = tr_pat_out(p); k < tr_pat_out(p) + p->nout; k++)
+    for (uint32_t k = tr_pat_at(p, P_OUT); k < tr_pat_at(p, P_OUT) + p->nout; k++)
         for (uint32_t i = 0; i < in->nargs; i++)
             if (in->args[i] == in->args[k] && i != k)
                 return true;
@@ -35,8 +35,8 @@ static bool reads_output(const tr_ins *in) {
  * knows where they lie. */
 static bool has_buffer(const tr_fn *f, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
-    for (uint32_t i = 0; i < p->nred; i++)
-        if (tr_pat_is_buffered(p, i, tr_at(f, in->args[tr_pat_init(p) + i])->ty))
+    for (uint32_t i = 0; i < tr_pat_nred(p); i++)
+        if (tr_pat_is_buffered(p, i, tr_at(f, in->args[tr_pat_at(p, P_SCAN) + i])->ty))
             return true;
     return false;
 }
@@ -55,7 +55,7 @@ bool tr_opt_may_go_past(const tr_fn *f, tr_val v) {
 
 /* Is the first output that large, and not so large that its memory is new? Others have as many elements. */
 static tr_val is_large(tr_bld *b, const tr_ins *in) {
-    const tr_ins *out = tr_at(b->fn, in->args[tr_pat_out(in->imm.pat)]);
+    const tr_ins *out = tr_at(b->fn, in->args[tr_pat_at(in->imm.pat, P_OUT)]);
     int64_t size = (int64_t)tr_ty_size(out->ty->elem);
     bool made = out->op == TR_OP_ALLOC;
     tr_val n = tr_emit_times(b, in->args[0], in->args + 1, in->imm.pat->nspace - 1u);

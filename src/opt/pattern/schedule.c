@@ -11,12 +11,13 @@
 #include "ir/sched.h"
 #include "opt/priv.h"
 
-/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group
- * of rows. CHUNK: elements; a buffer of them is in the first level of the cache. WORTH:
- * instructions beside stores at computed places. */
+/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group of rows.
+ * SHARED: instructions of a lambda of which neighbouring rounds may share some. CHUNK: elements; a buffer of
+ * them is in the first level of the cache. WORTH: instructions beside stores at computed places. */
 enum {
     SHORT = 4,
     WORTH = 6,
+    SHARED = 32,
     SMALL = 24,
     CHUNK = 512,
     STRIP = 4,
@@ -73,7 +74,7 @@ static bool is_scalar(const tr_pat *p, tr_cold cold, unsigned *nseldom) {
 /* The axis along which the elements of an input lie side by side; nspace: not known when compiling. */
 static unsigned lies_along(const chooser *c, uint32_t a) {
     unsigned n = c->p->nspace;
-    const tr_ty *t = tr_at(c->f, c->in->args[tr_pat_in(c->p) + a])->ty;
+    const tr_ty *t = tr_at(c->f, c->in->args[tr_pat_at(c->p, P_IN) + a])->ty;
     if (t->layout != TR_LAYOUT_ANY)
         return t->layout == TR_LAYOUT_C ? n - 1 : 0;
     for (unsigned x = 0; x < n; x++)
@@ -139,7 +140,7 @@ static unsigned axis_to_test(const chooser *c) {
 
 static void choose_tile(const chooser *c) {
     tr_pat *p = c->p;
-    if (!p->keep || !p->nred)
+    if (!p->keep || !tr_pat_nred(p))
         return;
     unsigned x = tile_axis(c);
     if (x == p->nspace) {
@@ -201,7 +202,7 @@ static bool has_steps_of(const tr_fn *f, tr_val y, tr_val x) {
  * it does where both are one array, which pays for functions that have vectors; what is a gather and a
  * scatter of vectors else is quicker than by way of a buffer. */
 static bool is_better_left(const chooser *c, uint32_t out) {
-    const tr_val *arr = c->in->args + tr_pat_in(c->p);
+    const tr_val *arr = c->in->args + tr_pat_at(c->p, P_IN);
     for (uint32_t a = 0; a < c->p->nin; a++) {
         bool same = arr[a] == arr[out] || has_steps_of(c->f, arr[a], arr[out]) ||
                     has_steps_of(c->f, arr[out], arr[a]);
@@ -217,7 +218,7 @@ static bool is_better_left(const chooser *c, uint32_t out) {
 static bool pattern_only_copies(const chooser *c) {
     const tr_pat *p = c->p;
     const tr_fn *f = p->lam;
-    bool copies = !p->nred && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
+    bool copies = !tr_pat_nred(p) && f->blks.n == 1 && f->blks.d[0].first == f->blks.d[0].last;
     for (uint32_t a = 0; copies && p->nspace == 1 && a < (uint32_t)p->nin + p->nout; a++)
         copies = tr_pat_step(c->f, c->in, a, 0) == TR_STEP_OPEN;
     return copies;
@@ -244,11 +245,66 @@ static void choose_chunk(const chooser *c) {
 static void choose_fission(const chooser *c) {
     tr_pat *p = c->p;
     if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH ||
-        tr_at(c->f, c->in->args[tr_pat_scat(p)])->ty->ndim > HELD_AXES)
+        tr_at(c->f, c->in->args[tr_pat_at(p, P_SCAT)])->ty->ndim > HELD_AXES)
         return;
     p->sched.fission = FISSION;
     if (!schedule_fits(c))
         p->sched.fission = 0;
+}
+
+/* --- rounds that share what they compute --- */
+
+/* A number in the lambda: a constant, or a capture that is one. */
+static bool number_in(const chooser *c, tr_val v, int64_t *n) {
+    const tr_fn *lam = c->p->lam;
+    const tr_ins *in = tr_at(lam, v);
+    if (tr_get_int(lam, v, n))
+        return true;
+    if (in->op != TR_OP_PARAM || in->blk != 0 || tr_param_index(lam, v) < tr_pat_param(c->p, TR_LAM, P_CAP))
+        return false;
+    return tr_get_int(
+        c->f,
+        c->in->args[tr_pat_at(c->p, P_CAP) + tr_param_index(lam, v) - tr_pat_param(c->p, TR_LAM, P_CAP)], n);
+}
+
+/* Is it the innermost index, or that many multiples of `n` further on? */
+static bool is_index_by(const chooser *c, tr_val v, int64_t n) {
+    const tr_fn *lam = c->p->lam;
+    const tr_ins *in = tr_at(lam, v);
+    int64_t k;
+    switch ((tr_op)in->op) {
+    case TR_OP_PARAM: return in->blk == 0 && tr_param_index(lam, v) == innermost(c->p);
+    case TR_OP_CONV: return tr_ty_is_int(in->ty) && is_index_by(c, in->args[0], n);
+    case TR_OP_ADD:
+        for (unsigned i = 0; i < 2; i++)
+            if (number_in(c, in->args[i], &k) && k % n == 0 && is_index_by(c, in->args[1 - i], n))
+                return true;
+        return false;
+    case TR_OP_MUL:
+        for (unsigned i = 0; i < 2; i++)
+            if (number_in(c, in->args[i], &k) && k == 1 && is_index_by(c, in->args[1 - i], n))
+                return true;
+        return false;
+    default: return false;
+    }
+}
+
+/* Where the lambda takes the last bit or two off the innermost index and does much with the rest, several
+ * rounds have that in common. */
+static void choose_unroll(const chooser *c) {
+    tr_pat *p = c->p;
+    const tr_fn *lam = p->lam;
+    int64_t by;
+    if (!p->nspace || tr_term(lam, 0)->op != TR_OP_YIELD || tr_fn_cost(lam) < SHARED)
+        return;
+    for (tr_val v = lam->blks.d[0].first; v != TR_NOVAL; v = tr_at(lam, v)->next) {
+        const tr_ins *in = tr_at(lam, v);
+        if (in->op == TR_OP_SHR && number_in(c, in->args[1], &by) && (by == 1 || by == 2) &&
+            is_index_by(c, in->args[0], 1 << by))
+            p->sched.unroll = p->sched.unroll > 1u << by ? p->sched.unroll : 1u << by;
+    }
+    if (!schedule_fits(c))
+        p->sched.unroll = 0;
 }
 
 /* --- ranges for threads --- */
@@ -297,9 +353,9 @@ static void choose_ranges(const chooser *c) {
     uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
     bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
     p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;
-    p->sched.here = tr_pat_is_region(p) && !p->nred && !heavy && p->lam->ins.n <= SMALL &&
+    p->sched.here = tr_pat_is_region(p) && !tr_pat_nred(p) && !heavy && p->lam->ins.n <= SMALL &&
                     block_is_repeated(c->f, c->in->blk);
-    if (heavy && !p->nred && !p->ncost) /* a text may say it already */
+    if (heavy && !tr_pat_nred(p) && !p->ncost) /* a text may say it already */
         tr_opt_work(c->f, c->v, TR_MAX_COST);
 }
 
@@ -312,6 +368,7 @@ static void choose(const chooser *c) {
     choose_tile(c);
     choose_chunk(c);
     choose_fission(c);
+    choose_unroll(c);
     choose_ranges(c);
 }
 

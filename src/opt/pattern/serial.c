@@ -8,6 +8,7 @@
  * epilogue is copied once. */
 #include <string.h>
 
+#include "ir/summary.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
 
@@ -15,8 +16,11 @@
 typedef enum form {
     PLAIN, /* its value */
     SUM,   /* per component: sum, what was rounded off */
-    PLACE  /* best value, whether there is one, its place */
+    PLACE, /* best value, whether there is one, its place */
+    GROUPS /* a scan by groups (ir/scans.c): the value before, that before the block; in the block sums of the
+              groups before, and of the half before at each level of a group */
 } form;
+enum { LEVELS = 3, CARRIED = 3 + LEVELS }; /* of a group; values at most */
 
 typedef struct red {
     tr_redk kind;
@@ -37,6 +41,8 @@ typedef struct nest {
     tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
     unsigned ncarry;
     bool places;
+    tr_fn *after;         /* the lambda that is given values after the element; NULL: there are no blocks */
+    const tr_val *values; /* these */
     tr_val idx[TR_MAX_NDIM + 1];
     unsigned axis[TR_MAX_NDIM + 1]; /* in the order of the loops */
     uint8_t cold;
@@ -180,11 +186,14 @@ static void store(nest *s, tr_val array, unsigned n, const unsigned *axes, tr_va
 
 /* --- reductions --- */
 
-static form form_of(const tr_pat *p, unsigned i, const tr_ty *t) {
-    if (tr_red_info[p->reds[i]].place)
+static form form_of(const nest *s, unsigned i, const tr_ty *t) {
+    const tr_pat *p = s->p;
+    if (tr_red_info[tr_pat_red(p, i)].place)
         return PLACE;
-    bool sum = p->reds[i] == TR_RED_ADD && tr_red_regroups(TR_RED_ADD, t) && i >= p->nscan;
-    return sum && !(p->fast[i] & TR_FM_REASSOC) ? SUM : PLAIN;
+    if (s->after && i < p->nscan && tr_pat_scan_in_groups(p, i))
+        return GROUPS;
+    bool sum = tr_pat_red(p, i) == TR_RED_ADD && tr_red_regroups(TR_RED_ADD, t) && i >= p->nscan;
+    return sum && !(tr_pat_fast(p, i) & TR_FM_REASSOC) ? SUM : PLAIN;
 }
 
 static const tr_ty *real_of(const nest *s, const tr_ty *t) {
@@ -216,6 +225,9 @@ static void red_begin(nest *s, red *r) {
             s->carry[s->ncarry++] = parts[k];
             s->carry[s->ncarry++] = tr_const_float(s->f, real_of(s, r->ty), 0.0);
         }
+    } else if (r->form == GROUPS) {
+        for (unsigned k = 0; k < CARRIED; k++)
+            s->carry[s->ncarry++] = k < 2 ? r->init : tr_red_identity(s->f, TR_RED_ADD, r->ty);
     } else {
         s->carry[s->ncarry++] = r->init;
     }
@@ -223,7 +235,7 @@ static void red_begin(nest *s, red *r) {
 
 static void reds_begin(nest *s) {
     s->ncarry = 0;
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         red_begin(s, &s->reds[i]);
     if (s->places)
         s->carry[s->ncarry++] = tr_emit_int(&s->b, 0);
@@ -259,6 +271,31 @@ static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, 
     if (kind == TR_RED_LAST)
         return y;
     return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
+}
+
+/* Do these bits of i make up that number? */
+static tr_val bits_are(nest *s, tr_val i, int64_t bits, int64_t number) {
+    tr_val low = tr_emit2(&s->b, TR_OP_AND, s->i64, i, tr_emit_int(&s->b, bits));
+    return tr_emit_cmp(&s->b, TR_CMP_EQ, low, tr_emit_int(&s->b, number));
+}
+
+/* Of what it contributes the value after the element, which becomes the one before the next. */
+static tr_val step_groups(nest *s, const red *r, tr_val x) {
+    _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
+    tr_val *c = s->carry + r->at, *left = c + 3, i = s->idx[s->axis[s->p->nspace - 1]], value;
+    for (unsigned l = 0; l < LEVELS; l++) {
+        tr_val right = bits_are(s, i, 1 << l, 1 << l),
+               whole = arith(s, TR_OP_ADD, r->ty, left[l], x, r->fast);
+        left[l] = tr_emit_select(&s->b, right, left[l], x);
+        x = tr_emit_select(&s->b, right, whole, x);
+    }
+    x = arith(s, TR_OP_ADD, r->ty, c[2], x, r->fast);
+    value = arith(s, TR_OP_ADD, r->ty, c[1], x, r->fast);
+    tr_val ends = bits_are(s, i, TR_SCAN_BLOCK - 1, TR_SCAN_BLOCK - 1);
+    c[2] = tr_emit_select(&s->b, bits_are(s, i, TR_SCAN_GROUP - 1, TR_SCAN_GROUP - 1), x, c[2]);
+    c[2] = tr_emit_select(&s->b, ends, tr_red_identity(s->f, TR_RED_ADD, r->ty), c[2]);
+    c[1] = tr_emit_select(&s->b, ends, value, c[1]);
+    return value;
 }
 
 static void red_step(nest *s, const red *r, tr_val x) {
@@ -301,7 +338,7 @@ static tr_val red_end(nest *s, const red *r) {
 static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
     tr_val at = s->carry[s->reds[0].at], last = TR_NOVAL;
     for (uint32_t k = 0; k < s->p->nfilt; k++) {
-        tr_val array = s->in.args[tr_pat_filt(s->p) + k];
+        tr_val array = s->in.args[tr_pat_at(s->p, P_PACK) + k];
         tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){array, at, y[k]});
         tr_val n = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
         last = last == TR_NOVAL ? n : tr_emit_least(&s->b, n, last);
@@ -310,64 +347,84 @@ static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
     return tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, next, last), kept, tr_emit_int(&s->b, 0));
 }
 
-/* One value for each target, at the indices before it. */
-static void scatter(nest *s, const tr_val *y) {
+/* One value for a target, at the indices before it. */
+static void scatter(nest *s, uint32_t to, const tr_val *y) {
+    unsigned how = tr_pat_join(s->p, to)->how;
+    tr_val args[TR_MAX_NDIM + 2] = {s->in.args[to]};
+    const tr_ty *t = tr_at(s->f, args[0])->ty;
+    uint32_t n = t->ndim + 1u;
+    memcpy(args + 1, y, n * sizeof *y);
+    if (how != TR_SCATTER_PUT) {
+        tr_val old = tr_emit_v(&s->b, TR_OP_LOAD, t->elem, n, args);
+        args[n] = joined(s, (tr_redk)how, t->elem, old, args[n], 0);
+    }
+    tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 1u, args);
+}
+
+/* What one of the functions takes for operand k of g. Its axes: of the space, or the kept ones. */
+static tr_val take(nest *s, const tr_ports *g, unsigned fn, uint32_t k) {
     const tr_pat *p = s->p;
-    for (uint32_t k = 0; k < p->nscat; k++) {
-        tr_val args[TR_MAX_NDIM + 2] = {s->in.args[tr_pat_scat(p) + k]};
-        const tr_ty *t = tr_at(s->f, args[0])->ty;
-        uint32_t n = t->ndim + 1u;
-        memcpy(args + 1, y, n * sizeof *y);
-        y += n;
-        if (p->scats[k] != TR_SCATTER_PUT) {
-            tr_val old = tr_emit_v(&s->b, TR_OP_LOAD, t->elem, n, args);
-            args[n] = joined(s, (tr_redk)p->scats[k], t->elem, old, args[n], 0);
-        }
-        tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 1u, args);
+    bool kept = fn == TR_EPI;
+    if (g->is->takes[fn] == TR_TAKES_INDEX)
+        return s->idx[kept ? s->axis[k] : k];
+    if (g->is->takes[fn] == TR_TAKES_ITEM)
+        return load(s, s->in.args[g->arg + k], kept ? tr_pat_nkeep(p) : p->nspace, kept ? s->axis : NULL);
+    if (!g->is->join)
+        return s->in.args[g->arg + k];
+    red *r = &s->reds[g->arg + k - tr_pat_at(p, P_SCAN)];
+    return kept ? red_end(s, r) : s->carry[r->at];
+}
+
+/* What becomes of what was yielded from y on for operand k of g. */
+static void give(nest *s, const tr_ports *g, uint32_t k, tr_val *y) {
+    const tr_pat *p = s->p;
+    switch ((tr_role)g->role) {
+    case P_OUT: store(s, s->in.args[g->arg + k], p->nspace, NULL, *y); return;
+    case P_EOUT: store(s, s->in.args[g->arg + k], tr_pat_nkeep(p), s->axis, *y); return;
+    case P_PACK: /* all in one go; what is left of the contribution comes behind */
+        if (k == 0)
+            y[g->n] = pack(s, y, y[g->n]);
+        return;
+    case P_SCAN:
+        if (s->reds[k].form == GROUPS) {
+            s->carry[s->reds[k].at] = s->values[k];
+            return;
+        } /* fall through */
+    case P_RED: red_step(s, &s->reds[g->arg + k - tr_pat_at(p, P_SCAN)], *y); return;
+    case P_SCAT: scatter(s, g->arg + k, y); return;
+    default: assert(!g->is && "what becomes of it is said here");
     }
 }
 
-static void point(nest *s) {
+/* One of the functions at one point. */
+static void put_point(nest *s, unsigned fn) {
     const tr_pat *p = s->p;
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_lam_cap(p) + p->ncap + 1u);
-    uint32_t n = 0;
-    for (unsigned k = 0; k < p->nspace; k++)
-        args[n++] = s->idx[k];
-    for (uint32_t k = 0; k < p->nin; k++)
-        args[n++] = load(s, s->in.args[tr_pat_in(p) + k], p->nspace, NULL);
-    for (uint32_t k = 0; k < p->nscan; k++)
-        args[n++] = s->carry[s->reds[k].at];
-    for (uint32_t k = 0; k < p->ncap; k++)
-        args[n++] = s->in.args[tr_pat_cap(p) + k];
-    tr_val *y = put_body(s, p->lam, n, args);
-    for (uint32_t k = 0; k < p->nout; k++)
-        store(s, s->in.args[tr_pat_out(p) + k], p->nspace, NULL, y[k]);
-    if (p->nfilt)
-        y[tr_pat_lam_red(p)] = pack(s, y + p->nout, y[tr_pat_lam_red(p)]);
-    for (uint32_t k = 0; k < p->nred; k++)
-        red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
-    scatter(s, y + tr_pat_lam_scat(p));
+    uint32_t n = tr_pat_nparams(p, fn);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + p->nscan + 1u);
+    for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
+        for (uint32_t k = 0; g.is->takes[fn] && k < g.n; k++)
+            args[g.param + k] = take(s, &g, fn, k);
+    tr_val *y = put_body(s, tr_pat_fn(p, fn), n, args);
+    if (fn == TR_LAM && s->after) {
+        for (uint32_t k = 0; k < p->nscan; k++) {
+            tr_val x = y[tr_pat_slot(p, TR_LAM, P_SCAN) + k];
+            args[n + k] = s->reds[k].form == GROUPS ? step_groups(s, &s->reds[k], x) : x;
+        }
+        y = put_body(s, s->after, n + p->nscan, args);
+        s->values = args + n;
+    }
+    for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
+        for (uint32_t k = 0; g.is->gives[fn] && k < g.n; k++) {
+            give(s, &g, k, y);
+            y += tr_port_nvalues(s->f, g.role, fn, s->in.args[g.arg + k]);
+        }
+}
+
+static void point(nest *s) {
+    put_point(s, TR_LAM);
     if (s->places)
         s->carry[s->ncarry - 1] =
             tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], tr_emit_int(&s->b, 1));
-}
-
-static void epilogue(nest *s) {
-    const tr_pat *p = s->p;
-    unsigned nkeep = tr_pat_nkeep(p);
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_epi_cap(p) + p->ncap + 1u);
-    uint32_t n = 0;
-    for (unsigned k = 0; k < nkeep; k++)
-        args[n++] = s->idx[s->axis[k]];
-    for (uint32_t k = 0; k < p->nred; k++)
-        args[n++] = red_end(s, &s->reds[k]);
-    for (uint32_t k = 0; k < p->nein; k++)
-        args[n++] = load(s, s->in.args[tr_pat_ein(p) + k], nkeep, s->axis);
-    for (uint32_t k = 0; k < p->ncap; k++)
-        args[n++] = s->in.args[tr_pat_cap(p) + k];
-    tr_val *y = put_body(s, p->epi, n, args);
-    for (uint32_t k = 0; k < p->neout; k++)
-        store(s, s->in.args[tr_pat_eout(p) + k], nkeep, s->axis, y[k]);
 }
 
 static void walk(nest *s, unsigned level) {
@@ -386,7 +443,7 @@ static void walk(nest *s, unsigned level) {
     if (!row)
         return;
     if (s->p->epi)
-        epilogue(s);
+        put_point(s, TR_EPI);
     s->ncarry = 0;
 }
 
@@ -400,23 +457,27 @@ static void describe(nest *s) {
         for (unsigned k = 0; k < p->nspace; k++)
             if ((p->keep >> k & 1) == kept)
                 s->axis[n++] = k;
-    for (unsigned i = 0; i < p->nred; i++) {
-        tr_val init = s->in.args[tr_pat_init(p) + i];
-        const tr_ty *t = y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : tr_at(s->f, init)->ty;
-        s->reds[i] =
-            (red){.kind = p->reds[i], .form = form_of(p, i, t), .fast = p->fast[i], .ty = t, .init = init};
+    for (unsigned i = 0; i < tr_pat_nred(p); i++) {
+        tr_val init = s->in.args[tr_pat_at(p, P_SCAN) + i];
+        const tr_ty *t =
+            y ? tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty : tr_at(s->f, init)->ty;
+        s->reds[i] = (red){.kind = tr_pat_red(p, i),
+                           .form = form_of(s, i, t),
+                           .fast = tr_pat_fast(p, i),
+                           .ty = t,
+                           .init = init};
         s->places |= s->reds[i].form == PLACE;
     }
 }
 
 static tr_val result(nest *s) {
     const tr_pat *p = s->p;
-    tr_val *all = TR_NEW_N(&s->f->ctx->arena, tr_val, p->nred + 1u);
-    if (p->keep || !p->nred)
+    tr_val *all = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_nred(p) + 1u);
+    if (p->keep || !tr_pat_nred(p))
         return tr_const_undef(s->f, s->in.ty);
-    for (unsigned i = 0; i < p->nred; i++)
+    for (unsigned i = 0; i < tr_pat_nred(p); i++)
         all[i] = red_end(s, &s->reds[i]);
-    return p->nred == 1 ? all[0] : tr_emit_v(&s->b, TR_OP_TUPLE, s->in.ty, p->nred, all);
+    return tr_pat_nred(p) == 1 ? all[0] : tr_emit_v(&s->b, TR_OP_TUPLE, s->in.ty, tr_pat_nred(p), all);
 }
 
 static void expand(tr_fn *f, tr_repl *r, tr_val v) {
@@ -426,8 +487,9 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.cold = tr_blk_at(f, s.in.blk)->cold;
     s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    s.reds = TR_NEW_N(a, red, s.p->nred + 1u);
-    s.carry = TR_NEW_N(a, tr_val, 4u * s.p->nred + 1u);
+    s.reds = TR_NEW_N(a, red, tr_pat_nred(s.p) + 1u);
+    s.carry = TR_NEW_N(a, tr_val, CARRIED * tr_pat_nred(s.p) + 1u);
+    s.after = tr_pat_in_blocks(s.p) ? tr_pat_scan_after(s.p) : NULL;
     tr_bid tail = tr_blk_split(f, s.in.next);
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);

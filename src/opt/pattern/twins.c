@@ -26,21 +26,21 @@ static side side_of(const tr_fn *f, const tr_ins *in) {
     return (side){f, in, in->imm.pat->lam};
 }
 
-/* What param number k of the lambda is: an index (TR_NOVAL, and which), an element or a captured
- * value (the operand), or a running value. */
+/* The operands among whose params is number i of the lambda. */
+static tr_ports ports_of_param(const tr_pat *t, uint32_t i) {
+    tr_ports g = tr_ports_of(t, TR_LAM);
+    while (!g.is->takes[TR_LAM] || i >= g.param + g.n)
+        tr_ports_next(t, TR_LAM, &g);
+    return g;
+}
+
+/* Are param i of p's lambda and param k of c's the same: an index, an element of one array, one value?
+ * Running values are their own patterns'. */
 static bool same_param(const side *p, uint32_t i, const side *c, uint32_t k) {
-    const tr_pat *tp = p->in->imm.pat, *tc = c->in->imm.pat;
-    if (i < tp->nspace || k < tc->nspace)
-        return i == k;
-    bool elem = i < (uint32_t)tp->nspace + tp->nin;
-    if (elem != (k < (uint32_t)tc->nspace + tc->nin))
+    tr_ports a = ports_of_param(p->in->imm.pat, i), b = ports_of_param(c->in->imm.pat, k);
+    if (a.role != b.role || a.is->join)
         return false;
-    if (elem)
-        return p->in->args[tr_pat_in(tp) + i - tp->nspace] == c->in->args[tr_pat_in(tc) + k - tc->nspace];
-    if (i < tr_pat_lam_cap(tp) || k < tr_pat_lam_cap(tc))
-        return false; /* running values are their own patterns' */
-    return p->in->args[tr_pat_cap(tp) + i - tr_pat_lam_cap(tp)] ==
-           c->in->args[tr_pat_cap(tc) + k - tr_pat_lam_cap(tc)];
+    return a.role == P_SPACE ? i == k : p->in->args[a.arg + i - a.param] == c->in->args[b.arg + k - b.param];
 }
 
 static bool same_imm(const tr_ins *a, const tr_ins *b) {
@@ -73,9 +73,10 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
     side a = side_of(f, p), b = side_of(f, c);
     const tr_ins *y = tr_pat_yield(tp->lam), *z = tr_pat_yield(tc->lam);
     for (uint32_t k = 0; k < n; k++)
-        if (tp->reds[k] != tc->reds[k] || tp->fast[k] != tc->fast[k] ||
-            p->args[tr_pat_init(tp) + k] != c->args[tr_pat_init(tc) + k] ||
-            !same_value(&a, y->args[tr_pat_lam_red(tp) + k], &b, z->args[tr_pat_lam_red(tc) + k], 0))
+        if (tr_pat_red(tp, k) != tr_pat_red(tc, k) || tr_pat_fast(tp, k) != tr_pat_fast(tc, k) ||
+            p->args[tr_pat_at(tp, P_SCAN) + k] != c->args[tr_pat_at(tc, P_SCAN) + k] ||
+            !same_value(&a, y->args[tr_pat_slot(tp, TR_LAM, P_SCAN) + k], &b,
+                        z->args[tr_pat_slot(tc, TR_LAM, P_SCAN) + k], 0))
             return false;
     return true;
 }
@@ -101,14 +102,15 @@ static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
 /* --- equal reductions --- */
 
 static bool only_reduces(const tr_pat *t) {
-    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->nscat && !t->keep && lambda_is_straight(t);
+    return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
+           lambda_is_straight(t);
 }
 
 static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    if (!only_reduces(tp) || !only_reduces(tc) || tp->nred != tc->nred || !tr_pats_share_space(p, c) ||
-        !same_reductions(f, p, c, tp->nred))
+    if (!only_reduces(tp) || !only_reduces(tc) || tr_pat_nred(tp) != tr_pat_nred(tc) ||
+        !tr_pats_share_space(p, c) || !same_reductions(f, p, c, tr_pat_nred(tp)))
         return false;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
         if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
@@ -120,8 +122,7 @@ static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
 
 static bool makes_mask(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    if (t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen || t->ncost ||
-        !lambda_is_straight(t))
+    if (t->nout != 1 || !tr_pat_is_map(t) || !lambda_is_straight(t))
         return false;
     const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
     return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->elem == tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
@@ -133,10 +134,9 @@ static bool is_only_read(const tr_fn *f, tr_val array) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *p = tr_at(f, v);
-            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nin; k++)
-                known += tr_fuse_in(p)[k] == array;
-            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nein; k++)
-                known += tr_fuse_ein(p)[k] == array;
+            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->nargs; k++)
+                known +=
+                    p->args[k] == array && tr_role_info[tr_pat_role(p->imm.pat, k)].memory == TR_MEM_READ;
         }
     return tr_use_counts(f)[array] == known;
 }
@@ -186,7 +186,8 @@ static bool share_masks(tr_fn *f, tr_bid b) {
 /* --- filters by one mask --- */
 
 static bool only_packs(const tr_pat *t) {
-    return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && lambda_is_straight(t);
+    return t->nfilt && t->nscan == 1 && lambda_is_straight(t) &&
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(PACK) | P_(SCAN) | P_(CAP));
 }
 
 /* What waits for p's count or reads what it packs, and the arrays that it writes. */
@@ -208,10 +209,8 @@ static void wait(const tr_fn *f, waiting *w, tr_val v) {
         return;
     const tr_pat *t = q->imm.pat;
     tr_vec_push(a, &w->patterns, v);
-    for (uint32_t k = tr_pat_out(t); k < tr_pat_init(t); k++)
+    for (uint32_t k = 0; (k = tr_pat_with(t, TR_MEM_WRITE, k)) < q->nargs; k++)
         tr_vec_push(a, &w->written, tr_array_root(f, q->args[k]));
-    for (uint32_t k = 0; k < t->neout; k++)
-        tr_vec_push(a, &w->written, tr_array_root(f, tr_fuse_eout(q)[k]));
 }
 
 /* q stays where it is, before all that waits. */
@@ -242,9 +241,9 @@ static bool find_what_moves(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
 
 /* They pack into new arrays, and the first one reads nothing that the second one writes. */
 static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
-    const tr_val *rooms = c->args + tr_pat_filt(c->imm.pat);
+    const tr_val *rooms = c->args + tr_pat_at(c->imm.pat, P_PACK);
     for (uint32_t k = 0; k < p->imm.pat->nfilt; k++)
-        if (!tr_fuse_unseen(f, p, p->args[tr_pat_filt(p->imm.pat) + k]))
+        if (!tr_fuse_unseen(f, p, p->args[tr_pat_at(p->imm.pat, P_PACK) + k]))
             return false;
     for (uint32_t k = 0; k < c->imm.pat->nfilt; k++)
         if (!tr_array_is_fresh(f, rooms[k]))
@@ -259,62 +258,20 @@ static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
            tp->par == tc->par && packs_apart(f, p, c) && find_what_moves(f, pv, cv, w);
 }
 
-/* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p.
- * in_at: places of c's inputs among all. */
-static tr_fn *compose(const tr_fusing *m, const uint32_t *in_at) {
-    tr_arena *a = &m->f->ctx->arena;
-    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    tr_fn *g = tr_fuse_lambda(tc->lam);
-    uint32_t nspace = tp->nspace, nin = m->in.v.n, n = 0;
-    tr_val *e = TR_NEW_N(a, tr_val, nspace + nin + 1u),
-           *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + 1u),
-           *z = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tc) + tc->ncap + 1u),
-           *y = TR_NEW_N(a, tr_val, 0u + tp->nfilt + tc->nfilt + tp->nred);
-    for (uint32_t k = 0; k < nspace; k++)
-        e[k] = x[k] = z[k] = tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
-    for (uint32_t k = 0; k < nin; k++)
-        e[nspace + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->in.v.d[k])->elem);
-    for (uint32_t k = 0; k < tp->nin; k++)
-        x[nspace + k] = e[nspace + k];
-    for (uint32_t k = 0; k < tc->nin; k++)
-        z[nspace + k] = e[nspace + in_at[k]];
-    uint32_t scan = nspace + tp->nin, own = nspace + tc->nin;
-    x[scan] = z[own] = tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
-    for (uint32_t k = 0; k < tp->ncap; k++)
-        x[scan + 1 + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->cap.v.d[k]));
-    for (uint32_t k = 0; k < tc->ncap; k++)
-        z[own + 1 + k] = tr_fuse_param(g, tr_fuse_type(m->f, m->cap.v.d[tp->ncap + k]));
-    tr_bid after = tr_fuse_append(g, 0, tp->lam, x), end = tr_fuse_append(g, after, tc->lam, z);
-    const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
-    for (uint32_t k = 0; k < tp->nfilt; k++)
-        y[n++] = py[k];
-    for (uint32_t k = 0; k < tc->nfilt; k++)
-        y[n++] = cy[k];
-    y[n++] = py[tp->nfilt];
-    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
-    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
-    tr_simplify_cfg(g);
-    return g;
-}
-
-/* Where c stands; what waited follows. */
+/* Where c stands; what waited follows. c's part is given p's count, and packs what p would count. */
 static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const waiting *w) {
-    tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
-    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
-    uint32_t *in_at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
-    for (uint32_t k = 0; k < tc->nin; k++)
-        in_at[k] = tr_fuse_put(a, &m.in, tr_fuse_in(&c)[k], true);
-    tr_fuse_put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
-    tr_fuse_put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
-    tr_fuse_put_all(a, &m.init, p.args + tr_pat_init(tp), 1);
-    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
-    tr_fuse_put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
-    *m.t = (tr_pat){.nspace = tp->nspace, .nscan = 1, .par = tp->par, .reds = tp->reds, .fast = tp->fast};
-    m.t->lam = compose(&m, in_at);
-    tr_val node = tr_fuse_node(&m, cv, p.ty);
+    tr_fusing m = tr_fuse_new(f, &p, &c);
+    tr_fuse_take_rest(&m, &m.p);
+    for (uint32_t k = tr_pat_at(tc, P_IN); k < tr_pat_at(tc, P_IN + 1); k++)
+        tr_fuse_put(&m, &m.c, k, P_IN, true);
+    tr_fuse_share(&m.c, tr_pat_at(tc, P_SCAN), P_SCAN, 0);
+    tr_fuse_take_rest(&m, &m.c);
+    m.node.t = (tr_pat){.par = tp->par};
+    m.node.t.lam = tr_fuse_compose(&m, TR_LAM, TR_LAM, TR_LAM);
+    tr_bld b = {.fn = f, .blk = c.blk, .before = cv, .loc = c.loc};
+    tr_val node = tr_node_emit(&m.node, &b);
     for (uint32_t k = 1; k < w->all.n; k++)
         tr_ins_move_before(f, w->all.d[k], cv);
     tr_repl r = tr_repl_new(f);

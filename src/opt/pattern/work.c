@@ -43,7 +43,7 @@ static tr_val on_reals(work *k, tr_op op, tr_val x, tr_val y) {
 
 /* What stands for a capture outside. */
 static tr_val captured(const work *k, tr_val v) {
-    return k->in.args[tr_pat_cap(k->p) + tr_param_index(k->f, v) - tr_pat_lam_cap(k->p)];
+    return k->in.args[tr_pat_at(k->p, P_CAP) + tr_param_index(k->f, v) - tr_pat_param(k->p, TR_LAM, P_CAP)];
 }
 
 /* A parameter: an index of the space, or what the round is given. */
@@ -51,13 +51,14 @@ static tr_val given(work *k, tr_val v) {
     uint32_t i = tr_param_index(k->f, v);
     if (i < k->p->nspace)
         return tr_emit2(&k->b, TR_OP_QUOT, type(k, TR_TY_I64), k->in.args[i], tr_emit_int(&k->b, 2));
-    return i < tr_pat_lam_cap(k->p) ? TR_NOVAL : captured(k, v);
+    return i < tr_pat_param(k->p, TR_LAM, P_CAP) ? TR_NOVAL : captured(k, v);
 }
 
 /* The extent of an array that the round is given. */
 static tr_val extent(work *k, const tr_ins *in) {
     const tr_ins *a = tr_at(k->f, in->args[0]);
-    if (a->op != TR_OP_PARAM || a->blk != 0 || tr_param_index(k->f, in->args[0]) < tr_pat_lam_cap(k->p))
+    if (a->op != TR_OP_PARAM || a->blk != 0 ||
+        tr_param_index(k->f, in->args[0]) < tr_pat_param(k->p, TR_LAM, P_CAP))
         return TR_NOVAL;
     return tr_emit_dim(&k->b, captured(k, in->args[0]), (unsigned)in->imm.i);
 }
@@ -163,15 +164,6 @@ static void take_back(tr_fn *f, uint32_t first) {
             tr_ins_remove(f, v);
 }
 
-static void give_cost(tr_fn *f, tr_val v, tr_val cost) {
-    tr_ins *in = tr_at(f, v);
-    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, in->nargs + 1u);
-    memcpy(args, in->args, in->nargs * sizeof *args);
-    args[in->nargs++] = cost;
-    in->args = args;
-    in->imm.pat->ncost = 1;
-}
-
 void tr_opt_work(tr_fn *f, tr_val v, int64_t most) {
     const tr_ins *in = tr_at(f, v);
     uint32_t first = f->ins.n;
@@ -189,5 +181,5 @@ void tr_opt_work(tr_fn *f, tr_val v, int64_t most) {
     }
     all = tr_emit_select(&k.b, tr_emit_cmp(&k.b, TR_CMP_LT, all, top), all, top);
     all = tr_emit1(&k.b, TR_OP_CONV, type(&k, TR_TY_I64), all);
-    give_cost(f, v, tr_emit2(&k.b, TR_OP_ADD, type(&k, TR_TY_I64), all, tr_emit_int(&k.b, 1)));
+    tr_port_add(f, v, P_COST, tr_emit2(&k.b, TR_OP_ADD, type(&k, TR_TY_I64), all, tr_emit_int(&k.b, 1)));
 }

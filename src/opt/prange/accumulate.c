@@ -234,9 +234,9 @@ static bool find_row(const search *s, const tr_ins *in, row *r) {
     for (uint32_t k = 0; k < in->nargs; k++) {
         if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
-        bool after = k >= tr_pat_ein(p) && k < tr_pat_when(p), any = r->nolds || r->out != UINT32_MAX;
-        bool old = after ? k < tr_pat_eout(p) : k >= tr_pat_in(p) && k < tr_pat_out(p);
-        bool out = after ? k >= tr_pat_eout(p) : k >= tr_pat_out(p) && k < tr_pat_filt(p);
+        tr_role role = tr_pat_role(p, k);
+        bool after = role == P_EIN || role == P_EOUT, any = r->nolds || r->out != UINT32_MAX;
+        bool old = role == P_IN || role == P_EIN, out = role == P_OUT || role == P_EOUT;
         if ((!old && !out) || (any && r->after != after) || (old && r->nolds == MAX_OLDS) ||
             (out && r->out != UINT32_MAX))
             return false;
@@ -264,18 +264,11 @@ static bool is_as_long(const tr_fn *f, const tr_ins *in, const row *r, uint32_t 
         bool same =
             r->after ? sizes && (sizes[at] == in->args[k] ||
                                  (tr_get_int(f, sizes[at], &n) && tr_get_int(f, in->args[k], &m) && n == m))
-                     : tr_pat_is_as_long(f, in, x - tr_pat_in(p), k);
+                     : tr_pat_is_as_long(f, in, x - tr_pat_at(p, P_IN), k);
         all = all && same;
         at++;
     }
     return all;
-}
-
-/* The param of the lambda, or the epilogue, for an operand that is read. */
-static tr_val param_of(const tr_pat *p, const row *r, uint32_t x) {
-    const tr_fn *g = r->after ? p->epi : p->lam;
-    uint32_t at = r->after ? tr_pat_nkeep(p) + p->nred + x - tr_pat_ein(p) : p->nspace + x - tr_pat_in(p);
-    return tr_blk_at(g, 0)->params.d[at];
 }
 
 /* Is an element of what is written that of the same index of what is read, joined with others?
@@ -287,17 +280,18 @@ static bool joins_rows(search *s, const tr_ins *in, const row *r, bool as_long) 
     for (uint32_t k = 0; k < r->nolds; k++) {
         if (!as_long && !is_as_long(s->f, in, r, r->olds[k]))
             return false;
-        olds[k] = param_of(p, r, r->olds[k]);
+        olds[k] = tr_port_param(p, r->after ? TR_EPI : TR_LAM, r->olds[k]);
     }
     tr_cfg_compute(g);
     tr_dom_compute(g);
-    return join_goes_with_others(s, &(tr_pjoins){.f = g,
-                                                 .head = TR_NOBLK,
-                                                 .store = TR_NOVAL,
-                                                 .slot = r->out - (r->after ? tr_pat_eout(p) : tr_pat_out(p)),
-                                                 .elem = tr_at(s->f, s->array)->ty->elem,
-                                                 .olds = olds,
-                                                 .nolds = r->nolds});
+    return join_goes_with_others(
+        s, &(tr_pjoins){.f = g,
+                        .head = TR_NOBLK,
+                        .store = TR_NOVAL,
+                        .slot = r->out - (r->after ? tr_pat_at(p, P_EOUT) : tr_pat_at(p, P_OUT)),
+                        .elem = tr_at(s->f, s->array)->ty->elem,
+                        .olds = olds,
+                        .nolds = r->nolds});
 }
 
 /* The same for whole arrays: the element read serves for the one written alone. */
@@ -315,16 +309,15 @@ static bool check_pattern(search *s, const tr_ins *in) {
     return true;
 }
 
-/* The operand of pattern `in` that is v, of those from `from` on and before `to`;
- * UINT32_MAX: none, or several. */
-static uint32_t only_operand(const tr_ins *in, tr_val v, uint32_t from, uint32_t to) {
+/* The operand of pattern `in` that is v, if it has that role; UINT32_MAX: not so, or several are. */
+static uint32_t only_operand(const tr_ins *in, tr_val v, tr_role role) {
     uint32_t at = UINT32_MAX, n = 0;
     for (uint32_t k = 0; k < in->nargs; k++)
         if (in->args[k] == v) {
             at = k;
             n++;
         }
-    return n == 1 && at >= from && at < to ? at : UINT32_MAX;
+    return n == 1 && tr_pat_role(in->imm.pat, at) == role ? at : UINT32_MAX;
 }
 
 /* What computes all of t, an array of the iteration's own that nobody reads but pattern `reader`. */
@@ -360,13 +353,13 @@ static bool check_copied(search *s, tr_val at) {
     row to, from;
     if (!find_row(s, in, &to) || to.nolds || to.out == UINT32_MAX || to.after)
         return false;
-    for (uint32_t k = tr_pat_in(p); k < tr_pat_out(p); k++) {
+    for (uint32_t k = tr_pat_at(p, P_IN); k < tr_pat_at(p, P_OUT); k++) {
         tr_val t = in->args[k], made = maker_of(s, t, at);
         const tr_ins *by = made == TR_NOVAL ? NULL : tr_at(f, made);
-        if (!by || only_operand(in, t, tr_pat_in(p), tr_pat_out(p)) != k || !find_row(s, by, &from) ||
-            !from.nolds || from.after || from.out != UINT32_MAX)
+        if (!by || only_operand(in, t, P_IN) != k || !find_row(s, by, &from) || !from.nolds || from.after ||
+            from.out != UINT32_MAX)
             continue;
-        from.out = only_operand(by, t, tr_pat_out(by->imm.pat), tr_pat_filt(by->imm.pat));
+        from.out = only_operand(by, t, P_OUT);
         /* Where it is one array that is read and written, both it and t would repeat in the other one
          * only if both were of one item. */
         bool fine = from.out != UINT32_MAX && tr_opt_nothing_between(f, made, at, writes_array, s),
@@ -399,9 +392,9 @@ static tr_val captured_as(search *s, const tr_ins *in) {
     for (uint32_t k = 0; k < in->nargs; k++) {
         if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
-        if (k < tr_pat_cap(p) || k >= tr_pat_ein(p) || param != TR_NOVAL || !is_part_of_array(s, in->args[k]))
+        if (tr_pat_role(p, k) != P_CAP || param != TR_NOVAL || !is_part_of_array(s, in->args[k]))
             return TR_NOVAL;
-        param = tr_blk_at(p->lam, 0)->params.d[tr_pat_lam_cap(p) + k - tr_pat_cap(p)];
+        param = tr_port_param(p, TR_LAM, k);
     }
     return param;
 }
@@ -425,9 +418,9 @@ static bool check_scatter(search *s, const tr_ins *in) {
     for (uint32_t k = 0; k < in->nargs; k++) {
         if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
-        if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part_of_array(s, in->args[k]))
+        if (any || tr_pat_role(p, k) != P_SCAT || !is_part_of_array(s, in->args[k]))
             return false;
-        uint8_t how = p->scats[k - tr_pat_scat(p)];
+        uint8_t how = tr_pat_join(p, k)->how;
         if (how == TR_SCATTER_PUT || tr_red_info[how].wins != TR_CMP_EQ || !set_kind(s, (tr_redk)how))
             return false;
         any = true;
@@ -444,7 +437,7 @@ static bool check_region(search *s, const tr_ins *in) {
     search r = *s;
     r.f = g;
     r.root = r.array = captured_as(s, in);
-    if (r.root == TR_NOVAL || p->nred || p->epi)
+    if (r.root == TR_NOVAL || tr_pat_nred(p) || p->epi)
         return false;
     tr_cfg_compute(g);
     tr_dom_compute(g);
@@ -644,12 +637,6 @@ static tr_fn *new_lambda(const tr_bld *b, uint32_t nindex) {
     return g;
 }
 
-static void emit(tr_ploop *l, tr_bld *b, const tr_pat *p, uint32_t n, const tr_val *args) {
-    tr_val v = tr_emit_v(b, TR_OP_PATTERN, tr_ty_none(b->fn->ctx->types), n, args);
-    tr_at(b->fn, v)->imm.pat = tr_arena_copy(&b->fn->ctx->arena, p, sizeof *p);
-    tr_vec_push(&b->fn->ctx->arena, l->made, v);
-}
-
 static void yield(tr_fn *g, tr_val v) {
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     tr_emit_v(&b, TR_OP_YIELD, NULL, 1, &v);
@@ -689,16 +676,14 @@ void tr_ploop_fill(tr_bld *b, uint32_t n, const tr_val *dims, tr_val in, tr_val 
                    tr_par par) {
     tr_fn *f = b->fn, *g = new_lambda(b, n);
     const tr_ty *elem = tr_at(f, out)->ty->elem;
-    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 2u);
-    uint32_t k = n;
-    memcpy(v, dims, n * sizeof *v);
     yield(g, in == TR_NOVAL ? tr_red_identity(g, kind, elem) : tr_blk_param(g, 0, elem, NULL));
+    tr_node m = tr_node_new(f);
+    m.t = (tr_pat){.par = (uint8_t)par, .lam = g};
+    tr_node_put_all(&m, P_SPACE, dims, n);
     if (in != TR_NOVAL)
-        v[k++] = in;
-    v[k++] = out;
-    tr_val pat = tr_emit_v(b, TR_OP_PATTERN, tr_ty_none(f->ctx->types), k, v);
-    tr_pat p = {.nspace = (uint8_t)n, .par = (uint8_t)par, .nin = in != TR_NOVAL, .nout = 1, .lam = g};
-    tr_at(f, pat)->imm.pat = tr_arena_copy(&f->ctx->arena, &p, sizeof p);
+        tr_node_put(&m, P_IN, in);
+    tr_node_put(&m, P_OUT, out);
+    tr_node_emit(&m, b);
 }
 
 /* What a chunk collects in, in the lambda that b fills: an array of its own, so that what the loop
@@ -768,26 +753,21 @@ static tr_val joined(tr_bld *b, tr_redk k, const tr_ty *t, tr_val old, tr_val x)
 void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunks) {
     tr_fn *f = b->fn;
     const tr_ty *e = tr_at(f, a->array)->ty->elem;
-    uint32_t n = tr_at(f, a->array)->ty->ndim, k = 0;
-    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 6u);
-    tr_pat p = {.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nin = 1, .nred = 1, .nein = 1, .neout = 1};
-    p.keep = tr_all_axes(n) << 1;
-    p.reds = TR_NEW_N(&f->ctx->arena, tr_redk, 1);
-    p.reds[0] = a->kind;
-    p.fast = tr_arena_copy(&f->ctx->arena, &a->fast, 1);
-    p.lam = new_lambda(b, n + 1u);
-    yield(p.lam, tr_blk_param(p.lam, 0, e, NULL));
-    p.epi = new_lambda(b, n);
-    tr_val sum = tr_blk_param(p.epi, 0, e, NULL), old = tr_blk_param(p.epi, 0, e, NULL);
-    tr_bld in = {.fn = p.epi, .blk = 0, .before = TR_NOVAL};
-    yield(p.epi, joined(&in, a->kind, e, old, sum));
-    tr_fn_mark_fast(p.epi, a->fast);
-    v[k++] = chunks;
-    memcpy(v + 1, a->dims, n * sizeof *v);
-    k += n;
-    v[k++] = by_axes(b, a, chunks);
-    v[k++] = tr_red_identity(f, a->kind, e);
-    v[k++] = a->array;
-    v[k++] = a->array;
-    emit(l, b, &p, k, v);
+    uint32_t n = tr_at(f, a->array)->ty->ndim;
+    tr_node m = tr_node_new(f);
+    m.t = (tr_pat){.par = TR_PAR_WISH, .keep = tr_all_axes(n) << 1};
+    m.t.lam = new_lambda(b, n + 1u);
+    yield(m.t.lam, tr_blk_param(m.t.lam, 0, e, NULL));
+    tr_fn *epi = m.t.epi = new_lambda(b, n);
+    tr_val sum = tr_blk_param(epi, 0, e, NULL), old = tr_blk_param(epi, 0, e, NULL);
+    tr_bld in = {.fn = epi, .blk = 0, .before = TR_NOVAL};
+    yield(epi, joined(&in, a->kind, e, old, sum));
+    tr_fn_mark_fast(epi, a->fast);
+    tr_node_put(&m, P_SPACE, chunks);
+    tr_node_put_all(&m, P_SPACE, a->dims, n);
+    tr_node_put(&m, P_IN, by_axes(b, a, chunks));
+    tr_node_join(&m, P_RED, tr_red_identity(f, a->kind, e), (tr_join){(uint8_t)a->kind, a->fast});
+    tr_node_put(&m, P_EIN, a->array);
+    tr_node_put(&m, P_EOUT, a->array);
+    tr_vec_push(&f->ctx->arena, l->made, tr_node_emit(&m, b));
 }

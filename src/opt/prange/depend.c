@@ -272,13 +272,13 @@ static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *id
 static tr_val filled_with(const tr_ins *in, uint32_t k) {
     const tr_pat *p = in->imm.pat;
     const tr_fn *g = p->lam;
-    if (g->blks.n != 1 || p->nred || p->nscan)
+    if (g->blks.n != 1 || tr_pat_nred(p))
         return TR_NOVAL;
     tr_val y = tr_term(g, 0)->args[k];
     const tr_blk *b = tr_blk_at(g, 0);
-    for (uint32_t i = p->nspace + p->nin; i < b->params.n; i++)
-        if (b->params.d[i] == y)
-            return in->args[tr_pat_cap(p) + i - p->nspace - p->nin];
+    for (uint32_t i = 0; i < p->ncap; i++)
+        if (b->params.d[tr_pat_param(p, TR_LAM, P_CAP) + i] == y)
+            return in->args[tr_pat_at(p, P_CAP) + i];
     return TR_NOVAL;
 }
 
@@ -301,17 +301,15 @@ static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     tr_summary sum = tr_pat_summary(s->l->p, p);
     for (uint32_t k = 0; k < p->ncap; k++)
-        add_capture(s, v, in->args[tr_pat_cap(p) + k], &sum.caps[k]);
-    for (uint32_t k = 0; k < p->nin; k++)
-        add(s, v, in->args[tr_pat_in(p) + k], false, NULL, TR_NOVAL);
-    for (uint32_t k = 0; k < p->nout; k++)
-        add(s, v, in->args[tr_pat_out(p) + k], true, NULL, filled_with(in, k));
-    for (uint32_t k = 0; k < p->nfilt; k++)
-        add(s, v, in->args[tr_pat_filt(p) + k], true, NULL, TR_NOVAL);
-    for (uint32_t k = 0; k < p->nscat; k++)
-        add_capture(s, v, in->args[tr_pat_scat(p) + k], &(tr_access){TR_REACH_ANY, TR_REACH_ANY});
-    for (uint32_t k = 0; k < p->nein + 0u + p->neout; k++)
-        add(s, v, in->args[tr_pat_ein(p) + k], k >= p->nein, NULL, TR_NOVAL);
+        add_capture(s, v, in->args[tr_pat_at(p, P_CAP) + k], &sum.caps[k]);
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        unsigned memory = tr_role_info[tr_pat_role(p, k)].memory;
+        if (memory == TR_MEM_UPDATE)
+            add_capture(s, v, in->args[k], &(tr_access){TR_REACH_ANY, TR_REACH_ANY});
+        else if (memory == TR_MEM_READ || memory == TR_MEM_WRITE)
+            add(s, v, in->args[k], memory == TR_MEM_WRITE, NULL,
+                tr_pat_role(p, k) == P_OUT ? filled_with(in, k - tr_pat_at(p, P_OUT)) : TR_NOVAL);
+    }
 }
 
 static void add_ins(finder *s, tr_val v) {

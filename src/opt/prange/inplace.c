@@ -66,9 +66,9 @@ static bool add_to_chain(chain *c, tr_val v) {
 /* The array that pattern `in` makes of one of the chain; TR_NOVAL: it does something else. */
 static tr_val made_by(const chain *c, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
-    if (in->op != TR_OP_PATTERN || p->nout != 1 || p->nred || p->nfilt || p->nscat || p->nein || p->neout)
+    if (in->op != TR_OP_PATTERN || p->nout != 1 || !tr_pat_is_map(p))
         return TR_NOVAL;
-    tr_val out = in->args[tr_pat_out(p)];
+    tr_val out = in->args[tr_pat_at(p, P_OUT)];
     const tr_ins *a = at(c, out);
     return a->op == TR_OP_ALLOC && block_is_inside(c, a->blk) ? out : TR_NOVAL;
 }
@@ -130,11 +130,11 @@ static bool check_pattern(chain *c, const tr_ins *in, tr_pjoin *found) {
     if (made == TR_NOVAL || !c->is[made])
         return false;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!c->is[in->args[k]] || k == tr_pat_out(p))
+        if (!c->is[in->args[k]] || k == tr_pat_at(p, P_OUT))
             continue;
-        if (n == 1 || in->args[k] == made || k < tr_pat_in(p) || k >= tr_pat_out(p))
+        if (n == 1 || in->args[k] == made || k < tr_pat_at(p, P_IN) || k >= tr_pat_at(p, P_OUT))
             return false;
-        olds[n++] = tr_blk_at(p->lam, 0)->params.d[p->nspace + k - tr_pat_in(p)];
+        olds[n++] = tr_port_param(p, TR_LAM, k);
     }
     tr_cfg_compute(p->lam);
     tr_dom_compute(p->lam);

@@ -441,23 +441,14 @@ static bool fill_lambda(looker *m, const tr_pinspect *p, found *out) {
 /* The pattern over iterations from m->caps.d[0] on; `so_far`: what those before it came to. */
 static tr_val emit_pattern(looker *m, tr_bld *b, const found *r, tr_val rounds, const tr_val *so_far) {
     tr_fn *f = b->fn;
-    tr_arena *a = &f->ctx->arena;
-    tr_pat p = {
-        .nspace = 1, .par = TR_PAR_WISH, .nred = (uint16_t)r->n, .ncap = (uint16_t)m->caps.n, .lam = m->g};
-    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(&p) + 1u);
-    const tr_ty *types[MAX_REDS];
-    p.reds = TR_NEW_N(a, tr_redk, MAX_REDS);
-    p.fast = TR_NEW_N(a, uint8_t, MAX_REDS);
-    args[0] = rounds;
-    for (uint32_t i = 0; i < r->n; i++) {
-        p.reds[i] = r->kinds[i];
-        types[i] = tr_at(m->g, r->yields[i])->ty;
-    }
-    memcpy(args + 1, so_far, r->n * sizeof *args);
-    memcpy(args + 1 + r->n, m->caps.d, m->caps.n * sizeof *args);
-    tr_val v = tr_emit_v(b, TR_OP_PATTERN, tr_ty_tuple(f->ctx->types, r->n, types), tr_pat_nargs(&p), args);
-    tr_at(f, v)->imm.pat = tr_arena_copy(a, &p, sizeof p);
-    tr_vec_push(a, m->l->made, v);
+    tr_node node = tr_node_new(f);
+    node.t = (tr_pat){.par = TR_PAR_WISH, .lam = m->g};
+    tr_node_put(&node, P_SPACE, rounds);
+    for (uint32_t i = 0; i < r->n; i++)
+        tr_node_join(&node, P_RED, so_far[i], (tr_join){.how = (uint8_t)r->kinds[i]});
+    tr_node_put_all(&node, P_CAP, m->caps.d, m->caps.n);
+    tr_val v = tr_node_emit(&node, b);
+    tr_vec_push(&f->ctx->arena, m->l->made, v);
     return v;
 }
 

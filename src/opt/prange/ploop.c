@@ -295,31 +295,19 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     tr_fn *f = t->f;
     tr_arena *a = &f->ctx->arena;
     const tr_ploop *l = t->l;
-    uint32_t n = tr_blk_at(f, l->header)->params.n, k = 0, nred = n - 1 - tr_extreme_params(&l->extreme);
-    tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){.nspace = 1, .nred = (uint16_t)nred, .ncap = (uint16_t)t->caps.n, .lam = t->lam};
-    p->reds = TR_NEW_N(a, tr_redk, n);
-    p->fast = TR_NEW_N(a, uint8_t, n);
-    const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
-    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 2u);
-    args[k++] = t->rounds;
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == l->counter_at || tr_extreme_of(&l->extreme, i) != UINT32_MAX)
-            continue;
-        p->reds[k - 1] = t->red[i].kind;
-        p->fast[k - 1] = t->red[i].fast;
-        types[k - 1] = type_of(f, params_of(f, l->header)[i]);
-        args[k++] = t->init[i];
-    }
-    memcpy(args + k, t->caps.d, t->caps.n * sizeof *args);
-    const tr_ty *ty = p->nred == 0   ? tr_ty_none(f->ctx->types)
-                      : p->nred == 1 ? types[0]
-                                     : tr_ty_tuple(f->ctx->types, p->nred, types);
+    uint32_t n = tr_blk_at(f, l->header)->params.n;
+    tr_node m = tr_node_new(f);
+    tr_node_put(&m, P_SPACE, t->rounds);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != l->counter_at && tr_extreme_of(&l->extreme, i) == UINT32_MAX)
+            tr_node_join(&m, P_RED, t->init[i], (tr_join){(uint8_t)t->red[i].kind, t->red[i].fast});
+    tr_node_put_all(&m, P_CAP, t->caps.d, t->caps.n);
+    m.t.lam = t->lam;
+    tr_val v = tr_node_emit(&m, b);
+    tr_pat *p = tr_at(f, v)->imm.pat;
     p->par = tr_pat_form(p) ? TR_PAR_NO : TR_PAR_PRANGE;
     if (p->par && l->when != TR_NOVAL && t->grain == TR_NOVAL)
-        args[tr_pat_when(p) + p->nwhen++] = l->when;
-    tr_val v = tr_emit_v(b, TR_OP_PATTERN, ty, tr_pat_nargs(p), args);
-    tr_at(f, v)->imm.pat = p;
+        tr_port_add(f, v, P_WHEN, l->when);
     tr_vec_push(a, l->made, v);
     return v;
 }
@@ -333,7 +321,7 @@ static tr_val *values_after(turning *t, tr_bld *b, tr_val pattern) {
     for (uint32_t k = 0; k < n; k++) {
         bool extreme = tr_extreme_of(&t->l->extreme, k) != UINT32_MAX;
         by[k] = k == t->l->counter_at ? t->l->length : extreme ? t->init[k] : pattern;
-        if (k == t->l->counter_at || extreme || tr_at(f, pattern)->imm.pat->nred == 1)
+        if (k == t->l->counter_at || extreme || tr_pat_nred(tr_at(f, pattern)->imm.pat) == 1)
             continue;
         by[k] = tr_emit1(b, TR_OP_EXTRACT, type_of(f, tr_blk_at(f, t->l->header)->params.d[k]), pattern);
         tr_at(f, by[k])->imm.i = at++;

@@ -1,10 +1,12 @@
 /* Inlining on our IR. LLVM inlines too; this is for what it cannot do afterwards: bounds and ownership see
  * through a call only when its body stands here.
  *
- * Small instances are copied into their callers, larger ones when the user says inline="always" or there is
- * one call alone. Functions that can call themselves never are: their depth is counted at run time. */
+ * Small instances are copied into their callers, larger ones when the user says inline="always", there is one
+ * call alone, or they are formulas of the library's. Functions that can call themselves never are: their
+ * depth is counted at run time. */
 #include <assert.h>
 
+#include "ir/rtinfo.h"
 #include "opt/priv.h"
 
 enum { SMALL = 40, ONLY_CALL = 300, ALWAYS = 4000, MAX_CALLER = 5000 };
@@ -82,6 +84,11 @@ static const tr_fn *straight(const tr_fn *g) {
     return tr_opt_flatten_fn(h) && callee_is_straight(h) ? h : NULL;
 }
 
+/* A formula of the library's: what patterns are made of only if it stands in their lambdas. */
+static bool instance_is_formula(const tr_prog *p, const tr_inst *t) {
+    return t->func < p->funcs.n && p->funcs.d[t->func].library && tr_fn_is_scalar(t->fn);
+}
+
 /* What to put in place of a call of the instance; NULL: it stays a call. */
 static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     assert(inst < s->p->insts.n);
@@ -90,7 +97,7 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     if (!g || g == s->f || g->kind == TR_FN_KERNEL)
         return NULL;
     uint32_t n = count_ins(g);
-    bool always = tr_inst_opts(s->p, callee)->inline_always;
+    bool always = tr_inst_opts(s->p, callee)->inline_always || instance_is_formula(s->p, callee);
     bool fits = n <= SMALL || (s->calls[inst] == 1 && n <= ONLY_CALL) || (always && n <= ALWAYS);
     if (!fits || s->size + n > MAX_CALLER || calls_itself(s->p, inst))
         return NULL;

@@ -1,0 +1,730 @@
+"""The primitives of treadle.parallel, written in NumPy: what compiled code and graphs run in place of them.
+
+Operators that are ufuncs go to NumPy's `reduce`, `accumulate` and `at`; a function of the user's is called in a loop,
+with the items of one array, or of several side by side, whose values are then tuples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treadle._core import prange
+
+from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+
+NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
+
+# --- map, reduce, scan ---
+
+
+def map(f: Any, *xs: Any) -> Any:
+    """What `f` gives for the items of arrays, which are broadcast."""
+    if len(xs) == 0:
+        return refuse("map() needs an array to take items of")
+    return mapped(f, *xs)
+
+
+def reduce(op: Any, x: Any, axis: Constant = None, *, identity: Constant = None) -> Any:
+    """All items along an axis, some or all, as one."""
+    if is_ufunc(op):
+        if identity is None:
+            return op.reduce(x, axis)
+        return op.reduce(x, axis, initial=identity)
+    if isinstance(x, tuple):
+        return reduced(op, x, axis, identity)
+    if identity is None:
+        return refuse(NEEDED)
+    if isinstance(identity, tuple):
+        return refuse("identity is a tuple, which goes with a tuple of arrays: x is one array")
+
+    def joined(p: Any, q: Any) -> Any:
+        return (op(p[0], q[0]),)
+
+    a = np.asarray(x)
+    return reduced(joined, (a,), axis, (beside(identity, a),))[0]
+
+
+def scan(
+    op: Any,
+    x: Any,
+    axis: Constant = 0,
+    *,
+    exclusive: Constant = False,
+    reverse: Constant = False,
+    identity: Constant = None,
+) -> Any:
+    """Each item along an axis joined with all before it."""
+    if is_ufunc(op):
+        return scanned_by_ufunc(op, np.asarray(x), axis, exclusive, reverse, identity)
+    if isinstance(x, tuple):
+        return scanned(op, x, axis, exclusive, reverse, identity)
+    if identity is None:
+        return refuse(NEEDED)
+    if isinstance(identity, tuple):
+        return refuse("identity is a tuple, which goes with a tuple of arrays: x is one array")
+
+    def joined(p: Any, q: Any) -> Any:
+        return (op(p[0], q[0]),)
+
+    a = np.asarray(x)
+    return scanned(joined, (a,), axis, exclusive, reverse, (beside(identity, a),))[0]
+
+
+def scanned_by_ufunc(
+    op: Any, x: Any, axis: Constant, exclusive: Constant, reverse: Constant, identity: Constant
+) -> Any:
+    """As `scan`, by NumPy's accumulate."""
+    if x.ndim == 0:
+        return refuse("x is a number; an array has an axis to go along")
+    a = np.flip(x, axis) if reverse else x
+    if exclusive:
+        y = scanned_before(op, a, axis, identity)
+    else:
+        y = op.accumulate(a, axis)
+    return np.flip(y, axis) if reverse else y
+
+
+def scanned_before(op: Any, a: Any, axis: Constant, identity: Constant) -> Any:
+    """Each item is what those before it give, the first one the identity."""
+    if identity is None and not has_identity(op):
+        return refuse("exclusive=True needs identity=, as this operator has none of its own")
+
+    def summed(v: Any) -> Any:
+        return op.accumulate(np.full(1, v))[0]
+
+    t = given_by(summed, zero_of(a)).dtype
+    out = np.empty(a.shape, t)
+    lines, items = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
+    if lines.shape[-1] > 0:
+        lines[..., 0] = op.reduce(np.empty(0, t)) if identity is None else identity
+        op.accumulate(items[..., :-1], axis=-1, out=lines[..., 1:])
+    return out
+
+
+def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
+    """As `reduce`, of arrays side by side."""
+    if len(xs) == 0:
+        return refuse("x is a tuple without an array")
+    if identity is None:
+        return refuse(NEEDED)
+    if not isinstance(identity, tuple) or len(identity) != len(xs):
+        return refuse("identity must be a tuple of as many numbers as x has arrays")
+    full = shape_of(xs)
+    if len(full) == 0 and axis is not None and not isinstance(axis, tuple):
+        return refuse("x has no axis; axis=None takes a number as it is")
+    lines = all_lines(xs, full, len(xs) == 1, axis)
+    start = starts(op, identity, xs)
+    kept = kept_shape(lines)
+    if len(kept) == 0:
+        return last_of(op, start, line_of(lines, ()))
+    each = all_rows(lines)
+    m = rows_of(each)
+    outs = empties((m,), start)
+    for r in prange(m):
+        put(outs, r, last_of(op, start, line_of(each, r)))
+    return shaped(outs, kept)
+
+
+def last_of(op: Any, start: Any, line: Any) -> Any:
+    """What the items of a line are together."""
+    acc = start
+    for i in range(length_of(line)):
+        acc = converted(op(acc, items_of(line, i)), start)
+    return acc
+
+
+def scanned(
+    op: Any, xs: Any, axis: Constant, exclusive: Constant, reverse: Constant, identity: Constant
+) -> Any:
+    """As `scan`, of arrays side by side."""
+    if len(xs) == 0:
+        return refuse("x is a tuple without an array")
+    if identity is None:
+        return refuse(NEEDED)
+    if not isinstance(identity, tuple) or len(identity) != len(xs):
+        return refuse("identity must be a tuple of as many numbers as x has arrays")
+    full = shape_of(xs)
+    if len(full) == 0:
+        return refuse("x is a number; an array has an axis to go along")
+    lines = all_lines(xs, full, len(xs) == 1, (axis,))
+    start = starts(op, identity, xs)
+    kept = kept_shape(lines)
+    n = length_of(lines)
+    if len(kept) == 0:
+        outs = empties((n,), start)
+        scan_line(op, start, line_of(lines, ()), outs, exclusive, reverse)
+        return outs
+    each = all_rows(lines)
+    m = rows_of(each)
+    outs = empties((m, n), start)
+    for r in prange(m):
+        scan_line(op, start, line_of(each, r), line_of(outs, r), exclusive, reverse)
+    return moved(shaped(outs, (*kept, n)), axis)
+
+
+def scan_line(op: Any, start: Any, line: Any, out: Any, exclusive: Constant, reverse: Constant) -> None:
+    """One line, from its first item or from its last."""
+    acc = start
+    n = len(out[0])
+    for k in range(n):
+        i = n - 1 - k if reverse else k
+        if exclusive:
+            put(out, i, acc)
+        acc = converted(op(acc, items_of(line, i)), start)
+        if not exclusive:
+            put(out, i, acc)
+
+
+# --- arrays side by side: what is done for each of a tuple calls itself with the rest ---
+
+
+def shape_of(xs: Any) -> Any:
+    """What all are broadcast to."""
+    if len(xs) == 1:
+        return np.shape(xs[0])
+    return np.broadcast_shapes(np.shape(xs[0]), shape_of(xs[1:]))
+
+
+def all_lines(xs: Any, full: Any, alone: Constant, axis: Constant) -> Any:
+    """Views whose last axis is what is gone along; numbers as they are."""
+    if len(xs) == 0:
+        return ()
+    return (lines_of(np.asarray(xs[0]), full, alone, axis), *all_lines(xs[1:], full, alone, axis))
+
+
+def lines_of(x: Any, full: Any, alone: Constant, axis: Constant) -> Any:
+    """Of one array."""
+    if x.ndim == 0:
+        return x[()] if len(full) > 0 else np.reshape(x, 1)
+    b = x if alone else np.broadcast_to(x, full)
+    if axis is None:
+        return b if b.ndim == 1 else np.ravel(b)
+    if not isinstance(axis, tuple):
+        return np.moveaxis(b, axis, -1)
+    if len(axis) == 1:
+        return np.moveaxis(b, axis[0], -1)
+    m = np.moveaxis(b, axis, last_axes(len(axis)))
+    n = 1
+    for k in m.shape[m.ndim - len(axis) :]:
+        n *= k
+    return np.reshape(m, (*m.shape[: m.ndim - len(axis)], n))
+
+
+def last_axes(n: Constant) -> Any:
+    """The last n axes, in order."""
+    return () if n == 0 else (-n, *last_axes(n - 1))
+
+
+def kept_shape(lines: Any) -> Any:
+    """Of the axes that are left."""
+    if isinstance(lines[0], np.ndarray):
+        return lines[0].shape[: lines[0].ndim - 1]
+    return kept_shape(lines[1:])
+
+
+def line_of(lines: Any, at: Any) -> Any:
+    """The lines at a place of the axes that are left."""
+    if len(lines) == 0:
+        return ()
+    return (lines[0][at] if isinstance(lines[0], np.ndarray) else lines[0], *line_of(lines[1:], at))
+
+
+def length_of(line: Any) -> Any:
+    """How many items it has."""
+    return line[0].shape[-1] if isinstance(line[0], np.ndarray) else length_of(line[1:])
+
+
+def items_of(line: Any, i: Any) -> Any:
+    """The items at a place of a line; a number is all of its items."""
+    if len(line) == 0:
+        return ()
+    return (line[0][i] if isinstance(line[0], np.ndarray) else line[0], *items_of(line[1:], i))
+
+
+def put(outs: Any, at: Any, acc: Any) -> None:
+    """Stores each of a tuple in its array."""
+    if len(outs) > 0:
+        outs[0][at] = acc[0]
+        put(outs[1:], at, acc[1:])
+
+
+def empties(shape: Any, like: Any) -> Any:
+    """An array for each of a tuple of numbers."""
+    if len(like) == 0:
+        return ()
+    return (np.empty(shape, like[0].dtype), *empties(shape, like[1:]))
+
+
+def shaped(outs: Any, shape: Any) -> Any:
+    """Arrays in another shape."""
+    if len(outs) == 0:
+        return ()
+    return (outs[0].reshape(shape), *shaped(outs[1:], shape))
+
+
+def moved(outs: Any, axis: Constant) -> Any:
+    """Views with the last axis where it was."""
+    if len(outs) == 0:
+        return ()
+    return (np.moveaxis(outs[0], -1, axis), *moved(outs[1:], axis))
+
+
+def all_rows(lines: Any) -> Any:
+    """Lines with one axis before; numbers as they are."""
+    if len(lines) == 0:
+        return ()
+    return (rows(lines[0]) if isinstance(lines[0], np.ndarray) else lines[0], *all_rows(lines[1:]))
+
+
+def rows_of(each: Any) -> Any:
+    """How many rows there are."""
+    return len(each[0]) if isinstance(each[0], np.ndarray) else rows_of(each[1:])
+
+
+def rows(lines: Any) -> Any:
+    """Lines along the last axis, with one axis before it; a view where memory has them so."""
+    if lines.ndim == 2:
+        return lines
+    m = 1
+    for k in lines.shape[:-1]:
+        m *= k
+    return np.reshape(lines, (m, lines.shape[-1]))
+
+
+def converted(new: Any, old: Any) -> Any:
+    """Numbers in the types of others."""
+    if len(old) == 0:
+        return ()
+    return (old[0].dtype.type(new[0]), *converted(new[1:], old[1:]))
+
+
+def starts(op: Any, identity: Constant, xs: Any) -> Any:
+    """The identities, in the types that values have: of items, of identities, and of what the function gives for these."""
+    k = len(xs)
+
+    def flat(*v: Any) -> Any:
+        return op(v[: len(v) // 2], v[len(v) // 2 :])
+
+    items = firsts(xs)
+    s = widened(identity, items)
+    t = widened(s, values_of(given_by(flat, *s, *items), k))
+    return widened(t, values_of(given_by(flat, *t, *items), k))
+
+
+def values_of(r: Any, k: Constant) -> Any:
+    """What a function gave, a number for each value."""
+    if not isinstance(r, tuple) or len(r) != k:
+        return refuse("the function must return as many values as it takes on each side, in a tuple")
+    return r
+
+
+def firsts(xs: Any) -> Any:
+    """A zero of the type of each."""
+    if len(xs) == 0:
+        return ()
+    return (zero_of(xs[0]), *firsts(xs[1:]))
+
+
+def zero_of(x: Any) -> Any:
+    """A zero of the type of an array's items, or of a number."""
+    return x.dtype.type(0) if isinstance(x, np.ndarray) else given_by(itself, x)
+
+
+def itself(v: Any) -> Any:
+    return v
+
+
+def beside(value: Constant, x: Any) -> Any:
+    """A number in the type that it has together with items."""
+    zero = zero_of(x)
+    return np.where(zero == zero, value, zero)
+
+
+def widened(values: Constant, others: Any) -> Any:
+    """Numbers in the types that they have together with others."""
+    if len(values) == 0:
+        return ()
+    return (beside(values[0], others[0]), *widened(values[1:], others[1:]))
+
+
+# --- what is chosen ---
+
+
+def chosen(pred: Any, x: Any) -> Any:
+    """Where a predicate holds; what it gives counts as Python's `if` takes it."""
+    m = mapped(pred, x)
+    if not isinstance(m, (np.ndarray, np.generic, bool, int, float, complex)):
+        return refuse("the predicate must return a bool for each item")
+    return np.asarray(m).astype(np.bool_)
+
+
+def filter(pred: Any, x: Any) -> Any:
+    """The items for which `pred` holds, in their order."""
+    a = np.atleast_1d(x)
+    return a[chosen(pred, a)]
+
+
+def stable_partition(pred: Any, x: Any) -> Any:
+    """The items for which `pred` holds, then the others, and how many there are of the first."""
+    a = np.atleast_1d(x)
+    m = chosen(pred, a)
+    first = a[m]
+    return np.concatenate((first, a[~m])), len(first)
+
+
+def topk(
+    x: Any,
+    k: Any,
+    axis: Constant = -1,
+    *,
+    key: Any = None,
+    largest: Constant = True,
+    sorted: Constant = True,
+    nan: Constant = "largest",
+) -> Any:
+    """The k largest items along an axis, or smallest, in order; and where they stand. Of equal ones those that come first."""
+    if nan != "largest" and nan != "omit":
+        return refuse("nan must be 'largest' or 'omit'")
+    a = np.asarray(x)
+    if a.ndim == 0:
+        return refuse("x is a number; an array has an axis to choose along")
+    if np.asarray(k).dtype.kind not in "iu" or np.asarray(k).ndim > 0:
+        return refuse("k must be an integer")
+    items = np.moveaxis(a, axis, -1)
+    n, count = items.shape[-1], int(k)
+    if count < 0 or count > n:
+        raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
+    if a.ndim == 1:
+        order = best_of(a, count, key, largest, nan == "omit")
+        return a[order], order
+    shape = (*items.shape[:-1], count)
+    lines = rows(items)
+    values, places = np.empty((len(lines), count), a.dtype), np.empty((len(lines), count), np.intp)
+    for r in prange(len(lines)):
+        line = lines[r]
+        order = best_of(line, count, key, largest, nan == "omit")
+        places[r] = order
+        values[r] = line[order]
+    return np.moveaxis(values.reshape(shape), -1, axis), np.moveaxis(places.reshape(shape), -1, axis)
+
+
+def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> Any:
+    """Where the k first of a line stand.
+
+    Candidates are gathered, those that are above the k-th of all before, and when there is no room for another one
+    the k first of them are kept; so a line is read once, and hardly any of its items is looked at twice.
+    """
+    if k == 0:
+        return np.empty(0, np.intp)
+    kind = np.asarray(key_of(key, line[:0])).dtype
+    if kind.kind not in "biuf":
+        return first_in_order(key_of(key, line), k, largest, omit)
+    n = len(line)
+    room = min(n, 2 * k + 256)
+    keys, where = np.empty(room, kind), np.empty(room, np.intp)
+    held, i, thinned = 0, 0, False
+    least = kind.type(0)
+    while True:
+        if thinned:
+            while i < n:
+                v = key_of(key, line[i])
+                if above(v, least, largest, omit):
+                    if held == room:
+                        break
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        else:
+            while i < n and held < room:
+                v = key_of(key, line[i])
+                if not omit or v == v:
+                    keys[held], where[held] = v, i
+                    held += 1
+                i += 1
+        if held > k:
+            held = keep_first(keys, where, held, k, largest)
+            least = weakest(keys, held, largest)
+            thinned = True
+        if i == n:
+            break
+    order = where[:held][in_order(keys[:held], largest)]
+    if omit and held < k:
+        return np.concatenate((order, first_nans(line, key, k - held)))
+    return order
+
+
+def key_of(key: Any, x: Any) -> Any:
+    """What an item, or each of an array, is compared by."""
+    return x if key is None else mapped(key, x)
+
+
+def above(v: Any, least: Any, largest: Constant, omit: Constant) -> Any:
+    """Whether a later item goes before the k-th of all before it; NaN is the largest, or nothing."""
+    if omit:
+        return v > least if largest else v < least
+    if largest:
+        return not v <= least and least == least
+    return not v >= least and v == v
+
+
+def keep_first(keys: Any, where: Any, held: Any, k: Any, largest: Constant) -> Any:
+    """Keeps the k first candidates in their places' order, and tells how many these are."""
+    t = kth(keys[:held], k, largest)
+    room = k
+    for q in range(held):
+        if not same(keys[q], t) and precedes(keys[q], t, largest):
+            room -= 1
+    m = 0
+    for q in range(held):
+        equal = same(keys[q], t)
+        if equal and room > 0 or not equal and precedes(keys[q], t, largest):
+            if equal:
+                room -= 1
+            keys[m], where[m] = keys[q], where[q]
+            m += 1
+    return m
+
+
+def kth(keys: Any, k: Any, largest: Constant) -> Any:
+    """The k-th of all."""
+    p = len(keys) - k if largest else k - 1
+    return np.partition(keys, p)[p]
+
+
+def same(a: Any, b: Any) -> Any:
+    """Equal, or both NaN."""
+    return a == b or (a != a and b != b)
+
+
+def precedes(a: Any, b: Any, largest: Constant) -> Any:
+    """Of two that are not the same: whether the first goes before the second."""
+    return (a > b or a != a) if largest else (a < b or b != b)
+
+
+def weakest(keys: Any, held: Any, largest: Constant) -> Any:
+    """The last one of those that are held."""
+    w = keys[0]
+    for q in range(1, held):
+        if not same(keys[q], w) and precedes(w, keys[q], largest):
+            w = keys[q]
+    return w
+
+
+def in_order(keys: Any, largest: Constant) -> Any:
+    """A stable order, downwards or upwards; NaN is the largest."""
+    if not largest:
+        return np.argsort(keys, kind="stable")
+    return len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+
+
+def first_in_order(keys: Any, k: Any, largest: Constant, omit: Constant) -> Any:
+    """Where the k first stand, of keys that only a sort compares."""
+    order = in_order(keys, largest)
+    if omit and largest:
+        nans = np.isnan(keys[order])
+        return np.concatenate((order[~nans], order[nans]))[:k]
+    return order[:k]
+
+
+def first_nans(line: Any, key: Any, n: Any) -> Any:
+    """Where the first n NaN stand."""
+    out = np.empty(n, np.intp)
+    m = 0
+    for i in range(len(line)):
+        v = key_of(key, line[i])
+        if v != v and m < n:
+            out[m] = i
+            m += 1
+    return out
+
+
+# --- order ---
+
+
+def sort(x: Any, axis: Constant = -1) -> Any:
+    """The items along an axis in ascending order, NaN last."""
+    return np.sort(x, axis=axis, kind="stable")
+
+
+def argsort(x: Any, axis: Constant = -1) -> Any:
+    """Where the items stand that are in ascending order along an axis; equal ones in their order."""
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def sort_by_key(keys: Any, *vals: Any) -> Any:
+    """Keys in ascending order, and other arrays in the order of these; what is equal stays in its order."""
+    a = np.asarray(keys)
+    if a.ndim != 1:
+        return refuse("keys has one axis")
+    order = np.argsort(a, kind="stable")
+    return (a[order], *taken(vals, order))
+
+
+def taken(vals: Any, order: Any) -> Any:
+    """Arrays in an order."""
+    if len(vals) == 0:
+        return ()
+    v = np.asarray(vals[0])
+    if v.ndim == 0:
+        return refuse("vals are arrays as long as keys")
+    if len(v) != len(order):
+        raise ValueError(f"sort_by_key(): there are {len(order)} keys, and {len(v)} items of vals")
+    return (v[order], *taken(vals[1:], order))
+
+
+def merge(a: Any, b: Any) -> Any:
+    """The items of two sorted arrays in order, of equal ones those of `a` first."""
+    x, y = np.asarray(a), np.asarray(b)
+    if x.ndim != 1 or y.ndim != 1:
+        return refuse("a and b have one axis each")
+    t = np.result_type(x, y)
+    if t.kind not in "biuf":
+        return np.sort(np.concatenate((x, y)), kind="stable")
+    n, m = len(x), len(y)
+    if n == 0 or m == 0:
+        return np.concatenate((x, y))
+    out = np.empty(n + m, t)
+    i, j = 0, 0
+    for k in range(n + m):  # which one it is nobody can foretell, so there is no branch
+        p, q = t.type(x[min(i, n - 1)]), t.type(y[min(j, m - 1)])
+        second = (i == n) | (j < m) & (q == q) & (not p <= q)  # NaN is the largest
+        out[k] = q if second else p
+        i, j = i + (not second), j + second
+    return out
+
+
+def run_length_encode(x: Any) -> Any:
+    """The values of runs of equal items, and their lengths."""
+    a = np.asarray(x)
+    if a.ndim != 1:
+        return refuse("x has one axis")
+    n = len(a)
+    inner = np.flatnonzero(a[1:] != a[:-1])
+    runs = min(n, len(inner) + 1)
+    bounds = np.empty(runs + 1, np.intp)
+    bounds[0] = 0
+    bounds[1:runs] = inner + 1
+    bounds[runs] = n
+    return a[bounds[:-1]], bounds[1:] - bounds[:-1]
+
+
+def unique_values(x: Any) -> Any:
+    """What there is, each once, in ascending order."""
+    return np.unique_values(np.asarray(x))
+
+
+def unique_counts(x: Any) -> Any:
+    """What there is, and how often."""
+    r = np.unique_counts(np.asarray(x))
+    return r[0], r[1]
+
+
+def unique_inverse(x: Any) -> Any:
+    """What there is, and for each item which of these it is."""
+    r = np.unique_inverse(np.asarray(x))
+    return r[0], r[1]
+
+
+def searchsorted(a: Any, v: Any, side: Constant = "left") -> Any:
+    """As NumPy's."""
+    return np.searchsorted(a, v, side=side)
+
+
+# --- places ---
+
+
+def take(x: Any, i: Any, axis: Constant = None) -> Any:
+    """Items at places along an axis, or of the flat array."""
+    return np.take(x, i, axis)
+
+
+def scatter(dst: Any, i: Any, v: Constant, op: Constant = None) -> Any:
+    """A copy of `dst` with values stored, or joined by `op`, at places."""
+    out = np.array(dst)
+    if op is None:
+        out[i] = fitting(v, out)
+    elif is_ufunc(op):
+        op.at(out, i, v)
+    else:
+        scatter_each(out, i, v, op)
+    return out
+
+
+def fitting(v: Constant, a: Any) -> Any:
+    """A number of Python's in the type of an array's items, or an error."""
+    if isinstance(v, int) and a.dtype.kind in "iu":
+        return np.full(1, v, a.dtype)[0]
+    return v
+
+
+def scatter_each(out: Any, i: Any, v: Any, op: Any) -> None:
+    """Joins by a function of the user's, one after the other."""
+    at = np.asarray(i)
+    if out.ndim != 1 or at.dtype.kind not in "iu":
+        return refuse("with a function of your own dst has one axis, and i is an array of integers")
+    new, flat = np.broadcast_to(v, at.shape), np.ravel(at)
+    q = 0
+    for x in new.flat:
+        out[flat[q]] = op(out[flat[q]], x)
+        q += 1
+
+
+def histogram(
+    x: Any, bins: Constant = 10, range: Any = None, density: Constant = None, weights: Any = None
+) -> Any:
+    """As NumPy's."""
+    r = np.histogram(x, bins=bins, range=range, density=density, weights=weights)
+    return r[0], r[1]
+
+
+def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """As NumPy's."""
+    return np.bincount(x, weights=weights, minlength=minlength)
+
+
+def where(condition: Any, x: Constant, y: Constant) -> Any:
+    """As NumPy's."""
+    return np.where(condition, x, y)
+
+
+# --- what is made ---
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
+    """As NumPy's."""
+    if stop is None:
+        if step is None:
+            return np.arange(start, dtype=dtype)
+        return np.arange(0, start, step, dtype=dtype)
+    if step is None:
+        return np.arange(start, stop, dtype=dtype)
+    return np.arange(start, stop, step, dtype=dtype)
+
+
+def full(shape: Any, fill_value: Constant, dtype: Any = None) -> Any:
+    """As NumPy's."""
+    return np.full(shape, fill_value, dtype=dtype)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Any:
+    """As NumPy's."""
+    return np.zeros(shape, dtype=np.float64 if dtype is None else dtype)
+
+
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """As NumPy's."""
+    return np.ones(shape, dtype=np.float64 if dtype is None else dtype)
+
+
+def tabulate(f: Any, shape: Constant) -> Any:
+    """What `f` gives for each place."""
+    if not isinstance(shape, tuple):
+        return tabulate(f, (shape,))
+    if len(shape) == 0:
+        return f()
+    for n in shape:
+        if n < 0:
+            raise ValueError(f"tabulate(): shape has a negative extent, {n}")
+    return tabulated(f, shape)

@@ -1,0 +1,103 @@
+"""Data-parallel primitives over lazy arrays: what is written is compiled as one program when its value is asked for."""
+
+from __future__ import annotations
+
+import os as _os
+
+from numpy import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    multiply,
+)
+
+from treadle._core import LazyArray, _lazy_setup
+from treadle.config import PARALLEL_CHECK as _CHECK
+from treadle.decorators import _flags
+from treadle.parallel._explain import Explanation, Kernel, explain
+from treadle.parallel._functions import (
+    arange,
+    argsort,
+    array,
+    bincount,
+    evaluate,
+    extension,
+    filter,
+    full,
+    histogram,
+    map,
+    merge,
+    ones,
+    reduce,
+    run_length_encode,
+    scan,
+    scatter,
+    searchsorted,
+    sort,
+    sort_by_key,
+    stable_partition,
+    tabulate,
+    take,
+    topk,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+    where,
+    zeros,
+)
+
+__all__ = [
+    "Explanation",
+    "Kernel",
+    "LazyArray",
+    "add",
+    "arange",
+    "argsort",
+    "array",
+    "bincount",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "evaluate",
+    "explain",
+    "extension",
+    "filter",
+    "full",
+    "histogram",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "map",
+    "maximum",
+    "merge",
+    "minimum",
+    "multiply",
+    "ones",
+    "reduce",
+    "run_length_encode",
+    "scan",
+    "scatter",
+    "searchsorted",
+    "sort",
+    "sort_by_key",
+    "stable_partition",
+    "tabulate",
+    "take",
+    "topk",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "where",
+    "zeros",
+]
+
+from treadle.parallel.random import key as _key  # noqa: E402, F401 - that `tp.random` is there
+
+# Numbers divide as NumPy's do, with or without axes.
+_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))

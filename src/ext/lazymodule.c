@@ -1,0 +1,225 @@
+/* Functions of the extension module about lazy arrays: what treadle.parallel is made of. See lazy.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "ext/lazy.h"
+
+/* _lazy(array): a leaf. */
+static PyObject *make_leaf(PyObject *module, PyObject *o) {
+    tr_state *st = tr_ext_state(module);
+    if (Py_IS_TYPE(o, st->lazy_type))
+        return Py_NewRef(o);
+    PyObject *a = PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
+    PyObject *r = a ? tr_lazy_leaf(st->lazy_type, a) : NULL;
+    Py_XDECREF(a);
+    return r;
+}
+
+/* _lazy_call(fn, *args, **kw): a node. */
+static PyObject *make_call(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    tr_state *st = tr_ext_state(module);
+    if (n < 1)
+        return PyErr_Format(PyExc_TypeError, "a function is needed");
+    return tr_lazy_call(st->lazy_type, TR_G_CALL, args[0], args + 1, n - 1, kwnames);
+}
+
+/* Are they nodes that wait? Else an exception. */
+static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!Py_IS_TYPE(roots[i], st->lazy_type) || ((tr_lazy *)roots[i])->value) {
+            PyErr_SetString(PyExc_TypeError, "lazy arrays that are not evaluated yet are needed");
+            return false;
+        }
+    if (n < 1)
+        PyErr_SetString(PyExc_TypeError, "at least one lazy array is needed");
+    return n > 0;
+}
+
+/* _lazy_host(fn, *args, **kw): a node that Python computes. */
+static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    tr_state *st = tr_ext_state(module);
+    if (n < 1)
+        return PyErr_Format(PyExc_TypeError, "a function is needed");
+    st->lazies->hosts = true;
+    return tr_lazy_node(st->lazy_type, TR_G_HOST, args[0], args + 1,
+                        n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+}
+
+/* _lazy_promise(node, shape, dtype): what a node that Python computes is going to have; None: nobody says. */
+static PyObject *promise(PyObject *module, PyObject *args) {
+    PyObject *node, *shape, *dtype;
+    if (!PyArg_ParseTuple(args, "O!OO:_lazy_promise", tr_ext_state(module)->lazy_type, &node, &shape, &dtype))
+        return NULL;
+    tr_lazy *x = (tr_lazy *)node;
+    for (Py_ssize_t i = 0; shape != Py_None && i < PyTuple_GET_SIZE(shape); i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) < 0)
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a shape of %R", shape);
+    if (shape != Py_None)
+        Py_XSETREF(x->shape, Py_NewRef(shape));
+    if (dtype != Py_None) {
+        int num = ((PyArray_Descr *)dtype)->type_num;
+        x->kind.dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255;
+        x->kind.n = 1;
+        x->kind.known = shape != Py_None;
+        x->kind.ndim = shape != Py_None ? (uint8_t)PyTuple_GET_SIZE(shape) : 0;
+        x->kind.array = x->kind.ndim > 0;
+    }
+    Py_RETURN_NONE;
+}
+
+/* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose,
+ * cells, fn, names of keywords, operands, which of these are numbers of rows). */
+static PyObject *parts(PyObject *module, PyObject *o) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
+}
+
+/* What the compiler counts on. */
+static bool is_sound(unsigned op, PyObject *fn, Py_ssize_t n) {
+    switch ((tr_gop)op) {
+    case TR_G_CALL:
+    case TR_G_HOST: return fn != Py_None;
+    case TR_G_METHOD:
+    case TR_G_ATTR: return PyUnicode_Check(fn) && n > 0;
+    case TR_G_ITEM: return n == 2;
+    case TR_G_SLICE: return n == 3;
+    case TR_G_CLOSURE: return PyFunction_Check(fn) && n > 0;
+    default: return true;
+    }
+}
+
+/* _lazy_rebuild(parts): the array that these are parts of. */
+static PyObject *rebuild(PyObject *module, PyObject *list) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *made = PyList_New(0), *r = NULL;
+    bool ok = made && PyList_Check(list);
+    if (made && !ok)
+        PyErr_SetString(PyExc_TypeError, "a list is needed");
+    for (Py_ssize_t k = 0; ok && k < PyList_GET_SIZE(list); k++) {
+        unsigned op, cells;
+        int loose;
+        PyObject *fn, *kwnames, *args, *which;
+        ok = PyArg_ParseTuple(PyList_GET_ITEM(list, k), "IpIOOO!O!", &op, &loose, &cells, &fn, &kwnames,
+                              &PyTuple_Type, &args, &PyTuple_Type, &which);
+        Py_ssize_t n = ok ? PyTuple_GET_SIZE(args) : 0;
+        PyObject *own = ok ? PyTuple_New(n) : NULL;
+        ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE && is_sound(op, fn, n);
+        for (Py_ssize_t i = 0; ok && i < n; i++) {
+            PyObject *a = PyTuple_GET_ITEM(args, i);
+            if (PyTuple_GET_ITEM(which, i) == Py_True) {
+                Py_ssize_t at = PyLong_AsSsize_t(a);
+                ok = at >= 0 && at < PyList_GET_SIZE(made);
+                a = ok ? PyList_GET_ITEM(made, at) : NULL;
+            }
+            if (ok)
+                PyTuple_SET_ITEM(own, i, Py_NewRef(a));
+        }
+        if (own && !ok && !PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
+        PyObject *x =
+            ok ? tr_lazy_node(st->lazy_type, (tr_gop)op, fn == Py_None ? NULL : fn,
+                              ((PyTupleObject *)own)->ob_item, n, kwnames == Py_None ? NULL : kwnames)
+               : NULL;
+        if (x) {
+            ((tr_lazy *)x)->loose = loose != 0;
+            ((tr_lazy *)x)->cells = cells;
+            st->lazies->hosts = st->lazies->hosts || op == TR_G_HOST;
+        }
+        ok = x && PyList_Append(made, x) == 0;
+        Py_XDECREF(x);
+        Py_XDECREF(own);
+    }
+    if (ok && PyList_GET_SIZE(made) == 0)
+        PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
+    else if (ok)
+        r = Py_NewRef(PyList_GET_ITEM(made, PyList_GET_SIZE(made) - 1));
+    Py_XDECREF(made);
+    return r;
+}
+
+/* _lazy_items(node, n): results of a function that has so many. */
+static PyObject *items(PyObject *module, PyObject *args) {
+    PyObject *node;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(args, "O!n:_lazy_items", tr_ext_state(module)->lazy_type, &node, &n))
+        return NULL;
+    return tr_lazy_items(node, n);
+}
+
+/* _lazy_evaluate(serial, *arrays): in one program. */
+static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (!Py_IS_TYPE(args[i], st->lazy_type))
+            return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
+                                Py_TYPE(args[i])->tp_name);
+    if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* _lazy_explain(serial, log, *arrays): evaluated, with accounts. */
+static PyObject *explain_all(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    if (!wait(st, args + 2, n - 2))
+        return NULL;
+    if (!PyArray_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "an array for accounts is needed");
+    return tr_lazy_explain(st->lazy_type, args + 2, n - 2, args[0] == Py_True, args[1]);
+}
+
+/* _lazy_params(*arrays): what the program is called with. */
+static PyObject *params(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, args, n) ? tr_lazy_params(st->lazy_type, args, n) : NULL;
+}
+
+/* _lazy_text(stage, log, *arrays): stage "infer" or "opt"; log: an array for accounts, or None. */
+static PyObject *text(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    if (!wait(st, args + 2, n - 2))
+        return NULL;
+    const char *stage = PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : NULL;
+    if (!stage || (strcmp(stage, "infer") != 0 && strcmp(stage, "opt") != 0))
+        return PyErr_Format(PyExc_ValueError, "the stage is 'infer' or 'opt'");
+    return tr_lazy_text(st->lazy_type, args + 2, n - 2, args[1] == Py_None ? NULL : args[1],
+                        *stage == 'i' ? TR_STAGE_INFER : TR_STAGE_OPT);
+}
+
+/* _lazy_setup(folder, check, flags): what is called from there was written by its caller; whether leaves are
+ * looked at. */
+static PyObject *setup(PyObject *module, PyObject *args) {
+    tr_lazies *l = tr_ext_state(module)->lazies;
+    const char *s;
+    PyObject *flags;
+    int check;
+    if (!PyArg_ParseTuple(args, "spO!:_lazy_setup", &s, &check, &PyDict_Type, &flags))
+        return NULL;
+    char *home = PyMem_Malloc(strlen(s) + 1);
+    if (!home)
+        return PyErr_NoMemory();
+    PyMem_Free(l->home);
+    l->home = strcpy(home, s);
+    l->check = check != 0;
+    Py_XSETREF(l->flags, Py_NewRef(flags));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"_lazy", make_leaf, METH_O, NULL},
+    {"_lazy_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_lazy_evaluate", (PyCFunction)(void (*)(void))evaluate_all, METH_FASTCALL, NULL},
+    {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
+    {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_lazy_items", items, METH_VARARGS, NULL},
+    {"_lazy_promise", promise, METH_VARARGS, NULL},
+    {"_lazy_parts", parts, METH_O, NULL},
+    {"_lazy_rebuild", rebuild, METH_O, NULL},
+    {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
+    {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},
+    {"_lazy_setup", setup, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+bool tr_lazy_add_functions(PyObject *module) {
+    return PyModule_AddFunctions(module, functions) == 0;
+}

@@ -1,0 +1,749 @@
+/* Evaluating lazy arrays: the graph's function is called with what the walk has gathered, and what it returns
+ * becomes the value of the roots. And what is known of a value without it: its type, its shape.
+ *
+ * A node that is computed a second time, since nobody asked for it the first time and somebody still holds
+ * it, is made a root of its own: nothing is computed for ever. Errors tell of the graph's nodes by number
+ * (graph/graph.h); here these become the user's lines. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ext/compat.h"
+#include "ext/job.h"
+#include "ext/lazy.h"
+
+uint64_t tr_lazy_sum(PyObject *array) {
+    Py_buffer view;
+    uint64_t sum = 0;
+    if (!PyArray_Check(array))
+        return 0;
+    PyArrayObject *a = (PyArrayObject *)array;
+    if (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))
+        return tr_hash_bytes(PyArray_DATA(a), (size_t)PyArray_NBYTES(a), 1);
+    PyObject *copy = PyArray_NewCopy(a, NPY_CORDER);
+    if (copy && PyObject_GetBuffer(copy, &view, PyBUF_SIMPLE) == 0) {
+        sum = tr_hash_bytes(view.buf, (size_t)view.len, 1);
+        PyBuffer_Release(&view);
+    }
+    PyErr_Clear();
+    Py_XDECREF(copy);
+    return sum;
+}
+
+/* --- places --- */
+
+static PyObject *error_class(const char *name) {
+    PyObject *errors = PyImport_ImportModule("treadle.errors");
+    PyObject *cls = errors ? PyObject_GetAttrString(errors, name) : NULL;
+    Py_XDECREF(errors);
+    return cls;
+}
+
+/* A traceback entry where the node was written, in front of `next`. NULL without an exception: it is left
+ * out. */
+static PyObject *entry_at(const tr_lazy *x, PyObject *next) {
+    PyCodeObject *code = (PyCodeObject *)x->code, *made = NULL;
+    PyObject *globals = PyDict_New(), *r = NULL, *type = (PyObject *)&PyTraceBack_Type;
+    int line = code ? PyCode_Addr2Line(code, x->lasti) : -1;
+    const char *file = code ? PyUnicode_AsUTF8(code->co_filename) : NULL;
+    const char *fn = code ? PyUnicode_AsUTF8(code->co_name) : NULL;
+    if (globals && file && fn && line > 0)
+        made = PyCode_NewEmpty(file, fn, line);
+    PyFrameObject *frame = made ? PyFrame_New(PyThreadState_Get(), made, globals, NULL) : NULL;
+    if (frame)
+        r = PyObject_CallFunction(type, "OOii", next ? next : Py_None, (PyObject *)frame, 0, line);
+    PyErr_Clear();
+    Py_XDECREF(globals);
+    Py_XDECREF((PyObject *)made);
+    Py_XDECREF((PyObject *)frame);
+    return r;
+}
+
+/* The entries from tb on, those of the graph as what the user wrote. A new reference, or NULL: none. */
+static PyObject *translated(tr_gwalk *w, PyObject *tb, int *last) {
+    if (!tb || tb == Py_None)
+        return NULL;
+    PyTracebackObject *t = (PyTracebackObject *)tb;
+    PyObject *next = translated(w, (PyObject *)t->tb_next, last), *r = NULL; /* as deep as calls are */
+    PyCodeObject *code = PyFrame_GetCode(t->tb_frame);
+    if (PyUnicode_CompareWithASCIIString(code->co_filename, TR_GRAPH_FILE) != 0) {
+        r = PyObject_CallFunction((PyObject *)&PyTraceBack_Type, "OOii", next ? next : Py_None,
+                                  (PyObject *)t->tb_frame, t->tb_lasti, code->co_firstlineno);
+        if (r)
+            ((PyTracebackObject *)r)->tb_lineno = t->tb_lineno;
+    } else {
+        int k = code->co_firstlineno - 1; /* 0 also stands for the call itself, which nobody wrote */
+        bool named = strcmp(PyUnicode_AsUTF8(code->co_name), TR_GRAPH_NODE) == 0;
+        bool told =
+            k == *last; /* the library's function that the node calls is inlined at the node's place */
+        if (named && !told && k >= 0 && (uint32_t)k < w->nodes.n)
+            r = entry_at((tr_lazy *)tr_objs_of(&w->nodes)[k], next);
+        *last = k;
+    }
+    PyErr_Clear();
+    Py_DECREF(code);
+    if (!r)
+        return next;
+    Py_XDECREF(next);
+    return r;
+}
+
+static void tell_places(tr_gwalk *w) {
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    int last = -1;
+    PyObject *t = translated(w, tb, &last);
+    Py_XSETREF(tb, t);
+    if (value && t)
+        PyException_SetTraceback(value, t);
+    PyErr_Clear();
+    PyErr_Restore(type, value, tb);
+}
+
+/* Whether the error says that the graph could not be compiled: then nothing of it has run. */
+static bool is_refused(void) {
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    PyObject *cls = error_class("TreadleError");
+    bool is = cls && type && PyErr_GivenExceptionMatches(type, cls);
+    Py_XDECREF(cls);
+    PyErr_Clear();
+    PyErr_Restore(type, value, tb);
+    return is;
+}
+
+/* --- leaves that changed --- */
+
+static bool place_text(const tr_lazy *x, char *b, size_t n) {
+    PyCodeObject *c = (PyCodeObject *)x->code;
+    const char *file = c ? PyUnicode_AsUTF8(c->co_filename) : NULL;
+    if (file)
+        snprintf(b, n, "%s:%d", file, PyCode_Addr2Line(c, x->lasti));
+    PyErr_Clear();
+    return file != NULL;
+}
+
+static bool check_leaf(const tr_lazy *leaf, const tr_lazy *user) {
+    char made[512], used[512];
+    if (!leaf->value || !leaf->sum || tr_lazy_sum(leaf->value) == leaf->sum)
+        return true;
+    PyObject *cls = error_class("LeafChangedError");
+    bool told = cls && place_text(leaf, made, sizeof made) && place_text(user, used, sizeof used);
+    if (cls)
+        PyErr_Format(
+            cls,
+            told ? "an array that was handed to the graph at %s has other items now that what uses it "
+                   "at %s is evaluated: treadle.parallel.array(a, copy=True) keeps them"
+                 : "an array that was handed to the graph has other items now that it is evaluated",
+            made, used);
+    Py_XDECREF(cls);
+    return false;
+}
+
+static bool check_leaves(tr_gwalk *w) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && w->l->check && k < w->nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
+            ok = !Py_IS_TYPE(x->args[i], w->type) || check_leaf((tr_lazy *)x->args[i], x);
+    }
+    return ok;
+}
+
+/* --- evaluation --- */
+
+/* treadle._library's function that roots go through. */
+static bool find_result(tr_lazies *l) {
+    if (l->result)
+        return true;
+    PyObject *m = PyImport_ImportModule("treadle._library.graphs");
+    PyObject *f = m ? PyObject_GetAttrString(m, "result") : NULL;
+    Py_XDECREF(m);
+    if (f && !l->result)
+        l->result = f;
+    else
+        Py_XDECREF(f);
+    return f != NULL;
+}
+
+/* A value never changes: it is no view of an operand, and is not written to. */
+static PyObject *own_value(PyArrayObject *a) {
+    bool is_view = PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a));
+    PyObject *v =
+        is_view || !PyArray_ISWRITEABLE(a) ? PyArray_NewCopy(a, NPY_KEEPORDER) : Py_NewRef((PyObject *)a);
+    if (v && PyArray_NDIM((PyArrayObject *)v) > 0)
+        PyArray_CLEARFLAGS((PyArrayObject *)v, NPY_ARRAY_WRITEABLE);
+    return v ? PyArray_Return((PyArrayObject *)v) : NULL;
+}
+
+/* An array without axes is handed out as a number, as NumPy does; a tuple of such, item by item. */
+static PyObject *plain_value(PyObject *v) {
+    if (!PyTuple_CheckExact(v))
+        return PyArray_Check(v) ? own_value((PyArrayObject *)v) : Py_NewRef(v);
+    PyObject *t = PyTuple_New(PyTuple_GET_SIZE(v));
+    for (Py_ssize_t i = 0; t && i < PyTuple_GET_SIZE(v); i++) {
+        PyObject *item = plain_value(PyTuple_GET_ITEM(v, i));
+        if (item)
+            PyTuple_SET_ITEM(t, i, item);
+        else
+            Py_CLEAR(t);
+    }
+    return t;
+}
+
+/* What the node was made of goes when the walk does, which holds it until then. */
+static void give_value(tr_lazy *x, PyObject *v, bool check) {
+    if (x->value)
+        return;
+    x->value = Py_NewRef(v);
+    x->sum = check ? tr_lazy_sum(v) : 0;
+    Py_CLEAR(x->fn);
+    Py_CLEAR(x->kwnames);
+    Py_CLEAR(x->shape);
+    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
+        Py_CLEAR(x->args[i]);
+}
+
+static bool give_values(tr_gwalk *w, PyObject *r) {
+    PyObject *v = plain_value(r);
+    for (Py_ssize_t i = 0; v && i < w->nroots; i++)
+        give_value((tr_lazy *)w->roots[i], w->nroots == 1 ? v : PyTuple_GET_ITEM(v, i), w->l->check);
+    Py_XDECREF(v);
+    return v != NULL;
+}
+
+/* Nodes that somebody holds beside the graph: references that neither operands nor this walk have. */
+static bool is_held(const tr_lazy *x) {
+#ifdef Py_GIL_DISABLED
+    return true; /* counts are split between threads there */
+#else
+    return Py_REFCNT(x) > (Py_ssize_t)x->uses + 1;
+#endif
+}
+
+static bool is_array_node(const tr_lazy *x) {
+    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM;
+}
+
+static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
+    for (Py_ssize_t i = 0; i < w->nroots; i++)
+        if (w->roots[i] == (PyObject *)x)
+            return true;
+    return false;
+}
+
+static void note_ran(tr_gwalk *w) {
+    for (uint32_t k = 0; k < w->nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        x->ran = x->ran || (is_array_node(x) && !is_root(w, x) && is_held(x));
+    }
+}
+
+static tr_gwalk walk_of(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    tr_state *st = PyType_GetModuleState(type);
+    return (tr_gwalk){.type = type, .st = st, .l = st->lazies, .roots = roots, .nroots = n};
+}
+
+/* The plan's function; a new reference, or NULL with an exception. */
+static PyObject *function_of(tr_gwalk *w) {
+    tr_py_section section;
+    tr_py_section_begin(&section, w->st->gate);
+    PyObject *fn = w->gathered || tr_gwalk_gather(w) ? tr_gwalk_function(w) : NULL;
+    tr_py_section_end(&section);
+    return fn;
+}
+
+/* Calls the function of the plan; what it returns, or NULL with an exception. */
+static PyObject *call(tr_gwalk *w) {
+    tr_py_section section;
+    PyObject *fn = function_of(w);
+    tr_py_section_begin(&section, w->st->gate);
+    bool ok = fn && check_leaves(w);
+    tr_py_section_end(&section);
+    PyObject *r = ok ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
+    if (!r && fn && is_refused()) { /* its errors are of where the first such graph was written */
+        tr_py_section_begin(&section, w->st->gate);
+        tr_gwalk_forget(w, fn);
+        tr_py_section_end(&section);
+    }
+    Py_XDECREF(fn);
+    return r;
+}
+
+/* The same; in other ways where the first is refused. */
+static PyObject *call_or_retry(tr_gwalk *w) {
+    PyObject *r = call(w);
+    while (!r && is_refused() && (w->known || (w->eased && !w->fixed))) {
+        tr_gwalk next = walk_of(w->type, w->roots, w->nroots);
+        next.raw = w->raw;
+        next.serial = w->serial;
+        next.log = w->log;
+        next.fixed = w->fixed || !w->known;
+        PyErr_Clear();
+        tr_gwalk_fini(w);
+        *w = next;
+        r = call(w);
+    }
+    if (!r)
+        tell_places(w);
+    return r;
+}
+
+static bool run(tr_gwalk *w) {
+    tr_py_section section;
+    PyObject *r = call_or_retry(w);
+    if (!r)
+        return false;
+    tr_py_section_begin(&section, w->st->gate);
+    note_ran(w); /* before references to operands go */
+    bool ok = give_values(w, r);
+    tr_py_section_end(&section);
+    Py_DECREF(r);
+    return ok;
+}
+
+/* The roots, and those that were computed before and are still wanted: new references, and memory of PyMem.
+ * NULL with an exception. */
+static PyObject **wanted(tr_gwalk *w, Py_ssize_t *n) {
+    PyObject **all = PyMem_Malloc(((size_t)w->nroots + w->nodes.n) * sizeof *all);
+    if (!all) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (*n = 0; *n < w->nroots; ++*n)
+        all[*n] = Py_NewRef(w->roots[*n]);
+    for (uint32_t k = 0; k < w->nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        if (x->ran && is_array_node(x) && is_held(x) && !is_root(w, x))
+            all[(*n)++] = Py_NewRef((PyObject *)x);
+    }
+    return all;
+}
+
+static bool run_with_more(tr_gwalk *w) {
+    Py_ssize_t n;
+    PyObject **all = wanted(w, &n);
+    if (!all)
+        return false;
+    tr_gwalk next = walk_of(w->type, all, n);
+    next.serial = w->serial;
+    bool ok = run(&next);
+    tr_gwalk_fini(&next);
+    while (n-- > 0)
+        Py_DECREF(all[n]);
+    PyMem_Free(all);
+    return ok;
+}
+
+/* --- what Python computes --- */
+
+/* A call's positional arguments and keywords as Python takes them: values of nodes, and all else as it is. In
+ * the gate: *done: another thread has computed it. */
+static PyObject *host_args(const tr_lazy *x, bool *done) {
+    PyObject *t = PyTuple_New(Py_SIZE(x));
+    *done = x->value != NULL;
+    for (Py_ssize_t i = 0; t && !*done && i < Py_SIZE(x); i++) {
+        PyObject *a = x->args[i];
+        if (a && Py_IS_TYPE(a, Py_TYPE(x)))
+            a = ((tr_lazy *)a)->value;
+        if (a) {
+            PyTuple_SET_ITEM(t, i, Py_NewRef(a));
+        } else {
+            PyErr_SetString(PyExc_RuntimeError, "an operand has no value");
+            Py_CLEAR(t);
+        }
+    }
+    return t;
+}
+
+/* Numbers of NumPy's are arrays to functions of arrays. */
+static bool as_arrays(PyObject *t) {
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(t); i++) {
+        PyObject *old = PyTuple_GET_ITEM(t, i);
+        if (!PyArray_IsScalar(old, Generic))
+            continue;
+        PyObject *a = PyArray_FromAny(old, NULL, 0, 0, 0, NULL);
+        ok = a != NULL;
+        if (ok) {
+            PyTuple_SET_ITEM(t, i, a);
+            Py_DECREF(old);
+        }
+    }
+    return ok;
+}
+
+static bool kind_of_value(PyObject *v, tr_kindof *out) {
+    if (PyTuple_CheckExact(v)) {
+        *out = (tr_kindof){.known = true, .tuple = true, .n = (uint32_t)PyTuple_GET_SIZE(v)};
+        return true;
+    }
+    PyArrayObject *a = (PyArrayObject *)PyArray_FromAny(v, NULL, 0, 0, 0, NULL);
+    if (!a)
+        return false;
+    int num = PyArray_TYPE(a);
+    *out = (tr_kindof){.known = true,
+                       .array = PyArray_NDIM(a) > 0,
+                       .dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255,
+                       .ndim = (uint8_t)PyArray_NDIM(a)};
+    Py_DECREF(a);
+    return true;
+}
+
+/* The shape and the dtype that were promised (_lazy_promise) are the value's; else an exception. */
+static bool is_as_promised(const tr_lazy *x, PyObject *v) {
+    tr_kindof is = {.known = false};
+    PyObject *shape = NULL;
+    if ((x->shape || x->kind.n) && PyTuple_CheckExact(v)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "extension(): one array was promised, and the function gave several");
+        return false;
+    }
+    if (x->kind.n && (!kind_of_value(v, &is) || is.dtype != x->kind.dtype)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError,
+                         "extension(): another dtype was promised than the function gave, %S",
+                         PyArray_DESCR((PyArrayObject *)v));
+        return false;
+    }
+    if (x->shape && !(shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)v),
+                                                       PyArray_DIMS((PyArrayObject *)v))))
+        return false;
+    bool same = !shape || PyObject_RichCompareBool(shape, x->shape, Py_EQ) == 1;
+    if (!same && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "extension(): the shape %R was promised, and the function gave %R",
+                     x->shape, shape);
+    Py_XDECREF(shape);
+    return same;
+}
+
+/* Calls the function, and keeps what it gives: an array, or a tuple of such. */
+static bool compute_host(tr_lazy *x) {
+    tr_py_section section;
+    bool done;
+    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+    PyObject *fn = Py_XNewRef(x->fn), *kwnames = Py_XNewRef(x->kwnames), *v = NULL;
+    PyObject *args = host_args(x, &done);
+    tr_py_section_end(&section);
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *r = args && !done && fn && as_arrays(args)
+                      ? PyObject_Vectorcall(fn, ((PyTupleObject *)args)->ob_item,
+                                            (size_t)(PyTuple_GET_SIZE(args) - nkw), kwnames)
+                      : NULL;
+    if (r && PyTuple_CheckExact(r)) {
+        v = PyTuple_New(PyTuple_GET_SIZE(r));
+        for (Py_ssize_t i = 0; v && i < PyTuple_GET_SIZE(r); i++) {
+            PyObject *a = PyArray_FromAny(PyTuple_GET_ITEM(r, i), NULL, 0, 0, 0, NULL);
+            if (a)
+                PyTuple_SET_ITEM(v, i, a);
+            else
+                Py_CLEAR(v);
+        }
+    } else if (r) {
+        v = PyArray_FromAny(r, NULL, 0, 0, 0, NULL);
+    }
+    if (v && !is_as_promised(x, v))
+        Py_CLEAR(v);
+    if (v) {
+        tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+        give_value(x, v, tr_lazies_of(Py_TYPE(x))->check);
+        tr_py_section_end(&section);
+    }
+    bool ok = v != NULL || (args && done);
+    Py_XDECREF(fn);
+    Py_XDECREF(kwnames);
+    Py_XDECREF(args);
+    Py_XDECREF(r);
+    Py_XDECREF(v);
+    return ok;
+}
+
+/* Evaluates what a node takes, in one program. */
+static bool evaluate_operands(tr_lazy *x) {
+    tr_py_section section;
+    PyObject *list = PyList_New(0);
+    bool ok = list != NULL;
+    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
+        if (x->args[i] && Py_IS_TYPE(x->args[i], Py_TYPE(x)))
+            ok = PyList_Append(list, x->args[i]) == 0;
+    tr_py_section_end(&section);
+    ok = ok && tr_lazy_evaluate(Py_TYPE(x), ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
+    Py_XDECREF(list);
+    return ok;
+}
+
+/* Nodes below the roots that Python computes get their values, operands before what uses them: programs know
+ * them as arrays. False with an exception. */
+static bool settle(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    if (!tr_lazies_of(type)->hosts)
+        return true;
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    bool ok = tr_gwalk_gather(&w);
+    tr_py_section_end(&section);
+    for (uint32_t k = 0; ok && w.nhost && k < w.nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w.nodes)[k];
+        if (x->op == TR_G_HOST && !x->value)
+            ok = evaluate_operands(x) && compute_host(x);
+    }
+    tr_gwalk_fini(&w);
+    return ok;
+}
+
+bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial) {
+    PyObject *few[8], **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
+    Py_ssize_t m = 0;
+    if (!open) {
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = settle(type, roots, n);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!((tr_lazy *)roots[i])->value)
+            open[m++] = roots[i];
+    tr_gwalk w = walk_of(type, open, m);
+    tr_py_section section;
+    w.serial = serial;
+    ok = ok && find_result(w.l);
+    tr_py_section_begin(&section, w.st->gate);
+    ok = ok && (m == 0 || tr_gwalk_gather(&w));
+    tr_py_section_end(&section);
+    ok = ok && (m == 0 || (w.nran ? run_with_more(&w) : run(&w)));
+    tr_gwalk_fini(&w);
+    if (open != few)
+        PyMem_Free(open);
+    return ok;
+}
+
+/* --- accounts --- */
+
+/* (file, line, function, what): where a node was written, and what it calls. */
+static PyObject *node_text(const tr_lazy *x) {
+    PyCodeObject *c = (PyCodeObject *)x->code;
+    PyObject *what = NULL, *r;
+    if (x->op == TR_G_CALL || x->op == TR_G_CLOSURE)
+        what = PyObject_GetAttrString(x->fn, "__name__");
+    else if (x->fn)
+        what = Py_NewRef(x->fn);
+    PyErr_Clear();
+    if (!what)
+        what = PyUnicode_FromString(x->op == TR_G_ITEM ? "[]" : "");
+    if (!what)
+        return NULL;
+    r = c ? Py_BuildValue("(OiOO)", c->co_filename, PyCode_Addr2Line(c, x->lasti), c->co_name, what)
+          : Py_BuildValue("(sisO)", "", 0, "", what);
+    Py_DECREF(what);
+    return r;
+}
+
+PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
+                          PyObject *log) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    w.log = log;
+    w.serial = serial;
+    bool ok = settle(type, roots, n) && find_result(w.l);
+    tr_py_section_begin(&section, w.st->gate);
+    ok = ok && tr_gwalk_gather(&w);
+    PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
+    for (uint32_t k = 0; list && k < w.nodes.n; k++) {
+        PyObject *t = node_text((tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        if (t)
+            PyList_SET_ITEM(list, k, t);
+        else
+            Py_CLEAR(list);
+    }
+    tr_py_section_end(&section);
+    if (list && !run(&w))
+        Py_CLEAR(list);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
+/* --- what is known without the value --- */
+
+static tr_argk *patterns_of(tr_gwalk *w, const tr_function *f, tr_argk *pats) {
+    for (uint32_t i = 0; i < w->params.n; i++)
+        if (!tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &pats[i]))
+            return NULL;
+    return pats;
+}
+
+PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
+                       tr_stage stage) {
+    tr_gwalk w = walk_of(type, roots, n);
+    w.log = log;
+    w.serial = true;
+    PyObject *fn = settle(type, roots, n) && find_result(w.l) ? function_of(&w) : NULL, *r = NULL;
+    tr_function *f = (tr_function *)fn;
+    tr_argk *pats = fn ? PyMem_Calloc(w.params.n + 1u, sizeof *pats) : NULL;
+    if (fn && !pats)
+        PyErr_NoMemory();
+    tr_job *j = pats && patterns_of(&w, f, pats) ? tr_job_new(f, pats, NULL, w.params.n, NULL) : NULL;
+    if (j) {
+        r = tr_job_text(j, stage);
+        tr_job_free(j);
+    }
+    for (uint32_t i = 0; pats && i < w.params.n; i++)
+        tr_argk_clear(&pats[i]);
+    PyMem_Free(pats);
+    if (!r)
+        tell_places(&w);
+    Py_XDECREF(fn);
+    tr_gwalk_fini(&w);
+    return r;
+}
+
+static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
+    PyObject *args = PyTuple_New(Py_SIZE(x)), *which = PyTuple_New(Py_SIZE(x)), *r = NULL;
+    bool ok = args && which;
+    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
+        tr_lazy *a = Py_IS_TYPE(x->args[i], w->type) ? (tr_lazy *)x->args[i] : NULL;
+        bool node = a && !a->value;
+        PyObject *v = node ? PyLong_FromUnsignedLong(a->at) : Py_NewRef(a ? a->value : x->args[i]);
+        ok = v != NULL;
+        if (ok)
+            PyTuple_SET_ITEM(args, i, v);
+        PyTuple_SET_ITEM(which, i, PyBool_FromLong(node));
+    }
+    if (ok)
+        r = Py_BuildValue("(iOIOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
+                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which);
+    Py_XDECREF(args);
+    Py_XDECREF(which);
+    return r;
+}
+
+PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self) {
+    tr_gwalk w = walk_of(type, &self, 1);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.nodes.n) : NULL;
+    for (uint32_t k = 0; list && k < w.nodes.n; k++) {
+        PyObject *row = part_of(&w, (tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        if (row)
+            PyList_SET_ITEM(list, k, row);
+        else
+            Py_CLEAR(list);
+    }
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
+PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.params.n) : NULL;
+    for (uint32_t i = 0; list && i < w.params.n; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(tr_objs_of(&w.params)[i]));
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
+/* What a plan gave for the types of these arguments, or is inferred to. */
+static bool kind_of_call(tr_gwalk *w, tr_function *f, tr_kindof *out) {
+    uint32_t n = w->params.n;
+    tr_pkind *k = PyMem_Calloc(1, sizeof *k + (n + 1) * sizeof *k->pats);
+    bool ok = k != NULL;
+    if (!ok)
+        PyErr_NoMemory();
+    ok = ok && patterns_of(w, f, k->pats);
+    tr_py_section section;
+    tr_py_section_begin(&section, w->st->gate);
+    const tr_pkind *known = ok ? f->plan->kinds : NULL;
+    for (; known; known = known->next) {
+        bool same = true;
+        for (uint32_t i = 0; same && i < n; i++)
+            same = tr_argk_equal(&known->pats[i], &k->pats[i]);
+        if (same)
+            break;
+    }
+    if (known)
+        *out = known->kind;
+    tr_py_section_end(&section);
+    bool fresh = ok && !known;
+    if (fresh) {
+        ok = tr_spec_result(f, k->pats, out);
+        if (ok) {
+            tr_py_section_begin(&section, w->st->gate);
+            k->kind = *out;
+            k->next = f->plan->kinds;
+            f->plan->kinds = k;
+            tr_py_section_end(&section);
+            return true;
+        }
+    }
+    for (uint32_t i = 0; k && i < n; i++)
+        tr_argk_clear(&k->pats[i]);
+    PyMem_Free(k);
+    return ok;
+}
+
+const tr_kindof *tr_lazy_kind(PyObject *self) {
+    tr_lazy *x = (tr_lazy *)self;
+    if (x->kind.known)
+        return &x->kind;
+    tr_kindof kind = {.known = false};
+    if (!settle(Py_TYPE(self), &self, 1))
+        return NULL;
+    if (x->value) {
+        if (!kind_of_value(x->value, &kind))
+            return NULL;
+    } else {
+        tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);
+        w.raw = true;
+        w.serial = true;
+        PyObject *fn = function_of(&w);
+        bool ok = fn && kind_of_call(&w, (tr_function *)fn, &kind);
+        if (!ok)
+            tell_places(&w);
+        Py_XDECREF(fn);
+        tr_gwalk_fini(&w);
+        if (!ok)
+            return NULL;
+    }
+    x->kind = kind;
+    return &x->kind;
+}
+
+static PyObject *shape_of_array(PyArrayObject *a) {
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(a), PyArray_DIMS(a));
+}
+
+PyObject *tr_lazy_shape(PyObject *self) {
+    tr_lazy *x = (tr_lazy *)self;
+    if (!x->value && !x->shape && !settle(Py_TYPE(self), &self, 1))
+        return NULL;
+    PyObject *of = x->value ? x->value : x->shape;
+    if (of && PyTuple_CheckExact(of) && !x->value)
+        return Py_NewRef(of);
+    if (of && PyArray_Check(of))
+        return shape_of_array((PyArrayObject *)of);
+    if (of)
+        return PyObject_GetAttrString(of, "shape");
+    PyObject *fn = tr_lazies_of(Py_TYPE(self))->fns[TR_LAZY_SHAPE];
+    PyObject *node = tr_lazy_node(Py_TYPE(self), TR_G_CALL, fn, &self, 1, NULL), *t = NULL;
+    if (!node)
+        return NULL;
+    tr_gwalk w = walk_of(Py_TYPE(self), &node, 1);
+    w.raw = true;
+    t = call_or_retry(&w);
+    tr_gwalk_fini(&w);
+    Py_DECREF(node);
+    return t; /* it is not kept: operands may hold something else when the value is asked for */
+}
+
+uint32_t tr_lazy_count(PyObject *self) {
+    tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    uint32_t n = tr_gwalk_gather(&w) ? w.nodes.n : UINT32_MAX;
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return n;
+}

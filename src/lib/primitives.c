@@ -1,0 +1,161 @@
+/* What treadle.parallel's primitives stand on, that no function of NumPy's is: a function of the user's over
+ * the items of arrays, and what is known of an operator. */
+#include <string.h>
+
+#include "lib/fam.h"
+#include "lib/families.h"
+
+/* What stands for the value of a function that raises in any case. */
+static const tr_ty *never(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_F64);
+}
+
+/* Which item of what the function returns; ALL: what it returns. */
+enum { ALL = UINT32_MAX };
+typedef struct applied {
+    uint32_t n, item;
+} applied;
+
+/* x: the function, and its arguments. */
+static bool apply(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const applied *m = user;
+    if (!tr_fam_call(e, x[0], m->n, x + 1, never(e), out))
+        return false;
+    if (m->item != ALL && out->ty)
+        *out = tr_em_item(e, *out, m->item);
+    return true;
+}
+
+/* What it returns for an item each. NULL: it does not return. */
+static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
+    tr_em probe = *e;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), r;
+    for (uint32_t i = 0; i <= n; i++)
+        v[i] = i && tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
+    probe.dry = true;
+    if (!tr_fam_call(&probe, v[0], n, v + 1, never(e), &r)) {
+        for (uint32_t i = 1; i <= n && !e->dry; i++)
+            if (tr_lib_is_array(x[i]))
+                v[i] = tr_lib_undef(e, v[i].ty);
+        return tr_fam_call(e, v[0], n, v + 1, never(e), &r) &&
+               tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
+    }
+    *t = r.ty;
+    return true;
+}
+
+/* It has reduce(), accumulate() and at(), or says why not. */
+static bool is_ufunc(tr_em *e, tr_tv f) {
+    bool row = f.ty->kind == TR_TY_LIT && f.ty->lit->kind == TR_OBJ_BUILTIN;
+    return row ? tr_fam_is_ufunc(f.ty->lit->u.builtin) : tr_fam_users_ufunc(e, f) != NULL;
+}
+
+bool tr_lib_mapped(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    uint32_t n = c->nvar;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    const tr_ty *t = NULL;
+    x[0] = c->a[0];
+    for (uint32_t i = 0; i < n; i++) {
+        x[1 + i] = c->var[i];
+        if (!tr_lib_is_array(x[1 + i]) && !tr_lib_scalar(e, x[1 + i].ty))
+            return tr_em_error(e, "map() takes numbers or arrays, not %s", tr_em_tyname(e, x[1 + i].ty));
+    }
+    if (!result_type(e, n, x, &t))
+        return false;
+    if (t && t->kind == TR_TY_NONE)
+        return tr_em_error(e, "the function returns nothing");
+    bool several = t && t->kind == TR_TY_TUPLE;
+    uint32_t k = several ? t->n : 1;
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
+    for (uint32_t i = 0; i < k; i++) {
+        applied *m = TR_NEW(&e->ctx->arena, applied);
+        *m = (applied){n, several ? i : ALL};
+        if (!tr_em_elementwise(e, "map", n + 1, x, (tr_tv){NULL, TR_NOVAL}, apply, m, &r[i]))
+            return false;
+    }
+    *out = several ? tr_em_tuple(e, k, r) : r[0];
+    return true;
+}
+
+/* Zeros of the types of what a function gives for numbers: nothing is called. */
+bool tr_lib_given_by(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u);
+    const tr_ty *t = NULL;
+    x[0] = c->a[0];
+    memcpy(x + 1, c->var, c->nvar * sizeof *x);
+    if (!result_type(e, c->nvar, x, &t))
+        return false;
+    uint32_t k = t && t->kind == TR_TY_TUPLE ? t->n : 1;
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
+    for (uint32_t i = 0; i < k; i++) {
+        const tr_ty *one = t && t->kind == TR_TY_TUPLE ? t->items[i] : t,
+                    *s = one ? tr_lib_scalar(e, one) : NULL;
+        if (!s)
+            return tr_em_error(e, "the function must return numbers, not %s",
+                               one ? tr_em_tyname(e, one) : "nothing");
+        r[i] = tr_em_num(e, tr_ty_strong(e->types, s), 0.0);
+    }
+    *out = t->kind == TR_TY_TUPLE ? tr_em_tuple(e, k, r) : r[0];
+    return true;
+}
+
+typedef struct table {
+    bool several;
+    uint32_t n; /* results */
+} table;
+
+/* caps: the function. */
+static bool lam_tabulated(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems,
+                          const tr_tv *caps, tr_tv *yields) {
+    const table *m = d->user;
+    tr_tv r;
+    (void)elems;
+    if (!tr_fam_call(e, caps[0], d->nspace, idx, never(e), &r))
+        return false;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const tr_ty *t = d->out[i].ty->elem;
+        yields[i] = r.ty ? tr_em_conv(e, m->several ? tr_em_item(e, r, i) : r, t) : tr_lib_undef(e, t);
+    }
+    return true;
+}
+
+/* One pattern over places, of which the function is called with each. */
+bool tr_lib_tabulated(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], x[TR_MAX_NDIM + 1] = {c->a[0]}, zeros, none;
+    uint32_t ndim;
+    if (!tr_fam_extents(e, c, c->a[1], shape, &ndim))
+        return false;
+    for (uint32_t i = 0; i < ndim; i++)
+        x[1 + i] = tr_em_i64(e, 0);
+    const tr_bcall types = {.row = c->row, .n = 1, .a = x, .nvar = ndim, .var = x + 1};
+    if (!tr_lib_given_by(e, &types, &zeros))
+        return false;
+    table *m = TR_NEW(&e->ctx->arena, table);
+    *m = (table){zeros.ty->kind == TR_TY_TUPLE, zeros.ty->kind == TR_TY_TUPLE ? zeros.ty->n : 1};
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, m->n + 1u);
+    for (uint32_t i = 0; i < m->n; i++)
+        r[i] = tr_em_alloc(e, m->several ? zeros.ty->items[i] : zeros.ty, ndim, TR_LAYOUT_C, shape);
+    tr_pdesc d = {.nspace = ndim,
+                  .nout = m->n,
+                  .ncap = 1,
+                  .space = shape,
+                  .out = r,
+                  .caps = c->a,
+                  .lam = lam_tabulated,
+                  .user = m};
+    *out = m->several ? tr_em_tuple(e, m->n, r) : r[0];
+    return tr_em_pattern(e, &d, &none);
+}
+
+static bool told(tr_em *e, bool is, tr_tv *out) {
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is));
+    return true;
+}
+
+bool tr_lib_is_ufunc(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return told(e, is_ufunc(e, c->a[0]), out);
+}
+
+bool tr_lib_has_identity(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return told(e, is_ufunc(e, c->a[0]) && tr_fam_has_identity(e, c->a[0]), out);
+}

@@ -1,0 +1,219 @@
+/* What a program moves through memory, written down by itself where it is asked to (tr_opts.account): the
+ * root's last param is then an array of int64 that events are stored to.
+ *
+ * An event is four numbers: what happened, and three of its own (TR_ACCOUNT_*, base/opts.h). Word 0 of the
+ * array counts them; what there is no room for is stored over the last one. A pattern moves the items of its
+ * arrays once each, an item that it captures an array for as often as it reads it, and one that it scatters
+ * to as it is stored and, where it is combined, read. Calls of the runtime and of functions move the arrays
+ * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
+ * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+#include <assert.h>
+#include <string.h>
+
+#include "graph/graph.h"
+#include "ir/ports.h"
+#include "opt/emit.h"
+#include "opt/priv.h"
+#include "rt/rt.h"
+
+typedef struct account {
+    tr_prog *p;
+    tr_fn *f;
+    tr_bld b;
+    tr_val log;
+} account;
+
+static void event(account *s, tr_account what, tr_val x, tr_val y, tr_val z) {
+    tr_val zero = tr_emit_int(&s->b, 0), one = tr_emit_int(&s->b, 1), four = tr_emit_int(&s->b, 4);
+    tr_val n = tr_emit_v(&s->b, TR_OP_LOAD, tr_emit_ty(&s->b, TR_TY_I64), 2, (tr_val[]){s->log, zero});
+    tr_val at = tr_emit_op(&s->b, TR_OP_MUL, n, four);
+    tr_val last = tr_emit_op(&s->b, TR_OP_SUB, tr_emit_dim(&s->b, s->log, 0), four);
+    at = tr_emit_least(&s->b, tr_emit_op(&s->b, TR_OP_ADD, at, one), last);
+    tr_val words[4] = {tr_emit_int(&s->b, (int64_t)what), x, y, z};
+    for (unsigned k = 0; k < 4; k++) {
+        tr_val place = k ? tr_emit_op(&s->b, TR_OP_ADD, at, tr_emit_int(&s->b, (int64_t)k)) : at;
+        tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){s->log, place, words[k]});
+    }
+    n = tr_emit_op(&s->b, TR_OP_ADD, n, one);
+    tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){s->log, zero, n});
+}
+
+static const tr_ty *array_ty(const account *s, tr_val v) {
+    const tr_ty *t = tr_at(s->f, v)->ty;
+    return t && t->kind == TR_TY_ARRAY && tr_ty_size(t->elem) ? t : NULL;
+}
+
+static tr_val bytes_of(account *s, tr_val v) {
+    const tr_ty *t = array_ty(s, v);
+    tr_val n = tr_emit_int(&s->b, (int64_t)tr_ty_size(t->elem));
+    for (unsigned k = 0; k < t->ndim; k++)
+        n = tr_emit_op(&s->b, TR_OP_MUL, n, tr_emit_dim(&s->b, v, k));
+    return n;
+}
+
+static tr_val plus(account *s, tr_val x, tr_val y) {
+    return tr_emit_op(&s->b, TR_OP_ADD, x, y);
+}
+
+/* The array itself, of a view that of which it is one. */
+static tr_val base_of(const account *s, tr_val v) {
+    while (tr_is_view(tr_at(s->f, v)))
+        v = tr_arg(s->f, v, 0);
+    return v;
+}
+
+/* An array is made or in use: by its number. */
+static void tell(account *s, tr_account what, tr_val v) {
+    tr_val zero = tr_emit_int(&s->b, 0);
+    event(s, what, tr_emit_int(&s->b, (int64_t)base_of(s, v)), bytes_of(s, base_of(s, v)), zero);
+}
+
+/* --- which nodes of a graph it is made of --- */
+
+/* The graph's line that the place lies in or was inlined into; 0: none. */
+static int32_t node_of(const tr_fn *f, uint32_t loc) {
+    for (; loc; loc = f->locs.d[loc].parent) {
+        const tr_place *p = &f->locs.d[loc].place;
+        if (p->file && strcmp(p->file, TR_GRAPH_FILE) == 0 && p->fn && strcmp(p->fn, TR_GRAPH_NODE) == 0)
+            return p->span.line;
+    }
+    return 0;
+}
+
+static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
+    tr_u32s met = {0};
+    for (uint32_t k = 0; k <= (lam ? lam->ins.n : 0); k++) {
+        uint32_t line = (uint32_t)(k ? node_of(lam, lam->ins.d[k - 1].loc) : node_of(s->f, loc));
+        bool known = line == 0 || (k && lam->ins.d[k - 1].blk == TR_NOBLK);
+        for (uint32_t i = 0; i < met.n; i++)
+            known = known || met.d[i] == line;
+        if (known)
+            continue;
+        tr_vec_push(&s->p->ctx->arena, &met, line);
+        tr_val zero = tr_emit_int(&s->b, 0);
+        event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, line), zero, zero);
+    }
+}
+
+/* --- patterns --- */
+
+/* What its functions read of arrays that they are given whole: bytes a round. */
+static int64_t gathered(const tr_fn *lam) {
+    int64_t bytes = 0;
+    for (tr_bid blk = 0; lam && blk < lam->blks.n; blk++)
+        for (tr_val v = tr_blk_at(lam, blk)->dead ? TR_NOVAL : tr_blk_at(lam, blk)->first; v != TR_NOVAL;
+             v = tr_at(lam, v)->next)
+            if (tr_at(lam, v)->op == TR_OP_LOAD)
+                bytes += (int64_t)tr_ty_size(tr_at(lam, v)->ty);
+    return bytes;
+}
+
+/* An array that stands there twice is moved once. */
+static tr_val sum_of(account *s, const tr_ins *in, uint32_t from, uint32_t n, tr_val sum) {
+    for (uint32_t k = from; k < from + n; k++) {
+        bool again = !array_ty(s, in->args[k]);
+        for (uint32_t i = from; i < k; i++)
+            again = again || in->args[i] == in->args[k];
+        if (!again)
+            sum = plus(s, sum, bytes_of(s, in->args[k]));
+    }
+    return sum;
+}
+
+static tr_val rounds_of(account *s, const tr_ins *in, int64_t each) {
+    return tr_emit_times(&s->b, tr_emit_int(&s->b, each), in->args, in->imm.pat->nspace);
+}
+
+static unsigned form_of(const tr_pat *p) {
+    return (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
+           (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
+           (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
+}
+
+/* How many are kept: what the first scan has come to. */
+static tr_val kept(account *s, tr_val v) {
+    if (tr_pat_nred(tr_at(s->f, v)->imm.pat) == 1)
+        return v;
+    tr_val n = tr_emit1(&s->b, TR_OP_EXTRACT, tr_emit_ty(&s->b, TR_TY_I64), v);
+    tr_at(s->f, n)->imm.i = 0;
+    return n;
+}
+
+/* Adds what pattern v does to the arrays of one role. */
+static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
+    const tr_pat *p = in->imm.pat;
+    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT;
+    if (whole && g->is->memory & TR_MEM_READ)
+        *read = sum_of(s, in, g->arg, g->n, *read);
+    if (whole && g->is->memory & TR_MEM_WRITE)
+        *written = sum_of(s, in, g->arg, g->n, *written);
+    for (uint32_t k = g->arg; k < g->arg + g->n; k++) {
+        const tr_ty *t = array_ty(s, in->args[k]);
+        if (g->is->operand == TR_PORT_PACKED) {
+            tr_val n = kept(s, v), size = tr_emit_int(&s->b, (int64_t)tr_ty_size(t->elem));
+            *written = plus(s, *written, tr_emit_op(&s->b, TR_OP_MUL, n, size));
+        } else if (g->is->operand == TR_PORT_TARGET) {
+            *written = plus(s, *written, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));
+            if (tr_pat_join(p, k)->how != TR_SCATTER_PUT)
+                *read = plus(s, *read, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));
+        }
+    }
+}
+
+static void pattern(account *s, tr_val v) {
+    const tr_ins in = *tr_at(s->f, v); /* instructions move while others are made */
+    const tr_pat *p = in.imm.pat;
+    tr_val read = tr_emit_int(&s->b, 0), written = read;
+    for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
+        ports(s, v, &in, &g, &read, &written);
+    int64_t looked = gathered(p->lam);
+    if (looked)
+        read = plus(s, read, rounds_of(s, &in, looked));
+    event(s, TR_ACCOUNT_KERNEL, tr_emit_int(&s->b, (int64_t)form_of(p)), read, written);
+    note_nodes(s, in.loc, p->lam);
+    for (uint32_t k = p->nspace; k < in.nargs; k++)
+        if (array_ty(s, in.args[k]))
+            tell(s, TR_ACCOUNT_USE, in.args[k]);
+}
+
+/* --- all else that goes through memory --- */
+
+static void call(account *s, tr_val v) {
+    const tr_ins in = *tr_at(s->f, v);
+    tr_val zero = tr_emit_int(&s->b, 0), read = sum_of(s, &in, 0, in.nargs, zero);
+    tr_val written = array_ty(s, v) ? bytes_of(s, v) : zero;
+    if (read == zero && written == zero)
+        return;
+    event(s, TR_ACCOUNT_KERNEL, tr_emit_int(&s->b, TR_ACCOUNT_CALL), read, written);
+    note_nodes(s, in.loc, NULL);
+    for (uint32_t k = 0; k < in.nargs; k++)
+        if (array_ty(s, in.args[k]))
+            tell(s, TR_ACCOUNT_USE, in.args[k]);
+    if (array_ty(s, v))
+        tell(s, TR_ACCOUNT_MAKE, v);
+}
+
+bool tr_opt_account(tr_prog *p, tr_fn *f) {
+    const tr_blk *entry = tr_blk_at(f, 0);
+    if (!p->ctx->opts.account || f != p->insts.d[p->root].fn)
+        return false;
+    assert(entry->params.n > 0 && "the root of a program that keeps accounts has a param for them");
+    account s = {.p = p, .f = f, .log = entry->params.d[entry->params.n - 1]};
+    tr_bid nblks = f->blks.n;
+    for (tr_bid blk = 0; blk < nblks; blk++)
+        for (tr_val v = tr_blk_at(f, blk)->dead ? TR_NOVAL : tr_blk_at(f, blk)->first, next; v != TR_NOVAL;
+             v = next) {
+            next = tr_at(f, v)->next;
+            if (tr_ins_ends(tr_at(f, v)) || next == TR_NOVAL)
+                continue;
+            s.b = (tr_bld){.fn = f, .blk = blk, .before = next, .loc = tr_at(f, v)->loc};
+            switch (tr_at(f, v)->op) {
+            case TR_OP_PATTERN: pattern(&s, v); break;
+            case TR_OP_CALL:
+            case TR_OP_CALLRT: call(&s, v); break;
+            case TR_OP_ALLOC: tell(&s, TR_ACCOUNT_MAKE, v); break;
+            default: break;
+            }
+        }
+    return true;
+}
