@@ -40,7 +40,7 @@ class Kernel:
 
     def title(self) -> str:
         """Return what it does in a word or two."""
-        return " + ".join(self.forms) or "copy"
+        return " + ".join(self.forms) or "loop"
 
     def places(self) -> str:
         """Return the operations by line, as ``mean.py:12 multiply, add; 13 sum``."""
