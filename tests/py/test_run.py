@@ -510,10 +510,10 @@ def test_dump_variable(tmp_path):
     assert r.returncode == 0 and "define" in r.stderr
 
 
-def test_treadles_own_names_that_come_later():
-    code = "import treadle; from treadle import cuda, parallel; print(parallel); parallel.map(3)"
+def test_treadles_own_modules_are_there_when_they_are_asked_for():
+    code = "import treadle; from treadle import cuda, parallel; print(float(treadle.parallel.random.key(3)), float(parallel.map(abs, -3.0)))"
     r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert r.returncode == 1 and "UnsupportedError: Treadle does not have treadle.parallel.map" in r.stderr
+    assert r.returncode == 0 and r.stdout.split() == ["3.0", "3.0"], r.stderr
 
 
 def test_what_packages_ask_when_they_are_imported(tmp_path):

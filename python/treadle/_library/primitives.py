@@ -612,19 +612,20 @@ def run_length_encode(x: Any) -> Any:
 
 def unique_values(x: Any) -> Any:
     """What there is, each once, in ascending order."""
-    return np.unique_values(np.asarray(x))
+    return np.unique(np.asarray(x), equal_nan=False)
 
 
 def unique_counts(x: Any) -> Any:
     """What there is, and how often."""
-    r = np.unique_counts(np.asarray(x))
-    return r[0], r[1]
+    v, n = np.unique(np.asarray(x), return_counts=True, equal_nan=False)
+    return v, n
 
 
 def unique_inverse(x: Any) -> Any:
     """What there is, and for each item which of these it is."""
-    r = np.unique_inverse(np.asarray(x))
-    return r[0], r[1]
+    a = np.asarray(x)
+    v, k = np.unique(a, return_inverse=True, equal_nan=False)
+    return v, np.reshape(k, a.shape)
 
 
 def searchsorted(a: Any, v: Any, side: Constant = "left") -> Any:
