@@ -127,6 +127,7 @@ PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value) {
     if (!x)
         return NULL;
     x->value = Py_NewRef(value);
+    x->leaf = true;
     if (l->check) {
         tr_lazy_note_place(l, x);
         x->sum = tr_lazy_sum(value);
@@ -228,9 +229,24 @@ static PyObject *value_of(PyObject *self) {
     return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
 }
 
-static PyObject *array_of(PyObject *self) {
+/* The value as an array; a leaf's is the user's own. */
+static PyObject *memory_of(PyObject *self) {
     PyObject *v = value_of(self);
     return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
+}
+
+static PyObject *read_only(PyObject *a) {
+    PyObject *v = a ? PyArray_View((PyArrayObject *)a, NULL, NULL) : NULL;
+    if (v)
+        PyArray_CLEARFLAGS((PyArrayObject *)v, NPY_ARRAY_WRITEABLE);
+    Py_XDECREF(a);
+    return v;
+}
+
+/* The same for whoever may keep it: what was computed is not written to. */
+static PyObject *array_of(PyObject *self) {
+    PyObject *a = memory_of(self);
+    return ((tr_lazy *)self)->leaf ? a : read_only(a);
 }
 
 /* --- operators --- */
@@ -765,7 +781,7 @@ static PyObject *lazy_array(PyObject *self, PyObject *args, PyObject *kw) {
 
 /* Others' ways to the memory of an array. */
 static PyObject *lazy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    PyObject *a = array_of(self), *name = PyUnicode_InternFromString("__dlpack__"), *r = NULL;
+    PyObject *a = memory_of(self), *name = PyUnicode_InternFromString("__dlpack__"), *r = NULL;
     PyObject *f = a && name ? PyObject_GetAttr(a, name) : NULL;
     if (f)
         r = PyObject_Vectorcall(f, args, (size_t)n, kwnames);
@@ -872,6 +888,21 @@ static int lazy_contains(PyObject *self, PyObject *o) {
     return r;
 }
 
+/* The arrays of a function that has given several. */
+static PyObject *read_only_items(PyObject *t) {
+    PyObject *r = PyTuple_New(PyTuple_GET_SIZE(t));
+    for (Py_ssize_t i = 0; r && i < PyTuple_GET_SIZE(t); i++) {
+        PyObject *x = PyTuple_GET_ITEM(t, i), *own = Py_NewRef(x);
+        if (PyArray_Check(x))
+            own = read_only(own);
+        if (own)
+            PyTuple_SET_ITEM(r, i, own);
+        else
+            Py_CLEAR(r);
+    }
+    return r;
+}
+
 enum { FEW_ROWS = 16 };
 
 /* The rows of an array of few, each a node: so x, y = a unpacks one that is not computed. NULL without an
@@ -890,11 +921,11 @@ static PyObject *lazy_iter(PyObject *self) {
         return NULL;
     PyObject *of;
     if (k->tuple && ((tr_lazy *)self)->value)
-        of = Py_NewRef(((tr_lazy *)self)->value);
+        of = read_only_items(((tr_lazy *)self)->value);
     else
         of = k->tuple ? tr_lazy_items(self, k->n) : few_rows(self, k);
     if (!of && !PyErr_Occurred())
-        of = Py_XNewRef(value_of(self));
+        of = array_of(self);
     PyObject *r = of ? PyObject_GetIter(of) : NULL;
     Py_XDECREF(of);
     return r;

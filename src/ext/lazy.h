@@ -59,6 +59,7 @@ typedef struct tr_lazy {
     uint8_t op;      /* tr_gop */
     bool loose;      /* its integers are operands, whatever they are: an index's, a ufunc's */
     bool ran;        /* it was computed once already, and nobody kept the value */
+    bool leaf;       /* its value is the user's own array */
     uint16_t below;  /* about how many operations wait below it, itself included: at most so many */
     int lasti;       /* where it was written: the instruction of */
     PyObject *code;  /* that code, or NULL */

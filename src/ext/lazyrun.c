@@ -173,13 +173,12 @@ static bool is_operand(tr_gwalk *w, const PyArrayObject *a) {
     return false;
 }
 
-/* A value never changes: it is no operand and no view of one, and is not written to. */
+/* A value never changes: it is no operand and no view of one. Whoever asks for it gets a view that is not written
+ * to (lazy.c). */
 static PyObject *own_value(tr_gwalk *w, PyArrayObject *a) {
     bool is_view = is_operand(w, a) || (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a)));
     PyObject *v =
         is_view || !PyArray_ISWRITEABLE(a) ? PyArray_NewCopy(a, NPY_KEEPORDER) : Py_NewRef((PyObject *)a);
-    if (v && PyArray_NDIM((PyArrayObject *)v) > 0)
-        PyArray_CLEARFLAGS((PyArrayObject *)v, NPY_ARRAY_WRITEABLE);
     return v ? PyArray_Return((PyArrayObject *)v) : NULL;
 }
 
