@@ -375,6 +375,10 @@ def make(napoleon: Napoleon = plain) -> Reference:
     return r
 
 
+# A name in single quotes that no module says: a parameter, mostly.
+_LONE = re.compile(r"(?<![`:\w])`([A-Za-z_]\w*)`(?![`_])")
+
+
 def _parallel(r: Reference) -> list[str]:
     """The page of treadle.parallel: its functions; operators are NumPy's, and said to be."""
     module = importlib.import_module("treadle.parallel")
@@ -393,6 +397,8 @@ def _parallel(r: Reference) -> list[str]:
         value = getattr(module, name)
         if name not in operators:
             lines += r.member("treadle.parallel", name, value, value.__module__)
+    known = {n for n in public(module) if n not in operators}
+    lines = [_LONE.sub(lambda m: m[0] if m[1] in known else f"``{m[1]}``", line) for line in lines]
     r.page("parallel", lines)
     return ["parallel"]
 
