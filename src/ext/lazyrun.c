@@ -173,8 +173,8 @@ static bool is_operand(tr_gwalk *w, const PyArrayObject *a) {
     return false;
 }
 
-/* A value never changes: it is no operand and no view of one. Whoever asks for it gets a view that is not written
- * to (lazy.c). */
+/* A value never changes: it is no operand and no view of one. Whoever asks for it gets a view that is not
+ * written to (lazy.c). */
 static PyObject *own_value(tr_gwalk *w, PyArrayObject *a) {
     bool is_view = is_operand(w, a) || (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a)));
     PyObject *v =
