@@ -1,5 +1,5 @@
 /* class LazyArray: building nodes by operators, methods and NumPy's protocols; and what asks for values.
- * See lazy.h.
+ * See lazy.h. Long, as operators, methods and protocols are a few lines each, which share how nodes are made.
  *
  * Cost: an object per node, some 100 ns; through NumPy's protocols 1 us. */
 #include "ext/lazy.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/pyerr.h"
 
 /* ndarray's methods that make nodes; all others ask for the value, but those that change it. */
 #define TR_LAZY_METHODS(X) \
@@ -74,18 +75,12 @@ static bool is_lazy(PyObject *o) {
 
 /* --- nodes --- */
 
-/* What of a node has values of its own to be computed: parts of indices and closures have not. */
-static bool is_array_node(const tr_lazy *x) {
-    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM ||
-           x->op == TR_G_HOST;
-}
-
 static bool list_waiting(const tr_lazy *x, PyObject *list) {
     bool ok = true;
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
         tr_lazy *a = is_lazy(x->args[i]) ? (tr_lazy *)x->args[i] : NULL;
         if (a && !a->value)
-            ok = is_array_node(a) ? PyList_Append(list, x->args[i]) == 0 : list_waiting(a, list);
+            ok = tr_lazy_has_value(a) ? PyList_Append(list, x->args[i]) == 0 : list_waiting(a, list);
     }
     return ok;
 }
@@ -97,8 +92,7 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
         x->below = (uint16_t)n;
         return n > 0;
     }
-    PyObject *list = PyList_New(0), *errors = PyImport_ImportModule("treadle.errors");
-    PyObject *cls = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
+    PyObject *list = PyList_New(0), *cls = tr_pyerr_class("PerformanceWarning");
     bool ok =
         list && cls && list_waiting(x, list) &&
         tr_lazy_evaluate(type, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false) &&
@@ -108,7 +102,6 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
                          TR_LAZY_BOUND) == 0;
     x->below = 1;
     Py_XDECREF(list);
-    Py_XDECREF(errors);
     Py_XDECREF(cls);
     return ok;
 }
@@ -335,28 +328,36 @@ static PyObject *lazy_compare(PyObject *a, PyObject *b, int op) {
 
 /* --- indices --- */
 
-static PyObject *index_part(PyTypeObject *type, PyObject *i);
+/* The functions whose captured values are being looked at. */
+typedef struct within {
+    PyObject *fn;
+    const struct within *up;
+} within;
+typedef PyObject *(*part_fn)(PyTypeObject *type, PyObject *o, bool loose, const within *up);
 
-static PyObject *index_tuple(PyTypeObject *type, PyObject *i) {
-    Py_ssize_t n = PyTuple_GET_SIZE(i);
+/* A node of a tuple's items, each made an operand by `part`. */
+static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose, part_fn part, const within *up) {
+    Py_ssize_t n = PyTuple_GET_SIZE(t);
     PyObject *parts = PyTuple_New(n), *r = NULL;
     for (Py_ssize_t k = 0; parts && k < n; k++) {
-        PyObject *part = index_part(type, PyTuple_GET_ITEM(i, k));
-        if (part)
-            PyTuple_SET_ITEM(parts, k, part);
+        PyObject *x = part(type, PyTuple_GET_ITEM(t, k), loose, up);
+        if (x)
+            PyTuple_SET_ITEM(parts, k, x);
         else
             Py_CLEAR(parts);
     }
     if (parts)
         r = node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
     if (r)
-        ((tr_lazy *)r)->loose = true;
+        ((tr_lazy *)r)->loose = loose;
     Py_XDECREF(parts);
     return r;
 }
 
 /* A part of an index: a slice becomes a node of its own parts, a list an array. */
-static PyObject *index_part(PyTypeObject *type, PyObject *i) {
+static PyObject *index_part(PyTypeObject *type, PyObject *i, bool loose, const within *up) {
+    (void)loose; /* its integers always are */
+    (void)up;
     if (PySlice_Check(i)) {
         PySliceObject *s = (PySliceObject *)i;
         PyObject *r = node_new(type, TR_G_SLICE, NULL, (PyObject *[]){s->start, s->stop, s->step}, 3, NULL);
@@ -371,7 +372,9 @@ static PyObject *index_part(PyTypeObject *type, PyObject *i) {
 
 static PyObject *lazy_item(PyObject *a, PyObject *i) {
     PyTypeObject *type = Py_TYPE(a);
-    PyObject *part = PyTuple_Check(i) ? index_tuple(type, i) : index_part(type, i), *args[2] = {a, part};
+    PyObject *part = PyTuple_Check(i) ? tuple_node(type, i, true, index_part, NULL)
+                                      : index_part(type, i, true, NULL),
+             *args[2] = {a, part};
     PyObject *r = part ? node_new(type, TR_G_ITEM, NULL, args, 2, NULL) : NULL;
     if (r)
         ((tr_lazy *)r)->loose = true;
@@ -399,15 +402,7 @@ static bool is_captured_operand(PyTypeObject *type, PyObject *v) {
     return is;
 }
 
-/* The functions whose captured values are being looked at. */
-typedef struct within {
-    PyObject *fn;
-    const struct within *up;
-} within;
-static PyObject *captured_in(PyTypeObject *type, PyObject *o, bool loose, const within *up);
-static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose) {
-    return captured_in(type, o, loose, NULL);
-}
+static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose, const within *up);
 
 static bool is_within(const within *up, const PyObject *fn) {
     while (up && up->fn != fn)
@@ -420,24 +415,6 @@ static bool holds_arrays(PyTypeObject *type, PyObject *list) {
     for (Py_ssize_t i = 0; !is && i < PyList_GET_SIZE(list); i++)
         is = Py_IS_TYPE(PyList_GET_ITEM(list, i), type) || PyArray_Check(PyList_GET_ITEM(list, i));
     return is;
-}
-
-static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose) {
-    Py_ssize_t n = PyTuple_GET_SIZE(t);
-    PyObject *parts = PyTuple_New(n), *r = NULL;
-    for (Py_ssize_t k = 0; parts && k < n; k++) {
-        PyObject *part = captured(type, PyTuple_GET_ITEM(t, k), loose);
-        if (part)
-            PyTuple_SET_ITEM(parts, k, part);
-        else
-            Py_CLEAR(parts);
-    }
-    if (parts)
-        r = node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
-    if (r)
-        ((tr_lazy *)r)->loose = loose;
-    Py_XDECREF(parts);
-    return r;
 }
 
 /* A function of the user's: those of NumPy and of ours compiled code knows by what they are. */
@@ -460,11 +437,12 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up)
     if (n > TR_LAZY_CELLS)
         return PyErr_Format(PyExc_TypeError, "%U() captures %zd variables; in a graph %d are the most",
                             ((PyFunctionObject *)o)->func_name, n, TR_LAZY_CELLS);
-    bool ok = (args[0] = defaults ? tuple_node(type, defaults, true) : Py_NewRef(Py_None)) != NULL;
+    bool ok =
+        (args[0] = defaults ? tuple_node(type, defaults, true, captured, &here) : Py_NewRef(Py_None)) != NULL;
     k += ok;
     for (Py_ssize_t i = 0; ok && i < n && i < TR_LAZY_CELLS; i++) {
         PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i));
-        PyObject *x = v && !is_within(&here, v) ? captured_in(type, v, true, &here) : NULL;
+        PyObject *x = v && !is_within(&here, v) ? captured(type, v, true, &here) : NULL;
         ok = x || !PyErr_Occurred();
         if (x && (Py_IS_TYPE(x, type) || is_captured_operand(type, x))) {
             args[k++] = Py_NewRef(x);
@@ -485,11 +463,11 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up)
 }
 
 /* An argument as an operand: another closure of a function's code compiles nothing. A new reference. */
-static PyObject *captured_in(PyTypeObject *type, PyObject *o, bool loose, const within *up) {
-    if (is_users(o))
-        return closure_node(type, o, up);
+static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose, const within *up) {
+    if (is_users(o)) /* one that comes to itself again is what it is */
+        return is_within(up, o) ? Py_NewRef(o) : closure_node(type, o, up);
     if (PyTuple_CheckExact(o) && is_captured_operand(type, o))
-        return tuple_node(type, o, loose);
+        return tuple_node(type, o, loose, captured, up);
     if (PyList_CheckExact(o) && holds_arrays(type, o)) { /* lists in it are arrays, as NumPy has it */
         PyObject *t = PyList_AsTuple(o), *r = NULL;
         bool ok = t != NULL;
@@ -503,12 +481,12 @@ static PyObject *captured_in(PyTypeObject *type, PyObject *o, bool loose, const 
                 }
             }
         if (ok)
-            r = tuple_node(type, t, loose);
+            r = tuple_node(type, t, loose, captured, up);
         Py_XDECREF(t);
         return r;
     }
     if (PySlice_Check(o))
-        return index_part(type, o);
+        return index_part(type, o, true, NULL);
     return PyList_Check(o) || PyArray_Check(o) ? operand(type, o) : Py_NewRef(o);
 }
 
@@ -583,7 +561,7 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
             *(is_out ? &out : &where) = args[i] == Py_None ? NULL : args[i];
             continue;
         }
-        ok = (a[k] = captured(type, args[i], loose)) != NULL;
+        ok = (a[k] = captured(type, args[i], loose, NULL)) != NULL;
         k += ok;
         names += name != NULL;
     }

@@ -162,6 +162,12 @@ typedef struct tr_gwalk {
     uint32_t nseen, roomseen;
 } tr_gwalk;
 
+/* It is an array, or several; parts of indices and closures are not. */
+static inline bool tr_lazy_has_value(const tr_lazy *x) {
+    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM ||
+           x->op == TR_G_HOST;
+}
+
 static inline tr_lazies *tr_lazies_of(PyTypeObject *type) {
     return ((tr_state *)PyType_GetModuleState(type))->lazies;
 }

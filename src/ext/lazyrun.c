@@ -11,6 +11,7 @@
 #include "ext/compat.h"
 #include "ext/job.h"
 #include "ext/lazy.h"
+#include "ext/pyerr.h"
 
 uint64_t tr_lazy_sum(PyObject *array) {
     Py_buffer view;
@@ -31,13 +32,6 @@ uint64_t tr_lazy_sum(PyObject *array) {
 }
 
 /* --- places --- */
-
-static PyObject *error_class(const char *name) {
-    PyObject *errors = PyImport_ImportModule("treadle.errors");
-    PyObject *cls = errors ? PyObject_GetAttrString(errors, name) : NULL;
-    Py_XDECREF(errors);
-    return cls;
-}
 
 /* A traceback entry where the node was written, in front of `next`. NULL without an exception: it is left
  * out. */
@@ -104,7 +98,7 @@ static void tell_places(tr_gwalk *w) {
 static bool is_refused(void) {
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
-    PyObject *cls = error_class("TreadleError");
+    PyObject *cls = tr_pyerr_class("TreadleError");
     bool is = cls && type && PyErr_GivenExceptionMatches(type, cls);
     Py_XDECREF(cls);
     PyErr_Clear();
@@ -127,7 +121,7 @@ static bool check_leaf(const tr_lazy *leaf, const tr_lazy *user) {
     char made[512], used[512];
     if (!leaf->value || !leaf->sum || tr_lazy_sum(leaf->value) == leaf->sum)
         return true;
-    PyObject *cls = error_class("LeafChangedError");
+    PyObject *cls = tr_pyerr_class("LeafChangedError");
     bool told = cls && place_text(leaf, made, sizeof made) && place_text(user, used, sizeof used);
     if (cls)
         PyErr_Format(
@@ -227,10 +221,6 @@ static bool is_held(const tr_lazy *x) {
 #endif
 }
 
-static bool is_array_node(const tr_lazy *x) {
-    return x->op == TR_G_CALL || x->op == TR_G_METHOD || x->op == TR_G_ATTR || x->op == TR_G_ITEM;
-}
-
 static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
     for (Py_ssize_t i = 0; i < w->nroots; i++)
         if (w->roots[i] == (PyObject *)x)
@@ -241,7 +231,7 @@ static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
 static void note_ran(tr_gwalk *w) {
     for (uint32_t k = 0; k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
-        x->ran = x->ran || (is_array_node(x) && !is_root(w, x) && is_held(x));
+        x->ran = x->ran || (tr_lazy_has_value(x) && !is_root(w, x) && is_held(x));
     }
 }
 
@@ -320,7 +310,7 @@ static PyObject **wanted(tr_gwalk *w, Py_ssize_t *n) {
         all[*n] = Py_NewRef(w->roots[*n]);
     for (uint32_t k = 0; k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
-        if (x->ran && is_array_node(x) && is_held(x) && !is_root(w, x))
+        if (x->ran && tr_lazy_has_value(x) && is_held(x) && !is_root(w, x))
             all[(*n)++] = Py_NewRef((PyObject *)x);
     }
     return all;

@@ -24,8 +24,7 @@
 
 enum { MAX_LINES = 10, MAX_ERRORS = 8 };
 
-/* Class `name` of treadle.errors: new reference. NULL with an exception when the package is broken. */
-static PyObject *error_class(const char *name) {
+PyObject *tr_pyerr_class(const char *name) {
     PyObject *errors = PyImport_ImportModule("treadle.errors");
     PyObject *cls = errors ? PyObject_GetAttrString(errors, name) : NULL;
     Py_XDECREF(errors);
@@ -181,7 +180,7 @@ static PyObject *class_of(tr_errkind kind) {
     case TR_ERR_SIGNATURE: return Py_NewRef(PyExc_TypeError);
     case TR_ERR_VALUE: return Py_NewRef(PyExc_ValueError);
     case TR_ERR_MEMORY: return Py_NewRef(PyExc_MemoryError);
-    default: return error_class(names[kind]);
+    default: return tr_pyerr_class(names[kind]);
     }
 }
 
@@ -469,7 +468,7 @@ void tr_pyerr_raise_reason(int32_t code) {
 /* The class of that name. NULL with an exception. */
 static PyObject *exc_class(tr_exc exc) {
     if (exc == TR_EXC_UNSUPPORTED)
-        return error_class(tr_exc_name[exc]);
+        return tr_pyerr_class(tr_exc_name[exc]);
     PyObject *own = tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[exc]);
     PyObject *numpy = own ? NULL : PyImport_ImportModule("numpy.exceptions");
     PyObject *cls = own ? own : numpy ? PyObject_GetAttrString(numpy, tr_exc_name[exc]) : NULL;

@@ -19,4 +19,7 @@ void tr_pyerr_touched(const tr_frame *frame, PyObject *ran);
 /* The exception of a negative code, without traceback entries. */
 void tr_pyerr_raise_reason(int32_t code);
 
+/* Class `name` of treadle.errors: new reference. NULL with an exception when the package is broken. */
+PyObject *tr_pyerr_class(const char *name);
+
 #endif

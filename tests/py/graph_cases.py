@@ -104,8 +104,11 @@ def draw(seed: int, most: int = 25) -> Graph:
                 continue
             steps.append(s)
             v.append(got)
+    if not steps:  # none that was drawn has a meaning for so few items
+        steps.append(Step("call", (0,), np.negative))
+        v.append(-leaves[0])
     made = range(len(leaves), len(v))
-    roots = r.sample(made, min(len(made), r.randint(1, 4))) if steps else []
+    roots = r.sample(made, min(len(made), r.randint(1, 4)))
     return Graph(leaves, steps, sorted(roots))
 
 

@@ -674,6 +674,13 @@ def test_functions_that_call_each_other():
 
     assert np.asarray(tp.map(made(), np.arange(4))).tolist() == [1, 0, 1, 0]
 
+    def in_a_tuple():
+        both = (2.5, lambda v: v * both[0])
+        return both[1]
+
+    x = np.arange(3.0)  # captured through a tuple that holds the function itself
+    assert np.asarray(tp.map(in_a_tuple(), x)).tolist() == [0.0, 2.5, 5.0]
+
 
 def test_too_many_captured_variables_are_told():
     names = [f"a{k}" for k in range(33)]

@@ -20,6 +20,7 @@ import pytest
 import treadle
 from treadle import _core, _info, _library, config, cuda, decorators, errors, run, stencils, types, ufunc
 from treadle.cuda import _compile, args, cudadrv
+from treadle.parallel import _explain
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ways_features  # noqa: E402
@@ -132,6 +133,14 @@ def test_the_checks_of_kernels_are_the_compilers():
     table = rows("src/base/opts.h", r'X\((\w+), (\d+), "(\w+)"\)')
     bits = {name: 1 << int(bit) for _, bit, name in table}
     assert bits == {**config._CHECKS, "exit": config._CHECK_EXIT}
+
+
+def test_the_words_of_accounts_are_the_compilers():
+    text = (ROOT / "src/base/opts.h").read_text()
+    kinds = re.findall(r"(?m)^    TR_ACCOUNT_(\w+),? +/\*", text)
+    assert [getattr(_explain, f"_{k}") for k in kinds] == list(range(4))
+    forms = {name.lower(): int(bit) for name, bit in rows("src/base/opts.h", r"TR_ACCOUNT_(\w+) = (\d+)")}
+    assert forms == {name: 1 << k for k, name in enumerate(_explain._FORMS)}
 
 
 def test_decorators_set_every_option_of_the_compiler():
