@@ -890,9 +890,12 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
     case TR_OP_LOAD:
-        if (!(at = element_of(r, i)))
+        if (!(at = element_of(r, i)) && !i->sub)
             return fault(r, i, "loads outside of an array");
-        tr_interp_load(i->ty, at, out);
+        if (at)
+            tr_interp_load(i->ty, at, out);
+        else
+            memset(out, 0, tr_ty_nparts(i->ty) * sizeof *out);
         r->in->read += r->in->patterns ? tr_ty_size(i->ty) : 0;
         return true;
     case TR_OP_STORE:

@@ -271,6 +271,7 @@ typedef enum tr_generates {
     X(MATH, "a function", tr_math_name, TR_MATH__COUNT, false)                \
     X(NOT, "a negation", tr_not_name, 2, true)                                \
     X(UNCHECKED, "a promise", tr_unchecked_name, 2, true)                     \
+    X(GUARDED, "a guard", tr_guarded_name, 2, true)                           \
     X(MAKES, "how items are given", tr_makes_name, TR_MAKES__COUNT, true)     \
     X(TURN, "a kind of sum", tr_turn_name, TR_TURN__COUNT, true)              \
     X(UNDEF, "whose variable", tr_undef_name, TR_UNDEF__COUNT, true)          \
@@ -408,10 +409,12 @@ struct tr_fn;
  * blocks of rounds, where scatters.c says so. A target shares no memory with any
  * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
  *
- * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never
+ * A lambda that only computes is scalar; one that besides loads from captured arrays only reads, and counts as
+ * scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is never
  * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
  * that are different values share no memory if one of them is written, but an input and an output element for
- * element; no two elements of what is written lie in one place. */
+ * element, and what is written is not captured by a lambda that only reads; no two elements of what is written
+ * lie in one place. */
 enum {
     TR_SCATTER_PUT = TR_RED__COUNT,
     TR_SCATTER__COUNT
@@ -703,6 +706,8 @@ enum { TR_COST_CHEAP = 6, TR_COST_DEAR = 15 };  /* more than a quotient; a funct
 unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
 /* A lambda that only computes: no instruction has an effect. */
 bool tr_fn_is_scalar(const tr_fn *f);
+/* One that besides loads from arrays: in a pattern, from such as the node does not write. */
+bool tr_fn_only_reads(const tr_fn *f);
 unsigned tr_fn_cost(const tr_fn *f); /* of one run without repetitions: its instructions' costs */
 uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in); /* values that the lambda of f's pattern yields */
 const tr_ins *tr_pat_yield(const tr_fn *lam);             /* one of a lambda's YIELDs; all agree on types */

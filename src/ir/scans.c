@@ -85,7 +85,7 @@ bool tr_pat_scan_regroups(const tr_pat *t) {
 
 bool tr_pat_in_blocks(const tr_pat *t) {
     return t->nscan && t->nscan == tr_pat_nred(t) && t->nspace - tr_pat_nkeep(t) == 1 &&
-           tr_pat_scan_regroups(t) && tr_fn_is_scalar(t->lam) && contribute_alone(t);
+           tr_pat_scan_regroups(t) && tr_fn_only_reads(t->lam) && contribute_alone(t);
 }
 
 bool tr_pat_scan_in_groups(const tr_pat *t, uint32_t k) {
@@ -122,6 +122,6 @@ tr_fn *tr_pat_scan_after(const tr_pat *t) {
 }
 
 bool tr_pat_in_ranges(const tr_pat *t) {
-    return t->nscan && !t->keep && tr_fn_is_scalar(t->lam) &&
+    return t->nscan && !t->keep && tr_fn_only_reads(t->lam) &&
            (tr_pat_scan_regroups(t) ? tr_pat_in_blocks(t) : contribute_alone(t));
 }

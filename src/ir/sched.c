@@ -209,17 +209,7 @@ static const char *chunk_misfit(const tr_pat *p) {
     if (!p->nspace || p->nscan || p->sched.line || (p->sched.tile && !p->sched.tested))
         return "no axis to walk in chunks";
     /* Buffers are filled before the lambda runs, and emptied after. */
-    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is given elements, not copies of them";
-}
-
-/* No instruction does more than read arrays. */
-static bool only_reads(const tr_fn *f) {
-    for (tr_bid b = 0; b < f->blks.n; b++)
-        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
-             v = tr_at(f, v)->next)
-            if (tr_ins_effects(tr_at(f, v)) & ~(E_READ | E_TERM))
-                return false;
-    return true;
+    return tr_fn_only_reads(p->lam) ? NULL : "a function with effects is given elements, not copies of them";
 }
 
 /* Has the lambda no array that the scatter may store into? */
@@ -232,7 +222,7 @@ static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
              !tr_arrays_distinct(f, pat->args[i], pat->args[tr_pat_at(p, P_SCAT)], pat->blk)))
             return false;
     }
-    return only_reads(p->lam);
+    return tr_fn_only_reads(p->lam);
 }
 
 static const char *fission_misfit(const tr_fn *f, const tr_ins *pat) {
@@ -249,7 +239,7 @@ static const char *unroll_misfit(const tr_pat *p) {
     if (s->unroll == 3 || !p->nspace || p->nscan || p->nfilt || p->nscat || s->line || s->chunk || s->tile ||
         s->fission || s->scalar)
         return "2 or 4 rounds of a plain loop over elements are written one after the other";
-    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is not written out for several rounds";
+    return tr_fn_only_reads(p->lam) ? NULL : "a function with effects is not written out for several rounds";
 }
 
 static const tr_ty *contribution(const tr_pat *p, uint32_t i) {

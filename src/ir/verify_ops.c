@@ -579,6 +579,18 @@ static void check_scatters(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, t->keep ? "scatters, but keeps an axis" : "scatters, so nothing is known to be apart");
 }
 
+/* A lambda that only reads may run in any order of the rounds, so what the node writes is no array that it is
+ * given whole. */
+static void check_whole_arrays(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (tr_fn_is_scalar(t->lam) || !tr_fn_only_reads(t->lam))
+        return;
+    for (uint32_t n = 0; (n = tr_pat_with(t, TR_MEM_WRITE, n)) < i->nargs; n++)
+        for (uint32_t c = tr_pat_at(t, P_CAP); c < tr_pat_at(t, P_CAP + 1); c++)
+            if (i->args[c] == i->args[n])
+                tr_ck_bad(k, "writes operand %" PRIu32 ", from which its lambda may load anywhere", n);
+}
+
 /* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
 static void check_pattern(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
@@ -605,6 +617,7 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
     check_reductions(k, i);
     check_filter(k, i);
     check_scatters(k, i);
+    check_whole_arrays(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))
         tr_ck_bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if (t->nwhen && t->par != TR_PAR_PRANGE)

@@ -169,6 +169,32 @@ static void show_items(tr_lf *w, const tr_obj *o, tr_larr *a) {
     a->data = g;
 }
 
+/* Where an index is out of range, it is a zero beside the array that is loaded: no branch, so that loops with
+ * such loads become vectors. */
+static void guard(tr_lf *w, tr_larr *a, const tr_ins *in, lv *off) {
+    LLVMBuilderRef b = w->b;
+    tr_lm *m = w->m;
+    lt t = LLVMArrayType2(m->i8, 2 * sizeof(double));
+    lv g = LLVMGetNamedGlobal(m->mod, "tr_zero"), ok = NULL;
+    assert(!tr_lower_is_flat(m) && tr_ty_size(a->ty->elem) <= 2 * sizeof(double));
+    if (!g) {
+        g = LLVMAddGlobal(m->mod, t, "tr_zero");
+        LLVMSetInitializer(g, LLVMConstNull(t));
+        LLVMSetGlobalConstant(g, 1);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+        LLVMSetAlignment(g, TR_MEM_ALIGN);
+    }
+    for (unsigned i = 0; i < a->ty->ndim; i++) {
+        lv in_range = l_icmp(b, LLVMIntULT, tr_lower_parts(w, in->args[1 + i])[0], a->shape[i]);
+        ok = ok ? LLVMBuildAnd(b, ok, in_range, "") : in_range;
+    }
+    if (!ok)
+        return;
+    a->data = l_select(b, ok, a->data, g);
+    *off = l_select(b, ok, *off, l_int(m->i64, 0));
+}
+
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2], off;
@@ -182,6 +208,8 @@ static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     } else {
         off = offset_of(w, &a, in->args + 1);
     }
+    if (in->sub)
+        guard(w, &a, in, &off);
     tr_lower_load_at(w, &a, off, out);
     tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
 }

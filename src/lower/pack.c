@@ -144,7 +144,7 @@ static uint64_t item_size(const tr_lpat *s, unsigned i) {
 static bool goes_by_stretches(const tr_lpat *s) {
     const tr_pat *p = s->p;
     if (!p->nfilt || s->totals || tr_pat_nred(p) != 1 || s->red[0].cls != RED_PHI || s->ncarry != 1 ||
-        p->nscat || s->chunk || !tr_fn_is_scalar(p->lam) || tr_term(p->lam, 0)->op != TR_OP_YIELD ||
+        p->nscat || s->chunk || !tr_fn_only_reads(p->lam) || tr_term(p->lam, 0)->op != TR_OP_YIELD ||
         uses(p->lam, p->lam->blks.d[0].params.d[p->nspace + p->nin]))
         return false;
     for (unsigned i = 0; i < p->nfilt; i++)

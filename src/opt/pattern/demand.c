@@ -69,21 +69,12 @@ static bool is_map(const tr_fn *f, const tr_ins *p) {
            tr_vals_same(a->args, p->args, t->nspace);
 }
 
-/* The size of an input's axis, where it is known as a value. */
-static tr_val size_of(const tr_fn *f, tr_val array, unsigned axis, tr_val space) {
-    const tr_val *sizes = tr_made_sizes(tr_at(f, array));
-    const tr_ins *s = tr_at(f, space);
-    if (sizes)
-        return sizes[axis];
-    return s->op == TR_OP_DIM && s->args[0] == array && s->imm.i == axis ? space : TR_NOVAL;
-}
-
 /* Each axis of each input is as long as the space, or 1. */
 static bool has_plain_inputs(const demander *d, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     for (uint32_t k = 0; k < t->nin; k++)
         for (unsigned x = 0; x < t->nspace; x++) {
-            tr_val size = size_of(d->f, tr_fuse_in(p)[k], x, p->args[x]);
+            tr_val size = tr_fuse_size(d->f, tr_fuse_in(p)[k], x, p->args[x]);
             if (size == TR_NOVAL || (size != p->args[x] && !tr_is_int(d->f, size, 1)))
                 return false;
         }

@@ -20,22 +20,19 @@
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
 
-/* The reductions of a pattern that has been merged. */
-typedef struct result {
-    tr_val old, node;
-    uint32_t first, nred;
-} result;
-
 typedef struct fuser {
     tr_prog *p;
     tr_fn *f;
     tr_u32s pats; /* of the block, in order */
     /* packed arrays of filters whose reductions were merged: no larger than arrays that are there */
     tr_u32s rooms;
-    tr_u32s made; /* nodes made from others: their own values have no uses yet */
-    TR_VEC(result) results;
+    tr_u32s made;   /* nodes made from others: their own values have no uses yet */
+    tr_u32s behind; /* what comes behind the two that are looked at */
+    tr_fuse_results results;
     tr_repl r;
     bool changed, tells;
+    bool rose;                 /* the second of the two that were merged went to where the first one stands */
+    bool guards, wants_guards; /* loads may be guarded in this round; one that would be was met */
 } fuser;
 
 /* --- what is said of it: TREADLE_DUMP=fuse --- */
@@ -46,8 +43,8 @@ static uint32_t line_of(const fuser *u, tr_val v) {
 
 static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
     tr_ctx *ctx = u->p->ctx;
-    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold)
-        return;
+    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold || (u->guards && !strncmp(fmt, "not ", 4)))
+        return; /* in the second round, what is new */
     va_list ap;
     va_start(ap, fmt);
     const char *text = tr_arena_vprintf(&ctx->arena, fmt, ap);
@@ -58,15 +55,6 @@ static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_va
     if (!strncmp(text, "not ", 4) && line_of(u, p) != line_of(u, c)) /* what was merged is seen in the code */
         tr_remark_add(ctx, TR_REMARK_APART, tr_fn_place(u->f, tr_at(u->f, c)->loc),
                       "not merged with line %u: %s", line_of(u, p), text + strlen("not merged: "));
-}
-
-/* --- memory --- */
-
-static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!tr_arrays_distinct(f, x, v[i], b))
-            return false;
-    return true;
 }
 
 /* --- questions about one pattern --- */
@@ -80,107 +68,13 @@ static uint32_t size_of(const tr_fn *f) {
     return n;
 }
 
-bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
-    const tr_pat *t = p->imm.pat;
-    return (tr_ins_effects(q) & (E_WRITE | E_SIDE)) && q->op != TR_OP_ALLOC &&
-           !(tr_fuse_leaves_alone(f, q, tr_fuse_in(p), t->nin, p->blk) &&
-             tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), t->nein, p->blk));
-}
+/* --- may rounds of both be done by turns? --- */
 
-bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i) {
-    for (uint32_t k = 0; (k = tr_pat_with(i->imm.pat, TR_MEM_WRITE, k)) < i->nargs; k++)
-        if (!tr_fuse_unseen(f, i, i->args[k]))
+static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!tr_arrays_distinct(f, x, v[i], b))
             return false;
     return true;
-}
-
-/* Is v the value of the pattern p's reductions, or of those that it has taken in? */
-static bool is_result(const fuser *u, tr_val v, tr_val p) {
-    for (uint32_t i = 0; i < u->results.n; i++)
-        if (u->results.d[i].node == p && u->results.d[i].old == v)
-            return true;
-    return v == p;
-}
-
-static bool uses_result(const fuser *u, const tr_ins *in, tr_val p) {
-    for (uint32_t k = 0; k < in->nargs; k++)
-        if (is_result(u, in->args[k], p))
-            return true;
-    return false;
-}
-
-/* --- may p move down to just before c? --- */
-
-/* q, which writes, writes none of these. */
-bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b) {
-    if (q->op == TR_OP_STORE)
-        return distinct_from_all(f, q->args[0], arrays, n, b);
-    if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
-        return false;
-    for (uint32_t k = 0; (k = tr_pat_with(q->imm.pat, TR_MEM_WRITE, k)) < q->nargs; k++)
-        if (!distinct_from_all(f, q->args[k], arrays, n, b))
-            return false;
-    return true;
-}
-
-/* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
-static uint32_t written_as(const tr_ins *p, tr_role role, tr_val x) {
-    for (uint32_t k = tr_pat_at(p->imm.pat, role); k < tr_pat_at(p->imm.pat, role + 1u); k++)
-        if (p->args[k] == x)
-            return k;
-    return UINT32_MAX;
-}
-
-/* Does p write an array that shares memory with x? */
-static bool writes_shared(const tr_fn *f, const tr_ins *p, tr_val x) {
-    for (uint32_t k = 0; (k = tr_pat_with(p->imm.pat, TR_MEM_WRITE, k)) < p->nargs; k++)
-        if (!tr_arrays_distinct(f, x, p->args[k], p->blk))
-            return true;
-    return false;
-}
-
-/* Does q use what p writes? By a view of it, too, which may have been made before. */
-static bool uses_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
-    bool touches = tr_ins_effects(q) & (E_READ | E_WRITE), asks = q->op == TR_OP_DIM || q->op == TR_OP_STRIDE;
-    for (uint32_t k = 0; k < q->nargs; k++) {
-        tr_val a = q->args[k];
-        if (!asks && (written_as(p, P_OUT, a) != UINT32_MAX || written_as(p, P_EOUT, a) != UINT32_MAX))
-            return true;
-        if (touches && tr_ty_is_managed(tr_at(f, a)->ty) && writes_shared(f, p, a))
-            return true;
-    }
-    return false;
-}
-
-/* May q, which stands between, see or disturb what p reads and writes? */
-static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr_ins *q, bool fresh) {
-    const tr_fn *f = u->f;
-    const tr_pat *t = p->imm.pat;
-    tr_bid b = p->blk;
-    uint8_t e = tr_ins_effects(q);
-    if (uses_result(u, q, pv))
-        return "the first one's result is used before the second";
-    if (uses_outputs(f, p, q))
-        return "something between them uses the array";
-    if (e & E_SIDE && q->op != TR_OP_RELEASE && q->op != TR_OP_RETAIN)
-        return "there is a call between them";
-    if (!fresh && q->op != TR_OP_ALLOC && e & (E_RAISE | E_READ | E_WRITE))
-        return "what stands between them may see the first one's result, or raise before it";
-    if (!(e & E_WRITE) || tr_plant(f->ctx, TR_PLANT_FUSE))
-        return NULL;
-    return tr_fuse_leaves_alone(f, q, tr_fuse_in(p), t->nin, b) &&
-                   tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), t->nein, b)
-               ? NULL
-               : "what the first one reads may be written between them";
-}
-
-static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
-    const tr_ins *pi = tr_at(u->f, p);
-    bool fresh = tr_fuse_writes_unseen(u->f, pi);
-    const char *why = NULL;
-    for (tr_val q = pi->next; q != c && !why; q = tr_at(u->f, q)->next)
-        why = obstacle(u, pi, p, tr_at(u->f, q), fresh);
-    return why;
 }
 
 /* Does no element of an output lie where one of another index lies of an input? As tr_pat.apart has it. */
@@ -205,6 +99,12 @@ static bool write_mixes(const tr_fn *f, tr_role role, tr_val x, tr_val r, tr_bid
  * the other must not read elsewhere: the same array at the same index is fine. */
 static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    for (uint32_t k = 0; (k = tr_pat_with(tc, TR_MEM_WRITE, k)) < c->nargs; k++)
+        if (tr_fuse_loads_from(f, p, c->args[k]))
+            return false;
+    for (uint32_t k = 0; (k = tr_pat_with(tp, TR_MEM_WRITE, k)) < p->nargs; k++)
+        if (tr_fuse_loads_from(f, c, p->args[k]))
+            return false;
     for (uint32_t k = 0; (k = tr_pat_with(tc, TR_MEM_UPDATE, k)) < c->nargs; k++) {
         tr_val x = c->args[k];
         tr_role role = tr_pat_role(tc, k);
@@ -251,7 +151,7 @@ static void place_inputs(tr_fusing *m) {
     const tr_ins *p = m->p.in, *c = m->c.in;
     tr_fuse_take(m, &m->p, P_IN);
     for (uint32_t k = tr_pat_at(c->imm.pat, P_IN); k < tr_pat_at(c->imm.pat, P_IN + 1); k++) {
-        uint32_t of = written_as(p, P_OUT, c->args[k]);
+        uint32_t of = tr_fuse_written_as(p, P_OUT, c->args[k]);
         if (of != UINT32_MAX)
             tr_fuse_link(m, k, of);
         else
@@ -266,7 +166,7 @@ static void redirect(fuser *u, tr_val old, const tr_pat *t, tr_val node, uint32_
             u->results.d[i].node = node;
             u->results.d[i].first += first;
         }
-    result r = {old, node, first, tr_pat_nred(t)};
+    tr_fuse_result r = {old, node, first, tr_pat_nred(t)};
     if (tr_pat_nred(t) && !tr_opt_among(old, u->made.d, u->made.n))
         tr_vec_push(&u->f->ctx->arena, &u->results, r);
 }
@@ -275,7 +175,7 @@ static void redirect(fuser *u, tr_val old, const tr_pat *t, tr_val node, uint32_
 static void take_results(fuser *u) {
     tr_fn *f = u->f;
     for (uint32_t i = 0; i < u->results.n; i++) {
-        result r = u->results.d[i];
+        tr_fuse_result r = u->results.d[i];
         const tr_ty *t = tr_fuse_type(f, r.old);
         if (tr_pat_nred(tr_at(f, r.node)->imm.pat) == r.nred) {
             tr_repl_set(f, &u->r, r.old, r.node);
@@ -295,9 +195,21 @@ static void take_results(fuser *u) {
     u->results.n = 0;
 }
 
-static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
+/* A copy of the pattern whose loads are guarded. */
+static tr_pat *guarded(tr_fn *f, const tr_pat *t) {
+    tr_pat *g = tr_arena_copy(&f->ctx->arena, t, sizeof *t);
+    g->lam = tr_fn_clone(t->lam);
+    for (uint32_t v = 0; v < g->lam->ins.n; v++)
+        if (tr_at(g->lam, v)->blk != TR_NOBLK && tr_at(g->lam, v)->op == TR_OP_LOAD)
+            tr_at(g->lam, v)->sub = 1;
+    return g;
+}
+
+static tr_val merge(fuser *u, tr_val pv, tr_val cv, bool guards) {
     tr_fn *f = u->f;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
+    if (guards)
+        c.imm.pat = guarded(f, c.imm.pat);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
     tr_fusing m = tr_fuse_new(f, &p, &c);
     m.node.t = (tr_pat){
@@ -333,7 +245,7 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     m.node.t = *tp;
     tr_fuse_take_rest(&m, &m.p);
     for (uint32_t k = tr_pat_at(tc, P_IN); k < tr_pat_at(tc, P_IN + 1); k++) {
-        uint32_t of = written_as(&p, P_EOUT, c.args[k]);
+        uint32_t of = tr_fuse_written_as(&p, P_EOUT, c.args[k]);
         if (of != UINT32_MAX)
             tr_fuse_link(&m, k, of);
         else
@@ -505,7 +417,7 @@ static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
     tell(u, pv, cv, why ? "not merged: %s" : "merged, what is kept is reduced at once", why);
     if (why)
         return TR_NOVAL;
-    u->changed = true;
+    u->changed = u->rose = true;
     return merge_packed(u, pv, cv);
 }
 
@@ -528,7 +440,7 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
 /* It only computes, and has no operand that is not known here: the one of a loop over a prange that says
  * whether it runs on all cores would be lost. */
 static bool pattern_may_fuse(const tr_pat *t) {
-    return tr_fn_is_scalar(t->lam) &&
+    return tr_fn_only_reads(t->lam) &&
            tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(SCAN) | P_(RED) | P_(SCAT) |
                                   P_(EIN) | P_(EOUT) | P_(CAP));
 }
@@ -560,16 +472,26 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "they reduce different axes";
     if (!why && (!pattern_may_fuse(tp) || !pattern_may_fuse(tc)))
         why = "one of them does more than compute";
-    if (!why && uses_result(u, c, pv))
-        why = "the second needs the first one's result";
+    for (uint32_t k = 0; !why && k < c->nargs; k++)
+        if (tr_fuse_is_result(&u->results, c->args[k], pv))
+            why = "the second needs the first one's result";
+    if (!why && over && !tr_fn_is_scalar(tc->lam))
+        why = "an epilogue reads no arrays but its own";
     if (!why && !over && !rounds_mix(u->f, p, c))
         why = "their arrays may overlap";
     if (!why && over && !epilogue_mixes(u->f, p, c))
         why = "their arrays may overlap";
     if (!why && fused_is_too_large(p, c))
         why = "together they would be too large";
+    bool guards = false;
     if (!why)
-        why = cannot_move(u, pv, cv);
+        why = tr_fuse_order(u->f, &u->results, pv, cv, &u->behind, &guards);
+    if (!why && guards && (over || !u->guards)) {
+        u->wants_guards |= !over;
+        why = "what the second loads is tested after the first";
+    }
+    if (!why && beside && u->behind.n && !guards)
+        why = "reading an array once would keep others waiting";
     if (why) {
         tell(u, pv, cv, "not merged: %s", why);
         return TR_NOVAL;
@@ -579,7 +501,27 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
          : link ? "merged, what the first writes is read at once"
                 : "merged, both read the same array");
     u->changed = true;
-    return over ? merge_epilogue(u, pv, cv) : merge(u, pv, cv);
+    tr_val node = over ? merge_epilogue(u, pv, cv) : merge(u, pv, cv, guards);
+    for (uint32_t i = u->behind.n; i-- > 0;)
+        tr_ins_move_before(u->f, u->behind.d[i], tr_at(u->f, node)->next);
+    return node;
+}
+
+/* The patterns at k and c of the block's list have become the node: what went behind it comes behind it there,
+ * too. Returns where the node is. */
+static uint32_t place_node(fuser *u, uint32_t k, uint32_t c, tr_val node) {
+    uint32_t n = 0, at = k;
+    tr_val *behind = TR_NEW_N(&u->f->ctx->arena, tr_val, c - k);
+    for (uint32_t i = k + 1; i < c; i++)
+        if (u->rose || tr_opt_among(u->pats.d[i], u->behind.d, u->behind.n))
+            behind[n++] = u->pats.d[i];
+        else
+            u->pats.d[at++] = u->pats.d[i];
+    u->pats.d[at] = node;
+    memcpy(u->pats.d + at + 1, behind, n * sizeof *behind);
+    memmove(u->pats.d + at + 1 + n, u->pats.d + c + 1, (u->pats.n - c - 1) * sizeof *u->pats.d);
+    u->pats.n--;
+    return at;
 }
 
 /* True if something was filtered in it. */
@@ -593,15 +535,12 @@ static bool fuse_block(fuser *u, tr_bid b) {
             filters = filters || tr_at(f, v)->imm.pat->nfilt;
         }
     for (uint32_t c = 1; c < u->pats.n; c++)
-        for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK;) {
-            if (u->pats.d[k] == TR_NOVAL)
-                continue;
-            tried++;
+        for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK; tried++) {
+            u->behind.n = 0;
+            u->rose = false;
             tr_val node = try_pair(u, u->pats.d[k], u->pats.d[c]);
-            if (node == TR_NOVAL)
-                continue;
-            u->pats.d[k] = TR_NOVAL;
-            u->pats.d[c] = node;
+            if (node != TR_NOVAL)
+                k = c = place_node(u, k, c, node);
         }
     take_results(u);
     return filters;
@@ -620,6 +559,24 @@ static void settle_choices(fuser *u, tr_bid b) {
     }
 }
 
+/* Where something is filtered, more than once: what read it may do no more than reduce now, and the array it
+ * was counted for be gone. */
+static void fuse_rounds(fuser *u) {
+    tr_fn *f = u->f;
+    bool changed = true, filters = true;
+    for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {
+        changed = filters = false;
+        for (uint32_t i = 0; i < f->rpo.n; i++)
+            filters |= fuse_block(u, f->rpo.d[i]);
+        tr_repl_apply(f, &u->r);
+        while (tr_fuse_drop(f, &u->rooms))
+            changed = true;
+        u->changed |= changed;
+        u->r = tr_repl_new(f);
+        u->made.n = 0;
+    }
+}
+
 bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
     fuser u = {.p = p, .f = f, .r = tr_repl_new(f)};
     u.tells = !f->is_lambda &&
@@ -632,19 +589,9 @@ bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
         while (tr_fuse_drop(f, &u.rooms))
             ;
     }
-    /* Where something is filtered, more than once: what read it may do no more than reduce now, and the
-     * array it was counted for be gone. */
-    bool changed = true, filters = true;
-    for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {
-        changed = filters = false;
-        for (uint32_t i = 0; i < f->rpo.n; i++)
-            filters |= fuse_block(&u, f->rpo.d[i]);
-        tr_repl_apply(f, &u.r);
-        while (tr_fuse_drop(f, &u.rooms))
-            changed = true;
-        u.changed |= changed;
-        u.r = tr_repl_new(f);
-        u.made.n = 0;
-    }
+    fuse_rounds(&u);
+    u.guards = u.wants_guards && f->kind == TR_FN_HOST; /* a device has no such loads */
+    if (u.guards)
+        fuse_rounds(&u);
     return u.changed;
 }

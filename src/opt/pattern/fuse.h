@@ -28,6 +28,14 @@ static inline const tr_val *tr_fuse_params(const tr_fn *g, tr_bid b) {
 static inline const tr_ty *tr_fuse_type(const tr_fn *f, tr_val v) {
     return tr_at(f, v)->ty;
 }
+/* How long an array's axis is, which a pattern walks along an axis of `space`; TR_NOVAL: no value says it. */
+static inline tr_val tr_fuse_size(const tr_fn *f, tr_val array, unsigned axis, tr_val space) {
+    const tr_val *sizes = tr_made_sizes(tr_at(f, array));
+    const tr_ins *s = tr_at(f, space);
+    if (sizes)
+        return sizes[axis];
+    return s->op == TR_OP_DIM && s->args[0] == array && s->imm.i == axis ? space : TR_NOVAL;
+}
 static inline bool tr_fuse_lam_uses(const tr_fn *lam, uint32_t param) {
     return tr_use_counts(lam)[tr_fuse_params(lam, 0)[param]] != 0;
 }
@@ -71,13 +79,34 @@ void tr_fuse_take_rest(tr_fusing *m, tr_merged *x);
 enum { TR_NOFN = 2 };
 tr_fn *tr_fuse_compose(tr_fusing *m, unsigned fn, unsigned pf, unsigned cf);
 
-/* --- fuse.c --- */
+/* --- fuse_order.c --- */
 
+/* A value that a merged pattern had: values `first`... of the node that it has become. */
+typedef struct tr_fuse_result {
+    tr_val old, node;
+    uint32_t first, nred;
+} tr_fuse_result;
+typedef TR_VEC(tr_fuse_result) tr_fuse_results;
+
+/* Is v the value of pattern p's reductions, or of those that it has taken in? */
+bool tr_fuse_is_result(const tr_fuse_results *res, tr_val v, tr_val p);
+/* Do its functions no more than compute, and load from arrays that they have whole? Does it load so? */
+bool tr_fuse_only_reads(const tr_ins *p);
+bool tr_fuse_loads(const tr_ins *p);
+/* Does p's lambda load from an array that shares memory with x, or with one of these? */
+bool tr_fuse_loads_from(const tr_fn *f, const tr_ins *p, tr_val x);
+bool tr_fuse_loads_from_any(const tr_fn *f, const tr_ins *p, const tr_val *x, uint32_t n);
 /* q, which writes, writes none of these. `b`: the block in which they are used. */
 bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b);
 bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,
                            const tr_ins *p);                 /* q may write what the pattern p reads */
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen what i writes */
+/* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
+uint32_t tr_fuse_written_as(const tr_ins *p, tr_role role, tr_val x);
+/* May p, and c which comes later in its block, be done at one place? NULL: they may, when what is in
+ * `behind`, in order, comes behind both; and if c then `guards` what it loads. */
+const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, tr_u32s *behind,
+                          bool *guards);
 
 /* --- fuse_drop.c --- */
 
