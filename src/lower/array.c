@@ -169,6 +169,10 @@ static void show_items(tr_lf *w, const tr_obj *o, tr_larr *a) {
     a->data = g;
 }
 
+static lv moved(tr_lf *w, const tr_ty *array, lv data, lv off) {
+    return is_number(off, 0) ? data : LLVMBuildGEP2(w->b, tr_lower_unit(w->m, array), data, &off, 1, "");
+}
+
 /* Where an index is out of range, it is a zero beside the array that is loaded: no branch, so that loops with
  * such loads become vectors. */
 static void guard(tr_lf *w, tr_larr *a, const tr_ins *in, lv *off) {
@@ -191,14 +195,15 @@ static void guard(tr_lf *w, tr_larr *a, const tr_ins *in, lv *off) {
     }
     if (!ok)
         return;
-    a->data = l_select(b, ok, a->data, g);
-    *off = l_select(b, ok, *off, l_int(m->i64, 0));
+    a->data = l_select(b, ok, moved(w, a->ty, a->data, *off), g);
+    *off = l_int(m->i64, 0);
 }
 
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2], off;
     tr_lower_arr(w, in->args[0], &a);
+    a.apart = w->apart;
     if (tr_at(w->body->f, in->args[0])->op == TR_OP_CONSTARR)
         show_items(w, tr_at(w->body->f, in->args[0])->imm.obj, &a);
     if (w->body->rows && w->body->rows[v]) { /* of a row's beginning nobody needs to know how it was made */
@@ -221,10 +226,6 @@ static void lower_store(tr_lf *w, const tr_ins *in) {
 }
 
 /* --- descriptors --- */
-
-static lv moved(tr_lf *w, const tr_ty *array, lv data, lv off) {
-    return is_number(off, 0) ? data : LLVMBuildGEP2(w->b, tr_lower_unit(w->m, array), data, &off, 1, "");
-}
 
 /* Where it starts: the sum of start * stride over the base's axes. */
 static lv start_of(tr_lf *w, const tr_larr *base, const tr_ins *in) {

@@ -101,6 +101,7 @@ typedef struct tr_lf {
     int32_t inst;
     unsigned fmf;   /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
     bool in_turn;   /* it is one of a turn's (tr_lbody.turns) */
+    bool apart;     /* loads of the pattern's lambda meet no store of it */
     unsigned nmath; /* calls that may be vectorised, so far */
     TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
     uint32_t in_use;

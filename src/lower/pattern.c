@@ -690,16 +690,17 @@ void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->op == TR_OP_PATTERN);
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t = s;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * tr_pat_nred(s.p) + 1u);
+    bool apart = w->apart;
     w->body->vals[v] = out;
+    w->apart = s.p->apart && tr_fn_only_reads(s.p->lam);
     if (!begin(&s, in)) {
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-        return;
-    }
-    if (s.p->sched.tested) {
+    } else if (s.p->sched.tested) {
         versions(&s, &t, in, tr_tile_condition(&s), out); /* nothing comes out: axes are kept */
-        return;
+    } else {
+        if (s.p->sched.tile)
+            tr_tile_order(&s);
+        loops(&s, out);
     }
-    if (s.p->sched.tile)
-        tr_tile_order(&s);
-    loops(&s, out);
+    w->apart = apart;
 }
