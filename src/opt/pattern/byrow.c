@@ -7,16 +7,20 @@
  *   [n] { m = [k] in(x[i]) red(max); s = [k] in(x[i]) out(o[i]) red(add) cap(m);
  *         [k] in(o[i]) out(o[i]) cap(s) }
  *
- * A chain: patterns of one block whose first axes are the same, of which those that reduce keep
- * just these, and that write to arrays made here. What is reduced is a value of the round then,
- * and an array only where others read it. An array of the space that only the chain reads gives
- * way to the one that is made of it last.
- * It pays where arrays do not stay in the cache, and rows are longer than what a row costs: a
+ * A chain: patterns of one block whose first axes are the same, that write to arrays made here. Those that
+ * reduce keep just these axes, and what they give is a value of the round then, and an array only where
+ * others read it; or they keep more, and are patterns of the round with kept axes of their own; or they
+ * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has an
+ * item a row: then the loop over the rows does. An array of the space that only the chain reads gives way to
+ * the one that is made of it last, or is one of the round, as long as a row.
+ * What depends on such a whole reduction comes behind the chain; where it tests indices, loads of the chain
+ * are guarded, as in fuse.c.
+ * It pays where a row is read again, arrays do not stay in the cache, and rows are longer than what a row costs: a
  * test when the program runs chooses between both forms. The new one is compiled when it is
  * first chosen (TR_COLD_LARGE, opt/late.c).
  * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one
  * of a row is one of a line. Not for patterns that may run on all cores: the rows may be few.
- * Cost: linear in a block, and in its chains' lambdas. */
+ * Cost: linear in a block, and in its chains' lambdas, for each number of axes that the rows may have. */
 #include <assert.h>
 #include <string.h>
 
@@ -36,6 +40,7 @@ typedef struct written {
     unsigned by;  /* which pattern */
     bool row;     /* an element per round: what a reduction's epilogue makes */
     bool seen;    /* others than the chain use it */
+    bool local;   /* an array of the round */
     tr_val place; /* where its elements stand: itself, or what is made of it */
     tr_val value; /* row: of this round */
 } written;
@@ -48,6 +53,9 @@ typedef struct chain {
     bool guarded;  /* that is protected */
     unsigned k, n; /* axes of the rows; patterns */
     tr_val pats[MAX_CHAIN];
+    bool guards[MAX_CHAIN]; /* what the pattern loads is tested behind the chain */
+    tr_u32s behind;         /* what stands between them and depends on what they reduce, in order */
+    bool tests;             /* some of that raises */
     unsigned nw;
     written w[MAX_ARRAYS];
     /* the round */
@@ -55,7 +63,19 @@ typedef struct chain {
     tr_u32s caps; /* values of f, in the order of g's params behind the indices */
     tr_val *part; /* per array of f: the round's part of it */
     tr_val *map;  /* per value of f: what it is in the round */
+    tr_node outer;
+    unsigned nred; /* values that the rounds contribute */
+    tr_val red[TR_MAX_REDS];
 } chain;
+
+/* What a pattern of the chain is in a round. */
+typedef enum form {
+    NONE,
+    INNER, /* a pattern, of a row's elements: a map, or some kept axes are the round's own */
+    ROW,   /* one that gives values of the row */
+    WHOLE, /* one whose values the rounds contribute */
+    VALUES /* no pattern: computes with values of the row, that the rounds may contribute */
+} form;
 
 static tr_ins *def(const chain *c, tr_val v) {
     return tr_at(c->f, v);
@@ -91,15 +111,15 @@ static written *row_of(chain *c, tr_val v) {
     return w;
 }
 
-/* Does the pattern walk all that the one which wrote w does? */
-static bool same_space(const chain *c, const tr_ins *p, const written *w) {
-    const tr_ins *q = pattern(c, w->by);
-    return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace);
+/* Is the array, which was made here, as large as the pattern's space? */
+static bool is_of_space(const chain *c, const tr_ins *p, tr_val array) {
+    const tr_ins *a = def(c, array);
+    return a->nargs == p->imm.pat->nspace && tr_vals_same(a->args, p->args, a->nargs);
 }
 
 static bool input_fits_chain(chain *c, const tr_ins *p, tr_val v, bool *linked) {
     written *w = row_of(c, v);
-    if (!w && (w = find(c, v)) != NULL && (w->row || !same_space(c, p, w)))
+    if (!w && (w = find(c, v)) != NULL && (!is_of_space(c, p, v) || (w->row && p->imm.pat->nspace > c->k)))
         return false;
     *linked = *linked || w;
     if (w)
@@ -126,14 +146,62 @@ static bool epilogue_is_plain(const tr_fn *epi) {
     return !epi || (tr_term(epi, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(epi));
 }
 
-/* Rows, and what there is at each element of them. */
-static bool pattern_has_row_form(const chain *c, const tr_ins *p) {
+/* May each row reduce on its own, and the rounds what comes out? */
+static bool reduces_in_any_order(const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
+        tr_redk k = tr_pat_red(t, i);
+        if (tr_red_info[k].place || tr_red_regroups(k, def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty))
+            return false;
+    }
+    return true;
+}
+
+static bool is_straight(const tr_fn *f) {
+    return tr_term(f, 0)->op == TR_OP_YIELD;
+}
+
+static form form_of(const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    uint32_t rows = tr_all_axes(c->k);
+    if (t->nspace < c->k || !tr_vals_same(p->args, pattern(c, 0)->args, c->k))
+        return NONE;
+    if (t->nspace == c->k)
+        return t->keep || !is_straight(t->lam) ? NONE : VALUES;
+    if (t->keep == rows)
+        return t->neout && epilogue_is_plain(t->epi) ? ROW : NONE;
+    if (t->keep)
+        return (t->keep & rows) == rows ? INNER : NONE;
+    return !tr_pat_nred(t) ? INNER : reduces_in_any_order(c, p) ? WHOLE : NONE;
+}
+
+/* May the rounds load what the lambda loads? Nothing that the chain writes, and where indices are tested behind
+ * it, nothing that would fault then. */
+static bool loads_fit_chain(chain *c, const tr_ins *p) {
+    for (unsigned i = 0; i < c->nw; i++)
+        if (tr_fuse_loads_from(c->f, p, c->w[i].array))
+            return false;
+    return !c->tests || tr_fuse_fits_untested(c->f, p);
+}
+
+/* Does the instruction depend on what the chain reduces? */
+static bool depends_on_results(const chain *c, const tr_ins *in) {
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        if (tr_opt_among(in->args[i], c->behind.d, c->behind.n))
+            return true;
+        for (unsigned k = 0; k < c->n; k++)
+            if (c->pats[k] == in->args[i])
+                return true;
+    }
+    return false;
+}
+
+static bool pattern_fits_chain(chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     bool plain = t->par == TR_PAR_NO &&
                  tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
-    bool reduces = tr_pat_nred(t) > 0, keeps = t->keep == tr_all_axes(c->k);
-    return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&
-           epilogue_is_plain(t->epi) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
+    return plain && form_of(c, p) != NONE && tr_fn_only_reads(t->lam) && !depends_on_results(c, p) &&
+           loads_fit_chain(c, p) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
            is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
            is_made_here(c, p->args + tr_pat_at(t, P_EOUT), t->neout);
 }
@@ -148,11 +216,13 @@ static bool take_pattern(chain *c, tr_val v) {
     const tr_ins *p = def(c, v);
     const tr_pat *t = p->imm.pat;
     bool linked = c->n == 0;
+    if (c->n == MAX_CHAIN || c->nw + t->nout + t->neout > MAX_ARRAYS)
+        return false;
     if (c->n == 0)
-        c->k = tr_pat_nkeep(t);
-    if (!c->k || c->n == MAX_CHAIN || !pattern_has_row_form(c, p) ||
-        c->nw + t->nout + t->neout > MAX_ARRAYS ||
-        (c->n && !tr_vals_same(p->args, pattern(c, 0)->args, c->k)))
+        c->pats[0] = v;
+    form as = form_of(c, p);
+    unsigned nred = as == WHOLE || as == VALUES ? tr_pat_nred(t) : 0;
+    if (!pattern_fits_chain(c, p) || c->nred + nred > TR_MAX_REDS)
         return false;
     for (uint32_t i = 0; i < t->nin; i++)
         if (!input_fits_chain(c, p, p->args[tr_pat_at(t, P_IN) + i], &linked))
@@ -162,8 +232,10 @@ static bool take_pattern(chain *c, tr_val v) {
             return false;
     if (!linked)
         return false;
-    add_written(c, p->args + tr_pat_at(t, P_OUT), t->nout, false);
-    add_written(c, p->args + tr_pat_at(t, P_EOUT), t->neout, true);
+    add_written(c, p->args + tr_pat_at(t, P_OUT), t->nout, as == VALUES);
+    add_written(c, p->args + tr_pat_at(t, P_EOUT), t->neout, as == ROW);
+    c->guards[c->n] = c->tests && tr_fuse_loads(p);
+    c->nred += nred;
     c->pats[c->n++] = v;
     return true;
 }
@@ -222,7 +294,8 @@ static void find_place(chain *c, written *w) {
         for (unsigned j = 0; j < c->nw; j++)
             taken = taken || (&c->w[j] != o && c->w[j].place == o->place);
         if (o->by == last - 1 && !o->row && !taken && def(c, o->array)->ty == def(c, w->array)->ty &&
-            same_space(c, pattern(c, w->by), o))
+            def(c, o->array)->nargs == def(c, w->array)->nargs &&
+            tr_vals_same(def(c, o->array)->args, def(c, w->array)->args, def(c, w->array)->nargs))
             w->place = o->place;
     }
 }
@@ -251,12 +324,51 @@ static tr_val size_of(chain *c, tr_val array, unsigned axis) {
     return tr_emit_dim(&c->b, captured(c, array), axis);
 }
 
-/* This round's part of an operand of pattern p, number `which` of its inputs and outputs.
- * Axes of extent 1 repeat. */
+static const tr_ty *part_type(const chain *c, tr_val array) {
+    const tr_ty *t = def(c, array)->ty;
+    return tr_ty_array_as(c->f->ctx->types, t->elem, t->ndim - c->k, TR_LAYOUT_C, t->readonly, t->sub);
+}
+
+/* An array that is made in each round, as long as a row of the one that it stands for. */
+static tr_val make_local(chain *c, tr_val array) {
+    const tr_ins a = *def(c, array);
+    tr_val sizes[TR_MAX_NDIM];
+    for (uint32_t j = c->k; j < a.nargs; j++)
+        sizes[j - c->k] = captured(c, a.args[j]);
+    tr_val v = tr_emit_v(&c->b, TR_OP_ALLOC, part_type(c, array), a.nargs - c->k, sizes);
+    tr_at(c->b.fn, v)->imm = a.imm;
+    tr_at(c->b.fn, v)->sub = a.sub;
+    return v;
+}
+
+/* This round's part of an array that the chain writes. */
+static tr_val part_of_written(chain *c, const written *w) {
+    tr_val a = w->place, args[1 + 3 * TR_MAX_NDIM];
+    uint32_t n = def(c, a)->ty->ndim, at = 0;
+    int64_t along = 0;
+    if (c->part[a] != TR_NOVAL)
+        return c->part[a];
+    if (find(c, a)->local)
+        return c->part[a] = make_local(c, a);
+    args[at++] = captured(c, a);
+    for (unsigned j = 0; j < n; j++)
+        args[at++] = j < c->k ? index_at(c, j) : tr_const_int(c->b.fn, i64(c), 0);
+    for (unsigned j = c->k; j < n; j++)
+        args[at++] = captured(c, def(c, a)->args[j]);
+    for (unsigned j = c->k; j < n; j++) {
+        args[at++] = tr_const_int(c->b.fn, i64(c), 1);
+        along |= tr_view_along(j - c->k, (int)j);
+    }
+    c->part[a] = tr_emit_v(&c->b, TR_OP_VIEW, part_type(c, a), at, args);
+    tr_at(c->b.fn, c->part[a])->imm.i = along;
+    return c->part[a];
+}
+
+/* This round's part of input number `which` of pattern p. Axes of extent 1 repeat. */
 static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
-    const written *w = find(c, p->args[tr_pat_at(p->imm.pat, P_IN) + which]);
-    tr_val a = w ? w->place : p->args[tr_pat_at(p->imm.pat, P_IN) + which];
-    const tr_ty *t = def(c, a)->ty;
+    tr_val a = p->args[tr_pat_at(p->imm.pat, P_IN) + which];
+    if (find(c, a))
+        return part_of_written(c, find(c, a));
     uint32_t n = p->imm.pat->nspace, k = c->k, at = 0;
     bool whole = true;
     for (unsigned j = 0; j < n; j++)
@@ -282,8 +394,7 @@ static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
         args[at++] = one;
         along |= tr_view_along(j - k, (int)j);
     }
-    const tr_ty *part = tr_ty_array_as(c->f->ctx->types, t->elem, n - k, TR_LAYOUT_C, t->readonly, t->sub);
-    tr_val v = tr_emit_v(&c->b, TR_OP_VIEW, part, at, args);
+    tr_val v = tr_emit_v(&c->b, TR_OP_VIEW, part_type(c, a), at, args);
     tr_at(c->b.fn, v)->imm.i = along;
     if (whole)
         c->part[a] = v;
@@ -306,90 +417,190 @@ static bool value_is_used(const tr_fn *f, tr_val x) {
     return false;
 }
 
-/* A param of the lambda for the next capture of the inner pattern. */
-static void capture(tr_node *m, tr_val *caps, tr_val param, tr_val v) {
-    caps[tr_node_put(m, P_CAP, v)] = param;
+/* A pattern of the round that is being made. Its functions' params: inner indices, elements or reduced values;
+ * then, captured, indices of the row, its values, and what was captured before. */
+typedef struct inner {
+    const tr_ins *p;
+    tr_node m;
+    tr_fn *fn[2]; /* TR_LAM, TR_EPI, or NULL */
+    tr_val *caps[2];
+} inner;
+
+/* The next capture of the inner pattern: its value in each function is a param that was there, or a new one. */
+static void capture(inner *s, const tr_val *param, tr_val v) {
+    uint32_t at = tr_node_put(&s->m, P_CAP, v);
+    for (unsigned fn = TR_LAM; fn <= TR_EPI; fn++)
+        if (s->fn[fn])
+            s->caps[fn][at] =
+                param[fn] != TR_NOVAL ? param[fn] : tr_blk_param(s->fn[fn], 0, tr_at(s->m.f, v)->ty, NULL);
 }
 
-/* The pattern in the round. Its lambda's params: inner indices, elements; then, captured, indices of the row,
- * its values, and what was captured before. */
-static tr_val emit_inner(chain *c, const tr_ins *p) {
-    const tr_pat *t = p->imm.pat;
-    tr_arena *a = &c->f->ctx->arena;
-    tr_fn *lam = tr_fn_clone(t->lam);
-    tr_blk *entry = tr_blk_at(lam, 0);
-    uint32_t n = entry->params.n, at = 0;
-    const tr_val *old = tr_arena_copy(a, entry->params.d, n * sizeof *old);
-    tr_val *caps = TR_NEW_N(a, tr_val, n + 1u);
-    tr_node m = tr_node_new(c->b.fn);
-    m.t = (tr_pat){.apart = t->apart, .lam = lam};
-    for (unsigned j = c->k; j < t->nspace; j++)
-        entry->params.d[at++] = old[j];
+static void clone_function(chain *c, inner *s, unsigned fn, tr_fn *from) {
+    if (!from)
+        return;
+    s->fn[fn] = tr_fn_clone(from);
+    s->caps[fn] = TR_NEW_N(&c->f->ctx->arena, tr_val, tr_blk_at(from, 0)->params.n + TR_MAX_NDIM + 1u);
+}
+
+/* Params of the inner function: those that it keeps, then what is captured. */
+static void set_params(inner *s, unsigned fn, const tr_u32s *kept) {
+    tr_blk *entry = tr_blk_at(s->fn[fn], 0);
+    uint32_t n = s->m.of[P_CAP].n;
+    entry->params.d = TR_NEW_N(&s->fn[fn]->ctx->arena, tr_val, kept->n + n + 1u);
+    memcpy(entry->params.d, kept->d, kept->n * sizeof *kept->d);
+    memcpy(entry->params.d + kept->n, s->caps[fn], n * sizeof *s->caps[fn]);
+    entry->params.n = entry->params.cap = kept->n + n;
+}
+
+/* Indices of the row that a function asks for, the lambda's and the epilogue's. */
+static void capture_indices(chain *c, inner *s, const tr_val *lam, const tr_val *epi) {
     for (unsigned j = 0; j < c->k; j++)
-        if (value_is_used(lam, old[j]))
-            capture(&m, caps, old[j], index_at(c, j));
+        if (value_is_used(s->fn[TR_LAM], lam[j]) || (epi && value_is_used(s->fn[TR_EPI], epi[j])))
+            capture(s, (tr_val[]){lam[j], epi ? epi[j] : TR_NOVAL}, index_at(c, j));
+}
+
+static tr_val emit_inner(chain *c, unsigned number) {
+    const tr_ins p = *pattern(c, number);
+    const tr_pat *t = p.imm.pat;
+    tr_arena *a = &c->f->ctx->arena;
+    form as = form_of(c, &p);
+    inner s = {.p = &p, .m = tr_node_new(c->b.fn)};
+    tr_u32s kept = {0}, ekept = {0};
+    clone_function(c, &s, TR_LAM, c->guards[number] ? tr_fuse_guarded(c->f, t)->lam : t->lam);
+    clone_function(c, &s, TR_EPI, as == INNER ? t->epi : NULL);
+    const tr_val *old = tr_arena_copy(a, tr_fuse_params(s.fn[TR_LAM], 0),
+                                      tr_pat_nparams(t, TR_LAM) * sizeof *old),
+                 *eold = s.fn[TR_EPI] ? tr_arena_copy(a, tr_fuse_params(s.fn[TR_EPI], 0),
+                                                      tr_pat_nparams(t, TR_EPI) * sizeof *eold)
+                                      : NULL;
+    s.m.t = (tr_pat){.apart = t->apart,
+                     .lam = s.fn[TR_LAM],
+                     .epi = s.fn[TR_EPI],
+                     .keep = as == INNER ? t->keep >> c->k : 0};
+    for (unsigned j = c->k; j < t->nspace; j++)
+        tr_vec_push(a, &kept, old[j]);
+    for (unsigned j = c->k; eold && j < tr_pat_nkeep(t) + tr_pat_nred(t); j++)
+        tr_vec_push(a, &ekept, eold[j]);
+    capture_indices(c, &s, old, eold);
     for (uint32_t i = 0; i < t->nin; i++) {
-        const written *w = row_of(c, p->args[tr_pat_at(t, P_IN) + i]);
+        const written *w = row_of(c, p.args[tr_pat_at(t, P_IN) + i]);
         tr_val param = old[tr_pat_param(t, TR_LAM, P_IN) + i];
         if (w) {
-            capture(&m, caps, param, w->value);
+            capture(&s, (tr_val[]){param, TR_NOVAL}, w->value);
         } else {
-            tr_node_put(&m, P_IN, part_of(c, p, i));
-            entry->params.d[at++] = param;
+            tr_node_put(&s.m, P_IN, part_of(c, &p, i));
+            tr_vec_push(a, &kept, param);
         }
     }
     for (uint32_t i = 0; i < t->ncap; i++)
-        capture(&m, caps, old[tr_pat_param(t, TR_LAM, P_CAP) + i],
-                captured(c, p->args[tr_pat_at(t, P_CAP) + i]));
-    memcpy(entry->params.d + at, caps, m.of[P_CAP].n * sizeof *caps);
-    entry->params.n = at + m.of[P_CAP].n;
+        capture(&s,
+                (tr_val[]){old[tr_pat_param(t, TR_LAM, P_CAP) + i],
+                           eold ? eold[tr_pat_param(t, TR_EPI, P_CAP) + i] : TR_NOVAL},
+                captured(c, p.args[tr_pat_at(t, P_CAP) + i]));
+    set_params(&s, TR_LAM, &kept);
+    if (eold)
+        set_params(&s, TR_EPI, &ekept);
     for (unsigned j = c->k; j < t->nspace; j++)
-        tr_node_put(&m, P_SPACE, captured(c, p->args[j]));
+        tr_node_put(&s.m, P_SPACE, captured(c, p.args[j]));
     for (uint32_t i = 0; i < t->nout; i++)
-        tr_node_put(&m, P_OUT, part_of(c, p, t->nin + i));
+        tr_node_put(&s.m, P_OUT, part_of_written(c, find(c, p.args[tr_pat_at(t, P_OUT) + i])));
+    for (uint32_t i = 0; i < t->neout && as == INNER; i++)
+        tr_node_put(&s.m, P_EOUT, part_of_written(c, find(c, p.args[tr_pat_at(t, P_EOUT) + i])));
     for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
         uint32_t k = tr_pat_at(t, P_SCAN) + i;
-        tr_node_join(&m, P_RED, captured(c, p->args[k]), *tr_pat_join(t, k));
+        tr_val first = as == WHOLE ? tr_red_identity(c->b.fn, tr_pat_red(t, i), def(c, p.args[k])->ty)
+                                   : captured(c, p.args[k]);
+        tr_node_join(&s.m, P_RED, first, *tr_pat_join(t, k));
     }
-    return tr_node_emit(&m, &c->b);
+    return tr_node_emit(&s.m, &c->b);
 }
 
-/* What the epilogue makes of the reduced values: its instructions, in the round. */
-static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
+/* Value i of those that pattern p has reduced. */
+static tr_val reduced_value(chain *c, const tr_ins *p, tr_val reduced, uint32_t i) {
     const tr_pat *t = p->imm.pat;
-    const tr_fn *epi = t->epi;
-    const tr_val *param = tr_blk_at(epi, 0)->params.d;
-    tr_val *map = tr_no_vals(epi), args[4];
-    for (unsigned j = 0; j < c->k; j++)
-        map[*param++] = index_at(c, j);
-    for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
-        tr_val x = reduced;
-        if (tr_pat_nred(t) > 1) {
-            x = tr_emit1(&c->b, TR_OP_EXTRACT, def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty, reduced);
-            tr_at(c->b.fn, x)->imm.i = i;
-        }
-        map[*param++] = x;
-    }
-    for (uint32_t i = 0; i < t->ncap; i++)
-        map[*param++] = captured(c, p->args[tr_pat_at(t, P_CAP) + i]);
-    for (tr_val v = tr_blk_at(epi, 0)->first; v != TR_NOVAL; v = tr_at(epi, v)->next) {
-        const tr_ins *in = tr_at(epi, v);
-        tr_val *to = in->nargs <= 4 ? args : TR_NEW_N(&c->f->ctx->arena, tr_val, in->nargs);
+    if (tr_pat_nred(t) == 1)
+        return reduced;
+    tr_val x = tr_emit1(&c->b, TR_OP_EXTRACT, def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty, reduced);
+    tr_at(c->b.fn, x)->imm.i = i;
+    return x;
+}
+
+/* A straight function's instructions, in the round, where its params are known; what it yields. */
+static const tr_val *emit_straight(chain *c, const tr_fn *fn, tr_val *map) {
+    for (tr_val v = tr_blk_at(fn, 0)->first;; v = tr_at(fn, v)->next) {
+        const tr_ins *in = tr_at(fn, v);
+        tr_val *to = TR_NEW_N(&c->f->ctx->arena, tr_val, in->nargs + 1u);
         for (uint32_t i = 0; i < in->nargs; i++) {
             tr_val x = in->args[i];
-            to[i] = map[x] != TR_NOVAL ? map[x] : tr_const_import(c->b.fn, tr_at(epi, x));
+            to[i] = map[x] != TR_NOVAL ? map[x] : tr_const_import(c->b.fn, tr_at(fn, x));
         }
-        if (in->op == TR_OP_YIELD) {
-            for (uint32_t i = 0; i < t->neout; i++)
-                find(c, p->args[tr_pat_at(t, P_EOUT) + i])->value = to[i];
-            break;
-        }
+        if (in->op == TR_OP_YIELD)
+            return to;
         map[v] = tr_emit_v(&c->b, (tr_op)in->op, in->ty, in->nargs, to);
         tr_ins *copy = tr_at(c->b.fn, map[v]);
         copy->sub = in->sub;
         copy->flags = in->flags;
         copy->imm = in->imm;
     }
+}
+
+/* What the epilogue makes of the reduced values. */
+static void emit_epilogue(chain *c, const tr_ins *p, tr_val reduced) {
+    const tr_pat *t = p->imm.pat;
+    const tr_val *param = tr_fuse_params(t->epi, 0);
+    tr_val *map = tr_no_vals(t->epi);
+    for (unsigned j = 0; j < c->k; j++)
+        map[*param++] = index_at(c, j);
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++)
+        map[*param++] = reduced_value(c, p, reduced, i);
+    for (uint32_t i = 0; i < t->ncap; i++)
+        map[*param++] = captured(c, p->args[tr_pat_at(t, P_CAP) + i]);
+    const tr_val *y = emit_straight(c, t->epi, map);
+    for (uint32_t i = 0; i < t->neout; i++)
+        find(c, p->args[tr_pat_at(t, P_EOUT) + i])->value = y[i];
+}
+
+/* What the rounds contribute to reduction i of pattern p. */
+static void contribute(chain *c, const tr_ins *p, uint32_t i, tr_val x) {
+    uint32_t k = tr_pat_at(p->imm.pat, P_SCAN) + i;
+    tr_node_join(&c->outer, P_RED, p->args[k], *tr_pat_join(p->imm.pat, k));
+    c->red[c->nred++] = x;
+}
+
+/* An item of an array with one a row. */
+static tr_val item_of_row(chain *c, const tr_ins *p, uint32_t which) {
+    tr_val a = p->args[tr_pat_at(p->imm.pat, P_IN) + which], args[1 + TR_MAX_NDIM];
+    const written *w = find(c, a);
+    if (w)
+        return w->value;
+    args[0] = captured(c, a);
+    for (unsigned j = 0; j < c->k; j++) {
+        args[1 + j] = index_at(c, j);
+        if (tr_pat_is_as_long(c->f, p, which, j))
+            continue;
+        tr_val repeats = tr_emit_cmp(&c->b, TR_CMP_EQ, size_of(c, a, j), tr_const_int(c->b.fn, i64(c), 1));
+        args[1 + j] = tr_emit_select(&c->b, repeats, tr_const_int(c->b.fn, i64(c), 0), args[1 + j]);
+    }
+    return tr_emit_v(&c->b, TR_OP_LOAD, def(c, a)->ty->elem, c->k + 1u, args);
+}
+
+/* A pattern with an element a row. */
+static void emit_values(chain *c, unsigned number) {
+    const tr_ins p = *pattern(c, number);
+    const tr_pat *t = c->guards[number] ? tr_fuse_guarded(c->f, p.imm.pat) : p.imm.pat;
+    const tr_val *param = tr_fuse_params(t->lam, 0);
+    tr_val *map = tr_no_vals(t->lam);
+    for (unsigned j = 0; j < c->k; j++)
+        map[*param++] = index_at(c, j);
+    for (uint32_t i = 0; i < t->nin; i++)
+        map[*param++] = item_of_row(c, &p, i);
+    for (uint32_t i = 0; i < t->ncap; i++)
+        map[*param++] = captured(c, p.args[tr_pat_at(t, P_CAP) + i]);
+    const tr_val *y = emit_straight(c, t->lam, map);
+    for (uint32_t i = 0; i < t->nout; i++)
+        find(c, p.args[tr_pat_at(t, P_OUT) + i])->value = y[i];
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++)
+        contribute(c, &p, i, y[t->nout + i]);
 }
 
 static void store_rows(chain *c, unsigned by) {
@@ -416,16 +627,17 @@ static void begin_round(chain *c) {
         tr_blk_param(g, 0, i64(c), NULL);
     c->map = tr_no_vals(c->f);
     c->part = tr_no_vals(c->f);
+    c->outer = tr_node_new(c->f);
+    c->nred = 0;
 }
 
 /* The pattern over the rows. */
-static void emit_outer(chain *c, tr_bid blk) {
+static tr_val emit_outer(chain *c, tr_bid blk) {
     tr_bld b = tr_bld_at_end(c->f, blk);
-    tr_node m = tr_node_new(c->f);
-    m.t.lam = c->b.fn;
-    tr_node_put_all(&m, P_SPACE, pattern(c, 0)->args, c->k);
-    tr_node_put_all(&m, P_CAP, c->caps.d, c->caps.n);
-    tr_node_emit(&m, &b);
+    c->outer.t.lam = c->b.fn;
+    tr_node_put_all(&c->outer, P_SPACE, pattern(c, 0)->args, c->k);
+    tr_node_put_all(&c->outer, P_CAP, c->caps.d, c->caps.n);
+    return tr_node_emit(&c->outer, &b);
 }
 
 /* Is v a pattern of the chain, an array that only the chain needs and no longer does, or a view of one? */
@@ -434,17 +646,59 @@ static bool is_of_chain(chain *c, tr_val v) {
     for (unsigned i = 0; i < c->n; i++)
         if (c->pats[i] == v)
             return true;
-    return (w && !w->seen && (w->row || w->place != w->array)) || (row && !row->seen);
+    return (w && !w->seen && (w->row || w->local || w->place != w->array)) || (row && !row->seen);
 }
 
 /* Are the rows long, and is it many elements? */
 static tr_val is_worth_it(chain *c, tr_bld *b) {
     const tr_ins *p = pattern(c, 0);
+    for (unsigned i = 1; i < c->n; i++)
+        p = pattern(c, i)->imm.pat->nspace > p->imm.pat->nspace ? pattern(c, i) : p;
     const tr_val *size = p->args;
     tr_val row = tr_emit_times(b, size[c->k], size + c->k + 1, p->imm.pat->nspace - c->k - 1u),
            all = tr_emit_times(b, row, size, c->k),
            long_ones = tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW));
     return tr_emit_both(b, long_ones, tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+}
+
+/* A way to where both forms meet hands on these values. */
+static void hand_on(tr_fn *f, tr_bid from, tr_bid to, uint32_t n, const tr_val *v) {
+    tr_ins_remove(f, tr_blk_at(f, from)->last);
+    tr_bld b = {.fn = f, .blk = from, .before = TR_NOVAL};
+    tr_br(&b, to, n, v);
+}
+
+/* What was reduced, in either form, for those that come behind. */
+static void hand_on_results(chain *c, const tr_fork *k, tr_val outer) {
+    tr_fn *f = c->f;
+    tr_val plain[MAX_CHAIN], other[MAX_CHAIN];
+    tr_bld b = {.fn = f, .blk = k->other, .before = tr_blk_at(f, k->other)->last};
+    tr_repl r = tr_repl_new(f);
+    uint32_t n = 0, at = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        const tr_pat *t = pattern(c, i)->imm.pat;
+        const tr_ty *ty = pattern(c, i)->ty;
+        tr_val x[TR_MAX_REDS];
+        uint32_t nred = t->keep ? 0 : tr_pat_nred(t);
+        for (uint32_t j = 0; j < nred; j++) {
+            x[j] = outer;
+            if (c->nred > 1) {
+                x[j] = tr_emit1(&b, TR_OP_EXTRACT, nred == 1 ? ty : ty->items[j], outer);
+                tr_at(f, x[j])->imm.i = at + j;
+            }
+        }
+        at += nred;
+        if (!nred)
+            continue;
+        plain[n] = c->pats[i];
+        other[n++] = nred == 1 ? x[0] : tr_emit_v(&b, TR_OP_TUPLE, ty, nred, x);
+        tr_repl_set(f, &r, c->pats[i], tr_blk_param(f, k->after, ty, NULL));
+    }
+    if (!n)
+        return;
+    tr_repl_apply(f, &r);
+    hand_on(f, k->plain, k->after, n, plain);
+    hand_on(f, k->other, k->after, n, other);
 }
 
 /* The chain as it was goes to a block of its own, and the round to another. */
@@ -457,8 +711,10 @@ static tr_bid two_ways(chain *c) {
         if (is_of_chain(c, v))
             tr_ins_move_end(f, v, k.plain);
     }
+    for (uint32_t i = c->behind.n; i-- > 0;)
+        tr_ins_move_before(f, c->behind.d[i], tr_blk_at(f, k.after)->first);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
-    emit_outer(c, k.other);
+    hand_on_results(c, &k, emit_outer(c, k.other));
     tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);
     return k.after;
 }
@@ -468,32 +724,87 @@ static tr_bid go_by_row(chain *c) {
     note_uses(c);
     for (unsigned i = 0; i < c->nw; i++)
         find_place(c, &c->w[c->nw - 1 - i]); /* the last ones first: what is made of them is known then */
+    for (unsigned i = 0; i < c->nw; i++)
+        c->w[i].local = !c->w[i].row && !c->w[i].seen && c->w[i].place == c->w[i].array;
     begin_round(c);
     for (unsigned i = 0; i < c->n; i++) {
         const tr_ins p = *pattern(c, i);
-        tr_val reduced = emit_inner(c, &p);
-        if (tr_pat_nred(p.imm.pat))
+        form as = form_of(c, &p);
+        tr_val reduced = TR_NOVAL;
+        if (as == VALUES)
+            emit_values(c, i);
+        else
+            reduced = emit_inner(c, i);
+        if (as == ROW)
             emit_epilogue(c, &p, reduced);
+        for (uint32_t r = 0; as == WHOLE && r < tr_pat_nred(p.imm.pat); r++)
+            contribute(c, &p, r, reduced_value(c, &p, reduced, r));
         store_rows(c, i);
     }
-    tr_emit_v(&c->b, TR_OP_YIELD, NULL, 0, NULL);
+    tr_emit_v(&c->b, TR_OP_YIELD, NULL, c->nred, c->red);
     return two_ways(c);
 }
 
 /* --- the pass --- */
 
-/* The chain that begins with pattern v: where it goes on behind it; TR_NOBLK: there is none. */
-static tr_bid try_chain(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v) {
-    chain c = {.f = f, .blk = b, .forms = forms, .whole = tr_versions_whole(forms, b)};
-    if (!tr_at(f, v)->imm.pat->keep)
-        return TR_NOBLK;
+/* Does a row stay in the cache for another pattern of the chain, an array's that was there before or one that
+ * the chain writes? */
+static bool reads_again(chain *c) {
+    for (unsigned i = 1; i < c->n; i++) {
+        const tr_ins *p = pattern(c, i);
+        for (uint32_t a = 0; p->imm.pat->nspace > c->k && a < p->imm.pat->nin; a++) {
+            tr_val v = p->args[tr_pat_at(p->imm.pat, P_IN) + a];
+            if (find(c, v))
+                return true;
+            for (unsigned k = 0; k < i && !row_of(c, v); k++)
+                if (pattern(c, k)->imm.pat->nspace > c->k && pattern_reads_array(pattern(c, k), v))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* Something that is no pattern, behind the first: false, the chain ends before it. */
+static bool pass_by(chain *c, tr_val v) {
+    if (!may_stand_between(def(c, v)))
+        return false;
+    if (!depends_on_results(c, def(c, v)))
+        return true;
+    tr_vec_push(&c->f->ctx->arena, &c->behind, v);
+    c->tests = c->tests || tr_ins_effects(def(c, v)) & E_RAISE;
+    return true;
+}
+
+/* The chain of rows of k axes that begins with pattern v. */
+static chain chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsigned k) {
+    chain c = {.f = f, .blk = b, .forms = forms, .whole = tr_versions_whole(forms, b), .k = k};
+    uint32_t nbehind = 0;
+    bool rows = false;
     c.guarded = tr_handler_now(f, c.whole);
-    if (!take_pattern(&c, v))
-        return TR_NOBLK;
-    for (tr_val x = tr_at(f, v)->next; x != TR_NOVAL; x = tr_at(f, x)->next)
-        if (tr_at(f, x)->op == TR_OP_PATTERN ? !take_pattern(&c, x) : !may_stand_between(tr_at(f, x)))
+    for (tr_val x = v; x != TR_NOVAL && (c.n || x == v); x = tr_at(f, x)->next)
+        if (tr_at(f, x)->op != TR_OP_PATTERN) {
+            if (!pass_by(&c, x))
+                break;
+        } else if (take_pattern(&c, x)) {
+            rows = rows || tr_at(f, x)->imm.pat->keep;
+            nbehind = c.behind.n;
+        } else {
             break;
-    return c.n < 2 ? TR_NOBLK : go_by_row(&c);
+        }
+    c.behind.n = nbehind; /* the others stand behind the last pattern already */
+    c.n = rows && reads_again(&c) ? c.n : 0;
+    return c;
+}
+
+/* The longest chain that begins with pattern v, of the most axes: where it goes on behind it; TR_NOBLK: there
+ * is none. */
+static tr_bid try_chain(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v) {
+    chain best = {.n = 1};
+    for (unsigned k = tr_at(f, v)->imm.pat->nspace; k-- > 1;) {
+        chain c = chain_from(f, forms, b, v, k);
+        best = c.n > best.n ? c : best;
+    }
+    return best.n < 2 ? TR_NOBLK : go_by_row(&best);
 }
 
 static void rows_of_block(tr_fn *f, tr_versions *forms, tr_bid b) {

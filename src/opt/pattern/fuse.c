@@ -195,21 +195,11 @@ static void take_results(fuser *u) {
     u->results.n = 0;
 }
 
-/* A copy of the pattern whose loads are guarded. */
-static tr_pat *guarded(tr_fn *f, const tr_pat *t) {
-    tr_pat *g = tr_arena_copy(&f->ctx->arena, t, sizeof *t);
-    g->lam = tr_fn_clone(t->lam);
-    for (uint32_t v = 0; v < g->lam->ins.n; v++)
-        if (tr_at(g->lam, v)->blk != TR_NOBLK && tr_at(g->lam, v)->op == TR_OP_LOAD)
-            tr_at(g->lam, v)->sub = 1;
-    return g;
-}
-
 static tr_val merge(fuser *u, tr_val pv, tr_val cv, bool guards) {
     tr_fn *f = u->f;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     if (guards)
-        c.imm.pat = guarded(f, c.imm.pat);
+        c.imm.pat = tr_fuse_guarded(f, c.imm.pat);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
     tr_fusing m = tr_fuse_new(f, &p, &c);
     m.node.t = (tr_pat){

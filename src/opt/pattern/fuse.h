@@ -44,6 +44,7 @@ static inline bool tr_fuse_lam_uses(const tr_fn *lam, uint32_t param) {
 
 tr_fn *tr_fuse_lambda(const tr_fn *like); /* a new one, of the same place in the source */
 tr_val tr_fuse_param(tr_fn *g, const tr_ty *t);
+tr_pat *tr_fuse_guarded(tr_fn *f, const tr_pat *t); /* a copy whose lambda's loads are guarded */
 /* Appends a copy of `src`; its yields become jumps to a new block whose params are the
  * values. Returns that block. */
 tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args);
@@ -103,6 +104,8 @@ bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen what i writes */
 /* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
 uint32_t tr_fuse_written_as(const tr_ins *p, tr_role role, tr_val x);
+/* Is each array that c walks as long as its space, whatever was tested? */
+bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c);
 /* May p, and c which comes later in its block, be done at one place? NULL: they may, when what is in
  * `behind`, in order, comes behind both; and if c then `guards` what it loads. */
 const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, tr_u32s *behind,

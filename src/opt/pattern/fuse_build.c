@@ -45,6 +45,15 @@ tr_val tr_fuse_param(tr_fn *g, const tr_ty *t) {
     return tr_blk_param(g, 0, t, NULL);
 }
 
+tr_pat *tr_fuse_guarded(tr_fn *f, const tr_pat *t) {
+    tr_pat *g = tr_arena_copy(&f->ctx->arena, t, sizeof *t);
+    g->lam = tr_fn_clone(t->lam);
+    for (uint32_t v = 0; v < g->lam->ins.n; v++)
+        if (tr_at(g->lam, v)->blk != TR_NOBLK && tr_at(g->lam, v)->op == TR_OP_LOAD)
+            tr_at(g->lam, v)->sub = 1;
+    return g;
+}
+
 /* --- which operand becomes which --- */
 
 static tr_merged part_of(tr_arena *a, const tr_ins *in) {

@@ -174,11 +174,18 @@ static const char *follows_pattern(const tr_fn *f, const tr_ins *p, const tr_ins
     return uses_outputs(f, p, q) ? "something between them uses the array" : is_in_the_way(f, p, q);
 }
 
-/* Is each array that c walks as long as its space, whatever was tested? */
-static bool fits_untested(const tr_fn *f, const tr_ins *c) {
+bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
     const tr_pat *t = c->imm.pat;
-    if (t->nscat || t->nfilt || t->epi)
+    if (t->nscat || t->nfilt || t->nein)
         return false;
+    for (uint32_t k = 0; k < t->neout; k++) {
+        const tr_ins *a = tr_at(f, tr_fuse_eout(c)[k]);
+        if (a->op != TR_OP_ALLOC || a->nargs != tr_pat_nkeep(t))
+            return false;
+        for (unsigned x = 0, n = 0; x < t->nspace; x++)
+            if (t->keep >> x & 1 && a->args[n++] != c->args[x])
+                return false;
+    }
     for (uint32_t k = tr_pat_at(t, P_IN); k < tr_pat_at(t, P_OUT + 1); k++)
         for (unsigned x = 0; x < t->nspace; x++) {
             tr_val size = tr_fuse_size(f, c->args[k], x, c->args[x]);
@@ -198,7 +205,7 @@ static const char *pattern_follows(const tr_fn *f, const tr_ins *a, const tr_ins
     const char *why = is_in_the_way(f, c, a);
     if (!why && e & E_RAISE) {
         *guards = *guards || tr_fuse_loads(c);
-        why = fits_untested(f, c) ? NULL : "what the second asks for is tested after the first";
+        why = tr_fuse_fits_untested(f, c) ? NULL : "what the second asks for is tested after the first";
     }
     return why;
 }
