@@ -19,7 +19,7 @@
  * test when the program runs chooses between both forms. The new one is compiled when it is
  * first chosen (TR_COLD_LARGE, opt/late.c).
  * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one
- * of a row is one of a line. Not for patterns that may run on all cores: the rows may be few.
+ * of a row is one of a line. Patterns that may run on all cores do so over rows, where these are many.
  * Cost: linear in a block, and in its chains' lambdas, for each number of axes that the rows may have. */
 #include <assert.h>
 #include <string.h>
@@ -32,7 +32,8 @@
 #include "opt/versions.h"
 
 enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
-enum { LONG_ROW = 32, MANY = 1 << 17 }; /* elements of a row, of all rows */
+/* Elements of a row, of all rows; rows for all cores; what an element costs there. */
+enum { LONG_ROW = 32, MANY = 1 << 17, MANY_ROWS = 64, ELEMENT = 8 };
 
 /* An array that the chain writes. */
 typedef struct written {
@@ -198,7 +199,7 @@ static bool depends_on_results(const chain *c, const tr_ins *in) {
 
 static bool pattern_fits_chain(chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain = t->par == TR_PAR_NO &&
+    bool plain = t->par == pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE &&
                  tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
     return plain && form_of(c, p) != NONE && tr_fn_only_reads(t->lam) && !depends_on_results(c, p) &&
            loads_fit_chain(c, p) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
@@ -631,10 +632,29 @@ static void begin_round(chain *c) {
     c->nred = 0;
 }
 
+/* The pattern with the most elements a row, and how many these are. */
+static const tr_ins *widest(const chain *c) {
+    const tr_ins *p = pattern(c, 0);
+    for (unsigned i = 1; i < c->n; i++)
+        p = pattern(c, i)->imm.pat->nspace > p->imm.pat->nspace ? pattern(c, i) : p;
+    return p;
+}
+
+static tr_val row_size(const chain *c, tr_bld *b, const tr_ins *p) {
+    return tr_emit_times(b, p->args[c->k], p->args + c->k + 1, p->imm.pat->nspace - c->k - 1u);
+}
+
 /* The pattern over the rows. */
 static tr_val emit_outer(chain *c, tr_bid blk) {
     tr_bld b = tr_bld_at_end(c->f, blk);
+    const tr_ins *p = widest(c);
     c->outer.t.lam = c->b.fn;
+    c->outer.t.par = p->imm.pat->par;
+    if (tr_pat_is_parallel(p->imm.pat)) {
+        tr_val row = row_size(c, &b, p), most = tr_emit_int(&b, TR_MAX_COST / ELEMENT),
+               less = tr_emit_select(&b, tr_emit_cmp(&b, TR_CMP_LT, row, most), row, most);
+        tr_node_put(&c->outer, P_COST, tr_emit2(&b, TR_OP_MUL, i64(c), less, tr_emit_int(&b, ELEMENT)));
+    }
     tr_node_put_all(&c->outer, P_SPACE, pattern(c, 0)->args, c->k);
     tr_node_put_all(&c->outer, P_CAP, c->caps.d, c->caps.n);
     return tr_node_emit(&c->outer, &b);
@@ -649,16 +669,16 @@ static bool is_of_chain(chain *c, tr_val v) {
     return (w && !w->seen && (w->row || w->local || w->place != w->array)) || (row && !row->seen);
 }
 
-/* Are the rows long, and is it many elements? */
+/* Are the rows long, and is it many elements? For all cores, are they many? */
 static tr_val is_worth_it(chain *c, tr_bld *b) {
-    const tr_ins *p = pattern(c, 0);
-    for (unsigned i = 1; i < c->n; i++)
-        p = pattern(c, i)->imm.pat->nspace > p->imm.pat->nspace ? pattern(c, i) : p;
-    const tr_val *size = p->args;
-    tr_val row = tr_emit_times(b, size[c->k], size + c->k + 1, p->imm.pat->nspace - c->k - 1u),
-           all = tr_emit_times(b, row, size, c->k),
-           long_ones = tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW));
-    return tr_emit_both(b, long_ones, tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+    const tr_ins *p = widest(c);
+    tr_val row = row_size(c, b, p), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
+           all = tr_emit_times(b, row, &rows, 1),
+           pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW)),
+                               tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+    if (!tr_pat_is_parallel(p->imm.pat))
+        return pays;
+    return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
 
 /* A way to where both forms meet hands on these values. */
