@@ -522,7 +522,7 @@ static bool take(space *s, const tr_ports *g, unsigned fn, uint32_t k, const int
         if (!(at = input_element(t, arg(s->r, s->i, g->arg + k), idx)))
             return fault(s->r, s->i, "an input of the pattern is smaller than its space");
         tr_interp_load(t->elem, at, x);
-        if (is_new(s, at, s->i->args[g->arg + k]))
+        if (is_new(s, at, s->i->args[g->arg + k]) && s->r->in->patterns == 1)
             s->r->in->read += tr_ty_size(t->elem);
         return add_parts(s, to, x, tr_ty_nparts(t->elem));
     case TR_TAKES_VALUE: /* of what is reduced, as it stands */
@@ -627,9 +627,9 @@ static bool scatter_element(space *s, uint32_t to, const tr_slot **y) {
     if (how != TR_SCATTER_PUT) {
         tr_interp_load(t->elem, at, old);
         tr_interp_reduce(s->r->in, (tr_redk)how, t->elem, old, *y);
-        s->r->in->read += tr_ty_size(t->elem);
+        s->r->in->read += s->r->in->patterns == 1 ? tr_ty_size(t->elem) : 0;
     }
-    s->r->in->written += tr_ty_size(t->elem);
+    s->r->in->written += s->r->in->patterns == 1 ? tr_ty_size(t->elem) : 0;
     tr_interp_store(t->elem, at, how == TR_SCATTER_PUT ? *y : old);
     *y += tr_ty_nparts(t->elem);
     return true;
@@ -640,7 +640,8 @@ static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, co
     switch ((tr_role)g->role) {
     case P_OUT:
     case P_EOUT:
-        s->r->in->written += tr_ty_size(arg_type(s->r, s->i, g->arg + k)->elem);
+        if (s->r->in->patterns == 1)
+            s->r->in->written += tr_ty_size(arg_type(s->r, s->i, g->arg + k)->elem);
         return store_element(s, g->arg + k, idx, y);
     case P_PACK:
         return store_element(s, g->arg + k, &s->acc[0]->i, y); /* where the scan stands, wanted or not */
@@ -717,6 +718,19 @@ static bool walk(space *s, int64_t *idx, unsigned level) {
     return !first || epilogue(s, idx);
 }
 
+/* Arrays of which the rounds' own patterns walk parts: these stay in the cache from one to the next. */
+static void count_walked(space *s) {
+    for (uint32_t k = tr_pat_at(s->p, P_CAP); k < tr_pat_at(s->p, P_CAP + 1); k++) {
+        const tr_ty *t = arg_type(s->r, s->i, k);
+        uint8_t memory = t->kind == TR_TY_ARRAY ? tr_pat_walked(s->p, k) : 0;
+        uint64_t bytes = memory ? tr_ty_size(t->elem) : 0;
+        for (unsigned x = 0; memory && x < t->ndim; x++)
+            bytes *= (uint64_t)dim(arg(s->r, s->i, k), x);
+        s->r->in->read += memory & TR_MEM_READ ? bytes : 0;
+        s->r->in->written += memory & TR_MEM_WRITE ? bytes : 0;
+    }
+}
+
 /* What was packed and is kept has been written; the rest will have been written over. */
 static void count_kept(space *s) {
     for (uint32_t k = tr_pat_at(s->p, P_PACK); k < tr_pat_at(s->p, P_PACK + 1); k++)
@@ -750,6 +764,8 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     bool ok = walk(s, idx, 0);
     if (p->nfilt)
         count_kept(s);
+    if (r->in->patterns == 1)
+        count_walked(s);
     r->in->patterns--;
     return ok;
 }
@@ -902,6 +918,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         if (!(at = element_of(r, i)))
             return fault(r, i, "stores outside of an array");
         tr_interp_store(t->elem, at, arg(r, i, i->nargs - 1));
+        r->in->written += r->in->patterns ? tr_ty_size(t->elem) : 0;
         return true;
     case TR_OP_OVERLAP: out->i = overlap(r, i); return true;
     case TR_OP_APART: out->i = apart(r, i); return true;

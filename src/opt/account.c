@@ -80,31 +80,44 @@ static int32_t node_of(const tr_fn *f, uint32_t loc) {
     return 0;
 }
 
+static void note_node(account *s, tr_u32s *met, uint32_t line) {
+    tr_val zero = tr_emit_int(&s->b, 0);
+    if (line == 0 || tr_opt_among(line, met->d, met->n))
+        return;
+    tr_vec_push(&s->p->ctx->arena, met, line);
+    event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, line), zero, zero);
+}
+
+/* Those of a function, and of its patterns' functions. */
+static void note_nodes_of(account *s, tr_u32s *met, const tr_fn *f) {
+    for (uint32_t k = 0; k < f->ins.n; k++) {
+        if (f->ins.d[k].blk == TR_NOBLK)
+            continue;
+        note_node(s, met, (uint32_t)node_of(f, f->ins.d[k].loc));
+        if (f->ins.d[k].op == TR_OP_PATTERN)
+            note_nodes_of(s, met, f->ins.d[k].imm.pat->lam);
+    }
+}
+
 static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
     tr_u32s met = {0};
-    for (uint32_t k = 0; k <= (lam ? lam->ins.n : 0); k++) {
-        uint32_t line = (uint32_t)(k ? node_of(lam, lam->ins.d[k - 1].loc) : node_of(s->f, loc));
-        bool known = line == 0 || (k && lam->ins.d[k - 1].blk == TR_NOBLK);
-        for (uint32_t i = 0; i < met.n; i++)
-            known = known || met.d[i] == line;
-        if (known)
-            continue;
-        tr_vec_push(&s->p->ctx->arena, &met, line);
-        tr_val zero = tr_emit_int(&s->b, 0);
-        event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, line), zero, zero);
-    }
+    note_node(s, &met, (uint32_t)node_of(s->f, loc));
+    if (lam)
+        note_nodes_of(s, &met, lam);
 }
 
 /* --- patterns --- */
 
-/* What its functions read of arrays that they are given whole: bytes a round. */
-static int64_t gathered(const tr_fn *lam) {
+/* What its functions read of arrays that they are given whole, or store to such: bytes a round. */
+static int64_t gathered(const tr_fn *lam, tr_op op) {
     int64_t bytes = 0;
     for (tr_bid blk = 0; lam && blk < lam->blks.n; blk++)
         for (tr_val v = tr_blk_at(lam, blk)->dead ? TR_NOVAL : tr_blk_at(lam, blk)->first; v != TR_NOVAL;
-             v = tr_at(lam, v)->next)
-            if (tr_at(lam, v)->op == TR_OP_LOAD)
-                bytes += (int64_t)tr_ty_size(tr_at(lam, v)->ty);
+             v = tr_at(lam, v)->next) {
+            const tr_ins *in = tr_at(lam, v);
+            if (in->op == op)
+                bytes += (int64_t)tr_ty_size(op == TR_OP_STORE ? tr_at(lam, in->args[0])->ty->elem : in->ty);
+        }
     return bytes;
 }
 
@@ -125,9 +138,13 @@ static tr_val rounds_of(account *s, const tr_ins *in, int64_t each) {
 }
 
 static unsigned form_of(const tr_pat *p) {
-    return (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
-           (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
-           (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
+    unsigned form = (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
+                    (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
+                    (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
+    for (tr_val v = 0; v < p->lam->ins.n; v++)
+        if (tr_at(p->lam, v)->blk != TR_NOBLK && tr_at(p->lam, v)->op == TR_OP_PATTERN)
+            form |= form_of(tr_at(p->lam, v)->imm.pat);
+    return form;
 }
 
 /* How many are kept: what the first scan has come to. */
@@ -160,15 +177,47 @@ static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_
     }
 }
 
+/* Patterns of a round (opt/pattern/byrow.c): arrays that were there before are moved once, those of the round
+ * stay in the cache; what the inner functions load counts as often as it is loaded. */
+static void rounds(account *s, const tr_ins *in, tr_val *read, tr_val *written) {
+    const tr_pat *p = in->imm.pat;
+    for (uint32_t k = tr_pat_at(p, P_CAP); k < tr_pat_at(p, P_CAP + 1); k++) {
+        uint8_t memory = array_ty(s, in->args[k]) ? tr_pat_walked(p, k) : 0;
+        if (memory & TR_MEM_READ)
+            *read = plus(s, *read, bytes_of(s, in->args[k]));
+        if (memory & TR_MEM_WRITE)
+            *written = plus(s, *written, bytes_of(s, in->args[k]));
+    }
+    for (tr_val v = 0; v < p->lam->ins.n; v++) {
+        const tr_ins *inner = tr_at(p->lam, v);
+        if (inner->blk == TR_NOBLK || inner->op != TR_OP_PATTERN)
+            continue;
+        int64_t each = gathered(inner->imm.pat->lam, TR_OP_LOAD);
+        tr_val n = each ? rounds_of(s, in, each) : TR_NOVAL;
+        for (uint32_t k = 0; each && k < inner->imm.pat->nspace; k++) {
+            const tr_ins *size = tr_at(p->lam, inner->args[k]);
+            tr_val x = size->op == TR_OP_CONST ? tr_const_import(s->f, size) : TR_NOVAL;
+            if (size->op == TR_OP_PARAM)
+                x = in->args[tr_pat_at(p, P_CAP) + tr_param_index(p->lam, inner->args[k]) -
+                             tr_pat_param(p, TR_LAM, P_CAP)];
+            n = x == TR_NOVAL || n == TR_NOVAL ? TR_NOVAL : tr_emit_op(&s->b, TR_OP_MUL, n, x);
+        }
+        *read = n == TR_NOVAL ? *read : plus(s, *read, n);
+    }
+}
+
 static void pattern(account *s, tr_val v) {
     const tr_ins in = *tr_at(s->f, v); /* instructions move while others are made */
     const tr_pat *p = in.imm.pat;
     tr_val read = tr_emit_int(&s->b, 0), written = read;
     for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
         ports(s, v, &in, &g, &read, &written);
-    int64_t looked = gathered(p->lam);
+    int64_t looked = gathered(p->lam, TR_OP_LOAD), stored = gathered(p->lam, TR_OP_STORE);
     if (looked)
         read = plus(s, read, rounds_of(s, &in, looked));
+    if (stored)
+        written = plus(s, written, rounds_of(s, &in, stored));
+    rounds(s, &in, &read, &written);
     event(s, TR_ACCOUNT_KERNEL, tr_emit_int(&s->b, (int64_t)form_of(p)), read, written);
     note_nodes(s, in.loc, p->lam);
     for (uint32_t k = p->nspace; k < in.nargs; k++)
