@@ -110,8 +110,41 @@ def handler_sees(x):
     return s, y, n
 
 
+def nearest(x):
+    c = x[:7]
+    return ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def near_and_how(x):
+    d = np.abs(x[:, None] - x[None, :3]).max(axis=2)
+    return d.min(axis=1), d.sum(), d - d.min(axis=1)[:, None]
+
+
+def looked_up(x):
+    i = (np.abs(x) * 5).astype(np.int64) % x.shape[1]
+    return x[0][i].sum(axis=1), i.max()
+
+
+def looked_up_beyond(x):
+    i = (np.abs(x) * 5).astype(np.int64) % x.shape[1] + (np.arange(x.shape[1]) > 30)
+    return x[0][i].sum(axis=1)
+
+
+def twice_looked_up(x):
+    i = (np.abs(x) * 5).astype(np.int64) % x.shape[1]
+    j = (i * 3 + 1) % (x.shape[1] + (x.shape[0] == 400))
+    return (x[0][i] - x[0][j]).sum(axis=1)
+
+
+def totals(x):
+    s = x.sum(axis=1)
+    y = x / s[:, None]
+    return (s * 2).sum(), y.max(axis=1).sum(), s.argmax(), (y * y).max(), (y > 0.5).any()
+
+
+OVER_ALL = [nearest, near_and_how, looked_up, looked_up_beyond, twice_looked_up, totals]
 PROGRAMS = [
-    tried, handler_sees, softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
+    *OVER_ALL, tried, handler_sees, softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
 ]  # fmt: skip
 SHAPES = [(4, 5), (2048, 64), (1, 131072), (131072, 1), (400, 333), (0, 5), (12, 20000), (4096, 31)]
 DTYPES = ["f8", "f4", "i4", "u1", "c16"]
@@ -126,17 +159,19 @@ def arrays(shape, dtype):
 def outcomes():
     """Of all programs with all arrays: bytes, or what they raise."""
     out = {}
-    for f in PROGRAMS:
-        compiled = njit(f)
+    for f, parallel in [(f, False) for f in PROGRAMS] + [(f, True) for f in [*OVER_ALL, softmax]]:
+        compiled = njit(f, parallel=parallel)
         for dtype in DTYPES[::PART]:
             for shape in SHAPES:
                 try:
                     with np.errstate(all="ignore"):
                         y = compiled(arrays(shape, dtype))
                     y = y if isinstance(y, tuple) else (y,)
-                    out[f.__name__, dtype, shape] = [(a.dtype.str, a.shape, a.tobytes()) for a in y]
+                    out[f.__name__, parallel, dtype, shape] = [
+                        (np.asarray(a).dtype.str, np.shape(a), np.asarray(a).tobytes()) for a in y
+                    ]
                 except Exception as e:
-                    out[f.__name__, dtype, shape] = type(e).__name__
+                    out[f.__name__, parallel, dtype, shape] = f"{type(e).__name__}: {e}"
     return out
 
 
@@ -149,6 +184,10 @@ def test_no_bit_depends_on_it(tmp_path):
     with_it, without = outcomes(), pickle.loads(path.read_bytes())
     assert with_it.keys() == without.keys()
     assert [k for k in with_it if with_it[k] != without[k]] == []
+    for f in OVER_ALL + [softmax]:
+        of = {k: v for k, v in with_it.items() if k[0] == f.__name__}
+        assert [k for k in of if of[k] != of[k[0], False, *k[2:]]] == []
+    assert {k[0] for k, v in with_it.items() if "IndexError" in v} >= {"looked_up_beyond", "twice_looked_up"}
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -162,7 +201,9 @@ def test_as_numpy(f, order):
 
 
 @pytest.mark.parametrize(
-    "f", [softmax, share, layernorm, inner_stays, tried, handler_sees], ids=lambda f: f.__name__
+    "f",
+    [softmax, share, layernorm, inner_stays, tried, handler_sees, *OVER_ALL],
+    ids=lambda f: f.__name__
 )
 def test_it_is_done(f):
     compiled = njit(f)
@@ -172,7 +213,7 @@ def test_it_is_done(f):
 
 
 def test_not_where_it_may_not():
-    """Another use of a row's value between, a loop, all cores: one after the other."""
+    """Another use of a row's value between, or no row that is read again: one after the other."""
 
     @njit
     def f(x):
@@ -180,9 +221,9 @@ def test_not_where_it_may_not():
         s[0] = 1.0
         return x / s[:, None]
 
-    @njit(parallel=True)
+    @njit
     def g(x):
-        return x / x.sum(axis=1)[:, None]
+        return (x * x).sum(axis=1).max()
 
     x = np.random.default_rng(1).random((500, 400))
     for h in (f, g):
