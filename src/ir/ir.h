@@ -329,7 +329,7 @@ typedef struct tr_site {
 
 /* How a pattern's reductions and scans combine their values. */
 typedef enum tr_redk {
-#define X(id, name, op, wins, start, of, repeats, place) TR_RED_##id,
+#define X(id, name, op, wins, start, of, repeats, place, absorbs) TR_RED_##id,
 #include "ir/reds.def"
 #undef X
     TR_RED__COUNT
@@ -340,7 +340,8 @@ typedef enum tr_start {
     TR_START_ZERO,
     TR_START_ONE,
     TR_START_SMALLEST,
-    TR_START_LARGEST
+    TR_START_LARGEST,
+    TR_START__COUNT
 } tr_start;
 typedef struct tr_redinfo {
     tr_op op;
@@ -348,6 +349,7 @@ typedef struct tr_redinfo {
     tr_start start;
     const char *of;
     bool repeats, place;
+    tr_start absorbs;
 } tr_redinfo;
 extern const tr_redinfo tr_red_info[TR_RED__COUNT];
 extern const char *const tr_red_name[TR_RED__COUNT];
@@ -362,6 +364,7 @@ typedef struct tr_number {
 } tr_number;
 bool tr_red_takes(tr_redk k, const tr_ty *t);      /* values of t */
 bool tr_red_regroups(tr_redk k, const tr_ty *t);   /* the result depends on how values are grouped */
+bool tr_red_absorbs(tr_redk k, const tr_ty *t);    /* some value of t stays, whatever comes */
 tr_number tr_red_start(tr_redk k, const tr_ty *t); /* the identity */
 
 enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern: more do not stay in registers */
@@ -423,7 +426,14 @@ extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
 bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 
 /* How the loops of a pattern go (sched.h). */
-enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_MAX_UNROLL = 4, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
+enum {
+    TR_MAX_CHUNK = 4096,
+    TR_MAX_STRIP = 8,
+    TR_MAX_UNROLL = 4,
+    TR_MAX_STOP = 1 << 16,
+    TR_TILE_GROUP = 4,
+    TR_MAX_COST = 1 << 20
+};
 typedef struct tr_sched {
 #define X(id, word, form, max, what) uint32_t id;
 #include "ir/sched.def"

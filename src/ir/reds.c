@@ -6,7 +6,8 @@
 #include "ir/ir.h"
 
 const tr_redinfo tr_red_info[TR_RED__COUNT] = {
-#define X(id, name, op, wins, start, of, repeats, place) {op, wins, start, of, repeats, place},
+#define X(id, name, op, wins, start, of, repeats, place, absorbs) \
+    {op, wins, start, of, repeats, place, absorbs},
 #include "ir/reds.def"
 #undef X
 };
@@ -32,6 +33,10 @@ bool tr_scatter_takes(unsigned how, const tr_ty *t) {
 bool tr_red_regroups(tr_redk k, const tr_ty *t) {
     const tr_redinfo *i = &tr_red_info[k];
     return !i->repeats && !i->place && (tr_ty_is_float(t) || tr_ty_is_complex(t));
+}
+
+bool tr_red_absorbs(tr_redk k, const tr_ty *t) {
+    return t->kind == TR_TY_BOOL && tr_red_info[k].absorbs != TR_START__COUNT;
 }
 
 static int64_t smallest_int(const tr_ty *t) {

@@ -18,6 +18,6 @@ bool tr_pat_scatter_regroups(const tr_pat *t) {
 
 bool tr_pat_spreads(const tr_pat *t) {
     return t->nscat == 1 && t->nspace && !t->keep &&
-           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) && tr_fn_only_reads(t->lam) &&
-           (t->nspace == 1 || !tr_pat_scatter_regroups(t));
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) &&
+           tr_fn_only_reads(t->lam) && (t->nspace == 1 || !tr_pat_scatter_regroups(t));
 }

@@ -247,6 +247,19 @@ static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
     return y ? tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty : NULL;
 }
 
+static const char *stop_misfit(const tr_pat *p) {
+    const tr_sched *s = &p->sched;
+    if (!p->nspace || !p->nfold || p->nscan || p->nout || p->nfilt || p->nscat || s->chunk || s->tile ||
+        s->unroll)
+        return "what stops early is a plain loop that only reduces";
+    for (uint32_t i = 0; i < tr_pat_nred(p); i++) {
+        const tr_ty *t = contribution(p, i);
+        if (!t || !tr_red_absorbs(tr_pat_red(p, i), t))
+            return "a reduction that can always change does not stop early";
+    }
+    return tr_fn_only_reads(p->lam) ? NULL : "a function with effects runs to its end";
+}
+
 static const char *tile_misfit(const tr_pat *p) {
     unsigned x = p->sched.tile - 1;
     if (x >= p->nspace || !(p->keep >> x & 1))
@@ -328,6 +341,8 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = unroll_misfit(p);
     if (!why && s->nontemporal)
         why = nontemporal_misfit(p);
+    if (!why && s->stop)
+        why = stop_misfit(p);
     if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || tr_pat_nred(p)))
         why = "only a loop over a prange that reduces nothing has a copy in place";
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))

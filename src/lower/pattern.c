@@ -434,6 +434,36 @@ static lv turns(const tr_lpat *s, unsigned k) {
     return n;
 }
 
+/* Are all reductions at what absorbs the rest? */
+static lv is_settled(const tr_lpat *s) {
+    lv all = NULL;
+    for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
+        const tr_lred *r = &s->red[i];
+        lv x = s->carry[r->carry];
+        lv there = tr_red_info[r->kind].absorbs == TR_START_ONES ? x : LLVMBuildNot(s->w->b, x, "");
+        assert(r->cls == RED_PHI && LLVMTypeOf(x) == s->w->m->i1);
+        all = all ? LLVMBuildAnd(s->w->b, all, there, "") : there;
+    }
+    return all;
+}
+
+/* The innermost axis in strips; none follows once nothing can change any more. */
+static void strips_until_settled(tr_lpat *s, unsigned k, lv n) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv first = tr_lower_first(s, k), most = l_int(i64, s->p->sched.stop);
+    tr_lloop outer, inner;
+    tr_lloop_begin(s, &outer, l_select(b, is_settled(s), n, first), n);
+    lv left = l_sub(b, n, outer.iv), len = l_select(b, l_icmp(b, LLVMIntSLT, left, most), left, most);
+    tr_lloop_begin(s, &inner, l_int(i64, 0), len);
+    s->idx[s->axis[k]] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
+    tr_lower_advance(s, k);
+    nest(s, k + 1);
+    tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    lv next = l_select(b, is_settled(s), n, LLVMBuildNSWAdd(b, outer.iv, len, ""));
+    tr_lloop_end(s, &outer, next);
+}
+
 static void nest(tr_lpat *s, unsigned k) {
     assert(k <= s->ndim);
     if (s->p->keep && !s->open && k == tr_pat_nkeep(s->p)) {
@@ -467,6 +497,10 @@ static void nest(tr_lpat *s, unsigned k) {
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
     if (k + 1 == s->ndim && s->p->sched.unroll) {
         tr_unroll_loops(s, k, tr_lower_first(s, k), n, NULL);
+        return;
+    }
+    if (k + 1 == s->ndim && s->p->sched.stop) {
+        strips_until_settled(s, k, n);
         return;
     }
     tr_lloop l;

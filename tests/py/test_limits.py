@@ -354,7 +354,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
         "of programs that are text (treadlec, tests/ir, the interpreter that tells what IR means), which users do not write",
         {
             "ir/interp.c": "MAX_DEPTH MAX_BYTES MAX_PARTS",
-            "ir/ir.h": "TR_MAX_CHUNK TR_MAX_STRIP TR_MAX_UNROLL TR_MAX_COST",
+            "ir/ir.h": "TR_MAX_CHUNK TR_MAX_STRIP TR_MAX_UNROLL TR_MAX_STOP TR_MAX_COST",
             "ir/parse_ops.c": "MAX_LAMBDAS",
             "ir/print.c": "MAX_CHAIN",
             "main/calls.c": "MAX_SLOTS MAX_STEPS MAX_LAUNCH MAX_DYNAMIC",
@@ -400,6 +400,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "opt/scalar/counters.c": "MAX_GUESSES",
             "opt/prange/depend.c": "MAX_CHOICES MAX_SPANS",
             "opt/pattern/fuse.c": "MAX_ROUNDS",
+            "opt/pattern/fuse_order.c": "MAX_BEHIND",
             "opt/prange/inspect.c": "MAX_VIEWS MAX_AXES MAX_DEPTH MAX_TOUCHES MAX_REDS",
             "opt/scalar/narrow.c": "MAX_SHIFT",
             "opt/prange/prange.c": "MAX_TESTS",

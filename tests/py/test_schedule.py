@@ -149,8 +149,44 @@ PROGRAMS = {
     "sums of halves": (SUMS, [f"f({n})" for n in (0, 1, 2, 255, 256, 259, 1000)]),
     "a sum": (SUM, [f"f({[float(x) for x in numbers(n)]})" for n in (0, 1, 300)]),
 }  # fmt: skip
+# How many there are of what a comparison finds: some, none, all.
+ANY = """\
+fn @f -> (i1, i1) {
+b0(%a: i64[2c], %v: i64):
+  %n: i64 = dim %a, 0
+  %m: i64 = dim %a, 1
+  %p: (i1, i1) = pattern PAR [%n, %m] in(%a) red(or false, and true) cap(%v) SCHEDULE {
+  b0(%i: i64, %j: i64, %x: i64, %w: i64):
+    %y: i1 = cmp gt %x, %w
+    %z: i1 = cmp lt %x, %w
+    yield %y, %z
+  }
+  ret %p
+}
+"""
+ROWS_ANY = """\
+fn @f -> none {
+b0(%a: i64[2c], %q: i64[1c]):
+  %n: i64 = dim %a, 0
+  %m: i64 = dim %a, 1
+  %p: none = pattern PAR [keep %n, %m] in(%a) red(or false) then out(%q) SCHEDULE {
+  b0(%i: i64, %j: i64, %x: i64):
+    %y: i1 = cmp gt %x, 5
+    yield %y
+  } {
+  b0(%i: i64, %y: i1):
+    %z: i64 = conv %y
+    yield %z
+  }
+  ret undef:none
+}
+"""
+PROGRAMS |= {
+    "any and all": (ANY, [f"f({table(n, m)}, {v})" for n, m in ((0, 3), (1, 0), (3, 4), (7, 40)) for v in (-9, 5, 99)]),
+    "any of a row": (ROWS_ANY, [f"f({table(n, m)}, {[0] * n})" for n, m in ((0, 3), (3, 4), (7, 40))]),
+}  # fmt: skip
 TILES = ["", *(f"tile {x}, rows {rows}" for x in (0, 1, 2) for rows in (1, 4)), "tile 1, rows 4, tested"]
-STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar", "unroll 2", "unroll 4"]
+STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar", "unroll 2", "unroll 4", "stop 3", "stop 65536"]
 
 
 def schedules(keeps: bool) -> list[str]:
@@ -197,6 +233,16 @@ def test_no_result_depends_on_a_schedule(name, cores):
 @pytest.mark.parametrize("name", ["quarters", "few", "sums of halves", "a sum"])
 @pytest.mark.parametrize("words", ["unroll 2", "unroll 4", "unroll 4, cost 1"])
 def test_rounds_that_are_written_one_after_the_other(name, words):
+    text, calls = PROGRAMS[name]
+    text = text.replace("PAR", "par" if "cost" in words else "")
+    want = run(text.replace("SCHEDULE", ""), "--interp", calls)
+    got = run(text.replace("SCHEDULE", f"schedule({words})"), "--exec", calls)
+    assert (got.returncode, got.stdout) == (0, want.stdout), got.stderr
+
+
+@pytest.mark.parametrize("name", ["any and all", "any of a row"])
+@pytest.mark.parametrize("words", ["stop 1", "stop 3", "stop 65536", "stop 5, cost 1"])
+def test_what_stops_early(name, words):
     text, calls = PROGRAMS[name]
     text = text.replace("PAR", "par" if "cost" in words else "")
     want = run(text.replace("SCHEDULE", ""), "--interp", calls)

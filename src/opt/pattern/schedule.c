@@ -20,6 +20,7 @@ enum {
     SHARED = 32,
     SMALL = 24,
     CHUNK = 512,
+    STOP = 16384,
     STRIP = 4,
     FISSION = 256,
     HELD_AXES = 4,
@@ -240,6 +241,14 @@ static void choose_chunk(const chooser *c) {
         p->sched.chunk = 0;
 }
 
+/* `any` and `all` of what is long. */
+static void choose_stop(const chooser *c) {
+    tr_pat *p = c->p;
+    p->sched.stop = p->keep || p->sched.scalar ? 0 : STOP;
+    if (p->sched.stop && !schedule_fits(c))
+        p->sched.stop = 0;
+}
+
 /* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own; not for many
  * axes, as each has a buffer of indices. */
 static void choose_fission(const chooser *c) {
@@ -369,6 +378,7 @@ static void choose(const chooser *c) {
     choose_chunk(c);
     choose_fission(c);
     choose_unroll(c);
+    choose_stop(c);
     choose_ranges(c);
 }
 
