@@ -4,6 +4,9 @@
  * a key goes into the upper bits of a word, what its type has as an order of unsigned integers, less the
  * smallest; the item's number goes into the lower ones, and the words are sorted as plain numbers. No two are
  * equal, so the order is the stable one, which is one whatever the algorithm.
+ * Where all of a key finds room in a word, of at most WIDE bits, and no more is asked for than the stable order, words
+ * go by their keys' bytes, the lowest first, to where those with that byte begin (LSD radix sort): a pass for each
+ * byte, and none for one that all have in common. Lines of the cache are filled before they are stored.
  * Where the keys have more bits than there is room for, those that begin alike come out side by
  * side and are sorted again among themselves, with the bits that follow: each time room is for
  * 32 bits or more, so three times at most.
@@ -14,6 +17,12 @@
 
 #include <assert.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "rt/blocks.h"
+#include "rt/layout.h"
 
 /* FEW: words that are sorted by insertion. PAIRS of neighbours, and where the order of equal items is not the
  * stable one SAMPLE of the keys, are looked at first, but no more than one of so many (SHARE); one fall of so
@@ -126,6 +135,175 @@ static bool order(packed *p, int64_t from, int64_t to) {
     return true;
 }
 
+/* --- words by their bytes --- */
+
+enum {
+    DIGIT = 8,
+    DIGITS = 1 << DIGIT,
+    WIDE = 32,
+    PASSES = WIDE / DIGIT,
+    LINE = 8,
+    CHUNK = 512,
+    FAR = 1 << 17
+};
+
+/* The next line of each digit's words, and how far these have come. */
+typedef struct radix {
+    _Alignas(64) uint64_t line[DIGITS][LINE];
+    uint64_t at[PASSES][DIGITS];
+} radix;
+
+/* A line, past the caches: nobody reads it soon. */
+static void store_whole(uint64_t *to, const uint64_t *line) {
+#ifdef __x86_64__
+    for (unsigned k = 0; k < LINE; k += 2)
+        _mm_stream_si128((__m128i *)(to + k), _mm_load_si128((const __m128i *)(line + k)));
+#else
+    memcpy(to, line, LINE * sizeof *to);
+#endif
+}
+
+/* How many words have each digit, and then where these begin. False: all have one. */
+static bool begins(uint64_t *at, int64_t n) {
+    uint64_t sum = 0;
+    for (unsigned d = 0; d < DIGITS; d++) {
+        if (at[d] == (uint64_t)n)
+            return false;
+        uint64_t count = at[d];
+        at[d] = sum;
+        sum += count;
+    }
+    return true;
+}
+
+/* Words of a digit from `first` on, up to before `end`, from its line. */
+static void store_part(const uint64_t *line, uint64_t *to, uint64_t first, uint64_t end) {
+    for (uint64_t k = first; k < end; k++)
+        to[k] = line[k % LINE];
+}
+
+/* One pass, of words that the caches hold. */
+static void by_digit(uint64_t *at, const uint64_t *from, uint64_t *to, int64_t n, unsigned shift) {
+    for (int64_t i = 0; i < n; i++)
+        to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* One of others: a digit's words are stored from its line when they fill one of `to`'s, and what is left at the
+ * end. The first line may begin amid one of `to`'s: what lies before it there is another digit's. */
+static void by_lines(radix *r, uint64_t *at, const uint64_t *from, uint64_t *to, int64_t n, unsigned shift) {
+    uint64_t begin[DIGITS];
+    memcpy(begin, at, sizeof begin);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t word = from[i];
+        unsigned d = word >> shift & (DIGITS - 1);
+        uint64_t k = at[d]++;
+        uint64_t *line = r->line[d];
+        line[k % LINE] = word;
+        if (k % LINE < LINE - 1)
+            continue;
+        if (k + 1 - LINE < begin[d] || k + 1 < LINE)
+            store_part(line, to, begin[d], k + 1);
+        else
+            store_whole(to + (k + 1 - LINE), line);
+    }
+    for (unsigned d = 0; d < DIGITS; d++) {
+        uint64_t whole = at[d] - at[d] % LINE;
+        store_part(r->line[d], to, whole < begin[d] ? begin[d] : whole, at[d]);
+    }
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
+
+static int64_t whole_lines(int64_t n) {
+    return (n + LINE - 1) / LINE * LINE;
+}
+
+/* Items a chunk at a time, whose keys stay in the cache: the smallest and the largest; or the words, and how many
+ * have each digit. */
+typedef struct keyed {
+    int64_t type;
+    const void *items;
+    const intptr_t *at;
+    uint64_t least, most;
+} keyed;
+
+static int64_t chunk(const keyed *k, int64_t first, int64_t n, uint64_t *keys) {
+    int64_t len = n - first < CHUNK ? n - first : CHUNK;
+    const char *items = (const char *)k->items + (k->at ? 0 : first * tr_sort_size(k->type));
+    keys_of(k->type, items, k->at ? k->at + first : NULL, len, keys);
+    return len;
+}
+
+static void find_extremes(keyed *k, int64_t n, uint64_t *keys) {
+    for (int64_t first = 0, len; first < n; first += len) {
+        len = chunk(k, first, n, keys);
+        for (int64_t i = 0; i < len; i++) {
+            k->least = keys[i] < k->least ? keys[i] : k->least;
+            k->most = keys[i] > k->most ? keys[i] : k->most;
+        }
+    }
+}
+
+static void make_words(const keyed *k, radix *r, uint64_t *words, int64_t n, unsigned low, uint64_t *keys) {
+    memset(r->at, 0, sizeof r->at);
+    for (int64_t first = 0, len; first < n; first += len) {
+        len = chunk(k, first, n, keys);
+        for (int64_t i = 0; i < len; i++) {
+            uint64_t key = keys[i] - k->least;
+            words[first + i] = key << low | (uint64_t)(first + i);
+            for (unsigned d = 0; d < PASSES; d++)
+                r->at[d][key >> d * DIGIT & (DIGITS - 1)]++;
+        }
+    }
+}
+
+/* All items' words in stable order, of which there is room for twice as many; NULL: their keys find no room beside
+ * their numbers, or no memory. */
+static uint64_t *by_bytes(keyed k, uint64_t *room, int64_t n, unsigned bits) {
+    uint64_t keys[CHUNK], *words = room, *spare = room + whole_lines(n);
+    find_extremes(&k, n, keys);
+    unsigned wide = width(k.most - k.least);
+    radix *r = wide > WIDE || wide + bits > 64 ? NULL : aligned_alloc(64, sizeof *r);
+    if (!r)
+        return NULL;
+    make_words(&k, r, words, n, bits, keys);
+    for (unsigned d = 0; d * DIGIT < wide; d++) {
+        if (!begins(r->at[d], n))
+            continue;
+        if (n > FAR)
+            by_lines(r, r->at[d], words, spare, n, bits + d * DIGIT);
+        else
+            by_digit(r->at[d], words, spare, n, bits + d * DIGIT);
+        uint64_t *other = words;
+        words = spare;
+        spare = other;
+    }
+    free(r);
+    return words;
+}
+
+/* --- room --- */
+
+/* Large room lies on huge pages, where the system has them: of small ones each would be a fault. */
+typedef struct block {
+    uint64_t bytes;
+    void *at, *raw;
+} block;
+
+static uint64_t *open_block(block *b) {
+    bool large = b->bytes >= TR_BLOCK_MIN;
+    b->at = large ? tr_rt_blocks_get(NULL, b->bytes, &b->raw) : malloc(b->bytes);
+    return b->at && large ? (uint64_t *)((char *)b->at + TR_MEM_ALIGN) : b->at;
+}
+
+static void close_block(block *b) {
+    if (b->bytes >= TR_BLOCK_MIN)
+        tr_rt_blocks_put(NULL, b->at, b->bytes, b->raw);
+    else
+        free(b->at);
+}
+
 /* --- all of it --- */
 
 /* Of some pairs of neighbours, is the first the larger one in next to none, or in next to all? Such rows a
@@ -163,30 +341,39 @@ bool tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_
     if (n < TR_ARGSORT_LEAST || !has_key || (!stable && tr_sort_size(type) < 8))
         return false;
     packed p = {.sort = sort, .bits = width((uint64_t)n - 1)};
-    uint64_t *room = malloc(2 * (size_t)n * sizeof *room);
+    block b = {.bytes = 2 * (uint64_t)whole_lines(n) * sizeof *p.words};
+    uint64_t *room = open_block(&b);
     if (!room)
         return false;
     p.keys = room;
-    p.words = room + n;
+    p.words = room + whole_lines(n);
     p.mask = (UINT64_C(1) << p.bits) - 1;
     bool done = false;
     const intptr_t *from = goes_on ? places : NULL;
     if (is_long_rows(type, items, from, n, room))
         goto end;
-    keys_of(type, items, from, n, room);
-    if (!stable && some_tie(&p, n))
-        goto end;
-    for (int64_t i = 0; i < n; i++)
-        p.words[i] = (uint64_t)i;
-    done = order(&p, 0, n) && (stable || !p.ties);
-    if (!done)
-        goto end;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t at = p.words[i] & p.mask;
-        p.words[i] = goes_on ? (uint64_t)places[at] : at;
+    keyed k = {.type = type, .items = items, .at = from, .least = UINT64_MAX};
+    const uint64_t *words = stable ? by_bytes(k, room, n, p.bits) : NULL;
+    if (!words) {
+        keys_of(type, items, from, n, room);
+        if (!stable && some_tie(&p, n))
+            goto end;
+        for (int64_t i = 0; i < n; i++)
+            p.words[i] = (uint64_t)i;
+        if (!order(&p, 0, n) || (!stable && p.ties))
+            goto end;
+        words = p.words;
     }
-    memcpy(places, p.words, (size_t)n * sizeof *places);
+    done = true;
+    if (goes_on) { /* the places that were there are asked for until the last one is known */
+        for (int64_t i = 0; i < n; i++)
+            p.words[i] = (uint64_t)places[words[i] & p.mask];
+        memcpy(places, p.words, (size_t)n * sizeof *places);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            places[i] = (intptr_t)(words[i] & p.mask);
+    }
 end:
-    free(room);
+    close_block(&b);
     return done;
 }
