@@ -409,15 +409,21 @@ static bool in_one_go(tr_lpat *s, unsigned k);
 
 static void nest(tr_lpat *s, unsigned k);
 
-/* The reductions at one index of the kept axes. */
-static void row(tr_lpat *s, unsigned k) {
-    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+/* The reductions over the axes from level k on, and what they come to; how many parts. */
+static unsigned reduce_rest(tr_lpat *s, unsigned k, lv *out) {
     s->open = true;
     tr_red_begin(s);
     tr_lower_inner(s, k);
     unsigned n = tr_red_end(s, out);
     s->open = false;
     s->ncarry = 0;
+    return n;
+}
+
+/* The reductions at one index of the kept axes. */
+static void row(tr_lpat *s, unsigned k) {
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+    unsigned n = tr_few_pays(s, k) ? tr_few_or_more(s, k, reduce_rest, out) : reduce_rest(s, k, out);
     if (s->p->epi)
         tr_lower_epilogue(s, out, n);
 }

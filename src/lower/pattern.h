@@ -110,6 +110,11 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
  * Parts of the reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
 
+/* Sums over an innermost axis of few elements, which are added as they come, and not by way of a buffer
+ * (few_sums.c). pays: it may be that few. or_more: where it is not, `more`; parts in out, and how many. */
+bool tr_few_pays(const tr_lpat *s, unsigned k);
+unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsigned, lv *), lv *out);
+
 /* The innermost axis from `from` to `to` as the schedule's `unroll` has it (unroll.c). fill: how many values
  * the buffers hold, or NULL; what the rounds add is not carried. */
 void tr_unroll_loops(tr_lpat *s, unsigned k, lv from, lv to, lv fill);

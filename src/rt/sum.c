@@ -73,57 +73,69 @@ BLOCK(block_f32, float, 4, 4, FOUR, )
 BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
 
 /* X(type's name, type) */
-#define SUMS(N, T)                                                                                  \
-    static T any_block_##N(const T *x, int64_t n) {                                                 \
-        if (__builtin_cpu_supports("avx2"))                                                         \
-            return block_##N##_avx2(x, n);                                                          \
-        return block_##N(x, n);                                                                     \
-    }                                                                                               \
-    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins. */   \
-    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                    \
-        tr_sum_##N *s = state;                                                                      \
-        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                       \
-            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                          \
-            int level = 0;                                                                          \
-            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                         \
-                sum = s->level[level] + sum;                                                        \
-            s->level[level] = sum;                                                                  \
-        }                                                                                           \
-    }                                                                                               \
-    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                       \
-        const tr_sum_##N *s = state;                                                                \
-        T total = -(T)0;                                                                            \
-        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                     \
-            return any_block_##N(x, n);                                                             \
-        tr_rt_sum_add_##N(state, x, n);                                                             \
-        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                    \
-            if (s->count >> level & 1)                                                              \
-                total = s->level[level] + total;                                                    \
-        return total;                                                                               \
-    }                                                                                               \
-    /* Sums of ranges of 2**k blocks are nodes of the tree, at level k; the last may be shorter. */ \
-    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                   \
-        tr_sum_##N s;                                                                               \
-        s.count = 0;                                                                                \
-        for (int64_t i = 0; i + 1 < n; i++) {                                                       \
-            T sum = x[i];                                                                           \
-            int level = 0;                                                                          \
-            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                          \
-                sum = s.level[level] + sum;                                                         \
-            s.level[level] = sum;                                                                   \
-        }                                                                                           \
-        T total = n > 0 ? x[n - 1] : -(T)0;                                                         \
-        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                     \
-            if (s.count >> level & 1)                                                               \
-                total = s.level[level] + total;                                                     \
-        return total;                                                                               \
-    }                                                                                               \
-    T tr_rt_sum_##N(const T *x, int64_t n) {                                                        \
-        tr_sum_##N s;                                                                               \
-        s.count = 0;                                                                                \
-        T total = tr_rt_sum_end_##N(&s, x, n);                                                      \
-        tr_rt_look();                                                                               \
-        return total;                                                                               \
+#define SUMS(N, T)                                                                                      \
+    /* Fewer than there are lanes may just have been stored one by one: vectors would wait for them. */ \
+    static T few_##N(const T *x, int64_t n) {                                                           \
+        T a[8];                                                                                         \
+        for (int k = 0; k < 8; k++)                                                                     \
+            a[k] = k + 8 < n ? x[k] + x[k + 8] : k < n ? x[k] : -(T)0;                                  \
+        for (int half = 4; half > 0; half /= 2)                                                         \
+            for (int k = 0; k < half; k++)                                                              \
+                a[k] += a[k + half];                                                                    \
+        return a[0];                                                                                    \
+    }                                                                                                   \
+    static T any_block_##N(const T *x, int64_t n) {                                                     \
+        if (n < 16)                                                                                     \
+            return few_##N(x, n);                                                                       \
+        if (__builtin_cpu_supports("avx2"))                                                             \
+            return block_##N##_avx2(x, n);                                                              \
+        return block_##N(x, n);                                                                         \
+    }                                                                                                   \
+    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins. */       \
+    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                        \
+        tr_sum_##N *s = state;                                                                          \
+        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                           \
+            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                              \
+            int level = 0;                                                                              \
+            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                             \
+                sum = s->level[level] + sum;                                                            \
+            s->level[level] = sum;                                                                      \
+        }                                                                                               \
+    }                                                                                                   \
+    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                           \
+        const tr_sum_##N *s = state;                                                                    \
+        T total = -(T)0;                                                                                \
+        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                         \
+            return any_block_##N(x, n);                                                                 \
+        tr_rt_sum_add_##N(state, x, n);                                                                 \
+        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                        \
+            if (s->count >> level & 1)                                                                  \
+                total = s->level[level] + total;                                                        \
+        return total;                                                                                   \
+    }                                                                                                   \
+    /* Sums of ranges of 2**k blocks are nodes of the tree, at level k; the last may be shorter. */     \
+    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                       \
+        tr_sum_##N s;                                                                                   \
+        s.count = 0;                                                                                    \
+        for (int64_t i = 0; i + 1 < n; i++) {                                                           \
+            T sum = x[i];                                                                               \
+            int level = 0;                                                                              \
+            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                              \
+                sum = s.level[level] + sum;                                                             \
+            s.level[level] = sum;                                                                       \
+        }                                                                                               \
+        T total = n > 0 ? x[n - 1] : -(T)0;                                                             \
+        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                         \
+            if (s.count >> level & 1)                                                                   \
+                total = s.level[level] + total;                                                         \
+        return total;                                                                                   \
+    }                                                                                                   \
+    T tr_rt_sum_##N(const T *x, int64_t n) {                                                            \
+        tr_sum_##N s;                                                                                   \
+        s.count = 0;                                                                                    \
+        T total = tr_rt_sum_end_##N(&s, x, n);                                                          \
+        tr_rt_look();                                                                                   \
+        return total;                                                                                   \
     }
 
 /* --- ranges of parallel patterns --- */

@@ -542,3 +542,26 @@ def test_counts_that_no_float32_holds():
     for expr in ("a.mean()", "np.mean(a, where=a >= 0)", "np.mean(a + 0j * np.float32(1))"):
         assert run(expr, a) == eval(expr, {"np": np, "a": a})
     assert run("np.mean(a, axis=0)", a[:, None])[0] == a.mean()
+
+
+def test_short_rows_add_up_as_lines_do():
+    """Sums of few elements are written out where an axis is kept (lower/few_sums.c): the same tree, bit for bit."""
+
+    @njit
+    def rows(x, y):
+        s = (x * y).sum(axis=1)
+        return s, (x - y).sum(axis=1), x.mean(axis=1), (x[:, ::-1] * y).sum(axis=1)
+
+    @njit
+    def line(a, b):
+        return (a * b).sum(), (a - b).sum(), a.mean(), (a[::-1] * b).sum()
+
+    r = np.random.default_rng(3)
+    for dtype in ("f8", "f4", "c16"):
+        for n in range(20):
+            x, y = (10.0 ** r.integers(-3, 4, (5, n)) * r.standard_normal((5, n)) for _ in range(2))
+            x, y = x.astype(dtype), y.astype(dtype)
+            x[0] = -0.0
+            with np.errstate(invalid="ignore"):
+                for a, b in zip(rows(x, y), zip(*map(line, x, y), strict=True), strict=True):
+                    assert a.tobytes() == np.array(b, a.dtype).tobytes(), (dtype, n)

@@ -201,9 +201,7 @@ def test_as_numpy(f, order):
 
 
 @pytest.mark.parametrize(
-    "f",
-    [softmax, share, layernorm, inner_stays, tried, handler_sees, *OVER_ALL],
-    ids=lambda f: f.__name__
+    "f", [softmax, share, layernorm, inner_stays, tried, handler_sees, *OVER_ALL], ids=lambda f: f.__name__
 )
 def test_it_is_done(f):
     compiled = njit(f)
