@@ -78,6 +78,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("array", "conv", "device", "devprint", "reduce", "scalar"),  # operations
         (
             "chunk",
+            "few_sums",
             "fission",
             "nontemporal",
             "pack",
@@ -116,7 +117,13 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("scalar/behind",),
         ("scalar/bounds",),
         # the pattern node
-        ("pattern/fuse_build", "pattern/fuse_drop", "pattern/work", "pattern/nontemporal"),
+        (
+            "pattern/fuse_build",
+            "pattern/fuse_drop",
+            "pattern/fuse_order",
+            "pattern/work",
+            "pattern/nontemporal",
+        ),
         ("pattern/fuse", "pattern/large"),
         (
             "pattern/agree",

@@ -412,12 +412,12 @@ struct tr_fn;
  * blocks of rounds, where scatters.c says so. A target shares no memory with any
  * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
  *
- * A lambda that only computes is scalar; one that besides loads from captured arrays only reads, and counts as
- * scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is never
- * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
- * that are different values share no memory if one of them is written, but an input and an output element for
- * element, and what is written is not captured by a lambda that only reads; no two elements of what is written
- * lie in one place. */
+ * A lambda that only computes is scalar; one that besides loads from captured arrays only reads, and counts
+ * as scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is
+ * never copied and never merged. What memory it may touch is what its instructions say (summary.h). Two
+ * operands that are different values share no memory if one of them is written, but an input and an output
+ * element for element, and what is written is not captured by a lambda that only reads; no two elements of
+ * what is written lie in one place. */
 enum {
     TR_SCATTER_PUT = TR_RED__COUNT,
     TR_SCATTER__COUNT

@@ -1,10 +1,10 @@
 /* Sums of rows that are short when the program runs: vectors in space, colours, coefficients.
  *
- * A sum of floats goes by way of a buffer, in which the runtime's tree finds it (rt/sum.c); of three elements that
- * takes ten times what they do, as what was stored one by one is loaded as vectors. So a row of FEW at most is
- * computed element by element, in straight code, and added in the tree as it is for so many. How many there are is
- * asked after each element, the same for all rows, so it is foreseen.
- * Cost: the lambda is written out FEW times more; small ones alone. */
+ * A sum of floats goes by way of a buffer, in which the runtime's tree finds it (rt/sum.c); of three elements
+ * that takes ten times what they do, as what was stored one by one is loaded as vectors. So a row of FEW at
+ * most is computed element by element, in straight code, and added in the tree as it is for so many. How many
+ * there are is asked after each element, the same for all rows, so it is foreseen. Cost: the lambda is
+ * written out FEW times more; small ones alone. */
 #include "lower/pattern.h"
 
 #include <assert.h>

@@ -3,16 +3,15 @@
  * NumPy sorts numbers in vectors, but places one by one: ten to twenty times the time for a stable order. So
  * a key goes into the upper bits of a word, what its type has as an order of unsigned integers, less the
  * smallest; the item's number goes into the lower ones, and the words are sorted as plain numbers. No two are
- * equal, so the order is the stable one, which is one whatever the algorithm.
- * Where all of a key finds room in a word, of at most WIDE bits, and no more is asked for than the stable order, words
- * go by their keys' bytes, the lowest first, to where those with that byte begin (LSD radix sort): a pass for each
- * byte, and none for one that all have in common. Lines of the cache are filled before they are stored.
- * Where the keys have more bits than there is room for, those that begin alike come out side by
- * side and are sorted again among themselves, with the bits that follow: each time room is for
- * 32 bits or more, so three times at most.
- * Rows that rise or fall for long are left to the merge sort, which takes one pass. NaNs are
- * one key, behind all others, and zeros of both signs are one. Cost: a sort of as many
- * words, and two passes; 16 bytes an item. */
+ * equal, so the order is the stable one, which is one whatever the algorithm. Where all of a key finds room
+ * in a word, of at most WIDE bits, and no more is asked for than the stable order, words go by their keys'
+ * bytes, the lowest first, to where those with that byte begin (LSD radix sort): a pass for each byte, and
+ * none for one that all have in common. Lines of the cache are filled before they are stored. Where the keys
+ * have more bits than there is room for, those that begin alike come out side by side and are sorted again
+ * among themselves, with the bits that follow: each time room is for 32 bits or more, so three times at most.
+ * Rows that rise or fall for long are left to the merge sort, which takes one pass. NaNs are one key, behind
+ * all others, and zeros of both signs are one. Cost: a sort of as many words, and two passes; 16 bytes an
+ * item. */
 #include "rt/argsort.h"
 
 #include <assert.h>
@@ -188,8 +187,8 @@ static void by_digit(uint64_t *at, const uint64_t *from, uint64_t *to, int64_t n
         to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* One of others: a digit's words are stored from its line when they fill one of `to`'s, and what is left at the
- * end. The first line may begin amid one of `to`'s: what lies before it there is another digit's. */
+/* One of others: a digit's words are stored from its line when they fill one of `to`'s, and what is left at
+ * the end. The first line may begin amid one of `to`'s: what lies before it there is another digit's. */
 static void by_lines(radix *r, uint64_t *at, const uint64_t *from, uint64_t *to, int64_t n, unsigned shift) {
     uint64_t begin[DIGITS];
     memcpy(begin, at, sizeof begin);
@@ -219,8 +218,8 @@ static int64_t whole_lines(int64_t n) {
     return (n + LINE - 1) / LINE * LINE;
 }
 
-/* Items a chunk at a time, whose keys stay in the cache: the smallest and the largest; or the words, and how many
- * have each digit. */
+/* Items a chunk at a time, whose keys stay in the cache: the smallest and the largest; or the words, and how
+ * many have each digit. */
 typedef struct keyed {
     int64_t type;
     const void *items;
@@ -258,8 +257,8 @@ static void make_words(const keyed *k, radix *r, uint64_t *words, int64_t n, uns
     }
 }
 
-/* All items' words in stable order, of which there is room for twice as many; NULL: their keys find no room beside
- * their numbers, or no memory. */
+/* All items' words in stable order, of which there is room for twice as many; NULL: their keys find no room
+ * beside their numbers, or no memory. */
 static uint64_t *by_bytes(keyed k, uint64_t *room, int64_t n, unsigned bits) {
     uint64_t keys[CHUNK], *words = room, *spare = room + whole_lines(n);
     find_extremes(&k, n, keys);

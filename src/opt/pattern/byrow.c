@@ -12,15 +12,14 @@
  * others read it; or they keep more, and are patterns of the round with kept axes of their own; or they
  * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has an
  * item a row: then the loop over the rows does. An array of the space that only the chain reads gives way to
- * the one that is made of it last, or is one of the round, as long as a row.
- * What depends on such a whole reduction comes behind the chain; where it tests indices, loads of the chain
- * are guarded, as in fuse.c.
- * It pays where a row is read again, arrays do not stay in the cache, and rows are longer than what a row costs: a
- * test when the program runs chooses between both forms. The new one is compiled when it is
- * first chosen (TR_COLD_LARGE, opt/late.c).
- * Bits stay: inputs are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one
- * of a row is one of a line. Patterns that may run on all cores do so over rows, where these are many.
- * Cost: linear in a block, and in its chains' lambdas, for each number of axes that the rows may have. */
+ * the one that is made of it last, or is one of the round, as long as a row. What depends on such a whole
+ * reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as in fuse.c. It
+ * pays where a row is read again, arrays do not stay in the cache, and rows are longer than what a row costs:
+ * a test when the program runs chooses between both forms. The new one is compiled when it is first chosen
+ * (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along whose rows no reduction is done in
+ * tiles (ir/sched.h), so that one of a row is one of a line. Patterns that may run on all cores do so over
+ * rows, where these are many. Cost: linear in a block, and in its chains' lambdas, for each number of axes
+ * that the rows may have. */
 #include <assert.h>
 #include <string.h>
 
@@ -176,8 +175,8 @@ static form form_of(const chain *c, const tr_ins *p) {
     return !tr_pat_nred(t) ? INNER : reduces_in_any_order(c, p) ? WHOLE : NONE;
 }
 
-/* May the rounds load what the lambda loads? Nothing that the chain writes, and where indices are tested behind
- * it, nothing that would fault then. */
+/* May the rounds load what the lambda loads? Nothing that the chain writes, and where indices are tested
+ * behind it, nothing that would fault then. */
 static bool loads_fit_chain(chain *c, const tr_ins *p) {
     for (unsigned i = 0; i < c->nw; i++)
         if (tr_fuse_loads_from(c->f, p, c->w[i].array))
@@ -418,8 +417,8 @@ static bool value_is_used(const tr_fn *f, tr_val x) {
     return false;
 }
 
-/* A pattern of the round that is being made. Its functions' params: inner indices, elements or reduced values;
- * then, captured, indices of the row, its values, and what was captured before. */
+/* A pattern of the round that is being made. Its functions' params: inner indices, elements or reduced
+ * values; then, captured, indices of the row, its values, and what was captured before. */
 typedef struct inner {
     const tr_ins *p;
     tr_node m;
@@ -427,7 +426,8 @@ typedef struct inner {
     tr_val *caps[2];
 } inner;
 
-/* The next capture of the inner pattern: its value in each function is a param that was there, or a new one. */
+/* The next capture of the inner pattern: its value in each function is a param that was there, or a new
+ * one. */
 static void capture(inner *s, const tr_val *param, tr_val v) {
     uint32_t at = tr_node_put(&s->m, P_CAP, v);
     for (unsigned fn = TR_LAM; fn <= TR_EPI; fn++)

@@ -497,8 +497,8 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     return node;
 }
 
-/* The patterns at k and c of the block's list have become the node: what went behind it comes behind it there,
- * too. Returns where the node is. */
+/* The patterns at k and c of the block's list have become the node: what went behind it comes behind it
+ * there, too. Returns where the node is. */
 static uint32_t place_node(fuser *u, uint32_t k, uint32_t c, tr_val node) {
     uint32_t n = 0, at = k;
     tr_val *behind = TR_NEW_N(&u->f->ctx->arena, tr_val, c - k);

@@ -94,9 +94,8 @@ bool tr_fuse_is_result(const tr_fuse_results *res, tr_val v, tr_val p);
 /* Do its functions no more than compute, and load from arrays that they have whole? Does it load so? */
 bool tr_fuse_only_reads(const tr_ins *p);
 bool tr_fuse_loads(const tr_ins *p);
-/* Does p's lambda load from an array that shares memory with x, or with one of these? */
+/* Does p's lambda load from an array that shares memory with x? */
 bool tr_fuse_loads_from(const tr_fn *f, const tr_ins *p, tr_val x);
-bool tr_fuse_loads_from_any(const tr_fn *f, const tr_ins *p, const tr_val *x, uint32_t n);
 /* q, which writes, writes none of these. `b`: the block in which they are used. */
 bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b);
 bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,

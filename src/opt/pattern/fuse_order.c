@@ -58,13 +58,6 @@ bool tr_fuse_loads_from(const tr_fn *f, const tr_ins *p, tr_val x) {
     return false;
 }
 
-bool tr_fuse_loads_from_any(const tr_fn *f, const tr_ins *p, const tr_val *x, uint32_t n) {
-    for (uint32_t k = 0; k < n; k++)
-        if (tr_fuse_loads_from(f, p, x[k]))
-            return true;
-    return false;
-}
-
 /* What q writes, which writes: the array is one of it, from number k on; TR_NOVAL: there is none. False where
  * that is not known. */
 static bool next_written(const tr_ins *q, uint32_t *k, tr_val *x) {
