@@ -21,6 +21,7 @@ WAYS = ("posed", "fused", "early", "pruned")
 KINDS = (
     "normal",
     "one length",
+    "ever shorter",
     "whole numbers",
     "axes",
     "many lengths",
@@ -42,8 +43,10 @@ def case(seed: int, number: int) -> tuple[np.ndarray, int, dict[str, Any]]:
     kind = KINDS[rng.integers(len(KINDS))]
     v = rng.standard_normal((p, d))
     signs = rng.choice([-1.0, 1.0], (p, 1))
-    if kind == "one length":
+    if kind in ("one length", "ever shorter"):
         v /= np.linalg.norm(v, axis=1)[:, None]
+        if kind == "ever shorter":
+            v *= np.linspace(1, 0.8, p)[:, None]
     elif kind == "whole numbers":
         v = np.rint(v)
     elif kind == "axes":

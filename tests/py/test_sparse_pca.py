@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import treadle
 import treadle.parallel as tp
+from treadle._library import spca as lib
 from treadle.parallel import _progress, _spca
 from treadle.parallel._progress import Progress
 
@@ -40,6 +42,59 @@ def test_cases_are_of_all_kinds():
     assert {(v.shape[1], v.dtype.type) for v, _, _ in drawn} == set(cases.TYPES)
     assert any(k == len(v) > 64 for v, k, _ in drawn) and any(o["compat"] for _, _, o in drawn)
     assert any(len(v) > 64 and len(np.unique(np.abs(v), axis=0)) == 1 for v, _, _ in drawn), "ties"
+
+
+@cache
+def each_sample(signed):
+    """A compiled function: of each sample the worth, by both ways that select, whether a bound would let it pass, and U."""
+
+    @treadle.njit(error_model="numpy")
+    def f(v, p, norm, shape, k, key, m, scale):
+        g = lib.drawn(v, key, 0, m)
+        a, zero = np.empty(len(norm), v[0].dtype), scale - scale
+        full, early = zero, zero
+        w, passes, above = np.empty((3, m), v[0].dtype), np.empty(m, np.bool_), np.empty((2, m), v[0].dtype)
+        for s in range(m):
+            c = lib.point(v, g, s)
+            w[0, s], _, full = lib.tried(v, p, norm, shape, k, c, zero, full, False, signed, a)
+            w[1, s], kth, early = lib.tried(v, p, norm, shape, k, c, zero, early, True, signed, a)
+            # The best so far is worth one unit less, and t is what makes the bound tight.
+            best = np.nextafter(w[1, s], -np.ones_like(w[1, s]))
+            w[2, s], _, _ = lib.tried(v, p, norm, shape, k, c, best, full, False, signed, a)
+            bar = lib.margin(v, p, k, norm, best)
+            u, square = lib.bounds(v, k, norm, g[s : s + 1], abs(kth))
+            passes[s] = u[0] > bar * square[0]
+            above[0, s] = u[0] / square[0]
+            u, square = lib.bounds(v, k, norm, g[s : s + 1], abs(kth) * scale)
+            above[1, s] = u[0] / square[0]
+        return w, passes, above
+
+    return f
+
+
+@pytest.mark.slow
+def test_each_sample_is_selected_and_bounded():
+    """What the best of all hides: thresholds and early ends lose nothing of any sample, and a better one always passes."""
+    passed = 0
+    for number in range(300):
+        v, k, options = cases.case(8, number)
+        v = np.ldexp(v, -np.frexp(np.abs(v).max())[1])
+        m, signed = min(options["samples"], 200), options["compat"] is not None
+        args = *_spca._prepared(v, k), k, np.uint64(options["key"]), m
+        w, passes, above = each_sample(signed)(*args, v.dtype.type(0.9))
+        want = cases.worths(v, k, options["key"], m, options["compat"])
+        unit, longest = (
+            float(np.finfo(v.dtype).eps),
+            float(np.linalg.norm(v.astype(np.float64), axis=1).max()),
+        )
+        bound = 20 * unit * (np.sqrt(want * k) * longest + want)
+        assert w[0].tobytes() == w[1].tobytes(), (number, "an early end")
+        assert w[0].tobytes() == w[2].tobytes(), (number, "a better one is not taken for it")
+        assert (np.abs(w[0] - want) <= bound).all(), (number, "the worth")
+        assert passes[w[0] > 0].all(), (number, "a better sample is left out")
+        assert (above >= w[0] - bound).all(), (number, "the bound")
+        passed += (w[0] > 0).sum()
+    assert passed > 10000
 
 
 def test_it_is_the_program_of_the_graphs():
@@ -158,6 +213,13 @@ def test_of_equal_samples_it_is_the_first(method):
         assert (r.sample, r.worth, r.objective, r.values.tolist()) == (0, 0.0, 0.0, [1.0, 0.0, 0.0])
     # Of one column all samples are 1 or -1.
     assert treadle.sparse_pca(V[:, :1], k=3, samples=3000, method=method).sample == 0
+    # Those near the axis are it, rounded: some of many, in several parts of the range, and none among the first.
+    c = np.array(tp.random.normal(tp.random.key(4), (60000, 2), np.float32))
+    x = c[:, 0] / np.sqrt(c[:, 0] * c[:, 0] + c[:, 1] * c[:, 1])
+    equal = np.flatnonzero(np.abs(x) == np.abs(x).max())
+    assert len(equal) > 5 and lib.FIRST < equal[0] < 20000 and equal[-1] > 40000
+    r = treadle.sparse_pca(np.array([[1.0, 0.0]], np.float32), k=1, samples=60000, key=4, method=method)
+    assert r.sample == equal[0]
 
 
 @pytest.mark.parametrize("method", cases.WAYS)

@@ -124,7 +124,7 @@ def worth(keys: Any, k: Any) -> Any:
 
 
 def collected(v: Any, p: Any, c: Any, norm: Any, least: Any, stop: Constant, signed: Constant, a: Any) -> Any:
-    """The keys above `least` of p rows: the inner loop of *fused* and *early*. `a` is room for the keys of all."""
+    """The keys above `least`, zero or more, of p rows: the inner loop of *fused* and *early*. `a` is room for all keys."""
     end = 0
     for low in range(0, p, ROWS):
         if stop and norm[low] <= least:
@@ -136,7 +136,7 @@ def collected(v: Any, p: Any, c: Any, norm: Any, least: Any, stop: Constant, sig
             hit |= x > least
         if hit:
             end = low + ROWS
-    kept = a[: min(end, p)]
+    kept = a[:end]  # of padding nothing is above zero
     return kept[kept > least]
 
 
@@ -173,7 +173,7 @@ def type_of(zero: Any, x: Any) -> Any:
 
 
 def tried(
-    v: Any, p: Any, k: Any, c: Any, norm: Any, shape: Any, best: Any, share: Any, stop: Constant, signed: Constant,
+    v: Any, p: Any, norm: Any, shape: Any, k: Any, c: Any, best: Any, share: Any, stop: Constant, signed: Constant,
     a: Any,
 ) -> Any:  # fmt: skip
     """The worth of a sample that is better than `best`, or something not above it; its k-th key; the next share.
@@ -229,7 +229,7 @@ def unit(v: Any) -> Any:
 
 
 def best_of(
-    v: Any, p: Any, k: Any, norm: Any, shape: Any, key: Any, low: Any, high: Any, found: Any, way: Constant,
+    v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, way: Constant,
     signed: Constant,
 ) -> Any:  # fmt: skip
     """The best of samples from `low` to `high` and of what was found before: what it is worth, its number, its k-th."""
@@ -247,13 +247,13 @@ def best_of(
             for s in range(len(g)):
                 if u[s] > bar * square[s]:
                     c = point(v, g, s)
-                    w, t, share = tried(v, p, k, c, norm, shape, best, share, True, signed, a)
+                    w, t, share = tried(v, p, norm, shape, k, c, best, share, True, signed, a)
                     if w > best:
                         best, number, kth = w, first + s, t
         else:
             for s in range(len(g)):
                 c = point(v, g, s)
-                w, t, share = tried(v, p, k, c, norm, shape, best, share, way != FUSED, signed, a)
+                w, t, share = tried(v, p, norm, shape, k, c, best, share, way != FUSED, signed, a)
                 if w > best or number < 0:
                     best, number, kth = w, first + s, t
     return best, number, kth
@@ -340,20 +340,20 @@ def heads(v: Any, p: Any) -> Any:
 
 
 def best_of_all(
-    v: Any, p: Any, k: Any, norm: Any, shape: Any, key: Any, low: Any, high: Any, found: Any, parts: Any,
+    v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, parts: Any,
     way: Constant, signed: Constant,
 ) -> Any:  # fmt: skip
     """The same, of parts of the range at once; and the best sample."""
     start, begun = low, found
     if found[1] < 0:
         start = min(low + FIRST, high)
-        begun = best_of(v, p, k, norm, shape, key, low, start, found, way, signed)
+        begun = best_of(v, p, norm, shape, k, key, low, start, found, way, signed)
     each = -(-(high - start) // parts)
     worths, kths, places = np.empty(parts, v[0].dtype), np.empty(parts, v[0].dtype), np.empty(parts, np.int64)
     for part in prange(parts):
         first = min(start + part * each, high)
         worths[part], places[part], kths[part] = best_of(
-            v, p, k, norm, shape, key, first, min(first + each, high), begun, way, signed
+            v, p, norm, shape, k, key, first, min(first + each, high), begun, way, signed
         )
     best, place, kth = begun
     for part in range(parts):

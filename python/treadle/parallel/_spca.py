@@ -236,30 +236,17 @@ def _searched(
     V: NDArray[Any], k: int, key: np.uint64, count: int, way: int, signed: bool, parallel: bool
 ) -> tuple[float, int, tuple[Any, ...]]:
     """What the best sample is worth, its number, and the sample."""
-    p, d = V.shape
-    wide = V.T.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ji,ji->i", wide, wide))
-    order = np.argsort(-lengths)
-    rows = -(-p // spca.ROWS) * spca.ROWS
-    columns, norm = np.zeros((d, rows), V.dtype), np.zeros(rows, V.dtype)
-    columns[:, :p] = V.T[:, order]
-    # No |a| is longer, however it is rounded.
-    norm[:p] = lengths[order] * (1 + spca.slack(d) * spca.unit(V))
-    # What V c is like in the direction c, but for a few rows that are much longer than the others.
-    wide *= np.minimum(1, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
-    shape = (wide @ wide.T / p).astype(V.dtype)
+    rows = _prepared(V, k)
     search = _program(way, signed, parallel)
     found = V.dtype.type(-1), -1, V.dtype.type(0)
-    done, size = 0, max(spca.SAMPLES, _FIRST // p)
+    done, size = 0, max(spca.SAMPLES, _FIRST // len(V))
     threads = get_num_threads() if parallel else 1
     with Progress("sparse_pca", count) as progress:
         while done < count:
             start = monotonic()
             n = min(size, count - done)
             parts = 1 if threads == 1 else min(4 * threads, -(-n // spca.SAMPLES))
-            *found, c = search(
-                tuple(columns), p, k, norm, tuple(shape), key, done, done + n, tuple(found), parts
-            )
+            *found, c = search(*rows, k, key, done, done + n, tuple(found), parts)
             done += n
             progress(done)
             took = monotonic() - start
@@ -267,14 +254,29 @@ def _searched(
     return float(found[0]), found[1], c
 
 
+def _prepared(V: NDArray[Any], k: int) -> tuple[Any, int, NDArray[Any], Any]:
+    """The columns of loadings, rows in descending order of length; how many rows; what |a| is at most; and the form that thresholds are guessed by."""
+    p, d = V.shape
+    wide = V.T.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ji,ji->i", wide, wide))
+    order = np.argsort(-lengths)
+    padded = -(-p // spca.ROWS) * spca.ROWS
+    columns, norm = np.zeros((d, padded), V.dtype), np.zeros(padded, V.dtype)
+    columns[:, :p] = V.T[:, order]
+    norm[:p] = lengths[order] * (1 + spca.slack(d) * spca.unit(V))
+    # What V c is like in the direction c, but for a few rows that are much longer than the others.
+    wide *= np.minimum(1, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
+    return tuple(columns), p, norm, tuple((wide @ wide.T / p).astype(V.dtype))
+
+
 @cache
 def _program(way: int, signed: bool, parallel: bool) -> Callable[..., Any]:
     """The compiled function of a way."""
 
     def search(
-        v: Any, p: Any, k: Any, norm: Any, shape: Any, key: Any, low: Any, high: Any, found: Any, parts: Any
+        v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, parts: Any
     ) -> Any:
-        return spca.best_of_all(v, p, k, norm, shape, key, low, high, found, parts, way, signed)
+        return spca.best_of_all(v, p, norm, shape, k, key, low, high, found, parts, way, signed)
 
     return njit(error_model="numpy", parallel=parallel, cache=True)(search)
 
