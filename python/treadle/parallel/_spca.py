@@ -262,7 +262,7 @@ def _prepared(V: NDArray[Any], k: int) -> tuple[Any, int, NDArray[Any], Any]:
     order = np.argsort(-lengths)
     padded = -(-p // spca.ROWS) * spca.ROWS
     columns, norm = np.zeros((d, padded), V.dtype), np.zeros(padded, V.dtype)
-    columns[:, :p] = V.T[:, order]
+    columns[:, :p] = V[order].T
     norm[:p] = lengths[order] * (1 + spca.slack(d) * spca.unit(V))
     # What V c is like in the direction c, but for a few rows that are much longer than the others.
     wide *= np.minimum(1, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
