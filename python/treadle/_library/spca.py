@@ -9,8 +9,8 @@ with its rounding, and the ways must agree on it to the bit. So the faster ways 
 never far from it, and ask for it where it may decide:
 
 - *posed* computes all a of many samples as an array, and sorts out the best of each.
-- *fused* takes one sample at a time: `collected` computes the a of a block of rows, and keeps those that are above a
-  threshold which fewer than k of all could be; a bisection finds the k-th of what was kept.
+- *fused* takes one sample at a time: `collected` computes the a of blocks of rows, and keeps those above a threshold,
+  which is a guess: of k or more that are kept the k largest are those of all, and `largest` finds them by halving.
 - *early* ends the blocks where no row of the rest is long enough for the threshold: |a| is at most a row's length,
   and rows are in descending order of it.
 - *pruned* looks for samples that are better than the best so far, of which there are few. For any t the worth is at
