@@ -136,7 +136,7 @@ def main() -> None:
         turn = number % max(1, len(order))
         for variant in order[turn:] + order[:turn]:
             seconds = timers[variant](counts[variant]) / counts[variant]
-            report["samples"][variant].append(seconds / case.per(inputs.full))
+            report["samples"][variant].append(seconds / case.per(inputs.full) / case.part.get(variant, 1))
     print(json.dumps(report))
 
 

@@ -80,6 +80,8 @@ class Case:
         Each so many-th element is checked; for large 1-D arrays.
     seconds : float
         Least length of a sample.
+    part : dict
+        Variant to the part of the work that it does, 1 where nothing is said; its time is divided by that.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Case:
     arrays: int | None = None
     every: int = 1
     seconds: float = 0.003
+    part: dict[str, float] = field(default_factory=dict)
 
     # read by kernels.difference
     contracted: float = 0.0

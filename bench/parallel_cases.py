@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from elementwise import MILLION, TEN_MILLION, Arguments, InC, Maker, add
+from elementwise import MILLION, PARALLEL, TEN_MILLION, Arguments, InC, Maker, add
 from kernels import place
 
 MANY = 4 * MILLION
@@ -200,27 +200,36 @@ add(
 # --- random numbers --------------------------------------------------------------------------------
 
 
-def philox_words(n: int) -> np.ndarray:
-    """Those of the key, in NumPy."""
-    c = np.zeros((4, n // 4), np.uint64)
-    c[0] = np.arange(n // 4)
+def philox(first: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Four words for each counter, of the key, in NumPy."""
+    c = np.zeros((4, first.size), np.uint64)
+    c[0], c[2] = first, row
     k0, k1, low = np.uint64(KEY), np.uint64(0), np.uint64(0xFFFFFFFF)
     for _ in range(10):
         p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
         c = np.array([q >> np.uint64(32) ^ c[1] ^ k0, q & low, p >> np.uint64(32) ^ c[3] ^ k1, p & low])
         k0, k1 = k0 + np.uint64(0x9E3779B9) & low, k1 + np.uint64(0xBB67AE85) & low
-    return c.T.ravel()
+    return c.T
+
+
+def philox_words(n: int) -> np.ndarray:
+    """Those of an array's only row."""
+    return philox(np.arange(n // 4), np.zeros(n // 4)).ravel()
 
 
 def uniform_numbers(n, out):
     return (philox_words(n) >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
-def normal_numbers(n, out):
-    """Pairs of words are a radius and an angle."""
-    u, v = philox_words(n).reshape(-1, 2).T.astype(np.float64)
+def normal_of_words(words: np.ndarray) -> np.ndarray:
+    """Pairs of words along the last axis are a radius and an angle."""
+    u, v = words[..., ::2].astype(np.float64), words[..., 1::2].astype(np.float64)
     r, t = np.sqrt(-2 * np.log((u + 1) / 2.0**32)), v * (2 * np.pi / 2.0**32)
-    return np.stack((r * np.cos(t), r * np.sin(t)), 1).ravel()
+    return np.stack((r * np.cos(t), r * np.sin(t)), -1).reshape(words.shape)
+
+
+def normal_numbers(n, out):
+    return normal_of_words(philox_words(n))
 
 
 def size_and_out(rng: np.random.Generator, full: bool) -> Arguments:
@@ -249,6 +258,86 @@ for name, answer, draw in (
         per=lambda args: args[0],
         rtol=1e-6,
     )
+
+# --- sparse PCA ------------------------------------------------------------------------------------
+
+CHOSEN = 10
+SAMPLES = {3: 40**3, 4: 20**4}
+# A NumPy program that takes seconds does a part of it.
+LISTED = 32
+
+
+def loadings(d: int) -> Callable[[np.random.Generator, bool], Arguments]:
+    """Those of a talk of 2014: of the covariance of 100 observations, whose i-th eigenvalue is divided by i."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        p = 1000 if full else 60
+        x = rng.standard_normal((100, p))
+        w, u = np.linalg.eigh(x.T @ x / 100)
+        scale = np.sqrt(w[: -d - 1 : -1] / np.arange(1, d + 1))
+        return (place((u[:, : -d - 1 : -1] * scale).astype(np.float32)),)
+
+    return inputs
+
+
+def best_worth(V):
+    """What the best of all samples explains."""
+    m, d = SAMPLES[V.shape[1]], V.shape[1]
+    best = 0.0
+    for first in range(0, m, 4000):
+        rows = np.arange(first, min(first + 4000, m), dtype=np.uint64)
+        c = normal_of_words(philox(np.zeros(len(rows)), rows))[:, :d]
+        a = np.abs(c / np.linalg.norm(c, axis=1)[:, None] @ V.T)
+        top = np.partition(a, -CHOSEN, axis=1)[:, -CHOSEN:]
+        best = max(best, (top * top).sum(axis=1).max())
+    return np.array([best])
+
+
+def listed(V, m=None):
+    """The talk's program, with the absolute value that its port had lost: sample by sample, of so many, or one in `LISTED`."""
+    d = V.shape[1]
+    m = m or SAMPLES[d] // LISTED
+    C = np.random.default_rng(1).standard_normal((d, m), np.float32)
+    best, at = -np.inf, -1
+    for i in range(m):
+        c = C[:, i]
+        a = V.dot(c / np.linalg.norm(c))
+        order = np.argsort(np.abs(a))
+        worth = np.linalg.norm(a[order[-CHOSEN:]])
+        if worth > best:
+            best, at = worth, i
+    return at
+
+
+def searched(method: str, parallel: bool) -> Maker:
+    def maker() -> Callable[..., Any]:
+        spca = importlib.import_module("treadle").sparse_pca
+        return lambda V: np.array(
+            [spca(V, k=CHOSEN, samples=SAMPLES[V.shape[1]], key=KEY, method=method, parallel=parallel).worth]
+        )
+
+    return maker
+
+
+WAYS = ("fused", "early", "pruned")
+add(
+    "sparse PCA",
+    inputs=loadings(3),
+    expected=best_worth,
+    variants={way: searched(way, False) for way in WAYS} | {"numpy": beside(listed, best_worth)},
+    rtol=1e-5,
+    part={"numpy": 1 / LISTED},
+)
+for d, ways in ((3, WAYS), (4, ("pruned",))):
+    for way in ways:
+        add(
+            f"two cores, sparse PCA of {d}, {way}",
+            inputs=loadings(d),
+            expected=best_worth,
+            variants={"treadle": searched(way, False), PARALLEL: searched(way, True)},
+            rtol=1e-5,
+            wall=True,
+        )
 
 # --- graphs ----------------------------------------------------------------------------------------
 

@@ -537,6 +537,26 @@ GRAPHS: list[Row] = [
             ),
         )
     ),
+    *(
+        Row(f"parallel/sparse PCA, {way}", "elementwise/sparse PCA", way, "numpy", "min", "us", floor, goal)
+        for way, floor, goal in (
+            ("fused", 1 / 55, 1 / 70),
+            ("early", 1 / 100, 1 / 130),
+            ("pruned", 1 / 1400, 1 / 2300),
+        )
+    ),
+    *(
+        row
+        for case, floor in (
+            ("3, fused", 1 / 1.8),
+            ("3, early", 1 / 1.8),
+            ("3, pruned", None),
+            ("4, pruned", 1 / 1.8),
+        )
+        for row in against(
+            f"two cores, sparse PCA of {case}", {"treadle": (floor, 1 / 1.95)}, "us", "parallel", PARALLEL
+        )
+    ),
     absolute("building a node", "ns", 0.12e-6, 0.08e-6),
     # asked: 2 us of a graph that is there; here it is built, too, which the row above says is 2.4 us at most
     absolute("graph of 20 nodes", "us", None, 2.6e-6),

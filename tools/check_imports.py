@@ -20,9 +20,26 @@ from typing import NamedTuple
 # From the ground up; names may be patterns. `_core` is the extension module.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
-    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus"),
+    (
+        "errors",
+        "config",
+        "types",
+        "_inspect",
+        "_library.arrangements",
+        "_library.calculus",
+        "_library.philox",
+        "_library.primitives",
+    ),
     ("_standin", "decorators", "_library.*"),
-    ("_pickle", "parallel._functions", "stencils", "ufunc", "cuda._errors", "cuda._extent"),
+    (
+        "_pickle",
+        "parallel._functions",
+        "parallel._progress",
+        "stencils",
+        "ufunc",
+        "cuda._errors",
+        "cuda._extent",
+    ),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
     ("cuda._devices",),
     ("cuda._checks", "cuda._compile", "cuda._warn"),
@@ -38,7 +55,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
     ("parallel._explain", "parallel._at", "parallel._pickle", "parallel.random"),
-    ("parallel",),
+    ("parallel", "parallel._spca"),
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),
     ("_numba_cuda",),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._report import report
     from .decorators import jit, literal_unroll, njit
     from .errors import AxisError, InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
+    from .parallel._spca import sparse_pca
     from .stencils import stencil
     from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
 
@@ -47,6 +48,7 @@ _WHERE = {
     "vectorize": "ufunc",
     "UfuncInfo": "ufunc",
     "report": "_report",
+    "sparse_pca": "parallel._spca",
     "stats": "_core",
     "stencil": "stencils",
     "typeof": "_core",
@@ -83,6 +85,7 @@ __all__ = [
     "prange",
     "report",
     "set_num_threads",
+    "sparse_pca",
     "stats",
     "stencil",
     "typeof",

@@ -19,6 +19,7 @@ SIZES = {
     "cuda_transpose": ("150", "Both give what NumPy gives."),
     "cuda_atomics": ("50001", "as NumPy has it"),
     "cuda_streams": ("40004", "as NumPy has it"),
+    "cuda_sparse_pca": ("1001", "treadle.sparse_pca finds the same one."),
 }
 
 

@@ -23,6 +23,7 @@ PROGRAMS = {
     "options": ("2000", "the formula lies within 4 standard errors"),
     "clean_image": ("64 PICTURE.png", "the median is NumPy's"),
     "kalman": ("600 PICTURE.svg", "where 2 is right"),
+    "sparse_pca": ("0.5", "All found the listing's sample."),
     "cuda_particles": ("700 PICTURE.png", "speeds are kept"),
 }
 
