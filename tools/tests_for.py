@@ -100,7 +100,7 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "tests/fuzz/*",
         ("tests/py/test_fuzz_slice.py", "tests/py/test_graphs.py"),
-        "slices of the fuzzer's programs",
+        "a slice of the fuzzer's programs",
     ),
     ("tests/fake/*", ("tests/py/test_fake_ptx.py", "tests/c/test_dev_cuda.c"), "the driver that is none"),
     ("docs/*.md", ("tests/py/test_docs.py",), "programs and links of pages"),
