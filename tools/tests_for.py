@@ -97,7 +97,11 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("python/treadle/_library/*", ("tests/py/test_library.py",), "names and parameters of the library"),
     ("python/treadle/*.py*", ("tests/py/test_names.py",), "public names"),
-    ("tests/fuzz/*", ("tests/py/test_fuzz_slice.py",), "a slice of the fuzzer's programs"),
+    (
+        "tests/fuzz/*",
+        ("tests/py/test_fuzz_slice.py", "tests/py/test_graphs.py"),
+        "a slice of the fuzzer's programs",
+    ),
     ("tests/fake/*", ("tests/py/test_fake_ptx.py", "tests/c/test_dev_cuda.c"), "the driver that is none"),
     ("docs/*.md", ("tests/py/test_docs.py",), "programs and links of pages"),
     (

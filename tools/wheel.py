@@ -51,7 +51,10 @@ NAMED_VERSIONS = {"GLIBC_ABI_DT_RELR": (2, 36)}
 HIDDEN_FILES = ("libLLVM*.so*", "libsleef*.so*")
 HIDDEN_FOLDERS = ("/usr/lib/llvm-*", "/usr/lib/clc", "/usr/local/cuda*")
 # Tests of the faults that test builds can be told to make (the option plants), which a wheel has not.
-PLANTED = ("tests/py/test_parallel_stores.py::test_a_planted_fault_is_found",)
+PLANTED = (
+    "tests/py/test_parallel_stores.py::test_a_planted_fault_is_found",
+    "tests/py/test_graphs.py::test_a_planted_fault_is_found",
+)
 
 
 # --- what a file needs ---

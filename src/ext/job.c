@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "ext/box.h"
 #include "ext/lazy.h"
 #include "ext/pyerr.h"
@@ -112,7 +113,7 @@ static bool take_snapshot(tr_job *j) {
         if (!j->args[i])
             return false;
     }
-    if (j->f->plan)
+    if (j->f->plan && !tr_plant(&j->ctx, TR_PLANT_WEAK))
         weaken_numbers(j);
     return use_cache(j);
 }

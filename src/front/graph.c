@@ -1,6 +1,7 @@
 /* A graph (graph/graph.h) to untyped SSA: one block, a call for each node, in the order of the nodes. */
 #include <assert.h>
 
+#include "base/plant.h"
 #include "front/internal.h"
 #include "graph/graph.h"
 
@@ -47,8 +48,8 @@ static tr_val make_node(maker *m, uint32_t k) {
     const tr_gnode *n = &m->g->nodes[k];
     bool call = n->op == TR_G_CALL;
     tr_val *args = TR_NEW_N(&m->p->ctx->arena, tr_val, n->n + 2u), v;
-    m->b.loc =
-        tr_loc_add(m->f, (tr_place){TR_GRAPH_FILE, TR_GRAPH_NODE, {(int)k + 1, -1, (int)k + 1, -1}}, 0);
+    int line = tr_plant(m->p->ctx, TR_PLANT_LINE) ? 1 : (int)k + 1;
+    m->b.loc = tr_loc_add(m->f, (tr_place){TR_GRAPH_FILE, TR_GRAPH_NODE, {line, -1, line, -1}}, 0);
     for (uint32_t i = 0; i < n->n; i++)
         args[i + call] = value_of(m, n->args[i]);
     switch ((tr_gop)n->op) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/plant.h"
 #include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -214,6 +215,8 @@ static bool sort_along(tr_em *e, tr_tv a, uint32_t axis, int64_t how) {
 }
 
 static bool argsort_along(tr_em *e, tr_tv a, tr_tv places, uint32_t axis, tr_tv how) {
+    if (tr_plant(e->ctx, TR_PLANT_TIE))
+        how = i64(e, TR_SORT_QUICK);
     return each_line(
         e,
         &(lines){.row = TR_RT_ARGSORT, .axis = axis, .n = 2, .a = {a, places}, .word = how, .tail = absent});

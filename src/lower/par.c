@@ -223,8 +223,13 @@ static lv hand_on(tr_lpat *c, lv chain, lv r, const lv *totals) {
         c->red[i].carry = 0;
         memcpy(c->carry, c->red[i].init, parts * sizeof(lv));
         tr_red_join(c, i, totals + n);
-        memcpy(next + n, c->carry, parts * sizeof(lv));
+        bool kept = tr_plant(c->w->m->ctx, TR_PLANT_CHAIN) && !c->p->nfilt;
+        memcpy(next + n, kept ? c->red[i].init : c->carry, parts * sizeof(lv));
         n += parts;
+    }
+    if (tr_plant(c->w->m->ctx, TR_PLANT_LOST) && c->p->nfilt) {
+        lv some = l_icmp(c->w->b, LLVMIntSGT, next[0], c->red[0].init[0]);
+        next[0] = LLVMBuildSub(c->w->b, next[0], LLVMBuildZExt(c->w->b, some, c->w->m->i64, ""), "");
     }
     put_values(c, chain, next);
     tr_lower_rt(c->w, TR_RT_CHAIN_PASS, 2, (lv[]){chain, r}, NULL, NULL);

@@ -284,6 +284,8 @@ void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
     n += load_elements(s, s->earr, off, p->nein, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     const lv *y = tr_lower_lambda(w, p->epi, s->loc, params);
+    if (tr_plant(w->m->ctx, TR_PLANT_EPILOGUE) && p->neout == 1 && LLVMTypeOf(*y) == LLVMTypeOf(*reduced))
+        y = reduced;
     store_elements(s, s->earr + p->nein, off + p->nein, p->neout, y);
 }
 

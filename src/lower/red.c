@@ -3,6 +3,7 @@
  * TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop
  * has no chain of additions, and no branch, and LLVM vectorises it. Under `reassoc` sums are plain
  * carried values and LLVM may regroup them. */
+#include "base/plant.h"
 #include "ir/summary.h"
 #include "lower/pattern.h"
 
@@ -212,6 +213,8 @@ void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out) {
     lt e = tr_lower_elem(s->w->m, r->ty);
     tr_number n = tr_red_start(r->kind, r->ty);
     bool fp = tr_ty_is_float(r->ty) || tr_ty_is_complex(r->ty);
+    if (tr_plant(s->w->m->ctx, TR_PLANT_IDENTITY))
+        n = (tr_number){.re = 1 - n.re, .i = n.i ^ 1};
     for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++)
         out[k] =
             fp ? LLVMConstReal(e, k ? n.im : n.re) : l_int(r->ty->kind == TR_TY_BOOL ? s->w->m->i1 : e, n.i);

@@ -43,11 +43,22 @@ static const tr_ty *array_ty(const account *s, tr_val v) {
     return t && t->kind == TR_TY_ARRAY && tr_ty_size(t->elem) ? t : NULL;
 }
 
+/* How many different items an axis has: one, where it repeats the first. */
+static tr_val items_along(account *s, tr_val v, unsigned k) {
+    tr_val n = tr_emit_dim(&s->b, v, k);
+    if (tr_at(s->f, v)->ty->layout != TR_LAYOUT_ANY)
+        return n;
+    tr_val stride = tr_emit1(&s->b, TR_OP_STRIDE, tr_emit_ty(&s->b, TR_TY_I64), v);
+    tr_at(s->f, stride)->imm.i = k;
+    tr_val repeats = tr_emit_cmp(&s->b, TR_CMP_EQ, stride, tr_emit_int(&s->b, 0));
+    return tr_emit_select(&s->b, repeats, tr_emit_least(&s->b, n, tr_emit_int(&s->b, 1)), n);
+}
+
 static tr_val bytes_of(account *s, tr_val v) {
     const tr_ty *t = array_ty(s, v);
     tr_val n = tr_emit_int(&s->b, (int64_t)tr_ty_size(t->elem));
     for (unsigned k = 0; k < t->ndim; k++)
-        n = tr_emit_op(&s->b, TR_OP_MUL, n, tr_emit_dim(&s->b, v, k));
+        n = tr_emit_op(&s->b, TR_OP_MUL, n, items_along(s, v, k));
     return n;
 }
 
@@ -160,8 +171,13 @@ static tr_val kept(account *s, tr_val v) {
 static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
     const tr_pat *p = in->imm.pat;
     bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT;
-    if (whole && g->is->memory & TR_MEM_READ)
-        *read = sum_of(s, in, g->arg, g->n, *read);
+    if (whole && g->is->memory & TR_MEM_READ) {
+        tr_val items = sum_of(s, in, g->arg, g->n, tr_emit_int(&s->b, 0));
+        if (g->is->operand == TR_PORT_SPACE) /* one that repeats has items where there is no round */
+            items = tr_emit_op(&s->b, TR_OP_MUL, items,
+                               tr_emit_least(&s->b, rounds_of(s, in, 1), tr_emit_int(&s->b, 1)));
+        *read = plus(s, *read, items);
+    }
     if (whole && g->is->memory & TR_MEM_WRITE)
         *written = sum_of(s, in, g->arg, g->n, *written);
     for (uint32_t k = g->arg; k < g->arg + g->n; k++) {

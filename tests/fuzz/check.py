@@ -2,7 +2,7 @@
 
 As a script it is the child process of `run.py`: requests come as JSON lines on stdin, answers leave as JSON lines on
 stdout. A request is ``{"seed": n}`` (generate and check; with ``"library": true`` calls of NumPy's functions alone) or ``{"source": ..., "calls": [[text, ...], ...], "options":
-{...}}`` (check). If the engine crashes the process, the parent sees the end of the stream and knows which request it was.
+{...}}`` (check). With ``"graphs": true``, and for text with the option `graph`, it is a graph of lazy arrays. If the engine crashes the process, the parent sees the end of the stream and knows which request it was.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 import gen
 import gen_raises
 import gen_straight
+import graph_check
 import memory
 import numpy as np
 import oracle
@@ -555,7 +556,12 @@ def main() -> None:
     load_engine(engine, promotion, {})
     for line in sys.stdin:
         request = json.loads(line)
-        if "seed" in request:
+        quick = request.get("quick", False)
+        if "seed" in request and request.get("graphs"):
+            answer = graph_check.check_seed(request["seed"], quick)
+        elif request.get("options", {}).get("graph"):
+            answer = graph_check.check_text(request, quick)
+        elif "seed" in request:
             answer = check_seed(request["seed"], promotion, engine, request.get("library", False))
         else:
             answer = check_text({"promotion": promotion, **request}, engine)

@@ -121,3 +121,43 @@ class Child:
                     else:
                         errors += data
         return line, errors
+
+
+class Pair:
+    """A process that runs graphs by all ways, and one that leaves passes out.
+
+    Parameters
+    ----------
+    skip : str
+        The passes, as TREADLE_SKIP names them.
+    env : dict of str to str
+        Further environment variables of both.
+    timeout : float
+        Seconds that one request may take.
+    """
+
+    def __init__(self, skip: str, env: dict[str, str] | None = None, timeout: float = 60.0) -> None:
+        more = {"TREADLE_NUM_THREADS": "4", **(env or {})}
+        self.whole = Child("treadle", "treadle", more, timeout)
+        self.plain = Child("treadle", "treadle", {**more, "TREADLE_SKIP": skip}, timeout)
+
+    @property
+    def served(self) -> int:
+        """How many requests the first of the processes has answered."""
+        return self.whole.served
+
+    def stop(self) -> None:
+        """End both."""
+        self.whole.stop()
+        self.plain.stop()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer of the one that has found something, or of the first."""
+        request = {"graphs": True, **request}
+        answer = self.whole.ask(request)
+        if answer["status"] != "ok":
+            return answer
+        other = self.plain.ask({**request, "quick": True})
+        if other["status"] != "ok":
+            return other | {"why": f"not fused: {other['why']}"}
+        return answer

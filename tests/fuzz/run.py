@@ -19,11 +19,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from child import Child
+from child import Child, Pair
+from graph_check import UNFUSED
 from reached import Coverage
 from shrink import shrink
 
-PLANTS = 13
+PLANTS = range(1, 14)  # base/plant.h; 14 is not for programs like these
+GRAPH_PLANTS = range(15, 22)
 HEAD = '''"""{title}
 
 expected and got, call {call}: {why}
@@ -107,7 +109,7 @@ class Run:
     def work(self) -> None:
         """One thread: a child process and the seeds it is given."""
         o = self.options
-        child = Child(o.engine, o.promotion, timeout=o.timeout)
+        child = checker(o)
         try:
             while (seed := self.take()) is not None:
                 answer = child.ask({"seed": seed, "library": o.library})
@@ -122,7 +124,7 @@ class Run:
         finally:
             child.stop()
 
-    def finding(self, child: Child, answer: dict[str, Any]) -> None:
+    def finding(self, child: Child | Pair, answer: dict[str, Any]) -> None:
         """Shrink a failing program and write it down."""
         if "source" not in answer:
             answer |= self.again(answer["seed"])
@@ -154,8 +156,13 @@ class Run:
     def again(self, seed: int) -> dict[str, Any]:
         """The program of a seed that had no answer."""
         import gen
+        import gen_graph
         import gen_raises
         import gen_straight
+
+        if self.options.graphs:
+            graph = gen_graph.make_case(seed)
+            return {"source": graph.source, "calls": graph.calls, "options": graph.options}
 
         if gen_raises.is_of(seed, self.options.library, self.options.promotion):
             made = gen_raises.make_case(seed)
@@ -185,6 +192,13 @@ class Run:
         return path
 
 
+def checker(options: argparse.Namespace, env: dict[str, str] | None = None) -> Child | Pair:
+    """The process that programs are given to; of graphs two."""
+    if options.graphs:
+        return Pair(UNFUSED, env, options.timeout)
+    return Child(options.engine, options.promotion, env, options.timeout)
+
+
 def fuzz(options: argparse.Namespace) -> int:
     """Run programs and print what happened."""
     run = Run(options)
@@ -209,10 +223,11 @@ def fuzz(options: argparse.Namespace) -> int:
 
 def planted(options: argparse.Namespace) -> int:
     """Switch on each planted fault and count the programs until it shows."""
-    wanted = range(1, PLANTS + 1) if options.planted == "all" else [int(options.planted)]
+    plants = GRAPH_PLANTS if options.graphs else PLANTS
+    wanted = plants if options.planted == "all" else [int(options.planted)]
     missed = 0
     for plant in wanted:
-        child = Child(options.engine, options.promotion, {"TREADLE_PLANT": str(plant)}, options.timeout)
+        child = checker(options, {"TREADLE_PLANT": str(plant)})
         found = None
         for k in range(options.n):
             answer = child.ask({"seed": options.seed + k, "library": options.library})
@@ -247,6 +262,7 @@ def main() -> int:
     parser.add_argument(
         "--library", action="store_true", help="programs that call NumPy's functions of all kinds alone"
     )
+    parser.add_argument("--graphs", action="store_true", help="graphs of lazy arrays in place of programs")
     parser.add_argument("--coverage", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()

@@ -14,26 +14,9 @@ import numpy as np
 import pytest
 import treadle
 import treadle.parallel.random as tr
+from primitives_model import MASK, stream, words_of
 from treadle import cuda, njit
 from treadle._library import philox
-
-MASK = 0xFFFFFFFF
-
-
-def words_of(counter: tuple[int, ...], key: tuple[int, int]) -> list[int]:
-    """Philox4x32-10 in Python's integers, from the paper."""
-    c, k = list(counter), list(key)
-    for _ in range(10):
-        a, b = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
-        c = [(b >> 32) ^ c[1] ^ k[0], b & MASK, (a >> 32) ^ c[3] ^ k[1], a & MASK]
-        k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
-    return c
-
-
-def stream(key: int, row: int, n: int) -> list[int]:
-    """The first n words of a row."""
-    ks, rest = (key & MASK, key >> 32), (row & MASK, row >> 32)
-    return [w for q in range(-(-n // 4)) for w in words_of((q, 0, *rest), ks)][:n]
 
 
 def compute(x):

@@ -20,6 +20,7 @@ from treadle.errors import TypingError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from library_check import outcome, same  # noqa: E402
+from primitives_model import before, best, parts, runs, stored  # noqa: E402
 from sizes import examples  # noqa: E402
 
 pytestmark = [
@@ -133,73 +134,7 @@ def one(*args: Any, **kw: Any) -> st.SearchStrategy:
     return st.tuples(array(*args, **kw))
 
 
-# --- what the functions mean ---
-
-
-def folded(op: Callable, x: np.ndarray, start: Any) -> Any:
-    for v in x.ravel():
-        start = op(start, v)
-    return start
-
-
-def along(f: Callable, a: np.ndarray, axis: int, shape: Callable[[int], int] | None = None) -> Any:
-    """What f gives for each line, which may be none."""
-    m = np.moveaxis(a, axis, -1)
-    lines = [f(m[at]) for at in np.ndindex(m.shape[:-1])]
-    n = m.shape[-1] if shape is None else shape(m.shape[-1])
-    dtype = lines[0].dtype if lines else a.dtype
-    return np.moveaxis(np.array(lines, dtype).reshape((*m.shape[:-1], n)), -1, axis)
-
-
-def before(op: np.ufunc, a: np.ndarray, axis: int, identity: Any, reverse: bool = False) -> np.ndarray:
-    """An exclusive scan."""
-    x = np.flip(a, axis) if reverse else a
-    y = op.accumulate(x, axis)
-    out = np.empty_like(y)
-    to, of = np.moveaxis(out, axis, -1), np.moveaxis(y, axis, -1)
-    to[..., :1] = identity
-    to[..., 1:] = of[..., :-1]
-    return np.flip(out, axis) if reverse else out
-
-
-def best(a: np.ndarray, k: int, axis: int = -1, key: Any = None, largest: bool = True, nan: str = "largest"):
-    """topk by Python's sort."""
-    if k > a.shape[axis]:
-        return ValueError("k is too large")
-
-    def order(line: np.ndarray) -> np.ndarray:
-        def rank(i: int) -> tuple:
-            v = (line[i] if key is None else key(line[i])).item()
-            if v != v:
-                return (0 if largest and nan == "largest" else 2, 0, 0)
-            re, im = (v.real, v.imag) if isinstance(v, complex) else (v, 0)
-            return (1, -re, -im) if largest else (1, re, im)
-
-        return np.array(sorted(range(len(line)), key=rank)[:k], np.intp)
-
-    where = along(order, a, axis, lambda n: k).astype(np.intp)
-    return np.take_along_axis(a, where, axis), where
-
-
-def runs(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    at = np.array([i for i in range(len(a)) if i == 0 or not a[i] == a[i - 1]], np.intp)
-    return a[at], np.diff(np.append(at, len(a)))
-
-
-def stored(a: np.ndarray, i: Any, v: Any, op: Any = None) -> np.ndarray:
-    out = a.copy()
-    if op is None:
-        out[i] = v
-    elif isinstance(op, np.ufunc):
-        op.at(out, i, v)
-    else:
-        for k, x in zip(i.ravel(), np.broadcast_to(v, i.shape).ravel(), strict=True):
-            out[k] = op(out[k], x)
-    return out
-
-
-def parts(m: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, int]:
-    return np.concatenate((a[m], a[~m])), int(m.sum())
+# --- what the functions mean, beside primitives_model.py ---
 
 
 def truth(a: np.ndarray) -> np.ndarray:
