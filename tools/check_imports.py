@@ -20,7 +20,7 @@ from typing import NamedTuple
 # From the ground up; names may be patterns. `_core` is the extension module.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
-    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus"),
+    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
     ("_standin", "decorators", "_library.*"),
     ("_pickle", "parallel._functions", "stencils", "ufunc", "cuda._errors", "cuda._extent"),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
@@ -38,6 +38,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
     ("parallel._explain", "parallel._at", "parallel._pickle", "parallel.random"),
+    ("parallel._forms",),
+    ("parallel._cut",),
+    ("parallel._evaluate",),
     ("parallel",),
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),

@@ -613,6 +613,34 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
 TR_LAZY_METHODS(X)
 #undef X
 
+PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n) {
+    tr_lazy *of = (tr_lazy *)node, *x;
+    PyTypeObject *type = Py_TYPE(node);
+    PyObject *own = PyTuple_New(n), *r = NULL;
+    for (Py_ssize_t i = 0; own && i < n; i++) {
+        PyObject *a = args[i];
+        if (of->op != TR_G_ITEM || i == 0)
+            a = captured(type, a, of->loose, NULL);
+        else
+            a = PyTuple_Check(a) ? tuple_node(type, a, true, index_part, NULL)
+                                 : index_part(type, a, true, NULL);
+        if (a)
+            PyTuple_SET_ITEM(own, i, a);
+        else
+            Py_CLEAR(own);
+    }
+    if (own)
+        r = tr_lazy_node(type, (tr_gop)of->op, of->fn, ((PyTupleObject *)own)->ob_item, n, of->kwnames);
+    if ((x = (tr_lazy *)r)) {
+        x->loose = of->loose;
+        x->cells = of->cells;
+        x->lasti = of->lasti;
+        Py_XSETREF(x->code, Py_XNewRef(of->code));
+    }
+    Py_XDECREF(own);
+    return r;
+}
+
 /* --- NumPy's protocols --- */
 
 /* __array_ufunc__(ufunc, method, *inputs, **kwargs) */

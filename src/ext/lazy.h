@@ -180,6 +180,8 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
                        PyObject *kwnames);
 /* A tuple of a node's first n items, as of functions that have several results. */
 PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n);
+/* The same operation on other operands, written at the same place. */
+PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n);
 
 /* --- lazymodule.c --- */
 
@@ -224,6 +226,10 @@ PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n,
                        tr_stage stage);
 /* What it is made of: _lazy_parts. */
 PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self);
+/* The nodes themselves: _lazy_nodes. */
+PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
+/* A value that was computed elsewhere, for the node from now on; false with an exception. */
+bool tr_lazy_give(PyObject *node, PyObject *value);
 /* The arguments that it is called with: a list. */
 PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
 /* What the value is going to be. NULL with an exception. */

@@ -88,6 +88,34 @@ static bool is_sound(unsigned op, PyObject *fn, Py_ssize_t n) {
     }
 }
 
+/* _lazy_nodes(*arrays): what waits below them, operands first, a row for each: (node, op, fn, names of
+ * keywords, operands, where it was written and what it calls). Leaves are looked at where that is asked
+ * for. */
+static PyObject *nodes(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, args, n) ? tr_lazy_nodes(st->lazy_type, args, n) : NULL;
+}
+
+/* _lazy_like(node, *args): the same operation on other operands; the last have the names of its own. */
+static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    if (!wait(tr_ext_state(module), args, n < 1 ? 0 : 1))
+        return NULL;
+    const tr_lazy *x = (const tr_lazy *)args[0];
+    if (!is_sound(x->op, x->fn ? x->fn : Py_None, n - 1) ||
+        n - 1 < (x->kwnames ? PyTuple_GET_SIZE(x->kwnames) : 0))
+        return PyErr_Format(PyExc_ValueError, "these are no operands of it");
+    return tr_lazy_like(args[0], args + 1, n - 1);
+}
+
+/* _lazy_give(node, value): the value of one that waits. */
+static PyObject *give(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    if (n != 2 || (!PyArray_Check(args[1]) && !PyArray_IsScalar(args[1], Generic)))
+        return PyErr_Format(PyExc_TypeError, "a lazy array and its value are needed");
+    if (!wait(tr_ext_state(module), args, 1) || !tr_lazy_give(args[0], args[1]))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* _lazy_rebuild(parts): the array that these are parts of. */
 static PyObject *rebuild(PyObject *module, PyObject *list) {
     tr_state *st = tr_ext_state(module);
@@ -214,6 +242,9 @@ static PyMethodDef functions[] = {
     {"_lazy_items", items, METH_VARARGS, NULL},
     {"_lazy_promise", promise, METH_VARARGS, NULL},
     {"_lazy_parts", parts, METH_O, NULL},
+    {"_lazy_nodes", (PyCFunction)(void (*)(void))nodes, METH_FASTCALL, NULL},
+    {"_lazy_like", (PyCFunction)(void (*)(void))like, METH_FASTCALL, NULL},
+    {"_lazy_give", (PyCFunction)(void (*)(void))give, METH_FASTCALL, NULL},
     {"_lazy_rebuild", rebuild, METH_O, NULL},
     {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
     {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},

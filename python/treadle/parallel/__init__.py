@@ -20,13 +20,13 @@ from numpy import (
 from treadle._core import LazyArray, _lazy_setup
 from treadle.config import PARALLEL_CHECK as _CHECK
 from treadle.decorators import _flags
+from treadle.parallel._evaluate import evaluate
 from treadle.parallel._explain import Explanation, Kernel, explain
 from treadle.parallel._functions import (
     arange,
     argsort,
     array,
     bincount,
-    evaluate,
     extension,
     filter,
     full,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_items, _lazy_promise
+from treadle._core import _lazy, _lazy_call, _lazy_host, _lazy_items, _lazy_promise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -36,25 +36,6 @@ def array(x: ArrayLike | LazyArray, *, copy: bool = False) -> LazyArray:
         Of the shape and dtype of `x`.
     """
     return _lazy(np.array(x) if copy else x)
-
-
-def evaluate(*arrays: LazyArray, parallel: bool = True) -> Any:
-    """Compute several lazy arrays in one program, which does once what they have in common.
-
-    Parameters
-    ----------
-    *arrays : LazyArray
-        What is computed.
-    parallel : bool, optional
-        On all cores, or on one; the results have the same bits.
-
-    Returns
-    -------
-    LazyArray or tuple of LazyArray
-        The arrays themselves, which have their values now.
-    """
-    _lazy_evaluate(not parallel, *arrays)
-    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def extension(
