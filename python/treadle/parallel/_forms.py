@@ -415,7 +415,7 @@ def placed(k: int) -> Callable[[Graph, Row], Form]:
 
         def cut(a: int) -> tuple[Cuts, Edit | None]:
             def edit(args: list[Any], lo: int, n: int) -> list[Any]:
-                first = (*(0,) * a, np.int64(lo), *(0,) * (len(s) - a - 1))
+                first = (*(None,) * a, np.int64(lo), *(None,) * (len(s) - a - 1))
                 whole = tuple(np.int64(m) if i <= a else m for i, m in enumerate(s))
                 args[k] = (first, (*whole[:a], np.int64(n), *whole[a + 1 :]), whole)
                 return args
