@@ -741,3 +741,15 @@ def tabulated_part(f: Any, first: Any, extents: Any) -> Any:
         return f(*shifted(part, first))
 
     return tabulated(item, extents)
+
+
+# --- functions ---
+
+
+def fuse(f: Any, g: Any) -> Any:
+    """What `f` gives for what `g` gives."""
+
+    def fused(*args: Any) -> Any:
+        return f(g(*args))
+
+    return fused
