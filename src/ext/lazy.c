@@ -636,6 +636,7 @@ PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n) {
         x->cells = of->cells;
         x->lasti = of->lasti;
         Py_XSETREF(x->code, Py_XNewRef(of->code));
+        Py_XSETREF(x->tag, Py_XNewRef(of->tag));
     }
     Py_XDECREF(own);
     return r;
@@ -806,7 +807,8 @@ static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
     for (Py_ssize_t i = 0; which && i < PyTuple_GET_SIZE(v); i++)
         PyTuple_SET_ITEM(which, i, Py_NewRef(Py_False));
     if (several)
-        what = Py_BuildValue("[(iOiOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which);
+        what =
+            Py_BuildValue("[(iOiOOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which, Py_None);
     else
         what = v ? Py_NewRef(v) : tr_lazy_parts(Py_TYPE(self), self);
     PyObject *f = m && what ? PyObject_GetAttrString(m, v && !several ? "leaf" : "rebuild") : NULL;
@@ -1064,6 +1066,7 @@ static int lazy_clear(PyObject *self) {
     Py_CLEAR(x->value);
     Py_CLEAR(x->fn);
     Py_CLEAR(x->kwnames);
+    Py_CLEAR(x->tag);
     Py_CLEAR(x->shape);
     for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
         Py_CLEAR(x->args[i]);

@@ -199,6 +199,7 @@ static void give_value(tr_lazy *x, PyObject *v, bool check) {
     x->sum = check ? tr_lazy_sum(v) : 0;
     Py_CLEAR(x->fn);
     Py_CLEAR(x->kwnames);
+    Py_CLEAR(x->tag);
     Py_CLEAR(x->shape);
     for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
         Py_CLEAR(x->args[i]);
@@ -625,8 +626,9 @@ static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
         PyTuple_SET_ITEM(which, i, PyBool_FromLong(node));
     }
     if (ok)
-        r = Py_BuildValue("(iOIOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
-                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which);
+        r = Py_BuildValue("(iOIOOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
+                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which,
+                          x->tag ? x->tag : Py_None);
     Py_XDECREF(args);
     Py_XDECREF(which);
     return r;

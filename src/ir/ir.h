@@ -422,7 +422,7 @@ bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 /* How the loops of a pattern go (sched.h). */
 enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_MAX_UNROLL = 4, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
 typedef struct tr_sched {
-#define X(id, word, form, max, what) uint32_t id;
+#define X(id, word, form, max, tag, what) uint32_t id;
 #include "ir/sched.def"
 #undef X
 } tr_sched;

@@ -8,9 +8,7 @@
  * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
  * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
 #include <assert.h>
-#include <string.h>
 
-#include "graph/graph.h"
 #include "ir/ports.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -68,30 +66,11 @@ static void tell(account *s, tr_account what, tr_val v) {
     event(s, what, tr_emit_int(&s->b, (int64_t)base_of(s, v)), bytes_of(s, base_of(s, v)), zero);
 }
 
-/* --- which nodes of a graph it is made of --- */
-
-/* The graph's line that the place lies in or was inlined into; 0: none. */
-static int32_t node_of(const tr_fn *f, uint32_t loc) {
-    for (; loc; loc = f->locs.d[loc].parent) {
-        const tr_place *p = &f->locs.d[loc].place;
-        if (p->file && strcmp(p->file, TR_GRAPH_FILE) == 0 && p->fn && strcmp(p->fn, TR_GRAPH_NODE) == 0)
-            return p->span.line;
-    }
-    return 0;
-}
-
 static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
-    tr_u32s met = {0};
-    for (uint32_t k = 0; k <= (lam ? lam->ins.n : 0); k++) {
-        uint32_t line = (uint32_t)(k ? node_of(lam, lam->ins.d[k - 1].loc) : node_of(s->f, loc));
-        bool known = line == 0 || (k && lam->ins.d[k - 1].blk == TR_NOBLK);
-        for (uint32_t i = 0; i < met.n; i++)
-            known = known || met.d[i] == line;
-        if (known)
-            continue;
-        tr_vec_push(&s->p->ctx->arena, &met, line);
+    tr_u32s met = tr_opt_nodes(s->f, loc, lam);
+    for (uint32_t i = 0; i < met.n; i++) {
         tr_val zero = tr_emit_int(&s->b, 0);
-        event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, line), zero, zero);
+        event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, met.d[i]), zero, zero);
     }
 }
 

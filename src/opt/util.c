@@ -1,6 +1,8 @@
 /* Small questions that several passes ask, and small changes that several make. */
 #include <assert.h>
+#include <string.h>
 
+#include "graph/graph.h"
 #include "opt/priv.h"
 
 enum { MAX_DEPTH = 6 }; /* steps of a computation */
@@ -150,4 +152,29 @@ tr_bid tr_opt_preheader(tr_fn *f, tr_bid h) {
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
     tr_br(&b, h, n, args);
     return before;
+}
+
+/* --- nodes of graphs --- */
+
+/* The graph's line that the place lies in or was inlined into; 0: none. */
+static uint32_t node_of(const tr_fn *f, uint32_t loc) {
+    for (; loc; loc = f->locs.d[loc].parent) {
+        const tr_place *p = &f->locs.d[loc].place;
+        if (p->file && strcmp(p->file, TR_GRAPH_FILE) == 0 && p->fn && strcmp(p->fn, TR_GRAPH_NODE) == 0)
+            return (uint32_t)p->span.line;
+    }
+    return 0;
+}
+
+tr_u32s tr_opt_nodes(const tr_fn *f, uint32_t loc, const tr_fn *lam) {
+    tr_u32s met = {0};
+    for (uint32_t k = 0; k <= (lam ? lam->ins.n : 0); k++) {
+        uint32_t line = k ? node_of(lam, lam->ins.d[k - 1].loc) : node_of(f, loc);
+        bool known = line == 0 || (k && lam->ins.d[k - 1].blk == TR_NOBLK);
+        for (uint32_t i = 0; i < met.n; i++)
+            known = known || met.d[i] == line;
+        if (!known)
+            tr_vec_push(&f->ctx->arena, &met, line);
+    }
+    return met;
 }

@@ -52,6 +52,7 @@ from treadle.parallel._functions import (
     where,
     zeros,
 )
+from treadle.parallel._schedule import _TAG, schedule
 
 __all__ = [
     "Explanation",
@@ -85,6 +86,7 @@ __all__ = [
     "run_length_encode",
     "scan",
     "scatter",
+    "schedule",
     "searchsorted",
     "sort",
     "sort_by_key",
@@ -102,4 +104,4 @@ __all__ = [
 from treadle.parallel.random import key as _key  # noqa: E402, F401 - that `tp.random` is there
 
 # Numbers divide as NumPy's do, with or without axes.
-_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))
+_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}), _TAG)
