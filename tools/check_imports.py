@@ -37,7 +37,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._plan", "cuda._reduce"),
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
-    ("parallel._explain", "parallel._at", "parallel._pickle", "parallel._schedule", "parallel.random"),
+    (
+        "parallel._explain",
+        "parallel._at",
+        "parallel._pickle",
+        "parallel._schedule",
+        "parallel._dask",
+        "parallel._standard",
+        "parallel.random",
+    ),
+    ("parallel.array_api",),
     ("parallel._forms",),
     ("parallel._cut",),
     ("parallel._evaluate",),

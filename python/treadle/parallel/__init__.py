@@ -20,6 +20,7 @@ from numpy import (
 from treadle._core import LazyArray, _lazy_setup
 from treadle.config import PARALLEL_CHECK as _CHECK
 from treadle.decorators import _flags
+from treadle.parallel._dask import as_dask_reduction
 from treadle.parallel._evaluate import evaluate
 from treadle.parallel._explain import Explanation, Kernel, explain
 from treadle.parallel._functions import (
@@ -62,6 +63,7 @@ __all__ = [
     "arange",
     "argsort",
     "array",
+    "as_dask_reduction",
     "bincount",
     "bitwise_and",
     "bitwise_or",
