@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import random
+import subprocess
 import sys
+import textwrap
 import traceback
 
 import graph_cases
@@ -31,7 +34,7 @@ def ranges(monkeypatch):
 
     def counted(self, plan, targets, states, lo, n):
         peak = of(self, plan, targets, states, lo, n)
-        assert peak <= self.limit
+        assert peak is None or peak <= self.limit
         seen.append((lo, n))
         return peak
 
@@ -65,7 +68,23 @@ def two_results():
     return a.max(axis=1), b
 
 
+def recommendations():
+    score = tp.where(V[:M] > 1, -np.inf, tp.array(X) @ X[:M].T)
+    return tp.topk(score, 10, axis=1)
+
+
+def sparse_pca():
+    c = tp.random.normal(KEY, (5000, 3))
+    c = c / np.sqrt((c * c).sum(axis=1, keepdims=True))
+    v, i = tp.topk(c @ X[:3, :].copy(), 5, axis=1, key=abs)
+    s = (v * v).sum(axis=1)
+    b = s.argmax()
+    return b, i[b], v[b]
+
+
 CASES = {
+    "recommendations": (recommendations, 330_000),
+    "sparse PCA": (sparse_pca, 500_000),
     "rows": (lambda: (distances().max(axis=1),), 2_000_000),
     "an offset": (lambda: (np.sort(tp.array(X)[3:-2] * 2, axis=1)[7:, 1:] + 1,), 330_000),
     "columns": (lambda: (sorted_rows(tp.array(X) + 1).T.sum(axis=0, dtype=None) * 0 + 1,), 200_000),
@@ -146,6 +165,70 @@ def test_ranges_give_the_same_bits(ranges, name, parallel):
     for g, w in zip(map(np.asarray, got), map(np.asarray, want), strict=True):
         assert (g.dtype, g.shape) == (w.dtype, w.shape) and g.tobytes() == w.tobytes()
         assert not g.flags.writeable or g.ndim == 0
+
+
+LEAVES = {
+    "strided": X[::2, ::-1],
+    "Fortran order": np.asfortranarray(X),
+    "turned": np.ascontiguousarray(X.T).T,
+    "read-only": X.view(),
+    "float32": X.astype("f4"),
+    "int8": X.astype("i1"),
+    "broadcast": np.broadcast_to(X[0], X.shape),
+    "empty": X[:0],
+    "one row": X[:1],
+    "no columns": X[:, :0],
+    "overlapping": np.lib.stride_tricks.sliding_window_view(V, 30),
+}
+LEAVES["read-only"].flags.writeable = False
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_leaves_of_all_forms(name, monkeypatch, ranges):
+    x = LEAVES[name]
+
+    def make():
+        y = np.sort(tp.array(x), axis=1) * 2
+        return y, y.sum(axis=0, keepdims=True), (y > 1).any(), y[1:-1] + 1
+
+    want, got = make(), make()
+    tp.evaluate(*want)
+    forced(monkeypatch, random.Random(1))
+    tp.evaluate(*got, max_bytes=1 << 30)
+    assert len(ranges) > 1 or x.shape[0] < 2
+    for g, w in zip(map(np.asarray, got), map(np.asarray, want), strict=True):
+        assert (g.dtype, g.shape) == (w.dtype, w.shape)
+        np.testing.assert_allclose(g.astype("f8"), w.astype("f8"), rtol=1e-6)
+
+
+def test_values_that_are_no_leaves(ranges):
+    x = (tp.array(X) + 1).evaluate()
+    held = tp.array(X) * 3
+    (held.sum()).evaluate()  # it ran once, and is kept the next time
+    y = sorted_rows(x - held).max(axis=1)
+    tp.evaluate(y, max_bytes=60_000)
+    assert len(ranges) > 1
+    assert np.asarray(y).tobytes() == np.sort((X + 1) - X * 3, axis=1).max(axis=1).tobytes()
+
+
+def test_leaves_are_looked_at_under_checks():
+    program = textwrap.dedent("""
+        import numpy as np, treadle.parallel as tp
+        from treadle.errors import LeafChangedError
+        a = np.arange(4000.0)
+        def make():
+            return np.sort(tp.array(a)[:, None] * np.arange(8.0), axis=1).max(axis=1)
+        z = make()
+        a[3] += 1
+        try:
+            tp.evaluate(z, max_bytes=100_000)
+        except LeafChangedError as e:
+            print("<string>:6" in str(e))
+        print(np.array_equal(np.asarray(tp.evaluate(make(), max_bytes=100_000)), a * 7))
+    """)
+    env = {**os.environ, "TREADLE_PARALLEL_CHECK": "1"}
+    r = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert r.stdout.split() == ["True", "True"]
 
 
 def test_sums_of_floats_differ_in_their_last_bits_at_most(ranges):

@@ -148,6 +148,7 @@ class _Within:
             g = Graph(roots)
         except ValueError:  # an error of the graph's own, which tells its lines
             return self._plain(roots)
+        before: list[LazyArray] | None
         host = next((r for r in g.rows if r.op == HOST), None)
         if host:  # what Python computes is there before; its shape is known then
             node, before = host.node, _below(g, host)
@@ -211,37 +212,35 @@ class _Within:
             while lo < n:
                 m = min(size, n - lo)
                 peak = self._range(plan, targets, states, lo, m)
-                if (
-                    lo == 0 and peak * (n / m) <= plain
-                ):  # what does not grow with a range is counted too often
+                # What does not grow with a range is counted too often.
+                if lo == 0 and peak is not None and peak * (n / m) <= plain:
                     del plan, states
                     self._plain([t.root for t in targets])
                     return
                 lo += m
-                size = _rounded(max(1, min(int(m * (room / max(peak, 1))), 64 * m)))
+                size = first if peak is None else min(int(m * (room / max(peak, 1))), 64 * m)
+                size = _rounded(max(1, size))
                 bar.at(lo)
         for t, s in zip(targets, states, strict=True):
             if not t.root.evaluated:
                 _lazy_give(t.root, s.finish())
         self._hold([t.root for t in targets])
 
-    def _range(self, plan: Plan, targets: list[_Target], states: list[Any], lo: int, n: int) -> int:
-        """One range; bytes that its arrays took at once."""
+    def _range(self, plan: Plan, targets: list[_Target], states: list[Any], lo: int, n: int) -> int | None:
+        """One range; bytes that its arrays took at once. None: it did too much to be written down."""
         parts = Parts(plan, lo, n)
         made: dict[int, Any] = {}
         nodes = [s.nodes(parts, n, made) for s in states]
         flat = list(
             {id(x): x for xs in nodes for x in xs if isinstance(x, LazyArray) and not x.evaluated}.values()
         )
-        peak = 0
+        peak: int | None = 0
         if flat:
             self.log[0] = 0
             _lazy_explain(self.serial, self.log, *flat)
             done = int(self.log[0])
-            if done > _EVENTS:
-                raise MemoryError(f"the program does {done} things, and {_EVENTS} are written down")
             events = self.log[1 : 1 + 4 * done].reshape(-1, 4)
-            peak = _peak(events, sum(np.asarray(x).nbytes for x in flat))
+            peak = None if done > _EVENTS else _peak(events, sum(np.asarray(x).nbytes for x in flat))
         for s, xs in zip(states, nodes, strict=True):
             s.take([np.asarray(x) for x in xs], lo, n)
         return peak

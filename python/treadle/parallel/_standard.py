@@ -120,7 +120,7 @@ def sort(x: LazyArray, /, *, axis: int = -1, descending: bool = False, stable: b
     """Return the items along an axis in order."""
     if not descending:
         return _own.sort(x, axis)
-    return np.flip(_own.sort(x, axis), axis)
+    return _lazy_call(np.flip, _own.sort(x, axis), axis)
 
 
 def argsort(x: LazyArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> LazyArray:
@@ -128,7 +128,7 @@ def argsort(x: LazyArray, /, *, axis: int = -1, descending: bool = False, stable
     if not descending:
         return _own.argsort(x, axis)
     last = x.shape[axis] - 1
-    return np.flip(last - _own.argsort(np.flip(x, axis), axis), axis)
+    return _lazy_call(np.flip, last - _own.argsort(_lazy_call(np.flip, x, axis), axis), axis)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> LazyArray:
@@ -186,7 +186,7 @@ class _Info:
         """Return the dtypes of some kinds, or all."""
         _check_device(device)
         kinds = (kind,) if isinstance(kind, str) else kind
-        found = {}
+        found: dict[str, Any] = {}
         for k, (name, dtypes) in enumerate(self._KINDS):
             if kinds is None or any(name == one or k in self._GROUPS.get(one, ()) for one in kinds):
                 found |= {d: np.dtype(d) for d in dtypes.split()}
