@@ -20,16 +20,8 @@ from typing import NamedTuple
 # From the ground up; names may be patterns. `_core` is the extension module.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
-    (
-        "errors",
-        "config",
-        "types",
-        "_inspect",
-        "_library.arrangements",
-        "_library.calculus",
-        "_library.philox",
-        "_library.primitives",
-    ),
+    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
+    ("_library.philox", "_library.primitives"),
     ("_standin", "decorators", "_library.*"),
     (
         "_pickle",
@@ -54,7 +46,19 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._plan", "cuda._reduce"),
     ("cuda._ufunc",),
     ("_report",),  # what is known of functions, ufuncs and kernels
-    ("parallel._explain", "parallel._at", "parallel._pickle", "parallel.random"),
+    (
+        "parallel._explain",
+        "parallel._at",
+        "parallel._pickle",
+        "parallel._schedule",
+        "parallel._dask",
+        "parallel._standard",
+        "parallel.random",
+    ),
+    ("parallel.array_api",),
+    ("parallel._forms",),
+    ("parallel._cut",),
+    ("parallel._evaluate",),
     ("parallel", "parallel._spca"),
     # programs that were written for Numba, and commands
     ("_numba", "_numba_types"),

@@ -1291,6 +1291,8 @@ static tr_gnode graph_node(tr_frozen *z, const tr_plan *p, uint32_t k) {
     r.args = tr_arena_copy(arena(z), n->args, (n->n + 1u) * sizeof *n->args);
     if (n->kwnames)
         r.kwnames = copy_names(z, n->kwnames, &r.nkw);
+    const char *tag = n->tag ? PyUnicode_AsUTF8(n->tag) : NULL;
+    r.schedule = tag ? tr_arena_strdup(arena(z), tag) : NULL;
     return r;
 }
 

@@ -198,6 +198,7 @@ static void graph(hashing *s, const tr_graph *g) {
         number(s, n->fn);
         bytes(s, n->args, n->n * sizeof *n->args);
         names(s, n->kwnames, n->nkw);
+        text(s, n->schedule ? n->schedule : "");
     }
     bytes(s, g->roots, g->nroots * sizeof *g->roots);
 }

@@ -46,7 +46,7 @@
     X(argsort)             \
     X(searchsorted)        \
     X(compress)
-#define TR_LAZY_ATTRS(X) X(T) X(real) X(imag)
+#define TR_LAZY_ATTRS(X) X(T) X(mT) X(real) X(imag)
 /* Those that change an array, and what to write in their place. */
 #define TR_LAZY_CHANGES(X)                    \
     X("sort", "numpy.sort(x)")                \
@@ -613,6 +613,35 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
 TR_LAZY_METHODS(X)
 #undef X
 
+PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n) {
+    tr_lazy *of = (tr_lazy *)node, *x;
+    PyTypeObject *type = Py_TYPE(node);
+    PyObject *own = PyTuple_New(n), *r = NULL;
+    for (Py_ssize_t i = 0; own && i < n; i++) {
+        PyObject *a = args[i];
+        if (of->op != TR_G_ITEM || i == 0)
+            a = captured(type, a, of->loose, NULL);
+        else
+            a = PyTuple_Check(a) ? tuple_node(type, a, true, index_part, NULL)
+                                 : index_part(type, a, true, NULL);
+        if (a)
+            PyTuple_SET_ITEM(own, i, a);
+        else
+            Py_CLEAR(own);
+    }
+    if (own)
+        r = tr_lazy_node(type, (tr_gop)of->op, of->fn, ((PyTupleObject *)own)->ob_item, n, of->kwnames);
+    if ((x = (tr_lazy *)r)) {
+        x->loose = of->loose;
+        x->cells = of->cells;
+        x->lasti = of->lasti;
+        Py_XSETREF(x->code, Py_XNewRef(of->code));
+        Py_XSETREF(x->tag, Py_XNewRef(of->tag));
+    }
+    Py_XDECREF(own);
+    return r;
+}
+
 /* --- NumPy's protocols --- */
 
 /* __array_ufunc__(ufunc, method, *inputs, **kwargs) */
@@ -778,7 +807,8 @@ static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
     for (Py_ssize_t i = 0; which && i < PyTuple_GET_SIZE(v); i++)
         PyTuple_SET_ITEM(which, i, Py_NewRef(Py_False));
     if (several)
-        what = Py_BuildValue("[(iOiOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which);
+        what =
+            Py_BuildValue("[(iOiOOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which, Py_None);
     else
         what = v ? Py_NewRef(v) : tr_lazy_parts(Py_TYPE(self), self);
     PyObject *f = m && what ? PyObject_GetAttrString(m, v && !several ? "leaf" : "rebuild") : NULL;
@@ -789,6 +819,38 @@ static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
     Py_XDECREF(f);
     Py_XDECREF(what);
     return r;
+}
+
+/* What a function of a module of treadle.parallel's makes of the array, and of arguments. */
+static PyObject *call_with(const char *module, const char *name, PyObject *self, PyObject *const *args,
+                           Py_ssize_t n, PyObject *kwnames) {
+    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *m = PyImport_ImportModule(module), *f = m ? PyObject_GetAttrString(m, name) : NULL, *r = NULL;
+    PyObject **a = PyMem_Malloc(((size_t)all + 1) * sizeof *a);
+    if (!a)
+        PyErr_NoMemory();
+    if (a && f) {
+        a[0] = self;
+        memcpy(a + 1, args, (size_t)all * sizeof *a);
+        r = PyObject_Vectorcall(f, a, (size_t)n + 1, kwnames);
+    }
+    PyMem_Free(a);
+    Py_XDECREF(f);
+    Py_XDECREF(m);
+    return r;
+}
+
+static PyObject *lazy_namespace(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    return call_with("treadle.parallel._standard", "namespace_of", self, args, n, kwnames);
+}
+
+static PyObject *lazy_to_device(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    return call_with("treadle.parallel._standard", "to_device", self, args, n, kwnames);
+}
+
+static PyObject *lazy_token(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return call_with("treadle.parallel._pickle", "token", self, NULL, 0, NULL);
 }
 
 static PyObject *lazy_itself(PyObject *self, PyObject *unused) {
@@ -967,6 +1029,12 @@ static PyObject *lazy_evaluated(PyObject *self, void *unused) {
     return PyBool_FromLong(((tr_lazy *)self)->value != NULL);
 }
 
+static PyObject *lazy_device(PyObject *self, void *unused) {
+    (void)self;
+    (void)unused;
+    return PyUnicode_FromString("cpu");
+}
+
 static PyObject *lazy_at(PyObject *self, void *unused) {
     (void)unused;
     tr_lazies *l = tr_lazies_of(Py_TYPE(self));
@@ -1036,6 +1104,7 @@ static int lazy_clear(PyObject *self) {
     Py_CLEAR(x->value);
     Py_CLEAR(x->fn);
     Py_CLEAR(x->kwnames);
+    Py_CLEAR(x->tag);
     Py_CLEAR(x->shape);
     for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
         Py_CLEAR(x->args[i]);
@@ -1068,6 +1137,12 @@ static PyMethodDef methods[] = {
      "Return a DLPack capsule of the value."},
     {"__dlpack_device__", lazy_dlpack_device, METH_NOARGS, "Return where the value lies: the host."},
     {"__reduce__", lazy_reduce, METH_NOARGS, "Pickle the nodes, or the value where it is there."},
+    {"__array_namespace__", (PyCFunction)(void (*)(void))lazy_namespace, METH_FASTCALL | METH_KEYWORDS,
+     "Return treadle.parallel.array_api, the functions of the array API standard."},
+    {"to_device", (PyCFunction)(void (*)(void))lazy_to_device, METH_FASTCALL | METH_KEYWORDS,
+     "Return the array itself: it is on the host."},
+    {"__dask_tokenize__", lazy_token, METH_NOARGS,
+     "Return what Dask names the array by: its nodes, functions and leaves."},
     {"__copy__", lazy_itself, METH_NOARGS, "Return the array itself: it never changes."},
     {"__format__", lazy_format, METH_O, "Format the value."},
     {"__round__", (PyCFunction)(void (*)(void))lazy_builtin_round, METH_FASTCALL, "Round the value."},
@@ -1088,6 +1163,7 @@ static PyGetSetDef members[] = {
      NULL},
     {"size", lazy_size, NULL, "int: the number of items, as `shape` has it.", NULL},
     {"at", lazy_at, NULL, "At: makes arrays that differ at some places, as in x.at[i].set(v).", NULL},
+    {"device", lazy_device, NULL, "str: where the value lies, \"cpu\".", NULL},
     {"evaluated", lazy_evaluated, NULL, "bool: whether the value is there.", NULL},
 #define X(name) {#name, lazy_attr, NULL, "LazyArray: as numpy.ndarray." #name ".", #name},
     TR_LAZY_ATTRS(X)

@@ -66,6 +66,7 @@ typedef struct tr_lazy {
     PyObject *value; /* of a leaf, or of what was evaluated: array, NumPy scalar, tuple of such; else NULL */
     PyObject *fn;    /* CALL: what is called; METHOD: its name; CLOSURE: the function */
     PyObject *kwnames; /* tuple, or NULL */
+    PyObject *tag;     /* a text, how its loops are to go, in words of ir/sched.def; or NULL */
     PyObject *shape;   /* a tuple, or an array of that shape; NULL: nobody knows yet */
     uint64_t sum;      /* of a leaf, under TREADLE_PARALLEL_CHECK: of its bytes when it was made */
     tr_kindof kind;    /* once it was asked for; of a HOST, n: its dtype was promised */
@@ -87,6 +88,7 @@ typedef struct tr_pnode {
     uint32_t fn, n, cells;
     tr_gref *args;
     PyObject *kwnames; /* tuple, or NULL */
+    PyObject *tag;     /* text, or NULL */
     PyObject *code;    /* where it was written: the code, or NULL, and the instruction */
     int lasti;
 } tr_pnode;
@@ -119,6 +121,8 @@ typedef struct tr_lazies {
     PyObject *fns[TR_LAZY__FNS];
     PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
     PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
+    PyObject *tag;    /* contextvars.ContextVar: the words that nodes are made with now */
+    bool tagged;      /* there have been some */
     PyObject *flags;  /* dict: options that programs are compiled with; NULL: the defaults */
     char *home;       /* the folder of treadle.parallel: places are those of its callers */
     bool hosts;       /* there was a node that Python computes */
@@ -180,6 +184,8 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
                        PyObject *kwnames);
 /* A tuple of a node's first n items, as of functions that have several results. */
 PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n);
+/* The same operation on other operands, written at the same place. */
+PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n);
 
 /* --- lazymodule.c --- */
 
@@ -224,6 +230,10 @@ PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n,
                        tr_stage stage);
 /* What it is made of: _lazy_parts. */
 PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self);
+/* The nodes themselves: _lazy_nodes. */
+PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
+/* A value that was computed elsewhere, for the node from now on; false with an exception. */
+bool tr_lazy_give(PyObject *node, PyObject *value);
 /* The arguments that it is called with: a list. */
 PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
 /* What the value is going to be. NULL with an exception. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ext/lazy.h"
+#include "ir/sched.h"
 
 /* _lazy(array): a leaf. */
 static PyObject *make_leaf(PyObject *module, PyObject *o) {
@@ -68,7 +69,7 @@ static PyObject *promise(PyObject *module, PyObject *args) {
 }
 
 /* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose,
- * cells, fn, names of keywords, operands, which of these are numbers of rows). */
+ * cells, fn, names of keywords, operands, which of these are numbers of rows, words of a schedule). */
 static PyObject *parts(PyObject *module, PyObject *o) {
     tr_state *st = tr_ext_state(module);
     return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
@@ -88,6 +89,34 @@ static bool is_sound(unsigned op, PyObject *fn, Py_ssize_t n) {
     }
 }
 
+/* _lazy_nodes(*arrays): what waits below them, operands first, a row for each: (node, op, fn, names of
+ * keywords, operands, where it was written and what it calls). Leaves are looked at where that is asked
+ * for. */
+static PyObject *nodes(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    tr_state *st = tr_ext_state(module);
+    return wait(st, args, n) ? tr_lazy_nodes(st->lazy_type, args, n) : NULL;
+}
+
+/* _lazy_like(node, *args): the same operation on other operands; the last have the names of its own. */
+static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    if (!wait(tr_ext_state(module), args, n < 1 ? 0 : 1))
+        return NULL;
+    const tr_lazy *x = (const tr_lazy *)args[0];
+    if (!is_sound(x->op, x->fn ? x->fn : Py_None, n - 1) ||
+        n - 1 < (x->kwnames ? PyTuple_GET_SIZE(x->kwnames) : 0))
+        return PyErr_Format(PyExc_ValueError, "these are no operands of it");
+    return tr_lazy_like(args[0], args + 1, n - 1);
+}
+
+/* _lazy_give(node, value): the value of one that waits. */
+static PyObject *give(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    if (n != 2 || (!PyArray_Check(args[1]) && !PyArray_IsScalar(args[1], Generic)))
+        return PyErr_Format(PyExc_TypeError, "a lazy array and its value are needed");
+    if (!wait(tr_ext_state(module), args, 1) || !tr_lazy_give(args[0], args[1]))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* _lazy_rebuild(parts): the array that these are parts of. */
 static PyObject *rebuild(PyObject *module, PyObject *list) {
     tr_state *st = tr_ext_state(module);
@@ -98,9 +127,9 @@ static PyObject *rebuild(PyObject *module, PyObject *list) {
     for (Py_ssize_t k = 0; ok && k < PyList_GET_SIZE(list); k++) {
         unsigned op, cells;
         int loose;
-        PyObject *fn, *kwnames, *args, *which;
-        ok = PyArg_ParseTuple(PyList_GET_ITEM(list, k), "IpIOOO!O!", &op, &loose, &cells, &fn, &kwnames,
-                              &PyTuple_Type, &args, &PyTuple_Type, &which);
+        PyObject *fn, *kwnames, *args, *which, *tag;
+        ok = PyArg_ParseTuple(PyList_GET_ITEM(list, k), "IpIOOO!O!O", &op, &loose, &cells, &fn, &kwnames,
+                              &PyTuple_Type, &args, &PyTuple_Type, &which, &tag);
         Py_ssize_t n = ok ? PyTuple_GET_SIZE(args) : 0;
         PyObject *own = ok ? PyTuple_New(n) : NULL;
         ok = own && PyTuple_GET_SIZE(which) == n && op <= TR_G_CLOSURE && is_sound(op, fn, n);
@@ -123,6 +152,7 @@ static PyObject *rebuild(PyObject *module, PyObject *list) {
         if (x) {
             ((tr_lazy *)x)->loose = loose != 0;
             ((tr_lazy *)x)->cells = cells;
+            Py_XSETREF(((tr_lazy *)x)->tag, PyUnicode_Check(tag) ? Py_NewRef(tag) : NULL);
             st->lazies->hosts = st->lazies->hosts || op == TR_G_HOST;
         }
         ok = x && PyList_Append(made, x) == 0;
@@ -186,14 +216,28 @@ static PyObject *text(PyObject *module, PyObject *const *args, Py_ssize_t n) {
                         *stage == 'i' ? TR_STAGE_INFER : TR_STAGE_OPT);
 }
 
-/* _lazy_setup(folder, check, flags): what is called from there was written by its caller; whether leaves are
- * looked at. */
+/* _lazy_words(text): words of a schedule, or an exception that says why they are none. */
+static PyObject *words(PyObject *module, PyObject *text) {
+    const char *s = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    char why[400];
+    tr_sched sched;
+    if (!s)
+        return PyErr_Format(PyExc_TypeError, "a schedule is a text of words, not %s", Py_TYPE(text)->tp_name);
+    if (!tr_sched_read(s, &sched, why, sizeof why))
+        return PyErr_Format(PyExc_ValueError, "schedule(): %s", why);
+    tr_ext_state(module)->lazies->tagged = true;
+    Py_RETURN_NONE;
+}
+
+/* _lazy_setup(folder, check, flags, tag): what is called from there was written by its caller; whether leaves
+ * are looked at; the context variable of schedules. */
 static PyObject *setup(PyObject *module, PyObject *args) {
     tr_lazies *l = tr_ext_state(module)->lazies;
     const char *s;
-    PyObject *flags;
+    PyObject *flags, *tag;
     int check;
-    if (!PyArg_ParseTuple(args, "spO!:_lazy_setup", &s, &check, &PyDict_Type, &flags))
+    if (!PyArg_ParseTuple(args, "spO!O!:_lazy_setup", &s, &check, &PyDict_Type, &flags, &PyContextVar_Type,
+                          &tag))
         return NULL;
     char *home = PyMem_Malloc(strlen(s) + 1);
     if (!home)
@@ -202,6 +246,7 @@ static PyObject *setup(PyObject *module, PyObject *args) {
     l->home = strcpy(home, s);
     l->check = check != 0;
     Py_XSETREF(l->flags, Py_NewRef(flags));
+    Py_XSETREF(l->tag, Py_NewRef(tag));
     Py_RETURN_NONE;
 }
 
@@ -214,9 +259,13 @@ static PyMethodDef functions[] = {
     {"_lazy_items", items, METH_VARARGS, NULL},
     {"_lazy_promise", promise, METH_VARARGS, NULL},
     {"_lazy_parts", parts, METH_O, NULL},
+    {"_lazy_nodes", (PyCFunction)(void (*)(void))nodes, METH_FASTCALL, NULL},
+    {"_lazy_like", (PyCFunction)(void (*)(void))like, METH_FASTCALL, NULL},
+    {"_lazy_give", (PyCFunction)(void (*)(void))give, METH_FASTCALL, NULL},
     {"_lazy_rebuild", rebuild, METH_O, NULL},
     {"_lazy_params", (PyCFunction)(void (*)(void))params, METH_FASTCALL, NULL},
     {"_lazy_text", (PyCFunction)(void (*)(void))text, METH_FASTCALL, NULL},
+    {"_lazy_words", words, METH_O, NULL},
     {"_lazy_setup", setup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -44,6 +44,11 @@ PyObject *tr_lazy_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
     x->op = (uint8_t)op;
     x->fn = Py_XNewRef(fn);
     x->kwnames = Py_XNewRef(kwnames);
+    if (tr_lazies_of(type)->tagged && tr_lazy_has_value(x) &&
+        PyContextVar_Get(tr_lazies_of(type)->tag, NULL, &x->tag) < 0) {
+        Py_DECREF(x);
+        return NULL;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         x->args[i] = Py_NewRef(args[i]);
         if (Py_IS_TYPE(args[i], type) && !((tr_lazy *)args[i])->value)
@@ -63,6 +68,7 @@ void tr_plan_free(tr_plan *p) {
     for (uint32_t i = 0; i < p->nnodes; i++) {
         PyMem_Free(p->nodes[i].args);
         Py_XDECREF(p->nodes[i].kwnames);
+        Py_XDECREF(p->nodes[i].tag);
         Py_XDECREF(p->nodes[i].code);
     }
     for (tr_pkind *k = p->kinds, *next; k; k = next) {

@@ -248,6 +248,9 @@ static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
     return ok;
 }
 
+/* Beside a node's kind in the key: what else follows. */
+enum { KEY_NAMES = 1 << 8, KEY_TAG = 1 << 9 };
+
 /* A node whose operands have their numbers gets its own. */
 static bool take_node(tr_gwalk *w, tr_lazy *x) {
     uint32_t fn = 0, proto = 0, at = 0;
@@ -259,7 +262,9 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     w->nhost += x->op == TR_G_HOST;
     if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)))
         return false;
-    bool ok = put(w, x->op | (x->kwnames ? 1u : 0u) << 8) && put(w, fn) && put(w, (uint32_t)Py_SIZE(x));
+    PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
+    bool ok = put(w, x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u)) && put(w, fn) &&
+              put(w, (uint32_t)Py_SIZE(x));
     if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
         ok = number_of(w, IN_PROTOS, x->fn, &proto) && put(w, proto) && put(w, x->cells) &&
@@ -267,6 +272,8 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     }
     if (ok && x->kwnames)
         ok = number_of(w, IN_OBJS, x->kwnames, &at) && put(w, at);
+    if (ok && tag)
+        ok = number_of(w, IN_OBJS, tag, &at) && put(w, at);
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
         tr_gref r;
         ok = refer(w, x, i, x->args[i], &r) && put(w, word_of(r));
@@ -422,7 +429,7 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
         *n = (tr_pnode){
             .op = (uint8_t)at[0], .fn = at[1], .n = at[2], .code = Py_XNewRef(x->code), .lasti = x->lasti};
         p->nnodes = k + 1;
-        bool kw = at[0] >> 8;
+        bool kw = at[0] & KEY_NAMES, tag = at[0] & KEY_TAG;
         at += 3;
         if (n->op == TR_G_CLOSURE) {
             n->fn = at[0];
@@ -431,6 +438,8 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
         }
         if (kw) /* the node's own may be gone: another thread has evaluated it */
             n->kwnames = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
+        if (tag)
+            n->tag = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
         if (!(n->args = PyMem_Malloc((n->n + 1u) * sizeof *n->args))) {
             PyErr_NoMemory();
             return false;
@@ -625,6 +634,7 @@ void tr_lazies_free(tr_lazies *l) {
     Py_XDECREF(l->result);
     Py_XDECREF(l->at);
     Py_XDECREF(l->flags);
+    Py_XDECREF(l->tag);
     PyMem_Free(l->home);
     PyMem_Free(l);
 }

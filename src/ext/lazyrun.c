@@ -199,6 +199,7 @@ static void give_value(tr_lazy *x, PyObject *v, bool check) {
     x->sum = check ? tr_lazy_sum(v) : 0;
     Py_CLEAR(x->fn);
     Py_CLEAR(x->kwnames);
+    Py_CLEAR(x->tag);
     Py_CLEAR(x->shape);
     for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
         Py_CLEAR(x->args[i]);
@@ -488,6 +489,24 @@ static bool settle(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
     return ok;
 }
 
+/* What arrays there would have been is added to an error of memory. */
+static void note_largest(PyObject *const *roots, Py_ssize_t n) {
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    PyErr_NormalizeException(&type, &value, &tb);
+    PyObject *m = PyImport_ImportModule("treadle.parallel._evaluate"), *list = m ? PyList_New(n) : NULL;
+    for (Py_ssize_t i = 0; list && i < n; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(roots[i]));
+    PyObject *f = list ? PyObject_GetAttrString(m, "note_largest") : NULL;
+    PyObject *r = f && value ? PyObject_CallFunctionObjArgs(f, value, list, NULL) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(m);
+    Py_XDECREF(list);
+    Py_XDECREF(f);
+    Py_XDECREF(r);
+    PyErr_Restore(type, value, tb);
+}
+
 bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial) {
     PyObject *few[8], **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
     Py_ssize_t m = 0;
@@ -510,6 +529,8 @@ bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, 
     tr_gwalk_fini(&w);
     if (open != few)
         PyMem_Free(open);
+    if (!ok && PyErr_ExceptionMatches(PyExc_MemoryError))
+        note_largest(roots, n);
     return ok;
 }
 
@@ -605,8 +626,9 @@ static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
         PyTuple_SET_ITEM(which, i, PyBool_FromLong(node));
     }
     if (ok)
-        r = Py_BuildValue("(iOIOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
-                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which);
+        r = Py_BuildValue("(iOIOOOOO)", (int)x->op, x->loose ? Py_True : Py_False, (unsigned)x->cells,
+                          x->fn ? x->fn : Py_None, x->kwnames ? x->kwnames : Py_None, args, which,
+                          x->tag ? x->tag : Py_None);
     Py_XDECREF(args);
     Py_XDECREF(which);
     return r;
@@ -627,6 +649,46 @@ PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self) {
     tr_py_section_end(&section);
     tr_gwalk_fini(&w);
     return list;
+}
+
+PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
+    tr_gwalk w = walk_of(type, roots, n);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    PyObject *list = tr_gwalk_gather(&w) && check_leaves(&w) ? PyList_New(w.nodes.n) : NULL;
+    for (uint32_t k = 0; list && k < w.nodes.n; k++) {
+        tr_lazy *x = (tr_lazy *)tr_objs_of(&w.nodes)[k];
+        PyObject *args = PyTuple_New(Py_SIZE(x)), *text = node_text(x), *row = NULL;
+        for (Py_ssize_t i = 0; args && i < Py_SIZE(x); i++)
+            PyTuple_SET_ITEM(args, i, Py_NewRef(x->args[i]));
+        if (args && text)
+            row = Py_BuildValue("(OiOOOO)", (PyObject *)x, (int)x->op, x->fn ? x->fn : Py_None,
+                                x->kwnames ? x->kwnames : Py_None, args, text);
+        if (row)
+            PyList_SET_ITEM(list, k, row);
+        else
+            Py_CLEAR(list);
+        Py_XDECREF(args);
+        Py_XDECREF(text);
+    }
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    return list;
+}
+
+bool tr_lazy_give(PyObject *node, PyObject *value) {
+    PyTypeObject *type = Py_TYPE(node);
+    tr_gwalk w = walk_of(type, &node, 1); /* holds what the node lets go of until the gate is open */
+    PyObject *v = PyArray_Check(value) ? PyArray_Return((PyArrayObject *)Py_NewRef(value)) : Py_NewRef(value);
+    tr_py_section section;
+    tr_py_section_begin(&section, w.st->gate);
+    bool ok = v && (((tr_lazy *)node)->value || tr_gwalk_gather(&w));
+    if (ok)
+        give_value((tr_lazy *)node, v, w.l->check);
+    tr_py_section_end(&section);
+    tr_gwalk_fini(&w);
+    Py_XDECREF(v);
+    return ok;
 }
 
 PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {

@@ -41,6 +41,7 @@ typedef struct tr_gnode {
     uint32_t n, nkw; /* operands; the last nkw of them have names */
     const tr_gref *args;
     const char *const *kwnames;
+    const char *schedule; /* what its loops' schedules are to have, in words of ir/sched.def; or NULL */
     tr_place place; /* where the user wrote it, of the graph that was compiled first; for messages of that */
 } tr_gnode;
 

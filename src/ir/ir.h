@@ -435,7 +435,7 @@ enum {
     TR_MAX_COST = 1 << 20
 };
 typedef struct tr_sched {
-#define X(id, word, form, max, what) uint32_t id;
+#define X(id, word, form, max, tag, what) uint32_t id;
 #include "ir/sched.def"
 #undef X
 } tr_sched;

@@ -8,12 +8,58 @@
 #include "ir/alias.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const tr_schedinfo tr_sched_info[TR_SCHED__COUNT] = {
-#define X(id, word, form, max, what) {word, TR_SCHED_##form, max, offsetof(tr_sched, id)},
+#define X(id, word, form, max, tag, what) {word, TR_SCHED_##form, max, tag, offsetof(tr_sched, id)},
 #include "ir/sched.def"
 #undef X
 };
+
+/* --- what users say --- */
+
+/* The row of a word that users may say; TR_SCHED__COUNT: there is none. */
+static unsigned tag_of(const char *word, size_t n) {
+    unsigned i = 0;
+    while (i < TR_SCHED__COUNT && !(tr_sched_info[i].tag && strlen(tr_sched_info[i].word) == n &&
+                                    memcmp(tr_sched_info[i].word, word, n) == 0))
+        i++;
+    return i;
+}
+
+bool tr_sched_read(const char *text, tr_sched *out, char *why, size_t n) {
+    static const char between[] = " ,\t";
+    *out = (tr_sched){0};
+    for (const char *s = text + strspn(text, between); *s; s += strspn(s, between)) {
+        size_t len = strcspn(s, between);
+        unsigned i = tag_of(s, len);
+        if (i == TR_SCHED__COUNT) {
+            int used =
+                snprintf(why, n, "'%.*s' is no word of a schedule; there are", len < 40 ? (int)len : 40, s);
+            for (unsigned k = 0; k < TR_SCHED__COUNT && used > 0 && (size_t)used < n; k++)
+                if (tr_sched_info[k].tag)
+                    used += snprintf(why + used, n - (size_t)used, " %s", tr_sched_info[k].word);
+            return false;
+        }
+        const tr_schedinfo *is = &tr_sched_info[i];
+        unsigned long x = 1;
+        s += len;
+        if (is->form != TR_SCHED_FLAG) {
+            char *end;
+            s += strspn(s, between);
+            x = *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
+            if (x < 1 || x > is->max || !strchr(" ,\t", *end)) {
+                snprintf(why, n, "%s is followed by a number from 1 to %u", is->word, is->max);
+                return false;
+            }
+            s = end;
+        }
+        *tr_sched_field(out, i) = (uint32_t)x;
+    }
+    return true;
+}
 
 /* --- how arrays lie --- */
 

@@ -13,10 +13,11 @@ typedef struct tr_schedinfo {
     const char *word;
     tr_schedform form;
     uint32_t max;
+    bool tag;    /* users may say it */
     uint32_t at; /* byte of tr_sched where it stands */
 } tr_schedinfo;
 enum {
-#define X(id, word, form, max, what) TR_SCHED_##id,
+#define X(id, word, form, max, tag, what) TR_SCHED_##id,
 #include "ir/sched.def"
 #undef X
     TR_SCHED__COUNT
@@ -43,6 +44,9 @@ bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t);
 
 /* A loop over a prange: no elements, but a round that reads and writes what it likes. */
 bool tr_pat_is_region(const tr_pat *p);
+
+/* Reads words that users may say, as "chunk 512, unroll 4"; false: `why`, of n bytes, says what is wrong. */
+bool tr_sched_read(const char *text, tr_sched *out, char *why, size_t n);
 
 /* Why the schedule on the pattern of function f is none for it: a phrase; NULL: it is one. */
 const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat);

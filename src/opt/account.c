@@ -8,9 +8,7 @@
  * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
  * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
 #include <assert.h>
-#include <string.h>
 
-#include "graph/graph.h"
 #include "ir/ports.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
@@ -79,42 +77,12 @@ static void tell(account *s, tr_account what, tr_val v) {
     event(s, what, tr_emit_int(&s->b, (int64_t)base_of(s, v)), bytes_of(s, base_of(s, v)), zero);
 }
 
-/* --- which nodes of a graph it is made of --- */
-
-/* The graph's line that the place lies in or was inlined into; 0: none. */
-static int32_t node_of(const tr_fn *f, uint32_t loc) {
-    for (; loc; loc = f->locs.d[loc].parent) {
-        const tr_place *p = &f->locs.d[loc].place;
-        if (p->file && strcmp(p->file, TR_GRAPH_FILE) == 0 && p->fn && strcmp(p->fn, TR_GRAPH_NODE) == 0)
-            return p->span.line;
-    }
-    return 0;
-}
-
-static void note_node(account *s, tr_u32s *met, uint32_t line) {
-    tr_val zero = tr_emit_int(&s->b, 0);
-    if (line == 0 || tr_opt_among(line, met->d, met->n))
-        return;
-    tr_vec_push(&s->p->ctx->arena, met, line);
-    event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, line), zero, zero);
-}
-
-/* Those of a function, and of its patterns' functions. */
-static void note_nodes_of(account *s, tr_u32s *met, const tr_fn *f) {
-    for (uint32_t k = 0; k < f->ins.n; k++) {
-        if (f->ins.d[k].blk == TR_NOBLK)
-            continue;
-        note_node(s, met, (uint32_t)node_of(f, f->ins.d[k].loc));
-        if (f->ins.d[k].op == TR_OP_PATTERN)
-            note_nodes_of(s, met, f->ins.d[k].imm.pat->lam);
-    }
-}
-
 static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
-    tr_u32s met = {0};
-    note_node(s, &met, (uint32_t)node_of(s->f, loc));
-    if (lam)
-        note_nodes_of(s, &met, lam);
+    tr_u32s met = tr_opt_nodes(s->f, loc, lam);
+    for (uint32_t i = 0; i < met.n; i++) {
+        tr_val zero = tr_emit_int(&s->b, 0);
+        event(s, TR_ACCOUNT_NODE, tr_emit_int(&s->b, met.d[i]), zero, zero);
+    }
 }
 
 /* --- patterns --- */

@@ -130,4 +130,8 @@ tr_bid tr_opt_preheader(tr_fn *f, tr_bid h);
  * instructions, where that is known before it. */
 void tr_opt_work(tr_fn *f, tr_val v, int64_t most);
 
+/* Of a graph (graph/graph.h): the lines of the nodes that a pattern at a place, with a lambda or NULL, is
+ * made of; node k has line k + 1. */
+tr_u32s tr_opt_nodes(const tr_fn *f, uint32_t loc, const tr_fn *lam);
+
 #endif

@@ -1,6 +1,8 @@
 /* Small questions that several passes ask, and small changes that several make. */
 #include <assert.h>
+#include <string.h>
 
+#include "graph/graph.h"
 #include "opt/priv.h"
 
 enum { MAX_DEPTH = 6 }; /* steps of a computation */
@@ -150,4 +152,40 @@ tr_bid tr_opt_preheader(tr_fn *f, tr_bid h) {
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
     tr_br(&b, h, n, args);
     return before;
+}
+
+/* --- nodes of graphs --- */
+
+/* The graph's line that the place lies in or was inlined into; 0: none. */
+static uint32_t node_of(const tr_fn *f, uint32_t loc) {
+    for (; loc; loc = f->locs.d[loc].parent) {
+        const tr_place *p = &f->locs.d[loc].place;
+        if (p->file && strcmp(p->file, TR_GRAPH_FILE) == 0 && p->fn && strcmp(p->fn, TR_GRAPH_NODE) == 0)
+            return (uint32_t)p->span.line;
+    }
+    return 0;
+}
+
+static void add_node(tr_arena *a, tr_u32s *met, uint32_t line) {
+    if (line != 0 && !tr_opt_among(line, met->d, met->n))
+        tr_vec_push(a, met, line);
+}
+
+static void add_nodes_of(tr_u32s *met, const tr_fn *lam) {
+    for (tr_val v = 0; v < lam->ins.n; v++) {
+        const tr_ins *in = tr_at(lam, v);
+        if (in->blk == TR_NOBLK)
+            continue;
+        add_node(&lam->ctx->arena, met, node_of(lam, in->loc));
+        if (in->op == TR_OP_PATTERN) /* of a loop over rows (pattern/byrow.c) */
+            add_nodes_of(met, in->imm.pat->lam);
+    }
+}
+
+tr_u32s tr_opt_nodes(const tr_fn *f, uint32_t loc, const tr_fn *lam) {
+    tr_u32s met = {0};
+    add_node(&f->ctx->arena, &met, node_of(f, loc));
+    if (lam)
+        add_nodes_of(&met, lam);
+    return met;
 }

@@ -512,7 +512,7 @@ def test_pickled_graphs():
     a, b = pickle.loads(pickle.dumps(w))
     assert np.asarray(a).tolist() == [2, 2] and np.asarray(b).tolist() == [0.0, 1.5, 3.0]
     with pytest.raises(ValueError, match="no parts"):
-        _core._lazy_rebuild([(0, True, 0, np.add, None, (5,), (True,))])
+        _core._lazy_rebuild([(0, True, 0, np.add, None, (5,), (True,), None)])
     with pytest.raises(ValueError, match="no parts"):
         _core._lazy_rebuild([])
 

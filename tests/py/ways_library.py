@@ -379,6 +379,7 @@ def positive(v):
 def primitives_folded(a, n):
     return (
         tp.map(lambda v, w: v * w, a, a[0]),
+        tp.map(tp.fuse(positive, lambda v: v - 1.0), a),
         tp.reduce(tp.add, n),
         tp.reduce(plus, n, identity=0),
         tp.scan(tp.maximum, a, 1, reverse=True),

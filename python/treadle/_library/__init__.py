@@ -124,7 +124,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "treadle.parallel",
         "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
         "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
-        "ones tabulate",
+        "ones tabulate fuse",
     ),
     "philox": (
         "treadle.parallel.random",

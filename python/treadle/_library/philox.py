@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from treadle._library import Constant, is_constant, mapped, refuse, tabulated
+from treadle._library.parts import shifted
 
 # The multipliers, and what the halves of the key grow by from round to round.
 M0, M1, W0, W1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
@@ -134,9 +135,21 @@ def indexed(function: Any, shape: Any, *args: Any) -> Any:
     def item(*at: Any) -> Any:
         return function(at[-1], row_of(at[:-1], shape), *args)
 
+    if len(shape) == 3 and isinstance(shape[0], tuple):
+        return indexed_part(function, *shape, *args)
     if len(shape) == 0:
         return function(0, 0, *args)
     return tabulated(item, shape)
+
+
+def indexed_part(function: Any, first: Any, extents: Any, whole: Any, *args: Any) -> Any:
+    """As `indexed`, of a part of the whole."""
+
+    def item(*part: Any) -> Any:
+        at = shifted(part, first)
+        return function(at[-1], row_of(at[:-1], whole), *args)
+
+    return tabulated(item, extents)
 
 
 def row_of(at: Any, shape: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from treadle._core import prange
 
 from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from .parts import shifted
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
 
@@ -725,7 +726,30 @@ def tabulate(f: Any, shape: Constant) -> Any:
         return tabulate(f, (shape,))
     if len(shape) == 0:
         return f()
+    if len(shape) == 3 and isinstance(shape[0], tuple):
+        return tabulated_part(f, shape[0], shape[1])
     for n in shape:
         if n < 0:
             raise ValueError(f"tabulate(): shape has a negative extent, {n}")
     return tabulated(f, shape)
+
+
+def tabulated_part(f: Any, first: Any, extents: Any) -> Any:
+    """As `tabulate`, of a part of the whole."""
+
+    def item(*part: Any) -> Any:
+        return f(*shifted(part, first))
+
+    return tabulated(item, extents)
+
+
+# --- functions ---
+
+
+def fuse(f: Any, g: Any) -> Any:
+    """What `f` gives for what `g` gives."""
+
+    def fused(*args: Any) -> Any:
+        return f(g(*args))
+
+    return fused

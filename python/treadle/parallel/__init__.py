@@ -20,16 +20,18 @@ from numpy import (
 from treadle._core import LazyArray, _lazy_setup
 from treadle.config import PARALLEL_CHECK as _CHECK
 from treadle.decorators import _flags
+from treadle.parallel._dask import as_dask_reduction
+from treadle.parallel._evaluate import evaluate
 from treadle.parallel._explain import Explanation, Kernel, explain
 from treadle.parallel._functions import (
     arange,
     argsort,
     array,
     bincount,
-    evaluate,
     extension,
     filter,
     full,
+    fuse,
     histogram,
     map,
     merge,
@@ -51,6 +53,7 @@ from treadle.parallel._functions import (
     where,
     zeros,
 )
+from treadle.parallel._schedule import _TAG, schedule
 
 __all__ = [
     "Explanation",
@@ -60,6 +63,7 @@ __all__ = [
     "arange",
     "argsort",
     "array",
+    "as_dask_reduction",
     "bincount",
     "bitwise_and",
     "bitwise_or",
@@ -69,6 +73,7 @@ __all__ = [
     "extension",
     "filter",
     "full",
+    "fuse",
     "histogram",
     "logical_and",
     "logical_or",
@@ -83,6 +88,7 @@ __all__ = [
     "run_length_encode",
     "scan",
     "scatter",
+    "schedule",
     "searchsorted",
     "sort",
     "sort_by_key",
@@ -100,4 +106,4 @@ __all__ = [
 from treadle.parallel.random import key as _key  # noqa: E402, F401 - that `tp.random` is there
 
 # Numbers divide as NumPy's do, with or without axes.
-_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}))
+_lazy_setup(_os.path.dirname(__file__), _CHECK, _flags({"error_model": "numpy"}), _TAG)

@@ -7,12 +7,14 @@ evaluation, or where ``dtype`` or ``ndim`` is asked for. Errors of values (lengt
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_items, _lazy_promise
+from treadle._core import _lazy, _lazy_call, _lazy_host, _lazy_items, _lazy_promise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -36,25 +38,6 @@ def array(x: ArrayLike | LazyArray, *, copy: bool = False) -> LazyArray:
         Of the shape and dtype of `x`.
     """
     return _lazy(np.array(x) if copy else x)
-
-
-def evaluate(*arrays: LazyArray, parallel: bool = True) -> Any:
-    """Compute several lazy arrays in one program, which does once what they have in common.
-
-    Parameters
-    ----------
-    *arrays : LazyArray
-        What is computed.
-    parallel : bool, optional
-        On all cores, or on one; the results have the same bits.
-
-    Returns
-    -------
-    LazyArray or tuple of LazyArray
-        The arrays themselves, which have their values now.
-    """
-    _lazy_evaluate(not parallel, *arrays)
-    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def extension(
@@ -688,3 +671,84 @@ def tabulate(f: Callable[..., Any], shape: int | tuple[int, ...]) -> LazyArray:
         If an extent is negative.
     """
     return _lazy_call(tabulate, f, shape)
+
+
+# --- functions ---
+
+_P = ParamSpec("_P")
+_Q = TypeVar("_Q")
+_R = TypeVar("_R")
+
+
+def fuse(f: Callable[[_Q], _R], g: Callable[_P, _Q]) -> Callable[_P, _R]:
+    """Return the function that gives ``f(g(...))``: one that is compiled where it is used, and calls none of the two.
+
+    Parameters
+    ----------
+    f : function
+        Takes what `g` returns; a tuple as one argument.
+    g : function
+        Takes numbers, as many as the result then does. Both may be functions of Python's, of `@njit`, or ufuncs.
+
+    Returns
+    -------
+    function
+        For `map`, `reduce`, `filter` and the others, `@njit`, `@vectorize`, and for calls from Python.
+
+    Raises
+    ------
+    TypeError
+        One of them is no function; or it cannot be told how many arguments `g` takes, or some have names alone.
+
+    Examples
+    --------
+    >>> import math, numpy as np, treadle.parallel as tp
+    >>> length = tp.fuse(math.sqrt, lambda x, y: x * x + y * y)
+    >>> length(3.0, 4.0), tp.map(length, np.array([3.0, 5.0]), np.array([4.0, 12.0])).tolist()
+    (5.0, [5.0, 13.0])
+    """
+    for x in (f, g):
+        if not callable(x):
+            raise TypeError(f"fuse(): {x!r} is no function")
+    n = _operands(g)
+
+    def one(x: Any) -> Any:
+        return f(g(x))  # type: ignore[call-arg, arg-type]
+
+    def two(x: Any, y: Any) -> Any:
+        return f(g(x, y))  # type: ignore[call-arg, arg-type]
+
+    def three(x: Any, y: Any, z: Any) -> Any:
+        return f(g(x, y, z))  # type: ignore[call-arg, arg-type]
+
+    def more(*args: Any) -> Any:
+        return f(g(*args))  # type: ignore[call-arg, arg-type]
+
+    fused: Any = {1: one, 2: two, 3: three}.get(n, more)
+    # It belongs to who has made it, as a function does that is written there.
+    fused.__module__ = sys._getframe(1).f_globals.get("__name__", "__main__")
+    fused.__name__ = f"{_name(f)}_{_name(g)}"
+    fused.__qualname__ = f"fuse({_name(f)}, {_name(g)})"
+    return fused
+
+
+def _name(f: Any) -> str:
+    name = getattr(f, "__name__", type(f).__name__)
+    return name if name.isidentifier() else "function"
+
+
+def _operands(g: Any) -> int:
+    """How many arguments a function takes."""
+    if isinstance(g, np.ufunc):
+        return g.nin
+    try:
+        params = signature(g).parameters.values()
+    except ValueError:
+        raise TypeError(
+            f"fuse(): it cannot be told how many arguments {_name(g)}() takes: write a lambda"
+        ) from None
+    if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in params):
+        raise TypeError(f"fuse(): {_name(g)}() has parameters that are given by name alone")
+    if any(p.kind is p.VAR_POSITIONAL for p in params):
+        return -1
+    return sum(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in params) or -1

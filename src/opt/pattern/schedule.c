@@ -6,7 +6,12 @@
  *
  * Runs last, when functions are what they will be compiled as: `cold` of a block is that of the code at hand.
  * Cost: linear in the patterns' functions. */
+#include <assert.h>
+#include <string.h>
+
 #include "base/bitset.h"
+#include "graph/graph.h"
+#include "ir/nyi.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
 #include "opt/priv.h"
@@ -382,8 +387,149 @@ static void choose(const chooser *c) {
     choose_ranges(c);
 }
 
+/* --- what users say of the nodes of graphs --- */
+
+/* Nodes that are tagged, of the graph that the program computes; NULL: there are none. */
+static const tr_graph *tagged_graph(const tr_prog *p) {
+    const tr_inst *root = p->root < p->insts.n ? &p->insts.d[p->root] : NULL;
+    const tr_graph *g = root && root->func < p->funcs.n ? p->funcs.d[root->func].graph : NULL;
+    for (uint32_t k = 0; g && k < g->nnodes; k++)
+        if (g->nodes[k].schedule)
+            return g;
+    return NULL;
+}
+
+static void refuse(tr_ctx *c, const tr_graph *g, uint32_t k, const char *why) {
+    int line = (int)k + 1; /* tr_graph_written knows the user's */
+    tr_err *e =
+        tr_err_add(c, TR_ERR_UNSUPPORTED, (tr_place){TR_GRAPH_FILE, TR_GRAPH_NODE, {line, -1, line, -1}},
+                   "schedule(\"%s\"): %s", g->nodes[k].schedule, why);
+    e->nyi = tr_nyi_rows[TR_NYI_SCHEDULE].id;
+    e->hint = tr_nyi_rows[TR_NYI_SCHEDULE].text;
+}
+
+/* What is said of the nodes that a pattern is made of, together. *node: the last that something is said of;
+ * UINT32_MAX: none. Not the same of all: a phrase. */
+static const char *read_tags(const chooser *c, const tr_graph *g, tr_sched *out, uint32_t *node) {
+    tr_u32s lines = tr_opt_nodes(c->f, c->in->loc, c->p->lam);
+    const char *why = NULL;
+    *out = (tr_sched){0};
+    *node = UINT32_MAX;
+    for (uint32_t i = 0; i < lines.n && !why; i++) {
+        const char *words = lines.d[i] <= g->nnodes ? g->nodes[lines.d[i] - 1].schedule : NULL;
+        tr_sched one = {0};
+        char fault[8];
+        bool read = !words || tr_sched_read(words, &one, fault, sizeof fault);
+        assert(read && "words were read when the node was made");
+        (void)read;
+        for (unsigned w = 0; words && w < TR_SCHED__COUNT; w++) {
+            uint32_t x = *tr_sched_field(&one, w), *to = tr_sched_field(out, w);
+            if (x && *to && *to != x)
+                why = "something else is said of another operation of the same loop";
+            *to = x ? x : *to;
+        }
+        *node = words ? lines.d[i] - 1 : *node;
+    }
+    return why;
+}
+
+/* Takes over what is said, and of what was chosen all that goes with it. What sums are grouped by stays. */
+static const char *take_over(const chooser *c, const tr_sched *said) {
+    const tr_sched chosen = c->p->sched;
+    tr_sched *s = &c->p->sched;
+    for (unsigned w = 0; w < TR_SCHED__COUNT; w++) {
+        uint32_t x = *tr_sched_field((tr_sched *)(uintptr_t)said, w);
+        if (x)
+            *tr_sched_field(s, w) = x;
+    }
+    if (schedule_fits(c))
+        return NULL;
+    *s = *said;
+    s->tile = chosen.tile;
+    s->tested = chosen.tested;
+    s->rows = chosen.rows;
+    s->cost = said->cost ? said->cost : chosen.cost;
+    s->here = chosen.here;
+    const char *why = tr_sched_misfit(c->f, c->in);
+    for (unsigned w = 0; w < TR_SCHED__COUNT && !why; w++) {
+        uint32_t *to = tr_sched_field(s, w), was = *to;
+        *to = was ? was : *tr_sched_field((tr_sched *)(uintptr_t)&chosen, w);
+        if (!schedule_fits(c))
+            *to = was;
+    }
+    if (why)
+        *s = chosen;
+    return why;
+}
+
+/* Why what is said of the pattern's nodes cannot be done; NULL: it is done, or nothing is said. */
+static const char *obey(const chooser *c, const tr_graph *g) {
+    tr_sched said;
+    uint32_t node;
+    const char *why = read_tags(c, g, &said, &node);
+    if (!c->f->ctx->opts.parallel) /* a program of one core has no ranges */
+        said.cost = 0;
+    return why || node == UINT32_MAX ? why : take_over(c, &said);
+}
+
+/* What came of each node's words. */
+typedef struct told {
+    bool made, done;
+    const char *why;
+} told;
+
+/* Code that somebody waits for. */
+static bool is_hot(const tr_fn *f, tr_bid b) {
+    return !tr_blk_at(f, b)->dead && tr_blk_at(f, b)->cold <= TR_COLD_LARGE;
+}
+
+static void note_told(const tr_graph *g, tr_fn *f, told *of) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = is_hot(f, b) ? tr_blk_at(f, b)->first : TR_NOVAL; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_PATTERN)
+                continue;
+            const char *why = obey(&(chooser){f, v, in, in->imm.pat}, g);
+            tr_u32s lines = tr_opt_nodes(f, in->loc, in->imm.pat->lam);
+            for (uint32_t i = 0; i < lines.n; i++) {
+                told *t = lines.d[i] <= g->nnodes ? &of[lines.d[i] - 1] : NULL;
+                if (t && (t->made = true) && !why)
+                    t->done = true;
+                else if (t && !t->why)
+                    t->why = why;
+            }
+        }
+}
+
+/* Are the words said of nodes of which one at least became a loop? */
+static bool words_have_loops(const tr_graph *g, const told *of, const char *words) {
+    for (uint32_t k = 0; k < g->nnodes; k++)
+        if (of[k].made && g->nodes[k].schedule && strcmp(g->nodes[k].schedule, words) == 0)
+            return true;
+    return false;
+}
+
+/* Words are refused that fit none of the loops that a node became, a library's function perhaps several; or
+ * that are said of nodes none of which became a loop. */
+static void refuse_words(const tr_prog *p, const tr_graph *g) {
+    told *of = TR_NEW_N(&p->ctx->arena, told, g->nnodes + 1u);
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn && !p->insts.d[i].late)
+            note_told(g, p->insts.d[i].fn, of);
+    for (uint32_t k = 0; k < g->nnodes; k++) {
+        const char *words = g->nodes[k].schedule;
+        if (words && of[k].made && !of[k].done)
+            refuse(p->ctx, g, k, of[k].why);
+        else if (words && !of[k].made && !words_have_loops(g, of, words)) {
+            refuse(p->ctx, g, k, "no loop is made of it");
+            return;
+        }
+    }
+}
+
 bool tr_opt_schedule(tr_prog *p, tr_fn *f) {
-    (void)p;
+    const tr_graph *g = tagged_graph(p);
     unsigned nseldom = 0;
     bool changed = false;
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -396,8 +542,13 @@ bool tr_opt_schedule(tr_prog *p, tr_fn *f) {
             own->sched = (tr_sched){.scalar = is_scalar(own, (tr_cold)tr_blk_at(f, b)->cold, &nseldom),
                                     .nontemporal = own->sched.nontemporal};
             in->imm.pat = own;
-            choose(&(chooser){f, v, in, own});
+            const chooser c = {f, v, in, own};
+            choose(&c);
+            if (g)
+                obey(&c, g);
             changed = true;
         }
+    if (g && f == p->insts.d[p->root].fn && !p->insts.d[p->root].late) /* the last of all */
+        refuse_words(p, g);
     return changed;
 }
