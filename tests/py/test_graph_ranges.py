@@ -17,7 +17,7 @@ import treadle
 import treadle.parallel as tp
 from sizes import examples
 from treadle import _core
-from treadle.parallel import _progress
+from treadle.parallel import _evaluate, _progress
 
 N, M = 1200, 24
 X = np.random.default_rng(1).normal(size=(N, M))
