@@ -124,7 +124,8 @@ static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
 static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (uint32_t k = 0; k < tc->nout; k++)
-        if (!distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_in(p), (uint32_t)tp->nin + tp->nout, p->blk) ||
+        if (tr_fuse_loads_from(f, p, tr_fuse_out(c)[k]) ||
+            !distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_in(p), (uint32_t)tp->nin + tp->nout, p->blk) ||
             !distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_ein(p), (uint32_t)tp->nein + tp->neout, p->blk))
             return false;
     for (uint32_t k = 0; k < tc->nin; k++) {
