@@ -7,8 +7,8 @@ import random
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
-import graph_cases
 import numpy as np
 import pytest
 import treadle
@@ -16,6 +16,11 @@ import treadle.parallel as tp
 from sizes import examples
 from treadle import _core
 from treadle.errors import UnsupportedError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
+import gen_graph  # noqa: E402
+import graph_check  # noqa: E402
+from gen_straight import build  # noqa: E402
 
 X = np.arange(300.0)
 M = np.arange(2400.0).reshape(60, 40)
@@ -90,7 +95,7 @@ def test_different_words_for_one_loop():
 
 def test_bad_words():
     for words, why in [
-        ("tile 1", r"'tile' is no word of a schedule; there are line chunk strip fission unroll scalar cost"),
+        ("tile 1", r"'tile' is no word of a schedule; there are line chunk strip fission unroll stop scalar cost"),
         ("chunk", "chunk is followed by a number from 1 to 4096"),
         ("chunk 0", "a number from 1"),
         ("chunk 4097", "a number from 1"),
@@ -186,28 +191,31 @@ WORDS = [
 ]
 
 
+def statements(source):
+    """Which lines of a program are statements of its graph."""
+    return [k for k, text in enumerate(source.splitlines()) if text.startswith("    t") and " = " in text]
+
+
+def under(source, line, words):
+    """The program with one of its statements under a schedule."""
+    lines = source.splitlines()
+    lines[line] = f"    with tp.schedule({words!r}):\n    {lines[line]}"
+    return "\n".join(lines)
+
+
 @pytest.mark.parametrize("seed", range(examples(60)))
 def test_legal_words_on_random_graphs_change_no_bit(seed):
-    g = graph_cases.draw(seed)
-    plain = graph_cases.values(g, [tp.array(a) for a in g.leaves])
+    case = gen_graph.make_case(seed, gen_graph.COUNTED, most=20)
+    leaves, r = build(case.calls[0]), random.Random(seed)
+    plain = graph_check.function(case.source, "plain")(*(tp.array(a) for a in leaves))
     tp.evaluate(*plain)
-    r = random.Random(seed)
-
-    for _ in range(6):
-        v = [tp.array(a) for a in g.leaves]
-        chosen = r.randrange(len(g.steps))
-        for k, s in enumerate(g.steps):
-            if k == chosen:
-                with tp.schedule(r.choice(WORDS)):
-                    v.append(graph_cases.step(s, v))
-            else:
-                v.append(graph_cases.step(s, v))
-        roots = [v[k] for k in g.roots]
+    for k in range(6):
+        source = under(case.source, r.choice(statements(case.source)), r.choice(WORDS))
+        roots = graph_check.function(source, f"words {k}")(*(tp.array(a) for a in leaves))
         try:
             tp.evaluate(*roots, parallel=r.random() < 0.5)
         except UnsupportedError:
             assert not any(x.evaluated for x in roots)
             continue
-
         for a, b in zip(roots, plain, strict=True):
-            assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+            assert graph_check.bits([np.asarray(a)]) == graph_check.bits([np.asarray(b)]), source
