@@ -21,7 +21,8 @@
     X(FUSE, 11, "fusion moves an array expression past a store to what it reads") \
     X(RANGE, 12, "every range of a parallel loop but the first begins one late")  \
     X(CHUNK, 13, "of a chunk of strided results the last one is not stored")      \
-    X(SCATTER, 14, "patterns that store at computed places are taken to be independent")
+    X(SCATTER, 14, "patterns that store at computed places are taken to be independent") \
+    X(TOP, 15, "of equal keys at the edge of what is chosen a later one is taken")
 
 enum {
 #define X(id, number, what) TR_PLANT_##id = (number),

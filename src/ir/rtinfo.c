@@ -38,11 +38,19 @@ uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in) {
     return n;
 }
 
-bool tr_fn_is_scalar(const tr_fn *f) {
+static bool has_effects_but(const tr_fn *f, unsigned effects) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next)
-            if (tr_ins_effects(tr_at(f, v)) & ~E_TERM)
-                return false;
-    return true;
+            if (tr_ins_effects(tr_at(f, v)) & ~effects)
+                return true;
+    return false;
+}
+
+bool tr_fn_is_scalar(const tr_fn *f) {
+    return !has_effects_but(f, E_TERM);
+}
+
+bool tr_fn_only_reads(const tr_fn *f) {
+    return !has_effects_but(f, E_READ | E_TERM);
 }

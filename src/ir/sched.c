@@ -212,16 +212,6 @@ static const char *chunk_misfit(const tr_pat *p) {
     return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is given elements, not copies of them";
 }
 
-/* No instruction does more than read arrays. */
-static bool only_reads(const tr_fn *f) {
-    for (tr_bid b = 0; b < f->blks.n; b++)
-        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
-             v = tr_at(f, v)->next)
-            if (tr_ins_effects(tr_at(f, v)) & ~(E_READ | E_TERM))
-                return false;
-    return true;
-}
-
 /* Has the lambda no array that the scatter may store into? */
 static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
@@ -232,7 +222,7 @@ static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
              !tr_arrays_distinct(f, pat->args[i], pat->args[tr_pat_at(p, P_SCAT)], pat->blk)))
             return false;
     }
-    return only_reads(p->lam);
+    return tr_fn_only_reads(p->lam);
 }
 
 static const char *fission_misfit(const tr_fn *f, const tr_ins *pat) {
@@ -317,13 +307,15 @@ static const char *strip_misfit(const tr_fn *f, const tr_ins *pat) {
 }
 
 bool tr_pat_is_region(const tr_pat *p) {
-    return p->nin + p->nout + p->neout + p->nscat == 0;
+    return p->nin + p->nout + p->neout + p->nscat + p->ntop == 0;
 }
 
 const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
     const tr_sched *s = &p->sched;
     const char *why = s->line ? line_misfit(f, pat) : NULL;
+    if (p->ntop && (s->line || s->chunk || s->tile || s->unroll))
+        why = "what is chosen from is walked in stretches of its own";
     if (!why && s->chunk)
         why = chunk_misfit(p);
     if (!why && s->tile)

@@ -127,7 +127,7 @@ static tr_val rounds_of(account *s, const tr_ins *in, int64_t each) {
 static unsigned form_of(const tr_pat *p) {
     return (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
            (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
-           (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
+           (p->nscat ? TR_ACCOUNT_SCATTER : 0u) | (p->ntop ? TR_ACCOUNT_TOP : 0u);
 }
 
 /* How many are kept: what the first scan has come to. */
@@ -142,7 +142,8 @@ static tr_val kept(account *s, tr_val v) {
 /* Adds what pattern v does to the arrays of one role. */
 static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
     const tr_pat *p = in->imm.pat;
-    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT;
+    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT ||
+                 g->is->operand == TR_PORT_BEST;
     if (whole && g->is->memory & TR_MEM_READ)
         *read = sum_of(s, in, g->arg, g->n, *read);
     if (whole && g->is->memory & TR_MEM_WRITE)

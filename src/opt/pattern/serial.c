@@ -508,7 +508,7 @@ bool tr_opt_serial(tr_prog *p, tr_fn *f) {
     tr_u32s found = {0};
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_PATTERN)
+            if (tr_at(f, v)->op == TR_OP_PATTERN && !tr_at(f, v)->imm.pat->ntop) /* not on a device yet */
                 tr_vec_push(&f->ctx->arena, &found, v);
     if (!found.n)
         return false;

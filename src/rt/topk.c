@@ -1,0 +1,509 @@
+/* The k best of a sequence of keys that comes in pieces, and where they stand (k-select).
+ *
+ * Keys become whole numbers of the same order (float32 and 32 bits: int32; else int64), the larger the better;
+ * of floats -0.0 is 0.0, and NaN the largest or the smallest of all. What may be among the best goes to a
+ * buffer with its place. Once the k-th best of what came so far is known, what is not above it is passed over,
+ * a few vectors at a time; of equal keys the first came first, so places need not be compared. A full buffer
+ * is cut to k by bisection over the values, counting in vectors. Before anything is known, the first elements
+ * are looked at in groups: k of the groups' largest are as large as the k-th of these, so no smaller element
+ * is wanted, and a short row never fills its buffer.
+ * No result depends on the pieces, nor on the processor: without AVX2 the same is done one by one.
+ * Cost: of long sequences that of reading them; rows of 1,000 float32 with k = 10 0.35 ns an element (Zen 4).
+ * What always comes in ascending order is packed each time: 1 to 2 ns. */
+#include <immintrin.h>
+#include <string.h>
+
+#include "rt/fns.h"
+
+/* FIRST: elements that are looked at in groups. ROOM: in the buffer beside 2 k. BLOCK: elements between two
+ * looks at how full it is. MANY: from here on a histogram says where to bisect. RUN: elements that are sorted
+ * by insertion. */
+enum { FIRST = 4096, ROOM = 256, BLOCK = 32, MAX_GROUPS = 1024, MANY = 8192, BINS = 2048, RUN = 16 };
+
+typedef struct top {
+    int64_t k, room, held;
+    int64_t least; /* what is not above it is not wanted, if `known` */
+    uint8_t kind;  /* TR_TOP_* of the keys */
+    bool down;     /* the smallest are the best */
+    bool nan_last;
+    bool avx2;
+    bool known;
+    bool full; /* nothing can be above */
+    int64_t *places, *other_places;
+    void *keys, *other_keys; /* int32 or int64 */
+} top;
+
+static bool is_wide(const top *t) {
+    return t->kind == TR_TOP_F64 || t->kind == TR_TOP_I64 || t->kind == TR_TOP_U64;
+}
+
+#define AVX2 __attribute__((target("avx2,popcnt"))) static
+
+/* --- keys as whole numbers --- */
+
+static inline int32_t order_f32(const top *t, float x) {
+    int32_t bits;
+    x = (t->down ? -x : x) + 0.0f;
+    memcpy(&bits, &x, sizeof bits);
+    return x != x ? (t->nan_last ? INT32_MIN : INT32_MAX) : bits ^ (bits >> 31 & INT32_MAX);
+}
+static inline int64_t order_f64(const top *t, double x) {
+    int64_t bits;
+    x = (t->down ? -x : x) + 0.0;
+    memcpy(&bits, &x, sizeof bits);
+    return x != x ? (t->nan_last ? INT64_MIN : INT64_MAX) : bits ^ (bits >> 63 & INT64_MAX);
+}
+static inline int32_t flip_i32(const top *t) {
+    int32_t low = t->kind == TR_TOP_U32 ? INT32_MIN : 0;
+    return t->down ? ~low : low;
+}
+static inline int64_t flip_i64(const top *t) {
+    int64_t low = t->kind == TR_TOP_U64 ? INT64_MIN : 0;
+    return t->down ? ~low : low;
+}
+static inline int32_t order_i32(const top *t, int32_t x) {
+    return x ^ flip_i32(t);
+}
+static inline int64_t order_i64(const top *t, int64_t x) {
+    return x ^ flip_i64(t);
+}
+
+/* The float of an order, but for NaN's. */
+static inline float value_f32(int32_t o) {
+    float x;
+    o ^= o >> 31 & INT32_MAX;
+    memcpy(&x, &o, sizeof x);
+    return x;
+}
+static inline double value_f64(int64_t o) {
+    double x;
+    o ^= o >> 63 & INT64_MAX;
+    memcpy(&x, &o, sizeof x);
+    return x;
+}
+
+/* Orders of the infinities. */
+enum { INF_32 = 0x7f800000 };
+#define INF_64 INT64_C(0x7ff0000000000000)
+
+static bool is_float(const top *t) {
+    return t->kind == TR_TOP_F32 || t->kind == TR_TOP_F64;
+}
+
+/* Nothing smaller than an element of this order is wanted: what such elements are above. False: all are. */
+static bool just_below(const top *t, int64_t order, int64_t *least) {
+    int64_t inf = is_wide(t) ? INF_64 : INF_32, lowest = is_wide(t) ? INT64_MIN : INT32_MIN;
+    if (!is_float(t)) {
+        *least = order == lowest ? order : order - 1;
+        return order != lowest;
+    }
+    *least = order > inf ? inf : order == 0 ? -2 : order - 1; /* of order -1 would be -0.0, which is 0.0 */
+    return *least >= ~inf;
+}
+
+/* Comparisons of floats know what is above a number, and vectors of those are quicker. */
+static bool goes_by_vectors(const top *t) {
+    return t->avx2 && t->known && (!is_float(t) || t->least >= (is_wide(t) ? ~INF_64 : ~(int64_t)INF_32));
+}
+
+/* --- the k-th of keys in a buffer --- */
+
+AVX2 int64_t count_i32_avx2(const int32_t *key, int64_t n, int32_t below) {
+    const __m256i t = _mm256_set1_epi32(below);
+    __m256i sum = _mm256_setzero_si256(), more = sum;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        sum = _mm256_sub_epi32(sum, _mm256_cmpgt_epi32(_mm256_loadu_si256((const void *)(key + i)), t));
+        more = _mm256_sub_epi32(more, _mm256_cmpgt_epi32(_mm256_loadu_si256((const void *)(key + i + 8)), t));
+    }
+    int32_t of[8];
+    _mm256_storeu_si256((void *)of, _mm256_add_epi32(sum, more));
+    int64_t count = 0;
+    for (int l = 0; l < 8; l++)
+        count += (uint32_t)of[l];
+    for (; i < n; i++)
+        count += key[i] > below;
+    return count;
+}
+AVX2 int64_t count_i64_avx2(const int64_t *key, int64_t n, int64_t below) {
+    const __m256i t = _mm256_set1_epi64x(below);
+    __m256i sum = _mm256_setzero_si256(), more = sum;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        sum = _mm256_sub_epi64(sum, _mm256_cmpgt_epi64(_mm256_loadu_si256((const void *)(key + i)), t));
+        more = _mm256_sub_epi64(more, _mm256_cmpgt_epi64(_mm256_loadu_si256((const void *)(key + i + 4)), t));
+    }
+    int64_t of[4], count = 0;
+    _mm256_storeu_si256((void *)of, _mm256_add_epi64(sum, more));
+    for (int l = 0; l < 4; l++)
+        count += of[l];
+    for (; i < n; i++)
+        count += key[i] > below;
+    return count;
+}
+
+/* X(name, type of an order, its unsigned one) */
+#define KEYS(X) X(i32, int32_t, uint32_t) X(i64, int64_t, uint64_t)
+
+#define SELECTS(N, O, U)                                                                                       \
+    /* How many are `from` or more. */                                                                         \
+    static int64_t count_##N(const top *t, const O *key, int64_t n, O from) {                                  \
+        int64_t count = 0;                                                                                     \
+        if (from == (O)((U)1 << (8 * sizeof(O) - 1)))                                                          \
+            return n;                                                                                          \
+        if (t->avx2)                                                                                           \
+            return count_##N##_avx2(key, n, from - 1);                                                         \
+        for (int64_t i = 0; i < n; i++)                                                                        \
+            count += key[i] >= from;                                                                           \
+        return count;                                                                                          \
+    }                                                                                                          \
+    /* Above how many the k-th is; k at least, and `slack` more at most, are what is returned or more, or    \
+     * it is the k-th itself. */ \
+    static O bisect_##N(const top *t, const O *key, int64_t n, int64_t k, int64_t slack, O lo, O hi) {         \
+        while (lo < hi) {                                                                                      \
+            O middle = (O)((U)lo + ((U)hi - (U)lo) / 2 + 1);                                                   \
+            int64_t count = count_##N(t, key, n, middle);                                                      \
+            if (count < k) {                                                                                   \
+                hi = middle - 1;                                                                               \
+                continue;                                                                                      \
+            }                                                                                                  \
+            lo = middle;                                                                                       \
+            if (count <= k + slack)                                                                            \
+                break;                                                                                         \
+        }                                                                                                      \
+        return lo;                                                                                             \
+    }                                                                                                          \
+    static void extremes_##N(const O *key, int64_t n, O *lo, O *hi) {                                          \
+        O least = key[0], most = key[0];                                                                       \
+        for (int64_t i = 1; i < n; i++) {                                                                      \
+            least = key[i] < least ? key[i] : least;                                                           \
+            most = key[i] > most ? key[i] : most;                                                              \
+        }                                                                                                      \
+        *lo = least;                                                                                           \
+        *hi = most;                                                                                            \
+    }                                                                                                          \
+    /* Of many: a histogram of the range says in which part of it the k-th lies, and what lies there is      \
+     * copied. */ \
+    static O kth_of_many_##N(top *t, const O *key, int64_t n, int64_t k, O lo, O hi) {                         \
+        uint32_t bin[BINS] = {0};                                                                              \
+        O *part = t->other_keys;                                                                               \
+        U range = (U)hi - (U)lo;                                                                               \
+        unsigned shift = 0, b = BINS - 1;                                                                      \
+        int64_t m = 0;                                                                                         \
+        while (range >> shift >= BINS)                                                                         \
+            shift++;                                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                                        \
+            bin[((U)key[i] - (U)lo) >> shift]++;                                                               \
+        for (; bin[b] < k; b--)                                                                                \
+            k -= bin[b];                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            part[m] = key[i];                                                                                  \
+            m += ((U)key[i] - (U)lo) >> shift == b;                                                            \
+        }                                                                                                      \
+        extremes_##N(part, m, &lo, &hi);                                                                       \
+        return bisect_##N(t, part, m, k, 0, lo, hi);                                                           \
+    }                                                                                                          \
+    /* Leaves the k best, in the order in which they came; what is not above the last of them is not wanted  \
+     * from now on. */ \
+    static void cut_##N(top *t) {                                                                              \
+        O *key = t->keys, lo, hi, least;                                                                       \
+        int64_t n = t->held, m = 0;                                                                            \
+        extremes_##N(key, n, &lo, &hi);                                                                        \
+        O from =                                                                                               \
+            n < MANY ? bisect_##N(t, key, n, t->k, 0, lo, hi) : kth_of_many_##N(t, key, n, t->k, lo, hi);      \
+        int64_t equal = t->k - (from < hi ? count_##N(t, key, n, from + 1) : 0);                               \
+        least = hi;                                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            O x = key[i];                                                                                      \
+            bool is = x == from && equal > 0, wanted = x > from || is;                                         \
+            equal -= is;                                                                                       \
+            key[m] = x;                                                                                        \
+            t->places[m] = t->places[i];                                                                       \
+            m += wanted;                                                                                       \
+            least = wanted && x < least ? x : least;                                                           \
+        }                                                                                                      \
+        t->held = m;                                                                                           \
+        t->least = least;                                                                                      \
+        t->known = true;                                                                                       \
+        t->full = least == (O)(((U)1 << (8 * sizeof(O) - 1)) - 1);                                             \
+    }                                                                                                          \
+    /* --- in order --- */                                                                                     \
+    static void insert_##N(O *key, int64_t *place, int64_t n) {                                                \
+        for (int64_t i = 1; i < n; i++) {                                                                      \
+            O x = key[i];                                                                                      \
+            int64_t p = place[i], j = i;                                                                       \
+            for (; j > 0 && key[j - 1] < x; j--) {                                                             \
+                key[j] = key[j - 1];                                                                           \
+                place[j] = place[j - 1];                                                                       \
+            }                                                                                                  \
+            key[j] = x;                                                                                        \
+            place[j] = p;                                                                                      \
+        }                                                                                                      \
+    }                                                                                                          \
+    static void merge_##N(const O *key, const int64_t *place, int64_t middle, int64_t n, O *to,                \
+                          int64_t *to_place) {                                                                 \
+        int64_t a = 0, b = middle;                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            bool first = b == n || (a < middle && key[a] >= key[b]);                                           \
+            int64_t from = first ? a : b;                                                                      \
+            to[i] = key[from];                                                                                 \
+            to_place[i] = place[from];                                                                         \
+            a += first;                                                                                        \
+            b += !first;                                                                                       \
+        }                                                                                                      \
+    }                                                                                                          \
+    static void sort_##N(top *t) {                                                                             \
+        int64_t n = t->held;                                                                                   \
+        for (int64_t i = 0; i < n; i += RUN)                                                                   \
+            insert_##N((O *)t->keys + i, t->places + i, n - i < RUN ? n - i : RUN);                            \
+        for (int64_t run = RUN; run < n; run *= 2) {                                                           \
+            O *key = t->keys, *to = t->other_keys;                                                             \
+            int64_t *place = t->places, *to_place = t->other_places;                                           \
+            for (int64_t i = 0; i < n; i += 2 * run)                                                           \
+                merge_##N(key + i, place + i, n - i < run ? n - i : run, n - i < 2 * run ? n - i : 2 * run,    \
+                          to + i, to_place + i);                                                               \
+            t->keys = to;                                                                                      \
+            t->other_keys = key;                                                                               \
+            t->places = to_place;                                                                              \
+            t->other_places = place;                                                                           \
+        }                                                                                                      \
+    }
+
+KEYS(SELECTS)
+
+static void cut(top *t) {
+    if (t->held <= t->k)
+        return;
+    if (is_wide(t))
+        cut_i64(t);
+    else
+        cut_i32(t);
+}
+
+/* --- elements --- */
+
+#define LOAD_F32(at)     _mm256_xor_ps(_mm256_loadu_ps(at), flip)
+#define LOAD_F64(at)     _mm256_xor_pd(_mm256_loadu_pd(at), flip)
+#define LOAD_INT(at)     _mm256_xor_si256(_mm256_loadu_si256((const void *)(at)), flip)
+#define FLIP_F32(t)      _mm256_set1_ps((t)->down ? -0.0f : 0.0f)
+#define FLIP_F64(t)      _mm256_set1_pd((t)->down ? -0.0 : 0.0)
+#define FLIP_I32(t)      _mm256_set1_epi32(flip_i32(t))
+#define FLIP_I64(t)      _mm256_set1_epi64x(flip_i64(t))
+#define LEAST_F32(t)     _mm256_set1_ps(value_f32((int32_t)(t)->least))
+#define LEAST_F64(t)     _mm256_set1_pd(value_f64((t)->least))
+#define LEAST_I32(t)     _mm256_set1_epi32((int32_t)(t)->least)
+#define LEAST_I64(t)     _mm256_set1_epi64x((t)->least)
+#define ABOVE_F32(x)     (last ? _mm256_cmp_ps(x, least, _CMP_GT_OQ) : _mm256_cmp_ps(x, least, _CMP_NLE_UQ))
+#define ABOVE_F64(x)     (last ? _mm256_cmp_pd(x, least, _CMP_GT_OQ) : _mm256_cmp_pd(x, least, _CMP_NLE_UQ))
+#define ABOVE_I32(x)     _mm256_cmpgt_epi32(x, least)
+#define ABOVE_I64(x)     _mm256_cmpgt_epi64(x, least)
+#define MOST_F32(x, y)   _mm256_max_ps(x, y) /* y where one of them is NaN */
+#define MOST_F64(x, y)   _mm256_max_pd(x, y)
+#define MOST_I32(x, y)   _mm256_max_epi32(x, y)
+#define MOST_I64(x, y)   _mm256_blendv_epi8(y, x, _mm256_cmpgt_epi64(x, y))
+#define BITS_F32(m)      (uint32_t) _mm256_movemask_ps(m)
+#define BITS_F64(m)      (uint32_t) _mm256_movemask_pd(m)
+#define BITS_I32(m)      (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(m))
+#define BITS_I64(m)      (uint32_t) _mm256_movemask_pd(_mm256_castsi256_pd(m))
+#define OR_F32(a, b)     _mm256_or_ps(a, b)
+#define OR_F64(a, b)     _mm256_or_pd(a, b)
+#define OR_I32(a, b)     _mm256_or_si256(a, b)
+#define OR_I64(a, b)     _mm256_or_si256(a, b)
+#define STORE_F32(at, x) _mm256_storeu_ps(at, x)
+#define STORE_F64(at, x) _mm256_storeu_pd(at, x)
+#define STORE_INT(at, x) _mm256_storeu_si256((void *)(at), x)
+
+/* N: name of the elements, T: their type, V: vectors of them, L: so many in one; K, O: name and type of their
+ * order. */
+#define ELEMENTS(N, T, V, L, K, O, LOAD, FLIP, LEAST, ABOVE, MOST, BITS, OR, STORE)                            \
+    static inline void put_##N(top *t, T x, int64_t place) {                                                   \
+        ((O *)t->keys)[t->held] = order_##N(t, x);                                                             \
+        t->places[t->held++] = place;                                                                          \
+    }                                                                                                          \
+    /* From element i on as long as there is room. Returns the first that was not looked at. */                \
+    static int64_t each_##N(top *t, const T *x, int64_t i, int64_t n, int64_t first) {                         \
+        for (; i < n && t->held < t->room; i++)                                                                \
+            if (!t->known || order_##N(t, x[i]) > t->least)                                                    \
+                put_##N(t, x[i], first + i);                                                                   \
+        return i;                                                                                              \
+    }                                                                                                          \
+    AVX2 inline __attribute__((always_inline))                                                                 \
+    int64_t blocks_##N(top *t, const T *x, int64_t i, int64_t n, int64_t first, const bool last) {             \
+        const V flip = FLIP(t), least = LEAST(t);                                                              \
+        (void)last;                                                                                            \
+        for (; i + BLOCK <= n; i += BLOCK) {                                                                   \
+            uint32_t bits = 0;                                                                                 \
+            V any = ABOVE(LOAD(x + i));                                                                        \
+            for (int v = 1; v < BLOCK / (L); v++)                                                              \
+                any = OR(any, ABOVE(LOAD(x + i + v * (L))));                                                   \
+            if (__builtin_expect(!BITS(any), 1))                                                               \
+                continue;                                                                                      \
+            for (int v = 0; v < BLOCK / (L); v++)                                                              \
+                bits |= BITS(ABOVE(LOAD(x + i + v * (L)))) << v * (L);                                         \
+            if (t->held + BLOCK > t->room)                                                                     \
+                return i;                                                                                      \
+            for (; bits; bits &= bits - 1) {                                                                   \
+                int q = __builtin_ctz(bits);                                                                   \
+                put_##N(t, x[i + q], first + i + q);                                                           \
+            }                                                                                                  \
+        }                                                                                                      \
+        return i;                                                                                              \
+    }                                                                                                          \
+    AVX2 int64_t blocks_##N##_first(top *t, const T *x, int64_t i, int64_t n, int64_t first) {                 \
+        return blocks_##N(t, x, i, n, first, false);                                                           \
+    }                                                                                                          \
+    AVX2 int64_t blocks_##N##_last(top *t, const T *x, int64_t i, int64_t n, int64_t first) {                  \
+        return blocks_##N(t, x, i, n, first, true);                                                            \
+    }                                                                                                          \
+    /* The largest of each of `groups`, which are columns of rows of that length, but for NaN; their order. */ \
+    AVX2 void largest_##N(const top *t, const T *x, int64_t rows, int64_t groups, O *out) {                    \
+        const V flip = FLIP(t);                                                                                \
+        T most[4 * (L)];                                                                                       \
+        for (int64_t g = 0; g < groups; g += 4 * (L)) {                                                        \
+            V a = LOAD(x + g), b = LOAD(x + g + (L)), c = LOAD(x + g + 2 * (L)), d = LOAD(x + g + 3 * (L));    \
+            for (int64_t r = 1; r < rows; r++) {                                                               \
+                const T *at = x + r * groups + g;                                                              \
+                V p = LOAD(at), q = LOAD(at + (L)), u = LOAD(at + 2 * (L)), v = LOAD(at + 3 * (L));            \
+                a = MOST(p, a);                                                                                \
+                b = MOST(q, b);                                                                                \
+                c = MOST(u, c);                                                                                \
+                d = MOST(v, d);                                                                                \
+            }                                                                                                  \
+            STORE(most, a);                                                                                    \
+            STORE(most + (L), b);                                                                              \
+            STORE(most + 2 * (L), c);                                                                          \
+            STORE(most + 3 * (L), d);                                                                          \
+            for (int l = 0; l < 4 * (L); l++)                                                                  \
+                out[g + l] = order_of_flipped_##N(t, most[l]);                                                 \
+        }                                                                                                      \
+    }                                                                                                          \
+    /* What is surely not wanted, of the first elements alone. */                                              \
+    static void begin_##N(top *t, const T *x, int64_t n) {                                                     \
+        O most[MAX_GROUPS], lo, hi;                                                                            \
+        int64_t groups = 64, many = n < FIRST ? n : FIRST;                                                     \
+        while (groups < 2 * t->k)                                                                              \
+            groups *= 2;                                                                                       \
+        if (groups > MAX_GROUPS || groups > many / 4)                                                          \
+            return;                                                                                            \
+        largest_##N(t, x, many / groups, groups, most);                                                        \
+        extremes_##K(most, groups, &lo, &hi);                                                                  \
+        t->known = just_below(t, bisect_##K(t, most, groups, t->k, t->k / 4, lo, hi), &t->least);              \
+    }                                                                                                          \
+    static void see_##N(top *t, const T *x, int64_t n, int64_t first) {                                        \
+        if (t->avx2 && !t->known && !t->held)                                                                  \
+            begin_##N(t, x, n);                                                                                \
+        for (int64_t i = 0; i < n && !t->full;) {                                                              \
+            if (goes_by_vectors(t))                                                                            \
+                i = t->nan_last ? blocks_##N##_last(t, x, i, n, first)                                         \
+                                : blocks_##N##_first(t, x, i, n, first);                                       \
+            if (n - i < BLOCK || !goes_by_vectors(t))                                                          \
+                i = each_##N(t, x, i, n, first);                                                               \
+            if (i < n)                                                                                         \
+                cut(t);                                                                                        \
+        }                                                                                                      \
+    }
+
+/* What `down` says was done already. */
+static inline int32_t order_of_flipped_f32(const top *t, float x) {
+    return order_f32(&(top){.nan_last = t->nan_last}, x);
+}
+static inline int64_t order_of_flipped_f64(const top *t, double x) {
+    return order_f64(&(top){.nan_last = t->nan_last}, x);
+}
+static inline int32_t order_of_flipped_i32(const top *t, int32_t x) {
+    (void)t;
+    return x;
+}
+static inline int64_t order_of_flipped_i64(const top *t, int64_t x) {
+    (void)t;
+    return x;
+}
+
+ELEMENTS(f32, float, __m256, 8, i32, int32_t, LOAD_F32, FLIP_F32, LEAST_F32, ABOVE_F32, MOST_F32, BITS_F32,
+         OR_F32, STORE_F32)
+ELEMENTS(f64, double, __m256d, 4, i64, int64_t, LOAD_F64, FLIP_F64, LEAST_F64, ABOVE_F64, MOST_F64, BITS_F64,
+         OR_F64, STORE_F64)
+ELEMENTS(i32, int32_t, __m256i, 8, i32, int32_t, LOAD_INT, FLIP_I32, LEAST_I32, ABOVE_I32, MOST_I32, BITS_I32,
+         OR_I32, STORE_INT)
+ELEMENTS(i64, int64_t, __m256i, 4, i64, int64_t, LOAD_INT, FLIP_I64, LEAST_I64, ABOVE_I64, MOST_I64, BITS_I64,
+         OR_I64, STORE_INT)
+
+/* --- a choice --- */
+
+static int64_t room_for(int64_t k, int64_t n) {
+    return (n < k + k + ROOM ? n : k + k + ROOM) + BLOCK;
+}
+
+int64_t tr_rt_top_room(int64_t k, int64_t n) {
+    return (int64_t)sizeof(top) + room_for(k, n) * 4 * (int64_t)sizeof(int64_t);
+}
+
+static void reset(top *t) {
+    t->held = 0;
+    t->known = false;
+    t->full = t->k == 0;
+}
+
+void tr_rt_top_open(void *memory, int64_t k, int64_t n, int64_t what) {
+    top *t = memory;
+    int64_t room = room_for(k, n);
+    *t = (top){.k = k,
+               .room = room,
+               .kind = (uint8_t)(what & TR_TOP_KIND),
+               .down = what & TR_TOP_DOWN,
+               .nan_last = what & TR_TOP_NAN_LAST,
+               .avx2 = __builtin_cpu_supports("avx2"),
+               .places = (int64_t *)(t + 1)};
+    t->other_places = t->places + room;
+    t->keys = t->places + 2 * room;
+    t->other_keys = t->places + 3 * room;
+    reset(t);
+}
+
+void tr_rt_top_see(void *memory, const void *x, int64_t n, int64_t first) {
+    top *t = memory;
+    switch (t->kind) {
+    case TR_TOP_F32: see_f32(t, x, n, first); break;
+    case TR_TOP_F64: see_f64(t, x, n, first); break;
+    case TR_TOP_I32:
+    case TR_TOP_U32: see_i32(t, x, n, first); break;
+    default: see_i64(t, x, n, first);
+    }
+}
+
+int64_t *tr_rt_top_end(void *memory) {
+    top *t = memory;
+    cut(t);
+    if (is_wide(t))
+        sort_i64(t);
+    else
+        sort_i32(t);
+    reset(t);
+    return t->places;
+}
+
+/* A range's best: how many, their orders, their places. */
+void tr_rt_top_leave(void *memory, int64_t *to) {
+    top *t = memory;
+    cut(t);
+    *to = t->held;
+    for (int64_t i = 0; i < t->held; i++)
+        to[1 + i] = is_wide(t) ? ((int64_t *)t->keys)[i] : ((int32_t *)t->keys)[i];
+    if (t->held)
+        memcpy(to + 1 + t->k, t->places, (size_t)t->held * sizeof *to);
+    reset(t);
+}
+
+void tr_rt_top_join(void *memory, const int64_t *from, int64_t n) {
+    top *t = memory;
+    for (int64_t r = 0; r < n; r++, from += 1 + 2 * t->k)
+        for (int64_t i = 0; i < *from; i++) {
+            if (t->held == t->room)
+                cut(t);
+            if (is_wide(t))
+                ((int64_t *)t->keys)[t->held] = from[1 + i];
+            else
+                ((int32_t *)t->keys)[t->held] = (int32_t)from[1 + i];
+            t->places[t->held++] = from[1 + t->k + i];
+        }
+}
