@@ -17,8 +17,19 @@
 
 /* FIRST: elements that are looked at in groups. ROOM: in the buffer beside 2 k. BLOCK: elements between two
  * looks at how full it is. MANY: from here on a histogram says where to bisect. RUN: elements that are sorted
- * by insertion. */
-enum { FIRST = 4096, ROOM = 256, BLOCK = 32, MAX_GROUPS = 1024, MANY = 8192, BINS = 2048, RUN = 16 };
+ * by counting, FEW more than are wanted being as good as none. STRETCH: blocks that are looked through before any is looked at. */
+enum {
+    FIRST = 4096,
+    FEW = 16,
+    ROOM = 1024,
+    BLOCK = 32,
+    MAX_GROUPS = 1024,
+    MANY = 8192,
+    BINS = 2048,
+    RUN = 128,
+    STRETCH = 32,
+    MANY_BITS = 4
+};
 
 typedef struct top {
     int64_t k, room, held;
@@ -106,6 +117,57 @@ static bool goes_by_vectors(const top *t) {
     return t->avx2 && t->known && (!is_float(t) || t->least >= (is_wide(t) ? ~INF_64 : ~(int64_t)INF_32));
 }
 
+/* --- vectors of four orders, and of four places --- */
+
+/* Those of four lanes whose bit is set come first. */
+static const uint8_t lanes[16][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0},
+                                     {2, 0, 0, 0}, {0, 2, 0, 0}, {1, 2, 0, 0}, {0, 1, 2, 0},
+                                     {3, 0, 0, 0}, {0, 3, 0, 0}, {1, 3, 0, 0}, {0, 1, 3, 0},
+                                     {2, 3, 0, 0}, {0, 2, 3, 0}, {1, 2, 3, 0}, {0, 1, 2, 3}};
+
+typedef __m128i four_i32;
+typedef __m256i four_i64;
+
+AVX2 inline __m128i lanes_of(uint32_t bits) {
+    int32_t four;
+    memcpy(&four, lanes[bits], sizeof four);
+    return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
+}
+/* The same of 64 bits, for an instruction that moves 32. */
+AVX2 inline __m256i halves_of(__m128i of) {
+    __m256i low = _mm256_slli_epi64(_mm256_cvtepi32_epi64(of), 1);
+    return _mm256_or_si256(low, _mm256_slli_epi64(_mm256_add_epi64(low, _mm256_set1_epi64x(1)), 32));
+}
+AVX2 inline void put_four_i32(int32_t *key, int64_t *place, uint32_t bits, four_i32 x, __m256i at) {
+    __m128i of = lanes_of(bits);
+    _mm_storeu_si128((void *)key, _mm_castps_si128(_mm_permutevar_ps(_mm_castsi128_ps(x), of)));
+    _mm256_storeu_si256((void *)place, _mm256_permutevar8x32_epi32(at, halves_of(of)));
+}
+AVX2 inline void put_four_i64(int64_t *key, int64_t *place, uint32_t bits, four_i64 x, __m256i at) {
+    __m256i of = halves_of(lanes_of(bits));
+    _mm256_storeu_si256((void *)key, _mm256_permutevar8x32_epi32(x, of));
+    _mm256_storeu_si256((void *)place, _mm256_permutevar8x32_epi32(at, of));
+}
+AVX2 inline four_i32 load_four_i32(const int32_t *at) {
+    return _mm_loadu_si128((const void *)at);
+}
+AVX2 inline four_i64 load_four_i64(const int64_t *at) {
+    return _mm256_loadu_si256((const void *)at);
+}
+AVX2 inline void store_four_i32(int32_t *at, four_i32 x) {
+    _mm_storeu_si128((void *)at, x);
+}
+AVX2 inline void store_four_i64(int64_t *at, four_i64 x) {
+    _mm256_storeu_si256((void *)at, x);
+}
+AVX2 inline uint32_t above_four_i32(four_i32 x, int32_t below) {
+    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(x, _mm_set1_epi32(below))));
+}
+AVX2 inline uint32_t above_four_i64(four_i64 x, int64_t below) {
+    return (uint32_t)_mm256_movemask_pd(
+        _mm256_castsi256_pd(_mm256_cmpgt_epi64(x, _mm256_set1_epi64x(below))));
+}
+
 /* --- the k-th of keys in a buffer --- */
 
 AVX2 int64_t count_i32_avx2(const int32_t *key, int64_t n, int32_t below) {
@@ -116,11 +178,10 @@ AVX2 int64_t count_i32_avx2(const int32_t *key, int64_t n, int32_t below) {
         sum = _mm256_sub_epi32(sum, _mm256_cmpgt_epi32(_mm256_loadu_si256((const void *)(key + i)), t));
         more = _mm256_sub_epi32(more, _mm256_cmpgt_epi32(_mm256_loadu_si256((const void *)(key + i + 8)), t));
     }
-    int32_t of[8];
-    _mm256_storeu_si256((void *)of, _mm256_add_epi32(sum, more));
-    int64_t count = 0;
-    for (int l = 0; l < 8; l++)
-        count += (uint32_t)of[l];
+    sum = _mm256_add_epi32(sum, more);
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    half = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+    int64_t count = (uint32_t)_mm_cvtsi128_si32(half) + (uint32_t)_mm_extract_epi32(half, 1);
     for (; i < n; i++)
         count += key[i] > below;
     return count;
@@ -133,140 +194,256 @@ AVX2 int64_t count_i64_avx2(const int64_t *key, int64_t n, int64_t below) {
         sum = _mm256_sub_epi64(sum, _mm256_cmpgt_epi64(_mm256_loadu_si256((const void *)(key + i)), t));
         more = _mm256_sub_epi64(more, _mm256_cmpgt_epi64(_mm256_loadu_si256((const void *)(key + i + 4)), t));
     }
-    int64_t of[4], count = 0;
-    _mm256_storeu_si256((void *)of, _mm256_add_epi64(sum, more));
-    for (int l = 0; l < 4; l++)
-        count += of[l];
+    sum = _mm256_add_epi64(sum, more);
+    __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    int64_t count = _mm_cvtsi128_si64(half) + _mm_extract_epi64(half, 1);
     for (; i < n; i++)
         count += key[i] > below;
     return count;
 }
+AVX2 void extremes_i32_avx2(const int32_t *key, int64_t n, int32_t *lo, int32_t *hi) {
+    __m256i least = _mm256_set1_epi32(key[0]), most = least;
+    int32_t of[16];
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i x = _mm256_loadu_si256((const void *)(key + i));
+        least = _mm256_min_epi32(least, x);
+        most = _mm256_max_epi32(most, x);
+    }
+    _mm256_storeu_si256((void *)of, least);
+    _mm256_storeu_si256((void *)(of + 8), most);
+    *lo = *hi = key[0];
+    for (int l = 0; l < 8; l++) {
+        *lo = of[l] < *lo ? of[l] : *lo;
+        *hi = of[8 + l] > *hi ? of[8 + l] : *hi;
+    }
+    for (; i < n; i++) {
+        *lo = key[i] < *lo ? key[i] : *lo;
+        *hi = key[i] > *hi ? key[i] : *hi;
+    }
+}
+AVX2 void extremes_i64_avx2(const int64_t *key, int64_t n, int64_t *lo, int64_t *hi) {
+    __m256i least = _mm256_set1_epi64x(key[0]), most = least;
+    int64_t of[8], i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i x = _mm256_loadu_si256((const void *)(key + i));
+        least = _mm256_blendv_epi8(least, x, _mm256_cmpgt_epi64(least, x));
+        most = _mm256_blendv_epi8(most, x, _mm256_cmpgt_epi64(x, most));
+    }
+    _mm256_storeu_si256((void *)of, least);
+    _mm256_storeu_si256((void *)(of + 4), most);
+    *lo = *hi = key[0];
+    for (int l = 0; l < 4; l++) {
+        *lo = of[l] < *lo ? of[l] : *lo;
+        *hi = of[4 + l] > *hi ? of[4 + l] : *hi;
+    }
+    for (; i < n; i++) {
+        *lo = key[i] < *lo ? key[i] : *lo;
+        *hi = key[i] > *hi ? key[i] : *hi;
+    }
+}
+
+/* How many of n keys are larger than each: of as many as fill vectors, those behind the last being the least. */
+AVX2 void rank_i32_avx2(const int32_t *key, int64_t n, int32_t *rank) {
+    for (int64_t j = 0; j < n; j += 16) {
+        __m256i x = _mm256_loadu_si256((const void *)(key + j)),
+                y = _mm256_loadu_si256((const void *)(key + j + 8));
+        __m256i a = _mm256_setzero_si256(), b = a;
+        for (int64_t i = 0; i < n; i++) {
+            __m256i all = _mm256_set1_epi32(key[i]);
+            a = _mm256_sub_epi32(a, _mm256_cmpgt_epi32(all, x));
+            b = _mm256_sub_epi32(b, _mm256_cmpgt_epi32(all, y));
+        }
+        _mm256_storeu_si256((void *)(rank + j), a);
+        _mm256_storeu_si256((void *)(rank + j + 8), b);
+    }
+}
+AVX2 void rank_i64_avx2(const int64_t *key, int64_t n, int64_t *rank) {
+    for (int64_t j = 0; j < n; j += 8) {
+        __m256i x = _mm256_loadu_si256((const void *)(key + j)),
+                y = _mm256_loadu_si256((const void *)(key + j + 4));
+        __m256i a = _mm256_setzero_si256(), b = a;
+        for (int64_t i = 0; i < n; i++) {
+            __m256i all = _mm256_set1_epi64x(key[i]);
+            a = _mm256_sub_epi64(a, _mm256_cmpgt_epi64(all, x));
+            b = _mm256_sub_epi64(b, _mm256_cmpgt_epi64(all, y));
+        }
+        _mm256_storeu_si256((void *)(rank + j), a);
+        _mm256_storeu_si256((void *)(rank + j + 4), b);
+    }
+}
+
+static void cut(top *t);
 
 /* X(name, type of an order, its unsigned one) */
 #define KEYS(X) X(i32, int32_t, uint32_t) X(i64, int64_t, uint64_t)
 
-#define SELECTS(N, O, U)                                                                                       \
-    /* How many are `from` or more. */                                                                         \
-    static int64_t count_##N(const top *t, const O *key, int64_t n, O from) {                                  \
-        int64_t count = 0;                                                                                     \
-        if (from == (O)((U)1 << (8 * sizeof(O) - 1)))                                                          \
-            return n;                                                                                          \
-        if (t->avx2)                                                                                           \
-            return count_##N##_avx2(key, n, from - 1);                                                         \
-        for (int64_t i = 0; i < n; i++)                                                                        \
-            count += key[i] >= from;                                                                           \
-        return count;                                                                                          \
-    }                                                                                                          \
+#define SELECTS(N, O, U)                                                                                         \
+    static int64_t count_##N##_plain(const O *key, int64_t n, O below) {                                         \
+        int64_t count = 0;                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                                          \
+            count += key[i] > below;                                                                             \
+        return count;                                                                                            \
+    }                                                                                                            \
+    /* How many are `from` or more. */                                                                           \
+    static int64_t count_##N(const top *t, const O *key, int64_t n, O from) {                                    \
+        if (from == (O)((U)1 << (8 * sizeof(O) - 1)))                                                            \
+            return n;                                                                                            \
+        return t->avx2 ? count_##N##_avx2(key, n, from - 1) : count_##N##_plain(key, n, from - 1);               \
+    }                                                                                                            \
     /* Above how many the k-th is; k at least, and `slack` more at most, are what is returned or more, or    \
-     * it is the k-th itself. */ \
-    static O bisect_##N(const top *t, const O *key, int64_t n, int64_t k, int64_t slack, O lo, O hi) {         \
-        while (lo < hi) {                                                                                      \
-            O middle = (O)((U)lo + ((U)hi - (U)lo) / 2 + 1);                                                   \
-            int64_t count = count_##N(t, key, n, middle);                                                      \
-            if (count < k) {                                                                                   \
-                hi = middle - 1;                                                                               \
-                continue;                                                                                      \
-            }                                                                                                  \
-            lo = middle;                                                                                       \
-            if (count <= k + slack)                                                                            \
-                break;                                                                                         \
-        }                                                                                                      \
-        return lo;                                                                                             \
-    }                                                                                                          \
-    static void extremes_##N(const O *key, int64_t n, O *lo, O *hi) {                                          \
-        O least = key[0], most = key[0];                                                                       \
-        for (int64_t i = 1; i < n; i++) {                                                                      \
-            least = key[i] < least ? key[i] : least;                                                           \
-            most = key[i] > most ? key[i] : most;                                                              \
-        }                                                                                                      \
-        *lo = least;                                                                                           \
-        *hi = most;                                                                                            \
-    }                                                                                                          \
+     * it is the k-th itself. */   \
+    static O bisect_##N(const top *t, const O *key, int64_t n, int64_t k, int64_t slack, O lo, O hi) {           \
+        while (lo < hi) {                                                                                        \
+            O middle = (O)((U)lo + ((U)hi - (U)lo) / 2 + 1);                                                     \
+            int64_t count = count_##N(t, key, n, middle);                                                        \
+            if (count < k) {                                                                                     \
+                hi = middle - 1;                                                                                 \
+                continue;                                                                                        \
+            }                                                                                                    \
+            lo = middle;                                                                                         \
+            if (count <= k + slack)                                                                              \
+                break;                                                                                           \
+        }                                                                                                        \
+        return lo;                                                                                               \
+    }                                                                                                            \
+    static void extremes_##N(const top *t, const O *key, int64_t n, O *lo, O *hi) {                              \
+        if (t->avx2) {                                                                                           \
+            extremes_##N##_avx2(key, n, lo, hi);                                                                 \
+            return;                                                                                              \
+        }                                                                                                        \
+        *lo = *hi = key[0];                                                                                      \
+        for (int64_t i = 1; i < n; i++) {                                                                        \
+            *lo = key[i] < *lo ? key[i] : *lo;                                                                   \
+            *hi = key[i] > *hi ? key[i] : *hi;                                                                   \
+        }                                                                                                        \
+    }                                                                                                            \
     /* Of many: a histogram of the range says in which part of it the k-th lies, and what lies there is      \
-     * copied. */ \
-    static O kth_of_many_##N(top *t, const O *key, int64_t n, int64_t k, O lo, O hi) {                         \
-        uint32_t bin[BINS] = {0};                                                                              \
-        O *part = t->other_keys;                                                                               \
-        U range = (U)hi - (U)lo;                                                                               \
-        unsigned shift = 0, b = BINS - 1;                                                                      \
-        int64_t m = 0;                                                                                         \
-        while (range >> shift >= BINS)                                                                         \
-            shift++;                                                                                           \
-        for (int64_t i = 0; i < n; i++)                                                                        \
-            bin[((U)key[i] - (U)lo) >> shift]++;                                                               \
-        for (; bin[b] < k; b--)                                                                                \
-            k -= bin[b];                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                                      \
-            part[m] = key[i];                                                                                  \
-            m += ((U)key[i] - (U)lo) >> shift == b;                                                            \
-        }                                                                                                      \
-        extremes_##N(part, m, &lo, &hi);                                                                       \
-        return bisect_##N(t, part, m, k, 0, lo, hi);                                                           \
-    }                                                                                                          \
-    /* Leaves the k best, in the order in which they came; what is not above the last of them is not wanted  \
-     * from now on. */ \
-    static void cut_##N(top *t) {                                                                              \
-        O *key = t->keys, lo, hi, least;                                                                       \
-        int64_t n = t->held, m = 0;                                                                            \
-        extremes_##N(key, n, &lo, &hi);                                                                        \
-        O from =                                                                                               \
-            n < MANY ? bisect_##N(t, key, n, t->k, 0, lo, hi) : kth_of_many_##N(t, key, n, t->k, lo, hi);      \
-        int64_t equal = t->k - (from < hi ? count_##N(t, key, n, from + 1) : 0);                               \
-        least = hi;                                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                                      \
-            O x = key[i];                                                                                      \
-            bool is = x == from && equal > 0, wanted = x > from || is;                                         \
-            equal -= is;                                                                                       \
-            key[m] = x;                                                                                        \
-            t->places[m] = t->places[i];                                                                       \
-            m += wanted;                                                                                       \
-            least = wanted && x < least ? x : least;                                                           \
-        }                                                                                                      \
-        t->held = m;                                                                                           \
-        t->least = least;                                                                                      \
-        t->known = true;                                                                                       \
-        t->full = least == (O)(((U)1 << (8 * sizeof(O) - 1)) - 1);                                             \
-    }                                                                                                          \
-    /* --- in order --- */                                                                                     \
-    static void insert_##N(O *key, int64_t *place, int64_t n) {                                                \
-        for (int64_t i = 1; i < n; i++) {                                                                      \
-            O x = key[i];                                                                                      \
-            int64_t p = place[i], j = i;                                                                       \
-            for (; j > 0 && key[j - 1] < x; j--) {                                                             \
-                key[j] = key[j - 1];                                                                           \
-                place[j] = place[j - 1];                                                                       \
-            }                                                                                                  \
-            key[j] = x;                                                                                        \
-            place[j] = p;                                                                                      \
-        }                                                                                                      \
-    }                                                                                                          \
-    static void merge_##N(const O *key, const int64_t *place, int64_t middle, int64_t n, O *to,                \
-                          int64_t *to_place) {                                                                 \
-        int64_t a = 0, b = middle;                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                                      \
-            bool first = b == n || (a < middle && key[a] >= key[b]);                                           \
-            int64_t from = first ? a : b;                                                                      \
-            to[i] = key[from];                                                                                 \
-            to_place[i] = place[from];                                                                         \
-            a += first;                                                                                        \
-            b += !first;                                                                                       \
-        }                                                                                                      \
-    }                                                                                                          \
-    static void sort_##N(top *t) {                                                                             \
-        int64_t n = t->held;                                                                                   \
-        for (int64_t i = 0; i < n; i += RUN)                                                                   \
-            insert_##N((O *)t->keys + i, t->places + i, n - i < RUN ? n - i : RUN);                            \
-        for (int64_t run = RUN; run < n; run *= 2) {                                                           \
-            O *key = t->keys, *to = t->other_keys;                                                             \
-            int64_t *place = t->places, *to_place = t->other_places;                                           \
-            for (int64_t i = 0; i < n; i += 2 * run)                                                           \
-                merge_##N(key + i, place + i, n - i < run ? n - i : run, n - i < 2 * run ? n - i : 2 * run,    \
-                          to + i, to_place + i);                                                               \
-            t->keys = to;                                                                                      \
-            t->other_keys = key;                                                                               \
-            t->places = to_place;                                                                              \
-            t->other_places = place;                                                                           \
-        }                                                                                                      \
+     * copied. */   \
+    static O kth_of_many_##N(top *t, const O *key, int64_t n, int64_t k, O lo, O hi) {                           \
+        uint32_t bin[BINS] = {0};                                                                                \
+        O *part = t->other_keys;                                                                                 \
+        U range = (U)hi - (U)lo;                                                                                 \
+        unsigned shift = 0, b = BINS - 1;                                                                        \
+        int64_t m = 0;                                                                                           \
+        while (range >> shift >= BINS)                                                                           \
+            shift++;                                                                                             \
+        for (int64_t i = 0; i < n; i++)                                                                          \
+            bin[((U)key[i] - (U)lo) >> shift]++;                                                                 \
+        for (; bin[b] < k; b--)                                                                                  \
+            k -= bin[b];                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            part[m] = key[i];                                                                                    \
+            m += ((U)key[i] - (U)lo) >> shift == b;                                                              \
+        }                                                                                                        \
+        extremes_##N(t, part, m, &lo, &hi);                                                                      \
+        return bisect_##N(t, part, m, k, 0, lo, hi);                                                             \
+    }                                                                                                            \
+    /* Leaves what is `from` or more, of what is just that `equal` elements, in the order in which they came. */ \
+    static int64_t keep_some_##N(top *t, O from, int64_t equal) {                                                \
+        O *key = t->keys;                                                                                        \
+        int64_t m = 0;                                                                                           \
+        for (int64_t i = 0; i < t->held; i++) {                                                                  \
+            bool is = key[i] == from && equal > 0, wanted = key[i] > from || is;                                 \
+            equal -= is;                                                                                         \
+            key[m] = key[i];                                                                                     \
+            t->places[m] = t->places[i];                                                                         \
+            m += wanted;                                                                                         \
+        }                                                                                                        \
+        return m;                                                                                                \
+    }                                                                                                            \
+    /* The same of all that is above a value. */                                                                 \
+    AVX2 int64_t keep_above_##N(top *t, O below) {                                                               \
+        O *key = t->keys;                                                                                        \
+        int64_t m = 0, i = 0;                                                                                    \
+        for (; i + 4 <= t->held; i += 4) {                                                                       \
+            four_##N x = load_four_##N(key + i);                                                                 \
+            __m256i at = load_four_i64(t->places + i);                                                           \
+            uint32_t bits = above_four_##N(x, below);                                                            \
+            put_four_##N(key + m, t->places + m, bits, x, at);                                                   \
+            m += __builtin_popcount(bits);                                                                       \
+        }                                                                                                        \
+        for (; i < t->held; i++) {                                                                               \
+            bool wanted = key[i] > below;                                                                        \
+            key[m] = key[i];                                                                                     \
+            t->places[m] = t->places[i];                                                                         \
+            m += wanted;                                                                                         \
+        }                                                                                                        \
+        return m;                                                                                                \
+    }                                                                                                            \
+    /* Leaves the k best; what is not above the last of them is not wanted from now on. */                       \
+    static void cut_##N(top *t) {                                                                                \
+        const O lowest = (O)((U)1 << (8 * sizeof(O) - 1));                                                       \
+        O *key = t->keys, lo, hi, least;                                                                         \
+        int64_t n = t->held;                                                                                     \
+        extremes_##N(t, key, n, &lo, &hi);                                                                       \
+        O from =                                                                                                 \
+            n < MANY ? bisect_##N(t, key, n, t->k, 0, lo, hi) : kth_of_many_##N(t, key, n, t->k, lo, hi);        \
+        if (t->avx2 && from > lowest && count_##N(t, key, n, from) == t->k)                                      \
+            t->held = keep_above_##N(t, from - 1);                                                               \
+        else                                                                                                     \
+            t->held = keep_some_##N(t, from, t->k - (from < hi ? count_##N(t, key, n, from + 1) : 0));           \
+        extremes_##N(t, key, t->held, &least, &hi);                                                              \
+        t->least = least;                                                                                        \
+        t->known = true;                                                                                         \
+        t->full = least == (O)~lowest;                                                                           \
+    }                                                                                                            \
+    /* --- in order --- */                                                                                       \
+    /* Of few: each goes behind those that are larger, and those before it that are equal. */                    \
+    static void sort_few_##N(const top *t, O *key, int64_t *place, int64_t n) {                                  \
+        uint8_t before[RUN] = {0};                                                                               \
+        O from[RUN + 16], larger[RUN + 16];                                                                      \
+        int64_t at[RUN];                                                                                         \
+        memcpy(from, key, (size_t)n * sizeof *key);                                                              \
+        memcpy(at, place, (size_t)n * sizeof *place);                                                            \
+        for (int64_t j = n; j < n + 16; j++)                                                                     \
+            from[j] = (O)((U)1 << (8 * sizeof(O) - 1));                                                          \
+        if (t->avx2)                                                                                             \
+            rank_##N##_avx2(from, n, larger);                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            if (!t->avx2)                                                                                        \
+                larger[i] = (O)count_##N##_plain(from, n, from[i]);                                              \
+            O to = larger[i] + before[larger[i]]++;                                                              \
+            key[to] = from[i];                                                                                   \
+            place[to] = at[i];                                                                                   \
+        }                                                                                                        \
+    }                                                                                                            \
+    static void merge_##N(const O *key, const int64_t *place, int64_t middle, int64_t n, O *to,                  \
+                          int64_t *to_place) {                                                                   \
+        int64_t a = 0, b = middle;                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            bool first = b == n || (a < middle && key[a] >= key[b]);                                             \
+            int64_t from = first ? a : b;                                                                        \
+            to[i] = key[from];                                                                                   \
+            to_place[i] = place[from];                                                                           \
+            a += first;                                                                                          \
+            b += !first;                                                                                         \
+        }                                                                                                        \
+    }                                                                                                            \
+    static void sort_##N(top *t) {                                                                               \
+        int64_t n = t->held;                                                                                     \
+        if (n > t->k + FEW)                                                                                      \
+            cut(t);                                                                                              \
+        n = t->held;                                                                                             \
+        if (n <= RUN) {                                                                                          \
+            sort_few_##N(t, t->keys, t->places, n);                                                              \
+            return;                                                                                              \
+        }                                                                                                        \
+        cut(t);                                                                                                  \
+        n = t->held;                                                                                             \
+        for (int64_t i = 0; i < n; i += RUN)                                                                     \
+            sort_few_##N(t, (O *)t->keys + i, t->places + i, n - i < RUN ? n - i : RUN);                         \
+        for (int64_t run = RUN; run < n; run *= 2) {                                                             \
+            O *key = t->keys, *to = t->other_keys;                                                               \
+            int64_t *place = t->places, *to_place = t->other_places;                                             \
+            for (int64_t i = 0; i < n; i += 2 * run)                                                             \
+                merge_##N(key + i, place + i, n - i < run ? n - i : run, n - i < 2 * run ? n - i : 2 * run,      \
+                          to + i, to_place + i);                                                                 \
+            t->keys = to;                                                                                        \
+            t->other_keys = key;                                                                                 \
+            t->places = to_place;                                                                                \
+            t->other_places = place;                                                                             \
+        }                                                                                                        \
     }
 
 KEYS(SELECTS)
@@ -313,9 +490,28 @@ static void cut(top *t) {
 #define STORE_F64(at, x) _mm256_storeu_pd(at, x)
 #define STORE_INT(at, x) _mm256_storeu_si256((void *)(at), x)
 
+/* The orders of four elements, which `flip` has been applied to. */
+AVX2 inline four_i32 order_four_f32(__m128 x, bool last) {
+    x = _mm_add_ps(x, _mm_setzero_ps());
+    __m128i bits = _mm_castps_si128(x), nan = _mm_castps_si128(_mm_cmpunord_ps(x, x));
+    bits = _mm_xor_si128(bits, _mm_and_si128(_mm_srai_epi32(bits, 31), _mm_set1_epi32(INT32_MAX)));
+    return _mm_blendv_epi8(bits, _mm_set1_epi32(last ? INT32_MIN : INT32_MAX), nan);
+}
+AVX2 inline four_i64 order_four_f64(__m256d x, bool last) {
+    x = _mm256_add_pd(x, _mm256_setzero_pd());
+    __m256i bits = _mm256_castpd_si256(x), nan = _mm256_castpd_si256(_mm256_cmp_pd(x, x, _CMP_UNORD_Q));
+    __m256i less = _mm256_cmpgt_epi64(_mm256_setzero_si256(), bits);
+    bits = _mm256_xor_si256(bits, _mm256_and_si256(less, _mm256_set1_epi64x(INT64_MAX)));
+    return _mm256_blendv_epi8(bits, _mm256_set1_epi64x(last ? INT64_MIN : INT64_MAX), nan);
+}
+#define FOUR_F32(at) order_four_f32(_mm_xor_ps(_mm_loadu_ps(at), _mm256_castps256_ps128(flip)), last)
+#define FOUR_F64(at) order_four_f64(LOAD_F64(at), last)
+#define FOUR_I32(at) _mm_xor_si128(_mm_loadu_si128((const void *)(at)), _mm256_castsi256_si128(flip))
+#define FOUR_I64(at) LOAD_INT(at)
+
 /* N: name of the elements, T: their type, V: vectors of them, L: so many in one; K, O: name and type of their
  * order. */
-#define ELEMENTS(N, T, V, L, K, O, LOAD, FLIP, LEAST, ABOVE, MOST, BITS, OR, STORE)                            \
+#define ELEMENTS(N, T, V, L, K, O, LOAD, FOUR, FLIP, LEAST, ABOVE, MOST, BITS, OR, STORE)                      \
     static inline void put_##N(top *t, T x, int64_t place) {                                                   \
         ((O *)t->keys)[t->held] = order_##N(t, x);                                                             \
         t->places[t->held++] = place;                                                                          \
@@ -327,24 +523,55 @@ static void cut(top *t) {
                 put_##N(t, x[i], first + i);                                                                   \
         return i;                                                                                              \
     }                                                                                                          \
+    /* Those of a block that are wanted, a bit each. */                                                        \
+    AVX2 inline __attribute__((always_inline))                                                                 \
+    uint32_t wanted_##N(const T *x, V flip, V least, const bool last) {                                        \
+        uint32_t bits = 0;                                                                                     \
+        (void)last;                                                                                            \
+        for (int v = 0; v < BLOCK / (L); v++)                                                                  \
+            bits |= BITS(ABOVE(LOAD(x + v * (L)))) << v * (L);                                                 \
+        return bits;                                                                                           \
+    }                                                                                                          \
+    AVX2 inline __attribute__((always_inline)) void put_many_##N(top *t, const T *x, uint32_t bits,            \
+                                                                 int64_t first, V flip, const bool last) {     \
+        __m256i at = _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3));              \
+        int64_t held = t->held;                                                                                \
+        (void)last;                                                                                            \
+        for (int q = 0; q < BLOCK; q += 4, bits >>= 4) {                                                       \
+            put_four_##K((O *)t->keys + held, t->places + held, bits & 15, FOUR(x + q), at);                   \
+            held += __builtin_popcount(bits & 15);                                                             \
+            at = _mm256_add_epi64(at, _mm256_set1_epi64x(4));                                                  \
+        }                                                                                                      \
+        t->held = held;                                                                                        \
+    }                                                                                                          \
+    /* Whole blocks, as long as there is room: which of them have anything that is wanted, and then that. */   \
     AVX2 inline __attribute__((always_inline))                                                                 \
     int64_t blocks_##N(top *t, const T *x, int64_t i, int64_t n, int64_t first, const bool last) {             \
         const V flip = FLIP(t), least = LEAST(t);                                                              \
         (void)last;                                                                                            \
-        for (; i + BLOCK <= n; i += BLOCK) {                                                                   \
-            uint32_t bits = 0;                                                                                 \
-            V any = ABOVE(LOAD(x + i));                                                                        \
-            for (int v = 1; v < BLOCK / (L); v++)                                                              \
-                any = OR(any, ABOVE(LOAD(x + i + v * (L))));                                                   \
-            if (__builtin_expect(!BITS(any), 1))                                                               \
-                continue;                                                                                      \
-            for (int v = 0; v < BLOCK / (L); v++)                                                              \
-                bits |= BITS(ABOVE(LOAD(x + i + v * (L)))) << v * (L);                                         \
-            if (t->held + BLOCK > t->room)                                                                     \
-                return i;                                                                                      \
-            for (; bits; bits &= bits - 1) {                                                                   \
-                int q = __builtin_ctz(bits);                                                                   \
-                put_##N(t, x[i + q], first + i + q);                                                           \
+        while (i + BLOCK <= n) {                                                                               \
+            int64_t hit[STRETCH], end = n - i < STRETCH * BLOCK ? n - BLOCK : i + (STRETCH - 1) * BLOCK;       \
+            unsigned hits = 0;                                                                                 \
+            for (; i <= end; i += BLOCK) {                                                                     \
+                V any = ABOVE(LOAD(x + i));                                                                    \
+                for (int v = 1; v < BLOCK / (L); v++)                                                          \
+                    any = OR(any, ABOVE(LOAD(x + i + v * (L))));                                               \
+                hit[hits] = i;                                                                                 \
+                hits += BITS(any) != 0;                                                                        \
+            }                                                                                                  \
+            for (unsigned h = 0; h < hits; h++) {                                                              \
+                const T *at = x + hit[h];                                                                      \
+                uint32_t bits = wanted_##N(at, flip, least, last);                                             \
+                if (t->held + BLOCK > t->room)                                                                 \
+                    return hit[h];                                                                             \
+                if (__builtin_popcount(bits) >= MANY_BITS) {                                                   \
+                    put_many_##N(t, at, bits, first + hit[h], flip, last);                                     \
+                    continue;                                                                                  \
+                }                                                                                              \
+                do {                                                                                           \
+                    int q = __builtin_ctz(bits);                                                               \
+                    put_##N(t, at[q], first + hit[h] + q);                                                     \
+                } while (bits &= bits - 1);                                                                    \
             }                                                                                                  \
         }                                                                                                      \
         return i;                                                                                              \
@@ -354,6 +581,13 @@ static void cut(top *t) {
     }                                                                                                          \
     AVX2 int64_t blocks_##N##_last(top *t, const T *x, int64_t i, int64_t n, int64_t first) {                  \
         return blocks_##N(t, x, i, n, first, true);                                                            \
+    }                                                                                                          \
+    /* Orders of n elements that `flip` has been applied to. */                                                \
+    AVX2 inline void orders_##N(const T *x, int64_t n, const bool last, O *out) {                              \
+        const V flip = FLIP(&(top){.k = 0});                                                                   \
+        (void)last;                                                                                            \
+        for (int64_t i = 0; i < n; i += 4)                                                                     \
+            store_four_##K(out + i, FOUR(x + i));                                                              \
     }                                                                                                          \
     /* The largest of each of `groups`, which are columns of rows of that length, but for NaN; their order. */ \
     AVX2 void largest_##N(const top *t, const T *x, int64_t rows, int64_t groups, O *out) {                    \
@@ -373,8 +607,7 @@ static void cut(top *t) {
             STORE(most + (L), b);                                                                              \
             STORE(most + 2 * (L), c);                                                                          \
             STORE(most + 3 * (L), d);                                                                          \
-            for (int l = 0; l < 4 * (L); l++)                                                                  \
-                out[g + l] = order_of_flipped_##N(t, most[l]);                                                 \
+            orders_##N(most, 4 * (L), t->nan_last, out + g);                                                   \
         }                                                                                                      \
     }                                                                                                          \
     /* What is surely not wanted, of the first elements alone. */                                              \
@@ -383,11 +616,11 @@ static void cut(top *t) {
         int64_t groups = 64, many = n < FIRST ? n : FIRST;                                                     \
         while (groups < 2 * t->k)                                                                              \
             groups *= 2;                                                                                       \
-        if (groups > MAX_GROUPS || groups > many / 4)                                                          \
+        if (groups > MAX_GROUPS || groups > many / 2)                                                          \
             return;                                                                                            \
         largest_##N(t, x, many / groups, groups, most);                                                        \
-        extremes_##K(most, groups, &lo, &hi);                                                                  \
-        t->known = just_below(t, bisect_##K(t, most, groups, t->k, t->k / 4, lo, hi), &t->least);              \
+        extremes_##K(t, most, groups, &lo, &hi);                                                               \
+        t->known = just_below(t, bisect_##K(t, most, groups, t->k, t->k / 8 + 1, lo, hi), &t->least);          \
     }                                                                                                          \
     static void see_##N(top *t, const T *x, int64_t n, int64_t first) {                                        \
         if (t->avx2 && !t->known && !t->held)                                                                  \
@@ -403,30 +636,14 @@ static void cut(top *t) {
         }                                                                                                      \
     }
 
-/* What `down` says was done already. */
-static inline int32_t order_of_flipped_f32(const top *t, float x) {
-    return order_f32(&(top){.nan_last = t->nan_last}, x);
-}
-static inline int64_t order_of_flipped_f64(const top *t, double x) {
-    return order_f64(&(top){.nan_last = t->nan_last}, x);
-}
-static inline int32_t order_of_flipped_i32(const top *t, int32_t x) {
-    (void)t;
-    return x;
-}
-static inline int64_t order_of_flipped_i64(const top *t, int64_t x) {
-    (void)t;
-    return x;
-}
-
-ELEMENTS(f32, float, __m256, 8, i32, int32_t, LOAD_F32, FLIP_F32, LEAST_F32, ABOVE_F32, MOST_F32, BITS_F32,
-         OR_F32, STORE_F32)
-ELEMENTS(f64, double, __m256d, 4, i64, int64_t, LOAD_F64, FLIP_F64, LEAST_F64, ABOVE_F64, MOST_F64, BITS_F64,
-         OR_F64, STORE_F64)
-ELEMENTS(i32, int32_t, __m256i, 8, i32, int32_t, LOAD_INT, FLIP_I32, LEAST_I32, ABOVE_I32, MOST_I32, BITS_I32,
-         OR_I32, STORE_INT)
-ELEMENTS(i64, int64_t, __m256i, 4, i64, int64_t, LOAD_INT, FLIP_I64, LEAST_I64, ABOVE_I64, MOST_I64, BITS_I64,
-         OR_I64, STORE_INT)
+ELEMENTS(f32, float, __m256, 8, i32, int32_t, LOAD_F32, FOUR_F32, FLIP_F32, LEAST_F32, ABOVE_F32, MOST_F32,
+         BITS_F32, OR_F32, STORE_F32)
+ELEMENTS(f64, double, __m256d, 4, i64, int64_t, LOAD_F64, FOUR_F64, FLIP_F64, LEAST_F64, ABOVE_F64, MOST_F64,
+         BITS_F64, OR_F64, STORE_F64)
+ELEMENTS(i32, int32_t, __m256i, 8, i32, int32_t, LOAD_INT, FOUR_I32, FLIP_I32, LEAST_I32, ABOVE_I32, MOST_I32,
+         BITS_I32, OR_I32, STORE_INT)
+ELEMENTS(i64, int64_t, __m256i, 4, i64, int64_t, LOAD_INT, FOUR_I64, FLIP_I64, LEAST_I64, ABOVE_I64, MOST_I64,
+         BITS_I64, OR_I64, STORE_INT)
 
 /* --- a choice --- */
 
@@ -473,7 +690,6 @@ void tr_rt_top_see(void *memory, const void *x, int64_t n, int64_t first) {
 
 int64_t *tr_rt_top_end(void *memory) {
     top *t = memory;
-    cut(t);
     if (is_wide(t))
         sort_i64(t);
     else
