@@ -161,7 +161,7 @@ static bool lam_best(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
 }
 
 /* Of x along its last axis the k items with the best keys, and where they stand: one pattern. The caller has
- * seen to it that keys is an array of x's shape, of numbers with an order, and that there are k. */
+ * seen to it that keys is an array of x's shape, of numbers with an order. */
 bool tr_lib_best(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv in[2] = {c->a[0], c->a[1]}, shape[TR_MAX_NDIM], kept[TR_MAX_NDIM], best[2], none, k;
     bool largest, numbers;
@@ -175,6 +175,11 @@ bool tr_lib_best(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_fam_shape(e, in[0], shape);
     memcpy(kept, shape, n * sizeof *kept);
     kept[n - 1] = k = tr_em_strong(e, k);
+    tr_em_check(e,
+                tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)),
+                           tr_em_cmp(e, TR_CMP_LE, k, shape[n - 1])),
+                TR_EXC_VALUE, "topk(): k is {0}, and there are {1} items along the axis", 2,
+                (tr_tv[]){k, shape[n - 1]});
     best[0] = tr_em_alloc(e, in[0].ty->elem, n, TR_LAYOUT_C, kept);
     best[1] = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), n, TR_LAYOUT_C, kept);
     tr_pdesc d = {.nspace = n,

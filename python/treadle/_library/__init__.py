@@ -256,6 +256,8 @@ def best(x: Any, keys: Any, k: int, largest: bool = True, numbers: bool = False)
     """
     import numpy as np
 
+    if k < 0 or k > keys.shape[-1]:
+        raise ValueError(f"topk(): k is {k}, and there are {keys.shape[-1]} items along the axis")
     last = np.isnan(keys) if largest and numbers else np.zeros(keys.shape, bool)
     order = np.argsort(keys[..., ::-1] if largest else keys, axis=-1, kind="stable")
     if largest:

@@ -390,17 +390,17 @@ def topk(
     a = np.asarray(x)
     if a.ndim == 0:
         return refuse("x is a number; an array has an axis to choose along")
-    if np.asarray(k).dtype.kind not in "iu" or np.asarray(k).ndim > 0:
+    if isinstance(k, np.ndarray):
+        if k.ndim > 0 or k.dtype.kind not in "iu":
+            return refuse("k must be an integer")
+    elif isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
         return refuse("k must be an integer")
     items = np.moveaxis(a, axis, -1)
-    n, count = items.shape[-1], int(k)
-    if count < 0 or count > n:
-        raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
     keys = np.asarray(key_of(key, items))
     if keys.dtype.kind in "biuf":
-        values, places = best(items, keys, count, largest, nan == "omit")
+        values, places = best(items, keys, int(k), largest, nan == "omit")
     else:
-        values, places = first_in_order(items, keys, count, largest, nan == "omit")
+        values, places = first_in_order(items, keys, int(k), largest, nan == "omit")
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
@@ -418,6 +418,9 @@ def in_order(keys: Any, largest: Constant) -> Any:
 
 def first_in_order(items: Any, keys: Any, k: Any, largest: Constant, omit: Constant) -> Any:
     """As `best`, of keys that only a sort compares."""
+    n = items.shape[-1]
+    if k < 0 or k > n:
+        raise ValueError(f"topk(): k is {k}, and there are {n} items along the axis")
     shape = (*items.shape[:-1], k)
     lines, compared = rows(items), rows(keys)
     values, places = np.empty((len(lines), k), items.dtype), np.empty((len(lines), k), np.intp)
