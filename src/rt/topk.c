@@ -108,8 +108,10 @@ static bool just_below(const top *t, int64_t order, int64_t *least) {
         *least = order == lowest ? order : order - 1;
         return order != lowest;
     }
+    if (order <= ~inf)
+        return false;
     *least = order > inf ? inf : order == 0 ? -2 : order - 1; /* of order -1 would be -0.0, which is 0.0 */
-    return *least >= ~inf;
+    return true;
 }
 
 /* Comparisons of floats know what is above a number, and vectors of those are quicker. */
