@@ -1,6 +1,6 @@
-/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER)
- * tests/py/test_parallel_stores.py. Compiled in with -DTR_PLANTS alone and then chosen by opts.plant; every
- * other build has `tr_plant` as the constant false. */
+/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER, TOP)
+ * tests/py/test_parallel_stores.py and tests/py/test_topk.py. Compiled in with -DTR_PLANTS alone and then chosen
+ * by opts.plant; every other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
 
@@ -21,8 +21,8 @@
     X(FUSE, 11, "fusion moves an array expression past a store to what it reads") \
     X(RANGE, 12, "every range of a parallel loop but the first begins one late")  \
     X(CHUNK, 13, "of a chunk of strided results the last one is not stored")      \
-    X(SCATTER, 14, "patterns that store at computed places are taken to be independent") \
-    X(TOP, 15, "of equal keys at the edge of what is chosen a later one is taken")
+    X(TOP, 15, "of equal keys at the edge of a choice a later one is taken")      \
+    X(SCATTER, 14, "patterns that store at computed places are taken to be independent")
 
 enum {
 #define X(id, number, what) TR_PLANT_##id = (number),

@@ -175,11 +175,11 @@ bool tr_lib_best(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_fam_shape(e, in[0], shape);
     memcpy(kept, shape, n * sizeof *kept);
     kept[n - 1] = k = tr_em_strong(e, k);
-    tr_em_check(e,
-                tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)),
-                           tr_em_cmp(e, TR_CMP_LE, k, shape[n - 1])),
-                TR_EXC_VALUE, "topk(): k is {0}, and there are {1} items along the axis", 2,
-                (tr_tv[]){k, shape[n - 1]});
+    tr_em_check(
+        e,
+        tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LE, k, shape[n - 1])),
+        TR_EXC_VALUE, "topk(): k is {0}, and there are {1} items along the axis", 2,
+        (tr_tv[]){k, shape[n - 1]});
     best[0] = tr_em_alloc(e, in[0].ty->elem, n, TR_LAYOUT_C, kept);
     best[1] = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), n, TR_LAYOUT_C, kept);
     tr_pdesc d = {.nspace = n,

@@ -142,8 +142,8 @@ static tr_val kept(account *s, tr_val v) {
 /* Adds what pattern v does to the arrays of one role. */
 static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
     const tr_pat *p = in->imm.pat;
-    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT ||
-                 g->is->operand == TR_PORT_BEST;
+    bool whole =
+        g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT || g->is->operand == TR_PORT_BEST;
     if (whole && g->is->memory & TR_MEM_READ)
         *read = sum_of(s, in, g->arg, g->n, *read);
     if (whole && g->is->memory & TR_MEM_WRITE)

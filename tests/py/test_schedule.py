@@ -207,7 +207,8 @@ def test_no_result_depends_on_a_schedule(name, cores):
     want = run(text.replace("SCHEDULE", ""), "--interp", calls)
     assert want.returncode == 0, want.stderr
     fit = 0
-    for k, schedule in enumerate(schedules("keep" in text)[cores::2]):
+    step = 1 if "top(" in text else 2  # few fit
+    for k, schedule in enumerate(schedules("keep" in text)[cores * (step - 1) :: step]):
         cost = [", cost 1", ", cost 1048576"][k % 2] if cores else ""
         words = (schedule + cost).removeprefix(", ")
         whole = text.replace("SCHEDULE", f"schedule({words})" if words else "")

@@ -8,11 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 import treadle
 import treadle.parallel as tp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from treadle import _core, njit
 
 TYPES = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
@@ -21,7 +20,9 @@ ORDERS = ("drawn", "up", "down", "few", "equal", "turn")
 SIZES = (0, 1, 2, 9, 31, 32, 33, 64, 200, 1_000, 1_100, 2_500, 6_000)
 
 
-def lines(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], order: str, special: str) -> np.ndarray:
+def lines(
+    rng: np.random.Generator, dtype: str, shape: tuple[int, ...], order: str, special: str
+) -> np.ndarray:
     """Return an array whose last axis is what is chosen along."""
     span = {"few": 3, "equal": 1}.get(order, 100_000)
     a = rng.integers(-span, span, shape)
@@ -184,7 +185,11 @@ def test_in_a_loop_and_by_row():
     a = np.random.default_rng(6).integers(0, 50, (40, 90)).astype("f8")
     v, i = best(a, a, 5, True, False)
     assert np.array_equal(each(a, 5), v + i)
-    same(njit(lambda a: tp.topk(a, 4, axis=0))(a), tuple(x.T for x in best(a.T, a.T, 4, True, False)), "columns")
+    same(
+        njit(lambda a: tp.topk(a, 4, axis=0))(a),
+        tuple(x.T for x in best(a.T, a.T, 4, True, False)),
+        "columns",
+    )
 
 
 def child(plant: str) -> list[str]:
