@@ -377,15 +377,15 @@ struct tr_fn;
  * extents (i64); nin input arrays and nout output arrays, each of rank nspace, read and written at the node's
  * index, shapes already checked to match (an axis of extent 1 of an input repeats); nfilt packed arrays;
  * nbest arrays of what is chosen; initial values of nscan scans, then of nfold other reductions; ntop: how
- * many are chosen (i64); nscat targets of scatters; nein and neout
- * arrays of the epilogue; ncap captured values; nwhen: it runs on all cores where that is true, else in order
- * on one; ncost: what a round costs, in instructions, in place of sched.cost.
+ * many are chosen (i64); nscat targets of scatters; nein and neout arrays of the epilogue; ncap captured
+ * values; nwhen: it runs on all cores where that is true, else in order on one; ncost: what a round costs, in
+ * instructions, in place of sched.cost.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
- * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nbest of theirs, contributions to the
- * reductions, ntop keys, then for each scatter an index per axis of its target and a value. Iterations are independent but for the
- * reductions and scatters. Sums of floats are associated in a tree that depends on the extents alone, with an
- * error no worse than pairwise summation.
+ * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nbest of what is chosen,
+ * contributions to the reductions, ntop keys, then for each scatter an index per axis of its target and a
+ * value. Iterations are independent but for the reductions, choices and scatters. Sums of floats are
+ * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation.
  *
  * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per
  * reduction. With keep there is a reduction of its own, over the other axes in C order, for each index of the

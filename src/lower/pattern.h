@@ -188,8 +188,8 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 bool tr_pack_count(tr_lpat *s, unsigned k);
 bool tr_pack_loop(tr_lpat *s, unsigned k);
 
-/* topk.c: what is chosen. Around the loops; a row, the innermost loop of level k. Around the ranges of one row:
- * room for what each finds, how much that is, and what comes of it all. */
+/* topk.c: what is chosen. Around the loops; a row, the innermost loop of level k. Around the ranges of one
+ * row: room for what each finds, where that of a range is, and what comes of it all. */
 void tr_top_begin(tr_lpat *s);
 void tr_top_row(tr_lpat *s, unsigned k);
 void tr_top_end(tr_lpat *s);

@@ -1,11 +1,11 @@
-/* Choosing the best along an axis: the keys of a row, a stretch of elements at a time, into a buffer, of which
- * rt/topk.c keeps what may be among the k best; then the lambda once more for those, whose elements are
- * stored. So what stands beside a key costs nothing as long as it is not chosen, and no array. LLVM makes
+/* Choosing the best along an axis: the keys of a row, a stretch of elements at a time, go into a buffer, of
+ * which rt/topk.c keeps what may be among the k best. Then the lambda runs once more for those, whose elements
+ * are stored; so what stands beside a key costs nothing as long as it is not chosen, and no array. LLVM makes
  * vectors of the loop over a stretch; where keys lie in memory as they are there is none.
  *
  * Of one row that all threads walk, each range leaves its best, and of these the best are chosen: that one
  * element goes before another depends on keys and places alone.
- * Cost: a call of the runtime for each stretch, and two for each row; the lambda once, and k times more. */
+ * Cost: a call of the runtime for each stretch, and one for each row; the lambda once, and k times more. */
 #include "base/plant.h"
 #include "ir/summary.h"
 #include "lower/pattern.h"
