@@ -25,7 +25,7 @@ enum {
     FEW = 16,
     ROOM = 1024,
     BLOCK = 32,
-    MAX_GROUPS = 1024,
+    GROUPS = 1024,
     MANY = 8192,
     BINS = 2048,
     RUN = 128,

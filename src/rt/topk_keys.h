@@ -112,11 +112,11 @@ AVX2 void KEY(largest)(const top *t, const T *x, int64_t rows, int64_t groups, O
 
 /* What is surely not wanted, of the first elements alone. */
 static void KEY(begin)(top *t, const T *x, int64_t n) {
-    O most[MAX_GROUPS], lo, hi;
+    O most[GROUPS], lo, hi;
     int64_t groups = 64, many = n < FIRST ? n : FIRST;
     while (groups < 2 * t->k)
         groups *= 2;
-    if (groups > MAX_GROUPS || groups > many / 2)
+    if (groups > GROUPS || groups > many / 2)
         return;
     KEY(largest)(t, x, many / groups, groups, most);
     ORDER(extremes)(t, most, groups, &lo, &hi);
