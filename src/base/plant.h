@@ -1,6 +1,6 @@
 /* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER, TOP)
- * tests/py/test_parallel_stores.py and tests/py/test_topk.py. Compiled in with -DTR_PLANTS alone and then chosen
- * by opts.plant; every other build has `tr_plant` as the constant false. */
+ * tests/py/test_parallel_stores.py and tests/py/test_topk.py. Compiled in with -DTR_PLANTS alone and then
+ * chosen by opts.plant; every other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
 

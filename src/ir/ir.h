@@ -405,11 +405,12 @@ struct tr_fn;
  *
  * With a `top` (k-select) there is one axis that is not kept, and of the elements along it the k best are
  * chosen, by the key that is yielded (the largest, or the smallest: TR_TOP_*), for each index of the kept
- * axes. What the lambda yields for the `best` arrays at those stands in these, at the kept axes' indices and,
- * along the last axis, in the order of the keys: the best first, of equal ones the one of the lower index, for
- * floats -0.0 equal to 0.0 and NaN to NaN. k is not negative, not more than there are elements, and the length
- * of that last axis. The lambda only computes: it is run again for what is chosen, so no input shares memory
- * with an output. There are no reductions beside, nothing is packed or scattered, and there is no epilogue.
+ * axes. What the lambda yields for the `best` arrays at those stands in these, at the kept axes' indices and
+ * along the last axis in the order of the keys: the best first, of equal ones the one of the lower index, for
+ * floats -0.0 equal to 0.0 and NaN to NaN. k is not negative, not more than there are elements, and the
+ * length of that last axis. The lambda only computes: it is run again for what is chosen, so no input shares
+ * memory with an output. There are no reductions beside, nothing is packed or scattered, and there is no
+ * epilogue.
  *
  * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
  * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last

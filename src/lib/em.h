@@ -239,8 +239,8 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),
  * caps[ncap] in; fills yields[nout + nfilt + nbest + nred], then a key where something is chosen, then for
- * each target an index per axis and a value. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced
- * values, then elements), caps; fills yields[neout]. */
+ * each target an index per axis and a value. As the epilogue's: idx per kept axis, elems[nred + nein]
+ * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
 struct tr_pdesc {

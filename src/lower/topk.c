@@ -1,7 +1,7 @@
 /* Choosing the best along an axis: the keys of a row, a stretch of elements at a time, go into a buffer, of
- * which rt/topk.c keeps what may be among the k best. Then the lambda runs once more for those, whose elements
- * are stored; so what stands beside a key costs nothing as long as it is not chosen, and no array. LLVM makes
- * vectors of the loop over a stretch; where keys lie in memory as they are there is none.
+ * which rt/topk.c keeps what may be among the k best. Then the lambda runs once more for those, whose
+ * elements are stored; so what stands beside a key costs nothing as long as it is not chosen, and no array.
+ * LLVM makes vectors of the loop over a stretch; where keys lie in memory as they are there is none.
  *
  * Of one row that all threads walk, each range leaves its best, and of these the best are chosen: that one
  * element goes before another depends on keys and places alone.

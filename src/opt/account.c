@@ -144,8 +144,13 @@ static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_
     const tr_pat *p = in->imm.pat;
     bool whole =
         g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT || g->is->operand == TR_PORT_BEST;
-    if (whole && g->is->memory & TR_MEM_READ)
-        *read = sum_of(s, in, g->arg, g->n, *read);
+    if (whole && g->n && g->is->memory & TR_MEM_READ) {
+        tr_val zero = tr_emit_int(&s->b, 0), sum = sum_of(s, in, g->arg, g->n, zero);
+        if (g->is->operand ==
+            TR_PORT_SPACE) /* what repeats is no larger than it is, but is not read for nothing */
+            sum = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, rounds_of(s, in, 1), zero), zero, sum);
+        *read = plus(s, *read, sum);
+    }
     if (whole && g->is->memory & TR_MEM_WRITE)
         *written = sum_of(s, in, g->arg, g->n, *written);
     for (uint32_t k = g->arg; k < g->arg + g->n; k++) {

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import treadle.parallel as tp
 
 UNARY = (np.negative, np.abs, np.square, np.sign)
 BINARY = (np.add, np.subtract, np.multiply, np.maximum, np.less, np.equal)
@@ -48,7 +49,20 @@ def step(s: Step, values: list[Any]) -> Any:
             return np.cumsum(x[0])
         case "count":
             return np.bincount(x[0], minlength=4)
+        case "best":
+            return best(x[0], *s.more)
     raise AssertionError(s.kind)
+
+
+def best(x: Any, k: int, largest: bool, part: int) -> Any:
+    """The items of topk, or their places."""
+    if not isinstance(x, np.ndarray):
+        return tp.topk(x, k, largest=largest)[part]
+    if k > len(x) or (part and x.dtype.kind == "f"):  # how a sum is associated may say which is larger
+        raise ValueError
+    order = np.argsort(x[::-1] if largest else x, kind="stable")
+    where = (len(x) - 1 - order[::-1] if largest else order)[:k]
+    return where if part else x[where]
 
 
 def values(g: Graph, leaves: list[Any]) -> list[Any]:
@@ -61,7 +75,7 @@ def values(g: Graph, leaves: list[Any]) -> list[Any]:
 
 def _draw_step(r: random.Random, n: int) -> Step:
     one, two = (r.randrange(n),), (r.randrange(n), r.randrange(n))
-    kinds = ["call1", "call2", "call2", "number", "slice", "mask", "reduce", "cumsum", "take", "count"]
+    kinds = ["call1", "call2", "call2", "number", "slice", "mask", "reduce", "cumsum", "take", "count", "best"]
     match r.choice(kinds):
         case "call1":
             return Step("call", one, r.choice(UNARY))
@@ -75,6 +89,8 @@ def _draw_step(r: random.Random, n: int) -> Step:
             return Step("call", one, r.choice(REDUCTIONS))
         case "take":
             return Step("take", two)
+        case "best":
+            return Step("best", one, (r.choice([0, 1, 2, 5]), r.random() < 0.5, r.randrange(2)))
         case kind:
             return Step(kind, one)
 
@@ -98,7 +114,7 @@ def draw(seed: int, most: int = 25) -> Graph:
                 got = step(s, v)
             except (ValueError, TypeError, IndexError, OverflowError):
                 continue
-            if s.kind in ("slice", "mask", "take") and any(np.ndim(v[k]) == 0 for k in s.of):
+            if s.kind in ("slice", "mask", "take", "best") and any(np.ndim(v[k]) == 0 for k in s.of):
                 continue
             if np.asarray(got).dtype == np.float16 or np.size(got) > 10_000:
                 continue
