@@ -12,7 +12,7 @@ import treadle
 import treadle.parallel as tp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import _core, njit
+from treadle import _core, _library, njit
 
 TYPES = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
 #: How the keys of a line may come; a line of floats has some of each kind of special ones, or long runs of them.
@@ -190,6 +190,22 @@ def test_in_a_loop_and_by_row():
         tuple(x.T for x in best(a.T, a.T, 4, True, False)),
         "columns",
     )
+
+
+def test_python_form():
+    """What the library's function means, Python says, too; more than there is, and no axis."""
+    a = np.array([[1.0, np.nan, 3.0, 3.0], [2.0, -1.0, np.nan, 2.0]])
+    for f in (
+        lambda a: _library.best(a, -a, 3),
+        lambda a: _library.best(a, -a, 3, True, True),
+        lambda a: _library.best(a, -a, 3, False),
+    ):
+        same(njit(f)(a), f(a), f)
+    for form in (_library.best, njit(lambda a, b, k: _library.best(a, b, k))):
+        with pytest.raises(ValueError, match="k is 5, and there are 4 items along the axis"):
+            form(a, a, 5)
+    with pytest.raises(treadle.errors.TypingError, match="two arrays of one shape"):
+        njit(lambda a: _library.best(a, 1.0, 1))(a)
 
 
 def child(plant: str) -> list[str]:
