@@ -75,7 +75,19 @@ def values(g: Graph, leaves: list[Any]) -> list[Any]:
 
 def _draw_step(r: random.Random, n: int) -> Step:
     one, two = (r.randrange(n),), (r.randrange(n), r.randrange(n))
-    kinds = ["call1", "call2", "call2", "number", "slice", "mask", "reduce", "cumsum", "take", "count", "best"]
+    kinds = [
+        "call1",
+        "call2",
+        "call2",
+        "number",
+        "slice",
+        "mask",
+        "reduce",
+        "cumsum",
+        "take",
+        "count",
+        "best",
+    ]
     match r.choice(kinds):
         case "call1":
             return Step("call", one, r.choice(UNARY))
