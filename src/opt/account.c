@@ -146,8 +146,8 @@ static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_
         g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT || g->is->operand == TR_PORT_BEST;
     if (whole && g->n && g->is->memory & TR_MEM_READ) {
         tr_val zero = tr_emit_int(&s->b, 0), sum = sum_of(s, in, g->arg, g->n, zero);
-        if (g->is->operand ==
-            TR_PORT_SPACE) /* what repeats is no larger than it is, but is not read for nothing */
+        /* what repeats where the space is empty is not read */
+        if (g->is->operand == TR_PORT_SPACE)
             sum = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, rounds_of(s, in, 1), zero), zero, sum);
         *read = plus(s, *read, sum);
     }

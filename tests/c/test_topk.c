@@ -1,5 +1,5 @@
-/* The k best of a sequence: by each form that a processor may choose, in pieces and all at once, and of ranges
- * that come together, against an insertion by NumPy's order. */
+/* The k best of a sequence: by each form that a processor may choose, in pieces, all at once, and of ranges
+ * whose best come together, against an insertion by NumPy's order. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
