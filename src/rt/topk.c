@@ -464,6 +464,9 @@ int64_t *tr_rt_top_end(void *memory) {
         sort_i64(t);
     else
         sort_i32(t);
+    /* Where another thread has changed keys between two looks at them, too few may have been found. */
+    for (int64_t i = t->held; i < t->k; i++)
+        t->places[i] = 0;
     reset(t);
     return t->places;
 }

@@ -63,10 +63,10 @@ AVX2 inline __attribute__((always_inline)) int64_t KEY(blocks)(top *t, const T *
                 KEY(put_many)(t, at, bits, first + hit[h], flip, last);
                 continue;
             }
-            do {
+            for (; bits; bits &= bits - 1) { /* none, where another thread has changed them meanwhile */
                 int q = __builtin_ctz(bits);
                 KEY(put)(t, at[q], first + hit[h] + q);
-            } while (bits &= bits - 1);
+            }
         }
     }
     return i;

@@ -143,7 +143,20 @@ static void one_round(int r) {
     check(&x, what, n, r % 3 == 0 ? n : r % 3 == 1 ? below(few + 1) : below(n + 1), (int)below(8));
 }
 
+/* What another thread changes between two looks may be missed, but a place is one. */
+static void too_few(void) {
+    static const double x[3] = {1, 2, 3};
+    void *memory = malloc((size_t)tr_rt_top_room(5, 9));
+    assert(memory);
+    tr_rt_top_open(memory, 5, 9, TR_TOP_F64);
+    tr_rt_top_see(memory, x, 3, 0);
+    const int64_t *got = tr_rt_top_end(memory), want[] = {2, 1, 0, 0, 0};
+    assert(!memcmp(got, want, sizeof want) && "as many places as are asked for");
+    free(memory);
+}
+
 int main(void) {
+    too_few();
     for (int r = 0; r < ROUNDS; r++)
         one_round(r);
     printf("%d rounds of the best\n", ROUNDS);
