@@ -510,7 +510,9 @@ static void choose(nest *s) {
     c[NEXT] = tr_emit_select(&s->b, takes, key, c[NEXT]);
     c[NEXT_PLACE] = tr_emit_select(&s->b, takes, each.i, c[NEXT_PLACE]);
     loop_end(s, &each);
-    s->idx[x] = c[NEXT_PLACE];
+    /* none is found only where another thread has changed keys meanwhile */
+    s->idx[x] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)),
+                               tr_emit_int(&s->b, 0), c[NEXT_PLACE]);
     store_best(s, of.i);
     c[KEY] = c[NEXT];
     c[PLACE_OF] = c[NEXT_PLACE];
