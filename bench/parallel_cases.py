@@ -166,21 +166,65 @@ def best_of_map(a, b, out):
     return best(a * a + np.float32(1.0), b, out)
 
 
+def best_alone(tp, _):
+    return lambda a, b, out: np.asarray(tp.topk(a, min(len(a), 100))[0])
+
+
+ALONE = "treadle, no map"
 for name, function, lazy in (
-    ("top 100", best, lambda tp, _: lambda a, b, out: np.asarray(tp.topk(a, 100)[0])),
+    ("top 100", best, best_alone),
     (
         "map and top 100",
         best_of_map,
-        lambda tp, _: lambda a, b, out: np.asarray(tp.topk(tp.map(lambda v: v * v + 1, a), 100)[0]),
+        lambda tp, _: (
+            lambda a, b, out: np.asarray(tp.topk(tp.map(lambda v: v * v + 1, a), min(len(a), 100))[0])
+        ),
     ),
 ):
     add(
         name,
         inputs=normal_and_out(TEN_MILLION),
         expected=function,
-        variants={"treadle": with_tp(lazy), "numpy": lambda function=function: function},
+        variants={
+            "treadle": with_tp(lazy),
+            "numpy": lambda function=function: function,
+            **(
+                {}
+                if function is best
+                else {ALONE: with_tp(lambda tp, rnd: beside(best_alone(tp, rnd), best_of_map)())}
+            ),
+        },
         rtol=1e-6,
     )
+
+
+def rows_and_out(rng: np.random.Generator, full: bool) -> Arguments:
+    """Rows of 1,000, and room for as many of ten."""
+    n = 4_000 if full else 7
+    return place(rng.standard_normal((n, 1_000)).astype(np.float32)), place(np.zeros((n, 10), np.float32))
+
+
+def best_of_rows(a, out):
+    """Ten of each, by their size."""
+    return np.take_along_axis(a, np.argsort(-abs(a), axis=1, kind="stable")[:, :10], 1)
+
+
+def best_of_rows_by_partition(a, out):
+    where = np.argpartition(-abs(a), 10, axis=1)[:, :10]
+    found = np.take_along_axis(a, where, 1)
+    return np.take_along_axis(found, np.argsort(-abs(found), axis=1, kind="stable"), 1)
+
+
+add(
+    "top 10 of rows by size",
+    inputs=rows_and_out,
+    expected=best_of_rows,
+    variants={
+        "treadle": with_tp(lambda tp, _: lambda a, out: np.asarray(tp.topk(a, 10, axis=1, key=abs)[0])),
+        "numpy": lambda: best_of_rows_by_partition,
+    },
+    per=lambda args: args[0].size,
+)
 
 
 def stable_order(a):

@@ -17,7 +17,7 @@ import emulated
 import kernels
 import loop_cases
 import numpy_cases
-import parallel_cases  # noqa: F401  (its cases are measured by name)
+import parallel_cases
 from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
@@ -519,9 +519,12 @@ GRAPHS: list[Row] = [
     # asked: 1.1 of a copy's time, 1/10 of NumPy's; with a map 1.2
     *against("filter", {"copy": (None, 0.85), "numpy": (None, 1 / 12), "c": NOTHING}, "us", "parallel"),
     *against("map and filter", {"copy": (None, 0.9), "numpy": NOTHING, "c": NOTHING}, "us", "parallel"),
-    # asked: 1/2.7, and the map for nothing
-    *against("top 100", {"numpy": (None, 1 / 4)}, "us", "parallel"),
-    *against("map and top 100", {"numpy": (None, 1 / 4)}, "us", "parallel"),
+    *against("top 100", {"numpy": (1 / 2.7, 1 / 4)}, "us", "parallel"),
+    *against(
+        "map and top 100", {"numpy": (1 / 2.7, 1 / 4), parallel_cases.ALONE: (1.4, 1.1)}, "us", "parallel"
+    ),
+    absolute("top 10 of rows by size", "ns/el", 0.64e-9, 0.4e-9),
+    *against("top 10 of rows by size", {"numpy": (1 / 8, 1 / 16)}, "ns/el", "parallel"),
     # asked: 1/7
     *against("argsort uint32, stable", {"numpy": (None, 1 / 9)}, "us", "parallel"),
     *(

@@ -89,6 +89,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "spread",
             "strip",
             "tile",
+            "topk",
             "unroll",
         ),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
@@ -228,6 +229,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "small",
             "stack",
             "tile",
+            "topk",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("print", "shadow"),

@@ -64,8 +64,8 @@ def roles() -> str:
     """The table of the roles that operands of a pattern have."""
     out = [
         "\n### Operands of a pattern, in their order\n\n"
-        "Size: int64; space, kept: an array with the space's axes, or the kept ones; packed: of one axis; "
-        "target: an array of any. Item: an element; value: of the operand's type; place: an index per axis, then an item. "
+        "Size: int64; space, kept: an array with the space's axes, or the kept ones; best: the kept ones and one more; packed: of one axis; "
+        "target: an array of any. Item: an element; value: of the operand's type; key: a number that has an order; place: an index per axis, then an item. "
         "Memory: update is at computed places; inside, as the functions have it.\n\n"
         "| text | operand | the lambda takes | yields | the epilogue takes | yields | memory |\n|---|---|---|---|---|---|---|\n"
     ]

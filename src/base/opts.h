@@ -109,7 +109,8 @@ enum { /* a form is a set of */
        TR_ACCOUNT_SCAN = 4,
        TR_ACCOUNT_FILTER = 8,
        TR_ACCOUNT_SCATTER = 16,
-       TR_ACCOUNT_CALL = 32
+       TR_ACCOUNT_TOP = 32,
+       TR_ACCOUNT_CALL = 64
 };
 
 typedef struct tr_opts {

@@ -273,6 +273,7 @@ static const char *loop_text(const walk *w, const tr_pat *t) {
     put_count(&b, "reads", t->nin + (uint32_t)t->nein);
     put_count(&b, "writes", t->nout + (uint32_t)t->neout);
     put_count(&b, "keeps some elements in", t->nfilt);
+    put_count(&b, "puts the best into", t->nbest);
     put_count(&b, "stores at computed places of", t->nscat);
     for (uint32_t k = 0; k < tr_pat_nred(t); k++)
         tr_sb_printf(&b, "%s%s%s", k ? ", " : "; reduces: ", k < t->nscan ? "scan by " : "",

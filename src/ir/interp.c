@@ -453,6 +453,11 @@ typedef struct groups {
     tr_slot left[LEVELS][2], total[2], before[2];
 } groups;
 
+/* One of the elements that are chosen: its key, and what was yielded for each of the arrays. */
+typedef struct chosen {
+    tr_slot key[2], (*gives)[2];
+} chosen;
+
 typedef struct space {
     run *r;
     const tr_ins *i;
@@ -465,6 +470,8 @@ typedef struct space {
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
     int64_t flat;
+    chosen *top; /* the best so far, in their order; the next element behind them */
+    int64_t ntop;
     unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
     const void **met;           /* a hash table of items that were read, each with its operand's value */
     uint32_t nmet, roommet;
@@ -635,6 +642,64 @@ static bool scatter_element(space *s, uint32_t to, const tr_slot **y) {
     return true;
 }
 
+/* --- what is chosen --- */
+
+/* Does the element of key x go before one that comes before it, of key y? */
+static bool goes_before(tr_topk how, const tr_ty *t, const tr_slot *x, const tr_slot *y) {
+    bool nan = !tr_interp_cmp(TR_CMP_EQ, t, x, x), other = !tr_interp_cmp(TR_CMP_EQ, t, y, y);
+    if (nan || other)
+        return how == TR_TOP_LARGEST ? !other : !nan;
+    return tr_interp_cmp(how == TR_TOP_SMALLEST ? TR_CMP_LT : TR_CMP_GT, t, x, y);
+}
+
+static int64_t top_size(const space *s) {
+    return arg(s->r, s->i, tr_pat_at(s->p, P_TOP))->i;
+}
+
+/* Room for k elements and one more. */
+static bool begin_top(space *s) {
+    tr_arena *a = &s->r->in->ctx->arena;
+    int64_t k = top_size(s);
+    unsigned axis = s->axis[s->p->nspace - 1];
+    if (k < 0 || k > arg(s->r, s->i, axis)->i)
+        return fault(s->r, s->i, "chooses more than there is");
+    s->top = tr_arena_alloc(a, ((size_t)k + 1) * sizeof *s->top);
+    for (int64_t i = 0; i <= k; i++)
+        s->top[i].gives = tr_arena_alloc(a, (s->p->nbest + 1u) * sizeof *s->top[i].gives);
+    return true;
+}
+
+/* The element of this key, whose other values are held, takes its place among the best. */
+static void choose(space *s, const tr_slot **y) {
+    const tr_ty *t = tr_at(s->p->lam, tr_pat_yield(s->p->lam)->args[tr_pat_slot(s->p, TR_LAM, P_TOP)])->ty;
+    chosen next = s->top[s->ntop];
+    int64_t at = s->ntop;
+    copy_parts(t, next.key, *y);
+    for (; at > 0 && goes_before(tr_pat_top(s->p), t, next.key, s->top[at - 1].key); at--)
+        s->top[at] = s->top[at - 1];
+    s->top[at] = next;
+    s->ntop += s->ntop < top_size(s);
+    *y += tr_ty_nparts(t);
+}
+
+static bool store_best(space *s, const int64_t *idx) {
+    int64_t at[TR_MAX_NDIM + 1];
+    unsigned n = 0;
+    for (unsigned k = 0; k < s->p->nspace; k++)
+        if (s->p->keep >> k & 1)
+            at[n++] = idx[k];
+    for (int64_t k = 0; k < s->ntop; k++)
+        for (uint32_t b = 0; b < s->p->nbest; b++) {
+            uint32_t to = tr_pat_at(s->p, P_BEST) + b;
+            const tr_slot *y = s->top[k].gives[b];
+            at[n] = k;
+            if (!store_element(s, to, at, &y))
+                return false;
+            s->r->in->written += tr_ty_size(arg_type(s->r, s->i, to)->elem);
+        }
+    return true;
+}
+
 /* What becomes of what was yielded for operand k of g. */
 static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, const tr_slot **y) {
     switch ((tr_role)g->role) {
@@ -645,6 +710,11 @@ static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, co
         return store_element(s, g->arg + k, idx, y);
     case P_PACK:
         return store_element(s, g->arg + k, &s->acc[0]->i, y); /* where the scan stands, wanted or not */
+    case P_BEST:
+        copy_parts(arg_type(s->r, s->i, g->arg + k)->elem, s->top[s->ntop].gives[k], *y);
+        *y += tr_ty_nparts(arg_type(s->r, s->i, g->arg + k)->elem);
+        return true;
+    case P_TOP: choose(s, y); return true;
     case P_SCAN:
     case P_RED: reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y); return true;
     case P_SCAT: return scatter_element(s, g->arg + k, y);
@@ -692,7 +762,7 @@ static void begin_reds(space *s) {
         at += tr_ty_nparts(arg_type(s->r, s->i, which));
         s->best_ty[k] = NULL;
     }
-    s->flat = 0;
+    s->flat = s->ntop = 0;
 }
 
 static bool epilogue(space *s, const int64_t *idx) {
@@ -700,6 +770,8 @@ static bool epilogue(space *s, const int64_t *idx) {
     for (unsigned k = 0, n = 0; k < s->p->nspace; k++)
         if (s->p->keep >> k & 1)
             kept[n++] = idx[k];
+    if (s->p->ntop && !store_best(s, idx))
+        return false;
     return !s->p->epi || run_at(s, TR_EPI, kept);
 }
 
@@ -761,7 +833,7 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * tr_pat_nred(p) + 1u) : out;
     begin_reds(s);
     r->in->patterns++;
-    bool ok = walk(s, idx, 0);
+    bool ok = (!p->ntop || begin_top(s)) && walk(s, idx, 0) && (!p->ntop || p->keep || store_best(s, idx));
     if (p->nfilt)
         count_kept(s);
     if (r->in->patterns == 1)

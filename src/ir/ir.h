@@ -380,15 +380,16 @@ struct tr_fn;
  * has what each role's operands are, and what the functions take and yield for them, in this order: nspace
  * extents (i64); nin input arrays and nout output arrays, each of rank nspace, read and written at the node's
  * index, shapes already checked to match (an axis of extent 1 of an input repeats); nfilt packed arrays;
- * initial values of nscan scans, then of nfold other reductions; nscat targets of scatters; nein and neout
- * arrays of the epilogue; ncap captured values; nwhen: it runs on all cores where that is true, else in order
- * on one; ncost: what a round costs, in instructions, in place of sched.cost.
+ * nbest arrays of what is chosen; initial values of nscan scans, then of nfold other reductions; ntop: how
+ * many are chosen (i64); nscat targets of scatters; nein and neout arrays of the epilogue; ncap captured
+ * values; nwhen: it runs on all cores where that is true, else in order on one; ncost: what a round costs, in
+ * instructions, in place of sched.cost.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
- * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', contributions to the reductions,
- * then for each scatter an index per axis of its target and a value. Iterations are independent but for the
- * reductions and scatters. Sums of floats are associated in a tree that depends on the extents alone, with an
- * error no worse than pairwise summation.
+ * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nbest of what is chosen,
+ * contributions to the reductions, ntop keys, then for each scatter an index per axis of its target and a
+ * value. Iterations are independent but for the reductions, choices and scatters. Sums of floats are
+ * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation.
  *
  * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per
  * reduction. With keep there is a reduction of its own, over the other axes in C order, for each index of the
@@ -405,6 +406,15 @@ struct tr_fn;
  * side. The first scan counts it: it adds i64, from 0, and contributes 1 where the round's elements are kept
  * and else 0. Each round stores its elements where the scan stands, so the last place is scratch; once the
  * scan has come to that of the shortest array, nothing more is kept. A filter keeps no axes.
+ *
+ * With a `top` (k-select) there is one axis that is not kept, and of the elements along it the k best are
+ * chosen, by the key that is yielded (the largest, or the smallest: TR_TOP_*), for each index of the kept
+ * axes. What the lambda yields for the `best` arrays at those stands in these, at the kept axes' indices and
+ * along the last axis in the order of the keys: the best first, of equal ones the one of the lower index, for
+ * floats -0.0 equal to 0.0 and NaN to NaN. k is not negative, not more than there are elements, and the
+ * length of that last axis. The lambda only computes: it is run again for what is chosen, so no input shares
+ * memory with an output. There are no reductions beside, nothing is packed or scattered, and there is no
+ * epilogue.
  *
  * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
  * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last
@@ -423,6 +433,9 @@ enum {
     TR_SCATTER__COUNT
 }; /* how values come to be in a target: put, or a tr_redk */
 extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
+/* Which keys are the best. NaN is the largest of all, as in NumPy's sorts, or with "numbers" the smallest. */
+typedef enum tr_topk { TR_TOP_LARGEST, TR_TOP_SMALLEST, TR_TOP_NUMBERS, TR_TOP__COUNT } tr_topk;
+extern const char *const tr_top_name[TR_TOP__COUNT];
 bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 
 /* How the loops of a pattern go (sched.h). */
@@ -449,9 +462,9 @@ typedef enum tr_role {
 } tr_role;
 enum { TR_LAM, TR_EPI }; /* a pattern's functions, as tr_pat_fn numbers them */
 
-/* How values come together in a scan, a reduction or a target. */
+/* How values come together in a scan, a reduction or a target, or which are chosen. */
 typedef struct tr_join {
-    uint8_t how;  /* tr_redk; of a scatter, TR_SCATTER_PUT, too */
+    uint8_t how;  /* tr_redk; of a scatter, TR_SCATTER_PUT, too; of a choice a tr_topk */
     uint8_t fast; /* how sums and such of floats may be regrouped, a set of TR_FM_* */
 } tr_join;
 
@@ -468,7 +481,7 @@ typedef struct tr_pat {
     /* an element of an output lies where one of another index lies of no input: promised by the caller */
     bool apart;
     uint32_t keep;
-    tr_join *joins;          /* of scans, reductions and scatters, one after another */
+    tr_join *joins;          /* of scans, reductions, choices and scatters, one after another */
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
     tr_sched sched;
 } tr_pat;
@@ -509,7 +522,7 @@ static inline uint32_t tr_pat_nparams(const tr_pat *p, unsigned fn) {
 }
 /* Where what it yields for a role begins: for targets, which yield places, and before. */
 static inline uint32_t tr_pat_slot(const tr_pat *p, unsigned fn, unsigned role) {
-    enum { NONE, ITEM, VALUE, PLACE };
+    enum { NONE, ITEM, VALUE, KEY, PLACE };
     uint32_t n = 0;
 #define X(id, count, most, word, mark, join, of, operand, lam, epi, gives, epi_gives, ...) \
     n += P_##id < role && (fn == TR_EPI ? epi_gives : gives) != NONE ? p->count : 0u;
@@ -526,7 +539,7 @@ static inline tr_join *tr_pat_join(const tr_pat *p, uint32_t operand) {
     return p->joins + (operand - tr_pat_at(p, P_SCAN));
 }
 static inline uint32_t tr_pat_njoins(const tr_pat *p) {
-    return tr_pat_nred(p) + p->nscat;
+    return tr_pat_nred(p) + p->ntop + p->nscat;
 }
 static inline tr_redk tr_pat_red(const tr_pat *p, uint32_t k) {
     return (tr_redk)p->joins[k].how;
@@ -535,7 +548,11 @@ static inline uint8_t tr_pat_fast(const tr_pat *p, uint32_t k) {
     return p->joins[k].fast;
 }
 static inline uint8_t tr_pat_scatter(const tr_pat *p, uint32_t k) {
-    return p->joins[tr_pat_nred(p) + k].how;
+    return p->joins[tr_pat_nred(p) + p->ntop + k].how;
+}
+static inline tr_topk tr_pat_top(const tr_pat *p) {
+    assert(p->ntop && "something is chosen");
+    return (tr_topk)p->joins[tr_pat_nred(p)].how;
 }
 /* The functions of a pattern: for (i = 0; (g = tr_pat_fn(p, i)); i++). */
 static inline struct tr_fn *tr_pat_fn(const tr_pat *p, unsigned i) {

@@ -179,9 +179,12 @@ static bool read_how(tr_parser *r, tr_node *m, unsigned *role, tr_join *how) {
     *role += *role == P_SCAN && !marked;
     if (!tr_role_info[*role].join)
         return true;
-    bool scatter = tr_role_info[*role].join == TR_JOIN_SCATTER;
-    if (!read_named(r, scatter ? tr_scatter_name : tr_red_name, scatter ? TR_SCATTER__COUNT : TR_RED__COUNT,
-                    scatter ? "put, or a reduction" : "a reduction", &which))
+    static const char *const what[] = {[TR_JOIN_RED] = "a reduction",
+                                       [TR_JOIN_SCATTER] = "put, or a reduction",
+                                       [TR_JOIN_TOP] = "which are the best"};
+    unsigned n, join = tr_role_info[*role].join;
+    const char *const *words = tr_join_words((tr_portjoin)join, &n);
+    if (!read_named(r, words, n, what[join], &which))
         return false;
     how->how = (uint8_t)which;
     while (*r->in.p == '.' && tr_role_info[first].join == TR_JOIN_RED) {

@@ -91,6 +91,17 @@ tr_val tr_port_param(const tr_pat *p, unsigned fn, uint32_t operand) {
     return tr_blk_at(tr_pat_fn(p, fn), 0)->params.d[tr_pat_param(p, fn, r) + operand - tr_pat_at(p, r)];
 }
 
+const char *const *tr_join_words(tr_portjoin join, unsigned *n) {
+    static const struct {
+        const char *const *words;
+        unsigned n;
+    } of[] = {[TR_JOIN_RED] = {tr_red_name, TR_RED__COUNT},
+              [TR_JOIN_SCATTER] = {tr_scatter_name, TR_SCATTER__COUNT},
+              [TR_JOIN_TOP] = {tr_top_name, TR_TOP__COUNT}};
+    *n = of[join].n;
+    return of[join].words;
+}
+
 const tr_ty *tr_pat_result(const tr_fn *f, const tr_pat *p, const tr_val *args) {
     uint32_t n = p->keep ? 0 : tr_pat_nred(p);
     const tr_val *init = args + tr_pat_at(p, P_SCAN);

@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 
-typedef enum tr_portjoin { TR_JOIN_NONE, TR_JOIN_RED, TR_JOIN_SCATTER } tr_portjoin;
+typedef enum tr_portjoin { TR_JOIN_NONE, TR_JOIN_RED, TR_JOIN_SCATTER, TR_JOIN_TOP } tr_portjoin;
 typedef enum tr_portis {
     TR_PORT_SIZE,
     TR_PORT_FLAG,
@@ -13,11 +13,18 @@ typedef enum tr_portis {
     TR_PORT_ANY,
     TR_PORT_SPACE, /* from here on arrays */
     TR_PORT_KEPT,
+    TR_PORT_BEST,
     TR_PORT_PACKED,
     TR_PORT_TARGET
 } tr_portis;
 typedef enum tr_porttakes { TR_TAKES_NONE, TR_TAKES_INDEX, TR_TAKES_ITEM, TR_TAKES_VALUE } tr_porttakes;
-typedef enum tr_portgives { TR_GIVES_NONE, TR_GIVES_ITEM, TR_GIVES_VALUE, TR_GIVES_PLACE } tr_portgives;
+typedef enum tr_portgives {
+    TR_GIVES_NONE,
+    TR_GIVES_ITEM,
+    TR_GIVES_VALUE,
+    TR_GIVES_KEY,
+    TR_GIVES_PLACE
+} tr_portgives;
 enum {
     TR_MEM_NONE = 0,
     TR_MEM_READ = 1,
@@ -74,6 +81,8 @@ tr_val tr_port_param(const tr_pat *p, unsigned fn, uint32_t operand);
 static inline uint32_t tr_port_nvalues(const tr_fn *f, unsigned role, unsigned fn, tr_val v) {
     return tr_role_info[role].gives[fn] == TR_GIVES_PLACE ? tr_at(f, v)->ty->ndim + 1u : 1;
 }
+/* The words that say how values of a role come together. */
+const char *const *tr_join_words(tr_portjoin join, unsigned *n);
 /* What the node's reductions come to: none with kept axes, one, or a tuple. */
 const tr_ty *tr_pat_result(const tr_fn *f, const tr_pat *p, const tr_val *args);
 

@@ -355,10 +355,9 @@ static void print_how(printer *p, const tr_pat *t, const tr_ports *g, uint32_t k
     if (!g->is->join)
         return;
     const tr_join *j = tr_pat_join(t, g->arg + k);
-    bool scatter = g->is->join == TR_JOIN_SCATTER;
-    tr_sb_puts(b, j->how >= (scatter ? (unsigned)TR_SCATTER__COUNT : TR_RED__COUNT) ? "?"
-                  : scatter                                                         ? tr_scatter_name[j->how]
-                                                                                    : tr_red_name[j->how]);
+    unsigned n;
+    const char *const *words = tr_join_words((tr_portjoin)g->is->join, &n);
+    tr_sb_puts(b, j->how < n ? words[j->how] : "?");
     print_fast(b, j->fast);
     tr_sb_putc(b, ' ');
 }

@@ -366,13 +366,15 @@ static const char *strip_misfit(const tr_fn *f, const tr_ins *pat) {
 }
 
 bool tr_pat_is_region(const tr_pat *p) {
-    return p->nin + p->nout + p->neout + p->nscat == 0;
+    return p->nin + p->nout + p->neout + p->nscat + p->ntop == 0;
 }
 
 const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
     const tr_sched *s = &p->sched;
     const char *why = s->line ? line_misfit(f, pat) : NULL;
+    if (p->ntop && (s->line || s->chunk || s->tile || s->unroll))
+        why = "what is chosen from is walked in stretches of its own";
     if (!why && s->chunk)
         why = chunk_misfit(p);
     if (!why && s->tile)

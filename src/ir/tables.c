@@ -141,6 +141,8 @@ const char *const tr_red_name[TR_RED__COUNT] = {
 #undef X
 };
 
+const char *const tr_top_name[TR_TOP__COUNT] = {"largest", "smallest", "numbers"};
+
 const char *const tr_scatter_name[TR_SCATTER__COUNT] = {
 #define X(id, name, op, wins, start, of, repeats, place, absorbs) name,
 #include "ir/reds.def"

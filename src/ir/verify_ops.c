@@ -465,6 +465,7 @@ static bool check_operand(tr_fnck *k, const tr_ins *i, const tr_ports *g, uint32
     case TR_PORT_ANY: break;
     case TR_PORT_SPACE: array = is_array_of(k, i, arg, t->nspace); break;
     case TR_PORT_KEPT: array = is_array_of(k, i, arg, tr_pat_nkeep(t)); break;
+    case TR_PORT_BEST: array = is_array_of(k, i, arg, tr_pat_nkeep(t) + 1); break;
     case TR_PORT_PACKED:
         array = tr_ck_is_kind(a, TR_TY_ARRAY);
         if (!array || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
@@ -591,6 +592,22 @@ static void check_whole_arrays(tr_fnck *k, const tr_ins *i) {
                 tr_ck_bad(k, "writes operand %" PRIu32 ", from which its lambda may load anywhere", n);
 }
 
+static void check_choice(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (t->nbest && !t->ntop)
+        tr_ck_bad(k, "has arrays of what is chosen, but chooses nothing");
+    if (!t->ntop)
+        return;
+    if (tr_pat_top(t) >= TR_TOP__COUNT)
+        tr_ck_bad(k, "no such choice");
+    if (t->nspace != tr_pat_nkeep(t) + 1)
+        tr_ck_bad(k, "chooses along one axis, and keeps the others");
+    if (tr_pat_nred(t) || t->nfilt || t->nscat || t->epi)
+        tr_ck_bad(k, "chooses, and does something with all elements besides");
+    if (t->par == TR_PAR_PRANGE || !tr_fn_only_reads(t->lam))
+        tr_ck_bad(k, "chooses, and does more than compute");
+}
+
 /* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
 static void check_pattern(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
@@ -618,6 +635,7 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
     check_filter(k, i);
     check_scatters(k, i);
     check_whole_arrays(k, i);
+    check_choice(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))
         tr_ck_bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if (t->nwhen && t->par != TR_PAR_PRANGE)
@@ -644,6 +662,10 @@ static uint32_t check_gives(tr_fnck *k, const tr_ins *i, const tr_fn *lam, const
     case TR_GIVES_VALUE: /* for a place any scalar with an order */
         if (a && !tr_red_info[tr_pat_join(i->imm.pat, arg)->how].place)
             tr_ck_want_type(k, got[0], a, "what the lambda yields");
+        break;
+    case TR_GIVES_KEY:
+        if (got[0] && (!tr_ty_is_scalar(got[0]) || !strchr("biuf", tr_ty_class(got[0]))))
+            tr_ck_bad(k, "what is chosen by is %s", tr_ck_show(k, got[0]));
         break;
     case TR_GIVES_PLACE:
         for (uint32_t x = 0; x + 1 < n; x++)

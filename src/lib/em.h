@@ -238,9 +238,9 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),
- * caps[ncap] in; fills yields[nout + nfilt + nred], then for each target an index per axis and a
- * value. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then
- * elements), caps; fills yields[neout]. */
+ * caps[ncap] in; fills yields[nout + nfilt + nbest + nred], then a key where something is chosen, then for
+ * each target an index per axis and a value. As the epilogue's: idx per kept axis, elems[nred + nein]
+ * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
 struct tr_pdesc {
@@ -257,6 +257,9 @@ struct tr_pdesc {
     bool apart;
     const tr_tv *ein, *eout, *filt, *scat;
     const uint8_t *scats;
+    uint32_t nbest;
+    const tr_tv *best, *top; /* top: how many are chosen, an i64; NULL: nothing is */
+    tr_topk order;
     tr_plam epi;
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */

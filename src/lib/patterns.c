@@ -22,8 +22,10 @@ static listed by_role(const tr_pdesc *d) {
                           [P_IN] = d->in,
                           [P_OUT] = d->out,
                           [P_PACK] = d->filt,
+                          [P_BEST] = d->best,
                           [P_SCAN] = d->init,
                           [P_RED] = d->nred ? d->init + d->nscan : NULL,
+                          [P_TOP] = d->top,
                           [P_SCAT] = d->scat,
                           [P_EIN] = d->ein,
                           [P_EOUT] = d->eout,
@@ -32,8 +34,10 @@ static listed by_role(const tr_pdesc *d) {
                           [P_IN] = d->nin,
                           [P_OUT] = d->nout,
                           [P_PACK] = d->nfilt,
+                          [P_BEST] = d->nbest,
                           [P_SCAN] = d->nscan,
                           [P_RED] = d->nred - d->nscan,
+                          [P_TOP] = d->top ? 1 : 0,
                           [P_SCAT] = d->nscat,
                           [P_EIN] = d->nein,
                           [P_EOUT] = d->neout,
@@ -42,8 +46,9 @@ static listed by_role(const tr_pdesc *d) {
 
 /* How operand k of a role is joined. */
 static tr_join join_of(const tr_pdesc *d, unsigned role, uint32_t k) {
-    return (tr_join){.how =
-                         role == P_SCAT ? d->scats[k] : (uint8_t)d->reds[role == P_RED ? d->nscan + k : k]};
+    return (tr_join){.how = role == P_TOP    ? (uint8_t)d->order
+                            : role == P_SCAT ? d->scats[k]
+                                             : (uint8_t)d->reds[role == P_RED ? d->nscan + k : k]};
 }
 
 static tr_tv param(tr_em *in, const tr_ty *t) {
@@ -150,7 +155,8 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam
             if (tr_role_info[r].join)
                 tr_node_join(&m, (tr_role)r, l->v[r][k].v, join_of(d, r, k));
             else
-                tr_node_put(&m, (tr_role)r, r == P_SPACE ? tr_em_strong(e, l->v[r][k]).v : l->v[r][k].v);
+                tr_node_put(&m, (tr_role)r,
+                            r == P_SPACE || r == P_TOP ? tr_em_strong(e, l->v[r][k]).v : l->v[r][k].v);
     return tr_node_emit(&m, &e->b);
 }
 

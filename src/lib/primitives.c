@@ -147,6 +147,57 @@ bool tr_lib_tabulated(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_pattern(e, &d, &none);
 }
 
+/* --- what is best --- */
+
+/* elems: an item, and what it is compared by. */
+static bool lam_best(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                     tr_tv *yields) {
+    (void)e;
+    (void)caps;
+    yields[0] = elems[0];
+    yields[1] = idx[d->nspace - 1];
+    yields[2] = elems[1];
+    return true;
+}
+
+/* Of x along its last axis the k items with the best keys, and where they stand: one pattern. The caller has
+ * seen to it that keys is an array of x's shape, of numbers with an order. */
+bool tr_lib_best(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv in[2] = {c->a[0], c->a[1]}, shape[TR_MAX_NDIM], kept[TR_MAX_NDIM], best[2], none, k;
+    bool largest, numbers;
+    if (!tr_lib_is_array(in[0]) || !tr_lib_is_array(in[1]) || in[0].ty->ndim != in[1].ty->ndim ||
+        in[0].ty->ndim == 0)
+        return tr_em_error(e, "best() takes two arrays of one shape");
+    if (!tr_fam_flag(e, c, c->a[3], "largest", true, &largest) ||
+        !tr_fam_flag(e, c, c->a[4], "numbers", false, &numbers) || !tr_fam_int(e, c, c->a[2], "k", &k))
+        return false;
+    uint32_t n = in[0].ty->ndim;
+    tr_fam_shape(e, in[0], shape);
+    memcpy(kept, shape, n * sizeof *kept);
+    kept[n - 1] = k = tr_em_strong(e, k);
+    tr_em_check(
+        e,
+        tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LE, k, shape[n - 1])),
+        TR_EXC_VALUE, "topk(): k is {0}, and there are {1} items along the axis", 2,
+        (tr_tv[]){k, shape[n - 1]});
+    best[0] = tr_em_alloc(e, in[0].ty->elem, n, TR_LAYOUT_C, kept);
+    best[1] = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), n, TR_LAYOUT_C, kept);
+    tr_pdesc d = {.nspace = n,
+                  .nin = 2,
+                  .nbest = 2,
+                  .space = shape,
+                  .in = in,
+                  .best = best,
+                  .top = &k,
+                  .order = !largest  ? TR_TOP_SMALLEST
+                           : numbers ? TR_TOP_NUMBERS
+                                     : TR_TOP_LARGEST,
+                  .keep = tr_all_axes(n - 1),
+                  .lam = lam_best};
+    *out = tr_em_tuple(e, 2, best);
+    return tr_em_pattern(e, &d, &none);
+}
+
 static bool told(tr_em *e, bool is, tr_tv *out) {
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is));
     return true;

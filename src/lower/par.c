@@ -75,6 +75,9 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
     each_of(s->arr, s->narr, !s->line, visit, u);
     each_of(s->earr, (unsigned)s->p->nein + s->p->neout, true, visit, u);
     each_of(s->filt, s->p->nfilt, false, visit, u);
+    each_of(s->best, s->p->nbest, true, visit, u);
+    if (s->p->ntop)
+        visit(u, &s->k);
     each_of(s->scat, s->p->nscat, true, visit, u);
     if (s->spreads) {
         visit(u, &s->size);
@@ -137,6 +140,11 @@ static bool is_chain(const tr_lpat *s) {
     return s->p->nscan && !s->p->keep;
 }
 
+/* Ranges of the elements of which some are chosen; else they are of rows. */
+static bool is_one_choice(const tr_lpat *s) {
+    return s->p->ntop && !s->p->keep;
+}
+
 /* --- the function over a range --- */
 
 static lv new_function(tr_lf *w) {
@@ -162,6 +170,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
+    c.best = tr_arena_copy(a, s->best, (s->p->nbest + 1u) * sizeof *s->best);
     c.scat = tr_arena_copy(a, s->scat, (s->p->nscat + 1u) * sizeof *s->scat);
     c.scratch = TR_NEW_N(a, lv, s->p->nfilt + 1u);
     c.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
@@ -324,6 +333,9 @@ static lv make_range(tr_lpat *s) {
     c.end = LLVMGetParam(w.fn, 3);
     lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * tr_pat_nred(c.p) + 1u);
     c.shared = true;
+    if (is_one_choice(&c))
+        c.leave = tr_top_place(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
+                               range_number(&c, &u));
     if (is_chain(s))
         walk_link(&c, &u, out);
     else if (c.spreads)
@@ -450,17 +462,21 @@ static lv new_chain(tr_lpat *s) {
     return chain;
 }
 
+static lv count_ranges(tr_lpat *s, lv grain) {
+    LLVMBuilderRef b = s->w->b;
+    lv up = LLVMBuildNSWAdd(b, s->ext[s->outer], l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
+    return LLVMBuildUDiv(b, up, grain, "");
+}
+
 /* Parts of all reductions, from where the ranges have left them. */
 static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
-    LLVMBuilderRef b = s->w->b;
     unsigned part = 0;
     for (unsigned i = 0; i < s->p->nscan && chain; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
             out[part] = load_as(s->w, part_type(s, i, k), link_at(s->w, chain, part));
     if (first_placed(s) >= tr_pat_nred(s->p))
         return;
-    lv up = LLVMBuildNSWAdd(b, s->ext[s->outer], l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
-    join(s, places, LLVMBuildUDiv(b, up, grain, ""), out + part);
+    join(s, places, count_ranges(s, grain), out + part);
 }
 
 /* Places for what the ranges reduce; *mem: what to free after, where the stack is not asked for that much. */
@@ -531,9 +547,13 @@ static void hand_out(tr_lpat *s, lv *out) {
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
     u.n = FIRST;
     each_value(s, give, &u);
-    lv mem = NULL;
+    lv mem = NULL, nranges = NULL;
     if (nparts)
         places = make_places(s, nparts, &mem);
+    if (is_one_choice(s)) {
+        nranges = count_ranges(s, grain);
+        places = tr_top_places(s, nranges, &mem);
+    }
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
     LLVMBuildStore(b, chain ? chain : parts ? parts : none, slot(w, u.slots, CHAIN));
@@ -547,6 +567,8 @@ static void hand_out(tr_lpat *s, lv *out) {
     l_at_end(b, go_on);
     if (s->spreads)
         tr_spread_end(s, places, rows);
+    else if (nranges)
+        tr_top_join(s, places, nranges);
     else
         results(s, places, chain, grain, out);
     if (mem)

@@ -425,6 +425,10 @@ static unsigned reduce_rest(tr_lpat *s, unsigned k, lv *out) {
 /* The reductions at one index of the kept axes. */
 static void row(tr_lpat *s, unsigned k) {
     lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+    if (s->p->ntop) {
+        tr_top_row(s, k);
+        return;
+    }
     unsigned n = tr_few_pays(s, k) ? tr_few_or_more(s, k, reduce_rest, out) : reduce_rest(s, k, out);
     if (s->p->epi)
         tr_lower_epilogue(s, out, n);
@@ -655,6 +659,10 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         lv last = l_sub(w->b, s->filt[i].shape[0], l_int(w->m->i64, 1));
         s->last = i ? l_select(w->b, l_icmp(w->b, LLVMIntSLT, last, s->last), last, s->last) : last;
     }
+    s->best = TR_NEW_N(a, tr_larr, p->nbest + 1u);
+    for (unsigned i = 0; i < p->nbest; i++)
+        tr_lower_arr(w, in->args[tr_pat_at(p, P_BEST) + i], &s->best[i]);
+    s->k = p->ntop ? tr_lower_parts(w, in->args[tr_pat_at(p, P_TOP)])[0] : NULL;
     s->scat = TR_NEW_N(a, tr_larr, p->nscat + 1u);
     s->how = TR_NEW_N(a, tr_lred, p->nscat + 1u);
     for (unsigned i = 0; i < p->nscat; i++) {
@@ -673,6 +681,15 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     if (s->tiled) {
         tr_tile_setup(s);
         tr_tile_nest(s);
+        return;
+    }
+    if (s->p->ntop) {
+        tr_top_begin(s);
+        if (s->p->keep)
+            nest(s, 0);
+        else
+            tr_top_row(s, 0);
+        tr_top_end(s);
         return;
     }
     tr_red_setup(s);

@@ -74,9 +74,12 @@ typedef struct tr_lpat {
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
-    tr_larr *filt;                 /* packed arrays */
-    tr_larr *scat;                 /* targets */
-    tr_lred *how;                  /* how they combine values; not looked at where the last one wins */
+    tr_larr *filt;      /* packed arrays */
+    tr_larr *best;      /* arrays of what is chosen */
+    lv top, top_mem, k; /* what the runtime chooses with, as long as loops run; its memory; how many */
+    lv leave;           /* of a range of one row: where its best go; NULL: it is all of the row */
+    tr_larr *scat;      /* targets */
+    tr_lred *how;       /* how they combine values; not looked at where the last one wins */
     lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
     bool spreads;                  /* as tr_pat_spreads has it */
     /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
@@ -189,6 +192,15 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 /* pack.c: the innermost loop, of level k, by a mask. False: nothing was written out, it is no such loop. */
 bool tr_pack_count(tr_lpat *s, unsigned k);
 bool tr_pack_loop(tr_lpat *s, unsigned k);
+
+/* topk.c: what is chosen. Around the loops; a row, the innermost loop of level k. Around the ranges of one
+ * row: room for what each finds, where that of a range is, and what comes of it all. */
+void tr_top_begin(tr_lpat *s);
+void tr_top_row(tr_lpat *s, unsigned k);
+void tr_top_end(tr_lpat *s);
+lv tr_top_places(tr_lpat *s, lv nranges, lv *mem);
+lv tr_top_place(tr_lpat *s, lv places, lv r);
+void tr_top_join(tr_lpat *s, lv places, lv nranges);
 
 /* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what
  * stands around the ranges of all threads: room for their tables, how many rounds a range has, and how many

@@ -119,7 +119,7 @@ static tr_val rounds_of(account *s, const tr_ins *in, int64_t each) {
 static unsigned form_of(const tr_pat *p) {
     unsigned form = (p->nout || p->neout ? TR_ACCOUNT_MAP : 0u) | (p->nfold ? TR_ACCOUNT_REDUCE : 0u) |
                     (p->nscan && !p->nfilt ? TR_ACCOUNT_SCAN : 0u) | (p->nfilt ? TR_ACCOUNT_FILTER : 0u) |
-                    (p->nscat ? TR_ACCOUNT_SCATTER : 0u);
+                    (p->nscat ? TR_ACCOUNT_SCATTER : 0u) | (p->ntop ? TR_ACCOUNT_TOP : 0u);
     for (tr_val v = 0; v < p->lam->ins.n; v++)
         if (tr_at(p->lam, v)->blk != TR_NOBLK && tr_at(p->lam, v)->op == TR_OP_PATTERN)
             form |= form_of(tr_at(p->lam, v)->imm.pat);
@@ -138,8 +138,9 @@ static tr_val kept(account *s, tr_val v) {
 /* Adds what pattern v does to the arrays of one role. */
 static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_val *read, tr_val *written) {
     const tr_pat *p = in->imm.pat;
-    bool whole = g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT;
-    if (whole && g->is->memory & TR_MEM_READ) {
+    bool whole =
+        g->is->operand == TR_PORT_SPACE || g->is->operand == TR_PORT_KEPT || g->is->operand == TR_PORT_BEST;
+    if (whole && g->n && g->is->memory & TR_MEM_READ) {
         tr_val items = sum_of(s, in, g->arg, g->n, tr_emit_int(&s->b, 0));
         if (g->is->operand == TR_PORT_SPACE) /* one that repeats has items where there is no round */
             items = tr_emit_op(&s->b, TR_OP_MUL, items,

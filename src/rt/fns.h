@@ -119,6 +119,16 @@ float tr_rt_scan_f32(const float *x, float *out, int64_t n, float before, float 
 int64_t tr_rt_pack(const uint8_t *mask, const void *x, void *out, int64_t n, int64_t at, int64_t limit,
                    int64_t size);
 
+/* The k best of at most n keys (topk.c): room for it; begins, `what` being a set of TR_TOP_* (layout.h); n
+ * more of them, the first one's place; the places of the best, the best first, and it begins anew. What
+ * ranges have found comes together: how many there are, their keys, their places, 1 + 2 k numbers each. */
+int64_t tr_rt_top_room(int64_t k, int64_t n);
+void tr_rt_top_open(void *memory, int64_t k, int64_t n, int64_t what);
+void tr_rt_top_see(void *memory, const void *x, int64_t n, int64_t first);
+int64_t *tr_rt_top_end(void *memory);
+void tr_rt_top_leave(void *memory, int64_t *to);
+void tr_rt_top_join(void *memory, const int64_t *from, int64_t n);
+
 /* The place of the first extreme (arg.c), of the first NaN if there is one: of an array; of a sequence that
  * comes in pieces. */
 int64_t tr_rt_arg(int64_t what, const void *x, int64_t n);

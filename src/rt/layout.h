@@ -370,6 +370,11 @@ typedef struct tr_chain {
 
 /* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count
  * is 0. */
+/* What is chosen by (topk.c): keys of a type, of which the largest are the best, or the smallest; where NaN
+ * comes. */
+enum { TR_TOP_F32, TR_TOP_F64, TR_TOP_I32, TR_TOP_I64, TR_TOP_U32, TR_TOP_U64 };
+enum { TR_TOP_KIND = 7, TR_TOP_DOWN = 8, TR_TOP_NAN_LAST = 16 };
+
 enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
 typedef struct tr_sum_f64 {
     uint64_t count;

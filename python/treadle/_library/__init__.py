@@ -37,6 +37,7 @@ __all__ = [
     "METHODS",
     "NAMES",
     "Constant",
+    "best",
     "cells",
     "checked",
     "find",
@@ -229,6 +230,41 @@ def given_by(function: Any, *args: Any) -> Any:
     """Return zeros of the types of what a function gives for numbers; compiled code calls nothing for it."""
     r = function(*args)
     return tuple(type(v)(0) for v in r) if isinstance(r, tuple) else type(r)(0)
+
+
+def best(x: Any, keys: Any, k: int, largest: bool = True, numbers: bool = False) -> tuple[Any, Any]:
+    """Return the k items along the last axis with the best keys, best first, and where they stand.
+
+    In compiled code ``src/lib/primitives.c``. Of equal keys the first is the best; NaN is the largest, or with
+    `numbers`, which goes with the largest, comes last.
+
+    Parameters
+    ----------
+    x : array
+        The items.
+    keys : array
+        What they are compared by, of the same shape: numbers that have an order.
+    k : int
+        How many, not more than there are.
+    largest, numbers : bool
+        Which are best; constants.
+
+    Returns
+    -------
+    tuple of array
+        Items, and their places along the axis (int64), both with k in place of the last axis.
+    """
+    import numpy as np
+
+    if k < 0 or k > keys.shape[-1]:
+        raise ValueError(f"topk(): k is {k}, and there are {keys.shape[-1]} items along the axis")
+    last = np.isnan(keys) if largest and numbers else np.zeros(keys.shape, bool)
+    order = np.argsort(keys[..., ::-1] if largest else keys, axis=-1, kind="stable")
+    if largest:
+        order = keys.shape[-1] - 1 - order[..., ::-1]
+    behind = np.argsort(np.take_along_axis(last, order, -1), axis=-1, kind="stable")
+    order = np.take_along_axis(order, behind, -1)[..., :k]
+    return np.take_along_axis(x, order, -1), order
 
 
 def tabulated(function: Any, shape: tuple[int, ...]) -> Any:

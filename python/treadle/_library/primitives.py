@@ -12,7 +12,7 @@ import numpy as np
 
 from treadle._core import prange
 
-from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from . import Constant, best, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 from .parts import shifted
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
@@ -391,126 +391,23 @@ def topk(
     a = np.asarray(x)
     if a.ndim == 0:
         return refuse("x is a number; an array has an axis to choose along")
-    if np.asarray(k).dtype.kind not in "iu" or np.asarray(k).ndim > 0:
+    if isinstance(k, np.ndarray):
+        if k.ndim > 0 or k.dtype.kind not in "iu":
+            return refuse("k must be an integer")
+    elif isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
         return refuse("k must be an integer")
     items = np.moveaxis(a, axis, -1)
-    n, count = items.shape[-1], int(k)
-    if count < 0 or count > n:
-        raise ValueError(f"topk(): k is {count}, and there are {n} items along the axis")
-    if a.ndim == 1:
-        order = best_of(a, count, key, largest, nan == "omit")
-        return a[order], order
-    shape = (*items.shape[:-1], count)
-    lines = rows(items)
-    values, places = np.empty((len(lines), count), a.dtype), np.empty((len(lines), count), np.intp)
-    for r in prange(len(lines)):
-        line = lines[r]
-        order = best_of(line, count, key, largest, nan == "omit")
-        places[r] = order
-        values[r] = line[order]
-    return np.moveaxis(values.reshape(shape), -1, axis), np.moveaxis(places.reshape(shape), -1, axis)
-
-
-def best_of(line: Any, k: Any, key: Any, largest: Constant, omit: Constant) -> Any:
-    """Where the k first of a line stand.
-
-    Candidates are gathered, those that are above the k-th of all before, and when there is no room for another one
-    the k first of them are kept; so a line is read once, and hardly any of its items is looked at twice.
-    """
-    if k == 0:
-        return np.empty(0, np.intp)
-    kind = np.asarray(key_of(key, line[:0])).dtype
-    if kind.kind not in "biuf":
-        return first_in_order(key_of(key, line), k, largest, omit)
-    n = len(line)
-    room = min(n, 2 * k + 256)
-    keys, where = np.empty(room, kind), np.empty(room, np.intp)
-    held, i, thinned = 0, 0, False
-    least = kind.type(0)
-    while True:
-        if thinned:
-            while i < n:
-                v = key_of(key, line[i])
-                if above(v, least, largest, omit):
-                    if held == room:
-                        break
-                    keys[held], where[held] = v, i
-                    held += 1
-                i += 1
-        else:
-            while i < n and held < room:
-                v = key_of(key, line[i])
-                if not omit or v == v:
-                    keys[held], where[held] = v, i
-                    held += 1
-                i += 1
-        if held > k:
-            held = keep_first(keys, where, held, k, largest)
-            least = weakest(keys, held, largest)
-            thinned = True
-        if i == n:
-            break
-    order = where[:held][in_order(keys[:held], largest)]
-    if omit and held < k:
-        return np.concatenate((order, first_nans(line, key, k - held)))
-    return order
+    keys = np.asarray(key_of(key, items))
+    if keys.dtype.kind in "biuf":
+        values, places = best(items, keys, int(k), largest, nan == "omit")
+    else:
+        values, places = first_in_order(items, keys, int(k), largest, nan == "omit")
+    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
 def key_of(key: Any, x: Any) -> Any:
     """What an item, or each of an array, is compared by."""
     return x if key is None else mapped(key, x)
-
-
-def above(v: Any, least: Any, largest: Constant, omit: Constant) -> Any:
-    """Whether a later item goes before the k-th of all before it; NaN is the largest, or nothing."""
-    if omit:
-        return v > least if largest else v < least
-    if largest:
-        return not v <= least and least == least
-    return not v >= least and v == v
-
-
-def keep_first(keys: Any, where: Any, held: Any, k: Any, largest: Constant) -> Any:
-    """Keeps the k first candidates in their places' order, and tells how many these are."""
-    t = kth(keys[:held], k, largest)
-    room = k
-    for q in range(held):
-        if not same(keys[q], t) and precedes(keys[q], t, largest):
-            room -= 1
-    m = 0
-    for q in range(held):
-        equal = same(keys[q], t)
-        if equal and room > 0 or not equal and precedes(keys[q], t, largest):
-            if equal:
-                room -= 1
-            keys[m], where[m] = keys[q], where[q]
-            m += 1
-    return m
-
-
-def kth(keys: Any, k: Any, largest: Constant) -> Any:
-    """The k-th of all."""
-    p = len(keys) - k if largest else k - 1
-    return np.partition(keys, p)[p]
-
-
-def same(a: Any, b: Any) -> Any:
-    """Equal, or both NaN."""
-    return a == b or (a != a and b != b)
-
-
-def precedes(a: Any, b: Any, largest: Constant) -> Any:
-    """Of two that are not the same: whether the first goes before the second."""
-    return (a > b or a != a) if largest else (a < b or b != b)
-
-
-def weakest(keys: Any, held: Any, largest: Constant) -> Any:
-    """The last one of those that are held."""
-    w = keys[0]
-    for q in range(1, held):
-        if not same(keys[q], w) and precedes(w, keys[q], largest):
-            w = keys[q]
-    return w
 
 
 def in_order(keys: Any, largest: Constant) -> Any:
@@ -520,25 +417,22 @@ def in_order(keys: Any, largest: Constant) -> Any:
     return len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
 
 
-def first_in_order(keys: Any, k: Any, largest: Constant, omit: Constant) -> Any:
-    """Where the k first stand, of keys that only a sort compares."""
-    order = in_order(keys, largest)
-    if omit and largest:
-        nans = np.isnan(keys[order])
-        return np.concatenate((order[~nans], order[nans]))[:k]
-    return order[:k]
-
-
-def first_nans(line: Any, key: Any, n: Any) -> Any:
-    """Where the first n NaN stand."""
-    out = np.empty(n, np.intp)
-    m = 0
-    for i in range(len(line)):
-        v = key_of(key, line[i])
-        if v != v and m < n:
-            out[m] = i
-            m += 1
-    return out
+def first_in_order(items: Any, keys: Any, k: Any, largest: Constant, omit: Constant) -> Any:
+    """As `best`, of keys that only a sort compares."""
+    n = items.shape[-1]
+    if k < 0 or k > n:
+        raise ValueError(f"topk(): k is {k}, and there are {n} items along the axis")
+    shape = (*items.shape[:-1], k)
+    lines, compared = rows(items), rows(keys)
+    values, places = np.empty((len(lines), k), items.dtype), np.empty((len(lines), k), np.intp)
+    for r in prange(len(lines)):
+        order = in_order(compared[r], largest)
+        if omit and largest:
+            nans = np.isnan(compared[r][order])
+            order = np.concatenate((order[~nans], order[nans]))
+        places[r] = order[:k]
+        values[r] = lines[r][order[:k]]
+    return values.reshape(shape), places.reshape(shape)
 
 
 # --- order ---

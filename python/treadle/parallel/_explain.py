@@ -15,7 +15,7 @@ __all__ = ["Explanation", "Kernel", "explain"]
 
 # As src/base/opts.h has them: what an event is, and what a kernel does.
 _KERNEL, _NODE, _MAKE, _USE = range(4)
-_FORMS = ("map", "reduce", "scan", "filter", "scatter", "call")
+_FORMS = ("map", "reduce", "scan", "filter", "scatter", "top", "call")
 _EVENTS = 1 << 14
 
 
@@ -26,7 +26,7 @@ class Kernel:
     Attributes
     ----------
     forms : tuple of str
-        What it does: ``map``, ``reduce``, ``scan``, ``filter``, ``scatter``; or ``call``.
+        What it does: ``map``, ``reduce``, ``scan``, ``filter``, ``scatter``, ``top``; or ``call``.
     nodes : tuple of (str, int, str)
         The operations that were fused into it: file, line, and what was called there.
     read, written : int

@@ -432,8 +432,21 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
  * whether it runs on all cores would be lost. */
 static bool pattern_may_fuse(const tr_pat *t) {
     return tr_fn_only_reads(t->lam) &&
-           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(SCAN) | P_(RED) | P_(SCAT) |
-                                  P_(EIN) | P_(EOUT) | P_(CAP));
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(BEST) | P_(SCAN) | P_(RED) |
+                                  P_(TOP) | P_(SCAT) | P_(EIN) | P_(EOUT) | P_(CAP));
+}
+
+/* Are the inputs of both what they were after p has written? But for what c reads of p itself. */
+static bool inputs_stay(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
+    const tr_val *out = tr_fuse_out(p);
+    for (uint32_t k = 0; k < p->imm.pat->nout; k++) {
+        if (!distinct_from_all(f, out[k], tr_fuse_in(p), p->imm.pat->nin, c->blk))
+            return false;
+        for (uint32_t i = 0; i < c->imm.pat->nin; i++)
+            if (tr_fuse_in(c)[i] != out[k] && !tr_arrays_distinct(f, out[k], tr_fuse_in(c)[i], c->blk))
+                return false;
+    }
+    return true;
 }
 
 /* Merges p into c, or says why not. */
@@ -459,6 +472,12 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "the first one scatters";
     if (!why && tc->nscat && (tr_pat_nred(tp) || tp->nscan || tp->nfilt || tc->keep))
         why = "a scatter goes with no reduction of another one";
+    if (!why && tp->ntop)
+        why = "the first one chooses";
+    if (!why && tc->ntop && (tp->nscan || tp->nfilt || tr_pat_nred(tp)))
+        why = "the first one does something with all elements, of which the second chooses some";
+    if (!why && tc->ntop && !inputs_stay(u->f, p, c))
+        why = "the second reads once more what it has chosen, and the first one may have written there";
     if (!why && tc->keep && tr_pat_nred(tp))
         why = "they reduce different axes";
     if (!why && (!pattern_may_fuse(tp) || !pattern_may_fuse(tc)))

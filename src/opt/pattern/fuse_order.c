@@ -169,7 +169,7 @@ static const char *follows_pattern(const tr_fn *f, const tr_ins *p, const tr_ins
 
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
     const tr_pat *t = c->imm.pat;
-    if (t->nscat || t->nfilt || t->nein)
+    if (t->nscat || t->nfilt || t->nein || t->ntop)
         return false;
     for (uint32_t k = 0; k < t->neout; k++) {
         const tr_ins *a = tr_at(f, tr_fuse_eout(c)[k]);

@@ -4,8 +4,9 @@
  * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the
  * reductions are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats,
  * which may be grouped in any way that is as good as pairwise summation, carry what each addition rounded
- * off (Knuth's TwoSum, compensated summation), unless they may be reassociated. Cost: each lambda and
- * epilogue is copied once. */
+ * off (Knuth's TwoSum, compensated summation), unless they may be reassociated. The k best are looked for one
+ * after the other, as there is no memory to keep more in: k walks of a row, for a small k. Cost: each lambda
+ * and epilogue is copied once, that of a choice two or three times. */
 #include <string.h>
 
 #include "ir/summary.h"
@@ -427,8 +428,105 @@ static void point(nest *s) {
             tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], tr_emit_int(&s->b, 1));
 }
 
+/* --- choosing --- */
+
+/* Does an element of key x go before one of key y, wherever they stand? */
+static tr_val goes_before(nest *s, const tr_ty *t, tr_val x, tr_val y) {
+    tr_topk how = tr_pat_top(s->p);
+    tr_val before = tr_emit_cmp(&s->b, how == TR_TOP_SMALLEST ? TR_CMP_LT : TR_CMP_GT, x, y);
+    if (!tr_ty_is_float(t))
+        return before;
+    tr_val first = how == TR_TOP_LARGEST ? x : y, last = how == TR_TOP_LARGEST ? y : x;
+    tr_val nan =
+        both(s, TR_OP_AND, test(s, TR_MATH_ISNAN, first), tr_emit_not(&s->b, test(s, TR_MATH_ISNAN, last)));
+    return both(s, TR_OP_OR, before, nan);
+}
+
+/* What the lambda yields at one point. */
+static tr_val *yielded(nest *s) {
+    const tr_pat *p = s->p;
+    uint32_t n = tr_pat_nparams(p, TR_LAM);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 1u);
+    for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
+        for (uint32_t k = 0; g.is->takes[TR_LAM] && k < g.n; k++)
+            args[g.param + k] = take(s, &g, TR_LAM, k);
+    return put_body(s, p->lam, n, args);
+}
+
+static void store_outputs(nest *s, unsigned x) {
+    loop l;
+    loop_begin(s, &l, s->in.args[x]);
+    s->idx[x] = l.i;
+    tr_val *y = yielded(s);
+    for (uint32_t k = 0; k < s->p->nout; k++)
+        store(s, s->in.args[tr_pat_at(s->p, P_OUT) + k], s->p->nspace, NULL, y[k]);
+    loop_end(s, &l);
+}
+
+/* The element at which the loops stand is number j of the best. */
+static void store_best(nest *s, tr_val j) {
+    const tr_pat *p = s->p;
+    unsigned nkeep = tr_pat_nkeep(p);
+    tr_val *y = yielded(s) + tr_pat_slot(p, TR_LAM, P_BEST);
+    for (uint32_t k = 0; k < p->nbest; k++) {
+        tr_val args[TR_MAX_NDIM + 3] = {s->in.args[tr_pat_at(p, P_BEST) + k]};
+        for (unsigned i = 0; i < nkeep; i++)
+            args[1 + i] = s->idx[s->axis[i]];
+        args[1 + nkeep] = j;
+        args[2 + nkeep] = y[k];
+        tr_emit_v(&s->b, TR_OP_STORE, NULL, nkeep + 3, args);
+    }
+}
+
+/* Each is the best of those that go behind the one before. Carried: its key and place, and the next one's. */
+static void choose(nest *s) {
+    enum { KEY, PLACE_OF, NEXT, NEXT_PLACE };
+    const tr_pat *p = s->p;
+    const tr_ty *t = tr_at(p->lam, yield_of(p->lam)->args[tr_pat_slot(p, TR_LAM, P_TOP)])->ty;
+    unsigned x = s->axis[p->nspace - 1];
+    tr_val none = tr_emit_int(&s->b, -1), any = tr_red_identity(s->f, TR_RED_MAX, t);
+    tr_val *c = s->carry;
+    loop of, each;
+    s->ncarry = 0;
+    if (p->nout)
+        store_outputs(s, x);
+    c[KEY] = any;
+    c[PLACE_OF] = none;
+    s->ncarry = 2;
+    loop_begin(s, &of, s->in.args[tr_pat_at(p, P_TOP)]);
+    c[NEXT] = any;
+    c[NEXT_PLACE] = none;
+    s->ncarry = 4;
+    loop_begin(s, &each, s->in.args[x]);
+    s->idx[x] = each.i;
+    tr_val key = yielded(s)[tr_pat_slot(p, TR_LAM, P_TOP)];
+    tr_val behind = both(s, TR_OP_AND, tr_emit_not(&s->b, goes_before(s, t, key, c[KEY])),
+                         tr_emit_cmp(&s->b, TR_CMP_GT, each.i, c[PLACE_OF]));
+    behind = both(s, TR_OP_OR, behind, goes_before(s, t, c[KEY], key));
+    behind = both(s, TR_OP_OR, behind, tr_emit_cmp(&s->b, TR_CMP_LT, c[PLACE_OF], tr_emit_int(&s->b, 0)));
+    tr_val better = both(s, TR_OP_OR, goes_before(s, t, key, c[NEXT]),
+                         tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)));
+    tr_val takes = both(s, TR_OP_AND, behind, better);
+    c[NEXT] = tr_emit_select(&s->b, takes, key, c[NEXT]);
+    c[NEXT_PLACE] = tr_emit_select(&s->b, takes, each.i, c[NEXT_PLACE]);
+    loop_end(s, &each);
+    /* none is found only where another thread has changed keys meanwhile */
+    s->idx[x] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)),
+                               tr_emit_int(&s->b, 0), c[NEXT_PLACE]);
+    store_best(s, of.i);
+    c[KEY] = c[NEXT];
+    c[PLACE_OF] = c[NEXT_PLACE];
+    s->ncarry = 2;
+    loop_end(s, &of);
+    s->ncarry = 0;
+}
+
 static void walk(nest *s, unsigned level) {
     bool row = s->p->keep && level == tr_pat_nkeep(s->p);
+    if (s->p->ntop && level == tr_pat_nkeep(s->p)) {
+        choose(s);
+        return;
+    }
     if (row)
         reds_begin(s);
     if (level == s->p->nspace) {
@@ -488,7 +586,7 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
     s.reds = TR_NEW_N(a, red, tr_pat_nred(s.p) + 1u);
-    s.carry = TR_NEW_N(a, tr_val, CARRIED * tr_pat_nred(s.p) + 1u);
+    s.carry = TR_NEW_N(a, tr_val, CARRIED * tr_pat_nred(s.p) + 4u * s.p->ntop + 1u);
     s.after = tr_pat_in_blocks(s.p) ? tr_pat_scan_after(s.p) : NULL;
     tr_bid tail = tr_blk_split(f, s.in.next);
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
