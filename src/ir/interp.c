@@ -453,6 +453,16 @@ typedef struct groups {
     tr_slot left[LEVELS][2], total[2], before[2];
 } groups;
 
+/* A reduction by a function (tr_pat): the block that comes in, and joined blocks, one per bit of how many
+ * there are. */
+enum { JOIN_LEVELS = 64 };
+typedef struct joining {
+    run by;
+    unsigned nparts, fill;
+    tr_slot *block, *level;
+    uint64_t count;
+} joining;
+
 typedef struct space {
     run *r;
     const tr_ins *i;
@@ -464,6 +474,7 @@ typedef struct space {
     tr_slot *acc[MAX_PARTS], *accs;
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
+    joining *joining;                /* per reduction; NULL: none is by a function */
     int64_t flat;
     unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
     const void **met;           /* a hash table of items that were read, each with its operand's value */
@@ -596,13 +607,91 @@ static bool run_after(space *s, row *in, tr_slot *out) {
     return run_with(&s->after, in->v, out);
 }
 
+static bool is_joined(const space *s, uint32_t k) {
+    return s->joining && s->joining[k].nparts;
+}
+
+/* out: x and y as one, of reduction k; out may be x. */
+static bool join_two(space *s, uint32_t k, const tr_slot *x, const tr_slot *y, tr_slot *out) {
+    joining *j = &s->joining[k];
+    row in = {.n = 0};
+    if (!add_parts(s, &in, x, j->nparts) || !add_parts(s, &in, y, j->nparts))
+        return false;
+    for (uint32_t c = tr_pat_at(s->p, P_CAP); c < tr_pat_at(s->p, P_CAP + 1); c++)
+        if (!add_parts(s, &in, arg(s->r, s->i, c), tr_ty_nparts(arg_type(s->r, s->i, c))))
+            return false;
+    return run_with(&j->by, in.v, out);
+}
+
+/* A block as one value, its first: neighbours in pairs, and these in pairs; one without a neighbour goes on. */
+static bool join_block(space *s, uint32_t k) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    for (unsigned left = j->fill; left > 1; left = (left + 1) / 2) {
+        for (unsigned i = 0; i < left / 2; i++)
+            if (!join_two(s, k, j->block + 2 * i * n, j->block + (2 * i + 1) * n, j->block + i * n))
+                return false;
+        if (left % 2)
+            memmove(j->block + left / 2 * n, j->block + (left - 1) * n, n * sizeof *j->block);
+    }
+    return true;
+}
+
+/* A value for reduction k; where the block is whole it is joined with those before it that are as long. */
+static bool add_joined(space *s, uint32_t k, const tr_slot *x) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    memcpy(j->block + j->fill++ * n, x, n * sizeof *x);
+    if (j->fill < TR_SUM_BLOCK)
+        return true;
+    if (!join_block(s, k))
+        return false;
+    unsigned l = 0;
+    for (; j->count >> l & 1; l++)
+        if (!join_two(s, k, j->level + l * n, j->block, j->block))
+            return false;
+    memcpy(j->level + l * n, j->block, n * sizeof *x);
+    j->count++;
+    j->fill = 0;
+    return true;
+}
+
+/* The last block, which may be empty, then those before it, and the initial value before all. */
+static bool end_joined(space *s, uint32_t k) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    bool any = j->fill > 0;
+    if (!join_block(s, k))
+        return false;
+    for (unsigned l = 0; l < JOIN_LEVELS && j->count >> l; l++) {
+        if (!(j->count >> l & 1))
+            continue;
+        if (!any)
+            memcpy(j->block, j->level + l * n, n * sizeof *j->block);
+        else if (!join_two(s, k, j->level + l * n, j->block, j->block))
+            return false;
+        any = true;
+    }
+    return !any || join_two(s, k, s->acc[k], j->block, s->acc[k]);
+}
+
+static bool end_reds(space *s) {
+    for (uint32_t k = 0; k < tr_pat_nred(s->p); k++)
+        if (is_joined(s, k) && !end_joined(s, k))
+            return false;
+    return true;
+}
+
 /* Reduction k has one more value. */
-static void reduce(space *s, uint32_t k, const tr_slot **y) {
+static bool reduce(space *s, uint32_t k, const tr_slot **y) {
     tr_redk how = tr_pat_red(s->p, k);
     uint32_t at = tr_pat_slot(s->p, TR_LAM, P_SCAN) + k;
     const tr_ty *t = tr_at(s->p->lam, tr_pat_yield(s->p->lam)->args[at])->ty;
     if (s->groups && k < s->p->nscan && tr_pat_scan_in_groups(s->p, k)) {
         copy_parts(t, s->acc[k], s->values[k]);
+    } else if (is_joined(s, k)) {
+        if (!add_joined(s, k, *y))
+            return false;
     } else if (!tr_red_info[how].place) {
         tr_interp_reduce(s->r->in, how, t, s->acc[k], *y);
     } else if (!s->best_ty[k] || tr_interp_better(how, t, s->best[k], *y)) {
@@ -611,6 +700,7 @@ static void reduce(space *s, uint32_t k, const tr_slot **y) {
         s->acc[k]->i = s->flat;
     }
     *y += tr_ty_nparts(t);
+    return true;
 }
 
 /* One value for a target, at the indices before it. */
@@ -645,7 +735,7 @@ static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, co
     case P_PACK:
         return store_element(s, g->arg + k, &s->acc[0]->i, y); /* where the scan stands, wanted or not */
     case P_SCAN:
-    case P_RED: reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y); return true;
+    case P_RED: return reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y);
     case P_SCAT: return scatter_element(s, g->arg + k, y);
     default: return fault(s->r, s->i, "nothing is yielded for such an operand");
     }
@@ -690,6 +780,10 @@ static void begin_reds(space *s) {
         copy_parts(arg_type(s->r, s->i, which), at, arg(s->r, s->i, which));
         at += tr_ty_nparts(arg_type(s->r, s->i, which));
         s->best_ty[k] = NULL;
+        if (is_joined(s, k)) {
+            s->joining[k].count = 0;
+            s->joining[k].fill = 0;
+        }
     }
     s->flat = 0;
 }
@@ -699,7 +793,7 @@ static bool epilogue(space *s, const int64_t *idx) {
     for (unsigned k = 0, n = 0; k < s->p->nspace; k++)
         if (s->p->keep >> k & 1)
             kept[n++] = idx[k];
-    return !s->p->epi || run_at(s, TR_EPI, kept);
+    return end_reds(s) && (!s->p->epi || run_at(s, TR_EPI, kept));
 }
 
 /* The kept axes, then the others, each in C order. */
@@ -723,6 +817,25 @@ static void count_kept(space *s) {
         s->r->in->written += (uint64_t)s->acc[0]->i * tr_ty_size(arg_type(s->r, s->i, k)->elem);
 }
 
+/* Room for what is reduced by functions, and how many parts all reductions have. */
+static unsigned prepare_joins(space *s) {
+    const tr_pat *p = s->p;
+    tr_arena *a = &s->r->in->ctx->arena;
+    unsigned parts = 0;
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++) {
+        unsigned n = tr_ty_nparts(arg_type(s->r, s->i, tr_pat_at(p, P_SCAN) + k));
+        parts += n;
+        if (!p->joins[k].by)
+            continue;
+        s->joining = s->joining ? s->joining : TR_NEW_N(a, joining, tr_pat_nred(p));
+        s->joining[k] = (joining){.by = begin(s->r->in, p->joins[k].by),
+                                  .nparts = n,
+                                  .block = TR_NEW_N(a, tr_slot, (size_t)n * TR_SUM_BLOCK),
+                                  .level = TR_NEW_N(a, tr_slot, (size_t)n * JOIN_LEVELS)};
+    }
+    return parts;
+}
+
 static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     assert(i->op == TR_OP_PATTERN && i->nargs == tr_pat_nargs(i->imm.pat));
     const tr_pat *p = i->imm.pat;
@@ -744,10 +857,11 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
             if ((p->keep >> k & 1) == pass)
                 s->axis[n++] = k;
     /* without kept axes the result's parts are the accumulators */
-    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * tr_pat_nred(p) + 1u) : out;
+    unsigned parts = prepare_joins(s);
+    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, parts + 1u) : out;
     begin_reds(s);
     r->in->patterns++;
-    bool ok = walk(s, idx, 0);
+    bool ok = walk(s, idx, 0) && (p->keep || end_reds(s));
     if (p->nfilt)
         count_kept(s);
     r->in->patterns--;

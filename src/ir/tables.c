@@ -135,13 +135,13 @@ const char *const tr_cold_name[TR_COLD__COUNT] = {"", "large", "cold", "seldom",
 const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
 
 const char *const tr_red_name[TR_RED__COUNT] = {
-#define X(id, name, op, wins, start, of, repeats, place) name,
+#define X(id, name, op, wins, start, of, repeats, place, joins) name,
 #include "ir/reds.def"
 #undef X
 };
 
 const char *const tr_scatter_name[TR_SCATTER__COUNT] = {
-#define X(id, name, op, wins, start, of, repeats, place) name,
+#define X(id, name, op, wins, start, of, repeats, place, joins) name,
 #include "ir/reds.def"
 #undef X
     "put"};

@@ -159,7 +159,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.w = w;
     c.arr = tr_arena_copy(a, s->arr, (s->narr + 1u) * sizeof *s->arr);
     c.earr = tr_arena_copy(a, s->earr, (nearr + 1u) * sizeof *s->earr);
-    c.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
+    c.red = tr_red_copy(s);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
     c.scat = tr_arena_copy(a, s->scat, (s->p->nscat + 1u) * sizeof *s->scat);
@@ -317,7 +317,7 @@ static lv make_range(tr_lpat *s) {
         c.first = LLVMBuildAdd(w.b, c.first, LLVMBuildZExt(w.b, late, m->i64, ""), "");
     }
     c.end = LLVMGetParam(w.fn, 3);
-    lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * tr_pat_nred(c.p) + 1u);
+    lv *out = TR_NEW_N(&m->ctx->arena, lv, tr_red_room(c.p));
     c.shared = true;
     if (is_chain(s))
         walk_link(&c, &u, out);
@@ -420,7 +420,16 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     if (s->ncarry)
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(w->b, l.iv, l_int(w->m->i64, 1), ""));
     part = 0;
-    for (unsigned i = from; i < tr_pat_nred(s->p); i++)
+    for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
+        if (s->red[i].cls == RED_JOINED) {
+            lv o = l_int(w->m->i64, (long long)part * TR_PAR_RANGES);
+            tr_join_ranges(w, s->red[i].join, s->caps,
+                           LLVMBuildInBoundsGEP2(w->b, w->m->i64, places, &o, 1, ""), nranges,
+                           s->red[i].init, out + n);
+            n += tr_ty_nparts(s->red[i].ty);
+            part += tr_ty_nparts(s->red[i].ty);
+            continue;
+        }
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++) {
             if (s->red[i].cls == RED_PHI) {
                 out[n++] = s->carry[s->red[i].carry + k];
@@ -430,6 +439,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
             lv sum = tr_lower_sum_join(w, t, place(w, places, part, t, zero), nranges);
             out[n++] = LLVMBuildFAdd(w->b, s->red[i].init[k], sum, "");
         }
+    }
 }
 
 /* The values that a chain begins with. */

@@ -16,7 +16,17 @@ static inline unsigned tr_most_carried(const tr_pat *p) {
            2u * (TR_SCAN_LEVELS + 1) * p->nscan + 1;
 }
 
-typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
+typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG, RED_JOINED } tr_redclass;
+
+/* A reduction by a function of the user's (join.c). */
+typedef struct tr_ljoin {
+    tr_fn *by;
+    uint32_t loc;
+    unsigned nparts, ncaps;
+    const lt *types; /* of a value's parts */
+    lv *block;       /* the function that joins a block, once there is one: all copies share it */
+    lv values, other, level, count;
+} tr_ljoin;
 
 typedef struct tr_lred {
     tr_redk kind;
@@ -32,7 +42,9 @@ typedef struct tr_lred {
     lv buf[2], state[2]; /* BUFFERED: per component; ARG */
     lv acc[2];           /* in tiles: a value per column, per component */
     lv total;            /* BUFFERED, ARG: the result, when no buffer was needed */
-    lv init[2];
+    tr_ljoin *join;      /* JOINED */
+    bool bare;           /* JOINED: the initial value is another's to join, that of what has no items is it */
+    lv *init;            /* parts */
 } tr_lred;
 
 /* An array along the innermost axis, in chunks (chunk.c). */
@@ -199,8 +211,20 @@ void tr_spread_part(
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
+/* join.c: values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a whole block
+ * is joined with those before; the end, of a last block of `fill` values and then the initial value, which is
+ * left out if `bare`; n values that lie as in a block, and the initial value. */
+void tr_join_setup(tr_lf *w, tr_ljoin *j);
+void tr_join_clear(tr_lf *w, const tr_ljoin *j);
+lv tr_join_place(tr_lf *w, const tr_ljoin *j, unsigned part, lv i);
+void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps);
+void tr_join_end(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, const lv *init, bool bare, lv *out);
+void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, const lv *init, lv *out);
+
 /* red.c. A reduction is set up once, begins before its axes are walked, takes
  * contributions, and ends as a value. */
+tr_lred *tr_red_copy(const tr_lpat *s); /* of all, which share nothing that changes */
+unsigned tr_red_room(const tr_pat *p);  /* parts that the values of all have at most */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);

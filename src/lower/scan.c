@@ -30,7 +30,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
         t.first = from;
         t.end = to;
     }
-    t.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
+    t.red = tr_red_copy(s);
     t.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     t.off = tr_arena_copy(a, s->off, ((s->ndim + 1) * s->narr + 1) * sizeof *s->off);
     tr_red_totals(&t);

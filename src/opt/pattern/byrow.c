@@ -129,7 +129,7 @@ static bool epilogue_is_plain(const tr_fn *epi) {
 /* Rows, and what there is at each element of them. */
 static bool pattern_has_row_form(const chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain = t->par == TR_PAR_NO &&
+    bool plain = t->par == TR_PAR_NO && !tr_pat_joins(t) &&
                  tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
     bool reduces = tr_pat_nred(t) > 0, keeps = t->keep == tr_all_axes(c->k);
     return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&

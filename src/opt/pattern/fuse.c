@@ -115,7 +115,7 @@ static bool uses_result(const fuser *u, const tr_ins *in, tr_val p) {
 bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b) {
     if (q->op == TR_OP_STORE)
         return distinct_from_all(f, q->args[0], arrays, n, b);
-    if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
+    if (q->op != TR_OP_PATTERN || !tr_pat_only_computes(q->imm.pat))
         return false;
     for (uint32_t k = 0; (k = tr_pat_with(q->imm.pat, TR_MEM_WRITE, k)) < q->nargs; k++)
         if (!distinct_from_all(f, q->args[k], arrays, n, b))
@@ -389,7 +389,7 @@ static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
 
 static bool pattern_only_folds(const tr_pat *t) {
     for (uint32_t k = 0; k < tr_pat_nred(t); k++)
-        if (tr_red_info[tr_pat_red(t, k)].place)
+        if (tr_red_info[tr_pat_red(t, k)].place || tr_red_info[tr_pat_red(t, k)].joins)
             return false;
     return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
            tr_fn_is_scalar(t->lam);
@@ -528,7 +528,7 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
 /* It only computes, and has no operand that is not known here: the one of a loop over a prange that says
  * whether it runs on all cores would be lost. */
 static bool pattern_may_fuse(const tr_pat *t) {
-    return tr_fn_is_scalar(t->lam) &&
+    return tr_pat_only_computes(t) &&
            tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(SCAN) | P_(RED) | P_(SCAT) |
                                   P_(EIN) | P_(EOUT) | P_(CAP));
 }

@@ -1,0 +1,321 @@
+/* Reductions by a function of the user's: contributions come in blocks of TR_SUM_BLOCK, each of which is joined
+ * in the tree of ir.h (tr_pat), level by level from one buffer to another and back; whole blocks are the leaves
+ * of a binary counter, as sums are (rt/sum.c). Neighbours are joined in a loop that carries nothing, so
+ * LLVM makes vectors of functions that only compute; a loop over the items would wait for each join.
+ *
+ * Each part of a value has a stretch of TR_SUM_BLOCK slots in a buffer, its items side by side from where that
+ * begins; what the ranges of a parallel pattern leave lies so, too.
+ * Cost: what joins a block is a function of the module, where the user's only computes; the user's function is
+ * written out five times, else seven times. */
+#include <assert.h>
+#include <string.h>
+
+#include "lower/pattern.h"
+
+static lt memory_type(const tr_lm *m, lt t) {
+    return t == m->i1 ? m->i8 : t;
+}
+
+/* Item i of part k. */
+static lv item(tr_lf *w, lv buf, unsigned k, lt t, lv i) {
+    lv o = l_int(w->m->i64, (long long)k * TR_SUM_BLOCK);
+    lv part = LLVMBuildInBoundsGEP2(w->b, w->m->i64, buf, &o, 1, "");
+    return LLVMBuildInBoundsGEP2(w->b, memory_type(w->m, t), part, &i, 1, "");
+}
+
+static void put(tr_lf *w, lv buf, const tr_ljoin *j, lv i, const lv *x) {
+    for (unsigned k = 0; k < j->nparts; k++) {
+        lv v = j->types[k] == w->m->i1 ? LLVMBuildZExt(w->b, x[k], w->m->i8, "") : x[k];
+        LLVMBuildStore(w->b, v, item(w, buf, k, j->types[k], i));
+    }
+}
+
+static void get(tr_lf *w, lv buf, const tr_ljoin *j, lv i, lv *x) {
+    for (unsigned k = 0; k < j->nparts; k++) {
+        lt t = j->types[k];
+        x[k] = LLVMBuildLoad2(w->b, memory_type(w->m, t), item(w, buf, k, t, i), "");
+        if (t == w->m->i1)
+            x[k] = l_icmp(w->b, LLVMIntNE, x[k], l_int(w->m->i8, 0));
+    }
+}
+
+static lv *room(tr_lf *w, const tr_ljoin *j) {
+    return TR_NEW_N(&w->m->ctx->arena, lv, j->nparts);
+}
+
+/* out: x and y as one; out may be x. */
+static void join_two(tr_lf *w, const tr_ljoin *j, const lv *caps, const lv *x, const lv *y, lv *out) {
+    unsigned n = j->nparts;
+    lv *params = TR_NEW_N(&w->m->ctx->arena, lv, 2u * n + j->ncaps + 1u);
+    memcpy(params, x, n * sizeof *x);
+    memcpy(params + n, y, n * sizeof *y);
+    memcpy(params + 2u * n, caps, j->ncaps * sizeof *caps);
+    memcpy(out, tr_lower_lambda(w, j->by, j->loc, params), n * sizeof *out);
+}
+
+static lv *phis(tr_lf *w, const tr_ljoin *j) {
+    lv *x = room(w, j);
+    for (unsigned k = 0; k < j->nparts; k++)
+        x[k] = LLVMBuildPhi(w->b, j->types[k], "");
+    return x;
+}
+
+static void incoming(const tr_ljoin *j, lv *phis, const lv *x, lb from) {
+    for (unsigned k = 0; k < j->nparts; k++)
+        l_incoming(phis[k], x[k], from);
+}
+
+/* --- a block --- */
+
+/* Values of `left` items in a, in pairs to b. */
+static lv join_pairs(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv b, lv left) {
+    LLVMBuilderRef o = w->b;
+    lt i64 = w->m->i64;
+    lv one = l_int(i64, 1), half = LLVMBuildLShr(o, left, one, ""), *x = room(w, j), *y = room(w, j);
+    lv more = LLVMBuildLShr(o, LLVMBuildNUWAdd(o, left, one, ""), one, "");
+    get(w, a, j, l_sub(o, left, one), x); /* stays where it has no neighbour, else is written over */
+    put(w, b, j, l_sub(o, more, one), x);
+    lb head = tr_lower_block(w, "pairs"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
+       from = l_here(o);
+    LLVMBuildBr(o, head);
+    l_at_end(o, head);
+    lv i = LLVMBuildPhi(o, i64, "");
+    l_incoming(i, l_int(i64, 0), from);
+    LLVMBuildCondBr(o, l_icmp(o, LLVMIntULT, i, half), body, end);
+    l_at_end(o, body);
+    lv at = LLVMBuildShl(o, i, one, "");
+    LLVMSetNUW(at, 1);
+    LLVMSetNSW(at, 1);
+    get(w, a, j, at, x);
+    get(w, a, j, LLVMBuildNUWAdd(o, at, one, ""), y);
+    join_two(w, j, caps, x, y, x);
+    put(w, b, j, i, x);
+    l_incoming(i, LLVMBuildNUWAdd(o, i, one, ""), l_here(o));
+    LLVMBuildBr(o, head);
+    LLVMMoveBasicBlockAfter(end, l_here(o));
+    l_at_end(o, end);
+    return more;
+}
+
+/* n > 0 values in a as one, the first in a. */
+static void write_block(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv b, lv n) {
+    LLVMBuilderRef o = w->b;
+    lb head = tr_lower_block(w, "levels"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
+       from = l_here(o);
+    LLVMBuildBr(o, head);
+    l_at_end(o, head);
+    lv left = LLVMBuildPhi(o, w->m->i64, "");
+    l_incoming(left, n, from);
+    LLVMBuildCondBr(o, l_icmp(o, LLVMIntUGT, left, l_int(w->m->i64, 1)), body, end);
+    l_at_end(o, body);
+    lv next = join_pairs(w, j, caps, b, a, join_pairs(w, j, caps, a, b, left));
+    l_incoming(left, next, l_here(o));
+    LLVMBuildBr(o, head);
+    LLVMMoveBasicBlockAfter(end, l_here(o));
+    l_at_end(o, end);
+}
+
+/* Captures that are no constants are handed to it. */
+static unsigned handed(const lv *caps, unsigned n, lv *out) {
+    unsigned m = 0;
+    for (unsigned k = 0; k < n; k++)
+        if (!LLVMIsConstant(caps[k]))
+            out[m++] = caps[k];
+    return m;
+}
+
+enum { A, B, COUNT, CAPS };
+
+static lv make_function(tr_lf *at, const tr_ljoin *j, const lv *caps) {
+    tr_lm *m = at->m;
+    tr_arena *arena = &m->ctx->arena;
+    lv *given = TR_NEW_N(arena, lv, j->ncaps + 1u), *own = tr_arena_copy(arena, caps, (j->ncaps + 1u) * sizeof *own);
+    lt *params = TR_NEW_N(arena, lt, j->ncaps + CAPS);
+    unsigned n = handed(caps, j->ncaps, given);
+    params[A] = params[B] = m->ptr;
+    params[COUNT] = m->i64;
+    for (unsigned k = 0; k < n; k++)
+        params[CAPS + k] = LLVMTypeOf(given[k]);
+    tr_lf w = {.m = m, .inst = at->inst, .body = at->body};
+    w.fn = LLVMAddFunction(m->mod, "join", LLVMFunctionType(m->void_, params, CAPS + n, 0));
+    LLVMSetLinkage(w.fn, LLVMInternalLinkage);
+    tr_lower_common_attrs(m, w.fn);
+    tr_lower_param_attr(m, w.fn, A, TR_LA_NOALIAS);
+    tr_lower_param_attr(m, w.fn, B, TR_LA_NOALIAS);
+    for (unsigned k = 0, p = 0; k < j->ncaps; k++)
+        if (!LLVMIsConstant(caps[k]))
+            own[k] = LLVMGetParam(w.fn, CAPS + p++);
+    w.b = LLVMCreateBuilderInContext(m->lc);
+    w.ab = LLVMCreateBuilderInContext(m->lc);
+    LLVMMetadataRef outside = m->dbg ? tr_lower_debug_fn(m, w.fn, w.body->f) : NULL;
+    l_at_end(w.b, tr_lower_block(&w, "entry"));
+    if (m->dbg)
+        tr_lower_debug_at(&w, j->loc);
+    write_block(&w, j, own, LLVMGetParam(w.fn, A), LLVMGetParam(w.fn, B), LLVMGetParam(w.fn, COUNT));
+    LLVMBuildRetVoid(w.b);
+    if (m->dbg)
+        tr_lower_debug_back(m, outside);
+    LLVMDisposeBuilder(w.ab);
+    LLVMDisposeBuilder(w.b);
+    return w.fn;
+}
+
+/* x: n > 0 values in `a` as one. */
+static void join_block(tr_lf *w, tr_ljoin *j, const lv *caps, lv a, lv n, lv *x) {
+    if (tr_fn_is_scalar(j->by)) {
+        lv *args = TR_NEW_N(&w->m->ctx->arena, lv, j->ncaps + CAPS);
+        if (!*j->block)
+            *j->block = make_function(w, j, caps);
+        args[A] = a;
+        args[B] = j->other;
+        args[COUNT] = n;
+        unsigned given = handed(caps, j->ncaps, args + CAPS);
+        LLVMBuildCall2(w->b, LLVMGlobalGetValueType(*j->block), *j->block, args, CAPS + given, "");
+    } else {
+        write_block(w, j, caps, a, j->other, n);
+    }
+    get(w, a, j, l_int(w->m->i64, 0), x);
+}
+
+/* --- many --- */
+
+static lv buffer(tr_lf *w, const tr_ljoin *j, const char *name) {
+    return tr_lower_buffer(w, (uint64_t)j->nparts * TR_SUM_BLOCK * sizeof(tr_slot), TR_MEM_ALIGN, name);
+}
+
+/* Pairs take half of a stretch, joined blocks are behind them. */
+void tr_join_setup(tr_lf *w, tr_ljoin *j) {
+    _Static_assert(TR_SUM_LEVELS <= TR_SUM_BLOCK / 2, "room for a block of each length");
+    lv half = l_int(w->m->i64, TR_SUM_BLOCK / 2);
+    j->values = buffer(w, j, "joined");
+    j->other = buffer(w, j, "pairs");
+    j->level = LLVMBuildInBoundsGEP2(w->b, w->m->i64, j->other, &half, 1, "");
+    j->count = tr_lower_buffer(w, sizeof(int64_t), 8, "count");
+}
+
+void tr_join_clear(tr_lf *w, const tr_ljoin *j) {
+    LLVMBuildStore(w->b, l_int(w->m->i64, 0), j->count);
+}
+
+lv tr_join_place(tr_lf *w, const tr_ljoin *j, unsigned part, lv i) {
+    return item(w, j->values, part, j->types[part], i);
+}
+
+static lv bit(LLVMBuilderRef b, lv count, lv l) {
+    lt t = LLVMTypeOf(count);
+    return l_icmp(b, LLVMIntNE, l_and(b, LLVMBuildLShr(b, count, l, ""), l_int(t, 1)), l_int(t, 0));
+}
+
+void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps) {
+    LLVMBuilderRef b = w->b;
+    lt i64 = w->m->i64;
+    lv one = l_int(i64, 1), *x = room(w, j), *y = room(w, j);
+    join_block(w, j, caps, j->values, l_int(i64, TR_SUM_BLOCK), x);
+    lv count = LLVMBuildLoad2(b, i64, j->count, "");
+    lb head = tr_lower_block(w, ""), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""), from = l_here(b);
+    LLVMBuildBr(b, head);
+    l_at_end(b, head);
+    lv l = LLVMBuildPhi(b, i64, ""), *so_far = phis(w, j);
+    l_incoming(l, l_int(i64, 0), from);
+    incoming(j, so_far, x, from);
+    LLVMBuildCondBr(b, bit(b, count, l), body, end);
+    l_at_end(b, body);
+    get(w, j->level, j, l, y);
+    join_two(w, j, caps, y, so_far, y);
+    l_incoming(l, LLVMBuildNUWAdd(b, l, one, ""), l_here(b));
+    incoming(j, so_far, y, l_here(b));
+    LLVMBuildBr(b, head);
+    LLVMMoveBasicBlockAfter(end, l_here(b));
+    l_at_end(b, end);
+    put(w, j->level, j, l, so_far);
+    LLVMBuildStore(b, LLVMBuildNUWAdd(b, count, one, ""), j->count);
+}
+
+/* out: x and y as one where `both`, else `alone`; out may be any of them. */
+static void join_if(tr_lf *w, const tr_ljoin *j, const lv *caps, lv both, const lv *x, const lv *y,
+                    const lv *alone, lv *out) {
+    LLVMBuilderRef b = w->b;
+    lb yes = tr_lower_block(w, ""), go_on = tr_lower_block(w, ""), from = l_here(b);
+    lv *together = room(w, j);
+    LLVMBuildCondBr(b, both, yes, go_on);
+    l_at_end(b, yes);
+    join_two(w, j, caps, x, y, together);
+    yes = l_here(b);
+    LLVMBuildBr(b, go_on);
+    LLVMMoveBasicBlockAfter(go_on, yes);
+    l_at_end(b, go_on);
+    lv *p = phis(w, j);
+    incoming(j, p, alone, from);
+    incoming(j, p, together, yes);
+    memcpy(out, p, j->nparts * sizeof *out);
+}
+
+/* The last block, of `fill` values: out, or `none` where it is empty. */
+static void last_block(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, lv some, const lv *none, lv *out) {
+    LLVMBuilderRef b = w->b;
+    lb yes = tr_lower_block(w, ""), go_on = tr_lower_block(w, ""), from = l_here(b);
+    lv *x = room(w, j);
+    LLVMBuildCondBr(b, some, yes, go_on);
+    l_at_end(b, yes);
+    join_block(w, j, caps, j->values, fill, x);
+    yes = l_here(b);
+    LLVMBuildBr(b, go_on);
+    LLVMMoveBasicBlockAfter(go_on, yes);
+    l_at_end(b, go_on);
+    lv *p = phis(w, j);
+    incoming(j, p, none, from);
+    incoming(j, p, x, yes);
+    memcpy(out, p, j->nparts * sizeof *out);
+}
+
+void tr_join_end(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, const lv *init, bool bare, lv *out) {
+    LLVMBuilderRef b = w->b;
+    lt i64 = w->m->i64;
+    lv zero = l_int(i64, 0), one = l_int(i64, 1), *x = room(w, j), *y = room(w, j);
+    lv some = l_icmp(b, LLVMIntNE, fill, zero), count = LLVMBuildLoad2(b, i64, j->count, "");
+    last_block(w, j, caps, fill, some, init, x);
+    lb head = tr_lower_block(w, ""), look = tr_lower_block(w, ""), body = tr_lower_block(w, ""),
+       next = tr_lower_block(w, ""), end = tr_lower_block(w, ""), from = l_here(b);
+    LLVMBuildBr(b, head);
+    l_at_end(b, head);
+    lv l = LLVMBuildPhi(b, i64, ""), any = LLVMBuildPhi(b, w->m->i1, ""), *so_far = phis(w, j);
+    l_incoming(l, zero, from);
+    l_incoming(any, some, from);
+    incoming(j, so_far, x, from);
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntNE, LLVMBuildLShr(b, count, l, ""), zero), look, end);
+    l_at_end(b, look);
+    LLVMBuildCondBr(b, bit(b, count, l), body, next);
+    l_at_end(b, body);
+    get(w, j->level, j, l, y);
+    join_if(w, j, caps, any, y, so_far, y, y);
+    body = l_here(b);
+    LLVMBuildBr(b, next);
+    LLVMMoveBasicBlockAfter(next, body);
+    l_at_end(b, next);
+    lv now = LLVMBuildPhi(b, w->m->i1, ""), *after = phis(w, j);
+    l_incoming(now, any, look);
+    l_incoming(now, l_int(w->m->i1, 1), body);
+    incoming(j, after, so_far, look);
+    incoming(j, after, y, body);
+    l_incoming(l, LLVMBuildNUWAdd(b, l, one, ""), next);
+    l_incoming(any, now, next);
+    incoming(j, so_far, after, next);
+    LLVMBuildBr(b, head);
+    LLVMMoveBasicBlockAfter(end, next);
+    l_at_end(b, end);
+    if (bare)
+        memcpy(out, so_far, j->nparts * sizeof *out);
+    else
+        join_if(w, j, caps, any, init, so_far, so_far, out);
+}
+
+void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, const lv *init, lv *out) {
+    _Static_assert((int)TR_PAR_RANGES == (int)TR_SUM_BLOCK, "what ranges leave is a block");
+    LLVMBuilderRef b = w->b;
+    lv some = l_icmp(b, LLVMIntNE, n, l_int(w->m->i64, 0)), *x = room(w, j);
+    tr_ljoin of = *j;
+    of.values = places;
+    of.other = buffer(w, j, "pairs");
+    last_block(w, &of, caps, n, some, init, x);
+    join_if(w, j, caps, some, init, x, x, out);
+}
