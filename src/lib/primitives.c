@@ -147,6 +147,75 @@ bool tr_lib_tabulated(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_pattern(e, &d, &none);
 }
 
+/* --- reductions by a function --- */
+
+/* The arrays of a line are inputs; what is captured is the function and the line's numbers. */
+typedef struct line {
+    uint32_t n;
+    const tr_ty *const *types; /* of the values */
+    const tr_tv *of;
+} line;
+
+static bool lam_folded(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    const line *l = d->user;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, l->n);
+    uint32_t in = 0, number = 1;
+    (void)idx;
+    for (uint32_t i = 0; i < l->n; i++)
+        x[i] = tr_em_conv(e, tr_lib_is_array(l->of[i]) ? elems[in++] : caps[number++], l->types[i]);
+    yields[0] = tr_em_tuple(e, l->n, x);
+    return true;
+}
+
+static bool join_folded(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y, const tr_tv *caps,
+                        tr_tv *out) {
+    const line *l = d->user;
+    tr_tv r, *v = TR_NEW_N(&e->ctx->arena, tr_tv, l->n);
+    if (!tr_fam_call(e, caps[0], 2, (tr_tv[]){x, y}, never(e), &r))
+        return false;
+    (void)k;
+    for (uint32_t i = 0; i < l->n; i++)
+        v[i] = r.ty ? tr_em_conv(e, tr_em_item(e, r, i), l->types[i]) : tr_lib_undef(e, l->types[i]);
+    *out = tr_em_tuple(e, l->n, v);
+    return true;
+}
+
+/* The items of a line, arrays of one axis and numbers, as one tuple: with the identities `start`. */
+bool tr_lib_folded(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_arena *a = &e->ctx->arena;
+    tr_tv start = tr_em_strong(e, c->a[1]), items = c->a[2], n;
+    uint32_t k = start.ty->n, nin = 0, ncap = 1;
+    assert(start.ty->kind == TR_TY_TUPLE && items.ty->kind == TR_TY_TUPLE && items.ty->n == k && k > 0 &&
+           "an identity for each array or number of a line");
+    tr_tv *of = TR_NEW_N(a, tr_tv, k), *in = TR_NEW_N(a, tr_tv, k), *caps = TR_NEW_N(a, tr_tv, k + 1u);
+    caps[0] = c->a[0];
+    for (uint32_t i = 0; i < k; i++) {
+        of[i] = tr_em_item(e, items, i);
+        if (tr_lib_is_array(of[i]))
+            in[nin++] = of[i];
+        else
+            caps[ncap++] = of[i];
+    }
+    assert(nin > 0 && "a line has a length");
+    n = tr_em_dim(e, in[0], 0);
+    const line l = {k, start.ty->items, of};
+    const tr_redk red = TR_RED_JOIN;
+    const tr_pdesc d = {.nspace = 1,
+                        .nin = nin,
+                        .nred = 1,
+                        .ncap = ncap,
+                        .space = &n,
+                        .in = in,
+                        .reds = &red,
+                        .init = &start,
+                        .caps = caps,
+                        .lam = lam_folded,
+                        .user = tr_arena_copy(a, &l, sizeof l),
+                        .join = join_folded};
+    return tr_em_pattern(e, &d, out);
+}
+
 static bool told(tr_em *e, bool is, tr_tv *out) {
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is));
     return true;

@@ -237,8 +237,8 @@ ROWS = [
     Row("tp.reduce(plus, a, 0, identity=0)", lambda a: np.add.reduce(a, 0), one("ld", ndim=(1, 3), sums=True), False),
     Row("tp.reduce(larger, a, (1, 0), identity=-5)", lambda a: np.maximum.reduce(a, (0, 1), initial=-5), one("ld", ndim=(2, 3), sums=True).map(lambda t: (np.nan_to_num(t[0], posinf=9),)), False),
     Row("tp.reduce(lambda p, q: q if q else p, a, (1, 0), identity=0)", lambda a: next((v for v in a.T.ravel()[::-1] if v), np.int64(0)), st.tuples(array("B", shape=(3, 4)).map(lambda a: a.astype("l") % 4))),
-    Row("tp.reduce(welford, (1.0, a, 0.0), identity=(0.0, 0.0, 0.0))", lambda a: folded_side_by_side(welford, (1.0, a, 0.0), (0.0, 0.0, 0.0)), one("d", sums=True).map(lambda t: (np.nan_to_num(t[0], posinf=4),))),
-    Row("tp.reduce(affine, (a, b), 1, identity=(1, 0))", lambda a, b: tuple(y[:, -1] for y in affine_scan(a, b)) if a.size else (np.ones(len(a)), np.zeros(len(a))), st.tuples(array("d", ndim=(2, 2), shape=(3, 4), sums=True), array("d", ndim=(2, 2), shape=(3, 4), sums=True))),
+    Row("tp.reduce(welford, (1.0, a, 0.0), identity=(0.0, 0.0, 0.0))", lambda a: joined_side_by_side(welford, (1.0, a, 0.0), (0.0, 0.0, 0.0)), one("d", sums=True).map(lambda t: (np.nan_to_num(t[0], posinf=4),))),
+    Row("tp.reduce(affine, (a, b), 1, identity=(1, 0))", lambda a, b: affine_rows(a, b), st.tuples(array("d", ndim=(2, 2), shape=(3, 4), sums=True), array("d", ndim=(2, 2), shape=(3, 4), sums=True))),
     # scan
     Row("tp.scan(tp.add, a)", lambda a: np.add.accumulate(a, 0), LINES, False),
     Row("tp.scan(tp.maximum, a, -1)", lambda a: np.maximum.accumulate(a, -1), one("bdf?", ndim=(1, 3)), False),
@@ -252,7 +252,7 @@ ROWS = [
     Row("tp.scan(affine, (a, b), identity=(1.0, 0.0))", lambda a, b: tuple(y[0] for y in affine_scan(a[None], b[None])), st.tuples(array("d", shape=(9,), sums=True), array("d", shape=(9,), sums=True))),
     Row("tp.scan(affine, (2.0, b), 0, identity=(1.0, 0.0))", lambda a, b: tuple(y[0].T for y in columns(2.0, b)), st.tuples(array("d"), array("d", ndim=(2, 2), shape=(5, 2), sums=True))),
     Row("tp.scan(affine, (a[:, None], b), 1, identity=(1.0, 0.0))", lambda a, b: affine_scan(np.broadcast_to(a[:, None], b.shape), b), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(3, 4), sums=True))),
-    Row("tp.reduce(affine, (a[:1], b), identity=(1.0, 0.0))", lambda a, b: tuple(y[0, -1] for y in affine_scan(np.broadcast_to(a[:1], (1, 5)), b[None])), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(5,), sums=True))),
+    Row("tp.reduce(affine, (a[:1], b), identity=(1.0, 0.0))", lambda a, b: joined_side_by_side(affine, (np.broadcast_to(a[:1], b.shape), b), (1.0, 0.0)), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(5,), sums=True))),
     # what is chosen
     Row("tp.filter(lambda v: v > 0, a)", lambda a: a[a > 0], one("bBifd?e", ndim=(1, 3))),
     Row("tp.filter(odd, a)", lambda a: np.atleast_1d(a)[np.atleast_1d(a) % 2 == 1], one("bBl", ndim=(0, 2))),
@@ -298,11 +298,20 @@ ROWS = [
 ]  # fmt: skip
 
 
-def folded_side_by_side(op: Callable, xs: tuple, start: tuple) -> tuple:
-    acc = start
-    for at in np.broadcast(*xs):
-        acc = op(acc, at)
-    return tuple(np.float64(v) for v in acc)
+def tree(op: Callable, items: list, start: Any) -> Any:
+    """Neighbours in pairs, these in pairs and so on; what has no neighbour goes on as it is."""
+    while len(items) > 1:
+        items = [op(*items[k : k + 2]) if k + 1 < len(items) else items[k] for k in range(0, len(items), 2)]
+    return op(start, items[0]) if items else start
+
+
+def joined_side_by_side(op: Callable, xs: tuple, start: tuple) -> tuple:
+    return tuple(np.float64(v) for v in tree(op, list(np.broadcast(*xs)), start))
+
+
+def affine_rows(a: np.ndarray, b: np.ndarray) -> tuple:
+    rows = [joined_side_by_side(affine, (a[r], b[r]), (1.0, 0.0)) for r in range(len(a))]
+    return tuple(np.array([row[k] for row in rows], float) for k in range(2))
 
 
 def affine_scan(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -575,10 +584,10 @@ def test_merge_has_nan_last():
 def test_captured_numbers_are_arguments():
     """Another number that a function captures compiles nothing, in a reduction either."""
 
-    def sums(by):
-        return float(tp.reduce(lambda p, q: p + q * by, X, identity=0.0))
+    def sums(most):
+        return float(tp.reduce(lambda p, q: min(p + q, most), X, identity=0.0))
 
-    assert [sums(2.0), sums(3.0)] == [30.0, 45.0]
+    assert [sums(2.5), sums(3.5)] == [2.5, 3.5]
 
 
 def test_every_function_has_a_row():

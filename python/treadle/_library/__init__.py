@@ -40,6 +40,7 @@ __all__ = [
     "cells",
     "checked",
     "find",
+    "folded",
     "given_by",
     "has_identity",
     "is_constant",
@@ -229,6 +230,17 @@ def given_by(function: Any, *args: Any) -> Any:
     """Return zeros of the types of what a function gives for numbers; compiled code calls nothing for it."""
     r = function(*args)
     return tuple(type(v)(0) for v in r) if isinstance(r, tuple) else type(r)(0)
+
+
+def folded(function: Any, start: tuple[Any, ...], line: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a function makes of all items of a line, arrays of one axis and numbers; in compiled code ``src/lib/primitives.c``."""
+    from numpy import broadcast_arrays
+
+    items = list(zip(*broadcast_arrays(*line), strict=True))
+    while len(items) > 1:  # neighbours in pairs; one without a neighbour goes on as it is
+        pairs = [function(*items[k : k + 2]) for k in range(0, len(items) - 1, 2)]
+        items = pairs + items[2 * len(pairs) :]
+    return function(start, items[0]) if items else start
 
 
 def tabulated(function: Any, shape: tuple[int, ...]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from treadle._core import prange
 
-from . import Constant, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from . import Constant, folded, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
 
@@ -118,21 +118,13 @@ def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
     start = starts(op, identity, xs)
     kept = kept_shape(lines)
     if len(kept) == 0:
-        return last_of(op, start, line_of(lines, ()))
+        return folded(op, start, line_of(lines, ()))
     each = all_rows(lines)
     m = rows_of(each)
     outs = empties((m,), start)
     for r in prange(m):
-        put(outs, r, last_of(op, start, line_of(each, r)))
+        put(outs, r, folded(op, start, line_of(each, r)))
     return shaped(outs, kept)
-
-
-def last_of(op: Any, start: Any, line: Any) -> Any:
-    """What the items of a line are together."""
-    acc = start
-    for i in range(length_of(line)):
-        acc = converted(op(acc, items_of(line, i)), start)
-    return acc
 
 
 def scanned(
@@ -310,7 +302,7 @@ def starts(op: Any, identity: Constant, xs: Any) -> Any:
     items = firsts(xs)
     s = widened(identity, items)
     t = widened(s, values_of(given_by(flat, *s, *items), k))
-    return widened(t, values_of(given_by(flat, *t, *items), k))
+    return widened(t, values_of(given_by(flat, *t, *t), k))
 
 
 def values_of(r: Any, k: Constant) -> Any:
