@@ -461,6 +461,10 @@ typedef struct joining {
     unsigned nparts, fill;
     tr_slot *block, *level;
     uint64_t count;
+    /* Of a scan by blocks (scans.c): the value before the block of TR_SCAN_BLOCK, and the smaller blocks since,
+     * if there are any, as one; `level` and `count` are of the items of the smaller block. */
+    bool blocks, some;
+    tr_slot *before, *done;
 } joining;
 
 typedef struct space {
@@ -656,6 +660,66 @@ static bool add_joined(space *s, uint32_t k, const tr_slot *x) {
     return true;
 }
 
+/* What stands before an element of a scan by blocks. */
+static bool stand_before(space *s) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    memcpy(s->acc[0], j->before, n * sizeof *j->before);
+    if (j->some && !join_two(s, 0, s->acc[0], j->done, s->acc[0]))
+        return false;
+    for (unsigned l = JOIN_LEVELS; l-- > 0;)
+        if (j->count >> l & 1 && !join_two(s, 0, s->acc[0], j->level + l * n, s->acc[0]))
+            return false;
+    return true;
+}
+
+/* The smaller block, of j->count items, is one of those that are done. */
+static bool end_small_block(space *s) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    bool any = false;
+    for (unsigned l = 0; l < JOIN_LEVELS && j->count >> l; l++) {
+        if (!(j->count >> l & 1))
+            continue;
+        if (!any)
+            memcpy(j->block, j->level + l * n, n * sizeof *j->block);
+        else if (!join_two(s, 0, j->level + l * n, j->block, j->block))
+            return false;
+        any = true;
+    }
+    j->count = 0;
+    if (!any)
+        return true;
+    if (j->some)
+        return join_two(s, 0, j->done, j->block, j->done);
+    memcpy(j->done, j->block, n * sizeof *j->block);
+    j->some = true;
+    return true;
+}
+
+static bool end_large_block(space *s) {
+    joining *j = &s->joining[0];
+    if (!end_small_block(s) || (j->some && !join_two(s, 0, j->before, j->done, j->before)))
+        return false;
+    j->some = false;
+    return true;
+}
+
+static bool add_scanned(space *s, const tr_slot *x) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    unsigned l = 0;
+    memcpy(j->block, x, n * sizeof *x);
+    for (; j->count >> l & 1; l++)
+        if (!join_two(s, 0, j->level + l * n, j->block, j->block))
+            return false;
+    memcpy(j->level + l * n, j->block, n * sizeof *x);
+    j->count++;
+    if ((s->flat + 1) % TR_SCAN_BLOCK == 0)
+        return end_large_block(s);
+    return (s->flat + 1) % TR_SUM_BLOCK != 0 || end_small_block(s);
+}
+
 /* The last block, which may be empty, then those before it, and the initial value before all. */
 static bool end_joined(space *s, uint32_t k) {
     joining *j = &s->joining[k];
@@ -676,7 +740,13 @@ static bool end_joined(space *s, uint32_t k) {
 }
 
 static bool end_reds(space *s) {
-    for (uint32_t k = 0; k < tr_pat_nred(s->p); k++)
+    if (s->joining && s->joining[0].blocks) {
+        if (!end_large_block(s))
+            return false;
+        memcpy(s->acc[0], s->joining[0].before, s->joining[0].nparts * sizeof(tr_slot));
+        return true;
+    }
+    for (uint32_t k = s->p->nscan; k < tr_pat_nred(s->p); k++)
         if (is_joined(s, k) && !end_joined(s, k))
             return false;
     return true;
@@ -690,7 +760,9 @@ static bool reduce(space *s, uint32_t k, const tr_slot **y) {
     if (s->groups && k < s->p->nscan && tr_pat_scan_in_groups(s->p, k)) {
         copy_parts(t, s->acc[k], s->values[k]);
     } else if (is_joined(s, k)) {
-        if (!add_joined(s, k, *y))
+        if (!(s->joining[k].blocks ? add_scanned(s, *y)
+              : k < s->p->nscan    ? join_two(s, k, s->acc[k], *y, s->acc[k])
+                                   : add_joined(s, k, *y)))
             return false;
     } else if (!tr_red_info[how].place) {
         tr_interp_reduce(s->r->in, how, t, s->acc[k], *y);
@@ -765,7 +837,7 @@ static bool run_at(space *s, unsigned fn, const int64_t *idx) {
 }
 
 static bool point(space *s, const int64_t *idx) {
-    if (!run_at(s, TR_LAM, idx))
+    if ((s->joining && s->joining[0].blocks && !stand_before(s)) || !run_at(s, TR_LAM, idx))
         return false;
     s->flat++;
     return true;
@@ -783,6 +855,8 @@ static void begin_reds(space *s) {
         if (is_joined(s, k)) {
             s->joining[k].count = 0;
             s->joining[k].fill = 0;
+            s->joining[k].some = false;
+            memcpy(s->joining[k].before, s->acc[k], s->joining[k].nparts * sizeof(tr_slot));
         }
     }
     s->flat = 0;
@@ -831,7 +905,10 @@ static unsigned prepare_joins(space *s) {
         s->joining[k] = (joining){.by = begin(s->r->in, p->joins[k].by),
                                   .nparts = n,
                                   .block = TR_NEW_N(a, tr_slot, (size_t)n * TR_SUM_BLOCK),
-                                  .level = TR_NEW_N(a, tr_slot, (size_t)n * JOIN_LEVELS)};
+                                  .level = TR_NEW_N(a, tr_slot, (size_t)n * JOIN_LEVELS),
+                                  .before = TR_NEW_N(a, tr_slot, n),
+                                  .done = TR_NEW_N(a, tr_slot, n),
+                                  .blocks = tr_pat_in_blocks(p)};
     }
     return parts;
 }
@@ -845,7 +922,7 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
-    if (tr_pat_in_blocks(p)) {
+    if (tr_pat_in_blocks(p) && !tr_pat_joins(p)) {
         s->after = begin(r->in, tr_pat_scan_after(p));
         s->groups = TR_NEW_N(&r->in->ctx->arena, groups, p->nscan);
         s->values = tr_arena_alloc(&r->in->ctx->arena, p->nscan * sizeof *s->values);

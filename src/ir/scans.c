@@ -16,9 +16,15 @@
  * next one. Each value is one of the former ones + something that rises with the elements, so sums of what
  * is not negative never fall, and stay where zeros are added. Where the lambda adds what it contributes to
  * the value that it is given, the sum is the value after the element (tr_pat_scan_after).
+ * A function of the node joins what it joins by blocks of TR_SUM_BLOCK in those of TR_SCAN_BLOCK, each of which is a
+ * tree (tr_pat). Before an element stands, joined from left to right: the value before the block; the totals of
+ * the smaller blocks before it, one after the other, as one value; the totals of the left halves, from the
+ * largest on, in whose right half it is. After the block stands the value before it with all totals. Such a scan is
+ * the only reduction, and its function only computes; else it is plain, too.
  * Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have any). */
 #include <assert.h>
 
+#include "ir/ports.h"
 #include "ir/summary.h"
 
 static bool any_is_tainted(const uint8_t *tainted, const tr_val *v, uint32_t n) {
@@ -84,6 +90,8 @@ bool tr_pat_scan_regroups(const tr_pat *t) {
 }
 
 bool tr_pat_in_blocks(const tr_pat *t) {
+    if (tr_pat_joins(t) && (t->nscan != 1 || t->nfilt || t->nscat || !tr_pat_only_computes(t)))
+        return false;
     return t->nscan && t->nscan == tr_pat_nred(t) && t->nspace - tr_pat_nkeep(t) == 1 &&
            tr_pat_scan_regroups(t) && tr_fn_is_scalar(t->lam) && contribute_alone(t);
 }

@@ -551,8 +551,6 @@ static void check_reductions(tr_fnck *k, const tr_ins *i) {
             tr_ck_bad(k, "no such reduction");
         else if (tr_pat_red(t, r) == TR_RED_LAST && r >= t->nscan)
             tr_ck_bad(k, "only a scan's value is the last one");
-        else if (tr_red_info[tr_pat_red(t, r)].joins && r < t->nscan)
-            tr_ck_bad(k, "no scan is joined by a function");
         else if (tr_red_info[tr_pat_red(t, r)].place)
             want_kind(k, i, init + r, TR_TY_I64);
     }

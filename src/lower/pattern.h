@@ -8,12 +8,14 @@
 enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
 enum { TR_SCAN_LEVELS = 3 };  /* of the tree of a group (scan.c) */
 
+unsigned tr_red_room(const tr_pat *p); /* parts that the values of all reductions have at most */
+
 /* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a
  * strip's sum a vector for each of its rows, a scan in groups what stands before an element at each level of
- * its tree; and the fill of the buffers. */
+ * its tree, one by a function the total of a block; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
     return (tr_pat_nred(p) ? 3u * tr_pat_nred(p) + p->sched.strip : 0) +
-           2u * (TR_SCAN_LEVELS + 1) * p->nscan + 1;
+           2u * (TR_SCAN_LEVELS + 1) * p->nscan + 2u * tr_red_room(p);
 }
 
 typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG, RED_JOINED } tr_redclass;
@@ -24,7 +26,8 @@ typedef struct tr_ljoin {
     uint32_t loc;
     unsigned nparts, ncaps;
     const lt *types; /* of a value's parts */
-    lv *block;       /* the function that joins a block, once there is one: all copies share it */
+    unsigned stretch; /* slots that a part has in a buffer */
+    lv *made; /* the functions that join a block, and that find its prefixes, once needed: all copies share them */
     lv values, other, level, count;
 } tr_ljoin;
 
@@ -211,10 +214,20 @@ void tr_spread_part(
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
-/* join.c: values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a whole block
- * is joined with those before; the end, of a last block of `fill` values and then the initial value, which is
- * left out if `bare`; n values that lie as in a block, and the initial value. */
-void tr_join_setup(tr_lf *w, tr_ljoin *j);
+/* join.c. out: x and y as one; out may be x. The same where `both`, else `alone`. */
+void tr_join_two(tr_lf *w, const tr_ljoin *j, const lv *caps, const lv *x, const lv *y, lv *out);
+void tr_join_if(tr_lf *w, const tr_ljoin *j, const lv *caps, lv both, const lv *x, const lv *y,
+                const lv *alone, lv *out);
+void tr_join_setup(tr_lf *w, tr_ljoin *j, bool scan);
+/* A block of a scan, item by item; n > 0 of them as one; what stands before each, in their place, of what stands
+ * before all. x: the total. */
+void tr_join_put(tr_lf *w, const tr_ljoin *j, lv i, const lv *x);
+void tr_join_get(tr_lf *w, const tr_ljoin *j, lv i, lv *x);
+void tr_join_total(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, lv *x);
+void tr_join_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, const lv *before, lv *x);
+/* A reduction's values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a whole
+ * block is joined with those before; the end, of a last block of `fill` values and then the initial value, which
+ * is left out if `bare`; n values that lie as in a block, and the initial value. */
 void tr_join_clear(tr_lf *w, const tr_ljoin *j);
 lv tr_join_place(tr_lf *w, const tr_ljoin *j, unsigned part, lv i);
 void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps);
@@ -224,7 +237,6 @@ void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, cons
 /* red.c. A reduction is set up once, begins before its axes are walked, takes
  * contributions, and ends as a value. */
 tr_lred *tr_red_copy(const tr_lpat *s); /* of all, which share nothing that changes */
-unsigned tr_red_room(const tr_pat *p);  /* parts that the values of all have at most */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);

@@ -85,6 +85,7 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
     case TR_RED_MIN:
     case TR_RED_MAX: acc[0] = extreme(s, r, acc[0], x[0]); break;
     case TR_RED_AND: acc[0] = l_and(b, acc[0], x[0]); break;
+    case TR_RED_JOIN: tr_join_two(s->w, r->join, s->caps, acc, x, acc); break;
     case TR_RED_LAST: memcpy(acc, x, tr_ty_nparts(r->ty) * sizeof *acc); break;
     case TR_RED_XOR: acc[0] = LLVMBuildXor(b, acc[0], x[0], ""); break;
     default: acc[0] = l_or(b, acc[0], x[0]);
@@ -150,7 +151,7 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     if (tr_red_info[k].place)
         return RED_ARG;
     if (tr_red_info[k].joins)
-        return RED_JOINED;
+        return i < s->p->nscan ? RED_PHI : RED_JOINED;
     if (tr_pat_is_buffered(s->p, i, t))
         return RED_BUFFERED;
     return RED_PHI;
@@ -168,7 +169,7 @@ static tr_ljoin *join_of(const tr_lpat *s, unsigned i, const tr_lred *r) {
                     .nparts = n,
                     .ncaps = s->ncaps,
                     .types = types,
-                    .block = TR_NEW_N(a, lv, 1)};
+                    .made = TR_NEW_N(a, lv, 2)};
     return j;
 }
 
@@ -182,7 +183,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     r->init = TR_NEW_N(&s->w->m->ctx->arena, lv, n > 2 ? n : 2);
     memcpy(r->init, tr_lower_parts(s->w, init), n * sizeof *r->init);
     r->cls = classify(s, i, t);
-    r->join = r->cls == RED_JOINED ? join_of(s, i, r) : NULL;
+    r->join = tr_red_info[r->kind].joins ? join_of(s, i, r) : NULL;
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
     r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
@@ -229,8 +230,8 @@ void tr_red_setup(tr_lpat *s) {
     tr_lf *w = s->w;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
-        if (r->cls == RED_JOINED) {
-            tr_join_setup(w, r->join);
+        if (r->cls == RED_JOINED || (r->join && s->after)) {
+            tr_join_setup(w, r->join, r->cls == RED_PHI);
             continue;
         }
         lt e = tr_lower_elem(w->m, r->ty);

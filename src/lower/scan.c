@@ -313,8 +313,80 @@ static void stretches(tr_lpat *s, unsigned k, lv from, lv to) {
     s->w->in_use = in_use;
 }
 
+/* --- by a function of the user's --- */
+
+/* What n elements contribute, into the block. */
+static void fill_joined(tr_lpat *s, unsigned k, lv from, lv n) {
+    const tr_ljoin *j = s->red[0].join;
+    tr_lloop l;
+    lv *params = TR_NEW_N(&s->w->m->ctx->arena, lv, s->p->nspace + 2u * s->p->nin + j->nparts + s->ncaps + 1u),
+       at = begin_plain(s, &l, k, from, n);
+    unsigned m = tr_lower_given(s, params);
+    for (unsigned i = 0; i < j->nparts; i++)
+        params[m++] = LLVMConstNull(j->types[i]);
+    memcpy(params + m, s->caps, s->ncaps * sizeof *params);
+    const lv *y = tr_lower_lambda(s->w, s->p->lam, s->loc, params);
+    for (uint32_t a = s->p->nin; a < s->narr; a++)
+        y += tr_ty_nparts(s->arr[a].ty->elem);
+    tr_join_put(s->w, j, at, y);
+    end_plain(s, &l);
+}
+
+/* The outputs of n elements, of what stands before each, in the block. */
+static void output_joined(tr_lpat *s, unsigned k, lv from, lv n) {
+    const tr_ljoin *j = s->red[0].join;
+    tr_lloop l;
+    lv *params = TR_NEW_N(&s->w->m->ctx->arena, lv, s->p->nspace + 2u * s->p->nin + j->nparts + s->ncaps + 1u),
+       at = begin_plain(s, &l, k, from, n);
+    unsigned m = tr_lower_given(s, params);
+    tr_join_get(s->w, j, at, params + m);
+    memcpy(params + m + j->nparts, s->caps, s->ncaps * sizeof *params);
+    tr_lower_outputs(s, tr_lower_lambda(s->w, s->p->lam, s->loc, params));
+    end_plain(s, &l);
+}
+
+/* A block of TR_SCAN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that are
+ * done are together. Of totals alone that is the end, else with the value before. */
+static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
+    LLVMBuilderRef b = s->w->b;
+    tr_lm *m = s->w->m;
+    tr_lred *r = &s->red[0];
+    const tr_ljoin *j = r->join;
+    tr_arena *a = &m->ctx->arena;
+    unsigned n = j->nparts, first = s->ncarry;
+    lv *before = TR_NEW_N(a, lv, n), *total = TR_NEW_N(a, lv, n), *own = tr_arena_copy(a, s->carry, n * sizeof *own);
+    assert(first == n && r->carry == 0 && "it has no other reductions");
+    memcpy(s->carry + first, own, n * sizeof *own); /* of no blocks: whatever */
+    s->ncarry = 2 * n;
+    tr_lloop l;
+    tr_lloop_begin(s, &l, from, to);
+    lv len = smaller(b, l_sub(b, to, l.iv), l_int(m->i64, TR_SUM_BLOCK)), more = l_icmp(b, LLVMIntNE, l.iv, from);
+    lv *done = tr_arena_copy(a, s->carry + first, n * sizeof *done), *start = tr_arena_copy(a, s->carry, n * sizeof *start);
+    s->ncarry = 0;
+    fill_joined(s, k, l.iv, len);
+    if (s->totals) {
+        tr_join_total(s->w, j, s->caps, len, total);
+    } else {
+        tr_join_if(s->w, j, s->caps, more, start, done, start, before);
+        tr_join_prefixes(s->w, j, s->caps, len, before, total);
+        output_joined(s, k, l.iv, len);
+    }
+    tr_join_if(s->w, j, s->caps, more, done, total, total, done);
+    memcpy(s->carry, start, n * sizeof *start);
+    memcpy(s->carry + first, done, n * sizeof *done);
+    s->ncarry = 2 * n;
+    tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, len, ""));
+    if (s->totals)
+        memcpy(s->carry, s->carry + first, n * sizeof(lv));
+    else
+        tr_join_two(s->w, j, s->caps, s->carry, s->carry + first, s->carry);
+    s->ncarry = n;
+}
+
 static void block(tr_lpat *s, unsigned k, lv from, lv to) {
-    if (goes_by_stretches(s))
+    if (s->red[0].join)
+        joined_blocks(s, k, from, to);
+    else if (goes_by_stretches(s))
         stretches(s, k, from, to);
     else
         each(s, k, from, to);
@@ -350,7 +422,7 @@ static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
 /* Is there a scan whose value after a block is not the one that stands before the next? */
 static bool needs_totals(const tr_lpat *s) {
     for (unsigned i = 0; i < s->p->nscan; i++)
-        if (!is_in_groups(s, i) && tr_red_regroups(s->red[i].kind, s->red[i].ty))
+        if (!is_in_groups(s, i) && !s->red[i].join && tr_red_regroups(s->red[i].kind, s->red[i].ty))
             return true;
     return false;
 }

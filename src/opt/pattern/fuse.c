@@ -517,6 +517,9 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
         return "the first one reduces, filters or scans some axes";
     if (tp->nscan && tc->nscan && link)
         return "the second scans what the first one gives";
+    bool joins = (tp->nscan && tr_pat_joins(tp)) || (tc->nscan && tr_pat_joins(tc));
+    if (joins && (tr_pat_nred(tp) + tr_pat_nred(tc) > 1 || tc->nfilt + tp->nfilt + tc->nscat + tp->nscat))
+        return "a scan by a function goes with no other";
     bool blocks = (tp->nscan && tr_pat_scan_regroups(tp)) || (tc->nscan && tr_pat_scan_regroups(tc));
     if (blocks && tr_pat_nred(tp) + tr_pat_nred(tc) > tp->nscan + tc->nscan)
         return "a scan of floats goes with no other reduction";
