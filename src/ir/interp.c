@@ -464,7 +464,7 @@ typedef struct joining {
     /* Of a scan by blocks (scans.c): the value before the block of TR_SCAN_BLOCK, and the smaller blocks since,
      * if there are any, as one; `level` and `count` are of the items of the smaller block. */
     bool blocks, some;
-    tr_slot *before, *done;
+    tr_slot *before, *done, *last; /* last: the item before */
 } joining;
 
 typedef struct space {
@@ -660,10 +660,12 @@ static bool add_joined(space *s, uint32_t k, const tr_slot *x) {
     return true;
 }
 
-/* What stands before an element of a scan by blocks. */
+/* What stands before an element of a scan by blocks: in a group, what stood before the last one and that. */
 static bool stand_before(space *s) {
     joining *j = &s->joining[0];
     size_t n = j->nparts;
+    if (s->flat % TR_JOIN_GROUP != 0)
+        return join_two(s, 0, s->acc[0], j->last, s->acc[0]);
     memcpy(s->acc[0], j->before, n * sizeof *j->before);
     if (j->some && !join_two(s, 0, s->acc[0], j->done, s->acc[0]))
         return false;
@@ -710,6 +712,7 @@ static bool add_scanned(space *s, const tr_slot *x) {
     size_t n = j->nparts;
     unsigned l = 0;
     memcpy(j->block, x, n * sizeof *x);
+    memcpy(j->last, x, n * sizeof *x);
     for (; j->count >> l & 1; l++)
         if (!join_two(s, 0, j->level + l * n, j->block, j->block))
             return false;
@@ -908,6 +911,7 @@ static unsigned prepare_joins(space *s) {
                                   .level = TR_NEW_N(a, tr_slot, (size_t)n * JOIN_LEVELS),
                                   .before = TR_NEW_N(a, tr_slot, n),
                                   .done = TR_NEW_N(a, tr_slot, n),
+                                  .last = TR_NEW_N(a, tr_slot, n),
                                   .blocks = tr_pat_in_blocks(p)};
     }
     return parts;

@@ -19,7 +19,7 @@
  * A function of the node joins what it joins by blocks of TR_SUM_BLOCK in those of TR_SCAN_BLOCK, each of which is a
  * tree (tr_pat). Before an element stands, joined from left to right: the value before the block; the totals of
  * the smaller blocks before it, one after the other, as one value; the totals of the left halves, from the
- * largest on, in whose right half it is. After the block stands the value before it with all totals. Such a scan is
+ * largest on, in whose right half its group of TR_JOIN_GROUP is; the items before it in the group. After the block stands the value before it with all totals. Such a scan is
  * the only reduction, and its function only computes; else it is plain, too.
  * Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have any). */
 #include <assert.h>

@@ -38,6 +38,7 @@ __all__ = [
     "NAMES",
     "Constant",
     "cells",
+    "chained",
     "checked",
     "find",
     "folded",
@@ -241,6 +242,19 @@ def folded(function: Any, start: tuple[Any, ...], line: tuple[Any, ...]) -> tupl
         pairs = [function(*items[k : k + 2]) for k in range(0, len(items) - 1, 2)]
         items = pairs + items[2 * len(pairs) :]
     return function(start, items[0]) if items else start
+
+
+def chained(
+    function: Any, start: tuple[Any, ...], line: tuple[Any, ...], outs: tuple[Any, ...], before: bool
+) -> None:
+    """Into arrays what a function makes of each item of a line and all before it, or of these alone; as `folded`."""
+    from numpy import broadcast_arrays
+
+    for i, item in enumerate(zip(*broadcast_arrays(*line), strict=True)):
+        after = function(start, item)
+        for out, value in zip(outs, start if before else after, strict=True):
+            out[i] = value
+        start = after
 
 
 def tabulated(function: Any, shape: tuple[int, ...]) -> Any:

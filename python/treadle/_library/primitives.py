@@ -12,7 +12,7 @@ import numpy as np
 
 from treadle._core import prange
 
-from . import Constant, folded, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from . import Constant, chained, folded, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
 
@@ -158,15 +158,19 @@ def scanned(
 
 def scan_line(op: Any, start: Any, line: Any, out: Any, exclusive: Constant, reverse: Constant) -> None:
     """One line, from its first item or from its last."""
-    acc = start
-    n = len(out[0])
-    for k in range(n):
-        i = n - 1 - k if reverse else k
-        if exclusive:
-            put(out, i, acc)
-        acc = converted(op(acc, items_of(line, i)), start)
-        if not exclusive:
-            put(out, i, acc)
+    if reverse:
+        return scan_line(op, start, backwards(line), backwards(out), exclusive, False)
+    if exclusive:
+        chained(op, start, line, out, True)
+    else:
+        chained(op, start, line, out, False)
+
+
+def backwards(line: Any) -> Any:
+    """Views from the last item to the first; numbers as they are."""
+    if len(line) == 0:
+        return ()
+    return (line[0][::-1] if isinstance(line[0], np.ndarray) else line[0], *backwards(line[1:]))
 
 
 # --- arrays side by side: what is done for each of a tuple calls itself with the rest ---
@@ -228,13 +232,6 @@ def length_of(line: Any) -> Any:
     return line[0].shape[-1] if isinstance(line[0], np.ndarray) else length_of(line[1:])
 
 
-def items_of(line: Any, i: Any) -> Any:
-    """The items at a place of a line; a number is all of its items."""
-    if len(line) == 0:
-        return ()
-    return (line[0][i] if isinstance(line[0], np.ndarray) else line[0], *items_of(line[1:], i))
-
-
 def put(outs: Any, at: Any, acc: Any) -> None:
     """Stores each of a tuple in its array."""
     if len(outs) > 0:
@@ -283,13 +280,6 @@ def rows(lines: Any) -> Any:
     for k in lines.shape[:-1]:
         m *= k
     return np.reshape(lines, (m, lines.shape[-1]))
-
-
-def converted(new: Any, old: Any) -> Any:
-    """Numbers in the types of others."""
-    if len(old) == 0:
-        return ()
-    return (old[0].dtype.type(new[0]), *converted(new[1:], old[1:]))
 
 
 def starts(op: Any, identity: Constant, xs: Any) -> Any:
