@@ -248,7 +248,7 @@ ROWS = [
     Row("tp.scan(tp.minimum, a, exclusive=True, identity=9)", lambda a: before(np.minimum, a, 0, 9), one("id", ndim=(1, 2)).map(lambda t: (t[0] % 7,)), False),
     Row("tp.scan(plus, a, identity=0)", lambda a: np.add.accumulate(a, 0), one("ldf", ndim=(1, 3), sums=True), False),
     Row("tp.scan(plus, a, -1, exclusive=True, identity=0)", lambda a: before(np.add, a, -1, 0), one("ld", ndim=(1, 2), sums=True), False),
-    Row("tp.scan(lambda p, q: p * 2 + q, a, reverse=True, identity=0)", lambda a: twice(a[::-1])[::-1], one("l").map(lambda t: (t[0] % 7,)), False),
+    Row("tp.scan(lambda p, q: q if q != 0 else p, a, reverse=True, identity=0)", lambda a: last_set(a[::-1])[::-1], one("l").map(lambda t: (t[0] % 3,)), False),
     Row("tp.scan(affine, (a, b), identity=(1.0, 0.0))", lambda a, b: tuple(y[0] for y in affine_scan(a[None], b[None])), st.tuples(array("d", shape=(9,), sums=True), array("d", shape=(9,), sums=True))),
     Row("tp.scan(affine, (2.0, b), 0, identity=(1.0, 0.0))", lambda a, b: tuple(y[0].T for y in columns(2.0, b)), st.tuples(array("d"), array("d", ndim=(2, 2), shape=(5, 2), sums=True))),
     Row("tp.scan(affine, (a[:, None], b), 1, identity=(1.0, 0.0))", lambda a, b: affine_scan(np.broadcast_to(a[:, None], b.shape), b), st.tuples(array("d", shape=(3,), sums=True), array("d", shape=(3, 4), sums=True))),
@@ -298,15 +298,16 @@ ROWS = [
 ]  # fmt: skip
 
 
-def tree(op: Callable, items: list, start: Any) -> Any:
+def tree(op: Callable, items: list) -> Any:
     """Neighbours in pairs, these in pairs and so on; what has no neighbour goes on as it is."""
     while len(items) > 1:
         items = [op(*items[k : k + 2]) if k + 1 < len(items) else items[k] for k in range(0, len(items), 2)]
-    return op(start, items[0]) if items else start
+    return items[0]
 
 
 def joined_side_by_side(op: Callable, xs: tuple, start: tuple) -> tuple:
-    return tuple(np.float64(v) for v in tree(op, list(np.broadcast(*xs)), start))
+    items = list(np.broadcast(*xs))
+    return tuple(np.float64(v) for v in (op(start, tree(op, items)) if items else start))
 
 
 def affine_rows(a: np.ndarray, b: np.ndarray) -> tuple:
@@ -314,15 +315,26 @@ def affine_rows(a: np.ndarray, b: np.ndarray) -> tuple:
     return tuple(np.array([row[k] for row in rows], float) for k in range(2))
 
 
+def before_each(op: Callable, items: list, start: Any) -> list:
+    """What stands before each of up to 256 items: left halves, from the largest on, then the items of its group of four."""
+    out = []
+    for at in range(len(items)):
+        acc, done = start, 0
+        for half in (128, 64, 32, 16, 8, 4):
+            if at & half:
+                acc, done = op(acc, tree(op, items[done : done + half])), done + half
+        for x in items[done:at]:
+            acc = op(acc, x)
+        out.append(acc)
+    return out
+
+
 def affine_scan(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Along the last axis."""
-    p, q = np.ones(len(a)), np.zeros(len(a))
-    ps, qs = [], []
-    for k in range(a.shape[1]):
-        p, q = affine((p, q), (a[:, k], b[:, k]))
-        ps.append(p)
-        qs.append(q)
-    return np.array(ps).T, np.array(qs).T
+    items = [(a[:, k], b[:, k]) for k in range(a.shape[1])]
+    before = before_each(affine, items, (np.ones(len(a)), np.zeros(len(a))))
+    after = [affine(p, q) for p, q in zip(before, items, strict=True)]
+    return np.array([p for p, _ in after]).T, np.array([q for _, q in after]).T
 
 
 def columns(a: float, b: np.ndarray) -> tuple[Any, Any]:
@@ -330,10 +342,10 @@ def columns(a: float, b: np.ndarray) -> tuple[Any, Any]:
     return p[None], q[None]
 
 
-def twice(a: np.ndarray) -> np.ndarray:
+def last_set(a: np.ndarray) -> np.ndarray:
     out, acc = [], 0
     for v in a:
-        acc = acc * 2 + v
+        acc = v if v != 0 else acc
         out.append(acc)
     return np.array(out, a.dtype)
 
