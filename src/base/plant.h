@@ -1,5 +1,5 @@
-/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER)
- * tests/py/test_parallel_stores.py. Compiled in with -DTR_PLANTS alone and then chosen by opts.plant; every
+/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER,
+ * JOIN) tests/py/test_parallel_stores.py, test_joins.py. Compiled in with -DTR_PLANTS alone and then chosen by opts.plant; every
  * other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
@@ -7,21 +7,22 @@
 #include "base/ctx.h"
 
 /* X(ID, number, what goes wrong) */
-#define TR_PLANT_LIST(X)                                                          \
-    X(SHR, 1, "arithmetic shift right fills with zeros")                          \
-    X(FLOORDIV, 2, "floor division rounds towards zero")                          \
-    X(UDIV, 3, "unsigned quotient is taken as signed")                            \
-    X(SEXT, 4, "widening a signed integer does not extend its sign")              \
-    X(CMPLE, 5, "integer <= is lowered as <")                                     \
-    X(PATTERN, 6, "a pattern's inner loop stops one element early")               \
-    X(WRAP, 7, "a negative index of -1 is not wrapped")                           \
-    X(FNE, 8, "NaN != x is false")                                                \
-    X(SELECT, 9, "select of float32 swaps its arms")                              \
-    X(CMUL, 10, "the imaginary part of a complex product loses a term's sign")    \
-    X(FUSE, 11, "fusion moves an array expression past a store to what it reads") \
-    X(RANGE, 12, "every range of a parallel loop but the first begins one late")  \
-    X(CHUNK, 13, "of a chunk of strided results the last one is not stored")      \
-    X(SCATTER, 14, "patterns that store at computed places are taken to be independent")
+#define TR_PLANT_LIST(X)                                                                 \
+    X(SHR, 1, "arithmetic shift right fills with zeros")                                 \
+    X(FLOORDIV, 2, "floor division rounds towards zero")                                 \
+    X(UDIV, 3, "unsigned quotient is taken as signed")                                   \
+    X(SEXT, 4, "widening a signed integer does not extend its sign")                     \
+    X(CMPLE, 5, "integer <= is lowered as <")                                            \
+    X(PATTERN, 6, "a pattern's inner loop stops one element early")                      \
+    X(WRAP, 7, "a negative index of -1 is not wrapped")                                  \
+    X(FNE, 8, "NaN != x is false")                                                       \
+    X(SELECT, 9, "select of float32 swaps its arms")                                     \
+    X(CMUL, 10, "the imaginary part of a complex product loses a term's sign")           \
+    X(FUSE, 11, "fusion moves an array expression past a store to what it reads")        \
+    X(RANGE, 12, "every range of a parallel loop but the first begins one late")         \
+    X(CHUNK, 13, "of a chunk of strided results the last one is not stored")             \
+    X(SCATTER, 14, "patterns that store at computed places are taken to be independent") \
+    X(JOIN, 15, "a reduction by a function begins with zeros, not with the identity")
 
 enum {
 #define X(id, number, what) TR_PLANT_##id = (number),

@@ -449,8 +449,8 @@ enum { TR_BY_CAP = 2 }; /* the first captured value among the params of one that
 
 /* How values come together in a scan, a reduction or a target. */
 typedef struct tr_join {
-    uint8_t how;  /* tr_redk; of a scatter, TR_SCATTER_PUT, too */
-    uint8_t fast; /* how sums and such of floats may be regrouped, a set of TR_FM_* */
+    uint8_t how;      /* tr_redk; of a scatter, TR_SCATTER_PUT, too */
+    uint8_t fast;     /* how sums and such of floats may be regrouped, a set of TR_FM_* */
     struct tr_fn *by; /* of "join": the function of two values; else NULL */
 } tr_join;
 

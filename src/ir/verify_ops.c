@@ -595,8 +595,7 @@ static void check_joins(tr_fnck *k, const tr_ins *i) {
         else if (check_join_params(k, i, j->by, of))
             for (tr_bid b = 0; b < j->by->blks.n; b++) {
                 const tr_blk *blk = tr_blk_at(j->by, b);
-                const tr_ins *y =
-                    !blk->dead && blk->last < j->by->ins.n ? tr_at(j->by, blk->last) : NULL;
+                const tr_ins *y = !blk->dead && blk->last < j->by->ins.n ? tr_at(j->by, blk->last) : NULL;
                 if (y && y->op == TR_OP_YIELD && y->nargs == 1 && y->args[0] < j->by->ins.n)
                     tr_ck_want_type(k, tr_at(j->by, y->args[0])->ty, of, "what the joining function yields");
             }

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "lower/pattern.h"
 
 static lt memory_type(const tr_lm *m, lt t) {
@@ -162,7 +163,8 @@ static void go_down(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv oa, lv
 /* Where levels are: even ones behind each other in a, the others in b. */
 typedef struct levels {
     lv left, depth; /* nodes of a level in a; its number */
-    lv oa, sa, ob;   /* where it begins in a, how many nodes a whole block has there, where the next begins in b */
+    lv oa, sa,
+        ob; /* where it begins in a, how many nodes a whole block has there, where the next begins in b */
 } levels;
 
 static levels level_phis(tr_lf *w) {
@@ -194,7 +196,8 @@ static void write_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv
     LLVMBuilderRef o = w->b;
     lt i64 = w->m->i64;
     lv zero = l_int(i64, 0), one = l_int(i64, 1), two = l_int(i64, 2), *x = room(w, j);
-    lb head = tr_lower_block(w, "up"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""), from = l_here(o);
+    lb head = tr_lower_block(w, "up"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
+       from = l_here(o);
     LLVMBuildBr(o, head);
     l_at_end(o, head);
     levels l = level_phis(w), first = {n, zero, zero, l_int(i64, TR_SUM_BLOCK), zero};
@@ -202,10 +205,8 @@ static void write_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv
     LLVMBuildCondBr(o, l_icmp(o, LLVMIntUGT, l.left, one), body, end);
     l_at_end(o, body);
     lv above = LLVMBuildNUWAdd(o, l.oa, l.sa, ""), middle = join_pairs(w, j, caps, a, l.oa, b, l.ob, l.left);
-    levels next = {join_pairs(w, j, caps, b, l.ob, a, above, middle),
-                   LLVMBuildNUWAdd(o, l.depth, two, ""),
-                   above,
-                   LLVMBuildLShr(o, l.sa, two, ""),
+    levels next = {join_pairs(w, j, caps, b, l.ob, a, above, middle), LLVMBuildNUWAdd(o, l.depth, two, ""),
+                   above, LLVMBuildLShr(o, l.sa, two, ""),
                    LLVMBuildNUWAdd(o, l.ob, LLVMBuildLShr(o, l.sa, one, ""), "")};
     level_incoming(&l, &next, l_here(o));
     LLVMBuildBr(o, head);
@@ -252,7 +253,8 @@ typedef void (*writer)(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv b, 
 static lv make_function(tr_lf *at, const tr_ljoin *j, const lv *caps, writer body) {
     tr_lm *m = at->m;
     tr_arena *arena = &m->ctx->arena;
-    lv *given = TR_NEW_N(arena, lv, j->ncaps + 1u), *own = tr_arena_copy(arena, caps, (j->ncaps + 1u) * sizeof *own);
+    lv *given = TR_NEW_N(arena, lv, j->ncaps + 1u),
+       *own = tr_arena_copy(arena, caps, (j->ncaps + 1u) * sizeof *own);
     lt *params = TR_NEW_N(arena, lt, j->ncaps + CAPS);
     unsigned n = handed(caps, j->ncaps, given);
     params[A] = params[B] = m->ptr;
@@ -359,7 +361,8 @@ void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps) {
     lv one = l_int(i64, 1), *x = room(w, j), *y = room(w, j);
     join_block(w, j, caps, j->values, l_int(i64, TR_SUM_BLOCK), x);
     lv count = LLVMBuildLoad2(b, i64, j->count, "");
-    lb head = tr_lower_block(w, ""), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""), from = l_here(b);
+    lb head = tr_lower_block(w, ""), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
+       from = l_here(b);
     LLVMBuildBr(b, head);
     l_at_end(b, head);
     lv l = LLVMBuildPhi(b, i64, ""), *so_far = phis(w, j);
@@ -379,7 +382,7 @@ void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps) {
 }
 
 void tr_join_if(tr_lf *w, const tr_ljoin *j, const lv *caps, lv both, const lv *x, const lv *y,
-                    const lv *alone, lv *out) {
+                const lv *alone, lv *out) {
     LLVMBuilderRef b = w->b;
     lb yes = tr_lower_block(w, ""), go_on = tr_lower_block(w, ""), from = l_here(b);
     lv *together = room(w, j);
@@ -417,7 +420,11 @@ static void last_block(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, lv some, 
 void tr_join_end(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, const lv *init, bool bare, lv *out) {
     LLVMBuilderRef b = w->b;
     lt i64 = w->m->i64;
-    lv zero = l_int(i64, 0), one = l_int(i64, 1), *x = room(w, j), *y = room(w, j);
+    lv zero = l_int(i64, 0), one = l_int(i64, 1), *x = room(w, j), *y = room(w, j), *nothing = room(w, j);
+    for (unsigned k = 0; k < j->nparts; k++)
+        nothing[k] = LLVMConstNull(j->types[k]);
+    if (tr_plant(w->m->ctx, TR_PLANT_JOIN))
+        init = nothing;
     lv some = l_icmp(b, LLVMIntNE, fill, zero), count = LLVMBuildLoad2(b, i64, j->count, "");
     last_block(w, j, caps, fill, some, init, x);
     lb head = tr_lower_block(w, ""), look = tr_lower_block(w, ""), body = tr_lower_block(w, ""),

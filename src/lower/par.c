@@ -424,8 +424,8 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
         if (s->red[i].cls == RED_JOINED) {
             lv o = l_int(w->m->i64, (long long)part * TR_PAR_RANGES);
             tr_join_ranges(w, s->red[i].join, s->caps,
-                           LLVMBuildInBoundsGEP2(w->b, w->m->i64, places, &o, 1, ""), nranges,
-                           s->red[i].init, out + n);
+                           LLVMBuildInBoundsGEP2(w->b, w->m->i64, places, &o, 1, ""), nranges, s->red[i].init,
+                           out + n);
             n += tr_ty_nparts(s->red[i].ty);
             part += tr_ty_nparts(s->red[i].ty);
             continue;

@@ -504,8 +504,8 @@ static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
     if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || tr_pat_nred(p) != 1 ||
-        r->cls == RED_PHI || r->cls == RED_JOINED || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) ||
-        tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
+        r->cls == RED_PHI || r->cls == RED_JOINED || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty ||
+        !is_identity(s) || tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
         !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;

@@ -25,7 +25,7 @@ typedef struct tr_ljoin {
     tr_fn *by;
     uint32_t loc;
     unsigned nparts, ncaps;
-    const lt *types; /* of a value's parts */
+    const lt *types;  /* of a value's parts */
     unsigned stretch; /* slots that a part has in a buffer */
     lv *made; /* the functions that join a block, and that find its prefixes, once needed: all copies share them */
     lv values, other, level, count;
@@ -236,7 +236,7 @@ void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, cons
 
 /* red.c. A reduction is set up once, begins before its axes are walked, takes
  * contributions, and ends as a value. */
-tr_lred *tr_red_copy(const tr_lpat *s); /* of all, which share nothing that changes */
+tr_lred *tr_red_copy(const tr_lpat *s);               /* of all, which share nothing that changes */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);

@@ -318,7 +318,8 @@ static void stretches(tr_lpat *s, unsigned k, lv from, lv to) {
 /* The element at i: its outputs, where `before`, what stands before it, is given, and what it contributes. */
 static const lv *joined_element(tr_lpat *s, unsigned k, lv i, const lv *before) {
     const tr_ljoin *j = s->red[0].join;
-    lv *params = TR_NEW_N(&s->w->m->ctx->arena, lv, s->p->nspace + 2u * s->p->nin + j->nparts + s->ncaps + 1u);
+    lv *params =
+        TR_NEW_N(&s->w->m->ctx->arena, lv, s->p->nspace + 2u * s->p->nin + j->nparts + s->ncaps + 1u);
     stand_at(s, k, i);
     unsigned m = tr_lower_given(s, params);
     for (unsigned q = 0; q < j->nparts; q++)
@@ -361,7 +362,8 @@ static void rest_of_group(tr_lpat *s, unsigned k, lv from, lv left, const lv *be
 static void maybe_rest(tr_lpat *s, unsigned k, lv from, lv left, lv at, bool outputs) {
     const tr_ljoin *j = s->red[0].join;
     LLVMBuilderRef b = s->w->b;
-    lv *x = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts), *total = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts);
+    lv *x = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts),
+       *total = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts);
     lb some = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntNE, left, l_int(s->w->m->i64, 0)), some, go_on);
     l_at_end(b, some);
@@ -416,14 +418,17 @@ static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
     const tr_ljoin *j = r->join;
     tr_arena *a = &m->ctx->arena;
     unsigned n = j->nparts, first = s->ncarry;
-    lv *before = TR_NEW_N(a, lv, n), *total = TR_NEW_N(a, lv, n), *own = tr_arena_copy(a, s->carry, n * sizeof *own);
+    lv *before = TR_NEW_N(a, lv, n), *total = TR_NEW_N(a, lv, n),
+       *own = tr_arena_copy(a, s->carry, n * sizeof *own);
     assert(first == n && r->carry == 0 && "it has no other reductions");
     memcpy(s->carry + first, own, n * sizeof *own); /* of no blocks: whatever */
     s->ncarry = 2 * n;
     tr_lloop l;
     tr_lloop_begin(s, &l, from, to);
-    lv len = smaller(b, l_sub(b, to, l.iv), l_int(m->i64, TR_SUM_BLOCK)), more = l_icmp(b, LLVMIntNE, l.iv, from);
-    lv *done = tr_arena_copy(a, s->carry + first, n * sizeof *done), *start = tr_arena_copy(a, s->carry, n * sizeof *start);
+    lv len = smaller(b, l_sub(b, to, l.iv), l_int(m->i64, TR_SUM_BLOCK)),
+       more = l_icmp(b, LLVMIntNE, l.iv, from);
+    lv *done = tr_arena_copy(a, s->carry + first, n * sizeof *done),
+       *start = tr_arena_copy(a, s->carry, n * sizeof *start);
     s->ncarry = 0;
     joined_groups(s, k, l.iv, len, false);
     lv groups = LLVMBuildUDiv(b, LLVMBuildNUWAdd(b, len, l_int(m->i64, TR_JOIN_GROUP - 1), ""),

@@ -71,8 +71,7 @@ static void drop_lam_param(tr_fn *lam, uint32_t k) {
 static bool free_scans(tr_pat *t) {
     uint16_t n = t->nscan;
     uint32_t first = tr_pat_param(t, TR_LAM, P_SCAN);
-    while (n && !(n == 1 && t->nfilt) && tr_pat_red(t, n - 1u) != TR_RED_LAST &&
-           !t->joins[n - 1u].by &&
+    while (n && !(n == 1 && t->nfilt) && tr_pat_red(t, n - 1u) != TR_RED_LAST && !t->joins[n - 1u].by &&
            !tr_fuse_lam_uses(t->lam, first + n - 1u))
         drop_lam_param(t->lam, first + --n);
     bool any = n < t->nscan;
