@@ -234,8 +234,10 @@ void tr_red_setup(tr_lpat *s) {
             tr_join_setup(w, r->join, r->cls == RED_PHI);
             continue;
         }
+        if (r->cls == RED_PHI)
+            continue;
         lt e = tr_lower_elem(w->m, r->ty);
-        for (unsigned k = 0; r->cls != RED_PHI && k < tr_ty_nparts(r->ty); k++) {
+        for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             r->buf[k] = tr_lower_buffer(w, TR_SUM_BLOCK * tr_lower_bytes(w->m, e), 16, "values");
             r->state[k] = r->cls == RED_ARG ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
         }
