@@ -79,6 +79,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "chunk",
             "fission",
+            "join",
             "nontemporal",
             "pack",
             "par",

@@ -1,6 +1,6 @@
-/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER,
- * JOIN) tests/py/test_parallel_stores.py, test_joins.py. Compiled in with -DTR_PLANTS alone and then chosen by opts.plant; every
- * other build has `tr_plant` as the constant false. */
+/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER, JOIN)
+ * tests/py/test_parallel_stores.py, test_joins.py. Compiled in with -DTR_PLANTS alone and then chosen by
+ * opts.plant; every other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
 

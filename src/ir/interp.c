@@ -461,8 +461,8 @@ typedef struct joining {
     unsigned nparts, fill;
     tr_slot *block, *level;
     uint64_t count;
-    /* Of a scan by blocks (scans.c): the value before the block of TR_SCAN_BLOCK, and the smaller blocks since,
-     * if there are any, as one; `level` and `count` are of the items of the smaller block. */
+    /* Of a scan by blocks (scans.c): the value before the block of TR_SCAN_BLOCK, and the smaller blocks
+     * since, if there are any, as one; `level` and `count` are of the items of the smaller block. */
     bool blocks, some;
     tr_slot *before, *done, *last; /* last: the item before */
 } joining;
@@ -627,7 +627,8 @@ static bool join_two(space *s, uint32_t k, const tr_slot *x, const tr_slot *y, t
     return run_with(&j->by, in.v, out);
 }
 
-/* A block as one value, its first: neighbours in pairs, and these in pairs; one without a neighbour goes on. */
+/* A block as one value, its first: neighbours in pairs, and these in pairs; one without a neighbour goes
+ * on. */
 static bool join_block(space *s, uint32_t k) {
     joining *j = &s->joining[k];
     size_t n = j->nparts;

@@ -405,16 +405,16 @@ struct tr_fn;
  * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
  * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last
  * one stays, else each is combined with what is there, as a reduction is; sums and products of floats in
- * blocks of rounds, where scatters.c says so. A target shares no memory with any
- * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
+ * blocks of rounds, where scatters.c says so. A target shares no memory with any other operand, and nothing
+ * else of the node reads or writes it. A pattern that scatters keeps no axes.
  *
- * Values may be joined by a function of the user's ("join"), which is a lambda of the node, too: it is given two
- * values and what is captured, and yields one. A value is a number, or a tuple of numbers. Its reduction of n
- * contributions, in C order, is join(initial value, total), and the initial value where there are none. The
- * total is joined in a tree that depends on positions alone: neighbours in pairs, then these in pairs, and so
- * on, where one that has no neighbour goes on as it is. So the order of values stays, and any 2^k that begin at
- * a multiple of 2^k are a node. Contributions are taken in blocks of TR_SUM_BLOCK (rt/layout.h), and a block is
- * joined before the lambda runs for the next: that is what effects can tell.
+ * Values may be joined by a function of the user's ("join"), which is a lambda of the node, too: it is given
+ * two values and what is captured, and yields one. A value is a number, or a tuple of numbers. Its reduction
+ * of n contributions, in C order, is join(initial value, total), and the initial value where there are none.
+ * The total is joined in a tree that depends on positions alone: neighbours in pairs, then these in pairs,
+ * and so on, where one that has no neighbour goes on as it is. So the order of values stays, and any 2^k that
+ * begin at a multiple of 2^k are a node. Contributions are taken in blocks of TR_SUM_BLOCK (rt/layout.h), and
+ * a block is joined before the lambda runs for the next: that is what effects can tell.
  *
  * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never
  * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
@@ -442,8 +442,8 @@ typedef enum tr_role {
 #undef X
     TR_ROLE__COUNT
 } tr_role;
-/* A pattern's functions, as tr_pat_fn numbers them; of those that join values (tr_join.by) it may have several,
- * which are given the two values and then what is captured. */
+/* A pattern's functions, as tr_pat_fn numbers them; of those that join values (tr_join.by) it may have
+ * several, which are given the two values and then what is captured. */
 enum { TR_LAM, TR_EPI };
 enum { TR_BY_CAP = 2 }; /* the first captured value among the params of one that joins */
 
@@ -718,6 +718,8 @@ enum { TR_COST_CHEAP = 6, TR_COST_DEAR = 15 };  /* more than a quotient; a funct
 unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
 /* A lambda that only computes: no instruction has an effect. */
 bool tr_fn_is_scalar(const tr_fn *f);
+/* So is the lambda of a pattern, and what joins values in it: it may be copied, moved and merged. */
+bool tr_pat_only_computes(const tr_pat *p);
 unsigned tr_fn_cost(const tr_fn *f); /* of one run without repetitions: its instructions' costs */
 uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in); /* values that the lambda of f's pattern yields */
 const tr_ins *tr_pat_yield(const tr_fn *lam);             /* one of a lambda's YIELDs; all agree on types */

@@ -83,13 +83,6 @@ bool tr_pat_joins(const tr_pat *p) {
     return false;
 }
 
-bool tr_pat_only_computes(const tr_pat *p) {
-    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
-        if (p->joins[k].by && !tr_fn_is_scalar(p->joins[k].by))
-            return false;
-    return tr_fn_is_scalar(p->lam);
-}
-
 tr_val tr_port_param(const tr_pat *p, unsigned fn, uint32_t operand) {
     unsigned r = tr_pat_role(p, operand);
     assert(r != P_SPACE && "an index is of an axis, not of its size");

@@ -76,8 +76,6 @@ static inline uint32_t tr_port_nvalues(const tr_fn *f, unsigned role, unsigned f
 static inline uint32_t tr_pat_cap(const tr_pat *p, const tr_fn *f) {
     return f == p->lam || f == p->epi ? tr_pat_param(p, f == p->epi ? TR_EPI : TR_LAM, P_CAP) : TR_BY_CAP;
 }
-/* Nothing that it does at an index has an effect, nor has joining values: it may be copied, moved and merged. */
-bool tr_pat_only_computes(const tr_pat *p);
 /* Some reduction is by a function of the node. */
 bool tr_pat_joins(const tr_pat *p);
 /* What the node's reductions come to: none with kept axes, one, or a tuple. */

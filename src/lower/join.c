@@ -1,17 +1,17 @@
-/* Reductions by a function of the user's: contributions come in blocks of TR_SUM_BLOCK, each of which is joined
- * in the tree of ir.h (tr_pat), level by level from one buffer to another and back; whole blocks are the leaves
- * of a binary counter, as sums are (rt/sum.c). Neighbours are joined in a loop that carries nothing, so
- * LLVM makes vectors of functions that only compute; a loop over the items would wait for each join.
+/* Reductions by a function of the user's: contributions come in blocks of TR_SUM_BLOCK, each of which is
+ * joined in the tree of ir.h (tr_pat), level by level from one buffer to another and back; whole blocks are
+ * the leaves of a binary counter, as sums are (rt/sum.c). Neighbours are joined in a loop that carries
+ * nothing, so LLVM makes vectors of functions that only compute; a loop over the items would wait for each
+ * join.
  *
  * A scan has the totals of all nodes of a block's tree, and goes down again: what stands before a node stands
- * before its left half, and with that joined before its right one. So it has no chain either, for two joins an
- * item and a third for the value after it.
+ * before its left half, and with that joined before its right one. So it has no chain either, for two joins
+ * an item and a third for the value after it.
  *
- * Each part of a value has a stretch of slots in a buffer, TR_SUM_BLOCK of a reduction, its items side by side from
- * where that begins; what the ranges of a parallel pattern leave lies so, too. Levels of a scan are behind each
- * other, every other one in the same buffer.
- * Cost: what joins a block is a function of the module, where the user's only computes; the user's function is
- * written out five times, else seven times. */
+ * Each part of a value has a stretch of slots in a buffer, TR_SUM_BLOCK of a reduction, its items side by
+ * side from where that begins; what the ranges of a parallel pattern leave lies so, too. Levels of a scan are
+ * behind each other, every other one in the same buffer. Cost: what joins a block is a function of the
+ * module, where the user's only computes; the user's function is written out five times, else seven times. */
 #include <assert.h>
 #include <string.h>
 
@@ -128,8 +128,8 @@ static void write_block(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv b,
     l_at_end(o, end);
 }
 
-/* What stands before the nodes of a level, in a from oa on, before those below, `n` in b from ob on, which are
- * their totals until then. */
+/* What stands before the nodes of a level, in a from oa on, before those below, `n` in b from ob on, which
+ * are their totals until then. */
 static void go_down(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv oa, lv b, lv ob, lv n) {
     LLVMBuilderRef o = w->b;
     lt i64 = w->m->i64;
@@ -189,8 +189,8 @@ static lv nodes(tr_lf *w, lv n, lv depth) {
     return LLVMBuildLShr(w->b, LLVMBuildNUWAdd(w->b, n, least, ""), depth, "");
 }
 
-/* n > 0 values in a become what stands before each; item BEFORE is what stands before all, TOTAL what they are
- * together then. */
+/* n > 0 values in a become what stands before each; item BEFORE is what stands before all, TOTAL what they
+ * are together then. */
 enum { STRETCH = 2 * TR_SUM_BLOCK, TOTAL = STRETCH - 2, BEFORE };
 static void write_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv b, lv n) {
     LLVMBuilderRef o = w->b;

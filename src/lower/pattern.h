@@ -27,7 +27,7 @@ typedef struct tr_ljoin {
     unsigned nparts, ncaps;
     const lt *types;  /* of a value's parts */
     unsigned stretch; /* slots that a part has in a buffer */
-    lv *made; /* the functions that join a block, and that find its prefixes, once needed: all copies share them */
+    lv *made; /* functions that join a block, and find its prefixes, once needed: all copies share them */
     lv values, other, level, count;
 } tr_ljoin;
 
@@ -219,15 +219,15 @@ void tr_join_two(tr_lf *w, const tr_ljoin *j, const lv *caps, const lv *x, const
 void tr_join_if(tr_lf *w, const tr_ljoin *j, const lv *caps, lv both, const lv *x, const lv *y,
                 const lv *alone, lv *out);
 void tr_join_setup(tr_lf *w, tr_ljoin *j, bool scan);
-/* A block of a scan, item by item; n > 0 of them as one; what stands before each, in their place, of what stands
- * before all. x: the total. */
+/* A block of a scan, item by item; n > 0 of them as one; what stands before each, in their place, of what
+ * stands before all. x: the total. */
 void tr_join_put(tr_lf *w, const tr_ljoin *j, lv i, const lv *x);
 void tr_join_get(tr_lf *w, const tr_ljoin *j, lv i, lv *x);
 void tr_join_total(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, lv *x);
 void tr_join_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, const lv *before, lv *x);
-/* A reduction's values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a whole
- * block is joined with those before; the end, of a last block of `fill` values and then the initial value, which
- * is left out if `bare`; n values that lie as in a block, and the initial value. */
+/* A reduction's values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a
+ * whole block is joined with those before; the end, of a last block of `fill` values and then the initial
+ * value, which is left out if `bare`; n values that lie as in a block, and the initial value. */
 void tr_join_clear(tr_lf *w, const tr_ljoin *j);
 lv tr_join_place(tr_lf *w, const tr_ljoin *j, unsigned part, lv i);
 void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps);

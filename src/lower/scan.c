@@ -337,8 +337,8 @@ static lv nth(tr_lpat *s, lv from, lv i) {
     return LLVMBuildNSWAdd(s->w->b, from, i, "");
 }
 
-/* A group that is not whole, of `left` elements from `from` on, one after the other: their outputs, if `before` is
- * what stands before them, else their total. */
+/* A group that is not whole, of `left` elements from `from` on, one after the other: their outputs, if
+ * `before` is what stands before them, else their total. */
 static void rest_of_group(tr_lpat *s, unsigned k, lv from, lv left, const lv *before, lv *total) {
     const tr_ljoin *j = s->red[0].join;
     LLVMBuilderRef b = s->w->b;
@@ -409,8 +409,8 @@ static void joined_groups(tr_lpat *s, unsigned k, lv from, lv n, bool outputs) {
     maybe_rest(s, k, nth(s, from, done), l_sub(b, n, done), groups, outputs);
 }
 
-/* A block of TR_SCAN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that are
- * done are together. Of totals alone that is the end, else with the value before. */
+/* A block of TR_SCAN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that
+ * are done are together. Of totals alone that is the end, else with the value before. */
 static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
     LLVMBuilderRef b = s->w->b;
     tr_lm *m = s->w->m;

@@ -332,7 +332,8 @@ typedef struct tr_tile_f32 {
 enum { TR_SCAN_BLOCK = 1 << 14 };
 /* A sum's are added up so many at a time, in a tree (ir/scans.c). */
 enum { TR_SCAN_GROUP = 8 };
-/* What a function joins, so many: four numbers of 8 bytes are what loads and stores of a group shuffle well. */
+/* What a function joins, so many: four numbers of 8 bytes are what loads and stores of a group shuffle
+ * well. */
 enum { TR_JOIN_GROUP = 4 };
 
 /* A scatter that combines goes in blocks of rounds, each but the first with a table like the

@@ -1,13 +1,12 @@
-/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have
- * no pattern (target/legal.def).
+/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have no
+ * pattern (target/legal.def).
  *
- * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the
- * reductions are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats,
- * which may be grouped in any way that is as good as pairwise summation, carry what each addition rounded
- * off (Knuth's TwoSum, compensated summation), unless they may be reassociated. What a function joins goes one
- * after the other, as a thread has no memory for a tree: the function is associative by promise, but what it
- * rounds off differs from what a host's does. Cost: each lambda and
- * epilogue is copied once. */
+ * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the reductions
+ * are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats, which may be
+ * grouped in any way that is as good as pairwise summation, carry what each addition rounded off (Knuth's
+ * TwoSum, compensated summation), unless they may be reassociated. What a function joins goes one after the
+ * other, as a thread has no memory for a tree: the function is associative by promise, but what it rounds off
+ * differs from what a host's does. Cost: each lambda and epilogue is copied once. */
 #include <string.h>
 
 #include "ir/summary.h"
