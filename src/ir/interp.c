@@ -461,7 +461,7 @@ typedef struct joining {
     unsigned nparts, fill;
     tr_slot *block, *level;
     uint64_t count;
-    /* Of a scan by blocks (scans.c): the value before the block of TR_SCAN_BLOCK, and the smaller blocks
+    /* Of a scan by blocks (scans.c): the value before the block of TR_JOIN_BLOCK, and the smaller blocks
      * since, if there are any, as one; `level` and `count` are of the items of the smaller block. */
     bool blocks, some;
     tr_slot *before, *done, *last; /* last: the item before */
@@ -719,7 +719,7 @@ static bool add_scanned(space *s, const tr_slot *x) {
             return false;
     memcpy(j->level + l * n, j->block, n * sizeof *x);
     j->count++;
-    if ((s->flat + 1) % TR_SCAN_BLOCK == 0)
+    if ((s->flat + 1) % TR_JOIN_BLOCK == 0)
         return end_large_block(s);
     return (s->flat + 1) % TR_SUM_BLOCK != 0 || end_small_block(s);
 }

@@ -15,7 +15,7 @@
  * next one. Each value is one of the former ones + something that rises with the elements, so sums of what is
  * not negative never fall, and stay where zeros are added. Where the lambda adds what it contributes to the
  * value that it is given, the sum is the value after the element (tr_pat_scan_after). A function of the node
- * joins what it joins by blocks of TR_SUM_BLOCK in those of TR_SCAN_BLOCK, each of which is a tree (tr_pat).
+ * joins what it joins by blocks of TR_SUM_BLOCK in those of TR_JOIN_BLOCK, each of which is a tree (tr_pat).
  * Before an element stands, joined from left to right: the value before the block; the totals of the smaller
  * blocks before it, one after the other, as one value; the totals of the left halves, from the largest on, in
  * whose right half its group of TR_JOIN_GROUP is; the items before it in the group. After the block stands

@@ -306,6 +306,31 @@ static void join_block(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv n, 
     get(w, a, j, l_int(w->m->i64, 0), x);
 }
 
+enum { KEPT = TR_JOIN_BLOCK / TR_JOIN_GROUP, GROUPS = TR_SUM_BLOCK / TR_JOIN_GROUP };
+
+lv tr_join_keep(tr_lf *w, const tr_ljoin *j) {
+    return tr_lower_buffer(w, (uint64_t)j->nparts * KEPT * sizeof(tr_slot), TR_MEM_ALIGN, "kept");
+}
+
+/* GROUPS items, which are there even if not all mean something. */
+static void copy_groups(tr_lf *w, const tr_ljoin *j, lv to, unsigned to_stretch, lv to_at, lv from,
+                        unsigned from_stretch, lv from_at) {
+    for (unsigned k = 0; k < j->nparts; k++) {
+        lt t = j->types[k];
+        LLVMBuildMemCpy(w->b, item(w, to, to_stretch, k, t, to_at), 1,
+                        item(w, from, from_stretch, k, t, from_at), 1,
+                        l_int(w->m->i64, (long long)(GROUPS * tr_lower_bytes(w->m, memory_type(w->m, t)))));
+    }
+}
+
+void tr_join_to_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at) {
+    copy_groups(w, j, kept, KEPT, at, j->values, j->stretch, l_int(w->m->i64, 0));
+}
+
+void tr_join_from_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at) {
+    copy_groups(w, j, j->values, j->stretch, l_int(w->m->i64, 0), kept, KEPT, at);
+}
+
 void tr_join_total(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, lv *x) {
     join_block(w, j, caps, j->values, n, x);
 }

@@ -266,8 +266,14 @@ static void walk_link(tr_lpat *c, const share *u, lv *out) {
     LLVMBuilderRef b = w->b;
     lv chain = LLVMBuildLoad2(b, w->m->ptr, slot(w, u->slots, CHAIN), ""), r = range_number(c, u);
     lv totals[2 * UINT8_MAX], last = l_icmp(b, LLVMIntEQ, c->end, c->ext[c->outer]);
-    c->blocks = false; /* it is one */
-    totals_unless(c, last, totals);
+    if (c->blocks && c->red[0].join) { /* the last one's, too, since the walk goes on from there */
+        c->blocks = false;
+        c->kept = tr_join_keep(w, c->red[0].join);
+        tr_scan_totals(c, 0, c->first, c->end, totals);
+    } else {
+        c->blocks = false;
+        totals_unless(c, last, totals);
+    }
     await_turn(c, chain, r);
     begin_at(c, chain);
     lb more = tr_lower_block(w, ""), walk = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
@@ -370,7 +376,7 @@ static lv region_grain(tr_lpat *s, lv n) {
  * longer than a block, for the cache. */
 static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     tr_lf *w = s->w;
-    lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, TR_SCAN_BLOCK);
+    lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, tr_scan_block(s));
     if (s->blocks)
         return block;
     if (tr_pat_nred(s->p) > s->p->nscan)

@@ -73,8 +73,9 @@ typedef struct tr_lpat {
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
-    bool blocks;         /* a scan of floats (tr_pat_in_blocks), of more than one block */
-    tr_fn *after;        /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
+    bool blocks;  /* a scan of floats (tr_pat_in_blocks), of more than one block */
+    lv kept;      /* of one by a function, a range: what its groups are, found with its total; NULL: none */
+    tr_fn *after; /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
     unsigned groups;     /* there, element by element: first in carry of what scans in groups remember, */
     lv *begun;           /* and the values before the block */
     bool shared;         /* other threads pack into the same arrays */
@@ -190,6 +191,7 @@ void tr_nontemporal_nest(tr_lpat *s);
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of
  * what is before. */
 void tr_scan_loop(tr_lpat *s, unsigned k); /* the innermost loop, of level k, of one that goes by blocks */
+int tr_scan_block(const tr_lpat *s);       /* elements */
 /* Parts of the values after the element, of what it contributes; their number. What is in no groups gives
  * what it got. */
 unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out);
@@ -223,6 +225,10 @@ void tr_join_setup(tr_lf *w, tr_ljoin *j, bool scan);
  * stands before all. x: the total. */
 void tr_join_put(tr_lf *w, const tr_ljoin *j, lv i, const lv *x);
 void tr_join_get(tr_lf *w, const tr_ljoin *j, lv i, lv *x);
+lv tr_join_keep(tr_lf *w, const tr_ljoin *j); /* room for the groups of a TR_JOIN_BLOCK */
+/* A block's groups go there, number `at` and on, or come from there. */
+void tr_join_to_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at);
+void tr_join_from_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at);
 void tr_join_total(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, lv *x);
 void tr_join_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, const lv *before, lv *x);
 /* A reduction's values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a

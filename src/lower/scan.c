@@ -409,7 +409,7 @@ static void joined_groups(tr_lpat *s, unsigned k, lv from, lv n, bool outputs) {
     maybe_rest(s, k, nth(s, from, done), l_sub(b, n, done), groups, outputs);
 }
 
-/* A block of TR_SCAN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that
+/* A block of TR_JOIN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that
  * are done are together. Of totals alone that is the end, else with the value before. */
 static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
     LLVMBuilderRef b = s->w->b;
@@ -430,7 +430,13 @@ static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
     lv *done = tr_arena_copy(a, s->carry + first, n * sizeof *done),
        *start = tr_arena_copy(a, s->carry, n * sizeof *start);
     s->ncarry = 0;
-    joined_groups(s, k, l.iv, len, false);
+    lv group = LLVMBuildUDiv(b, l_sub(b, l.iv, from), l_int(m->i64, TR_JOIN_GROUP), "");
+    if (s->totals || !s->kept)
+        joined_groups(s, k, l.iv, len, false);
+    if (s->kept && s->totals)
+        tr_join_to_kept(s->w, j, s->kept, group);
+    else if (s->kept)
+        tr_join_from_kept(s->w, j, s->kept, group);
     lv groups = LLVMBuildUDiv(b, LLVMBuildNUWAdd(b, len, l_int(m->i64, TR_JOIN_GROUP - 1), ""),
                               l_int(m->i64, TR_JOIN_GROUP), "");
     if (s->totals) {
@@ -450,6 +456,10 @@ static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
     else
         tr_join_two(s->w, j, s->caps, s->carry, s->carry + first, s->carry);
     s->ncarry = n;
+}
+
+int tr_scan_block(const tr_lpat *s) {
+    return s->red[0].join ? TR_JOIN_BLOCK : TR_SCAN_BLOCK;
 }
 
 static void block(tr_lpat *s, unsigned k, lv from, lv to) {
@@ -500,7 +510,7 @@ static bool needs_totals(const tr_lpat *s) {
  * values are those of it all. */
 static void blocks(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
-    lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k), *after = NULL;
+    lv size = l_int(s->w->m->i64, tr_scan_block(s)), end = tr_lower_last(s, k), *after = NULL;
     tr_lloop l;
     tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
     lv left = l_sub(b, end, l.iv), more = l_icmp(b, LLVMIntSGT, left, size);

@@ -17,7 +17,7 @@ from treadle import njit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SUM_BLOCK, SCAN_BLOCK, GROUP = 256, 1 << 14, 4
+SUM_BLOCK, SCAN_BLOCK, GROUP = 256, 1 << 12, 4
 
 
 def affine(p, q):
