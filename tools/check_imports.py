@@ -21,7 +21,7 @@ from typing import NamedTuple
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
     ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus"),
-    ("_standin", "decorators", "_library.*"),
+    ("_standin", "decorators", "_library.*", "parallel._checks"),
     ("_pickle", "parallel._functions", "stencils", "ufunc", "cuda._errors", "cuda._extent"),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
     ("cuda._devices",),

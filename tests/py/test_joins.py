@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +219,47 @@ def test_what_makes_the_items_is_done_with_them():
     x = drawn(1_000)
     said = str(tp.explain(tp.reduce(lambda p, q: min(p, q), x * 2 + 1, identity=np.inf)))
     assert "1 kernel" in said, said
+
+
+def test_a_broken_promise_is_told_of_under_checks():
+    """With the operator's line; what rounds, repeats NaN or raises keeps it."""
+    program = textwrap.dedent("""
+        import math
+        import numpy as np
+        import treadle.parallel as tp
+        from test_joins import affine, guarded, welford
+
+        x = np.random.default_rng(1).normal(size=300)
+        def mean(p, q):
+            return (p + q) / 2
+        def both(p, q):
+            return p[0] or q[0], max(p[1], q[1])
+        good = [
+            (welford, (1.0, x, 0.0), (0.0, 0.0, 0.0)), (affine, (0.5, x), (1.0, 0.0)), (both, (x > 0, x), (False, -9.0)),
+            (guarded, x, 0.0), (lambda p, q: p + q, np.where(x > 1, np.nan, x), 0.0), (lambda p, q: p * q, x.astype("f"), 1.0),
+            (lambda p, q: p + q, x[:0], 0.0), (mean, tp.array(x), 0.0), (np.add, x, None),
+        ]
+        for op, a, start in good:
+            tp.reduce(op, a, identity=start)
+            tp.scan(op, a, identity=start)
+        for make in (tp.reduce, tp.scan):
+            try:
+                make(mean, x, identity=0.0)
+            except ValueError as e:
+                print("<string>:8: mean() is not associative" in str(e))
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "TREADLE_PARALLEL_CHECK": "1",
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        },
+    )
+    assert done.stdout.split() == ["True", "True"]
 
 
 # --- a planted fault ---
