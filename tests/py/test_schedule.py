@@ -127,6 +127,8 @@ def numbers(n: int, step: int = 1) -> list[int]:
 
 def table(n: int, m: int, kind: type = int) -> list[list[float]]:
     return [[kind(x) for x in numbers(m, k + 1)] for k in range(n)]
+
+
 # Not associative, so that another order would show.
 JOIN = """\
 fn @f -> (i64, i64) {
