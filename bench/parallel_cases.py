@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import peers
 from elementwise import MILLION, PARALLEL, TEN_MILLION, Arguments, InC, Maker, add
 from kernels import place
+from numpy_cases import BY_HAND
 
 MANY = 4 * MILLION
 DRAWN = 1 << 16  # fits the second level of the cache
@@ -470,3 +472,70 @@ for size, graph in (
         variants={"treadle": anew(graph)},
         seconds=0.0,
     )
+
+# --- functions of the user's that join items: the same loop by hand ---------------------------------------
+
+
+def join_moments(a, b):
+    n = a[0] + b[0]
+    d = b[1] - a[1]
+    f = b[0] / max(n, 1)
+    return n, a[1] + d * f, a[2] + b[2] + d * d * a[0] * f
+
+
+def moments_by_hand(x):
+    n, mean, squares = 0.0, 0.0, 0.0
+    for v in x:
+        after = n + 1.0
+        d = v - mean
+        f = 1.0 / max(after, 1)
+        mean += d * f
+        squares += d * d * n * f
+        n = after
+    return squares
+
+
+def moments_of(tp: Any) -> Callable[..., Any]:
+    return lambda x: tp.reduce(join_moments, (1.0, x, 0.0), identity=(0.0, 0.0, 0.0))[2]
+
+
+def join_maps(p, q):
+    return p[0] * q[0], p[1] * q[0] + q[1]
+
+
+def smoothed_by_hand(x):
+    y = np.empty_like(x)
+    last = 0.0
+    for i in range(len(x)):
+        last = 0.9 * last + 0.1 * x[i]
+        y[i] = last
+    return y
+
+
+def smoothed_of(tp: Any) -> Callable[..., Any]:
+    return lambda x: tp.scan(join_maps, (0.9, 0.1 * x), identity=(1.0, 0.0))[1]
+
+
+def smoothed(x):
+    """What is further back than 1,024 items counts for nothing."""
+    y = 0.1 * x
+    for k in range(10):
+        y[1 << k :] += 0.9 ** (1 << k) * y[: -1 << k].copy()
+    return y
+
+
+def normal(n: int) -> Callable[[np.random.Generator, bool], Arguments]:
+    return lambda rng, full: (place(rng.standard_normal(n if full else 2_000)),)
+
+
+for name, joined, by_hand, expected in (
+    ("mean and variance", moments_of, moments_by_hand, lambda x: x.var() * x.size),
+    ("exponential smoothing", smoothed_of, smoothed_by_hand, smoothed),
+):
+    by = {
+        peer: with_tp(lambda tp, _, peer=peer, joined=joined: peers.decorator(peer)(joined(tp)))
+        for peer in ("treadle", PARALLEL)
+    }
+    hand = {BY_HAND: lambda by_hand=by_hand: peers.decorator("treadle")(by_hand)}
+    add(name, inputs=normal(MANY), expected=expected, variants={"treadle": by["treadle"]} | hand, rtol=1e-9)
+    add(f"two cores, {name}", inputs=normal(MANY), expected=expected, variants=by, rtol=1e-9, wall=True)

@@ -80,6 +80,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "chunk",
             "few_sums",
             "fission",
+            "join",
             "nontemporal",
             "pack",
             "par",

@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
     ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
     ("_library.philox", "_library.primitives"),
-    ("_standin", "decorators", "_library.*"),
+    ("_standin", "decorators", "_library.*", "parallel._checks"),
     (
         "_pickle",
         "parallel._functions",

@@ -26,7 +26,7 @@ EMU_CHECK : int
     between, or ``all``; as a number, a bit for each. What ``cuda.jit`` makes from then on is compiled for it.
 PARALLEL_CHECK : bool
     ``TREADLE_PARALLEL_CHECK``: whether arrays that graphs of lazy arrays are made of are looked at for changes before
-    these are evaluated.
+    these are evaluated, and functions that ``reduce`` and ``scan`` are given for being associative.
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 

@@ -12,6 +12,7 @@
 #include "base/bitset.h"
 #include "driver/priv.h"
 #include "ir/loops.h"
+#include "ir/ports.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
 
@@ -88,8 +89,7 @@ static const char *name_of(const walk *w, tr_val v) {
     if (!w->outer || in->op != TR_OP_PARAM || in->blk != 0)
         return NULL;
     const tr_pat *t = w->pat->imm.pat;
-    assert(w->f == t->lam || w->f == t->epi);
-    uint32_t k = tr_param_index(w->f, v), first = tr_pat_param(t, w->f == t->epi, P_CAP);
+    uint32_t k = tr_param_index(w->f, v), first = tr_pat_cap(t, w->f);
     return k >= first ? name_of(w->outer, w->pat->args[tr_pat_at(t, P_CAP) + k - first]) : NULL;
 }
 
@@ -236,8 +236,8 @@ static void add_lines_of(const walk *w, tr_fn *f, lines *l) {
             tr_place at;
             if (!tr_ins_ends(i) && place_of(&in, v, &at))
                 add_line(l, l->outermost ? outermost(&in, i->loc) : at);
-            for (unsigned k = 0; i->op == TR_OP_PATTERN && tr_pat_fn(i->imm.pat, k); k++)
-                add_lines_of(w, tr_pat_fn(i->imm.pat, k), l);
+            for (unsigned k = 0; i->op == TR_OP_PATTERN && tr_pat_any(i->imm.pat, k); k++)
+                add_lines_of(w, tr_pat_any(i->imm.pat, k), l);
         }
 }
 
@@ -292,8 +292,8 @@ static void tell_loop(const walk *w, tr_val v, tr_place at) {
     if (t->nspace == 0 || tr_pat_is_region(t))
         return;
     add_line(&l, at);
-    for (unsigned k = 0; tr_pat_fn(t, k); k++)
-        add_lines_of(w, tr_pat_fn(t, k), &l);
+    for (unsigned k = 0; tr_pat_any(t, k); k++)
+        add_lines_of(w, tr_pat_any(t, k), &l);
     const char *text = loop_text(w, t), *of = l.n > 1 ? lines_text(w->t, &l) : NULL;
     for (uint32_t k = 0; k < l.n; k++)
         if (of)
@@ -353,8 +353,8 @@ static void tell_ins(walk *w, tr_val v) {
     const tr_ins *in = tr_at(w->f, v);
     bool cold = is_cold(w, v);
     tr_place at;
-    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-        walk_fn(w->t, tr_pat_fn(in->imm.pat, k), w, in, cold);
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+        walk_fn(w->t, tr_pat_any(in->imm.pat, k), w, in, cold);
     if (cold != w->t->cold || !place_of(w, v, &at))
         return;
     switch ((tr_op)in->op) {

@@ -579,8 +579,8 @@ static void renumber_calls(tr_fn *fn, const uint32_t *map) {
                "who is called has code");
         if (in->op == TR_OP_CALL)
             in->imm.fn = map[in->imm.fn];
-        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-            renumber_calls(tr_pat_fn(in->imm.pat, k), map);
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+            renumber_calls(tr_pat_any(in->imm.pat, k), map);
     }
 }
 

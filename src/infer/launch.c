@@ -90,8 +90,8 @@ static const tr_ins *find(const tr_prog *p, const tr_fn *f, bool (*is)(const tr_
             const tr_ins *in = tr_at(f, v), *inner;
             if (is(p, in))
                 return in;
-            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-                if ((inner = find(p, tr_pat_fn(in->imm.pat, k), is)))
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+                if ((inner = find(p, tr_pat_any(in->imm.pat, k), is)))
                     return inner;
         }
     return NULL;

@@ -169,8 +169,8 @@ bool tr_fn_handles(const tr_fn *f) {
             continue;
         if (in->op == TR_OP_TRY)
             return true;
-        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-            if (tr_fn_handles(tr_pat_fn(in->imm.pat, k)))
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+            if (tr_fn_handles(tr_pat_any(in->imm.pat, k)))
                 return true;
     }
     return false;
@@ -253,6 +253,8 @@ static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
     out->joins = tr_arena_copy(&c->dst->ctx->arena, p->joins, tr_pat_njoins(p) * sizeof *p->joins);
     out->lam = clone_lambda(c, p->lam);
     out->epi = p->epi ? clone_lambda(c, p->epi) : NULL;
+    for (uint32_t k = 0; k < tr_pat_njoins(p); k++)
+        out->joins[k].by = p->joins[k].by ? clone_lambda(c, p->joins[k].by) : NULL;
     return out;
 }
 
@@ -363,8 +365,8 @@ static void mark_pattern(tr_fn *f, const tr_ins *in, uint8_t fast) {
     for (uint32_t k = 0; k < tr_pat_nred(p); k++)
         if (is_real(f, in->args[tr_pat_at(p, P_SCAN) + k]))
             p->joins[k].fast = fast;
-    for (unsigned k = 0; tr_pat_fn(p, k); k++)
-        tr_fn_mark_fast(tr_pat_fn(p, k), fast);
+    for (unsigned k = 0; tr_pat_any(p, k); k++)
+        tr_fn_mark_fast(tr_pat_any(p, k), fast);
 }
 
 void tr_fn_mark_fast(tr_fn *f, uint8_t fast) {

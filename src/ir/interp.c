@@ -457,6 +457,19 @@ typedef struct groups {
 typedef struct chosen {
     tr_slot key[2], (*gives)[2];
 } chosen;
+/* A reduction by a function (tr_pat): the block that comes in, and joined blocks, one per bit of how many
+ * there are. */
+enum { JOIN_LEVELS = 64 };
+typedef struct joining {
+    run by;
+    unsigned nparts, fill;
+    tr_slot *block, *level;
+    uint64_t count;
+    /* Of a scan by blocks (scans.c): the value before the block of TR_JOIN_BLOCK, and the smaller blocks
+     * since, if there are any, as one; `level` and `count` are of the items of the smaller block. */
+    bool blocks, some;
+    tr_slot *before, *done, *last; /* last: the item before */
+} joining;
 
 typedef struct space {
     run *r;
@@ -469,6 +482,7 @@ typedef struct space {
     tr_slot *acc[MAX_PARTS], *accs;
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
+    joining *joining;                /* per reduction; NULL: none is by a function */
     int64_t flat;
     chosen *top; /* the best so far, in their order; the next element behind them */
     int64_t ntop;
@@ -603,13 +617,163 @@ static bool run_after(space *s, row *in, tr_slot *out) {
     return run_with(&s->after, in->v, out);
 }
 
+static bool is_joined(const space *s, uint32_t k) {
+    return s->joining && s->joining[k].nparts;
+}
+
+/* out: x and y as one, of reduction k; out may be x. */
+static bool join_two(space *s, uint32_t k, const tr_slot *x, const tr_slot *y, tr_slot *out) {
+    joining *j = &s->joining[k];
+    row in = {.n = 0};
+    if (!add_parts(s, &in, x, j->nparts) || !add_parts(s, &in, y, j->nparts))
+        return false;
+    for (uint32_t c = tr_pat_at(s->p, P_CAP); c < tr_pat_at(s->p, P_CAP + 1); c++)
+        if (!add_parts(s, &in, arg(s->r, s->i, c), tr_ty_nparts(arg_type(s->r, s->i, c))))
+            return false;
+    return run_with(&j->by, in.v, out);
+}
+
+/* A block as one value, its first: neighbours in pairs, and these in pairs; one without a neighbour goes
+ * on. */
+static bool join_block(space *s, uint32_t k) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    for (unsigned left = j->fill; left > 1; left = (left + 1) / 2) {
+        for (unsigned i = 0; i < left / 2; i++)
+            if (!join_two(s, k, j->block + 2 * i * n, j->block + (2 * i + 1) * n, j->block + i * n))
+                return false;
+        if (left % 2)
+            memmove(j->block + left / 2 * n, j->block + (left - 1) * n, n * sizeof *j->block);
+    }
+    return true;
+}
+
+/* A value for reduction k; where the block is whole it is joined with those before it that are as long. */
+static bool add_joined(space *s, uint32_t k, const tr_slot *x) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    memcpy(j->block + j->fill++ * n, x, n * sizeof *x);
+    if (j->fill < TR_SUM_BLOCK)
+        return true;
+    if (!join_block(s, k))
+        return false;
+    unsigned l = 0;
+    for (; j->count >> l & 1; l++)
+        if (!join_two(s, k, j->level + l * n, j->block, j->block))
+            return false;
+    memcpy(j->level + l * n, j->block, n * sizeof *x);
+    j->count++;
+    j->fill = 0;
+    return true;
+}
+
+/* What stands before an element of a scan by blocks: in a group, what stood before the last one and that. */
+static bool stand_before(space *s) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    if (s->flat % TR_JOIN_GROUP != 0)
+        return join_two(s, 0, s->acc[0], j->last, s->acc[0]);
+    memcpy(s->acc[0], j->before, n * sizeof *j->before);
+    if (j->some && !join_two(s, 0, s->acc[0], j->done, s->acc[0]))
+        return false;
+    for (unsigned l = JOIN_LEVELS; l-- > 0;)
+        if (j->count >> l & 1 && !join_two(s, 0, s->acc[0], j->level + l * n, s->acc[0]))
+            return false;
+    return true;
+}
+
+/* The smaller block, of j->count items, is one of those that are done. */
+static bool end_small_block(space *s) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    bool any = false;
+    for (unsigned l = 0; l < JOIN_LEVELS && j->count >> l; l++) {
+        if (!(j->count >> l & 1))
+            continue;
+        if (!any)
+            memcpy(j->block, j->level + l * n, n * sizeof *j->block);
+        else if (!join_two(s, 0, j->level + l * n, j->block, j->block))
+            return false;
+        any = true;
+    }
+    j->count = 0;
+    if (!any)
+        return true;
+    if (j->some)
+        return join_two(s, 0, j->done, j->block, j->done);
+    memcpy(j->done, j->block, n * sizeof *j->block);
+    j->some = true;
+    return true;
+}
+
+static bool end_large_block(space *s) {
+    joining *j = &s->joining[0];
+    if (!end_small_block(s) || (j->some && !join_two(s, 0, j->before, j->done, j->before)))
+        return false;
+    j->some = false;
+    return true;
+}
+
+static bool add_scanned(space *s, const tr_slot *x) {
+    joining *j = &s->joining[0];
+    size_t n = j->nparts;
+    unsigned l = 0;
+    memcpy(j->block, x, n * sizeof *x);
+    memcpy(j->last, x, n * sizeof *x);
+    for (; j->count >> l & 1; l++)
+        if (!join_two(s, 0, j->level + l * n, j->block, j->block))
+            return false;
+    memcpy(j->level + l * n, j->block, n * sizeof *x);
+    j->count++;
+    if ((s->flat + 1) % TR_JOIN_BLOCK == 0)
+        return end_large_block(s);
+    return (s->flat + 1) % TR_SUM_BLOCK != 0 || end_small_block(s);
+}
+
+/* The last block, which may be empty, then those before it, and the initial value before all. */
+static bool end_joined(space *s, uint32_t k) {
+    joining *j = &s->joining[k];
+    size_t n = j->nparts;
+    bool any = j->fill > 0;
+    if (!join_block(s, k))
+        return false;
+    for (unsigned l = 0; l < JOIN_LEVELS && j->count >> l; l++) {
+        if (!(j->count >> l & 1))
+            continue;
+        if (!any)
+            memcpy(j->block, j->level + l * n, n * sizeof *j->block);
+        else if (!join_two(s, k, j->level + l * n, j->block, j->block))
+            return false;
+        any = true;
+    }
+    return !any || join_two(s, k, s->acc[k], j->block, s->acc[k]);
+}
+
+static bool end_reds(space *s) {
+    if (s->joining && s->joining[0].blocks) {
+        if (!end_large_block(s))
+            return false;
+        memcpy(s->acc[0], s->joining[0].before, s->joining[0].nparts * sizeof(tr_slot));
+        return true;
+    }
+    for (uint32_t k = s->p->nscan; k < tr_pat_nred(s->p); k++)
+        if (is_joined(s, k) && !end_joined(s, k))
+            return false;
+    return true;
+}
+
 /* Reduction k has one more value. */
-static void reduce(space *s, uint32_t k, const tr_slot **y) {
+static bool reduce(space *s, uint32_t k, const tr_slot **y) {
     tr_redk how = tr_pat_red(s->p, k);
     uint32_t at = tr_pat_slot(s->p, TR_LAM, P_SCAN) + k;
     const tr_ty *t = tr_at(s->p->lam, tr_pat_yield(s->p->lam)->args[at])->ty;
     if (s->groups && k < s->p->nscan && tr_pat_scan_in_groups(s->p, k)) {
         copy_parts(t, s->acc[k], s->values[k]);
+    } else if (is_joined(s, k)) {
+        if (!(s->joining[k].blocks ? add_scanned(s, *y)
+              : k < s->p->nscan    ? join_two(s, k, s->acc[k], *y, s->acc[k])
+                                   : add_joined(s, k, *y)))
+            return false;
     } else if (!tr_red_info[how].place) {
         tr_interp_reduce(s->r->in, how, t, s->acc[k], *y);
     } else if (!s->best_ty[k] || tr_interp_better(how, t, s->best[k], *y)) {
@@ -618,6 +782,7 @@ static void reduce(space *s, uint32_t k, const tr_slot **y) {
         s->acc[k]->i = s->flat;
     }
     *y += tr_ty_nparts(t);
+    return true;
 }
 
 /* One value for a target, at the indices before it. */
@@ -716,7 +881,7 @@ static bool give(space *s, const tr_ports *g, uint32_t k, const int64_t *idx, co
         return true;
     case P_TOP: choose(s, y); return true;
     case P_SCAN:
-    case P_RED: reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y); return true;
+    case P_RED: return reduce(s, g->arg + k - tr_pat_at(s->p, P_SCAN), y);
     case P_SCAT: return scatter_element(s, g->arg + k, y);
     default: return fault(s->r, s->i, "nothing is yielded for such an operand");
     }
@@ -746,7 +911,7 @@ static bool run_at(space *s, unsigned fn, const int64_t *idx) {
 }
 
 static bool point(space *s, const int64_t *idx) {
-    if (!run_at(s, TR_LAM, idx))
+    if ((s->joining && s->joining[0].blocks && !stand_before(s)) || !run_at(s, TR_LAM, idx))
         return false;
     s->flat++;
     return true;
@@ -761,6 +926,12 @@ static void begin_reds(space *s) {
         copy_parts(arg_type(s->r, s->i, which), at, arg(s->r, s->i, which));
         at += tr_ty_nparts(arg_type(s->r, s->i, which));
         s->best_ty[k] = NULL;
+        if (is_joined(s, k)) {
+            s->joining[k].count = 0;
+            s->joining[k].fill = 0;
+            s->joining[k].some = false;
+            memcpy(s->joining[k].before, s->acc[k], s->joining[k].nparts * sizeof(tr_slot));
+        }
     }
     s->flat = s->ntop = 0;
 }
@@ -772,7 +943,7 @@ static bool epilogue(space *s, const int64_t *idx) {
             kept[n++] = idx[k];
     if (s->p->ntop && !store_best(s, idx))
         return false;
-    return !s->p->epi || run_at(s, TR_EPI, kept);
+    return end_reds(s) && (!s->p->epi || run_at(s, TR_EPI, kept));
 }
 
 /* The kept axes, then the others, each in C order. */
@@ -809,6 +980,29 @@ static void count_kept(space *s) {
         s->r->in->written += (uint64_t)s->acc[0]->i * tr_ty_size(arg_type(s->r, s->i, k)->elem);
 }
 
+/* Room for what is reduced by functions, and how many parts all reductions have. */
+static unsigned prepare_joins(space *s) {
+    const tr_pat *p = s->p;
+    tr_arena *a = &s->r->in->ctx->arena;
+    unsigned parts = 0;
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++) {
+        unsigned n = tr_ty_nparts(arg_type(s->r, s->i, tr_pat_at(p, P_SCAN) + k));
+        parts += n;
+        if (!p->joins[k].by)
+            continue;
+        s->joining = s->joining ? s->joining : TR_NEW_N(a, joining, tr_pat_nred(p));
+        s->joining[k] = (joining){.by = begin(s->r->in, p->joins[k].by),
+                                  .nparts = n,
+                                  .block = TR_NEW_N(a, tr_slot, (size_t)n * TR_SUM_BLOCK),
+                                  .level = TR_NEW_N(a, tr_slot, (size_t)n * JOIN_LEVELS),
+                                  .before = TR_NEW_N(a, tr_slot, n),
+                                  .done = TR_NEW_N(a, tr_slot, n),
+                                  .last = TR_NEW_N(a, tr_slot, n),
+                                  .blocks = tr_pat_in_blocks(p)};
+    }
+    return parts;
+}
+
 static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     assert(i->op == TR_OP_PATTERN && i->nargs == tr_pat_nargs(i->imm.pat));
     const tr_pat *p = i->imm.pat;
@@ -818,7 +1012,7 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
-    if (tr_pat_in_blocks(p)) {
+    if (tr_pat_in_blocks(p) && !tr_pat_joins(p)) {
         s->after = begin(r->in, tr_pat_scan_after(p));
         s->groups = TR_NEW_N(&r->in->ctx->arena, groups, p->nscan);
         s->values = tr_arena_alloc(&r->in->ctx->arena, p->nscan * sizeof *s->values);
@@ -830,10 +1024,12 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
             if ((p->keep >> k & 1) == pass)
                 s->axis[n++] = k;
     /* without kept axes the result's parts are the accumulators */
-    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * tr_pat_nred(p) + 1u) : out;
+    unsigned parts = prepare_joins(s);
+    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, parts + 1u) : out;
     begin_reds(s);
     r->in->patterns++;
-    bool ok = (!p->ntop || begin_top(s)) && walk(s, idx, 0) && (!p->ntop || p->keep || store_best(s, idx));
+    bool ok = (!p->ntop || begin_top(s)) && walk(s, idx, 0) && (!p->ntop || p->keep || store_best(s, idx)) &&
+              (p->keep || end_reds(s));
     if (p->nfilt)
         count_kept(s);
     if (r->in->patterns == 1)

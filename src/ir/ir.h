@@ -329,7 +329,7 @@ typedef struct tr_site {
 
 /* How a pattern's reductions and scans combine their values. */
 typedef enum tr_redk {
-#define X(id, name, op, wins, start, of, repeats, place, absorbs) TR_RED_##id,
+#define X(id, name, op, wins, start, of, repeats, place, joins, absorbs) TR_RED_##id,
 #include "ir/reds.def"
 #undef X
     TR_RED__COUNT
@@ -348,7 +348,7 @@ typedef struct tr_redinfo {
     tr_cmpop wins;
     tr_start start;
     const char *of;
-    bool repeats, place;
+    bool repeats, place, joins;
     tr_start absorbs;
 } tr_redinfo;
 extern const tr_redinfo tr_red_info[TR_RED__COUNT];
@@ -419,8 +419,16 @@ struct tr_fn;
  * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
  * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last
  * one stays, else each is combined with what is there, as a reduction is; sums and products of floats in
- * blocks of rounds, where scatters.c says so. A target shares no memory with any
- * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
+ * blocks of rounds, where scatters.c says so. A target shares no memory with any other operand, and nothing
+ * else of the node reads or writes it. A pattern that scatters keeps no axes.
+ *
+ * Values may be joined by a function of the user's ("join"), which is a lambda of the node, too: it is given
+ * two values and what is captured, and yields one. A value is a number, or a tuple of numbers. Its reduction
+ * of n contributions, in C order, is join(initial value, total), and the initial value where there are none.
+ * The total is joined in a tree that depends on positions alone: neighbours in pairs, then these in pairs,
+ * and so on, where one that has no neighbour goes on as it is. So the order of values stays, and any 2^k that
+ * begin at a multiple of 2^k are a node. Contributions are taken in blocks of TR_SUM_BLOCK (rt/layout.h), and
+ * a block is joined before the lambda runs for the next: that is what effects can tell.
  *
  * A lambda that only computes is scalar; one that besides loads from captured arrays only reads, and counts
  * as scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is
@@ -460,12 +468,16 @@ typedef enum tr_role {
 #undef X
     TR_ROLE__COUNT
 } tr_role;
-enum { TR_LAM, TR_EPI }; /* a pattern's functions, as tr_pat_fn numbers them */
+/* A pattern's functions, as tr_pat_fn numbers them; of those that join values (tr_join.by) it may have
+ * several, which are given the two values and then what is captured. */
+enum { TR_LAM, TR_EPI };
+enum { TR_BY_CAP = 2 }; /* the first captured value among the params of one that joins */
 
 /* How values come together in a scan, a reduction or a target, or which are chosen. */
 typedef struct tr_join {
-    uint8_t how;  /* tr_redk; of a scatter, TR_SCATTER_PUT, too; of a choice a tr_topk */
-    uint8_t fast; /* how sums and such of floats may be regrouped, a set of TR_FM_* */
+    uint8_t how;      /* tr_redk; of a scatter, TR_SCATTER_PUT, too; of a choice a tr_topk */
+    uint8_t fast;     /* how sums and such of floats may be regrouped, a set of TR_FM_* */
+    struct tr_fn *by; /* of "join": the function of two values; else NULL */
 } tr_join;
 
 typedef struct tr_pat {
@@ -554,10 +566,13 @@ static inline tr_topk tr_pat_top(const tr_pat *p) {
     assert(p->ntop && "something is chosen");
     return (tr_topk)p->joins[tr_pat_nred(p)].how;
 }
-/* The functions of a pattern: for (i = 0; (g = tr_pat_fn(p, i)); i++). */
+/* The two that roles.def speaks of, or NULL. */
 static inline struct tr_fn *tr_pat_fn(const tr_pat *p, unsigned i) {
-    return i == 0 ? p->lam : i == 1 ? p->epi : NULL;
+    return i == TR_LAM ? p->lam : i == TR_EPI ? p->epi : NULL;
 }
+/* All functions of a pattern, in the order of their texts: the lambda, the epilogue, those that join values.
+ * for (i = 0; (g = tr_pat_any(p, i)); i++) */
+struct tr_fn *tr_pat_any(const tr_pat *p, unsigned i);
 
 typedef struct tr_rtcall {
     uint16_t row;     /* tr_rt in rt/rt.def */
@@ -735,6 +750,8 @@ unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
 bool tr_fn_is_scalar(const tr_fn *f);
 /* One that besides loads from arrays: in a pattern, from such as the node does not write. */
 bool tr_fn_only_reads(const tr_fn *f);
+/* So is the lambda of a pattern, and what joins values in it only computes: it may be moved and merged. */
+bool tr_pat_only_computes(const tr_pat *p);
 unsigned tr_fn_cost(const tr_fn *f); /* of one run without repetitions: its instructions' costs */
 uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in); /* values that the lambda of f's pattern yields */
 const tr_ins *tr_pat_yield(const tr_fn *lam);             /* one of a lambda's YIELDs; all agree on types */

@@ -83,6 +83,24 @@ uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap) {
     return memory;
 }
 
+tr_fn *tr_pat_any(const tr_pat *p, unsigned i) {
+    if (i == 0)
+        return p->lam;
+    if (p->epi && --i == 0)
+        return p->epi;
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+        if (p->joins[k].by && --i == 0)
+            return p->joins[k].by;
+    return NULL;
+}
+
+bool tr_pat_joins(const tr_pat *p) {
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+        if (p->joins[k].by)
+            return true;
+    return false;
+}
+
 tr_val tr_port_param(const tr_pat *p, unsigned fn, uint32_t operand) {
     unsigned r = tr_pat_role(p, operand);
     assert(r != P_SPACE && "an index is of an axis, not of its size");

@@ -83,6 +83,12 @@ static inline uint32_t tr_port_nvalues(const tr_fn *f, unsigned role, unsigned f
 }
 /* The words that say how values of a role come together. */
 const char *const *tr_join_words(tr_portjoin join, unsigned *n);
+/* The first captured value among the params of a function of the node. */
+static inline uint32_t tr_pat_cap(const tr_pat *p, const tr_fn *f) {
+    return f == p->lam || f == p->epi ? tr_pat_param(p, f == p->epi ? TR_EPI : TR_LAM, P_CAP) : TR_BY_CAP;
+}
+/* Some reduction is by a function of the node. */
+bool tr_pat_joins(const tr_pat *p);
 /* What the node's reductions come to: none with kept axes, one, or a tuple. */
 const tr_ty *tr_pat_result(const tr_fn *f, const tr_pat *p, const tr_val *args);
 

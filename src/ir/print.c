@@ -615,8 +615,8 @@ static void print_ins(printer *p, tr_val v) {
     print_operands(p, i);
     if (loc_known(p->f, i->loc))
         print_loc(p, i->loc);
-    for (unsigned k = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_fn(i->imm.pat, k); k++)
-        print_lambda(p, tr_pat_fn(i->imm.pat, k));
+    for (unsigned k = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_any(i->imm.pat, k); k++)
+        print_lambda(p, tr_pat_any(i->imm.pat, k));
     tr_sb_putc(b, '\n');
     if (p->note)
         p->note(p->user, b, p->f, i->blk, v);

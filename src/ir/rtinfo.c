@@ -54,3 +54,10 @@ bool tr_fn_is_scalar(const tr_fn *f) {
 bool tr_fn_only_reads(const tr_fn *f) {
     return has_no_effects_but(f, E_TERM | E_READ);
 }
+
+bool tr_pat_only_computes(const tr_pat *p) {
+    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+        if (p->joins[k].by && !tr_fn_is_scalar(p->joins[k].by))
+            return false;
+    return tr_fn_only_reads(p->lam);
+}

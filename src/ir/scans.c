@@ -1,24 +1,30 @@
-/* Scans (prefix sums) begun in the middle: what a scan's value is at some element follows from the total
- * of the contributions before it, so ranges of elements can be walked at once if their totals are taken
- * first. That needs contributions which do not look at the running value.
+/* Scans (prefix sums) begun in the middle: what a scan's value is at some element follows from the total of
+ * the contributions before it, so ranges of elements can be walked at once if their totals are taken first.
+ * That needs contributions which do not look at the running value.
  *
  * Sums and products of floats depend on how they are grouped. Those go block by block: the value before a
  * block is that of the block before and its total, whoever computes it, so it depends on the length alone.
  * Such a pattern has one axis to walk, and no reductions beside its scans.
  *
- * Products are multiplied one after the other within a block (of a tree the factors' products could
- * overflow and vanish where no value of the sequence does). Sums go by groups of TR_SCAN_GROUP elements,
- * which a core adds up side by side (Sklansky's prefix network): of elements x and their halves at each
- * level, the sum up to an element of the right half is the left half's sum + that within the right half;
- * and
+ * Products are multiplied one after the other within a block (of a tree the factors' products could overflow
+ * and vanish where no value of the sequence does). Sums go by groups of TR_SCAN_GROUP elements, which a core
+ * adds up side by side (Sklansky's prefix network): of elements x and their halves at each level, the sum up
+ * to an element of the right half is the left half's sum + that within the right half; and
  *   value = before the block + (sum of the groups before in the block + sum within the group),
  * where groups are added one after the other, and the value after a block's last element stands before the
- * next one. Each value is one of the former ones + something that rises with the elements, so sums of what
- * is not negative never fall, and stay where zeros are added. Where the lambda adds what it contributes to
- * the value that it is given, the sum is the value after the element (tr_pat_scan_after).
- * Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have any). */
+ * next one. Each value is one of the former ones + something that rises with the elements, so sums of what is
+ * not negative never fall, and stay where zeros are added. Where the lambda adds what it contributes to the
+ * value that it is given, the sum is the value after the element (tr_pat_scan_after). A function of the node
+ * joins what it joins by blocks of TR_SUM_BLOCK in those of TR_JOIN_BLOCK, each of which is a tree (tr_pat).
+ * Before an element stands, joined from left to right: the value before the block; the totals of the smaller
+ * blocks before it, one after the other, as one value; the totals of the left halves, from the largest on, in
+ * whose right half its group of TR_JOIN_GROUP is; the items before it in the group. After the block stands
+ * the value before it with all totals. Such a scan is the only reduction, and its function only computes;
+ * else it is plain, too. Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have
+ * any). */
 #include <assert.h>
 
+#include "ir/ports.h"
 #include "ir/summary.h"
 
 static bool any_is_tainted(const uint8_t *tainted, const tr_val *v, uint32_t n) {
@@ -84,6 +90,8 @@ bool tr_pat_scan_regroups(const tr_pat *t) {
 }
 
 bool tr_pat_in_blocks(const tr_pat *t) {
+    if (tr_pat_joins(t) && (t->nscan != 1 || t->nfilt || t->nscat || !tr_pat_only_computes(t)))
+        return false;
     return t->nscan && t->nscan == tr_pat_nred(t) && t->nspace - tr_pat_nkeep(t) == 1 &&
            tr_pat_scan_regroups(t) && tr_fn_only_reads(t->lam) && contribute_alone(t);
 }

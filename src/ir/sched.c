@@ -313,8 +313,8 @@ static const char *tile_misfit(const tr_pat *p) {
     if (p->nscan || !tr_pat_nred(p) || tr_pat_nkeep(p) == p->nspace)
         return "a tile has sums of its columns, and no scans";
     for (uint32_t i = 0; i < tr_pat_nred(p); i++)
-        if (tr_red_info[tr_pat_red(p, i)].place)
-            return "in tiles no place is looked for";
+        if (tr_red_info[tr_pat_red(p, i)].place || tr_red_info[tr_pat_red(p, i)].joins)
+            return "in tiles no place is looked for, and nothing is joined by a function";
     return p->sched.rows == 1 || p->sched.rows == TR_TILE_GROUP
                ? NULL
                : "a tile takes one row at a time, or a group";

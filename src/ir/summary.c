@@ -225,11 +225,11 @@ static void walk(body *b) {
 
 /* --- together --- */
 
-static void walk_function(walker *w, const tr_pat *t, unsigned fn, tr_summary *s) {
-    tr_fn *f = tr_pat_fn(t, fn);
-    uint32_t first_cap = tr_pat_param(t, fn, P_CAP);
+static void walk_function(walker *w, const tr_pat *t, unsigned n, tr_summary *s) {
+    tr_fn *f = tr_pat_any(t, n);
+    uint32_t first_cap = tr_pat_cap(t, f);
     body b = {.w = w, .f = f, .params = TR_NEW_N(w->a, tr_access, tr_blk_at(f, 0)->params.n + 1u)};
-    b.pat = fn == TR_LAM ? t : NULL;
+    b.pat = f == t->lam ? t : NULL;
     walk(&b);
     s->shows = s->shows || b.shows;
     for (uint32_t k = 0; k < t->ncap; k++) {
@@ -241,8 +241,8 @@ static void walk_function(walker *w, const tr_pat *t, unsigned fn, tr_summary *s
 
 static tr_summary summary_of(walker *w, const tr_pat *t) {
     tr_summary s = {.caps = TR_NEW_N(w->a, tr_access, t->ncap + 1u)};
-    for (unsigned fn = TR_LAM; tr_pat_fn(t, fn); fn++)
-        walk_function(w, t, fn, &s);
+    for (unsigned n = 0; tr_pat_any(t, n); n++)
+        walk_function(w, t, n, &s);
     return s;
 }
 

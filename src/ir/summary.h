@@ -33,8 +33,8 @@ const char *tr_pat_form(const tr_pat *t);
 const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t);
 
 /* Scans (scans.c). regroups: the values depend on how they are grouped. in_blocks: they go block by block,
- * TR_SCAN_BLOCK elements each. in_ranges: ranges of the elements can be walked at once, in any order, once
- * the totals of those before are known. */
+ * TR_SCAN_BLOCK elements each, or TR_JOIN_BLOCK. in_ranges: ranges of the elements can be walked at once, in
+ * any order, once the totals of those before are known. */
 bool tr_pat_scan_regroups(const tr_pat *t);
 bool tr_pat_in_blocks(const tr_pat *t);
 bool tr_pat_in_ranges(const tr_pat *t);

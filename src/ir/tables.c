@@ -136,7 +136,7 @@ const char *const tr_cold_name[TR_COLD__COUNT] = {"", "large", "cold", "seldom",
 const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
 
 const char *const tr_red_name[TR_RED__COUNT] = {
-#define X(id, name, op, wins, start, of, repeats, place, absorbs) name,
+#define X(id, name, op, wins, start, of, repeats, place, joins, absorbs) name,
 #include "ir/reds.def"
 #undef X
 };
@@ -144,7 +144,7 @@ const char *const tr_red_name[TR_RED__COUNT] = {
 const char *const tr_top_name[TR_TOP__COUNT] = {"largest", "smallest", "numbers"};
 
 const char *const tr_scatter_name[TR_SCATTER__COUNT] = {
-#define X(id, name, op, wins, start, of, repeats, place, absorbs) name,
+#define X(id, name, op, wins, start, of, repeats, place, joins, absorbs) name,
 #include "ir/reds.def"
 #undef X
     "put"};

@@ -256,8 +256,8 @@ static void check_fn(tr_checker *c, const tr_fn *f, const tr_pat *pat, const tr_
              v = tr_at(f, v)->next) {
             check_ins(&k, v);
             const tr_ins *i = tr_at(f, v);
-            for (unsigned n = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_fn(i->imm.pat, n); n++)
-                check_fn(c, tr_pat_fn(i->imm.pat, n), i->imm.pat, f, v);
+            for (unsigned n = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_any(i->imm.pat, n); n++)
+                check_fn(c, tr_pat_any(i->imm.pat, n), i->imm.pat, f, v);
         }
 }
 
@@ -283,8 +283,8 @@ static void check_claims(tr_checker *c, const tr_fn *f) {
             why = t ? tr_sched_misfit(f, tr_at(f, k.v)) : NULL;
             if (why)
                 tr_ck_bad(&k, "has a schedule that does not fit it: %s", why);
-            for (unsigned n = 0; t && tr_pat_fn(t, n); n++)
-                check_claims(c, tr_pat_fn(t, n));
+            for (unsigned n = 0; t && tr_pat_any(t, n); n++)
+                check_claims(c, tr_pat_any(t, n));
         }
 }
 

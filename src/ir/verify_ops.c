@@ -437,6 +437,10 @@ static void check_yield(tr_fnck *k, const tr_ins *i) {
     }
     if (!t)
         return;
+    if (k->f != t->lam && k->f != t->epi) { /* one that joins: check_joins says what it yields */
+        want_nargs(k, i, 1);
+        return;
+    }
     if (k->f == t->epi || !t->nscat) /* else it depends on the operands' ranks: check_yields */
         want_nargs(k, i, tr_pat_slot(t, k->f == t->epi, TR_ROLE__COUNT));
 }
@@ -461,7 +465,10 @@ static bool check_operand(tr_fnck *k, const tr_ins *i, const tr_ports *g, uint32
     switch ((tr_portis)g->is->operand) {
     case TR_PORT_SIZE: want_kind(k, i, arg, TR_TY_I64); break;
     case TR_PORT_FLAG: want_kind(k, i, arg, TR_TY_BOOL); break;
-    case TR_PORT_NUMBER: want_class(k, i, arg, "biufc"); break;
+    case TR_PORT_NUMBER:
+        if (tr_pat_join(t, arg)->how >= TR_RED__COUNT || !tr_red_info[tr_pat_join(t, arg)->how].joins)
+            want_class(k, i, arg, "biufc");
+        break;
     case TR_PORT_ANY: break;
     case TR_PORT_SPACE: array = is_array_of(k, i, arg, t->nspace); break;
     case TR_PORT_KEPT: array = is_array_of(k, i, arg, tr_pat_nkeep(t)); break;
@@ -547,6 +554,52 @@ static void check_reductions(tr_fnck *k, const tr_ins *i) {
             tr_ck_bad(k, "only a scan's value is the last one");
         else if (tr_red_info[tr_pat_red(t, r)].place)
             want_kind(k, i, init + r, TR_TY_I64);
+    }
+}
+
+/* A function that joins values takes two of the operand's type, and what is captured. */
+static bool check_join_params(tr_fnck *k, const tr_ins *i, const tr_fn *by, const tr_ty *of) {
+    const tr_pat *t = i->imm.pat;
+    if (!by->is_lambda || !by->blks.n) {
+        tr_ck_bad(k, "has no function that joins");
+        return false;
+    }
+    const tr_blk *entry = tr_blk_at(by, 0);
+    if (entry->params.n != (uint32_t)TR_BY_CAP + t->ncap) {
+        tr_ck_bad(k, "the function that joins has %" PRIu32 " params, want %" PRIu32, entry->params.n,
+                  (uint32_t)TR_BY_CAP + t->ncap);
+        return false;
+    }
+    for (uint32_t n = 0; n < entry->params.n; n++) {
+        const tr_ty *want = n < TR_BY_CAP ? of : arg_type(k, i, tr_pat_at(t, P_CAP) + n - TR_BY_CAP);
+        if (want)
+            tr_ck_want_type(k, tr_at(by, entry->params.d[n])->ty, want, "the joining function's value");
+    }
+    return true;
+}
+
+static void check_joins(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (uint32_t r = 0; r < tr_pat_njoins(t); r++) {
+        const tr_join *j = &t->joins[r];
+        bool wants = r < tr_pat_nred(t) && j->how < TR_RED__COUNT && tr_red_info[j->how].joins;
+        if (wants != (j->by != NULL)) {
+            tr_ck_bad(k, wants ? "has no function that joins" : "has a function that joins nothing");
+            continue;
+        }
+        if (!wants)
+            continue;
+        uint32_t arg = tr_pat_at(t, P_SCAN) + r;
+        const tr_ty *of = arg_type(k, i, arg);
+        if (of && !tr_red_takes(TR_RED_JOIN, of))
+            tr_ck_bad(k, "joins %s", tr_ck_show(k, of));
+        else if (check_join_params(k, i, j->by, of))
+            for (tr_bid b = 0; b < j->by->blks.n; b++) {
+                const tr_blk *blk = tr_blk_at(j->by, b);
+                const tr_ins *y = !blk->dead && blk->last < j->by->ins.n ? tr_at(j->by, blk->last) : NULL;
+                if (y && y->op == TR_OP_YIELD && y->nargs == 1 && y->args[0] < j->by->ins.n)
+                    tr_ck_want_type(k, tr_at(j->by, y->args[0])->ty, of, "what the joining function yields");
+            }
     }
 }
 
@@ -695,6 +748,7 @@ static void check_yields(tr_fnck *k, const tr_ins *i) {
     for (uint32_t r = 0; r < tr_pat_nred(t); r++)
         if (tr_pat_red(t, r) >= TR_RED__COUNT)
             return;
+    check_joins(k, i);
     for (unsigned fn = TR_LAM; (lam = tr_pat_fn(t, fn)) != NULL; fn++)
         for (tr_bid b = 0; b < lam->blks.n; b++) {
             const tr_blk *blk = tr_blk_at(lam, b);

@@ -243,6 +243,9 @@ typedef struct tr_pdesc tr_pdesc;
  * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
+/* Two values of reduction k as one of its type. */
+typedef bool (*tr_pjoin)(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y, const tr_tv *caps,
+                         tr_tv *out);
 struct tr_pdesc {
     uint32_t nspace, nin, nout, nred, ncap;
     const tr_tv *space; /* i64 extents */
@@ -261,6 +264,7 @@ struct tr_pdesc {
     const tr_tv *best, *top; /* top: how many are chosen, an i64; NULL: nothing is */
     tr_topk order;
     tr_plam epi;
+    tr_pjoin join; /* of reductions that are TR_RED_JOIN */
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */
 bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);

@@ -45,10 +45,11 @@ static listed by_role(const tr_pdesc *d) {
 }
 
 /* How operand k of a role is joined. */
-static tr_join join_of(const tr_pdesc *d, unsigned role, uint32_t k) {
-    return (tr_join){.how = role == P_TOP    ? (uint8_t)d->order
-                            : role == P_SCAT ? d->scats[k]
-                                             : (uint8_t)d->reds[role == P_RED ? d->nscan + k : k]};
+static tr_join join_of(const tr_pdesc *d, unsigned role, uint32_t k, tr_fn **by) {
+    uint32_t red = role == P_RED ? d->nscan + k : k;
+    return role == P_TOP    ? (tr_join){.how = (uint8_t)d->order}
+           : role == P_SCAT ? (tr_join){.how = d->scats[k]}
+                            : (tr_join){.how = (uint8_t)d->reds[red], .by = by[red]};
 }
 
 static tr_tv param(tr_em *in, const tr_ty *t) {
@@ -132,6 +133,29 @@ static bool make_function(tr_em *e, const tr_pdesc *d, const listed *l, unsigned
     return true;
 }
 
+/* The function that joins the values of reduction k, if it is by one. */
+static bool make_join(tr_em *e, const tr_pdesc *d, const listed *l, uint32_t k, tr_fn **out) {
+    tr_em in;
+    tr_tv x, y, r;
+    *out = NULL;
+    if (!tr_red_info[d->reds[k]].joins)
+        return true;
+    tr_fn *by = open_lambda(e, &in);
+    x = param(&in, d->init[k].ty);
+    y = param(&in, d->init[k].ty);
+    params p = {.caps = TR_NEW_N(&in.ctx->arena, tr_tv, d->ncap + 1u)};
+    for (uint32_t c = 0; c < d->ncap; c++)
+        add_param(&in, &p, P_CAP, TR_LAM, &l->v[P_CAP][c]);
+    if (!d->join(&in, d, k, x, y, p.caps, &r))
+        return false;
+    r = tr_em_strong(&in, r);
+    assert(r.ty == d->init[k].ty && "two values give one of their type");
+    if (!in.dry)
+        tr_emit_v(&in.b, TR_OP_YIELD, NULL, 1, &r.v);
+    *out = by;
+    return true;
+}
+
 static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
     if (d->nred == 0 || d->keep)
         return tr_ty_none(e->types);
@@ -143,7 +167,7 @@ static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
     return tr_ty_tuple(e->types, d->nred, t);
 }
 
-static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam, tr_fn *epi) {
+static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam, tr_fn *epi, tr_fn **by) {
     tr_node m = tr_node_new(e->b.fn);
     m.t = (tr_pat){.par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
                    .apart = d->apart,
@@ -153,7 +177,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam
     for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
         for (uint32_t k = 0; k < l->n[r]; k++)
             if (tr_role_info[r].join)
-                tr_node_join(&m, (tr_role)r, l->v[r][k].v, join_of(d, r, k));
+                tr_node_join(&m, (tr_role)r, l->v[r][k].v, join_of(d, r, k, by));
             else
                 tr_node_put(&m, (tr_role)r,
                             r == P_SPACE || r == P_TOP ? tr_em_strong(e, l->v[r][k]).v : l->v[r][k].v);
@@ -162,7 +186,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam
 
 bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     tr_pdesc d = *desc;
-    tr_fn *lam, *epi = NULL;
+    tr_fn *lam, *epi = NULL, **by = TR_NEW_N(&e->ctx->arena, tr_fn *, d.nred + 1u);
     tr_tv *init = TR_NEW_N(&e->ctx->arena, tr_tv, d.nred + 1u);
     for (uint32_t i = 0; i < d.nred; i++)
         init[i] = tr_em_strong(e, d.init[i]);
@@ -180,7 +204,10 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     const listed l = by_role(&d);
     if (!make_function(e, &d, &l, TR_LAM, &lam) || (d.epi && !make_function(e, &d, &l, TR_EPI, &epi)))
         return false;
+    for (uint32_t k = 0; k < d.nred; k++)
+        if (!make_join(e, &d, &l, k, &by[k]))
+            return false;
     const tr_ty *ty = result_type(e, &d);
-    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, &l, lam, epi)};
+    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, &l, lam, epi, by)};
     return true;
 }

@@ -198,6 +198,114 @@ bool tr_lib_best(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_pattern(e, &d, &none);
 }
 
+/* --- reductions by a function --- */
+
+/* The arrays of a line are inputs; what is captured is the function and the line's numbers. */
+typedef struct line {
+    uint32_t n;
+    const tr_ty *const *types; /* of the values */
+    const tr_tv *of;
+    bool before; /* a scan gives what stands before an item */
+} line;
+
+/* What an item of the line contributes. */
+static tr_tv contributed(tr_em *e, const line *l, const tr_tv *elems, const tr_tv *caps) {
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, l->n);
+    uint32_t in = 0, number = 1;
+    for (uint32_t i = 0; i < l->n; i++)
+        x[i] = tr_em_conv(e, tr_lib_is_array(l->of[i]) ? elems[in++] : caps[number++], l->types[i]);
+    return tr_em_tuple(e, l->n, x);
+}
+
+/* Two values as one, in the values' types. */
+static bool join_line(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y, const tr_tv *caps,
+                      tr_tv *out) {
+    const line *l = d->user;
+    tr_tv r, *v = TR_NEW_N(&e->ctx->arena, tr_tv, l->n);
+    if (!tr_fam_call(e, caps[0], 2, (tr_tv[]){x, y}, never(e), &r))
+        return false;
+    (void)k;
+    for (uint32_t i = 0; i < l->n; i++)
+        v[i] = r.ty ? tr_em_conv(e, tr_em_item(e, r, i), l->types[i]) : tr_lib_undef(e, l->types[i]);
+    *out = tr_em_tuple(e, l->n, v);
+    return true;
+}
+
+static bool lam_folded(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    (void)idx;
+    yields[0] = contributed(e, d->user, elems, caps);
+    return true;
+}
+
+/* elems: items, then what stands before them. */
+static bool lam_chained(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                        tr_tv *yields) {
+    const line *l = d->user;
+    tr_tv x = contributed(e, l, elems, caps), y = elems[d->nin];
+    (void)idx;
+    if (!l->before && !join_line(e, d, 0, y, x, caps, &y))
+        return false;
+    for (uint32_t i = 0; i < l->n; i++)
+        yields[i] = tr_em_item(e, y, i);
+    yields[l->n] = x;
+    return true;
+}
+
+/* The pattern over a line, arrays of one axis and numbers, with the identities `start`. outs: of a scan; else
+ * NULL. */
+static bool over_line(tr_em *e, const tr_bcall *c, const tr_tv *outs, bool before, tr_tv *out) {
+    tr_arena *a = &e->ctx->arena;
+    tr_tv start = tr_em_strong(e, c->a[1]), items = c->a[2], n;
+    uint32_t k = start.ty->n, nin = 0, ncap = 1;
+    assert(start.ty->kind == TR_TY_TUPLE && items.ty->kind == TR_TY_TUPLE && items.ty->n == k && k > 0 &&
+           "an identity for each array or number of a line");
+    tr_tv *of = TR_NEW_N(a, tr_tv, k), *in = TR_NEW_N(a, tr_tv, k), *caps = TR_NEW_N(a, tr_tv, k + 1u);
+    caps[0] = c->a[0];
+    for (uint32_t i = 0; i < k; i++) {
+        of[i] = tr_em_item(e, items, i);
+        if (tr_lib_is_array(of[i]))
+            in[nin++] = of[i];
+        else
+            caps[ncap++] = of[i];
+    }
+    assert(nin > 0 && "a line has a length");
+    n = tr_em_dim(e, in[0], 0);
+    const line l = {k, start.ty->items, of, before};
+    const tr_redk red = TR_RED_JOIN;
+    const tr_pdesc d = {.nspace = 1,
+                        .nin = nin,
+                        .nout = outs ? k : 0,
+                        .nred = 1,
+                        .nscan = outs ? 1 : 0,
+                        .ncap = ncap,
+                        .space = &n,
+                        .in = in,
+                        .out = outs,
+                        .reds = &red,
+                        .init = &start,
+                        .caps = caps,
+                        .lam = outs ? lam_chained : lam_folded,
+                        .user = tr_arena_copy(a, &l, sizeof l),
+                        .join = join_line};
+    return tr_em_pattern(e, &d, out);
+}
+
+/* The items of a line as one tuple. */
+bool tr_lib_folded(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return over_line(e, c, NULL, false, out);
+}
+
+/* Into arrays: each item of a line joined with all before it, or these alone. */
+bool tr_lib_chained(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    uint32_t k = c->a[3].ty->n;
+    tr_tv *outs = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u), last;
+    for (uint32_t i = 0; i < k; i++)
+        outs[i] = tr_em_item(e, c->a[3], i);
+    *out = tr_em_none(e);
+    return over_line(e, c, outs, c->a[4].ty->lit->u.i != 0, &last);
+}
+
 static bool told(tr_em *e, bool is, tr_tv *out) {
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is));
     return true;

@@ -436,12 +436,9 @@ lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params) {
         unsigned k = 0;
         for (uint32_t i = 0; last != TR_NOVAL && i < tr_at(lam, last)->nargs; i++) {
             const tr_ty *t = tr_at(lam, tr_arg(lam, last, i))->ty;
-            tr_part p[2];
-            if (tr_ty_nparts(t) > 2)
-                tr_lower_error(w, last, "a pattern yields more than a scalar");
-            else
-                tr_ty_parts(t, p);
-            for (unsigned j = 0; j < tr_ty_nparts(t) && j < 2; j++)
+            tr_part *p = TR_NEW_N(&w->m->ctx->arena, tr_part, tr_ty_nparts(t) + 1u);
+            tr_ty_parts(t, p);
+            for (unsigned j = 0; j < tr_ty_nparts(t); j++)
                 body.yield[k++] = LLVMBuildPhi(w->b, w->m->part[p[j]], "");
         }
         l_at_end(w->b, here);

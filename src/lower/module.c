@@ -177,8 +177,8 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
         if (in->op == TR_OP_CALL && in->imm.fn < g->n && !g->p->insts.d[in->imm.fn].late)
             tr_bits_set(&g->calls[from], in->imm.fn);
         g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
-        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-            add_calls(g, from, tr_pat_fn(in->imm.pat, k), threads || tr_pat_is_parallel(in->imm.pat));
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+            add_calls(g, from, tr_pat_any(in->imm.pat, k), threads || tr_pat_is_parallel(in->imm.pat));
     }
 }
 

@@ -167,7 +167,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.w = w;
     c.arr = tr_arena_copy(a, s->arr, (s->narr + 1u) * sizeof *s->arr);
     c.earr = tr_arena_copy(a, s->earr, (nearr + 1u) * sizeof *s->earr);
-    c.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
+    c.red = tr_red_copy(s);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
     c.best = tr_arena_copy(a, s->best, (s->p->nbest + 1u) * sizeof *s->best);
@@ -280,8 +280,14 @@ static void walk_link(tr_lpat *c, const share *u, lv *out) {
     LLVMBuilderRef b = w->b;
     lv chain = LLVMBuildLoad2(b, w->m->ptr, slot(w, u->slots, CHAIN), ""), r = range_number(c, u);
     lv totals[2 * UINT8_MAX], last = l_icmp(b, LLVMIntEQ, c->end, c->ext[c->outer]);
-    c->blocks = false; /* it is one */
-    totals_unless(c, last, totals);
+    if (c->blocks && c->red[0].join) { /* the last one's, too, since the walk goes on from there */
+        c->blocks = false;
+        c->kept = tr_join_keep(w, c->red[0].join);
+        tr_scan_totals(c, 0, c->first, c->end, totals);
+    } else {
+        c->blocks = false;
+        totals_unless(c, last, totals);
+    }
     await_turn(c, chain, r);
     begin_at(c, chain);
     lb more = tr_lower_block(w, ""), walk = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
@@ -331,7 +337,7 @@ static lv make_range(tr_lpat *s) {
         c.first = LLVMBuildAdd(w.b, c.first, LLVMBuildZExt(w.b, late, m->i64, ""), "");
     }
     c.end = LLVMGetParam(w.fn, 3);
-    lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * tr_pat_nred(c.p) + 1u);
+    lv *out = TR_NEW_N(&m->ctx->arena, lv, tr_red_room(c.p));
     c.shared = true;
     if (is_one_choice(&c))
         c.leave = tr_top_place(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
@@ -387,7 +393,7 @@ static lv region_grain(tr_lpat *s, lv n) {
  * longer than a block, for the cache. */
 static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     tr_lf *w = s->w;
-    lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, TR_SCAN_BLOCK);
+    lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, tr_scan_block(s));
     if (s->blocks)
         return block;
     if (tr_pat_nred(s->p) > s->p->nscan)
@@ -437,7 +443,16 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     if (s->ncarry)
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(w->b, l.iv, l_int(w->m->i64, 1), ""));
     part = 0;
-    for (unsigned i = from; i < tr_pat_nred(s->p); i++)
+    for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
+        if (s->red[i].cls == RED_JOINED) {
+            lv o = l_int(w->m->i64, (long long)part * TR_PAR_RANGES);
+            tr_join_ranges(w, s->red[i].join, s->caps,
+                           LLVMBuildInBoundsGEP2(w->b, w->m->i64, places, &o, 1, ""), nranges, s->red[i].init,
+                           out + n);
+            n += tr_ty_nparts(s->red[i].ty);
+            part += tr_ty_nparts(s->red[i].ty);
+            continue;
+        }
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++) {
             if (s->red[i].cls == RED_PHI) {
                 out[n++] = s->carry[s->red[i].carry + k];
@@ -447,6 +462,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
             lv sum = tr_lower_sum_join(w, t, place(w, places, part, t, zero), nranges);
             out[n++] = LLVMBuildFAdd(w->b, s->red[i].init[k], sum, "");
         }
+    }
 }
 
 /* The values that a chain begins with. */

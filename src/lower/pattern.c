@@ -424,7 +424,7 @@ static unsigned reduce_rest(tr_lpat *s, unsigned k, lv *out) {
 
 /* The reductions at one index of the kept axes. */
 static void row(tr_lpat *s, unsigned k) {
-    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_red_room(s->p));
     if (s->p->ntop) {
         tr_top_row(s, k);
         return;
@@ -550,8 +550,8 @@ static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
     if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || tr_pat_nred(p) != 1 ||
-        r->cls == RED_PHI || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) ||
-        tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
+        r->cls == RED_PHI || r->cls == RED_JOINED || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty ||
+        !is_identity(s) || tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
         !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;
@@ -748,7 +748,7 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->op == TR_OP_PATTERN);
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t = s;
-    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * tr_pat_nred(s.p) + 1u);
+    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, tr_red_room(s.p));
     bool apart = w->apart;
     w->body->vals[v] = out;
     w->apart = s.p->apart && tr_fn_only_reads(s.p->lam);

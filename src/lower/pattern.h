@@ -8,15 +8,28 @@
 enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
 enum { TR_SCAN_LEVELS = 3 };  /* of the tree of a group (scan.c) */
 
+unsigned tr_red_room(const tr_pat *p); /* parts that the values of all reductions have at most */
+
 /* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a
  * strip's sum a vector for each of its rows, a scan in groups what stands before an element at each level of
- * its tree; and the fill of the buffers. */
+ * its tree, one by a function the total of a block; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
     return (tr_pat_nred(p) ? 3u * tr_pat_nred(p) + p->sched.strip : 0) +
-           2u * (TR_SCAN_LEVELS + 1) * p->nscan + 1;
+           2u * (TR_SCAN_LEVELS + 1) * p->nscan + 2u * tr_red_room(p);
 }
 
-typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
+typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG, RED_JOINED } tr_redclass;
+
+/* A reduction by a function of the user's (join.c). */
+typedef struct tr_ljoin {
+    tr_fn *by;
+    uint32_t loc;
+    unsigned nparts, ncaps;
+    const lt *types;  /* of a value's parts */
+    unsigned stretch; /* slots that a part has in a buffer */
+    lv *made; /* functions that join a block, and find its prefixes, once needed: all copies share them */
+    lv values, other, level, count;
+} tr_ljoin;
 
 typedef struct tr_lred {
     tr_redk kind;
@@ -32,7 +45,9 @@ typedef struct tr_lred {
     lv buf[2], state[2]; /* BUFFERED: per component; ARG */
     lv acc[2];           /* in tiles: a value per column, per component */
     lv total;            /* BUFFERED, ARG: the result, when no buffer was needed */
-    lv init[2];
+    tr_ljoin *join;      /* JOINED */
+    bool bare;           /* JOINED: the initial value is another's to join, that of what has no items is it */
+    lv *init;            /* parts */
 } tr_lred;
 
 /* An array along the innermost axis, in chunks (chunk.c). */
@@ -58,8 +73,9 @@ typedef struct tr_lpat {
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
-    bool blocks;         /* a scan of floats (tr_pat_in_blocks), of more than one block */
-    tr_fn *after;        /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
+    bool blocks;  /* a scan of floats (tr_pat_in_blocks), of more than one block */
+    lv kept;      /* of one by a function, a range: what its groups are, found with its total; NULL: none */
+    tr_fn *after; /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
     unsigned groups;     /* there, element by element: first in carry of what scans in groups remember, */
     lv *begun;           /* and the values before the block */
     bool shared;         /* other threads pack into the same arrays */
@@ -183,6 +199,7 @@ void tr_nontemporal_nest(tr_lpat *s);
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of
  * what is before. */
 void tr_scan_loop(tr_lpat *s, unsigned k); /* the innermost loop, of level k, of one that goes by blocks */
+int tr_scan_block(const tr_lpat *s);       /* elements */
 /* Parts of the values after the element, of what it contributes; their number. What is in no groups gives
  * what it got. */
 unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out);
@@ -216,8 +233,33 @@ void tr_spread_part(
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
+/* join.c. out: x and y as one; out may be x. The same where `both`, else `alone`. */
+void tr_join_two(tr_lf *w, const tr_ljoin *j, const lv *caps, const lv *x, const lv *y, lv *out);
+void tr_join_if(tr_lf *w, const tr_ljoin *j, const lv *caps, lv both, const lv *x, const lv *y,
+                const lv *alone, lv *out);
+void tr_join_setup(tr_lf *w, tr_ljoin *j, bool scan);
+/* A block of a scan, item by item; n > 0 of them as one; what stands before each, in their place, of what
+ * stands before all. x: the total. */
+void tr_join_put(tr_lf *w, const tr_ljoin *j, lv i, const lv *x);
+void tr_join_get(tr_lf *w, const tr_ljoin *j, lv i, lv *x);
+lv tr_join_keep(tr_lf *w, const tr_ljoin *j); /* room for the groups of a TR_JOIN_BLOCK */
+/* A block's groups go there, number `at` and on, or come from there. */
+void tr_join_to_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at);
+void tr_join_from_kept(tr_lf *w, const tr_ljoin *j, lv kept, lv at);
+void tr_join_total(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, lv *x);
+void tr_join_prefixes(tr_lf *w, const tr_ljoin *j, const lv *caps, lv n, const lv *before, lv *x);
+/* A reduction's values in blocks of TR_SUM_BLOCK. Where item i of a part lies in the block that comes in; a
+ * whole block is joined with those before; the end, of a last block of `fill` values and then the initial
+ * value, which is left out if `bare`; n values that lie as in a block, and the initial value. */
+void tr_join_clear(tr_lf *w, const tr_ljoin *j);
+lv tr_join_place(tr_lf *w, const tr_ljoin *j, unsigned part, lv i);
+void tr_join_add(tr_lf *w, tr_ljoin *j, const lv *caps);
+void tr_join_end(tr_lf *w, tr_ljoin *j, const lv *caps, lv fill, const lv *init, bool bare, lv *out);
+void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, const lv *init, lv *out);
+
 /* red.c. A reduction is set up once, begins before its axes are walked, takes
  * contributions, and ends as a value. */
+tr_lred *tr_red_copy(const tr_lpat *s);               /* of all, which share nothing that changes */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);

@@ -86,6 +86,7 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
     case TR_RED_MIN:
     case TR_RED_MAX: acc[0] = extreme(s, r, acc[0], x[0]); break;
     case TR_RED_AND: acc[0] = l_and(b, acc[0], x[0]); break;
+    case TR_RED_JOIN: tr_join_two(s->w, r->join, s->caps, acc, x, acc); break;
     case TR_RED_LAST: memcpy(acc, x, tr_ty_nparts(r->ty) * sizeof *acc); break;
     case TR_RED_XOR: acc[0] = LLVMBuildXor(b, acc[0], x[0], ""); break;
     default: acc[0] = l_or(b, acc[0], x[0]);
@@ -104,8 +105,10 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
         return;
     }
     for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
+        lv fill = s->carry[s->fill];
         lv v = LLVMTypeOf(x[i]) == s->w->m->i1 ? LLVMBuildZExt(s->w->b, x[i], s->w->m->i8, "") : x[i];
-        lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &s->carry[s->fill], 1, "");
+        lv at = r->cls == RED_JOINED ? tr_join_place(s->w, r->join, i, fill)
+                                     : LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &fill, 1, "");
         LLVMBuildStore(s->w->b, v, at);
     }
 }
@@ -126,6 +129,8 @@ void tr_red_flush(tr_lpat *s) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG)
             tr_lower_arg_add(s->w, r->ty, r->kind == TR_RED_ARGMAX, r->state[0], r->buf[0], *fill);
+        if (r->cls == RED_JOINED)
+            tr_join_add(s->w, r->join, s->caps);
         for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++)
             tr_lower_sum_add(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
     }
@@ -146,9 +151,27 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     tr_redk k = tr_pat_red(s->p, i);
     if (tr_red_info[k].place)
         return RED_ARG;
+    if (tr_red_info[k].joins)
+        return i < s->p->nscan ? RED_PHI : RED_JOINED;
     if (tr_pat_is_buffered(s->p, i, t))
         return RED_BUFFERED;
     return RED_PHI;
+}
+
+static tr_ljoin *join_of(const tr_lpat *s, unsigned i, const tr_lred *r) {
+    tr_arena *a = &s->w->m->ctx->arena;
+    tr_ljoin *j = TR_NEW(a, tr_ljoin);
+    unsigned n = tr_ty_nparts(r->ty);
+    lt *types = TR_NEW_N(a, lt, n);
+    for (unsigned k = 0; k < n; k++)
+        types[k] = LLVMTypeOf(r->init[k]);
+    *j = (tr_ljoin){.by = s->p->joins[i].by,
+                    .loc = s->loc,
+                    .nparts = n,
+                    .ncaps = s->ncaps,
+                    .types = types,
+                    .made = TR_NEW_N(a, lv, 2)};
+    return j;
 }
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
@@ -157,15 +180,38 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
                    .fmf = tr_lower_fmf(tr_pat_fast(s->p, i)),
                    .ty = t,
                    .init_ty = tr_lower_ty(s->w, init)};
-    const lv *parts = tr_lower_parts(s->w, init);
-    for (unsigned k = 0; k < tr_ty_nparts(r->init_ty); k++)
-        r->init[k] = parts[k];
+    unsigned n = tr_ty_nparts(r->init_ty);
+    r->init = TR_NEW_N(&s->w->m->ctx->arena, lv, n > 2 ? n : 2);
+    memcpy(r->init, tr_lower_parts(s->w, init), n * sizeof *r->init);
     r->cls = classify(s, i, t);
+    r->join = tr_red_info[r->kind].joins ? join_of(s, i, r) : NULL;
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
     r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
     s->counts = s->counts || r->cls == RED_ARG;
     s->buffered = s->buffered || r->cls != RED_PHI;
+}
+
+tr_lred *tr_red_copy(const tr_lpat *s) {
+    tr_arena *a = &s->w->m->ctx->arena;
+    uint32_t n = tr_pat_nred(s->p);
+    tr_lred *red = tr_arena_copy(a, s->red, (n + 1u) * sizeof *red);
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned parts = tr_ty_nparts(red[i].init_ty);
+        red[i].init = tr_arena_copy(a, red[i].init, (parts > 2 ? parts : 2) * sizeof(lv));
+        red[i].join = red[i].join ? tr_arena_copy(a, red[i].join, sizeof *red[i].join) : NULL;
+    }
+    return red;
+}
+
+unsigned tr_red_room(const tr_pat *p) {
+    const tr_ins *y = tr_pat_yield(p->lam);
+    unsigned n = 1;
+    for (uint32_t i = 0; i < tr_pat_nred(p); i++) {
+        unsigned parts = y ? tr_ty_nparts(tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty) : 0;
+        n += parts > 2 ? parts : 2;
+    }
+    return n;
 }
 
 bool tr_red_describe(tr_lpat *s, const tr_val *init) {
@@ -185,8 +231,14 @@ void tr_red_setup(tr_lpat *s) {
     tr_lf *w = s->w;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
+        if (r->cls == RED_JOINED || (r->join && s->after)) {
+            tr_join_setup(w, r->join, r->cls == RED_PHI);
+            continue;
+        }
+        if (r->cls == RED_PHI)
+            continue;
         lt e = tr_lower_elem(w->m, r->ty);
-        for (unsigned k = 0; r->cls != RED_PHI && k < tr_ty_nparts(r->ty); k++) {
+        for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             r->buf[k] = tr_lower_buffer(w, TR_SUM_BLOCK * tr_lower_bytes(w->m, e), 16, "values");
             r->state[k] = r->cls == RED_ARG ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
         }
@@ -223,7 +275,8 @@ void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out) {
 void tr_red_neutral(tr_lpat *s, unsigned i) {
     assert(i < tr_pat_nred(s->p));
     tr_lred *r = &s->red[i];
-    if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
+    r->bare = true;
+    if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place || tr_red_info[r->kind].joins)
         return; /* its own initial value may come in more than once */
     tr_red_identity_parts(s, r, r->init);
 }
@@ -244,6 +297,8 @@ void tr_red_begin(tr_lpat *s) {
         r->total = NULL;
         if (r->cls == RED_ARG)
             tr_lower_arg_clear(s->w, r->state[0]);
+        if (r->cls == RED_JOINED)
+            tr_join_clear(s->w, r->join);
         for (unsigned k = 0; k < n && r->cls == RED_PHI; k++)
             carry_new(s, r->init[k]);
         if (r->split) {
@@ -265,6 +320,11 @@ unsigned tr_red_end(tr_lpat *s, lv *out) {
             bool max = r->kind == TR_RED_ARGMAX;
             out[n++] = r->total ? r->total
                                 : tr_lower_arg_end(w, r->ty, max, r->state[0], r->buf[0], s->carry[s->fill]);
+            continue;
+        }
+        if (r->cls == RED_JOINED) {
+            tr_join_end(w, r->join, s->caps, s->carry[s->fill], r->init, r->bare, out + n);
+            n += tr_ty_nparts(r->ty);
             continue;
         }
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {

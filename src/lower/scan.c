@@ -30,7 +30,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
         t.first = from;
         t.end = to;
     }
-    t.red = tr_arena_copy(a, s->red, (tr_pat_nred(s->p) + 1u) * sizeof *s->red);
+    t.red = tr_red_copy(s);
     t.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     t.off = tr_arena_copy(a, s->off, ((s->ndim + 1) * s->narr + 1) * sizeof *s->off);
     tr_red_totals(&t);
@@ -313,8 +313,159 @@ static void stretches(tr_lpat *s, unsigned k, lv from, lv to) {
     s->w->in_use = in_use;
 }
 
+/* --- by a function of the user's --- */
+
+/* The element at i: its outputs, where `before`, what stands before it, is given, and what it contributes. */
+static const lv *joined_element(tr_lpat *s, unsigned k, lv i, const lv *before) {
+    const tr_ljoin *j = s->red[0].join;
+    lv *params =
+        TR_NEW_N(&s->w->m->ctx->arena, lv, s->p->nspace + 2u * s->p->nin + j->nparts + s->ncaps + 1u);
+    stand_at(s, k, i);
+    unsigned m = tr_lower_given(s, params);
+    for (unsigned q = 0; q < j->nparts; q++)
+        params[m++] = before ? before[q] : LLVMConstNull(j->types[q]);
+    memcpy(params + m, s->caps, s->ncaps * sizeof *params);
+    const lv *y = tr_lower_lambda(s->w, s->p->lam, s->loc, params);
+    if (before)
+        return tr_lower_outputs(s, y);
+    for (uint32_t a = s->p->nin; a < s->narr; a++)
+        y += tr_ty_nparts(s->arr[a].ty->elem);
+    return y;
+}
+
+static lv nth(tr_lpat *s, lv from, lv i) {
+    return LLVMBuildNSWAdd(s->w->b, from, i, "");
+}
+
+/* A group that is not whole, of `left` elements from `from` on, one after the other: their outputs, if
+ * `before` is what stands before them, else their total. */
+static void rest_of_group(tr_lpat *s, unsigned k, lv from, lv left, const lv *before, lv *total) {
+    const tr_ljoin *j = s->red[0].join;
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    tr_lloop l;
+    const lv *x = before ? before : joined_element(s, k, from, NULL);
+    memcpy(s->carry, x, j->nparts * sizeof *x);
+    s->ncarry = j->nparts;
+    tr_lloop_begin(s, &l, l_int(i64, before ? 0 : 1), left);
+    lv *acc = tr_arena_copy(&s->w->m->ctx->arena, s->carry, j->nparts * sizeof *acc);
+    s->ncarry = 0;
+    x = joined_element(s, k, nth(s, from, l.iv), before ? acc : NULL);
+    tr_join_two(s->w, j, s->caps, acc, x, s->carry);
+    s->ncarry = j->nparts;
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, 1), ""));
+    memcpy(total, s->carry, j->nparts * sizeof *total);
+    s->ncarry = 0;
+}
+
+/* if (left) { rest_of_group } for group number `at`. */
+static void maybe_rest(tr_lpat *s, unsigned k, lv from, lv left, lv at, bool outputs) {
+    const tr_ljoin *j = s->red[0].join;
+    LLVMBuilderRef b = s->w->b;
+    lv *x = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts),
+       *total = TR_NEW_N(&s->w->m->ctx->arena, lv, j->nparts);
+    lb some = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntNE, left, l_int(s->w->m->i64, 0)), some, go_on);
+    l_at_end(b, some);
+    if (outputs)
+        tr_join_get(s->w, j, at, x);
+    rest_of_group(s, k, from, left, outputs ? x : NULL, total);
+    if (!outputs)
+        tr_join_put(s->w, j, at, total);
+    LLVMBuildBr(b, go_on);
+    LLVMMoveBasicBlockAfter(go_on, l_here(b));
+    l_at_end(b, go_on);
+}
+
+/* Groups of n elements: their totals into the block; or their outputs, of what stands before each group. The
+ * function is asked for the same value by the lambda, which gives it, and here: LLVM sees that it is one. */
+static void joined_groups(tr_lpat *s, unsigned k, lv from, lv n, bool outputs) {
+    const tr_ljoin *j = s->red[0].join;
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    tr_arena *a = &s->w->m->ctx->arena;
+    lv size = l_int(i64, TR_JOIN_GROUP), groups = LLVMBuildUDiv(b, n, size, ""), *x[TR_JOIN_GROUP];
+    tr_lloop l;
+    tr_lloop_begin(s, &l, l_int(i64, 0), groups);
+    lv first = nth(s, from, LLVMBuildNUWMul(b, l.iv, size, ""));
+    for (unsigned e = 0; e < TR_JOIN_GROUP; e++)
+        x[e] = TR_NEW_N(a, lv, j->nparts);
+    if (outputs)
+        tr_join_get(s->w, j, l.iv, x[0]);
+    for (unsigned e = 0; e < TR_JOIN_GROUP; e++) {
+        const lv *y = joined_element(s, k, nth(s, first, l_int(i64, e)), outputs ? x[0] : NULL);
+        if (outputs)
+            tr_join_two(s->w, j, s->caps, x[0], y, x[0]);
+        else
+            memcpy(x[e], y, j->nparts * sizeof *y);
+    }
+    for (unsigned step = 1; step < TR_JOIN_GROUP && !outputs; step *= 2)
+        for (unsigned e = 0; e < TR_JOIN_GROUP; e += 2 * step)
+            tr_join_two(s->w, j, s->caps, x[e], x[e + step], x[e]);
+    if (!outputs)
+        tr_join_put(s->w, j, l.iv, x[0]);
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, 1), ""));
+    lv done = LLVMBuildNUWMul(b, groups, size, "");
+    maybe_rest(s, k, nth(s, from, done), l_sub(b, n, done), groups, outputs);
+}
+
+/* A block of TR_JOIN_BLOCK, in blocks of TR_SUM_BLOCK. Carried besides the value before it: what those that
+ * are done are together. Of totals alone that is the end, else with the value before. */
+static void joined_blocks(tr_lpat *s, unsigned k, lv from, lv to) {
+    LLVMBuilderRef b = s->w->b;
+    tr_lm *m = s->w->m;
+    tr_lred *r = &s->red[0];
+    const tr_ljoin *j = r->join;
+    tr_arena *a = &m->ctx->arena;
+    unsigned n = j->nparts, first = s->ncarry;
+    lv *before = TR_NEW_N(a, lv, n), *total = TR_NEW_N(a, lv, n),
+       *own = tr_arena_copy(a, s->carry, n * sizeof *own);
+    assert(first == n && r->carry == 0 && "it has no other reductions");
+    memcpy(s->carry + first, own, n * sizeof *own); /* of no blocks: whatever */
+    s->ncarry = 2 * n;
+    tr_lloop l;
+    tr_lloop_begin(s, &l, from, to);
+    lv len = smaller(b, l_sub(b, to, l.iv), l_int(m->i64, TR_SUM_BLOCK)),
+       more = l_icmp(b, LLVMIntNE, l.iv, from);
+    lv *done = tr_arena_copy(a, s->carry + first, n * sizeof *done),
+       *start = tr_arena_copy(a, s->carry, n * sizeof *start);
+    s->ncarry = 0;
+    lv group = LLVMBuildUDiv(b, l_sub(b, l.iv, from), l_int(m->i64, TR_JOIN_GROUP), "");
+    if (s->totals || !s->kept)
+        joined_groups(s, k, l.iv, len, false);
+    if (s->kept && s->totals)
+        tr_join_to_kept(s->w, j, s->kept, group);
+    else if (s->kept)
+        tr_join_from_kept(s->w, j, s->kept, group);
+    lv groups = LLVMBuildUDiv(b, LLVMBuildNUWAdd(b, len, l_int(m->i64, TR_JOIN_GROUP - 1), ""),
+                              l_int(m->i64, TR_JOIN_GROUP), "");
+    if (s->totals) {
+        tr_join_total(s->w, j, s->caps, groups, total);
+    } else {
+        tr_join_if(s->w, j, s->caps, more, start, done, start, before);
+        tr_join_prefixes(s->w, j, s->caps, groups, before, total);
+        joined_groups(s, k, l.iv, len, true);
+    }
+    tr_join_if(s->w, j, s->caps, more, done, total, total, done);
+    memcpy(s->carry, start, n * sizeof *start);
+    memcpy(s->carry + first, done, n * sizeof *done);
+    s->ncarry = 2 * n;
+    tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, len, ""));
+    if (s->totals)
+        memcpy(s->carry, s->carry + first, n * sizeof(lv));
+    else
+        tr_join_two(s->w, j, s->caps, s->carry, s->carry + first, s->carry);
+    s->ncarry = n;
+}
+
+int tr_scan_block(const tr_lpat *s) {
+    return s->red[0].join ? TR_JOIN_BLOCK : TR_SCAN_BLOCK;
+}
+
 static void block(tr_lpat *s, unsigned k, lv from, lv to) {
-    if (goes_by_stretches(s))
+    if (s->red[0].join)
+        joined_blocks(s, k, from, to);
+    else if (goes_by_stretches(s))
         stretches(s, k, from, to);
     else
         each(s, k, from, to);
@@ -350,7 +501,7 @@ static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
 /* Is there a scan whose value after a block is not the one that stands before the next? */
 static bool needs_totals(const tr_lpat *s) {
     for (unsigned i = 0; i < s->p->nscan; i++)
-        if (!is_in_groups(s, i) && tr_red_regroups(s->red[i].kind, s->red[i].ty))
+        if (!is_in_groups(s, i) && !s->red[i].join && tr_red_regroups(s->red[i].kind, s->red[i].ty))
             return true;
     return false;
 }
@@ -359,7 +510,7 @@ static bool needs_totals(const tr_lpat *s) {
  * values are those of it all. */
 static void blocks(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
-    lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k), *after = NULL;
+    lv size = l_int(s->w->m->i64, tr_scan_block(s)), end = tr_lower_last(s, k), *after = NULL;
     tr_lloop l;
     tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
     lv left = l_sub(b, end, l.iv), more = l_icmp(b, LLVMIntSGT, left, size);

@@ -154,7 +154,7 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
         for (unsigned c = 0; c < tr_ty_nparts(s->red[i].ty); c++)
             s->held[s->ncarry++] = load(s, &s->red[i], c, j);
     }
-    lv *carry = s->carry, *parts = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+    lv *carry = s->carry, *parts = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_red_room(s->p));
     s->carry = s->held;
     for (unsigned r = 0; r < n; r++) {
         s->idx[s->axis[k]] = r ? LLVMBuildNSWAdd(b, row, l_int(s->w->m->i64, r), "") : row;
@@ -252,7 +252,7 @@ static void rows(tr_lpat *s, unsigned k, lv from, lv len) {
 }
 
 static void finish(tr_lpat *s, lv from, lv len) {
-    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * tr_pat_nred(s->p) + 1u);
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_red_room(s->p));
     tr_lloop l;
     unsigned n = 0;
     if (!s->p->epi)

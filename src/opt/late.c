@@ -162,7 +162,7 @@ static bool find_entry(finder *r) {
 static bool ins_may_move(finder *r, const tr_ins *in) {
     const tr_fn *g;
     r->weight += in->op == TR_OP_PATTERN ? WORTH : 1;
-    for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_fn(in->imm.pat, k)); k++)
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_any(in->imm.pat, k)); k++)
         for (uint32_t v = 0; v < g->ins.n; v++)
             if (tr_at(g, v)->blk != TR_NOBLK && tr_at(g, v)->op != TR_OP_PARAM &&
                 !ins_may_move(r, tr_at(g, v)))

@@ -136,7 +136,7 @@ static bool prop_holds(look *l, unsigned k) {
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; ok && v != TR_NOVAL;
              v = tr_at(f, v)->next)
             for (unsigned i = 0;
-                 ok && tr_at(f, v)->op == TR_OP_PATTERN && (l->f = tr_pat_fn(tr_at(f, v)->imm.pat, i)); i++)
+                 ok && tr_at(f, v)->op == TR_OP_PATTERN && (l->f = tr_pat_any(tr_at(f, v)->imm.pat, i)); i++)
                 ok = prop_holds(l, k);
     l->f = f;
     return ok;

@@ -94,8 +94,8 @@ static bool run_nested(tr_prog *p, tr_fn *f, const tr_pass *ps) {
         if (tr_blk_at(f, b)->dead)
             continue;
         for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            for (unsigned k = 0; tr_at(f, v)->op == TR_OP_PATTERN && tr_pat_fn(tr_at(f, v)->imm.pat, k); k++)
-                changed |= run_nested(p, tr_pat_fn(tr_at(f, v)->imm.pat, k), ps);
+            for (unsigned k = 0; tr_at(f, v)->op == TR_OP_PATTERN && tr_pat_any(tr_at(f, v)->imm.pat, k); k++)
+                changed |= run_nested(p, tr_pat_any(tr_at(f, v)->imm.pat, k), ps);
     }
     return run_one(p, f, ps) || changed;
 }
@@ -184,8 +184,8 @@ static void visit_calls(order *o, const tr_fn *f) {
             const tr_ins *in = tr_at(f, v);
             if (in->op == TR_OP_CALL)
                 visit(o, in->imm.fn);
-            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-                visit_calls(o, tr_pat_fn(in->imm.pat, k));
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+                visit_calls(o, tr_pat_any(in->imm.pat, k));
         }
     }
 }

@@ -332,6 +332,12 @@ typedef struct tr_tile_f32 {
 enum { TR_SCAN_BLOCK = 1 << 14 };
 /* A sum's are added up so many at a time, in a tree (ir/scans.c). */
 enum { TR_SCAN_GROUP = 8 };
+/* Elements that a scan by a function takes before it goes on from their total: a range of one keeps what its
+ * groups are, on the stack. */
+enum { TR_JOIN_BLOCK = 1 << 12 };
+/* What a function joins, so many: four numbers of 8 bytes are what loads and stores of a group shuffle
+ * well. */
+enum { TR_JOIN_GROUP = 4 };
 
 /* A scatter that combines goes in blocks of rounds, each but the first with a table like the
  * target: blocks have at least so many rounds, and so many for each element of the target, and

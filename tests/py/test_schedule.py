@@ -155,6 +155,35 @@ def table(n: int, m: int, kind: type = int) -> list[list[float]]:
     return [[kind(x) for x in numbers(m, k + 1)] for k in range(n)]
 
 
+# Not associative, so that another order would show.
+JOIN = """\
+fn @f -> (i64, i64) {
+b0(%a: i64[1LAY], %b: i64[1LAY], %c: i64[1c], %k: i64):
+  %n: i64 = dim %c, 0
+  %id: (i64, i64) = tuple 5, 1
+  %p: (i64, i64) = pattern PAR [%n] in(%a, %b) out(%c) red(join %id) cap(%k) SCHEDULE {
+  b0(%i: i64, %x: i64, %y: i64, %k: i64):
+    %z: i64 = mul %x, %y
+    %t: (i64, i64) = tuple %z, %x
+    yield %z, %t
+  } {
+  b0(%p: (i64, i64), %q: (i64, i64), %k: i64):
+    %x: i64 = extract %p, 0
+    %u: i64 = extract %p, 1
+    %y: i64 = extract %q, 0
+    %w: i64 = extract %q, 1
+    %x3: i64 = mul %x, %k
+    %z: i64 = sub %x3, %y
+    %r: i64 = rem %z, 10007
+    %v: i64 = sub %w, %u
+    %t: (i64, i64) = tuple %r, %v
+    yield %t
+  }
+  ret %p
+}
+"""
+
+
 def zeros(n: int, m: int) -> list[list[float]]:
     return [[0.0] * m for _ in range(n)]
 
@@ -168,6 +197,8 @@ PROGRAMS = {
         PRODUCT,
         [f"f({table(n, k, float)}, {table(k, m, float)}, {zeros(n, m)})" for n, k, m in ((5, 3, 9), (2, 19, 8), (9, 1, 20), (3, 4, 2))],
     ),
+    "joined": (JOIN.replace("LAY", "a"), [f"f({numbers(n)}, {numbers(n, 2)}, {[0] * n}, 3)" for n in (0, 1, 7, 256, 600)]),
+    "a joined line": (JOIN.replace("LAY", "c"), [f"f({numbers(n)}, {numbers(n, 2)}, {[0] * n}, 3)" for n in (1, 259)]),
     "a scatter": (SCATTER.replace("HOW", "add"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 40, 300)]),
     "a last one": (SCATTER.replace("HOW", "put"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 300)]),
     "quarters": (QUARTERS, [f"f({n}, {m}, {[[0] * m] * n})" for n, m in ((2, 0), (1, 1), (3, 3), (2, 4), (2, 7), (1, 133))]),

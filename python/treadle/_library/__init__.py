@@ -39,8 +39,10 @@ __all__ = [
     "Constant",
     "best",
     "cells",
+    "chained",
     "checked",
     "find",
+    "folded",
     "given_by",
     "has_identity",
     "is_constant",
@@ -265,6 +267,30 @@ def best(x: Any, keys: Any, k: int, largest: bool = True, numbers: bool = False)
     behind = np.argsort(np.take_along_axis(last, order, -1), axis=-1, kind="stable")
     order = np.take_along_axis(order, behind, -1)[..., :k]
     return np.take_along_axis(x, order, -1), order
+
+
+def folded(function: Any, start: tuple[Any, ...], line: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a function makes of all items of a line, arrays of one axis and numbers; in compiled code ``src/lib/primitives.c``."""
+    from numpy import broadcast_arrays
+
+    items = list(zip(*broadcast_arrays(*line), strict=True))
+    while len(items) > 1:  # neighbours in pairs; one without a neighbour goes on as it is
+        pairs = [function(*items[k : k + 2]) for k in range(0, len(items) - 1, 2)]
+        items = pairs + items[2 * len(pairs) :]
+    return function(start, items[0]) if items else start
+
+
+def chained(
+    function: Any, start: tuple[Any, ...], line: tuple[Any, ...], outs: tuple[Any, ...], before: bool
+) -> None:
+    """Into arrays what a function makes of each item of a line and all before it, or of these alone; as `folded`."""
+    from numpy import broadcast_arrays
+
+    for i, item in enumerate(zip(*broadcast_arrays(*line), strict=True)):
+        after = function(start, item)
+        for out, value in zip(outs, start if before else after, strict=True):
+            out[i] = value
+        start = after
 
 
 def tabulated(function: Any, shape: tuple[int, ...]) -> Any:

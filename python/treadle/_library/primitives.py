@@ -12,7 +12,7 @@ import numpy as np
 
 from treadle._core import prange
 
-from . import Constant, best, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from . import Constant, best, chained, folded, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
 from .parts import shifted
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
@@ -119,21 +119,13 @@ def reduced(op: Any, xs: Any, axis: Constant, identity: Constant) -> Any:
     start = starts(op, identity, xs)
     kept = kept_shape(lines)
     if len(kept) == 0:
-        return last_of(op, start, line_of(lines, ()))
+        return folded(op, start, line_of(lines, ()))
     each = all_rows(lines)
     m = rows_of(each)
     outs = empties((m,), start)
     for r in prange(m):
-        put(outs, r, last_of(op, start, line_of(each, r)))
+        put(outs, r, folded(op, start, line_of(each, r)))
     return shaped(outs, kept)
-
-
-def last_of(op: Any, start: Any, line: Any) -> Any:
-    """What the items of a line are together."""
-    acc = start
-    for i in range(length_of(line)):
-        acc = converted(op(acc, items_of(line, i)), start)
-    return acc
 
 
 def scanned(
@@ -167,15 +159,19 @@ def scanned(
 
 def scan_line(op: Any, start: Any, line: Any, out: Any, exclusive: Constant, reverse: Constant) -> None:
     """One line, from its first item or from its last."""
-    acc = start
-    n = len(out[0])
-    for k in range(n):
-        i = n - 1 - k if reverse else k
-        if exclusive:
-            put(out, i, acc)
-        acc = converted(op(acc, items_of(line, i)), start)
-        if not exclusive:
-            put(out, i, acc)
+    if reverse:
+        return scan_line(op, start, backwards(line), backwards(out), exclusive, False)
+    if exclusive:
+        chained(op, start, line, out, True)
+    else:
+        chained(op, start, line, out, False)
+
+
+def backwards(line: Any) -> Any:
+    """Views from the last item to the first; numbers as they are."""
+    if len(line) == 0:
+        return ()
+    return (line[0][::-1] if isinstance(line[0], np.ndarray) else line[0], *backwards(line[1:]))
 
 
 # --- arrays side by side: what is done for each of a tuple calls itself with the rest ---
@@ -237,13 +233,6 @@ def length_of(line: Any) -> Any:
     return line[0].shape[-1] if isinstance(line[0], np.ndarray) else length_of(line[1:])
 
 
-def items_of(line: Any, i: Any) -> Any:
-    """The items at a place of a line; a number is all of its items."""
-    if len(line) == 0:
-        return ()
-    return (line[0][i] if isinstance(line[0], np.ndarray) else line[0], *items_of(line[1:], i))
-
-
 def put(outs: Any, at: Any, acc: Any) -> None:
     """Stores each of a tuple in its array."""
     if len(outs) > 0:
@@ -294,13 +283,6 @@ def rows(lines: Any) -> Any:
     return np.reshape(lines, (m, lines.shape[-1]))
 
 
-def converted(new: Any, old: Any) -> Any:
-    """Numbers in the types of others."""
-    if len(old) == 0:
-        return ()
-    return (old[0].dtype.type(new[0]), *converted(new[1:], old[1:]))
-
-
 def starts(op: Any, identity: Constant, xs: Any) -> Any:
     """The identities, in the types that values have: of items, of identities, and of what the function gives for these."""
     k = len(xs)
@@ -311,7 +293,7 @@ def starts(op: Any, identity: Constant, xs: Any) -> Any:
     items = firsts(xs)
     s = widened(identity, items)
     t = widened(s, values_of(given_by(flat, *s, *items), k))
-    return widened(t, values_of(given_by(flat, *t, *items), k))
+    return widened(t, values_of(given_by(flat, *t, *t), k))
 
 
 def values_of(r: Any, k: Constant) -> Any:

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from treadle._core import _lazy, _lazy_call, _lazy_host, _lazy_items, _lazy_promise
+from treadle import config
+from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_items, _lazy_promise
+
+from . import _checks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -128,8 +131,8 @@ def reduce(op: Callable[..., Any], x: Any, axis: Any = None, *, identity: Any = 
     Parameters
     ----------
     op : ufunc or function of two
-        Associative: that is a promise, as items are joined in an order that is not told. A function of your own takes
-        two numbers and returns one; with a tuple of arrays it takes two tuples of numbers, and returns one.
+        Associative: that is a promise, as items are joined in a tree; ``TREADLE_PARALLEL_CHECK=1`` looks at some. A function
+        of your own takes two numbers and returns one; with a tuple of arrays it takes two tuples of numbers, and returns one.
     x : array_like, or tuple of arrays and numbers
         What is reduced. Arrays in a tuple are broadcast.
     axis : int, tuple of int or None, optional
@@ -149,6 +152,8 @@ def reduce(op: Callable[..., Any], x: Any, axis: Any = None, *, identity: Any = 
     ValueError
         If there are no items, and no identity is given or is the ufunc's own.
     """
+    if config.PARALLEL_CHECK:
+        _checks.associative(op, x)
     r = _lazy_call(reduce, op, x, axis, identity=identity)
     return _lazy_items(r, len(x)) if _is_several(op, x) else r
 
@@ -184,6 +189,8 @@ def scan(
     LazyArray or tuple of LazyArray
         Of the shape of `x`; a tuple where `x` is one. Dtypes are as for `reduce`.
     """
+    if config.PARALLEL_CHECK:
+        _checks.associative(op, x)
     r = _lazy_call(scan, op, x, axis, exclusive=exclusive, reverse=reverse, identity=identity)
     return _lazy_items(r, len(x)) if _is_several(op, x) else r
 

@@ -56,8 +56,8 @@ static bool asks_in_patterns(const tr_fn *f, bool inside) {
             const tr_ins *in = tr_at(f, v);
             if (inside && tr_op_is_device(in->op))
                 return true;
-            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-                if (asks_in_patterns(tr_pat_fn(in->imm.pat, k), true))
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+                if (asks_in_patterns(tr_pat_any(in->imm.pat, k), true))
                     return true;
         }
     return false;

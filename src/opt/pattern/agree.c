@@ -60,7 +60,7 @@ static bool asks_for_broadcast(const tr_ins *in) {
 static uint32_t weight(const tr_ins *in) {
     const tr_fn *g;
     uint32_t n = 1;
-    for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_fn(in->imm.pat, k)); k++)
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_any(in->imm.pat, k)); k++)
         n += g->ins.n;
     return n;
 }

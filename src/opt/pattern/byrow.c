@@ -198,7 +198,7 @@ static bool depends_on_results(const chain *c, const tr_ins *in) {
 
 static bool pattern_fits_chain(chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain = t->par == pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE &&
+    bool plain = t->par == pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
                  tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
     return plain && form_of(c, p) != NONE && tr_fn_only_reads(t->lam) && !depends_on_results(c, p) &&
            loads_fit_chain(c, p) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&

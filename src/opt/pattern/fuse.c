@@ -292,7 +292,7 @@ static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
 
 static bool pattern_only_folds(const tr_pat *t) {
     for (uint32_t k = 0; k < tr_pat_nred(t); k++)
-        if (tr_red_info[tr_pat_red(t, k)].place)
+        if (tr_red_info[tr_pat_red(t, k)].place || tr_red_info[tr_pat_red(t, k)].joins)
             return false;
     return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
            tr_fn_is_scalar(t->lam);
@@ -420,6 +420,9 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
         return "the first one reduces, filters or scans some axes";
     if (tp->nscan && tc->nscan && link)
         return "the second scans what the first one gives";
+    bool joins = (tp->nscan && tr_pat_joins(tp)) || (tc->nscan && tr_pat_joins(tc));
+    if (joins && (tr_pat_nred(tp) + tr_pat_nred(tc) > 1 || tc->nfilt + tp->nfilt + tc->nscat + tp->nscat))
+        return "a scan by a function goes with no other";
     bool blocks = (tp->nscan && tr_pat_scan_regroups(tp)) || (tc->nscan && tr_pat_scan_regroups(tc));
     if (blocks && tr_pat_nred(tp) + tr_pat_nred(tc) > tp->nscan + tc->nscan)
         return "a scan of floats goes with no other reduction";
@@ -431,7 +434,7 @@ static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
 /* It only computes, and has no operand that is not known here: the one of a loop over a prange that says
  * whether it runs on all cores would be lost. */
 static bool pattern_may_fuse(const tr_pat *t) {
-    return tr_fn_only_reads(t->lam) &&
+    return tr_pat_only_computes(t) &&
            tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(PACK) | P_(BEST) | P_(SCAN) | P_(RED) |
                                   P_(TOP) | P_(SCAT) | P_(EIN) | P_(EOUT) | P_(CAP));
 }

@@ -183,6 +183,33 @@ static void only_packed(const tr_fusing *m, tr_bld *b, unsigned pf, unsigned cf,
     }
 }
 
+/* Functions that join values are given what the new node captures. */
+static void rejoin(tr_fusing *m, const tr_merged *x) {
+    tr_node *node = &m->node;
+    const tr_pat *t = x->in->imm.pat;
+    for (uint32_t k = 0; k < tr_pat_nred(t); k++) {
+        const tr_fn *old = t->joins[k].by;
+        tr_fate to = x->fate[tr_pat_at(t, P_SCAN) + k];
+        if (!old || to.role == TR_ROLE__COUNT)
+            continue;
+        tr_fn *g = tr_fuse_lambda(old);
+        const tr_ty *of = type_of(node->f, node->of[to.role].d[to.k]);
+        tr_val *v = TR_NEW_N(&g->ctx->arena, tr_val, TR_BY_CAP + t->ncap + 1u),
+               *caps = TR_NEW_N(&g->ctx->arena, tr_val, node->of[P_CAP].n + 1u);
+        for (unsigned i = 0; i < TR_BY_CAP; i++)
+            v[i] = tr_fuse_param(g, of);
+        for (uint32_t c = 0; c < node->of[P_CAP].n; c++)
+            caps[c] = tr_fuse_param(g, type_of(node->f, node->of[P_CAP].d[c]));
+        for (uint32_t c = 0; c < t->ncap; c++)
+            v[TR_BY_CAP + c] = caps[x->fate[tr_pat_at(t, P_CAP) + c].k];
+        tr_bid end = tr_fuse_append(g, 0, old, v);
+        tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+        tr_emit_v(&b, TR_OP_YIELD, NULL, 1, tr_fuse_params(g, end));
+        tr_simplify_cfg(g);
+        node->joins[to.role].d[to.k].by = g;
+    }
+}
+
 tr_fn *tr_fuse_compose(tr_fusing *m, unsigned fn, unsigned pf, unsigned cf) {
     tr_arena *a = &m->node.f->ctx->arena;
     tr_node_count(&m->node);
@@ -195,6 +222,10 @@ tr_fn *tr_fuse_compose(tr_fusing *m, unsigned fn, unsigned pf, unsigned cf) {
     tr_val *y = TR_NEW_N(a, tr_val, n + 1u);
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
     memset(y, 0xff, n * sizeof *y);
+    if (fn == TR_LAM) {
+        rejoin(m, &m->p);
+        rejoin(m, &m->c);
+    }
     if (pf != TR_NOFN)
         pass_on(m, &m->p, pf, fn, tr_fuse_params(g, middle), y);
     if (cf != TR_NOFN) {

@@ -71,7 +71,7 @@ static void drop_lam_param(tr_fn *lam, uint32_t k) {
 static bool free_scans(tr_pat *t) {
     uint16_t n = t->nscan;
     uint32_t first = tr_pat_param(t, TR_LAM, P_SCAN);
-    while (n && !(n == 1 && t->nfilt) && tr_pat_red(t, n - 1u) != TR_RED_LAST &&
+    while (n && !(n == 1 && t->nfilt) && tr_pat_red(t, n - 1u) != TR_RED_LAST && !t->joins[n - 1u].by &&
            !tr_fuse_lam_uses(t->lam, first + n - 1u))
         drop_lam_param(t->lam, first + --n);
     bool any = n < t->nscan;
@@ -104,7 +104,7 @@ static bool has_only_results(const tr_pat *t) {
 
 static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
     tr_pat *t = tr_at(f, v)->imm.pat;
-    if ((uses >= tr_pat_nred(t) && !t->nscan) || t->keep || !tr_fn_only_reads(t->lam))
+    if ((uses >= tr_pat_nred(t) && !t->nscan) || t->keep || !tr_pat_only_computes(t))
         return false;
     bool any = free_scans(t);
     uint32_t n = tr_pat_nred(t), kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
@@ -238,7 +238,7 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
                 next = tr_at(f, v)->next; /* what took a value out may be gone */
-                if (!has_only_results(p) || (uses[v] && tr_pat_nred(p)) || !tr_fn_only_reads(p->lam))
+                if (!has_only_results(p) || (uses[v] && tr_pat_nred(p)) || !tr_pat_only_computes(p))
                     continue;
             } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
                 continue;

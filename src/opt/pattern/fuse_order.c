@@ -39,7 +39,7 @@ static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_
 
 bool tr_fuse_only_reads(const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    return tr_fn_only_reads(t->lam) && (!t->epi || tr_fn_is_scalar(t->epi));
+    return tr_pat_only_computes(t) && (!t->epi || tr_fn_is_scalar(t->epi));
 }
 
 bool tr_fuse_loads(const tr_ins *p) {

@@ -20,7 +20,7 @@ static bool calls(const tr_fn *f) {
             const tr_fn *g;
             if (in->op == TR_OP_CALL || in->op == TR_OP_CLOSURE)
                 return true;
-            for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_fn(in->imm.pat, k)) != NULL; k++)
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_any(in->imm.pat, k)) != NULL; k++)
                 if (calls(g))
                     return true;
         }

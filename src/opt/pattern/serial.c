@@ -1,12 +1,13 @@
-/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have
- * no pattern (target/legal.def).
+/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have no
+ * pattern (target/legal.def).
  *
- * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the
- * reductions are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats,
- * which may be grouped in any way that is as good as pairwise summation, carry what each addition rounded
- * off (Knuth's TwoSum, compensated summation), unless they may be reassociated. The k best are looked for one
- * after the other, as there is no memory to keep more in: k walks of a row, for a small k. Cost: each lambda
- * and epilogue is copied once, that of a choice two or three times. */
+ * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the reductions
+ * are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats, which may be
+ * grouped in any way that is as good as pairwise summation, carry what each addition rounded off (Knuth's
+ * TwoSum, compensated summation), unless they may be reassociated. What a function joins goes one after the
+ * other, as a thread has no memory for a tree: the function is associative by promise, but what it rounds off
+ * differs from what a host's does. The k best are looked for one after the other, too: k walks of a row, for a
+ * small k. Cost: each lambda and epilogue is copied once, that of a choice two or three times. */
 #include <string.h>
 
 #include "ir/summary.h"
@@ -29,7 +30,8 @@ typedef struct red {
     uint8_t fast;
     const tr_ty *ty; /* of what is contributed */
     tr_val init;
-    unsigned at; /* first of its values among those carried */
+    const tr_fn *by; /* joins two values; NULL: the kind says how */
+    unsigned at;     /* first of its values among those carried */
 } red;
 
 typedef struct nest {
@@ -299,6 +301,16 @@ static tr_val step_groups(nest *s, const red *r, tr_val x) {
     return value;
 }
 
+/* x and y as one, by a function of the node. */
+static tr_val joined_by(nest *s, const tr_fn *by, tr_val x, tr_val y) {
+    uint32_t n = s->p->ncap;
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, TR_BY_CAP + n);
+    args[0] = x;
+    args[1] = y;
+    memcpy(args + TR_BY_CAP, s->in.args + tr_pat_at(s->p, P_CAP), n * sizeof *args);
+    return put_body(s, by, TR_BY_CAP + n, args)[0];
+}
+
 static void red_step(nest *s, const red *r, tr_val x) {
     tr_val *c = s->carry + r->at, parts[2];
     if (r->form == SUM) {
@@ -310,6 +322,8 @@ static void red_step(nest *s, const red *r, tr_val x) {
         c[0] = tr_emit_select(&s->b, take, x, c[0]);
         c[1] = tr_const_int(s->f, s->i1, 1);
         c[2] = tr_emit_select(&s->b, take, s->carry[s->ncarry - 1], c[2]);
+    } else if (r->by) {
+        c[0] = joined_by(s, r->by, c[0], x);
     } else {
         c[0] = joined(s, r->kind, r->ty, c[0], x, r->fast);
     }
@@ -563,7 +577,8 @@ static void describe(nest *s) {
                            .form = form_of(s, i, t),
                            .fast = tr_pat_fast(p, i),
                            .ty = t,
-                           .init = init};
+                           .init = init,
+                           .by = p->joins[i].by};
         s->places |= s->reds[i].form == PLACE;
     }
 }

@@ -73,7 +73,8 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
     side a = side_of(f, p), b = side_of(f, c);
     const tr_ins *y = tr_pat_yield(tp->lam), *z = tr_pat_yield(tc->lam);
     for (uint32_t k = 0; k < n; k++)
-        if (tr_pat_red(tp, k) != tr_pat_red(tc, k) || tr_pat_fast(tp, k) != tr_pat_fast(tc, k) ||
+        if (tr_pat_red(tp, k) != tr_pat_red(tc, k) || tp->joins[k].by ||
+            tr_pat_fast(tp, k) != tr_pat_fast(tc, k) ||
             p->args[tr_pat_at(tp, P_SCAN) + k] != c->args[tr_pat_at(tc, P_SCAN) + k] ||
             !same_value(&a, y->args[tr_pat_slot(tp, TR_LAM, P_SCAN) + k], &b,
                         z->args[tr_pat_slot(tc, TR_LAM, P_SCAN) + k], 0))

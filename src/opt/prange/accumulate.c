@@ -766,7 +766,8 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     tr_node_put(&m, P_SPACE, chunks);
     tr_node_put_all(&m, P_SPACE, a->dims, n);
     tr_node_put(&m, P_IN, by_axes(b, a, chunks));
-    tr_node_join(&m, P_RED, tr_red_identity(f, a->kind, e), (tr_join){(uint8_t)a->kind, a->fast});
+    tr_node_join(&m, P_RED, tr_red_identity(f, a->kind, e),
+                 (tr_join){.how = (uint8_t)a->kind, .fast = a->fast});
     tr_node_put(&m, P_EIN, a->array);
     tr_node_put(&m, P_EOUT, a->array);
     tr_vec_push(&f->ctx->arena, l->made, tr_node_emit(&m, b));

@@ -300,7 +300,8 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     tr_node_put(&m, P_SPACE, t->rounds);
     for (uint32_t i = 0; i < n; i++)
         if (i != l->counter_at && tr_extreme_of(&l->extreme, i) == UINT32_MAX)
-            tr_node_join(&m, P_RED, t->init[i], (tr_join){(uint8_t)t->red[i].kind, t->red[i].fast});
+            tr_node_join(&m, P_RED, t->init[i],
+                         (tr_join){.how = (uint8_t)t->red[i].kind, .fast = t->red[i].fast});
     tr_node_put_all(&m, P_CAP, t->caps.d, t->caps.n);
     m.t.lam = t->lam;
     tr_val v = tr_node_emit(&m, b);

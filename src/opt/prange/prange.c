@@ -630,8 +630,8 @@ static bool ins_draws_random(const tr_prog *p, const tr_ins *in, uint8_t *seen) 
         seen[in->imm.fn] = 1;
         return p->insts.d[in->imm.fn].fn && fn_draws_random(p, p->insts.d[in->imm.fn].fn, seen);
     }
-    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-        if (fn_draws_random(p, tr_pat_fn(in->imm.pat, k), seen))
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+        if (fn_draws_random(p, tr_pat_any(in->imm.pat, k), seen))
             return true;
     return false;
 }
@@ -783,8 +783,8 @@ static void decide(tr_prog *p, tr_fn *f) {
             tr_pat *t = tr_at(f, v)->op == TR_OP_PATTERN ? tr_at(f, v)->imm.pat : NULL;
             if (t && t->par == TR_PAR_WISH)
                 t->par = tr_pat_one_core(p, t) ? TR_PAR_NO : TR_PAR_PROVEN;
-            for (unsigned k = 0; t && tr_pat_fn(t, k); k++)
-                decide(p, tr_pat_fn(t, k));
+            for (unsigned k = 0; t && tr_pat_any(t, k); k++)
+                decide(p, tr_pat_any(t, k));
         }
 }
 

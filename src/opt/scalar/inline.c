@@ -24,10 +24,11 @@ static uint32_t count_ins(const tr_fn *f) {
     const tr_fn *g;
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = f->blks.d[b].dead ? TR_NOVAL : f->blks.d[b].first; v != TR_NOVAL;
-             v = tr_at(f, v)->next, n++)
-            for (unsigned k = 0; tr_at(f, v)->op == TR_OP_PATTERN && (g = tr_pat_fn(tr_at(f, v)->imm.pat, k));
-                 k++)
+             v = tr_at(f, v)->next, n++) {
+            const tr_ins *in = tr_at(f, v);
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_any(in->imm.pat, k)); k++)
                 n += count_ins(g);
+        }
     return n;
 }
 
@@ -39,8 +40,8 @@ static void each_call(const tr_fn *f, void (*each)(void *, uint32_t), void *self
             const tr_ins *in = tr_at(f, v);
             if (in->op == TR_OP_CALL)
                 each(self, in->imm.fn);
-            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-                each_call(tr_pat_fn(in->imm.pat, k), each, self);
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+                each_call(tr_pat_any(in->imm.pat, k), each, self);
         }
 }
 

@@ -1,0 +1,292 @@
+"""Reductions and scans by functions of the user's: their order, bit for bit, on any number of threads; what raises; what is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import treadle
+import treadle.parallel as tp
+from treadle import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUM_BLOCK, SCAN_BLOCK, GROUP = 256, 1 << 12, 4
+
+
+def affine(p, q):
+    return p[0] * q[0], p[1] * q[0] + q[1]
+
+
+def welford(a, b):
+    n = a[0] + b[0]
+    d = b[1] - a[1]
+    f = b[0] / max(n, 1)
+    return n, a[1] + d * f, a[2] + b[2] + d * d * a[0] * f
+
+
+def mixed(p, q):
+    return p[0] + q[0], p[1] or q[1], p[2] if p[0] > q[0] else q[2]
+
+
+def digest(p, q):
+    """Not associative, so that the order shows."""
+    return (3 * p + q) % 1009
+
+
+# --- what is promised ---
+
+
+def tree(op: Callable, items: list) -> Any:
+    """Neighbours in pairs, these in pairs and so on; what has no neighbour goes on as it is."""
+    while len(items) > 1:
+        items = [op(*items[k : k + 2]) if k + 1 < len(items) else items[k] for k in range(0, len(items), 2)]
+    return items[0]
+
+
+def reduced(op: Callable, items: list, start: Any) -> Any:
+    return op(start, tree(op, items)) if items else start
+
+
+def before_each(op: Callable, items: list, start: Any) -> list:
+    """As ir/scans.c says."""
+    out = []
+    for large in range(0, len(items), SCAN_BLOCK):
+        block = items[large : large + SCAN_BLOCK]
+        sums = None
+        for small in range(0, len(block), SUM_BLOCK):
+            part = block[small : small + SUM_BLOCK]
+            base = start if sums is None else op(start, sums)
+            for first in range(0, len(part), GROUP):
+                acc, done = base, 0
+                for half in (128, 64, 32, 16, 8, 4):
+                    if first & half:
+                        acc, done = op(acc, tree(op, part[done : done + half])), done + half
+                for x in part[first : first + GROUP]:
+                    out.append(acc)
+                    acc = op(acc, x)
+            total = tree(op, part)
+            sums = total if sums is None else op(sums, total)
+        start = op(start, sums)
+    return out
+
+
+# --- programs ---
+
+
+def drawn(n: int) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=n)
+
+
+PROGRAMS: dict[str, tuple[Callable, Callable, Any]] = {
+    "welford": (
+        lambda x: tp.reduce(welford, (1.0, x, 0.0), identity=(0.0, 0.0, 0.0)),
+        welford,
+        lambda x: [(1.0, float(v), 0.0) for v in x],
+    ),
+    "affine": (
+        lambda x: tp.reduce(affine, (0.5, x), identity=(1.0, 0.0)),
+        affine,
+        lambda x: [(0.5, float(v)) for v in x],
+    ),
+    "digest": (
+        lambda x: tp.reduce(digest, (x * 100).astype(np.int64), identity=7),
+        digest,
+        lambda x: [int(v * 100) for v in x],
+    ),
+    "mixed": (
+        lambda x: tp.reduce(mixed, (x, x > 2, (x * 9).astype(np.int64)), identity=(0.0, False, 0)),
+        mixed,
+        lambda x: [(float(v), bool(v > 2), int(v * 9)) for v in x],
+    ),
+}
+STARTS = {"welford": (0.0, 0.0, 0.0), "affine": (1.0, 0.0), "digest": 7, "mixed": (0.0, False, 0)}
+SCANS: dict[str, Callable] = {
+    "affine": lambda x: tp.scan(affine, (0.5, x), identity=(1.0, 0.0)),
+    "digest": lambda x: tp.scan(digest, (x * 100).astype(np.int64), identity=7),
+}
+SIZES = [0, 1, 2, 3, 4, 5, 7, 255, 256, 257, 260, 511, 1000, 4099]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_order_is_the_documented_one(name):
+    f, op, items = PROGRAMS[name]
+    compiled, parallel = njit(f), njit(parallel=True)(f)
+    for n in [*SIZES, 70_003]:
+        x = drawn(n)
+        want = reduced(op, items(x), STARTS[name])
+        assert compiled(x) == want, n
+        assert parallel(x) == want, n
+        assert compiled(np.repeat(x, 2)[::2]) == want, n
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_the_order_of_scans_is_the_documented_one(name):
+    f, (_, op, items) = SCANS[name], PROGRAMS[name]
+    compiled, parallel = njit(f), njit(parallel=True)(f)
+    before = njit(lambda x: tp.scan(digest, (x * 100).astype(np.int64), identity=7, exclusive=True))
+    for n in [*SIZES, SCAN_BLOCK + 259]:
+        x = drawn(n)
+        stands = before_each(op, items(x), STARTS[name])
+        after = [op(p, q) for p, q in zip(stands, items(x), strict=True)]
+        want = [np.array(a) for a in zip(*after, strict=True)] if isinstance(STARTS[name], tuple) else after
+        for got in (compiled(x), parallel(x), compiled(np.repeat(x, 2)[::2])):
+            for g, w in zip(
+                got if isinstance(got, tuple) else [got],
+                want if n and isinstance(got, tuple) else [want],
+                strict=False,
+            ):
+                assert np.array_equal(g, w), n
+        if name == "digest":
+            assert before(x).tolist() == stands, n
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    x = drawn(300_001)
+    fs = [njit(f) for f in [p[0] for p in PROGRAMS.values()] + list(SCANS.values())]
+    ps = [njit(parallel=True)(f) for f in [p[0] for p in PROGRAMS.values()] + list(SCANS.values())]
+    kept = treadle.get_num_threads()
+    try:
+        for f, p in zip(fs, ps, strict=True):
+            want = f(x)
+            for n in (1, 2, 4)[: max(1, min(3, kept))]:
+                treadle.set_num_threads(n)
+                got = p(x)
+                for g, w in zip(
+                    got if isinstance(got, tuple) else (got,),
+                    want if isinstance(want, tuple) else (want,),
+                    strict=True,
+                ):
+                    assert np.array_equal(g, w), n
+    finally:
+        treadle.set_num_threads(kept)
+
+
+# --- what a function may do besides ---
+
+
+def guarded(p, q):
+    if q < 0:
+        raise ValueError("below zero")
+    return p + q
+
+
+def test_what_raises():
+    """One error, at the function's line; the graph can be evaluated again."""
+    x = np.ones(5_000)
+    for f in (
+        njit(lambda x: tp.reduce(guarded, x, identity=0.0)),
+        njit(parallel=True)(lambda x: tp.reduce(guarded, x, identity=0.0)),
+        njit(lambda x: tp.scan(guarded, x, identity=0.0)[-1]),
+    ):
+        assert f(x) == 5_000
+        y = x.copy()
+        y[4_001] = -1
+        with pytest.raises(ValueError, match="below zero"):
+            f(y)
+    lazy = tp.reduce(guarded, x, identity=0.0)
+    x[3_001] = -1
+    with pytest.raises(ValueError, match="below zero"):
+        float(lazy)
+    x[3_001] = 1
+    assert float(lazy) == 5_000
+
+
+def test_a_function_with_effects_is_called_for_each_item():
+    @njit
+    def counted(x, seen):
+        def op(p, q):
+            seen[0] += 1
+            return p + q
+
+        return tp.reduce(op, x, identity=0.0)
+
+    for n in (0, 1, 300):
+        seen = np.zeros(1, np.int64)
+        assert counted(np.ones(n), seen) == n
+        assert seen[0] == n
+
+
+def test_what_makes_the_items_is_done_with_them():
+    """One kernel reads the array once, and makes none."""
+    x = drawn(1_000)
+    said = str(tp.explain(tp.reduce(lambda p, q: min(p, q), x * 2 + 1, identity=np.inf)))
+    assert "1 kernel" in said, said
+
+
+def test_a_broken_promise_is_told_of_under_checks():
+    """With the operator's line; what rounds, repeats NaN or raises keeps it."""
+    program = textwrap.dedent("""
+        import math
+        import numpy as np
+        import treadle.parallel as tp
+        from test_joins import affine, guarded, welford
+
+        x = np.random.default_rng(1).normal(size=300)
+        def mean(p, q):
+            return (p + q) / 2
+        def both(p, q):
+            return p[0] or q[0], max(p[1], q[1])
+        good = [
+            (welford, (1.0, x, 0.0), (0.0, 0.0, 0.0)), (affine, (0.5, x), (1.0, 0.0)), (both, (x > 0, x), (False, -9.0)),
+            (guarded, x, 0.0), (lambda p, q: p + q, np.where(x > 1, np.nan, x), 0.0), (lambda p, q: p * q, x.astype("f"), 1.0),
+            (lambda p, q: p + q, x[:0], 0.0), (mean, tp.array(x), 0.0), (np.add, x, None),
+        ]
+        for op, a, start in good:
+            tp.reduce(op, a, identity=start)
+            tp.scan(op, a, identity=start)
+        for make in (tp.reduce, tp.scan):
+            try:
+                make(mean, x, identity=0.0)
+            except ValueError as e:
+                print("<string>:8: mean() is not associative" in str(e))
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "TREADLE_PARALLEL_CHECK": "1",
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        },
+    )
+    assert done.stdout.split() == ["True", "True"]
+
+
+# --- a planted fault ---
+
+
+def test_a_wrong_identity_is_found():
+    """With zeros for it, what joins by multiplying comes to nothing."""
+    child = subprocess.run(
+        [sys.executable, __file__],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TREADLE_PLANT": "23", "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=Path(__file__).parent,
+    )
+    assert (child.returncode, child.stdout.split()) == (1, ["affine", "digest"]), child.stderr
+
+
+def main() -> int:
+    """Print the programs that differ from what is promised."""
+    x = drawn(1_000)
+    different = [
+        name for name, (f, op, items) in PROGRAMS.items() if njit(f)(x) != reduced(op, items(x), STARTS[name])
+    ]
+    print(*different)
+    return bool(different)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
