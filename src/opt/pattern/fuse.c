@@ -298,9 +298,14 @@ static bool pattern_only_folds(const tr_pat *t) {
            tr_fn_is_scalar(t->lam);
 }
 
-static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
+/* Does c need the value v, or, where v is a node made of others, that of one of these? */
+static bool needs_value(const fuser *u, const tr_ins *c, tr_val v) {
+    const tr_pat *t = c->imm.pat;
+    for (uint32_t k = tr_pat_at(t, P_SCAN); k < tr_pat_at(t, P_SCAN) + tr_pat_nred(t); k++)
+        if (tr_fuse_is_result(&u->results, c->args[k], v))
+            return true;
     for (uint32_t k = 0; k < t->ncap; k++)
-        if (args[tr_pat_at(t, P_CAP) + k] == v &&
+        if (tr_fuse_is_result(&u->results, c->args[tr_pat_at(t, P_CAP) + k], v) &&
             tr_fuse_lam_uses(t->lam, tr_pat_param(t, TR_LAM, P_CAP) + k))
             return true;
     return false;
@@ -311,11 +316,10 @@ static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
 static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
     const tr_fn *f = u->f;
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
-    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    const tr_pat *tp = p->imm.pat;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next) {
         const tr_ins *in = tr_at(f, q);
-        if (tr_opt_among(q, c->args + tr_pat_at(tc, P_SCAN), tr_pat_nred(tc)) ||
-            needs_capture(tc, c->args, q))
+        if (needs_value(u, c, q))
             return "what the second needs is not known yet where the first stands";
         bool counts = in->op == TR_OP_RETAIN || in->op == TR_OP_RELEASE;
         if (tr_ins_effects(in) & (E_WRITE | E_SIDE) && !counts &&

@@ -214,20 +214,21 @@ static const char *must_follow(const tr_fn *f, const tr_fuse_results *res, tr_va
         return pattern_follows(f, x, y, guards);
     uint8_t e = effects_of(x), d = effects_of(y);
     bool memory = (e & E_WRITE && d & (E_READ | E_WRITE)) || (e & E_READ && d & E_WRITE),
-         order = e & (E_RAISE | E_WRITE | E_SIDE) && d & (E_RAISE | E_WRITE | E_SIDE);
+         order = (e & (E_RAISE | E_WRITE | E_SIDE) && d & (E_RAISE | E_WRITE | E_SIDE)) ||
+                 (e & E_RAISE && d & E_READ); /* where it may read is tested */
     return memory || order || (e | d) & E_SIDE ? "what stands between them has its order" : NULL;
 }
 
 const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, tr_u32s *behind,
                           bool *guards) {
     const char *first = NULL;
-    bool none = false;
     behind->n = 0;
     *guards = false;
     for (tr_val q = tr_at(f, p)->next; q != c; q = tr_at(f, q)->next) {
-        const char *why = must_follow(f, res, p, q, &none);
+        bool loads = false; /* and is tested by what goes behind */
+        const char *why = must_follow(f, res, p, q, &loads);
         for (uint32_t i = 0; i < behind->n && !why; i++)
-            why = must_follow(f, res, behind->d[i], q, &none) ? first : NULL;
+            why = must_follow(f, res, behind->d[i], q, &loads) || loads ? first : NULL;
         if (!why)
             continue;
         first = first ? first : why;
