@@ -733,6 +733,9 @@ static tr_bid two_ways(chain *c) {
     }
     for (uint32_t i = c->behind.n; i-- > 0;)
         tr_ins_move_before(f, c->behind.d[i], tr_blk_at(f, k.after)->first);
+    for (unsigned i = 0; i < c->n; i++) /* the tests come behind this form, too */
+        if (c->guards[i])
+            tr_at(f, c->pats[i])->imm.pat = tr_fuse_guarded(f, pattern(c, i)->imm.pat);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
     hand_on_results(c, &k, emit_outer(c, k.other));
     tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);
