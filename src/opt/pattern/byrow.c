@@ -789,12 +789,14 @@ static bool reads_again(chain *c) {
 
 /* Something that is no pattern, behind the first: false, the chain ends before it. */
 static bool pass_by(chain *c, tr_val v) {
-    if (!may_stand_between(def(c, v)))
+    const tr_ins *in = def(c, v);
+    bool raises = tr_ins_effects(in) & E_RAISE && in->op != TR_OP_ALLOC, depends = depends_on_results(c, in);
+    if (!may_stand_between(in) || (raises && c->tests && !depends)) /* what raises has its order */
         return false;
-    if (!depends_on_results(c, def(c, v)))
+    if (!depends)
         return true;
     tr_vec_push(&c->f->ctx->arena, &c->behind, v);
-    c->tests = c->tests || tr_ins_effects(def(c, v)) & E_RAISE;
+    c->tests = c->tests || raises;
     return true;
 }
 

@@ -143,9 +143,23 @@ static bool uses_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
 
 /* --- what depends on what --- */
 
+static bool counts_references(const tr_ins *q) {
+    return q->op == TR_OP_RELEASE || q->op == TR_OP_RETAIN;
+}
+
 static uint8_t effects_of(const tr_ins *q) {
-    bool counts = q->op == TR_OP_RELEASE || q->op == TR_OP_RETAIN;
-    return counts || q->op == TR_OP_ALLOC ? 0 : tr_ins_effects(q);
+    return counts_references(q) || q->op == TR_OP_ALLOC ? 0 : tr_ins_effects(q);
+}
+
+/* Memory that goes with what q releases stays until the pattern p has been there. (What counts references
+ * comes later, but for texts that are read.) */
+static bool ends_operand(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
+    for (uint32_t k = 0; counts_references(q) && k < p->nargs; k++)
+        if (tr_ty_is_managed(tr_at(f, p->args[k])->ty) &&
+            (tr_at(f, p->args[k])->ty->kind != TR_TY_ARRAY || tr_at(f, q->args[0])->ty->kind != TR_TY_ARRAY ||
+             !tr_arrays_distinct(f, p->args[k], q->args[0], p->blk)))
+            return true;
+    return false;
 }
 
 /* Of patterns and of what else there is, the one that comes first (or second: the other way round). */
@@ -164,7 +178,8 @@ static const char *is_in_the_way(const tr_fn *f, const tr_ins *p, const tr_ins *
 static const char *follows_pattern(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
     if (!tr_fuse_only_reads(p))
         return effects_of(q) ? "one of them does more than compute" : NULL;
-    return uses_outputs(f, p, q) ? "something between them uses the array" : is_in_the_way(f, p, q);
+    return uses_outputs(f, p, q) || ends_operand(f, p, q) ? "something between them uses the array"
+                                                          : is_in_the_way(f, p, q);
 }
 
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
@@ -191,9 +206,9 @@ bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
 /* Must the pattern c stay behind a, which is none? */
 static const char *pattern_follows(const tr_fn *f, const tr_ins *a, const tr_ins *c, bool *guards) {
     uint8_t e = effects_of(a);
-    if (!e)
+    if (!e && !counts_references(a))
         return NULL;
-    if (touches_outputs(f, c, a))
+    if (touches_outputs(f, c, a) || ends_operand(f, c, a))
         return "something between them uses the array";
     const char *why = is_in_the_way(f, c, a);
     if (!why && e & E_RAISE) {
@@ -213,31 +228,62 @@ static const char *must_follow(const tr_fn *f, const tr_fuse_results *res, tr_va
     if (y->op == TR_OP_PATTERN && tr_fuse_only_reads(y))
         return pattern_follows(f, x, y, guards);
     uint8_t e = effects_of(x), d = effects_of(y);
+    if (counts_references(x) || counts_references(y))
+        return "what stands between them has its order";
     bool memory = (e & E_WRITE && d & (E_READ | E_WRITE)) || (e & E_READ && d & E_WRITE),
          order = (e & (E_RAISE | E_WRITE | E_SIDE) && d & (E_RAISE | E_WRITE | E_SIDE)) ||
                  (e & E_RAISE && d & E_READ); /* where it may read is tested */
     return memory || order || (e | d) & E_SIDE ? "what stands between them has its order" : NULL;
 }
 
+/* What goes behind. `by_value`: it is computed of what the first pattern reduces, as a test of indices is; all
+ * else keeps its order to something there. */
+typedef struct later {
+    tr_u32s *vals;
+    bool by_value[MAX_BEHIND];
+} later;
+
+/* Does it raise, and may be what makes the sizes and views of others safe? */
+static bool tests_anything(const tr_fn *f, const later *l, uint32_t i) {
+    return !l->by_value[i] && effects_of(tr_at(f, l->vals->d[i])) & E_RAISE;
+}
+
+/* Why q goes behind, too; `by_value` likewise. */
+static const char *goes_behind(const tr_fn *f, const tr_fuse_results *res, tr_val p, const later *l, tr_val q,
+                               bool *by_value) {
+    const tr_ins *in = tr_at(f, q);
+    bool loads = false; /* and is tested by what goes behind */
+    const char *why = must_follow(f, res, p, q, &loads);
+    *by_value = uses_result(res, in, p);
+    for (uint32_t i = 0; i < l->vals->n; i++) {
+        tr_val a = l->vals->d[i];
+        const char *more = must_follow(f, res, a, q, &loads);
+        bool tested = tests_anything(f, l, i) && (in->op == TR_OP_ALLOC || effects_of(in));
+        *by_value = *by_value || (l->by_value[i] && uses_result(res, in, a));
+        why = why ? why : more || loads || tested ? "what stands between them has its order" : NULL;
+    }
+    return why;
+}
+
 const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, tr_u32s *behind,
                           bool *guards) {
+    later l = {.vals = behind};
     const char *first = NULL;
     behind->n = 0;
     *guards = false;
     for (tr_val q = tr_at(f, p)->next; q != c; q = tr_at(f, q)->next) {
-        bool loads = false; /* and is tested by what goes behind */
-        const char *why = must_follow(f, res, p, q, &loads);
-        for (uint32_t i = 0; i < behind->n && !why; i++)
-            why = must_follow(f, res, behind->d[i], q, &loads) || loads ? first : NULL;
+        bool by_value;
+        const char *why = goes_behind(f, res, p, &l, q, &by_value);
         if (!why)
             continue;
         first = first ? first : why;
         if (behind->n == MAX_BEHIND)
             return first;
+        l.by_value[behind->n] = by_value;
         tr_vec_push(&f->ctx->arena, behind, q);
     }
     for (uint32_t i = 0; i < behind->n; i++)
-        if (must_follow(f, res, behind->d[i], c, guards))
+        if (tests_anything(f, &l, i) || must_follow(f, res, behind->d[i], c, guards))
             return first;
     return NULL;
 }
