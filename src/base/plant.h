@@ -1,7 +1,7 @@
 /* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and tests of the suite:
- * tests/py/test_parallel_stores.py (SCATTER), tests/py/test_topk.py (TOP), test_joins.py (JOIN), tests/py/test_graphs.py
- * (IDENTITY to LINE, which are for graphs). Compiled in with -DTR_PLANTS alone and then chosen by opts.plant; every
- * other build has `tr_plant` as the constant false. */
+ * tests/py/test_parallel_stores.py (SCATTER), tests/py/test_topk.py (TOP), test_joins.py (JOIN),
+ * tests/py/test_graphs.py (IDENTITY to LINE, which are for graphs). Compiled in with -DTR_PLANTS alone and
+ * then chosen by opts.plant; every other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
 
@@ -29,8 +29,8 @@
     X(LOST, 18, "of what a range packs, the next one overwrites the last item")          \
     X(CHAIN, 19, "a range of a scan hands on what it was given, without its own total")  \
     X(WEAK, 20, "a graph's Python number has a type of its own")                         \
-    X(LINE, 21, "all nodes of a graph are in one place") \
-    X(TOP, 22, "of equal keys at the edge of a choice a later one is taken") \
+    X(LINE, 21, "all nodes of a graph are in one place")                                 \
+    X(TOP, 22, "of equal keys at the edge of a choice a later one is taken")             \
     X(JOIN, 23, "a reduction by a function begins with zeros, not with the identity")
 
 enum {

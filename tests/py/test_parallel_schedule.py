@@ -95,7 +95,10 @@ def test_different_words_for_one_loop():
 
 def test_bad_words():
     for words, why in [
-        ("tile 1", r"'tile' is no word of a schedule; there are line chunk strip fission unroll stop scalar cost"),
+        (
+            "tile 1",
+            r"'tile' is no word of a schedule; there are line chunk strip fission unroll stop scalar cost",
+        ),
         ("chunk", "chunk is followed by a number from 1 to 4096"),
         ("chunk 0", "a number from 1"),
         ("chunk 4097", "a number from 1"),

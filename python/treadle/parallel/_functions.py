@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from treadle import config
-from treadle._core import _lazy, _lazy_call, _lazy_evaluate, _lazy_host, _lazy_items, _lazy_promise
+from treadle._core import _lazy, _lazy_call, _lazy_host, _lazy_items, _lazy_promise
 
 from . import _checks
 

@@ -2,18 +2,18 @@
  * never has to go through memory.
  *
  * Within a block, a pattern moves down to one that follows and has the same space, if one reads what the
- * other writes, or if both read the same array. The new lambda is the first one's followed by the
- * second's. A pattern over what another's kept axes leave goes into its epilogue. A fresh array that
- * nobody reads any more then is not made at all. What stands between the two and depends on the first goes
- * behind both (fuse_order.c).
+ * other writes, or if both read the same array. The new lambda is the first one's followed by the second's. A
+ * pattern over what another's kept axes leave goes into its epilogue. A fresh array that nobody reads any
+ * more then is not made at all. What stands between the two and depends on the first goes behind both
+ * (fuse_order.c).
  *
  * What is tested before the second pattern and after the first, as the indices of what it loads are, comes
  * behind where the loads can be guarded. That is tried when all else has been merged, as it keeps apart what
  * is stored into arrays that others know.
  *
  * Never merged: regions (lambdas with memory of their own), so no work is done twice; patterns whose arrays
- * might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the registers.
- * Cost: pairs of patterns within a block, MAX_BACK apart at most. */
+ * might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the
+ * registers. Cost: pairs of patterns within a block, MAX_BACK apart at most. */
 #include <stdarg.h>
 #include <string.h>
 

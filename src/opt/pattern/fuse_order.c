@@ -236,8 +236,8 @@ static const char *must_follow(const tr_fn *f, const tr_fuse_results *res, tr_va
     return memory || order || (e | d) & E_SIDE ? "what stands between them has its order" : NULL;
 }
 
-/* What goes behind. `by_value`: it is computed of what the first pattern reduces, as a test of indices is; all
- * else keeps its order to something there. */
+/* What goes behind. `by_value`: it is computed of what the first pattern reduces, as a test of indices is;
+ * all else keeps its order to something there. */
 typedef struct later {
     tr_u32s *vals;
     bool by_value[MAX_BEHIND];

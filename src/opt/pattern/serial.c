@@ -6,8 +6,8 @@
  * grouped in any way that is as good as pairwise summation, carry what each addition rounded off (Knuth's
  * TwoSum, compensated summation), unless they may be reassociated. What a function joins goes one after the
  * other, as a thread has no memory for a tree: the function is associative by promise, but what it rounds off
- * differs from what a host's does. The k best are looked for one after the other, too: k walks of a row, for a
- * small k. Cost: each lambda and epilogue is copied once, that of a choice two or three times. */
+ * differs from what a host's does. The k best are looked for one after the other, too: k walks of a row, for
+ * a small k. Cost: each lambda and epilogue is copied once, that of a choice two or three times. */
 #include <string.h>
 
 #include "ir/summary.h"
