@@ -3,13 +3,19 @@
  * A sum of floats goes by way of a buffer, in which the runtime's tree finds it (rt/sum.c); of three elements
  * that takes ten times what they do, as what was stored one by one is loaded as vectors. So a row of FEW at
  * most is computed element by element, in straight code, and added in the tree as it is for so many. How many
- * there are is asked after each element, the same for all rows, so it is foreseen. Cost: the lambda is
- * written out FEW times more; small ones alone. */
+ * there are is asked after each element, the same for all rows, so it is foreseen; where it is known when
+ * compiling, nothing is asked. Cost: the lambda is written out FEW times more; small ones alone. */
 #include "lower/pattern.h"
 
 #include <assert.h>
 
-enum { FEW = 4, SMALL = 24 };
+enum { FEW = 4, KNOWN = 8, SMALL = 24 };
+
+/* How long a row is, where that is known when compiling; -1: it is not. */
+static int64_t known_size(const tr_lpat *s, unsigned k) {
+    lv n = s->ext[s->axis[k]];
+    return LLVMIsAConstantInt(n) ? LLVMConstIntGetSExtValue(n) : -1;
+}
 
 bool tr_few_pays(const tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
@@ -18,12 +24,13 @@ bool tr_few_pays(const tr_lpat *s, unsigned k) {
                  tr_term(p->lam, 0)->op == TR_OP_YIELD && tr_fn_cost(p->lam) <= SMALL;
     for (unsigned i = 0; plain && i < tr_pat_nred(p); i++)
         plain = s->red[i].cls == RED_BUFFERED;
-    return plain && !LLVMIsAConstantInt(s->ext[s->axis[k]]);
+    int64_t known = s->ndim > k ? known_size(s, k) : 0;
+    return plain && (known < 0 || (known > 0 && known <= KNOWN));
 }
 
 /* Of n values, in the tree of rt/sum.c for so many. */
 static lv tree(tr_lf *w, lv *x, unsigned n) {
-    for (unsigned half = FEW / 2; half > 0; half /= 2)
+    for (unsigned half = KNOWN / 2; half > 0; half /= 2)
         for (unsigned k = 0; k < half && k + half < n; k++)
             x[k] = LLVMBuildFAdd(w->b, x[k], x[k + half], "");
     return x[0];
@@ -34,7 +41,7 @@ static void add_up(tr_lpat *s, const lv *values, unsigned each, unsigned n, lv *
     unsigned part = 0;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned c = 0; c < tr_ty_nparts(s->red[i].ty); c++, part++) {
-            lv x[FEW];
+            lv x[KNOWN];
             for (unsigned r = 0; r < n; r++)
                 x[r] = values[r * each + part];
             out[part] = LLVMBuildFAdd(s->w->b, s->red[i].init[c], tree(s->w, x, n), "");
@@ -62,15 +69,20 @@ static void go_on(tr_lf *w, ways *x, const lv *values) {
     LLVMBuildBr(w->b, x->to);
 }
 
+/* What element r contributes. */
+static void element(tr_lpat *s, unsigned k, unsigned r, lv *out) {
+    s->idx[s->axis[k]] = l_int(s->w->m->i64, r);
+    tr_lower_advance(s, k);
+    tr_lower_element(s, out);
+}
+
 static void few(tr_lpat *s, unsigned k, ways *end) {
     tr_lf *w = s->w;
     lv n = s->ext[s->axis[k]], *values = TR_NEW_N(&w->m->ctx->arena, lv, FEW * end->n),
        *sum = TR_NEW_N(&w->m->ctx->arena, lv, end->n);
     for (unsigned r = 0; r < FEW; r++) {
         lb stop = tr_lower_block(w, ""), next = r + 1 < FEW ? tr_lower_block(w, "") : NULL;
-        s->idx[s->axis[k]] = l_int(w->m->i64, r);
-        tr_lower_advance(s, k);
-        tr_lower_element(s, values + r * end->n);
+        element(s, k, r, values + r * end->n);
         if (next)
             LLVMBuildCondBr(w->b, l_icmp(w->b, LLVMIntEQ, n, l_int(w->m->i64, r + 1)), stop, next);
         else
@@ -83,11 +95,29 @@ static void few(tr_lpat *s, unsigned k, ways *end) {
     }
 }
 
+/* A row of n elements, known when compiling. */
+static unsigned written_out(tr_lpat *s, unsigned k, unsigned n, lv *out) {
+    unsigned each = count_parts(s);
+    lv *values = TR_NEW_N(&s->w->m->ctx->arena, lv, n * each);
+    for (unsigned r = 0; r < n; r++)
+        element(s, k, r, values + r * each);
+    add_up(s, values, each, n, out);
+    return each;
+}
+
 unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsigned, lv *), lv *out) {
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     lt i64 = w->m->i64;
     tr_lchunk *chunk = s->chunk;
+    int64_t known = known_size(s, k);
+    if (known > 0) {
+        s->chunk = NULL; /* elements are read where they lie */
+        s->ncarry = 0;
+        unsigned n = written_out(s, k, (unsigned)known, out);
+        s->chunk = chunk;
+        return n;
+    }
     ways end = {.to = tr_lower_block(w, ""), .n = count_parts(s)};
     lb short_one = tr_lower_block(w, ""), long_one = tr_lower_block(w, ""), here = l_here(b);
     end.phi = TR_NEW_N(&w->m->ctx->arena, lv, end.n);
@@ -99,7 +129,7 @@ unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsi
     lv less = l_sub(b, s->ext[s->axis[k]], l_int(i64, 1));
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, less, l_int(i64, FEW)), short_one, long_one);
     l_at_end(b, short_one);
-    s->chunk = NULL; /* elements are read where they lie */
+    s->chunk = NULL;
     s->ncarry = 0;
     few(s, k, &end);
     s->chunk = chunk;

@@ -556,6 +556,10 @@ def test_short_rows_add_up_as_lines_do():
     def line(a, b):
         return (a * b).sum(), (a - b).sum(), a.mean(), (a[::-1] * b).sum()
 
+    def known(n):
+        return njit(lambda x: (x.reshape(-1, n) * 1.5).sum(axis=1))
+
+    halves_more = njit(lambda x: (x * 1.5).sum(axis=1))
     r = np.random.default_rng(3)
     for dtype in ("f8", "f4", "c16"):
         for n in range(20):
@@ -565,3 +569,7 @@ def test_short_rows_add_up_as_lines_do():
             with np.errstate(invalid="ignore"):
                 for a, b in zip(rows(x, y), zip(*map(line, x, y), strict=True), strict=True):
                     assert a.tobytes() == np.array(b, a.dtype).tobytes(), (dtype, n)
+
+    for n in range(1, 11):
+        x = r.standard_normal((7, n))
+        assert known(n)(x.ravel()).tobytes() == halves_more(x).tobytes(), n
