@@ -224,6 +224,11 @@ static bool join_line(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y,
     tr_tv r, *v = TR_NEW_N(&e->ctx->arena, tr_tv, l->n);
     if (!tr_fam_call(e, caps[0], 2, (tr_tv[]){x, y}, never(e), &r))
         return false;
+    if (r.ty && (r.ty->kind != TR_TY_TUPLE || r.ty->n != l->n))
+        return tr_em_error(e, "the function makes one value of two, not %s", tr_em_tyname(e, r.ty));
+    for (uint32_t i = 0; r.ty && i < l->n; i++)
+        if (!tr_lib_scalar(e, r.ty->items[i]))
+            return tr_em_error(e, "the function gives numbers, not %s", tr_em_tyname(e, r.ty->items[i]));
     (void)k;
     for (uint32_t i = 0; i < l->n; i++)
         v[i] = r.ty ? tr_em_conv(e, tr_em_item(e, r, i), l->types[i]) : tr_lib_undef(e, l->types[i]);
@@ -252,14 +257,33 @@ static bool lam_chained(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
     return true;
 }
 
+/* Arrays of one axis and numbers, for each a number to begin with. The primitives see to that, but the
+ * function has a name, by which anybody may call it. */
+static bool takes_line(tr_em *e, tr_tv start, tr_tv items) {
+    bool is = start.ty->kind == TR_TY_TUPLE && items.ty->kind == TR_TY_TUPLE && items.ty->n == start.ty->n,
+         some = false;
+    for (uint32_t i = 0; is && i < start.ty->n; i++) {
+        const tr_ty *t = items.ty->items[i];
+        bool array = t->kind == TR_TY_ARRAY;
+        some = some || array;
+        is = tr_lib_scalar(e, start.ty->items[i]) &&
+             (array ? t->ndim == 1 && tr_lib_scalar(e, t->elem) : tr_lib_scalar(e, t) != NULL);
+    }
+    return is && some ? true
+                      : tr_em_error(e,
+                                    "takes a tuple of numbers to begin with, and as many arrays of one axis "
+                                    "and numbers, not %s and %s",
+                                    tr_em_tyname(e, start.ty), tr_em_tyname(e, items.ty));
+}
+
 /* The pattern over a line, arrays of one axis and numbers, with the identities `start`. outs: of a scan; else
  * NULL. */
 static bool over_line(tr_em *e, const tr_bcall *c, const tr_tv *outs, bool before, tr_tv *out) {
     tr_arena *a = &e->ctx->arena;
     tr_tv start = tr_em_strong(e, c->a[1]), items = c->a[2], n;
+    if (!takes_line(e, start, items))
+        return false;
     uint32_t k = start.ty->n, nin = 0, ncap = 1;
-    assert(start.ty->kind == TR_TY_TUPLE && items.ty->kind == TR_TY_TUPLE && items.ty->n == k && k > 0 &&
-           "an identity for each array or number of a line");
     tr_tv *of = TR_NEW_N(a, tr_tv, k), *in = TR_NEW_N(a, tr_tv, k), *caps = TR_NEW_N(a, tr_tv, k + 1u);
     caps[0] = c->a[0];
     for (uint32_t i = 0; i < k; i++) {
@@ -298,7 +322,16 @@ bool tr_lib_folded(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* Into arrays: each item of a line joined with all before it, or these alone. */
 bool tr_lib_chained(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    uint32_t k = c->a[3].ty->n;
+    const tr_ty *t = c->a[3].ty, *before = c->a[4].ty;
+    bool are = t->kind == TR_TY_TUPLE && c->a[1].ty->kind == TR_TY_TUPLE && t->n == c->a[1].ty->n &&
+               before->kind == TR_TY_LIT && before->lit->kind == TR_OBJ_BOOL;
+    for (uint32_t i = 0; are && i < t->n; i++)
+        are = t->items[i]->kind == TR_TY_ARRAY && t->items[i]->ndim == 1 && !t->items[i]->readonly &&
+              tr_lib_scalar(e, c->a[1].ty->items[i]) == t->items[i]->elem;
+    if (!are)
+        return tr_em_error(e, "takes as many arrays to write to, and a constant, not %s and %s",
+                           tr_em_tyname(e, t), tr_em_tyname(e, before));
+    uint32_t k = t->n;
     tr_tv *outs = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u), last;
     for (uint32_t i = 0; i < k; i++)
         outs[i] = tr_em_item(e, c->a[3], i);
