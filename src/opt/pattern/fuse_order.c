@@ -148,6 +148,8 @@ static bool counts_references(const tr_ins *q) {
 }
 
 static uint8_t effects_of(const tr_ins *q) {
+    if (q->op == TR_OP_PATTERN && tr_fuse_only_reads(q))
+        return E_READ | E_WRITE;
     return counts_references(q) || q->op == TR_OP_ALLOC ? 0 : tr_ins_effects(q);
 }
 
@@ -248,6 +250,15 @@ static bool tests_anything(const tr_fn *f, const later *l, uint32_t i) {
     return !l->by_value[i] && effects_of(tr_at(f, l->vals->d[i])) & E_RAISE;
 }
 
+/* An array whose sizes others have may be made before tests that come first: it raises where there is no
+ * room, and nothing else. */
+static bool makes_of_sizes(const tr_fn *f, const tr_ins *in) {
+    for (uint32_t k = 0; in->op == TR_OP_ALLOC && k < in->nargs; k++)
+        if (tr_at(f, in->args[k])->op != TR_OP_DIM && !tr_is_const(tr_at(f, in->args[k])))
+            return false;
+    return in->op == TR_OP_ALLOC;
+}
+
 /* Why q goes behind, too; `by_value` likewise. */
 static const char *goes_behind(const tr_fn *f, const tr_fuse_results *res, tr_val p, const later *l, tr_val q,
                                bool *by_value) {
@@ -258,7 +269,8 @@ static const char *goes_behind(const tr_fn *f, const tr_fuse_results *res, tr_va
     for (uint32_t i = 0; i < l->vals->n; i++) {
         tr_val a = l->vals->d[i];
         const char *more = must_follow(f, res, a, q, &loads);
-        bool tested = tests_anything(f, l, i) && (in->op == TR_OP_ALLOC || effects_of(in));
+        bool tested =
+            tests_anything(f, l, i) && (effects_of(in) || (in->op == TR_OP_ALLOC && !makes_of_sizes(f, in)));
         *by_value = *by_value || (l->by_value[i] && uses_result(res, in, a));
         why = why ? why : more || loads || tested ? "what stands between them has its order" : NULL;
     }
