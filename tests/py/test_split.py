@@ -98,7 +98,7 @@ def test_long_functions_fuse_as_short_ones_do():
 
 
 def test_a_loop_around_many_statements():
-    plain, ours = made("a = a * 0.5 + b[# % 10]; s += a.max()", 60, " for t in range(k):", depth=2)
+    plain, ours = made("a = a[::-1] * 0.5 + b[# % 10]; s += a.max()", 60, " for t in range(k):", depth=2)
     check(plain, ours, *arrays(), 5)
     check(plain, ours, *arrays(), 0)
     assert len(pieces(ours)) >= 3

@@ -262,6 +262,10 @@ def test_most_functions_run_on_a_device() -> None:
     assert {m[0] for m in REFUSED.findall(done.stderr)} == {"outer", "indices"}
 
 
+# Functions that join, and are not associative, so that the order is seen: a thread has no memory for a tree.
+IN_A_TREE = {("join", "tree"), ("scan_join", "many")}
+
+
 @pytest.mark.parametrize("path", [p for p in FILES if "pattern" in p.read_text()], ids=lambda p: p.stem)
 def test_patterns_as_loops(path: Path) -> None:
     """What a pattern gives, its loops give: interpreted, and compiled for the host."""
@@ -271,6 +275,8 @@ def test_patterns_as_loops(path: Path) -> None:
         p for p in ("inplace", "prange") if p in (e.passes or "").split(",")
     ]  # loops that are to be made one's
     for call, want in e.calls if all_names else []:
+        if (path.stem, call.partition("(")[0]) in IN_A_TREE:
+            continue
         for how in ("--interp", "--exec"):
             done = treadlec(*options, f"--run={','.join([*first, 'serial'])}", how, call, str(path))
             got = done.stdout.rstrip("\n").replace("\n", "\\n")
