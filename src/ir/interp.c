@@ -614,7 +614,10 @@ static bool run_after(space *s, row *in, tr_slot *out) {
             return false;
         y += tr_ty_nparts(t);
     }
-    return run_with(&s->after, in->v, out);
+    uint64_t read = s->r->in->read;
+    bool ok = run_with(&s->after, in->v, out);
+    s->r->in->read = read; /* what it loads has been loaded */
+    return ok;
 }
 
 static bool is_joined(const space *s, uint32_t k) {
