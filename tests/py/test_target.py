@@ -263,7 +263,7 @@ def test_most_functions_run_on_a_device() -> None:
 
 
 # Functions that join, and are not associative, so that the order is seen: a thread has no memory for a tree.
-IN_A_TREE = {("join", "tree"), ("join", "many"), ("scan_join", "many")}
+IN_A_TREE = {("join", f) for f in ("tree", "many", "rows", "both")} | {("scan_join", "many")}
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if "pattern" in p.read_text()], ids=lambda p: p.stem)
