@@ -274,14 +274,14 @@ def topk(
     Returns
     -------
     values : LazyArray
-        The items: `k` along the axis, dtype of `x`.
+        The items: ``k`` along the axis, dtype of `x`.
     indices : LazyArray
         Their places along the axis, int64.
 
     Raises
     ------
     ValueError
-        If `k` is negative, or more than there are.
+        If ``k`` is negative, or more than there are.
     """
     r = _lazy_call(topk, x, k, axis, key=key, largest=largest, sorted=sorted, nan=nan)
     return _lazy_items(r, 2)
@@ -695,12 +695,12 @@ def fuse(f: Callable[[_Q], _R], g: Callable[_P, _Q]) -> Callable[_P, _R]:
     f : function
         Takes what `g` returns; a tuple as one argument.
     g : function
-        Takes numbers, as many as the result then does. Both may be functions of Python's, of `@njit`, or ufuncs.
+        Takes numbers, as many as the result then does. Both may be functions of Python's, of ``@njit``, or ufuncs.
 
     Returns
     -------
     function
-        For `map`, `reduce`, `filter` and the others, `@njit`, `@vectorize`, and for calls from Python.
+        For `map`, `reduce`, `filter` and the others, ``@njit``, ``@vectorize``, and for calls from Python.
 
     Raises
     ------

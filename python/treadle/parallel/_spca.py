@@ -38,7 +38,7 @@ class SparseComponent(NamedTuple):
     indices : ndarray of intp, (k,)
         Where they stand, ascending.
     values : ndarray, (k,)
-        What stands there, of the dtype of `Vd`.
+        What stands there, of the dtype of ``Vd``.
     objective : float
         ``x @ A @ x``: the variance that the component explains.
     sample : int
@@ -94,11 +94,11 @@ def sparse_pca(
     k : int
         How many entries, from 1 to p.
     key : int or uint64
-        A key of `treadle.parallel.random`: samples are functions of it and of their number.
+        A key of ``treadle.parallel.random``: samples are functions of it and of their number.
     A : array_like, (p, p), optional
         The covariance, symmetric, of which the chosen rows and columns are read. Without it, ``Vd @ Vd.T``.
     samples : int, optional
-        How many samples instead of what `epsilon` says.
+        How many samples instead of what ``epsilon`` says.
     method : str
         How samples are looked at; all find the same one. "posed" makes arrays of them, as a NumPy program would.
         "fused" selects the k largest of each without arrays. "early" ends where the rest of the rows is too short.
@@ -119,10 +119,10 @@ def sparse_pca(
     Raises
     ------
     TypeError
-        An array is no array of real numbers, `k`, `samples` or `key` is no integer.
+        An array is no array of real numbers, ``k``, ``samples`` or ``key`` is no integer.
     ValueError
-        `Vd` is not of two axes, is empty, or has items that are not finite; `epsilon`, `k` or `samples` is out of
-        range; `A` has another shape or is not symmetric; `method` or `compat` is unknown.
+        ``Vd`` is not of two axes, is empty, or has items that are not finite; ``epsilon``, ``k`` or ``samples`` is out of
+        range; ``A`` has another shape or is not symmetric; ``method`` or ``compat`` is unknown.
 
     Examples
     --------
