@@ -49,13 +49,6 @@ static void add_up(tr_lpat *s, const lv *values, unsigned each, unsigned n, lv *
     assert(part == each && "each sum has its parts");
 }
 
-static unsigned count_parts(const tr_lpat *s) {
-    unsigned n = 0;
-    for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
-        n += tr_ty_nparts(s->red[i].ty);
-    return n;
-}
-
 /* Ways on from a block, with the same values. */
 typedef struct ways {
     lb to;
@@ -97,7 +90,7 @@ static void few(tr_lpat *s, unsigned k, ways *end) {
 
 /* A row of n elements, known when compiling. */
 static unsigned written_out(tr_lpat *s, unsigned k, unsigned n, lv *out) {
-    unsigned each = count_parts(s);
+    unsigned each = tr_red_parts(s);
     lv *values = TR_NEW_N(&s->w->m->ctx->arena, lv, n * each);
     for (unsigned r = 0; r < n; r++)
         element(s, k, r, values + r * each);
@@ -118,7 +111,7 @@ unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsi
         s->chunk = chunk;
         return n;
     }
-    ways end = {.to = tr_lower_block(w, ""), .n = count_parts(s)};
+    ways end = {.to = tr_lower_block(w, ""), .n = tr_red_parts(s)};
     lb short_one = tr_lower_block(w, ""), long_one = tr_lower_block(w, ""), here = l_here(b);
     end.phi = TR_NEW_N(&w->m->ctx->arena, lv, end.n);
     l_at_end(b, end.to);

@@ -109,7 +109,7 @@ static const lv *skip_elements(const tr_larr *arr, unsigned n, const lv *y) {
     return y;
 }
 
-static unsigned contributed_parts(const tr_lpat *s) {
+unsigned tr_red_parts(const tr_lpat *s) {
     unsigned n = 0;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         n += tr_ty_nparts(s->red[i].ty);
@@ -132,7 +132,7 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     LLVMBuilderRef b = s->w->b;
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
-    lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
+    lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, tr_red_parts(s) * sizeof *y);
     left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
     lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
@@ -245,7 +245,7 @@ void tr_lower_element(tr_lpat *s, lv *out) {
             y = tr_lower_lambda(w, s->after, s->loc, params);
     }
     y = tr_lower_outputs(s, y);
-    n = contributed_parts(s);
+    n = tr_red_parts(s);
     const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
         y = s->totals ? skip_elements(s->filt, p->nfilt, y) : pack_elements(s, y);

@@ -129,6 +129,8 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
  * Parts of the reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
 
+/* Parts of what a round contributes to the reductions. */
+unsigned tr_red_parts(const tr_lpat *s);
 /* Sums over an innermost axis of few elements, which are added as they come, and not by way of a buffer
  * (few_sums.c). pays: it may be that few. or_more: where it is not, `more`; parts in out, and how many. */
 bool tr_few_pays(const tr_lpat *s, unsigned k);

@@ -74,13 +74,6 @@ static uint32_t size_of(const tr_fn *f) {
 
 /* --- may rounds of both be done by turns? --- */
 
-static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!tr_arrays_distinct(f, x, v[i], b))
-            return false;
-    return true;
-}
-
 /* Does no element of an output lie where one of another index lies of an input? As tr_pat.apart has it. */
 static bool outputs_lie_apart(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
@@ -129,14 +122,16 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (uint32_t k = 0; k < tc->nout; k++)
         if (tr_fuse_loads_from(f, p, tr_fuse_out(c)[k]) ||
-            !distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_in(p), (uint32_t)tp->nin + tp->nout, p->blk) ||
-            !distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_ein(p), (uint32_t)tp->nein + tp->neout, p->blk))
+            !tr_fuse_distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_in(p), (uint32_t)tp->nin + tp->nout,
+                                       p->blk) ||
+            !tr_fuse_distinct_from_all(f, tr_fuse_out(c)[k], tr_fuse_ein(p), (uint32_t)tp->nein + tp->neout,
+                                       p->blk))
             return false;
     for (uint32_t k = 0; k < tc->nin; k++) {
         tr_val x = tr_fuse_in(c)[k];
-        if (!distinct_from_all(f, x, tr_fuse_out(p), tp->nout, p->blk) ||
+        if (!tr_fuse_distinct_from_all(f, x, tr_fuse_out(p), tp->nout, p->blk) ||
             (!tr_opt_among(x, tr_fuse_eout(p), tp->neout) &&
-             !distinct_from_all(f, x, tr_fuse_eout(p), tp->neout, p->blk)))
+             !tr_fuse_distinct_from_all(f, x, tr_fuse_eout(p), tp->neout, p->blk)))
             return false;
     }
     return true;
@@ -451,7 +446,7 @@ static bool pattern_may_fuse(const tr_pat *t) {
 static bool inputs_stay(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_val *out = tr_fuse_out(p);
     for (uint32_t k = 0; k < p->imm.pat->nout; k++) {
-        if (!distinct_from_all(f, out[k], tr_fuse_in(p), p->imm.pat->nin, c->blk))
+        if (!tr_fuse_distinct_from_all(f, out[k], tr_fuse_in(p), p->imm.pat->nin, c->blk))
             return false;
         for (uint32_t i = 0; i < c->imm.pat->nin; i++)
             if (tr_fuse_in(c)[i] != out[k] && !tr_arrays_distinct(f, out[k], tr_fuse_in(c)[i], c->blk))

@@ -91,6 +91,8 @@ typedef TR_VEC(tr_fuse_result) tr_fuse_results;
 
 /* Is v the value of pattern p's reductions, or of those that it has taken in? */
 bool tr_fuse_is_result(const tr_fuse_results *res, tr_val v, tr_val p);
+/* Does x share no element with any of these? `b`: the block in which they are used. */
+bool tr_fuse_distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b);
 /* Do its functions no more than compute, and load from arrays that they have whole? Does it load so? */
 bool tr_fuse_only_reads(const tr_ins *p);
 bool tr_fuse_loads(const tr_ins *p);

@@ -28,7 +28,7 @@ static bool uses_result(const tr_fuse_results *res, const tr_ins *in, tr_val p) 
     return false;
 }
 
-static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
+bool tr_fuse_distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
     for (uint32_t i = 0; i < n; i++)
         if (!tr_arrays_distinct(f, x, v[i], b))
             return false;
@@ -78,7 +78,7 @@ bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays,
     for (uint32_t k = 0; next_written(q, &k, &x); k++)
         if (x == TR_NOVAL)
             return true;
-        else if (!distinct_from_all(f, x, arrays, n, b))
+        else if (!tr_fuse_distinct_from_all(f, x, arrays, n, b))
             return false;
     return false;
 }
@@ -90,8 +90,9 @@ static bool leaves_inputs(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
     for (uint32_t k = 0; next_written(q, &k, &x); k++)
         if (x == TR_NOVAL)
             return true;
-        else if (!distinct_from_all(f, x, tr_fuse_in(p), t->nin, p->blk) ||
-                 !distinct_from_all(f, x, tr_fuse_ein(p), t->nein, p->blk) || tr_fuse_loads_from(f, p, x))
+        else if (!tr_fuse_distinct_from_all(f, x, tr_fuse_in(p), t->nin, p->blk) ||
+                 !tr_fuse_distinct_from_all(f, x, tr_fuse_ein(p), t->nein, p->blk) ||
+                 tr_fuse_loads_from(f, p, x))
             return false;
     return false;
 }
