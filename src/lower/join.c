@@ -77,6 +77,39 @@ static lv at_offset(tr_lf *w, lv off, lv i) {
     return LLVMIsConstant(off) && LLVMIsNull(off) ? i : LLVMBuildNUWAdd(w->b, off, i, "");
 }
 
+/* A loop over pairs of neighbours: the number of one, and of its first value. */
+typedef struct pairs {
+    lb head, end;
+    lv i, first;
+} pairs;
+
+static pairs pairs_begin(tr_lf *w, const char *name, lv n) {
+    LLVMBuilderRef o = w->b;
+    lt i64 = w->m->i64;
+    lb body, from = l_here(o);
+    pairs l = {.head = tr_lower_block(w, name)};
+    body = tr_lower_block(w, "");
+    l.end = tr_lower_block(w, "");
+    LLVMBuildBr(o, l.head);
+    l_at_end(o, l.head);
+    l.i = LLVMBuildPhi(o, i64, "");
+    l_incoming(l.i, l_int(i64, 0), from);
+    LLVMBuildCondBr(o, l_icmp(o, LLVMIntULT, l.i, n), body, l.end);
+    l_at_end(o, body);
+    l.first = LLVMBuildShl(o, l.i, l_int(i64, 1), "");
+    LLVMSetNUW(l.first, 1);
+    LLVMSetNSW(l.first, 1);
+    return l;
+}
+
+static void pairs_end(tr_lf *w, const pairs *l) {
+    LLVMBuilderRef o = w->b;
+    l_incoming(l->i, LLVMBuildNUWAdd(o, l->i, l_int(w->m->i64, 1), ""), l_here(o));
+    LLVMBuildBr(o, l->head);
+    LLVMMoveBasicBlockAfter(l->end, l_here(o));
+    l_at_end(o, l->end);
+}
+
 /* Values of `left` items in a, from oa on, in pairs to b, from ob on. Returns how many these are. */
 static lv join_pairs(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv oa, lv b, lv ob, lv left) {
     LLVMBuilderRef o = w->b;
@@ -86,26 +119,13 @@ static lv join_pairs(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv oa, l
     /* stays where it has no neighbour, else is written over */
     get(w, a, j, at_offset(w, oa, l_sub(o, left, one)), x);
     put(w, b, j, at_offset(w, ob, l_sub(o, more, one)), x);
-    lb head = tr_lower_block(w, "pairs"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
-       from = l_here(o);
-    LLVMBuildBr(o, head);
-    l_at_end(o, head);
-    lv i = LLVMBuildPhi(o, i64, "");
-    l_incoming(i, l_int(i64, 0), from);
-    LLVMBuildCondBr(o, l_icmp(o, LLVMIntULT, i, half), body, end);
-    l_at_end(o, body);
-    lv at = LLVMBuildShl(o, i, one, "");
-    LLVMSetNUW(at, 1);
-    LLVMSetNSW(at, 1);
-    at = at_offset(w, oa, at);
+    pairs l = pairs_begin(w, "pairs", half);
+    lv i = l.i, at = at_offset(w, oa, l.first);
     get(w, a, j, at, x);
     get(w, a, j, LLVMBuildNUWAdd(o, at, one, ""), y);
     tr_join_two(w, j, caps, x, y, x);
     put(w, b, j, at_offset(w, ob, i), x);
-    l_incoming(i, LLVMBuildNUWAdd(o, i, one, ""), l_here(o));
-    LLVMBuildBr(o, head);
-    LLVMMoveBasicBlockAfter(end, l_here(o));
-    l_at_end(o, end);
+    pairs_end(w, &l);
     return more;
 }
 
@@ -134,27 +154,14 @@ static void go_down(tr_lf *w, const tr_ljoin *j, const lv *caps, lv a, lv oa, lv
     LLVMBuilderRef o = w->b;
     lt i64 = w->m->i64;
     lv one = l_int(i64, 1), half = LLVMBuildLShr(o, n, one, ""), *x = room(w, j), *y = room(w, j);
-    lb head = tr_lower_block(w, "halves"), body = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
-       from = l_here(o);
-    LLVMBuildBr(o, head);
-    l_at_end(o, head);
-    lv i = LLVMBuildPhi(o, i64, "");
-    l_incoming(i, l_int(i64, 0), from);
-    LLVMBuildCondBr(o, l_icmp(o, LLVMIntULT, i, half), body, end);
-    l_at_end(o, body);
-    lv at = LLVMBuildShl(o, i, one, "");
-    LLVMSetNUW(at, 1);
-    LLVMSetNSW(at, 1);
-    at = at_offset(w, ob, at);
+    pairs l = pairs_begin(w, "halves", half);
+    lv i = l.i, at = at_offset(w, ob, l.first);
     get(w, a, j, at_offset(w, oa, i), x);
     get(w, b, j, at, y);
     put(w, b, j, at, x);
     tr_join_two(w, j, caps, x, y, x);
     put(w, b, j, LLVMBuildNUWAdd(o, at, one, ""), x);
-    l_incoming(i, LLVMBuildNUWAdd(o, i, one, ""), l_here(o));
-    LLVMBuildBr(o, head);
-    LLVMMoveBasicBlockAfter(end, l_here(o));
-    l_at_end(o, end);
+    pairs_end(w, &l);
     lv last = LLVMBuildLShr(o, l_sub(o, n, one), one, ""); /* has no right half where n is odd */
     get(w, a, j, at_offset(w, oa, last), x);
     put(w, b, j, at_offset(w, ob, LLVMBuildShl(o, last, one, "")), x);
