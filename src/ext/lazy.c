@@ -165,7 +165,8 @@ static void read_dims(PyObject *source, dims *out) {
     *out = (dims){.n = 0};
     if (PyArray_Check(source)) {
         out->n = PyArray_NDIM((PyArrayObject *)source);
-        memcpy(out->d, PyArray_DIMS((PyArrayObject *)source), (size_t)out->n * sizeof *out->d);
+        for (int i = 0; i < out->n; i++)
+            out->d[i] = PyArray_DIM((PyArrayObject *)source, i);
     } else if (PyTuple_Check(source)) {
         out->n = (int)PyTuple_GET_SIZE(source);
         for (int i = 0; i < out->n; i++)
@@ -598,7 +599,8 @@ static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, Py
         PyErr_NoMemory();
     if (a && text) {
         a[0] = self;
-        memcpy(a + 1, args, (size_t)all * sizeof *a);
+        for (Py_ssize_t i = 0; i < all; i++)
+            a[i + 1] = args[i];
         r = tr_lazy_call(type, TR_G_METHOD, text, a, n + 1, kwnames);
     }
     PyMem_Free(a);
@@ -831,7 +833,8 @@ static PyObject *call_with(const char *module, const char *name, PyObject *self,
         PyErr_NoMemory();
     if (a && f) {
         a[0] = self;
-        memcpy(a + 1, args, (size_t)all * sizeof *a);
+        for (Py_ssize_t i = 0; i < all; i++)
+            a[i + 1] = args[i];
         r = PyObject_Vectorcall(f, a, (size_t)n + 1, kwnames);
     }
     PyMem_Free(a);
