@@ -206,6 +206,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("scans",),
         ("scatters", "sched"),  # what a pattern may be
         ("summary",),
+        ("nest",),  # and how its loops go
         ("interp", "parse", "parse_ops", "verify", "verify_ops"),
     ),
     "rt": (

@@ -9,11 +9,12 @@ A test is a program in text IR (docs/ir.md) with its expectations as comments:
                            ``-> raises IndexError: text`` for an exception
 ``; launch: k[2, 32](4) -> none``  the same for a kernel, with blocks and threads of each; interpreted only
 ``; expect:``              the following comment lines are the program after the passes, exactly
+``; loops:``               the following comment lines are the loops of its patterns then, as ``treadlec --loops``
 ``; has: text``            a line of the program after the passes holds this text; ``; has-not:`` none does
 ``; error: text``          reading or verifying fails, and the message holds this text
 
-Whatever is expected, the program must read back as it was printed. With ``--regold`` the block after ``; expect:`` is
-rewritten. Exit status 1 and one line per fault when something differs.
+Whatever is expected, the program must read back as it was printed. With ``--regold`` the blocks after ``; expect:``
+and ``; loops:`` are rewritten. Exit status 1 and one line per fault when something differs.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Expectations:
     calls: list[tuple[str, str]] = field(default_factory=list)
     launches: list[tuple[str, str]] = field(default_factory=list)
     program: str | None = None
+    loops: str | None = None
     has: list[str] = field(default_factory=list)
     has_not: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -71,13 +73,16 @@ def read_expectations(text: str) -> Expectations:
                 if not arrow:
                     raise ValueError(f"a call without ' -> ': {value}")
                 (e.calls if key == "call" else e.launches).append((call.strip(), result.strip()))
-            case "expect":
+            case "expect" | "loops":
                 block = []
                 for more in lines:
                     if not more.startswith(";"):
                         break
                     block.append(more[2:])
-                e.program = "\n".join(block)
+                if key == "expect":
+                    e.program = "\n".join(block)
+                else:
+                    e.loops = "\n".join(block)
             case "has":
                 e.has.append(value)
             case "has-not":
@@ -86,7 +91,8 @@ def read_expectations(text: str) -> Expectations:
                 e.errors.append(value)
             case _:
                 raise ValueError(f"no such expectation: {key}")
-    if not (e.calls or e.launches or e.program is not None or e.has or e.has_not or e.errors):
+    blocks = e.program is not None or e.loops is not None
+    if not (e.calls or e.launches or blocks or e.has or e.has_not or e.errors):
         raise ValueError("expects nothing")
     return e
 
@@ -119,6 +125,10 @@ def check_program(tool: str, path: str, options: list[str], e: Expectations) -> 
         )
     if e.program is not None and shown.stdout.rstrip() != e.program.rstrip():
         faults.append(f"the program is\n{shown.stdout}\n--- expected\n{e.program}")
+    if e.loops is not None:
+        trees = treadlec(tool, path, *options, "--loops").stdout
+        if trees.rstrip() != e.loops.rstrip():
+            faults.append(f"the loops are\n{trees}\n--- expected\n{e.loops}")
     faults += [f"no line has '{t}':\n{shown.stdout}" for t in e.has if t not in shown.stdout]
     faults += [f"a line has '{t}':\n{shown.stdout}" for t in e.has_not if t in shown.stdout]
     return faults
@@ -158,20 +168,20 @@ def run_test(tool: str, path: Path) -> list[str]:
 
 
 def regold(tool: str, path: Path) -> None:
-    """Rewrite the block after ``; expect:`` with what the program is now."""
-    text = path.read_text()
-    e = read_expectations(text)
-    if e.program is None:
-        return
+    """Rewrite the blocks after ``; expect:`` and ``; loops:`` with what the program is now."""
+    e = read_expectations(path.read_text())
     options = [f"--set={s}" for s in e.settings] + ([f"--args={e.types}"] if e.types else [])
     options += [f"--run={e.passes}"] if e.passes else []
-    shown = treadlec(tool, str(path), *options, "--print")
-    head, _, tail = text.partition("; expect:\n")
-    rest = tail.splitlines()
-    while rest and rest[0].startswith(";"):
-        rest.pop(0)
-    block = [f"; {line}".rstrip() for line in shown.stdout.rstrip().splitlines()]
-    path.write_text(head + "\n".join(["; expect:", *block, *rest]) + "\n")
+    for key, now, how in (("expect", e.program, "--print"), ("loops", e.loops, "--loops")):
+        if now is None:
+            continue
+        shown = treadlec(tool, str(path), *options, how)
+        head, _, tail = path.read_text().partition(f"; {key}:\n")
+        rest = tail.splitlines()
+        while rest and rest[0].startswith(";"):
+            rest.pop(0)
+        block = [f"; {line}".rstrip() for line in shown.stdout.rstrip().splitlines()]
+        path.write_text(head + "\n".join([f"; {key}:", *block, *rest]) + "\n")
 
 
 def main() -> int:

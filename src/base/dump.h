@@ -23,6 +23,7 @@
     X(FUSE, "fuse", "which patterns were merged, and why others were not")                     \
     X(PARALLEL, "parallel", "which loops run on all cores, and what might be wrong with that") \
     X(EMULATION, "emulation", "how kernels run on the emulated device")                        \
+    X(LOOPS, "loops", "the loops of each pattern, as a tree, as they are lowered")             \
     X(LLVM, "llvm", "the LLVM module before LLVM's passes")                                    \
     X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")                               \
     X(ASM, "asm", "assembly")                                                                  \

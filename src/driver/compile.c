@@ -16,6 +16,7 @@
 #include "driver/priv.h"
 #include "front/front.h"
 #include "infer/infer.h"
+#include "ir/nest.h"
 #include "opt/opt.h"
 
 /* --- dumps: text gathers in the context and goes out when a stage ends --- */
@@ -64,6 +65,17 @@ static void dump_typed(tr_prog *p, tr_stage s, const char *stage) {
             continue;
         head(c, stage, f->name);
         tr_ir_print(&c->dump_text, f);
+    }
+}
+
+static void dump_loops(tr_prog *p, bool pools) {
+    tr_ctx *c = p->ctx;
+    for (uint32_t i = 0; i < p->insts.n; i++) {
+        const tr_fn *f = p->insts.d[i].late ? NULL : p->insts.d[i].fn;
+        if (!f || !tr_dump_wants(&c->dump, TR_STAGE_LOOPS, NULL, f->name))
+            continue;
+        head(c, "loops", f->name);
+        tr_nest_print_all(&c->dump_text, f, pools);
     }
 }
 
@@ -190,6 +202,7 @@ static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
         want.llvmopt = &c->dump_text;
     if (d[2])
         want.assembly = &c->dump_text;
+    dump_loops(p, !want.target || want.target->pools);
     if (d[0] || d[1] || d[2])
         head(c, "back end", name);
     bool ok = be->compile(p, &want, obj);

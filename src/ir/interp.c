@@ -8,6 +8,7 @@
 
 #include "base/meet.h"
 #include "ir/interp_ops.h"
+#include "ir/nest.h"
 #include "ir/ports.h"
 #include "ir/rtinfo.h"
 #include "ir/summary.h"
@@ -944,24 +945,36 @@ static bool epilogue(space *s, const int64_t *idx) {
     for (unsigned k = 0, n = 0; k < s->p->nspace; k++)
         if (s->p->keep >> k & 1)
             kept[n++] = idx[k];
-    if (s->p->ntop && !store_best(s, idx))
-        return false;
-    return end_reds(s) && (!s->p->epi || run_at(s, TR_EPI, kept));
+    return run_at(s, TR_EPI, kept);
 }
 
-/* The kept axes, then the others, each in C order. */
-static bool walk(space *s, int64_t *idx, unsigned level) {
-    bool first = s->p->keep && level == tr_pat_nkeep(s->p);
-    if (first)
-        begin_reds(s);
-    if (level == s->p->nspace)
-        return point(s, idx) && (!first || epilogue(s, idx));
-    unsigned axis = s->axis[level];
+static bool walk(space *s, const tr_nest *t, int64_t *idx);
+
+/* One index of the axis after the other. */
+static bool walk_axis(space *s, const tr_nest *t, int64_t *idx) {
+    unsigned axis = s->axis[t->level];
     int64_t n = arg(s->r, s->i, axis)->i;
     for (idx[axis] = 0; idx[axis] < n; idx[axis]++)
-        if (!walk(s, idx, level + 1))
+        if (!walk(s, t->in, idx))
             return false;
-    return !first || epilogue(s, idx);
+    return true;
+}
+
+static bool walk(space *s, const tr_nest *t, int64_t *idx) {
+    switch (t->kind) {
+    case TR_NEST_ORDER:
+        for (unsigned k = 0; k < t->ndim; k++)
+            s->axis[k] = t->axis[k];
+        return walk(s, t->in, idx);
+    case TR_NEST_FOR: return walk_axis(s, t, idx);
+    case TR_NEST_ROW: return walk(s, t->in, idx) && (!t->by || walk(s, t->by, idx));
+    case TR_NEST_REDUCE: begin_reds(s); return walk(s, t->in, idx) && end_reds(s);
+    case TR_NEST_TOP: return begin_top(s) && walk(s, t->in, idx);
+    case TR_NEST_CHOOSE: s->ntop = 0; return walk_axis(s, t, idx) && store_best(s, idx);
+    case TR_NEST_ELEMENT: return point(s, idx);
+    case TR_NEST_EPILOGUE: return epilogue(s, idx);
+    default: return fault(s->r, s->i, "is no loop of one thread that goes element by element");
+    }
 }
 
 /* Arrays of which the rounds' own patterns walk parts: these stay in the cache from one to the next. */
@@ -1011,7 +1024,6 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     const tr_pat *p = i->imm.pat;
     space *s = TR_NEW(&r->in->ctx->arena, space);
     int64_t idx[TR_MAX_NDIM + 1];
-    unsigned n = 0;
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
@@ -1022,17 +1034,11 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     }
     if (2 * tr_pat_nyield(r->f, i) > MAX_PARTS)
         return fault(r, i, "too many values for the interpreter");
-    for (unsigned pass = 2; pass-- > 0;)
-        for (unsigned k = 0; k < p->nspace; k++)
-            if ((p->keep >> k & 1) == pass)
-                s->axis[n++] = k;
     /* without kept axes the result's parts are the accumulators */
     unsigned parts = prepare_joins(s);
     s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, parts + 1u) : out;
-    begin_reds(s);
     r->in->patterns++;
-    bool ok = (!p->ntop || begin_top(s)) && walk(s, idx, 0) && (!p->ntop || p->keep || store_best(s, idx)) &&
-              (p->keep || end_reds(s));
+    bool ok = walk(s, tr_nest_plain(r->f, i), idx);
     if (p->nfilt)
         count_kept(s);
     if (r->in->patterns == 1)

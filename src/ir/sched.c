@@ -174,9 +174,21 @@ bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array) {
     return false;
 }
 
-bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
-    return i >= p->nscan && tr_pat_red(p, i) == TR_RED_ADD && t->kind != TR_TY_F16 &&
-           tr_red_regroups(TR_RED_ADD, t) && !(tr_pat_fast(p, i) & TR_FM_REASSOC) && p->nspace > 0;
+tr_redclass tr_pat_red_class(const tr_pat *p, uint32_t i, const tr_ty *t) {
+    tr_redk how = tr_pat_red(p, i);
+    bool tree = i >= p->nscan && how == TR_RED_ADD && t->kind != TR_TY_F16 && tr_red_regroups(how, t) &&
+                !(tr_pat_fast(p, i) & TR_FM_REASSOC) && p->nspace > 0;
+    if (tr_red_info[how].place)
+        return TR_REDS_PLACE;
+    if (tr_red_info[how].joins)
+        return i < p->nscan ? TR_REDS_CARRIED : TR_REDS_JOINED;
+    return tree ? TR_REDS_BUFFERED : TR_REDS_CARRIED;
+}
+
+bool tr_pat_extent(const tr_fn *f, const tr_ins *pat, unsigned axis, int64_t *n) {
+    extent e = value_of(f, pat->args[axis]);
+    *n = e.n;
+    return e.known;
 }
 
 /* --- what fits --- */

@@ -38,9 +38,16 @@ bool tr_pat_is_as_long(const tr_fn *f, const tr_ins *pat, uint32_t array, unsign
 /* May an axis of input `array` be of extent 1 where the space is longer? It repeats then. */
 bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array);
 
-/* Does reduction i, of values of t, collect them in a buffer that is added up as a tree
- * (pairwise summation)? */
-bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t);
+/* The extent of an axis, where it is a number that is known when compiling. */
+bool tr_pat_extent(const tr_fn *f, const tr_ins *pat, unsigned axis, int64_t *n);
+
+/* How a reduction comes to its value: as a value that loops carry; in a buffer that is added up as a tree
+ * (pairwise summation), or looked through for the place of an extreme; or joined by a function. */
+typedef enum tr_redclass { TR_REDS_CARRIED, TR_REDS_BUFFERED, TR_REDS_PLACE, TR_REDS_JOINED } tr_redclass;
+tr_redclass tr_pat_red_class(const tr_pat *p, uint32_t i, const tr_ty *t); /* of values of t */
+static inline bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
+    return tr_pat_red_class(p, i, t) == TR_REDS_BUFFERED;
+}
 
 /* A loop over a prange: no elements, but a round that reads and writes what it likes. */
 bool tr_pat_is_region(const tr_pat *p);

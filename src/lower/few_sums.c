@@ -9,24 +9,7 @@
 
 #include <assert.h>
 
-enum { FEW = 4, KNOWN = 8, SMALL = 24 };
-
-/* How long a row is, where that is known when compiling; -1: it is not. */
-static int64_t known_size(const tr_lpat *s, unsigned k) {
-    lv n = s->ext[s->axis[k]];
-    return LLVMIsAConstantInt(n) ? LLVMConstIntGetSExtValue(n) : -1;
-}
-
-bool tr_few_pays(const tr_lpat *s, unsigned k) {
-    const tr_pat *p = s->p;
-    bool plain = k + 1 == s->ndim && !s->line && !s->tiled && !s->first && !s->from && !p->sched.scalar &&
-                 !p->sched.unroll && !p->nscan && !p->nscat && tr_pat_nred(p) > 0 &&
-                 tr_term(p->lam, 0)->op == TR_OP_YIELD && tr_fn_cost(p->lam) <= SMALL;
-    for (unsigned i = 0; plain && i < tr_pat_nred(p); i++)
-        plain = s->red[i].cls == RED_BUFFERED;
-    int64_t known = s->ndim > k ? known_size(s, k) : 0;
-    return plain && (known < 0 || (known > 0 && known <= KNOWN));
-}
+enum { KNOWN = 8 }; /* the most elements of a row that is written out */
 
 /* Of n values, in the tree of rt/sum.c for so many. */
 static lv tree(tr_lf *w, lv *x, unsigned n) {
@@ -69,12 +52,12 @@ static void element(tr_lpat *s, unsigned k, unsigned r, lv *out) {
     tr_lower_element(s, out);
 }
 
-static void few(tr_lpat *s, unsigned k, ways *end) {
+static void few(tr_lpat *s, unsigned k, unsigned most, ways *end) {
     tr_lf *w = s->w;
-    lv n = s->ext[s->axis[k]], *values = TR_NEW_N(&w->m->ctx->arena, lv, FEW * end->n),
+    lv n = s->ext[s->axis[k]], *values = TR_NEW_N(&w->m->ctx->arena, lv, most * end->n),
        *sum = TR_NEW_N(&w->m->ctx->arena, lv, end->n);
-    for (unsigned r = 0; r < FEW; r++) {
-        lb stop = tr_lower_block(w, ""), next = r + 1 < FEW ? tr_lower_block(w, "") : NULL;
+    for (unsigned r = 0; r < most; r++) {
+        lb stop = tr_lower_block(w, ""), next = r + 1 < most ? tr_lower_block(w, "") : NULL;
         element(s, k, r, values + r * end->n);
         if (next)
             LLVMBuildCondBr(w->b, l_icmp(w->b, LLVMIntEQ, n, l_int(w->m->i64, r + 1)), stop, next);
@@ -98,18 +81,20 @@ static unsigned written_out(tr_lpat *s, unsigned k, unsigned n, lv *out) {
     return each;
 }
 
-unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsigned, lv *), lv *out) {
+unsigned tr_few_or_more(tr_lpat *s, const tr_nest *n, unsigned (*more)(tr_lpat *, const tr_nest *, lv *),
+                        lv *out) {
+    assert(n->kind == TR_NEST_SHORT && n->n <= KNOWN);
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     lt i64 = w->m->i64;
     tr_lchunk *chunk = s->chunk;
-    int64_t known = known_size(s, k);
-    if (known > 0) {
+    unsigned k = n->level;
+    if (!n->by) {
         s->chunk = NULL; /* elements are read where they lie */
         s->ncarry = 0;
-        unsigned n = written_out(s, k, (unsigned)known, out);
+        unsigned parts = written_out(s, k, n->n, out);
         s->chunk = chunk;
-        return n;
+        return parts;
     }
     ways end = {.to = tr_lower_block(w, ""), .n = tr_red_parts(s)};
     lb short_one = tr_lower_block(w, ""), long_one = tr_lower_block(w, ""), here = l_here(b);
@@ -120,14 +105,14 @@ unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsi
             end.phi[part++] = LLVMBuildPhi(b, tr_lower_elem(w->m, s->red[i].ty), "");
     l_at_end(b, here);
     lv less = l_sub(b, s->ext[s->axis[k]], l_int(i64, 1));
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, less, l_int(i64, FEW)), short_one, long_one);
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, less, l_int(i64, n->n)), short_one, long_one);
     l_at_end(b, short_one);
     s->chunk = NULL;
     s->ncarry = 0;
-    few(s, k, &end);
+    few(s, k, n->n, &end);
     s->chunk = chunk;
     l_at_end(b, long_one);
-    more(s, k, out);
+    more(s, n->by, out);
     go_on(w, &end, out);
     l_at_end(b, end.to);
     for (unsigned i = 0; i < end.n; i++)

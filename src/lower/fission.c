@@ -40,11 +40,11 @@ static void release(tr_lpat *s, lv at) {
     tr_lower_scatter(s, y);
 }
 
-void tr_fission_loop(tr_lpat *s, unsigned k) {
+void tr_fission_loop(tr_lpat *s, const tr_nest *n) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    lv zero = l_int(i64, 0), one = l_int(i64, 1), most = l_int(i64, s->p->sched.fission),
-       end = tr_lower_last(s, k);
+    unsigned k = n->level;
+    lv zero = l_int(i64, 0), one = l_int(i64, 1), most = l_int(i64, n->n), end = tr_lower_last(s, k);
     tr_lloop outer, inner;
     tr_lloop_begin(s, &outer, tr_lower_first(s, k), end);
     lv left = l_sub(b, end, outer.iv);
@@ -53,7 +53,7 @@ void tr_fission_loop(tr_lpat *s, unsigned k) {
     s->at = inner.iv;
     s->idx[s->axis[k]] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
     tr_lower_advance(s, k);
-    tr_lower_element(s, NULL);
+    tr_lower_walk(s, n->in);
     tr_lloop_end(s, &inner, LLVMBuildNUWAdd(b, inner.iv, one, ""));
     tr_lloop_begin(s, &inner, zero, len);
     s->idx[s->axis[k]] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");

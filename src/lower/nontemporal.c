@@ -49,7 +49,7 @@ static lv elements_before(tr_lpat *s, lv from, lv n, lv *line) {
     return all;
 }
 
-void tr_nontemporal_nest(tr_lpat *s) {
+void tr_nontemporal_nest(tr_lpat *s, const tr_nest *t) {
     assert(s->p->sched.nontemporal && s->line && s->ndim == 1 && s->p->nout > 0);
     tr_lf *w = s->w;
     lv first = s->first, end = s->end, *line = TR_NEW_N(&w->m->ctx->arena, lv, s->narr);
@@ -57,7 +57,7 @@ void tr_nontemporal_nest(tr_lpat *s) {
        before = elements_before(s, from, n, line), split = LLVMBuildNSWAdd(w->b, from, before, "");
     s->first = from;
     s->end = split;
-    tr_lower_inner(s, 0);
+    tr_lower_walk(s, t->in);
     for (unsigned i = 0; i < s->narr; i++) {
         s->arr[i].data = i < s->p->nin ? tr_lower_address(w, &s->arr[i], split) : line[i];
         s->arr[i].nontemporal = i >= s->p->nin;
@@ -65,7 +65,7 @@ void tr_nontemporal_nest(tr_lpat *s) {
     w->m->nontemporal = true;
     s->first = NULL;
     s->end = l_sub(w->b, n, before);
-    tr_lower_inner(s, 0);
+    tr_lower_walk(s, t->in);
     LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
     s->first = first;
     s->end = end;

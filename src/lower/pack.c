@@ -13,51 +13,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* LANES: items that are counted side by side, up to FULL a lane. STRETCH: rounds; bytes of an item at
- * most. */
-enum { LANES = 64, FULL = 255, STRETCH = 512, LARGEST = 16 };
-
-/* Only the yield may do more than compute. */
-static bool is_pure(const tr_fn *f) {
-    if (f->blks.n != 1)
-        return false;
-    for (tr_val v = f->blks.d[0].first; v != f->blks.d[0].last; v = tr_at(f, v)->next)
-        if (tr_ins_effects(tr_at(f, v)))
-            return false;
-    return true;
-}
-
-/* The input whose items say what the first reduction gets: 0 where their bits are zero,
- * else one; nin: there is none. */
-static uint32_t mask_of(const tr_lpat *s) {
-    const tr_pat *p = s->p;
-    const tr_fn *f = p->lam;
-    tr_val v = tr_term(f, 0)->args[tr_pat_slot(p, TR_LAM, P_SCAN)];
-    if (tr_at(f, v)->op == TR_OP_CONV)
-        v = tr_at(f, v)->args[0];
-    if (tr_at(f, v)->ty->kind != TR_TY_BOOL)
-        return p->nin;
-    const tr_ins *in = tr_at(f, v);
-    if (in->op == TR_OP_CMP && in->sub == TR_CMP_NE && tr_ty_is_int(tr_at(f, in->args[0])->ty) &&
-        tr_is_int(f, in->args[1], 0))
-        v = in->args[0];
-    uint32_t a = 0;
-    while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)
-        a++;
-    return a;
-}
-
-/* The mask of loops that do nothing but count; nin: they do more. */
-static uint32_t mask_to_read(const tr_lpat *s) {
-    const tr_pat *p = s->p;
-    uint32_t none = p->nin;
-    bool stores = p->nout || p->nscat || p->nein || p->neout || p->keep;
-    if (stores || tr_pat_nred(p) != 1 || s->red[0].ty->kind != TR_TY_I64 || s->red[0].kind != TR_RED_ADD ||
-        s->red[0].cls != RED_PHI || s->ncarry != 1 || s->chunk || p->sched.scalar || !is_pure(p->lam))
-        return none;
-    uint32_t a = mask_of(s);
-    return a < none && tr_lower_is_side_by_side(s, a) ? a : none;
-}
+/* LANES: items that are counted side by side, up to FULL a lane. STRETCH: rounds. */
+enum { LANES = 64, FULL = 255, STRETCH = 512 };
 
 /* So many items from where the loop of level k stands. */
 static lv load_items(tr_lpat *s, unsigned k, uint32_t a, unsigned n) {
@@ -93,10 +50,10 @@ static void each(tr_lpat *s, unsigned k, lv from, lv to) {
 
 /* --- counting --- */
 
-bool tr_pack_count(tr_lpat *s, unsigned k) {
-    uint32_t a = s->totals || !s->p->nscan ? mask_to_read(s) : s->p->nin;
-    if (a == s->p->nin || tr_ty_size(s->arr[a].ty->elem) != 1)
-        return false;
+void tr_pack_count(tr_lpat *s, const tr_nest *t) {
+    uint32_t a = tr_pat_mask(s->p);
+    unsigned k = t->level;
+    assert(s->ncarry == 1 && "the count");
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64, bytes = LLVMVectorType(s->w->m->i8, LANES);
     lv first = tr_lower_first(s, k), end = tr_lower_last(s, k), lanes = l_int(i64, LANES);
@@ -123,34 +80,12 @@ bool tr_pack_count(tr_lpat *s, unsigned k) {
     s->p = &few;
     each(s, k, to, end);
     s->p = p;
-    return true;
 }
 
 /* --- packing --- */
 
-static bool uses(const tr_fn *f, tr_val v) {
-    for (uint32_t i = 0; i < f->ins.n; i++)
-        for (uint32_t a = 0; f->ins.d[i].blk != TR_NOBLK && a < f->ins.d[i].nargs; a++)
-            if (f->ins.d[i].args[a] == v)
-                return true;
-    return false;
-}
-
 static uint64_t item_size(const tr_lpat *s, unsigned i) {
     return tr_ty_size(s->filt[i].ty->elem);
-}
-
-/* Nothing is made of a round but what is packed and stored, and nothing of the place that it is packed to. */
-static bool goes_by_stretches(const tr_lpat *s) {
-    const tr_pat *p = s->p;
-    if (!p->nfilt || s->totals || tr_pat_nred(p) != 1 || s->red[0].cls != RED_PHI || s->ncarry != 1 ||
-        p->nscat || s->chunk || !tr_fn_only_reads(p->lam) || tr_term(p->lam, 0)->op != TR_OP_YIELD ||
-        uses(p->lam, p->lam->blks.d[0].params.d[p->nspace + p->nin]))
-        return false;
-    for (unsigned i = 0; i < p->nfilt; i++)
-        if (item_size(s, i) > LARGEST || (item_size(s, i) & (item_size(s, i) - 1)))
-            return false;
-    return true;
 }
 
 /* The input whose items are packed array i's as they lie; nin: there is none. */
@@ -196,13 +131,13 @@ static lv buffer(tr_lpat *s, uint64_t size) {
     return tr_lower_buffer(s->w, STRETCH * size, TR_MEM_ALIGN, "stretch");
 }
 
-bool tr_pack_loop(tr_lpat *s, unsigned k) {
-    if (!goes_by_stretches(s))
-        return false;
+void tr_pack_loop(tr_lpat *s, const tr_nest *t) {
+    assert(s->ncarry == 1 && "where the next one goes");
+    unsigned k = t->level;
     LLVMBuilderRef b = s->w->b;
     tr_lm *m = s->w->m;
     const tr_pat *p = s->p;
-    uint32_t in_use = s->w->in_use, a = mask_of(s);
+    uint32_t in_use = s->w->in_use, a = tr_pat_mask(s->p);
     uint32_t *from = TR_NEW_N(&m->ctx->arena, uint32_t, p->nfilt);
     tr_larr *buf = tr_arena_copy(&m->ctx->arena, s->filt, p->nfilt * sizeof *buf);
     /* Each packed array must see the same mask, and another thread may change it. */
@@ -247,5 +182,4 @@ bool tr_pack_loop(tr_lpat *s, unsigned k) {
     if (fills)
         tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, at, len, ""));
     s->w->in_use = in_use;
-    return true;
 }

@@ -255,13 +255,13 @@ static void await_turn(tr_lpat *c, lv chain, lv r) {
 }
 
 /* if (!last) the totals of the range, else whatever. */
-static void totals_unless(tr_lpat *c, lv last, lv *totals) {
+static void totals_unless(tr_lpat *c, const tr_nest *of, lv last, lv *totals) {
     tr_lf *w = c->w;
     LLVMBuilderRef b = w->b;
     lb from = l_here(b), more = tr_lower_block(w, ""), go_on = tr_lower_block(w, "");
     LLVMBuildCondBr(b, last, go_on, more);
     l_at_end(b, more);
-    tr_scan_totals(c, 0, c->first, c->end, totals);
+    tr_scan_totals(c, of, c->first, c->end, totals);
     more = l_here(b);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
@@ -275,18 +275,16 @@ static void totals_unless(tr_lpat *c, lv last, lv *totals) {
 
 /* The last one has nobody to hand on to, and needs no total; it leaves the values of all.
  * Parts of all reductions in out. */
-static void walk_link(tr_lpat *c, const share *u, lv *out) {
+static void walk_link(tr_lpat *c, const tr_nest *n, const share *u, lv *out) {
     tr_lf *w = c->w;
     LLVMBuilderRef b = w->b;
     lv chain = LLVMBuildLoad2(b, w->m->ptr, slot(w, u->slots, CHAIN), ""), r = range_number(c, u);
     lv totals[2 * UINT8_MAX], last = l_icmp(b, LLVMIntEQ, c->end, c->ext[c->outer]);
-    if (c->blocks && c->red[0].join) { /* the last one's, too, since the walk goes on from there */
-        c->blocks = false;
+    if (c->after && c->red[0].join) { /* the last one's, too, since the walk goes on from there */
         c->kept = tr_join_keep(w, c->red[0].join);
-        tr_scan_totals(c, 0, c->first, c->end, totals);
+        tr_scan_totals(c, n->by, c->first, c->end, totals);
     } else {
-        c->blocks = false;
-        totals_unless(c, last, totals);
+        totals_unless(c, n->by, last, totals);
     }
     await_turn(c, chain, r);
     begin_at(c, chain);
@@ -306,7 +304,7 @@ static void walk_link(tr_lpat *c, const share *u, lv *out) {
         l_incoming(c->alone, c->last, begun);
         l_incoming(c->alone, next, more);
     }
-    tr_lower_nest(c, out);
+    tr_lower_nest(c, n->in, out);
     LLVMBuildCondBr(b, last, end, leave);
     l_at_end(b, end);
     put_values(c, chain, out);
@@ -314,7 +312,8 @@ static void walk_link(tr_lpat *c, const share *u, lv *out) {
     l_at_end(b, leave);
 }
 
-static lv make_range(tr_lpat *s) {
+/* n: what one range does. */
+static lv make_range(tr_lpat *s, const tr_nest *n) {
     tr_lm *m = s->w->m;
     tr_lf w = {.m = m, .inst = s->w->inst, .body = s->w->body};
     w.fn = new_function(s->w);
@@ -342,13 +341,13 @@ static lv make_range(tr_lpat *s) {
     if (is_one_choice(&c))
         c.leave = tr_top_place(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
                                range_number(&c, &u));
-    if (is_chain(s))
-        walk_link(&c, &u, out);
-    else if (c.spreads)
-        tr_spread_range(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
+    if (n->kind == TR_NEST_CHAIN)
+        walk_link(&c, n, &u, out);
+    else if (n->kind == TR_NEST_TABLES)
+        tr_spread_range(&c, n, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
                         LLVMBuildLoad2(w.b, m->i64, slot(&w, u.slots, PARTS), ""), range_number(&c, &u));
     else
-        tr_lower_nest(&c, out);
+        tr_lower_nest(&c, n, out);
     if (first_placed(&c) < tr_pat_nred(c.p))
         leave_values(&c, &u, out);
     LLVMBuildRet(w.b, l_int(m->i32, 0));
@@ -394,7 +393,7 @@ static lv region_grain(tr_lpat *s, lv n) {
 static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     tr_lf *w = s->w;
     lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, tr_scan_block(s));
-    if (s->blocks)
+    if (s->after)
         return block;
     if (tr_pat_nred(s->p) > s->p->nscan)
         return usual;
@@ -426,7 +425,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     s->ncarry = 0;
     for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
         s->red[i].carry = s->ncarry;
-        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && s->red[i].cls == RED_PHI; k++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && s->red[i].cls == TR_REDS_CARRIED; k++)
             s->carry[s->ncarry++] = s->red[i].init[k];
     }
     tr_lloop l;
@@ -435,16 +434,16 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
         lv x[2];
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
-            if (s->red[i].cls == RED_PHI)
+            if (s->red[i].cls == TR_REDS_CARRIED)
                 x[k] = load_as(w, part_type(s, i, k), place(w, places, part, part_type(s, i, k), l.iv));
-        if (s->red[i].cls == RED_PHI)
+        if (s->red[i].cls == TR_REDS_CARRIED)
             tr_red_join(s, i, x);
     }
     if (s->ncarry)
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(w->b, l.iv, l_int(w->m->i64, 1), ""));
     part = 0;
     for (unsigned i = from; i < tr_pat_nred(s->p); i++) {
-        if (s->red[i].cls == RED_JOINED) {
+        if (s->red[i].cls == TR_REDS_JOINED) {
             lv o = l_int(w->m->i64, (long long)part * TR_PAR_RANGES);
             tr_join_ranges(w, s->red[i].join, s->caps,
                            LLVMBuildInBoundsGEP2(w->b, w->m->i64, places, &o, 1, ""), nranges, s->red[i].init,
@@ -454,7 +453,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
             continue;
         }
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++) {
-            if (s->red[i].cls == RED_PHI) {
+            if (s->red[i].cls == TR_REDS_CARRIED) {
                 out[n++] = s->carry[s->red[i].carry + k];
                 continue;
             }
@@ -518,44 +517,44 @@ static lv is_short(tr_lpat *s, lv n, lv rounds) {
     return l_and(b, l_icmp(b, LLVMIntSLE, n, rounds), chosen);
 }
 
-static void hand_out(tr_lpat *s, lv *out);
+static void hand_out(tr_lpat *s, const tr_nest *n, lv *out);
 
 /* A small loop inside of others: what a call of the runtime costs is not little beside it. */
-static void here_or_handed_out(tr_lpat *s) {
+static void here_or_handed_out(tr_lpat *s, const tr_nest *n) {
     LLVMBuilderRef b = s->w->b;
     lb few = tr_lower_block(s->w, ""), many = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     tr_lpat c = copy_of(s, s->w);
     LLVMBuildCondBr(b, is_short(s, s->ext[s->outer], worthy_rounds(s)), few, many);
     l_at_end(b, few);
-    tr_lower_nest(&c, NULL);
+    tr_lower_nest(&c, n->in, NULL);
     LLVMBuildBr(b, go_on);
     l_at_end(b, many);
-    hand_out(s, NULL);
+    hand_out(s, n->by, NULL);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }
 
-void tr_lower_parallel(tr_lpat *s, lv *out) {
-    if (s->p->sched.here)
-        here_or_handed_out(s);
+void tr_lower_parallel(tr_lpat *s, const tr_nest *n, lv *out) {
+    if (n->kind == TR_NEST_HERE)
+        here_or_handed_out(s, n);
     else
-        hand_out(s, out);
+        hand_out(s, n, out);
 }
 
-static void hand_out(tr_lpat *s, lv *out) {
-    assert(tr_pat_is_parallel(s->p));
+static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
+    assert(tr_pat_is_parallel(s->p) && n->kind == TR_NEST_RANGES);
     tr_lf *w = s->w;
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
     lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
-       places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s),
-       n = s->ext[s->outer], code;
+       places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s, n->in),
+       rounds = s->ext[s->outer], code;
     bool plain = tr_pat_is_region(s->p) && !tr_pat_nred(s->p);
-    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, n);
+    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, rounds);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
-        n = l_select(b, some, parts, n);
+        rounds = l_select(b, some, parts, rounds);
         grain = l_select(b, some, l_int(m->i64, 1), rows);
     }
     unsigned nparts = count_parts(s, first_placed(s), tr_pat_nred(s->p));
@@ -577,7 +576,7 @@ static void hand_out(tr_lpat *s, lv *out) {
                 chain   ? TR_RT_CHAIN
                 : plain ? TR_RT_REGION
                         : TR_RT_PARALLEL,
-                4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
+                4, (lv[]){fn, u.slots, rounds, grain}, NULL, &code);
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(b, go_on);

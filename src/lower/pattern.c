@@ -335,32 +335,33 @@ static void flush_if(tr_lpat *s, lv cond) {
 }
 
 /* The innermost axis in stretches that end where the buffers are full. */
-static void stretches(tr_lpat *s, unsigned k) {
+static void stretches(tr_lpat *s, const tr_nest *n) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    unsigned x = s->axis[k];
+    unsigned k = n->level, x = s->axis[k];
     tr_lloop outer, inner;
     lv zero = l_int(i64, 0), end = tr_lower_last(s, k);
+    assert(n->n == TR_SUM_BLOCK && "as long as the buffers");
     tr_lloop_begin(s, &outer, tr_lower_first(s, k), end);
-    lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), s->carry[s->fill]), left = l_sub(b, end, outer.iv);
+    lv room = l_sub(b, l_int(i64, n->n), s->carry[s->fill]), left = l_sub(b, end, outer.iv);
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, room), left, room);
     lv fill = s->carry[s->fill];
     /* Not carried but a sum, so that LLVM sees the buffer walked in step with the arrays. */
     s->ncarry--;
-    if (s->p->sched.unroll) {
-        tr_unroll_loops(s, k, outer.iv, LLVMBuildNSWAdd(b, outer.iv, len, ""), fill);
+    if (n->in->kind == TR_NEST_UNROLL) {
+        tr_unroll_loops(s, n->in, outer.iv, LLVMBuildNSWAdd(b, outer.iv, len, ""), fill);
     } else {
         tr_lloop_begin(s, &inner, zero, len);
         s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
         s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
         tr_lower_advance(s, k);
-        tr_lower_element(s, NULL);
+        tr_lower_walk(s, n->in->in);
         tr_lloop_end(s, &inner, next_of(s, inner.iv));
     }
     s->ncarry++;
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, len, "");
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
-    flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, TR_SUM_BLOCK)));
+    flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, n->n)));
     tr_lloop_end(s, &outer, next);
 }
 
@@ -373,11 +374,11 @@ static void chunk_offsets(tr_lpat *s, unsigned k, lv j) {
 }
 
 /* The innermost axis in chunks; with buffers of sums a chunk ends where they are full, too. */
-static void chunks(tr_lpat *s, unsigned k) {
+static void chunks(tr_lpat *s, const tr_nest *n) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    unsigned x = s->axis[k];
-    bool sums = s->open && s->buffered;
+    unsigned k = n->level, x = s->axis[k];
+    bool sums = n->sums;
     lv zero = l_int(i64, 0), end = tr_lower_last(s, k), first = tr_lower_first(s, k), fill = NULL;
     lv limit = tr_chunk_begin(s, k, l_sub(b, end, first));
     tr_lloop outer, inner;
@@ -395,7 +396,7 @@ static void chunks(tr_lpat *s, unsigned k) {
     if (sums)
         s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
     chunk_offsets(s, k, inner.iv);
-    tr_lower_element(s, NULL);
+    tr_lower_walk(s, n->in);
     tr_lloop_end(s, &inner, next_of(s, inner.iv));
     s->ncarry += sums;
     if (sums)
@@ -407,31 +408,25 @@ static void chunks(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &outer, next);
 }
 
-static bool in_one_go(tr_lpat *s, unsigned k);
-
-static void nest(tr_lpat *s, unsigned k);
-
-/* The reductions over the axes from level k on, and what they come to; how many parts. */
-static unsigned reduce_rest(tr_lpat *s, unsigned k, lv *out) {
+/* The reductions of what is inside, and what they come to; how many parts. */
+static unsigned reduce(tr_lpat *s, const tr_nest *n, lv *out) {
+    assert(n->kind == TR_NEST_REDUCE && !s->open);
     s->open = true;
     tr_red_begin(s);
-    tr_lower_inner(s, k);
-    unsigned n = tr_red_end(s, out);
+    tr_lower_walk(s, n->in);
+    unsigned parts = tr_red_end(s, out);
     s->open = false;
     s->ncarry = 0;
-    return n;
+    return parts;
 }
 
 /* The reductions at one index of the kept axes. */
-static void row(tr_lpat *s, unsigned k) {
+static void row(tr_lpat *s, const tr_nest *n) {
     lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_red_room(s->p));
-    if (s->p->ntop) {
-        tr_top_row(s, k);
-        return;
-    }
-    unsigned n = tr_few_pays(s, k) ? tr_few_or_more(s, k, reduce_rest, out) : reduce_rest(s, k, out);
-    if (s->p->epi)
-        tr_lower_epilogue(s, out, n);
+    unsigned parts =
+        n->in->kind == TR_NEST_SHORT ? tr_few_or_more(s, n->in, reduce, out) : reduce(s, n->in, out);
+    if (n->by)
+        tr_lower_epilogue(s, out, parts);
 }
 
 /* The outermost loop over kept axes, or over the others, has no turn where one inside has none: an
@@ -453,129 +448,105 @@ static lv is_settled(const tr_lpat *s) {
         const tr_lred *r = &s->red[i];
         lv x = s->carry[r->carry];
         lv there = tr_red_info[r->kind].absorbs == TR_START_ONES ? x : LLVMBuildNot(s->w->b, x, "");
-        assert(r->cls == RED_PHI && LLVMTypeOf(x) == s->w->m->i1);
+        assert(r->cls == TR_REDS_CARRIED && LLVMTypeOf(x) == s->w->m->i1);
         all = all ? LLVMBuildAnd(s->w->b, all, there, "") : there;
     }
     return all;
 }
 
 /* The innermost axis in strips; none follows once nothing can change any more. */
-static void strips_until_settled(tr_lpat *s, unsigned k, lv n) {
+static void strips_until_settled(tr_lpat *s, const tr_nest *n, lv end) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    lv first = tr_lower_first(s, k), most = l_int(i64, s->p->sched.stop);
+    unsigned k = n->level;
+    lv first = tr_lower_first(s, k), most = l_int(i64, n->n);
     tr_lloop outer, inner;
-    tr_lloop_begin(s, &outer, l_select(b, is_settled(s), n, first), n);
-    lv left = l_sub(b, n, outer.iv), len = l_select(b, l_icmp(b, LLVMIntSLT, left, most), left, most);
+    tr_lloop_begin(s, &outer, l_select(b, is_settled(s), end, first), end);
+    lv left = l_sub(b, end, outer.iv), len = l_select(b, l_icmp(b, LLVMIntSLT, left, most), left, most);
     tr_lloop_begin(s, &inner, l_int(i64, 0), len);
     s->idx[s->axis[k]] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
     tr_lower_advance(s, k);
-    nest(s, k + 1);
+    tr_lower_walk(s, n->in);
     tr_lloop_end(s, &inner, next_of(s, inner.iv));
-    lv next = l_select(b, is_settled(s), n, LLVMBuildNSWAdd(b, outer.iv, len, ""));
+    lv next = l_select(b, is_settled(s), end, LLVMBuildNSWAdd(b, outer.iv, len, ""));
     tr_lloop_end(s, &outer, next);
 }
 
-static void nest(tr_lpat *s, unsigned k) {
-    assert(k <= s->ndim);
-    if (s->p->keep && !s->open && k == tr_pat_nkeep(s->p)) {
-        row(s, k);
-        return;
-    }
-    if (k == s->ndim) {
-        tr_lower_element(s, NULL);
-        return;
-    }
-    if (k + 1 == s->ndim && s->after) {
-        tr_scan_loop(s, k);
-        return;
-    }
-    if (k + 1 == s->ndim && s->later) {
-        tr_fission_loop(s, k);
-        return;
-    }
-    if (k + 1 == s->ndim && s->chunk) {
-        chunks(s, k);
-        return;
-    }
-    if (s->open && s->buffered && k + 1 == s->ndim) {
-        stretches(s, k);
-        return;
-    }
-    if (k + 1 == s->ndim && (tr_pack_count(s, k) || tr_pack_loop(s, k)))
-        return;
-    lv n = turns(s, k);
+/* An axis whose rounds are plain: one after the other, several written out, or in strips. */
+static void axis(tr_lpat *s, const tr_nest *n) {
+    unsigned k = n->level;
+    lv end = turns(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
-        n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
-    if (k + 1 == s->ndim && s->p->sched.unroll) {
-        tr_unroll_loops(s, k, tr_lower_first(s, k), n, NULL);
+        end = l_sub(s->w->b, end, l_int(s->w->m->i64, 1));
+    if (n->kind == TR_NEST_UNROLL) {
+        tr_unroll_loops(s, n, tr_lower_first(s, k), end, NULL);
         return;
     }
-    if (k + 1 == s->ndim && s->p->sched.stop) {
-        strips_until_settled(s, k, n);
+    if (n->kind == TR_NEST_STOP) {
+        strips_until_settled(s, n, end);
         return;
     }
     tr_lloop l;
-    tr_lloop_begin(s, &l, tr_lower_first(s, k), n);
+    tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
     s->idx[s->axis[k]] = l.iv;
     tr_lower_advance(s, k);
-    nest(s, k + 1);
+    tr_lower_walk(s, n->in);
     tr_lloop_end(s, &l, next_of(s, l.iv));
 }
 
-/* --- a contiguous array's own sum, or the place of its extreme, where it lies --- */
-
-/* The lambda gives the one element it is given, and does nothing else; what it stores is not
- * looked at where only totals are wanted. */
-static bool is_identity(const tr_lpat *s) {
-    const tr_pat *p = s->p;
-    const tr_fn *f = p->lam;
-    const tr_ins *y = f->blks.n == 1 ? tr_term(f, 0) : NULL;
-    return y && y->op == TR_OP_YIELD && (s->totals || f->blks.d[0].first == f->blks.d[0].last) &&
-           y->args[tr_pat_slot(p, TR_LAM, P_SCAN)] == f->blks.d[0].params.d[p->nspace];
-}
-
-/* Are the axes from level k on one stretch of memory, in C order? */
-static bool is_stretch(const tr_lpat *s, unsigned k) {
-    if (s->line)
-        return true;
-    for (unsigned l = 0; l < s->ndim; l++)
-        if (s->axis[l] != l)
-            return false;
-    return s->arr[0].ty->layout == TR_LAYOUT_C && k > 0;
-}
-
-/* All loops from level k on as one call, where they walk a stretch of memory. */
-static bool in_one_go(tr_lpat *s, unsigned k) {
-    const tr_pat *p = s->p;
+/* A contiguous array's own sum, or the place of its extreme, where it lies: all loops from its level on as
+ * one call. */
+static void whole(tr_lpat *s, const tr_nest *n) {
     tr_lred *r = &s->red[0];
-    if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || tr_pat_nred(p) != 1 ||
-        r->cls == RED_PHI || r->cls == RED_JOINED || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty ||
-        !is_identity(s) || tr_ty_is_loose(s->arr[0].ty) || /* the runtime's functions count on alignment */
-        !is_stretch(s, k))
-        return false;
+    unsigned k = n->level;
     LLVMBuilderRef b = s->w->b;
     lt e = tr_lower_elem(s->w->m, r->ty);
     bool part = s->from || (k == 0 && s->first);
-    if (part && s->ndim > k + 1)
-        return false; /* some rows of a space that is no line */
-    lv n = l_int(s->w->m->i64, 1), off = s->off[k * s->narr];
+    assert((!part || s->ndim == k + 1) && "some rows of a space that is no line");
+    lv all = l_int(s->w->m->i64, 1), off = s->off[k * s->narr];
     for (unsigned l = k; l < s->ndim; l++)
-        n = LLVMBuildNSWMul(b, n, tr_lower_last(s, l), "");
+        all = LLVMBuildNSWMul(b, all, tr_lower_last(s, l), "");
     if (part) {
         lv first = tr_lower_first(s, k);
-        n = l_sub(b, n, first);
+        all = l_sub(b, all, first);
         off = k ? LLVMBuildNSWAdd(b, off, first, "") : first;
     }
     lv at = LLVMBuildInBoundsGEP2(b, e, s->arr[0].data, &off, 1, "");
-    r->total = r->cls == RED_ARG ? tr_lower_arg_of(s->w, r->ty, r->kind == TR_RED_ARGMAX, at, n)
-                                 : tr_lower_sum_of(s->w, e, at, n);
-    return true;
+    r->total = r->cls == TR_REDS_PLACE ? tr_lower_arg_of(s->w, r->ty, r->kind == TR_RED_ARGMAX, at, all)
+                                       : tr_lower_sum_of(s->w, e, at, all);
 }
 
-void tr_lower_inner(tr_lpat *s, unsigned k) {
-    if (!in_one_go(s, k))
-        nest(s, k);
+void tr_lower_walk(tr_lpat *s, const tr_nest *n) {
+    switch (n->kind) {
+    case TR_NEST_FOR:
+    case TR_NEST_UNROLL:
+    case TR_NEST_STOP: axis(s, n); return;
+    case TR_NEST_ROW: row(s, n); return;
+    case TR_NEST_WHOLE: whole(s, n); return;
+    case TR_NEST_BLOCK: stretches(s, n); return;
+    case TR_NEST_CHUNK: chunks(s, n); return;
+    case TR_NEST_FISSION: tr_fission_loop(s, n); return;
+    case TR_NEST_SCAN:
+    case TR_NEST_JOINED:
+    case TR_NEST_STRETCH:
+    case TR_NEST_STEP: tr_scan_loop(s, n); return;
+    case TR_NEST_COUNT: tr_pack_count(s, n); return;
+    case TR_NEST_PACK: tr_pack_loop(s, n); return;
+    case TR_NEST_PAST: tr_nontemporal_nest(s, n); return;
+    case TR_NEST_TOP:
+        tr_top_begin(s);
+        tr_lower_walk(s, n->in);
+        tr_top_end(s);
+        return;
+    case TR_NEST_CHOOSE: tr_top_row(s, n); return;
+    case TR_NEST_TILE:
+        tr_tile_setup(s);
+        tr_tile_nest(s);
+        return;
+    case TR_NEST_ELEMENT: tr_lower_element(s, NULL); return;
+    default:
+        assert(n->kind == TR_NEST__COUNT && "what stands around one thread's loops is written out there");
+    }
 }
 
 /* --- setting up --- */
@@ -597,18 +568,17 @@ static void repeat_axes(tr_lpat *s, tr_larr *a, const unsigned *axis, unsigned n
 static void setup_axes(tr_lpat *s, const tr_ins *in) {
     assert(in->nargs == tr_pat_nargs(s->p));
     const tr_pat *p = s->p;
+    unsigned kept[TR_MAX_NDIM], n = 0;
     s->ndim = p->nspace;
-    unsigned n = 0;
-    for (unsigned kept = 2; kept-- > 0;)
-        for (unsigned i = 0; i < p->nspace; i++)
-            if ((p->keep >> i & 1) == kept)
-                s->axis[n++] = i;
-    for (unsigned i = 0; i < p->nspace; i++)
+    for (unsigned i = 0; i < p->nspace; i++) {
         s->ext[i] = tr_lower_parts(s->w, in->args[i])[0];
+        if (p->keep >> i & 1)
+            kept[n++] = i;
+    }
     for (unsigned i = 0; i < p->nin; i++)
         repeat_axes(s, &s->arr[i], NULL, p->nspace);
     for (unsigned i = 0; i < p->nein; i++)
-        repeat_axes(s, &s->earr[i], s->axis, tr_pat_nkeep(p));
+        repeat_axes(s, &s->earr[i], kept, n);
     s->when = p->nwhen ? tr_lower_parts(s->w, in->args[tr_pat_at(p, P_WHEN)])[0] : NULL;
     s->cost = p->ncost ? tr_lower_parts(s->w, in->args[tr_pat_at(p, P_COST)])[0] : NULL;
     s->line = p->sched.line;
@@ -648,8 +618,7 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         s->arr[i].apart = p->apart;
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_at(p, P_EIN) + i], &s->earr[i]);
-    s->blocks = tr_pat_in_blocks(p);
-    s->after = s->blocks ? tr_pat_scan_after(p) : NULL;
+    s->after = tr_pat_in_blocks(p) ? tr_pat_scan_after(p) : NULL;
     s->spreads = tr_pat_spreads(p);
     s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
     s->scratch = TR_NEW_N(a, lv, p->nfilt + 1u);
@@ -667,8 +636,8 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     s->how = TR_NEW_N(a, tr_lred, p->nscat + 1u);
     for (unsigned i = 0; i < p->nscat; i++) {
         tr_lower_arr(w, in->args[tr_pat_at(p, P_SCAT) + i], &s->scat[i]);
-        s->how[i] =
-            (tr_lred){.kind = (tr_redk)tr_pat_scatter(p, i), .ty = s->scat[i].ty->elem, .cls = RED_PHI};
+        s->how[i] = (tr_lred){
+            .kind = (tr_redk)tr_pat_scatter(p, i), .ty = s->scat[i].ty->elem, .cls = TR_REDS_CARRIED};
     }
     setup_axes(s, in);
     setup_captures(s, in);
@@ -677,50 +646,36 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         s->off[i] = l_int(w->m->i64, 0);
 }
 
-void tr_lower_nest(tr_lpat *s, lv *out) {
-    if (s->tiled) {
-        tr_tile_setup(s);
-        tr_tile_nest(s);
-        return;
+void tr_lower_nest(tr_lpat *s, const tr_nest *n, lv *out) {
+    if (n->kind != TR_NEST_TILE && n->kind != TR_NEST_TOP) {
+        tr_red_setup(s);
+        if (s->p->sched.chunk)
+            tr_chunk_setup(s);
+        if (s->p->sched.fission)
+            tr_fission_setup(s);
     }
-    if (s->p->ntop) {
-        tr_top_begin(s);
-        if (s->p->keep)
-            nest(s, 0);
-        else
-            tr_top_row(s, 0);
-        tr_top_end(s);
-        return;
-    }
-    tr_red_setup(s);
-    if (s->p->sched.chunk)
-        tr_chunk_setup(s);
-    if (s->p->sched.fission)
-        tr_fission_setup(s);
-    if (s->p->keep) {
-        nest(s, 0);
-        return;
-    }
-    s->open = true;
-    tr_red_begin(s);
-    if (s->p->sched.nontemporal)
-        tr_nontemporal_nest(s);
+    if (n->kind == TR_NEST_REDUCE)
+        reduce(s, n, out);
     else
-        tr_lower_inner(s, 0);
-    tr_red_end(s, out);
+        tr_lower_walk(s, n);
 }
 
-/* The loops of a pattern that is set up. */
-static void loops(tr_lpat *s, lv *out) {
+/* The loops of a pattern that is set up, as the tree has their axes. */
+static void loops(tr_lpat *s, const tr_nest *n, lv *out) {
     uint32_t in_use = s->w->in_use;
+    assert(n->kind == TR_NEST_ORDER && n->ndim == s->ndim && n->line == s->line);
+    for (unsigned k = 0; k < s->ndim; k++)
+        s->axis[k] = n->axis[k];
+    if (n->tiled)
+        tr_tile_begin(s);
     /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
-    s->outer = s->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
-    if (tr_pat_is_parallel(s->p) && s->w->m->want->target->pools)
-        tr_lower_parallel(s, out);
-    else if (s->spreads && tr_pat_scatter_regroups(s->p))
-        tr_spread_nest(s);
-    else
-        tr_lower_nest(s, out);
+    s->outer = n->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
+    switch (n->in->kind) {
+    case TR_NEST_RANGES:
+    case TR_NEST_HERE: tr_lower_parallel(s, n->in, out); break;
+    case TR_NEST_TABLES: tr_spread_nest(s, n->in); break;
+    default: tr_lower_nest(s, n->in, out);
+    }
     s->w->in_use = in_use;
 }
 
@@ -730,17 +685,17 @@ static bool begin(tr_lpat *s, const tr_ins *in) {
 }
 
 /* Two versions of the loops of t, which has not been begun; s has, and stays as it is. */
-static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out) {
+static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, const tr_nest *n, lv *out) {
     LLVMBuilderRef b = s->w->b;
     lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
-    LLVMBuildCondBr(b, tiled, yes, no);
+    LLVMBuildCondBr(b, tr_tile_condition(s), yes, no);
     l_at_end(b, yes);
     begin(t, in);
     tr_tile_assume(t);
-    loops(t, out);
+    loops(t, n->in, out);
     LLVMBuildBr(b, go_on);
     l_at_end(b, no);
-    loops(s, out);
+    loops(s, n->by, out);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }
@@ -754,12 +709,12 @@ void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     w->apart = s.p->apart && tr_fn_only_reads(s.p->lam);
     if (!begin(&s, in)) {
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-    } else if (s.p->sched.tested) {
-        versions(&s, &t, in, tr_tile_condition(&s), out); /* nothing comes out: axes are kept */
     } else {
-        if (s.p->sched.tile)
-            tr_tile_order(&s);
-        loops(&s, out);
+        const tr_nest *n = tr_nest_of(w->body->f, in, w->m->want->target->pools);
+        if (n->kind == TR_NEST_TEST)
+            versions(&s, &t, in, n, out); /* nothing comes out: axes are kept */
+        else
+            loops(&s, n, out);
     }
     w->apart = apart;
 }

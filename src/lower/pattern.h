@@ -2,6 +2,7 @@
 #ifndef TR_LOWER_PATTERN_H
 #define TR_LOWER_PATTERN_H
 
+#include "ir/nest.h"
 #include "ir/sched.h"
 #include "lower/internal.h"
 
@@ -17,8 +18,6 @@ static inline unsigned tr_most_carried(const tr_pat *p) {
     return (tr_pat_nred(p) ? 3u * tr_pat_nred(p) + p->sched.strip : 0) +
            2u * (TR_SCAN_LEVELS + 1) * p->nscan + 2u * tr_red_room(p);
 }
-
-typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG, RED_JOINED } tr_redclass;
 
 /* A reduction by a function of the user's (join.c). */
 typedef struct tr_ljoin {
@@ -73,9 +72,9 @@ typedef struct tr_lpat {
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
-    bool blocks;  /* a scan of floats (tr_pat_in_blocks), of more than one block */
-    lv kept;      /* of one by a function, a range: what its groups are, found with its total; NULL: none */
-    tr_fn *after; /* of one: the lambda that is given values after the element (tr_pat_scan_after) */
+    lv kept; /* of one by a function, a range: what its groups are, found with its total; NULL: none */
+    /* of one that goes by blocks (tr_pat_in_blocks): the lambda that is given values after the element */
+    tr_fn *after;
     unsigned groups;     /* there, element by element: first in carry of what scans in groups remember, */
     lv *begun;           /* and the values before the block */
     bool shared;         /* other threads pack into the same arrays */
@@ -125,20 +124,23 @@ typedef struct tr_lloop {
 } tr_lloop;
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv from, lv to);
 void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
-/* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it).
+/* The loops of one thread, as the tree has them; the outermost one from `first` to `end` (NULL: all of it).
  * Parts of the reduced values in out. */
-void tr_lower_nest(tr_lpat *s, lv *out);
+void tr_lower_nest(tr_lpat *s, const tr_nest *n, lv *out);
+/* What is left of them from a place in the tree on, within reductions that have begun where it is in such. */
+void tr_lower_walk(tr_lpat *s, const tr_nest *n);
 
 /* Parts of what a round contributes to the reductions. */
 unsigned tr_red_parts(const tr_lpat *s);
 /* Sums over an innermost axis of few elements, which are added as they come, and not by way of a buffer
- * (few_sums.c). pays: it may be that few. or_more: where it is not, `more`; parts in out, and how many. */
-bool tr_few_pays(const tr_lpat *s, unsigned k);
-unsigned tr_few_or_more(tr_lpat *s, unsigned k, unsigned (*more)(tr_lpat *, unsigned, lv *), lv *out);
+ * (few_sums.c); where they are not few, `more`, given what the tree has for that. Parts in out, and how
+ * many. */
+unsigned tr_few_or_more(tr_lpat *s, const tr_nest *n, unsigned (*more)(tr_lpat *, const tr_nest *, lv *),
+                        lv *out);
 
-/* The innermost axis from `from` to `to` as the schedule's `unroll` has it (unroll.c). fill: how many values
- * the buffers hold, or NULL; what the rounds add is not carried. */
-void tr_unroll_loops(tr_lpat *s, unsigned k, lv from, lv to, lv fill);
+/* The innermost axis from `from` to `to`, so many rounds in a go (unroll.c). fill: how many values the
+ * buffers hold, or NULL; what the rounds add is not carried. */
+void tr_unroll_loops(tr_lpat *s, const tr_nest *n, lv from, lv to, lv fill);
 
 /* What the lambda is given before the running values, at the offsets of the innermost level; how many
  * parts. */
@@ -157,13 +159,11 @@ void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced);
 /* Where the loop of level k begins and ends. */
 lv tr_lower_first(const tr_lpat *s, unsigned k);
 lv tr_lower_last(const tr_lpat *s, unsigned k);
-/* The loops from level k on, within reductions that have begun. */
-void tr_lower_inner(tr_lpat *s, unsigned k);
 /* Offsets behind the loop of level k. */
 void tr_lower_advance(tr_lpat *s, unsigned k);
 
 /* tile.c: reductions that leave the axis along which memory lies. */
-void tr_tile_order(tr_lpat *s);   /* of the loops */
+void tr_tile_begin(tr_lpat *s);
 lv tr_tile_condition(tr_lpat *s); /* what says at run time that memory lies along the tile's axis */
 void tr_tile_assume(tr_lpat *s);  /* where it does */
 void tr_tile_setup(tr_lpat *s);
@@ -191,31 +191,31 @@ void tr_chunk_leave(tr_lpat *s, lv len);
 
 /* fission.c: what a scatter stores is computed in a loop of its own. */
 void tr_fission_setup(tr_lpat *s);
-void tr_fission_hold(tr_lpat *s, const lv *y);  /* in place of storing: indices and a value */
-void tr_fission_loop(tr_lpat *s, unsigned k);   /* the innermost loop, of level k */
+void tr_fission_hold(tr_lpat *s, const lv *y);      /* in place of storing: indices and a value */
+void tr_fission_loop(tr_lpat *s, const tr_nest *n); /* the innermost loop */
 void tr_lower_scatter(tr_lpat *s, const lv *y); /* for each target indices and a value, to where they say */
 
 /* nontemporal.c: a line whose output goes past the caches. */
-void tr_nontemporal_nest(tr_lpat *s);
+void tr_nontemporal_nest(tr_lpat *s, const tr_nest *n);
 
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of
  * what is before. */
-void tr_scan_loop(tr_lpat *s, unsigned k); /* the innermost loop, of level k, of one that goes by blocks */
-int tr_scan_block(const tr_lpat *s);       /* elements */
+void tr_scan_loop(tr_lpat *s, const tr_nest *n); /* the innermost loop of one that goes by blocks */
+int tr_scan_block(const tr_lpat *s);             /* elements */
 /* Parts of the values after the element, of what it contributes; their number. What is in no groups gives
  * what it got. */
 unsigned tr_scan_step(tr_lpat *s, const lv *y, lv *out);
-/* Parts of the totals of all scans over the loops that are left to walk from level k on. */
-void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
+/* Parts of the totals of all scans over these loops, the outermost of them from `from` to `to`. */
+void tr_scan_totals(const tr_lpat *s, const tr_nest *n, lv from, lv to, lv *out);
 
-/* pack.c: the innermost loop, of level k, by a mask. False: nothing was written out, it is no such loop. */
-bool tr_pack_count(tr_lpat *s, unsigned k);
-bool tr_pack_loop(tr_lpat *s, unsigned k);
+/* pack.c: the innermost loop by a mask, which counts, or packs. */
+void tr_pack_count(tr_lpat *s, const tr_nest *n);
+void tr_pack_loop(tr_lpat *s, const tr_nest *n);
 
-/* topk.c: what is chosen. Around the loops; a row, the innermost loop of level k. Around the ranges of one
+/* topk.c: what is chosen. Around the loops; a row, the innermost loop. Around the ranges of one
  * row: room for what each finds, where that of a range is, and what comes of it all. */
 void tr_top_begin(tr_lpat *s);
-void tr_top_row(tr_lpat *s, unsigned k);
+void tr_top_row(tr_lpat *s, const tr_nest *n);
 void tr_top_end(tr_lpat *s);
 lv tr_top_places(tr_lpat *s, lv nranges, lv *mem);
 lv tr_top_place(tr_lpat *s, lv places, lv r);
@@ -224,16 +224,16 @@ void tr_top_join(tr_lpat *s, lv places, lv nranges);
 /* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what
  * stands around the ranges of all threads: room for their tables, how many rounds a range has, and how many
  * parts (0: none); a range's own part, number r; the end. */
-void tr_spread_nest(tr_lpat *s);
+void tr_spread_nest(tr_lpat *s, const tr_nest *n);
 lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts);
-void tr_spread_range(tr_lpat *c, lv room, lv parts, lv r);
+void tr_spread_range(tr_lpat *c, const tr_nest *n, lv room, lv parts, lv r);
 void tr_spread_end(tr_lpat *s, lv room, lv rows);
 void tr_spread_part(
     tr_lpat *s, lv off,
     const lv *y); /* a round: where in the target; indices and a value. Only what is of the part is stored */
 
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
-void tr_lower_parallel(tr_lpat *s, lv *out);
+void tr_lower_parallel(tr_lpat *s, const tr_nest *n, lv *out);
 
 /* join.c. out: x and y as one; out may be x. The same where `both`, else `alone`. */
 void tr_join_two(tr_lf *w, const tr_ljoin *j, const lv *caps, const lv *x, const lv *y, lv *out);

@@ -95,7 +95,7 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
 }
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
-    if (r->cls == RED_PHI) {
+    if (r->cls == TR_REDS_CARRIED) {
         if (r->groups)
             memcpy(&s->carry[r->carry], r->after, tr_ty_nparts(r->ty) * sizeof *r->after);
         else if (r->split)
@@ -107,8 +107,9 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
     for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
         lv fill = s->carry[s->fill];
         lv v = LLVMTypeOf(x[i]) == s->w->m->i1 ? LLVMBuildZExt(s->w->b, x[i], s->w->m->i8, "") : x[i];
-        lv at = r->cls == RED_JOINED ? tr_join_place(s->w, r->join, i, fill)
-                                     : LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &fill, 1, "");
+        lv at = r->cls == TR_REDS_JOINED
+                    ? tr_join_place(s->w, r->join, i, fill)
+                    : LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &fill, 1, "");
         LLVMBuildStore(s->w->b, v, at);
     }
 }
@@ -127,11 +128,11 @@ void tr_red_flush(tr_lpat *s) {
     lv *fill = &s->carry[s->fill];
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
-        if (r->cls == RED_ARG)
+        if (r->cls == TR_REDS_PLACE)
             tr_lower_arg_add(s->w, r->ty, r->kind == TR_RED_ARGMAX, r->state[0], r->buf[0], *fill);
-        if (r->cls == RED_JOINED)
+        if (r->cls == TR_REDS_JOINED)
             tr_join_add(s->w, r->join, s->caps);
-        for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++)
+        for (unsigned k = 0; r->cls == TR_REDS_BUFFERED && k < tr_ty_nparts(r->ty); k++)
             tr_lower_sum_add(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
     }
     *fill = l_int(s->w->m->i64, 0);
@@ -146,17 +147,6 @@ unsigned tr_red_running(const tr_lpat *s, lv *out) {
 }
 
 /* --- setting up --- */
-
-static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
-    tr_redk k = tr_pat_red(s->p, i);
-    if (tr_red_info[k].place)
-        return RED_ARG;
-    if (tr_red_info[k].joins)
-        return i < s->p->nscan ? RED_PHI : RED_JOINED;
-    if (tr_pat_is_buffered(s->p, i, t))
-        return RED_BUFFERED;
-    return RED_PHI;
-}
 
 static tr_ljoin *join_of(const tr_lpat *s, unsigned i, const tr_lred *r) {
     tr_arena *a = &s->w->m->ctx->arena;
@@ -183,13 +173,13 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     unsigned n = tr_ty_nparts(r->init_ty);
     r->init = TR_NEW_N(&s->w->m->ctx->arena, lv, n > 2 ? n : 2);
     memcpy(r->init, tr_lower_parts(s->w, init), n * sizeof *r->init);
-    r->cls = classify(s, i, t);
+    r->cls = tr_pat_red_class(s->p, i, t);
     r->join = tr_red_info[r->kind].joins ? join_of(s, i, r) : NULL;
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
     r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
-    s->counts = s->counts || r->cls == RED_ARG;
-    s->buffered = s->buffered || r->cls != RED_PHI;
+    s->counts = s->counts || r->cls == TR_REDS_PLACE;
+    s->buffered = s->buffered || r->cls != TR_REDS_CARRIED;
 }
 
 tr_lred *tr_red_copy(const tr_lpat *s) {
@@ -231,16 +221,16 @@ void tr_red_setup(tr_lpat *s) {
     tr_lf *w = s->w;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
-        if (r->cls == RED_JOINED || (r->join && s->after)) {
-            tr_join_setup(w, r->join, r->cls == RED_PHI);
+        if (r->cls == TR_REDS_JOINED || (r->join && s->after)) {
+            tr_join_setup(w, r->join, r->cls == TR_REDS_CARRIED);
             continue;
         }
-        if (r->cls == RED_PHI)
+        if (r->cls == TR_REDS_CARRIED)
             continue;
         lt e = tr_lower_elem(w->m, r->ty);
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             r->buf[k] = tr_lower_buffer(w, TR_SUM_BLOCK * tr_lower_bytes(w->m, e), 16, "values");
-            r->state[k] = r->cls == RED_ARG ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
+            r->state[k] = r->cls == TR_REDS_PLACE ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
         }
     }
 }
@@ -249,15 +239,15 @@ void tr_red_totals(tr_lpat *s) {
     s->fill = UINT32_MAX;
     s->buffered = s->counts = false;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
-        s->red[i].cls = classify(s, i, s->red[i].ty);
-        s->buffered = s->buffered || s->red[i].cls != RED_PHI;
+        s->red[i].cls = tr_pat_red_class(s->p, i, s->red[i].ty);
+        s->buffered = s->buffered || s->red[i].cls != TR_REDS_CARRIED;
         tr_red_neutral(s, i);
     }
     tr_red_setup(s);
 }
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
-    assert(i < tr_pat_nred(s->p) && s->red[i].cls == RED_PHI);
+    assert(i < tr_pat_nred(s->p) && s->red[i].cls == TR_REDS_CARRIED);
     tr_red_combine(s, &s->red[i], &s->carry[s->red[i].carry], parts);
 }
 
@@ -295,17 +285,17 @@ void tr_red_begin(tr_lpat *s) {
         unsigned n = tr_ty_nparts(r->ty);
         r->carry = s->ncarry;
         r->total = NULL;
-        if (r->cls == RED_ARG)
+        if (r->cls == TR_REDS_PLACE)
             tr_lower_arg_clear(s->w, r->state[0]);
-        if (r->cls == RED_JOINED)
+        if (r->cls == TR_REDS_JOINED)
             tr_join_clear(s->w, r->join);
-        for (unsigned k = 0; k < n && r->cls == RED_PHI; k++)
+        for (unsigned k = 0; k < n && r->cls == TR_REDS_CARRIED; k++)
             carry_new(s, r->init[k]);
         if (r->split) {
             carry_new(s, nan_mask(s, r, r->init[0]));
             carry_new(s, LLVMBuildBitCast(s->w->b, r->init[0], bits_type(s, r), ""));
         }
-        for (unsigned k = 0; k < n && r->cls == RED_BUFFERED; k++)
+        for (unsigned k = 0; k < n && r->cls == TR_REDS_BUFFERED; k++)
             tr_lower_sum_clear(s->w, r->state[k]);
     }
     s->fill = s->buffered ? carry_new(s, l_int(m->i64, 0)) : UINT32_MAX;
@@ -316,19 +306,19 @@ unsigned tr_red_end(tr_lpat *s, lv *out) {
     unsigned n = 0;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         const tr_lred *r = &s->red[i];
-        if (r->cls == RED_ARG) {
+        if (r->cls == TR_REDS_PLACE) {
             bool max = r->kind == TR_RED_ARGMAX;
             out[n++] = r->total ? r->total
                                 : tr_lower_arg_end(w, r->ty, max, r->state[0], r->buf[0], s->carry[s->fill]);
             continue;
         }
-        if (r->cls == RED_JOINED) {
+        if (r->cls == TR_REDS_JOINED) {
             tr_join_end(w, r->join, s->caps, s->carry[s->fill], r->init, r->bare, out + n);
             n += tr_ty_nparts(r->ty);
             continue;
         }
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
-            if (r->cls == RED_PHI) {
+            if (r->cls == TR_REDS_CARRIED) {
                 out[n++] = r->split ? split_end(s, r) : s->carry[r->carry + k];
                 continue;
             }

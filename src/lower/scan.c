@@ -14,16 +14,15 @@
 
 #include <string.h>
 
-void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
+void tr_scan_totals(const tr_lpat *s, const tr_nest *n, lv from, lv to, lv *out) {
     tr_arena *a = &s->w->m->ctx->arena;
     tr_pat p = *s->p;
     tr_lpat t = *s;
     p.nfold = 0;
     t.p = tr_arena_copy(a, &p, sizeof p);
     t.totals = t.open = true;
-    t.blocks = false;
     t.chunk = NULL;
-    if (k + 1 == s->ndim) {
+    if (n->level + 1u == s->ndim) {
         t.from = from;
         t.to = to;
     } else {
@@ -35,7 +34,7 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
     t.off = tr_arena_copy(a, s->off, ((s->ndim + 1) * s->narr + 1) * sizeof *s->off);
     tr_red_totals(&t);
     tr_red_begin(&t);
-    tr_lower_inner(&t, k);
+    tr_lower_walk(&t, n);
     tr_red_end(&t, out);
 }
 
@@ -117,14 +116,6 @@ typedef struct stream {
     uint32_t from; /* the input that is what is contributed; nin: none */
     lv total;      /* of the block so far */
 } stream;
-
-/* All scans are sums of what rt/scan.c knows, and nothing is packed. */
-static bool goes_by_stretches(const tr_lpat *s) {
-    for (unsigned i = 0; i < s->p->nscan; i++)
-        if (!is_in_groups(s, i) || LLVMTypeOf(s->red[i].init[0]) == s->w->m->f16)
-            return false;
-    return !s->p->nfilt && !s->p->nscat;
-}
 
 /* The runtime's functions count on alignment. */
 static bool lies_as_numbers(const tr_lpat *s, uint32_t a) {
@@ -462,26 +453,26 @@ int tr_scan_block(const tr_lpat *s) {
     return s->red[0].join ? TR_JOIN_BLOCK : TR_SCAN_BLOCK;
 }
 
-static void block(tr_lpat *s, unsigned k, lv from, lv to) {
-    if (s->red[0].join)
-        joined_blocks(s, k, from, to);
-    else if (goes_by_stretches(s))
-        stretches(s, k, from, to);
-    else
-        each(s, k, from, to);
+/* One block. */
+static void block(tr_lpat *s, const tr_nest *n, lv from, lv to) {
+    switch (n->kind) {
+    case TR_NEST_JOINED: joined_blocks(s, n->level, from, to); return;
+    case TR_NEST_STRETCH: stretches(s, n->level, from, to); return;
+    default: assert(n->kind == TR_NEST_STEP); each(s, n->level, from, to);
+    }
 }
 
 /* --- block by block --- */
 
 /* if (more) the values before the next block: those before this one, and its totals. Else whatever. */
-static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
+static lv *values_after(tr_lpat *s, const tr_nest *totals_of, lv more, lv from, lv to) {
     LLVMBuilderRef b = s->w->b;
     tr_arena *a = &s->w->m->ctx->arena;
     lb here = l_here(b), total = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     lv totals[2 * UINT8_MAX], *before = tr_arena_copy(a, s->carry, s->ncarry * sizeof *before), *after;
     LLVMBuildCondBr(b, more, total, go_on);
     l_at_end(b, total);
-    tr_scan_totals(s, k, from, to, totals);
+    tr_scan_totals(s, totals_of, from, to, totals);
     for (unsigned i = 0, n = 0; i < s->p->nscan; n += tr_ty_nparts(s->red[i].ty), i++)
         tr_red_join(s, i, totals + n);
     after = tr_arena_copy(a, s->carry, s->ncarry * sizeof *after);
@@ -498,34 +489,26 @@ static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
     return after;
 }
 
-/* Is there a scan whose value after a block is not the one that stands before the next? */
-static bool needs_totals(const tr_lpat *s) {
-    for (unsigned i = 0; i < s->p->nscan; i++)
-        if (!is_in_groups(s, i) && !s->red[i].join && tr_red_regroups(s->red[i].kind, s->red[i].ty))
-            return true;
-    return false;
-}
-
 /* Totals first: what is stored may lie where it is read. After the last block the running
  * values are those of it all. */
-static void blocks(tr_lpat *s, unsigned k) {
+static void blocks(tr_lpat *s, const tr_nest *n) {
     LLVMBuilderRef b = s->w->b;
-    lv size = l_int(s->w->m->i64, tr_scan_block(s)), end = tr_lower_last(s, k), *after = NULL;
+    lv size = l_int(s->w->m->i64, tr_scan_block(s)), end = tr_lower_last(s, n->level), *after = NULL;
     tr_lloop l;
-    tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
+    tr_lloop_begin(s, &l, tr_lower_first(s, n->level), end);
     lv left = l_sub(b, end, l.iv), more = l_icmp(b, LLVMIntSGT, left, size);
     lv to = LLVMBuildNSWAdd(b, l.iv, l_select(b, more, size, left), "");
-    if (needs_totals(s))
-        after = values_after(s, k, more, l.iv, to);
-    block(s, k, l.iv, to);
+    if (n->by)
+        after = values_after(s, n->by, more, l.iv, to);
+    block(s, n->in, l.iv, to);
     for (unsigned i = 0; after && i < s->ncarry; i++)
         s->carry[i] = l_select(b, more, after[i], s->carry[i]);
     tr_lloop_end(s, &l, to);
 }
 
-void tr_scan_loop(tr_lpat *s, unsigned k) {
-    if (s->blocks)
-        blocks(s, k);
+void tr_scan_loop(tr_lpat *s, const tr_nest *n) {
+    if (n->kind == TR_NEST_SCAN)
+        blocks(s, n);
     else
-        block(s, k, tr_lower_first(s, k), tr_lower_last(s, k));
+        block(s, n, tr_lower_first(s, n->level), tr_lower_last(s, n->level));
 }

@@ -212,7 +212,7 @@ static void join_table(tr_lpat *s, lv table) {
 }
 
 /* The rounds from `first` to s->end, with a table. */
-static void walk_table(tr_lpat *s, lv first, lv table) {
+static void walk_table(tr_lpat *s, const tr_nest *n, lv first, lv table) {
     tr_lpat t = *s;
     t.scat = tr_arena_copy(&s->w->m->ctx->arena, s->scat, sizeof *s->scat);
     t.first = first;
@@ -220,11 +220,11 @@ static void walk_table(tr_lpat *s, lv first, lv table) {
     t.marks = has_marks(s) ? marks_of(s, table) : NULL;
     memcpy(t.scat[0].stride, s->cstride, s->scat[0].ty->ndim * sizeof *s->cstride);
     clear_table(s, table);
-    tr_lower_nest(&t, NULL);
+    tr_lower_nest(&t, n, NULL);
 }
 
 /* The same loop for both. */
-static void walk_either(tr_lpat *s, lv first, lv own, lv table) {
+static void walk_either(tr_lpat *s, const tr_nest *n, lv first, lv own, lv table) {
     LLVMBuilderRef b = s->w->b;
     tr_larr *a = &s->scat[0], target = *a;
     tr_lpat t = *s;
@@ -238,15 +238,15 @@ static void walk_either(tr_lpat *s, lv first, lv own, lv table) {
     for (unsigned k = 0; k < target.ty->ndim; k++)
         if (target.stride[k] != s->cstride[k])
             t.scat[0].stride[k] = l_select(b, own, target.stride[k], s->cstride[k]);
-    tr_lower_nest(&t, NULL);
+    tr_lower_nest(&t, n, NULL);
 }
 
 /* The rounds from `first` to s->end, with the target itself (own), or with a table. A store that marks costs
  * as much as the one to the target, which has a loop without. */
-static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
+static void walk_block(tr_lpat *s, const tr_nest *n, lv first, lv own, lv table) {
     LLVMBuilderRef b = s->w->b;
     if (!has_marks(s)) {
-        walk_either(s, first, own, table);
+        walk_either(s, n, first, own, table);
         return;
     }
     lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
@@ -254,15 +254,15 @@ static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
     t.first = first;
     LLVMBuildCondBr(b, own, yes, no);
     l_at_end(b, yes);
-    tr_lower_nest(&t, NULL);
+    tr_lower_nest(&t, n, NULL);
     LLVMBuildBr(b, go_on);
     l_at_end(b, no);
-    walk_table(s, first, table);
+    walk_table(s, n, first, table);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }
 
-void tr_spread_nest(tr_lpat *s) {
+void tr_spread_nest(tr_lpat *s, const tr_nest *t) {
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     lv zero = l_int(w->m->i64, 0), n = s->ext[s->outer];
@@ -276,7 +276,7 @@ void tr_spread_nest(tr_lpat *s) {
        end = l_select(b, l_icmp(b, LLVMIntSLT, left, rows), n, LLVMBuildNSWAdd(b, l.iv, rows, ""));
     lv own = l_icmp(b, LLVMIntEQ, l.iv, zero);
     s->end = end;
-    walk_block(s, l.iv, own, table);
+    walk_block(s, t->in, l.iv, own, table);
     s->end = NULL;
     lb go_on = tr_lower_unless(w, own);
     join_table(s, table);
@@ -397,7 +397,7 @@ lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
 
 /* All rounds, of which part number r of the target is stored to: in their order, so with
  * the bits of one thread. */
-static void walk_part(tr_lpat *c, lv parts, lv r) {
+static void walk_part(tr_lpat *c, const tr_nest *n, lv parts, lv r) {
     LLVMBuilderRef b = c->w->b;
     lt i64 = c->w->m->i64;
     lv up = l_sub(b, LLVMBuildNSWAdd(b, c->size, parts, ""), l_int(i64, 1)),
@@ -410,26 +410,26 @@ static void walk_part(tr_lpat *c, lv parts, lv r) {
     t.spare = tr_lower_buffer(c->w, RING * SPARE, 16, "spare");
     if (!has_marks(c))
         begin_ring(&t);
-    tr_lower_nest(&t, NULL);
+    tr_lower_nest(&t, n, NULL);
     if (!has_marks(c))
         end_ring(&t);
 }
 
-void tr_spread_range(tr_lpat *c, lv room, lv parts, lv r) {
+void tr_spread_range(tr_lpat *c, const tr_nest *n, lv room, lv parts, lv r) {
     LLVMBuilderRef b = c->w->b;
     lt i64 = c->w->m->i64;
     lv zero = l_int(i64, 0), before = l_sub(b, r, l_int(i64, 1));
     if (!has_parts(c)) {
-        walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+        walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
         return;
     }
     lb some = tr_lower_block(c->w, ""), none = tr_lower_block(c->w, ""), go_on = tr_lower_block(c->w, "");
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGT, parts, zero), some, none);
     l_at_end(b, some);
-    walk_part(c, parts, r);
+    walk_part(c, n->in, parts, r);
     LLVMBuildBr(b, go_on);
     l_at_end(b, none);
-    walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+    walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }

@@ -11,15 +11,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Kept axes but the tile's, reduced axes, the tile's. */
-void tr_tile_order(tr_lpat *s) {
-    unsigned n = 0, x = s->p->sched.tile - 1;
-    assert(s->p->sched.tile);
-    for (unsigned kept = 2; kept-- > 0;)
-        for (unsigned i = 0; i < s->p->nspace; i++)
-            if ((s->p->keep >> i & 1) == kept && i != x)
-                s->axis[n++] = i;
-    s->axis[n] = x;
+void tr_tile_begin(tr_lpat *s) {
+    assert(s->p->sched.tile && s->axis[s->ndim - 1] == s->p->sched.tile - 1 &&
+           "the tile's axis is the last one");
     s->tiled = true;
     if (s->p->sched.strip)
         s->lanes = TR_STRIP_BYTES / tr_ty_size(s->red[0].ty);
@@ -44,7 +38,6 @@ void tr_tile_assume(tr_lpat *s) {
     for (unsigned i = 0; i < s->p->nin; i++)
         if (is_open(s, &s->arr[i]))
             s->arr[i].stride[s->p->sched.tile - 1] = l_int(s->w->m->i64, 1);
-    tr_tile_order(s);
 }
 
 /* How many columns are reduced side by side. */
@@ -66,7 +59,7 @@ void tr_tile_setup(tr_lpat *s) {
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             lt t = LLVMTypeOf(r->init[k]);
             r->acc[k] = tr_lower_buffer(w, width(s) * tr_lower_bytes(w->m, t), 64, "columns");
-            if (r->cls != RED_BUFFERED)
+            if (r->cls != TR_REDS_BUFFERED)
                 continue;
             size_t size = t == w->m->f32 ? sizeof(tr_tile_f32) : sizeof(tr_tile_f64);
             r->state[k] = tr_lower_buffer(w, size, 64, "sums");
@@ -97,7 +90,7 @@ static void store(tr_lpat *s, const tr_lred *r, unsigned k, lv j, lv x) {
 }
 
 static bool is_sum(const tr_lred *r) {
-    return r->cls == RED_BUFFERED;
+    return r->cls == TR_REDS_BUFFERED;
 }
 
 static void each_sum(tr_lpat *s, unsigned f64, unsigned f32, lv len) {

@@ -152,7 +152,8 @@ static void store_all(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, 1), ""));
 }
 
-void tr_top_row(tr_lpat *s, unsigned k) {
+void tr_top_row(tr_lpat *s, const tr_nest *n) {
+    unsigned k = n->level;
     assert(k + 1 == s->ndim && "one axis is not kept");
     LLVMBuilderRef b = s->w->b;
     lv from = tr_lower_first(s, k), to = tr_lower_last(s, k);

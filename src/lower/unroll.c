@@ -52,10 +52,10 @@ static bool are_few(lv from, lv to, unsigned *n) {
     return all >= 0 && all <= FEW;
 }
 
-void tr_unroll_loops(tr_lpat *s, unsigned k, lv from, lv to, lv fill) {
+void tr_unroll_loops(tr_lpat *s, const tr_nest *t, lv from, lv to, lv fill) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    unsigned n = s->p->sched.unroll, shift = n / 2;
+    unsigned k = t->level, n = t->n, shift = n / 2;
     assert((n == 2 || n == 4) && k + 1 == s->ndim);
     unsigned all;
     if (are_few(from, to, &all)) {

@@ -6,6 +6,7 @@
 
 #include "driver/driver.h"
 #include "infer/infer.h"
+#include "ir/nest.h"
 #include "main/calls.h"
 #include "main/resolve.h"
 #include "opt/opt.h"
@@ -16,6 +17,7 @@ static const char help[] =
     "Reads text IR (docs/ir.md) from FILE or standard input.\n"
     "  --print            print the program; the default when nothing else is asked for\n"
     "  --verify           only check it\n"
+    "  --loops            the loops of each pattern, as they are lowered for x86-64\n"
     "  --args TYPES       argument types of the first function, as in \"(f8[:], i8)\": types untyped IR\n"
     "  --run PASSES       run passes over every function: \"fold,dce\"; \"opt\" is the order of the product\n"
     "  --interp CALL      interpret a call, as in \"f(1, [2.0, 3.0])\"\n"
@@ -42,7 +44,7 @@ typedef struct args {
     const char *calls[MAX_CALLS];
     bool compiled[MAX_CALLS];
     unsigned ncalls;
-    bool print, verify, count;
+    bool print, verify, loops, count;
 } args;
 
 static bool complain(const char *what, const char *arg) {
@@ -94,6 +96,8 @@ static bool read_option(args *a, tr_opts *o, char **argv, int *i) {
         return a->count = true;
     if (!strcmp(s, "--verify"))
         return a->verify = true;
+    if (!strcmp(s, "--loops"))
+        return a->loops = true;
     if ((v = value_of(argv, i, "--args")))
         return (a->types = v) != NULL;
     if ((v = value_of(argv, i, "--run")))
@@ -265,6 +269,18 @@ static void print_all(const tr_prog *p) {
     tr_sb_fini(&b);
 }
 
+static void print_loops(const tr_prog *p) {
+    tr_sb b;
+    tr_sb_init(&b);
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn) {
+            tr_sb_printf(&b, "%s:\n", p->insts.d[i].fn->name);
+            tr_nest_print_all(&b, p->insts.d[i].fn, true);
+        }
+    fputs(b.d, stdout);
+    tr_sb_fini(&b);
+}
+
 /* Reads, types and transforms the program. */
 static bool prepare(tr_ctx *ctx, const args *a, const char *text, tr_prog *p) {
     tr_prog_init(p, ctx);
@@ -294,8 +310,10 @@ static bool run(tr_ctx *ctx, const args *a, const char *text) {
     if (!prepare(ctx, a, text, &p))
         return false;
     bool emits = a->emit || a->target;
-    if (a->print || !(a->verify || emits || a->ncalls))
+    if (a->print || !(a->verify || a->loops || emits || a->ncalls))
         print_all(&p);
+    if (a->loops)
+        print_loops(&p);
     return (!emits || emit(&p, a)) && make_calls(&p, a, text);
 }
 

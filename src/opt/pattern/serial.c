@@ -10,6 +10,7 @@
  * a small k. Cost: each lambda and epilogue is copied once, that of a choice two or three times. */
 #include <string.h>
 
+#include "ir/nest.h"
 #include "ir/summary.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
@@ -535,28 +536,41 @@ static void choose(nest *s) {
     s->ncarry = 0;
 }
 
-static void walk(nest *s, unsigned level) {
-    bool row = s->p->keep && level == tr_pat_nkeep(s->p);
-    if (s->p->ntop && level == tr_pat_nkeep(s->p)) {
-        choose(s);
+static void walk(nest *s, const tr_nest *t);
+
+static void walk_axis(nest *s, const tr_nest *t) {
+    unsigned x = s->axis[t->level];
+    loop l;
+    loop_begin(s, &l, s->in.args[x]);
+    s->idx[x] = l.i;
+    walk(s, t->in);
+    loop_end(s, &l);
+}
+
+static void walk(nest *s, const tr_nest *t) {
+    switch (t->kind) {
+    case TR_NEST_ORDER:
+        for (unsigned k = 0; k < t->ndim; k++)
+            s->axis[k] = t->axis[k];
+        walk(s, t->in);
         return;
-    }
-    if (row)
+    case TR_NEST_FOR: walk_axis(s, t); return;
+    case TR_NEST_ROW:
+        walk(s, t->in);
+        if (t->by)
+            walk(s, t->by);
+        s->ncarry = 0;
+        return;
+    case TR_NEST_REDUCE: /* who looks at a value ends it */
         reds_begin(s);
-    if (level == s->p->nspace) {
-        point(s);
-    } else {
-        loop l;
-        loop_begin(s, &l, s->in.args[s->axis[level]]);
-        s->idx[s->axis[level]] = l.i;
-        walk(s, level + 1);
-        loop_end(s, &l);
-    }
-    if (!row)
+        walk(s, t->in);
         return;
-    if (s->p->epi)
-        put_point(s, TR_EPI);
-    s->ncarry = 0;
+    case TR_NEST_TOP: walk(s, t->in); return;
+    case TR_NEST_CHOOSE: choose(s); return;
+    case TR_NEST_ELEMENT: point(s); return;
+    case TR_NEST_EPILOGUE: put_point(s, TR_EPI); return;
+    default: assert(t->kind == TR_NEST__COUNT && "a loop of one thread that goes element by element");
+    }
 }
 
 /* --- a pattern --- */
@@ -564,11 +578,6 @@ static void walk(nest *s, unsigned level) {
 static void describe(nest *s) {
     const tr_pat *p = s->p;
     const tr_ins *y = yield_of(p->lam);
-    unsigned n = 0;
-    for (unsigned kept = 2; kept-- > 0;)
-        for (unsigned k = 0; k < p->nspace; k++)
-            if ((p->keep >> k & 1) == kept)
-                s->axis[n++] = k;
     for (unsigned i = 0; i < tr_pat_nred(p); i++) {
         tr_val init = s->in.args[tr_pat_at(p, P_SCAN) + i];
         const tr_ty *t =
@@ -607,9 +616,7 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
     tr_ins_remove(f, v);
     describe(&s);
-    if (!s.p->keep)
-        reds_begin(&s);
-    walk(&s, 0);
+    walk(&s, tr_nest_plain(f, &s.in));
     tr_repl_set(f, r, v, result(&s));
     tr_br(&s.b, tail, 0, NULL);
 }
