@@ -484,6 +484,7 @@ typedef struct space {
     tr_slot best[MAX_PARTS][2];
     const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
     joining *joining;                /* per reduction; NULL: none is by a function */
+    run *scattering;                 /* per target, the function that joins; NULL: there is none */
     int64_t flat;
     chosen *top; /* the best so far, in their order; the next element behind them */
     int64_t ntop;
@@ -625,16 +626,20 @@ static bool is_joined(const space *s, uint32_t k) {
     return s->joining && s->joining[k].nparts;
 }
 
-/* out: x and y as one, of reduction k; out may be x. */
-static bool join_two(space *s, uint32_t k, const tr_slot *x, const tr_slot *y, tr_slot *out) {
-    joining *j = &s->joining[k];
+/* out: x and y, of n parts, as one by a function; out may be x. */
+static bool join_by(space *s, run *by, unsigned n, const tr_slot *x, const tr_slot *y, tr_slot *out) {
     row in = {.n = 0};
-    if (!add_parts(s, &in, x, j->nparts) || !add_parts(s, &in, y, j->nparts))
+    if (!add_parts(s, &in, x, n) || !add_parts(s, &in, y, n))
         return false;
     for (uint32_t c = tr_pat_at(s->p, P_CAP); c < tr_pat_at(s->p, P_CAP + 1); c++)
         if (!add_parts(s, &in, arg(s->r, s->i, c), tr_ty_nparts(arg_type(s->r, s->i, c))))
             return false;
-    return run_with(&j->by, in.v, out);
+    return run_with(by, in.v, out);
+}
+
+/* The same of reduction k. */
+static bool join_two(space *s, uint32_t k, const tr_slot *x, const tr_slot *y, tr_slot *out) {
+    return join_by(s, &s->joining[k].by, s->joining[k].nparts, x, y, out);
 }
 
 /* A block as one value, its first: neighbours in pairs, and these in pairs; one without a neighbour goes
@@ -802,7 +807,11 @@ static bool scatter_element(space *s, uint32_t to, const tr_slot **y) {
         return fault(s->r, s->i, "scatters outside of an array");
     if (how != TR_SCATTER_PUT) {
         tr_interp_load(t->elem, at, old);
-        tr_interp_reduce(s->r->in, (tr_redk)how, t->elem, old, *y);
+        if (!tr_red_info[how].joins)
+            tr_interp_reduce(s->r->in, (tr_redk)how, t->elem, old, *y);
+        else if (!join_by(s, &s->scattering[to - tr_pat_at(s->p, P_SCAT)], tr_ty_nparts(t->elem), old, *y,
+                          old))
+            return false;
         s->r->in->read += s->r->in->patterns == 1 ? tr_ty_size(t->elem) : 0;
     }
     s->r->in->written += s->r->in->patterns == 1 ? tr_ty_size(t->elem) : 0;
@@ -1015,6 +1024,12 @@ static unsigned prepare_joins(space *s) {
                                   .done = TR_NEW_N(a, tr_slot, n),
                                   .last = TR_NEW_N(a, tr_slot, n),
                                   .blocks = tr_pat_in_blocks(p)};
+    }
+    s->scattering = TR_NEW_N(a, run, p->nscat + 1u);
+    for (uint32_t k = 0; k < p->nscat; k++) {
+        tr_fn *by = tr_pat_join(p, tr_pat_at(p, P_SCAT) + k)->by;
+        if (by)
+            s->scattering[k] = begin(s->r->in, by);
     }
     return parts;
 }

@@ -187,7 +187,7 @@ static bool read_how(tr_parser *r, tr_node *m, unsigned *role, tr_join *how) {
     if (!read_named(r, words, n, what[join], &which))
         return false;
     how->how = (uint8_t)which;
-    if (join == TR_JOIN_RED && tr_red_info[which].joins)
+    if (join != TR_JOIN_TOP && which < TR_RED__COUNT && tr_red_info[which].joins)
         how->by = m->f; /* replaced when its text is read, after those of the others */
     while (*r->in.p == '.' && tr_role_info[first].join == TR_JOIN_RED) {
         r->in.p++;
@@ -296,7 +296,7 @@ static bool read_lambda(tr_fnparser *k, tr_fn **out) {
 /* "{ blocks }" after a pattern, and once more for its epilogue, and for each function that joins values. */
 bool tr_parse_lambdas(tr_fnparser *k, tr_pat *p) {
     bool ok = read_lambda(k, &p->lam) && (!p->epi || read_lambda(k, &p->epi));
-    for (uint32_t n = 0; ok && n < tr_pat_nred(p); n++)
+    for (uint32_t n = 0; ok && n < tr_pat_njoins(p); n++)
         ok = !p->joins[n].by || read_lambda(k, &p->joins[n].by);
     return ok;
 }

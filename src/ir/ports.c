@@ -88,7 +88,7 @@ tr_fn *tr_pat_any(const tr_pat *p, unsigned i) {
         return p->lam;
     if (p->epi && --i == 0)
         return p->epi;
-    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+    for (uint32_t k = 0; k < tr_pat_njoins(p); k++)
         if (p->joins[k].by && --i == 0)
             return p->joins[k].by;
     return NULL;

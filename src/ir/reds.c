@@ -34,9 +34,9 @@ bool tr_red_takes(tr_redk k, const tr_ty *t) {
 
 bool tr_scatter_takes(unsigned how, const tr_ty *t) {
     assert(how < TR_SCATTER__COUNT);
-    return how == TR_SCATTER_PUT ? tr_ty_is_scalar(t)
-                                 : !tr_red_info[how].place && !tr_red_info[how].joins && how != TR_RED_LAST &&
-                                       tr_red_takes((tr_redk)how, t);
+    return how == TR_SCATTER_PUT
+               ? tr_ty_is_scalar(t)
+               : !tr_red_info[how].place && how != TR_RED_LAST && tr_red_takes((tr_redk)how, t);
 }
 
 bool tr_red_regroups(tr_redk k, const tr_ty *t) {

@@ -56,7 +56,7 @@ bool tr_fn_only_reads(const tr_fn *f) {
 }
 
 bool tr_pat_only_computes(const tr_pat *p) {
-    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+    for (uint32_t k = 0; k < tr_pat_njoins(p); k++)
         if (p->joins[k].by && !tr_fn_is_scalar(p->joins[k].by))
             return false;
     return tr_fn_only_reads(p->lam);

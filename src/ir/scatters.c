@@ -3,9 +3,11 @@
  * order. That needs one target, and rounds that only compute. Where the last value wins, a table knows which
  * of its places have one, and those replace the target's: the last block's last, whatever the blocks are.
  *
- * Sums and products of floats depend on how they are grouped. Those go block by block whoever walks
- * them, where the space has one axis: within the first block it is the plain sequence. Over several
- * axes they stay plain, and on one core. */
+ * A function of the user's joins what it joins by such tables, too.
+ *
+ * Sums and products of floats, and what a function joins, depend on how they are grouped. Those go block by
+ * block whoever walks them, where the space has one axis: within the first block it is the plain sequence.
+ * Over several axes they stay plain, and on one core. */
 #include "ir/summary.h"
 
 #include "ir/ports.h"
@@ -18,6 +20,6 @@ bool tr_pat_scatter_regroups(const tr_pat *t) {
 
 bool tr_pat_spreads(const tr_pat *t) {
     return t->nscat == 1 && t->nspace && !t->keep &&
-           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) &&
-           tr_fn_only_reads(t->lam) && (t->nspace == 1 || !tr_pat_scatter_regroups(t));
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) && tr_pat_only_computes(t) &&
+           (t->nspace == 1 || !tr_pat_scatter_regroups(t));
 }

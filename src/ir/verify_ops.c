@@ -582,7 +582,8 @@ static void check_joins(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     for (uint32_t r = 0; r < tr_pat_njoins(t); r++) {
         const tr_join *j = &t->joins[r];
-        bool wants = r < tr_pat_nred(t) && j->how < TR_RED__COUNT && tr_red_info[j->how].joins;
+        bool chooses = r >= tr_pat_nred(t) && r < tr_pat_nred(t) + t->ntop;
+        bool wants = !chooses && j->how < TR_RED__COUNT && tr_red_info[j->how].joins;
         if (wants != (j->by != NULL)) {
             tr_ck_bad(k, wants ? "has no function that joins" : "has a function that joins nothing");
             continue;
@@ -591,6 +592,8 @@ static void check_joins(tr_fnck *k, const tr_ins *i) {
             continue;
         uint32_t arg = tr_pat_at(t, P_SCAN) + r;
         const tr_ty *of = arg_type(k, i, arg);
+        if (of && r >= tr_pat_nred(t)) /* a target: its items */
+            of = of->kind == TR_TY_ARRAY ? of->elem : NULL;
         if (of && !tr_red_takes(TR_RED_JOIN, of))
             tr_ck_bad(k, "joins %s", tr_ck_show(k, of));
         else if (check_join_params(k, i, j->by, of))

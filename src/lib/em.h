@@ -243,7 +243,7 @@ typedef struct tr_pdesc tr_pdesc;
  * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
-/* Two values of reduction k as one of its type. */
+/* Two values of reduction k, or of target k behind the reductions, as one of their type. */
 typedef bool (*tr_pjoin)(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y, const tr_tv *caps,
                          tr_tv *out);
 struct tr_pdesc {
@@ -264,7 +264,7 @@ struct tr_pdesc {
     const tr_tv *best, *top; /* top: how many are chosen, an i64; NULL: nothing is */
     tr_topk order;
     tr_plam epi;
-    tr_pjoin join; /* of reductions that are TR_RED_JOIN */
+    tr_pjoin join; /* of reductions and targets that are TR_RED_JOIN */
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */
 bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);

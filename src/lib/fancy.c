@@ -219,6 +219,7 @@ typedef struct plan {
     uint8_t how;
     tr_lib_eltfn update;
     const void *user;
+    bool by; /* values are joined by a function, the last capture */
 } plan;
 
 /* Masks become the indices of their true items. */
@@ -389,18 +390,33 @@ static uint32_t count_arrays(const plan *p) {
     return n;
 }
 
-/* To scatter: caps are the sizes of the view, then the integers. The value is the last
- * element, or the last capture. */
+/* To scatter: caps are the sizes of the view, then the integers, then the value, if it is no array; at the
+ * end the function that joins, if there is one. The value is the last element else. */
 static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields) {
     const plan *p = d->user;
     uint32_t arrays = count_arrays(p), n = p->view.ty->ndim;
     assert(d->ncap >= n && (d->nin == arrays || d->nin == arrays + 1) && "indices, and maybe the value");
     place_of(e, p, idx, elems, caps, caps + n, yields);
-    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1];
+    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1 - p->by];
     if (p->update && !p->update(e, p->user, &v, &v))
         return false;
     yields[n] = tr_em_conv(e, v, p->view.ty->elem);
+    return true;
+}
+
+/* Two values of the target as one, by the function. */
+static bool join_values(tr_em *e, const tr_pdesc *d, uint32_t k, tr_tv x, tr_tv y, const tr_tv *caps,
+                        tr_tv *out) {
+    const tr_ty *t = ((const plan *)d->user)->view.ty->elem;
+    tr_tv r;
+    (void)k;
+    if (!tr_fam_call(e, caps[d->ncap - 1], 2, (tr_tv[]){x, y}, t, &r))
+        return false;
+    if (r.ty && (!tr_lib_scalar(e, r.ty) || !tr_fam_same_kind(tr_lib_scalar(e, r.ty), t)))
+        return tr_em_error(e, "the function makes one value of two, not %s of %s", tr_em_tyname(e, r.ty),
+                           tr_em_tyname(e, t));
+    *out = r.ty ? tr_em_conv(e, r, t) : tr_lib_undef(e, t);
     return true;
 }
 
@@ -472,9 +488,10 @@ static bool value_of(tr_em *e, tr_tv a, tr_tv *v) {
     return true;
 }
 
+/* by: a function that joins, or NULL. */
 static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_lib_eltfn update,
-                const void *user) {
-    tr_tv in[TR_MAX_NDIM + 1], caps[2 * TR_MAX_NDIM + 1], none;
+                const void *user, const tr_tv *by) {
+    tr_tv in[TR_MAX_NDIM + 1], caps[2 * TR_MAX_NDIM + 2], none;
     uint32_t nin, ncap = 1;
     bool scatters = how != TR_SCATTER__COUNT;
     if (how == TR_SCATTER_PUT && is_whole_mask(a, it, n))
@@ -485,6 +502,7 @@ static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_
     p->how = how;
     p->update = update;
     p->user = user;
+    p->by = by != NULL;
     for (uint32_t i = 0; i < p->nix; i++)
         if (tr_lib_is_array(p->ix[i]) && !tr_lib_separate(e, a, p->ix[i], &p->ix[i]))
             return false;
@@ -502,6 +520,8 @@ static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_
         tr_lib_check_broadcast(e, v, p->ndim, p->shape);
         in[nin++] = tr_lib_expand_at(e, v, p->ndim, p->ndim);
     }
+    if (by)
+        caps[ncap++] = *by;
     tr_pdesc d = {.nspace = p->ndim,
                   .nin = nin,
                   .nscat = scatters,
@@ -512,17 +532,38 @@ static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_
                   .scats = &p->how,
                   .caps = caps,
                   .lam = scatters ? lam_scatter : lam_put,
-                  .user = p};
+                  .user = p,
+                  .join = by ? join_values : NULL};
     return tr_em_pattern(e, &d, &none);
 }
 
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) {
-    return value_of(e, a, &v) && put(e, a, it, n, v, TR_SCATTER_PUT, NULL, NULL);
+    return value_of(e, a, &v) && put(e, a, it, n, v, TR_SCATTER_PUT, NULL, NULL, NULL);
 }
 
 bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how,
                          tr_lib_eltfn fn, const void *user) {
     if (tr_lib_is_array(v) && v.ty->ndim == 0)
         v = tr_em_load(e, v, NULL);
-    return put(e, a, it, n, v, how, fn, user);
+    return put(e, a, it, n, v, how, fn, user, NULL);
+}
+
+bool tr_lib_scattered(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[1], v = c->a[3];
+    tr_idx it[4 * TR_MAX_NDIM];
+    uint32_t n;
+    bool fancy = false;
+    *out = tr_em_none(e);
+    if (!tr_lib_is_array(a) || a.ty->readonly || !tr_scatter_takes(TR_RED_JOIN, a.ty->elem))
+        return tr_em_error(e, "scatter() takes an array of numbers that can be written to, not %s",
+                           tr_em_tyname(e, a.ty));
+    if (!value_of(e, a, &v) || !tr_lib_index_parts(e, a, c->a[2], it, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
+    if (!fancy)
+        return tr_em_error(e,
+                           "scatter(): with a function of your own the places are an array of integers, or "
+                           "a mask");
+    return put(e, a, it, n, v, TR_RED_JOIN, NULL, NULL, &c->a[0]);
 }

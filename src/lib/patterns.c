@@ -48,7 +48,7 @@ static listed by_role(const tr_pdesc *d) {
 static tr_join join_of(const tr_pdesc *d, unsigned role, uint32_t k, tr_fn **by) {
     uint32_t red = role == P_RED ? d->nscan + k : k;
     return role == P_TOP    ? (tr_join){.how = (uint8_t)d->order}
-           : role == P_SCAT ? (tr_join){.how = d->scats[k]}
+           : role == P_SCAT ? (tr_join){.how = d->scats[k], .by = by[d->nred + k]}
                             : (tr_join){.how = (uint8_t)d->reds[red], .by = by[red]};
 }
 
@@ -133,23 +133,26 @@ static bool make_function(tr_em *e, const tr_pdesc *d, const listed *l, unsigned
     return true;
 }
 
-/* The function that joins the values of reduction k, if it is by one. */
+/* The function that joins the values of reduction k, or of a target behind the reductions, if it is by
+ * one. */
 static bool make_join(tr_em *e, const tr_pdesc *d, const listed *l, uint32_t k, tr_fn **out) {
     tr_em in;
     tr_tv x, y, r;
+    unsigned how = k < d->nred ? d->reds[k] : d->scats[k - d->nred];
+    const tr_ty *t = k < d->nred ? d->init[k].ty : d->scat[k - d->nred].ty->elem;
     *out = NULL;
-    if (!tr_red_info[d->reds[k]].joins)
+    if (how >= TR_RED__COUNT || !tr_red_info[how].joins)
         return true;
     tr_fn *by = open_lambda(e, &in);
-    x = param(&in, d->init[k].ty);
-    y = param(&in, d->init[k].ty);
+    x = param(&in, t);
+    y = param(&in, t);
     params p = {.caps = TR_NEW_N(&in.ctx->arena, tr_tv, d->ncap + 1u)};
     for (uint32_t c = 0; c < d->ncap; c++)
         add_param(&in, &p, P_CAP, TR_LAM, &l->v[P_CAP][c]);
     if (!d->join(&in, d, k, x, y, p.caps, &r))
         return false;
     r = tr_em_strong(&in, r);
-    assert(r.ty == d->init[k].ty && "two values give one of their type");
+    assert(r.ty == t && "two values give one of their type");
     if (!in.dry)
         tr_emit_v(&in.b, TR_OP_YIELD, NULL, 1, &r.v);
     *out = by;
@@ -186,7 +189,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, const listed *l, tr_fn *lam
 
 bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     tr_pdesc d = *desc;
-    tr_fn *lam, *epi = NULL, **by = TR_NEW_N(&e->ctx->arena, tr_fn *, d.nred + 1u);
+    tr_fn *lam, *epi = NULL, **by = TR_NEW_N(&e->ctx->arena, tr_fn *, d.nred + d.nscat + 1u);
     tr_tv *init = TR_NEW_N(&e->ctx->arena, tr_tv, d.nred + 1u);
     for (uint32_t i = 0; i < d.nred; i++)
         init[i] = tr_em_strong(e, d.init[i]);
@@ -204,7 +207,7 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
     const listed l = by_role(&d);
     if (!make_function(e, &d, &l, TR_LAM, &lam) || (d.epi && !make_function(e, &d, &l, TR_EPI, &epi)))
         return false;
-    for (uint32_t k = 0; k < d.nred; k++)
+    for (uint32_t k = 0; k < d.nred + d.nscat; k++)
         if (!make_join(e, &d, &l, k, &by[k]))
             return false;
     const tr_ty *ty = result_type(e, &d);

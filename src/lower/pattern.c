@@ -157,9 +157,20 @@ lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx) {
     return off;
 }
 
-static void mark(tr_lpat *s, lv off) {
+static lv mark_at(tr_lpat *s, lv off) {
+    return LLVMBuildGEP2(s->w->b, s->w->m->i8, s->marks, &off, 1, "");
+}
+
+/* What is in a place and y as one; a table has something where it is marked. */
+static void join_at(tr_lpat *s, const tr_lred *r, lv off, lv *now, const lv *y) {
     LLVMBuilderRef b = s->w->b;
-    LLVMBuildStore(b, l_int(s->w->m->i8, 1), LLVMBuildGEP2(b, s->w->m->i8, s->marks, &off, 1, ""));
+    lt i8 = s->w->m->i8;
+    if (s->marks && r->join) {
+        lv has = l_icmp(b, LLVMIntNE, LLVMBuildLoad2(b, i8, mark_at(s, off), ""), l_int(i8, 0));
+        tr_join_if(s->w, r->join, s->caps, has, now, y, y, now);
+    } else {
+        tr_red_combine(s, r, now, y);
+    }
 }
 
 void tr_lower_scatter(tr_lpat *s, const lv *y) {
@@ -173,11 +184,11 @@ void tr_lower_scatter(tr_lpat *s, const lv *y) {
         y += a->ty->ndim;
         if (tr_pat_scatter(s->p, i) != TR_SCATTER_PUT) {
             tr_lower_load_at(s->w, a, off, now);
-            tr_red_combine(s, &s->how[i], now, y);
+            join_at(s, &s->how[i], off, now, y);
         }
         tr_lower_store_at(s->w, a, off, tr_pat_scatter(s->p, i) == TR_SCATTER_PUT ? y : now);
         if (s->marks)
-            mark(s, off);
+            LLVMBuildStore(s->w->b, l_int(s->w->m->i8, 1), mark_at(s, off));
         y += tr_ty_nparts(a->ty->elem);
     }
 }
@@ -602,6 +613,16 @@ static void setup_captures(tr_lpat *s, const tr_ins *in) {
     }
 }
 
+/* What joins values in target i. */
+static tr_ljoin *scatter_join(tr_lpat *s, unsigned i) {
+    const tr_ty *t = s->scat[i].ty->elem;
+    unsigned n = tr_ty_nparts(t);
+    lt *types = TR_NEW_N(&s->w->m->ctx->arena, lt, n);
+    for (unsigned k = 0; k < n; k++)
+        types[k] = t->kind == TR_TY_BOOL ? s->w->m->i1 : tr_lower_elem(s->w->m, t);
+    return tr_red_by(s, tr_pat_join(s->p, tr_pat_at(s->p, P_SCAT) + i)->by, n, types);
+}
+
 static void setup(tr_lpat *s, const tr_ins *in) {
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
@@ -641,6 +662,9 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     }
     setup_axes(s, in);
     setup_captures(s, in);
+    for (unsigned i = 0; i < p->nscat; i++)
+        if (tr_pat_join(p, tr_pat_at(p, P_SCAT) + i)->by)
+            s->how[i].join = scatter_join(s, i);
     s->off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);
     for (unsigned i = 0; i < s->narr; i++)
         s->off[i] = l_int(w->m->i64, 0);

@@ -261,6 +261,7 @@ void tr_join_ranges(tr_lf *w, tr_ljoin *j, const lv *caps, lv places, lv n, cons
 
 /* red.c. A reduction is set up once, begins before its axes are walked, takes
  * contributions, and ends as a value. */
+tr_ljoin *tr_red_by(const tr_lpat *s, tr_fn *by, unsigned n, const lt *types); /* joins values of n parts */
 tr_lred *tr_red_copy(const tr_lpat *s);               /* of all, which share nothing that changes */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
 void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */

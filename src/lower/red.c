@@ -148,20 +148,20 @@ unsigned tr_red_running(const tr_lpat *s, lv *out) {
 
 /* --- setting up --- */
 
-static tr_ljoin *join_of(const tr_lpat *s, unsigned i, const tr_lred *r) {
+tr_ljoin *tr_red_by(const tr_lpat *s, tr_fn *by, unsigned n, const lt *types) {
     tr_arena *a = &s->w->m->ctx->arena;
     tr_ljoin *j = TR_NEW(a, tr_ljoin);
+    *j = (tr_ljoin){
+        .by = by, .loc = s->loc, .nparts = n, .ncaps = s->ncaps, .types = types, .made = TR_NEW_N(a, lv, 2)};
+    return j;
+}
+
+static tr_ljoin *join_of(const tr_lpat *s, unsigned i, const tr_lred *r) {
     unsigned n = tr_ty_nparts(r->ty);
-    lt *types = TR_NEW_N(a, lt, n);
+    lt *types = TR_NEW_N(&s->w->m->ctx->arena, lt, n);
     for (unsigned k = 0; k < n; k++)
         types[k] = LLVMTypeOf(r->init[k]);
-    *j = (tr_ljoin){.by = s->p->joins[i].by,
-                    .loc = s->loc,
-                    .nparts = n,
-                    .ncaps = s->ncaps,
-                    .types = types,
-                    .made = TR_NEW_N(a, lv, 2)};
-    return j;
+    return tr_red_by(s, s->p->joins[i].by, n, types);
 }
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {

@@ -3,8 +3,8 @@
  * to the target in their order. How long blocks are depends on the number of rounds and the target's size
  * alone (tr_rt_scatter_rows), whoever walks them, where values depend on it. So all threads may (par.c), with
  * the bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block
- * by block, too, in one table. Where the last value wins there is nothing to begin with: beside a table's
- * values stand marks of the places that have one.
+ * by block, too, in one table. Where the last value wins, or a function of the user's joins, there is nothing
+ * to begin with: beside a table's values stand marks of the places that have one.
  * A target that is large beside the number of rounds has one block: the plain loop; or many threads, each of
  * which looks at all rounds and stores to its own part of the target (owner computes): that reads and
  * computes again, and pays where a store is the expensive part, out of the cache.
@@ -27,8 +27,9 @@ static void describe(tr_lpat *s) {
     }
 }
 
+/* There is nothing to begin a table with. */
 static bool has_marks(const tr_lpat *s) {
-    return tr_pat_scatter(s->p, 0) == TR_SCATTER_PUT;
+    return tr_pat_scatter(s->p, 0) == TR_SCATTER_PUT || s->how[0].join;
 }
 
 /* Of a table without its marks. */
@@ -202,7 +203,14 @@ static void put_item(tr_lpat *s, const tr_larr *table, lv i) {
              has = LLVMBuildLoad2(b, i8, LLVMBuildGEP2(b, i8, marks, &i, 1, ""), "");
     lb go_on = tr_lower_unless(s->w, l_icmp(b, LLVMIntEQ, has, l_int(i8, 0)));
     tr_lower_load_at(s->w, table, i, x);
-    tr_lower_store_at(s->w, &s->scat[0], offset_in_target(s, i), x);
+    lv off = offset_in_target(s, i);
+    if (s->how[0].join) {
+        lv now[2];
+        tr_lower_load_at(s->w, &s->scat[0], off, now);
+        tr_red_combine(s, &s->how[0], now, x);
+        memcpy(x, now, sizeof x);
+    }
+    tr_lower_store_at(s->w, &s->scat[0], off, x);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }
@@ -288,9 +296,10 @@ void tr_spread_nest(tr_lpat *s, const tr_nest *t) {
 
 /* --- parts of the target --- */
 
-/* Each round is walked by every part: what else it stores, perhaps where it reads, must not be. */
+/* Each round is walked by every part: what else it stores, perhaps where it reads, must not be; and a
+ * function of the user's is given nothing but values. */
 static bool has_parts(const tr_lpat *s) {
-    return !s->p->nout;
+    return !s->p->nout && !s->how[0].join;
 }
 
 /* Rounds between asking for an element of the target and combining it: as many as a core fetches at once. A

@@ -290,3 +290,137 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+# --- scatters ---
+
+N = 50_000
+PLACES = np.random.default_rng(5).integers(-40, 40, N)
+VALUES = np.random.default_rng(6).integers(-3, 1000, N)
+
+
+def later(a, b):
+    """Associative, but not commutative: of values that are no zeros the last one."""
+    return b if b != 0 else a
+
+
+def in_order(op: Callable, dst: np.ndarray, i: np.ndarray, v: np.ndarray) -> np.ndarray:
+    out = dst.copy()
+    for k, x in zip(i, v, strict=True):
+        out[k] = op(out[k], x)
+    return out
+
+
+SCATTERS = {
+    "max": lambda a, b: a if a > b else b,
+    "later": later,
+    "xor": lambda a, b: a ^ b,
+    "sums modulo": lambda a, b: (a + b) % 1009,
+}
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+@pytest.mark.parametrize("n", [0, 1, 700, N])
+def test_scatter_joins_in_order(name, n):
+    op = SCATTERS[name]
+    i, v, dst = PLACES[:n], VALUES[:n] % 7, np.arange(40)
+    want = in_order(op, dst, i, v)
+    serial, cores = (
+        njit(lambda d, i, v: tp.scatter(d, i, v, op)),
+        njit(parallel=True)(lambda d, i, v: tp.scatter(d, i, v, op)),
+    )
+    for got in (np.asarray(tp.scatter(dst, i, v, op)), serial(dst, i, v), cores(dst, i, v)):
+        assert got.tolist() == want.tolist()
+    assert dst.tolist() == list(range(40))
+    assert serial(dst, i, np.repeat(v, 2)[::2]).tolist() == want.tolist()
+
+
+def test_scatter_of_floats_has_one_result():
+    x = np.random.default_rng(7).normal(size=N)
+    program = (
+        "import numpy as np, treadle, treadle.parallel as tp\n"
+        f"i = np.random.default_rng(5).integers(-40, 40, {N}); x = np.random.default_rng(7).normal(size={N})\n"
+        "print(np.asarray(tp.scatter(np.zeros(40), i, x, lambda a, b: a + b)).tobytes().hex())"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"TREADLE_NUM_THREADS": n},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for n in "124"
+    }
+    serial = njit(lambda d, i, v: tp.scatter(d, i, v, lambda a, b: a + b))(np.zeros(40), PLACES, x)
+    assert texts == {serial.tobytes().hex()}
+    np.testing.assert_allclose(serial, in_order(lambda a, b: a + b, np.zeros(40), PLACES, x), rtol=1e-11)
+
+
+def test_scatter_into_more_axes_and_by_masks():
+    i, j = PLACES[:900] % 5, PLACES[:900] % 3
+    dst = np.ones((5, 3))
+    want = dst.copy()
+    np.multiply.at(want, (i, j), 1.5)
+    got = np.asarray(tp.scatter(dst, (i, j), 1.5, lambda a, b: a * b))
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+    x = np.arange(-3.0, 4.0)
+    assert (
+        np.asarray(tp.scatter(x, x > 0, 10.0, lambda a, b: b - a)).tolist()
+        == np.where(x > 0, 10 - x, x).tolist()
+    )
+    turned = np.asfortranarray(dst)[::-1]
+    assert np.asarray(tp.scatter(turned, (i, j), 1.5, lambda a, b: a * b)).tolist() == got.tolist()
+
+
+def test_a_map_before_a_scatter_is_in_its_loop():
+    x, bias = np.random.default_rng(8).normal(size=N), 0.25
+    g = tp.scatter(tp.zeros(40), PLACES, tp.map(lambda v: v * v + bias, x), lambda a, b: max(a, b))
+    assert len(tp.explain(g).kernels) <= 3  # the copy, the places that are looked at, the loop
+    want = in_order(max, np.zeros(40), PLACES, x * x + bias)
+    assert np.asarray(g).tolist() == want.tolist()
+
+
+def test_what_raises_in_a_scatter():
+    def positive(a, b):
+        if b < 0:
+            raise ValueError("below 0", b)
+        return a + b
+
+    v = np.arange(10)
+    v[[4, 7]] = -4, -7
+    for f in (
+        njit(lambda d, i, v: tp.scatter(d, i, v, positive)),
+        njit(parallel=True)(lambda d, i, v: tp.scatter(d, i, v, positive)),
+    ):
+        with pytest.raises(ValueError, match="below 0") as e:
+            f(np.zeros(3, "i8"), np.zeros(10, "i8"), v)
+        assert e.value.args == ("below 0", -4)
+        assert f(np.zeros(3, "i8"), np.ones(10, "i8"), np.abs(v)).tolist() == [0, int(np.abs(v).sum()), 0]
+    with pytest.raises(IndexError, match="out of bounds"):
+        tp.scatter(np.zeros(3), np.array([0, 3]), 1.0, later).evaluate()
+    with pytest.raises(treadle.TypingError, match="one value of two"):
+        tp.scatter(np.zeros(3), np.array([0]), 1.0, lambda a, b: (a, b)).evaluate()
+
+
+def test_captured_numbers_compile_nothing_new():
+    def graph(c):
+        return tp.scatter(np.zeros(4), PLACES % 4, VALUES, lambda a, b: max(a, min(b, c)))
+
+    assert np.asarray(graph(50.0)).max() == 50
+    before = treadle.stats()["compiled"]
+    assert np.asarray(graph(70.0)).max() == 70
+    assert treadle.stats()["compiled"] == before
+
+
+def test_a_scatter_in_a_prange():
+    @njit(parallel=True)
+    def rows(d, i, v):
+        for k in treadle.prange(d.shape[0]):
+            d[k] = tp.scatter(d[k], i, v, lambda a, b: a if a > b else b)
+
+    d = np.zeros((6, 40), "i8")
+    rows(d, PLACES, VALUES)
+    want = np.zeros(40, "i8")
+    np.maximum.at(want, PLACES, VALUES)
+    assert (d == want).all()

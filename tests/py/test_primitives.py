@@ -219,6 +219,7 @@ ROWS = [
     Row("tp.scatter(a, b, c, tp.add)", lambda a, b, c: stored(a, b, c, np.add), places(), False),
     Row("tp.scatter(a, b, 1, tp.minimum)", lambda a, b, c: stored(a, b, 1, np.minimum), places(), False),
     Row("tp.scatter(a, b, c, plus)", lambda a, b, c: stored(a, b, c, plus), places("dl"), False),
+    Row("tp.scatter(a, a > 0, 7, plus)", lambda a: np.where(a > 0, a + 7, a), one("dl", ndim=(1, 2)), False),
     Row("tp.scatter(a, a > 0, 7)", lambda a: np.where(a > 0, 7, a).astype(a.dtype), one("dfb", ndim=(1, 2))),
     Row("tp.histogram(a, 3)", lambda a: np.histogram(a, 3), one("dl").map(lambda t: (np.nan_to_num(t[0] % 8, posinf=3, neginf=1),))),
     Row("tp.bincount(a, minlength=2)", lambda a: np.bincount(a, minlength=2), one("B").map(lambda t: (t[0] % 9,))),
@@ -431,7 +432,7 @@ BAD = [
     ("tp.sort_by_key(a[0], a)", "there are 3 keys, and 2 items of vals"),
     ("tp.merge(a, a[0])", "a and b have one axis each"),
     ("tp.run_length_encode(a)", "x has one axis"),
-    ("tp.scatter(a, 0, 1.0, plus)", "dst has one axis"),
+    ("tp.scatter(a, 0, 1.0, plus)", "the places are an array of integers, or a mask"),
     ("tp.tabulate(plus, (2, -3))", "shape has a negative extent, -3"),
 ]  # fmt: skip
 

@@ -50,6 +50,7 @@ __all__ = [
     "mapped",
     "method",
     "refuse",
+    "scattered",
     "separate",
     "swept",
     "tabulated",
@@ -291,6 +292,16 @@ def chained(
         for out, value in zip(outs, start if before else after, strict=True):
             out[i] = value
         start = after
+
+
+def scattered(function: Any, out: Any, places: Any, values: Any) -> None:
+    """Into an array what a function makes of what is there and of each value; in compiled code ``src/lib/fancy.c``."""
+    from numpy import arange, broadcast_to, ravel
+
+    flat = out.reshape(-1)
+    at = arange(out.size).reshape(out.shape)[places]
+    for k, v in zip(ravel(at), ravel(broadcast_to(values, at.shape).astype(out.dtype)), strict=True):
+        flat[k] = function(flat[k], v)
 
 
 def tabulated(function: Any, shape: tuple[int, ...]) -> Any:

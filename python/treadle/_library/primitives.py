@@ -12,7 +12,19 @@ import numpy as np
 
 from treadle._core import prange
 
-from . import Constant, best, chained, folded, given_by, has_identity, is_ufunc, mapped, refuse, tabulated
+from . import (
+    Constant,
+    best,
+    chained,
+    folded,
+    given_by,
+    has_identity,
+    is_ufunc,
+    mapped,
+    refuse,
+    scattered,
+    tabulated,
+)
 from .parts import shifted
 
 NEEDED = "identity= is needed with a function of your own: what it joins with any item to give that item back"
@@ -526,7 +538,7 @@ def scatter(dst: Any, i: Any, v: Constant, op: Constant = None) -> Any:
     elif is_ufunc(op):
         op.at(out, i, v)
     else:
-        scatter_each(out, i, v, op)
+        scattered(op, out, i, fitting(v, out))
     return out
 
 
@@ -535,18 +547,6 @@ def fitting(v: Constant, a: Any) -> Any:
     if isinstance(v, int) and a.dtype.kind in "iu":
         return np.full(1, v, a.dtype)[0]
     return v
-
-
-def scatter_each(out: Any, i: Any, v: Any, op: Any) -> None:
-    """Joins by a function of the user's, one after the other."""
-    at = np.asarray(i)
-    if out.ndim != 1 or at.dtype.kind not in "iu":
-        return refuse("with a function of your own dst has one axis, and i is an array of integers")
-    new, flat = np.broadcast_to(v, at.shape), np.ravel(at)
-    q = 0
-    for x in new.flat:
-        out[flat[q]] = op(out[flat[q]], x)
-        q += 1
 
 
 def histogram(

@@ -496,7 +496,8 @@ def scatter(dst: ArrayLike | LazyArray, i: Any, v: ArrayLike | LazyArray, op: An
         Values, broadcast to what `i` chooses. They are cast to the dtype of `dst`.
     op : ufunc or function of two, optional
         What joins an item and a value, for each place in `i`, also where one is there twice. None stores: of several
-        values for one place the last one stays. With a function of your own `dst` has one axis, and `i` is an array.
+        values for one place the last one stays. A function of your own is associative, as for `reduce`: values for one
+        place are joined in their order, but not one after the other. `i` is an array then, or a mask.
 
     Returns
     -------
@@ -508,6 +509,8 @@ def scatter(dst: ArrayLike | LazyArray, i: Any, v: ArrayLike | LazyArray, op: An
     IndexError
         If a place is not there.
     """
+    if op is not None and config.PARALLEL_CHECK:
+        _checks.associative(op, v)
     return _lazy_call(scatter, dst, i, v, op)
 
 

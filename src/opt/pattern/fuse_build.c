@@ -187,13 +187,14 @@ static void only_packed(const tr_fusing *m, tr_bld *b, unsigned pf, unsigned cf,
 static void rejoin(tr_fusing *m, const tr_merged *x) {
     tr_node *node = &m->node;
     const tr_pat *t = x->in->imm.pat;
-    for (uint32_t k = 0; k < tr_pat_nred(t); k++) {
+    for (uint32_t k = 0; k < tr_pat_njoins(t); k++) {
         const tr_fn *old = t->joins[k].by;
         tr_fate to = x->fate[tr_pat_at(t, P_SCAN) + k];
         if (!old || to.role == TR_ROLE__COUNT)
             continue;
         tr_fn *g = tr_fuse_lambda(old);
         const tr_ty *of = type_of(node->f, node->of[to.role].d[to.k]);
+        of = to.role == P_SCAT ? of->elem : of;
         tr_val *v = TR_NEW_N(&g->ctx->arena, tr_val, TR_BY_CAP + t->ncap + 1u),
                *caps = TR_NEW_N(&g->ctx->arena, tr_val, node->of[P_CAP].n + 1u);
         for (unsigned i = 0; i < TR_BY_CAP; i++)

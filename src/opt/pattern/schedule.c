@@ -365,7 +365,7 @@ static void choose_ranges(const chooser *c) {
     if (!tr_pat_is_parallel(p))
         return;
     uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
-    for (uint32_t k = 0; k < tr_pat_nred(p); k++)
+    for (uint32_t k = 0; k < tr_pat_njoins(p); k++)
         cost += p->joins[k].by ? tr_fn_cost(p->joins[k].by) : 0;
     bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
     p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;

@@ -372,7 +372,8 @@ static void scatter(nest *s, uint32_t to, const tr_val *y) {
     memcpy(args + 1, y, n * sizeof *y);
     if (how != TR_SCATTER_PUT) {
         tr_val old = tr_emit_v(&s->b, TR_OP_LOAD, t->elem, n, args);
-        args[n] = joined(s, (tr_redk)how, t->elem, old, args[n], 0);
+        const tr_fn *by = tr_pat_join(s->p, to)->by;
+        args[n] = by ? joined_by(s, by, old, args[n]) : joined(s, (tr_redk)how, t->elem, old, args[n], 0);
     }
     tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 1u, args);
 }

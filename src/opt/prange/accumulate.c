@@ -421,7 +421,8 @@ static bool check_scatter(search *s, const tr_ins *in) {
         if (any || tr_pat_role(p, k) != P_SCAT || !is_part_of_array(s, in->args[k]))
             return false;
         uint8_t how = tr_pat_join(p, k)->how;
-        if (how == TR_SCATTER_PUT || tr_red_info[how].wins != TR_CMP_EQ || !set_kind(s, (tr_redk)how))
+        if (how == TR_SCATTER_PUT || tr_red_info[how].wins != TR_CMP_EQ || tr_red_info[how].joins ||
+            !set_kind(s, (tr_redk)how))
             return false;
         any = true;
     }

@@ -412,17 +412,34 @@ static void compose_views(folder *s, tr_ins *in, const tr_ins *a) {
     s->changed = true;
 }
 
+/* Is v what an array's axis measures: its size, or with STRIDE its distance? */
+static bool is_own_measure(const folder *s, tr_val v, tr_op what, tr_val array, unsigned axis) {
+    const tr_ins *in = def(s, v), *a = def(s, array);
+    if (what == TR_OP_DIM && tr_made_sizes(a) && tr_made_sizes(a)[axis] == v)
+        return true;
+    return in->op == what && in->args[0] == array && in->imm.i == (int64_t)axis;
+}
+
+/* All of an array, as it lies: what is left of a copy that turned out not to be needed. */
+static tr_val fold_restride(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val base = in->args[0];
+    unsigned n = in->ty->ndim;
+    bool all = type(s, base) == in->ty && is_lit(s, in->args[1], 0);
+    for (unsigned k = 0; all && k < n; k++)
+        all = is_own_measure(s, in->args[2 + k], TR_OP_DIM, base, k) &&
+              (in->ty->layout != TR_LAYOUT_ANY ||
+               is_own_measure(s, in->args[2 + n + k], TR_OP_STRIDE, base, k));
+    return all ? base : TR_NOVAL;
+}
+
 /* All of an array, under the type that it has. */
 static tr_val fold_view(folder *s, tr_val v) {
     tr_ins *in = tr_at(s->f, v);
     const tr_ins *a = def(s, in->args[0]);
     bool same = in->ty == a->ty && view_is_all_of_base(s, in);
-    for (unsigned k = 0; k < in->ty->ndim && same; k++) {
-        tr_val size = tr_made_sizes(in)[k];
-        const tr_ins *d = def(s, size);
-        same = (tr_made_sizes(a) && tr_made_sizes(a)[k] == size) ||
-               (d->op == TR_OP_DIM && d->args[0] == in->args[0] && d->imm.i == k);
-    }
+    for (unsigned k = 0; k < in->ty->ndim && same; k++)
+        same = is_own_measure(s, tr_made_sizes(in)[k], TR_OP_DIM, in->args[0], k);
     if (!same && a->op == TR_OP_VIEW && view_is_all_of_base(s, in))
         compose_views(s, in, a);
     return same ? in->args[0] : TR_NOVAL;
@@ -515,6 +532,7 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_OVERLAP:
     case TR_OP_APART: return fold_apart(s, v);
     case TR_OP_STRIDE: return fold_stride(s, v);
+    case TR_OP_RESTRIDE: return fold_restride(s, v);
     case TR_OP_VIEW: return fold_view(s, v);
     case TR_OP_RE:
     case TR_OP_IM: return fold_part(s, v);
