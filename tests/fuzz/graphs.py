@@ -505,20 +505,20 @@ class Steps:
             own += self.carried(name, operands, numbers) + EPS[np.asarray(r).dtype.name] * size(r)
         if own > 1e-2 * (1 + size(r)) or own and not np.isfinite(own):
             raise Unspecified("a bound that means nothing")
-        zeros = name in ZEROS and self.both_zeros(numbers)
+        written = [
+            np.float64(0)
+            for n in ast.walk(node)
+            if isinstance(n, ast.Constant) and type(n.value) in (int, float) and n.value == 0
+        ]
+        zeros = name in ZEROS and self.both_zeros([*numbers, *written])
         return [
             max(own, SIGN if zeros else 0.0) if np.asarray(x).dtype.kind in "fc" else 0.0 for x in results
         ]
 
     @staticmethod
     def both_zeros(numbers: list[Any]) -> bool:
-        """True if there are zeros of both signs, of which an order takes either."""
-        signs = [
-            bool(s)
-            for x in numbers
-            if np.asarray(x).dtype.kind in "fc"
-            for s in np.signbit(parts(x)[parts(x) == 0])
-        ]
+        """True if there are zeros of both signs, of which an order takes either; an integer's has none."""
+        signs = [bool(s) for x in numbers for s in np.signbit(parts(x)[parts(x) == 0])]
         return len(set(signs)) > 1
 
     @staticmethod
