@@ -24,6 +24,37 @@ if TYPE_CHECKING:
 
     from treadle._core import LazyArray
 
+__all__ = [
+    "arange",
+    "argsort",
+    "array",
+    "bincount",
+    "extension",
+    "filter",
+    "full",
+    "fuse",
+    "histogram",
+    "map",
+    "merge",
+    "ones",
+    "reduce",
+    "run_length_encode",
+    "scan",
+    "scatter",
+    "searchsorted",
+    "sort",
+    "sort_by_key",
+    "stable_partition",
+    "tabulate",
+    "take",
+    "topk",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "where",
+    "zeros",
+]
+
 
 def array(x: ArrayLike | LazyArray, *, copy: bool = False) -> LazyArray:
     """Return a lazy array of what `x` holds when it is evaluated.
