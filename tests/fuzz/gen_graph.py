@@ -235,6 +235,7 @@ x=biufc1: {o}, {p} = tp.run_length_encode({x})
 x=iuf1+: {o} = tp.unique_values({x})
 x=biuf1: {o}, {p} = tp.unique_counts({x})
 x=iuf1+: {o}, {p} = tp.unique_inverse({x})
+x=iuf1+: {o}, {p}, {q}, {a} = tp.unique_all({x})
 x=iuf1 y=s: {a} = tp.sort({x}); {o} = tp.searchsorted({a}, {y})
 x=iuf1 y=s: {a} = tp.sort({x}); {o} = np.searchsorted({a}, {y}, 'right')
 """)),

@@ -48,6 +48,7 @@ __all__ = [
     "tabulate",
     "take",
     "topk",
+    "unique_all",
     "unique_counts",
     "unique_inverse",
     "unique_values",
@@ -464,6 +465,28 @@ def unique_inverse(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
         Shape of `x`, int64: ``values[inverse]`` is `x`.
     """
     return _lazy_items(_lazy_call(unique_inverse, x), 2)
+
+
+def unique_all(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray, LazyArray, LazyArray]:
+    """Return what an array holds, each value once, where it stands first, which of these each item is, and how often.
+
+    Parameters
+    ----------
+    x : array_like
+        As for `unique_values`.
+
+    Returns
+    -------
+    values : LazyArray
+        One axis, ascending, dtype of `x`.
+    indices : LazyArray
+        Of each, int64: where the first one stands in the flat array.
+    inverse : LazyArray
+        Shape of `x`, int64: ``values[inverse]`` is `x`.
+    counts : LazyArray
+        Of each, int64.
+    """
+    return _lazy_items(_lazy_call(unique_all, x), 4)
 
 
 def searchsorted(a: ArrayLike | LazyArray, v: ArrayLike | LazyArray, side: str = "left") -> LazyArray:
