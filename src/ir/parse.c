@@ -501,7 +501,13 @@ static void add_function(tr_prog *p, tr_fn *f, bool late, bool piece) {
     for (uint32_t i = 0; i < n; i++)
         args[i] = tr_at(f, entry->params.d[i])->ty;
     tr_vec_push(a, &p->insts,
-                (tr_inst){.func = UINT32_MAX, .nargs = n, .args = args, .ret = f->ret, .fn = f, .late = late, .piece = piece});
+                (tr_inst){.func = UINT32_MAX,
+                          .nargs = n,
+                          .args = args,
+                          .ret = f->ret,
+                          .fn = f,
+                          .late = late,
+                          .piece = piece});
 }
 
 bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, tr_prog *out) {

@@ -4,10 +4,10 @@
  * An event is four numbers: what happened, and three of its own (TR_ACCOUNT_*, base/opts.h). Word 0 of the
  * array counts them; what there is no room for is stored over the last one. A pattern moves the items of its
  * arrays once each, an item that it captures an array for as often as it reads it, and one that it scatters
- * to as it is stored and, where it is combined, read. A call moves the
- * arrays that it is given, a row of the runtime as its signature says (tr_call_memory), and those that it
- * gives; what a function does inside of itself is its own. That is a model: caches are larger than nothing and smaller than all. Stands
- * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+ * to as it is stored and, where it is combined, read. A call moves the arrays that it is given, a row of the
+ * runtime as its signature says (tr_call_memory), and those that it gives; what a function does inside of
+ * itself is its own. That is a model: caches are larger than nothing and smaller than all. Stands before
+ * `own`, as all that could still merge patterns has run then. Cost: none without the option. */
 #include <assert.h>
 
 #include "ir/ports.h"
