@@ -344,6 +344,55 @@ static bool alloc(run *r, const tr_ins *i, tr_slot *out) {
 
 /* --- calls --- */
 
+/* Bytes of the arrays that a value is, or holds; an axis that repeats its first item has one. */
+static uint64_t bytes_in(const tr_ty *t, const tr_slot *x) {
+    uint64_t bytes = 0;
+    if (t && t->kind == TR_TY_ARRAY) {
+        bytes = (uint64_t)tr_ty_size(t->elem);
+        for (unsigned k = 0; k < t->ndim; k++)
+            bytes *= (uint64_t)(dim(x, k) > 1 && stride(t, x, k) == 0 ? 1 : dim(x, k));
+    }
+    for (uint32_t k = 0; t && t->kind == TR_TY_TUPLE && k < t->n; x += tr_ty_nparts(t->items[k++]))
+        bytes += bytes_in(t->items[k], x);
+    return bytes;
+}
+
+static bool spans_meet(run *r, const tr_ins *i, uint32_t k, uint32_t n) {
+    char *a, *b, *c, *d;
+    return span(arg_type(r, i, k), arg(r, i, k), &a, &b) && span(arg_type(r, i, n), arg(r, i, n), &c, &d) &&
+           a < d && c < b;
+}
+
+/* A number that changes with what a row of the runtime is given to read, and nothing else stores to. */
+static uint64_t left_alone(run *r, const tr_ins *i) {
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        char *lo, *hi;
+        bool only_read = tr_call_memory(r->f, i, k) == TR_MEM_READ;
+        for (uint32_t n = 0; n < i->nargs && only_read; n++)
+            only_read = !(tr_call_memory(r->f, i, n) & TR_MEM_WRITE) || !spans_meet(r, i, k, n);
+        if (only_read && span(arg_type(r, i, k), arg(r, i, k), &lo, &hi))
+            for (; lo < hi; lo++)
+                sum = sum * 31 + (uint8_t)*lo;
+    }
+    return sum;
+}
+
+/* A call moves what it is given and gives, whatever it does inside: `read` and `written` are from before. */
+static void count_call(run *r, const tr_ins *i, const tr_slot *out, uint64_t read, uint64_t written) {
+    r->in->read = read;
+    r->in->written = written;
+    if (r->in->patterns)
+        return;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        uint8_t memory = tr_call_memory(r->f, i, k);
+        uint64_t bytes = memory ? bytes_in(arg_type(r, i, k), arg(r, i, k)) : 0;
+        r->in->read += memory & TR_MEM_READ ? bytes : 0;
+        r->in->written += memory & TR_MEM_WRITE ? bytes : 0;
+    }
+    r->in->written += bytes_in(i->ty, out);
+}
+
 static bool launch_with(run *r, const tr_fn *f, const tr_slot *args);
 
 static bool call(run *r, const tr_ins *i, tr_slot *out) {
@@ -359,8 +408,14 @@ static bool call(run *r, const tr_ins *i, tr_slot *out) {
         memcpy(args + n, arg(r, i, k), parts * sizeof *args);
         n += parts;
     }
-    const tr_fn *f = in->prog->insts.d[i->imm.fn].fn;
-    return f->kind == TR_FN_KERNEL ? launch_with(r, f, args) : run_fn(in, f, args, out);
+    const tr_inst *inst = &in->prog->insts.d[i->imm.fn];
+    if (inst->fn->kind == TR_FN_KERNEL)
+        return launch_with(r, inst->fn, args);
+    uint64_t read = in->read, written = in->written;
+    bool ok = run_fn(in, inst->fn, args, out);
+    if (ok && !inst->late && !inst->piece) /* these are pieces of the function that calls them */
+        count_call(r, i, out, read, written);
+    return ok;
 }
 
 /* The System V calling convention fills integer and vector registers apart, so one pair of types calls every
@@ -442,6 +497,16 @@ static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
     } else if (res != 'v') {
         out->i = res == 'b' ? (x & 0xff) != 0 : x;
     }
+    return true;
+}
+
+static bool call_row(run *r, const tr_ins *i, tr_slot *out) {
+    uint64_t before = left_alone(r, i);
+    if (!callrt(r, i, out))
+        return false;
+    if (left_alone(r, i) != before)
+        return fault(r, i, "stores to an array that it is to read, says its signature");
+    count_call(r, i, out, r->in->read, r->in->written);
     return true;
 }
 
@@ -913,6 +978,9 @@ static bool run_at(space *s, unsigned fn, const int64_t *idx) {
     if (!run_with(fn == TR_EPI ? &s->epi : &s->lam, in.v, out) ||
         (fn == TR_LAM && s->groups && !run_after(s, &in, out)))
         return false;
+    if (fn == TR_LAM &&
+        tr_term(p->lam, 0)->op != TR_OP_YIELD) /* its loads have not been counted one by one */
+        s->r->in->read += (uint64_t)tr_fn_moves(p->lam, TR_OP_LOAD);
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g)) {
         for (uint32_t k = 0; g.is->gives[fn] && k < g.n; k++)
             if (!give(s, &g, k, idx, &y))
@@ -1204,7 +1272,8 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
             tr_interp_load(i->ty, at, out);
         else
             memset(out, 0, tr_ty_nparts(i->ty) * sizeof *out);
-        r->in->read += r->in->patterns ? tr_ty_size(i->ty) : 0;
+        if (r->in->patterns && tr_term(r->f, 0)->op == TR_OP_YIELD)
+            r->in->read += tr_ty_size(i->ty);
         return true;
     case TR_OP_STORE:
         if (!(at = element_of(r, i)))
@@ -1228,7 +1297,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         return x->i == y->i || x->i == 1 || (y->i == 1 && i->op == TR_OP_BCAST) || raise_site(r, i, 0);
     case TR_OP_CHECK: return x->b || raise_site(r, i, 1);
     case TR_OP_CALL: return call(r, i, out);
-    case TR_OP_CALLRT: return callrt(r, i, out);
+    case TR_OP_CALLRT: return call_row(r, i, out);
     case TR_OP_RAISE: return raise_site(r, i, 0);
     case TR_OP_CATCH: catch_site(r, out); return true;
     case TR_OP_RERAISE:

@@ -44,8 +44,9 @@ typedef struct tr_interp {
     const char *fault; /* or a defect: an unchecked index out of range, no steps left, ... */
     int depth;
     /* bytes that patterns have moved: an input's items once each for a round of the node, what their
-     * functions load, and all that is stored; of a round's own patterns, the arrays that these walk. It is
-     * counted item by item, and so tells whether opt/account.c says the same. */
+     * functions load, and all that is stored; of a round's own patterns, the arrays that these walk; and what
+     * calls outside of patterns move (tr_call_memory). It is counted item by item, and so tells whether
+     * opt/account.c says the same. */
     uint64_t read, written;
     int patterns;                     /* that are being run */
     TR_VEC(struct tr_icaught) caught; /* exceptions that handlers took */

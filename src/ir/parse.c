@@ -475,7 +475,7 @@ static bool read_head(tr_fnparser *k) {
     return tr_parse_expect(r, '{');
 }
 
-static void add_function(tr_prog *p, tr_fn *f) {
+static void add_function(tr_prog *p, tr_fn *f, bool late, bool piece) {
     tr_arena *a = &p->ctx->arena;
     p->handles = p->handles || tr_fn_handles(f);
     const tr_blk *entry = tr_blk_at(f, 0);
@@ -501,7 +501,13 @@ static void add_function(tr_prog *p, tr_fn *f) {
     for (uint32_t i = 0; i < n; i++)
         args[i] = tr_at(f, entry->params.d[i])->ty;
     tr_vec_push(a, &p->insts,
-                (tr_inst){.func = UINT32_MAX, .nargs = n, .args = args, .ret = f->ret, .fn = f});
+                (tr_inst){.func = UINT32_MAX,
+                          .nargs = n,
+                          .args = args,
+                          .ret = f->ret,
+                          .fn = f,
+                          .late = late,
+                          .piece = piece});
 }
 
 bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, tr_prog *out) {
@@ -509,9 +515,10 @@ bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, tr_prog *out) 
         .in = {.a = &ctx->arena, .text = text, .p = text, .blanks = " \t"}, .ctx = ctx, .file = file};
     for (skip_lines(&r); *r.in.p; skip_lines(&r)) {
         tr_fnparser k = {.r = &r};
+        bool late = tr_rd_accept_word(&r.in, "late"), piece = !late && tr_rd_accept_word(&r.in, "piece");
         if (!read_head(&k) || !tr_parse_body(&k))
             return false;
-        add_function(out, k.f);
+        add_function(out, k.f, late, piece);
     }
     return true;
 }

@@ -23,6 +23,7 @@ typedef struct printer {
     int indent;
     tr_print_note note;
     void *user;
+    const uint32_t *number; /* per function of the program its place in the text; NULL: as it is */
 } printer;
 
 static void print_body(printer *p);
@@ -322,7 +323,8 @@ static void print_lambda(printer *p, const tr_fn *lam) {
                  .fn = p->fn,
                  .indent = p->indent + 4,
                  .note = p->note,
-                 .user = p->user};
+                 .user = p->user,
+                 .number = p->number};
     tr_sb_puts(p->out, " {\n");
     number_all(&q);
     print_body(&q);
@@ -505,7 +507,7 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_CALLPY: print_callpy(p, i); return;
     case TR_OP_CALL:
     case TR_OP_CLOSURE:
-        put_int(b, " #", i->imm.fn);
+        put_int(b, " #", p->number ? p->number[i->imm.fn] : i->imm.fn);
         tr_sb_putc(b, '(');
         print_vals(p, i->args, i->nargs, "");
         tr_sb_putc(b, ')');
@@ -664,8 +666,10 @@ static const char *own_name(const printer *p) {
     return NULL;
 }
 
-void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *user) {
-    printer p = {.out = out, .f = f, .file = f->file, .note = note, .user = user};
+static void print_fn(printer p) {
+    tr_sb *out = p.out;
+    const tr_fn *f = p.f;
+    p.file = f->file;
     number_all(&p);
     p.fn = own_name(&p);
     if (f->kind != TR_FN_HOST)
@@ -691,6 +695,14 @@ void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *use
     tr_sb_puts(out, "}\n");
 }
 
+void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *user) {
+    print_fn((printer){.out = out, .f = f, .note = note, .user = user});
+}
+
+void tr_ir_print_among(tr_sb *out, const tr_fn *f, const uint32_t *number) {
+    print_fn((printer){.out = out, .f = f, .number = number});
+}
+
 void tr_ir_print(tr_sb *out, const tr_fn *f) {
-    tr_ir_print_notes(out, f, NULL, NULL);
+    tr_ir_print_among(out, f, NULL);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/internal.h"
+
 void tr_prog_init(tr_prog *p, tr_ctx *ctx) {
     memset(p, 0, sizeof *p);
     p->ctx = ctx;
@@ -29,16 +31,24 @@ const tr_opts *tr_inst_opts(const tr_prog *p, const tr_inst *t) {
     return t->opts < p->opts.n ? p->opts.d[t->opts] : &p->ctx->opts;
 }
 
+static tr_fn *fn_at(const tr_prog *p, bool typed, uint32_t i) {
+    return typed ? p->insts.d[i].fn : p->funcs.d[i].ssa;
+}
+
 void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed) {
-    uint32_t n = typed ? p->insts.n : p->funcs.n;
-    bool first = true;
+    uint32_t n = typed ? p->insts.n : p->funcs.n, left = 0;
+    uint32_t *number = TR_NEW_N(&p->ctx->arena, uint32_t, n + 1u);
+    for (uint32_t i = 0; i < n; i++) { /* those that were dropped have no place in the text */
+        number[i] = left;
+        left += fn_at(p, typed, i) != NULL;
+    }
     for (uint32_t i = 0; i < n; i++) {
-        const tr_fn *f = typed ? p->insts.d[i].fn : p->funcs.d[i].ssa;
-        if (!f)
+        if (!fn_at(p, typed, i))
             continue;
-        tr_sb_puts(out, first ? "" : "\n");
-        first = false;
-        tr_ir_print(out, f);
+        tr_sb_puts(out, number[i] ? "\n" : "");
+        if (typed)
+            tr_sb_puts(out, p->insts.d[i].late ? "late " : p->insts.d[i].piece ? "piece " : "");
+        tr_ir_print_among(out, fn_at(p, typed, i), number);
     }
 }
 

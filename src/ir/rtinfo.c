@@ -3,6 +3,9 @@
 #include "ir/rtinfo.h"
 
 #include <assert.h>
+#include <string.h>
+
+#include "ir/ports.h"
 
 const tr_rtinfo tr_rt_info[TR_RT__COUNT] = {
 #define X(id, symbol, sig, effects, where) {#id, symbol, sig, effects, where},
@@ -13,6 +16,45 @@ const tr_rtinfo tr_rt_info[TR_RT__COUNT] = {
 uint8_t tr_ins_effects(const tr_ins *i) {
     return i->op == TR_OP_CALLRT && i->imm.rt ? tr_rt_info[i->imm.rt->row].effects
                                               : tr_op_info[i->op].effects;
+}
+
+/* The letter of an array's items in a row's signature; past the letters of those before. */
+static char letter_of(const tr_fn *f, const tr_ins *in, uint32_t k) {
+    const char *c = tr_rt_info[in->imm.rt->row].sig + 2;
+    for (uint32_t i = 0; i < k; i++) {
+        const tr_ty *t = tr_at(f, in->args[i])->ty;
+        c += strspn(c, "Fs") + (t->kind == TR_TY_ARRAY ? tr_ty_nparts(t) : 1);
+    }
+    return c[strspn(c, "Fs") + 1];
+}
+
+uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k) {
+    assert((in->op == TR_OP_CALL || in->op == TR_OP_CALLRT) && k < in->nargs && "an operand of a call");
+    uint8_t is = TR_MEM_READ;
+    if (in->op == TR_OP_CALLRT && tr_at(f, in->args[k])->ty->kind != TR_TY_ARRAY)
+        return TR_MEM_NONE;
+    if (in->op == TR_OP_CALLRT) {
+        char letter = letter_of(f, in, k);
+        is = letter == 'w' ? TR_MEM_WRITE : letter == 'm' ? TR_MEM_UPDATE : TR_MEM_READ;
+    }
+    for (uint32_t i = 0; i < k; i++)
+        if (in->args[i] == in->args[k])
+            is &= (uint8_t)~tr_call_memory(f, in, i);
+    return is;
+}
+
+int64_t tr_fn_moves(const tr_fn *f, tr_op op) {
+    int64_t bytes = 0;
+    if (op == TR_OP_STORE && tr_term(f, 0)->op != TR_OP_YIELD)
+        return 0;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op == op)
+                bytes += (int64_t)tr_ty_size(op == TR_OP_STORE ? tr_at(f, in->args[0])->ty->elem : in->ty);
+        }
+    return bytes;
 }
 
 unsigned tr_ins_cost(const tr_fn *f, tr_val v) {

@@ -6,6 +6,15 @@
 #include "rt/rt.h"
 
 extern const tr_rtinfo tr_rt_info[TR_RT__COUNT]; /* `name` is the row's id, as the IR's text shows it */
+/* What a call moves of the arrays that its operand k is, or holds: TR_MEM_READ, _WRITE or both (ports.h), of
+ * a row as its signature says; functions read what they are given. What stands there twice moves once. */
+uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k);
+
+/* What a pattern's function loads of arrays that it is given whole (LOAD), or stores to such (STORE), in a
+ * round: bytes. What stands in a branch or a loop counts once, as nobody knows how often it is reached; a
+ * store there not at all. */
+int64_t tr_fn_moves(const tr_fn *f, tr_op op);
+
 /* Does it draw from a Generator: does it change the state that an argument has? */
 static inline bool tr_rt_draws(const tr_rtinfo *r) {
     return r >= &tr_rt_info[TR_RT_GEN_RANDOM] && r <= &tr_rt_info[TR_RT_GEN_LINES] && r->effects;

@@ -387,13 +387,13 @@ static bool is_letter(const tr_ty *t, char letter) {
     }
 }
 
-/* An array takes a letter for each of its parts: pp, then an i for each size (and stride). */
+/* An array takes a letter for each of its parts: pp, pw or pm, then an i for each size (and stride). */
 static const char *skip_array(const tr_ty *t, const char *p) {
     tr_part parts[2 + 2 * TR_MAX_NDIM];
     unsigned n = tr_ty_nparts(t);
     tr_ty_parts(t, parts);
     for (unsigned k = 0; k < n; k++, p++)
-        if (*p != (parts[k] == TR_PART_PTR ? 'p' : 'i'))
+        if (*p != (parts[k] == TR_PART_PTR ? 'p' : 'i') && !(k == 1 && (*p == 'w' || *p == 'm')))
             return NULL;
     return p;
 }

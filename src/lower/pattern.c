@@ -397,7 +397,9 @@ static void chunks(tr_lpat *s, const tr_nest *n) {
     lv left = l_sub(b, end, outer.iv);
     if (sums) {
         fill = s->carry[s->fill];
-        limit = l_sub(b, l_int(i64, TR_SUM_BLOCK), fill);
+        lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), fill);
+        bool small = s->p->sched.chunk < TR_SUM_BLOCK; /* so users say; a chunk of ours is never full first */
+        limit = small ? l_select(b, l_icmp(b, LLVMIntSLT, room, limit), room, limit) : room;
     }
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, limit), left, limit);
     tr_chunk_enter(s, k, outer.iv, len);

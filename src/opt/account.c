@@ -4,12 +4,14 @@
  * An event is four numbers: what happened, and three of its own (TR_ACCOUNT_*, base/opts.h). Word 0 of the
  * array counts them; what there is no room for is stored over the last one. A pattern moves the items of its
  * arrays once each, an item that it captures an array for as often as it reads it, and one that it scatters
- * to as it is stored and, where it is combined, read. Calls of the runtime and of functions move the arrays
- * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
- * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+ * to as it is stored and, where it is combined, read. A call moves the arrays that it is given, a row of the
+ * runtime as its signature says (tr_call_memory), and those that it gives; what a function does inside of
+ * itself is its own. That is a model: caches are larger than nothing and smaller than all. Stands before
+ * `own`, as all that could still merge patterns has run then. Cost: none without the option. */
 #include <assert.h>
 
 #include "ir/ports.h"
+#include "ir/rtinfo.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
 #include "rt/rt.h"
@@ -86,20 +88,6 @@ static void note_nodes(account *s, uint32_t loc, const tr_fn *lam) {
 }
 
 /* --- patterns --- */
-
-/* What its functions read of arrays that they are given whole, or store to such: bytes a round. Stores in
- * branches are not counted, as nobody knows how many are reached. */
-static int64_t gathered(const tr_fn *lam, tr_op op) {
-    int64_t bytes = 0;
-    for (tr_bid blk = 0; lam && blk < lam->blks.n; blk++)
-        for (tr_val v = tr_blk_at(lam, blk)->dead ? TR_NOVAL : tr_blk_at(lam, blk)->first; v != TR_NOVAL;
-             v = tr_at(lam, v)->next) {
-            const tr_ins *in = tr_at(lam, v);
-            if (in->op == op)
-                bytes += (int64_t)tr_ty_size(op == TR_OP_STORE ? tr_at(lam, in->args[0])->ty->elem : in->ty);
-        }
-    return bytes;
-}
 
 /* An array that stands there twice is moved once. */
 static tr_val sum_of(account *s, const tr_ins *in, uint32_t from, uint32_t n, tr_val sum) {
@@ -178,7 +166,7 @@ static void rounds(account *s, const tr_ins *in, tr_val *read, tr_val *written) 
         const tr_ins *inner = tr_at(p->lam, v);
         if (inner->blk == TR_NOBLK || inner->op != TR_OP_PATTERN)
             continue;
-        int64_t each = gathered(inner->imm.pat->lam, TR_OP_LOAD);
+        int64_t each = tr_fn_moves(inner->imm.pat->lam, TR_OP_LOAD);
         tr_val n = each ? rounds_of(s, in, each) : TR_NOVAL;
         for (uint32_t k = 0; each && k < inner->imm.pat->nspace; k++) {
             const tr_ins *size = tr_at(p->lam, inner->args[k]);
@@ -198,8 +186,7 @@ static void pattern(account *s, tr_val v) {
     tr_val read = tr_emit_int(&s->b, 0), written = read;
     for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
         ports(s, v, &in, &g, &read, &written);
-    int64_t looked = gathered(p->lam, TR_OP_LOAD),
-            stored = tr_term(p->lam, 0)->op == TR_OP_YIELD ? gathered(p->lam, TR_OP_STORE) : 0;
+    int64_t looked = tr_fn_moves(p->lam, TR_OP_LOAD), stored = tr_fn_moves(p->lam, TR_OP_STORE);
     if (looked)
         read = plus(s, read, rounds_of(s, &in, looked));
     if (stored)
@@ -214,19 +201,54 @@ static void pattern(account *s, tr_val v) {
 
 /* --- all else that goes through memory --- */
 
+/* The arrays that a value is, or holds. */
+static void arrays_of(account *s, tr_val v, tr_u32s *out) {
+    const tr_ty *t = tr_at(s->f, v)->ty;
+    if (array_ty(s, v))
+        tr_vec_push(&s->p->ctx->arena, out, v);
+    for (uint32_t k = 0; t && t->kind == TR_TY_TUPLE && k < t->n; k++)
+        if (t->items[k]->kind == TR_TY_ARRAY || t->items[k]->kind == TR_TY_TUPLE) {
+            tr_val item = tr_emit1(&s->b, TR_OP_EXTRACT, t->items[k], v);
+            tr_at(s->f, item)->imm.i = k;
+            arrays_of(s, item, out);
+        }
+}
+
+static tr_val bytes_of_all(account *s, const tr_u32s *arrays, tr_val sum) {
+    for (uint32_t k = 0; k < arrays->n; k++)
+        sum = plus(s, sum, bytes_of(s, arrays->d[k]));
+    return sum;
+}
+
+static void tell_all(account *s, tr_account what, const tr_u32s *arrays) {
+    for (uint32_t k = 0; k < arrays->n; k++)
+        tell(s, what, arrays->d[k]);
+}
+
 static void call(account *s, tr_val v) {
     const tr_ins in = *tr_at(s->f, v);
-    tr_val zero = tr_emit_int(&s->b, 0), read = sum_of(s, &in, 0, in.nargs, zero);
-    tr_val written = array_ty(s, v) ? bytes_of(s, v) : zero;
+    tr_val zero = tr_emit_int(&s->b, 0), read = zero, written = zero;
+    tr_u32s given = {0}, made = {0};
+    for (uint32_t k = 0; k < in.nargs; k++) {
+        uint8_t memory = tr_call_memory(s->f, &in, k);
+        tr_u32s arrays = {0};
+        if (memory)
+            arrays_of(s, in.args[k], &arrays);
+        if (memory & TR_MEM_READ)
+            read = bytes_of_all(s, &arrays, read);
+        if (memory & TR_MEM_WRITE)
+            written = bytes_of_all(s, &arrays, written);
+        for (uint32_t i = 0; i < arrays.n; i++)
+            tr_vec_push(&s->p->ctx->arena, &given, arrays.d[i]);
+    }
+    arrays_of(s, v, &made);
+    written = bytes_of_all(s, &made, written);
     if (read == zero && written == zero)
         return;
     event(s, TR_ACCOUNT_KERNEL, tr_emit_int(&s->b, TR_ACCOUNT_CALL), read, written);
     note_nodes(s, in.loc, NULL);
-    for (uint32_t k = 0; k < in.nargs; k++)
-        if (array_ty(s, in.args[k]))
-            tell(s, TR_ACCOUNT_USE, in.args[k]);
-    if (array_ty(s, v))
-        tell(s, TR_ACCOUNT_MAKE, v);
+    tell_all(s, TR_ACCOUNT_USE, &given);
+    tell_all(s, TR_ACCOUNT_MAKE, &made);
 }
 
 bool tr_opt_account(tr_prog *p, tr_fn *f) {

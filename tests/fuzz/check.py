@@ -481,6 +481,8 @@ def text_raises(request: dict[str, Any], engine: str) -> dict[str, Any]:
 
 def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
     """Check a program given as text (source, calls, promotion, options); ``status`` invalid if the oracle refuses it."""
+    if request.get("options", {}).get("graph"):
+        return graph_check.check_text(request, request.get("quick", False))
     if request.get("options", {}).get("straight"):
         return text_straight(request, engine)
     if request.get("options", {}).get("raises"):
@@ -556,11 +558,10 @@ def main() -> None:
     load_engine(engine, promotion, {})
     for line in sys.stdin:
         request = json.loads(line)
-        quick = request.get("quick", False)
         if "seed" in request and request.get("graphs"):
-            answer = graph_check.check_seed(request["seed"], quick)
-        elif request.get("options", {}).get("graph"):
-            answer = graph_check.check_text(request, quick)
+            answer = graph_check.check_seed(
+                request["seed"], request.get("quick", False), request.get("schedules", 0)
+            )
         elif "seed" in request:
             answer = check_seed(request["seed"], promotion, engine, request.get("library", False))
         else:

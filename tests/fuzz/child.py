@@ -155,7 +155,7 @@ class Pair:
         """The answer of the one that has found something, or of the first."""
         request = {"graphs": True, **request}
         answer = self.whole.ask(request)
-        if answer["status"] != "ok":
+        if answer["status"] != "ok" or request.get("schedules"):
             return answer
         other = self.plain.ask({**request, "quick": True})
         if other["status"] != "ok":

@@ -235,6 +235,7 @@ x=biufc1: {o}, {p} = tp.run_length_encode({x})
 x=iuf1+: {o} = tp.unique_values({x})
 x=biuf1: {o}, {p} = tp.unique_counts({x})
 x=iuf1+: {o}, {p} = tp.unique_inverse({x})
+x=iuf1+: {o}, {p}, {q}, {a} = tp.unique_all({x})
 x=iuf1 y=s: {a} = tp.sort({x}); {o} = tp.searchsorted({a}, {y})
 x=iuf1 y=s: {a} = tp.sort({x}); {o} = np.searchsorted({a}, {y}, 'right')
 """)),
@@ -268,8 +269,7 @@ x=iuf1 y=iuf1: {a} = {x} > 2; {b} = {x}[{a}]; {o} = {b} * {y}
 x=iuf1: {a} = {x} > 200; {b} = {x}[{a}]; {o} = np.max({b})
 x=biuf2 y=biuf1: {o} = {x} @ {y}
 """)
-# What `explain` tells of loops is counted item by item by the interpreter, also in functions that are called, of which `explain` tells as calls.
-COUNTED = ("operators", "ufuncs", "shapes", "masks", "counts", "reductions", "scans", "places")
+PROGRAMS = tuple(g for g in FORMS if g != "host")  # what is compiled, each graph as one program
 LENGTHS = (0, 1, 2, 5, 7, 16, 33, 33, 64, 64)
 DTYPES = ("float64", "float64", "float32", "int64", "int64", "int32", "uint8", "int8", "uint16", "uint32", "uint64", "bool", "complex128", "complex64")  # fmt: skip
 

@@ -6,6 +6,8 @@ What this process leaves out (``TREADLE_SKIP``) is left out of all of them; `chi
 from __future__ import annotations
 
 import linecache
+import random
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +21,11 @@ from straight import same
 
 # The passes that make one loop of several: what a process without them runs is each node alone.
 UNFUSED = "fuse,demand,byrow,recompute,twins"
+# What the loops of an operation are told (`treadle.parallel.schedule`); most words fit some loops alone.
+WORDS = "line; chunk 1; chunk 3; chunk 64; unroll 2; unroll 4; scalar; stop 1; stop 7; cost 1; cost 5000; fission 4; strip 2; chunk 5, scalar".split(
+    "; "
+)
+SCHEDULED = "under schedules "
 BLOCK = 256  # of a sum: ranges of so many rounds change no bit of it (rt/sum.c)
 HEAD = """\
 import numpy as np
@@ -79,20 +86,45 @@ def compared(want: graphs.Outcome, got: list[Any], way: str) -> str:
     return ""
 
 
+def statements(source: str) -> list[str]:
+    """What a program's statements assign, first names."""
+    return re.findall(r"(?m)^    (t\d+)(?:, t\d+)* = ", source)
+
+
+def under(source: str, words: dict[str, str]) -> str:
+    """The program with statements, by the first name that each assigns, under schedules; lines are as they were."""
+    for name, text in words.items():
+        source = re.sub(
+            rf"(?m)^    (?={name}(?:, t\d+)* = )", f"    with tp.schedule({text!r}): ", source, count=1
+        )
+    return source
+
+
 def ways(
-    main: Any, args: list[Any], source: str, grain: int, quick: bool
+    main: Any, args: list[Any], source: str, options: dict[str, Any], quick: bool
 ) -> Iterator[tuple[str, str, Callable[[], list[Any]]]]:
     """One way after the other: its name, what gives the roots by it until the next one is asked for, and which ways have to give the same bits. Where ranges are no blocks, sums of floats are joined in another order."""
     import treadle
     import treadle.parallel as tp
     from treadle import _core
+    from treadle.errors import UnsupportedError
 
-    def lazily(parallel: bool = True) -> list[Any]:
+    grain = int(options.get("grain", 1))
+
+    def lazily(parallel: bool = True, main: Any = main) -> list[Any]:
         roots = main(*(tp.array(a) for a in args))
-        tp.evaluate(*roots, parallel=parallel)
+        try:
+            tp.evaluate(*roots, parallel=parallel)
+        except UnsupportedError:  # by which nothing has been done, but what the host was given
+            assert "shift(" in source or not any(r.evaluated for r in roots)
+            raise
         return [np.asarray(r) for r in roots]
 
     yield "one core", "blocks", lambda: lazily(False)
+    if "words" in options:
+        told = function(under(source, options["words"]), options.get("tag", "words"))
+        yield f"{SCHEDULED}{options['words']}", "blocks", lambda: lazily(options["parallel"], told)
+        return
     if quick:
         return
     most, kept = _core._pool_size(), treadle.get_num_threads()
@@ -131,15 +163,20 @@ def entries(err: BaseException) -> Iterator[Any]:
 
 
 def check_case(case: gen_graph.Case, tag: str = "", quick: bool = False) -> dict[str, Any]:
-    """Run a graph; ``status`` is ok, diff or refused."""
+    """Run a graph; ``status`` is ok, diff or refused, ``legal`` how many schedules it was run under."""
     args = build(case.calls[0])
     before = [a.tobytes() for a in args]
     main = function(case.source, tag)
     first: dict[str, bytes] = {}
+    legal = 0
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for way, group, roots in ways(main, args, case.source, int(case.options.get("grain", 1)), quick):
+        for way, group, roots in ways(main, args, case.source, case.options | {"tag": tag}, quick):
             got, raised, text = outcome(roots, tag)
+            if way.startswith(SCHEDULED):
+                if raised.startswith("UnsupportedError"):
+                    continue
+                legal = 1
             if raised and not case.outcome.raised:
                 return {"status": "refused", "why": f"{way}: {raised}: {text}"[:1500], "call": 0}
             if raised != case.outcome.raised:
@@ -155,13 +192,13 @@ def check_case(case: gen_graph.Case, tag: str = "", quick: bool = False) -> dict
                 return {"status": "diff", "why": f"{way}: other bits than the way before", "call": 0}
     if before != [a.tobytes() for a in args]:
         return {"status": "diff", "why": "a leaf was stored to", "call": 0}
-    return {"status": "ok"}
+    return {"status": "ok", "legal": legal}
 
 
-def check_seed(seed: int, quick: bool) -> dict[str, Any]:
-    """Make the graph of a seed and run it."""
+def check_seed(seed: int, quick: bool, schedules: int = 0) -> dict[str, Any]:
+    """Make the graph of a seed and run it; in place of all ways under so many schedules, if that is asked for."""
     case = gen_graph.make_case(seed)
-    out = check_case(case, str(seed), quick)
+    out = check_schedules(case, seed, schedules) if schedules else check_case(case, str(seed), quick)
     seen = [*case.outcome.ran, *([case.outcome.raised.split()[0]] if case.outcome.raised else [])]
     out |= {
         "seed": seed,
@@ -171,6 +208,23 @@ def check_seed(seed: int, quick: bool) -> dict[str, Any]:
     if out["status"] != "ok":
         out |= {"source": case.source, "calls": case.calls, "options": case.options}
     return out
+
+
+def check_schedules(case: gen_graph.Case, seed: int, n: int) -> dict[str, Any]:
+    """Run a graph under random schedules of one to three of its statements; a finding leaves its words in the options, a crash these two numbers (`run.py`)."""
+    options = {k: v for k, v in case.options.items() if k != "schedules"}
+    rng, legal = random.Random(seed), 0
+    out: dict[str, Any] = {"status": "ok"}
+    names = statements(case.source)
+    for k in range(n):
+        some = rng.sample(names, min(len(names), rng.choice((1, 1, 2, 3))))
+        words = {name: rng.choice(WORDS) for name in some}
+        case.options = options | {"words": words, "parallel": rng.random() < 0.5}
+        out = check_case(case, f"{seed}.{k}")
+        if out["status"] != "ok":
+            break
+        legal += out["legal"]
+    return out | {"legal": legal}
 
 
 def check_text(request: dict[str, Any], quick: bool) -> dict[str, Any]:
@@ -183,6 +237,8 @@ def check_text(request: dict[str, Any], quick: bool) -> dict[str, Any]:
         np.exceptions.ComplexWarning, RecursionError,
     ) as err:  # fmt: skip
         return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
+    if "schedules" in case.options:
+        return check_schedules(case, *case.options["schedules"])
     return check_case(case, "text", quick)
 
 

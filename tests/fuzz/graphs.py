@@ -229,6 +229,11 @@ class Parallel:
         return values, places.reshape(np.shape(x))
 
     @staticmethod
+    def unique_all(x: Any) -> Any:
+        values, first, places, counts = np.unique(x, True, True, True, equal_nan=False)
+        return values, first, places.reshape(np.shape(x)), counts
+
+    @staticmethod
     def scatter(dst: Any, i: Any, v: Any, op: Any = None) -> Any:
         return model.stored(np.array(dst), i, v, op)
 
@@ -277,7 +282,7 @@ ONE = set(
     "negative positive abs absolute square sign sqrt floor ceil trunc rint add subtract multiply divide floor_divide remainder less less_equal equal not_equal greater greater_equal logical_and "
     "logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isfinite isinf signbit copysign maximum minimum fmax fmin astype clip any all max min "
     "argmin argmax count_nonzero nonzero sort argsort searchsorted bincount arange full zeros ones diff number tp.map tp.filter tp.stable_partition tp.topk tp.sort tp.argsort tp.sort_by_key tp.merge "
-    "tp.run_length_encode tp.unique_values tp.unique_counts tp.unique_inverse tp.searchsorted tp.bincount tp.arange tp.full tp.zeros tp.ones tp.tabulate tp.scatter tp.at random.uniform random.bits "
+    "tp.run_length_encode tp.unique_values tp.unique_counts tp.unique_inverse tp.unique_all tp.searchsorted tp.bincount tp.arange tp.full tp.zeros tp.ones tp.tabulate tp.scatter tp.at random.uniform random.bits "
     "random.key tp.reduce tp.scan sum prod cumsum cumprod mean var std matmul dot tp.histogram trace ptp".split()
 )
 ROUNDED = set(
@@ -287,7 +292,7 @@ SMOOTH = set(
     "negative positive abs absolute add subtract multiply maximum minimum sum mean cumsum matmul dot sort max min trace diff".split()
 )
 ZEROS = set(
-    "maximum minimum fmax fmin max min sort clip tp.unique_values tp.unique_counts tp.unique_inverse ptp".split()
+    "maximum minimum fmax fmin max min sort clip tp.unique_values tp.unique_counts tp.unique_inverse tp.unique_all ptp".split()
 )
 BY_OPERATOR = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.MatMult: "matmul", ast.Pow: "power", ast.BitAnd: "bitwise_and",
@@ -505,20 +510,20 @@ class Steps:
             own += self.carried(name, operands, numbers) + EPS[np.asarray(r).dtype.name] * size(r)
         if own > 1e-2 * (1 + size(r)) or own and not np.isfinite(own):
             raise Unspecified("a bound that means nothing")
-        zeros = name in ZEROS and self.both_zeros(numbers)
+        written = [
+            np.float64(0)
+            for n in ast.walk(node)
+            if isinstance(n, ast.Constant) and type(n.value) in (int, float) and n.value == 0
+        ]
+        zeros = name in ZEROS and self.both_zeros([k.value for k in operands] + written)
         return [
             max(own, SIGN if zeros else 0.0) if np.asarray(x).dtype.kind in "fc" else 0.0 for x in results
         ]
 
     @staticmethod
     def both_zeros(numbers: list[Any]) -> bool:
-        """True if there are zeros of both signs, of which an order takes either."""
-        signs = [
-            bool(s)
-            for x in numbers
-            if np.asarray(x).dtype.kind in "fc"
-            for s in np.signbit(parts(x)[parts(x) == 0])
-        ]
+        """True if there are zeros of both signs, of which an order takes either; an integer's has none."""
+        signs = [bool(s) for x in numbers for s in np.signbit(parts(x)[parts(x) == 0])]
         return len(set(signs)) > 1
 
     @staticmethod
@@ -589,6 +594,10 @@ class Steps:
         if name in ("tp.reduce", "tp.scan"):
             if op in ("maximum", "minimum") or "if" in ast.unparse(node):
                 return SIGN if self.both_zeros(floats) else 0.0
+            if any(np.isnan(parts(x)).any() for x in floats):
+                raise Unspecified(
+                    "a function joins NaN: one that chooses by an order is not associative then"
+                )
             if all(is_sum_exact(x, bits - 2) for x in floats) and np.isfinite(parts(r)).all():
                 return SIGN if (np.asarray(r) == 0).any() else 0.0
             raise Unspecified("a function joins what is rounded")

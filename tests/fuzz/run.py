@@ -77,6 +77,7 @@ class Run:
         self.coverage = Coverage(options.promotion)
         self.files: list[Path] = []
         self.rejects = 0
+        self.legal = 0
 
     def take(self) -> int | None:
         """The next seed, or None at the end."""
@@ -93,6 +94,7 @@ class Run:
             self.done += 1
             self.status[answer["status"]] += 1
             self.rejects += answer.get("rejects", 0)
+            self.legal += answer.get("legal", 0)
             self.ended.update(answer.get("ended", {}))
             self.coverage.add(answer.get("seen", []))
             if self.done % 500 == 0:
@@ -112,7 +114,7 @@ class Run:
         child = checker(o)
         try:
             while (seed := self.take()) is not None:
-                answer = child.ask({"seed": seed, "library": o.library})
+                answer = child.ask({"seed": seed, "library": o.library, "schedules": o.schedules})
                 answer.setdefault("seed", seed)
                 answer["before"] = child.served
                 if not self.note(answer):
@@ -161,8 +163,9 @@ class Run:
         import gen_straight
 
         if self.options.graphs:
-            graph = gen_graph.make_case(seed)
-            return {"source": graph.source, "calls": graph.calls, "options": graph.options}
+            graph, n = gen_graph.make_case(seed), self.options.schedules
+            more = {"schedules": [seed, n]} if n else {}
+            return {"source": graph.source, "calls": graph.calls, "options": graph.options | more}
 
         if gen_raises.is_of(seed, self.options.library, self.options.promotion):
             made = gen_raises.make_case(seed)
@@ -214,6 +217,8 @@ def fuzz(options: argparse.Namespace) -> int:
     )
     print("calls ended with: " + ", ".join(f"{k} {n}" for k, n in run.ended.most_common()))
     print(f"programs or calls turned away because the rules leave something open: {run.rejects}")
+    if options.schedules:
+        print(f"legal schedules: {run.legal} of {run.done * options.schedules}")
     if options.coverage:
         print(run.coverage.report())
     for key, n in run.groups.most_common():
@@ -263,6 +268,9 @@ def main() -> int:
         "--library", action="store_true", help="programs that call NumPy's functions of all kinds alone"
     )
     parser.add_argument("--graphs", action="store_true", help="graphs of lazy arrays in place of programs")
+    parser.add_argument(
+        "--schedules", type=int, default=0, help="with --graphs: run each under so many random schedules"
+    )
     parser.add_argument("--coverage", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()

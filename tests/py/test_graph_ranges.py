@@ -396,7 +396,7 @@ def forced(monkeypatch, r):
 @pytest.mark.parametrize("seed", range(examples(60)))
 def test_random_graphs_in_random_ranges(seed, monkeypatch, ranges):
     forced(monkeypatch, random.Random(seed))
-    case = gen_graph.make_case(seed, gen_graph.COUNTED, most=12)
+    case = gen_graph.make_case(seed, gen_graph.PROGRAMS, most=12)
     main, leaves = graph_check.function(case.source, "ranges"), build(case.calls[0])
     want = graphs.expected(case.source, leaves)
     one_by_one = main(*(tp.array(a) for a in leaves))

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import treadle.parallel as tp
-from cuda_model import _written, treadlec
 from sizes import examples
-from treadle import _core
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
+import accounts  # noqa: E402
 import gen_graph  # noqa: E402
 import graph_check  # noqa: E402
 import graphs  # noqa: E402
@@ -47,24 +46,32 @@ def test_agree_where_nothing_is_fused():
 
 @pytest.mark.parametrize("seed", range(examples(200)))
 def test_accounts_are_what_the_interpreter_counts(seed):
-    case = gen_graph.make_case(seed, gen_graph.COUNTED, most=20)
-    main, leaves = graph_check.function(case.source, "accounts"), build(case.calls[0])
+    """Graphs of all groups: loops, products, sorts, searches and draws."""
+    assert accounts.difference(seed) == ""
 
-    def lazy():
-        return main(*(tp.array(a) for a in leaves))
 
-    e = tp.explain(*lazy(), parallel=False)
-    args = _core._lazy_params(*lazy())
-    log = np.zeros(1 + 4 * 4000, np.int64)
-    ir = _core._lazy_text("infer", log, *lazy())
-    call = f"graph({', '.join(_written(a) for a in (*args, log))})"
-    done = treadlec("--set=account=1", "--run=opt", "--count", "--interp", call, text=ir)
-    counted = re.search(r"read (\d+), wrote (\d+)$", done.stdout.strip())
-    assert counted, done.stdout[-500:] + done.stderr[-2000:]
-    loops = [k for k in e.kernels if "call" not in k.forms]
-    assert (sum(k.read for k in loops), sum(k.written for k in loops)) == tuple(map(int, counted.groups())), (
-        case
-    )
+@pytest.mark.parametrize("seed", SEEDS)
+def test_schedules_change_no_bit(seed):
+    a = graph_check.check_seed(seed, quick=False, schedules=6)
+    assert a["status"] == "ok", f"{a['why']}\n{a['source']}\n{a['calls']}"
+
+
+def test_what_differs_under_a_schedule_is_found(monkeypatch):
+    request = {
+        "source": "def main(x0):\n    t0 = x0 * 2\n    return (t0,)\n",
+        "calls": [X],
+        "options": {"graph": True, "words": {"t0": "chunk 3"}, "parallel": True},
+    }
+    assert graph_check.under(request["source"], {"t0": "chunk 3"}).splitlines()[1:] == [
+        "    with tp.schedule('chunk 3'): t0 = x0 * 2",
+        "    return (t0,)",
+    ]
+    assert graph_check.check_text(request, True) == {"status": "ok", "legal": 1}
+    refused = request | {"options": request["options"] | {"words": {"t0": "fission 4"}}}
+    assert graph_check.check_text(refused, True) == {"status": "ok", "legal": 0}
+    monkeypatch.setattr(graph_check, "under", lambda source, words: source.replace("2", "3"))
+    a = graph_check.check_text(request, True)
+    assert a["status"] == "diff" and "under schedules {'t0': 'chunk 3'}: root 0" in a["why"]
 
 
 # --- the generator and its oracle ---
@@ -94,6 +101,7 @@ def test_graphs_have_all_kinds_of_nodes():
 
 
 X = ["mk('float32', (40,), 'C', '" + np.arange(40, dtype="f4").tobytes().hex() + "', 0)"]
+ZEROS = ["mk('float32', (2,), 'C', '" + np.array([-0.0, 1], "f4").tobytes().hex() + "', 0)"]
 Y = ["mk('float32', (40,), 'C', '" + (np.arange(40, dtype="f4") / 3).tobytes().hex() + "', 0)"]
 
 
@@ -105,6 +113,9 @@ Y = ["mk('float32', (40,), 'C', '" + (np.arange(40, dtype="f4") / 3).tobytes().h
         ("a = np.sum(x0)\n    t = a * x0", Y, 0.1),
         ("a = x0[3:]\n    t = a * 2", Y, 0.0),
         ("t = np.exp(x0)", X, np.inf),
+        ("t = np.minimum(x0, 1)", ZEROS, 0.0),
+        ("t = np.minimum(x0, 0)", ZEROS, graphs.SIGN),
+        ("a = x0.astype(np.int64)\n    t = np.maximum(x0, a)", ZEROS, graphs.SIGN),
     ],
 )
 def test_what_is_rounded_has_a_bound(body, leaves, off):

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import random
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 import treadle
 import treadle.parallel as tp
-from sizes import examples
 from treadle import _core
 from treadle.errors import UnsupportedError
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
-import gen_graph  # noqa: E402
-import graph_check  # noqa: E402
-from gen_straight import build  # noqa: E402
 
 X = np.arange(300.0)
 M = np.arange(2400.0).reshape(60, 40)
@@ -77,6 +69,18 @@ def test_what_does_not_fit_is_refused_with_the_line(words, make, why):
         assert f'schedule("{words}")' in str(e.value) and "test_parallel_schedule.py" in str(e.value)
     assert not y.evaluated
     assert y.shape and y.dtype == np.float64  # what is no loop has no schedule
+
+
+@pytest.mark.parametrize("words", ["chunk 1", "chunk 7", "chunk 64", "chunk 255"])
+@pytest.mark.parametrize("n", [3, 33, 300, 1000])
+def test_chunks_shorter_than_the_blocks_of_a_sum(words, n):
+    """Of arrays that are copied to buffers, which hold a chunk and no more."""
+    x, y = np.arange(float(n))[::-1], np.arange(2 * n, dtype="i4")[::2]
+    with tp.schedule(words):
+        z = tp.array(x)[:9, None] * tp.array(y)
+    z = z.sum(axis=1)
+    assert words in schedules(z)
+    assert np.asarray(z).tolist() == (x[:9, None] * y).sum(axis=1).tolist()
 
 
 def test_different_words_for_one_loop():
@@ -178,47 +182,3 @@ def test_in_a_second_process():
     )
     r = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert float(r.stdout) == X.sum() * 2
-
-
-WORDS = [
-    "line",
-    "chunk 1",
-    "chunk 3",
-    "chunk 64",
-    "unroll 2",
-    "unroll 4",
-    "scalar",
-    "cost 1",
-    "cost 5000",
-    "fission 4",
-]
-
-
-def statements(source):
-    """Which lines of a program are statements of its graph."""
-    return [k for k, text in enumerate(source.splitlines()) if text.startswith("    t") and " = " in text]
-
-
-def under(source, line, words):
-    """The program with one of its statements under a schedule."""
-    lines = source.splitlines()
-    lines[line] = f"    with tp.schedule({words!r}):\n    {lines[line]}"
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize("seed", range(examples(60)))
-def test_legal_words_on_random_graphs_change_no_bit(seed):
-    case = gen_graph.make_case(seed, gen_graph.COUNTED, most=20)
-    leaves, r = build(case.calls[0]), random.Random(seed)
-    plain = graph_check.function(case.source, "plain")(*(tp.array(a) for a in leaves))
-    tp.evaluate(*plain)
-    for k in range(6):
-        source = under(case.source, r.choice(statements(case.source)), r.choice(WORDS))
-        roots = graph_check.function(source, f"words {k}")(*(tp.array(a) for a in leaves))
-        try:
-            tp.evaluate(*roots, parallel=r.random() < 0.5)
-        except UnsupportedError:
-            assert not any(x.evaluated for x in roots)
-            continue
-        for a, b in zip(roots, plain, strict=True):
-            assert graph_check.bits([np.asarray(a)]) == graph_check.bits([np.asarray(b)]), source

@@ -211,6 +211,7 @@ ROWS = [
     Row("tp.unique_values(a)", lambda a: np.unique(a, equal_nan=False), one("bIfd?D", ndim=(0, 2)), False),
     Row("tp.unique_counts(a)", lambda a: np.unique(a, return_counts=True, equal_nan=False), one("bIfd?", ndim=(0, 2)), False),
     Row("tp.unique_inverse(a)", lambda a: (lambda v, k: (v, k.reshape(a.shape)))(*np.unique(a, return_inverse=True, equal_nan=False)), one("bIfd", ndim=(1, 2)), False),
+    Row("tp.unique_all(a)", lambda a: (lambda v, i, k, n: (v, i, k.reshape(a.shape), n))(*np.unique(a, True, True, True, equal_nan=False)), one("bIfd", ndim=(1, 2)), False),
     Row("tp.searchsorted(a, b, 'right')", lambda a, b: np.searchsorted(a, b, "right"), in_order("idB")),
     # places
     Row("tp.take(a, b)", lambda a, b, c: np.take(a, b), places()),

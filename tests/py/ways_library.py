@@ -399,6 +399,7 @@ def primitives_chosen(a, n):
         tp.unique_values(n),
         tp.unique_counts(n),
         tp.unique_inverse(n),
+        tp.unique_all(n),
     )
 
 

@@ -127,8 +127,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "primitives": (
         "treadle.parallel",
         "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
-        "unique_values unique_counts unique_inverse histogram bincount searchsorted where arange full zeros "
-        "ones tabulate fuse",
+        "unique_values unique_counts unique_inverse unique_all histogram bincount searchsorted where arange full "
+        "zeros ones tabulate fuse",
     ),
     "philox": (
         "treadle.parallel.random",

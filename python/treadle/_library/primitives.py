@@ -517,6 +517,13 @@ def unique_inverse(x: Any) -> Any:
     return v, np.reshape(k, a.shape)
 
 
+def unique_all(x: Any) -> Any:
+    """What there is, where each stands first, which of these each item is, and how often each is there."""
+    a = np.asarray(x)
+    v, i, k, n = np.unique(a, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    return v, i, np.reshape(k, a.shape), n
+
+
 def searchsorted(a: Any, v: Any, side: Constant = "left") -> Any:
     """As NumPy's."""
     return np.searchsorted(a, v, side=side)

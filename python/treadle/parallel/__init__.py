@@ -23,36 +23,8 @@ from treadle.decorators import _flags
 from treadle.parallel._dask import as_dask_reduction
 from treadle.parallel._evaluate import evaluate
 from treadle.parallel._explain import Explanation, Kernel, explain
-from treadle.parallel._functions import (
-    arange,
-    argsort,
-    array,
-    bincount,
-    extension,
-    filter,
-    full,
-    fuse,
-    histogram,
-    map,
-    merge,
-    ones,
-    reduce,
-    run_length_encode,
-    scan,
-    scatter,
-    searchsorted,
-    sort,
-    sort_by_key,
-    stable_partition,
-    tabulate,
-    take,
-    topk,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-    where,
-    zeros,
-)
+from treadle.parallel._functions import *  # noqa: F403 - its names are listed there
+from treadle.parallel._functions import __all__ as _primitives
 from treadle.parallel._schedule import _TAG, schedule
 
 __all__ = [
@@ -60,48 +32,21 @@ __all__ = [
     "Kernel",
     "LazyArray",
     "add",
-    "arange",
-    "argsort",
-    "array",
     "as_dask_reduction",
-    "bincount",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
     "evaluate",
     "explain",
-    "extension",
-    "filter",
-    "full",
-    "fuse",
-    "histogram",
     "logical_and",
     "logical_or",
     "logical_xor",
-    "map",
     "maximum",
-    "merge",
     "minimum",
     "multiply",
-    "ones",
-    "reduce",
-    "run_length_encode",
-    "scan",
-    "scatter",
     "schedule",
-    "searchsorted",
-    "sort",
-    "sort_by_key",
-    "stable_partition",
-    "tabulate",
-    "take",
-    "topk",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "where",
-    "zeros",
 ]
+__all__ += _primitives
 
 from treadle.parallel.random import key as _key  # noqa: E402, F401 - that `tp.random` is there
 

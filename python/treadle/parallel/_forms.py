@@ -545,7 +545,7 @@ _CALLS: dict[Any, Callable[[Graph, Row], Form]] = {
 # How many items these give depends on what arrays hold.
 _FILTERS = {
     functions.filter, functions.stable_partition, functions.run_length_encode, functions.unique_values,
-    functions.unique_counts, functions.unique_inverse, functions.merge, np.nonzero, np.flatnonzero, np.argwhere,
+    functions.unique_counts, functions.unique_inverse, functions.unique_all, functions.merge, np.nonzero, np.flatnonzero, np.argwhere,
     np.unique, np.compress, np.extract,
 }  # fmt: skip
 

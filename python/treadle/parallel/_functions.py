@@ -24,6 +24,38 @@ if TYPE_CHECKING:
 
     from treadle._core import LazyArray
 
+__all__ = [
+    "arange",
+    "argsort",
+    "array",
+    "bincount",
+    "extension",
+    "filter",
+    "full",
+    "fuse",
+    "histogram",
+    "map",
+    "merge",
+    "ones",
+    "reduce",
+    "run_length_encode",
+    "scan",
+    "scatter",
+    "searchsorted",
+    "sort",
+    "sort_by_key",
+    "stable_partition",
+    "tabulate",
+    "take",
+    "topk",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "where",
+    "zeros",
+]
+
 
 def array(x: ArrayLike | LazyArray, *, copy: bool = False) -> LazyArray:
     """Return a lazy array of what `x` holds when it is evaluated.
@@ -433,6 +465,28 @@ def unique_inverse(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray]:
         Shape of `x`, int64: ``values[inverse]`` is `x`.
     """
     return _lazy_items(_lazy_call(unique_inverse, x), 2)
+
+
+def unique_all(x: ArrayLike | LazyArray) -> tuple[LazyArray, LazyArray, LazyArray, LazyArray]:
+    """Return what an array holds, each value once, where it stands first, which of these each item is, and how often.
+
+    Parameters
+    ----------
+    x : array_like
+        As for `unique_values`.
+
+    Returns
+    -------
+    values : LazyArray
+        One axis, ascending, dtype of `x`.
+    indices : LazyArray
+        Of each, int64: where the first one stands in the flat array.
+    inverse : LazyArray
+        Shape of `x`, int64: ``values[inverse]`` is `x`.
+    counts : LazyArray
+        Of each, int64.
+    """
+    return _lazy_items(_lazy_call(unique_all, x), 4)
 
 
 def searchsorted(a: ArrayLike | LazyArray, v: ArrayLike | LazyArray, side: str = "left") -> LazyArray:

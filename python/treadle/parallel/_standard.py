@@ -38,6 +38,7 @@ _OWN = (
     "zeros",
     "searchsorted",
     "take",
+    "unique_all",
     "unique_counts",
     "unique_inverse",
     "unique_values",
