@@ -227,6 +227,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "repr",
             "scan",
             "select",
+            "matsmall",
             "small",
             "stack",
             "tile",
