@@ -60,7 +60,10 @@ static unsigned width(const tr_lpat *s) {
 
 void tr_tile_setup(tr_lpat *s) {
     tr_lf *w = s->w;
-    tr_strip_setup(s);
+    if (s->lanes) {
+        tr_strip_setup(s);
+        return;
+    }
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
@@ -115,13 +118,9 @@ static lv up(tr_lpat *s, lv i) {
     return LLVMBuildNUWAdd(s->w->b, i, l_int(s->w->m->i64, 1), "");
 }
 
-void tr_tile_clear(tr_lpat *s, lv len) {
-    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
-}
-
 static void begin(tr_lpat *s, lv len) {
     tr_lloop l;
-    tr_tile_clear(s, len);
+    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && !is_sum(&s->red[i]); k++)
@@ -210,8 +209,10 @@ static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv left, lv from, 
     LLVMBuildCondBr(b, ends_block(s, count, row, n, left), full, go_on);
     l_at_end(b, full);
     if (s->lanes)
-        tr_strip_leave(s);
-    each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32, len);
+        tr_strip_block(s);
+    else
+        each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32, len);
+    full = l_here(b);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     s->carry[0] = LLVMBuildPhi(b, i64, "");
@@ -271,9 +272,10 @@ static void finish(tr_lpat *s, lv from, lv len) {
 void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len) {
     rows(s, k, from, len);
     if (s->lanes)
-        tr_strip_leave(s);
+        tr_strip_end(s);
+    else
+        each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
     s->ncarry = 0;
-    each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
 }
 
 static void tiles(tr_lpat *s, unsigned k) {
@@ -292,29 +294,9 @@ static void tiles(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, step, ""));
 }
 
-static void kept(tr_lpat *s, unsigned k);
-
-/* if (as wide as a strip) strips; else tiles. */
-static void strips(tr_lpat *s, unsigned k) {
-    LLVMBuilderRef b = s->w->b;
-    lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
-    unsigned lanes = s->lanes;
-    lv wide = l_icmp(b, LLVMIntSGE, s->ext[s->axis[s->ndim - 1]], l_int(s->w->m->i64, lanes));
-    LLVMBuildCondBr(b, wide, yes, no);
-    l_at_end(b, yes);
-    tr_strip_nest(s, k);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, no);
-    s->lanes = 0;
-    kept(s, k);
-    s->lanes = lanes;
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-}
-
 static void kept(tr_lpat *s, unsigned k) {
     if (s->lanes && k + 2 == tr_pat_nkeep(s->p)) {
-        strips(s, k);
+        tr_strip_nest(s, k);
         return;
     }
     if (k + 1 == tr_pat_nkeep(s->p)) {

@@ -107,6 +107,51 @@ def test_bits(dtype: Any) -> None:
         assert bits(f(a[lo:hi], b)) == bits(whole[lo:hi])
 
 
+def added_in_blocks(c: np.ndarray) -> np.ndarray:
+    """The order of rt/tile.c: rows by 16, one after the other; blocks like the bits of a binary counter of 16 levels, the last of which takes
+    what comes."""
+    held: list[Any] = [None] * 16
+    blocks, left = c[: len(c) // 16 * 16].reshape(-1, 16, c.shape[1]), c[len(c) // 16 * 16 :]
+    acc = np.full((len(blocks), c.shape[1]), -0.0, c.dtype)
+    for r in range(16):
+        acc += blocks[:, r]
+    for one in acc:
+        level = 0
+        while level < 15 and held[level] is not None:
+            one, held[level] = held[level] + one, None
+            level += 1
+        held[level] = one if held[level] is None else held[level] + one
+    total = np.full(c.shape[1], -0.0, c.dtype)
+    for row in left:
+        total = total + row
+    for x in held:
+        total = total if x is None else x + total
+    return total
+
+
+@pytest.mark.parametrize("rows", [5, 16, 16 * 21 + 7, (1 << 20) + 16 * 5 + 3])
+@pytest.mark.parametrize("columns", [3, 16])
+def test_order(rows: int, columns: int) -> None:
+    """That of tiles, up to where the last level is added to again and again; in strips and in those with lanes masked away."""
+    f = njit(product)
+    a, b = numbers(2, rows, dtype=np.float32), numbers(rows, columns, dtype=np.float32)
+    got = f(a, b)
+    for r in range(2):
+        want = np.float32(0) + added_in_blocks(a[r][:, None] * b)
+        assert bits(got[r]) == bits(want)
+
+
+def test_narrow() -> None:
+    """Lanes beyond a row are not loaded: what lies there is another's, or nothing."""
+    f = njit(product)
+    a, b = numbers(5, 70), np.full((70, 9), np.nan)
+    b[:, 2:5] = numbers(70, 3)
+    np.testing.assert_allclose(f(a, b[:, 2:5]), a @ b[:, 2:5], rtol=0, atol=1e-11)
+    g = njit(product)
+    np.testing.assert_allclose(g(a, b[:, 2:5].copy()), a @ b[:, 2:5], rtol=0, atol=1e-11)
+    assert "llvm.masked.load.v8f64" in "".join(g.inspect_llvm().values())
+
+
 @pytest.mark.parametrize("f", [product, batched])
 def test_threads(f: Any) -> None:
     """The same bits on one core and on all."""
