@@ -3,10 +3,10 @@
  *
  * A strip is TR_STRIP_BYTES of columns by sched.strip indices of the kept axis before them. The reduced axes
  * are walked outside of it, so each element that is loaded serves a row or a column of the strip, and no
- * accumulator is loaded or stored. Where a block of a sum ends, what came before joins it as in rt/tile.c, whose
- * order and bits are these; in calls of that, blocks of 16 rows took as long as the rows. The last strip of an
- * axis begins earlier, or repeats its last row, and computes again what is there: so there is one loop, and no
- * remainder. An axis that is narrower than a strip is one whose other lanes are masked away.
+ * accumulator is loaded or stored. Where a block of a sum ends, what came before joins it as in rt/tile.c,
+ * whose order and bits are these; in calls of that, blocks of 16 rows took as long as the rows. The last
+ * strip of an axis begins earlier, or repeats its last row, and computes again what is there: so there is one
+ * loop, and no remainder. Of an axis that is narrower than a strip the lanes beyond it are masked away.
  * Cost: the lambda sched.strip times, twice. */
 #include "lower/pattern.h"
 
