@@ -84,6 +84,7 @@ typedef struct tr_lpat {
     lv *held;            /* in tiles: what one column's accumulators hold */
     unsigned lanes;      /* of a strip; 0: no strips */
     lv lanes_mask;       /* in a strip that is wider than the axis: those that are there; NULL: all */
+    lv left;             /* in strips: rows of the last reduced axis that are groups of TR_TILE_GROUP */
     lv *shift;           /* in strips: from its first row to row r, of array a: shift[r * narr + a] */
     unsigned mark;       /* of its innermost loop (TR_LOOP_...), beside what is known of that anyway; or 0 */
     bool line, open;     /* open: within the reductions of an index of the kept axes */

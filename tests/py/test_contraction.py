@@ -107,26 +107,60 @@ def test_bits(dtype: Any) -> None:
         assert bits(f(a[lo:hi], b)) == bits(whole[lo:hi])
 
 
-def added_in_blocks(c: np.ndarray) -> np.ndarray:
-    """The order of rt/tile.c: rows by 16, one after the other; blocks like the bits of a binary counter of 16 levels, the last of which takes
-    what comes."""
+def whole_rows(x: np.ndarray, w: np.ndarray) -> Any:
+    q = w.shape[0]
+    return np.sum(x[:, 1 : 1 + q, :, None] * w[None], axis=(1, 2))
+
+
+def parts_of_rows(x: np.ndarray, w: np.ndarray) -> Any:
+    q, c = w.shape[0], w.shape[1]
+    return np.sum(x[:, 1 : 1 + q, 1 : 1 + c, None] * w[None], axis=(1, 2))
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 4, 5, 6, 7, 8, 12, 17])
+@pytest.mark.parametrize("columns", [3, 16])
+def test_two_axes(items: int, columns: int) -> None:
+    """Blocks end with a group of four items of the last axis, or behind the groups, whether two axes are walked as one or not."""
+    x, w = numbers(3, 13, items, dtype=np.float32), numbers(11, items, columns, dtype=np.float32)
+    wider = np.concatenate([x[:, :, :1], x, x], axis=2)
+    got = njit(whole_rows)(x, w)
+    for n in range(3):
+        blocks, acc, count = [], np.full(columns, -0.0, np.float32), 0
+        for q in range(11):
+            for c in range(items):
+                acc, count = acc + x[n, 1 + q, c] * w[q, c], count + 1
+                if count >= 16 and (c % 4 == 3 or c >= items // 4 * 4):
+                    blocks.append(acc)
+                    acc, count = np.full(columns, -0.0, np.float32), 0
+        assert bits(got[n]) == bits(np.float32(0) + added_up(blocks, acc))
+    assert bits(njit(parts_of_rows)(wider, w)) == bits(got) == bits(njit(parallel=True)(whole_rows)(x, w))
+    assert not njit(whole_rows)(x, w[:0]).any() and not njit(whole_rows)(x[:, :, :0], w[:, :0]).any()
+
+
+def added_up(blocks: Any, total: np.ndarray) -> np.ndarray:
+    """Sums of blocks like the bits of a binary counter of 16 levels, the last of which takes what comes; then what is in no block."""
     held: list[Any] = [None] * 16
-    blocks, left = c[: len(c) // 16 * 16].reshape(-1, 16, c.shape[1]), c[len(c) // 16 * 16 :]
-    acc = np.full((len(blocks), c.shape[1]), -0.0, c.dtype)
-    for r in range(16):
-        acc += blocks[:, r]
-    for one in acc:
+    for one in blocks:
         level = 0
         while level < 15 and held[level] is not None:
             one, held[level] = held[level] + one, None
             level += 1
         held[level] = one if held[level] is None else held[level] + one
-    total = np.full(c.shape[1], -0.0, c.dtype)
-    for row in left:
-        total = total + row
     for x in held:
         total = total if x is None else x + total
     return total
+
+
+def added_in_blocks(c: np.ndarray) -> np.ndarray:
+    """The order of rt/tile.c: rows by 16, one after the other."""
+    blocks, left = c[: len(c) // 16 * 16].reshape(-1, 16, c.shape[1]), c[len(c) // 16 * 16 :]
+    acc = np.full((len(blocks), c.shape[1]), -0.0, c.dtype)
+    for r in range(16):
+        acc += blocks[:, r]
+    total = np.full(c.shape[1], -0.0, c.dtype)
+    for row in left:
+        total = total + row
+    return added_up(acc, total)
 
 
 @pytest.mark.parametrize("rows", [5, 16, 16 * 21 + 7, (1 << 20) + 16 * 5 + 3])
