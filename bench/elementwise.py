@@ -513,6 +513,10 @@ def layer_by_products(x, w, out):
     return np.einsum("nijcab,abcf->nijf", windows, w)
 
 
+def products(a, b):
+    return a @ b
+
+
 def renewed(a, times):
     s = 0.0
     for i in range(times):
@@ -711,6 +715,29 @@ add(
     variants={name: maker for name, maker in jits(layer).items() if name != "numba"},
     rtol=1e-5,
 )
+# An axis that is narrower than a vector.
+add(
+    "convolution, 4 filters",
+    inputs=lambda rng, full: (
+        place(rng.random((4, 32, 32, 16) if full else (2, 7, 7, 3)).astype(np.float32)),
+        place(rng.random((3, 3, 16 if full else 3, 4)).astype(np.float32)),
+        np.empty((4, 30, 30, 4) if full else (2, 5, 5, 4), np.float32),
+    ),
+    expected=layer_by_products,
+    variants={name: maker for name, maker in jits(layer).items() if name != "numba"},
+    rtol=1e-5,
+)
+# Numba's @ takes two axes.
+for rows in (4, 8):
+    add(
+        f"products of {rows} x {rows}",
+        inputs=lambda rng, full, rows=rows: tuple(
+            place(rng.random((20_000 if full else 97, rows, rows)).astype(np.float32)) for _ in range(2)
+        ),
+        expected=lambda a, b: np.einsum("qij,qjk->qik", a.astype(np.float64), b),
+        variants={name: maker for name, maker in jits(products).items() if name != "numba"},
+        rtol=1e-5,
+    )
 add(
     "out[:] = a*2 + b*c",
     inputs=lambda rng, full: (

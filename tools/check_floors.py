@@ -228,6 +228,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "repr",
             "scan",
             "select",
+            "matsmall",
             "small",
             "stack",
             "tile",

@@ -429,8 +429,8 @@ typedef double (*float_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
  * looked at. */
 typedef int64_t (*wide_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                           int64_t, int64_t);
-enum { INT_ARGS = 20 };
+                           int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+enum { INT_ARGS = 25 };
 
 static int64_t call_ints(void *sym, const int64_t *a, const double *d) {
     if (d) {
@@ -441,7 +441,7 @@ static int64_t call_ints(void *sym, const int64_t *a, const double *d) {
     wide_fn f;
     memcpy(&f, &sym, sizeof f);
     return f(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14],
-             a[15], a[16], a[17], a[18], a[19]);
+             a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24]);
 }
 
 static bool callrt(run *r, const tr_ins *i, tr_slot *out) {

@@ -1,11 +1,13 @@
 /* Products of arrays: @, dot, inner, vdot, outer.
  *
- * Two vectors are one pattern with a sum. What has a matrix in it is a call of rt/matmul.c for each pair of
- * matrices: views of two axes on the operands and on the result. More axes are a region over them, broadcast
- * together for @. */
+ * Two vectors are one pattern with a sum. What has a matrix in it is a call of rt/matmul.c: views of two axes
+ * on the operands and on the result. More axes are a region over them, broadcast together for @, whose calls
+ * take a stretch of the last of these axes, as long as the products are small: what bits they have depends on
+ * sizes alone. */
 #include "lib/fam.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/families.h"
 
@@ -85,18 +87,13 @@ static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
 
 /* --- matrices --- */
 
-/* The matrix of a's last two axes, at place `at` of those before (NULL: there are none), as a view of layout
- * any. */
-static tr_tv matrix_at(tr_em *e, tr_tv a, const tr_tv *at) {
-    uint32_t lead = a.ty->ndim - 2u;
-    assert(a.ty->ndim >= 2 && tr_em_are_i64(e, lead, at) && "a matrix among others");
+/* A matrix as a view of layout any. */
+static tr_tv as_any(tr_em *e, tr_tv a) {
+    assert(a.ty->ndim == 2 && "a matrix");
     tr_axes x = {0};
-    for (uint32_t i = 0; i < lead; i++)
-        x.start[i] = at[i];
-    for (uint32_t i = lead; i < a.ty->ndim; i++)
+    for (uint32_t i = 0; i < 2; i++)
         tr_axes_own(e, &x, a, i);
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 2, TR_LAYOUT_ANY, a.ty->readonly);
-    return tr_em_view(e, ty, a, &x);
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, 2, TR_LAYOUT_ANY, a.ty->readonly), a, &x);
 }
 
 static void call_matmul(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
@@ -113,26 +110,66 @@ typedef struct batch {
     bool repeats;   /* axes of extent 1 stand for all indices */
 } batch;
 
-static tr_tv place_in(tr_em *e, const batch *w, tr_tv a, uint32_t which, const tr_tv *idx) {
-    tr_tv at[TR_MAX_NDIM];
-    for (uint32_t i = 0; i + 2 < a.ty->ndim; i++) {
-        at[i] = idx[w->of[which] + i];
-        if (w->repeats)
-            at[i] =
-                tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i), one(e)), tr_em_i64(e, 0), at[i]);
-    }
-    return matrix_at(e, a, at);
+/* STRETCH: matrices that are multiplied in one call, at most; fewer where that is more than WORK
+ * multiplications. */
+enum { STRETCH = 64, WORK = 1 << 20 };
+
+static tr_tv least(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_op2(e, TR_OP_MIN, x, y);
 }
 
-/* caps: result, a, b. */
+static tr_tv most(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_op2(e, TR_OP_MAX, x, y);
+}
+
+/* How many pairs of these are a stretch: at least one, though sizes may be 0 or their product no number. */
+static tr_tv stretch(tr_em *e, const tr_tv *m, const tr_tv *k, const tr_tv *n) {
+    tr_tv each = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_MUL, *m, *k), *n);
+    tr_tv some = tr_em_op2(e, TR_OP_QUOT, tr_em_i64(e, WORK), most(e, each, one(e)));
+    return most(e, least(e, some, tr_em_i64(e, STRETCH)), one(e));
+}
+
+/* The matrices of an operand (which: 0, 1) or of the result (2) for a stretch of the region's last axis, `n`
+ * from idx[w->n - 1] on: a view of three axes. */
+static tr_tv matrices_at(tr_em *e, const batch *w, tr_tv a, uint32_t which, const tr_tv *idx, tr_tv n) {
+    uint32_t lead = a.ty->ndim - 2u, of = which < 2 ? w->of[which] : 0, last = w->n - 1u;
+    tr_axes x = {0};
+    bool along = false;
+    for (uint32_t i = 0; i < lead; i++) {
+        tr_tv at = idx[of + i], step = one(e);
+        if (w->repeats && which < 2) {
+            tr_tv alone = tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i), one(e));
+            at = tr_em_select(e, alone, tr_em_i64(e, 0), at);
+            step = tr_em_select(e, alone, tr_em_i64(e, 0), step);
+        }
+        if (of + i == last)
+            tr_axes_part(&x, i, at, n, step);
+        else
+            x.start[i] = at;
+        along = along || of + i == last;
+    }
+    if (!along)
+        tr_axes_new(e, &x, n);
+    for (uint32_t i = lead; i < a.ty->ndim; i++)
+        tr_axes_own(e, &x, a, i);
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, 3, TR_LAYOUT_ANY, a.ty->readonly), a, &x);
+}
+
+/* caps: result, a, b, length of a stretch, extent of the last axis. */
 static bool lam_batch(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
     const batch *w = d->user;
-    assert(d->ncap == 3 && w->n == d->nspace && "a result and two operands, at each place");
+    assert(d->ncap == 5 && w->n == d->nspace && "a result and two operands, at each place");
     (void)elems;
     (void)yields;
-    call_matmul(e, matrix_at(e, caps[0], idx), place_in(e, w, caps[1], 0, idx),
-                place_in(e, w, caps[2], 1, idx));
+    tr_tv at[TR_MAX_NDIM], x[3];
+    memcpy(at, idx, w->n * sizeof *at);
+    at[w->n - 1] = tr_em_op2(e, TR_OP_MUL, idx[w->n - 1], caps[3]);
+    tr_tv n = least(e, caps[3], tr_em_op2(e, TR_OP_SUB, caps[4], at[w->n - 1]));
+    for (uint32_t k = 0; k < 3; k++)
+        x[k] = matrices_at(e, w, caps[k], k == 0 ? 2 : k - 1, at, n);
+    tr_em_callrt(e, TR_RT_MATMULS, NULL, NULL, 4,
+                 (tr_tv[]){tr_em_i64(e, kind_of(caps[0].ty->elem)), x[0], x[1], x[2]});
     return true;
 }
 
@@ -156,9 +193,9 @@ static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
 typedef struct product {
     tr_tv a, b; /* of two axes or more, and of the result's type, or the one that it is summed in */
     const tr_ty *result;
-    bool row, column; /* a was a vector; b was: the result lacks that axis */
-    uint32_t ndim;    /* of the result with them */
-    tr_tv shape[TR_MAX_NDIM];
+    bool row, column;                /* a was a vector; b was: the result lacks that axis */
+    uint32_t ndim;                   /* of the result with them */
+    tr_tv shape[TR_MAX_NDIM], inner; /* inner: of a row of a */
     batch how;
 } product;
 
@@ -210,14 +247,17 @@ static bool plan_dot(tr_em *e, product *p) {
 /* Fills the result, of p->ndim axes and with rows that lie without gaps. */
 static bool multiply(tr_em *e, const product *p, tr_tv c) {
     assert(c.ty->ndim == p->ndim && p->how.n + 2 == p->ndim && "axes before the last two are the region's");
-    tr_tv caps[3] = {c, p->a, p->b}, none;
     if (p->how.n == 0) {
-        call_matmul(e, matrix_at(e, c, NULL), matrix_at(e, p->a, NULL), matrix_at(e, p->b, NULL));
+        call_matmul(e, as_any(e, c), as_any(e, p->a), as_any(e, p->b));
         return true;
     }
+    tr_tv space[TR_MAX_NDIM], none, *last = &space[p->how.n - 1u];
+    memcpy(space, p->shape, p->how.n * sizeof *space);
+    tr_tv all = *last, len = stretch(e, &p->shape[p->ndim - 2], &p->shape[p->ndim - 1], &p->inner);
+    *last = tr_em_op2(e, TR_OP_QUOT, tr_em_op2(e, TR_OP_ADD, all, tr_em_op2(e, TR_OP_SUB, len, one(e))), len);
+    tr_tv caps[] = {c, p->a, p->b, len, all};
     batch *w = tr_arena_copy(&e->ctx->arena, &p->how, sizeof p->how);
-    tr_pdesc d = {
-        .nspace = p->how.n, .ncap = 3, .space = p->shape, .caps = caps, .lam = lam_batch, .user = w};
+    tr_pdesc d = {.nspace = p->how.n, .ncap = 5, .space = space, .caps = caps, .lam = lam_batch, .user = w};
     return tr_em_pattern(e, &d, &none);
 }
 
@@ -292,6 +332,7 @@ static bool matrix_product(tr_em *e, const tr_bcall *call, tr_tv a, tr_tv b, boo
         return false;
     p.shape[p.ndim - 2] = tr_em_dim(e, p.a, p.a.ty->ndim - 2u);
     p.shape[p.ndim - 1] = tr_em_dim(e, p.b, p.b.ty->ndim - 1u);
+    p.inner = tr_em_dim(e, p.a, p.a.ty->ndim - 1u);
     if (direct(e, &p, dst, &c)) {
         *out = *dst;
         return tr_lib_unaliased(e, c, p.a, &p.a) && tr_lib_unaliased(e, c, p.b, &p.b) && multiply(e, &p, c);

@@ -90,15 +90,36 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
         out[0] = l_icmp(w->b, LLVMIntNE, out[0], l_int(w->m->i8, 0));
 }
 
-lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
+static lv masked_load(tr_lf *w, lt t, lv from, unsigned align, lv mask) {
+    static const char name[] = "llvm.masked.load";
+    lt types[2] = {t, w->m->ptr};
+    lv args[] = {from, l_int(w->m->i32, align), mask, LLVMConstNull(t)};
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, types, 2);
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, types, 2), fn, args, 4, "");
+}
+
+lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n, lv mask) {
     assert(tr_ty_is_float(a->ty->elem));
-    lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n),
-                          tr_lower_address(w, a, off), "");
-    LLVMSetAlignment(x, tr_lower_align(a->ty));
+    lt t = LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n);
+    unsigned align = tr_lower_align(a->ty);
+    lv from = tr_lower_address(w, a, off),
+       x = mask ? masked_load(w, t, from, align, mask) : LLVMBuildLoad2(w->b, t, from, "");
+    if (!mask)
+        LLVMSetAlignment(x, align);
     tr_lower_tag(w->m, x, false);
     if (a->apart)
         tr_lower_mark_apart(w->m, x);
     return x;
+}
+
+void tr_lower_store_lanes(tr_lf *w, const tr_larr *a, lv off, lv x) {
+    assert(tr_ty_is_float(a->ty->elem) && !a->nontemporal);
+    lv st = LLVMBuildStore(w->b, x, tr_lower_address(w, a, off));
+    LLVMSetAlignment(st, tr_lower_align(a->ty));
+    tr_lower_tag(w->m, st, false);
+    if (a->apart || w->in_turn)
+        tr_lower_mark_apart(w->m, st);
 }
 
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {

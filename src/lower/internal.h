@@ -250,7 +250,8 @@ lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off); /* of the element at `o
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
 unsigned tr_lower_align(const tr_ty *array); /* of its items: what loads and stores may count on */
 /* n elements that lie side by side, as a vector. */
-lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n);
+lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n, lv mask);
+void tr_lower_store_lanes(tr_lf *w, const tr_larr *a, lv off, lv x);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
 
 /* --- handler.c --- */

@@ -82,6 +82,8 @@ typedef struct tr_lpat {
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
     unsigned lanes;      /* of a strip; 0: no strips */
+    lv lanes_mask;       /* in a strip that is wider than the axis: those that are there; NULL: all */
+    lv left;             /* in strips: rows of the last reduced axis that are groups of TR_TILE_GROUP */
     lv *shift;           /* in strips: from its first row to row r, of array a: shift[r * narr + a] */
     unsigned mark;       /* of its innermost loop (TR_LOOP_...), beside what is known of that anyway; or 0 */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
@@ -168,7 +170,6 @@ lv tr_tile_condition(tr_lpat *s); /* what says at run time that memory lies alon
 void tr_tile_assume(tr_lpat *s);  /* where it does */
 void tr_tile_setup(tr_lpat *s);
 void tr_tile_nest(tr_lpat *s);
-void tr_tile_clear(tr_lpat *s, lv len);
 /* The reduced axes from level k on of `len` accumulators; their sums are in the
  * accumulators then. carry[0] counts rows. */
 void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len);
@@ -177,7 +178,8 @@ void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len);
 void tr_strip_setup(tr_lpat *s);
 void tr_strip_nest(tr_lpat *s, unsigned k); /* the last two kept axes, of level k and the innermost one */
 void tr_strip_add(tr_lpat *s, unsigned k, lv at); /* the elements at `at` of the last reduced axis, level k */
-void tr_strip_leave(tr_lpat *s);                  /* registers to memory */
+void tr_strip_block(tr_lpat *s);                  /* what registers hold is a block of the sums */
+void tr_strip_end(tr_lpat *s);                    /* the sums of all blocks, and of registers, to memory */
 /* Behind a branch: the registers begin anew where it came from `full`, and are as they were
  * where from `here`. */
 void tr_strip_meet(tr_lpat *s, lb here, lb full);

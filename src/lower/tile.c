@@ -53,7 +53,10 @@ static unsigned width(const tr_lpat *s) {
 
 void tr_tile_setup(tr_lpat *s) {
     tr_lf *w = s->w;
-    tr_strip_setup(s);
+    if (s->lanes) {
+        tr_strip_setup(s);
+        return;
+    }
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
@@ -108,13 +111,9 @@ static lv up(tr_lpat *s, lv i) {
     return LLVMBuildNUWAdd(s->w->b, i, l_int(s->w->m->i64, 1), "");
 }
 
-void tr_tile_clear(tr_lpat *s, lv len) {
-    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
-}
-
 static void begin(tr_lpat *s, lv len) {
     tr_lloop l;
-    tr_tile_clear(s, len);
+    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && !is_sum(&s->red[i]); k++)
@@ -194,33 +193,63 @@ static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv left, lv from, 
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     lv count = s->carry[0];
-    if (s->lanes)
-        tr_strip_add(s, k, row);
-    else
-        columns(s, k, row, n, from, len);
+    columns(s, k, row, n, from, len);
     count = LLVMBuildNUWAdd(b, count, l_int(i64, n), "");
     lb here = l_here(b), full = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     LLVMBuildCondBr(b, ends_block(s, count, row, n, left), full, go_on);
     l_at_end(b, full);
-    if (s->lanes)
-        tr_strip_leave(s);
     each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32, len);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     s->carry[0] = LLVMBuildPhi(b, i64, "");
     l_incoming(s->carry[0], count, here);
     l_incoming(s->carry[0], l_int(i64, 0), full);
-    if (s->lanes)
-        tr_strip_meet(s, here, full);
 }
 
-/* The last reduced axis, level k: groups of rows, then what is left. A strip has rows enough. */
+/* A strip has rows enough: row by row up to where the block ends that is in the accumulators, from there to
+ * the end of the next one. */
+static void last_of_strip(tr_lpat *s, unsigned k) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv end = s->ext[s->axis[k]], left = s->left, one = l_int(i64, 1);
+    tr_lloop l, rows;
+    tr_lloop_begin(s, &l, l_int(i64, 0), end);
+    /* as ends_block() has it */
+    lv lack = l_sub(b, l_int(i64, TR_TILE_ROWS), s->carry[0]);
+    lack = l_select(b, l_icmp(b, LLVMIntSGT, lack, one), lack, one);
+    lv last = l_sub(b, LLVMBuildNSWAdd(b, l.iv, lack, ""), one),
+       whole = LLVMBuildOr(b, last, l_int(i64, GROUP - 1), "");
+    lv stop = LLVMBuildNSWAdd(b, l_select(b, l_icmp(b, LLVMIntSGE, last, left), last, whole), one, ""),
+       ends = l_icmp(b, LLVMIntSLE, stop, end), to = l_select(b, ends, stop, end),
+       count = LLVMBuildNSWAdd(b, s->carry[0], l_sub(b, to, l.iv), "");
+    tr_lloop_begin(s, &rows, l.iv, to);
+    tr_strip_add(s, k, rows.iv);
+    tr_lloop_end(s, &rows, up(s, rows.iv));
+    lb here = l_here(b), full = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    LLVMBuildCondBr(b, ends, full, go_on);
+    l_at_end(b, full);
+    tr_strip_block(s);
+    full = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    s->carry[0] = LLVMBuildPhi(b, i64, "");
+    l_incoming(s->carry[0], count, here);
+    l_incoming(s->carry[0], l_int(i64, 0), full);
+    tr_strip_meet(s, here, full);
+    tr_lloop_end(s, &l, to);
+}
+
+/* The last reduced axis, level k: groups of rows, then what is left. */
 static void last_axis(tr_lpat *s, unsigned k, lv from, lv len) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     lv end = s->ext[s->axis[k]], left = l_and(b, end, l_int(i64, -GROUP)), done = l_int(i64, 0);
     tr_lloop l;
-    if (s->p->sched.rows == GROUP && !s->lanes) {
+    if (s->lanes) {
+        last_of_strip(s, k);
+        return;
+    }
+    if (s->p->sched.rows == GROUP) {
         tr_lloop_begin(s, &l, done, left);
         group(s, k, l.iv, GROUP, left, from, len);
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, GROUP), ""));
@@ -264,9 +293,10 @@ static void finish(tr_lpat *s, lv from, lv len) {
 void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len) {
     rows(s, k, from, len);
     if (s->lanes)
-        tr_strip_leave(s);
+        tr_strip_end(s);
+    else
+        each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
     s->ncarry = 0;
-    each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
 }
 
 static void tiles(tr_lpat *s, unsigned k) {
@@ -285,29 +315,9 @@ static void tiles(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, step, ""));
 }
 
-static void kept(tr_lpat *s, unsigned k);
-
-/* if (as wide as a strip) strips; else tiles. */
-static void strips(tr_lpat *s, unsigned k) {
-    LLVMBuilderRef b = s->w->b;
-    lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
-    unsigned lanes = s->lanes;
-    lv wide = l_icmp(b, LLVMIntSGE, s->ext[s->axis[s->ndim - 1]], l_int(s->w->m->i64, lanes));
-    LLVMBuildCondBr(b, wide, yes, no);
-    l_at_end(b, yes);
-    tr_strip_nest(s, k);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, no);
-    s->lanes = 0;
-    kept(s, k);
-    s->lanes = lanes;
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-}
-
 static void kept(tr_lpat *s, unsigned k) {
     if (s->lanes && k + 2 == tr_pat_nkeep(s->p)) {
-        strips(s, k);
+        tr_strip_nest(s, k);
         return;
     }
     if (k + 1 == tr_pat_nkeep(s->p)) {
@@ -324,7 +334,29 @@ static void kept(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, up(s, l.iv));
 }
 
+/* The last two reduced axes of strips are walked as one where they lie so in every array, and where blocks end
+ * at the same rows then: with fewer rows than a group anywhere, with whole groups as ends_block() has it. */
+static void flatten(tr_lpat *s) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    unsigned z = s->axis[s->ndim - 2], y = s->axis[s->ndim - 3];
+    lv n = s->ext[z], none = l_int(i64, 0), few = l_icmp(b, LLVMIntSLT, n, l_int(i64, GROUP));
+    if (s->ndim - tr_pat_nkeep(s->p) > 1) {
+        lv groups = l_icmp(b, LLVMIntEQ, l_and(b, n, l_int(i64, GROUP - 1)), none),
+           flat = LLVMBuildOr(b, few, groups, "");
+        for (unsigned a = 0; a < s->p->nin; a++) {
+            lv whole = LLVMBuildMul(b, n, s->arr[a].stride[z], "");
+            flat = l_and(b, flat, l_icmp(b, LLVMIntEQ, s->arr[a].stride[y], whole));
+        }
+        s->ext[z] = l_select(b, flat, LLVMBuildMul(b, n, s->ext[y], ""), n);
+        s->ext[y] = l_select(b, flat, l_int(i64, 1), s->ext[y]);
+    }
+    s->left = l_select(b, few, none, l_and(b, s->ext[z], l_int(i64, -GROUP)));
+}
+
 void tr_tile_nest(tr_lpat *s) {
+    if (s->lanes)
+        flatten(s);
     s->held = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_most_carried(s->p));
     s->ncarry = 0;
     kept(s, 0);

@@ -141,6 +141,11 @@ void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64_t crs, int64_t ccs, void *ao,
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
+/* The same for n matrices each, with a third size and distance before the others. */
+void tr_rt_matmuls(int64_t kind, void *co, void *c, int64_t n, int64_t cm, int64_t cn, int64_t cstep,
+                   int64_t crs, int64_t ccs, void *ao, const void *a, int64_t an, int64_t am, int64_t ak,
+                   int64_t astep, int64_t ars, int64_t acs, void *bo, const void *b, int64_t bcount,
+                   int64_t bk, int64_t bn, int64_t bstep, int64_t brs, int64_t bcs);
 
 /* Sorted numbers (item i at first + i * step), the two numbers of a line, a table of m buckets: both are
  * filled. By table[bucket] a search begins, and takes so many rounds; -1: it begins at 0, the numbers do not

@@ -1,18 +1,20 @@
 /* The product of two matrices: by a BLAS where there is one, else by loops.
  *
- * Strides are in items and may be anything: a matrix that lies in rows or in columns goes to BLAS as it is,
- * another one is copied first. The result lies in rows without gaps. Small products (SMALL multiplications)
- * never go to BLAS, which costs more to call than they do. The loops add into rows of the result, in blocks
- * that fit the caches, so they vectorise; products of integers wrap, those of bools are "or" of "and". What
- * cannot be copied for want of memory is computed by the loops. */
+ * Strides are in items and may be anything: a matrix that lies in rows or in columns goes to BLAS as it
+ * is, another one is copied first. The result lies in rows without gaps. Small products (SMALL
+ * multiplications) never go to BLAS, which costs more to call than they do: those of floats are
+ * matsmall.c's. The loops add into rows of the result, in blocks that fit the caches, so they vectorise;
+ * products of integers wrap, those of bools are "or" of "and". What cannot be copied for want of memory is
+ * computed by the loops. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/blas.h"
 #include "rt/enter.h"
 #include "rt/fns.h"
+#include "rt/matsmall.h"
 
-enum { SMALL = 512, BLOCK_K = 64, BLOCK_N = 512 };
+enum { SMALL = TR_MAT_SMALL, BLOCK_K = 64, BLOCK_N = 512 };
 
 typedef struct mat {
     const char *data;
@@ -221,9 +223,13 @@ static int by_gemm(const tr_blas *lib, int type, int64_t size, void *c, int64_t 
     return 1;
 }
 
+static int is_small(const mat *a, const mat *b) {
+    return (double)a->rows * (double)b->cols * (double)a->cols <= (double)SMALL;
+}
+
 static int by_blas(int type, int64_t size, void *c, int64_t ldc, const mat *a, const mat *b) {
     int64_t m = a->rows, n = b->cols, k = a->cols;
-    if (type < 0 || (double)m * (double)n * (double)k <= (double)SMALL)
+    if (type < 0 || is_small(a, b))
         return 0;
     const tr_blas *lib = tr_rt_blas();
     if (!lib->gemm[type])
@@ -242,9 +248,21 @@ static int by_blas(int type, int64_t size, void *c, int64_t ldc, const mat *a, c
     return by_gemm(lib, type, size, c, ldc, a, b);
 }
 
-static void product(int64_t kind, void *c, int64_t cm, int64_t cn, int64_t crs, const mat *x, const mat *y) {
-    int64_t size = kinds[kind].size;
-    if (cm <= 0 || cn <= 0)
+/* n products of small matrices of floats. A single column is the loops' (they add it up in chains). */
+static int by_small(int64_t kind, int64_t n, void *c, int64_t step, int64_t ld, const mat *a, int64_t astep,
+                    const mat *b, int64_t bstep) {
+    if ((kind != TR_MAT_F32 && kind != TR_MAT_F64) || a->rows < 1 || a->cols < 1 || b->cols < 2 ||
+        !is_small(a, b))
+        return 0;
+    tr_mats x = {a->data, a->rows, a->cols, astep, a->rs, a->cs},
+            y = {b->data, b->rows, b->cols, bstep, b->rs, b->cs};
+    tr_rt_mats_small(kinds[kind].size, n, c, step, ld, &x, &y);
+    return 1;
+}
+
+static void product(int64_t kind, void *c, int64_t crs, const mat *x, const mat *y) {
+    int64_t size = kinds[kind].size, cm = x->rows, cn = y->cols;
+    if (cm <= 0 || cn <= 0 || by_small(kind, 1, c, 0, crs, x, 0, y, 0))
         return;
     if (x->cols > 0 && by_blas(kinds[kind].blas, size, c, crs, x, y))
         return;
@@ -257,8 +275,37 @@ static void product(int64_t kind, void *c, int64_t cm, int64_t cn, int64_t crs, 
 void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64_t crs, int64_t ccs, void *ao,
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs) {
-    (void)co, (void)ao, (void)bo, (void)ccs;
+    (void)co, (void)ao, (void)bo, (void)ccs, (void)cm, (void)cn;
     mat x = {a, am, ak, ars, acs}, y = {b, bk, bn, brs, bcs};
-    product(kind, c, cm, cn, crs, &x, &y);
+    product(kind, c, crs, &x, &y);
+    tr_rt_look();
+}
+
+/* Rows of all n matrices are `by` apart, which is where the next one of the same matrix lies. */
+static int go_on(int64_t rows, int64_t rs, int64_t step, int64_t *by) {
+    *by = rows == 1 ? step : rs;
+    return rows == 1 || step == rows * rs;
+}
+
+/* n matrices that are multiplied by the same one are the rows of one matrix, where they lie so. */
+void tr_rt_matmuls(int64_t kind, void *co, void *c, int64_t n, int64_t cm, int64_t cn, int64_t cstep,
+                   int64_t crs, int64_t ccs, void *ao, const void *a, int64_t an, int64_t am, int64_t ak,
+                   int64_t astep, int64_t ars, int64_t acs, void *bo, const void *b, int64_t bcount,
+                   int64_t bk, int64_t bn, int64_t bstep, int64_t brs, int64_t bcs) {
+    (void)co, (void)ao, (void)bo, (void)ccs, (void)cm, (void)cn, (void)an, (void)bcount;
+    mat x = {a, am, ak, ars, acs}, y = {b, bk, bn, brs, bcs};
+    int64_t size = kinds[kind].size, ld = crs;
+    if (n > 1 && bstep == 0 && go_on(am, ars, astep, &x.rs) && go_on(am, crs, cstep, &ld)) {
+        x.rows = n * am;
+        product(kind, c, ld, &x, &y);
+    } else {
+        x.rs = ars;
+        if (!by_small(kind, n, c, cstep, crs, &x, astep, &y, bstep))
+            for (int64_t q = 0; q < n; q++) {
+                product(kind, (char *)c + q * cstep * size, crs, &x, &y);
+                x.data += astep * size;
+                y.data += bstep * size;
+            }
+    }
     tr_rt_look();
 }

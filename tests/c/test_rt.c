@@ -217,6 +217,35 @@ static void test_matmul(void) {
     assert(two[0] == 0 && two[3] == 0);
 }
 
+/* Five pairs of one shape, all numbers of columns; behind each row of the result is a gap, which nobody
+ * touches. */
+static void test_matmuls(void) {
+    enum { Q = 5, M = 3, K = 4, MOST = 20, LD = MOST + 3 };
+    static float a[Q * M * K], b[Q * K * MOST], c[Q * M * LD];
+    for (int i = 0; i < Q * M * K; i++)
+        a[i] = (float)(i % 7);
+    for (int i = 0; i < Q * K * MOST; i++)
+        b[i] = (float)(i % 5);
+    for (int n = 1; n <= MOST; n++) {
+        memset(c, 0x7f, sizeof c);
+        tr_rt_matmuls(TR_MAT_F32, NULL, c, Q, M, n, M * LD, LD, 1, NULL, a, Q, M, K, M * K, K, 1, NULL, b, Q,
+                      K, n, K * n, n, 1);
+        for (int q = 0; q < Q; q++)
+            for (int i = 0; i < M; i++) {
+                const float *row = c + (q * M + i) * LD;
+                for (int j = 0; j < n; j++) {
+                    float want = 0;
+                    for (int p = 0; p < K; p++)
+                        want += a[(q * M + i) * K + p] * b[(q * K + p) * n + j];
+                    assert(row[j] == want);
+                }
+                uint32_t beyond;
+                memcpy(&beyond, row + n, sizeof beyond);
+                assert(beyond == 0x7f7f7f7f);
+            }
+    }
+}
+
 /* Doubles the sum of a core axis, with what NumPy passes; raises the invalid flag for a negative one. It
  * changes its arguments, as loops do. */
 static void twice_the_sum(char **args, const int64_t *dims, const int64_t *steps, void *data) {
@@ -510,6 +539,7 @@ int main(void) {
     test_stack();
     test_repr();
     test_matmul();
+    test_matmuls();
     test_loop();
     test_kept();
     test_small();

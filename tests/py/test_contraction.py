@@ -107,6 +107,85 @@ def test_bits(dtype: Any) -> None:
         assert bits(f(a[lo:hi], b)) == bits(whole[lo:hi])
 
 
+def whole_rows(x: np.ndarray, w: np.ndarray) -> Any:
+    q = w.shape[0]
+    return np.sum(x[:, 1 : 1 + q, :, None] * w[None], axis=(1, 2))
+
+
+def parts_of_rows(x: np.ndarray, w: np.ndarray) -> Any:
+    q, c = w.shape[0], w.shape[1]
+    return np.sum(x[:, 1 : 1 + q, 1 : 1 + c, None] * w[None], axis=(1, 2))
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 4, 5, 6, 7, 8, 12, 17])
+@pytest.mark.parametrize("columns", [3, 16])
+def test_two_axes(items: int, columns: int) -> None:
+    """Blocks end with a group of four items of the last axis, or behind the groups, whether two axes are walked as one or not."""
+    x, w = numbers(3, 13, items, dtype=np.float32), numbers(11, items, columns, dtype=np.float32)
+    wider = np.concatenate([x[:, :, :1], x, x], axis=2)
+    got = njit(whole_rows)(x, w)
+    for n in range(3):
+        blocks, acc, count = [], np.full(columns, -0.0, np.float32), 0
+        for q in range(11):
+            for c in range(items):
+                acc, count = acc + x[n, 1 + q, c] * w[q, c], count + 1
+                if count >= 16 and (c % 4 == 3 or c >= items // 4 * 4):
+                    blocks.append(acc)
+                    acc, count = np.full(columns, -0.0, np.float32), 0
+        assert bits(got[n]) == bits(np.float32(0) + added_up(blocks, acc))
+    assert bits(njit(parts_of_rows)(wider, w)) == bits(got) == bits(njit(parallel=True)(whole_rows)(x, w))
+    assert not njit(whole_rows)(x, w[:0]).any() and not njit(whole_rows)(x[:, :, :0], w[:, :0]).any()
+
+
+def added_up(blocks: Any, total: np.ndarray) -> np.ndarray:
+    """Sums of blocks like the bits of a binary counter of 16 levels, the last of which takes what comes; then what is in no block."""
+    held: list[Any] = [None] * 16
+    for one in blocks:
+        level = 0
+        while level < 15 and held[level] is not None:
+            one, held[level] = held[level] + one, None
+            level += 1
+        held[level] = one if held[level] is None else held[level] + one
+    for x in held:
+        total = total if x is None else x + total
+    return total
+
+
+def added_in_blocks(c: np.ndarray) -> np.ndarray:
+    """The order of rt/tile.c: rows by 16, one after the other."""
+    blocks, left = c[: len(c) // 16 * 16].reshape(-1, 16, c.shape[1]), c[len(c) // 16 * 16 :]
+    acc = np.full((len(blocks), c.shape[1]), -0.0, c.dtype)
+    for r in range(16):
+        acc += blocks[:, r]
+    total = np.full(c.shape[1], -0.0, c.dtype)
+    for row in left:
+        total = total + row
+    return added_up(acc, total)
+
+
+@pytest.mark.parametrize("rows", [5, 16, 16 * 21 + 7, (1 << 20) + 16 * 5 + 3])
+@pytest.mark.parametrize("columns", [3, 16])
+def test_order(rows: int, columns: int) -> None:
+    """That of tiles, up to where the last level is added to again and again; in strips and in those with lanes masked away."""
+    f = njit(product)
+    a, b = numbers(2, rows, dtype=np.float32), numbers(rows, columns, dtype=np.float32)
+    got = f(a, b)
+    for r in range(2):
+        want = np.float32(0) + added_in_blocks(a[r][:, None] * b)
+        assert bits(got[r]) == bits(want)
+
+
+def test_narrow() -> None:
+    """Lanes beyond a row are not loaded: what lies there is another's, or nothing."""
+    f = njit(product)
+    a, b = numbers(5, 70), np.full((70, 9), np.nan)
+    b[:, 2:5] = numbers(70, 3)
+    np.testing.assert_allclose(f(a, b[:, 2:5]), a @ b[:, 2:5], rtol=0, atol=1e-11)
+    g = njit(product)
+    np.testing.assert_allclose(g(a, b[:, 2:5].copy()), a @ b[:, 2:5], rtol=0, atol=1e-11)
+    assert "llvm.masked.load.v8f64" in "".join(g.inspect_llvm().values())
+
+
 @pytest.mark.parametrize("f", [product, batched])
 def test_threads(f: Any) -> None:
     """The same bits on one core and on all."""

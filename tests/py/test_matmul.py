@@ -62,6 +62,80 @@ def test_more_axes(data):
         same(expr, a, b)
 
 
+def laid(a, how):
+    """The same matrices, but their last axes lie otherwise in memory."""
+    if how == "columns":
+        return np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2)
+    if how == "gaps":
+        b = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+        b[..., ::2] = a
+        return b[..., ::2]
+    if how == "back":
+        return a[..., ::-1, ::-1].copy()[..., ::-1, ::-1]
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c16"])
+def test_many_small_matrices(dtype):
+    """Every number of columns has code of its own; stretches of 64 pairs, and what is left; all values are exact."""
+    rng = np.random.default_rng(5)
+    f, g = njit(lambda a, b: a @ b), njit(parallel=True)(lambda a, b: a @ b)
+    shapes = [(2, 2, 2), (3, 3, 3), (4, 4, 4), (1, 5, 1), (7, 1, 3), (2, 3, 17)]
+    shapes += [(3, 4, n) for n in range(1, 11)] + [(8, 8, 8), (2, 128, 2), (1, 102, 5), (1, 1, 40), (9, 9, 9)]
+    for m, k, n in shapes:
+        for pairs, how, other in (
+            (3, "rows", "columns"),
+            (64, "gaps", "rows"),
+            (131, "back", "gaps"),
+            (131, "rows", "rows"),
+        ):
+            a, b = (rng.integers(-4, 5, s).astype(dtype) for s in ((pairs, m, k), (pairs, k, n)))
+            a, b = laid(a, how), laid(b, other)
+            want = np.matmul(a, b)
+            for got in (f(a, b), g(a, b)):
+                assert got.shape == want.shape and got.dtype == want.dtype and np.array_equal(got, want), (
+                    m,
+                    k,
+                    n,
+                    how,
+                    other,
+                )
+
+
+@pytest.mark.parametrize("shapes", [
+    ((70, 2, 3), (3, 2)), ((2, 3), (70, 3, 2)), ((70, 1, 3), (1, 3, 2)), ((1, 2, 3), (70, 3, 2)), ((2, 70, 2, 3), (2, 1, 3, 4)),
+    ((70, 1, 2, 3), (1, 90, 3, 4)), ((70, 40, 3), (3, 4)), ((70, 1, 30), (30, 40)), ((70, 30), (2, 30, 4)), ((0, 2, 3), (0, 3, 4)),
+    ((70, 0, 3), (70, 3, 2)), ((70, 2, 0), (70, 0, 2)), ((3, 110, 110), (3, 110, 110)),
+])  # fmt: skip
+def test_matrices_repeat(shapes):
+    """What is repeated for all pairs, or has rows that follow one another, may be one product."""
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-4, 5, s).astype(float) for s in shapes)
+    a.flags.writeable = False
+    assert np.array_equal(run("a @ b", a, b), np.matmul(a, b))
+    if a.size < 9999 and a.ndim + b.ndim < 7:
+        assert np.array_equal(run("np.dot(a, b)", a, b), np.dot(a, b))
+    if a.ndim == 3:
+        back = a[::-1, ::-1]
+        assert np.array_equal(run("a @ b", back, b), np.matmul(back, b))
+
+
+def test_bits_of_many_products_are_those_of_each():
+    """Small products add up in order, whatever the way in."""
+    rng = np.random.default_rng(7)
+    a, b = rng.random((100, 3, 7)).astype("f4"), rng.random((100, 7, 6)).astype("f4")
+    want = np.zeros((100, 3, 6), "f4")
+    for p in range(7):
+        want += a[:, :, p, None] * b[:, p, None, :]
+    got = njit(lambda a, b: a @ b)(a, b)
+    assert (
+        got.tobytes() == want.tobytes() == njit(parallel=True)(lambda a, b: np.matmul(a, b))(a, b).tobytes()
+    )
+    one = njit(lambda a, b: a @ b)
+    assert all(one(x, y).tobytes() == w.tobytes() for x, y, w in zip(a, b, want, strict=True))
+    assert njit(lambda a, b: np.einsum("qij,qjk->qik", a, b))(a, b).tobytes() == want.tobytes()
+
+
 @given(data=st.data())
 def test_inner_vdot_outer(data):
     m, k, n = (data.draw(st.sampled_from([0, 1, 4, 10])) for _ in range(3))
