@@ -18,6 +18,7 @@ import kernels
 import loop_cases
 import numpy_cases
 import parallel_cases
+import program_cases
 from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
@@ -576,6 +577,17 @@ GRAPHS: list[Row] = [
                 floor,
                 1 / 1.9,
             ),
+        )
+    ),
+    *(
+        row
+        for name in program_cases.NAMES
+        # of small ones asked: 1.2; a graph's evaluation takes 2.5 us, which is in them
+        for row in against(
+            name,
+            {numpy_cases.BY_HAND: (None if name.endswith(program_cases.SMALL) else 1.2, 1.0)},
+            "us",
+            "parallel",
         )
     ),
     absolute("building a node", "ns", 0.12e-6, 0.08e-6),
