@@ -582,7 +582,7 @@ GRAPHS: list[Row] = [
     *(
         row
         for name in program_cases.NAMES
-        # of small ones asked: 1.2; a graph's evaluation takes 2.5 us, which is in them
+        # of small ones asked: 1.2; building and evaluating a graph takes 3 to 5 us, which are in them
         for row in against(
             name,
             {numpy_cases.BY_HAND: (None if name.endswith(program_cases.SMALL) else 1.2, 1.0)},

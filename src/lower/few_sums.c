@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-enum { FEW = 4, KNOWN = 8, SMALL = 24 };
+enum { FEW = 4, KNOWN = 16, SMALL = 24 };
 
 /* How long a row is, where that is known when compiling; -1: it is not. */
 static int64_t known_size(const tr_lpat *s, unsigned k) {

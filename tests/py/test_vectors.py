@@ -74,7 +74,7 @@ def outcomes():
         for parallel in (False, True):
             compiled = njit(f, parallel=parallel)
             for dtype in ("f8", "f4"):
-                for k in (1, 2, 3, 4, 5, 8, 9):
+                for k in (1, 2, 3, 4, 5, 8, 9, 16):
                     n = 700 if f is nearest_of_many else None
                     if k == 1 and f is broadcast:
                         continue
@@ -101,12 +101,19 @@ def test_no_bit_depends_on_it(tmp_path):
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("k", [2, 3, 4, 6, 8])
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 8, 16])
 def test_as_numpy(f, k):
     a = arrays("f8", k, 700 if f is nearest_of_many else None)
     got, want = njit(f)(a), f(a)
     for x, y in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("k", range(2, 18))
+def test_a_length_in_the_text_changes_no_bit(k, dtype):
+    a = arrays(dtype, k, 300)
+    assert njit(lambda a: squares(np.reshape(a, (len(a), k))))(a).tobytes() == njit(squares)(a).tobytes()
 
 
 def test_complex_sums():

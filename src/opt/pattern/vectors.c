@@ -1,10 +1,10 @@
-/* Sums over rows of two, three, four or eight numbers, vectors in space, get a version for each length
- * (specialisation by value), where the running program finds that there are many:
+/* Sums over rows of two, three, four, eight or sixteen numbers, vectors in space, get a version for each
+ * length (specialisation by value), where the running program finds that there are many:
  *
  *   [keep n, k] in(a) red(add) then out(r)
  * becomes
- *   if (k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
- *     if k == 8: [keep n, 8] in(a as [n, 8]) red(add) then out(r)  else if k == 4: ...
+ *   if (k == 16 || k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
+ *     if k == 16: [keep n, 16] in(a as [n, 16]) red(add) then out(r)  else if k == 8: ...
  *   else as it was
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
@@ -12,7 +12,7 @@
  * stand in the rounds of a loop over rows (byrow.c), which then has the versions. Arrays of layout C whose
  * last axis is the row are looked at as ones of that length, so that the way from row to row is known, too.
  * The versions are compiled when they are first reached (TR_COLD_LARGE). Bits stay: the sum of a row in C
- * order is grouped by its length alone. Cost: linear; four copies of each such pattern. */
+ * order is grouped by its length alone. Cost: linear; five copies of each such pattern. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -21,7 +21,7 @@
 #include "opt/priv.h"
 #include "opt/versions.h"
 
-static const int64_t lengths[] = {8, 4, 3, 2};
+static const int64_t lengths[] = {16, 8, 4, 3, 2};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, SMALL = 24, MANY = 1 << 16 };
 
 /* Does it add up the last axis alone, by floats, each row for itself, and with few instructions? What lies in
@@ -120,14 +120,19 @@ static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsi
     return on;
 }
 
-/* Are rows as long as one of them, and is there much to add up? */
+/* Are rows as long as one of them, and is there much to add up? A bit for each length, as comparisons with
+ * numbers that the loop over the rows makes, too, would take registers there. */
 static tr_val is_worth_it(tr_bld *b, const tr_ins *in) {
     unsigned last = in->imm.pat->nspace - 1u;
-    tr_val known = TR_NOVAL, all = tr_emit_times(b, in->args[last], in->args, last);
+    int64_t bits = 0;
     for (unsigned i = 0; i < LENGTHS; i++)
-        known =
-            tr_emit_either(b, known, tr_emit_cmp(b, TR_CMP_EQ, in->args[last], tr_emit_int(b, lengths[i])));
-    return tr_emit_both(b, known, tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+        bits |= INT64_C(1) << lengths[i];
+    tr_val all = tr_emit_times(b, in->args[last], in->args, last);
+    tr_val at = tr_emit_least(b, in->args[last], tr_emit_int(b, 63));
+    tr_val bit = tr_emit_op(b, TR_OP_SHR, tr_emit_int(b, bits), at);
+    bit = tr_emit_op(b, TR_OP_AND, bit, tr_emit_int(b, 1));
+    return tr_emit_both(b, tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0)),
+                        tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
 }
 
 /* The pattern, and a block with its versions, which is compiled when it is reached: all at once, as each
