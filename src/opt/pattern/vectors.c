@@ -9,7 +9,7 @@
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
  * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern may
- * stand in the rounds of a loop over rows (byrow.c), which then has the versions. Arrays of layout C whose
+ * stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions. Arrays of layout C whose
  * last axis is the row are looked at as ones of that length, so that the way from row to row is known, too.
  * The versions are compiled when they are first reached (TR_COLD_LARGE). Bits stay: the sum of a row in C
  * order is grouped by its length alone. Cost: linear; five copies of each such pattern. */
@@ -88,6 +88,20 @@ static tr_val as_rows(tr_bld *b, tr_val array, tr_val n) {
     return tr_emit_v(b, TR_OP_RESTRIDE, t, 2 + t->ndim, args);
 }
 
+/* A copy of pattern v at the end of a block. */
+static tr_val copy_to(tr_fn *f, tr_val v, tr_bid blk) {
+    const tr_ins in = *tr_at(f, v);
+    tr_bld b = tr_bld_at_end(f, blk);
+    b.loc = in.loc;
+    tr_node m = tr_node_new(f);
+    m.t = *in.imm.pat;
+    m.t.lam = tr_fn_clone(in.imm.pat->lam);
+    m.t.epi = in.imm.pat->epi ? tr_fn_clone(in.imm.pat->epi) : NULL;
+    for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
+        tr_node_take(&m, r, &in);
+    return tr_node_emit(&m, &b);
+}
+
 /* Rows of pattern v are n long. */
 static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     tr_bld b = tr_bld_before(f, v);
@@ -112,8 +126,8 @@ static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsi
         tr_fork k = tr_fork_cut(forms, v, tr_at(f, v)->loc);
         tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[i]));
         tr_ins_move_end(f, v, k.plain);
-        tr_fork_copy(forms, &k, TR_COLD_LARGE);
-        make_known(f, tr_blk_at(f, k.other)->first, length, lengths[i]);
+        tr_fork_make(forms, &k, TR_COLD_LARGE);
+        make_known(f, copy_to(f, v, k.other), length, lengths[i]);
         tr_fork_pick(forms, &k, is, k.other);
         on = on == TR_NOBLK ? k.after : on;
     }
@@ -143,8 +157,8 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
     tr_fork k = tr_fork_cut(forms, v, in.loc);
     tr_val worth = is_worth_it(&k.b, &in);
     tr_ins_move_end(f, v, k.plain);
-    tr_fork_copy(forms, &k, TR_COLD_LARGE);
-    tr_val copy = tr_blk_at(f, k.other)->first;
+    tr_fork_make(forms, &k, TR_COLD_LARGE);
+    tr_val copy = copy_to(f, v, k.other);
     tr_fork_pick(forms, &k, worth, k.other);
     versions_by_length(forms, copy, at, LENGTHS - 1);
     make_known(f, copy, tr_at(f, copy)->args[at], lengths[LENGTHS - 1]);
@@ -154,11 +168,10 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
 static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     const tr_fn *f = forms->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t at = length_of_rows(f, v);
-    if (at == UINT32_MAX || tr_is_const(tr_at(f, in->args[at])))
+    uint32_t at = in->ty && in->ty->kind != TR_TY_NONE ? UINT32_MAX : length_of_rows(f, v);
+    if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
     bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* it was asked before (byrow.c) */
-    assert((large || !in->ty || in->ty->kind == TR_TY_NONE) && "a pattern that keeps axes has no value");
     return large ? versions_by_length(forms, v, at, LENGTHS) : two_ways(forms, v, at);
 }
 
