@@ -8,11 +8,12 @@
  *   else as it was
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
- * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern may
- * stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions. Arrays of layout C whose
- * last axis is the row are looked at as ones of that length, so that the way from row to row is known, too.
- * The versions are compiled when they are first reached (TR_COLD_LARGE). Bits stay: the sum of a row in C
- * order is grouped by its length alone. Cost: linear; five copies of each such pattern. */
+ * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern
+ * may stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions.
+ * Arrays of layout C whose last axis is the row are looked at as ones of that length, so that the way from
+ * row to row is known, too. The versions are compiled when they are first reached (TR_COLD_LARGE). Bits
+ * stay: the sum of a row in C order is grouped by its length alone. Cost: linear; five copies of each such
+ * pattern. */
 #include <assert.h>
 
 #include "ir/ports.h"
