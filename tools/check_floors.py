@@ -134,6 +134,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/demand",
             "pattern/recompute",
             "pattern/schedule",
+            "pattern/vectors",
             "pattern/serial",
             "pattern/twins",
         ),

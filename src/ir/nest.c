@@ -19,9 +19,8 @@ const tr_nestinfo tr_nest_info[TR_NEST__COUNT] = {
 #undef X
 };
 
-/* FEW, KNOWN: elements of a row that is written out, where how many there are is known when the program runs,
- * or when compiling. SMALL: cost of a lambda that is. LARGEST: bytes of an item that the runtime packs. */
-enum { FEW = 4, KNOWN = 8, SMALL = 24, LARGEST = 16 };
+/* FEW: elements of a row that is written out, where how many there are is known when the program runs. SMALL: cost of a lambda that is. LARGEST: bytes of an item that the runtime packs. */
+enum { FEW = 4, SMALL = 24, LARGEST = 16 };
 
 typedef struct maker {
     const tr_fn *f;
@@ -282,7 +281,7 @@ static unsigned short_row(const maker *m, unsigned k) {
     for (unsigned i = 0; plain && i < tr_pat_nred(p); i++)
         plain = class_of(m, i) == TR_REDS_BUFFERED;
     int64_t known = plain ? known_size(m, k) : 0;
-    return !plain ? 0 : known < 0 ? FEW : known <= KNOWN ? (unsigned)known : 0;
+    return !plain ? 0 : known < 0 ? FEW : known <= TR_NEST_SHORT_MOST ? (unsigned)known : 0;
 }
 
 static const tr_nest *reduce(const maker *m, unsigned k) {

@@ -31,6 +31,8 @@ typedef struct tr_nestinfo {
 } tr_nestinfo;
 extern const tr_nestinfo tr_nest_info[TR_NEST__COUNT];
 
+enum { TR_NEST_SHORT_MOST = 16 }; /* elements of a row that is written out, where their number is known */
+
 typedef struct tr_nest tr_nest;
 struct tr_nest {
     tr_nestk kind;

@@ -74,10 +74,10 @@ static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
 /* How many places there are takes a pass of its own, 40 % of the time where items come from memory. Most
  * counts are of small numbers: many items are counted at once while they are below FEW (rt/bins.c), and what
  * comes after one that is not is left to the two passes. */
-enum { FEW = 4096, WORTH = 16 * FEW };
+enum { FEW = 4096, WORTH = 16 * FEW, BYTES = 256 };
 
-static bool counts_few(tr_em *e, tr_tv x) {
-    return !e->opts->parallel && x.ty->elem->kind == TR_TY_I64 && x.ty->layout == TR_LAYOUT_C;
+static bool counts_at_once(tr_em *e, tr_tv x, tr_tyk of) {
+    return !e->opts->parallel && x.ty->elem->kind == of && x.ty->layout == TR_LAYOUT_C;
 }
 
 /* counts: of the places that were used; x: what is left. */
@@ -91,6 +91,14 @@ static void count_few(tr_em *e, tr_tv *x, tr_tv *counts) {
     *x = tr_fam_part(e, *x, 0, done, tr_em_nsw(e, TR_OP_SUB, n, done));
 }
 
+/* Bytes need no second look, on one core, and the places are there before: the result is a part of them. */
+static void count_bytes(tr_em *e, tr_tv x, tr_tv least, tr_tv *out) {
+    tr_tv size = tr_em_op2(e, TR_OP_MAX, least, i64(e, BYTES));
+    tr_tv table = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &size);
+    tr_tv used = tr_em_callrt(e, TR_RT_COUNT_BYTES, tr_fam_ty(e, TR_TY_I64), NULL, 2, (tr_tv[]){x, table});
+    *out = tr_fam_part(e, table, 0, i64(e, 0), tr_em_op2(e, TR_OP_MAX, used, least));
+}
+
 /* Parameters: x, weights, minlength. */
 bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
     static const uint8_t add = TR_RED_ADD;
@@ -102,7 +110,11 @@ bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, i64(e, 0)), TR_EXC_VALUE,
                 "'minlength' must not be negative", 0, NULL);
-    bool few = !weighted && counts_few(e, in[0]);
+    if (!weighted && counts_at_once(e, in[0], TR_TY_U8)) {
+        count_bytes(e, in[0], least, out);
+        return true;
+    }
+    bool few = !weighted && counts_at_once(e, in[0], TR_TY_I64);
     if (few)
         count_few(e, &in[0], &counts);
     if (!places_of(e, in[0], &n))

@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-enum { KNOWN = 8 }; /* the most elements of a row that is written out */
+enum { KNOWN = TR_NEST_SHORT_MOST };
 
 /* Of n values, in the tree of rt/sum.c for so many. */
 static lv tree(tr_lf *w, lv *x, unsigned n) {

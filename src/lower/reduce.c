@@ -124,6 +124,80 @@ lv tr_lower_arg_end(tr_lf *w, const tr_ty *t, bool max, lv state, lv data, lv n)
     return LLVMBuildLoad2(w->b, w->m->i64, LLVMBuildInBoundsGEP2(w->b, w->m->i64, state, &one, 1, ""), "");
 }
 
+/* Is x better than `best`? Of floats the ordered comparison alone, which a processor has as one instruction
+ * with the choice. */
+static lv is_better(LLVMBuilderRef b, const tr_ty *t, bool max, lv x, lv best) {
+    if (tr_ty_is_float(t))
+        return l_fcmp(b, max ? LLVMRealOGT : LLVMRealOLT, x, best);
+    bool is_signed = tr_ty_class(t) == 'i';
+    return l_icmp(b,
+                  max         ? is_signed ? LLVMIntSGT : LLVMIntUGT
+                  : is_signed ? LLVMIntSLT
+                              : LLVMIntULT,
+                  x, best);
+}
+
+/* An item in memory; any byte but zero is true. */
+static lv item_at(tr_lf *w, const tr_ty *t, lv data, lv i) {
+    bool truth = t->kind == TR_TY_BOOL;
+    lt e = truth ? w->m->i8 : tr_lower_elem(w->m, t);
+    lv x = LLVMBuildLoad2(w->b, e, LLVMBuildInBoundsGEP2(w->b, e, data, &i, 1, ""), "");
+    return truth ? LLVMBuildZExt(w->b, l_icmp(w->b, LLVMIntNE, x, l_int(e, 0)), e, "") : x;
+}
+
+/* Of n items in memory, one at least, item by item: rows have nothing to do with each other, so that a
+ * processor looks at several short ones at once. nan: whether there is one, and the place is none. */
+static lv arg_of_few(tr_lf *w, const tr_ty *t, bool max, lv data, lv n, lv *nan) {
+    LLVMBuilderRef b = w->b;
+    lt i64 = w->m->i64;
+    lb from = l_here(b), head = tr_lower_block(w, ""), body = tr_lower_block(w, ""),
+       end = tr_lower_block(w, "");
+    lv one = l_int(i64, 1), first = item_at(w, t, data, l_int(i64, 0)), x = first, i, best, at;
+    lv none = tr_ty_is_float(t) ? l_fcmp(b, LLVMRealUNO, x, x) : NULL, some = none;
+    LLVMBuildBr(b, head);
+    l_at_end(b, head);
+    i = LLVMBuildPhi(b, i64, "");
+    best = LLVMBuildPhi(b, LLVMTypeOf(first), "");
+    at = LLVMBuildPhi(b, i64, "");
+    *nan = none ? LLVMBuildPhi(b, w->m->i1, "") : NULL;
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSLT, i, n), body, end);
+    l_at_end(b, body);
+    x = item_at(w, t, data, i);
+    lv better = is_better(b, t, max, x, best);
+    if (none)
+        some = l_or(b, *nan, l_fcmp(b, LLVMRealUNO, x, x));
+    lv now[][3] = {{i, one, LLVMBuildNUWAdd(b, i, one, "")},
+                   {best, first, l_select(b, better, x, best)},
+                   {at, l_int(i64, 0), l_select(b, better, i, at)},
+                   {*nan, none, some}};
+    for (unsigned k = 0; k < 3 + (none != NULL); k++) {
+        l_incoming(now[k][0], now[k][1], from);
+        l_incoming(now[k][0], now[k][2], body);
+    }
+    LLVMBuildBr(b, head);
+    l_at_end(b, end);
+    return at;
+}
+
 lv tr_lower_arg_of(tr_lf *w, const tr_ty *t, bool max, lv data, lv n) {
-    return call(w, TR_RT_ARG, 3, (lv[]){what_of(w, t, max), data, n});
+    enum { SHORT = 16 };
+    LLVMBuilderRef b = w->b;
+    lb few = tr_lower_block(w, ""), many = tr_lower_block(w, ""), end = tr_lower_block(w, ""), from[2];
+    lv less = l_sub(b, n, l_int(w->m->i64, 1)), out[2], nan;
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, less, l_int(w->m->i64, SHORT)), few, many);
+    l_at_end(b, few);
+    out[0] = arg_of_few(w, t, max, data, n, &nan);
+    from[0] = l_here(b);
+    if (nan)
+        LLVMBuildCondBr(b, nan, many, end);
+    else
+        LLVMBuildBr(b, end);
+    l_at_end(b, many);
+    out[1] = call(w, TR_RT_ARG, 3, (lv[]){what_of(w, t, max), data, n});
+    from[1] = l_here(b);
+    LLVMBuildBr(b, end);
+    l_at_end(b, end);
+    lv at = LLVMBuildPhi(b, w->m->i64, "");
+    LLVMAddIncoming(at, out, from, 2);
+    return at;
 }

@@ -155,6 +155,7 @@ int64_t tr_rt_places(void *xowner, const double *x, int64_t n, int64_t first, in
 
 /* Counts numbers from the first on while they are below m - 1, a power of two or 0, in a table of as many
  * places; its last one gets how many places were used (bins.c). How many were counted. */
+int64_t tr_rt_count_bytes(void *xowner, const uint8_t *x, int64_t n, void *towner, int64_t *table, int64_t m);
 int64_t tr_rt_count_few(void *xowner, const int64_t *x, int64_t n, void *towner, int64_t *table, int64_t m);
 
 /* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number,

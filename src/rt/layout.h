@@ -127,6 +127,7 @@ typedef struct tr_frame {
     struct tr_links *links; /* NULL: none yet */
     uint64_t most;          /* bytes of the largest array that was made, from TR_LARGE on */
     struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */
+    tr_mem *spare;          /* a small block that was freed, for the next one of its size. NULL: none */
 } tr_frame;
 
 /* An exception that was caught, or that is linked to another one: what a frame said of it. */

@@ -4,9 +4,9 @@
  * or freed. So when a call raises, tr_rt_frame_fini frees what is left and compiled code that
  * catches nothing needs no clean-up paths. Large blocks come from the host's cache (blocks.c)
  * and go back to the one they came from.
- * Cost: one
- * malloc per small block; detach and free are O(1). Counts are not atomic while a block belongs to a frame.
- * The owners of a detached one, Python objects, go on any thread. */
+ * Cost: one malloc per small block, but that the one that was freed last waits in its frame: a loop whose
+ * rounds make an array has it again each time. Detach and free are O(1). Counts are not atomic while a block
+ * belongs to a frame. The owners of a detached one, Python objects, go on any thread. */
 #include "base/meet.h"
 #include "rt/rt.h"
 
@@ -46,12 +46,23 @@ static void drop(tr_mem *m) {
         tr_rt_blocks_put(m->home, m, m->size, m->raw);
 }
 
+static void drop_spare(tr_frame *f) {
+    if (f->spare)
+        drop(f->spare);
+    f->spare = NULL;
+}
+
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     if (bytes > max_bytes)
         return NULL;
     tr_blocks *home = f->host ? f->host->blocks : NULL;
     void *raw;
-    tr_mem *m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
+    tr_mem *m = f->spare;
+    if (m && m->size == bytes) {
+        f->spare = NULL;
+        raw = m->raw;
+    } else
+        m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
     if (!raw)
         return NULL;
     if (bytes >= TR_LARGE && bytes > f->most)
@@ -70,7 +81,10 @@ void tr_rt_free(tr_frame *f, void *mem) {
            "a block is freed, nothing else");
     unlink_mem(m);
     f->nfree++;
-    drop(m);
+    if (f->spare || m->size >= TR_BLOCK_MIN)
+        drop(m);
+    else
+        f->spare = m;
 }
 
 /* The next array of those that `parts` describes; strides that are not given go to `room`. */
@@ -107,6 +121,7 @@ void tr_rt_frame_fini(tr_frame *f) {
     assert(is_ring(f) && "a frame's blocks are a ring");
     while (f->mems.next != &f->mems)
         tr_rt_free(f, f->mems.next);
+    drop_spare(f);
     tr_rt_links_fini(f);
     free(f->out);
     f->out = NULL;
@@ -122,6 +137,7 @@ void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
         into->mems.next = from->mems.next;
         from->mems.next = from->mems.prev = &from->mems;
     }
+    drop_spare(from);
     into->nalloc += from->nalloc;
     assert(is_ring(into) && "a frame's blocks are a ring");
     into->nfree += from->nfree;

@@ -535,7 +535,52 @@ static void test_count(void) {
     assert(tr_rt_count_few(NULL, x, N, NULL, table, 1) == 0 && table[0] == 0);
 }
 
+static void test_count_bytes(void) {
+    enum { ROOM = 300, N = 5000 };
+    static uint8_t x[N];
+    int64_t table[ROOM], want[ROOM];
+    for (int64_t n = 0; n <= N; n += n < 40 || (n > 1000 && n < 1100) ? 1 : 97)
+        for (unsigned most = 1; most <= 256; most += 51) {
+            memset(want, 0, sizeof want);
+            int64_t used = 0;
+            for (int64_t i = 0; i < n; i++) {
+                x[i] = (uint8_t)(i * i % most);
+                want[x[i]]++;
+                used = x[i] >= used ? x[i] + 1 : used;
+            }
+            table[ROOM - 1] = 9;
+            assert(tr_rt_count_bytes(NULL, x, n, NULL, table, ROOM) == used);
+            assert(memcmp(table, want, sizeof want) == 0);
+        }
+}
+
+/* A block of the same size as the small one that was freed last is that one; frames hand none on. */
+static void test_spare(void) {
+    tr_frame f, g;
+    tr_rt_frame_init(&f, NULL);
+    tr_rt_frame_init(&g, NULL);
+    void *a = tr_rt_alloc(&f, 80), *b = tr_rt_alloc(&f, 80);
+    assert(a && b && a != b);
+    tr_rt_free(&f, a);
+    tr_rt_free(&f, b); /* one waits */
+    void *c = tr_rt_alloc(&f, 81), *d = tr_rt_alloc(&f, 80), *e = tr_rt_alloc(&f, 80);
+    assert(c && c != a && d == a && e && e != a && f.nalloc == 5 && f.nfree == 2);
+    tr_rt_free(&f, d);
+    assert(f.spare == d);
+    void *large = tr_rt_alloc(&f, 1 << 20);
+    tr_rt_free(&f, large);
+    assert(f.spare == d);
+    tr_rt_frame_merge(&g, &f);
+    assert(!f.spare && !g.spare && g.nalloc == 6 && g.nfree == 4);
+    tr_rt_free(&g, c);
+    assert(g.spare == c);
+    tr_rt_frame_fini(&f);
+    tr_rt_frame_fini(&g);
+    assert(!g.spare);
+}
+
 int main(void) {
+    test_spare();
     test_stack();
     test_repr();
     test_matmul();
@@ -545,6 +590,7 @@ int main(void) {
     test_small();
     test_copy();
     test_count();
+    test_count_bytes();
     test_print();
     test_print_array();
     test_specs();

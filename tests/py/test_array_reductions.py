@@ -162,6 +162,29 @@ def test_running_products_are_multiplied_in_order():
         agree(expr, np.floor(a * 100))  # whole numbers: exact in any order
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i1", "u1", "u8", "?"])
+def test_places_of_extremes_in_short_rows(dtype: str) -> None:
+    """Rows of up to sixteen items are looked at item by item: ties, NaN, extremes of the type, zeros of both signs."""
+    rng = np.random.default_rng(3)
+    least, most = njit(lambda a: a.argmin(axis=1)), njit(lambda a: a.argmax(axis=1))
+    for n in range(1, 19):
+        if dtype == "?":
+            a = rng.random((40, n)) < 0.5
+        elif dtype[0] == "f":
+            a = np.round(rng.standard_normal((40, n)), 1).astype(dtype)
+            a[::3] *= 0  # -0.0 and 0.0 are equal
+            for r in range(5, 25):
+                a[r, rng.integers(0, n, 1 + r % 3)] = np.nan
+            a[30], a[31, -1] = np.inf, -np.inf
+        else:
+            ends = np.iinfo(dtype)
+            a = rng.integers(0, 5, (40, n)).astype(dtype)
+            a[rng.random((40, n)) < 0.1] = ends.max
+            a[rng.random((40, n)) < 0.1] = ends.min
+        np.testing.assert_array_equal(least(a), a.argmin(axis=1))
+        np.testing.assert_array_equal(most(a), a.argmax(axis=1))
+
+
 def test_out():
     a = np.arange(24.0).reshape(2, 3, 4) % 7
     for expr in (

@@ -111,6 +111,23 @@ def test_many_small_numbers(parallel: bool) -> None:
     same([count(x, 0)], [np.bincount(x)], True)
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_bytes(parallel: bool) -> None:
+    """Bytes are counted at once, whatever there is of them."""
+    rng = np.random.default_rng(9)
+    count = njit(parallel=parallel)(lambda x, n: np.bincount(x, minlength=n))
+    for size in (0, 1, 13, 1023, 1024, 1025, 70_001):
+        for most in (1, 7, 256):
+            x = rng.integers(0, most, size).astype("u1")
+            for least in (0, 5, 256, 400):
+                for y in (x, np.sort(x), x[::-2], x[3:]):
+                    same([count(y, least)], [np.bincount(y, minlength=least)], True)
+    x.setflags(write=False)
+    h = count(x, 0)
+    assert h.flags.writeable and h.flags.c_contiguous
+    assert outcome(lambda x: [count(x, -1)], x) == outcome(lambda x: [np.bincount(x, minlength=-1)], x)
+
+
 def test_layouts_and_sequences() -> None:
     a = np.random.default_rng(5).standard_normal((6, 4, 2))
     for b in (a, a.T, a[::2, ::-1], np.asfortranarray(a)):

@@ -199,6 +199,31 @@ def test_a_program_gives_what_numpy_gives(program):
         np.testing.assert_allclose(a, w, rtol=1e-9, atol=1e-12)
 
 
+def test_how_many_kernels():
+    """What is not one stays apart for a reason: what is kept is counted first, a sort is a call, a table is looked up when it is whole. On all cores."""
+    most = {
+        norm: 1,
+        moving_average: 2,
+        run_lengths: 3,
+        black_scholes: 1,
+        equalisation: 6,
+        sorted_by_key: 4,
+        large: 2,
+        bigrams: 6,
+        recommendations: 2,
+        k_means_labels: 2,
+        welford: 1,
+        smoothing: 1,
+        softmax: 3,
+        n_body: 2,
+        smoothed: 1,
+    }
+    for program, n in most.items():
+        r = program(*map(tp.array, PROGRAMS[program][0]))
+        e = tp.explain(*(r if isinstance(r, tuple) else (r,)))
+        assert len(e.kernels) <= n, program.__name__
+
+
 def test_monte_carlo_makes_no_array():
     e = tp.explain(monte_carlo())
     assert len(e.kernels) == 1 and e.peak < 100

@@ -490,13 +490,15 @@ def run_length_encode(x: Any) -> Any:
     if a.ndim != 1:
         return refuse("x has one axis")
     n = len(a)
-    inner = np.flatnonzero(a[1:] != a[:-1])
-    runs = min(n, len(inner) + 1)
-    bounds = np.empty(runs + 1, np.intp)
-    bounds[0] = 0
-    bounds[1:runs] = inner + 1
-    bounds[runs] = n
-    return a[bounds[:-1]], bounds[1:] - bounds[:-1]
+    last = np.flatnonzero(a[1:] != a[:-1])  # of each run but the last one
+    runs = min(n, len(last) + 1)
+    values, lengths = np.empty(runs, a.dtype), np.empty(runs, np.intp)
+    for r in prange(runs):
+        first = last[r - 1] + 1 if r > 0 else 0
+        end = last[r] + 1 if r + 1 < runs else n
+        values[r] = a[first]
+        lengths[r] = end - first
+    return values, lengths
 
 
 def unique_values(x: Any) -> Any:

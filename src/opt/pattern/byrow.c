@@ -31,8 +31,9 @@
 #include "opt/versions.h"
 
 enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
-/* Elements of a row, of all rows; rows for all cores; what an element costs there. */
-enum { LONG_ROW = 32, MANY = 1 << 17, MANY_ROWS = 64, ELEMENT = 8 };
+/* Elements of a row, and where each round makes an array; of all rows; rows for all cores; what an element
+ * costs there. */
+enum { LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, ELEMENT = 8 };
 
 /* An array that the chain writes. */
 typedef struct written {
@@ -669,12 +670,20 @@ static bool is_of_chain(chain *c, tr_val v) {
     return (w && !w->seen && (w->row || w->local || w->place != w->array)) || (row && !row->seen);
 }
 
+static bool makes_arrays(const chain *c) {
+    for (unsigned i = 0; i < c->nw; i++)
+        if (c->w[i].local)
+            return true;
+    return false;
+}
+
 /* Are the rows long, and is it many elements? For all cores, are they many? */
 static tr_val is_worth_it(chain *c, tr_bld *b) {
     const tr_ins *p = widest(c);
+    int64_t least = makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
     tr_val row = row_size(c, b, p), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
            all = tr_emit_times(b, row, &rows, 1),
-           pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, LONG_ROW)),
+           pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
     if (!tr_pat_is_parallel(p->imm.pat))
         return pays;

@@ -176,6 +176,13 @@ static tr_val fold_int(folder *s, tr_val v) {
     }
 }
 
+/* Lowering squares by a product, too; said here, passes see that a square is little work. */
+static tr_val fold_square(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_bld b = {.fn = s->f, .blk = in->blk, .before = v, .loc = in->loc};
+    return tr_emit2(&b, TR_OP_MUL, in->ty, in->args[0], in->args[0]);
+}
+
 /* --- floats: x + 0.0 is not x for x = -0.0, but x - 0.0 and x * 1.0 are --- */
 
 static tr_val fold_float(folder *s, tr_val v) {
@@ -186,6 +193,7 @@ static tr_val fold_float(folder *s, tr_val v) {
     case TR_OP_SUB: return is_float_lit(s, y, 0.0) ? x : TR_NOVAL;
     case TR_OP_MUL: return is_float_lit(s, y, 1.0) ? x : is_float_lit(s, x, 1.0) ? y : TR_NOVAL;
     case TR_OP_DIV: return is_float_lit(s, y, 1.0) ? x : TR_NOVAL;
+    case TR_OP_POW: return is_float_lit(s, y, 2.0) ? fold_square(s, v) : TR_NOVAL;
     case TR_OP_NEG: return is_op(s, x, TR_OP_NEG) ? def(s, x)->args[0] : TR_NOVAL;
     case TR_OP_ABS: return is_op(s, x, TR_OP_ABS) && def(s, x)->ty == in->ty ? x : TR_NOVAL;
     default: return TR_NOVAL;
