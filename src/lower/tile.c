@@ -334,8 +334,9 @@ static void kept(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, up(s, l.iv));
 }
 
-/* The last two reduced axes of strips are walked as one where they lie so in every array, and where blocks end
- * at the same rows then: with fewer rows than a group anywhere, with whole groups as ends_block() has it. */
+/* The last two reduced axes of strips are walked as one where they lie so in every array, and where blocks
+ * end at the same rows then: with fewer rows than a group anywhere, with whole groups as ends_block() has
+ * it. */
 static void flatten(tr_lpat *s) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
