@@ -18,7 +18,7 @@ from rules import Unspecified
 from straight import same
 
 # The passes that make one loop of several: what a process without them runs is each node alone.
-UNFUSED = "fuse,demand,byrow,recompute,twins"
+UNFUSED = "fuse,demand,byrow,recompute,twins,product"
 BLOCK = 256  # of a sum: ranges of so many rounds change no bit of it (rt/sum.c)
 HEAD = """\
 import numpy as np

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import treadle.parallel as tp
-from cuda_model import _written, treadlec
+from graph_counts import counted
 from sizes import examples
-from treadle import _core
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
@@ -50,21 +49,8 @@ def test_accounts_are_what_the_interpreter_counts(seed):
     case = gen_graph.make_case(seed, gen_graph.COUNTED, most=20)
     main, leaves = graph_check.function(case.source, "accounts"), build(case.calls[0])
 
-    def lazy():
-        return main(*(tp.array(a) for a in leaves))
-
-    e = tp.explain(*lazy(), parallel=False)
-    args = _core._lazy_params(*lazy())
-    log = np.zeros(1 + 4 * 4000, np.int64)
-    ir = _core._lazy_text("infer", log, *lazy())
-    call = f"graph({', '.join(_written(a) for a in (*args, log))})"
-    done = treadlec("--set=account=1", "--run=opt", "--count", "--interp", call, text=ir)
-    counted = re.search(r"read (\d+), wrote (\d+)$", done.stdout.strip())
-    assert counted, done.stdout[-500:] + done.stderr[-2000:]
-    loops = [k for k in e.kernels if "call" not in k.forms]
-    assert (sum(k.read for k in loops), sum(k.written for k in loops)) == tuple(map(int, counted.groups())), (
-        case
-    )
+    _, said, seen = counted(lambda: main(*(tp.array(a) for a in leaves)))
+    assert said == seen, case
 
 
 # --- the generator and its oracle ---

@@ -10,19 +10,19 @@
  * A chain: patterns of one block whose first axes are the same, that write to arrays made here. Those that
  * reduce keep just these axes, and what they give is a value of the round then, and an array only where
  * others read it; or they keep more, and are patterns of the round with kept axes of their own; or they
- * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has an
- * item a row: then the loop over the rows does. What has one element a row (`keepdims`, a column) is a value
- * of the round, too; and what chooses the best of a row (`top`) is a pattern of the round. An array of the
- * space that only the chain reads gives way to the one that is made of it last, or is one of the round, as
- * long as a row. A map between them that needs nothing of the chain stands before it. What depends on such a
- * whole reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as in
- * fuse.c. It pays where a row is read again, arrays do not stay in the cache, and rows are longer than what a
- * row costs: a test when the program runs chooses between both forms. The new one is compiled when it is
- * first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along whose rows no reduction is done in
- * tiles (ir/sched.h), so that one of a row is one of a line; or they are the same for all rows, and no sum of
- * floats asks for them. Patterns that may run on all cores do so over rows, where these are many. Cost:
- * linear in a block, and in its chains' lambdas, for each number of axes that the rows may have; a look at
- * each map that is none of a chain for each array and pattern of it. */
+ * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has
+ * an item a row: then the loop over the rows does. What has one element a row (`keepdims`, a column) is a
+ * value of the round, too; and what chooses the best of a row (`top`) is a pattern of the round. An array of
+ * the space that only the chain reads gives way to the one that is made of it last, or is one of the round,
+ * as long as a row. A map between them that needs nothing of the chain stands before it. What depends on
+ * such a whole reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as
+ * in fuse.c. It pays where a row is read again, arrays do not stay in the cache, and rows are longer than
+ * what a row costs: a test when the program runs chooses between both forms. The new one is compiled when it
+ * is first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along whose rows no
+ * reduction is done in tiles (ir/sched.h), so that one of a row is one of a line; or they are the same for
+ * all rows, and no sum of floats asks for them. Patterns that may run on all cores do so over rows, where
+ * these are many. Cost: linear in a block, and in its chains' lambdas, for each number of axes that the rows
+ * may have; a look at each map that is none of a chain for each array and pattern of it. */
 #include <assert.h>
 #include <string.h>
 
