@@ -132,6 +132,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/demand",
+            "pattern/product",
             "pattern/recompute",
             "pattern/schedule",
             "pattern/vectors",

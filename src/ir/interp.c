@@ -938,7 +938,8 @@ static bool store_best(space *s, const int64_t *idx) {
             at[n] = k;
             if (!store_element(s, to, at, &y))
                 return false;
-            s->r->in->written += tr_ty_size(arg_type(s->r, s->i, to)->elem);
+            if (s->r->in->patterns == 1)
+                s->r->in->written += tr_ty_size(arg_type(s->r, s->i, to)->elem);
         }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "ir/ports.h"
 #include "ir/prog.h"
+#include "rt/rt.h"
 
 enum { N_CFG = 1, N_DOM = 2, N_LOOPS = 4 };
 
@@ -78,6 +79,12 @@ static inline bool tr_opt_among(uint32_t x, const uint32_t *all, uint32_t n) {
         if (all[i] == x)
             return true;
     return false;
+}
+
+/* A product of two matrices, which fills a third one; its operands. */
+enum { TR_MUL_KIND, TR_MUL_RESULT, TR_MUL_LEFT, TR_MUL_RIGHT, TR_MUL_ARGS };
+static inline bool tr_opt_is_matmul(const tr_ins *in) {
+    return in->op == TR_OP_CALLRT && in->imm.rt->row == TR_RT_MATMUL;
 }
 
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import gen_graph
@@ -20,7 +21,7 @@ from cuda_model import _written, treadlec
 from gen_straight import build
 from treadle import _core
 
-EVENTS = 1000
+EVENTS = 4000
 
 
 def laid_out(a: np.ndarray) -> np.ndarray:
@@ -32,25 +33,35 @@ def laid_out(a: np.ndarray) -> np.ndarray:
     return wide
 
 
+def counted(roots: Callable[[], Any]) -> tuple[Any, list[int], list[int]]:
+    """What `explain` says of the arrays that `roots` makes anew each time; bytes read and written, as it says and as the interpreter counts.
+
+    Raises
+    ------
+    ValueError
+        With what the interpreter says where it does not get to the end.
+    """
+    e = tp.explain(*roots(), parallel=False)
+    log = np.zeros(1 + 4 * EVENTS, np.int64)
+    args = [*_core._lazy_params(*roots()), log]
+    call = f"graph({', '.join(map(_written, args))})"
+    done = treadlec("--count", "--interp", call, text=_core._lazy_text("opt", log, *roots()))
+    found = re.search(r"read (\d+), wrote (\d+)$", done.stdout.strip())
+    if not found:
+        raise ValueError(f"cannot be counted: {done.stdout[-300:]}{done.stderr[-1000:]}")
+    said = [sum(k.read for k in e.kernels), sum(k.written for k in e.kernels)]
+    return e, said, [int(n) for n in found.groups()]
+
+
 def difference(seed: int) -> str:
     """Empty, or how the two differ for the graph of a seed."""
     case = gen_graph.make_case(seed, gen_graph.PROGRAMS, most=20)
     main = graph_check.function(case.source, "accounts")
     leaves = [laid_out(a) for a in build(case.calls[0])]
-
-    def roots() -> Any:
-        return main(*(tp.array(a) for a in leaves))
-
-    told = tp.explain(*roots(), parallel=False).kernels
-    log = np.zeros(1 + 4 * EVENTS, np.int64)
-    args = [*_core._lazy_params(*roots()), log]
-    call = f"graph({', '.join(map(_written, args))})"
-    done = treadlec("--count", "--interp", call, text=_core._lazy_text("opt", log, *roots()))
-    counted = re.search(r"read (\d+), wrote (\d+)$", done.stdout.strip())
-    if not counted:
-        return f"cannot be counted: {done.stdout[-300:]}{done.stderr[-1000:]}"
-    want = [sum(k.read for k in told), sum(k.written for k in told)]
-    got = [int(n) for n in counted.groups()]
+    try:
+        _, want, got = counted(lambda: main(*(tp.array(a) for a in leaves)))
+    except ValueError as e:
+        return str(e)
     return "" if got == want else f"read and written {want}, counted {got}\n{case.source}{case.calls}"
 
 

@@ -20,7 +20,7 @@ from rules import Unspecified
 from straight import same
 
 # The passes that make one loop of several: what a process without them runs is each node alone.
-UNFUSED = "fuse,demand,byrow,recompute,twins"
+UNFUSED = "fuse,demand,byrow,recompute,twins,product"
 # What the loops of an operation are told (`treadle.parallel.schedule`); most words fit some loops alone.
 WORDS = "line; chunk 1; chunk 3; chunk 64; unroll 2; unroll 4; scalar; stop 1; stop 7; cost 1; cost 5000; fission 4; strip 2; chunk 5, scalar".split(
     "; "

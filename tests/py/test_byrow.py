@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import treadle.parallel as tp
 from sizes import PART
 from treadle import njit
 
@@ -142,7 +143,40 @@ def totals(x):
     return (s * 2).sum(), y.max(axis=1).sum(), s.argmax(), (y * y).max(), (y > 0.5).any()
 
 
-OVER_ALL = [nearest, near_and_how, looked_up, looked_up_beyond, twice_looked_up, totals]
+def best_of_rows(x):
+    y = x / np.sqrt((x * x).sum(axis=1, keepdims=True))
+    v, i = tp.topk(y, min(3, x.shape[1]), axis=1, key=abs)
+    s = (v * v).sum(axis=1)
+    return v, i[:, 0], s.max(), s
+
+
+def smallest_of_rows(x):
+    y = np.abs(x - x.mean(axis=1, keepdims=True))
+    v, i = tp.topk(y, min(9, x.shape[1]), axis=1, largest=False)
+    return (v - v.max(axis=1)[:, None]).sum(axis=1), y[0], i.max()
+
+
+def best_of_products(x):
+    t = np.empty((x.shape[1], 2), x.dtype)
+    t[:, 0], t[:, 1] = x[0], x[-1]
+    c = np.stack((np.cos(x[:, 0]), np.sin(x[:, -1])), axis=1)
+    c = c / np.sqrt((c * c).sum(axis=1, keepdims=True))
+    v, i = tp.topk(c @ t.T, min(4, x.shape[1]), axis=1, key=abs)
+    s = (np.abs(v) ** 2).sum(axis=1)
+    return v[:, 0], i.sum(), s.argmax()
+
+
+OVER_ALL = [
+    nearest,
+    near_and_how,
+    looked_up,
+    looked_up_beyond,
+    twice_looked_up,
+    totals,
+    best_of_rows,
+    smallest_of_rows,
+    best_of_products,
+]
 PROGRAMS = [
     *OVER_ALL, tried, handler_sees, softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
 ]  # fmt: skip

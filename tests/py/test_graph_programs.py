@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import treadle.parallel as tp
+from treadle import njit, prange
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
+from accounts import counted  # noqa: E402
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=1000)
@@ -245,3 +253,94 @@ def test_sparse_pca():
     best = np.sort(a, axis=1)[:, -5:]
     row = (best**2).sum(1).argmax()
     assert set(np.flatnonzero(x)) == set(np.argsort(-a[row])[:5])
+
+
+def of_terms(d, p=1000):
+    return np.random.default_rng(d).normal(size=(p, d))
+
+
+def of_samples(d):
+    """Program 24 up to the argmax, as it may stand in compiled code: d is a constant there."""
+
+    def chosen(V, m, k):
+        c = tp.random.normal(tp.random.key(11), (m, d), dtype=V.dtype)
+        c = c / np.sqrt((c * c).sum(1, keepdims=True))
+        v, i = tp.topk(c @ V.T, k, axis=1, key=abs)
+        s = (v * v).sum(1)
+        b = s.argmax()
+        return v[b], i[b], s[b], b
+
+    return chosen
+
+
+UNFUSED = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+import test_graph_programs as t
+print(t.tp.explain(t.sparse_pca(t.tp.array(t.of_terms(3)), 2000, 10), parallel=False).moved)
+"""
+
+
+def test_sparse_pca_is_one_kernel_up_to_the_argmax():
+    """Samples, products, the best of each and the best of all: neither is an array that goes through memory; what is left works on one row."""
+    e, said, seen = counted(lambda: (sparse_pca(tp.array(of_terms(3)), 140, 10),))
+    first, *rest = e.kernels
+    assert {"normal", "topk", "argmax"} <= {n[2] for n in first.nodes}
+    assert all(k.read + k.written <= 2 * 8 * 1000 and "call" not in k.forms for k in rest)
+    assert said == seen
+    done = subprocess.run(
+        [sys.executable, "-c", UNFUSED],
+        env={**os.environ, "TREADLE_SKIP": "product,twins,demand,fuse,recompute,byrow"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert tp.explain(sparse_pca(tp.array(of_terms(3)), 2000, 10)).moved < int(done.stdout) / 100
+
+
+@pytest.mark.parametrize(("d", "dtype"), [(1, "f8"), (2, "f4"), (3, "f8"), (3, "f4"), (5, "f8"), (9, "f4")])
+def test_the_best_sample_by_every_way(d, dtype):
+    """Array by array and row by row, on one core and on all, lazily and compiled: the same bits; nearly those of a BLAS."""
+    V, chosen = of_terms(d).astype(dtype), of_samples(d)
+    ways = [njit(chosen), njit(chosen, parallel=True)]
+    for m in (20, 300):
+        many, one = chosen(tp.array(V), m, 5), chosen(tp.array(V), m, 5)
+        tp.evaluate(*one, parallel=False)
+        many, one = value(many), value(one)
+        for f in ways:
+            for a, b, c in zip(many, one, f(V, m, 5), strict=True):
+                assert a.tobytes() == b.tobytes() == np.asarray(c, a.dtype).tobytes()
+        c = np.array(tp.random.normal(tp.random.key(11), (m, d), dtype=dtype))
+        a = (c / np.sqrt((c * c).sum(1, keepdims=True))) @ V.T
+        places = np.argsort(-np.abs(a), axis=1, kind="stable")[:, :5]
+        worth = (np.take_along_axis(a, places, 1) ** 2).sum(1)
+        np.testing.assert_allclose(worth[one[3]], worth.max(), rtol=1e-5)
+        np.testing.assert_allclose(one[0], a[one[3], places[one[3]]], rtol=1e-5)
+        np.testing.assert_allclose(one[2], worth.max(), rtol=1e-5)
+
+
+def test_the_best_sample_of_any_matrix():
+    """However V lies, in a caller and in rounds of a prange: the same."""
+    chosen, V, wide = njit(of_samples(3)), of_terms(3), np.zeros((2000, 6))
+    wide[::2, 1:4] = V
+    readonly = V.copy()
+    readonly.flags.writeable = False
+    want = value(chosen(V, 300, 5))
+
+    @njit(parallel=True)
+    def in_rounds(V, n):
+        out = np.zeros(n)
+        for q in prange(n):
+            out[q] = chosen(V, 300, 5)[2]
+        return out
+
+    for a in (np.asfortranarray(V), wide[::2, 1:4], readonly, V[::-1].copy()[::-1]):
+        for x, y in zip(value(chosen(a, 300, 5)), want, strict=True):
+            assert x.tobytes() == y.tobytes()
+        assert in_rounds(a, 3).tolist() == [float(want[2])] * 3
+    with pytest.raises(ValueError, match="not aligned"):
+        chosen(V[:, :2], 300, 5)
+    with pytest.raises(ValueError, match="k is 5, and there are 3"):
+        chosen(V[:3], 300, 5)
+    with pytest.raises(ValueError, match="empty"):
+        chosen(V, 0, 5)

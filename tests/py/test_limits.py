@@ -233,6 +233,11 @@ def rows_chained(n: int) -> None:
     same(made(f"def f(m):\n{steps}    return m"), np.arange(4096 * 33).reshape(4096, 33) % 7)
 
 
+def terms(n: int) -> None:
+    text = f"def f(a, b):\n    return topk(a.reshape(-1, {n}) @ b.reshape({n}, -1), 2, axis=1)[0]"
+    same(made(text, topk=treadle.parallel.topk), np.arange(6.0 * n) % 7, np.arange(5.0 * n) % 11)
+
+
 def largest(tests: int) -> None:
     """Where the largest is, among items that one of so many tests takes."""
     taken = "".join(
@@ -292,6 +297,7 @@ LIMITS = [
     Limit("opt/pattern/fuse.c", "MAX_CHAINED", behind_a_scan),
     Limit("opt/pattern/fuse.c", "MAX_BACK", patterns_between),
     Limit("opt/pattern/byrow.c", "MAX_CHAIN", rows_chained),
+    Limit("opt/pattern/product.c", "MAX_TERMS", terms),
     Limit(
         "opt/prange/inplace.c",
         "MAX_CHAIN",
@@ -404,6 +410,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "opt/prange/inspect.c": "MAX_VIEWS MAX_AXES MAX_DEPTH MAX_TOUCHES MAX_REDS",
             "opt/scalar/narrow.c": "MAX_SHIFT",
             "opt/prange/prange.c": "MAX_TESTS",
+            "opt/pattern/product.c": "MAX_MAPS",
             "opt/prange/spans.c": "MAX_DEPTH MAX_CLAMPS",
             "opt/pattern/twins.c": "MAX_BACK MAX_DEPTH MAX_PACKED",
             "opt/util.c": "MAX_DEPTH",

@@ -27,7 +27,6 @@
 #include "rt/rt.h"
 
 enum { MAX_PATH = 16, MAX_CONDS = 8, MAX_NEST = 8, ROWS = 512 };
-enum { KIND, RESULT, LEFT, RIGHT, PRODUCT_ARGS }; /* operands of a MATMUL */
 
 typedef struct batcher {
     tr_fn *f;
@@ -56,10 +55,6 @@ static bool block_is_inside(const batcher *s, tr_bid b) {
 
 /* --- is it such a loop? --- */
 
-static bool is_matmul(const tr_ins *in) {
-    return in->op == TR_OP_CALLRT && in->imm.rt->row == TR_RT_MATMUL;
-}
-
 static bool take_cond(batcher *s, tr_val cond, bool no) {
     const tr_ins *in = tr_at(s->f, cond);
     if (in->op == TR_OP_AND && !no && is_inside(s, cond))
@@ -81,7 +76,7 @@ static bool take_ins(batcher *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     if (in->op == TR_OP_ALLOC)
         return take_once(&s->made, v);
-    if (is_matmul(in))
+    if (tr_opt_is_matmul(in))
         return s->made != TR_NOVAL && take_once(&s->product, v);
     if (in->op == TR_OP_PATTERN)
         return s->product != TR_NOVAL && take_once(&s->pattern, v);
@@ -283,7 +278,7 @@ static bool cond_is_tested(const batcher *s, unsigned i) {
 static bool loop_is_batch(const batcher *s, bool *left) {
     const tr_ins *mul = tr_at(s->f, s->product), *p = tr_at(s->f, s->pattern);
     const tr_pat *t = p->imm.pat;
-    tr_val x = mul->args[LEFT], y = mul->args[RIGHT], r = mul->args[RESULT];
+    tr_val x = mul->args[TR_MUL_LEFT], y = mul->args[TR_MUL_RIGHT], r = mul->args[TR_MUL_RESULT];
     *left = is_row_that_moves(s, x) && axis_has_one_item(s, x, 0);
     if (*left ? !is_row_of_round(s, y) || is_row_that_moves(s, y) || !axis_has_one_item(s, r, 0)
               : !is_row_that_moves(s, y) || !axis_has_one_item(s, y, 1) || !is_row_of_round(s, x) ||
@@ -514,14 +509,14 @@ static bool is_part_of(const batcher *s, tr_val v, tr_val o) {
 static void prepare(batcher *s, plan *p) {
     tr_ins mul = *tr_at(s->f, s->product), pat = *tr_at(s->f, s->pattern);
     const tr_pat *t = pat.imm.pat;
-    tr_val x = mul.args[p->left ? LEFT : RIGHT];
+    tr_val x = mul.args[p->left ? TR_MUL_LEFT : TR_MUL_RIGHT];
     unsigned along = p->left ? 1 : 0;
     lift(s, x, &p->row);
     p->rows = view(s, p->row.base, p->row.off, &p->row, 2, (tr_val[]){s->count, p->row.shape[along]},
                    (tr_val[]){p->row.step, p->row.stride[along]});
-    p->matrix = matrix_of(s, mul.args[p->left ? RIGHT : LEFT], p->left);
+    p->matrix = matrix_of(s, mul.args[p->left ? TR_MUL_RIGHT : TR_MUL_LEFT], p->left);
     p->result.elem = tr_at(s->f, s->made)->ty->elem;
-    p->width = at_first(s, tr_made_sizes(tr_at(s->f, mul.args[RESULT]))[along]);
+    p->width = at_first(s, tr_made_sizes(tr_at(s->f, mul.args[TR_MUL_RESULT]))[along]);
     p->in = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nin + 1u);
     p->out = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nout + 1u);
     test_cmp(s, TR_CMP_GT, s->count, tr_emit_int(&s->b, 1));
@@ -581,9 +576,10 @@ static void multiply(batcher *s, const plan *p) {
     const tr_ty *t = tr_ty_array(s->f->ctx->types, made.ty->elem, 2, TR_LAYOUT_C, false);
     tr_val all = tr_emit_v(&s->b, TR_OP_ALLOC, t, 2, shape);
     tr_at(s->f, all)->imm = made.imm;
-    tr_val args[PRODUCT_ARGS] = {[KIND] = mul.args[KIND], [LEFT] = p->rows, [RIGHT] = p->matrix};
-    args[RESULT] = view(s, all, tr_emit_int(&s->b, 0), &p->result, 2, shape, stride);
-    tr_at(s->f, tr_emit_v(&s->b, TR_OP_CALLRT, mul.ty, PRODUCT_ARGS, args))->imm = mul.imm;
+    tr_val args[TR_MUL_ARGS] = {
+        [TR_MUL_KIND] = mul.args[TR_MUL_KIND], [TR_MUL_LEFT] = p->rows, [TR_MUL_RIGHT] = p->matrix};
+    args[TR_MUL_RESULT] = view(s, all, tr_emit_int(&s->b, 0), &p->result, 2, shape, stride);
+    tr_at(s->f, tr_emit_v(&s->b, TR_OP_CALLRT, mul.ty, TR_MUL_ARGS, args))->imm = mul.imm;
 
     const tr_pat *q = pat.imm.pat;
     tr_node m = tr_node_new(s->f);
@@ -628,7 +624,7 @@ static void batch(batcher *s, bool left) {
 static bool has_product(const tr_fn *f) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (is_matmul(tr_at(f, v)))
+            if (tr_opt_is_matmul(tr_at(f, v)))
                 return true;
     return false;
 }

@@ -10,16 +10,19 @@
  * A chain: patterns of one block whose first axes are the same, that write to arrays made here. Those that
  * reduce keep just these axes, and what they give is a value of the round then, and an array only where
  * others read it; or they keep more, and are patterns of the round with kept axes of their own; or they
- * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has an
- * item a row: then the loop over the rows does. An array of the space that only the chain reads gives way to
- * the one that is made of it last, or is one of the round, as long as a row. What depends on such a whole
- * reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as in fuse.c. It
- * pays where a row is read again, arrays do not stay in the cache, and rows are longer than what a row costs:
- * a test when the program runs chooses between both forms. The new one is compiled when it is first chosen
- * (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along whose rows no reduction is done in
- * tiles (ir/sched.h), so that one of a row is one of a line. Patterns that may run on all cores do so over
- * rows, where these are many. Cost: linear in a block, and in its chains' lambdas, for each number of axes
- * that the rows may have. */
+ * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has
+ * an item a row: then the loop over the rows does. What has one element a row (`keepdims`, a column) is a
+ * value of the round, too; and what chooses the best of a row (`top`) is a pattern of the round. An array of
+ * the space that only the chain reads gives way to the one that is made of it last, or is one of the round,
+ * as long as a row. A map between them that needs nothing of the chain stands before it. What depends on
+ * such a whole reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as
+ * in fuse.c. It pays where a row is read again, arrays do not stay in the cache, and rows are longer than
+ * what a row costs: a test when the program runs chooses between both forms. The new one is compiled when it
+ * is first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along whose rows no
+ * reduction is done in tiles (ir/sched.h), so that one of a row is one of a line; or they are the same for
+ * all rows, and no sum of floats asks for them. Patterns that may run on all cores do so over rows, where
+ * these are many. Cost: linear in a block, and in its chains' lambdas, for each number of axes that the rows
+ * may have; a look at each map that is none of a chain for each array and pattern of it. */
 #include <assert.h>
 #include <string.h>
 
@@ -39,7 +42,8 @@ enum { LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, ELEMENT
 typedef struct written {
     tr_val array;
     unsigned by;  /* which pattern */
-    bool row;     /* an element per round: what a reduction's epilogue makes */
+    bool row;     /* an element per round: what a reduction's epilogue makes, or a pattern with one a row */
+    bool chosen;  /* the best of a row, which are known at its end */
     bool seen;    /* others than the chain use it */
     bool local;   /* an array of the round */
     tr_val place; /* where its elements stand: itself, or what is made of it */
@@ -95,11 +99,15 @@ static written *find(chain *c, tr_val array) {
     return NULL;
 }
 
-/* An array of the chain's with an element per row, seen with new axes behind them: that; else NULL. */
+/* An array of the chain's of which a row has one element here: one with an element per row, or a view that
+ * has indices where rows have axes, with new axes behind them. Else NULL. */
 static written *row_of(chain *c, tr_val v) {
     const tr_ins *in = def(c, v);
-    written *w = in->op == TR_OP_VIEW ? find(c, in->args[0]) : NULL;
-    if (!w || !w->row || in->ty->ndim < c->k)
+    written *w = find(c, v);
+    if (w)
+        return w->row && in->ty->ndim > c->k ? w : NULL;
+    w = in->op == TR_OP_VIEW ? find(c, in->args[0]) : NULL;
+    if (!w || in->ty->ndim < c->k)
         return NULL;
     for (unsigned j = 0; j < in->ty->ndim; j++) {
         if (tr_view_axis(in, j) != (j < c->k ? (int)j : -1))
@@ -112,25 +120,24 @@ static written *row_of(chain *c, tr_val v) {
     return w;
 }
 
+/* Is an axis one element long, as far as is known? */
+static bool axis_is_short(const chain *c, const tr_ins *in, unsigned axis) {
+    const tr_val *sizes = in->op == TR_OP_PATTERN ? in->args : tr_made_sizes(in);
+    return sizes && tr_is_int(c->f, sizes[axis], 1);
+}
+
+/* Has a row of it one element? */
+static bool row_is_short(const chain *c, const tr_ins *in, unsigned naxes) {
+    for (unsigned j = c->k; j < naxes; j++)
+        if (!axis_is_short(c, in, j))
+            return false;
+    return true;
+}
+
 /* Is the array, which was made here, as large as the pattern's space? */
 static bool is_of_space(const chain *c, const tr_ins *p, tr_val array) {
     const tr_ins *a = def(c, array);
     return a->nargs == p->imm.pat->nspace && tr_vals_same(a->args, p->args, a->nargs);
-}
-
-static bool input_fits_chain(chain *c, const tr_ins *p, tr_val v, bool *linked) {
-    written *w = row_of(c, v);
-    if (!w && (w = find(c, v)) != NULL && (!is_of_space(c, p, v) || (w->row && p->imm.pat->nspace > c->k)))
-        return false;
-    *linked = *linked || w;
-    if (w)
-        return true;
-    if (def(c, v)->ty->layout != TR_LAYOUT_C)
-        return false;
-    for (unsigned i = 0; i < c->nw; i++)
-        if (!tr_arrays_distinct(c->f, v, c->w[i].array, c->blk))
-            return false;
-    return true;
 }
 
 /* Where there is a handler, in what it protects: it sees no array half-way. */
@@ -147,14 +154,50 @@ static bool epilogue_is_plain(const tr_fn *epi) {
     return !epi || (tr_term(epi, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(epi));
 }
 
+/* Does nothing that it reduces depend on how elements are grouped? */
+static bool reduces_in_any_groups(const chain *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    for (uint32_t i = 0; i < tr_pat_nred(t); i++)
+        if (tr_red_regroups(tr_pat_red(t, i), def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty))
+            return false;
+    return true;
+}
+
 /* May each row reduce on its own, and the rounds what comes out? */
 static bool reduces_in_any_order(const chain *c, const tr_ins *p) {
-    const tr_pat *t = p->imm.pat;
-    for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
-        tr_redk k = tr_pat_red(t, i);
-        if (tr_red_info[k].place || tr_red_regroups(k, def(c, p->args[tr_pat_at(t, P_SCAN) + i])->ty))
+    for (uint32_t i = 0; i < tr_pat_nred(p->imm.pat); i++)
+        if (tr_red_info[tr_pat_red(p->imm.pat, i)].place)
             return false;
-    }
+    return reduces_in_any_groups(c, p);
+}
+
+/* Is it the same for all rows? */
+static bool repeats_along_rows(const chain *c, tr_val v) {
+    const tr_ins *in = def(c, v);
+    for (unsigned j = 0; j < c->k; j++)
+        if (in->op != TR_OP_VIEW || tr_view_axis(in, j) >= 0)
+            return false;
+    return true;
+}
+
+/* Rows of an array from elsewhere: one after the other in memory; one and the same; or an element each. */
+static bool rows_lie_well(const chain *c, const tr_ins *p, tr_val v) {
+    return def(c, v)->ty->layout == TR_LAYOUT_C || row_is_short(c, def(c, v), p->imm.pat->nspace) ||
+           (repeats_along_rows(c, v) && reduces_in_any_groups(c, p));
+}
+
+static bool input_fits_chain(chain *c, const tr_ins *p, tr_val v, bool *linked) {
+    written *w = row_of(c, v);
+    if (!w && (w = find(c, v)) != NULL && (!is_of_space(c, p, v) || (w->row && p->imm.pat->nspace > c->k)))
+        return false;
+    *linked = *linked || w;
+    if (w)
+        return true;
+    if (!rows_lie_well(c, p, v))
+        return false;
+    for (unsigned i = 0; i < c->nw; i++)
+        if (!tr_arrays_distinct(c->f, v, c->w[i].array, c->blk))
+            return false;
     return true;
 }
 
@@ -167,8 +210,12 @@ static form form_of(const chain *c, const tr_ins *p) {
     uint32_t rows = tr_all_axes(c->k);
     if (t->nspace < c->k || !tr_vals_same(p->args, pattern(c, 0)->args, c->k))
         return NONE;
+    if (t->ntop)
+        return (t->keep & rows) == rows ? INNER : NONE;
     if (t->nspace == c->k)
         return t->keep || !is_straight(t->lam) ? NONE : VALUES;
+    if (tr_pat_is_map(t) && is_straight(t->lam) && row_is_short(c, p, t->nspace))
+        return VALUES;
     if (t->keep == rows)
         return t->neout && epilogue_is_plain(t->epi) ? ROW : NONE;
     if (t->keep)
@@ -199,17 +246,34 @@ static bool depends_on_results(const chain *c, const tr_ins *in) {
 
 static bool pattern_fits_chain(chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain = t->par == pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
-                 tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EOUT) | P_(CAP));
+    bool plain =
+        t->par == pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
+        tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(EOUT) | P_(CAP));
     return plain && form_of(c, p) != NONE && tr_fn_only_reads(t->lam) && !depends_on_results(c, p) &&
-           loads_fit_chain(c, p) && 0u + t->nin + t->nout + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
+           loads_fit_chain(c, p) &&
+           0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= MAX_OPERANDS &&
            is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
+           is_made_here(c, p->args + tr_pat_at(t, P_BEST), t->nbest) &&
            is_made_here(c, p->args + tr_pat_at(t, P_EOUT), t->neout);
 }
 
-static void add_written(chain *c, const tr_val *v, uint32_t n, bool row) {
-    for (uint32_t i = 0; i < n; i++)
-        c->w[c->nw++] = (written){.array = v[i], .by = c->n, .row = row, .place = v[i], .value = TR_NOVAL};
+/* The arrays of one role that the pattern writes. */
+static void add_written(chain *c, const tr_ins *p, tr_role role, bool row) {
+    for (uint32_t k = tr_pat_at(p->imm.pat, role); k < tr_pat_at(p->imm.pat, role + 1); k++)
+        c->w[c->nw++] = (written){.array = p->args[k],
+                                  .by = c->n,
+                                  .row = row,
+                                  .chosen = role == P_BEST,
+                                  .place = p->args[k],
+                                  .value = TR_NOVAL};
+}
+
+/* Does the chain write an array of that role already? */
+static bool writes_again(chain *c, const tr_ins *p, tr_role role) {
+    for (uint32_t k = tr_pat_at(p->imm.pat, role); k < tr_pat_at(p->imm.pat, role + 1); k++)
+        if (find(c, p->args[k]))
+            return true;
+    return false;
 }
 
 /* Takes the pattern into the chain; false: it is none of it. The first one is what the others are like. */
@@ -217,7 +281,7 @@ static bool take_pattern(chain *c, tr_val v) {
     const tr_ins *p = def(c, v);
     const tr_pat *t = p->imm.pat;
     bool linked = c->n == 0;
-    if (c->n == MAX_CHAIN || c->nw + t->nout + t->neout > MAX_ARRAYS)
+    if (c->n == MAX_CHAIN || c->nw + t->nout + t->nbest + t->neout > MAX_ARRAYS)
         return false;
     if (c->n == 0)
         c->pats[0] = v;
@@ -228,13 +292,11 @@ static bool take_pattern(chain *c, tr_val v) {
     for (uint32_t i = 0; i < t->nin; i++)
         if (!input_fits_chain(c, p, p->args[tr_pat_at(t, P_IN) + i], &linked))
             return false;
-    for (uint32_t i = 0; i < (uint32_t)t->nout + t->neout; i++)
-        if (find(c, p->args[i < t->nout ? tr_pat_at(t, P_OUT) + i : tr_pat_at(t, P_EOUT) + i - t->nout]))
-            return false;
-    if (!linked)
+    if (!linked || writes_again(c, p, P_OUT) || writes_again(c, p, P_BEST) || writes_again(c, p, P_EOUT))
         return false;
-    add_written(c, p->args + tr_pat_at(t, P_OUT), t->nout, as == VALUES);
-    add_written(c, p->args + tr_pat_at(t, P_EOUT), t->neout, as == ROW);
+    add_written(c, p, P_OUT, as == VALUES);
+    add_written(c, p, P_BEST, false);
+    add_written(c, p, P_EOUT, as == ROW);
     c->guards[c->n] = c->tests && tr_fuse_loads(p);
     c->nred += nred;
     c->pats[c->n++] = v;
@@ -275,19 +337,24 @@ static void note_uses(chain *c) {
 }
 
 static bool pattern_reads_array(const tr_ins *p, tr_val array) {
+    return tr_opt_among(array, tr_fuse_in(p), p->imm.pat->nin);
+}
+
+/* Itself, or an element of each row? */
+static bool pattern_reads_written(const chain *c, const tr_ins *p, const written *w) {
     for (uint32_t i = 0; i < p->imm.pat->nin; i++)
-        if (p->args[tr_pat_at(p->imm.pat, P_IN) + i] == array)
+        if (tr_array_root(c->f, tr_fuse_in(p)[i]) == w->array)
             return true;
     return false;
 }
 
 /* An array that is made, element by element, by the last pattern that reads w: w's rows may
- * stand in it until then. */
+ * stand in it until then. What chooses looks at its inputs again, at the end of a row. */
 static void find_place(chain *c, written *w) {
     unsigned last = c->n;
-    while (last > w->by && !pattern_reads_array(pattern(c, last - 1), w->array))
+    while (last > w->by && !pattern_reads_written(c, pattern(c, last - 1), w))
         last--;
-    if (w->row || w->seen || last <= w->by + 1u)
+    if (w->row || w->seen || last <= w->by + 1u || pattern(c, last - 1)->imm.pat->ntop)
         return;
     for (unsigned i = 0; i < c->nw && w->place == w->array; i++) {
         const written *o = &c->w[i];
@@ -327,7 +394,8 @@ static tr_val size_of(chain *c, tr_val array, unsigned axis) {
 
 static const tr_ty *part_type(const chain *c, tr_val array) {
     const tr_ty *t = def(c, array)->ty;
-    return tr_ty_array_as(c->f->ctx->types, t->elem, t->ndim - c->k, TR_LAYOUT_C, t->readonly, t->sub);
+    tr_layout layout = t->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    return tr_ty_array_as(c->f->ctx->types, t->elem, t->ndim - c->k, layout, t->readonly, t->sub);
 }
 
 /* An array that is made in each round, as long as a row of the one that it stands for. */
@@ -365,11 +433,48 @@ static tr_val part_of_written(chain *c, const written *w) {
     return c->part[a];
 }
 
+/* A value from outside, which is made again where it is a view: what the view says of sizes and strides is
+ * seen in the round then, which is a function of its own. */
+static tr_val seen_in_round(chain *c, tr_val v) {
+    const tr_ins in = *def(c, v);
+    if (!tr_is_view(&in) || c->map[v] != TR_NOVAL)
+        return captured(c, v);
+    tr_val *args = TR_NEW_N(&c->f->ctx->arena, tr_val, in.nargs);
+    args[0] = seen_in_round(c, in.args[0]);
+    for (uint32_t i = 1; i < in.nargs; i++)
+        args[i] = captured(c, in.args[i]);
+    c->map[v] = tr_emit_v(&c->b, (tr_op)in.op, in.ty, in.nargs, args);
+    tr_at(c->b.fn, c->map[v])->imm = in.imm;
+    tr_at(c->b.fn, c->map[v])->sub = in.sub;
+    return c->map[v];
+}
+
+/* What all rounds see of a view with new axes for rows: it without these. */
+static tr_val shared_part(chain *c, tr_val a) {
+    const tr_ins in = *def(c, a);
+    uint32_t at = 1, n = in.ty->ndim;
+    int64_t along = 0;
+    tr_val args[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES] = {seen_in_round(c, in.args[0])};
+    for (unsigned j = 0; j < tr_view_nbase(&in); j++)
+        args[at++] = captured(c, tr_view_starts(&in)[j]);
+    for (unsigned j = c->k; j < n; j++)
+        args[at++] = captured(c, tr_made_sizes(&in)[j]);
+    for (unsigned j = c->k; j < n; j++) {
+        args[at++] = captured(c, tr_view_steps(&in)[j]);
+        along |= tr_view_along(j - c->k, tr_view_axis(&in, j));
+    }
+    tr_val v = tr_emit_v(&c->b, TR_OP_VIEW, part_type(c, a), at, args);
+    tr_at(c->b.fn, v)->imm.i = along;
+    return v;
+}
+
 /* This round's part of input number `which` of pattern p. Axes of extent 1 repeat. */
 static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
     tr_val a = p->args[tr_pat_at(p->imm.pat, P_IN) + which];
     if (find(c, a))
         return part_of_written(c, find(c, a));
+    if (repeats_along_rows(c, a))
+        return c->part[a] != TR_NOVAL ? c->part[a] : (c->part[a] = shared_part(c, a));
     uint32_t n = p->imm.pat->nspace, k = c->k, at = 0;
     bool whole = true;
     for (unsigned j = 0; j < n; j++)
@@ -400,6 +505,37 @@ static tr_val part_of(chain *c, const tr_ins *p, uint32_t which) {
     if (whole)
         c->part[a] = v;
     return v;
+}
+
+/* Has a row one element of that input? */
+static bool input_is_item(chain *c, const tr_ins *p, uint32_t which) {
+    tr_val a = tr_fuse_in(p)[which];
+    return row_of(c, a) || (!find(c, a) && row_is_short(c, def(c, a), p->imm.pat->nspace));
+}
+
+/* The one element that this row has of an input: a value of the round, or loaded. */
+static tr_val item_of_row(chain *c, const tr_ins *p, uint32_t which) {
+    tr_val a = tr_fuse_in(p)[which], args[1 + TR_VIEW_BASE_AXES], zero = tr_const_int(c->b.fn, i64(c), 0);
+    const tr_ins *in = def(c, a);
+    const written *itself = find(c, a), *w = itself ? itself : row_of(c, a);
+    uint32_t at = 1;
+    if (w && w->row)
+        return w->value;
+    if (w) { /* of an array whose part is a row */
+        args[0] = part_of_written(c, w);
+        for (unsigned j = c->k; j < def(c, w->array)->nargs; j++)
+            args[at++] = itself ? zero : captured(c, tr_view_starts(in)[j]);
+        return tr_emit_v(&c->b, TR_OP_LOAD, in->ty->elem, at, args);
+    }
+    args[0] = captured(c, a);
+    for (unsigned j = 0; j < p->imm.pat->nspace; j++) {
+        args[at++] = j < c->k ? index_at(c, j) : zero;
+        if (j >= c->k || tr_pat_is_as_long(c->f, p, which, j))
+            continue;
+        tr_val repeats = tr_emit_cmp(&c->b, TR_CMP_EQ, size_of(c, a, j), tr_const_int(c->b.fn, i64(c), 1));
+        args[at - 1] = tr_emit_select(&c->b, repeats, zero, args[at - 1]);
+    }
+    return tr_emit_v(&c->b, TR_OP_LOAD, in->ty->elem, at, args);
 }
 
 static bool value_is_used(const tr_fn *f, tr_val x) {
@@ -485,10 +621,9 @@ static tr_val emit_inner(chain *c, unsigned number) {
         tr_vec_push(a, &ekept, eold[j]);
     capture_indices(c, &s, old, eold);
     for (uint32_t i = 0; i < t->nin; i++) {
-        const written *w = row_of(c, p.args[tr_pat_at(t, P_IN) + i]);
         tr_val param = old[tr_pat_param(t, TR_LAM, P_IN) + i];
-        if (w) {
-            capture(&s, (tr_val[]){param, TR_NOVAL}, w->value);
+        if (input_is_item(c, &p, i)) {
+            capture(&s, (tr_val[]){param, TR_NOVAL}, item_of_row(c, &p, i));
         } else {
             tr_node_put(&s.m, P_IN, part_of(c, &p, i));
             tr_vec_push(a, &kept, param);
@@ -506,6 +641,10 @@ static tr_val emit_inner(chain *c, unsigned number) {
         tr_node_put(&s.m, P_SPACE, captured(c, p.args[j]));
     for (uint32_t i = 0; i < t->nout; i++)
         tr_node_put(&s.m, P_OUT, part_of_written(c, find(c, p.args[tr_pat_at(t, P_OUT) + i])));
+    for (uint32_t i = 0; i < t->nbest; i++)
+        tr_node_put(&s.m, P_BEST, part_of_written(c, find(c, p.args[tr_pat_at(t, P_BEST) + i])));
+    for (uint32_t k = tr_pat_at(t, P_TOP); k < tr_pat_at(t, P_TOP + 1); k++)
+        tr_node_join(&s.m, P_TOP, captured(c, p.args[k]), *tr_pat_join(t, k));
     for (uint32_t i = 0; i < t->neout && as == INNER; i++)
         tr_node_put(&s.m, P_EOUT, part_of_written(c, find(c, p.args[tr_pat_at(t, P_EOUT) + i])));
     for (uint32_t i = 0; i < tr_pat_nred(t); i++) {
@@ -569,31 +708,14 @@ static void contribute(chain *c, const tr_ins *p, uint32_t i, tr_val x) {
     c->red[c->nred++] = x;
 }
 
-/* An item of an array with one a row. */
-static tr_val item_of_row(chain *c, const tr_ins *p, uint32_t which) {
-    tr_val a = p->args[tr_pat_at(p->imm.pat, P_IN) + which], args[1 + TR_MAX_NDIM];
-    const written *w = find(c, a);
-    if (w)
-        return w->value;
-    args[0] = captured(c, a);
-    for (unsigned j = 0; j < c->k; j++) {
-        args[1 + j] = index_at(c, j);
-        if (tr_pat_is_as_long(c->f, p, which, j))
-            continue;
-        tr_val repeats = tr_emit_cmp(&c->b, TR_CMP_EQ, size_of(c, a, j), tr_const_int(c->b.fn, i64(c), 1));
-        args[1 + j] = tr_emit_select(&c->b, repeats, tr_const_int(c->b.fn, i64(c), 0), args[1 + j]);
-    }
-    return tr_emit_v(&c->b, TR_OP_LOAD, def(c, a)->ty->elem, c->k + 1u, args);
-}
-
 /* A pattern with an element a row. */
 static void emit_values(chain *c, unsigned number) {
     const tr_ins p = *pattern(c, number);
     const tr_pat *t = c->guards[number] ? tr_fuse_guarded(c->f, p.imm.pat) : p.imm.pat;
     const tr_val *param = tr_fuse_params(t->lam, 0);
     tr_val *map = tr_no_vals(t->lam);
-    for (unsigned j = 0; j < c->k; j++)
-        map[*param++] = index_at(c, j);
+    for (unsigned j = 0; j < t->nspace; j++)
+        map[*param++] = j < c->k ? index_at(c, j) : tr_const_int(c->b.fn, i64(c), 0);
     for (uint32_t i = 0; i < t->nin; i++)
         map[*param++] = item_of_row(c, &p, i);
     for (uint32_t i = 0; i < t->ncap; i++)
@@ -612,10 +734,11 @@ static void store_rows(chain *c, unsigned by) {
         if (!w->row || !w->seen || w->by != by)
             continue;
         args[0] = captured(c, w->array);
-        for (unsigned j = 0; j < c->k; j++)
-            args[1 + j] = index_at(c, j);
-        args[1 + c->k] = w->value;
-        tr_emit_v(&c->b, TR_OP_STORE, NULL, c->k + 2, args);
+        uint32_t naxes = def(c, w->array)->ty->ndim;
+        for (unsigned j = 0; j < naxes; j++)
+            args[1 + j] = j < c->k ? index_at(c, j) : tr_const_int(c->b.fn, i64(c), 0);
+        args[1 + naxes] = w->value;
+        tr_emit_v(&c->b, TR_OP_STORE, NULL, naxes + 2, args);
     }
 }
 
@@ -633,7 +756,7 @@ static void begin_round(chain *c) {
     c->nred = 0;
 }
 
-/* The pattern with the most elements a row, and how many these are. */
+/* The pattern with the most axes a row. */
 static const tr_ins *widest(const chain *c) {
     const tr_ins *p = pattern(c, 0);
     for (unsigned i = 1; i < c->n; i++)
@@ -641,8 +764,22 @@ static const tr_ins *widest(const chain *c) {
     return p;
 }
 
-static tr_val row_size(const chain *c, tr_bld *b, const tr_ins *p) {
-    return tr_emit_times(b, p->args[c->k], p->args + c->k + 1, p->imm.pat->nspace - c->k - 1u);
+/* How many elements a row has of the longest of those. */
+static tr_val row_size(const chain *c, tr_bld *b) {
+    unsigned naxes = widest(c)->imm.pat->nspace;
+    tr_val most = TR_NOVAL;
+    for (unsigned i = 0; i < c->n; i++) {
+        const tr_val *size = pattern(c, i)->args + c->k;
+        bool again = pattern(c, i)->imm.pat->nspace != naxes;
+        for (unsigned j = 0; j < i && !again; j++)
+            again = pattern(c, j)->imm.pat->nspace == naxes &&
+                    tr_vals_same(pattern(c, j)->args + c->k, size, naxes - c->k);
+        if (again)
+            continue;
+        tr_val n = tr_emit_times(b, size[0], size + 1, naxes - c->k - 1u);
+        most = most == TR_NOVAL ? n : tr_emit_most(b, most, n);
+    }
+    return most;
 }
 
 /* The pattern over the rows. */
@@ -652,7 +789,7 @@ static tr_val emit_outer(chain *c, tr_bid blk) {
     c->outer.t.lam = c->b.fn;
     c->outer.t.par = p->imm.pat->par;
     if (tr_pat_is_parallel(p->imm.pat)) {
-        tr_val row = row_size(c, &b, p), most = tr_emit_int(&b, TR_MAX_COST / ELEMENT),
+        tr_val row = row_size(c, &b), most = tr_emit_int(&b, TR_MAX_COST / ELEMENT),
                less = tr_emit_select(&b, tr_emit_cmp(&b, TR_CMP_LT, row, most), row, most);
         tr_node_put(&c->outer, P_COST, tr_emit2(&b, TR_OP_MUL, i64(c), less, tr_emit_int(&b, ELEMENT)));
     }
@@ -681,7 +818,7 @@ static bool makes_arrays(const chain *c) {
 static tr_val is_worth_it(chain *c, tr_bld *b) {
     const tr_ins *p = widest(c);
     int64_t least = makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
-    tr_val row = row_size(c, b, p), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
+    tr_val row = row_size(c, b), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
            all = tr_emit_times(b, row, &rows, 1),
            pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
@@ -780,15 +917,16 @@ static tr_bid go_by_row(chain *c) {
 /* --- the pass --- */
 
 /* Does a row stay in the cache for another pattern of the chain, an array's that was there before or one that
- * the chain writes? */
+ * the chain writes? What was chosen of a row is short. */
 static bool reads_again(chain *c) {
     for (unsigned i = 1; i < c->n; i++) {
         const tr_ins *p = pattern(c, i);
         for (uint32_t a = 0; p->imm.pat->nspace > c->k && a < p->imm.pat->nin; a++) {
             tr_val v = p->args[tr_pat_at(p->imm.pat, P_IN) + a];
-            if (find(c, v))
+            const written *w = find(c, v);
+            if (w && !w->chosen)
                 return true;
-            for (unsigned k = 0; k < i && !row_of(c, v); k++)
+            for (unsigned k = 0; k < i && !w && !row_of(c, v); k++)
                 if (pattern(c, k)->imm.pat->nspace > c->k && pattern_reads_array(pattern(c, k), v))
                     return true;
         }
@@ -809,6 +947,26 @@ static bool pass_by(chain *c, tr_val v) {
     return true;
 }
 
+/* A pattern that is none of the chain, and needs nothing of it: it may stand before. It writes arrays made
+ * here, which the chain has not met, and reads none that the chain writes. */
+static bool may_stand_before(chain *c, tr_val v) {
+    const tr_ins *p = def(c, v);
+    const tr_pat *t = p->imm.pat;
+    if (!tr_pat_is_map(t) || !tr_fn_is_scalar(t->lam) || t->par == TR_PAR_PRANGE ||
+        depends_on_results(c, p) || !is_made_here(c, tr_fuse_out(p), t->nout))
+        return false;
+    for (unsigned i = 0; i < c->nw; i++)
+        for (uint32_t k = 0; k < t->nin + t->nout; k++)
+            if (!tr_arrays_distinct(c->f, p->args[tr_pat_at(t, P_IN) + k], c->w[i].array, c->blk))
+                return false;
+    for (unsigned i = 0; i < c->n; i++)
+        for (uint32_t k = 0; k < pattern(c, i)->nargs; k++)
+            for (uint32_t o = 0; o < t->nout; o++)
+                if (tr_array_root(c->f, pattern(c, i)->args[k]) == tr_fuse_out(p)[o])
+                    return false;
+    return true;
+}
+
 /* The chain of rows of k axes that begins with pattern v. */
 static chain chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsigned k) {
     chain c = {.f = f, .blk = b, .forms = forms, .whole = tr_versions_whole(forms, b), .k = k};
@@ -822,7 +980,7 @@ static chain chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsign
         } else if (take_pattern(&c, x)) {
             rows = rows || tr_at(f, x)->imm.pat->keep;
             nbehind = c.behind.n;
-        } else {
+        } else if (!may_stand_before(&c, x)) {
             break;
         }
     c.behind.n = nbehind; /* the others stand behind the last pattern already */
