@@ -163,7 +163,9 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
 
 static bool run_opt(tr_prog *p, const tr_request *rq) {
     uint64_t start = tr_now_ns();
-    bool ok = rq->want.target ? tr_opt_run_for(p, rq->want.target) : tr_opt_run(p);
+    p->more = tr_infer_more;
+    bool ok = (!p->ctx->opts.offload || tr_opt_run_offload(p)) &&
+              (rq->want.target ? tr_opt_run_for(p, rq->want.target) : tr_opt_run(p));
     return end_stage(p->ctx, TR_STAGE_OPT, start, ok);
 }
 

@@ -128,6 +128,18 @@ typedef struct tr_method {
     const tr_obj *fn;
 } tr_method;
 
+/* Skeletons of a device's loops, functions of treadle/_library/device: X(ID, name) */
+#define TR_SKELETONS(X)     \
+    X(MAP, "map_points")    \
+    X(REDUCE, "reduce_parts") \
+    X(JOIN, "join_parts")
+typedef enum tr_skeleton {
+#define X(id, name) TR_SKELETON_##id,
+    TR_SKELETONS(X)
+#undef X
+        TR_SKELETON__COUNT
+} tr_skeleton;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -141,6 +153,11 @@ typedef struct tr_prog {
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(tr_method) methods;    /* those whose names the program mentions */
     TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
+    uint32_t skeletons[TR_SKELETON__COUNT]; /* functions, of a program whose arrays lie on a device */
+    /* infer/'s tr_infer_more, for opt/offload.c, which comes to know types of skeletons when patterns are
+     * merged; set by who runs both */
+    bool (*more)(struct tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
+                 uint32_t *inst);
     uint32_t root_func;
     uint32_t root;
     uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */

@@ -341,13 +341,16 @@ static void lower_alloc(tr_lf *w, tr_val v, const tr_ins *in) {
     lb go_on = tr_lower_unless(w, ok);
     raise_bad_size(w, v, in);
     l_at_end(w->b, go_on);
-    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &out[0]);
+    bool far = in->sub == TR_FAR;
+    tr_lower_rt(w, far ? TR_RT_FAR_ALLOC : TR_RT_ALLOC, 1, &bytes, NULL, &out[0]);
     go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, out[0], ""));
     const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
     tr_lower_raise(w, v, in->imm.site, 1, &u64, (lv *[]){&bytes});
     l_at_end(w->b, go_on);
-    lv o = l_int(w->m->i64, TR_MEM_ALIGN);
+    lv o = l_int(w->m->i64, far ? (long long)offsetof(tr_mem, at) : TR_MEM_ALIGN);
     out[1] = LLVMBuildInBoundsGEP2(w->b, w->m->i8, out[0], &o, 1, "");
+    if (far)
+        out[1] = LLVMBuildLoad2(w->b, w->m->ptr, out[1], "");
     for (uint32_t i = 0; i < in->nargs; i++)
         out[2 + i] = tr_lower_parts(w, in->args[i])[0];
     tr_lower_set(w, v, 2 + in->nargs, out);

@@ -243,6 +243,11 @@ bool tr_opt_run_large(tr_prog *p) {
     return run_order(p, tr_pass_large_order);
 }
 
+bool tr_opt_run_offload(tr_prog *p) {
+    assert(!tr_pass_part_fault(&p->ctx->arena, tr_pass_offload_order));
+    return run_order(p, tr_pass_offload_order);
+}
+
 bool tr_opt_run_for(tr_prog *p, const tr_target *t) {
     if (t->runtime)
         return tr_opt_run(p);

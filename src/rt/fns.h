@@ -16,6 +16,8 @@ size_t tr_rt_stack_left(void);
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
+/* Memory of the device on which the program's arrays lie (far.c). */
+void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
 /* Late code (late.c): the address to call, and what to do with a code above 0 that it returned. */
 void *tr_rt_late(tr_frame *f, void *late);
 void tr_rt_late_raised(tr_frame *f, void *late);
