@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "ext/compat.h"
+#include "ext/far.h"
 #include "ext/job.h"
 #include "ext/lazy.h"
 #include "ext/pyerr.h"
@@ -274,7 +275,7 @@ static bool lie_together(const tr_gwalk *w) {
 /* Calls it; with arrays on a device, between what the default stream was given before and what comes. */
 static PyObject *run_where(tr_gwalk *w, PyObject *fn) {
     tr_dev *d = w->offload ? tr_device_get(w->st) : NULL;
-    if (w->offload && (!d || !tr_stream_begin(w->st, d)))
+    if (w->offload && (!d || !tr_far_begin(fn) || !tr_stream_begin(w->st, d)))
         return NULL;
     PyObject *r = PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL);
     if (d)

@@ -340,7 +340,9 @@ static int module_exec(PyObject *module) {
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
                          .poll = is_first_interpreter() ? host_poll : NULL,
                          .compile = host_compile,
-                         .far_alloc = tr_far_alloc};
+                         .far_alloc = tr_far_alloc,
+                         .far_launch = tr_far_launch,
+                         .far_fetch = tr_far_fetch};
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap,
                                   .ufunc = freeze_ufunc,
                                   .as_type = freeze_type,

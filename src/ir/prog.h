@@ -111,6 +111,8 @@ typedef struct tr_inst {
     const tr_ty *ret;
     tr_fn *fn;  /* typed */
     bool late;  /* compiled when it is first called, on its own (opt/late.c) */
+    bool far;   /* a kernel that a device has as code of its own: no code of the host's, and compiled when it is
+                   launched first (opt/offload.c) */
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 

@@ -213,8 +213,13 @@ static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     } else {
         off = offset_of(w, &a, in->args + 1);
     }
-    if (in->sub)
+    if (in->sub == TR_LOAD_GUARDED)
         guard(w, &a, in, &off);
+    if (in->sub == TR_LOAD_FAR) {
+        tr_lower_far_load(w, tr_lower_address(w, &a, off), in->ty, out);
+        tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
+        return;
+    }
     tr_lower_load_at(w, &a, off, out);
     tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
 }

@@ -282,6 +282,33 @@ static const char *name_of(const tr_prog *p, const tr_inst *t) {
     return t->func < p->funcs.n ? p->funcs.d[t->func].name : "";
 }
 
+static bool calls_anything(const tr_fn *f) {
+    for (uint32_t v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->op == TR_OP_CALL && tr_at(f, v)->blk != TR_NOBLK)
+            return true;
+    return false;
+}
+
+/* A kernel for a device with code of its own is one function, with all that it calls, and a text until it is
+ * launched. */
+static bool leave_far(off *s, uint32_t first, uint32_t inst) {
+    tr_prog *p = s->p;
+    tr_fn *f = p->insts.d[inst].fn;
+    for (uint32_t i = first; i < p->insts.n; i++)
+        p->insts.d[i].fn->kind = i == inst ? TR_FN_KERNEL : TR_FN_DEVICE;
+    if (!tr_opt_inline_devices(p, f))
+        return refuse(p, s->root.f, s->root.in.loc, "a function that calls itself");
+    for (unsigned rounds = 0; calls_anything(f) && rounds < 4; rounds++) {
+        tr_cfg_compute(f);
+        tr_opt_inline(p, f);
+    }
+    if (calls_anything(f))
+        return refuse(p, s->root.f, s->root.in.loc, "a long function of the user's");
+    tr_simplify_cfg(f);
+    p->insts.d[inst].far = true;
+    return true;
+}
+
 /* An instance of a skeleton for these arguments, whose hooks are the pattern's. */
 static bool make_kernel(off *s, tr_skeleton which, uint32_t n, const tr_val *args, uint32_t *inst) {
     tr_prog *p = s->p;
@@ -303,7 +330,7 @@ static bool make_kernel(off *s, tr_skeleton which, uint32_t n, const tr_val *arg
         else if (strcmp(name, "combine") == 0 || strcmp(name, "finish") == 0)
             make_join(s, t, name[0] == 'f');
     }
-    return ok;
+    return ok && (p->ctx->opts.offload != TR_OFFLOAD_OWN || leave_far(s, first, *inst));
 }
 
 /* Launches it with so many blocks; its arguments come after the sizes. */
@@ -346,6 +373,13 @@ static tr_val first_of(off *s, const part *c) {
     return value ? tr_red_identity(s->root.f, TR_RED_MAX, c->ty) : init;
 }
 
+static tr_val load_result(off *s, const tr_ty *t, const tr_val *at) {
+    tr_val v = tr_emit_v(&s->b, TR_OP_LOAD, t, 2, at);
+    if (s->p->ctx->opts.offload == TR_OFFLOAD_OWN)
+        tr_at(s->root.f, v)->sub = TR_LOAD_FAR;
+    return v;
+}
+
 static bool reduce(off *s, tr_val n, tr_val args, tr_val *result) {
     tr_val more = tr_emit_op(&s->b, TR_OP_ADD, n, tr_emit_int(&s->b, THREADS - 1));
     tr_val count = tr_emit_op(&s->b, TR_OP_QUOT, more, tr_emit_int(&s->b, THREADS)), rooms[2 * MAX_REDS];
@@ -361,7 +395,7 @@ static bool reduce(off *s, tr_val n, tr_val args, tr_val *result) {
     for (unsigned k = 0; k < s->nparts; k++) {
         tr_val at[2] = {rooms[k], tr_emit_int(&s->b, 0)};
         if (k + 1 == s->nparts || s->parts[k + 1].red != s->parts[k].red)
-            out[s->parts[k].red] = tr_emit_v(&s->b, TR_OP_LOAD, s->parts[k].ty, 2, at);
+            out[s->parts[k].red] = load_result(s, s->parts[k].ty, at);
     }
     *result = s->root.p->nfold == 1
                   ? out[0]

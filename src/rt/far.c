@@ -21,3 +21,13 @@ void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes) {
     m->at = far->at;
     return m;
 }
+
+int32_t tr_rt_far_launch(tr_frame *f, void *late, const void *slots, int64_t n) {
+    assert(f->host && f->host->far_launch && "who runs such a program has a device");
+    return f->host->far_launch(f->host->self, late, slots, (uint32_t)n);
+}
+
+int32_t tr_rt_far_fetch(tr_frame *f, void *to, const void *from, int64_t bytes) {
+    assert(f->host && f->host->far_fetch && "who runs such a program has a device");
+    return f->host->far_fetch(f->host->self, to, from, (uint64_t)bytes);
+}

@@ -89,6 +89,10 @@ typedef struct tr_host {
     /* For programs whose arrays lie on a device (opt/offload.c), on the thread that called them. NULL: there is
      * no memory. */
     tr_far *(*far_alloc)(void *self, uint64_t bytes);
+    /* The same: launches a kernel that is the device's own code, compiled when it is launched first; sizes come
+     * before the arguments. Copies bytes of its memory when all before has been done. Codes as tr_entry's. */
+    int32_t (*far_launch)(void *self, tr_late *l, const tr_slot *slots, uint32_t n);
+    int32_t (*far_fetch)(void *self, void *to, const void *from, uint64_t bytes);
 } tr_host;
 
 /* Reasons to end that are no raise site. X(id, code, text); a text is the RuntimeError of it. */

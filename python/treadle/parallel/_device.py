@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from treadle.cuda._array import DeviceNDArray, allocate, move
+from treadle.cuda._compile import target_of
+from treadle.cuda._devices import least_cc
 
-__all__ = ["own"]
+__all__ = ["own", "target"]
 
 
 def own(mem: Any, copy: bool) -> DeviceNDArray:
@@ -16,3 +18,8 @@ def own(mem: Any, copy: bool) -> DeviceNDArray:
         move(made, mem)
         mem = made
     return DeviceNDArray(mem)
+
+
+def target() -> str:
+    """The compiler's name of the processor that kernels are made for. The core calls it."""
+    return target_of(least_cc())
