@@ -165,7 +165,9 @@ static PyObject *shape_source(PyObject *o) {
         o = tr_lazy_memory((tr_lazy *)o);
     else if (is_lazy(o))
         o = ((tr_lazy *)o)->shape;
-    return !o || PyArray_Check(o) || PyTuple_Check(o) ? o : Py_None;
+    if (!o || PyArray_Check(o) || PyTuple_Check(o))
+        return o;
+    return is_number(o) || PyArray_IsScalar(o, Generic) ? Py_None : NULL; /* a device array, say */
 }
 
 static void read_dims(PyObject *source, dims *out) {

@@ -189,6 +189,11 @@ static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_
         note_place(w, m, m != ((tr_lazy *)o)->value);
         if (!number_of(w, IN_PARAMS, m, &at))
             return false;
+    } else if (tr_device_mem(w->st, o)) {
+        kind = TR_GREF_PARAM;
+        note_place(w, tr_device_mem(w->st, o), true);
+        if (!number_of(w, IN_PARAMS, tr_device_mem(w->st, o), &at))
+            return false;
     } else if (is_param(w, of, k, o)) {
         kind = TR_GREF_PARAM;
         note_place(w, o, false);

@@ -168,6 +168,7 @@ typedef struct tr_prog {
     /* the root's text, to be compiled anew when it has made an array larger than the caches
      * (opt/pattern/large.c); NULL: it would be the same */
     const char *large;
+    bool accounted;  /* it keeps accounts already: `account` has been here */
     bool says_lines; /* a number in the code is that of a line, so the code is not for a file with others */
     bool is_late;    /* the root was such an instance: it is called by compiled code */
     /* references are counted by several threads at once, whatever this program alone would show */

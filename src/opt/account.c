@@ -6,7 +6,8 @@
  * arrays once each, an item that it captures an array for as often as it reads it, and one that it scatters
  * to as it is stored and, where it is combined, read. Calls of the runtime and of functions move the arrays
  * that they are given and give. That is a model: caches are larger than nothing and smaller than all. Stands
- * before `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+ * before `own`, as all that could still merge patterns has run then; of arrays on a device before `offload`,
+ * which makes kernels of them. Cost: none without the option. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -231,8 +232,9 @@ static void call(account *s, tr_val v) {
 
 bool tr_opt_account(tr_prog *p, tr_fn *f) {
     const tr_blk *entry = tr_blk_at(f, 0);
-    if (!p->ctx->opts.account || f != p->insts.d[p->root].fn)
+    if (!p->ctx->opts.account || p->accounted || f != p->insts.d[p->root].fn)
         return false;
+    p->accounted = true;
     assert(entry->params.n > 0 && "the root of a program that keeps accounts has a param for them");
     account s = {.p = p, .f = f, .log = entry->params.d[entry->params.n - 1]};
     tr_bid nblks = f->blks.n;

@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/loops.h"
 #include "ir/nyi.h"
 #include "ir/ports.h"
 #include "ir/rtinfo.h"
@@ -46,9 +47,8 @@ typedef struct off {
     tr_prog *p;
     tr_nest root; /* the pattern where it stands */
     tr_bld b;     /* before it */
-    /* its operands that kernels take, each once, and which of them an operand is; UINT32_MAX: a constant */
-    tr_val *items;
-    uint32_t nitems, *item_of;
+    TR_VEC(tr_val) items; /* what kernels take of its operands, each once */
+    bool unfit;           /* there is an operand that they do not take */
     part parts[2 * MAX_REDS];
     unsigned nparts;
 } off;
@@ -59,7 +59,10 @@ static const tr_ty *i64_of(const off *s) {
 
 /* --- refusals --- */
 
+/* Where the user wrote it: what is inlined there are the library's functions, and his own. */
 static bool refuse(tr_prog *p, const tr_fn *f, uint32_t loc, const char *what) {
+    while (f->locs.d[loc].parent)
+        loc = f->locs.d[loc].parent;
     tr_err *e = tr_err_add(p->ctx, TR_ERR_UNSUPPORTED, tr_fn_place(f, loc), "%s: not on a device yet", what);
     e->nyi = tr_nyi_rows[TR_NYI_DEVICE_GRAPH].id;
     e->hint = tr_nyi_rows[TR_NYI_DEVICE_GRAPH].text;
@@ -75,7 +78,6 @@ static bool is_number(const tr_fn *f, tr_val v) {
 /* What a pattern is that no skeleton is for; NULL: one is. */
 static const char *unfit(const off *s) {
     const tr_pat *p = s->root.p;
-    const tr_fn *f = s->root.f;
     if (p->nscan)
         return p->nfilt ? "a filter, or a mask as an index" : "a scan";
     if (p->ntop)
@@ -93,10 +95,7 @@ static const char *unfit(const off *s) {
         if (!y || !tr_ty_is_scalar(tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_RED) + k])->ty))
             return "a reduction of what never is a number";
     }
-    for (uint32_t k = 0; k < s->nitems; k++)
-        if (!tr_ty_is_launchable(tr_at(f, s->items[k])->ty) || is_number(f, s->items[k]))
-            return "a value that kernels do not take";
-    return NULL;
+    return s->unfit ? "a value that kernels do not take" : NULL;
 }
 
 /* What a lambda calls computes items, and is compiled into the kernel: it may hold no launches. */
@@ -114,22 +113,48 @@ static bool calls_loops(const tr_prog *p, const tr_fn *f) {
 
 /* --- operands --- */
 
-static void gather_items(off *s) {
-    const tr_ins *in = &s->root.in;
-    uint32_t n = tr_pat_nargs(s->root.p), reds = tr_pat_at(s->root.p, P_RED);
-    s->items = TR_NEW_N(&s->root.f->ctx->arena, tr_val, n + 1u);
-    s->item_of = TR_NEW_N(&s->root.f->ctx->arena, uint32_t, n + 1u);
-    for (uint32_t x = 0; x < n; x++) {
-        uint32_t k = 0;
-        s->item_of[x] = UINT32_MAX;
-        if (tr_is_const(tr_at(s->root.f, in->args[x])) || (x >= reds && x < reds + s->root.p->nfold))
-            continue;
-        while (k < s->nitems && s->items[k] != in->args[x])
-            k++;
-        if (k == s->nitems)
-            s->items[s->nitems++] = in->args[x];
-        s->item_of[x] = k;
-    }
+static tr_val extract(tr_bld *b, tr_val tuple, uint32_t k) {
+    tr_val v = tr_emit1(b, TR_OP_EXTRACT, tr_at(b->fn, tuple)->ty->items[k], tuple);
+    tr_at(b->fn, v)->imm.i = k;
+    return v;
+}
+
+/* How a kernel has an operand: as it stands (a constant, what has no parts), as an item, or, of what a launch
+ * does not take, such as a function with what it captures, its items, of which it is made again. */
+typedef enum form { STANDS, ITEM, ITEMS, NONE } form;
+static form form_of(const tr_fn *f, tr_val v) {
+    const tr_ty *t = tr_at(f, v)->ty;
+    return tr_is_const(tr_at(f, v)) || tr_ty_nparts(t) == 0  ? STANDS
+           : is_number(f, v)                                 ? NONE
+           : tr_ty_is_launchable(t)                          ? ITEM
+           : t->kind == TR_TY_CLOSURE || t->kind == TR_TY_TUPLE ? ITEMS
+                                                             : NONE;
+}
+
+/* Item k of it, which was taken out of it when that was noted: the block of the pattern has it. */
+static tr_val item_of(const off *s, tr_val v, uint32_t k) {
+    const tr_fn *f = s->root.f;
+    for (tr_val x = tr_blk_at(f, s->root.in.blk)->first; x != TR_NOVAL; x = tr_at(f, x)->next)
+        if (tr_at(f, x)->op == TR_OP_EXTRACT && tr_at(f, x)->args[0] == v && tr_at(f, x)->imm.i == k)
+            return x;
+    assert(false && "the items of such an operand are there");
+    return TR_NOVAL;
+}
+
+/* Notes what is taken of an operand. */
+static void put_item(off *s, tr_val v) {
+    form how = form_of(s->root.f, v);
+    const tr_ty *t = tr_at(s->root.f, v)->ty;
+    s->unfit |= how == NONE;
+    for (uint32_t k = 0; how == ITEMS && k < t->n; k++)
+        put_item(s, extract(&s->b, v, k));
+    if (how == ITEM && !tr_opt_among(v, s->items.d, s->items.n))
+        tr_vec_push(&s->root.f->ctx->arena, &s->items, v);
+}
+
+static bool is_init(const off *s, uint32_t x) {
+    uint32_t reds = tr_pat_at(s->root.p, P_RED);
+    return x >= reds && x < reds + s->root.p->nfold;
 }
 
 static void gather_parts(off *s) {
@@ -158,12 +183,6 @@ typedef struct hook {
     tr_val params[4];
 } hook;
 
-static tr_val extract(tr_bld *b, tr_val tuple, uint32_t k) {
-    tr_val v = tr_emit1(b, TR_OP_EXTRACT, tr_at(b->fn, tuple)->ty->items[k], tuple);
-    tr_at(b->fn, v)->imm.i = k;
-    return v;
-}
-
 /* The hook's function without a body: params of the types of its instance. */
 static hook hook_begin(off *s, tr_inst *inst) {
     hook h = {.s = s, .at = s->root};
@@ -183,20 +202,38 @@ static hook hook_begin(off *s, tr_inst *inst) {
     return h;
 }
 
-/* The pattern's operands there, of the tuple that holds them. */
+/* An operand there. */
+static tr_val operand_in(hook *h, tr_val args, tr_val v) {
+    const off *s = h->s;
+    const tr_fn *from = s->root.f;
+    const tr_ins *in = tr_at(from, v);
+    const tr_ty *t = in->ty;
+    switch (form_of(from, v)) {
+    case STANDS: return tr_is_const(in) ? tr_const_import(h->at.f, in) : tr_const_undef(h->at.f, t);
+    case ITEM:
+        for (uint32_t k = 0; k < s->items.n; k++)
+            if (s->items.d[k] == v)
+                return extract(&h->at.b, args, k);
+        break;
+    case ITEMS: {
+        tr_val *own = TR_NEW_N(&from->ctx->arena, tr_val, t->n + 1u);
+        for (uint32_t k = 0; k < t->n; k++)
+            own[k] = operand_in(h, args, item_of(s, v, k));
+        return tr_emit_v(&h->at.b, TR_OP_TUPLE, t, t->n, own);
+    }
+    case NONE: break;
+    }
+    assert(false && "a pattern with such an operand is refused");
+    return TR_NOVAL;
+}
+
+/* The pattern's operands, of the tuple that holds what is taken of them. */
 static void take_operands(hook *h, tr_val args) {
     const off *s = h->s;
     uint32_t n = tr_pat_nargs(s->root.p);
     tr_val *own = TR_NEW_N(&h->at.f->ctx->arena, tr_val, n + 1u);
-    tr_val *item = TR_NEW_N(&h->at.f->ctx->arena, tr_val, s->nitems + 1u);
-    for (uint32_t k = 0; k < s->nitems; k++)
-        item[k] = extract(&h->at.b, args, k);
-    for (uint32_t x = 0; x < n; x++) {
-        const tr_ins *from = tr_at(s->root.f, s->root.in.args[x]);
-        own[x] = s->item_of[x] != UINT32_MAX ? item[s->item_of[x]]
-                 : tr_is_const(from)         ? tr_const_import(h->at.f, from)
-                                             : TR_NOVAL;
-    }
+    for (uint32_t x = 0; x < n; x++)
+        own[x] = is_init(s, x) ? TR_NOVAL : operand_in(h, args, s->root.in.args[x]);
     h->at.in.args = own;
 }
 
@@ -355,6 +392,24 @@ static tr_val blocks_for(off *s, tr_val parts) {
     return tr_emit_most(&s->b, n, tr_emit_int(&s->b, 1));
 }
 
+/* --- what the host does --- */
+
+/* Of a program that keeps accounts, what it writes them to. */
+static bool is_log(const tr_prog *p, const tr_fn *f, tr_val v) {
+    const tr_blk *entry = tr_blk_at(f, 0);
+    return p->ctx->opts.account && f == p->insts.d[p->root].fn && v == entry->params.d[entry->params.n - 1];
+}
+
+/* An instruction of the host's, where arrays are the device's. */
+static void move_away(const tr_prog *p, tr_fn *f, tr_val v) {
+    tr_ins *in = tr_at(f, v);
+    if (in->op == TR_OP_ALLOC && !is_number(f, v))
+        in->sub = TR_FAR;
+    if (in->op == TR_OP_LOAD && !is_number(f, in->args[0]) && !is_log(p, f, in->args[0]) &&
+        p->ctx->opts.offload == TR_OFFLOAD_OWN)
+        in->sub = TR_LOAD_FAR;
+}
+
 /* --- a pattern --- */
 
 static tr_val array_of_parts(off *s, const tr_ty *t, tr_val n) {
@@ -362,7 +417,7 @@ static tr_val array_of_parts(off *s, const tr_ty *t, tr_val n) {
     *site = (tr_site){TR_EXC_MEMORY, "cannot allocate an array of {0} bytes", -1, NULL};
     tr_val v = tr_emit_v(&s->b, TR_OP_ALLOC, tr_ty_array(s->p->ctx->types, t, 1, TR_LAYOUT_C, false), 1, &n);
     tr_at(s->root.f, v)->imm.site = site;
-    tr_at(s->root.f, v)->sub = TR_FAR;
+    move_away(s->p, s->root.f, v);
     return v;
 }
 
@@ -371,13 +426,6 @@ static tr_val first_of(off *s, const part *c) {
     tr_val init = s->root.in.args[tr_pat_at(s->root.p, P_RED) + c->red];
     bool value = tr_red_info[tr_pat_red(s->root.p, c->red)].place && !c->place;
     return value ? tr_red_identity(s->root.f, TR_RED_MAX, c->ty) : init;
-}
-
-static tr_val load_result(off *s, const tr_ty *t, const tr_val *at) {
-    tr_val v = tr_emit_v(&s->b, TR_OP_LOAD, t, 2, at);
-    if (s->p->ctx->opts.offload == TR_OFFLOAD_OWN)
-        tr_at(s->root.f, v)->sub = TR_LOAD_FAR;
-    return v;
 }
 
 static bool reduce(off *s, tr_val n, tr_val args, tr_val *result) {
@@ -395,7 +443,11 @@ static bool reduce(off *s, tr_val n, tr_val args, tr_val *result) {
     for (unsigned k = 0; k < s->nparts; k++) {
         tr_val at[2] = {rooms[k], tr_emit_int(&s->b, 0)};
         if (k + 1 == s->nparts || s->parts[k + 1].red != s->parts[k].red)
-            out[s->parts[k].red] = load_result(s, s->parts[k].ty, at);
+            {
+            tr_val x = tr_emit_v(&s->b, TR_OP_LOAD, s->parts[k].ty, 2, at);
+            move_away(s->p, s->root.f, x);
+            out[s->parts[k].red] = x;
+        }
     }
     *result = s->root.p->nfold == 1
                   ? out[0]
@@ -408,13 +460,15 @@ static bool put_launches(tr_prog *p, tr_fn *f, tr_val v, tr_repl *r) {
     s.root = (tr_nest){.f = f, .in = *tr_at(f, v), .p = tr_at(f, v)->imm.pat};
     s.root.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
     s.root.i64 = i64_of(&s);
-    gather_items(&s);
+    for (uint32_t x = 0; x < tr_pat_nargs(s.root.p); x++)
+        if (!is_init(&s, x))
+            put_item(&s, s.root.in.args[x]);
     const char *why = calls_loops(p, s.root.p->lam) ? "a loop within an item's function" : unfit(&s);
     if (why)
         return refuse(p, f, s.root.in.loc, why);
     if (s.root.p->nfold)
         gather_parts(&s);
-    tr_val n = tr_emit_int(&s.b, 1), args = tuple_of(&s, s.nitems, s.items), result;
+    tr_val n = tr_emit_int(&s.b, 1), args = tuple_of(&s, s.items.n, s.items.d), result;
     n = s.root.p->nspace ? tr_emit_times(&s.b, s.root.in.args[0], s.root.in.args + 1, s.root.p->nspace - 1u) : n;
     if (s.root.p->nfold) {
         if (!reduce(&s, n, args, &result))
@@ -450,13 +504,18 @@ static bool host_reaches(const tr_prog *p, const tr_fn *from, const tr_fn *f, ui
     return false;
 }
 
-/* What an instruction does to arrays on the host; NULL: nothing. */
-static const char *on_host(const tr_fn *f, const tr_ins *in) {
-    bool item = in->op == TR_OP_LOAD || in->op == TR_OP_STORE;
+/* What an instruction does to arrays that the host does not do; NULL: nothing. An item is fetched, not one after
+ * the other in a loop. */
+static const char *on_host(const tr_prog *p, const tr_fn *f, const tr_ins *in) {
+    bool load = in->op == TR_OP_LOAD, store = in->op == TR_OP_STORE;
     if (in->op == TR_OP_CALL || in->op == TR_OP_PATTERN || !(tr_ins_effects(in) & (E_READ | E_WRITE)) ||
-        (item && is_number(f, in->args[0])))
+        ((load || store) && (is_number(f, in->args[0]) || is_log(p, f, in->args[0]))))
         return NULL;
-    return item ? "an item that the host reads or writes" : "what is no loop over items";
+    if (load && !in->sub && tr_forest_in(f->forest, in->blk) == TR_NOLOOP)
+        return NULL;
+    return load    ? "a loop of the host's over items"
+           : store ? "an item that the host writes"
+                   : "what is no loop over items";
 }
 
 bool tr_opt_offload(tr_prog *p, tr_fn *f) {
@@ -467,13 +526,12 @@ bool tr_opt_offload(tr_prog *p, tr_fn *f) {
         return false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
-            const char *why = on_host(f, tr_at(f, v));
+            const char *why = on_host(p, f, tr_at(f, v));
             if (why)
                 return refuse(p, f, tr_at(f, v)->loc, why);
             if (tr_at(f, v)->op == TR_OP_PATTERN)
                 tr_vec_push(a, &found, v);
-            if (tr_at(f, v)->op == TR_OP_ALLOC && !is_number(f, v))
-                tr_at(f, v)->sub = TR_FAR;
+            move_away(p, f, v);
         }
     tr_repl r = tr_repl_new(f);
     for (uint32_t i = 0; i < found.n; i++)
