@@ -123,6 +123,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/fuse_build",
             "pattern/fuse_drop",
             "pattern/fuse_order",
+            "pattern/nest",
             "pattern/work",
             "pattern/nontemporal",
         ),
@@ -152,7 +153,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("grid/even", "grid/ahead", "grid/stride"),
         ("grid/grid", "grid/trim", "grid/watch"),
         # whole functions, and the order of it all
-        ("account", "late", "split", "noheap", "rows", "own_check"),
+        ("account", "late", "split", "noheap", "offload", "rows", "own_check"),
         ("order",),
         ("run",),
     ),
@@ -168,7 +169,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
-        ("launch",),
+        ("far", "launch"),
         ("ufunc_loop", "ufunc_python"),
         ("ufunc", "ufunc_call", "ufunc_types"),
         ("lazyplan",),  # lazy arrays: the plan of a graph,
@@ -233,7 +234,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "topk",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("print", "shadow"),
+        ("far", "print", "shadow"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),

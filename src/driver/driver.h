@@ -69,8 +69,8 @@ void *tr_driver_late(tr_late *l, const tr_dump *dump);
 /* The function of a module with tr_meta.large compiled anew from that: a module of its own, one reference.
  * NULL: `why` says why, or is empty: there was no memory. Likewise. */
 tr_module *tr_driver_large(const tr_module *m, const tr_dump *dump, char *why, size_t n);
-/* Compiles the kernel behind a cell for a device, in a context and a program that the caller has begun and ends;
- * its arguments are those of the program's root then. One reference; NULL with errors in c. */
+/* Compiles the kernel behind a cell for a device, in a context and a program that the caller has begun and
+ * ends; its arguments are those of the program's root then. One reference; NULL with errors in c. */
 tr_module *tr_driver_far(const tr_late *l, const char *device, tr_ctx *c, tr_prog *p);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);

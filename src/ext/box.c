@@ -220,7 +220,7 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     }
     *writable = true;
     if (((tr_mem *)p->owner)->far) { /* a block of a device's has an object already */
-        o = Py_NewRef(tr_far_block(((tr_mem *)p->owner)->far));
+        o = Py_NewRef(((const tr_farblock *)((tr_mem *)p->owner)->far)->mem);
         tr_rt_mem_detach(b->frame, p->owner);
         tr_rt_mem_unref(p->owner);
         return o;

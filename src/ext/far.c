@@ -14,21 +14,16 @@
 #include "ext/job.h"
 #include "ext/pyerr.h"
 
-typedef struct block {
-    tr_far far;
-    PyObject *mem; /* DeviceMemory; strong */
-} block;
-
 static void block_drop(tr_far *far) {
     PyGILState_STATE g = PyGILState_Ensure();
-    Py_DECREF(((block *)far)->mem);
+    Py_DECREF(((tr_farblock *)far)->mem);
     PyGILState_Release(g);
     free(far);
 }
 
 tr_far *tr_far_alloc(void *self, uint64_t bytes) {
     tr_state *st = self;
-    block *b = malloc(sizeof *b);
+    tr_farblock *b = malloc(sizeof *b);
     PyGILState_STATE g = PyGILState_Ensure();
     tr_dev *d = b && bytes <= PY_SSIZE_T_MAX ? tr_device_get(st) : NULL;
     PyObject *mem = d ? tr_device_alloc(st, d, TR_DEV_LOCAL, NULL, bytes) : NULL;
@@ -39,7 +34,7 @@ tr_far *tr_far_alloc(void *self, uint64_t bytes) {
         free(b);
         return NULL;
     }
-    *b = (block){{((tr_devmem *)mem)->mem.at, block_drop}, mem};
+    *b = (tr_farblock){{((tr_devmem *)mem)->mem.at, block_drop}, mem};
     return &b->far;
 }
 
@@ -146,9 +141,4 @@ int32_t tr_far_fetch(void *self, void *to, const void *from, uint64_t bytes) {
     assert(tr_py_agrees(ok) && "why nothing is there is raised");
     PyGILState_Release(g);
     return ok ? 0 : TR_CODE_HOST;
-}
-
-PyObject *tr_far_block(const tr_far *far) {
-    assert(far->drop == block_drop && "a block of this file");
-    return ((const block *)far)->mem;
 }

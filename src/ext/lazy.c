@@ -137,7 +137,8 @@ static bool lies_on_device(PyTypeObject *type, PyObject *o) {
 }
 
 static bool is_operand(PyTypeObject *type, PyObject *o) {
-    return Py_IS_TYPE(o, type) || PyArray_Check(o) || lies_on_device(type, o) || is_number(o) || PyArray_IsScalar(o, Generic);
+    return Py_IS_TYPE(o, type) || PyArray_Check(o) || lies_on_device(type, o) || is_number(o) ||
+           PyArray_IsScalar(o, Generic);
 }
 
 /* What an operator takes as it stands, or made an array of; NULL without an exception: nothing for us. Under
@@ -148,7 +149,7 @@ static PyObject *operand(PyTypeObject *type, PyObject *o) {
     if (!is_operand(type, o))
         return NULL;
     return (PyArray_Check(o) && tr_lazies_of(type)->check) || lies_on_device(type, o) ? tr_lazy_leaf(type, o)
-                                                                                     : Py_NewRef(o);
+                                                                                      : Py_NewRef(o);
 }
 
 /* --- shapes that are known where the node is made --- */

@@ -150,14 +150,14 @@ typedef struct tr_gwalk {
     tr_lazies *l;
     PyObject *const *roots;
     Py_ssize_t nroots;
-    bool raw;      /* roots are what they are: their type is asked for */
-    bool serial;   /* on one core */
-    bool fixed;    /* all integers that functions take are constants */
-    bool eased;    /* there was one that is taken for an operand */
-    PyObject *log; /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
+    bool raw;        /* roots are what they are: their type is asked for */
+    bool serial;     /* on one core */
+    bool fixed;      /* all integers that functions take are constants */
+    bool eased;      /* there was one that is taken for an operand */
+    PyObject *log;   /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
     uint8_t offload; /* tr_offload, of arrays that lie on a device */
     bool here;       /* some do not */
-    bool known;    /* the plan was there before */
+    bool known;      /* the plan was there before */
     bool gathered;
     uint32_t nhost;                      /* nodes that Python computes */
     uint32_t nran;                       /* nodes that were computed before */

@@ -355,7 +355,8 @@ bool tr_gwalk_gather(tr_gwalk *w) {
     w->gathered = ok;
     ok = ok && (!w->log || put_obj(&w->params, w->log));
     return ok && put(w, w->params.n) &&
-           put(w, (uint32_t)w->nroots << 5 | (uint32_t)w->offload << 3 | (w->log ? 4u : 0u) | (w->raw ? 2u : 0u) | (w->serial ? 1u : 0u));
+           put(w, (uint32_t)w->nroots << 5 | (uint32_t)w->offload << 3 | (w->log ? 4u : 0u) |
+                      (w->raw ? 2u : 0u) | (w->serial ? 1u : 0u));
 }
 
 /* --- plans --- */

@@ -430,7 +430,8 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
                         "extension(): one array was promised, and the function gave several");
         return false;
     }
-    if (x->kind.n && (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), v, &is) || is.dtype != x->kind.dtype)) {
+    if (x->kind.n &&
+        (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), v, &is) || is.dtype != x->kind.dtype)) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_ValueError,
                          "extension(): another dtype was promised than the function gave, %S",

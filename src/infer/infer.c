@@ -622,7 +622,8 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
     return true;
 }
 
-bool tr_infer_more(tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args, uint32_t *inst) {
+bool tr_infer_more(tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
+                   uint32_t *inst) {
     tr_prog q = *p;
     memset(&q.insts, 0, sizeof q.insts);
     q.root_func = func;

@@ -109,9 +109,9 @@ typedef struct tr_inst {
     uint32_t nargs;
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
-    tr_fn *fn;  /* typed */
-    bool late;  /* compiled when it is first called, on its own (opt/late.c) */
-    bool far;   /* a kernel that a device has as code of its own: no code of the host's, and compiled when it is
+    tr_fn *fn; /* typed */
+    bool late; /* compiled when it is first called, on its own (opt/late.c) */
+    bool far; /* a kernel that a device has as code of its own: no code of the host's, and compiled when it is
                    launched first (opt/offload.c) */
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
@@ -131,8 +131,8 @@ typedef struct tr_method {
 } tr_method;
 
 /* Skeletons of a device's loops, functions of treadle/_library/device: X(ID, name) */
-#define TR_SKELETONS(X)     \
-    X(MAP, "map_points")    \
+#define TR_SKELETONS(X)       \
+    X(MAP, "map_points")      \
     X(REDUCE, "reduce_parts") \
     X(JOIN, "join_parts")
 typedef enum tr_skeleton {
@@ -153,8 +153,8 @@ typedef struct tr_prog {
     excs;
     TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
     TR_VEC(const tr_contract *) contracts;
-    TR_VEC(tr_method) methods;    /* those whose names the program mentions */
-    TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
+    TR_VEC(tr_method) methods;              /* those whose names the program mentions */
+    TR_VEC(const tr_opts *) opts;           /* each once; the first are the root's */
     uint32_t skeletons[TR_SKELETON__COUNT]; /* functions, of a program whose arrays lie on a device */
     /* infer/'s tr_infer_more, for opt/offload.c, which comes to know types of skeletons when patterns are
      * merged; set by who runs both */

@@ -199,6 +199,17 @@ static void guard(tr_lf *w, tr_larr *a, const tr_ins *in, lv *off) {
     *off = l_int(m->i64, 0);
 }
 
+/* An item of a device's memory. */
+static void far_load(tr_lf *w, lv from, const tr_ty *t, lv *out) {
+    tr_lm *m = w->m;
+    lv room = tr_lower_alloca(w, LLVMArrayType2(m->i64, 2), "fetched"), code;
+    lv args[3] = {room, from, l_int(m->i64, (long long)tr_ty_size(t))};
+    tr_lower_rt(w, TR_RT_FAR_FETCH, 3, args, NULL, &code);
+    tr_lower_leave_with(w, code);
+    tr_larr a = {.data = room, .ty = tr_ty_array(m->ctx->types, t, 1, TR_LAYOUT_C, false)};
+    tr_lower_load_at(w, &a, l_int(m->i64, 0), out);
+}
+
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2], off;
@@ -216,7 +227,7 @@ static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     if (in->sub == TR_LOAD_GUARDED)
         guard(w, &a, in, &off);
     if (in->sub == TR_LOAD_FAR) {
-        tr_lower_far_load(w, tr_lower_address(w, &a, off), in->ty, out);
+        far_load(w, tr_lower_address(w, &a, off), in->ty, out);
         tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
         return;
     }

@@ -128,7 +128,7 @@ static void put_slot(tr_lf *w, lv slots, unsigned k, lv x, tr_part part) {
     LLVMBuildStore(w->b, part == TR_PART_I1 ? LLVMBuildZExt(w->b, x, w->m->i8, "") : x, at);
 }
 
-static void go_on_unless(tr_lf *w, lv code) {
+void tr_lower_leave_with(tr_lf *w, lv code) {
     lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(w->b, go_on);
@@ -152,15 +152,5 @@ void tr_lower_far_call(tr_lf *w, tr_val v, const tr_ins *in) {
     w->body->vals[v] = TR_NEW_N(&m->ctx->arena, lv, 1);
     lv args[3] = {cell_of(m, in->imm.fn), slots, l_int(m->i64, n)};
     tr_lower_rt(w, TR_RT_FAR_LAUNCH, 3, args, NULL, &code);
-    go_on_unless(w, code);
-}
-
-void tr_lower_far_load(tr_lf *w, lv from, const tr_ty *t, lv *out) {
-    tr_lm *m = w->m;
-    lv room = tr_lower_alloca(w, LLVMArrayType2(m->i64, 2), "fetched"), code;
-    lv args[3] = {room, from, l_int(m->i64, (long long)tr_ty_size(t))};
-    tr_lower_rt(w, TR_RT_FAR_FETCH, 3, args, NULL, &code);
-    go_on_unless(w, code);
-    tr_larr a = {.data = room, .ty = tr_ty_array(m->ctx->types, t, 1, TR_LAYOUT_C, false)};
-    tr_lower_load_at(w, &a, l_int(m->i64, 0), out);
+    tr_lower_leave_with(w, code);
 }

@@ -9,14 +9,15 @@
  * numbers are the kernel's parameters.
  *
  *   map     map_points: a thread takes items a grid apart
- *   reduce  reduce_parts: each block leaves what its items give, by the tree of rt/sum.c; join_parts: one block
+ *   reduce  reduce_parts: each block leaves what its items give, by the tree of rt/sum.c; join_parts: one
+ *   block
  *           joins these, and what the reduction begins with. The host reads the result, for which it waits:
  *           nothing else does.
  *
- * Reductions of floats so have a host's bits where these go by that tree. What else arrays are for on the host
- * (loops over items, functions of the runtime) is refused, with the line: nothing is copied there behind
- * anybody's back. Functions that the kernels call are compiled with these, and stay as they are.
- * Cost: two copies of a lambda at most; a kernel is inferred anew for each pattern. */
+ * Reductions of floats so have a host's bits where these go by that tree. What else arrays are for on the
+ * host (loops over items, functions of the runtime) is refused, with the line: nothing is copied there behind
+ * anybody's back. Functions that the kernels call are compiled with these, and stay as they are. Cost: two
+ * copies of a lambda at most; a kernel is inferred anew for each pattern. */
 #include <assert.h>
 #include <string.h>
 
@@ -45,8 +46,8 @@ typedef struct part {
 
 typedef struct off {
     tr_prog *p;
-    tr_nest root; /* the pattern where it stands */
-    tr_bld b;     /* before it */
+    tr_nest root;         /* the pattern where it stands */
+    tr_bld b;             /* before it */
     TR_VEC(tr_val) items; /* what kernels take of its operands, each once */
     bool unfit;           /* there is an operand that they do not take */
     part parts[2 * MAX_REDS];
@@ -124,11 +125,11 @@ static tr_val extract(tr_bld *b, tr_val tuple, uint32_t k) {
 typedef enum form { STANDS, ITEM, ITEMS, NONE } form;
 static form form_of(const tr_fn *f, tr_val v) {
     const tr_ty *t = tr_at(f, v)->ty;
-    return tr_is_const(tr_at(f, v)) || tr_ty_nparts(t) == 0  ? STANDS
-           : is_number(f, v)                                 ? NONE
-           : tr_ty_is_launchable(t)                          ? ITEM
+    return tr_is_const(tr_at(f, v)) || tr_ty_nparts(t) == 0     ? STANDS
+           : is_number(f, v)                                    ? NONE
+           : tr_ty_is_launchable(t)                             ? ITEM
            : t->kind == TR_TY_CLOSURE || t->kind == TR_TY_TUPLE ? ITEMS
-                                                             : NONE;
+                                                                : NONE;
 }
 
 /* Item k of it, which was taken out of it when that was noted: the block of the pattern has it. */
@@ -442,16 +443,14 @@ static bool reduce(off *s, tr_val n, tr_val args, tr_val *result) {
         return false;
     for (unsigned k = 0; k < s->nparts; k++) {
         tr_val at[2] = {rooms[k], tr_emit_int(&s->b, 0)};
-        if (k + 1 == s->nparts || s->parts[k + 1].red != s->parts[k].red)
-            {
+        if (k + 1 == s->nparts || s->parts[k + 1].red != s->parts[k].red) {
             tr_val x = tr_emit_v(&s->b, TR_OP_LOAD, s->parts[k].ty, 2, at);
             move_away(s->p, s->root.f, x);
             out[s->parts[k].red] = x;
         }
     }
-    *result = s->root.p->nfold == 1
-                  ? out[0]
-                  : tr_emit_v(&s->b, TR_OP_TUPLE, s->root.in.ty, s->root.p->nfold, out);
+    *result =
+        s->root.p->nfold == 1 ? out[0] : tr_emit_v(&s->b, TR_OP_TUPLE, s->root.in.ty, s->root.p->nfold, out);
     return true;
 }
 
@@ -469,14 +468,15 @@ static bool put_launches(tr_prog *p, tr_fn *f, tr_val v, tr_repl *r) {
     if (s.root.p->nfold)
         gather_parts(&s);
     tr_val n = tr_emit_int(&s.b, 1), args = tuple_of(&s, s.items.n, s.items.d), result;
-    n = s.root.p->nspace ? tr_emit_times(&s.b, s.root.in.args[0], s.root.in.args + 1, s.root.p->nspace - 1u) : n;
+    n = s.root.p->nspace ? tr_emit_times(&s.b, s.root.in.args[0], s.root.in.args + 1, s.root.p->nspace - 1u)
+                         : n;
     if (s.root.p->nfold) {
         if (!reduce(&s, n, args, &result))
             return false;
     } else {
-        tr_val parts = tr_emit_op(&s.b, TR_OP_QUOT,
-                                  tr_emit_op(&s.b, TR_OP_ADD, n, tr_emit_int(&s.b, THREADS - 1)),
-                                  tr_emit_int(&s.b, THREADS));
+        tr_val parts =
+            tr_emit_op(&s.b, TR_OP_QUOT, tr_emit_op(&s.b, TR_OP_ADD, n, tr_emit_int(&s.b, THREADS - 1)),
+                       tr_emit_int(&s.b, THREADS));
         if (!launch(&s, TR_SKELETON_MAP, blocks_for(&s, parts), 2, (tr_val[]){n, args}))
             return false;
         result = tr_const_undef(f, s.root.in.ty);
@@ -504,8 +504,8 @@ static bool host_reaches(const tr_prog *p, const tr_fn *from, const tr_fn *f, ui
     return false;
 }
 
-/* What an instruction does to arrays that the host does not do; NULL: nothing. An item is fetched, not one after
- * the other in a loop. */
+/* What an instruction does to arrays that the host does not do; NULL: nothing. An item is fetched, not one
+ * after the other in a loop. */
 static const char *on_host(const tr_prog *p, const tr_fn *f, const tr_ins *in) {
     bool load = in->op == TR_OP_LOAD, store = in->op == TR_OP_STORE;
     if (in->op == TR_OP_CALL || in->op == TR_OP_PATTERN || !(tr_ins_effects(in) & (E_READ | E_WRITE)) ||

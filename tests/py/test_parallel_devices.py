@@ -124,7 +124,12 @@ print("good")
 def emulated(code: str, threads: int) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "TREADLE_CUDA": "emu", "TREADLE_NUM_THREADS": str(threads), "TREADLE_CUDA_WARN": "0"}
     return subprocess.run(
-        [sys.executable, "-c", COMMON + code], capture_output=True, text=True, env=env, timeout=300, check=False
+        [sys.executable, "-c", COMMON + code],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+        check=False,
     )
 
 

@@ -107,9 +107,10 @@ tr_val *tr_nest_yield(tr_nest *s) {
     assert(p->nscan == 0 && "nothing of what is before the element is known here");
     for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
         for (uint32_t k = 0; g.is->takes[TR_LAM] && k < g.n; k++)
-            args[g.param + k] = g.is->takes[TR_LAM] == TR_TAKES_INDEX  ? s->idx[k]
-                                : g.is->takes[TR_LAM] == TR_TAKES_ITEM ? tr_nest_load(s, g.arg + k, p->nspace, NULL)
-                                                                       : s->in.args[g.arg + k];
+            args[g.param + k] = g.is->takes[TR_LAM] == TR_TAKES_INDEX ? s->idx[k]
+                                : g.is->takes[TR_LAM] == TR_TAKES_ITEM
+                                    ? tr_nest_load(s, g.arg + k, p->nspace, NULL)
+                                    : s->in.args[g.arg + k];
     return tr_nest_body(s, p->lam, n, args);
 }
 
@@ -122,7 +123,8 @@ tr_val tr_nest_wins(tr_nest *s, tr_redk kind, const tr_ty *t, tr_val best, tr_va
     if (!tr_red_info[kind].place) { /* of equal zeros the one that is smaller, or larger */
         tr_val sign = tr_nest_test(s, TR_MATH_SIGNBIT, x);
         sign = kind == TR_RED_MAX ? tr_emit_not(&s->b, sign) : sign;
-        better = tr_nest_both(s, TR_OP_OR, better, tr_nest_both(s, TR_OP_AND, tr_emit_cmp(&s->b, TR_CMP_EQ, x, best), sign));
+        better = tr_nest_both(s, TR_OP_OR, better,
+                              tr_nest_both(s, TR_OP_AND, tr_emit_cmp(&s->b, TR_CMP_EQ, x, best), sign));
     }
     better = tr_nest_both(s, TR_OP_OR, better, tr_nest_test(s, TR_MATH_ISNAN, x));
     return tr_nest_both(s, TR_OP_AND, better, tr_emit_not(&s->b, tr_nest_test(s, TR_MATH_ISNAN, best)));
@@ -132,7 +134,8 @@ tr_val tr_nest_join(tr_nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y
     tr_op op = tr_red_op(kind, t);
     if (kind == TR_RED_LAST)
         return y;
-    return op == TR_OP__COUNT ? tr_emit_select(&s->b, tr_nest_wins(s, kind, t, x, y), y, x) : tr_nest_arith(s, op, t, x, y, fast);
+    return op == TR_OP__COUNT ? tr_emit_select(&s->b, tr_nest_wins(s, kind, t, x, y), y, x)
+                              : tr_nest_arith(s, op, t, x, y, fast);
 }
 
 tr_val tr_nest_join_by(tr_nest *s, const tr_fn *by, tr_val x, tr_val y) {
@@ -143,4 +146,3 @@ tr_val tr_nest_join_by(tr_nest *s, const tr_fn *by, tr_val x, tr_val y) {
     memcpy(args + TR_BY_CAP, s->in.args + tr_pat_at(s->p, P_CAP), n * sizeof *args);
     return tr_nest_body(s, by, TR_BY_CAP + n, args)[0];
 }
-

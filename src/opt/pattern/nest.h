@@ -16,7 +16,7 @@ typedef struct tr_nest {
     const struct tr_nest *stood;
     const tr_ty *i1, *i64;
     struct tr_nest_red *reds; /* serial.c's */
-    tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
+    tr_val *carry;            /* of the reductions; last, if some are of a place, the position in C order */
     unsigned ncarry;
     bool places;
     tr_fn *after;         /* the lambda that is given values after the element; NULL: there are no blocks */
@@ -35,15 +35,16 @@ tr_val tr_nest_arith(tr_nest *s, tr_op op, const tr_ty *t, tr_val x, tr_val y, u
 static inline tr_val tr_nest_both(tr_nest *s, tr_op op, tr_val x, tr_val y) {
     return tr_emit2(&s->b, op, s->i1, x, y);
 }
-/* The body of a lambda here. What it yields, as params of the block that the builder goes on in. A lambda that
- * never yields leaves that unreachable. */
+/* The body of a lambda here. What it yields, as params of the block that the builder goes on in. A lambda
+ * that never yields leaves that unreachable. */
 tr_val *tr_nest_body(tr_nest *s, const tr_fn *lam, uint32_t nargs, const tr_val *args);
 /* The item of operand x, an array, at the indices s->idx of n axes of the space (NULL: the first n). */
 tr_val tr_nest_load(tr_nest *s, uint32_t x, unsigned n, const unsigned *axes);
 void tr_nest_store(tr_nest *s, uint32_t x, unsigned n, const unsigned *axes, tr_val item);
 /* What the lambda yields at the indices s->idx, without scans. */
 tr_val *tr_nest_yield(tr_nest *s);
-/* Does x come before the best so far, for a kind that takes one of both? A NaN does, and nothing before it. */
+/* Does x come before the best so far, for a kind that takes one of both? A NaN does, and nothing before
+ * it. */
 tr_val tr_nest_wins(tr_nest *s, tr_redk kind, const tr_ty *t, tr_val best, tr_val x);
 /* Two values as one; by a function of the node. */
 tr_val tr_nest_join(tr_nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, uint8_t fast);

@@ -129,7 +129,8 @@ static void reds_begin(tr_nest *s) {
 
 /* sum += x, and what that rounded off is added to what was. */
 static void two_sum(tr_nest *s, const tr_ty *t, tr_val *sum, tr_val *off, tr_val x) {
-    tr_val now = tr_nest_arith(s, TR_OP_ADD, t, *sum, x, 0), took = tr_nest_arith(s, TR_OP_SUB, t, now, *sum, 0);
+    tr_val now = tr_nest_arith(s, TR_OP_ADD, t, *sum, x, 0),
+           took = tr_nest_arith(s, TR_OP_SUB, t, now, *sum, 0);
     tr_val left = tr_nest_arith(s, TR_OP_SUB, t, *sum, tr_nest_arith(s, TR_OP_SUB, t, now, took, 0), 0);
     tr_val right = tr_nest_arith(s, TR_OP_SUB, t, x, took, 0);
     *off = tr_nest_arith(s, TR_OP_ADD, t, *off, tr_nest_arith(s, TR_OP_ADD, t, left, right, 0), 0);
@@ -168,7 +169,8 @@ static void red_step(tr_nest *s, const red *r, tr_val x) {
         for (unsigned k = 0; k < n; k++)
             two_sum(s, real_of(s, r->ty), &c[2 * k], &c[2 * k + 1], parts[k]);
     } else if (r->form == PLACE) {
-        tr_val take = tr_nest_both(s, TR_OP_OR, tr_emit_not(&s->b, c[1]), tr_nest_wins(s, r->kind, r->ty, c[0], x));
+        tr_val take =
+            tr_nest_both(s, TR_OP_OR, tr_emit_not(&s->b, c[1]), tr_nest_wins(s, r->kind, r->ty, c[0], x));
         c[0] = tr_emit_select(&s->b, take, x, c[0]);
         c[1] = tr_const_int(s->f, s->i1, 1);
         c[2] = tr_emit_select(&s->b, take, s->carry[s->ncarry - 1], c[2]);
@@ -301,8 +303,8 @@ static tr_val goes_before(tr_nest *s, const tr_ty *t, tr_val x, tr_val y) {
     if (!tr_ty_is_float(t))
         return before;
     tr_val first = how == TR_TOP_LARGEST ? x : y, last = how == TR_TOP_LARGEST ? y : x;
-    tr_val nan =
-        tr_nest_both(s, TR_OP_AND, tr_nest_test(s, TR_MATH_ISNAN, first), tr_emit_not(&s->b, tr_nest_test(s, TR_MATH_ISNAN, last)));
+    tr_val nan = tr_nest_both(s, TR_OP_AND, tr_nest_test(s, TR_MATH_ISNAN, first),
+                              tr_emit_not(&s->b, tr_nest_test(s, TR_MATH_ISNAN, last)));
     return tr_nest_both(s, TR_OP_OR, before, nan);
 }
 
@@ -354,11 +356,12 @@ static void choose(tr_nest *s) {
     s->idx[x] = each.i;
     tr_val key = tr_nest_yield(s)[tr_pat_slot(p, TR_LAM, P_TOP)];
     tr_val behind = tr_nest_both(s, TR_OP_AND, tr_emit_not(&s->b, goes_before(s, t, key, c[KEY])),
-                         tr_emit_cmp(&s->b, TR_CMP_GT, each.i, c[PLACE_OF]));
+                                 tr_emit_cmp(&s->b, TR_CMP_GT, each.i, c[PLACE_OF]));
     behind = tr_nest_both(s, TR_OP_OR, behind, goes_before(s, t, c[KEY], key));
-    behind = tr_nest_both(s, TR_OP_OR, behind, tr_emit_cmp(&s->b, TR_CMP_LT, c[PLACE_OF], tr_emit_int(&s->b, 0)));
+    behind =
+        tr_nest_both(s, TR_OP_OR, behind, tr_emit_cmp(&s->b, TR_CMP_LT, c[PLACE_OF], tr_emit_int(&s->b, 0)));
     tr_val better = tr_nest_both(s, TR_OP_OR, goes_before(s, t, key, c[NEXT]),
-                         tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)));
+                                 tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)));
     tr_val takes = tr_nest_both(s, TR_OP_AND, behind, better);
     c[NEXT] = tr_emit_select(&s->b, takes, key, c[NEXT]);
     c[NEXT_PLACE] = tr_emit_select(&s->b, takes, each.i, c[NEXT_PLACE]);
