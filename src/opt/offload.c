@@ -522,6 +522,9 @@ bool tr_opt_offload(tr_prog *p, tr_fn *f) {
     tr_arena *a = &p->ctx->arena;
     tr_u32s found = {0};
     uint8_t *seen = TR_NEW_N(a, uint8_t, p->insts.n + 1u);
+    if (!p->ctx->opts.offload)
+        return false;
+    assert(p->more && "who runs inference and passes has said where more instances come from");
     if (f->is_lambda || f->kind != TR_FN_HOST || !host_reaches(p, p->insts.d[p->root].fn, f, seen))
         return false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
