@@ -34,7 +34,8 @@ enum {
     THREADS = 256,      /* of a block: _library/device has the same */
     MOST_BLOCKS = 4096, /* of a grid: threads take several items each beyond them */
     LAUNCH_BLOCK = 3,   /* where a launch says how many threads a block has, x first */
-    MAX_REDS = 16       /* of a pattern: each keeps an item for every thread in shared memory */
+    MAX_REDS = 16,      /* of a pattern, and */
+    SHARED = 48 << 10   /* bytes that a block has for what its threads keep of them, on every GPU */
 };
 
 /* A component of what a reduction has so far. */
@@ -79,6 +80,7 @@ static bool is_number(const tr_fn *f, tr_val v) {
 /* What a pattern is that no skeleton is for; NULL: one is. */
 static const char *unfit(const off *s) {
     const tr_pat *p = s->root.p;
+    uint64_t bytes = 0;
     if (p->nscan)
         return p->nfilt ? "a filter, or a mask as an index" : "a scan";
     if (p->ntop)
@@ -95,7 +97,11 @@ static const char *unfit(const off *s) {
             return "a reduction by a function of the user's";
         if (!y || !tr_ty_is_scalar(tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_RED) + k])->ty))
             return "a reduction of what never is a number";
+        const tr_ty *t = tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_RED) + k])->ty;
+        bytes += THREADS * (tr_ty_size(t) + (tr_red_info[tr_pat_red(p, k)].place ? sizeof(int64_t) : 0));
     }
+    if (bytes > SHARED)
+        return "so many reductions of one array";
     return s->unfit ? "a value that kernels do not take" : NULL;
 }
 

@@ -179,3 +179,22 @@ assert cuda.current_context().get_memory_info().free == left
 print("good")
 """
     good(start(COMMON + code))
+
+
+def test_what_the_host_does():
+    """Of a GPU's program the host keeps sizes and launches: a kernel for each loop, memory of the device's, one number that is fetched."""
+    code = """
+x = tp.array(cuda.to_device(np.ones(1000)))
+y, s = tp.evaluate(x * 2 + 1, (x * x).sum())
+print("good")
+"""
+    r = start(COMMON + code, TREADLE_DUMP="opt:offload")
+    graph = r.stderr.partition("fn @graph")[2].partition("\n}\n")[0]
+    assert r.stdout == "good\n", r.stderr
+    assert "map_points" not in r.stderr, "both are one loop"
+    assert graph.count(" = call ") == 2 and graph.count("load far") == 1 and graph.count("alloc far") == 2, graph
+    assert "pattern" not in graph
+    kernels = [line for line in r.stderr.splitlines() if line.startswith("kernel fn")]
+    assert [k.partition("@")[2].partition(".")[0] for k in kernels] == ["reduce_parts", "join_parts"]
+    for kernel in r.stderr.split("kernel fn")[1:]:
+        assert " call " not in kernel.partition("\n}\n")[0], "a kernel is one function"
