@@ -192,7 +192,9 @@ print("good")
     graph = r.stderr.partition("fn @graph")[2].partition("\n}\n")[0]
     assert r.stdout == "good\n", r.stderr
     assert "map_points" not in r.stderr, "both are one loop"
-    assert graph.count(" = call ") == 2 and graph.count("load far") == 1 and graph.count("alloc far") == 2, graph
+    assert graph.count(" = call ") == 2 and graph.count("load far") == 1 and graph.count("alloc far") == 2, (
+        graph
+    )
     assert "pattern" not in graph
     kernels = [line for line in r.stderr.splitlines() if line.startswith("kernel fn")]
     assert [k.partition("@")[2].partition(".")[0] for k in kernels] == ["reduce_parts", "join_parts"]
