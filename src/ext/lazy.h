@@ -157,6 +157,7 @@ typedef struct tr_gwalk {
     PyObject *log;   /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
     uint8_t offload; /* tr_offload, of arrays that lie on a device */
     bool here;       /* some do not */
+    bool point;      /* one of a device has no axes */
     bool known;      /* the plan was there before */
     bool gathered;
     uint32_t nhost;                      /* nodes that Python computes */

@@ -172,6 +172,7 @@ static void note_place(tr_gwalk *w, PyObject *o, bool far) {
     const tr_dev *d = far ? atomic_load(&w->st->dev) : NULL;
     if (d)
         w->offload = d->ops->load ? TR_OFFLOAD_OWN : TR_OFFLOAD_HERE;
+    w->point = w->point || (far && PyArray_NDIM((PyArrayObject *)o) == 0);
     w->here = w->here || (!far && PyArray_Check(o) && PyArray_NDIM((PyArrayObject *)o) > 0);
 }
 

@@ -264,6 +264,12 @@ static PyObject *function_of(tr_gwalk *w) {
 
 /* Arrays lie on the device, or on the host. */
 static bool lie_together(const tr_gwalk *w) {
+    if (w->point) {
+        PyErr_SetString(PyExc_ValueError,
+                        "an array without axes lies on a device, where numbers are operands as they are: "
+                        "d.copy_to_host()[()], or a view of one axis, d.reshape(1)");
+        return false;
+    }
     if (!w->offload || !w->here)
         return true;
     PyErr_SetString(PyExc_ValueError,

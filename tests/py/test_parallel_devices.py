@@ -114,6 +114,7 @@ refused(UnsupportedError, "what is no loop over items: not", lambda: tp.sort(x).
 refused(UnsupportedError, "by a function of the user's: not", lambda: tp.reduce(lambda p, q: p + q, x, identity=0.0).evaluate())
 refused(UnsupportedError, "the k best of a row: not", lambda: tp.evaluate(*tp.topk(x, 3)))
 refused(ValueError, "some arrays of the graph lie on a device and others on the host", lambda: (x + a).evaluate())
+refused(ValueError, "an array without axes lies on a device", lambda: (tp.array(cuda.to_device(np.array(3.0))) + 1).evaluate())
 refused(ValueError, "could not be broadcast", lambda: (x + tp.array(cuda.to_device(a[:7]))).evaluate())
 refused(IndexError, "out of bounds", lambda: float(x[tp.array(cuda.to_device(np.array([1, 100])))].sum()))
 assert same((x + 1).evaluate(), a + 1)  # nothing is left of that
