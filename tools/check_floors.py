@@ -123,6 +123,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/fuse_build",
             "pattern/fuse_drop",
             "pattern/fuse_order",
+            "pattern/point",
             "pattern/work",
             "pattern/nontemporal",
         ),
@@ -154,7 +155,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("grid/even", "grid/ahead", "grid/stride"),
         ("grid/grid", "grid/trim", "grid/watch"),
         # whole functions, and the order of it all
-        ("account", "late", "split", "noheap", "rows", "own_check"),
+        ("account", "late", "split", "noheap", "offload", "rows", "own_check"),
         ("order",),
         ("run",),
     ),
@@ -170,7 +171,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
-        ("launch",),
+        ("far", "launch"),
         ("ufunc_loop", "ufunc_python"),
         ("ufunc", "ufunc_call", "ufunc_types"),
         ("lazyplan",),  # lazy arrays: the plan of a graph,
@@ -237,7 +238,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "topk",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("print", "shadow"),
+        ("far", "print", "shadow"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),

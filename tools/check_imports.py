@@ -38,7 +38,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._order", "cuda._inspect"),
     ("cuda._stream",),
     ("cuda._array",),
-    ("cuda._interop", "cuda._context"),
+    ("cuda._interop", "cuda._context", "parallel._device"),
     ("cuda._memory", "cuda.args"),
     ("cuda._stage", "cuda.random", "cuda.cudadrv.*"),
     ("cuda._kernel", "cuda.cudadrv"),

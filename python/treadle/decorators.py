@@ -139,6 +139,7 @@ def _flags(options: dict[str, Any]) -> dict[str, int]:
         "watch": 0,  # of launches: cuda/_checks.py
         "seed": 0,  # of launches: cuda/_kernel.py
         "account": 0,  # of graphs: parallel/_explain.py
+        "offload": 0,  # of graphs whose arrays lie on a device: 1 the emulated one, 2 one with code of its own
     }
     for name in options:
         if name in _REFUSED:

@@ -92,9 +92,14 @@ enum {
     X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                  \
     X(watch, uint8_t, 0) /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/grid/watch.c) */ \
     X(account, uint8_t, 0) /* the root's last param is told what moves through memory (opt/account.c) */     \
+    X(offload, uint8_t, 0) /* tr_offload: arrays lie on a device, where loops run (opt/offload.c) */         \
     X(seed, uint32_t, 0) /* of a launch: 0, or how its blocks and threads are permuted (opt/grid/grid.c) */  \
     X(plant, uint8_t, 0) /* test builds: which planted miscompile is on (0 = none) */
 #define TR_OPTS(X) TR_OWN_OPTS(X) TR_ROOT_OPTS(X)
+
+/* Which device the arrays of a program lie on: none, the emulated one, whose kernels are the host's code, one
+ * with code of its own. */
+typedef enum tr_offload { TR_OFFLOAD_NO, TR_OFFLOAD_HERE, TR_OFFLOAD_OWN } tr_offload;
 
 /* What a program with `account` stores to its log: four words each, this and what it says. */
 typedef enum tr_account {

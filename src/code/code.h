@@ -49,6 +49,8 @@ void tr_module_lock_late(tr_module *m);
 void tr_module_unlock_late(tr_module *m);
 /* Makes `code` the code of l; takes the reference. */
 void tr_module_add_late(tr_late *l, tr_module *code);
+/* The same for code of a device, which has no entry here: l->entry is what the module holds. */
+void tr_module_add_far(tr_late *l, tr_module *code);
 /* Keeps the first reason why there is none. */
 void tr_module_no_late(tr_late *l, const char *why);
 const tr_binding *tr_module_bindings(const tr_module *m, size_t *n);

@@ -163,6 +163,13 @@ void tr_module_add_late(tr_late *l, tr_module *code) {
     atomic_store_explicit(&l->entry, code->im.entry, memory_order_release);
 }
 
+void tr_module_add_far(tr_late *l, tr_module *code) {
+    late *all = ((tr_module *)l->module)->late;
+    assert(code->loaded && !all->part[l->index].code && "a device has loaded it, once");
+    all->part[l->index].code = code;
+    atomic_store_explicit(&l->entry, code->loaded, memory_order_release);
+}
+
 void tr_module_no_late(tr_late *l, const char *why) {
     char **kept = &((tr_module *)l->module)->late->part[l->index].why;
     if (!*kept && (*kept = strdup(why)))

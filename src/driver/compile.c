@@ -135,6 +135,16 @@ static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return tr_opt_run_named(p, root, "split");
 }
 
+/* A kernel of a program whose arrays lie on a device. */
+static bool read_far(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    if (!tr_ir_parse(p->ctx, rq->far, "a kernel", p) || !verify(p, "reading a kernel"))
+        return false;
+    tr_driver_move_text(p, rq->of);
+    p->root_kind = rq->kind;
+    out->ret = p->insts.d[p->root].ret;
+    return tr_opt_run_for(p, rq->want.target);
+}
+
 /* The function as `large` kept it; it is called as any other. */
 static bool read_large(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!tr_ir_parse(p->ctx, rq->large, "a function for large arrays", p) ||
@@ -175,7 +185,9 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
 
 static bool run_opt(tr_prog *p, const tr_request *rq) {
     uint64_t start = tr_now_ns();
-    bool ok = rq->want.target ? tr_opt_run_for(p, rq->want.target) : tr_opt_run(p);
+    p->more = tr_infer_more;
+    bool ok = (!p->ctx->opts.offload || tr_opt_run_offload(p)) &&
+              (rq->want.target ? tr_opt_run_for(p, rq->want.target) : tr_opt_run(p));
     return end_stage(p->ctx, TR_STAGE_OPT, start, ok);
 }
 
@@ -275,6 +287,8 @@ static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return read_late(p, rq, out);
     if (rq->large)
         return read_large(p, rq, out);
+    if (rq->far)
+        return read_far(p, rq, out);
     return run_front(p) && (rq->upto <= TR_STAGE_FRONT ||
                             (run_infer(p, rq, out) && (rq->upto == TR_STAGE_INFER || run_opt(p, rq))));
 }

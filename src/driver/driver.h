@@ -45,7 +45,8 @@ typedef struct tr_request {
     const tr_mlate
         *late;         /* a function that is late code: read instead of what the program holds; else NULL */
     const char *large; /* a function to be compiled anew (tr_meta.large): likewise */
-    const tr_meta *of; /* with one of these two: what the code is part of */
+    const char *far;   /* with a device: its kernel, left out of code of the host's: likewise */
+    const tr_meta *of; /* with one of these: what the code is part of */
 } tr_request;
 
 /* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when
@@ -68,6 +69,9 @@ void *tr_driver_late(tr_late *l, const tr_dump *dump);
 /* The function of a module with tr_meta.large compiled anew from that: a module of its own, one reference.
  * NULL: `why` says why, or is empty: there was no memory. Likewise. */
 tr_module *tr_driver_large(const tr_module *m, const tr_dump *dump, char *why, size_t n);
+/* Compiles the kernel behind a cell for a device, in a context and a program that the caller has begun and
+ * ends; its arguments are those of the program's root then. One reference; NULL with errors in c. */
+tr_module *tr_driver_far(const tr_late *l, const char *device, tr_ctx *c, tr_prog *p);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);
 /* Path of NVIDIA's libdevice in the CUDA toolkit that CUDA_HOME names, or else that whose ptxas is on

@@ -77,6 +77,34 @@ static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want
     return tr_compile(&p, &rq, out);
 }
 
+tr_module *tr_driver_far(const tr_late *l, const char *device, tr_ctx *c, tr_prog *p) {
+    const tr_module *m = l->module;
+    const tr_meta *meta = tr_module_meta(m);
+    tr_compiled out = {0};
+    tr_request rq = {.upto = TR_STAGE_TIME,
+                     .cache_dir = tr_module_cache(m),
+                     .device = device,
+                     .kind = TR_FN_KERNEL,
+                     .far = meta->late[l->index].text,
+                     .of = meta,
+                     .want.device = {.separate = 1}};
+    rq.bind = tr_module_bindings(m, &rq.nbind);
+    if (rq.cache_dir) {
+        tr_hasher *h = tr_hasher_new();
+        tr_hasher_add(h, "kernel", sizeof "kernel");
+        tr_hasher_add(h, rq.far, strlen(rq.far));
+        tr_hasher_end(h, &rq.key);
+    }
+    c->opts = meta->opts;
+    c->opts.offload = TR_OFFLOAD_NO;
+    c->opts.parallel = 0;
+    tr_prog_init(p, c);
+    bool ok = tr_compile(p, &rq, &out);
+    if (ok && out.from_cache) /* for its arguments */
+        tr_ir_parse(c, rq.far, "a kernel", p);
+    return ok ? out.module : NULL;
+}
+
 static bool begin(tr_ctx *c) {
     tr_ctx_init(c);
     c->types = tr_tytab_new(NULL);

@@ -3,7 +3,9 @@
  * in the call is owned by a Memory object that is the array's base; data of a frozen array has that array
  * as base. A block leaves the frame's list (tr_rt_mem_detach) in the same step that gives it to a Memory
  * object, so that an error half-way frees each block exactly once. */
+#include "dev/dev.h"
 #include "ext/box.h"
+#include "ext/far.h"
 
 #include <string.h>
 
@@ -217,6 +219,12 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
         return NULL;
     }
     *writable = true;
+    if (((tr_mem *)p->owner)->far) { /* a block of a device's has an object already */
+        o = Py_NewRef(((const tr_farblock *)((tr_mem *)p->owner)->far)->mem);
+        tr_rt_mem_detach(b->frame, p->owner);
+        tr_rt_mem_unref(p->owner);
+        return o;
+    }
     tr_memobj *m = (tr_memobj *)b->st->mem_type->tp_alloc(b->st->mem_type, 0);
     if (m) {
         m->st = b->st;
@@ -234,6 +242,12 @@ static PyArray_Descr *dtype_of(tr_state *st, const tr_ty *ty, const tr_ty *date)
                                      : tr_record_dtype(st, ty->elem);
 }
 
+/* Of an array over a block of a device's, which the host may not be able to touch. */
+static PyTypeObject *class_over(const tr_state *st, const PyObject *base) {
+    const tr_dev *d = Py_IS_TYPE(base, st->devmem_type) ? atomic_load(&st->dev) : NULL;
+    return d && d->ops->load ? st->remote_type : &PyArray_Type;
+}
+
 /* `date`: what int64 items are, or NULL. */
 static PyObject *box_array_as(const tr_boxer *b, const tr_ty *ty, const tr_ty *date, const tr_slot **at) {
     parts p;
@@ -246,7 +260,7 @@ static PyObject *box_array_as(const tr_boxer *b, const tr_ty *ty, const tr_ty *d
         same_array(b->st, (PyArrayObject *)base, ty, date, &p))
         return base;
     PyArray_Descr *d = dtype_of(b->st, ty, date);
-    PyObject *a = d ? PyArray_NewFromDescr(&PyArray_Type, d, ty->ndim, p.shape, p.strides, p.data,
+    PyObject *a = d ? PyArray_NewFromDescr(class_over(b->st, base), d, ty->ndim, p.shape, p.strides, p.data,
                                            writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL)
                     : NULL;
     if (!a) {

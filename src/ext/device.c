@@ -336,6 +336,35 @@ static int32_t try_alloc(tr_state *st, tr_dev *d, tr_dev_place place, tr_dev_str
 }
 
 /* _dev_alloc(nbytes, place, stream) */
+PyObject *tr_device_alloc(tr_state *st, tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes) {
+    tr_devmem *m = (tr_devmem *)st->devmem_type->tp_alloc(st->devmem_type, 0);
+    if (!m)
+        return NULL;
+    m->st = st;
+    int32_t code = try_alloc(st, d, place, s, bytes, &m->mem);
+    uint64_t ticket = 0;
+    if (code && !tr_dev_is_called()) /* what jobs hold that are over */
+        d->ops->reached(d, NULL, &ticket, 0);
+    if (code && tr_stream_drain(st))
+        code = try_alloc(st, d, place, s, bytes, &m->mem);
+    if (PyErr_Occurred()) {
+        Py_DECREF(m);
+        return NULL;
+    }
+    if (code) {
+        uint64_t left, total;
+        Py_DECREF(m);
+        if (code != TR_CODE_MEMORY)
+            return tr_device_raise(d, code);
+        d->ops->memory(d, &left, &total);
+        return PyErr_Format(PyExc_MemoryError, "%llu bytes of the device's memory: %llu of %llu are free",
+                            (unsigned long long)bytes, (unsigned long long)left, (unsigned long long)total);
+    }
+    assert((place != TR_DEV_LOCAL || d->ops->owns(d, m->mem.at)) && "the device's memory is where it says");
+    m->live = true;
+    return (PyObject *)m;
+}
+
 static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
     tr_dev *d = tr_device_get(st);
@@ -348,32 +377,7 @@ static PyObject *dev_alloc(PyObject *module, PyObject *args) {
         return NULL;
     if (bytes < 0 || place < TR_DEV_LOCAL || place > TR_DEV_MANAGED)
         return PyErr_Format(PyExc_ValueError, "no memory of %zd bytes, or no place %d", bytes, place);
-    tr_devmem *m = (tr_devmem *)st->devmem_type->tp_alloc(st->devmem_type, 0);
-    if (!m)
-        return NULL;
-    m->st = st;
-    int32_t code = try_alloc(st, d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
-    uint64_t ticket = 0;
-    if (code && !tr_dev_is_called()) /* what jobs hold that are over */
-        d->ops->reached(d, NULL, &ticket, 0);
-    if (code && tr_stream_drain(st))
-        code = try_alloc(st, d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
-    if (PyErr_Occurred()) {
-        Py_DECREF(m);
-        return NULL;
-    }
-    if (code) {
-        uint64_t left, total;
-        Py_DECREF(m);
-        if (code != TR_CODE_MEMORY)
-            return tr_device_raise(d, code);
-        d->ops->memory(d, &left, &total);
-        return PyErr_Format(PyExc_MemoryError, "%zd bytes of the device's memory: %llu of %llu are free",
-                            bytes, (unsigned long long)left, (unsigned long long)total);
-    }
-    assert((place != TR_DEV_LOCAL || d->ops->owns(d, m->mem.at)) && "the device's memory is where it says");
-    m->live = true;
-    return (PyObject *)m;
+    return tr_device_alloc(st, d, (tr_dev_place)place, s, (uint64_t)bytes);
 }
 
 static PyObject *dev_find(PyObject *module, PyObject *arg) {

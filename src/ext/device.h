@@ -21,6 +21,8 @@ typedef struct tr_devmem {
 bool tr_device_add(PyObject *module);
 /* The device, opened at its first use. NULL with an exception. */
 tr_dev *tr_device_get(tr_state *st);
+/* A block of its memory, which comes in the order of stream s. NULL with an exception. */
+PyObject *tr_device_alloc(tr_state *st, tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes);
 /* Raises why the device did not do something: NULL. Right behind the call that gave `code`, on its thread. */
 PyObject *tr_device_raise(tr_dev *d, int32_t code);
 /* The ndarray of a device array; NULL: it is none, or has none any more. Borrowed. */

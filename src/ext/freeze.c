@@ -1320,6 +1320,31 @@ static bool freeze_proto(tr_frozen *z, PyObject *o, uint32_t cells, uint32_t *fu
     return freeze_pending(z);
 }
 
+/* The skeletons of a device's loops are functions of the program, though nothing that is written there calls
+ * them. */
+static bool freeze_skeletons(tr_frozen *z) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        TR_SKELETONS(X)
+#undef X
+    };
+    PyObject *m = PyImport_ImportModule("treadle._library.device");
+    bool ok = m != NULL;
+    for (unsigned k = 0; ok && k < TR_SKELETON__COUNT; k++) {
+        PyObject *f = PyObject_GetAttrString(m, names[k]);
+        ok = f && PyList_Append(z->keep, f) == 0;
+        Py_XDECREF(f);
+        const tr_obj *o = ok ? tr_freeze_value(z, f) : NULL;
+        ok = o && o->kind == TR_OBJ_FUNC;
+        if (ok)
+            z->prog->skeletons[k] = o->u.func;
+        else if (!PyErr_Occurred())
+            PyErr_Format(PyExc_SystemError, "treadle._library.device.%s is no function", names[k]);
+    }
+    Py_XDECREF(m);
+    return ok;
+}
+
 bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
     uint32_t nobjs = (uint32_t)PyTuple_GET_SIZE(p->objs);
     const tr_obj **objs = TR_NEW_N(arena(z), const tr_obj *, nobjs + 1u);
@@ -1327,6 +1352,8 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
     for (uint32_t i = 0; i < nobjs; i++)
         if (!(objs[i] = tr_freeze_value(z, PyTuple_GET_ITEM(p->objs, i))))
             return false;
+    if (z->ctx->opts.offload && !freeze_skeletons(z))
+        return false;
     for (uint32_t i = 0; i < p->nnodes; i++) {
         nodes[i] = graph_node(z, p, i);
         if (nodes[i].op == TR_G_CLOSURE &&

@@ -40,5 +40,7 @@ void tr_job_free(tr_job *j);
 /* ptx.c: loads the kernel that the job has compiled, on the device. False with an
  * exception; the module is gone then. */
 bool tr_devcode_load(tr_job *j);
+/* The same for the root of a program that was compiled to this module; f: of whom a failure tells. */
+bool tr_devcode_load_far(tr_ctx *c, const tr_prog *p, tr_module *m, struct tr_dev *d, tr_function *f);
 
 #endif

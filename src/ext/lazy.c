@@ -132,8 +132,13 @@ static bool is_number(PyObject *o) {
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o) || PyBool_Check(o);
 }
 
+static bool lies_on_device(PyTypeObject *type, PyObject *o) {
+    return tr_device_mem(PyType_GetModuleState(type), o) != NULL;
+}
+
 static bool is_operand(PyTypeObject *type, PyObject *o) {
-    return Py_IS_TYPE(o, type) || PyArray_Check(o) || is_number(o) || PyArray_IsScalar(o, Generic);
+    return Py_IS_TYPE(o, type) || PyArray_Check(o) || lies_on_device(type, o) || is_number(o) ||
+           PyArray_IsScalar(o, Generic);
 }
 
 /* What an operator takes as it stands, or made an array of; NULL without an exception: nothing for us. Under
@@ -143,7 +148,8 @@ static PyObject *operand(PyTypeObject *type, PyObject *o) {
         return PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
     if (!is_operand(type, o))
         return NULL;
-    return PyArray_Check(o) && tr_lazies_of(type)->check ? tr_lazy_leaf(type, o) : Py_NewRef(o);
+    return (PyArray_Check(o) && tr_lazies_of(type)->check) || lies_on_device(type, o) ? tr_lazy_leaf(type, o)
+                                                                                      : Py_NewRef(o);
 }
 
 /* --- shapes that are known where the node is made --- */
@@ -156,9 +162,13 @@ typedef struct dims {
 /* What says the shape of an operand: an array, a tuple, or Py_None for a number. NULL: nobody knows.
  * Borrowed. */
 static PyObject *shape_source(PyObject *o) {
-    if (is_lazy(o))
-        o = ((tr_lazy *)o)->value ? ((tr_lazy *)o)->value : ((tr_lazy *)o)->shape;
-    return !o || PyArray_Check(o) || PyTuple_Check(o) ? o : Py_None;
+    if (is_lazy(o) && ((tr_lazy *)o)->value)
+        o = tr_lazy_memory((tr_lazy *)o);
+    else if (is_lazy(o))
+        o = ((tr_lazy *)o)->shape;
+    if (!o || PyArray_Check(o) || PyTuple_Check(o))
+        return o;
+    return is_number(o) || PyArray_IsScalar(o, Generic) ? Py_None : NULL; /* a device array, say */
 }
 
 static void read_dims(PyObject *source, dims *out) {

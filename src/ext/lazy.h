@@ -11,6 +11,7 @@
 #ifndef TR_EXT_LAZY_H
 #define TR_EXT_LAZY_H
 
+#include "ext/device.h"
 #include "ext/function.h"
 #include "graph/graph.h"
 
@@ -149,12 +150,15 @@ typedef struct tr_gwalk {
     tr_lazies *l;
     PyObject *const *roots;
     Py_ssize_t nroots;
-    bool raw;      /* roots are what they are: their type is asked for */
-    bool serial;   /* on one core */
-    bool fixed;    /* all integers that functions take are constants */
-    bool eased;    /* there was one that is taken for an operand */
-    PyObject *log; /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
-    bool known;    /* the plan was there before */
+    bool raw;        /* roots are what they are: their type is asked for */
+    bool serial;     /* on one core */
+    bool fixed;      /* all integers that functions take are constants */
+    bool eased;      /* there was one that is taken for an operand */
+    PyObject *log;   /* what the program is to write its accounts to (opt/account.c), or NULL; borrowed */
+    uint8_t offload; /* tr_offload, of arrays that lie on a device */
+    bool here;       /* some do not */
+    bool point;      /* one of a device has no axes */
+    bool known;      /* the plan was there before */
     bool gathered;
     uint32_t nhost;                      /* nodes that Python computes */
     uint32_t nran;                       /* nodes that were computed before */
@@ -174,6 +178,12 @@ static inline bool tr_lazy_has_value(const tr_lazy *x) {
 
 static inline tr_lazies *tr_lazies_of(PyTypeObject *type) {
     return ((tr_state *)PyType_GetModuleState(type))->lazies;
+}
+
+/* What a node has as its value, of an array on a device the ndarray over it; borrowed, or NULL. */
+static inline PyObject *tr_lazy_memory(const tr_lazy *x) {
+    PyObject *m = x->value ? tr_device_mem(PyType_GetModuleState(Py_TYPE(x)), x->value) : NULL;
+    return m ? m : x->value;
 }
 
 bool tr_lazy_add(PyObject *module);

@@ -10,7 +10,7 @@ static PyObject *make_leaf(PyObject *module, PyObject *o) {
     tr_state *st = tr_ext_state(module);
     if (Py_IS_TYPE(o, st->lazy_type))
         return Py_NewRef(o);
-    PyObject *a = PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
+    PyObject *a = tr_device_mem(st, o) ? Py_NewRef(o) : PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
     PyObject *r = a ? tr_lazy_leaf(st->lazy_type, a) : NULL;
     Py_XDECREF(a);
     return r;

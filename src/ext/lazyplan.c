@@ -167,6 +167,15 @@ static tr_gref ref_of(uint32_t word) {
     return (tr_gref){word >> 30, word & 0x3fffffff};
 }
 
+/* Where an operand lies; numbers lie nowhere. */
+static void note_place(tr_gwalk *w, PyObject *o, bool far) {
+    const tr_dev *d = far ? atomic_load(&w->st->dev) : NULL;
+    if (d)
+        w->offload = d->ops->load ? TR_OFFLOAD_OWN : TR_OFFLOAD_HERE;
+    w->point = w->point || (far && PyArray_NDIM((PyArrayObject *)o) == 0);
+    w->here = w->here || (!far && PyArray_Check(o) && PyArray_NDIM((PyArrayObject *)o) > 0);
+}
+
 static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
     uint32_t at = 0;
     unsigned kind = TR_GREF_OBJ;
@@ -176,11 +185,19 @@ static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_
         kind = TR_GREF_NODE;
         at = x->at;
     } else if (Py_IS_TYPE(o, w->type)) {
+        PyObject *m = tr_lazy_memory((tr_lazy *)o);
         kind = TR_GREF_PARAM;
-        if (!number_of(w, IN_PARAMS, ((tr_lazy *)o)->value, &at))
+        note_place(w, m, m != ((tr_lazy *)o)->value);
+        if (!number_of(w, IN_PARAMS, m, &at))
+            return false;
+    } else if (tr_device_mem(w->st, o)) {
+        kind = TR_GREF_PARAM;
+        note_place(w, tr_device_mem(w->st, o), true);
+        if (!number_of(w, IN_PARAMS, tr_device_mem(w->st, o), &at))
             return false;
     } else if (is_param(w, of, k, o)) {
         kind = TR_GREF_PARAM;
+        note_place(w, o, false);
         at = w->params.n; /* numbers that are the same object now need not be the next time */
         if (PyArray_Check(o) ? !number_of(w, IN_PARAMS, o, &at) : !put_obj(&w->params, o))
             return false;
@@ -339,7 +356,8 @@ bool tr_gwalk_gather(tr_gwalk *w) {
     w->gathered = ok;
     ok = ok && (!w->log || put_obj(&w->params, w->log));
     return ok && put(w, w->params.n) &&
-           put(w, (uint32_t)w->nroots << 3 | (w->log ? 4u : 0u) | (w->raw ? 2u : 0u) | (w->serial ? 1u : 0u));
+           put(w, (uint32_t)w->nroots << 5 | (uint32_t)w->offload << 3 | (w->log ? 4u : 0u) |
+                      (w->raw ? 2u : 0u) | (w->serial ? 1u : 0u));
 }
 
 /* --- plans --- */
@@ -517,11 +535,13 @@ static PyObject *face(uint32_t n) {
 static PyObject *function_new(tr_gwalk *w) {
     PyObject *f = face(w->params.n), *options = PyDict_New(), *fn = NULL;
     PyObject *flags = w->l->flags ? PyDict_Copy(w->l->flags) : PyDict_New(), *on = PyLong_FromLong(1);
-    if (flags && on &&
-        ((!w->serial && PyDict_SetItemString(flags, "parallel", on) < 0) ||
-         (w->log && PyDict_SetItemString(flags, "account", on) < 0)))
+    PyObject *where = PyLong_FromLong(w->offload);
+    if (!flags || !on || !where || (!w->serial && PyDict_SetItemString(flags, "parallel", on) < 0) ||
+        (w->log && PyDict_SetItemString(flags, "account", on) < 0) ||
+        (w->offload && PyDict_SetItemString(flags, "offload", where) < 0))
         Py_CLEAR(flags);
     Py_XDECREF(on);
+    Py_XDECREF(where);
     tr_plan *p = f && flags && options ? plan_new(w) : NULL;
     if (p)
         fn = PyObject_CallFunctionObjArgs((PyObject *)w->st->fn_type, f, flags, options, NULL);

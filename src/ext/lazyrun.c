@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "ext/compat.h"
+#include "ext/far.h"
 #include "ext/job.h"
 #include "ext/lazy.h"
 #include "ext/pyerr.h"
@@ -167,10 +168,21 @@ static bool is_operand(tr_gwalk *w, const PyArrayObject *a) {
     return false;
 }
 
+/* On a device: a device array, of memory of its own. */
+static PyObject *far_value(tr_gwalk *w, PyObject *a, bool is_view) {
+    PyObject *m = PyImport_ImportModule("treadle.parallel._device");
+    PyObject *r = m ? PyObject_CallMethod(m, "own", "OO", a, is_view ? Py_True : Py_False) : NULL;
+    (void)w;
+    Py_XDECREF(m);
+    return r;
+}
+
 /* A value never changes: it is no operand and no view of one. Whoever asks for it gets a view that is not
  * written to (lazy.c). */
 static PyObject *own_value(tr_gwalk *w, PyArrayObject *a) {
     bool is_view = is_operand(w, a) || (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a)));
+    if (w->offload && PyArray_NDIM(a) > 0)
+        return far_value(w, (PyObject *)a, is_view || !PyArray_ISWRITEABLE(a));
     PyObject *v =
         is_view || !PyArray_ISWRITEABLE(a) ? PyArray_NewCopy(a, NPY_KEEPORDER) : Py_NewRef((PyObject *)a);
     return v ? PyArray_Return((PyArrayObject *)v) : NULL;
@@ -250,6 +262,33 @@ static PyObject *function_of(tr_gwalk *w) {
     return fn;
 }
 
+/* Arrays lie on the device, or on the host. */
+static bool lie_together(const tr_gwalk *w) {
+    if (w->point) {
+        PyErr_SetString(PyExc_ValueError,
+                        "an array without axes lies on a device, where numbers are operands as they are: "
+                        "d.copy_to_host()[()], or a view of one axis, d.reshape(1)");
+        return false;
+    }
+    if (!w->offload || !w->here)
+        return true;
+    PyErr_SetString(PyExc_ValueError,
+                    "some arrays of the graph lie on a device and others on the host, and nothing is copied "
+                    "behind anybody's back: cuda.to_device(a) before, or d.copy_to_host()");
+    return false;
+}
+
+/* Calls it; with arrays on a device, between what the default stream was given before and what comes. */
+static PyObject *run_where(tr_gwalk *w, PyObject *fn) {
+    tr_dev *d = w->offload ? tr_device_get(w->st) : NULL;
+    if (w->offload && (!d || !tr_far_begin(fn) || !tr_stream_begin(w->st, d)))
+        return NULL;
+    PyObject *r = PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL);
+    if (d)
+        d->ops->end(d);
+    return r;
+}
+
 /* Calls the function of the plan; what it returns, or NULL with an exception. */
 static PyObject *call(tr_gwalk *w) {
     tr_py_section section;
@@ -257,7 +296,7 @@ static PyObject *call(tr_gwalk *w) {
     tr_py_section_begin(&section, w->st->gate);
     bool ok = fn && check_leaves(w);
     tr_py_section_end(&section);
-    PyObject *r = ok ? PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL) : NULL;
+    PyObject *r = ok && lie_together(w) ? run_where(w, fn) : NULL;
     if (!r && fn && is_refused()) { /* its errors are of where the first such graph was written */
         tr_py_section_begin(&section, w->st->gate);
         tr_gwalk_forget(w, fn);
@@ -370,7 +409,8 @@ static bool as_arrays(PyObject *t) {
     return ok;
 }
 
-static bool kind_of_value(PyObject *v, tr_kindof *out) {
+static bool kind_of_value(const tr_state *st, PyObject *v, tr_kindof *out) {
+    v = tr_device_mem(st, v) ? tr_device_mem(st, v) : v;
     if (PyTuple_CheckExact(v)) {
         *out = (tr_kindof){.known = true, .tuple = true, .n = (uint32_t)PyTuple_GET_SIZE(v)};
         return true;
@@ -396,7 +436,8 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
                         "extension(): one array was promised, and the function gave several");
         return false;
     }
-    if (x->kind.n && (!kind_of_value(v, &is) || is.dtype != x->kind.dtype)) {
+    if (x->kind.n &&
+        (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), v, &is) || is.dtype != x->kind.dtype)) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_ValueError,
                          "extension(): another dtype was promised than the function gave, %S",
@@ -750,7 +791,7 @@ const tr_kindof *tr_lazy_kind(PyObject *self) {
     if (!settle(Py_TYPE(self), &self, 1))
         return NULL;
     if (x->value) {
-        if (!kind_of_value(x->value, &kind))
+        if (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), x->value, &kind))
             return NULL;
     } else {
         tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);

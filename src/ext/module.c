@@ -7,6 +7,7 @@
 #include "ext/box.h"
 #include "ext/compat.h"
 #include "ext/device.h"
+#include "ext/far.h"
 #include "ext/function.h"
 #include "ext/launch.h"
 #include "ext/lazy.h"
@@ -338,7 +339,10 @@ static int module_exec(PyObject *module) {
                          .self = st,
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
                          .poll = is_first_interpreter() ? host_poll : NULL,
-                         .compile = host_compile};
+                         .compile = host_compile,
+                         .far_alloc = tr_far_alloc,
+                         .far_launch = tr_far_launch,
+                         .far_fetch = tr_far_fetch};
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap,
                                   .ufunc = freeze_ufunc,
                                   .as_type = freeze_type,

@@ -122,8 +122,17 @@ static void drop(void *loaded) {
     free(k);
 }
 
+/* What is loaded: a kernel's module, with the types of its arguments. */
+typedef struct loading {
+    tr_ctx *ctx;
+    tr_module *module;
+    const tr_ty *const *args;
+    uint32_t n;
+    const char *cache_dir; /* NULL: nothing is kept */
+} loading;
+
 /* Parameters as slots of a launch, behind the first one. NULL without memory. */
-static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
+static tr_dev_part *parts_of(const loading *j, const tr_params *p) {
     tr_dev_part *parts = PyMem_Calloc(p->n, sizeof *parts);
     uint32_t first = 0, arg = 0;
     for (uint32_t k = 1; parts && k < p->n; k++) {
@@ -137,7 +146,7 @@ static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
 
 /* What the driver has made of a text before, or makes now, and is kept. malloc'ed; NULL:
  * the text itself is loaded. */
-static void *cached_code(tr_job *j, tr_dev *d, const tr_meta *meta, const char *text) {
+static void *cached_code(const loading *j, tr_dev *d, const tr_meta *meta, const char *text) {
     tr_hash key;
     tr_dev_about about;
     tr_meta kept;
@@ -153,19 +162,19 @@ static void *cached_code(tr_job *j, tr_dev *d, const tr_meta *meta, const char *
     tr_hasher_add(h, cc, sizeof cc);
     tr_hasher_add(h, text, strlen(text));
     tr_hasher_end(h, &key);
-    if (tr_cache_get(j->cache_dir, &key, &j->ctx.arena, &code, &size, &kept))
+    if (tr_cache_get(j->cache_dir, &key, &j->ctx->arena, &code, &size, &kept))
         return code;
     if ((code = d->ops->assemble(d, text, &size)))
         tr_cache_put(j->cache_dir, &key, code, size, meta);
     return code;
 }
 
-static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t room) {
-    const tr_meta *meta = tr_module_meta(j->out.module);
+static tr_dev_code *load(const loading *j, tr_dev *d, void *owner, char *msg, size_t room) {
+    const tr_meta *meta = tr_module_meta(j->module);
     tr_params p;
-    tr_target_params(&j->ctx.arena, j->n, j->args, &p);
+    tr_target_params(&j->ctx->arena, j->n, j->args, &p);
     tr_dev_part *parts = parts_of(j, &p);
-    const char *text = tr_module_text(j->out.module);
+    const char *text = tr_module_text(j->module);
     void *made = cached_code(j, d, meta, text);
     tr_dev_image im = {.text = made ? made : text,
                        .source = text,
@@ -183,25 +192,38 @@ static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t ro
     return code;
 }
 
-bool tr_devcode_load(tr_job *j) {
+static bool load_on(const loading *l, tr_dev *d, tr_function *f) {
     char msg[1400];
+    tr_devcode *k = malloc(sizeof *k);
+    if (!k) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *k = (tr_devcode){.d = d, .f = f, .module = l->module};
+    k->code = load(l, d, k, msg, sizeof msg);
+    if (k->code) {
+        tr_module_hold(l->module, k, drop);
+        return true;
+    }
+    PyErr_SetString(PyExc_RuntimeError, msg);
+    free(k);
+    return false;
+}
+
+bool tr_devcode_load_far(tr_ctx *c, const tr_prog *p, tr_module *m, tr_dev *d, tr_function *f) {
+    const tr_inst *root = &p->insts.d[p->root];
+    loading l = {c, m, root->args, root->nargs, tr_module_cache(m)};
+    return load_on(&l, d, f);
+}
+
+bool tr_devcode_load(tr_job *j) {
     assert(j->out.module && !tr_module_held(j->out.module) && "code is loaded on a device once");
     tr_dev *d = tr_device_get(j->st);
-    tr_devcode *k = d ? malloc(sizeof *k) : NULL;
+    loading l = {&j->ctx, j->out.module, j->args, j->n, j->cache_dir};
     if (d && !d->ops->load)
         PyErr_SetString(PyExc_RuntimeError, "kernels of a GPU do not run on the emulated device");
-    else if (d && !k)
-        PyErr_NoMemory();
-    else if (d) {
-        *k = (tr_devcode){.d = d, .f = j->f, .module = j->out.module};
-        k->code = load(j, d, k, msg, sizeof msg);
-        if (k->code) {
-            tr_module_hold(j->out.module, k, drop);
-            return true;
-        }
-        PyErr_SetString(PyExc_RuntimeError, msg);
-    }
-    free(k);
+    else if (d && load_on(&l, d, j->f))
+        return true;
     assert(PyErr_Occurred() && "why it was not loaded is raised");
     tr_module_unref(j->out.module);
     j->out.module = NULL;

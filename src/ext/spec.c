@@ -758,7 +758,7 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
 
 /* Code of this machine does not read a GPU's memory. */
 static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) {
-    if (f->target || !Py_IS_TYPE(arg, f->st->remote_type))
+    if (f->target || f->opts.offload || !Py_IS_TYPE(arg, f->st->remote_type))
         return true;
     PyErr_Format(PyExc_TypeError,
                  "%U(): argument '%s' lies on a GPU, and the function runs on the host: copy_to_host()",

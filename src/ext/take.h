@@ -117,7 +117,8 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
         (*at)++->u = o == Py_True;
         break;
     case TR_U_ARRAY:
-        if (UNLIKELY(!(PyArray_CheckExact(o) || (f->target && Py_IS_TYPE(o, f->st->remote_type))) ||
+        if (UNLIKELY(!(PyArray_CheckExact(o) ||
+                       ((f->target || f->opts.offload) && Py_IS_TYPE(o, f->st->remote_type))) ||
                      tr_value_array_key((PyArrayObject *)o) != va->key)) {
             if (PyArray_CheckExact(o) || !PyArray_Check(o) || tr_value_key(f->st, o) != va->key)
                 return MISS;

@@ -621,3 +621,28 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
     compact(&f, root);
     return true;
 }
+
+bool tr_infer_more(tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
+                   uint32_t *inst) {
+    tr_prog q = *p;
+    memset(&q.insts, 0, sizeof q.insts);
+    q.root_func = func;
+    q.root_kind = (uint8_t)kind;
+    if (!tr_infer(&q, nargs, args, NULL))
+        return false;
+    tr_arena *a = &p->ctx->arena;
+    uint32_t *map = TR_NEW_N(a, uint32_t, q.insts.n + 1u), base = p->insts.n;
+    for (uint32_t i = 0; i < q.insts.n; i++)
+        map[i] = base + i;
+    for (uint32_t i = 0; i < q.insts.n; i++) {
+        tr_fn *f = q.insts.d[i].fn;
+        renumber_calls(f, map);
+        f->name = tr_arena_printf(a, "%s.%u", f->name, (unsigned)(base + i));
+        tr_vec_push(a, &p->insts, q.insts.d[i]);
+    }
+    p->opts = q.opts;
+    p->handles |= q.handles;
+    p->says_lines |= q.says_lines;
+    *inst = base + q.root;
+    return true;
+}

@@ -260,6 +260,11 @@ typedef enum tr_generates {
     TR_MAKES__COUNT = 8
 } tr_generates;
 
+/* Where an array is made, as tr_ins.sub of ALLOC says. */
+enum { TR_HERE, TR_FAR };
+/* How an item is loaded, as LOAD's says: nothing, where no index is out of range, from a device's memory. */
+enum { TR_LOAD_GUARDED = 1, TR_LOAD_FAR };
+
 /* The lists of words that follow the name of an op: X(id, "what one of them is", names, count, silent).
  * tr_ins.sub is the number of one; silent: 0 may be, and is not written. Printing, reading and verifying go
  * by these rows, and op.def says of each op which it has: one more word of a list is a row of that list. */
@@ -271,7 +276,8 @@ typedef enum tr_generates {
     X(MATH, "a function", tr_math_name, TR_MATH__COUNT, false)                \
     X(NOT, "a negation", tr_not_name, 2, true)                                \
     X(UNCHECKED, "a promise", tr_unchecked_name, 2, true)                     \
-    X(GUARDED, "a guard", tr_guarded_name, 2, true)                           \
+    X(GUARDED, "a guard", tr_guarded_name, 3, true)                           \
+    X(FAR, "a place", tr_far_name, 2, true)                                   \
     X(MAKES, "how items are given", tr_makes_name, TR_MAKES__COUNT, true)     \
     X(TURN, "a kind of sum", tr_turn_name, TR_TURN__COUNT, true)              \
     X(UNDEF, "whose variable", tr_undef_name, TR_UNDEF__COUNT, true)          \

@@ -109,8 +109,10 @@ typedef struct tr_inst {
     uint32_t nargs;
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
-    tr_fn *fn;  /* typed */
-    bool late;  /* compiled when it is first called, on its own (opt/late.c) */
+    tr_fn *fn; /* typed */
+    bool late; /* compiled when it is first called, on its own (opt/late.c) */
+    bool far; /* a kernel that a device has as code of its own: no code of the host's, and compiled when it is
+                   launched first (opt/offload.c) */
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 
@@ -128,6 +130,18 @@ typedef struct tr_method {
     const tr_obj *fn;
 } tr_method;
 
+/* Skeletons of a device's loops, functions of treadle/_library/device: X(ID, name) */
+#define TR_SKELETONS(X)       \
+    X(MAP, "map_points")      \
+    X(REDUCE, "reduce_parts") \
+    X(JOIN, "join_parts")
+typedef enum tr_skeleton {
+#define X(id, name) TR_SKELETON_##id,
+    TR_SKELETONS(X)
+#undef X
+        TR_SKELETON__COUNT
+} tr_skeleton;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -139,8 +153,13 @@ typedef struct tr_prog {
     excs;
     TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
     TR_VEC(const tr_contract *) contracts;
-    TR_VEC(tr_method) methods;    /* those whose names the program mentions */
-    TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
+    TR_VEC(tr_method) methods;              /* those whose names the program mentions */
+    TR_VEC(const tr_opts *) opts;           /* each once; the first are the root's */
+    uint32_t skeletons[TR_SKELETON__COUNT]; /* functions, of a program whose arrays lie on a device */
+    /* infer/'s tr_infer_more, for opt/offload.c, which comes to know types of skeletons when patterns are
+     * merged; set by who runs both */
+    bool (*more)(struct tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
+                 uint32_t *inst);
     uint32_t root_func;
     uint32_t root;
     uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */
@@ -149,6 +168,7 @@ typedef struct tr_prog {
     /* the root's text, to be compiled anew when it has made an array larger than the caches
      * (opt/pattern/large.c); NULL: it would be the same */
     const char *large;
+    bool accounted;  /* it keeps accounts already: `account` has been here */
     bool says_lines; /* a number in the code is that of a line, so the code is not for a file with others */
     bool is_late;    /* the root was such an instance: it is called by compiled code */
     /* references are counted by several threads at once, whatever this program alone would show */

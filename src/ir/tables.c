@@ -114,7 +114,8 @@ static const char *const tr_math_name[TR_MATH__COUNT] = {
 #undef X
 };
 static const char *const tr_not_name[] = {NULL, "not"}, *const tr_unchecked_name[] = {NULL, "unchecked"},
-                         *const tr_guarded_name[] = {NULL, "guarded"};
+                         *const tr_guarded_name[] = {NULL, "guarded", "far"},
+                         *const tr_far_name[] = {NULL, "far"};
 static const char *const tr_makes_name[TR_MAKES__COUNT] = {
     [TR_MAKES_LIST] = "list",
     [TR_MAKES_LATE] = "late",

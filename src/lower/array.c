@@ -220,6 +220,17 @@ static void guard(tr_lf *w, tr_larr *a, const tr_ins *in, lv *off) {
     *off = l_int(m->i64, 0);
 }
 
+/* An item of a device's memory. */
+static void far_load(tr_lf *w, lv from, const tr_ty *t, lv *out) {
+    tr_lm *m = w->m;
+    lv room = tr_lower_alloca(w, LLVMArrayType2(m->i64, 2), "fetched"), code;
+    lv args[3] = {room, from, l_int(m->i64, (long long)tr_ty_size(t))};
+    tr_lower_rt(w, TR_RT_FAR_FETCH, 3, args, NULL, &code);
+    tr_lower_leave_with(w, code);
+    tr_larr a = {.data = room, .ty = tr_ty_array(m->ctx->types, t, 1, TR_LAYOUT_C, false)};
+    tr_lower_load_at(w, &a, l_int(m->i64, 0), out);
+}
+
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2], off;
@@ -234,8 +245,13 @@ static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     } else {
         off = offset_of(w, &a, in->args + 1);
     }
-    if (in->sub)
+    if (in->sub == TR_LOAD_GUARDED)
         guard(w, &a, in, &off);
+    if (in->sub == TR_LOAD_FAR) {
+        far_load(w, tr_lower_address(w, &a, off), in->ty, out);
+        tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
+        return;
+    }
     tr_lower_load_at(w, &a, off, out);
     tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
 }
@@ -362,13 +378,16 @@ static void lower_alloc(tr_lf *w, tr_val v, const tr_ins *in) {
     lb go_on = tr_lower_unless(w, ok);
     raise_bad_size(w, v, in);
     l_at_end(w->b, go_on);
-    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &out[0]);
+    bool far = in->sub == TR_FAR;
+    tr_lower_rt(w, far ? TR_RT_FAR_ALLOC : TR_RT_ALLOC, 1, &bytes, NULL, &out[0]);
     go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, out[0], ""));
     const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
     tr_lower_raise(w, v, in->imm.site, 1, &u64, (lv *[]){&bytes});
     l_at_end(w->b, go_on);
-    lv o = l_int(w->m->i64, TR_MEM_ALIGN);
+    lv o = l_int(w->m->i64, far ? (long long)offsetof(tr_mem, at) : TR_MEM_ALIGN);
     out[1] = LLVMBuildInBoundsGEP2(w->b, w->m->i8, out[0], &o, 1, "");
+    if (far)
+        out[1] = LLVMBuildLoad2(w->b, w->m->ptr, out[1], "");
     for (uint32_t i = 0; i < in->nargs; i++)
         out[2 + i] = tr_lower_parts(w, in->args[i])[0];
     tr_lower_set(w, v, 2 + in->nargs, out);

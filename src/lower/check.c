@@ -227,6 +227,10 @@ void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
         tr_lower_late_call(w, v, in);
         return;
     }
+    if (w->m->prog->insts.d[in->imm.fn].far) {
+        tr_lower_far_call(w, v, in);
+        return;
+    }
     const tr_linst *callee = &w->m->insts[in->imm.fn];
     unsigned n = LLVMCountParams(callee->fn), k = 1, nret = tr_ty_nparts(in->ty);
     lv *args = TR_NEW_N(&w->m->ctx->arena, lv, n), *out = TR_NEW_N(&w->m->ctx->arena, lv, nret + 1);

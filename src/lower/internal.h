@@ -271,6 +271,9 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
 
 /* --- late.c --- */
 /* A call of an instance that is compiled when it is first called. */
+/* The launch of a kernel that is a device's own code. Leaves the function if a code is none of success. */
+void tr_lower_far_call(tr_lf *w, tr_val v, const tr_ins *in);
+void tr_lower_leave_with(tr_lf *w, lv code);
 void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in);
 /* Such an instance as the module's entry: the LLVM function, with its arguments and result slots set in w. */
 lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);

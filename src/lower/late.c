@@ -29,7 +29,7 @@ static lt signature(tr_lm *m, const tr_inst *inst) {
 }
 
 static lv cell_of(tr_lm *m, uint32_t inst) {
-    assert(m->prog->insts.d[inst].late);
+    assert(m->prog->insts.d[inst].late || m->prog->insts.d[inst].far);
     tr_linst *l = &m->insts[inst];
     if (l->late)
         return l->late;
@@ -118,4 +118,39 @@ lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args) {
     w->ret_slots = all[n - 1];
     *args = all + 1;
     return fn;
+}
+
+/* --- kernels that are a device's code --- */
+
+/* A part in the first bytes of a slot. */
+static void put_slot(tr_lf *w, lv slots, unsigned k, lv x, tr_part part) {
+    lv o = l_int(w->m->i64, k), at = LLVMBuildInBoundsGEP2(w->b, w->m->i64, slots, &o, 1, "");
+    LLVMBuildStore(w->b, part == TR_PART_I1 ? LLVMBuildZExt(w->b, x, w->m->i8, "") : x, at);
+}
+
+void tr_lower_leave_with(tr_lf *w, lv code) {
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
+    tr_lower_leave(w, code);
+    l_at_end(w->b, go_on);
+}
+
+void tr_lower_far_call(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_lm *m = w->m;
+    unsigned n = 0, k = 0;
+    for (uint32_t i = 0; i < in->nargs; i++)
+        n += tr_ty_nparts(tr_lower_ty(w, in->args[i]));
+    tr_part *parts = TR_NEW_N(&m->ctx->arena, tr_part, n + 1u);
+    lv slots = tr_lower_alloca(w, LLVMArrayType2(m->i64, n), "launch"), code;
+    assert(tr_ty_nparts(in->ty) == 0 && "a kernel returns nothing");
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        const tr_ty *t = tr_lower_ty(w, in->args[i]);
+        const lv *x = tr_lower_parts(w, in->args[i]);
+        tr_ty_parts(t, parts);
+        for (unsigned j = 0; j < tr_ty_nparts(t); j++)
+            put_slot(w, slots, k++, x[j], parts[j]);
+    }
+    w->body->vals[v] = TR_NEW_N(&m->ctx->arena, lv, 1);
+    lv args[3] = {cell_of(m, in->imm.fn), slots, l_int(m->i64, n)};
+    tr_lower_rt(w, TR_RT_FAR_LAUNCH, 3, args, NULL, &code);
+    tr_lower_leave_with(w, code);
 }

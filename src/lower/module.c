@@ -174,7 +174,8 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
         const tr_ins *in = tr_at(f, v);
         if (in->blk == TR_NOBLK)
             continue;
-        if (in->op == TR_OP_CALL && in->imm.fn < g->n && !g->p->insts.d[in->imm.fn].late)
+        if (in->op == TR_OP_CALL && in->imm.fn < g->n && !g->p->insts.d[in->imm.fn].late &&
+            !g->p->insts.d[in->imm.fn].far)
             tr_bits_set(&g->calls[from], in->imm.fn);
         g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)

@@ -7,7 +7,8 @@
  * to as it is stored and, where it is combined, read. A call moves the arrays that it is given, a row of the
  * runtime as its signature says (tr_call_memory), and those that it gives; what a function does inside of
  * itself is its own. That is a model: caches are larger than nothing and smaller than all. Stands before
- * `own`, as all that could still merge patterns has run then. Cost: none without the option. */
+ * `own`, as all that could still merge patterns has run then; of arrays on a device before `offload`, which
+ * makes kernels of them. Cost: none without the option. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -253,8 +254,9 @@ static void call(account *s, tr_val v) {
 
 bool tr_opt_account(tr_prog *p, tr_fn *f) {
     const tr_blk *entry = tr_blk_at(f, 0);
-    if (!p->ctx->opts.account || f != p->insts.d[p->root].fn)
+    if (!p->ctx->opts.account || p->accounted || f != p->insts.d[p->root].fn)
         return false;
+    p->accounted = true;
     assert(entry->params.n > 0 && "the root of a program that keeps accounts has a param for them");
     account s = {.p = p, .f = f, .log = entry->params.d[entry->params.n - 1]};
     tr_bid nblks = f->blks.n;

@@ -11,6 +11,8 @@ bool tr_opt_run(tr_prog *p);
 bool tr_opt_run_large(tr_prog *p);
 /* The same as tr_opt_run for a program whose root is a device's. */
 bool tr_opt_run_for(tr_prog *p, const tr_target *t);
+/* For a program whose arrays lie on a device: its loops become kernels, and the rest is a host's program. */
+bool tr_opt_run_offload(tr_prog *p);
 /* Is the text one of the passes? Their names, with commas between them. */
 bool tr_opt_is_pass(const char *name, size_t n);
 const char *tr_opt_pass_names(void);

@@ -33,6 +33,11 @@ const char tr_pass_device_order[] =
 #include "opt/passes.def"
     ;
 
+const char tr_pass_offload_order[] =
+#define OFFLOAD(names) names "|"
+#include "opt/passes.def"
+    ;
+
 /* --- properties, seen on the IR of one function --- */
 
 typedef struct look {

@@ -41,6 +41,7 @@ typedef struct tr_pass {
 extern const char tr_pass_order[]; /* names; ',' between them, '|' after a group */
 extern const char tr_pass_large_order[];
 extern const char tr_pass_device_order[];
+extern const char tr_pass_offload_order[];
 
 const tr_pass *tr_pass_find(const char *name, size_t n);
 /* Properties after a pass, before which `held` held: it makes nothing of what it did not need to find. */

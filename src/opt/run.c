@@ -191,7 +191,7 @@ static void visit_calls(order *o, const tr_fn *f) {
 }
 
 static void visit(order *o, uint32_t inst) {
-    if (o->seen[inst] || !o->p->insts.d[inst].fn)
+    if (o->seen[inst] || !o->p->insts.d[inst].fn || o->p->insts.d[inst].far)
         return;
     o->seen[inst] = 1;
     visit_calls(o, o->p->insts.d[inst].fn);
@@ -212,7 +212,7 @@ static void drop_unreached(tr_prog *p, const tr_u32s *reached) {
     for (uint32_t i = 0; i < reached->n; i++)
         keep[reached->d[i]] = 1;
     for (uint32_t i = 0; i < p->insts.n; i++)
-        if (!keep[i])
+        if (!keep[i] && !p->insts.d[i].far)
             p->insts.d[i].fn = NULL;
 }
 
@@ -241,6 +241,11 @@ bool tr_opt_run(tr_prog *p) {
 bool tr_opt_run_large(tr_prog *p) {
     assert(!tr_pass_part_fault(&p->ctx->arena, tr_pass_large_order));
     return run_order(p, tr_pass_large_order);
+}
+
+bool tr_opt_run_offload(tr_prog *p) {
+    assert(!tr_pass_part_fault(&p->ctx->arena, tr_pass_offload_order));
+    return run_order(p, tr_pass_offload_order);
 }
 
 bool tr_opt_run_for(tr_prog *p, const tr_target *t) {

@@ -16,6 +16,10 @@ size_t tr_rt_stack_left(void);
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
+/* Memory of the device on which the program's arrays lie (far.c). */
+void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
+int32_t tr_rt_far_launch(tr_frame *f, void *late, const void *slots, int64_t n);
+int32_t tr_rt_far_fetch(tr_frame *f, void *to, const void *from, int64_t bytes);
 /* Late code (late.c): the address to call, and what to do with a code above 0 that it returned. */
 void *tr_rt_late(tr_frame *f, void *late);
 void tr_rt_late_raised(tr_frame *f, void *late);

@@ -46,12 +46,21 @@ typedef struct tr_mem {
     uint64_t size;          /* bytes of data */
     void *raw;              /* what to free */
     struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
+    struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
+    void *at;               /* with that: there */
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
 
 static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
+
+/* A block of a device's memory as its host knows it: who has it, and how that gives it back, on any
+ * thread. */
+typedef struct tr_far {
+    void *at;
+    void (*drop)(struct tr_far *);
+} tr_far;
 
 /* Code that is compiled when it is first reached: a module has a row of these, which it calls through
  * tr_rt_late. */
@@ -78,6 +87,14 @@ typedef struct tr_host {
     /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers
      * call; needs no GIL. */
     void *(*compile)(void *self, tr_late *l);
+    /* For programs whose arrays lie on a device (opt/offload.c), on the thread that called them. NULL: there
+     * is no memory. */
+    tr_far *(*far_alloc)(void *self, uint64_t bytes);
+    /* The same: launches a kernel that is the device's own code, compiled when it is launched first; sizes
+     * come before the arguments. Copies bytes of its memory when all before has been done. Codes as
+     * tr_entry's. */
+    int32_t (*far_launch)(void *self, tr_late *l, const tr_slot *slots, uint32_t n);
+    int32_t (*far_fetch)(void *self, void *to, const void *from, uint64_t bytes);
 } tr_host;
 
 /* Reasons to end that are no raise site. X(id, code, text); a text is the RuntimeError of it. */

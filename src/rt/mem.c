@@ -40,6 +40,8 @@ static tr_mem *small_block(tr_blocks *home, uint64_t bytes, void **raw) {
 
 static void drop(tr_mem *m) {
     assert(m->next == m && m->prev == m && "no frame has it any more");
+    if (m->far)
+        m->far->drop(m->far);
     if (m->size < TR_BLOCK_MIN)
         free(m->raw);
     else

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import treadle.config
+import treadle.parallel as tp
 from treadle import cuda, njit, vectorize
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -271,7 +272,14 @@ def views(n: int) -> None:
     same(made(text, prange=treadle.prange), np.arange(n + 5), np.zeros(4, np.int64), parallel=True)
 
 
+def sums_on_a_device(n):
+    x = tp.array(cuda.to_device(np.arange(100.0)))
+    sums = tp.evaluate(*((x * k).sum() for k in range(n)))
+    assert [float(s) for s in sums] == [4950.0 * k for k in range(n)]
+
+
 LIMITS = [
+    Limit("opt/offload.c", "MAX_REDS", sums_on_a_device),
     Limit("lib/kind_tuple.c", "MAX_ITEMS", tuple_made, "a tuple of more than 1024 items"),
     Limit("ty/ty.h", "TR_MAX_ITEMS", tuple_passed, "a tuple of more than 4096 items in all"),
     Limit("ty/ty.h", "TR_MAX_NDIM", axes, "33 axes|maximum supported dimension"),

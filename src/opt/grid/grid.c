@@ -388,7 +388,8 @@ bool tr_opt_grid(tr_prog *p, tr_fn *f) {
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first, next; v != TR_NOVAL;
              v = next) {
             next = tr_at(f, v)->next;
-            if (tr_at(f, v)->op != TR_OP_CALL || p->insts.d[tr_at(f, v)->imm.fn].fn->kind != TR_FN_KERNEL)
+            const tr_inst *of = tr_at(f, v)->op == TR_OP_CALL ? &p->insts.d[tr_at(f, v)->imm.fn] : NULL;
+            if (!of || of->fn->kind != TR_FN_KERNEL || of->far)
                 continue;
             if (!run_launch_here(p, f, v))
                 return changed;

@@ -606,7 +606,8 @@ bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
             ;
     }
     fuse_rounds(&u);
-    u.guards = u.wants_guards && f->kind == TR_FN_HOST; /* a device has no such loads */
+    u.guards =
+        u.wants_guards && f->kind == TR_FN_HOST && !f->ctx->opts.offload; /* a device has no such loads */
     if (u.guards)
         fuse_rounds(&u);
     return u.changed;

@@ -14,6 +14,7 @@
 #include "ir/summary.h"
 #include "opt/priv.h"
 #include "opt/emit.h"
+#include "opt/pattern/point.h"
 
 /* How a reduction is carried. */
 typedef enum form {
@@ -25,7 +26,7 @@ typedef enum form {
 } form;
 enum { LEVELS = 3, CARRIED = 3 + LEVELS }; /* of a group; values at most */
 
-typedef struct red {
+typedef struct tr_point_red {
     tr_redk kind;
     form form;
     uint8_t fast;
@@ -35,48 +36,6 @@ typedef struct red {
     unsigned at;     /* first of its values among those carried */
 } red;
 
-typedef struct nest {
-    tr_fn *f;
-    tr_bld b;
-    tr_ins in; /* the pattern */
-    const tr_pat *p;
-    const tr_ty *i1, *i64;
-    red *reds;
-    tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
-    unsigned ncarry;
-    bool places;
-    tr_fn *after;         /* the lambda that is given values after the element; NULL: there are no blocks */
-    const tr_val *values; /* these */
-    tr_val idx[TR_MAX_NDIM + 1];
-    unsigned axis[TR_MAX_NDIM + 1]; /* in the order of the loops */
-    uint8_t cold;
-} nest;
-
-/* --- small pieces --- */
-
-static tr_bid block(nest *s) {
-    tr_bid b = tr_blk_new(s->f);
-    tr_blk_at(s->f, b)->cold = s->cold;
-    return b;
-}
-
-static tr_val test(nest *s, tr_mathfn fn, tr_val x) {
-    tr_val v = tr_emit1(&s->b, TR_OP_MATH, s->i1, x);
-    tr_at(s->f, v)->sub = (uint8_t)fn;
-    return v;
-}
-
-static tr_val arith(nest *s, tr_op op, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
-    tr_val v = tr_emit2(&s->b, op, t, x, y);
-    if (tr_ins_is_real(s->f, tr_at(s->f, v)))
-        tr_at(s->f, v)->flags |= (uint8_t)(fast << F_FAST_SHIFT);
-    return v;
-}
-
-static tr_val both(nest *s, tr_op op, tr_val x, tr_val y) {
-    return tr_emit2(&s->b, op, s->i1, x, y);
-}
-
 /* --- counted loops --- */
 
 typedef struct loop {
@@ -84,13 +43,13 @@ typedef struct loop {
     tr_val i, *carry;
 } loop;
 
-static void loop_begin(nest *s, loop *l, tr_val n) {
+static void loop_begin(tr_point *s, loop *l, tr_val n) {
     tr_arena *a = &s->f->ctx->arena;
     tr_val *args = TR_NEW_N(a, tr_val, s->ncarry + 1u);
     l->carry = TR_NEW_N(a, tr_val, s->ncarry + 1u);
-    l->head = block(s);
-    l->exit = block(s);
-    tr_bid body = block(s);
+    l->head = tr_point_block(s);
+    l->exit = tr_point_block(s);
+    tr_bid body = tr_point_block(s);
     args[0] = tr_emit_int(&s->b, 0);
     memcpy(args + 1, s->carry, s->ncarry * sizeof *args);
     tr_br(&s->b, l->head, s->ncarry + 1, args);
@@ -102,7 +61,7 @@ static void loop_begin(nest *s, loop *l, tr_val n) {
     s->b.blk = body;
 }
 
-static void loop_end(nest *s, loop *l) {
+static void loop_end(tr_point *s, loop *l) {
     tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, s->ncarry + 1u);
     args[0] = tr_emit2(&s->b, TR_OP_ADD, s->i64, l->i, tr_emit_int(&s->b, 1));
     tr_at(s->f, args[0])->flags |= F_NSW;
@@ -112,85 +71,9 @@ static void loop_end(nest *s, loop *l) {
     s->b.blk = l->exit;
 }
 
-/* --- a lambda's body, here --- */
-
-static const tr_ins *yield_of(const tr_fn *lam) {
-    for (tr_bid b = 0; b < lam->blks.n; b++)
-        if (!tr_blk_at(lam, b)->dead && tr_term(lam, b)->op == TR_OP_YIELD)
-            return tr_term(lam, b);
-    return NULL;
-}
-
-/* What it yields, as params of the block that the builder goes on in. A lambda that never yields leaves
- * that unreachable. */
-static tr_val *put_body(nest *s, const tr_fn *g, uint32_t nargs, const tr_val *args) {
-    tr_fn *f = s->f;
-    tr_arena *a = &f->ctx->arena;
-    tr_bid *bmap = tr_no_blks(g), after = block(s);
-    tr_u32s blks = tr_live_blocks(g);
-    tr_clone_blocks(f, g, blks.d, blks.n, tr_no_vals(g), bmap, f->locs.d[s->in.loc].parent);
-    tr_br(&s->b, bmap[0], nargs, args);
-    const tr_ins *y = yield_of(g);
-    tr_val *out = TR_NEW_N(a, tr_val, (y ? y->nargs : 0) + 1u);
-    for (uint32_t k = 0; y && k < y->nargs; k++)
-        out[k] = tr_blk_param(f, after, tr_at(g, y->args[k])->ty, NULL);
-    for (uint32_t i = 0; i < blks.n; i++) {
-        tr_bid blk = bmap[blks.d[i]];
-        tr_val last = tr_blk_at(f, blk)->last;
-        tr_ins t = *tr_at(f, last);
-        if (s->cold > tr_blk_at(f, blk)->cold)
-            tr_blk_at(f, blk)->cold = s->cold;
-        if (t.op != TR_OP_YIELD)
-            continue;
-        tr_ins_remove(f, last);
-        tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL, .loc = t.loc};
-        tr_br(&b, after, t.nargs, t.args);
-    }
-    s->b.blk = after;
-    return out;
-}
-
-/* --- elements --- */
-
-/* Is the axis of the array surely as long as the space? */
-static bool axis_is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
-    const tr_ins *e = tr_at(s->f, extent), *a = tr_at(s->f, array);
-    if (e->op == TR_OP_DIM && e->args[0] == array && e->imm.i == (int64_t)k)
-        return true;
-    return tr_made_sizes(a) && tr_made_sizes(a)[k] == extent;
-}
-
-/* Operands of an access to the array: itself, and the index of each of its axes, which are those of
- * `axes` in the space. */
-static tr_val *access_to(nest *s, tr_val array, unsigned n, const unsigned *axes, bool repeats) {
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 2u);
-    args[0] = array;
-    for (unsigned k = 0; k < n; k++) {
-        unsigned x = axes ? axes[k] : k;
-        args[1 + k] = s->idx[x];
-        if (!repeats || axis_is_whole(s, array, k, s->in.args[x]))
-            continue;
-        tr_val d = tr_emit_dim(&s->b, array, k);
-        args[1 + k] = tr_emit_select(&s->b, tr_emit_cmp(&s->b, TR_CMP_EQ, d, tr_emit_int(&s->b, 1)),
-                                     tr_emit_int(&s->b, 0), s->idx[x]);
-    }
-    return args;
-}
-
-static tr_val load(nest *s, tr_val array, unsigned n, const unsigned *axes) {
-    tr_val *args = access_to(s, array, n, axes, true);
-    return tr_emit_v(&s->b, TR_OP_LOAD, tr_at(s->f, array)->ty->elem, n + 1, args);
-}
-
-static void store(nest *s, tr_val array, unsigned n, const unsigned *axes, tr_val x) {
-    tr_val *args = access_to(s, array, n, axes, false);
-    args[n + 1] = x;
-    tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 2, args);
-}
-
 /* --- reductions --- */
 
-static form form_of(const nest *s, unsigned i, const tr_ty *t) {
+static form form_of(const tr_point *s, unsigned i, const tr_ty *t) {
     const tr_pat *p = s->p;
     if (tr_red_info[tr_pat_red(p, i)].place)
         return PLACE;
@@ -200,13 +83,13 @@ static form form_of(const nest *s, unsigned i, const tr_ty *t) {
     return sum && !(tr_pat_fast(p, i) & TR_FM_REASSOC) ? SUM : PLAIN;
 }
 
-static const tr_ty *real_of(const nest *s, const tr_ty *t) {
+static const tr_ty *real_of(const tr_point *s, const tr_ty *t) {
     tr_tyk k = t->kind == TR_TY_C64 ? TR_TY_F32 : t->kind == TR_TY_C128 ? TR_TY_F64 : (tr_tyk)t->kind;
     return tr_ty_scalar(s->f->ctx->types, k);
 }
 
 /* The one component of a float, the two of a complex number. */
-static unsigned components(nest *s, const tr_ty *t, tr_val x, tr_val *out) {
+static unsigned components(tr_point *s, const tr_ty *t, tr_val x, tr_val *out) {
     if (!tr_ty_is_complex(t)) {
         out[0] = x;
         return 1;
@@ -216,7 +99,7 @@ static unsigned components(nest *s, const tr_ty *t, tr_val x, tr_val *out) {
     return 2;
 }
 
-static void red_begin(nest *s, red *r) {
+static void red_begin(tr_point *s, red *r) {
     tr_val parts[2];
     r->at = s->ncarry;
     if (r->form == PLACE) {
@@ -237,7 +120,7 @@ static void red_begin(nest *s, red *r) {
     }
 }
 
-static void reds_begin(nest *s) {
+static void reds_begin(tr_point *s) {
     s->ncarry = 0;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
         red_begin(s, &s->reds[i]);
@@ -246,55 +129,33 @@ static void reds_begin(nest *s) {
 }
 
 /* sum += x, and what that rounded off is added to what was. */
-static void two_sum(nest *s, const tr_ty *t, tr_val *sum, tr_val *off, tr_val x) {
-    tr_val now = arith(s, TR_OP_ADD, t, *sum, x, 0), took = arith(s, TR_OP_SUB, t, now, *sum, 0);
-    tr_val left = arith(s, TR_OP_SUB, t, *sum, arith(s, TR_OP_SUB, t, now, took, 0), 0);
-    tr_val right = arith(s, TR_OP_SUB, t, x, took, 0);
-    *off = arith(s, TR_OP_ADD, t, *off, arith(s, TR_OP_ADD, t, left, right, 0), 0);
+static void two_sum(tr_point *s, const tr_ty *t, tr_val *sum, tr_val *off, tr_val x) {
+    tr_val now = tr_point_arith(s, TR_OP_ADD, t, *sum, x, 0),
+           took = tr_point_arith(s, TR_OP_SUB, t, now, *sum, 0);
+    tr_val left = tr_point_arith(s, TR_OP_SUB, t, *sum, tr_point_arith(s, TR_OP_SUB, t, now, took, 0), 0);
+    tr_val right = tr_point_arith(s, TR_OP_SUB, t, x, took, 0);
+    *off = tr_point_arith(s, TR_OP_ADD, t, *off, tr_point_arith(s, TR_OP_ADD, t, left, right, 0), 0);
     *sum = now;
 }
 
-/* Does x come before the best so far? A NaN does, and nothing before it. */
-static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
-    tr_val better = tr_emit_cmp(&s->b, tr_red_info[r->kind].wins, x, best);
-    if (!tr_ty_is_float(r->ty))
-        return better;
-    if (r->form == PLAIN) { /* of equal zeros the one that is smaller, or larger */
-        tr_val sign = test(s, TR_MATH_SIGNBIT, x);
-        sign = r->kind == TR_RED_MAX ? tr_emit_not(&s->b, sign) : sign;
-        better = both(s, TR_OP_OR, better, both(s, TR_OP_AND, tr_emit_cmp(&s->b, TR_CMP_EQ, x, best), sign));
-    }
-    better = both(s, TR_OP_OR, better, test(s, TR_MATH_ISNAN, x));
-    return both(s, TR_OP_AND, better, tr_emit_not(&s->b, test(s, TR_MATH_ISNAN, best)));
-}
-
-/* Two values as one. */
-static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
-    const red r = {.kind = kind, .form = PLAIN, .ty = t};
-    tr_op op = tr_red_op(kind, t);
-    if (kind == TR_RED_LAST)
-        return y;
-    return op == TR_OP__COUNT ? tr_emit_select(&s->b, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
-}
-
 /* Do these bits of i make up that number? */
-static tr_val bits_are(nest *s, tr_val i, int64_t bits, int64_t number) {
+static tr_val bits_are(tr_point *s, tr_val i, int64_t bits, int64_t number) {
     tr_val low = tr_emit2(&s->b, TR_OP_AND, s->i64, i, tr_emit_int(&s->b, bits));
     return tr_emit_cmp(&s->b, TR_CMP_EQ, low, tr_emit_int(&s->b, number));
 }
 
 /* Of what it contributes the value after the element, which becomes the one before the next. */
-static tr_val step_groups(nest *s, const red *r, tr_val x) {
+static tr_val step_groups(tr_point *s, const red *r, tr_val x) {
     _Static_assert(TR_SCAN_GROUP == 1 << LEVELS, "a level for each bit of the place in a group");
     tr_val *c = s->carry + r->at, *left = c + 3, i = s->idx[s->axis[s->p->nspace - 1]], value;
     for (unsigned l = 0; l < LEVELS; l++) {
         tr_val right = bits_are(s, i, 1 << l, 1 << l),
-               whole = arith(s, TR_OP_ADD, r->ty, left[l], x, r->fast);
+               whole = tr_point_arith(s, TR_OP_ADD, r->ty, left[l], x, r->fast);
         left[l] = tr_emit_select(&s->b, right, left[l], x);
         x = tr_emit_select(&s->b, right, whole, x);
     }
-    x = arith(s, TR_OP_ADD, r->ty, c[2], x, r->fast);
-    value = arith(s, TR_OP_ADD, r->ty, c[1], x, r->fast);
+    x = tr_point_arith(s, TR_OP_ADD, r->ty, c[2], x, r->fast);
+    value = tr_point_arith(s, TR_OP_ADD, r->ty, c[1], x, r->fast);
     tr_val ends = bits_are(s, i, TR_SCAN_BLOCK - 1, TR_SCAN_BLOCK - 1);
     c[2] = tr_emit_select(&s->b, bits_are(s, i, TR_SCAN_GROUP - 1, TR_SCAN_GROUP - 1), x, c[2]);
     c[2] = tr_emit_select(&s->b, ends, tr_red_identity(s->f, TR_RED_ADD, r->ty), c[2]);
@@ -302,43 +163,34 @@ static tr_val step_groups(nest *s, const red *r, tr_val x) {
     return value;
 }
 
-/* x and y as one, by a function of the node. */
-static tr_val joined_by(nest *s, const tr_fn *by, tr_val x, tr_val y) {
-    uint32_t n = s->p->ncap;
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, TR_BY_CAP + n);
-    args[0] = x;
-    args[1] = y;
-    memcpy(args + TR_BY_CAP, s->in.args + tr_pat_at(s->p, P_CAP), n * sizeof *args);
-    return put_body(s, by, TR_BY_CAP + n, args)[0];
-}
-
-static void red_step(nest *s, const red *r, tr_val x) {
+static void red_step(tr_point *s, const red *r, tr_val x) {
     tr_val *c = s->carry + r->at, parts[2];
     if (r->form == SUM) {
         unsigned n = components(s, r->ty, x, parts);
         for (unsigned k = 0; k < n; k++)
             two_sum(s, real_of(s, r->ty), &c[2 * k], &c[2 * k + 1], parts[k]);
     } else if (r->form == PLACE) {
-        tr_val take = both(s, TR_OP_OR, tr_emit_not(&s->b, c[1]), wins(s, r, c[0], x));
+        tr_val take =
+            tr_point_both(s, TR_OP_OR, tr_emit_not(&s->b, c[1]), tr_point_wins(s, r->kind, r->ty, c[0], x));
         c[0] = tr_emit_select(&s->b, take, x, c[0]);
         c[1] = tr_const_int(s->f, s->i1, 1);
         c[2] = tr_emit_select(&s->b, take, s->carry[s->ncarry - 1], c[2]);
     } else if (r->by) {
-        c[0] = joined_by(s, r->by, c[0], x);
+        c[0] = tr_point_join_by(s, r->by, c[0], x);
     } else {
-        c[0] = joined(s, r->kind, r->ty, c[0], x, r->fast);
+        c[0] = tr_point_join(s, r->kind, r->ty, c[0], x, r->fast);
     }
 }
 
 /* What was rounded off counts where it is something, and the sum is a number: so zeros keep their sign,
  * and infinities stay. */
-static tr_val with_rest(nest *s, const tr_ty *t, const tr_val *c) {
+static tr_val with_rest(tr_point *s, const tr_ty *t, const tr_val *c) {
     tr_val rest = tr_emit_cmp(&s->b, TR_CMP_NE, c[1], tr_const_float(s->f, t, 0.0));
-    rest = both(s, TR_OP_AND, rest, test(s, TR_MATH_ISFINITE, c[0]));
-    return tr_emit_select(&s->b, rest, arith(s, TR_OP_ADD, t, c[0], c[1], 0), c[0]);
+    rest = tr_point_both(s, TR_OP_AND, rest, tr_point_test(s, TR_MATH_ISFINITE, c[0]));
+    return tr_emit_select(&s->b, rest, tr_point_arith(s, TR_OP_ADD, t, c[0], c[1], 0), c[0]);
 }
 
-static tr_val red_end(nest *s, const red *r) {
+static tr_val red_end(tr_point *s, const red *r) {
     const tr_val *c = s->carry + r->at;
     const tr_ty *t = r->form == SUM ? real_of(s, r->ty) : r->ty;
     if (r->form != SUM)
@@ -351,7 +203,7 @@ static tr_val red_end(nest *s, const red *r) {
 
 /* Elements where the scan stands, wanted or not. What is left of the contribution: nothing once the
  * scratch place is reached. */
-static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
+static tr_val pack(tr_point *s, const tr_val *y, tr_val kept) {
     tr_val at = s->carry[s->reds[0].at], last = TR_NOVAL;
     for (uint32_t k = 0; k < s->p->nfilt; k++) {
         tr_val array = s->in.args[tr_pat_at(s->p, P_PACK) + k];
@@ -364,7 +216,7 @@ static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
 }
 
 /* One value for a target, at the indices before it. */
-static void scatter(nest *s, uint32_t to, const tr_val *y) {
+static void scatter(tr_point *s, uint32_t to, const tr_val *y) {
     unsigned how = tr_pat_join(s->p, to)->how;
     tr_val args[TR_MAX_NDIM + 2] = {s->in.args[to]};
     const tr_ty *t = tr_at(s->f, args[0])->ty;
@@ -373,19 +225,20 @@ static void scatter(nest *s, uint32_t to, const tr_val *y) {
     if (how != TR_SCATTER_PUT) {
         tr_val old = tr_emit_v(&s->b, TR_OP_LOAD, t->elem, n, args);
         const tr_fn *by = tr_pat_join(s->p, to)->by;
-        args[n] = by ? joined_by(s, by, old, args[n]) : joined(s, (tr_redk)how, t->elem, old, args[n], 0);
+        args[n] = by ? tr_point_join_by(s, by, old, args[n])
+                     : tr_point_join(s, (tr_redk)how, t->elem, old, args[n], 0);
     }
     tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 1u, args);
 }
 
 /* What one of the functions takes for operand k of g. Its axes: of the space, or the kept ones. */
-static tr_val take(nest *s, const tr_ports *g, unsigned fn, uint32_t k) {
+static tr_val take(tr_point *s, const tr_ports *g, unsigned fn, uint32_t k) {
     const tr_pat *p = s->p;
     bool kept = fn == TR_EPI;
     if (g->is->takes[fn] == TR_TAKES_INDEX)
         return s->idx[kept ? s->axis[k] : k];
     if (g->is->takes[fn] == TR_TAKES_ITEM)
-        return load(s, s->in.args[g->arg + k], kept ? tr_pat_nkeep(p) : p->nspace, kept ? s->axis : NULL);
+        return tr_point_load(s, g->arg + k, kept ? tr_pat_nkeep(p) : p->nspace, kept ? s->axis : NULL);
     if (!g->is->join)
         return s->in.args[g->arg + k];
     red *r = &s->reds[g->arg + k - tr_pat_at(p, P_SCAN)];
@@ -393,11 +246,11 @@ static tr_val take(nest *s, const tr_ports *g, unsigned fn, uint32_t k) {
 }
 
 /* What becomes of what was yielded from y on for operand k of g. */
-static void give(nest *s, const tr_ports *g, uint32_t k, tr_val *y) {
+static void give(tr_point *s, const tr_ports *g, uint32_t k, tr_val *y) {
     const tr_pat *p = s->p;
     switch ((tr_role)g->role) {
-    case P_OUT: store(s, s->in.args[g->arg + k], p->nspace, NULL, *y); return;
-    case P_EOUT: store(s, s->in.args[g->arg + k], tr_pat_nkeep(p), s->axis, *y); return;
+    case P_OUT: tr_point_store(s, g->arg + k, p->nspace, NULL, *y); return;
+    case P_EOUT: tr_point_store(s, g->arg + k, tr_pat_nkeep(p), s->axis, *y); return;
     case P_PACK: /* all in one go; what is left of the contribution comes behind */
         if (k == 0)
             y[g->n] = pack(s, y, y[g->n]);
@@ -414,20 +267,20 @@ static void give(nest *s, const tr_ports *g, uint32_t k, tr_val *y) {
 }
 
 /* One of the functions at one point. */
-static void put_point(nest *s, unsigned fn) {
+static void put_point(tr_point *s, unsigned fn) {
     const tr_pat *p = s->p;
     uint32_t n = tr_pat_nparams(p, fn);
     tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + p->nscan + 1u);
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
         for (uint32_t k = 0; g.is->takes[fn] && k < g.n; k++)
             args[g.param + k] = take(s, &g, fn, k);
-    tr_val *y = put_body(s, tr_pat_fn(p, fn), n, args);
+    tr_val *y = tr_point_body(s, tr_pat_fn(p, fn), n, args);
     if (fn == TR_LAM && s->after) {
         for (uint32_t k = 0; k < p->nscan; k++) {
             tr_val x = y[tr_pat_slot(p, TR_LAM, P_SCAN) + k];
             args[n + k] = s->reds[k].form == GROUPS ? step_groups(s, &s->reds[k], x) : x;
         }
-        y = put_body(s, s->after, n + p->nscan, args);
+        y = tr_point_body(s, s->after, n + p->nscan, args);
         s->values = args + n;
     }
     for (tr_ports g = tr_ports_of(p, fn); tr_ports_left(&g); tr_ports_next(p, fn, &g))
@@ -437,7 +290,7 @@ static void put_point(nest *s, unsigned fn) {
         }
 }
 
-static void point(nest *s) {
+static void point(tr_point *s) {
     put_point(s, TR_LAM);
     if (s->places)
         s->carry[s->ncarry - 1] =
@@ -447,43 +300,32 @@ static void point(nest *s) {
 /* --- choosing --- */
 
 /* Does an element of key x go before one of key y, wherever they stand? */
-static tr_val goes_before(nest *s, const tr_ty *t, tr_val x, tr_val y) {
+static tr_val goes_before(tr_point *s, const tr_ty *t, tr_val x, tr_val y) {
     tr_topk how = tr_pat_top(s->p);
     tr_val before = tr_emit_cmp(&s->b, how == TR_TOP_SMALLEST ? TR_CMP_LT : TR_CMP_GT, x, y);
     if (!tr_ty_is_float(t))
         return before;
     tr_val first = how == TR_TOP_LARGEST ? x : y, last = how == TR_TOP_LARGEST ? y : x;
-    tr_val nan =
-        both(s, TR_OP_AND, test(s, TR_MATH_ISNAN, first), tr_emit_not(&s->b, test(s, TR_MATH_ISNAN, last)));
-    return both(s, TR_OP_OR, before, nan);
+    tr_val nan = tr_point_both(s, TR_OP_AND, tr_point_test(s, TR_MATH_ISNAN, first),
+                               tr_emit_not(&s->b, tr_point_test(s, TR_MATH_ISNAN, last)));
+    return tr_point_both(s, TR_OP_OR, before, nan);
 }
 
-/* What the lambda yields at one point. */
-static tr_val *yielded(nest *s) {
-    const tr_pat *p = s->p;
-    uint32_t n = tr_pat_nparams(p, TR_LAM);
-    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 1u);
-    for (tr_ports g = tr_ports_of(p, TR_LAM); tr_ports_left(&g); tr_ports_next(p, TR_LAM, &g))
-        for (uint32_t k = 0; g.is->takes[TR_LAM] && k < g.n; k++)
-            args[g.param + k] = take(s, &g, TR_LAM, k);
-    return put_body(s, p->lam, n, args);
-}
-
-static void store_outputs(nest *s, unsigned x) {
+static void store_outputs(tr_point *s, unsigned x) {
     loop l;
     loop_begin(s, &l, s->in.args[x]);
     s->idx[x] = l.i;
-    tr_val *y = yielded(s);
+    tr_val *y = tr_point_yield(s);
     for (uint32_t k = 0; k < s->p->nout; k++)
-        store(s, s->in.args[tr_pat_at(s->p, P_OUT) + k], s->p->nspace, NULL, y[k]);
+        tr_point_store(s, tr_pat_at(s->p, P_OUT) + k, s->p->nspace, NULL, y[k]);
     loop_end(s, &l);
 }
 
 /* The element at which the loops stand is number j of the best. */
-static void store_best(nest *s, tr_val j) {
+static void store_best(tr_point *s, tr_val j) {
     const tr_pat *p = s->p;
     unsigned nkeep = tr_pat_nkeep(p);
-    tr_val *y = yielded(s) + tr_pat_slot(p, TR_LAM, P_BEST);
+    tr_val *y = tr_point_yield(s) + tr_pat_slot(p, TR_LAM, P_BEST);
     for (uint32_t k = 0; k < p->nbest; k++) {
         tr_val args[TR_MAX_NDIM + 3] = {s->in.args[tr_pat_at(p, P_BEST) + k]};
         for (unsigned i = 0; i < nkeep; i++)
@@ -495,10 +337,10 @@ static void store_best(nest *s, tr_val j) {
 }
 
 /* Each is the best of those that go behind the one before. Carried: its key and place, and the next one's. */
-static void choose(nest *s) {
+static void choose(tr_point *s) {
     enum { KEY, PLACE_OF, NEXT, NEXT_PLACE };
     const tr_pat *p = s->p;
-    const tr_ty *t = tr_at(p->lam, yield_of(p->lam)->args[tr_pat_slot(p, TR_LAM, P_TOP)])->ty;
+    const tr_ty *t = tr_at(p->lam, tr_pat_yield(p->lam)->args[tr_pat_slot(p, TR_LAM, P_TOP)])->ty;
     unsigned x = s->axis[p->nspace - 1];
     tr_val none = tr_emit_int(&s->b, -1), any = tr_red_identity(s->f, TR_RED_MAX, t);
     tr_val *c = s->carry;
@@ -515,14 +357,15 @@ static void choose(nest *s) {
     s->ncarry = 4;
     loop_begin(s, &each, s->in.args[x]);
     s->idx[x] = each.i;
-    tr_val key = yielded(s)[tr_pat_slot(p, TR_LAM, P_TOP)];
-    tr_val behind = both(s, TR_OP_AND, tr_emit_not(&s->b, goes_before(s, t, key, c[KEY])),
-                         tr_emit_cmp(&s->b, TR_CMP_GT, each.i, c[PLACE_OF]));
-    behind = both(s, TR_OP_OR, behind, goes_before(s, t, c[KEY], key));
-    behind = both(s, TR_OP_OR, behind, tr_emit_cmp(&s->b, TR_CMP_LT, c[PLACE_OF], tr_emit_int(&s->b, 0)));
-    tr_val better = both(s, TR_OP_OR, goes_before(s, t, key, c[NEXT]),
-                         tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)));
-    tr_val takes = both(s, TR_OP_AND, behind, better);
+    tr_val key = tr_point_yield(s)[tr_pat_slot(p, TR_LAM, P_TOP)];
+    tr_val behind = tr_point_both(s, TR_OP_AND, tr_emit_not(&s->b, goes_before(s, t, key, c[KEY])),
+                                  tr_emit_cmp(&s->b, TR_CMP_GT, each.i, c[PLACE_OF]));
+    behind = tr_point_both(s, TR_OP_OR, behind, goes_before(s, t, c[KEY], key));
+    behind =
+        tr_point_both(s, TR_OP_OR, behind, tr_emit_cmp(&s->b, TR_CMP_LT, c[PLACE_OF], tr_emit_int(&s->b, 0)));
+    tr_val better = tr_point_both(s, TR_OP_OR, goes_before(s, t, key, c[NEXT]),
+                                  tr_emit_cmp(&s->b, TR_CMP_LT, c[NEXT_PLACE], tr_emit_int(&s->b, 0)));
+    tr_val takes = tr_point_both(s, TR_OP_AND, behind, better);
     c[NEXT] = tr_emit_select(&s->b, takes, key, c[NEXT]);
     c[NEXT_PLACE] = tr_emit_select(&s->b, takes, each.i, c[NEXT_PLACE]);
     loop_end(s, &each);
@@ -537,9 +380,9 @@ static void choose(nest *s) {
     s->ncarry = 0;
 }
 
-static void walk(nest *s, const tr_nest *t);
+static void walk(tr_point *s, const tr_nest *t);
 
-static void walk_axis(nest *s, const tr_nest *t) {
+static void walk_axis(tr_point *s, const tr_nest *t) {
     unsigned x = s->axis[t->level];
     loop l;
     loop_begin(s, &l, s->in.args[x]);
@@ -548,7 +391,7 @@ static void walk_axis(nest *s, const tr_nest *t) {
     loop_end(s, &l);
 }
 
-static void walk(nest *s, const tr_nest *t) {
+static void walk(tr_point *s, const tr_nest *t) {
     switch (t->kind) {
     case TR_NEST_ORDER:
         for (unsigned k = 0; k < t->ndim; k++)
@@ -576,9 +419,9 @@ static void walk(nest *s, const tr_nest *t) {
 
 /* --- a pattern --- */
 
-static void describe(nest *s) {
+static void describe(tr_point *s) {
     const tr_pat *p = s->p;
-    const tr_ins *y = yield_of(p->lam);
+    const tr_ins *y = tr_pat_yield(p->lam);
     for (unsigned i = 0; i < tr_pat_nred(p); i++) {
         tr_val init = s->in.args[tr_pat_at(p, P_SCAN) + i];
         const tr_ty *t =
@@ -593,7 +436,7 @@ static void describe(nest *s) {
     }
 }
 
-static tr_val result(nest *s) {
+static tr_val result(tr_point *s) {
     const tr_pat *p = s->p;
     tr_val *all = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_nred(p) + 1u);
     if (p->keep || !tr_pat_nred(p))
@@ -605,7 +448,7 @@ static tr_val result(nest *s) {
 
 static void expand(tr_fn *f, tr_repl *r, tr_val v) {
     tr_arena *a = &f->ctx->arena;
-    nest s = {.f = f, .in = *tr_at(f, v)};
+    tr_point s = {.f = f, .in = *tr_at(f, v)};
     s.p = s.in.imm.pat;
     s.cold = tr_blk_at(f, s.in.blk)->cold;
     s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);

@@ -235,7 +235,7 @@ static void visit_wrap(bounder *s, tr_val v) {
         in->op = TR_OP_ADD;
         in->flags = in->sub = 0;
         s->changed = true;
-    } else if (in->sub) {
+    } else if (in->sub == TR_LOAD_GUARDED) {
         plan_wrap(s, in->blk, in->args[0]);
     }
 }
