@@ -19,7 +19,8 @@ const tr_nestinfo tr_nest_info[TR_NEST__COUNT] = {
 #undef X
 };
 
-/* FEW: elements of a row that is written out, where how many there are is known when the program runs. SMALL: cost of a lambda that is. LARGEST: bytes of an item that the runtime packs. */
+/* FEW: elements of a row that is written out, where how many there are is known when the program runs. SMALL:
+ * cost of a lambda that is. LARGEST: bytes of an item that the runtime packs. */
 enum { FEW = 4, SMALL = 24, LARGEST = 16 };
 
 typedef struct maker {
