@@ -620,6 +620,25 @@ def scaled_by_a_global(v):
     return v * SCALE
 
 
+def less_a_global(v):
+    return v - LEVEL
+
+
+LEVEL = 0.0
+
+
+def test_a_lazy_array_among_globals_is_told_of(monkeypatch):
+    x = tp.array(np.arange(3.0))
+    monkeypatch.setitem(globals(), "LEVEL", x.mean())
+    with pytest.raises(
+        treadle.TypingError, match=r"a lazy array that is a global variable: hand it over as an argument"
+    ):
+        tp.map(less_a_global, x).evaluate()
+    level = x.mean()
+    assert np.asarray(tp.map(lambda v: v - level, x)).tolist() == [-1.0, 0.0, 1.0]
+    assert np.asarray(tp.map(lambda v, m: v - m, x, level)).tolist() == [-1.0, 0.0, 1.0]
+
+
 def test_globals_are_read_when_a_value_is_asked_for(monkeypatch):
     x = np.arange(3.0)
 
