@@ -4,14 +4,13 @@
  * Loops of devices are written once, in Treadle's own kernel language (treadle/_library/device): skeletons,
  * whose hooks say what is done with an item. Here a skeleton is instantiated for the types of a pattern's
  * operands, like a call of it in compiled code, and its hooks, whose types follow from what they are written
- * as, get bodies that are made of the node: the lambda at one point (pattern/nest.c), and how two values are
+ * as, get bodies that are made of the node: the lambda at one point (pattern/point.c), and how two values are
  * joined. Operands of the pattern that are no constants are items of a tuple, a kernel's last argument, so
  * numbers are the kernel's parameters.
  *
  *   map     map_points: a thread takes items a grid apart
  *   reduce  reduce_parts: each block leaves what its items give, by the tree of rt/sum.c; join_parts: one
- *   block
- *           joins these, and what the reduction begins with. The host reads the result, for which it waits:
+ *           block joins these, and what the reduction begins with. The host reads the result, for which it waits:
  *           nothing else does.
  *
  * Reductions of floats so have a host's bits where these go by that tree. What else arrays are for on the
