@@ -53,13 +53,14 @@ def program(page: str) -> str:
 
 
 def kernels(text: str, apart: bool) -> list[Any]:
-    """Return what each loop of the program is called, its operations, and the bytes that it reads and writes."""
+    """Return what each loop of the program is called, its operations, and the bytes that it reads and writes; none that moves nothing beside others."""
     env = os.environ | {"TREADLE_SKIP": APART if apart else ""}
     lines = [line for line in text.splitlines() if not line.startswith("assert ")]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines) + TELL], env=env, capture_output=True, text=True, check=True
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    all_of_them = json.loads(done.stdout.splitlines()[-1])
+    return [k for k in all_of_them if k[2] + k[3]] or all_of_them
 
 
 def size(n: int) -> str:
@@ -102,13 +103,19 @@ def draw(before: list[Any], after: list[Any]) -> str:
         loops = f"{len(side)} loop{'s' * (len(side) != 1)}"
         text(x, 26, f"{said}: {loops}, {size(n)} moved", "ink head")
     left_middles, right_middles = column(GAP, "box", before), column(right, "one", after)
-    for (_, nodes, _, _), y in zip(before, left_middles, strict=True):
-        for (_, merged, _, _), to in zip(after, right_middles, strict=True):
-            if any(n in merged for n in nodes):
-                a, b = GAP + BOX, right
-                out.append(
-                    f'<path d="M{a:g} {y:g} C{a + 60:g} {y:g} {b - 60:g} {to:g} {b:g} {to:g}" class="way"/>'
-                )
+    for (title, nodes, _, _), y in zip(before, left_middles, strict=True):
+        into = [
+            (set(title.split(" + ")) & set(as_one.split(" + ")), to)
+            for (as_one, merged, _, _), to in zip(after, right_middles, strict=True)
+            if any(n in merged for n in nodes)
+        ]
+        if any(same for same, _ in into):  # an operation of several loops: each went where its like went
+            into = [(same, to) for same, to in into if same]
+        for _, to in into:
+            a, b = GAP + BOX, right
+            out.append(
+                f'<path d="M{a:g} {y:g} C{a + 60:g} {y:g} {b - 60:g} {to:g} {b:g} {to:g}" class="way"/>'
+            )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high:g}" viewBox="0 0 {wide} {high:g}" role="img">'
         f'{STYLE}<rect width="100%" height="100%" class="ground"/>{"".join(out)}</svg>\n'

@@ -219,3 +219,21 @@ def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture, "tables", lambda: {processor: table.replace("\ncached call ", "\ncached ")})
     with pytest.raises(SystemExit, match="lacks rows"):
         picture.draw(processor)
+
+
+# --- the pictures of graphs ---
+
+
+@pytest.mark.parametrize("page", ["primitives", "random"])
+def test_pictures_of_graphs_are_of_the_programs(page: str) -> None:
+    """docs/parallel/*.svg are what tools/draw_graphs.py draws of the programs of their pages."""
+    spec = importlib.util.spec_from_file_location("draw_graphs", DOCS.parent / "tools" / "draw_graphs.py")
+    draw_graphs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(draw_graphs)
+    assert page in draw_graphs.pages()
+    assert (DOCS / "parallel" / f"{page}.svg").read_text() == draw_graphs.picture(page), (
+        "python tools/draw_graphs.py"
+    )
+    for other in draw_graphs.pages():
+        text = (DOCS / "parallel" / f"{other}.md").read_text()
+        assert f"]({other}.svg)" in text and (DOCS / "parallel" / f"{other}.svg").exists()
