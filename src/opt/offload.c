@@ -10,8 +10,8 @@
  *
  *   map     map_points: a thread takes items a grid apart
  *   reduce  reduce_parts: each block leaves what its items give, by the tree of rt/sum.c; join_parts: one
- *           block joins these, and what the reduction begins with. The host reads the result, for which it waits:
- *           nothing else does.
+ *           block joins these, and what the reduction begins with. The host reads the result, for which it
+ *           waits: nothing else does.
  *
  * Reductions of floats so have a host's bits where these go by that tree. What else arrays are for on the
  * host (loops over items, functions of the runtime) is refused, with the line: nothing is copied there behind

@@ -8,9 +8,9 @@
  * (fuse_order.c).
  *
  * First what hands on an array is merged, which saves writing and reading it; then what reads the same, which
- * saves one reading, as far as it goes with that. What is tested before the second pattern and after the first, as the indices of what it loads are, comes
- * behind where the loads can be guarded. That is tried when all else has been merged, as it keeps apart what
- * is stored into arrays that others know.
+ * saves one reading, as far as it goes with that. What is tested before the second pattern and after the
+ * first, as the indices of what it loads are, comes behind where the loads can be guarded. That is tried when
+ * all else has been merged, as it keeps apart what is stored into arrays that others know.
  *
  * Never merged: regions (lambdas with memory of their own), so no work is done twice; patterns whose arrays
  * might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the
@@ -49,7 +49,8 @@ static uint32_t line_of(const fuser *u, tr_val v) {
 
 static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
     tr_ctx *ctx = u->p->ctx;
-    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold || ((u->guards || !u->beside) && !strncmp(fmt, "not ", 4)))
+    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold ||
+        ((u->guards || !u->beside) && !strncmp(fmt, "not ", 4)))
         return; /* in the second round, what is new */
     va_list ap;
     va_start(ap, fmt);
