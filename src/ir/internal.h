@@ -21,6 +21,6 @@ tr_u32s tr_cfg_order(const tr_fn *f);
 typedef void (*tr_print_note)(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v);
 void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *user);
 /* As one of a program's: number: per function, or instance, which of those in the text it is. */
-void tr_ir_print_among(tr_sb *out, const tr_fn *f, const uint32_t *number);
+void tr_ir_print_among(tr_sb *out, const tr_fn *f, uint32_t n, const uint32_t *number);
 
 #endif

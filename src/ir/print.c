@@ -24,6 +24,7 @@ typedef struct printer {
     tr_print_note note;
     void *user;
     const uint32_t *number; /* per function of the program its place in the text; NULL: as it is */
+    uint32_t nnumber;
 } printer;
 
 static void print_body(printer *p);
@@ -324,7 +325,8 @@ static void print_lambda(printer *p, const tr_fn *lam) {
                  .indent = p->indent + 4,
                  .note = p->note,
                  .user = p->user,
-                 .number = p->number};
+                 .number = p->number,
+                 .nnumber = p->nnumber};
     tr_sb_puts(p->out, " {\n");
     number_all(&q);
     print_body(&q);
@@ -507,7 +509,7 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_CALLPY: print_callpy(p, i); return;
     case TR_OP_CALL:
     case TR_OP_CLOSURE:
-        put_int(b, " #", p->number ? p->number[i->imm.fn] : i->imm.fn);
+        put_int(b, " #", i->imm.fn < p->nnumber ? p->number[i->imm.fn] : i->imm.fn);
         tr_sb_putc(b, '(');
         print_vals(p, i->args, i->nargs, "");
         tr_sb_putc(b, ')');
@@ -699,10 +701,10 @@ void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *use
     print_fn((printer){.out = out, .f = f, .note = note, .user = user});
 }
 
-void tr_ir_print_among(tr_sb *out, const tr_fn *f, const uint32_t *number) {
-    print_fn((printer){.out = out, .f = f, .number = number});
+void tr_ir_print_among(tr_sb *out, const tr_fn *f, uint32_t n, const uint32_t *number) {
+    print_fn((printer){.out = out, .f = f, .number = number, .nnumber = n});
 }
 
 void tr_ir_print(tr_sb *out, const tr_fn *f) {
-    tr_ir_print_among(out, f, NULL);
+    tr_ir_print_among(out, f, 0, NULL);
 }

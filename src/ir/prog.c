@@ -48,7 +48,7 @@ void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed) {
         tr_sb_puts(out, number[i] ? "\n" : "");
         if (typed)
             tr_sb_puts(out, p->insts.d[i].late ? "late " : p->insts.d[i].piece ? "piece " : "");
-        tr_ir_print_among(out, fn_at(p, typed, i), number);
+        tr_ir_print_among(out, fn_at(p, typed, i), n, number);
     }
 }
 

@@ -48,6 +48,13 @@ static void drop(tr_mem *m) {
         tr_rt_blocks_put(m->home, m, m->size, m->raw);
 }
 
+/* A sanitizer is to see that a block is freed. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SPARES = 0 };
+#else
+enum { SPARES = 1 };
+#endif
+
 static void drop_spare(tr_frame *f) {
     if (f->spare)
         drop(f->spare);
@@ -83,7 +90,7 @@ void tr_rt_free(tr_frame *f, void *mem) {
            "a block is freed, nothing else");
     unlink_mem(m);
     f->nfree++;
-    if (f->spare || m->size >= TR_BLOCK_MIN)
+    if (!SPARES || f->spare || m->far || m->size >= TR_BLOCK_MIN)
         drop(m);
     else
         f->spare = m;

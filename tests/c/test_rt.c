@@ -554,6 +554,13 @@ static void test_count_bytes(void) {
         }
 }
 
+/* None waits where a sanitizer is to see what is freed. */
+#ifdef __SANITIZE_ADDRESS__
+enum { WAITS = 0 };
+#else
+enum { WAITS = 1 };
+#endif
+
 /* A block of the same size as the small one that was freed last is that one; frames hand none on. */
 static void test_spare(void) {
     tr_frame f, g;
@@ -564,16 +571,17 @@ static void test_spare(void) {
     tr_rt_free(&f, a);
     tr_rt_free(&f, b); /* one waits */
     void *c = tr_rt_alloc(&f, 81), *d = tr_rt_alloc(&f, 80), *e = tr_rt_alloc(&f, 80);
-    assert(c && c != a && d == a && e && e != a && f.nalloc == 5 && f.nfree == 2);
+    assert(c && d && e && f.nalloc == 5 && f.nfree == 2);
+    assert(!WAITS || (c != a && d == a && e != a));
     tr_rt_free(&f, d);
-    assert(f.spare == d);
+    assert(!WAITS || f.spare == d);
     void *large = tr_rt_alloc(&f, 1 << 20);
     tr_rt_free(&f, large);
-    assert(f.spare == d);
+    assert(!WAITS || f.spare == d);
     tr_rt_frame_merge(&g, &f);
     assert(!f.spare && !g.spare && g.nalloc == 6 && g.nfree == 4);
     tr_rt_free(&g, c);
-    assert(g.spare == c);
+    assert(!WAITS || g.spare == c);
     tr_rt_frame_fini(&f);
     tr_rt_frame_fini(&g);
     assert(!g.spare);

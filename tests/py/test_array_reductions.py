@@ -415,8 +415,8 @@ def test_fused_with_what_they_read():
 
     a = np.random.default_rng(0).random((20, 30))
     np.testing.assert_allclose(f(a), np.sqrt(((a * 2 - 1) ** 2).sum(axis=1)))
-    (text,) = f.inspect_ir().values()
-    assert text.count("alloc ") == 1 and text.count("pattern ") == 1
+    (text,) = f.inspect_ir().values()  # one pattern, and versions of it for short rows
+    assert text.count("alloc ") == 1 and text.count("pattern ") == 6 and text.count("yield") == 12
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
