@@ -525,7 +525,7 @@ def test_the_page():
     """Programs of docs/parallel/random.md run as they stand there."""
     text = (Path(__file__).resolve().parents[2] / "docs/parallel/random.md").read_text()
     programs = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-    assert len(programs) == 3
+    assert len(programs) == 4
     space: dict = {}
     for k, program in enumerate(programs):
         name = f"<program {k} of docs/parallel/random.md>"

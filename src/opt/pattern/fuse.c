@@ -23,7 +23,7 @@
 #include "opt/pattern/fuse.h"
 #include "opt/emit.h"
 
-enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
+enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12, MAX_BESIDE = 4 };
 
 typedef struct fuser {
     tr_prog *p;
@@ -509,6 +509,8 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         u->wants_guards |= !over;
         why = "what the second loads is tested after the first";
     }
+    if (!why && beside && u->behind.n && !guards && tr_pat_nred(tp) + tr_pat_nred(tc) > MAX_BESIDE)
+        why = "so many reductions take longer in one loop than to read the array again";
     if (why) {
         tell(u, pv, cv, "not merged: %s", why);
         return TR_NOVAL;
