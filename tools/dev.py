@@ -52,7 +52,7 @@ KERNELS = (
 # Those of BRIEF make quick code: what LLVM's passes make of a program does not depend on the Python.
 QUICK = {"TREADLE_OPT_LEVEL": "0"}
 # Of all tests each so manieth is in full code, with those that ask for it (tests/py/levels.py); under sanitizers, which see only what C does, and on the newest Python fewer.
-FULL, FULL_LEAST = {"TREADLE_FULL": "7"}, {"TREADLE_FULL": "7:llvm"}
+FULL, FULL_LEAST = {"TREADLE_FULL": "14"}, {"TREADLE_FULL": "14:llvm"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
@@ -221,7 +221,7 @@ def test_part(
 
 
 def levels(how: Mapping[str, str]) -> dict[str, str]:
-    """Return what says which tests are in full code, but for what the environment says of it; which seventh it is, the commit decides."""
+    """Return what says which tests are in full code, but for what the environment says of it; which of fourteen it is, the commit decides."""
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()

@@ -1,8 +1,8 @@
 """Which tests run in quick code (`TREADLE_OPT_LEVEL=0`): LLVM's passes take more than half of the time of all tests, and few tests ask what they make.
 
-`TREADLE_FULL` says how much is in full code: 1 (or unset) all of it but NEVER; `TREADLE_FULL=7` the files of LLVM and of LOOPS, and of the others each seventh test;
-`TREADLE_FULL=7:llvm` the files of LLVM alone and each seventh of all others, where tests are slow for another reason. Which seventh that is, `TREADLE_TURN`
-says: `make test` counts it from the commit, so a commit sees the same ones again, and seven commits see all tests in full code.
+`TREADLE_FULL` says how much is in full code: 1 (or unset) all of it but NEVER; `TREADLE_FULL=14` the files of LLVM and of LOOPS, and of the others each fourteenth test;
+`TREADLE_FULL=14:llvm` the files of LLVM alone and each fourteenth of all others, where tests are slow for another reason. Which of the fourteen that is, `TREADLE_TURN`
+says: `make test` counts it from the commit, so a commit sees the same ones again, and fourteen commits see all tests in full code.
 """
 
 from __future__ import annotations

@@ -646,7 +646,7 @@ def test_a_commit_says_which_tests_are_in_full_code(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         dev.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, next(heads))
     )
-    assert dev.levels(dev.FULL) == {"TREADLE_FULL": "7", "TREADLE_TURN": str(10 % 7)}
+    assert dev.levels(dev.FULL) == {"TREADLE_FULL": "14", "TREADLE_TURN": str(10 % 14)}
     monkeypatch.setenv("TREADLE_FULL", "1")
     assert dev.levels(dev.FULL) == {}  # no git: the first turn; what the user says comes first
     chosen: list[str | None] = []
