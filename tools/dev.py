@@ -52,7 +52,8 @@ KERNELS = (
 # Those of BRIEF make quick code: what LLVM's passes make of a program does not depend on the Python.
 QUICK = {"TREADLE_OPT_LEVEL": "0"}
 # Of all tests each so manieth is in full code, with those that ask for it (tests/py/levels.py); under sanitizers, which see only what C does, and on the newest Python fewer.
-FULL, FULL_LEAST = {"TREADLE_FULL": "14"}, {"TREADLE_FULL": "14:llvm"}
+TURNS = 14
+FULL, FULL_LEAST = {"TREADLE_FULL": f"{TURNS}"}, {"TREADLE_FULL": f"{TURNS}:llvm"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
@@ -225,7 +226,7 @@ def levels(how: Mapping[str, str]) -> dict[str, str]:
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
-    turn = {"TREADLE_TURN": str(int(head[:8], 16) % 7)} if head else {}
+    turn = {"TREADLE_TURN": str(int(head[:8], 16) % TURNS)} if head else {}
     return {k: v for k, v in {**how, **turn}.items() if k not in os.environ}
 
 
