@@ -182,8 +182,8 @@ static tr_val term_of(product *s, const tr_ins *view, tr_val base, unsigned stay
     return v;
 }
 
-/* Zero plus the products from the left, each rounded. Without the zero, what is -0 in each product would be -0
- * in the sum, and its inverse -inf, where all that multiplies matrices says 0. */
+/* Zero plus the products from the left, each rounded. Without the zero, what is -0 in each product would be
+ * -0 in the sum, and its inverse -inf, where all that multiplies matrices says 0. */
 static tr_fn *summing(product *s, const tr_ty *t) {
     tr_fn *g = tr_fuse_lambda(s->reader->imm.pat->lam);
     tr_val x[2 * MAX_TERMS], sum = tr_const_float(g, t, 0.0);
