@@ -545,7 +545,8 @@ static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
         tr_tv v[2];
         wide.common = tr_ty_scalar(e->types, TR_TY_F32);
         tr_lib_unhalve(e, 2, x, v);
-        if (!elt_binary(e, &wide, v, out))
+        bool known = w->op == TR_BIN_POW && known_power(e, v[0], x[1], wide.common, out);
+        if (!known && !elt_binary(e, &wide, v, out))
             return false;
         *out = tr_lib_halved(e, *out);
         return true;

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import treadle.parallel as tp
 from hypothesis import strategies as st
 from treadle import TreadleError, njit
 
@@ -134,6 +135,22 @@ def test_bits_of_many_products_are_those_of_each():
     one = njit(lambda a, b: a @ b)
     assert all(one(x, y).tobytes() == w.tobytes() for x, y, w in zip(a, b, want, strict=True))
     assert njit(lambda a, b: np.einsum("qij,qjk->qik", a, b))(a, b).tobytes() == want.tobytes()
+
+
+def test_sums_of_negative_zeros_are_zero():
+    """Also where the best are chosen, and the product is written out (opt/pattern/product.c): inverses tell."""
+
+    def products(a, b):
+        return a.reshape((len(a), 3)) @ b.reshape((3, 4))
+
+    def best(a, b):
+        return tp.topk(1 / (a.reshape((len(a), 3)) @ b.reshape((3, 4))), 2, axis=1)[0]
+
+    a, b = np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]), np.zeros((4, 3))
+    assert not np.signbit(np.asarray(njit(products)(a, b))).any()
+    for options in ({}, {"parallel": True}):
+        assert np.array_equal(njit(**options)(best)(a, b), np.full((2, 2), np.inf))
+    assert np.array_equal(best(tp.array(a), tp.array(b)), np.full((2, 2), np.inf))
 
 
 @given(data=st.data())

@@ -319,3 +319,14 @@ def test_arrays_and_ufuncs_by_integers(n):
     np.testing.assert_allclose(vectorize(whole)(x, n), x**n, rtol=1e-15)
     np.testing.assert_allclose(njit(fastmath=True)(whole)(x, n), x**n, rtol=1e-14)
     np.testing.assert_allclose(njit(summed)(x, n), (x**n).sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_roots_of_arrays(dtype):
+    """A power of 0.5 is NumPy's root: of what is negative, -inf among it, there is none."""
+    a = np.array([4.0, 0.0, -0.0, -4.0, math.inf, -math.inf, math.nan, 2.0], dtype)
+    got = njit(lambda a: a**0.5)(a)
+    with np.errstate(invalid="ignore"):
+        want = np.sqrt(a)
+    assert got.dtype == want.dtype and np.array_equal(got, want, equal_nan=True)
+    assert np.signbit(got[2])

@@ -4,7 +4,7 @@
  * That is how it should be where much is multiplied for an item; of a few terms, three coordinates say,
  * storing and loading the item takes longer than computing it. So `c = a @ b` is written out,
  *
- *   [m, n] in(a[:, 0], a[:, 1], ..., b[0], b[1], ...) out(c) { a0 * b0 + a1 * b1 + ... }
+ *   [m, n] in(a[:, 0], a[:, 1], ..., b[0], b[1], ...) out(c) { 0 + a0 * b0 + a1 * b1 + ... }
  *
  * each of these a view that repeats along the other axis, and `fuse` merges it into what reads it:
  * `tp.topk(c @ V.T, k, axis=1)` makes no array of products.
@@ -182,10 +182,11 @@ static tr_val term_of(product *s, const tr_ins *view, tr_val base, unsigned stay
     return v;
 }
 
-/* The sum of products from the left, each rounded. */
+/* Zero plus the products from the left, each rounded. Without the zero, what is -0 in each product would be
+ * -0 in the sum, and its inverse -inf, where all that multiplies matrices says 0. */
 static tr_fn *summing(product *s, const tr_ty *t) {
     tr_fn *g = tr_fuse_lambda(s->reader->imm.pat->lam);
-    tr_val x[2 * MAX_TERMS], sum = TR_NOVAL;
+    tr_val x[2 * MAX_TERMS], sum = tr_const_float(g, t, 0.0);
     for (unsigned k = 0; k < 2; k++)
         tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
     for (unsigned k = 0; k < 2 * s->terms; k++)
@@ -193,7 +194,7 @@ static tr_fn *summing(product *s, const tr_ty *t) {
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     for (unsigned k = 0; k < s->terms; k++) {
         tr_val y = tr_emit2(&b, TR_OP_MUL, t, x[k], x[s->terms + k]);
-        sum = k ? tr_emit2(&b, TR_OP_ADD, t, sum, y) : y;
+        sum = tr_emit2(&b, TR_OP_ADD, t, sum, y);
     }
     tr_emit_v(&b, TR_OP_YIELD, NULL, 1, &sum);
     return g;
