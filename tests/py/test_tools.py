@@ -656,4 +656,4 @@ def test_a_commit_says_which_tests_are_in_full_code(monkeypatch: pytest.MonkeyPa
     py = devenv.Interpreter("3.11", Path("python"), True, True)
     for args in (["-k", "sum"], []):
         dev.cmd_test(argparse.Namespace(python=py, args=args, no_c=True, files=None))
-    assert chosen == [None, "7"]
+    assert chosen == [None, "14"]
