@@ -57,7 +57,7 @@ FULL, FULL_LEAST = {"TREADLE_FULL": f"{TURNS}"}, {"TREADLE_FULL": f"{TURNS}:llvm
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
-A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "3"}, {"TREADLE_SLICE": "8"}
+A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "4"}, {"TREADLE_SLICE": "8"}
 # Options of a build whose assertions are on; tests/py/conftest.py holds it to that.
 ASSERTS = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")
 # So many frames of a stack in a sanitizer's report are shown.
