@@ -270,36 +270,3 @@ def test_absurd_sizes_raise_though_the_array_is_merged_away():
             outer(n, 3)
     with pytest.raises(ValueError, match="negative"):
         total(-1)
-
-
-def test_what_hands_on_goes_before_what_reads_the_same():
-    """Both sums are one loop, and what is made of each item is in the loop of the maximum; not a part of the second sum's, and an array."""
-
-    @njit
-    def f(x):
-        mean, square = x.mean(), (x * x).mean()
-        return ((x - mean) / np.sqrt(square - mean * mean)).max()
-
-    x = np.random.default_rng(3).normal(size=1000)
-    assert f(x) == pytest.approx(((x - x.mean()) / np.sqrt((x * x).mean() - x.mean() ** 2)).max(), rel=1e-12)
-    (text,) = f.inspect_ir().values()
-    assert text.count("= pattern ") == 2 and "alloc" not in text
-
-
-def test_many_reductions_of_one_array_are_not_all_one_loop():
-    """Four take what a loop can hold; more would go through memory."""
-
-    @njit
-    def f(x):
-        a = (x * 2).max()
-        b = (x + a).max()
-        c, d = (x * 3).max(), (x * 4).max()
-        e, g = (x * 5).max() + d, (x * 6).max()
-        h = (x * 7).max() + e
-        return a + b + c + d + e + g + h
-
-    x = np.arange(20.0)
-    want = 38.0 + 57 + 57 + 76 + 171 + 114 + 304
-    assert f(x) == want
-    (text,) = f.inspect_ir().values()
-    assert 2 <= text.count("= pattern ") <= 4

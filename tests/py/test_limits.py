@@ -224,13 +224,6 @@ def behind_a_scan(n: int) -> None:
     same(made(f"def f(a, b):\n    s = np.cumsum(a)\n    return {e} + s", np=np), np.arange(50), np.arange(50))
 
 
-def reductions_beside(n: int) -> None:
-    """Each sum is used before the next, which reads the same array."""
-    sums = "".join(f"    s = s * 2 + (a * {k + 1}).sum()\n" for k in range(n))
-    f = made(f"def f(a):\n    s = 0\n{sums}    return s")
-    same(f, np.arange(50))
-
-
 def patterns_between(n: int) -> None:
     between = "".join(f"    u{k} = b * {k + 2}\n    v += u{k}[{k % 3}]\n" for k in range(n))
     same(made(f"def f(a, b, v):\n    t = a * 2\n{between}    return t + v"), np.arange(50), np.arange(4), 1)
@@ -311,7 +304,6 @@ LIMITS = [
     Limit("opt/pattern/fuse.c", "MAX_ARRAYS", arrays_in_one),
     Limit("opt/pattern/fuse.c", "MAX_CHAINED", behind_a_scan),
     Limit("opt/pattern/fuse.c", "MAX_BACK", patterns_between),
-    Limit("opt/pattern/fuse.c", "MAX_BESIDE", reductions_beside),
     Limit("opt/pattern/byrow.c", "MAX_CHAIN", rows_chained),
     Limit("opt/pattern/product.c", "MAX_TERMS", terms),
     Limit(

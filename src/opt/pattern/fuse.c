@@ -7,10 +7,9 @@
  * more then is not made at all. What stands between the two and depends on the first goes behind both
  * (fuse_order.c).
  *
- * First what hands on an array is merged, which saves writing and reading it; then what reads the same, which
- * saves one reading, as far as it goes with that. What is tested before the second pattern and after the
- * first, as the indices of what it loads are, comes behind where the loads can be guarded. That is tried when
- * all else has been merged, as it keeps apart what is stored into arrays that others know.
+ * What is tested before the second pattern and after the first, as the indices of what it loads are, comes
+ * behind where the loads can be guarded. That is tried when all else has been merged, as it keeps apart what
+ * is stored into arrays that others know.
  *
  * Never merged: regions (lambdas with memory of their own), so no work is done twice; patterns whose arrays
  * might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the
@@ -23,7 +22,7 @@
 #include "opt/pattern/fuse.h"
 #include "opt/emit.h"
 
-enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12, MAX_BESIDE = 4 };
+enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
 
 typedef struct fuser {
     tr_prog *p;
@@ -36,7 +35,6 @@ typedef struct fuser {
     tr_fuse_results results;
     tr_repl r;
     bool changed, tells;
-    bool beside;               /* two that read the same array become one, too, and not only what hands on */
     bool rose;                 /* the second of the two that were merged went to where the first one stands */
     bool guards, wants_guards; /* loads may be guarded in this round; one that would be was met */
 } fuser;
@@ -49,8 +47,7 @@ static uint32_t line_of(const fuser *u, tr_val v) {
 
 static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
     tr_ctx *ctx = u->p->ctx;
-    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold ||
-        ((u->guards || !u->beside) && !strncmp(fmt, "not ", 4)))
+    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold || (u->guards && !strncmp(fmt, "not ", 4)))
         return; /* in the second round, what is new */
     va_list ap;
     va_start(ap, fmt);
@@ -468,7 +465,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     bool over = tp->epi && tp->keep && !tc->keep && !tr_pat_nred(tc) && tc->nspace == tr_pat_nkeep(tp);
     bool link = over ? patterns_are_linked(u, p, c, tr_fuse_eout(p), tp->neout, &why)
                      : patterns_are_linked(u, p, c, tr_fuse_out(p), tp->nout, &why);
-    bool beside = u->beside && !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
+    bool beside = !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
     if (!link && !beside && !why)
         return TR_NOVAL;
     if (!why && !over && !tr_pats_share_space(p, c))
@@ -509,8 +506,8 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         u->wants_guards |= !over;
         why = "what the second loads is tested after the first";
     }
-    if (!why && beside && u->behind.n && !guards && tr_pat_nred(tp) + tr_pat_nred(tc) > MAX_BESIDE)
-        why = "so many reductions take longer in one loop than to read the array again";
+    if (!why && beside && u->behind.n && !guards)
+        why = "reading an array once would keep others waiting";
     if (why) {
         tell(u, pv, cv, "not merged: %s", why);
         return TR_NOVAL;
@@ -608,8 +605,6 @@ bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
         while (tr_fuse_drop(f, &u.rooms))
             ;
     }
-    fuse_rounds(&u);
-    u.beside = true;
     fuse_rounds(&u);
     u.guards =
         u.wants_guards && f->kind == TR_FN_HOST && !f->ctx->opts.offload; /* a device has no such loads */
