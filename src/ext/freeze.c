@@ -135,7 +135,7 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
         r->u.absent = true;
         return r;
     }
-    if (Py_TYPE(o)->tp_name && strcmp(Py_TYPE(o)->tp_name, "treadle._core.LazyArray") == 0)
+    if (strcmp(Py_TYPE(o)->tp_name, "treadle._core.LazyArray") == 0)
         return new_obj(
             z, TR_OBJ_OPAQUE, o,
             "a lazy array that is a global variable: hand it over as an argument, or make the function "

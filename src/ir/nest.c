@@ -53,13 +53,8 @@ static unsigned nreds(const maker *m) {
     return m->totals ? m->p->nscan : tr_pat_nred(m->p);
 }
 
-static const tr_ty *contribution(const maker *m, unsigned i) {
-    const tr_ins *y = tr_pat_yield(m->p->lam);
-    return y ? tr_at(m->p->lam, y->args[tr_pat_slot(m->p, TR_LAM, P_SCAN) + i])->ty : NULL;
-}
-
 static tr_redclass class_of(const maker *m, unsigned i) {
-    const tr_ty *t = contribution(m, i);
+    const tr_ty *t = tr_pat_contribution(m->p, i);
     return t ? tr_pat_red_class(m->p, i, t) : TR_REDS_CARRIED;
 }
 
@@ -80,8 +75,7 @@ static bool is_side_by_side(const maker *m, uint32_t a) {
     return m->line || tr_pat_step(m->f, m->in, a, m->axis[m->ndim - 1]) == TR_STEP_ONE;
 }
 
-/* The input whose elements are that value of the lambda's; nin: it is none. */
-static uint32_t input_of(const tr_pat *p, tr_val v) {
+uint32_t tr_pat_input(const tr_pat *p, tr_val v) {
     uint32_t a = 0;
     while (a < p->nin && p->lam->blks.d[0].params.d[p->nspace + a] != v)
         a++;
@@ -99,7 +93,7 @@ uint32_t tr_pat_mask(const tr_pat *p) {
     if (in->op == TR_OP_CMP && in->sub == TR_CMP_NE && tr_ty_is_int(tr_at(f, in->args[0])->ty) &&
         tr_is_int(f, in->args[1], 0))
         v = in->args[0];
-    return input_of(p, v);
+    return tr_pat_input(p, v);
 }
 
 /* Only the yield may do more than compute. */
@@ -148,7 +142,7 @@ static bool goes_whole(const maker *m, unsigned k) {
     if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !m->totals) || nreds(m) != 1)
         return false;
     tr_redclass how = class_of(m, 0);
-    const tr_ty *t = contribution(m, 0);
+    const tr_ty *t = tr_pat_contribution(m->p, 0);
     return (how == TR_REDS_BUFFERED || how == TR_REDS_PLACE) && !tr_ty_is_complex(t) &&
            array_type(m, 0)->elem == t && is_identity(m) && !tr_ty_is_loose(array_type(m, 0)) &&
            is_stretch(m, k);
@@ -159,7 +153,7 @@ static bool counts(const maker *m) {
     const tr_pat *p = m->p;
     if ((!m->totals && p->nscan) || p->nout || p->nscat || p->nein || p->neout || p->keep || nreds(m) != 1)
         return false;
-    const tr_ty *t = contribution(m, 0);
+    const tr_ty *t = tr_pat_contribution(m->p, 0);
     if (!t || t->kind != TR_TY_I64 || tr_pat_red(p, 0) != TR_RED_ADD || class_of(m, 0) != TR_REDS_CARRIED ||
         (p->sched.chunk && !m->totals) || p->sched.scalar || !is_pure(p->lam))
         return false;
@@ -185,7 +179,7 @@ static bool packs(const maker *m) {
 /* All scans are sums of what rt/scan.c knows, and nothing is packed. */
 static bool scans_by_stretches(const maker *m) {
     for (unsigned i = 0; i < m->p->nscan; i++)
-        if (!tr_pat_scan_in_groups(m->p, i) || contribution(m, i)->kind == TR_TY_F16)
+        if (!tr_pat_scan_in_groups(m->p, i) || tr_pat_contribution(m->p, i)->kind == TR_TY_F16)
             return false;
     return !m->p->nfilt && !m->p->nscat;
 }
@@ -195,7 +189,7 @@ static bool needs_totals(const maker *m) {
     const tr_pat *p = m->p;
     for (unsigned i = 0; i < p->nscan; i++)
         if (!tr_pat_scan_in_groups(p, i) && !p->joins[i].by &&
-            tr_red_regroups(tr_pat_red(p, i), contribution(m, i)))
+            tr_red_regroups(tr_pat_red(p, i), tr_pat_contribution(m->p, i)))
             return true;
     return false;
 }

@@ -53,6 +53,8 @@ const tr_nest *tr_nest_of(const tr_fn *f, const tr_ins *pat, bool pools);
  * interpreter, and targets without patterns. */
 const tr_nest *tr_nest_plain(const tr_fn *f, const tr_ins *pat);
 
+/* The input whose elements are that value of the lambda's; nin: it is none. */
+uint32_t tr_pat_input(const tr_pat *p, tr_val v);
 /* The input whose items say what the first reduction gets: 0 where their bits are zero, else one; nin: there
  * is none. The lambda is one block. */
 uint32_t tr_pat_mask(const tr_pat *p);

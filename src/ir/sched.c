@@ -300,7 +300,7 @@ static const char *unroll_misfit(const tr_pat *p) {
     return tr_fn_only_reads(p->lam) ? NULL : "a function with effects is not written out for several rounds";
 }
 
-static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
+const tr_ty *tr_pat_contribution(const tr_pat *p, uint32_t i) {
     const tr_ins *y = tr_pat_yield(p->lam);
     return y ? tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty : NULL;
 }
@@ -311,7 +311,7 @@ static const char *stop_misfit(const tr_pat *p) {
         s->unroll)
         return "what stops early is a plain loop that only reduces";
     for (uint32_t i = 0; i < tr_pat_nred(p); i++) {
-        const tr_ty *t = contribution(p, i);
+        const tr_ty *t = tr_pat_contribution(p, i);
         if (!t || !tr_red_absorbs(tr_pat_red(p, i), t))
             return "a reduction that can always change does not stop early";
     }
@@ -365,7 +365,7 @@ static bool is_shared(const tr_fn *f, const tr_ins *pat, uint32_t a, unsigned x,
 
 static const char *strip_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_pat *p = pat->imm.pat;
-    const tr_ty *t = p->sched.tile && tr_pat_nred(p) == 1 ? contribution(p, 0) : NULL;
+    const tr_ty *t = p->sched.tile && tr_pat_nred(p) == 1 ? tr_pat_contribution(p, 0) : NULL;
     if (!t || p->sched.tested || tr_pat_nkeep(p) < 2 || p->nout || p->nein)
         return "a strip is a tile of one sum over two kept axes";
     if (!tr_ty_is_float(t) || !tr_pat_is_buffered(p, 0, t) || !is_of_lanes(p->lam, t))

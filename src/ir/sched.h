@@ -44,6 +44,8 @@ bool tr_pat_extent(const tr_fn *f, const tr_ins *pat, unsigned axis, int64_t *n)
 /* How a reduction comes to its value: as a value that loops carry; in a buffer that is added up as a tree
  * (pairwise summation), or looked through for the place of an extreme; or joined by a function. */
 typedef enum tr_redclass { TR_REDS_CARRIED, TR_REDS_BUFFERED, TR_REDS_PLACE, TR_REDS_JOINED } tr_redclass;
+/* Of what type the lambda contributes to reduction i; NULL: it never does. */
+const tr_ty *tr_pat_contribution(const tr_pat *p, uint32_t i);
 tr_redclass tr_pat_red_class(const tr_pat *p, uint32_t i, const tr_ty *t); /* of values of t */
 static inline bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t) {
     return tr_pat_red_class(p, i, t) == TR_REDS_BUFFERED;

@@ -91,10 +91,7 @@ static uint64_t item_size(const tr_lpat *s, unsigned i) {
 /* The input whose items are packed array i's as they lie; nin: there is none. */
 static uint32_t is_packed_of(const tr_lpat *s, unsigned i) {
     const tr_pat *p = s->p;
-    tr_val v = tr_term(p->lam, 0)->args[p->nout + i];
-    uint32_t a = 0;
-    while (a < p->nin && p->lam->blks.d[0].params.d[p->nspace + a] != v)
-        a++;
+    uint32_t a = tr_pat_input(p, tr_term(p->lam, 0)->args[p->nout + i]);
     bool as_it_lies = a < p->nin && s->arr[a].ty->elem == s->filt[i].ty->elem;
     return as_it_lies && tr_lower_is_side_by_side(s, a) ? a : p->nin;
 }

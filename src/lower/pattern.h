@@ -112,7 +112,7 @@ typedef struct tr_lpat {
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */
-    bool buffered, counts; /* some reduction has a buffer; is ARG */
+    bool buffered;         /* some reduction has a buffer */
     lv *carry;             /* values that the loops carry: reductions, then `fill` */
     unsigned ncarry, fill; /* fill: values in the buffers; UINT32_MAX: absent */
 } tr_lpat;

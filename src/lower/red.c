@@ -178,7 +178,6 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
                t->kind != TR_TY_F16 && i >= s->p->nscan;
     r->groups = s->after && tr_pat_scan_in_groups(s->p, i);
-    s->counts = s->counts || r->cls == TR_REDS_PLACE;
     s->buffered = s->buffered || r->cls != TR_REDS_CARRIED;
 }
 
@@ -195,21 +194,19 @@ tr_lred *tr_red_copy(const tr_lpat *s) {
 }
 
 unsigned tr_red_room(const tr_pat *p) {
-    const tr_ins *y = tr_pat_yield(p->lam);
     unsigned n = 1;
     for (uint32_t i = 0; i < tr_pat_nred(p); i++) {
-        unsigned parts = y ? tr_ty_nparts(tr_at(p->lam, y->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i])->ty) : 0;
+        const tr_ty *t = tr_pat_contribution(p, i);
+        unsigned parts = t ? tr_ty_nparts(t) : 0;
         n += parts > 2 ? parts : 2;
     }
     return n;
 }
 
 bool tr_red_describe(tr_lpat *s, const tr_val *init) {
-    const tr_fn *lam = s->p->lam;
-    const tr_ins *y = tr_pat_yield(lam);
     s->fill = UINT32_MAX;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
-        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_slot(s->p, TR_LAM, P_SCAN) + i])->ty : NULL;
+        const tr_ty *t = tr_pat_contribution(s->p, i);
         if (!t || !tr_red_takes(tr_pat_red(s->p, i), t))
             return false;
         describe(s, i, init[i], t);
@@ -237,7 +234,7 @@ void tr_red_setup(tr_lpat *s) {
 
 void tr_red_totals(tr_lpat *s) {
     s->fill = UINT32_MAX;
-    s->buffered = s->counts = false;
+    s->buffered = false;
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++) {
         s->red[i].cls = tr_pat_red_class(s->p, i, s->red[i].ty);
         s->buffered = s->buffered || s->red[i].cls != TR_REDS_CARRIED;

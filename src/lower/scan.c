@@ -125,11 +125,7 @@ static bool lies_as_numbers(const tr_lpat *s, uint32_t a) {
 /* The input whose items scan i contributes as they lie; nin: there is none. */
 static uint32_t is_contributed(const tr_lpat *s, unsigned i) {
     const tr_pat *p = s->p;
-    const tr_fn *f = p->lam;
-    tr_val v = tr_pat_yield(f)->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i];
-    uint32_t a = 0;
-    while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)
-        a++;
+    uint32_t a = tr_pat_input(p, tr_pat_yield(p->lam)->args[tr_pat_slot(p, TR_LAM, P_SCAN) + i]);
     bool as_it_lies = a < p->nin && s->arr[a].ty->elem == s->red[i].ty && !tr_ty_is_complex(s->red[i].ty);
     return as_it_lies && lies_as_numbers(s, a) ? a : p->nin;
 }

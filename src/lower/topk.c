@@ -47,11 +47,7 @@ static lv widened(tr_lpat *s, lv key) {
 /* The input whose items are the keys as they lie; nin: there is none. */
 static uint32_t keys_as_they_lie(const tr_lpat *s) {
     const tr_pat *p = s->p;
-    const tr_fn *f = p->lam;
-    tr_val v = tr_pat_yield(f)->args[tr_pat_slot(p, TR_LAM, P_TOP)];
-    uint32_t a = 0;
-    while (a < p->nin && f->blks.d[0].params.d[p->nspace + a] != v)
-        a++;
+    uint32_t a = tr_pat_input(p, tr_pat_yield(p->lam)->args[tr_pat_slot(p, TR_LAM, P_TOP)]);
     bool lies = a < p->nin && !p->nout && tr_ty_size(key_type(s)) >= 4 && tr_lower_is_side_by_side(s, a) &&
                 !tr_ty_is_loose(s->arr[a].ty);
     return lies ? a : p->nin;

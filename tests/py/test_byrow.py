@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import treadle.parallel as tp
 from sizes import PART
+from skipped import with_and_without
 from treadle import njit
 
 
@@ -210,13 +205,7 @@ def outcomes():
 
 
 def test_no_bit_depends_on_it(tmp_path):
-    path = tmp_path / "without"
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_byrow as t, pickle; pickle.dump(t.outcomes(), open({str(path)!r}, 'wb'))"
-    subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "TREADLE_SKIP": "byrow"}, check=True, timeout=300
-    )
-    with_it, without = outcomes(), pickle.loads(path.read_bytes())
-    assert with_it.keys() == without.keys()
+    with_it, without = with_and_without("test_byrow", "byrow", tmp_path)
     assert [k for k in with_it if with_it[k] != without[k]] == []
     for f in OVER_ALL + [softmax]:
         of = {k: v for k, v in with_it.items() if k[0] == f.__name__}

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from skipped import with_and_without
 from treadle import njit
 
 MANY = 1 << 16  # as in opt/pattern/vectors.c
@@ -90,13 +85,7 @@ def outcomes():
 
 
 def test_no_bit_depends_on_it(tmp_path):
-    path = tmp_path / "without"
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_vectors as t, pickle; pickle.dump(t.outcomes(), open({str(path)!r}, 'wb'))"
-    subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "TREADLE_SKIP": "vectors"}, check=True, timeout=300
-    )
-    with_it, without = outcomes(), pickle.loads(path.read_bytes())
-    assert with_it.keys() == without.keys()
+    with_it, without = with_and_without("test_vectors", "vectors", tmp_path)
     assert [k for k in with_it if with_it[k] != without[k]] == []
 
 
