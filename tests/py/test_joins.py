@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import treadle
 import treadle.parallel as tp
+from on_stack import on_stack
 from treadle import njit
 
 if TYPE_CHECKING:
@@ -424,3 +425,27 @@ def test_a_scatter_in_a_prange():
     want = np.zeros(40, "i8")
     np.maximum.at(want, PLACES, VALUES)
     assert (d == want).all()
+
+
+def test_scatter_from_callers_with_other_options_and_on_a_small_stack():
+    def op(a, b):
+        return a if a > b else b
+
+    @njit
+    def inner(d, i, v):
+        return tp.scatter(d, i, v, op)
+
+    @njit(parallel=True, fastmath=True)
+    def outer(d, i, v):
+        return inner(d, i, v) + 0
+
+    @njit(boundscheck=True)
+    def outermost(d, i, v):
+        return outer(d, i, v)
+
+    d, want = np.zeros(40, "i8"), np.zeros(40, "i8")
+    np.maximum.at(want, PLACES, VALUES)
+    for f in (inner, outer, outermost):
+        assert (f(d, PLACES, VALUES) == want).all()
+        for kib in (64, 256):
+            assert (on_stack(kib, lambda f=f: f(d, PLACES, VALUES)) == want).all()
