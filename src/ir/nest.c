@@ -342,11 +342,19 @@ static const tr_nest *range(const maker *m) {
     return tr_pat_spreads(m->p) ? new_nest(m, TR_NEST_TABLES, 0, walk(m)) : walk(m);
 }
 
+/* Are ranges of elements, and not of whole rows? Sums go in a tree over all elements in order, of which ranges
+ * have to be nodes: then one thread's bits and those of all are the same. */
+static bool cuts(const maker *m) {
+    const tr_pat *p = m->p;
+    return m->ndim > 1 && !p->keep && !p->nscan && !p->nscat && !p->ntop && has_buffers(m);
+}
+
 /* Who takes which rounds. */
 static const tr_nest *threads(const maker *m, bool pools) {
     const tr_pat *p = m->p;
     if (tr_pat_is_parallel(p) && pools) {
-        const tr_nest *all = new_nest(m, TR_NEST_RANGES, 0, range(m));
+        tr_nest *all = new_nest(m, TR_NEST_RANGES, 0, range(m));
+        all->cuts = cuts(m);
         return p->sched.here ? pair(m, TR_NEST_HERE, 0, walk(m), all) : all;
     }
     bool tables = !m->plain && tr_pat_spreads(p) && tr_pat_scatter_regroups(p);
@@ -486,6 +494,8 @@ void tr_nest_print(tr_sb *out, const tr_nest *t, unsigned indent) {
         tr_sb_printf(out, " by %u", t->n);
     if (t->sums)
         tr_sb_puts(out, " with sums");
+    if (t->cuts)
+        tr_sb_puts(out, " of elements");
     tr_sb_putc(out, '\n');
     if (t->in)
         tr_nest_print(out, t->in, indent + 1);

@@ -38,6 +38,7 @@ struct tr_nest {
     tr_nestk kind;
     uint8_t level;          /* of the axis, in the order; ndim: within all of them */
     bool sums;              /* CHUNK: buffers of sums are filled, too */
+    bool cuts;              /* RANGES: of elements, so that one begins and ends within rows */
     uint32_t n;             /* in one go; 0: there is no such number */
     const tr_nest *in, *by; /* inside; FIRST and EITHER: the second. NULL: none */
     /* ORDER */

@@ -12,6 +12,7 @@
 #include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/ports.h"
+#include "ir/sched.h"
 
 /* What an instance does to its params. */
 typedef struct called {
@@ -262,10 +263,25 @@ const char *tr_pat_form(const tr_pat *t) {
     return NULL;
 }
 
+/* Is there a product of floats over all there is, of elements? A tree of it may overflow on its way where in
+ * order it does not (1e200, 1e-200, 1e200, 1e-200), so it stays in order: ranges would be such a tree. The
+ * products of a loop over a prange are ranges by its meaning. */
+static bool multiplies_in_order(const tr_pat *t) {
+    for (uint32_t i = t->nscan; i < tr_pat_nred(t) && !t->keep && !tr_pat_is_region(t); i++) {
+        const tr_ty *ty = tr_pat_contribution(t, i);
+        if (ty && tr_red_regroups(tr_pat_red(t, i), ty) && !(tr_pat_fast(t, i) & TR_FM_REASSOC) &&
+            tr_pat_red_class(t, i, ty) == TR_REDS_CARRIED)
+            return true;
+    }
+    return false;
+}
+
 const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
     const char *why = tr_pat_form(t);
     if (why)
         return why;
+    if (multiplies_in_order(t))
+        return "its product of floats goes in order";
     if (t->nscan && !t->keep && !tr_pat_in_ranges(t))
         return "each element needs the one before";
     if (t->nscat && !tr_pat_spreads(t) && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER))

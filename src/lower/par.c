@@ -3,8 +3,9 @@
  *
  * The ranges depend on the extents alone (tr_rt_grain): at most TR_PAR_RANGES of them, a power of two long.
  * Each leaves the values of its reductions in a place of its own, and the calling thread joins them in order;
- * so results do not depend on the number of threads. Sums of floats over a line are the very ones of the
- * sequential loop: a range is a node of their tree. Ranges of a scan are a chain (tr_chain): each takes the
+ * so results do not depend on the number of threads. Sums of floats are the very ones of the sequential loop:
+ * a range is a node of their tree, and so where there are several axes it is one of elements in order, which
+ * begins and ends within rows (tr_lower_cut). Ranges of a scan are a chain (tr_chain): each takes the
  * total of what it contributes, waits for the one before, reads the value it begins with, hands on that and
  * its total, and only then walks its elements. They are short, so that the second walk finds them in the
  * cache. What the loops use of the function around them goes through an array of slots. */
@@ -312,8 +313,8 @@ static void walk_link(tr_lpat *c, const tr_nest *n, const share *u, lv *out) {
     l_at_end(b, leave);
 }
 
-/* n: what one range does. */
-static lv make_range(tr_lpat *s, const tr_nest *n) {
+static lv make_range(tr_lpat *s, const tr_nest *of) {
+    const tr_nest *n = of->in;
     tr_lm *m = s->w->m;
     tr_lf w = {.m = m, .inst = s->w->inst, .body = s->w->body};
     w.fn = new_function(s->w);
@@ -338,6 +339,8 @@ static lv make_range(tr_lpat *s, const tr_nest *n) {
     c.end = LLVMGetParam(w.fn, 3);
     lv *out = TR_NEW_N(&m->ctx->arena, lv, tr_red_room(c.p));
     c.shared = true;
+    if (of->cuts)
+        tr_lower_cut(&c);
     if (is_one_choice(&c))
         c.leave = tr_top_place(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
                                range_number(&c, &u));
@@ -404,12 +407,13 @@ static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     return l_select(w->b, l_icmp(w->b, LLVMIntSLT, rows, usual), rows, usual);
 }
 
-static lv call_grain(tr_lpat *s, lv n) {
+/* n: how many rounds, or elements with `cuts`. */
+static lv call_grain(tr_lpat *s, lv n, bool cuts) {
     tr_lf *w = s->w;
     if (tr_pat_is_region(s->p))
         return region_grain(s, n);
     lv inner = l_int(w->m->i64, 1), out = NULL;
-    for (unsigned k = 0; k < s->ndim; k++)
+    for (unsigned k = 0; k < s->ndim && !cuts; k++)
         if (s->axis[k] != s->outer)
             inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
     lv args[] = {n, inner, cost_of(s)};
@@ -477,21 +481,35 @@ static lv new_chain(tr_lpat *s) {
     return chain;
 }
 
-static lv count_ranges(tr_lpat *s, lv grain) {
+/* What ranges are of: indices of the outermost axis, or all elements. None where an axis has none. */
+static lv count_rounds(const tr_lpat *s, bool cuts) {
     LLVMBuilderRef b = s->w->b;
-    lv up = LLVMBuildNSWAdd(b, s->ext[s->outer], l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
+    lv n = s->ext[s->outer], zero = l_int(s->w->m->i64, 0), none = l_icmp(b, LLVMIntEQ, n, zero);
+    if (!cuts)
+        return n;
+    for (unsigned k = 1; k < s->ndim; k++) {
+        lv ext = s->ext[s->axis[k]];
+        none = LLVMBuildOr(b, none, l_icmp(b, LLVMIntEQ, ext, zero), "");
+        n = LLVMBuildMul(b, n, ext, "");
+    }
+    return l_select(b, none, zero, n);
+}
+
+static lv count_ranges(tr_lpat *s, lv rounds, lv grain) {
+    LLVMBuilderRef b = s->w->b;
+    lv up = LLVMBuildNSWAdd(b, rounds, l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
     return LLVMBuildUDiv(b, up, grain, "");
 }
 
 /* Parts of all reductions, from where the ranges have left them. */
-static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
+static void results(tr_lpat *s, lv places, lv chain, lv nranges, lv *out) {
     unsigned part = 0;
     for (unsigned i = 0; i < s->p->nscan && chain; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
             out[part] = load_as(s->w, part_type(s, i, k), link_at(s->w, chain, part));
     if (first_placed(s) >= tr_pat_nred(s->p))
         return;
-    join(s, places, count_ranges(s, grain), out + part);
+    join(s, places, nranges, out + part);
 }
 
 /* Places for what the ranges reduce; *mem: what to free after, where the stack is not asked for that much. */
@@ -548,10 +566,10 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
     lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
-       places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s, n->in),
-       rounds = s->ext[s->outer], code;
+       places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s, n),
+       all = count_rounds(s, n->cuts), rounds = all, code;
     bool plain = tr_pat_is_region(s->p) && !tr_pat_nred(s->p);
-    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, rounds);
+    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, rounds, n->cuts);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
         rounds = l_select(b, some, parts, rounds);
@@ -566,7 +584,7 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
     if (nparts)
         places = make_places(s, nparts, &mem);
     if (is_one_choice(s)) {
-        nranges = count_ranges(s, grain);
+        nranges = count_ranges(s, all, grain);
         places = tr_top_places(s, nranges, &mem);
     }
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
@@ -585,7 +603,7 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
     else if (nranges)
         tr_top_join(s, places, nranges);
     else
-        results(s, places, chain, grain, out);
+        results(s, places, chain, count_ranges(s, all, grain), out);
     if (mem)
         tr_lower_rt(w, TR_RT_FREE, 1, &mem, NULL, NULL);
 }

@@ -68,7 +68,7 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     l_at_end(b, l->exit);
 }
 
-static lv next_of(tr_lpat *s, lv i) {
+static lv next_of(const tr_lpat *s, lv i) {
     lv one = l_int(s->w->m->i64, 1);
     return LLVMBuildNUWAdd(s->w->b, i, one, "");
 }
@@ -315,14 +315,23 @@ void tr_lower_advance(tr_lpat *s, unsigned k) {
     }
 }
 
-/* Where the loop of level k begins and ends. */
+/* x where cond holds (NULL: it does), else y. */
+static lv either(const tr_lpat *s, lv cond, lv x, lv y) {
+    return cond ? l_select(s->w->b, cond, x, y) : x;
+}
+
+/* Where the loop of level k begins and ends. Of a range of elements the first rows and the last are parts. */
 lv tr_lower_first(const tr_lpat *s, unsigned k) {
+    if (s->low)
+        return either(s, s->begins, s->low[k], l_int(s->w->m->i64, 0));
     if (s->from && k + 1 == s->ndim)
         return s->from;
     return k == 0 && s->first ? s->first : l_int(s->w->m->i64, 0);
 }
 
 lv tr_lower_last(const tr_lpat *s, unsigned k) {
+    if (s->high)
+        return either(s, s->ends, next_of(s, s->high[k]), s->ext[s->axis[k]]);
     if (s->to && k + 1 == s->ndim)
         return s->to;
     return k == 0 && s->end ? s->end : s->ext[s->axis[k]];
@@ -485,6 +494,11 @@ static void strips_until_settled(tr_lpat *s, const tr_nest *n, lv end) {
     tr_lloop_end(s, &outer, next);
 }
 
+static lv and_at(const tr_lpat *s, lv cond, lv i, lv at) {
+    lv there = l_icmp(s->w->b, LLVMIntEQ, i, at);
+    return cond ? l_and(s->w->b, cond, there) : there;
+}
+
 /* An axis whose rounds are plain: one after the other, several written out, or in strips. */
 static void axis(tr_lpat *s, const tr_nest *n) {
     unsigned k = n->level;
@@ -500,11 +514,32 @@ static void axis(tr_lpat *s, const tr_nest *n) {
         return;
     }
     tr_lloop l;
+    lv begins = s->begins, ends = s->ends;
     tr_lloop_begin(s, &l, tr_lower_first(s, k), end);
     s->idx[s->axis[k]] = l.iv;
+    if (s->low) {
+        s->begins = and_at(s, begins, l.iv, s->low[k]);
+        s->ends = and_at(s, ends, l.iv, s->high[k]);
+    }
     tr_lower_advance(s, k);
     tr_lower_walk(s, n->in);
     tr_lloop_end(s, &l, next_of(s, l.iv));
+    s->begins = begins;
+    s->ends = ends;
+}
+
+void tr_lower_cut(tr_lpat *s) {
+    LLVMBuilderRef b = s->w->b;
+    lv first = s->first, last = l_sub(b, s->end, l_int(s->w->m->i64, 1));
+    s->low = TR_NEW_N(&s->w->m->ctx->arena, lv, s->ndim);
+    s->high = TR_NEW_N(&s->w->m->ctx->arena, lv, s->ndim);
+    for (unsigned k = s->ndim; k-- > 0;) {
+        lv ext = s->ext[s->axis[k]];
+        s->low[k] = k ? LLVMBuildURem(b, first, ext, "") : first;
+        s->high[k] = k ? LLVMBuildURem(b, last, ext, "") : last;
+        first = LLVMBuildUDiv(b, first, ext, "");
+        last = LLVMBuildUDiv(b, last, ext, "");
+    }
 }
 
 /* A contiguous array's own sum, or the place of its extreme, where it lies: all loops from its level on as

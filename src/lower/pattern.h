@@ -67,9 +67,12 @@ typedef struct tr_lpat {
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
-    lv when;                               /* it may run on all cores; NULL: always */
-    lv cost;                               /* of a round; NULL: sched.cost */
-    lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
+    /* of a range of elements: indices of the first one and of the last; NULL: there are none. `begins`: the
+     * loops around stand at the first one's; `ends`: at the last one's; NULL: that is so */
+    lv *low, *high, begins, ends;
+    lv when;     /* it may run on all cores; NULL: always */
+    lv cost;     /* of a round; NULL: sched.cost */
+    lv from, to; /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
     lv kept; /* of one by a function, a range: what its groups are, found with its total; NULL: none */
@@ -158,6 +161,8 @@ bool tr_lower_is_side_by_side(const tr_lpat *s, unsigned a);
 lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx);
 /* After the reductions of one index of the kept axes. */
 void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced);
+/* From here on the loops walk elements number `first` to `end`, in order. */
+void tr_lower_cut(tr_lpat *s);
 /* Where the loop of level k begins and ends. */
 lv tr_lower_first(const tr_lpat *s, unsigned k);
 lv tr_lower_last(const tr_lpat *s, unsigned k);

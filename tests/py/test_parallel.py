@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import treadle
+import treadle.parallel as tp
 from treadle import _core, njit, prange, vectorize
 
 
@@ -191,6 +194,100 @@ def test_diagnostics_tell_the_truth(body, capfd):
     assert TOLD[body] in said
     if "\n" not in body:
         assert ("pattern par" in "".join(f.inspect_ir().values())) == ("all cores" in said)
+
+
+# Sums of several axes that are no line in memory, of a (n, m), b (n, m), i: n rows, v (n) and w (m); scatters, scans and joins beside them.
+NO_LINES = [
+    "a[i].sum()",
+    "np.where(a[i] > 1, a[i], b[i]).sum()",
+    "(a[::-1] * v[:, None]).sum()",
+    "(a * a[0]).mean()",
+    "(a * w).std()",
+    "(a + 1j * w).sum()",
+    "(a * w).astype(np.float32).sum()",
+    "((a * w)[None] * b[:3, None, :1]).sum()",
+    "(a[:, :2][:, :, None] * w[None, :2, None] * b[:, None, :]).sum()",
+    "np.nansum(a * w)",
+    "np.linalg.norm(a * w)",
+    "((a * w).sum(), (a * w).max(), (b * w).sum())",
+    "tp.reduce(lambda x, y: x * y, a * w, identity=1.0)",
+    "np.bincount(i, v).sum() + v.sum()",
+    "np.cumsum(a[i])",
+    "(a * w).prod()",
+    "(a * w * (1 + 0j)).prod()",
+    "a[a > 1].sum()",
+    "(a * w)[::-1, ::-1].sum()",
+]
+
+
+@pytest.mark.parametrize("code", NO_LINES)
+@pytest.mark.parametrize("shape", [(3000, 5), (300, 100), (7, 20_001), (40_000, 3), (1, 70_000), (70_000, 1), (0, 3), (3, 0)])
+def test_sums_that_are_no_line(code, shape, threads):
+    """Ranges begin and end within rows, so they are nodes of the sum's tree, as in one line; what no ranges can be goes in order."""
+    space = {"np": np, "tp": tp}
+    exec(f"def f(a, b, i, v, w):\n    return {code}", space)
+    rng = np.random.default_rng(shape[0])
+    a, b = 1 + 0.01 * rng.standard_normal((2, *shape))
+    i, v = rng.integers(0, max(shape[0], 1), shape[0]), rng.random(shape[0])
+    args = a, b, i, v, 1 + 0.01 * rng.standard_normal(shape[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        par, seq = both(space["f"])
+        try:
+            want = seq(*args)
+        except (ValueError, IndexError) as e:
+            with pytest.raises(type(e)):
+                par(*args)
+            return
+        got = par(*args)
+        pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+        for p, s in pairs:
+            assert np.asarray(p).tobytes() == np.asarray(s).tobytes()
+
+
+@pytest.mark.parametrize("code", NO_LINES)
+def test_graphs_have_these_bits_too(code, threads):
+    space = {"np": np, "tp": tp}
+    exec(f"def f(a, b, i, v, w):\n    return {code}", space)
+    rng = np.random.default_rng(3)
+    a, b = 1 + 0.01 * rng.standard_normal((2, 700, 90))
+    args = [tp.array(x) for x in (a, b, rng.integers(0, 700, 700), rng.random(700), 1 + 0.01 * rng.standard_normal(90))]
+    got, want = space["f"](*args), space["f"](*args)
+    pairs = list(zip(got, want, strict=True)) if isinstance(want, tuple) else [(got, want)]
+    tp.evaluate(*[p for p, _ in pairs])
+    tp.evaluate(*[s for _, s in pairs], parallel=False)
+    for p, s in pairs:
+        assert np.asarray(p).tobytes() == np.asarray(s).tobytes()
+
+
+def test_cut_rows_see_each_element_once(threads):
+    """Ranges of one element, of three, from the last one on: what is stored besides, and where, whatever the extents."""
+
+    def f(a, w):
+        c = a[:, :, ::-1] * w
+        return c, c.sum(), (c > 0).sum()
+
+    par, seq = both(f)
+    rng = np.random.default_rng(4)
+    for shape in (3, 4, 5), (1, 1, 7), (5, 1, 2), (2, 9, 1), (1, 1, 1), (0, 2, 3), (2, 0, 3), (2, 3, 0):
+        a, w = np.round(8 * rng.standard_normal(shape)), np.round(8 * rng.standard_normal(shape[2]))
+        want = seq(a, w)
+        for grain, backwards in (1, True), (3, False), (4, True), (7, False):
+            _core._pool_grain(grain, backwards)
+            try:
+                got = par(a, w)
+            finally:
+                _core._pool_grain(0)
+            assert np.array_equal(got[0], want[0]) and got[1:] == want[1:]
+
+
+def test_products_of_floats_go_in_order(threads, capfd):
+    """A tree of them may overflow on its way: ranges would be one."""
+    a = np.tile([1e200, 1e-200], 50_000)
+    f = njit(parallel=True)(lambda a: a.prod())
+    assert f(a) == 1.0
+    assert "in order" in told(njit(parallel=True)(lambda a: a.prod()), a, capfd=capfd)
+    assert njit(parallel=True, fastmath=True)(lambda a: a.prod())(np.ones(100_000)) == 1.0
 
 
 def test_what_is_printed_comes_in_order(threads, capfd):
