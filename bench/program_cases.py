@@ -495,6 +495,68 @@ program_case(
     rtol=0.1,
 )
 
+LARGEST = 10
+
+
+def sparse_loop(v, times):
+    p, d = v.shape
+    c, key, place, best = np.empty(d), np.zeros(LARGEST), np.zeros(LARGEST, np.int64), -1.0
+    keys, places = np.zeros(LARGEST), np.zeros(LARGEST, np.int64)
+    for _ in range(times):
+        length = 0.0
+        for j in range(d):
+            c[j] = np.random.normal()
+            length += c[j] * c[j]
+        length = math.sqrt(length)
+        key[:] = 0.0
+        for i in range(p):
+            a = 0.0
+            for j in range(d):
+                a += c[j] / length * v[i, j]
+            if abs(a) > abs(key[LARGEST - 1]):
+                q = LARGEST - 1
+                while q > 0 and abs(a) > abs(key[q - 1]):
+                    key[q], place[q] = key[q - 1], place[q - 1]
+                    q -= 1
+                key[q], place[q] = a, i
+        s = 0.0
+        for q in range(LARGEST):
+            s += key[q] * key[q]
+        if s > best:
+            best = s
+            keys[:], places[:] = key, place
+    out = np.zeros(p)
+    for q in range(LARGEST):
+        out[places[q]] = keys[q] / math.sqrt(best)
+    return np.sort(np.abs(out))[-2:]
+
+
+def sparse(tp, v, times):
+    c = tp.random.normal(tp.random.key(7), (times, v.shape[1]))
+    c = c / np.sqrt((c * c).sum(1, keepdims=True))
+    a, i = tp.topk(c @ v.T, LARGEST, axis=1, key=abs)
+    s = (a * a).sum(1)
+    b = s.argmax()
+    return np.sort(abs(tp.zeros(v.shape[0]).at[i[b]].set(a[b] / np.sqrt(s[b]))))[-2:]
+
+
+def sparse_numpy(v, times):
+    c = np.random.default_rng(7).standard_normal((times, v.shape[1]))
+    a = np.sort(np.abs(c / np.sqrt((c * c).sum(1, keepdims=True)) @ v.T), axis=1)[:, -LARGEST:]
+    s = (a * a).sum(1)
+    return np.sort(a[s.argmax()] / np.sqrt(s.max()))[-2:]
+
+
+# Items are the products that are never all there at once.
+program_case(
+    "sparse component",
+    sparse,
+    sparse_loop,
+    sparse_numpy,
+    lambda rng, n: (rng.standard_normal((1000, 3)), max(n // 1000, 100)),
+    rtol=0.3,
+)
+
 # --- a library's call --------------------------------------------------------------------------------
 
 
