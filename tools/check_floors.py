@@ -210,7 +210,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("scatters", "sched"),  # what a pattern may be
         ("summary",),
         ("nest",),  # and how its loops go
-        ("interp", "parse", "parse_ops", "verify", "verify_ops"),
+        ("interp", "interp_pattern", "parse", "parse_ops", "verify", "verify_ops"),
     ),
     "rt": (
         (

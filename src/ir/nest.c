@@ -342,8 +342,8 @@ static const tr_nest *range(const maker *m) {
     return tr_pat_spreads(m->p) ? new_nest(m, TR_NEST_TABLES, 0, walk(m)) : walk(m);
 }
 
-/* Are ranges of elements, and not of whole rows? Sums go in a tree over all elements in order, of which ranges
- * have to be nodes: then one thread's bits and those of all are the same. */
+/* Are ranges of elements, and not of whole rows? Sums go in a tree over all elements in order, of which
+ * ranges have to be nodes: then one thread's bits and those of all are the same. */
 static bool cuts(const maker *m) {
     const tr_pat *p = m->p;
     return m->ndim > 1 && !p->keep && !p->nscan && !p->nscat && !p->ntop && has_buffers(m);

@@ -221,7 +221,9 @@ NO_LINES = [
 
 
 @pytest.mark.parametrize("code", NO_LINES)
-@pytest.mark.parametrize("shape", [(3000, 5), (300, 100), (7, 20_001), (40_000, 3), (1, 70_000), (70_000, 1), (0, 3), (3, 0)])
+@pytest.mark.parametrize(
+    "shape", [(3000, 5), (300, 100), (7, 20_001), (40_000, 3), (1, 70_000), (70_000, 1), (0, 3), (3, 0)]
+)
 def test_sums_that_are_no_line(code, shape, threads):
     """Ranges begin and end within rows, so they are nodes of the sum's tree, as in one line; what no ranges can be goes in order."""
     space = {"np": np, "tp": tp}
@@ -251,7 +253,10 @@ def test_graphs_have_these_bits_too(code, threads):
     exec(f"def f(a, b, i, v, w):\n    return {code}", space)
     rng = np.random.default_rng(3)
     a, b = 1 + 0.01 * rng.standard_normal((2, 700, 90))
-    args = [tp.array(x) for x in (a, b, rng.integers(0, 700, 700), rng.random(700), 1 + 0.01 * rng.standard_normal(90))]
+    args = [
+        tp.array(x)
+        for x in (a, b, rng.integers(0, 700, 700), rng.random(700), 1 + 0.01 * rng.standard_normal(90))
+    ]
     got, want = space["f"](*args), space["f"](*args)
     pairs = list(zip(got, want, strict=True)) if isinstance(want, tuple) else [(got, want)]
     tp.evaluate(*[p for p, _ in pairs])
