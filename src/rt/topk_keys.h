@@ -116,6 +116,8 @@ static void KEY(begin)(top *t, const T *x, int64_t n) {
     int64_t groups = 64, many = n < FIRST ? n : FIRST;
     while (groups < 2 * t->k)
         groups *= 2;
+    while (groups > many / 2 && groups >= 4 * t->k && groups >= 8 * LANES) /* a short row has fewer */
+        groups /= 2;
     if (groups > GROUPS || groups > many / 2)
         return;
     KEY(largest)(t, x, many / groups, groups, most);

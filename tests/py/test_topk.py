@@ -17,7 +17,7 @@ from treadle import _core, _library, njit
 TYPES = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
 #: How the keys of a line may come; a line of floats has some of each kind of special ones, or long runs of them.
 ORDERS = ("drawn", "up", "down", "few", "equal", "turn")
-SIZES = (0, 1, 2, 9, 31, 32, 33, 64, 200, 1_000, 1_100, 2_500, 6_000)
+SIZES = (0, 1, 2, 9, 31, 32, 33, 64, 75, 100, 127, 200, 1_000, 1_100, 2_500, 6_000)
 
 
 def lines(
