@@ -12,8 +12,9 @@
  * may stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions.
  * Arrays of layout C whose last axis is the row are looked at as ones of that length, so that the way from
  * row to row is known, too. The versions are compiled when they are first reached (TR_COLD_LARGE). Bits
- * stay: the sum of a row in C order is grouped by its length alone. Cost: linear; five copies of each such
- * pattern. */
+ * stay: the sum of a row in C order is grouped by its length alone. Rows of exponentials and the like have
+ * versions for 5, 6, 7 and 10 as well: a row that fills no vector calls for its items one by one, for up to
+ * ten times as long. Cost: linear; five copies of each such pattern, or nine. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -22,8 +23,9 @@
 #include "opt/priv.h"
 #include "opt/versions.h"
 
-static const int64_t lengths[] = {16, 8, 4, 3, 2};
-enum { LENGTHS = sizeof lengths / sizeof *lengths, SMALL = 24, MANY = 1 << 16 };
+/* Vectors in space, and what fills registers; of rows with mathematics in them numbers of classes, too. */
+static const int64_t lengths[] = {16, 8, 4, 3, 2, 10, 7, 6, 5};
+enum { LENGTHS = 5, LENGTHS_OF_MATH = sizeof lengths / sizeof *lengths, SMALL = 24, MANY = 1 << 16 };
 
 /* Does it add up the last axis alone, by floats, each row for itself, and with few instructions? What lies in
  * C order has no tiles along its rows, whose sums would be grouped in another way (ir/sched.h). */
@@ -113,19 +115,22 @@ static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
         tr_role role = tr_pat_role(p, k);
         if (x == length)
             tr_at(f, v)->args[k] = known;
-        else if ((role == P_IN || role == P_CAP) && has_rows_of(f, x, length))
+        else if ((role == P_IN || role == P_OUT || role == P_CAP) && has_rows_of(f, x, length))
             tr_at(f, v)->args[k] = as_rows(&b, x, known);
     }
 }
 
-/* Gives pattern v a version for each of the first n lengths: the block that goes on behind them. */
-static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned n) {
+/* Gives pattern v a version for each of the first n lengths, where `enough` holds (TR_NOVAL: it does): the
+ * block that goes on behind them. */
+static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned n, tr_val enough) {
     tr_fn *f = forms->f;
     tr_val length = tr_at(f, v)->args[at];
     tr_bid on = TR_NOBLK;
     for (unsigned i = 0; i < n; i++) {
         tr_fork k = tr_fork_cut(forms, v, tr_at(f, v)->loc);
         tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[i]));
+        if (enough != TR_NOVAL)
+            is = tr_emit_both(&k.b, is, enough);
         tr_ins_move_end(f, v, k.plain);
         tr_fork_make(forms, &k, TR_COLD_LARGE);
         make_known(f, copy_to(f, v, k.other), length, lengths[i]);
@@ -135,19 +140,24 @@ static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsi
     return on;
 }
 
-/* Are rows as long as one of them, and is there much to add up? A bit for each length, as comparisons with
- * numbers that the loop over the rows makes, too, would take registers there. */
+/* Is there much to add up? */
+static tr_val is_much(tr_bld *b, const tr_ins *in) {
+    unsigned last = in->imm.pat->nspace - 1u;
+    tr_val all = tr_emit_times(b, in->args[last], in->args, last);
+    return tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY));
+}
+
+/* And are rows as long as one of them? A bit for each length, as comparisons with numbers that the loop over
+ * the rows makes, too, would take registers there. */
 static tr_val is_worth_it(tr_bld *b, const tr_ins *in) {
     unsigned last = in->imm.pat->nspace - 1u;
     int64_t bits = 0;
     for (unsigned i = 0; i < LENGTHS; i++)
         bits |= INT64_C(1) << lengths[i];
-    tr_val all = tr_emit_times(b, in->args[last], in->args, last);
     tr_val at = tr_emit_least(b, in->args[last], tr_emit_int(b, 63));
     tr_val bit = tr_emit_op(b, TR_OP_SHR, tr_emit_int(b, bits), at);
     bit = tr_emit_op(b, TR_OP_AND, bit, tr_emit_int(b, 1));
-    return tr_emit_both(b, tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0)),
-                        tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+    return tr_emit_both(b, tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0)), is_much(b, in));
 }
 
 /* The pattern, and a block with its versions, which is compiled when it is reached: all at once, as each
@@ -161,9 +171,25 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
     tr_fork_make(forms, &k, TR_COLD_LARGE);
     tr_val copy = copy_to(f, v, k.other);
     tr_fork_pick(forms, &k, worth, k.other);
-    versions_by_length(forms, copy, at, LENGTHS - 1);
+    versions_by_length(forms, copy, at, LENGTHS - 1, TR_NOVAL);
     make_known(f, copy, tr_at(f, copy)->args[at], lengths[LENGTHS - 1]);
     return k.after;
+}
+
+/* Does a round call functions of vector math? Of a row of sixteen exponentials LLVM makes sixteen vectors at
+ * once, for which it takes 80 ms, and of four 12. */
+static bool calls_math(const tr_fn *lam) {
+    for (tr_val x = tr_blk_at(lam, 0)->first; x != TR_NOVAL; x = tr_at(lam, x)->next)
+        if (tr_at(lam, x)->op == TR_OP_MATH || tr_at(lam, x)->op == TR_OP_POW)
+            return true;
+    return false;
+}
+
+/* The same, each version compiled when it is reached. */
+static tr_bid ways_apart(tr_versions *forms, tr_val v, uint32_t at) {
+    tr_bld b = tr_bld_before(forms->f, v);
+    tr_val enough = is_much(&b, tr_at(forms->f, v));
+    return versions_by_length(forms, v, at, LENGTHS_OF_MATH, enough);
 }
 
 static tr_bid try_pattern(tr_versions *forms, tr_val v) {
@@ -173,7 +199,9 @@ static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
     bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* it was asked before (byrow.c) */
-    return large ? versions_by_length(forms, v, at, LENGTHS) : two_ways(forms, v, at);
+    return large                          ? versions_by_length(forms, v, at, LENGTHS, TR_NOVAL)
+           : calls_math(in->imm.pat->lam) ? ways_apart(forms, v, at)
+                                          : two_ways(forms, v, at);
 }
 
 bool tr_opt_vectors(tr_prog *p, tr_fn *f) {
