@@ -149,6 +149,84 @@ def test_the_order_of_scans_is_the_documented_one(name):
             assert before(x).tolist() == stands, n
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("parallel", [False, True])
+def test_lines_side_by_side_have_the_order_of_one(name, parallel):
+    """Along any axis, of long lines and of short ones, whichever way they lie in memory."""
+    space = {"tp": tp, "welford": welford, "affine": affine, "digest": digest, "mixed": mixed, "np": np}
+    text = {
+        "welford": "tp.reduce(welford, (1.0, x, 0.0), axis, identity=(0.0, 0.0, 0.0))",
+        "affine": "tp.reduce(affine, (0.5, x), axis, identity=(1.0, 0.0))",
+        "digest": "tp.reduce(digest, (x * 100).astype(np.int64), axis, identity=7)",
+        "mixed": "tp.reduce(mixed, (x, x > 2, (x * 9).astype(np.int64)), axis, identity=(0.0, False, 0))",
+    }[name]
+    _, op, items = PROGRAMS[name]
+    for axis in 0, 1:
+        f = njit(eval(f"lambda x: {text.replace('axis', str(axis))}", space), parallel=parallel)
+        for shape in (
+            (0, 20),
+            (20, 0),
+            (1, 20),
+            (2, 17),
+            (3, 40),
+            (7, 16),
+            (15, 33),
+            (16, 2100),
+            (37, 20),
+            (259, 18),
+            (5, 3),
+        ):
+            x = drawn(shape[0] * shape[1]).reshape(shape)
+            lines = x if axis else x.T
+            want = [reduced(op, items(line), STARTS[name]) for line in lines]
+            if isinstance(STARTS[name], tuple):
+                want = list(zip(*want, strict=True)) or [()] * len(STARTS[name])
+            for y in (x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1]):
+                got = f(y)
+                for g, w in zip(
+                    got if isinstance(got, tuple) else [got],
+                    want if isinstance(got, tuple) else [want],
+                    strict=True,
+                ):
+                    assert g.tolist() == list(w), (axis, shape)
+
+
+def test_types_of_lines_side_by_side():
+    """Items come in the types of values, which the identity has a part in."""
+    x = (np.arange(60) % 7 - 3).astype(np.int8).reshape(3, 20)
+    for identity in 0, 0.5, 1j, np.float32(2):
+        f = njit(lambda x: tp.reduce(lambda p, q: p + q, x, 0, identity=identity))
+        lines, one = f(x), f(x[:, :1])
+        assert lines.dtype == one.dtype and lines[0] == one[0]
+        assert np.array_equal(lines, x.sum(axis=0, dtype=lines.dtype) + lines.dtype.type(identity))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_what_raises_in_lines_side_by_side(parallel):
+    """Of all that raise the first line is told of, as if one came after the other; and then it goes again."""
+
+    def picky(p, q):
+        if q == 5:
+            raise ValueError("five")
+        if q == 6:
+            raise KeyError("six")
+        return p + q
+
+    f = njit(lambda x: tp.reduce(picky, x, axis=0, identity=0), parallel=parallel)
+    x = np.ones((40, 30), np.int64)
+    assert f(x).tolist() == [40] * 30
+    for first, error in ((5, ValueError), (6, KeyError)):
+        y = x.copy()
+        y[39, 3], y[1, 20] = first, 11 - first
+        with pytest.raises(error):
+            f(y)
+        lazy = tp.reduce(picky, tp.array(y), axis=0, identity=0)
+        with pytest.raises(error):
+            tp.evaluate(lazy, parallel=parallel)
+        y[:] = 1
+        assert np.asarray(lazy).tolist() == [40] * 30
+
+
 def test_any_number_of_threads_gives_the_same_bits():
     x = drawn(300_001)
     fs = [njit(f) for f in [p[0] for p in PROGRAMS.values()] + list(SCANS.values())]
