@@ -19,9 +19,10 @@ const tr_nestinfo tr_nest_info[TR_NEST__COUNT] = {
 #undef X
 };
 
-/* FEW: elements of a row that is written out, where how many there are is known when the program runs. SMALL:
- * cost of a lambda that is. LARGEST: bytes of an item that the runtime packs. */
-enum { FEW = 4, SMALL = 24, LARGEST = 16 };
+/* FEW: elements of a row that is written out, where how many there are is known when the program runs; MORE:
+ * with a lambda that costs TINY at most. SMALL: cost of a lambda that is. LARGEST: bytes of an item that the
+ * runtime packs. */
+enum { FEW = 4, MORE = 8, TINY = 4, SMALL = 24, LARGEST = 16 };
 
 typedef struct maker {
     const tr_fn *f;
@@ -276,7 +277,8 @@ static unsigned short_row(const maker *m, unsigned k) {
     for (unsigned i = 0; plain && i < tr_pat_nred(p); i++)
         plain = class_of(m, i) == TR_REDS_BUFFERED;
     int64_t known = plain ? known_size(m, k) : 0;
-    return !plain ? 0 : known < 0 ? FEW : known <= TR_NEST_SHORT_MOST ? (unsigned)known : 0;
+    unsigned few = tr_fn_cost(p->lam) <= TINY ? MORE : FEW;
+    return !plain ? 0 : known < 0 ? few : known <= TR_NEST_SHORT_MOST ? (unsigned)known : 0;
 }
 
 static const tr_nest *reduce(const maker *m, unsigned k) {
