@@ -15,28 +15,54 @@
 
 /* --- the walk --- */
 
-/* Takes a reference of its own. */
-static bool put_obj(tr_objs *l, PyObject *o) {
-    if (l->n == (l->d ? l->room : TR_LAZY_FEW)) {
-        uint32_t room = l->n * 2;
-        PyObject **d = PyMem_Realloc(l->d, room * sizeof *d);
-        if (!d) {
-            PyErr_NoMemory();
-            return false;
-        }
-        if (!l->d)
-            memcpy(d, l->few, l->n * sizeof *d);
-        l->d = d;
-        l->room = room;
+void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
+    memset(w, 0, offsetof(tr_gwalk, nodes));
+    w->st = l->st;
+    w->l = l;
+    w->roots = roots;
+    w->nroots = n;
+    w->key = w->fewwords;
+    w->roomkey = TR_LAZY_WORDS;
+    w->seen = w->fewseen;
+    w->roomseen = TR_LAZY_SEEN;
+    tr_objs *lists[] = {&w->nodes, &w->params, &w->objs, &w->protos};
+    for (unsigned i = 0; i < 4; i++) {
+        lists[i]->d = lists[i]->few;
+        lists[i]->n = 0;
+        lists[i]->room = TR_LAZY_FEW;
     }
-    tr_objs_of(l)[l->n++] = Py_NewRef(o);
+}
+
+/* Twice as much memory for n items as `few` or d, which are the same at first. NULL with an exception: all is
+ * as it was. */
+static __attribute__((noinline)) void *grown(void *d, const void *few, uint32_t n, size_t item) {
+    void *r = PyMem_Realloc(d == few ? NULL : d, 2 * n * item);
+    if (!r)
+        PyErr_NoMemory();
+    else if (d == few)
+        memcpy(r, few, n * item);
+    return r;
+}
+
+/* Takes a reference of its own. */
+static inline bool put_obj(tr_objs *l, PyObject *o) {
+    if (l->n == l->room) {
+        PyObject **d = grown(l->d, l->few, l->n, sizeof *d);
+        if (!d)
+            return false;
+        l->d = d;
+        l->room *= 2;
+    }
+    l->d[l->n++] = Py_NewRef(o);
     return true;
 }
 
+/* The last first: of nodes none is then the last to hold another that is in the list. */
 static void drop_objs(tr_objs *l) {
-    for (uint32_t i = 0; i < l->n; i++)
-        Py_DECREF(tr_objs_of(l)[i]);
-    PyMem_Free(l->d);
+    while (l->n)
+        Py_DECREF(l->d[--l->n]);
+    if (l->d != l->few)
+        PyMem_Free(l->d);
 }
 
 void tr_gwalk_fini(tr_gwalk *w) {
@@ -44,52 +70,43 @@ void tr_gwalk_fini(tr_gwalk *w) {
     drop_objs(&w->params);
     drop_objs(&w->objs);
     drop_objs(&w->protos);
-    PyMem_Free(w->key);
-    PyMem_Free(w->seen);
+    if (w->key != w->fewwords)
+        PyMem_Free(w->key);
+    if (w->seen != w->fewseen)
+        PyMem_Free(w->seen);
 }
 
-static uint32_t *key_of(tr_gwalk *w) {
-    return w->key ? w->key : w->few;
-}
-
-static bool put(tr_gwalk *w, uint32_t x) {
-    if (w->nkey == (w->key ? w->roomkey : TR_LAZY_WORDS)) {
-        uint32_t room = w->nkey * 2, *key = PyMem_Realloc(w->key, room * sizeof *key);
-        if (!key) {
-            PyErr_NoMemory();
+static inline bool put(tr_gwalk *w, uint32_t x) {
+    if (w->nkey == w->roomkey) {
+        uint32_t *key = grown(w->key, w->fewwords, w->nkey, sizeof *key);
+        if (!key)
             return false;
-        }
-        if (!w->key)
-            memcpy(key, w->few, w->nkey * sizeof *key);
         w->key = key;
-        w->roomkey = room;
+        w->roomkey *= 2;
     }
-    key_of(w)[w->nkey++] = x;
+    w->key[w->nkey++] = x;
     return true;
 }
 
 /* What the table knows objects by: which list they are in, and where. */
 enum { IN_PARAMS, IN_OBJS, IN_PROTOS };
-static tr_objs *list_of(tr_gwalk *w, unsigned which) {
+static inline tr_objs *list_of(tr_gwalk *w, unsigned which) {
     return which == IN_PARAMS ? &w->params : which == IN_OBJS ? &w->objs : &w->protos;
 }
 
 /* The entry of an object, or the free one that it gets. */
-static uint32_t *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
-    uint32_t room = w->seen ? w->roomseen : 2 * TR_LAZY_FEW, *t = w->seen ? w->seen : w->fewseen;
+static inline uint32_t *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
+    const tr_objs *l = list_of(w, which);
     uint32_t i = (uint32_t)((uintptr_t)o >> 4) * 2654435769u >> 8;
     for (;; i++) {
-        uint32_t *e = &t[i & (room - 1)];
-        if (!*e || ((*e & 3) == which && tr_objs_of(list_of(w, which))[(*e >> 2) - 1] == o))
+        uint32_t *e = &w->seen[i & (w->roomseen - 1)];
+        if (!*e || ((*e & 3) == which && l->d[(*e >> 2) - 1] == o))
             return e;
     }
 }
 
-static bool grow_table(tr_gwalk *w) {
-    uint32_t room = w->seen ? w->roomseen : 2 * TR_LAZY_FEW;
-    if (w->nseen * 2 < room)
-        return true;
-    uint32_t *old = w->seen, *from = old ? old : w->fewseen, *t = PyMem_Calloc(room * 2u, sizeof *t);
+static __attribute__((noinline)) bool grow_table(tr_gwalk *w) {
+    uint32_t room = w->roomseen, *old = w->seen, *t = PyMem_Calloc(room * 2u, sizeof *t);
     if (!t) {
         PyErr_NoMemory();
         return false;
@@ -97,15 +114,16 @@ static bool grow_table(tr_gwalk *w) {
     w->seen = t;
     w->roomseen = room * 2;
     for (uint32_t i = 0; i < room; i++)
-        if (from[i])
-            *entry_of(w, from[i] & 3, tr_objs_of(list_of(w, from[i] & 3))[(from[i] >> 2) - 1]) = from[i];
-    PyMem_Free(old);
+        if (old[i])
+            *entry_of(w, old[i] & 3, list_of(w, old[i] & 3)->d[(old[i] >> 2) - 1]) = old[i];
+    if (old != w->fewseen)
+        PyMem_Free(old);
     return true;
 }
 
 /* The number of an object in its list, where it is put unless it is there. */
-static bool number_of(tr_gwalk *w, unsigned which, PyObject *o, uint32_t *at) {
-    if (!grow_table(w))
+static inline bool number_of(tr_gwalk *w, unsigned which, PyObject *o, uint32_t *at) {
+    if (w->nseen * 2 >= w->roomseen && !grow_table(w))
         return false;
     tr_objs *l = list_of(w, which);
     uint32_t *e = entry_of(w, which, o);
@@ -179,12 +197,12 @@ static void note_place(tr_gwalk *w, PyObject *o, bool far) {
 static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
     uint32_t at = 0;
     unsigned kind = TR_GREF_OBJ;
-    if (Py_IS_TYPE(o, w->type) && !((tr_lazy *)o)->value) {
+    if (tr_lazy_is(w->l, o) && !((tr_lazy *)o)->value) {
         tr_lazy *x = (tr_lazy *)o;
         x->uses++;
         kind = TR_GREF_NODE;
         at = x->at;
-    } else if (Py_IS_TYPE(o, w->type)) {
+    } else if (tr_lazy_is(w->l, o)) {
         PyObject *m = tr_lazy_memory((tr_lazy *)o);
         kind = TR_GREF_PARAM;
         note_place(w, m, m != ((tr_lazy *)o)->value);
@@ -261,7 +279,7 @@ static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
     }
     ok = ok && put_globals(w, (PyCodeObject *)PyFunction_GetCode(x->fn), PyFunction_GetGlobals(x->fn), &n);
     if (ok)
-        key_of(w)[count] = n;
+        w->key[count] = n;
     return ok;
 }
 
@@ -298,56 +316,61 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
     return ok;
 }
 
-/* What waits below the roots, operands first; `met` is called where a node has its operands, with w or
- * NULL. */
+/* What is being looked at, operands above what uses them. */
 typedef struct stack {
     tr_lazy **d, *few[2 * TR_LAZY_FEW];
-    size_t n, room;
+    uint32_t n, room;
 } stack;
 
-static bool push(stack *s, tr_lazy *x) {
+static inline bool push(stack *s, tr_lazy *x) {
     if (s->n == s->room) {
-        size_t room = s->room * 2;
-        tr_lazy **d = PyMem_Malloc(room * sizeof *d);
-        if (!d) {
-            PyErr_NoMemory();
+        tr_lazy **d = grown(s->d, s->few, s->n, sizeof *d);
+        if (!d)
             return false;
-        }
-        memcpy(d, s->d, s->n * sizeof *d);
-        if (s->d != s->few)
-            PyMem_Free(s->d);
         s->d = d;
-        s->room = room;
+        s->room *= 2;
     }
     s->d[s->n++] = x;
     return true;
 }
 
+/* Operands of x that have no number of this walk yet go on the stack, the first one on top. */
+static inline bool push_operands(tr_gwalk *w, stack *s, const tr_lazy *x, uint64_t done) {
+    bool ok = true;
+    for (Py_ssize_t i = Py_SIZE(x); ok && i-- > 0;) {
+        tr_lazy *a = (tr_lazy *)x->args[i];
+        if (tr_lazy_is(w->l, x->args[i]) && !a->value && a->epoch != done)
+            ok = push(s, a);
+    }
+    return ok;
+}
+
 bool tr_gwalk_gather(tr_gwalk *w) {
-    stack s = {.n = 0, .room = 2 * TR_LAZY_FEW};
-    uint64_t epoch = w->l->epoch += 2; /* epoch: it lies on the stack; epoch + 1: it has its number */
+    stack s;
+    uint64_t epoch = w->l->epoch += 2,
+             done = epoch + 1; /* epoch: it lies on the stack; done: it has its number */
     bool ok = true;
     s.d = s.few;
+    s.n = 0;
+    s.room = 2 * TR_LAZY_FEW;
     for (Py_ssize_t i = w->nroots; ok && i-- > 0;)
         ok = push(&s, (tr_lazy *)w->roots[i]);
     while (ok && s.n) {
         tr_lazy *x = s.d[s.n - 1];
-        bool ready = x->epoch == epoch;
-        if (x->value || x->epoch == epoch + 1) {
+        uint32_t n = s.n;
+        if (x->value || x->epoch == done) {
             s.n--;
             continue;
         }
-        x->epoch = epoch;
-        for (Py_ssize_t i = Py_SIZE(x); ok && !ready && i-- > 0;) {
-            tr_lazy *a = (tr_lazy *)x->args[i];
-            if (Py_IS_TYPE(x->args[i], w->type) && !a->value && a->epoch != epoch + 1)
-                ok = push(&s, a);
+        if (x->epoch != epoch) {
+            x->epoch = epoch;
+            ok = push_operands(w, &s, x, done);
+            if (!ok || s.n > n)
+                continue;
         }
-        if (ok && ready) {
-            s.n--;
-            ok = take_node(w, x);
-            x->epoch = epoch + 1;
-        }
+        s.n--;
+        ok = take_node(w, x);
+        x->epoch = done;
     }
     if (s.d != s.few)
         PyMem_Free(s.d);
@@ -405,16 +428,16 @@ static bool is_same(PyObject *a, PyObject *b) {
 
 static bool is_entry(tr_gwalk *w, const tr_lazyentry *e, uint64_t hash) {
     bool same = e->hash == hash && e->n == w->nkey && PyTuple_GET_SIZE(e->objs) == w->objs.n &&
-                memcmp(e->key, key_of(w), e->n * sizeof *e->key) == 0;
+                memcmp(e->key, w->key, e->n * sizeof *e->key) == 0;
     for (uint32_t i = 0; same && i < w->objs.n; i++)
-        same = is_same(PyTuple_GET_ITEM(e->objs, i), tr_objs_of(&w->objs)[i]);
+        same = is_same(PyTuple_GET_ITEM(e->objs, i), w->objs.d[i]);
     return same;
 }
 
 static PyObject *tuple_of(tr_objs *l) {
     PyObject *t = PyTuple_New(l->n);
     for (uint32_t i = 0; t && i < l->n; i++)
-        PyTuple_SET_ITEM(t, i, Py_NewRef(tr_objs_of(l)[i]));
+        PyTuple_SET_ITEM(t, i, Py_NewRef(l->d[i]));
     return t;
 }
 
@@ -440,9 +463,9 @@ static PyObject *proto_of(PyObject *fn, uint32_t cells) {
 
 /* The nodes' numbers are read from the key, where the walk has put them. */
 static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
-    const uint32_t *at = key_of(w);
+    const uint32_t *at = w->key;
     for (uint32_t k = 0; k < w->nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         tr_pnode *n = &p->nodes[k];
         *n = (tr_pnode){
             .op = (uint8_t)at[0], .fn = at[1], .n = at[2], .code = Py_XNewRef(x->code), .lasti = x->lasti};
@@ -455,9 +478,9 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
             at += 5 + at[4];
         }
         if (kw) /* the node's own may be gone: another thread has evaluated it */
-            n->kwnames = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
+            n->kwnames = Py_NewRef(w->objs.d[*at++]);
         if (tag)
-            n->tag = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
+            n->tag = Py_NewRef(w->objs.d[*at++]);
         if (!(n->args = PyMem_Malloc((n->n + 1u) * sizeof *n->args))) {
             PyErr_NoMemory();
             return false;
@@ -465,7 +488,7 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
         for (uint32_t i = 0; i < n->n; i++)
             n->args[i] = ref_of(*at++);
         if (n->op == TR_G_CLOSURE && PyTuple_GET_ITEM(p->protos, n->fn) == NULL) {
-            PyObject *proto = proto_of(tr_objs_of(&w->protos)[n->fn], n->cells);
+            PyObject *proto = proto_of(w->protos.d[n->fn], n->cells);
             if (!proto)
                 return false;
             PyTuple_SET_ITEM(p->protos, n->fn, proto);
@@ -587,7 +610,7 @@ static bool remember(tr_gwalk *w, uint64_t hash, PyObject *fn) {
         return false;
     }
     *e = (tr_lazyentry){.hash = hash, .used = ++w->l->clock, .n = w->nkey};
-    memcpy(e->key, key_of(w), w->nkey * sizeof *e->key);
+    memcpy(e->key, w->key, w->nkey * sizeof *e->key);
     if (!(e->objs = tuple_of(&w->objs))) {
         PyMem_Free(e);
         return false;
@@ -605,9 +628,9 @@ static bool remember(tr_gwalk *w, uint64_t hash, PyObject *fn) {
 }
 
 PyObject *tr_gwalk_function(tr_gwalk *w) {
-    uint64_t hash = tr_hash_bytes(key_of(w), w->nkey * sizeof(uint32_t), 0);
+    uint64_t hash = tr_hash_bytes(w->key, w->nkey * sizeof *w->key, 0);
     for (uint32_t i = 0; i < w->objs.n; i++)
-        hash = (hash ^ hash_of(tr_objs_of(&w->objs)[i])) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ hash_of(w->objs.d[i])) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
     for (tr_lazyentry *e = w->l->plans[hash % TR_LAZY_PLANS]; e; e = e->next)
         if (is_entry(w, e, hash)) {
@@ -643,18 +666,4 @@ void tr_lazies_clear(tr_lazies *l) {
     for (size_t i = 0; l && i < TR_LAZY_PLANS; i++)
         while (l->plans[i])
             entry_free(unlink_entry(l, &l->plans[i]));
-}
-
-void tr_lazies_free(tr_lazies *l) {
-    tr_lazies_clear(l);
-    if (!l)
-        return;
-    for (unsigned i = 0; i < TR_LAZY__FNS; i++)
-        Py_XDECREF(l->fns[i]);
-    Py_XDECREF(l->result);
-    Py_XDECREF(l->at);
-    Py_XDECREF(l->flags);
-    Py_XDECREF(l->tag);
-    PyMem_Free(l->home);
-    PyMem_Free(l);
 }
