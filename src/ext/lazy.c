@@ -1161,32 +1161,48 @@ static int lazy_clear(PyObject *self) {
     return 0;
 }
 
-static void end_node(tr_lazy *x) {
+/* Of one that nobody comes across any more. */
+static inline void end_node(tr_lazy *x) {
     PyTypeObject *tp = Py_TYPE(x);
-    lazy_clear((PyObject *)x);
-    Py_CLEAR(x->code);
+    Py_XDECREF(x->value);
+    Py_XDECREF(x->fn);
+    Py_XDECREF(x->shape);
+    Py_XDECREF(x->kwnames);
+    Py_XDECREF(x->tag);
+    Py_XDECREF(x->code);
     tr_lazy_free(x);
     Py_DECREF(tp); /* last: it keeps the module */
 }
 
-/* Nodes go with it. */
-static bool ends_others(const tr_lazy *x) {
-    bool ends = false;
-    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
-        ends = ends || (x->args[i] && is_lazy(x->args[i]) && Py_REFCNT(x->args[i]) == 1);
-    return ends;
+/* Lets go of operands, but of nodes that go with it: false where there are such. */
+static inline bool drop_operands(tr_lazy *x) {
+    bool all = true;
+    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) {
+        PyObject *o = x->args[i];
+#ifdef Py_GIL_DISABLED /* counts are split between threads there */
+        bool ends = o != NULL;
+#else
+        bool ends = o && Py_REFCNT(o) == 1 && is_lazy(o);
+#endif
+        if (!ends) {
+            x->args[i] = NULL;
+            Py_XDECREF(o);
+        }
+        all = all && !ends;
+    }
+    return all;
 }
 
 static void lazy_dealloc(PyObject *self) {
+    tr_lazy *x = (tr_lazy *)self;
     PyObject_GC_UnTrack(self);
-#ifndef Py_GIL_DISABLED /* counts are split between threads there */
-    if (!ends_others((tr_lazy *)self)) {
-        end_node((tr_lazy *)self);
+    if (drop_operands(x)) {
+        end_node(x);
         return;
     }
-#endif
     Py_TRASHCAN_BEGIN(self, lazy_dealloc) /* a chain of nodes is as deep as it is long */
-        end_node((tr_lazy *)self);
+        for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) Py_CLEAR(x->args[i]);
+    end_node(x);
     Py_TRASHCAN_END
 }
 

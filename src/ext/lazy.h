@@ -75,7 +75,7 @@ typedef struct tr_lazy {
     tr_kindof kind;    /* once it was asked for; of a HOST, n: its dtype was promised */
     uint32_t cells;    /* CLOSURE: which of the function's cells are operands, a bit each */
     uint64_t epoch;    /* the walk that has met it last: then */
-    uint32_t at;       /* its number in that, and */
+    uint32_t at;       /* its number in that, of one that has a value the number of the param; and */
     uint32_t uses;     /* how often it is an operand there */
     PyObject *args[];
 } tr_lazy;
@@ -150,7 +150,7 @@ typedef struct tr_lazies {
 } tr_lazies;
 
 /* Objects in their order; the first few without memory of their own. */
-enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256, TR_LAZY_SEEN = 2 * TR_LAZY_FEW };
+enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256, TR_LAZY_SEEN = 4 * TR_LAZY_FEW };
 typedef struct tr_objs {
     PyObject **d; /* `few`, or memory */
     uint32_t n, room;
@@ -177,6 +177,7 @@ typedef struct tr_gwalk {
     uint32_t nran;  /* nodes that were computed before */
     uint32_t nkey, roomkey;
     uint32_t nseen, roomseen;
+    uint64_t done;  /* the epoch of nodes that have their number */
     uint32_t *key;  /* what the structure is, as numbers: `fewwords`, or memory */
     uint32_t *seen; /* a hash table of params, objs and protos: 1 + number, and which; `fewseen`, or memory */
     uint32_t fewseen[TR_LAZY_SEEN];
@@ -234,6 +235,10 @@ PyObject *tr_lazy_node(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *a
                        PyObject *kwnames);
 /* The innermost frame that is none of treadle.parallel's. */
 void tr_lazy_note_place(tr_lazy *n);
+/* Roots have gone through treadle._library's function for them. */
+static inline bool tr_plan_has_values(const tr_plan *p) {
+    return p->result != UINT32_MAX;
+}
 void tr_plan_free(tr_plan *p);
 int tr_plan_visit(const tr_plan *p, visitproc visit, void *arg);
 /* Where node k was written. */

@@ -33,8 +33,8 @@ void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_
     }
 }
 
-/* Twice as much memory for n items as `few` or d, which are the same at first. NULL with an exception: all is
- * as it was. */
+/* Twice as much memory as for n items, which are d, and at first `few`. NULL with an exception: all is as it
+ * was. */
 static __attribute__((noinline)) void *grown(void *d, const void *few, uint32_t n, size_t item) {
     void *r = PyMem_Realloc(d == few ? NULL : d, 2 * n * item);
     if (!r)
@@ -76,16 +76,23 @@ void tr_gwalk_fini(tr_gwalk *w) {
         PyMem_Free(w->seen);
 }
 
-static inline bool put(tr_gwalk *w, uint32_t x) {
-    if (w->nkey == w->roomkey) {
-        uint32_t *key = grown(w->key, w->fewwords, w->nkey, sizeof *key);
+/* Room for n numbers more. */
+static inline bool reserve(tr_gwalk *w, uint32_t n) {
+    while (w->roomkey - w->nkey < n) {
+        uint32_t *key = grown(w->key, w->fewwords, w->roomkey, sizeof *key);
         if (!key)
             return false;
         w->key = key;
         w->roomkey *= 2;
     }
-    w->key[w->nkey++] = x;
     return true;
+}
+
+static bool put(tr_gwalk *w, uint32_t x) {
+    bool ok = reserve(w, 1);
+    if (ok)
+        w->key[w->nkey++] = x;
+    return ok;
 }
 
 /* What the table knows objects by: which list they are in, and where. */
@@ -158,13 +165,17 @@ static bool is_known_power(PyObject *o) {
     return v == 2 || v == 1 || v == 0 || v == -1 || v == 0.5 || v == -0.5 || v == 3;
 }
 
+static inline bool is_exponent(const tr_gwalk *w, const tr_lazy *of, Py_ssize_t k) {
+    return k == 1 && of->op == TR_G_CALL && of->fn == w->l->fns[TR_LAZY_POWER];
+}
+
 enum { SMALL = 2, LARGE = 32 };
 
 /* Whether operand k of a node is an operand of the function, whose change compiles nothing. */
 static bool is_param(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o) {
     if (PyArray_Check(o) || PyArray_IsScalar(o, Generic))
         return true;
-    if (of->op == TR_G_CALL && of->fn == w->l->fns[TR_LAZY_POWER] && k == 1 && is_known_power(o))
+    if (is_exponent(w, of, k) && is_known_power(o))
         return false;
     if (PyFloat_CheckExact(o) || PyComplex_CheckExact(o))
         return true;
@@ -186,7 +197,7 @@ static tr_gref ref_of(uint32_t word) {
 }
 
 /* Where an operand lies; numbers lie nowhere. */
-static void note_place(tr_gwalk *w, PyObject *o, bool far) {
+static inline void note_place(tr_gwalk *w, PyObject *o, bool far) {
     const tr_dev *d = far ? atomic_load(&w->st->dev) : NULL;
     if (d)
         w->offload = d->ops->load ? TR_OFFLOAD_OWN : TR_OFFLOAD_HERE;
@@ -194,21 +205,12 @@ static void note_place(tr_gwalk *w, PyObject *o, bool far) {
     w->here = w->here || (!far && PyArray_Check(o) && PyArray_NDIM((PyArrayObject *)o) > 0);
 }
 
-static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
+/* An operand that is no node, no array and no float. */
+static __attribute__((noinline)) bool refer_other(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o,
+                                                  tr_gref *r) {
     uint32_t at = 0;
     unsigned kind = TR_GREF_OBJ;
-    if (tr_lazy_is(w->l, o) && !((tr_lazy *)o)->value) {
-        tr_lazy *x = (tr_lazy *)o;
-        x->uses++;
-        kind = TR_GREF_NODE;
-        at = x->at;
-    } else if (tr_lazy_is(w->l, o)) {
-        PyObject *m = tr_lazy_memory((tr_lazy *)o);
-        kind = TR_GREF_PARAM;
-        note_place(w, m, m != ((tr_lazy *)o)->value);
-        if (!number_of(w, IN_PARAMS, m, &at))
-            return false;
-    } else if (tr_device_mem(w->st, o)) {
+    if (tr_device_mem(w->st, o)) {
         kind = TR_GREF_PARAM;
         note_place(w, tr_device_mem(w->st, o), true);
         if (!number_of(w, IN_PARAMS, tr_device_mem(w->st, o), &at))
@@ -216,13 +218,42 @@ static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_
     } else if (is_param(w, of, k, o)) {
         kind = TR_GREF_PARAM;
         note_place(w, o, false);
-        at = w->params.n; /* numbers that are the same object now need not be the next time */
+        at = w->params.n;
         if (PyArray_Check(o) ? !number_of(w, IN_PARAMS, o, &at) : !put_obj(&w->params, o))
             return false;
     } else if (!number_of(w, IN_OBJS, o, &at)) {
         return false;
     }
     *r = (tr_gref){kind, at};
+    return true;
+}
+
+/* Numbers that are the same object now need not be the next time: each is a param of its own. */
+static inline bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
+    PyObject *m = o;
+    tr_lazy *x = tr_lazy_is(w->l, o) ? (tr_lazy *)o : NULL;
+    if (x && x->epoch == w->done) {
+        x->uses++;
+        *r = (tr_gref){x->value ? TR_GREF_PARAM : TR_GREF_NODE, x->at};
+        return true;
+    }
+    if (PyFloat_CheckExact(o) && !is_exponent(w, of, k)) {
+        *r = (tr_gref){TR_GREF_PARAM, w->params.n};
+        return put_obj(&w->params, o);
+    }
+    if (x)
+        m = tr_lazy_memory(x);
+    else if (!PyArray_CheckExact(o))
+        return refer_other(w, of, k, o, r);
+    note_place(w, m, x && m != x->value);
+    uint32_t at;
+    if (!number_of(w, IN_PARAMS, m, &at))
+        return false;
+    if (x) {
+        x->epoch = w->done;
+        x->at = at;
+    }
+    *r = (tr_gref){TR_GREF_PARAM, at};
     return true;
 }
 
@@ -286,21 +317,11 @@ static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
 /* Beside a node's kind in the key: what else follows. */
 enum { KEY_NAMES = 1 << 8, KEY_TAG = 1 << 9 };
 
-/* A node whose operands have their numbers gets its own. */
-static bool take_node(tr_gwalk *w, tr_lazy *x) {
-    uint32_t fn = 0, proto = 0, at = 0;
-    bool closure = x->op == TR_G_CLOSURE;
-    PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
-    x->at = w->nodes.n;
-    x->uses = 0;
-    w->nran += x->ran;
-    w->nhost += x->op == TR_G_HOST;
-    if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)))
-        return false;
-    PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
-    bool ok = put(w, x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u)) && put(w, fn) &&
-              put(w, (uint32_t)Py_SIZE(x));
-    if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
+/* What the key has of closures, of names of keywords and of words of a schedule. */
+static __attribute__((noinline)) bool put_more(tr_gwalk *w, const tr_lazy *x, PyObject *tag) {
+    uint32_t proto = 0, at = 0;
+    bool ok = true;
+    if (x->op == TR_G_CLOSURE) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
         ok = number_of(w, IN_PROTOS, x->fn, &proto) && put(w, proto) && put(w, x->cells) &&
              put(w, (uint32_t)globals) && put(w, (uint32_t)(globals >> 32)) && put_surroundings(w, x);
@@ -309,10 +330,36 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
         ok = number_of(w, IN_OBJS, x->kwnames, &at) && put(w, at);
     if (ok && tag)
         ok = number_of(w, IN_OBJS, tag, &at) && put(w, at);
-    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
-        tr_gref r;
-        ok = refer(w, x, i, x->args[i], &r) && put(w, word_of(r));
+    return ok;
+}
+
+/* A node whose operands have their numbers gets its own. */
+static inline bool take_node(tr_gwalk *w, tr_lazy *x) {
+    uint32_t fn = 0, n = (uint32_t)Py_SIZE(x);
+    bool closure = x->op == TR_G_CLOSURE, ok = true;
+    PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
+    PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
+    x->at = w->nodes.n;
+    x->uses = 0;
+    w->nran += x->ran;
+    w->nhost += x->op == TR_G_HOST;
+    if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)) ||
+        !reserve(w, n + 3))
+        return false;
+    uint32_t *key = w->key + w->nkey;
+    key[0] = x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u);
+    key[1] = fn;
+    key[2] = n;
+    w->nkey += 3;
+    if (closure || x->kwnames || tag)
+        ok = put_more(w, x, tag) && reserve(w, n);
+    key = w->key + w->nkey;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        tr_gref r = {0};
+        ok = refer(w, x, i, x->args[i], &r);
+        key[i] = word_of(r);
     }
+    w->nkey += n;
     return ok;
 }
 
@@ -347,8 +394,7 @@ static inline bool push_operands(tr_gwalk *w, stack *s, const tr_lazy *x, uint64
 
 bool tr_gwalk_gather(tr_gwalk *w) {
     stack s;
-    uint64_t epoch = w->l->epoch += 2,
-             done = epoch + 1; /* epoch: it lies on the stack; done: it has its number */
+    uint64_t epoch = w->l->epoch += 2, done = w->done = epoch + 1; /* epoch: it lies on the stack */
     bool ok = true;
     s.d = s.few;
     s.n = 0;
@@ -392,6 +438,8 @@ static bool is_plain(PyObject *o) {
 }
 
 static uint64_t hash_of(PyObject *o) {
+    if (Py_IS_TYPE(o, &PyUFunc_Type)) /* as most are */
+        return (uint64_t)(uintptr_t)o;
     if (PyTuple_CheckExact(o)) {
         uint64_t h = 0x9e3779b97f4a7c15u;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++)

@@ -244,7 +244,7 @@ static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
 static void note_ran(tr_gwalk *w) {
     for (uint32_t k = 0; k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)w->nodes.d[k];
-        x->ran = x->ran || (tr_lazy_has_value(x) && !is_root(w, x) && is_held(x));
+        x->ran = x->ran || (is_held(x) && tr_lazy_has_value(x) && !is_root(w, x));
     }
 }
 
