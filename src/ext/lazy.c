@@ -255,12 +255,16 @@ static PyObject *shape_together(PyObject *sa, PyObject *sb, bool *ok) {
 
 /* The value of an evaluated node; borrowed. */
 static PyObject *value_of(PyObject *self) {
+    if (((tr_lazy *)self)->value)
+        return ((tr_lazy *)self)->value;
     return tr_lazy_evaluate(tr_lazies_of(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
 }
 
 /* The value as an array; a leaf's is the user's own. */
 static PyObject *memory_of(PyObject *self) {
     PyObject *v = value_of(self);
+    if (v && PyArray_CheckExact(v))
+        return Py_NewRef(v);
     return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
 }
 
@@ -912,7 +916,48 @@ static PyObject *lazy_dlpack_device(PyObject *self, PyObject *unused) {
     return Py_BuildValue("ii", 1, 0); /* kDLCPU */
 }
 
+/* The format of an array's items, which are numbers as this machine has them; NULL: others. */
+static const char *plain_format(PyArrayObject *a) {
+    static const char *const formats[] = {"?", "b", "B", "h", "H", "i", "I",
+                                          "l", "L", "q", "Q", "e", "f", "d"};
+    const char *r = NULL;
+    char type = PyArray_DESCR(a)->type;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && PyArray_ISNOTSWAPPED(a); i++)
+        if (formats[i][0] == type)
+            r = formats[i];
+    return r;
+}
+
+/* What was computed stays where it is as long as the node, so a view that asks for no more than its strides
+ * needs no array of its own: as memoryviews do, and NumPy through these. False: ask an array. */
+static bool fill_buffer(PyObject *self, Py_buffer *view, int flags) {
+    tr_lazy *x = (tr_lazy *)self;
+    PyArrayObject *a =
+        x->value && !x->leaf && PyArray_CheckExact(x->value) ? (PyArrayObject *)x->value : NULL;
+    const char *format = a && PyArray_NDIM(a) > 0 ? plain_format(a) : NULL;
+    if (!format || (flags & PyBUF_WRITABLE) || (flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
+        (flags & ~PyBUF_FULL_RO))
+        return false;
+    *view = (Py_buffer){.buf = PyArray_DATA(a),
+                        .obj = Py_NewRef(self),
+                        .len = PyArray_NBYTES(a),
+                        .itemsize = PyArray_ITEMSIZE(a),
+                        .readonly = 1,
+                        .ndim = PyArray_NDIM(a),
+                        .format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format : NULL,
+                        .shape = (Py_ssize_t *)PyArray_DIMS(a),
+                        .strides = (Py_ssize_t *)PyArray_STRIDES(a)};
+    return true;
+}
+
 static int lazy_buffer(PyObject *self, Py_buffer *view, int flags) {
+    PyObject *v = value_of(self);
+    if (!v)
+        return -1;
+    if (fill_buffer(self, view, flags))
+        return 0;
+    if (PyArray_IsScalar(v, Number) || PyArray_IsScalar(v, Bool))
+        return PyObject_GetBuffer(v, view, flags);
     PyObject *a = array_of(self);
     int r = a ? PyObject_GetBuffer(a, view, flags) : -1;
     Py_XDECREF(a);
