@@ -574,6 +574,8 @@ static PyObject *into(PyObject *node, PyObject *out, PyObject *where) {
 
 /* Of keywords: where results go, and which of them. These are no operands. */
 static bool says_where(PyObject *name, bool into_out) {
+    if (PyUnicode_GET_LENGTH(name) != 3 && PyUnicode_GET_LENGTH(name) != 5)
+        return false;
     return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
            (into_out && PyUnicode_CompareWithASCIIString(name, "where") == 0);
 }
@@ -608,7 +610,9 @@ PyObject *tr_lazy_call(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *a
         k += ok;
         names += name != NULL;
     }
-    if (ok && names) {
+    if (ok && names && n + names == all) {
+        kw = Py_NewRef(kwnames);
+    } else if (ok && names) {
         kw = PyTuple_New(names);
         ok = kw != NULL;
         for (Py_ssize_t i = n, m = 0; ok && i < all; i++)

@@ -131,14 +131,14 @@ typedef struct tr_lazies {
     PyObject **methods; /* the names of those that make nodes, in the order of lazy.c */
     PyObject
         *plain[TR_LAZY_PLAIN]; /* functions of NumPy's that are called in graphs as any other, by address */
-    PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
-    PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
-    PyObject *tag;    /* contextvars.ContextVar: the words that nodes are made with now */
-    bool tagged;      /* there have been some */
-    PyObject *flags;  /* dict: options that programs are compiled with; NULL: the defaults */
-    char *home;       /* the folder of treadle.parallel: places are those of its callers */
-    size_t nhome;     /* so long is its name */
-    PyObject *away;   /* the name of a file that is not there: of the last node's place; NULL: none yet */
+    PyObject *result;   /* treadle._library's function that makes a root's value; NULL until it is needed */
+    PyObject *at;       /* treadle.parallel's class behind x.at; likewise */
+    PyObject *tag;      /* contextvars.ContextVar: the words that nodes are made with now */
+    bool tagged;        /* there have been some */
+    PyObject *flags;    /* dict: options that programs are compiled with; NULL: the defaults */
+    char *home;         /* the folder of treadle.parallel: places are those of its callers */
+    size_t nhome;       /* so long is its name */
+    PyObject *named[2]; /* names of files: the last one that is not there, and one that is; NULL: none yet */
     tr_lazy *spare[TR_LAZY_SHORT]; /* nodes that are gone, by their number of operands; a list by `code` */
     uint32_t nspare[TR_LAZY_SHORT];
     size_t live; /* nodes; not counted where none are spared */

@@ -246,7 +246,8 @@ static PyObject *setup(PyObject *module, PyObject *args) {
     PyMem_Free(l->home);
     l->home = strcpy(home, s);
     l->nhome = strlen(s);
-    Py_CLEAR(l->away);
+    Py_CLEAR(l->named[false]);
+    Py_CLEAR(l->named[true]);
     l->check = check != 0;
     Py_XSETREF(l->flags, Py_NewRef(flags));
     Py_XSETREF(l->tag, Py_NewRef(tag));

@@ -59,7 +59,8 @@ void tr_lazies_free(tr_lazies *l) {
     Py_XDECREF(l->at);
     Py_XDECREF(l->flags);
     Py_XDECREF(l->tag);
-    Py_XDECREF(l->away);
+    Py_XDECREF(l->named[false]);
+    Py_XDECREF(l->named[true]);
     for (unsigned i = 0; i < TR_LAZY_PLAIN; i++)
         Py_XDECREF(l->plain[i]);
     for (PyObject **name = l->methods; name && *name; name++)
@@ -76,20 +77,19 @@ void tr_lazies_free(tr_lazies *l) {
         PyMem_Free(l);
 }
 
-/* The name is one that the folder of treadle.parallel has; the last one that it has not is remembered, as a
- * program's nodes are written in few files. */
+/* The file is one of treadle.parallel's. The last one that is and the last one that is not are remembered, by
+ * their names: a program's nodes are written in few files. */
 static bool is_at_home(tr_lazies *l, PyObject *name) {
-    if (name == l->away)
-        return false;
+    if (name == l->named[false] || name == l->named[true])
+        return name == l->named[true];
     const char *file = l->home ? PyUnicode_AsUTF8(name) : NULL;
+    bool home = file && strncmp(file, l->home, l->nhome) == 0;
     if (!file)
         PyErr_Clear();
-    if (file && strncmp(file, l->home, l->nhome) == 0)
-        return true;
 #ifndef Py_GIL_DISABLED
-    Py_XSETREF(l->away, Py_NewRef(name));
+    Py_XSETREF(l->named[home], Py_NewRef(name));
 #endif
-    return false;
+    return home;
 }
 
 /* The innermost frame that is none of treadle.parallel's. */
