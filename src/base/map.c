@@ -44,7 +44,7 @@ uint64_t tr_hash_bytes(const void *p, size_t n, uint64_t seed) {
         n %= ROW;
     }
     for (; n >= 8; n -= 8, s += 8)
-        h = mix(h ^ word_at(s)) + UINT64_C(0x9e3779b97f4a7c15);
+        h = step(h, s) + UINT64_C(0x9e3779b97f4a7c15);
     uint64_t tail = 0;
     if (n)
         memcpy(&tail, s, n);

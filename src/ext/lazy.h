@@ -123,6 +123,12 @@ typedef struct tr_lazyentry {
     uint32_t key[];
 } tr_lazyentry;
 
+/* An object that a walk has met, in a hash table of the walk's. */
+typedef struct tr_lazyseen {
+    uint64_t epoch; /* of that walk; another's: the entry is free */
+    uint32_t which; /* the list that it is in, in the low bits, and where */
+} tr_lazyseen;
+
 /* What belongs to the class; every node points to it, which has the class and so the module. */
 typedef struct tr_lazies {
     tr_state *st;
@@ -147,10 +153,12 @@ typedef struct tr_lazies {
     tr_lazyentry *plans[TR_LAZY_PLANS];
     size_t nplans;
     uint64_t clock, epoch;
+    tr_lazyseen *seen; /* what the walk that gathers has met: there is one at a time; NULL: none has been */
+    uint32_t roomseen;
 } tr_lazies;
 
 /* Objects in their order; the first few without memory of their own. */
-enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256, TR_LAZY_SEEN = 4 * TR_LAZY_FEW };
+enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256, TR_LAZY_SEEN = 256 };
 typedef struct tr_objs {
     PyObject **d; /* `few`, or memory */
     uint32_t n, room;
@@ -176,11 +184,9 @@ typedef struct tr_gwalk {
     uint32_t nhost; /* nodes that Python computes */
     uint32_t nran;  /* nodes that were computed before */
     uint32_t nkey, roomkey;
-    uint32_t nseen, roomseen;
+    uint32_t nseen; /* entries of l->seen */
     uint64_t done;  /* the epoch of nodes that have their number */
     uint32_t *key;  /* what the structure is, as numbers: `fewwords`, or memory */
-    uint32_t *seen; /* a hash table of params, objs and protos: 1 + number, and which; `fewseen`, or memory */
-    uint32_t fewseen[TR_LAZY_SEEN];
     /* From here on nothing is set at the beginning but what says how much there is. */
     tr_objs nodes, params, objs, protos; /* strong */
     uint32_t fewwords[TR_LAZY_WORDS];
@@ -228,8 +234,6 @@ bool tr_lazy_add_functions(PyObject *module);
 tr_lazy *tr_lazy_new(tr_lazies *l, Py_ssize_t n);
 /* The memory of a node that has nothing any more. */
 void tr_lazy_free(tr_lazy *x);
-/* The module is gone; what nodes that are left point to goes with the last of them. */
-void tr_lazies_free(tr_lazies *l);
 /* A node of n operands, the last of which have names. */
 PyObject *tr_lazy_node(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames);
@@ -248,6 +252,8 @@ tr_place tr_plan_place(const tr_plan *p, uint32_t k);
 
 int tr_lazies_visit(const tr_lazies *l, visitproc visit, void *arg);
 void tr_lazies_clear(tr_lazies *l); /* forgets plans: nodes that are left can still be used */
+/* The module is gone; what nodes that are left point to goes with the last of them. */
+void tr_lazies_free(tr_lazies *l);
 
 void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_t n);
 /* Both in the gate; false with an exception. */

@@ -29,7 +29,7 @@ tr_lazy *tr_lazy_new(tr_lazies *l, Py_ssize_t n) {
     }
     memset((char *)x + offsetof(tr_lazy, l), 0, offsetof(tr_lazy, args) - offsetof(tr_lazy, l));
     x->l = l;
-    if (SPARES)
+    if (SPARES > 0)
         l->live++;
     return x;
 }
@@ -38,42 +38,14 @@ void tr_lazy_free(tr_lazy *x) {
     tr_lazies *l = x->l;
     Py_ssize_t n = Py_SIZE(x);
     assert(!PyObject_GC_IsTracked((PyObject *)x) && "nobody comes across a node that is gone");
-    if (SPARES && n < TR_LAZY_SHORT && l->nspare[n] < SPARES && l->st) {
+    if (SPARES > 0 && n < TR_LAZY_SHORT && l->nspare[n] < SPARES && l->st) {
         x->code = (PyObject *)l->spare[n];
         l->spare[n] = x;
         l->nspare[n]++;
     } else {
         PyObject_GC_Del(x);
     }
-    if (SPARES && --l->live == 0 && !l->st)
-        PyMem_Free(l);
-}
-
-void tr_lazies_free(tr_lazies *l) {
-    if (!l)
-        return;
-    tr_lazies_clear(l);
-    for (unsigned i = 0; i < TR_LAZY__FNS; i++)
-        Py_XDECREF(l->fns[i]);
-    Py_XDECREF(l->result);
-    Py_XDECREF(l->at);
-    Py_XDECREF(l->flags);
-    Py_XDECREF(l->tag);
-    Py_XDECREF(l->named[false]);
-    Py_XDECREF(l->named[true]);
-    for (unsigned i = 0; i < TR_LAZY_PLAIN; i++)
-        Py_XDECREF(l->plain[i]);
-    for (PyObject **name = l->methods; name && *name; name++)
-        Py_DECREF(*name);
-    PyMem_Free(l->methods);
-    PyMem_Free(l->home);
-    for (unsigned n = 0; n < TR_LAZY_SHORT; n++)
-        for (tr_lazy *x = l->spare[n], *next; x; x = next) {
-            next = (tr_lazy *)x->code;
-            PyObject_GC_Del(x);
-        }
-    l->st = NULL;
-    if (l->live == 0) /* garbage that goes in one piece may go in any order */
+    if (SPARES > 0 && --l->live == 0 && !l->st)
         PyMem_Free(l);
 }
 

@@ -23,8 +23,6 @@ void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_
     w->nroots = n;
     w->key = w->fewwords;
     w->roomkey = TR_LAZY_WORDS;
-    w->seen = w->fewseen;
-    w->roomseen = TR_LAZY_SEEN;
     tr_objs *lists[] = {&w->nodes, &w->params, &w->objs, &w->protos};
     for (unsigned i = 0; i < 4; i++) {
         lists[i]->d = lists[i]->few;
@@ -72,8 +70,6 @@ void tr_gwalk_fini(tr_gwalk *w) {
     drop_objs(&w->protos);
     if (w->key != w->fewwords)
         PyMem_Free(w->key);
-    if (w->seen != w->fewseen)
-        PyMem_Free(w->seen);
 }
 
 /* Room for n numbers more. */
@@ -102,45 +98,47 @@ static inline tr_objs *list_of(tr_gwalk *w, unsigned which) {
 }
 
 /* The entry of an object, or the free one that it gets. */
-static inline uint32_t *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
+static inline tr_lazyseen *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
     const tr_objs *l = list_of(w, which);
     uint32_t i = (uint32_t)((uintptr_t)o >> 4) * 2654435769u >> 8;
     for (;; i++) {
-        uint32_t *e = &w->seen[i & (w->roomseen - 1)];
-        if (!*e || ((*e & 3) == which && l->d[(*e >> 2) - 1] == o))
+        tr_lazyseen *e = &w->l->seen[i & (w->l->roomseen - 1)];
+        if (e->epoch != w->done || ((e->which & 3) == which && l->d[e->which >> 2] == o))
             return e;
     }
 }
 
 static __attribute__((noinline)) bool grow_table(tr_gwalk *w) {
-    uint32_t room = w->roomseen, *old = w->seen, *t = PyMem_Calloc(room * 2u, sizeof *t);
+    uint32_t room = w->l->roomseen;
+    tr_lazyseen *old = w->l->seen, *t = PyMem_Calloc(room ? room * 2u : TR_LAZY_SEEN, sizeof *t);
     if (!t) {
         PyErr_NoMemory();
         return false;
     }
-    w->seen = t;
-    w->roomseen = room * 2;
+    w->l->seen = t;
+    w->l->roomseen = room ? room * 2 : TR_LAZY_SEEN;
     for (uint32_t i = 0; i < room; i++)
-        if (old[i])
-            *entry_of(w, old[i] & 3, list_of(w, old[i] & 3)->d[(old[i] >> 2) - 1]) = old[i];
-    if (old != w->fewseen)
-        PyMem_Free(old);
+        if (old[i].epoch == w->done)
+            *entry_of(w, old[i].which & 3, list_of(w, old[i].which & 3)->d[old[i].which >> 2]) = old[i];
+    PyMem_Free(old);
     return true;
 }
 
 /* The number of an object in its list, where it is put unless it is there. */
 static inline bool number_of(tr_gwalk *w, unsigned which, PyObject *o, uint32_t *at) {
-    if (w->nseen * 2 >= w->roomseen && !grow_table(w))
+    if (w->nseen * 2 >= w->l->roomseen && !grow_table(w))
         return false;
-    tr_objs *l = list_of(w, which);
-    uint32_t *e = entry_of(w, which, o);
-    if (!*e) {
-        if (!put_obj(l, o))
+    tr_lazyseen *e = entry_of(w, which, o);
+    if (e->epoch != w->done) {
+        tr_objs *l = list_of(w, which);
+        *e = (tr_lazyseen){w->done, l->n << 2 | which};
+        if (!put_obj(l, o)) {
+            e->epoch = 0;
             return false;
-        *e = l->n << 2 | which;
+        }
         w->nseen++;
     }
-    *at = (*e >> 2) - 1;
+    *at = e->which >> 2;
     return true;
 }
 
@@ -205,56 +203,52 @@ static inline void note_place(tr_gwalk *w, PyObject *o, bool far) {
     w->here = w->here || (!far && PyArray_Check(o) && PyArray_NDIM((PyArrayObject *)o) > 0);
 }
 
-/* An operand that is no node, no array and no float. */
-static __attribute__((noinline)) bool refer_other(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o,
-                                                  tr_gref *r) {
+/* No operand of a key. */
+#define NO_WORD UINT32_MAX
+
+/* What an operand is in the key, that is no node, no array and no float. NO_WORD with an exception. */
+static __attribute__((noinline)) uint32_t refer_other(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k,
+                                                      PyObject *o) {
     uint32_t at = 0;
-    unsigned kind = TR_GREF_OBJ;
-    if (tr_device_mem(w->st, o)) {
-        kind = TR_GREF_PARAM;
-        note_place(w, tr_device_mem(w->st, o), true);
-        if (!number_of(w, IN_PARAMS, tr_device_mem(w->st, o), &at))
-            return false;
+    unsigned kind = TR_GREF_PARAM;
+    PyObject *m = tr_device_mem(w->st, o);
+    bool ok;
+    if (m) {
+        note_place(w, m, true);
+        ok = number_of(w, IN_PARAMS, m, &at);
     } else if (is_param(w, of, k, o)) {
-        kind = TR_GREF_PARAM;
         note_place(w, o, false);
         at = w->params.n;
-        if (PyArray_Check(o) ? !number_of(w, IN_PARAMS, o, &at) : !put_obj(&w->params, o))
-            return false;
-    } else if (!number_of(w, IN_OBJS, o, &at)) {
-        return false;
+        ok = PyArray_Check(o) ? number_of(w, IN_PARAMS, o, &at) : put_obj(&w->params, o);
+    } else {
+        kind = TR_GREF_OBJ;
+        ok = number_of(w, IN_OBJS, o, &at);
     }
-    *r = (tr_gref){kind, at};
-    return true;
+    return ok ? word_of((tr_gref){kind, at}) : NO_WORD;
 }
 
-/* Numbers that are the same object now need not be the next time: each is a param of its own. */
-static inline bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
-    PyObject *m = o;
+/* The same of any. Numbers that are the same object now need not be the next time: each is a param of its
+ * own. */
+static inline uint32_t refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o) {
     tr_lazy *x = tr_lazy_is(w->l, o) ? (tr_lazy *)o : NULL;
-    if (x && x->epoch == w->done) {
+    uint32_t at = w->params.n;
+    if (x && (x->epoch == w->done || !x->value)) {
         x->uses++;
-        *r = (tr_gref){x->value ? TR_GREF_PARAM : TR_GREF_NODE, x->at};
-        return true;
+        return word_of((tr_gref){x->value ? TR_GREF_PARAM : TR_GREF_NODE, x->at});
     }
-    if (PyFloat_CheckExact(o) && !is_exponent(w, of, k)) {
-        *r = (tr_gref){TR_GREF_PARAM, w->params.n};
-        return put_obj(&w->params, o);
-    }
-    if (x)
-        m = tr_lazy_memory(x);
-    else if (!PyArray_CheckExact(o))
-        return refer_other(w, of, k, o, r);
+    if (PyFloat_CheckExact(o) && !is_exponent(w, of, k))
+        return put_obj(&w->params, o) ? word_of((tr_gref){TR_GREF_PARAM, at}) : NO_WORD;
+    if (!x && !PyArray_CheckExact(o))
+        return refer_other(w, of, k, o);
+    PyObject *m = x ? tr_lazy_memory(x) : o;
     note_place(w, m, x && m != x->value);
-    uint32_t at;
     if (!number_of(w, IN_PARAMS, m, &at))
-        return false;
+        return NO_WORD;
     if (x) {
         x->epoch = w->done;
         x->at = at;
     }
-    *r = (tr_gref){TR_GREF_PARAM, at};
-    return true;
+    return word_of((tr_gref){TR_GREF_PARAM, at});
 }
 
 static uint32_t ncells(PyObject *fn) {
@@ -317,11 +311,18 @@ static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
 /* Beside a node's kind in the key: what else follows. */
 enum { KEY_NAMES = 1 << 8, KEY_TAG = 1 << 9 };
 
-/* What the key has of closures, of names of keywords and of words of a schedule. */
-static __attribute__((noinline)) bool put_more(tr_gwalk *w, const tr_lazy *x, PyObject *tag) {
-    uint32_t proto = 0, at = 0;
-    bool ok = true;
-    if (x->op == TR_G_CLOSURE) { /* code is compared by what it is, and its globals by which they are */
+/* The beginning of what the key has of a closure, of a node of Python's, of one with names of keywords or
+ * with words of a schedule. */
+static __attribute__((noinline)) bool put_special(tr_gwalk *w, const tr_lazy *x) {
+    uint32_t fn = 0, proto = 0, at = 0;
+    bool closure = x->op == TR_G_CLOSURE;
+    PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
+    PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
+    w->nhost += x->op == TR_G_HOST;
+    bool ok = (!what || number_of(w, IN_OBJS, what, &fn)) &&
+              put(w, x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u)) && put(w, fn) &&
+              put(w, (uint32_t)Py_SIZE(x));
+    if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
         ok = number_of(w, IN_PROTOS, x->fn, &proto) && put(w, proto) && put(w, x->cells) &&
              put(w, (uint32_t)globals) && put(w, (uint32_t)(globals >> 32)) && put_surroundings(w, x);
@@ -333,34 +334,34 @@ static __attribute__((noinline)) bool put_more(tr_gwalk *w, const tr_lazy *x, Py
     return ok;
 }
 
+static inline bool put_plain(tr_gwalk *w, const tr_lazy *x) {
+    uint32_t fn = 0;
+    if ((x->fn && !number_of(w, IN_OBJS, x->fn, &fn)) || !reserve(w, 3))
+        return false;
+    uint32_t *key = w->key + w->nkey;
+    w->nkey += 3;
+    key[0] = x->op;
+    key[1] = fn;
+    key[2] = (uint32_t)Py_SIZE(x);
+    return true;
+}
+
 /* A node whose operands have their numbers gets its own. */
 static inline bool take_node(tr_gwalk *w, tr_lazy *x) {
-    uint32_t fn = 0, n = (uint32_t)Py_SIZE(x);
-    bool closure = x->op == TR_G_CLOSURE, ok = true;
-    PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
-    PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
+    uint32_t n = (uint32_t)Py_SIZE(x);
+    bool special = x->op >= TR_G_HOST || x->kwnames || x->tag;
     x->at = w->nodes.n;
     x->uses = 0;
     w->nran += x->ran;
-    w->nhost += x->op == TR_G_HOST;
-    if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)) ||
-        !reserve(w, n + 3))
+    if (!put_obj(&w->nodes, (PyObject *)x) || !(special ? put_special(w, x) : put_plain(w, x)) ||
+        !reserve(w, n))
         return false;
-    uint32_t *key = w->key + w->nkey;
-    key[0] = x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u);
-    key[1] = fn;
-    key[2] = n;
-    w->nkey += 3;
-    if (closure || x->kwnames || tag)
-        ok = put_more(w, x, tag) && reserve(w, n);
-    key = w->key + w->nkey;
-    for (uint32_t i = 0; ok && i < n; i++) {
-        tr_gref r = {0};
-        ok = refer(w, x, i, x->args[i], &r);
-        key[i] = word_of(r);
-    }
+    uint32_t *key = w->key + w->nkey; /* operands put nothing there */
+    for (uint32_t i = 0; i < n; i++)
+        if ((key[i] = refer(w, x, i, x->args[i])) == NO_WORD)
+            return false;
     w->nkey += n;
-    return ok;
+    return true;
 }
 
 /* What is being looked at, operands above what uses them. */
@@ -382,42 +383,52 @@ static inline bool push(stack *s, tr_lazy *x) {
 }
 
 /* Operands of x that have no number of this walk yet go on the stack, the first one on top. */
-static inline bool push_operands(tr_gwalk *w, stack *s, const tr_lazy *x, uint64_t done) {
-    bool ok = true;
-    for (Py_ssize_t i = Py_SIZE(x); ok && i-- > 0;) {
+static inline bool push_operands(tr_gwalk *w, stack *s, const tr_lazy *x) {
+    PyTypeObject *type = w->l->type;
+    uint64_t done = w->done;
+    for (Py_ssize_t i = Py_SIZE(x); i-- > 0;) {
         tr_lazy *a = (tr_lazy *)x->args[i];
-        if (tr_lazy_is(w->l, x->args[i]) && !a->value && a->epoch != done)
-            ok = push(s, a);
+        if (Py_IS_TYPE(x->args[i], type) && a->epoch != done && !a->value && !push(s, a))
+            return false;
     }
-    return ok;
+    return true;
+}
+
+/* Numbers nodes until the stack is empty. */
+static bool gather_all(tr_gwalk *w, stack *s) {
+    uint64_t done = w->done, waits = done - 1; /* it lies on the stack */
+    while (s->n) {
+        uint32_t n = s->n;
+        tr_lazy *x = s->d[n - 1];
+        if (x->epoch == done || x->value) {
+            s->n--;
+            continue;
+        }
+        if (x->epoch != waits) {
+            x->epoch = waits;
+            if (!push_operands(w, s, x))
+                return false;
+            if (s->n > n)
+                continue;
+        }
+        s->n--;
+        if (!take_node(w, x))
+            return false;
+        x->epoch = done;
+    }
+    return true;
 }
 
 bool tr_gwalk_gather(tr_gwalk *w) {
     stack s;
-    uint64_t epoch = w->l->epoch += 2, done = w->done = epoch + 1; /* epoch: it lies on the stack */
     bool ok = true;
+    w->done = (w->l->epoch += 2) + 1;
     s.d = s.few;
     s.n = 0;
     s.room = 2 * TR_LAZY_FEW;
     for (Py_ssize_t i = w->nroots; ok && i-- > 0;)
         ok = push(&s, (tr_lazy *)w->roots[i]);
-    while (ok && s.n) {
-        tr_lazy *x = s.d[s.n - 1];
-        uint32_t n = s.n;
-        if (x->value || x->epoch == done) {
-            s.n--;
-            continue;
-        }
-        if (x->epoch != epoch) {
-            x->epoch = epoch;
-            ok = push_operands(w, &s, x, done);
-            if (!ok || s.n > n)
-                continue;
-        }
-        s.n--;
-        ok = take_node(w, x);
-        x->epoch = done;
-    }
+    ok = ok && gather_all(w, &s);
     if (s.d != s.few)
         PyMem_Free(s.d);
     for (Py_ssize_t i = 0; ok && i < w->nroots; i++)
@@ -714,4 +725,33 @@ void tr_lazies_clear(tr_lazies *l) {
     for (size_t i = 0; l && i < TR_LAZY_PLANS; i++)
         while (l->plans[i])
             entry_free(unlink_entry(l, &l->plans[i]));
+}
+
+void tr_lazies_free(tr_lazies *l) {
+    if (!l)
+        return;
+    tr_lazies_clear(l);
+    for (unsigned i = 0; i < TR_LAZY__FNS; i++)
+        Py_XDECREF(l->fns[i]);
+    Py_XDECREF(l->result);
+    Py_XDECREF(l->at);
+    Py_XDECREF(l->flags);
+    Py_XDECREF(l->tag);
+    Py_XDECREF(l->named[false]);
+    Py_XDECREF(l->named[true]);
+    for (unsigned i = 0; i < TR_LAZY_PLAIN; i++)
+        Py_XDECREF(l->plain[i]);
+    for (PyObject **name = l->methods; name && *name; name++)
+        Py_DECREF(*name);
+    PyMem_Free(l->methods);
+    PyMem_Free(l->home);
+    PyMem_Free(l->seen);
+    for (unsigned n = 0; n < TR_LAZY_SHORT; n++)
+        for (tr_lazy *x = l->spare[n], *next; x; x = next) {
+            next = (tr_lazy *)x->code;
+            PyObject_GC_Del(x);
+        }
+    l->st = NULL;
+    if (l->live == 0) /* garbage that goes in one piece may go in any order */
+        PyMem_Free(l);
 }
