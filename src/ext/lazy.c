@@ -1155,34 +1155,61 @@ static PyObject *lazy_at(PyObject *self, void *unused) {
 TR_LAZY_ATTRS(X)
 #undef X
 
-/* What ndarrays have and nodes have not is the value's. */
-static PyObject *lazy_getattr(PyObject *self, PyObject *name) {
+/* What ndarrays have and nodes have not is the value's: `name` of it. */
+static PyObject *member_of_value(PyObject *name, PyObject *self) {
+    PyObject *a = array_of(self), *r = a ? PyObject_GetAttr(a, name) : NULL;
+    Py_XDECREF(a);
+    return r;
+}
+
+/* What changes arrays nobody has here; `hint` says so. */
+static PyObject *no_member(PyObject *hint, PyObject *self) {
+    (void)self;
+    PyErr_SetObject(PyExc_AttributeError, hint);
+    return NULL;
+}
+
+/* A property of the class that calls a function of an object and the node. Takes the object's reference. */
+static bool add_property(PyTypeObject *type, PyObject *name, PyMethodDef *get, PyObject *of) {
+    PyObject *f = name && of ? PyCFunction_New(get, of) : NULL;
+    PyObject *p = f ? PyObject_CallOneArg((PyObject *)&PyProperty_Type, f) : NULL;
+    bool ok = p && PyDict_SetItem(type->tp_dict, name, p) == 0;
+    Py_XDECREF(of);
+    Py_XDECREF(f);
+    Py_XDECREF(p);
+    return ok;
+}
+
+/* The class gets a property for each member of ndarray's that it has not: so looking up a member is what it
+ * is for every class, and calls of methods make no object of them. */
+static bool add_members_of_values(PyTypeObject *type) {
+    static PyMethodDef of_value = {"member", member_of_value, METH_O,
+                                   "What numpy.ndarray has under this name, of the value."};
+    static PyMethodDef none = {"member", no_member, METH_O, "Nothing: it would change the array."};
     static const char *const changes[][2] = {
 #define X(name, hint) {name, hint},
         TR_LAZY_CHANGES(X)
 #undef X
     };
-    PyObject *r = PyObject_GenericGetAttr(self, name);
-    if (r || !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return r;
-    const char *text = PyUnicode_AsUTF8(name);
-    for (size_t i = 0; text && i < sizeof changes / sizeof *changes; i++)
-        if (strcmp(text, changes[i][0]) == 0)
-            return PyErr_Format(PyExc_AttributeError,
-                                "lazy arrays are not changed, so they have no '%s': use %s", changes[i][0],
-                                changes[i][1]);
-    PyObject *type, *value, *tb;
-    PyErr_Fetch(&type, &value, &tb);
-    bool asks = text && strncmp(text, "__", 2) != 0 && !PyObject_HasAttr((PyObject *)Py_TYPE(self), name) &&
-                PyObject_HasAttr((PyObject *)&PyArray_Type, name);
-    PyErr_Restore(type, value, tb);
-    if (!asks)
-        return NULL;
-    PyErr_Clear();
-    PyObject *a = array_of(self);
-    r = a ? PyObject_GetAttr(a, name) : NULL;
-    Py_XDECREF(a);
-    return r;
+    PyObject *names = PyObject_Dir((PyObject *)&PyArray_Type);
+    bool ok = names != NULL;
+    for (size_t i = 0; ok && i < sizeof changes / sizeof *changes; i++) {
+        PyObject *name = PyUnicode_InternFromString(changes[i][0]);
+        PyObject *hint = PyUnicode_FromFormat("lazy arrays are not changed, so they have no '%s': use %s",
+                                              changes[i][0], changes[i][1]);
+        ok = add_property(type, name, &none, hint);
+        Py_XDECREF(name);
+    }
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(names); i++) {
+        PyObject *name = PyList_GET_ITEM(names, i);
+        bool special = PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' &&
+                       PyUnicode_READ_CHAR(name, 1) == '_';
+        if (!special && !PyDict_Contains(type->tp_dict, name))
+            ok = add_property(type, name, &of_value, Py_NewRef(name));
+    }
+    Py_XDECREF(names);
+    PyType_Modified(type);
+    return ok;
 }
 
 /* --- the type --- */
@@ -1314,7 +1341,6 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, lazy_dealloc},
                               {Py_tp_doc, (void *)lazy_doc},
                               {Py_tp_traverse, lazy_traverse},
                               {Py_tp_clear, lazy_clear},
-                              {Py_tp_getattro, lazy_getattr},
                               {Py_tp_str, lazy_str},
                               {Py_tp_repr, lazy_repr},
                               {Py_tp_richcompare, lazy_compare},
@@ -1363,6 +1389,7 @@ bool tr_lazy_add(PyObject *module) {
     ok = ok && (l->methods = PyMem_Calloc(METHOD__COUNT + 1, sizeof *l->methods));
     for (unsigned i = 0; ok && i < METHOD__COUNT; i++)
         ok = (l->methods[i] = PyUnicode_InternFromString(method_names[i])) != NULL;
-    return ok && PyModule_AddObjectRef(module, "LazyArray", (PyObject *)st->lazy_type) == 0 &&
+    return ok && add_members_of_values(st->lazy_type) &&
+           PyModule_AddObjectRef(module, "LazyArray", (PyObject *)st->lazy_type) == 0 &&
            tr_lazy_add_functions(module);
 }

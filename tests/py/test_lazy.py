@@ -895,7 +895,10 @@ def test_buffers_of_values(dtype):
         assert r.flags.c_contiguous
     if dtype == "M8[s]":
         return
+    held = sys.getrefcount(y)
     m = memoryview(y)
+    if np.dtype(dtype).kind != "c":
+        assert sys.getrefcount(y) == held + 1
     assert m.readonly
     assert np.dtype(m.format.replace("Zf", "F").replace("Zd", "D")) == a.dtype
     assert m.shape == (3, 2)
