@@ -499,7 +499,7 @@ static bool evaluate_operands(tr_lazy *x) {
     bool ok = list != NULL;
     tr_py_section_begin(&section, x->l->st->gate);
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-        if (x->args[i] && tr_lazy_is(x->l, x->args[i]))
+        if (x->args[i] && tr_lazy_is(x->l, x->args[i]) && !((tr_lazy *)x->args[i])->value)
             ok = PyList_Append(list, x->args[i]) == 0;
     tr_py_section_end(&section);
     ok = ok && tr_lazy_evaluate(x->l, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
@@ -546,13 +546,18 @@ static void note_largest(PyObject *const *roots, Py_ssize_t n) {
 }
 
 bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool serial) {
-    PyObject *few[8] = {NULL}, **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
     Py_ssize_t m = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        m += !((tr_lazy *)roots[i])->value;
+    if (m == 0)
+        return true;
+    PyObject *few[8] = {NULL}, **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
     if (!open) {
         PyErr_NoMemory();
         return false;
     }
     bool ok = settle(l, roots, n);
+    m = 0; /* some may have theirs now */
     for (Py_ssize_t i = 0; i < n; i++)
         if (!((tr_lazy *)roots[i])->value)
             open[m++] = roots[i];
