@@ -1,7 +1,7 @@
 /* class LazyArray: building nodes by operators, methods and NumPy's protocols; and what asks for values.
  * See lazy.h. Long, as operators, methods and protocols are a few lines each, which share how nodes are made.
  *
- * Cost: an object per node, some 100 ns; through NumPy's protocols 1 us. */
+ * Cost: an object per node, some 50 ns with its operator; through NumPy's protocols 0.3 us. */
 #include "ext/lazy.h"
 
 #include <assert.h>

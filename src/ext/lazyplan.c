@@ -5,7 +5,7 @@
  * that these name. The key finds the plan, which is made when there is none. Nothing recurses: a graph may be
  * as deep as it likes. No code of Python's runs from the first node that a walk marks to the last one that it
  * has numbered.
- * Cost: some ten nanoseconds a node; memory of its own only for graphs of more than some thirty. */
+ * Cost: some twenty nanoseconds a node; memory of its own only for graphs of more than some thirty. */
 #include <assert.h>
 #include <string.h>
 
