@@ -36,12 +36,13 @@ def on_one_core(program: Callable[..., Any]) -> Maker:
     def maker() -> Callable[..., Any]:
         tp = importlib.import_module("treadle.parallel")
         importlib.import_module("treadle.parallel.random")
+        array, evaluate, asarray = tp.array, tp.evaluate, np.asarray
 
         def run(*args: Any) -> Any:
-            r = program(tp, *(tp.array(a) if isinstance(a, np.ndarray) else a for a in args))
-            if isinstance(r, tuple):
-                return tuple(np.asarray(v) for v in tp.evaluate(*r, parallel=False))
-            return np.asarray(tp.evaluate(r, parallel=False))
+            r = program(tp, *[array(a) if type(a) is np.ndarray else a for a in args])
+            if type(r) is tuple:
+                return tuple([asarray(v) for v in evaluate(*r, parallel=False)])
+            return asarray(evaluate(r, parallel=False))
 
         return run
 

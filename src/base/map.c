@@ -11,14 +11,40 @@ static uint64_t mix(uint64_t h) {
     return h ^ (h >> 33);
 }
 
+static uint64_t word_at(const unsigned char *s) {
+    uint64_t w;
+    memcpy(&w, s, sizeof w);
+    return w;
+}
+
+static uint64_t step(uint64_t lane, const unsigned char *s) {
+    uint64_t w = (lane ^ word_at(s)) * UINT64_C(0x9e3779b97f4a7c15);
+    return w << 29 | w >> 35;
+}
+
+/* Of many, whole rows, in lanes that do not wait for each other. */
+enum { ROW = 32 };
+static uint64_t hash_rows(const unsigned char *s, size_t n) {
+    uint64_t a = 1, b = 2, c = 3, d = 4;
+    for (; n >= ROW; n -= ROW, s += ROW) {
+        a = step(a, s);
+        b = step(b, s + 8);
+        c = step(c, s + 16);
+        d = step(d, s + 24);
+    }
+    return ((a * 3 ^ b) * 5 ^ c) * 7 ^ d;
+}
+
 uint64_t tr_hash_bytes(const void *p, size_t n, uint64_t seed) {
     const unsigned char *s = p;
     uint64_t h = seed ^ (n * UINT64_C(0x9e3779b97f4a7c15));
-    for (; n >= 8; n -= 8, s += 8) {
-        uint64_t w;
-        memcpy(&w, s, 8);
-        h = mix(h ^ w) + UINT64_C(0x9e3779b97f4a7c15);
+    if (n >= ROW) {
+        h = mix(h ^ hash_rows(s, n));
+        s += n / ROW * ROW;
+        n %= ROW;
     }
+    for (; n >= 8; n -= 8, s += 8)
+        h = step(h, s) + UINT64_C(0x9e3779b97f4a7c15);
     uint64_t tail = 0;
     if (n)
         memcpy(&tail, s, n);

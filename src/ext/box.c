@@ -272,7 +272,19 @@ static PyObject *box_array_as(const tr_boxer *b, const tr_ty *ty, const tr_ty *d
     return a;
 }
 
+/* The item; the frame has the block still. */
+static PyObject *box_point(const tr_ty *ty, const tr_slot **at) {
+    parts p;
+    read_array(ty, at, &p);
+    PyArray_Descr *d = PyArray_DescrFromType(tr_value_npy_num[ty->elem->kind]);
+    PyObject *r = d ? PyArray_Scalar(p.data, d, NULL) : NULL;
+    Py_XDECREF(d);
+    return r;
+}
+
 static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    if (b->points && ty->ndim == 0 && tr_ty_is_scalar(ty->elem))
+        return box_point(ty, at);
     return box_array_as(b, ty, NULL, at);
 }
 

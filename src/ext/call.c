@@ -11,6 +11,7 @@
 #include "ext/compat.h"
 #include "ext/frame.h"
 #include "ext/function.h"
+#include "ext/lazy.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
 #include "rt/enter.h"
@@ -37,7 +38,7 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
     default: {
         const tr_slot *at = ret;
-        tr_boxer b = {f->st, frame, v->spec->keep};
+        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan)};
         PyObject *r = tr_box(&b, v->spec->ret, &at);
         assert((!r || at == ret + v->nret) && "the result is all of its slots");
         return r;

@@ -1,7 +1,7 @@
 /* class LazyArray: building nodes by operators, methods and NumPy's protocols; and what asks for values.
  * See lazy.h. Long, as operators, methods and protocols are a few lines each, which share how nodes are made.
  *
- * Cost: an object per node, some 100 ns; through NumPy's protocols 1 us. */
+ * Cost: an object per node, some 50 ns with its operator; through NumPy's protocols 0.3 us. */
 #include "ext/lazy.h"
 
 #include <assert.h>
@@ -59,6 +59,19 @@
     X("setflags", "numpy.asarray(x)")         \
     X("byteswap", "numpy.asarray(x).byteswap()")
 
+/* The name of a node's method or attribute, as l->methods has it. */
+typedef enum method_name {
+#define X(name) METHOD_##name,
+    TR_LAZY_METHODS(X) TR_LAZY_ATTRS(X)
+#undef X
+        METHOD__COUNT
+} method_name;
+static const char *const method_names[] = {
+#define X(name) #name,
+    TR_LAZY_METHODS(X) TR_LAZY_ATTRS(X)
+#undef X
+};
+
 static const char *const fn_names[] = {
 #define X(slot, id, name) name,
     TR_LAZY_BINARY(X) TR_LAZY_UNARY(X)
@@ -86,7 +99,7 @@ static bool list_waiting(const tr_lazy *x, PyObject *list) {
 }
 
 /* Operands of a graph that has grown too large are evaluated, which is told of. */
-static bool bound(PyTypeObject *type, tr_lazy *x) {
+static bool bound(tr_lazies *l, tr_lazy *x) {
     uint32_t n = tr_lazy_count((PyObject *)x);
     if (n < TR_LAZY_BOUND) {
         x->below = (uint16_t)n;
@@ -95,7 +108,7 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
     PyObject *list = PyList_New(0), *cls = tr_pyerr_class("PerformanceWarning");
     bool ok =
         list && cls && list_waiting(x, list) &&
-        tr_lazy_evaluate(type, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false) &&
+        tr_lazy_evaluate(l, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false) &&
         PyErr_WarnFormat(cls, 1,
                          "%d operations on lazy arrays wait here, and are evaluated now: a loop that goes "
                          "on from its own results is faster with .evaluate() in each turn",
@@ -106,25 +119,25 @@ static bool bound(PyTypeObject *type, tr_lazy *x) {
     return ok;
 }
 
-static PyObject *node_new(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+static PyObject *node_new(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                           PyObject *kwnames) {
-    PyObject *x = tr_lazy_node(type, op, fn, args, n, kwnames);
-    if (x && ((tr_lazy *)x)->below >= TR_LAZY_BOUND && !bound(type, (tr_lazy *)x))
+    PyObject *x = tr_lazy_node(l, op, fn, args, n, kwnames);
+    if (x && ((tr_lazy *)x)->below >= TR_LAZY_BOUND && !bound(l, (tr_lazy *)x))
         Py_CLEAR(x);
     return x;
 }
 
-PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value) {
-    tr_lazies *l = tr_lazies_of(type);
-    tr_lazy *x = (tr_lazy *)type->tp_alloc(type, 0);
+PyObject *tr_lazy_leaf(tr_lazies *l, PyObject *value) {
+    tr_lazy *x = tr_lazy_new(l, 0);
     if (!x)
         return NULL;
     x->value = Py_NewRef(value);
     x->leaf = true;
     if (l->check) {
-        tr_lazy_note_place(l, x);
+        tr_lazy_note_place(x);
         x->sum = tr_lazy_sum(value);
     }
+    PyObject_GC_Track((PyObject *)x);
     return (PyObject *)x;
 }
 
@@ -132,24 +145,30 @@ static bool is_number(PyObject *o) {
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o) || PyBool_Check(o);
 }
 
-static bool lies_on_device(PyTypeObject *type, PyObject *o) {
-    return tr_device_mem(PyType_GetModuleState(type), o) != NULL;
+static bool lies_on_device(tr_lazies *l, PyObject *o) {
+    return tr_device_mem(l->st, o) != NULL;
 }
 
-static bool is_operand(PyTypeObject *type, PyObject *o) {
-    return Py_IS_TYPE(o, type) || PyArray_Check(o) || lies_on_device(type, o) || is_number(o) ||
+static bool is_operand(tr_lazies *l, PyObject *o) {
+    return tr_lazy_is(l, o) || PyArray_Check(o) || lies_on_device(l, o) || is_number(o) ||
            PyArray_IsScalar(o, Generic);
+}
+
+/* What is no plain operand. */
+static PyObject *other_operand(tr_lazies *l, PyObject *o) {
+    if (PyList_Check(o) || PyTuple_Check(o))
+        return PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
+    if (!is_operand(l, o))
+        return NULL;
+    return (PyArray_Check(o) && l->check) || lies_on_device(l, o) ? tr_lazy_leaf(l, o) : Py_NewRef(o);
 }
 
 /* What an operator takes as it stands, or made an array of; NULL without an exception: nothing for us. Under
  * checks arrays are leaves of their own, that their changes be seen. A new reference. */
-static PyObject *operand(PyTypeObject *type, PyObject *o) {
-    if (PyList_Check(o) || PyTuple_Check(o))
-        return PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
-    if (!is_operand(type, o))
-        return NULL;
-    return (PyArray_Check(o) && tr_lazies_of(type)->check) || lies_on_device(type, o) ? tr_lazy_leaf(type, o)
-                                                                                      : Py_NewRef(o);
+static inline PyObject *operand(tr_lazies *l, PyObject *o) {
+    bool plain = tr_lazy_is(l, o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) ||
+                 (PyArray_CheckExact(o) && !l->check);
+    return plain ? Py_NewRef(o) : other_operand(l, o);
 }
 
 /* --- shapes that are known where the node is made --- */
@@ -161,18 +180,16 @@ typedef struct dims {
 
 /* What says the shape of an operand: an array, a tuple, or Py_None for a number. NULL: nobody knows.
  * Borrowed. */
-static PyObject *shape_source(PyObject *o) {
-    if (is_lazy(o) && ((tr_lazy *)o)->value)
-        o = tr_lazy_memory((tr_lazy *)o);
-    else if (is_lazy(o))
-        o = ((tr_lazy *)o)->shape;
+static inline PyObject *shape_source(PyObject *o) {
+    if (is_lazy(o))
+        o = ((tr_lazy *)o)->value ? tr_lazy_memory((tr_lazy *)o) : ((tr_lazy *)o)->shape;
     if (!o || PyArray_Check(o) || PyTuple_Check(o))
         return o;
     return is_number(o) || PyArray_IsScalar(o, Generic) ? Py_None : NULL; /* a device array, say */
 }
 
 static void read_dims(PyObject *source, dims *out) {
-    *out = (dims){.n = 0};
+    out->n = 0;
     if (PyArray_Check(source)) {
         out->n = PyArray_NDIM((PyArrayObject *)source);
         for (int i = 0; i < out->n; i++)
@@ -186,6 +203,14 @@ static void read_dims(PyObject *source, dims *out) {
 
 static bool same_dims(const dims *a, const dims *b) {
     return a->n == b->n && memcmp(a->d, b->d, (size_t)a->n * sizeof *a->d) == 0;
+}
+
+static bool are_arrays_of_one_shape(PyObject *a, PyObject *b) {
+    if (!PyArray_Check(a) || !PyArray_Check(b))
+        return false;
+    PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
+    return PyArray_NDIM(x) == PyArray_NDIM(y) &&
+           PyArray_CompareLists(PyArray_DIMS(x), PyArray_DIMS(y), PyArray_NDIM(x));
 }
 
 static PyObject *disagree(const dims *a, const dims *b) {
@@ -202,7 +227,7 @@ static PyObject *shape_together(PyObject *sa, PyObject *sb, bool *ok) {
     dims a, b, r;
     if (!sa || !sb)
         return NULL;
-    if (sa == sb || sb == Py_None)
+    if (sa == sb || sb == Py_None || are_arrays_of_one_shape(sa, sb))
         return Py_NewRef(sa);
     if (sa == Py_None)
         return Py_NewRef(sb);
@@ -230,12 +255,16 @@ static PyObject *shape_together(PyObject *sa, PyObject *sb, bool *ok) {
 
 /* The value of an evaluated node; borrowed. */
 static PyObject *value_of(PyObject *self) {
-    return tr_lazy_evaluate(Py_TYPE(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
+    if (((tr_lazy *)self)->value)
+        return ((tr_lazy *)self)->value;
+    return tr_lazy_evaluate(tr_lazies_of(self), &self, 1, false) ? ((tr_lazy *)self)->value : NULL;
 }
 
 /* The value as an array; a leaf's is the user's own. */
 static PyObject *memory_of(PyObject *self) {
     PyObject *v = value_of(self);
+    if (v && PyArray_CheckExact(v))
+        return Py_NewRef(v);
     return v ? PyArray_FromAny(v, NULL, 0, 0, 0, NULL) : NULL;
 }
 
@@ -256,15 +285,18 @@ static PyObject *array_of(PyObject *self) {
 /* --- operators --- */
 
 /* A call of a ufunc with one result per item. */
-static PyObject *elementwise(PyTypeObject *type, PyObject *ufunc, PyObject *const *args, Py_ssize_t n) {
+static PyObject *elementwise(tr_lazies *l, PyObject *ufunc, PyObject *const *args, Py_ssize_t n) {
     bool ok = true;
     PyObject *shape = n ? Py_XNewRef(shape_source(args[0])) : NULL;
     for (Py_ssize_t i = 1; ok && i < n; i++)
         Py_XSETREF(shape, shape_together(shape, shape_source(args[i]), &ok));
-    PyObject *r = ok ? node_new(type, TR_G_CALL, ufunc, args, n, NULL) : NULL;
+    PyObject *r = ok ? node_new(l, TR_G_CALL, ufunc, args, n, NULL) : NULL;
     if (r) {
         ((tr_lazy *)r)->loose = true;
-        ((tr_lazy *)r)->shape = shape == Py_None ? NULL : Py_XNewRef(shape);
+        if (shape != Py_None) {
+            ((tr_lazy *)r)->shape = shape;
+            return r;
+        }
     }
     Py_XDECREF(shape);
     return r;
@@ -276,7 +308,7 @@ PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n) {
     for (Py_ssize_t i = 0; t && i < n; i++) {
         PyObject *at = PyLong_FromSsize_t(i), *args[2] = {node, at}, *item = NULL;
         if (at)
-            item = node_new(Py_TYPE(node), TR_G_ITEM, NULL, args, 2, NULL);
+            item = node_new(tr_lazies_of(node), TR_G_ITEM, NULL, args, 2, NULL);
         Py_XDECREF(at);
         if (item)
             PyTuple_SET_ITEM(t, i, item);
@@ -287,20 +319,20 @@ PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n) {
 }
 
 static PyObject *binary(tr_lazyfn f, PyObject *a, PyObject *b) {
-    PyTypeObject *type = is_lazy(a) ? Py_TYPE(a) : Py_TYPE(b);
-    PyObject *x = operand(type, a), *y = x ? operand(type, b) : NULL, *args[2] = {x, y}, *r = NULL;
-    PyObject *ufunc = tr_lazies_of(type)->fns[f];
+    tr_lazies *l = tr_lazies_of(is_lazy(a) ? a : b);
+    PyObject *x = operand(l, a), *y = x ? operand(l, b) : NULL, *args[2] = {x, y}, *r = NULL;
+    PyObject *ufunc = l->fns[f];
     if (!x || !y) {
         r = PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     } else if (f == TR_LAZY_MATMUL || f == TR_LAZY_DIVMOD) {
-        r = node_new(type, TR_G_CALL, ufunc, args, 2, NULL);
+        r = node_new(l, TR_G_CALL, ufunc, args, 2, NULL);
         if (r) {
             ((tr_lazy *)r)->loose = true;
             if (f == TR_LAZY_DIVMOD)
                 Py_SETREF(r, tr_lazy_items(r, 2));
         }
     } else {
-        r = elementwise(type, ufunc, args, 2);
+        r = elementwise(l, ufunc, args, 2);
     }
     Py_XDECREF(x);
     Py_XDECREF(y);
@@ -313,9 +345,9 @@ static PyObject *binary(tr_lazyfn f, PyObject *a, PyObject *b) {
     }
 TR_LAZY_BINARY(X)
 #undef X
-#define X(slot, id, name)                                                                   \
-    static PyObject *lazy_##slot(PyObject *a) {                                             \
-        return elementwise(Py_TYPE(a), tr_lazies_of(Py_TYPE(a))->fns[TR_LAZY_##id], &a, 1); \
+#define X(slot, id, name)                                                               \
+    static PyObject *lazy_##slot(PyObject *a) {                                         \
+        return elementwise(tr_lazies_of(a), tr_lazies_of(a)->fns[TR_LAZY_##id], &a, 1); \
     }
 TR_LAZY_UNARY(X)
 #undef X
@@ -344,21 +376,21 @@ typedef struct within {
     PyObject *fn;
     const struct within *up;
 } within;
-typedef PyObject *(*part_fn)(PyTypeObject *type, PyObject *o, bool loose, const within *up);
+typedef PyObject *(*part_fn)(tr_lazies *l, PyObject *o, bool loose, const within *up);
 
 /* A node of a tuple's items, each made an operand by `part`. */
-static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose, part_fn part, const within *up) {
+static PyObject *tuple_node(tr_lazies *l, PyObject *t, bool loose, part_fn part, const within *up) {
     Py_ssize_t n = PyTuple_GET_SIZE(t);
     PyObject *parts = PyTuple_New(n), *r = NULL;
     for (Py_ssize_t k = 0; parts && k < n; k++) {
-        PyObject *x = part(type, PyTuple_GET_ITEM(t, k), loose, up);
+        PyObject *x = part(l, PyTuple_GET_ITEM(t, k), loose, up);
         if (x)
             PyTuple_SET_ITEM(parts, k, x);
         else
             Py_CLEAR(parts);
     }
     if (parts)
-        r = node_new(type, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
+        r = node_new(l, TR_G_TUPLE, NULL, ((PyTupleObject *)parts)->ob_item, n, NULL);
     if (r)
         ((tr_lazy *)r)->loose = loose;
     Py_XDECREF(parts);
@@ -366,27 +398,27 @@ static PyObject *tuple_node(PyTypeObject *type, PyObject *t, bool loose, part_fn
 }
 
 /* A part of an index: a slice becomes a node of its own parts, a list an array. */
-static PyObject *index_part(PyTypeObject *type, PyObject *i, bool loose, const within *up) {
+static PyObject *index_part(tr_lazies *l, PyObject *i, bool loose, const within *up) {
     (void)loose; /* its integers always are */
     (void)up;
     if (PySlice_Check(i)) {
         PySliceObject *s = (PySliceObject *)i;
-        PyObject *r = node_new(type, TR_G_SLICE, NULL, (PyObject *[]){s->start, s->stop, s->step}, 3, NULL);
+        PyObject *r = node_new(l, TR_G_SLICE, NULL, (PyObject *[]){s->start, s->stop, s->step}, 3, NULL);
         if (r)
             ((tr_lazy *)r)->loose = true;
         return r;
     }
-    if (PyList_Check(i) || (PyArray_Check(i) && tr_lazies_of(type)->check))
-        return operand(type, i);
+    if (PyList_Check(i) || (PyArray_Check(i) && l->check))
+        return operand(l, i);
     return Py_NewRef(i);
 }
 
 static PyObject *lazy_item(PyObject *a, PyObject *i) {
-    PyTypeObject *type = Py_TYPE(a);
-    PyObject *part = PyTuple_Check(i) ? tuple_node(type, i, true, index_part, NULL)
-                                      : index_part(type, i, true, NULL),
+    tr_lazies *l = tr_lazies_of(a);
+    PyObject *part =
+                 PyTuple_Check(i) ? tuple_node(l, i, true, index_part, NULL) : index_part(l, i, true, NULL),
              *args[2] = {a, part};
-    PyObject *r = part ? node_new(type, TR_G_ITEM, NULL, args, 2, NULL) : NULL;
+    PyObject *r = part ? node_new(l, TR_G_ITEM, NULL, args, 2, NULL) : NULL;
     if (r)
         ((tr_lazy *)r)->loose = true;
     Py_XDECREF(part);
@@ -406,14 +438,14 @@ static int lazy_set_item(PyObject *a, PyObject *i, PyObject *v) {
 
 /* What a function captures is an operand where it is a number or an array, or holds such; else it is part of
  * the structure: a function, a module, a string. */
-static bool is_captured_operand(PyTypeObject *type, PyObject *v) {
-    bool is = (is_operand(type, v) && !PyBool_Check(v)) || PySlice_Check(v);
+static bool is_captured_operand(tr_lazies *l, PyObject *v) {
+    bool is = (is_operand(l, v) && !PyBool_Check(v)) || PySlice_Check(v);
     for (Py_ssize_t i = 0; PyTuple_CheckExact(v) && !is && i < PyTuple_GET_SIZE(v); i++)
-        is = is_captured_operand(type, PyTuple_GET_ITEM(v, i));
+        is = is_captured_operand(l, PyTuple_GET_ITEM(v, i));
     return is;
 }
 
-static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose, const within *up);
+static PyObject *captured(tr_lazies *l, PyObject *o, bool loose, const within *up);
 
 static bool is_within(const within *up, const PyObject *fn) {
     while (up && up->fn != fn)
@@ -421,10 +453,10 @@ static bool is_within(const within *up, const PyObject *fn) {
     return up != NULL;
 }
 
-static bool holds_arrays(PyTypeObject *type, PyObject *list) {
+static bool holds_arrays(tr_lazies *l, PyObject *list) {
     bool is = false;
     for (Py_ssize_t i = 0; !is && i < PyList_GET_SIZE(list); i++)
-        is = Py_IS_TYPE(PyList_GET_ITEM(list, i), type) || PyArray_Check(PyList_GET_ITEM(list, i));
+        is = tr_lazy_is(l, PyList_GET_ITEM(list, i)) || PyArray_Check(PyList_GET_ITEM(list, i));
     return is;
 }
 
@@ -439,7 +471,7 @@ static bool is_users(PyObject *o) {
 
 /* A function as a node of its defaults and of what it captures that are operands: one that is made anew
  * compiles nothing. */
-static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up) {
+static PyObject *closure_node(tr_lazies *l, PyObject *o, const within *up) {
     const within here = {o, up};
     PyObject *cells = PyFunction_GetClosure(o), *defaults = PyFunction_GetDefaults(o);
     PyObject *args[TR_LAZY_CELLS + 1], *r = NULL;
@@ -449,13 +481,13 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up)
         return PyErr_Format(PyExc_TypeError, "%U() captures %zd variables; in a graph %d are the most",
                             ((PyFunctionObject *)o)->func_name, n, TR_LAZY_CELLS);
     bool ok =
-        (args[0] = defaults ? tuple_node(type, defaults, true, captured, &here) : Py_NewRef(Py_None)) != NULL;
+        (args[0] = defaults ? tuple_node(l, defaults, true, captured, &here) : Py_NewRef(Py_None)) != NULL;
     k += ok;
     for (Py_ssize_t i = 0; ok && i < n && i < TR_LAZY_CELLS; i++) {
         PyObject *v = PyCell_Get(PyTuple_GET_ITEM(cells, i));
-        PyObject *x = v && !is_within(&here, v) ? captured(type, v, true, &here) : NULL;
+        PyObject *x = v && !is_within(&here, v) ? captured(l, v, true, &here) : NULL;
         ok = x || !PyErr_Occurred();
-        if (x && (Py_IS_TYPE(x, type) || is_captured_operand(type, x))) {
+        if (x && (tr_lazy_is(l, x) || is_captured_operand(l, x))) {
             args[k++] = Py_NewRef(x);
             which |= 1u << i;
         }
@@ -463,7 +495,7 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up)
         Py_XDECREF(v);
     }
     if (ok)
-        r = node_new(type, TR_G_CLOSURE, o, args, k, NULL);
+        r = node_new(l, TR_G_CLOSURE, o, args, k, NULL);
     if (r) {
         ((tr_lazy *)r)->cells = which;
         ((tr_lazy *)r)->loose = true;
@@ -474,17 +506,17 @@ static PyObject *closure_node(PyTypeObject *type, PyObject *o, const within *up)
 }
 
 /* An argument as an operand: another closure of a function's code compiles nothing. A new reference. */
-static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose, const within *up) {
+static PyObject *captured(tr_lazies *l, PyObject *o, bool loose, const within *up) {
     if (is_users(o)) /* one that comes to itself again is what it is */
-        return is_within(up, o) ? Py_NewRef(o) : closure_node(type, o, up);
-    if (PyTuple_CheckExact(o) && is_captured_operand(type, o))
-        return tuple_node(type, o, loose, captured, up);
-    if (PyList_CheckExact(o) && holds_arrays(type, o)) { /* lists in it are arrays, as NumPy has it */
+        return is_within(up, o) ? Py_NewRef(o) : closure_node(l, o, up);
+    if (PyTuple_CheckExact(o) && is_captured_operand(l, o))
+        return tuple_node(l, o, loose, captured, up);
+    if (PyList_CheckExact(o) && holds_arrays(l, o)) { /* lists in it are arrays, as NumPy has it */
         PyObject *t = PyList_AsTuple(o), *r = NULL;
         bool ok = t != NULL;
         for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(t); i++)
             if (PyList_Check(PyTuple_GET_ITEM(t, i))) {
-                PyObject *a = operand(type, PyTuple_GET_ITEM(t, i)), *old = PyTuple_GET_ITEM(t, i);
+                PyObject *a = operand(l, PyTuple_GET_ITEM(t, i)), *old = PyTuple_GET_ITEM(t, i);
                 ok = a != NULL;
                 if (ok) {
                     PyTuple_SET_ITEM(t, i, a);
@@ -492,13 +524,13 @@ static PyObject *captured(PyTypeObject *type, PyObject *o, bool loose, const wit
                 }
             }
         if (ok)
-            r = tuple_node(type, t, loose, captured, up);
+            r = tuple_node(l, t, loose, captured, up);
         Py_XDECREF(t);
         return r;
     }
     if (PySlice_Check(o))
-        return index_part(type, o, true, NULL);
-    return PyList_Check(o) || PyArray_Check(o) ? operand(type, o) : Py_NewRef(o);
+        return index_part(l, o, true, NULL);
+    return PyList_Check(o) || PyArray_Check(o) ? operand(l, o) : Py_NewRef(o);
 }
 
 /* numpy.copyto(out, v, where=where); a new reference to out. */
@@ -527,7 +559,7 @@ static PyObject *into(PyObject *node, PyObject *out, PyObject *where) {
     if (!PyArray_Check(out))
         PyErr_Format(PyExc_TypeError, "out= must be an array, not %s: lazy arrays are not written to",
                      Py_TYPE(out)->tp_name);
-    else if (tr_lazy_evaluate(Py_TYPE(node), &node, 1, false)) {
+    else if (tr_lazy_evaluate(tr_lazies_of(node), &node, 1, false)) {
         PyObject *v = PyArray_FromAny(((tr_lazy *)node)->value, NULL, 0, 0, 0, NULL);
         if (v && PyArray_CanCastTypeTo(PyArray_DESCR((PyArrayObject *)v), PyArray_DESCR((PyArrayObject *)out),
                                        NPY_SAME_KIND_CASTING))
@@ -542,6 +574,8 @@ static PyObject *into(PyObject *node, PyObject *out, PyObject *where) {
 
 /* Of keywords: where results go, and which of them. These are no operands. */
 static bool says_where(PyObject *name, bool into_out) {
+    if (PyUnicode_GET_LENGTH(name) != 3 && PyUnicode_GET_LENGTH(name) != 5)
+        return false;
     return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
            (into_out && PyUnicode_CompareWithASCIIString(name, "where") == 0);
 }
@@ -555,7 +589,7 @@ static bool has_out(PyObject *kwnames, PyObject *const *values) {
 }
 
 /* A node of n arguments and of as many more as there are names; `out` among these asks for the value. */
-PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+PyObject *tr_lazy_call(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames) {
     Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), k = 0, names = 0;
     bool loose = op == TR_G_CALL && PyObject_TypeCheck(fn, &PyUFunc_Type);
@@ -572,11 +606,13 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
             *(is_out ? &out : &where) = args[i] == Py_None ? NULL : args[i];
             continue;
         }
-        ok = (a[k] = captured(type, args[i], loose, NULL)) != NULL;
+        ok = (a[k] = captured(l, args[i], loose, NULL)) != NULL;
         k += ok;
         names += name != NULL;
     }
-    if (ok && names) {
+    if (ok && names && n + names == all) {
+        kw = Py_NewRef(kwnames);
+    } else if (ok && names) {
         kw = PyTuple_New(names);
         ok = kw != NULL;
         for (Py_ssize_t i = n, m = 0; ok && i < all; i++)
@@ -584,9 +620,9 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
                 PyTuple_SET_ITEM(kw, m++, Py_NewRef(PyTuple_GET_ITEM(kwnames, i - n)));
     }
     if (ok && loose && !kw && ((PyUFuncObject *)fn)->nout == 1 && ((PyUFuncObject *)fn)->core_enabled == 0)
-        r = elementwise(type, fn, a, k);
+        r = elementwise(l, fn, a, k);
     else if (ok)
-        r = node_new(type, op, fn, a, k, kw);
+        r = node_new(l, op, fn, a, k, kw);
     if (r)
         ((tr_lazy *)r)->loose = loose;
     if (r && out)
@@ -600,49 +636,46 @@ PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *co
 }
 
 /* A method of an object's: the object, then the arguments. */
-static PyObject *method(const char *name, PyObject *self, PyTypeObject *type, PyObject *const *args,
-                        Py_ssize_t n, PyObject *kwnames) {
-    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject **a = PyMem_Malloc(((size_t)all + 1) * sizeof *a), *text = PyUnicode_InternFromString(name);
-    PyObject *r = NULL;
+static PyObject *method(tr_lazies *l, PyObject *name, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                        PyObject *kwnames) {
+    size_t all = (size_t)n + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *few[16], **a = all < 16 ? few : PyMem_Malloc((all + 1) * sizeof *a);
     if (!a)
-        PyErr_NoMemory();
-    if (a && text) {
-        a[0] = self;
-        for (Py_ssize_t i = 0; i < all; i++)
-            a[i + 1] = args[i];
-        r = tr_lazy_call(type, TR_G_METHOD, text, a, n + 1, kwnames);
-    }
-    PyMem_Free(a);
-    Py_XDECREF(text);
+        return PyErr_NoMemory();
+    a[0] = self;
+    for (size_t i = 0; i < all; i++)
+        a[i + 1] = args[i];
+    PyObject *r = tr_lazy_call(l, TR_G_METHOD, name, a, n + 1, kwnames);
+    if (a != few)
+        PyMem_Free(a);
     return r;
 }
 
 #define X(name)                                                                                            \
     static PyObject *lazy_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) { \
-        return method(#name, self, Py_TYPE(self), args, n, kwnames);                                       \
+        tr_lazies *l = tr_lazies_of(self);                                                                 \
+        return method(l, l->methods[METHOD_##name], self, args, n, kwnames);                               \
     }
 TR_LAZY_METHODS(X)
 #undef X
 
 PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n) {
     tr_lazy *of = (tr_lazy *)node, *x;
-    PyTypeObject *type = Py_TYPE(node);
+    tr_lazies *l = tr_lazies_of(node);
     PyObject *own = PyTuple_New(n), *r = NULL;
     for (Py_ssize_t i = 0; own && i < n; i++) {
         PyObject *a = args[i];
         if (of->op != TR_G_ITEM || i == 0)
-            a = captured(type, a, of->loose, NULL);
+            a = captured(l, a, of->loose, NULL);
         else
-            a = PyTuple_Check(a) ? tuple_node(type, a, true, index_part, NULL)
-                                 : index_part(type, a, true, NULL);
+            a = PyTuple_Check(a) ? tuple_node(l, a, true, index_part, NULL) : index_part(l, a, true, NULL);
         if (a)
             PyTuple_SET_ITEM(own, i, a);
         else
             Py_CLEAR(own);
     }
     if (own)
-        r = tr_lazy_node(type, (tr_gop)of->op, of->fn, ((PyTupleObject *)own)->ob_item, n, of->kwnames);
+        r = tr_lazy_node(l, (tr_gop)of->op, of->fn, ((PyTupleObject *)own)->ob_item, n, of->kwnames);
     if ((x = (tr_lazy *)r)) {
         x->loose = of->loose;
         x->cells = of->cells;
@@ -659,15 +692,19 @@ PyObject *tr_lazy_like(PyObject *node, PyObject *const *args, Py_ssize_t n) {
 /* __array_ufunc__(ufunc, method, *inputs, **kwargs) */
 static PyObject *lazy_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     const char *how = n >= 2 && PyUnicode_Check(args[1]) ? PyUnicode_AsUTF8(args[1]) : NULL;
-    PyTypeObject *type = Py_TYPE(self);
+    tr_lazies *l = tr_lazies_of(self);
     if (!how)
         return PyErr_Format(PyExc_TypeError, "__array_ufunc__() takes a ufunc and a method's name");
     if (strcmp(how, "at") == 0)
         return PyErr_Format(PyExc_TypeError, "lazy arrays are not changed: x = x.at[i].add(v) makes one that "
                                              "differs");
-    if (strcmp(how, "__call__") != 0)
-        return method(how, args[0], type, args + 2, n - 2, kwnames);
-    PyObject *r = tr_lazy_call(type, TR_G_CALL, args[0], args + 2, n - 2, kwnames);
+    if (strcmp(how, "__call__") != 0) {
+        PyObject *name = PyUnicode_InternFromString(how);
+        PyObject *r = name ? method(l, name, args[0], args + 2, n - 2, kwnames) : NULL;
+        Py_XDECREF(name);
+        return r;
+    }
+    PyObject *r = tr_lazy_call(l, TR_G_CALL, args[0], args + 2, n - 2, kwnames);
     int nout = PyObject_TypeCheck(args[0], &PyUFunc_Type) ? ((PyUFuncObject *)args[0])->nout : 1;
     if (r && nout > 1 && is_lazy(r))
         Py_SETREF(r, tr_lazy_items(r, nout));
@@ -677,7 +714,7 @@ static PyObject *lazy_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n,
 /* What NumPy's functions say of a shape they say at once. NULL without an exception: it is another
  * function. */
 static PyObject *shape_function(PyObject *self, PyObject *fn, PyObject *args) {
-    if (fn != tr_lazies_of(Py_TYPE(self))->fns[TR_LAZY_SHAPE] || PyTuple_GET_SIZE(args) != 1 ||
+    if (fn != tr_lazies_of(self)->fns[TR_LAZY_SHAPE] || PyTuple_GET_SIZE(args) != 1 ||
         !is_lazy(PyTuple_GET_ITEM(args, 0)))
         return NULL;
     return tr_lazy_shape(PyTuple_GET_ITEM(args, 0));
@@ -701,8 +738,11 @@ static PyObject *with_values(PyObject *o, int deep) {
 }
 
 /* NumPy's functions that do something, or write texts, or ask for types, are called with values. NULL without
- * an exception: it is another function. */
+ * an exception: it is another function, which is remembered. */
 static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
+    PyObject **known = &tr_lazies_of(self)->plain[((uintptr_t)fn >> 4) % TR_LAZY_PLAIN];
+    if (*known == fn)
+        return NULL;
     static const char *const names[] = {
         "array2string",     "array_repr",    "array_str",        "save",         "savez",
         "savez_compressed", "savetxt",       "result_type",      "can_cast",     "min_scalar_type",
@@ -712,7 +752,6 @@ static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyO
     PyObject *name = PyObject_GetAttrString(fn, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
     bool is = false, writes = false;
-    (void)self;
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
         is = is || strcmp(text, names[i]) == 0;
     for (size_t i = 0; text && i < sizeof writers / sizeof *writers; i++)
@@ -735,6 +774,10 @@ static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyO
             r = PyObject_Call(fn, own, named);
         Py_XDECREF(own);
         Py_XDECREF(named);
+    } else {
+#ifndef Py_GIL_DISABLED
+        Py_XSETREF(*known, Py_NewRef(fn));
+#endif
     }
     Py_XDECREF(name);
     return r;
@@ -759,7 +802,7 @@ static PyObject *lazy_function(PyObject *self, PyObject *const *args, Py_ssize_t
         a[k++] = value;
     }
     if (a && names)
-        r = tr_lazy_call(Py_TYPE(self), TR_G_CALL, args[0], a, pos, names);
+        r = tr_lazy_call(tr_lazies_of(self), TR_G_CALL, args[0], a, pos, names);
     else if (!a)
         PyErr_NoMemory();
     PyMem_Free(a);
@@ -822,7 +865,7 @@ static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
         what =
             Py_BuildValue("[(iOiOOOOO)]", (int)TR_G_TUPLE, Py_True, 0, Py_None, Py_None, v, which, Py_None);
     else
-        what = v ? Py_NewRef(v) : tr_lazy_parts(Py_TYPE(self), self);
+        what = v ? Py_NewRef(v) : tr_lazy_parts(tr_lazies_of(self), self);
     PyObject *f = m && what ? PyObject_GetAttrString(m, v && !several ? "leaf" : "rebuild") : NULL;
     if (f)
         r = Py_BuildValue("(O(O))", f, what);
@@ -877,7 +920,48 @@ static PyObject *lazy_dlpack_device(PyObject *self, PyObject *unused) {
     return Py_BuildValue("ii", 1, 0); /* kDLCPU */
 }
 
+/* The format of an array's items, which are numbers as this machine has them; NULL: others. */
+static const char *plain_format(PyArrayObject *a) {
+    static const char *const formats[] = {"?", "b", "B", "h", "H", "i", "I",
+                                          "l", "L", "q", "Q", "e", "f", "d"};
+    const char *r = NULL;
+    char type = PyArray_DESCR(a)->type;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && PyArray_ISNOTSWAPPED(a); i++)
+        if (formats[i][0] == type)
+            r = formats[i];
+    return r;
+}
+
+/* What was computed stays where it is as long as the node, so a view that asks for no more than its strides
+ * needs no array of its own: as memoryviews do, and NumPy through these. False: ask an array. */
+static bool fill_buffer(PyObject *self, Py_buffer *view, int flags) {
+    tr_lazy *x = (tr_lazy *)self;
+    PyArrayObject *a =
+        x->value && !x->leaf && PyArray_CheckExact(x->value) ? (PyArrayObject *)x->value : NULL;
+    const char *format = a && PyArray_NDIM(a) > 0 ? plain_format(a) : NULL;
+    if (!format || (flags & PyBUF_WRITABLE) || (flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
+        (flags & ~PyBUF_FULL_RO))
+        return false;
+    *view = (Py_buffer){.buf = PyArray_DATA(a),
+                        .obj = Py_NewRef(self),
+                        .len = PyArray_NBYTES(a),
+                        .itemsize = PyArray_ITEMSIZE(a),
+                        .readonly = 1,
+                        .ndim = PyArray_NDIM(a),
+                        .format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format : NULL,
+                        .shape = (Py_ssize_t *)PyArray_DIMS(a),
+                        .strides = (Py_ssize_t *)PyArray_STRIDES(a)};
+    return true;
+}
+
 static int lazy_buffer(PyObject *self, Py_buffer *view, int flags) {
+    PyObject *v = value_of(self);
+    if (!v)
+        return -1;
+    if (fill_buffer(self, view, flags))
+        return 0;
+    if (PyArray_IsScalar(v, Number) || PyArray_IsScalar(v, Bool))
+        return PyObject_GetBuffer(v, view, flags);
     PyObject *a = array_of(self);
     int r = a ? PyObject_GetBuffer(a, view, flags) : -1;
     Py_XDECREF(a);
@@ -1050,7 +1134,7 @@ static PyObject *lazy_device(PyObject *self, void *unused) {
 
 static PyObject *lazy_at(PyObject *self, void *unused) {
     (void)unused;
-    tr_lazies *l = tr_lazies_of(Py_TYPE(self));
+    tr_lazies *l = tr_lazies_of(self);
     if (!l->at) {
         PyObject *m = PyImport_ImportModule("treadle.parallel._at");
         PyObject *at = m ? PyObject_GetAttrString(m, "At") : NULL;
@@ -1062,41 +1146,70 @@ static PyObject *lazy_at(PyObject *self, void *unused) {
     return PyObject_CallOneArg(l->at, self);
 }
 
-static PyObject *lazy_attr(PyObject *self, void *name) {
-    PyObject *text = PyUnicode_InternFromString(name);
-    PyObject *r = text ? node_new(Py_TYPE(self), TR_G_ATTR, text, &self, 1, NULL) : NULL;
-    Py_XDECREF(text);
+#define X(name)                                                                   \
+    static PyObject *lazy_##name(PyObject *self, void *unused) {                  \
+        tr_lazies *l = tr_lazies_of(self);                                        \
+        (void)unused;                                                             \
+        return node_new(l, TR_G_ATTR, l->methods[METHOD_##name], &self, 1, NULL); \
+    }
+TR_LAZY_ATTRS(X)
+#undef X
+
+/* What ndarrays have and nodes have not is the value's: `name` of it. */
+static PyObject *member_of_value(PyObject *name, PyObject *self) {
+    PyObject *a = array_of(self), *r = a ? PyObject_GetAttr(a, name) : NULL;
+    Py_XDECREF(a);
     return r;
 }
 
-/* What ndarrays have and nodes have not is the value's. */
-static PyObject *lazy_getattr(PyObject *self, PyObject *name) {
+/* What changes arrays nobody has here; `hint` says so. */
+static PyObject *no_member(PyObject *hint, PyObject *self) {
+    (void)self;
+    PyErr_SetObject(PyExc_AttributeError, hint);
+    return NULL;
+}
+
+/* A property of the class that calls a function of an object and the node. Takes the object's reference. */
+static bool add_property(PyTypeObject *type, PyObject *name, PyMethodDef *get, PyObject *of) {
+    PyObject *f = name && of ? PyCFunction_New(get, of) : NULL;
+    PyObject *p = f ? PyObject_CallOneArg((PyObject *)&PyProperty_Type, f) : NULL;
+    bool ok = p && PyDict_SetItem(type->tp_dict, name, p) == 0;
+    Py_XDECREF(of);
+    Py_XDECREF(f);
+    Py_XDECREF(p);
+    return ok;
+}
+
+/* The class gets a property for each member of ndarray's that it has not: so looking up a member is what it
+ * is for every class, and calls of methods make no object of them. */
+static bool add_members_of_values(PyTypeObject *type) {
+    static PyMethodDef of_value = {"member", member_of_value, METH_O,
+                                   "What numpy.ndarray has under this name, of the value."};
+    static PyMethodDef none = {"member", no_member, METH_O, "Nothing: it would change the array."};
     static const char *const changes[][2] = {
 #define X(name, hint) {name, hint},
         TR_LAZY_CHANGES(X)
 #undef X
     };
-    PyObject *r = PyObject_GenericGetAttr(self, name);
-    if (r || !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return r;
-    const char *text = PyUnicode_AsUTF8(name);
-    for (size_t i = 0; text && i < sizeof changes / sizeof *changes; i++)
-        if (strcmp(text, changes[i][0]) == 0)
-            return PyErr_Format(PyExc_AttributeError,
-                                "lazy arrays are not changed, so they have no '%s': use %s", changes[i][0],
-                                changes[i][1]);
-    PyObject *type, *value, *tb;
-    PyErr_Fetch(&type, &value, &tb);
-    bool asks = text && strncmp(text, "__", 2) != 0 && !PyObject_HasAttr((PyObject *)Py_TYPE(self), name) &&
-                PyObject_HasAttr((PyObject *)&PyArray_Type, name);
-    PyErr_Restore(type, value, tb);
-    if (!asks)
-        return NULL;
-    PyErr_Clear();
-    PyObject *a = array_of(self);
-    r = a ? PyObject_GetAttr(a, name) : NULL;
-    Py_XDECREF(a);
-    return r;
+    PyObject *names = PyObject_Dir((PyObject *)&PyArray_Type);
+    bool ok = names != NULL;
+    for (size_t i = 0; ok && i < sizeof changes / sizeof *changes; i++) {
+        PyObject *name = PyUnicode_InternFromString(changes[i][0]);
+        PyObject *hint = PyUnicode_FromFormat("lazy arrays are not changed, so they have no '%s': use %s",
+                                              changes[i][0], changes[i][1]);
+        ok = add_property(type, name, &none, hint);
+        Py_XDECREF(name);
+    }
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(names); i++) {
+        PyObject *name = PyList_GET_ITEM(names, i);
+        bool special = PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' &&
+                       PyUnicode_READ_CHAR(name, 1) == '_';
+        if (!special && !PyDict_Contains(type->tp_dict, name))
+            ok = add_property(type, name, &of_value, Py_NewRef(name));
+    }
+    Py_XDECREF(names);
+    PyType_Modified(type);
+    return ok;
 }
 
 /* --- the type --- */
@@ -1124,14 +1237,48 @@ static int lazy_clear(PyObject *self) {
     return 0;
 }
 
+/* Of one that nobody comes across any more. */
+static inline void end_node(tr_lazy *x) {
+    PyTypeObject *tp = Py_TYPE(x);
+    Py_XDECREF(x->value);
+    Py_XDECREF(x->fn);
+    Py_XDECREF(x->shape);
+    Py_XDECREF(x->kwnames);
+    Py_XDECREF(x->tag);
+    Py_XDECREF(x->code);
+    tr_lazy_free(x);
+    Py_DECREF(tp); /* last: it keeps the module */
+}
+
+/* Lets go of operands, but of nodes that go with it: false where there are such. */
+static inline bool drop_operands(tr_lazy *x) {
+    bool all = true;
+    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) {
+        PyObject *o = x->args[i];
+#ifdef Py_GIL_DISABLED /* counts are split between threads there */
+        bool ends = o != NULL;
+#else
+        bool ends = o && Py_REFCNT(o) == 1 && is_lazy(o);
+#endif
+        if (!ends) {
+            x->args[i] = NULL;
+            Py_XDECREF(o);
+        }
+        all = all && !ends;
+    }
+    return all;
+}
+
 static void lazy_dealloc(PyObject *self) {
-    PyTypeObject *tp = Py_TYPE(self);
+    tr_lazy *x = (tr_lazy *)self;
     PyObject_GC_UnTrack(self);
+    if (drop_operands(x)) {
+        end_node(x);
+        return;
+    }
     Py_TRASHCAN_BEGIN(self, lazy_dealloc) /* a chain of nodes is as deep as it is long */
-        lazy_clear(self);
-    Py_CLEAR(((tr_lazy *)self)->code);
-    tp->tp_free(self);
-    Py_DECREF(tp);
+        for (Py_ssize_t i = 0; i < Py_SIZE(x); i++) Py_CLEAR(x->args[i]);
+    end_node(x);
     Py_TRASHCAN_END
 }
 
@@ -1178,7 +1325,7 @@ static PyGetSetDef members[] = {
     {"at", lazy_at, NULL, "At: makes arrays that differ at some places, as in x.at[i].set(v).", NULL},
     {"device", lazy_device, NULL, "str: where the value lies, \"cpu\".", NULL},
     {"evaluated", lazy_evaluated, NULL, "bool: whether the value is there.", NULL},
-#define X(name) {#name, lazy_attr, NULL, "LazyArray: as numpy.ndarray." #name ".", #name},
+#define X(name) {#name, lazy_##name, NULL, "LazyArray: as numpy.ndarray." #name ".", NULL},
     TR_LAZY_ATTRS(X)
 #undef X
         {NULL, NULL, NULL, NULL, NULL}};
@@ -1194,7 +1341,6 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, lazy_dealloc},
                               {Py_tp_doc, (void *)lazy_doc},
                               {Py_tp_traverse, lazy_traverse},
                               {Py_tp_clear, lazy_clear},
-                              {Py_tp_getattro, lazy_getattr},
                               {Py_tp_str, lazy_str},
                               {Py_tp_repr, lazy_repr},
                               {Py_tp_richcompare, lazy_compare},
@@ -1233,9 +1379,17 @@ bool tr_lazy_add(PyObject *module) {
         PyErr_NoMemory();
     st->lazy_type = l ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL) : NULL;
     bool ok = np && l && st->lazy_type;
+    if (l) {
+        l->st = st;
+        l->type = st->lazy_type;
+    }
     for (unsigned i = 0; ok && i < TR_LAZY__FNS; i++)
         ok = (l->fns[i] = PyObject_GetAttrString(np, fn_names[i])) != NULL;
     Py_XDECREF(np);
-    return ok && PyModule_AddObjectRef(module, "LazyArray", (PyObject *)st->lazy_type) == 0 &&
+    ok = ok && (l->methods = PyMem_Calloc(METHOD__COUNT + 1, sizeof *l->methods));
+    for (unsigned i = 0; ok && i < METHOD__COUNT; i++)
+        ok = (l->methods[i] = PyUnicode_InternFromString(method_names[i])) != NULL;
+    return ok && add_members_of_values(st->lazy_type) &&
+           PyModule_AddObjectRef(module, "LazyArray", (PyObject *)st->lazy_type) == 0 &&
            tr_lazy_add_functions(module);
 }

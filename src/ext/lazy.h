@@ -55,15 +55,17 @@ typedef enum tr_lazyfn {
             TR_LAZY__FNS
 } tr_lazyfn;
 
+struct tr_lazies;
 typedef struct tr_lazy {
     PyObject_VAR_HEAD
-    uint8_t op;      /* tr_gop */
-    bool loose;      /* its integers are operands, whatever they are: an index's, a ufunc's */
-    bool ran;        /* it was computed once already, and nobody kept the value */
-    bool leaf;       /* its value is the user's own array */
-    uint16_t below;  /* about how many operations wait below it, itself included: at most so many */
-    int lasti;       /* where it was written: the instruction of */
-    PyObject *code;  /* that code, or NULL */
+    struct tr_lazies *l; /* whose class it is */
+    uint8_t op;          /* tr_gop */
+    bool loose;          /* its integers are operands, whatever they are: an index's, a ufunc's */
+    bool ran;            /* it was computed once already, and nobody kept the value */
+    bool leaf;           /* its value is the user's own array */
+    uint16_t below;      /* about how many operations wait below it, itself included: at most so many */
+    int lasti;           /* where it was written: the instruction of */
+    PyObject *code;      /* that code, or NULL */
     PyObject *value; /* of a leaf, or of what was evaluated: array, NumPy scalar, tuple of such; else NULL */
     PyObject *fn;    /* CALL: what is called; METHOD: its name; CLOSURE: the function */
     PyObject *kwnames; /* tuple, or NULL */
@@ -73,15 +75,18 @@ typedef struct tr_lazy {
     tr_kindof kind;    /* once it was asked for; of a HOST, n: its dtype was promised */
     uint32_t cells;    /* CLOSURE: which of the function's cells are operands, a bit each */
     uint64_t epoch;    /* the walk that has met it last: then */
-    uint32_t at;       /* its number in that, and */
+    uint32_t at;       /* its number in that, of one that has a value the number of the param; and */
     uint32_t uses;     /* how often it is an operand there */
     PyObject *args[];
 } tr_lazy;
 
 enum {
-    TR_LAZY_CELLS = 32,  /* of a function that can be operands */
-    TR_LAZY_BOUND = 512, /* so many operations wait for being evaluated, no more */
-    TR_LAZY_PLANS = 1024 /* are kept */
+    TR_LAZY_CELLS = 32,   /* of a function that can be operands */
+    TR_LAZY_BOUND = 512,  /* so many operations wait for being evaluated, no more */
+    TR_LAZY_PLANS = 1024, /* are kept */
+    TR_LAZY_PLAIN = 32,   /* functions that are known to be nothing special */
+    TR_LAZY_SHORT = 4,    /* nodes of fewer operands are used again, */
+    TR_LAZY_SPARES = 128  /* at most so many of each number of operands */
 };
 
 typedef struct tr_pnode {
@@ -118,34 +123,50 @@ typedef struct tr_lazyentry {
     uint32_t key[];
 } tr_lazyentry;
 
+/* An object that a walk has met, in a hash table of the walk's. */
+typedef struct tr_lazyseen {
+    uint64_t epoch; /* of that walk; another's: the entry is free */
+    uint32_t which; /* the list that it is in, in the low bits, and where */
+} tr_lazyseen;
+
+/* What belongs to the class; every node points to it, which has the class and so the module. */
 typedef struct tr_lazies {
+    tr_state *st;
+    PyTypeObject *type; /* borrowed */
     PyObject *fns[TR_LAZY__FNS];
-    PyObject *result; /* treadle._library's function that makes a root's value; NULL until it is needed */
-    PyObject *at;     /* treadle.parallel's class behind x.at; likewise */
-    PyObject *tag;    /* contextvars.ContextVar: the words that nodes are made with now */
-    bool tagged;      /* there have been some */
-    PyObject *flags;  /* dict: options that programs are compiled with; NULL: the defaults */
-    char *home;       /* the folder of treadle.parallel: places are those of its callers */
-    bool hosts;       /* there was a node that Python computes */
-    bool check;       /* leaves are looked at: config.PARALLEL_CHECK */
+    PyObject **methods; /* the names of those that make nodes, in the order of lazy.c */
+    PyObject
+        *plain[TR_LAZY_PLAIN]; /* functions of NumPy's that are called in graphs as any other, by address */
+    PyObject *result;   /* treadle._library's function that makes a root's value; NULL until it is needed */
+    PyObject *at;       /* treadle.parallel's class behind x.at; likewise */
+    PyObject *tag;      /* contextvars.ContextVar: the words that nodes are made with now */
+    bool tagged;        /* there have been some */
+    PyObject *flags;    /* dict: options that programs are compiled with; NULL: the defaults */
+    char *home;         /* the folder of treadle.parallel: places are those of its callers */
+    size_t nhome;       /* so long is its name */
+    PyObject *named[2]; /* names of files: the last one that is not there, and one that is; NULL: none yet */
+    tr_lazy *spare[TR_LAZY_SHORT]; /* nodes that are gone, by their number of operands; a list by `code` */
+    uint32_t nspare[TR_LAZY_SHORT];
+    size_t live; /* nodes; not counted where none are spared */
+    bool hosts;  /* there was a node that Python computes */
+    bool check;  /* leaves are looked at: config.PARALLEL_CHECK */
     tr_lazyentry *plans[TR_LAZY_PLANS];
     size_t nplans;
     uint64_t clock, epoch;
+    tr_lazyseen *seen; /* what the walk that gathers has met: there is one at a time; NULL: none has been */
+    uint32_t roomseen;
 } tr_lazies;
 
 /* Objects in their order; the first few without memory of their own. */
-enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256 };
+enum { TR_LAZY_FEW = 32, TR_LAZY_WORDS = 256, TR_LAZY_SEEN = 256 };
 typedef struct tr_objs {
-    PyObject **d, *few[TR_LAZY_FEW]; /* d: NULL while `few` does */
+    PyObject **d; /* `few`, or memory */
     uint32_t n, room;
+    PyObject *few[TR_LAZY_FEW];
 } tr_objs;
-static inline PyObject **tr_objs_of(tr_objs *o) {
-    return o->d ? o->d : o->few;
-}
 
-/* A look at a graph from its roots, operands first. */
+/* A look at a graph from its roots, operands first. It is not copied: parts of it are pointed to. */
 typedef struct tr_gwalk {
-    PyTypeObject *type;
     tr_state *st;
     tr_lazies *l;
     PyObject *const *roots;
@@ -160,14 +181,15 @@ typedef struct tr_gwalk {
     bool point;      /* one of a device has no axes */
     bool known;      /* the plan was there before */
     bool gathered;
-    uint32_t nhost;                      /* nodes that Python computes */
-    uint32_t nran;                       /* nodes that were computed before */
-    tr_objs nodes, params, objs, protos; /* strong */
-    uint32_t *key, few[TR_LAZY_WORDS];   /* what the structure is, as numbers; key: NULL while `few` does */
+    uint32_t nhost; /* nodes that Python computes */
+    uint32_t nran;  /* nodes that were computed before */
     uint32_t nkey, roomkey;
-    uint32_t *seen,
-        fewseen[2 * TR_LAZY_FEW]; /* a hash table of params, objs and protos: 1 + number, and which */
-    uint32_t nseen, roomseen;
+    uint32_t nseen; /* entries of l->seen */
+    uint64_t done;  /* the epoch of nodes that have their number */
+    uint32_t *key;  /* what the structure is, as numbers: `fewwords`, or memory */
+    /* From here on nothing is set at the beginning but what says how much there is. */
+    tr_objs nodes, params, objs, protos; /* strong */
+    uint32_t fewwords[TR_LAZY_WORDS];
 } tr_gwalk;
 
 /* It is an array, or several; parts of indices and closures are not. */
@@ -176,21 +198,25 @@ static inline bool tr_lazy_has_value(const tr_lazy *x) {
            x->op == TR_G_HOST;
 }
 
-static inline tr_lazies *tr_lazies_of(PyTypeObject *type) {
-    return ((tr_state *)PyType_GetModuleState(type))->lazies;
+static inline bool tr_lazy_is(const tr_lazies *l, const PyObject *o) {
+    return Py_IS_TYPE(o, l->type);
+}
+
+static inline tr_lazies *tr_lazies_of(PyObject *node) {
+    return ((tr_lazy *)node)->l;
 }
 
 /* What a node has as its value, of an array on a device the ndarray over it; borrowed, or NULL. */
 static inline PyObject *tr_lazy_memory(const tr_lazy *x) {
-    PyObject *m = x->value ? tr_device_mem(PyType_GetModuleState(Py_TYPE(x)), x->value) : NULL;
+    PyObject *m = x->value && !PyArray_CheckExact(x->value) ? tr_device_mem(x->l->st, x->value) : NULL;
     return m ? m : x->value;
 }
 
 bool tr_lazy_add(PyObject *module);
 /* A leaf of an array, or of a tuple of arrays. New references, as all here; NULL with an exception. */
-PyObject *tr_lazy_leaf(PyTypeObject *type, PyObject *value);
+PyObject *tr_lazy_leaf(tr_lazies *l, PyObject *value);
 /* A CALL or METHOD of n arguments, and of one more for each name; `out` among these asks for the value. */
-PyObject *tr_lazy_call(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+PyObject *tr_lazy_call(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames);
 /* A tuple of a node's first n items, as of functions that have several results. */
 PyObject *tr_lazy_items(PyObject *node, Py_ssize_t n);
@@ -203,11 +229,20 @@ bool tr_lazy_add_functions(PyObject *module);
 
 /* --- lazynode.c --- */
 
+/* One with nothing but room for n operands, which is to be filled before Python can come across: then
+ * PyObject_GC_Track. */
+tr_lazy *tr_lazy_new(tr_lazies *l, Py_ssize_t n);
+/* The memory of a node that has nothing any more. */
+void tr_lazy_free(tr_lazy *x);
 /* A node of n operands, the last of which have names. */
-PyObject *tr_lazy_node(PyTypeObject *type, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
+PyObject *tr_lazy_node(tr_lazies *l, tr_gop op, PyObject *fn, PyObject *const *args, Py_ssize_t n,
                        PyObject *kwnames);
 /* The innermost frame that is none of treadle.parallel's. */
-void tr_lazy_note_place(const tr_lazies *l, tr_lazy *n);
+void tr_lazy_note_place(tr_lazy *n);
+/* Roots have gone through treadle._library's function for them. */
+static inline bool tr_plan_has_values(const tr_plan *p) {
+    return p->result != UINT32_MAX;
+}
 void tr_plan_free(tr_plan *p);
 int tr_plan_visit(const tr_plan *p, visitproc visit, void *arg);
 /* Where node k was written. */
@@ -217,8 +252,10 @@ tr_place tr_plan_place(const tr_plan *p, uint32_t k);
 
 int tr_lazies_visit(const tr_lazies *l, visitproc visit, void *arg);
 void tr_lazies_clear(tr_lazies *l); /* forgets plans: nodes that are left can still be used */
+/* The module is gone; what nodes that are left point to goes with the last of them. */
 void tr_lazies_free(tr_lazies *l);
 
+void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_t n);
 /* Both in the gate; false with an exception. */
 bool tr_gwalk_gather(tr_gwalk *w);
 /* The plan's Function; a new reference, or NULL with an exception. */
@@ -230,22 +267,20 @@ void tr_gwalk_fini(tr_gwalk *w);
 /* --- lazyrun.c --- */
 
 /* Evaluates what is not yet. False with an exception: nothing has changed then. */
-bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial);
+bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool serial);
 /* The same; accounts go to `log`, an array of int64. What the nodes are that these name: a list of (file,
  * line, function, what), in their order; NULL with an exception. */
-PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
-                          PyObject *log);
+PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool serial, PyObject *log);
 /* The program as it is after a stage, on one core. A new reference to a text; NULL with an exception. */
-PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
-                       tr_stage stage);
+PyObject *tr_lazy_text(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, PyObject *log, tr_stage stage);
 /* What it is made of: _lazy_parts. */
-PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self);
+PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self);
 /* The nodes themselves: _lazy_nodes. */
-PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
+PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n);
 /* A value that was computed elsewhere, for the node from now on; false with an exception. */
 bool tr_lazy_give(PyObject *node, PyObject *value);
 /* The arguments that it is called with: a list. */
-PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n);
+PyObject *tr_lazy_params(tr_lazies *l, PyObject *const *roots, Py_ssize_t n);
 /* What the value is going to be. NULL with an exception. */
 const tr_kindof *tr_lazy_kind(PyObject *self);
 /* A new reference to a tuple: the array is computed only where its shape depends on items. */

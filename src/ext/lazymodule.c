@@ -10,8 +10,9 @@ static PyObject *make_leaf(PyObject *module, PyObject *o) {
     tr_state *st = tr_ext_state(module);
     if (Py_IS_TYPE(o, st->lazy_type))
         return Py_NewRef(o);
-    PyObject *a = tr_device_mem(st, o) ? Py_NewRef(o) : PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
-    PyObject *r = a ? tr_lazy_leaf(st->lazy_type, a) : NULL;
+    bool as_it_is = PyArray_CheckExact(o) || tr_device_mem(st, o);
+    PyObject *a = as_it_is ? Py_NewRef(o) : PyArray_FromAny(o, NULL, 0, 0, 0, NULL);
+    PyObject *r = a ? tr_lazy_leaf(st->lazies, a) : NULL;
     Py_XDECREF(a);
     return r;
 }
@@ -21,7 +22,7 @@ static PyObject *make_call(PyObject *module, PyObject *const *args, Py_ssize_t n
     tr_state *st = tr_ext_state(module);
     if (n < 1)
         return PyErr_Format(PyExc_TypeError, "a function is needed");
-    return tr_lazy_call(st->lazy_type, TR_G_CALL, args[0], args + 1, n - 1, kwnames);
+    return tr_lazy_call(st->lazies, TR_G_CALL, args[0], args + 1, n - 1, kwnames);
 }
 
 /* Are they nodes that wait? Else an exception. */
@@ -42,7 +43,7 @@ static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (n < 1)
         return PyErr_Format(PyExc_TypeError, "a function is needed");
     st->lazies->hosts = true;
-    return tr_lazy_node(st->lazy_type, TR_G_HOST, args[0], args + 1,
+    return tr_lazy_node(st->lazies, TR_G_HOST, args[0], args + 1,
                         n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
 }
 
@@ -72,7 +73,7 @@ static PyObject *promise(PyObject *module, PyObject *args) {
  * cells, fn, names of keywords, operands, which of these are numbers of rows, words of a schedule). */
 static PyObject *parts(PyObject *module, PyObject *o) {
     tr_state *st = tr_ext_state(module);
-    return wait(st, &o, 1) ? tr_lazy_parts(st->lazy_type, o) : NULL;
+    return wait(st, &o, 1) ? tr_lazy_parts(st->lazies, o) : NULL;
 }
 
 /* What the compiler counts on. */
@@ -94,7 +95,7 @@ static bool is_sound(unsigned op, PyObject *fn, Py_ssize_t n) {
  * for. */
 static PyObject *nodes(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     tr_state *st = tr_ext_state(module);
-    return wait(st, args, n) ? tr_lazy_nodes(st->lazy_type, args, n) : NULL;
+    return wait(st, args, n) ? tr_lazy_nodes(st->lazies, args, n) : NULL;
 }
 
 /* _lazy_like(node, *args): the same operation on other operands; the last have the names of its own. */
@@ -146,7 +147,7 @@ static PyObject *rebuild(PyObject *module, PyObject *list) {
         if (own && !ok && !PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "these are no parts of a lazy array");
         PyObject *x =
-            ok ? tr_lazy_node(st->lazy_type, (tr_gop)op, fn == Py_None ? NULL : fn,
+            ok ? tr_lazy_node(st->lazies, (tr_gop)op, fn == Py_None ? NULL : fn,
                               ((PyTupleObject *)own)->ob_item, n, kwnames == Py_None ? NULL : kwnames)
                : NULL;
         if (x) {
@@ -183,7 +184,7 @@ static PyObject *evaluate_all(PyObject *module, PyObject *const *args, Py_ssize_
         if (!Py_IS_TYPE(args[i], st->lazy_type))
             return PyErr_Format(PyExc_TypeError, "evaluate() takes lazy arrays, not %s",
                                 Py_TYPE(args[i])->tp_name);
-    if (n < 1 || !tr_lazy_evaluate(st->lazy_type, args + 1, n - 1, args[0] == Py_True))
+    if (n < 1 || !tr_lazy_evaluate(st->lazies, args + 1, n - 1, args[0] == Py_True))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -195,13 +196,13 @@ static PyObject *explain_all(PyObject *module, PyObject *const *args, Py_ssize_t
         return NULL;
     if (!PyArray_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "an array for accounts is needed");
-    return tr_lazy_explain(st->lazy_type, args + 2, n - 2, args[0] == Py_True, args[1]);
+    return tr_lazy_explain(st->lazies, args + 2, n - 2, args[0] == Py_True, args[1]);
 }
 
 /* _lazy_params(*arrays): what the program is called with. */
 static PyObject *params(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     tr_state *st = tr_ext_state(module);
-    return wait(st, args, n) ? tr_lazy_params(st->lazy_type, args, n) : NULL;
+    return wait(st, args, n) ? tr_lazy_params(st->lazies, args, n) : NULL;
 }
 
 /* _lazy_text(stage, log, *arrays): stage "infer" or "opt"; log: an array for accounts, or None. */
@@ -212,7 +213,7 @@ static PyObject *text(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     const char *stage = PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : NULL;
     if (!stage || (strcmp(stage, "infer") != 0 && strcmp(stage, "opt") != 0))
         return PyErr_Format(PyExc_ValueError, "the stage is 'infer' or 'opt'");
-    return tr_lazy_text(st->lazy_type, args + 2, n - 2, args[1] == Py_None ? NULL : args[1],
+    return tr_lazy_text(st->lazies, args + 2, n - 2, args[1] == Py_None ? NULL : args[1],
                         *stage == 'i' ? TR_STAGE_INFER : TR_STAGE_OPT);
 }
 
@@ -244,6 +245,9 @@ static PyObject *setup(PyObject *module, PyObject *args) {
         return PyErr_NoMemory();
     PyMem_Free(l->home);
     l->home = strcpy(home, s);
+    l->nhome = strlen(s);
+    Py_CLEAR(l->named[false]);
+    Py_CLEAR(l->named[true]);
     l->check = check != 0;
     Py_XSETREF(l->flags, Py_NewRef(flags));
     Py_XSETREF(l->tag, Py_NewRef(tag));

@@ -5,7 +5,7 @@
  * that these name. The key finds the plan, which is made when there is none. Nothing recurses: a graph may be
  * as deep as it likes. No code of Python's runs from the first node that a walk marks to the last one that it
  * has numbered.
- * Cost: some ten nanoseconds a node; memory of its own only for graphs of more than some thirty. */
+ * Cost: some twenty nanoseconds a node; memory of its own only for graphs of more than some thirty. */
 #include <assert.h>
 #include <string.h>
 
@@ -15,28 +15,52 @@
 
 /* --- the walk --- */
 
-/* Takes a reference of its own. */
-static bool put_obj(tr_objs *l, PyObject *o) {
-    if (l->n == (l->d ? l->room : TR_LAZY_FEW)) {
-        uint32_t room = l->n * 2;
-        PyObject **d = PyMem_Realloc(l->d, room * sizeof *d);
-        if (!d) {
-            PyErr_NoMemory();
-            return false;
-        }
-        if (!l->d)
-            memcpy(d, l->few, l->n * sizeof *d);
-        l->d = d;
-        l->room = room;
+void tr_gwalk_begin(tr_gwalk *w, tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
+    memset(w, 0, offsetof(tr_gwalk, nodes));
+    w->st = l->st;
+    w->l = l;
+    w->roots = roots;
+    w->nroots = n;
+    w->key = w->fewwords;
+    w->roomkey = TR_LAZY_WORDS;
+    tr_objs *lists[] = {&w->nodes, &w->params, &w->objs, &w->protos};
+    for (unsigned i = 0; i < 4; i++) {
+        lists[i]->d = lists[i]->few;
+        lists[i]->n = 0;
+        lists[i]->room = TR_LAZY_FEW;
     }
-    tr_objs_of(l)[l->n++] = Py_NewRef(o);
+}
+
+/* Twice as much memory as for n items, which are d, and at first `few`. NULL with an exception: all is as it
+ * was. */
+static __attribute__((noinline)) void *grown(void *d, const void *few, uint32_t n, size_t item) {
+    void *r = PyMem_Realloc(d == few ? NULL : d, 2 * n * item);
+    if (!r)
+        PyErr_NoMemory();
+    else if (d == few)
+        memcpy(r, few, n * item);
+    return r;
+}
+
+/* Takes a reference of its own. */
+static inline bool put_obj(tr_objs *l, PyObject *o) {
+    if (l->n == l->room) {
+        PyObject **d = grown(l->d, l->few, l->n, sizeof *d);
+        if (!d)
+            return false;
+        l->d = d;
+        l->room *= 2;
+    }
+    l->d[l->n++] = Py_NewRef(o);
     return true;
 }
 
+/* The last first: of nodes none is then the last to hold another that is in the list. */
 static void drop_objs(tr_objs *l) {
-    for (uint32_t i = 0; i < l->n; i++)
-        Py_DECREF(tr_objs_of(l)[i]);
-    PyMem_Free(l->d);
+    while (l->n)
+        Py_DECREF(l->d[--l->n]);
+    if (l->d != l->few)
+        PyMem_Free(l->d);
 }
 
 void tr_gwalk_fini(tr_gwalk *w) {
@@ -44,78 +68,77 @@ void tr_gwalk_fini(tr_gwalk *w) {
     drop_objs(&w->params);
     drop_objs(&w->objs);
     drop_objs(&w->protos);
-    PyMem_Free(w->key);
-    PyMem_Free(w->seen);
+    if (w->key != w->fewwords)
+        PyMem_Free(w->key);
 }
 
-static uint32_t *key_of(tr_gwalk *w) {
-    return w->key ? w->key : w->few;
+/* Room for n numbers more. */
+static inline bool reserve(tr_gwalk *w, uint32_t n) {
+    while (w->roomkey - w->nkey < n) {
+        uint32_t *key = grown(w->key, w->fewwords, w->roomkey, sizeof *key);
+        if (!key)
+            return false;
+        w->key = key;
+        w->roomkey *= 2;
+    }
+    return true;
 }
 
 static bool put(tr_gwalk *w, uint32_t x) {
-    if (w->nkey == (w->key ? w->roomkey : TR_LAZY_WORDS)) {
-        uint32_t room = w->nkey * 2, *key = PyMem_Realloc(w->key, room * sizeof *key);
-        if (!key) {
-            PyErr_NoMemory();
-            return false;
-        }
-        if (!w->key)
-            memcpy(key, w->few, w->nkey * sizeof *key);
-        w->key = key;
-        w->roomkey = room;
-    }
-    key_of(w)[w->nkey++] = x;
-    return true;
+    bool ok = reserve(w, 1);
+    if (ok)
+        w->key[w->nkey++] = x;
+    return ok;
 }
 
 /* What the table knows objects by: which list they are in, and where. */
 enum { IN_PARAMS, IN_OBJS, IN_PROTOS };
-static tr_objs *list_of(tr_gwalk *w, unsigned which) {
+static inline tr_objs *list_of(tr_gwalk *w, unsigned which) {
     return which == IN_PARAMS ? &w->params : which == IN_OBJS ? &w->objs : &w->protos;
 }
 
 /* The entry of an object, or the free one that it gets. */
-static uint32_t *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
-    uint32_t room = w->seen ? w->roomseen : 2 * TR_LAZY_FEW, *t = w->seen ? w->seen : w->fewseen;
+static inline tr_lazyseen *entry_of(tr_gwalk *w, unsigned which, const PyObject *o) {
+    const tr_objs *l = list_of(w, which);
     uint32_t i = (uint32_t)((uintptr_t)o >> 4) * 2654435769u >> 8;
     for (;; i++) {
-        uint32_t *e = &t[i & (room - 1)];
-        if (!*e || ((*e & 3) == which && tr_objs_of(list_of(w, which))[(*e >> 2) - 1] == o))
+        tr_lazyseen *e = &w->l->seen[i & (w->l->roomseen - 1)];
+        if (e->epoch != w->done || ((e->which & 3) == which && l->d[e->which >> 2] == o))
             return e;
     }
 }
 
-static bool grow_table(tr_gwalk *w) {
-    uint32_t room = w->seen ? w->roomseen : 2 * TR_LAZY_FEW;
-    if (w->nseen * 2 < room)
-        return true;
-    uint32_t *old = w->seen, *from = old ? old : w->fewseen, *t = PyMem_Calloc(room * 2u, sizeof *t);
+static __attribute__((noinline)) bool grow_table(tr_gwalk *w) {
+    uint32_t room = w->l->roomseen;
+    tr_lazyseen *old = w->l->seen, *t = PyMem_Calloc(room ? room * 2u : TR_LAZY_SEEN, sizeof *t);
     if (!t) {
         PyErr_NoMemory();
         return false;
     }
-    w->seen = t;
-    w->roomseen = room * 2;
+    w->l->seen = t;
+    w->l->roomseen = room ? room * 2 : TR_LAZY_SEEN;
     for (uint32_t i = 0; i < room; i++)
-        if (from[i])
-            *entry_of(w, from[i] & 3, tr_objs_of(list_of(w, from[i] & 3))[(from[i] >> 2) - 1]) = from[i];
+        if (old[i].epoch == w->done)
+            *entry_of(w, old[i].which & 3, list_of(w, old[i].which & 3)->d[old[i].which >> 2]) = old[i];
     PyMem_Free(old);
     return true;
 }
 
 /* The number of an object in its list, where it is put unless it is there. */
-static bool number_of(tr_gwalk *w, unsigned which, PyObject *o, uint32_t *at) {
-    if (!grow_table(w))
+static inline bool number_of(tr_gwalk *w, unsigned which, PyObject *o, uint32_t *at) {
+    if (w->nseen * 2 >= w->l->roomseen && !grow_table(w))
         return false;
-    tr_objs *l = list_of(w, which);
-    uint32_t *e = entry_of(w, which, o);
-    if (!*e) {
-        if (!put_obj(l, o))
+    tr_lazyseen *e = entry_of(w, which, o);
+    if (e->epoch != w->done) {
+        tr_objs *l = list_of(w, which);
+        *e = (tr_lazyseen){w->done, l->n << 2 | which};
+        if (!put_obj(l, o)) {
+            e->epoch = 0;
             return false;
-        *e = l->n << 2 | which;
+        }
         w->nseen++;
     }
-    *at = (*e >> 2) - 1;
+    *at = e->which >> 2;
     return true;
 }
 
@@ -140,13 +163,17 @@ static bool is_known_power(PyObject *o) {
     return v == 2 || v == 1 || v == 0 || v == -1 || v == 0.5 || v == -0.5 || v == 3;
 }
 
+static inline bool is_exponent(const tr_gwalk *w, const tr_lazy *of, Py_ssize_t k) {
+    return k == 1 && of->op == TR_G_CALL && of->fn == w->l->fns[TR_LAZY_POWER];
+}
+
 enum { SMALL = 2, LARGE = 32 };
 
 /* Whether operand k of a node is an operand of the function, whose change compiles nothing. */
 static bool is_param(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o) {
     if (PyArray_Check(o) || PyArray_IsScalar(o, Generic))
         return true;
-    if (of->op == TR_G_CALL && of->fn == w->l->fns[TR_LAZY_POWER] && k == 1 && is_known_power(o))
+    if (is_exponent(w, of, k) && is_known_power(o))
         return false;
     if (PyFloat_CheckExact(o) || PyComplex_CheckExact(o))
         return true;
@@ -168,7 +195,7 @@ static tr_gref ref_of(uint32_t word) {
 }
 
 /* Where an operand lies; numbers lie nowhere. */
-static void note_place(tr_gwalk *w, PyObject *o, bool far) {
+static inline void note_place(tr_gwalk *w, PyObject *o, bool far) {
     const tr_dev *d = far ? atomic_load(&w->st->dev) : NULL;
     if (d)
         w->offload = d->ops->load ? TR_OFFLOAD_OWN : TR_OFFLOAD_HERE;
@@ -176,36 +203,52 @@ static void note_place(tr_gwalk *w, PyObject *o, bool far) {
     w->here = w->here || (!far && PyArray_Check(o) && PyArray_NDIM((PyArrayObject *)o) > 0);
 }
 
-static bool refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o, tr_gref *r) {
+/* No operand of a key. */
+#define NO_WORD UINT32_MAX
+
+/* What an operand is in the key, that is no node, no array and no float. NO_WORD with an exception. */
+static __attribute__((noinline)) uint32_t refer_other(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k,
+                                                      PyObject *o) {
     uint32_t at = 0;
-    unsigned kind = TR_GREF_OBJ;
-    if (Py_IS_TYPE(o, w->type) && !((tr_lazy *)o)->value) {
-        tr_lazy *x = (tr_lazy *)o;
-        x->uses++;
-        kind = TR_GREF_NODE;
-        at = x->at;
-    } else if (Py_IS_TYPE(o, w->type)) {
-        PyObject *m = tr_lazy_memory((tr_lazy *)o);
-        kind = TR_GREF_PARAM;
-        note_place(w, m, m != ((tr_lazy *)o)->value);
-        if (!number_of(w, IN_PARAMS, m, &at))
-            return false;
-    } else if (tr_device_mem(w->st, o)) {
-        kind = TR_GREF_PARAM;
-        note_place(w, tr_device_mem(w->st, o), true);
-        if (!number_of(w, IN_PARAMS, tr_device_mem(w->st, o), &at))
-            return false;
+    unsigned kind = TR_GREF_PARAM;
+    PyObject *m = tr_device_mem(w->st, o);
+    bool ok;
+    if (m) {
+        note_place(w, m, true);
+        ok = number_of(w, IN_PARAMS, m, &at);
     } else if (is_param(w, of, k, o)) {
-        kind = TR_GREF_PARAM;
         note_place(w, o, false);
-        at = w->params.n; /* numbers that are the same object now need not be the next time */
-        if (PyArray_Check(o) ? !number_of(w, IN_PARAMS, o, &at) : !put_obj(&w->params, o))
-            return false;
-    } else if (!number_of(w, IN_OBJS, o, &at)) {
-        return false;
+        at = w->params.n;
+        ok = PyArray_Check(o) ? number_of(w, IN_PARAMS, o, &at) : put_obj(&w->params, o);
+    } else {
+        kind = TR_GREF_OBJ;
+        ok = number_of(w, IN_OBJS, o, &at);
     }
-    *r = (tr_gref){kind, at};
-    return true;
+    return ok ? word_of((tr_gref){kind, at}) : NO_WORD;
+}
+
+/* The same of any. Numbers that are the same object now need not be the next time: each is a param of its
+ * own. */
+static inline uint32_t refer(tr_gwalk *w, const tr_lazy *of, Py_ssize_t k, PyObject *o) {
+    tr_lazy *x = tr_lazy_is(w->l, o) ? (tr_lazy *)o : NULL;
+    uint32_t at = w->params.n;
+    if (x && (x->epoch == w->done || !x->value)) {
+        x->uses++;
+        return word_of((tr_gref){x->value ? TR_GREF_PARAM : TR_GREF_NODE, x->at});
+    }
+    if (PyFloat_CheckExact(o) && !is_exponent(w, of, k))
+        return put_obj(&w->params, o) ? word_of((tr_gref){TR_GREF_PARAM, at}) : NO_WORD;
+    if (!x && !PyArray_CheckExact(o))
+        return refer_other(w, of, k, o);
+    PyObject *m = x ? tr_lazy_memory(x) : o;
+    note_place(w, m, x && m != x->value);
+    if (!number_of(w, IN_PARAMS, m, &at))
+        return NO_WORD;
+    if (x) {
+        x->epoch = w->done;
+        x->at = at;
+    }
+    return word_of((tr_gref){TR_GREF_PARAM, at});
 }
 
 static uint32_t ncells(PyObject *fn) {
@@ -261,26 +304,23 @@ static bool put_surroundings(tr_gwalk *w, const tr_lazy *x) {
     }
     ok = ok && put_globals(w, (PyCodeObject *)PyFunction_GetCode(x->fn), PyFunction_GetGlobals(x->fn), &n);
     if (ok)
-        key_of(w)[count] = n;
+        w->key[count] = n;
     return ok;
 }
 
 /* Beside a node's kind in the key: what else follows. */
 enum { KEY_NAMES = 1 << 8, KEY_TAG = 1 << 9 };
 
-/* A node whose operands have their numbers gets its own. */
-static bool take_node(tr_gwalk *w, tr_lazy *x) {
+/* The beginning of what the key has of a closure, of a node of Python's, of one with names of keywords or
+ * with words of a schedule. */
+static __attribute__((noinline)) bool put_special(tr_gwalk *w, const tr_lazy *x) {
     uint32_t fn = 0, proto = 0, at = 0;
     bool closure = x->op == TR_G_CLOSURE;
     PyObject *what = closure ? PyFunction_GetCode(x->fn) : x->fn;
-    x->at = w->nodes.n;
-    x->uses = 0;
-    w->nran += x->ran;
-    w->nhost += x->op == TR_G_HOST;
-    if (!put_obj(&w->nodes, (PyObject *)x) || (what && !number_of(w, IN_OBJS, what, &fn)))
-        return false;
     PyObject *tag = w->raw ? NULL : x->tag; /* a shape's or a type's program need not have the loops */
-    bool ok = put(w, x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u)) && put(w, fn) &&
+    w->nhost += x->op == TR_G_HOST;
+    bool ok = (!what || number_of(w, IN_OBJS, what, &fn)) &&
+              put(w, x->op | (x->kwnames ? KEY_NAMES : 0u) | (tag ? KEY_TAG : 0u)) && put(w, fn) &&
               put(w, (uint32_t)Py_SIZE(x));
     if (ok && closure) { /* code is compared by what it is, and its globals by which they are */
         uint64_t globals = (uint64_t)(uintptr_t)PyFunction_GetGlobals(x->fn);
@@ -291,64 +331,104 @@ static bool take_node(tr_gwalk *w, tr_lazy *x) {
         ok = number_of(w, IN_OBJS, x->kwnames, &at) && put(w, at);
     if (ok && tag)
         ok = number_of(w, IN_OBJS, tag, &at) && put(w, at);
-    for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
-        tr_gref r;
-        ok = refer(w, x, i, x->args[i], &r) && put(w, word_of(r));
-    }
     return ok;
 }
 
-/* What waits below the roots, operands first; `met` is called where a node has its operands, with w or
- * NULL. */
+static inline bool put_plain(tr_gwalk *w, const tr_lazy *x) {
+    uint32_t fn = 0;
+    if ((x->fn && !number_of(w, IN_OBJS, x->fn, &fn)) || !reserve(w, 3))
+        return false;
+    uint32_t *key = w->key + w->nkey;
+    w->nkey += 3;
+    key[0] = x->op;
+    key[1] = fn;
+    key[2] = (uint32_t)Py_SIZE(x);
+    return true;
+}
+
+/* A node whose operands have their numbers gets its own. */
+static inline bool take_node(tr_gwalk *w, tr_lazy *x) {
+    uint32_t n = (uint32_t)Py_SIZE(x);
+    bool special = x->op >= TR_G_HOST || x->kwnames || x->tag;
+    x->at = w->nodes.n;
+    x->uses = 0;
+    w->nran += x->ran;
+    if (!put_obj(&w->nodes, (PyObject *)x) || !(special ? put_special(w, x) : put_plain(w, x)) ||
+        !reserve(w, n))
+        return false;
+    uint32_t *key = w->key + w->nkey; /* operands put nothing there */
+    for (uint32_t i = 0; i < n; i++)
+        if ((key[i] = refer(w, x, i, x->args[i])) == NO_WORD)
+            return false;
+    w->nkey += n;
+    return true;
+}
+
+/* What is being looked at, operands above what uses them. */
 typedef struct stack {
     tr_lazy **d, *few[2 * TR_LAZY_FEW];
-    size_t n, room;
+    uint32_t n, room;
 } stack;
 
-static bool push(stack *s, tr_lazy *x) {
+static inline bool push(stack *s, tr_lazy *x) {
     if (s->n == s->room) {
-        size_t room = s->room * 2;
-        tr_lazy **d = PyMem_Malloc(room * sizeof *d);
-        if (!d) {
-            PyErr_NoMemory();
+        tr_lazy **d = grown(s->d, s->few, s->n, sizeof *d);
+        if (!d)
             return false;
-        }
-        memcpy(d, s->d, s->n * sizeof *d);
-        if (s->d != s->few)
-            PyMem_Free(s->d);
         s->d = d;
-        s->room = room;
+        s->room *= 2;
     }
     s->d[s->n++] = x;
     return true;
 }
 
-bool tr_gwalk_gather(tr_gwalk *w) {
-    stack s = {.n = 0, .room = 2 * TR_LAZY_FEW};
-    uint64_t epoch = w->l->epoch += 2; /* epoch: it lies on the stack; epoch + 1: it has its number */
-    bool ok = true;
-    s.d = s.few;
-    for (Py_ssize_t i = w->nroots; ok && i-- > 0;)
-        ok = push(&s, (tr_lazy *)w->roots[i]);
-    while (ok && s.n) {
-        tr_lazy *x = s.d[s.n - 1];
-        bool ready = x->epoch == epoch;
-        if (x->value || x->epoch == epoch + 1) {
-            s.n--;
+/* Operands of x that have no number of this walk yet go on the stack, the first one on top. */
+static inline bool push_operands(tr_gwalk *w, stack *s, const tr_lazy *x) {
+    PyTypeObject *type = w->l->type;
+    uint64_t done = w->done;
+    for (Py_ssize_t i = Py_SIZE(x); i-- > 0;) {
+        tr_lazy *a = (tr_lazy *)x->args[i];
+        if (Py_IS_TYPE(x->args[i], type) && a->epoch != done && !a->value && !push(s, a))
+            return false;
+    }
+    return true;
+}
+
+/* Numbers nodes until the stack is empty. */
+static bool gather_all(tr_gwalk *w, stack *s) {
+    uint64_t done = w->done, waits = done - 1; /* it lies on the stack */
+    while (s->n) {
+        uint32_t n = s->n;
+        tr_lazy *x = s->d[n - 1];
+        if (x->epoch == done || x->value) {
+            s->n--;
             continue;
         }
-        x->epoch = epoch;
-        for (Py_ssize_t i = Py_SIZE(x); ok && !ready && i-- > 0;) {
-            tr_lazy *a = (tr_lazy *)x->args[i];
-            if (Py_IS_TYPE(x->args[i], w->type) && !a->value && a->epoch != epoch + 1)
-                ok = push(&s, a);
+        if (x->epoch != waits) {
+            x->epoch = waits;
+            if (!push_operands(w, s, x))
+                return false;
+            if (s->n > n)
+                continue;
         }
-        if (ok && ready) {
-            s.n--;
-            ok = take_node(w, x);
-            x->epoch = epoch + 1;
-        }
+        s->n--;
+        if (!take_node(w, x))
+            return false;
+        x->epoch = done;
     }
+    return true;
+}
+
+bool tr_gwalk_gather(tr_gwalk *w) {
+    stack s;
+    bool ok = true;
+    w->done = (w->l->epoch += 2) + 1;
+    s.d = s.few;
+    s.n = 0;
+    s.room = 2 * TR_LAZY_FEW;
+    for (Py_ssize_t i = w->nroots; ok && i-- > 0;)
+        ok = push(&s, (tr_lazy *)w->roots[i]);
+    ok = ok && gather_all(w, &s);
     if (s.d != s.few)
         PyMem_Free(s.d);
     for (Py_ssize_t i = 0; ok && i < w->nroots; i++)
@@ -369,6 +449,8 @@ static bool is_plain(PyObject *o) {
 }
 
 static uint64_t hash_of(PyObject *o) {
+    if (Py_IS_TYPE(o, &PyUFunc_Type)) /* as most are */
+        return (uint64_t)(uintptr_t)o;
     if (PyTuple_CheckExact(o)) {
         uint64_t h = 0x9e3779b97f4a7c15u;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++)
@@ -405,16 +487,16 @@ static bool is_same(PyObject *a, PyObject *b) {
 
 static bool is_entry(tr_gwalk *w, const tr_lazyentry *e, uint64_t hash) {
     bool same = e->hash == hash && e->n == w->nkey && PyTuple_GET_SIZE(e->objs) == w->objs.n &&
-                memcmp(e->key, key_of(w), e->n * sizeof *e->key) == 0;
+                memcmp(e->key, w->key, e->n * sizeof *e->key) == 0;
     for (uint32_t i = 0; same && i < w->objs.n; i++)
-        same = is_same(PyTuple_GET_ITEM(e->objs, i), tr_objs_of(&w->objs)[i]);
+        same = is_same(PyTuple_GET_ITEM(e->objs, i), w->objs.d[i]);
     return same;
 }
 
 static PyObject *tuple_of(tr_objs *l) {
     PyObject *t = PyTuple_New(l->n);
     for (uint32_t i = 0; t && i < l->n; i++)
-        PyTuple_SET_ITEM(t, i, Py_NewRef(tr_objs_of(l)[i]));
+        PyTuple_SET_ITEM(t, i, Py_NewRef(l->d[i]));
     return t;
 }
 
@@ -440,9 +522,9 @@ static PyObject *proto_of(PyObject *fn, uint32_t cells) {
 
 /* The nodes' numbers are read from the key, where the walk has put them. */
 static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
-    const uint32_t *at = key_of(w);
+    const uint32_t *at = w->key;
     for (uint32_t k = 0; k < w->nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         tr_pnode *n = &p->nodes[k];
         *n = (tr_pnode){
             .op = (uint8_t)at[0], .fn = at[1], .n = at[2], .code = Py_XNewRef(x->code), .lasti = x->lasti};
@@ -455,9 +537,9 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
             at += 5 + at[4];
         }
         if (kw) /* the node's own may be gone: another thread has evaluated it */
-            n->kwnames = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
+            n->kwnames = Py_NewRef(w->objs.d[*at++]);
         if (tag)
-            n->tag = Py_NewRef(tr_objs_of(&w->objs)[*at++]);
+            n->tag = Py_NewRef(w->objs.d[*at++]);
         if (!(n->args = PyMem_Malloc((n->n + 1u) * sizeof *n->args))) {
             PyErr_NoMemory();
             return false;
@@ -465,7 +547,7 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
         for (uint32_t i = 0; i < n->n; i++)
             n->args[i] = ref_of(*at++);
         if (n->op == TR_G_CLOSURE && PyTuple_GET_ITEM(p->protos, n->fn) == NULL) {
-            PyObject *proto = proto_of(tr_objs_of(&w->protos)[n->fn], n->cells);
+            PyObject *proto = proto_of(w->protos.d[n->fn], n->cells);
             if (!proto)
                 return false;
             PyTuple_SET_ITEM(p->protos, n->fn, proto);
@@ -587,7 +669,7 @@ static bool remember(tr_gwalk *w, uint64_t hash, PyObject *fn) {
         return false;
     }
     *e = (tr_lazyentry){.hash = hash, .used = ++w->l->clock, .n = w->nkey};
-    memcpy(e->key, key_of(w), w->nkey * sizeof *e->key);
+    memcpy(e->key, w->key, w->nkey * sizeof *e->key);
     if (!(e->objs = tuple_of(&w->objs))) {
         PyMem_Free(e);
         return false;
@@ -605,9 +687,9 @@ static bool remember(tr_gwalk *w, uint64_t hash, PyObject *fn) {
 }
 
 PyObject *tr_gwalk_function(tr_gwalk *w) {
-    uint64_t hash = tr_hash_bytes(key_of(w), w->nkey * sizeof(uint32_t), 0);
+    uint64_t hash = tr_hash_bytes(w->key, w->nkey * sizeof *w->key, 0);
     for (uint32_t i = 0; i < w->objs.n; i++)
-        hash = (hash ^ hash_of(tr_objs_of(&w->objs)[i])) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ hash_of(w->objs.d[i])) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
     for (tr_lazyentry *e = w->l->plans[hash % TR_LAZY_PLANS]; e; e = e->next)
         if (is_entry(w, e, hash)) {
@@ -646,15 +728,30 @@ void tr_lazies_clear(tr_lazies *l) {
 }
 
 void tr_lazies_free(tr_lazies *l) {
-    tr_lazies_clear(l);
     if (!l)
         return;
+    tr_lazies_clear(l);
     for (unsigned i = 0; i < TR_LAZY__FNS; i++)
         Py_XDECREF(l->fns[i]);
     Py_XDECREF(l->result);
     Py_XDECREF(l->at);
     Py_XDECREF(l->flags);
     Py_XDECREF(l->tag);
+    Py_XDECREF(l->named[false]);
+    Py_XDECREF(l->named[true]);
+    for (unsigned i = 0; i < TR_LAZY_PLAIN; i++)
+        Py_XDECREF(l->plain[i]);
+    for (PyObject **name = l->methods; name && *name; name++)
+        Py_DECREF(*name);
+    PyMem_Free(l->methods);
     PyMem_Free(l->home);
-    PyMem_Free(l);
+    PyMem_Free(l->seen);
+    for (unsigned n = 0; n < TR_LAZY_SHORT; n++)
+        for (tr_lazy *x = l->spare[n], *next; x; x = next) {
+            next = (tr_lazy *)x->code;
+            PyObject_GC_Del(x);
+        }
+    l->st = NULL;
+    if (l->live == 0) /* garbage that goes in one piece may go in any order */
+        PyMem_Free(l);
 }

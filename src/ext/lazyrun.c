@@ -72,7 +72,7 @@ static PyObject *translated(tr_gwalk *w, PyObject *tb, int *last) {
         bool told =
             k == *last; /* the library's function that the node calls is inlined at the node's place */
         if (named && !told && k >= 0 && (uint32_t)k < w->nodes.n)
-            r = entry_at((tr_lazy *)tr_objs_of(&w->nodes)[k], next);
+            r = entry_at((tr_lazy *)w->nodes.d[k], next);
         *last = k;
     }
     PyErr_Clear();
@@ -138,9 +138,9 @@ static bool check_leaf(const tr_lazy *leaf, const tr_lazy *user) {
 static bool check_leaves(tr_gwalk *w) {
     bool ok = true;
     for (uint32_t k = 0; ok && w->l->check && k < w->nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-            ok = !Py_IS_TYPE(x->args[i], w->type) || check_leaf((tr_lazy *)x->args[i], x);
+            ok = !tr_lazy_is(w->l, x->args[i]) || check_leaf((tr_lazy *)x->args[i], x);
     }
     return ok;
 }
@@ -163,7 +163,7 @@ static bool find_result(tr_lazies *l) {
 
 static bool is_operand(tr_gwalk *w, const PyArrayObject *a) {
     for (uint32_t i = 0; i < w->params.n; i++)
-        if (tr_objs_of(&w->params)[i] == (const PyObject *)a)
+        if (w->params.d[i] == (const PyObject *)a)
             return true;
     return false;
 }
@@ -243,14 +243,9 @@ static bool is_root(const tr_gwalk *w, const tr_lazy *x) {
 
 static void note_ran(tr_gwalk *w) {
     for (uint32_t k = 0; k < w->nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
-        x->ran = x->ran || (tr_lazy_has_value(x) && !is_root(w, x) && is_held(x));
+        tr_lazy *x = (tr_lazy *)w->nodes.d[k];
+        x->ran = x->ran || (is_held(x) && tr_lazy_has_value(x) && !is_root(w, x));
     }
-}
-
-static tr_gwalk walk_of(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
-    tr_state *st = PyType_GetModuleState(type);
-    return (tr_gwalk){.type = type, .st = st, .l = st->lazies, .roots = roots, .nroots = n};
 }
 
 /* The plan's function; a new reference, or NULL with an exception. */
@@ -283,7 +278,7 @@ static PyObject *run_where(tr_gwalk *w, PyObject *fn) {
     tr_dev *d = w->offload ? tr_device_get(w->st) : NULL;
     if (w->offload && (!d || !tr_far_begin(fn) || !tr_stream_begin(w->st, d)))
         return NULL;
-    PyObject *r = PyObject_Vectorcall(fn, tr_objs_of(&w->params), w->params.n, NULL);
+    PyObject *r = PyObject_Vectorcall(fn, w->params.d, w->params.n, NULL);
     if (d)
         d->ops->end(d);
     return r;
@@ -310,14 +305,15 @@ static PyObject *call(tr_gwalk *w) {
 static PyObject *call_or_retry(tr_gwalk *w) {
     PyObject *r = call(w);
     while (!r && is_refused() && (w->known || (w->eased && !w->fixed))) {
-        tr_gwalk next = walk_of(w->type, w->roots, w->nroots);
-        next.raw = w->raw;
-        next.serial = w->serial;
-        next.log = w->log;
-        next.fixed = w->fixed || !w->known;
+        bool raw = w->raw, serial = w->serial, fixed = w->fixed || !w->known;
+        PyObject *log = w->log;
         PyErr_Clear();
         tr_gwalk_fini(w);
-        *w = next;
+        tr_gwalk_begin(w, w->l, w->roots, w->nroots);
+        w->raw = raw;
+        w->serial = serial;
+        w->fixed = fixed;
+        w->log = log;
         r = call(w);
     }
     if (!r)
@@ -349,7 +345,7 @@ static PyObject **wanted(tr_gwalk *w, Py_ssize_t *n) {
     for (*n = 0; *n < w->nroots; ++*n)
         all[*n] = Py_NewRef(w->roots[*n]);
     for (uint32_t k = 0; k < w->nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w->nodes)[k];
+        tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         if (x->ran && tr_lazy_has_value(x) && is_held(x) && !is_root(w, x))
             all[(*n)++] = Py_NewRef((PyObject *)x);
     }
@@ -361,7 +357,8 @@ static bool run_with_more(tr_gwalk *w) {
     PyObject **all = wanted(w, &n);
     if (!all)
         return false;
-    tr_gwalk next = walk_of(w->type, all, n);
+    tr_gwalk next;
+    tr_gwalk_begin(&next, w->l, all, n);
     next.serial = w->serial;
     bool ok = run(&next);
     tr_gwalk_fini(&next);
@@ -380,7 +377,7 @@ static PyObject *host_args(const tr_lazy *x, bool *done) {
     *done = x->value != NULL;
     for (Py_ssize_t i = 0; t && !*done && i < Py_SIZE(x); i++) {
         PyObject *a = x->args[i];
-        if (a && Py_IS_TYPE(a, Py_TYPE(x)))
+        if (a && tr_lazy_is(x->l, a))
             a = ((tr_lazy *)a)->value;
         if (a) {
             PyTuple_SET_ITEM(t, i, Py_NewRef(a));
@@ -436,8 +433,7 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
                         "extension(): one array was promised, and the function gave several");
         return false;
     }
-    if (x->kind.n &&
-        (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), v, &is) || is.dtype != x->kind.dtype)) {
+    if (x->kind.n && (!kind_of_value(x->l->st, v, &is) || is.dtype != x->kind.dtype)) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_ValueError,
                          "extension(): another dtype was promised than the function gave, %S",
@@ -459,7 +455,7 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
 static bool compute_host(tr_lazy *x) {
     tr_py_section section;
     bool done;
-    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+    tr_py_section_begin(&section, x->l->st->gate);
     PyObject *fn = Py_XNewRef(x->fn), *kwnames = Py_XNewRef(x->kwnames), *v = NULL;
     PyObject *args = host_args(x, &done);
     tr_py_section_end(&section);
@@ -483,8 +479,8 @@ static bool compute_host(tr_lazy *x) {
     if (v && !is_as_promised(x, v))
         Py_CLEAR(v);
     if (v) {
-        tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
-        give_value(x, v, tr_lazies_of(Py_TYPE(x))->check);
+        tr_py_section_begin(&section, x->l->st->gate);
+        give_value(x, v, x->l->check);
         tr_py_section_end(&section);
     }
     bool ok = v != NULL || (args && done);
@@ -501,28 +497,29 @@ static bool evaluate_operands(tr_lazy *x) {
     tr_py_section section;
     PyObject *list = PyList_New(0);
     bool ok = list != NULL;
-    tr_py_section_begin(&section, ((tr_state *)PyType_GetModuleState(Py_TYPE(x)))->gate);
+    tr_py_section_begin(&section, x->l->st->gate);
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-        if (x->args[i] && Py_IS_TYPE(x->args[i], Py_TYPE(x)))
+        if (x->args[i] && tr_lazy_is(x->l, x->args[i]) && !((tr_lazy *)x->args[i])->value)
             ok = PyList_Append(list, x->args[i]) == 0;
     tr_py_section_end(&section);
-    ok = ok && tr_lazy_evaluate(Py_TYPE(x), ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
+    ok = ok && tr_lazy_evaluate(x->l, ((PyListObject *)list)->ob_item, PyList_GET_SIZE(list), false);
     Py_XDECREF(list);
     return ok;
 }
 
 /* Nodes below the roots that Python computes get their values, operands before what uses them: programs know
  * them as arrays. False with an exception. */
-static bool settle(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
-    if (!tr_lazies_of(type)->hosts)
+static bool settle(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
+    if (!l->hosts)
         return true;
-    tr_gwalk w = walk_of(type, roots, n);
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
     bool ok = tr_gwalk_gather(&w);
     tr_py_section_end(&section);
     for (uint32_t k = 0; ok && w.nhost && k < w.nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w.nodes)[k];
+        tr_lazy *x = (tr_lazy *)w.nodes.d[k];
         if (x->op == TR_G_HOST && !x->value)
             ok = evaluate_operands(x) && compute_host(x);
     }
@@ -548,18 +545,24 @@ static void note_largest(PyObject *const *roots, Py_ssize_t n) {
     PyErr_Restore(type, value, tb);
 }
 
-bool tr_lazy_evaluate(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial) {
-    PyObject *few[8], **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
+bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool serial) {
     Py_ssize_t m = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        m += !((tr_lazy *)roots[i])->value;
+    if (m == 0)
+        return true;
+    PyObject *few[8] = {NULL}, **open = n <= 8 ? few : PyMem_Malloc((size_t)n * sizeof *open);
     if (!open) {
         PyErr_NoMemory();
         return false;
     }
-    bool ok = settle(type, roots, n);
+    bool ok = settle(l, roots, n);
+    m = 0; /* some may have theirs now */
     for (Py_ssize_t i = 0; i < n; i++)
         if (!((tr_lazy *)roots[i])->value)
             open[m++] = roots[i];
-    tr_gwalk w = walk_of(type, open, m);
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, open, m);
     tr_py_section section;
     w.serial = serial;
     ok = ok && find_result(w.l);
@@ -596,18 +599,18 @@ static PyObject *node_text(const tr_lazy *x) {
     return r;
 }
 
-PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, bool serial,
-                          PyObject *log) {
-    tr_gwalk w = walk_of(type, roots, n);
+PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool serial, PyObject *log) {
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
     w.log = log;
     w.serial = serial;
-    bool ok = settle(type, roots, n) && find_result(w.l);
+    bool ok = settle(l, roots, n) && find_result(w.l);
     tr_py_section_begin(&section, w.st->gate);
     ok = ok && tr_gwalk_gather(&w);
     PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
-        PyObject *t = node_text((tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        PyObject *t = node_text((tr_lazy *)w.nodes.d[k]);
         if (t)
             PyList_SET_ITEM(list, k, t);
         else
@@ -624,17 +627,17 @@ PyObject *tr_lazy_explain(PyTypeObject *type, PyObject *const *roots, Py_ssize_t
 
 static tr_argk *patterns_of(tr_gwalk *w, const tr_function *f, tr_argk *pats) {
     for (uint32_t i = 0; i < w->params.n; i++)
-        if (!tr_value_pattern(w->st, tr_objs_of(&w->params)[i], f->text, tr_function_param(f, i), &pats[i]))
+        if (!tr_value_pattern(w->st, w->params.d[i], f->text, tr_function_param(f, i), &pats[i]))
             return NULL;
     return pats;
 }
 
-PyObject *tr_lazy_text(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n, PyObject *log,
-                       tr_stage stage) {
-    tr_gwalk w = walk_of(type, roots, n);
+PyObject *tr_lazy_text(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, PyObject *log, tr_stage stage) {
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, roots, n);
     w.log = log;
     w.serial = true;
-    PyObject *fn = settle(type, roots, n) && find_result(w.l) ? function_of(&w) : NULL, *r = NULL;
+    PyObject *fn = settle(l, roots, n) && find_result(w.l) ? function_of(&w) : NULL, *r = NULL;
     tr_function *f = (tr_function *)fn;
     tr_argk *pats = fn ? PyMem_Calloc(w.params.n + 1u, sizeof *pats) : NULL;
     if (fn && !pats)
@@ -658,7 +661,7 @@ static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
     PyObject *args = PyTuple_New(Py_SIZE(x)), *which = PyTuple_New(Py_SIZE(x)), *r = NULL;
     bool ok = args && which;
     for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++) {
-        tr_lazy *a = Py_IS_TYPE(x->args[i], w->type) ? (tr_lazy *)x->args[i] : NULL;
+        tr_lazy *a = tr_lazy_is(w->l, x->args[i]) ? (tr_lazy *)x->args[i] : NULL;
         bool node = a && !a->value;
         PyObject *v = node ? PyLong_FromUnsignedLong(a->at) : Py_NewRef(a ? a->value : x->args[i]);
         ok = v != NULL;
@@ -675,13 +678,14 @@ static PyObject *part_of(const tr_gwalk *w, const tr_lazy *x) {
     return r;
 }
 
-PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self) {
-    tr_gwalk w = walk_of(type, &self, 1);
+PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self) {
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, &self, 1);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
-        PyObject *row = part_of(&w, (tr_lazy *)tr_objs_of(&w.nodes)[k]);
+        PyObject *row = part_of(&w, (tr_lazy *)w.nodes.d[k]);
         if (row)
             PyList_SET_ITEM(list, k, row);
         else
@@ -692,13 +696,14 @@ PyObject *tr_lazy_parts(PyTypeObject *type, PyObject *self) {
     return list;
 }
 
-PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
-    tr_gwalk w = walk_of(type, roots, n);
+PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) && check_leaves(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
-        tr_lazy *x = (tr_lazy *)tr_objs_of(&w.nodes)[k];
+        tr_lazy *x = (tr_lazy *)w.nodes.d[k];
         PyObject *args = PyTuple_New(Py_SIZE(x)), *text = node_text(x), *row = NULL;
         for (Py_ssize_t i = 0; args && i < Py_SIZE(x); i++)
             PyTuple_SET_ITEM(args, i, Py_NewRef(x->args[i]));
@@ -718,8 +723,9 @@ PyObject *tr_lazy_nodes(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n
 }
 
 bool tr_lazy_give(PyObject *node, PyObject *value) {
-    PyTypeObject *type = Py_TYPE(node);
-    tr_gwalk w = walk_of(type, &node, 1); /* holds what the node lets go of until the gate is open */
+    tr_lazies *l = tr_lazies_of(node);
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, &node, 1); /* holds what the node lets go of until the gate is open */
     PyObject *v = PyArray_Check(value) ? PyArray_Return((PyArrayObject *)Py_NewRef(value)) : Py_NewRef(value);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
@@ -732,13 +738,14 @@ bool tr_lazy_give(PyObject *node, PyObject *value) {
     return ok;
 }
 
-PyObject *tr_lazy_params(PyTypeObject *type, PyObject *const *roots, Py_ssize_t n) {
-    tr_gwalk w = walk_of(type, roots, n);
+PyObject *tr_lazy_params(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
+    tr_gwalk w;
+    tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.params.n) : NULL;
     for (uint32_t i = 0; list && i < w.params.n; i++)
-        PyList_SET_ITEM(list, i, Py_NewRef(tr_objs_of(&w.params)[i]));
+        PyList_SET_ITEM(list, i, Py_NewRef(w.params.d[i]));
     tr_py_section_end(&section);
     tr_gwalk_fini(&w);
     return list;
@@ -788,13 +795,14 @@ const tr_kindof *tr_lazy_kind(PyObject *self) {
     if (x->kind.known)
         return &x->kind;
     tr_kindof kind = {.known = false};
-    if (!settle(Py_TYPE(self), &self, 1))
+    if (!settle(tr_lazies_of(self), &self, 1))
         return NULL;
     if (x->value) {
-        if (!kind_of_value(PyType_GetModuleState(Py_TYPE(x)), x->value, &kind))
+        if (!kind_of_value(x->l->st, x->value, &kind))
             return NULL;
     } else {
-        tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);
+        tr_gwalk w;
+        tr_gwalk_begin(&w, tr_lazies_of(self), &self, 1);
         w.raw = true;
         w.serial = true;
         PyObject *fn = function_of(&w);
@@ -816,7 +824,7 @@ static PyObject *shape_of_array(PyArrayObject *a) {
 
 PyObject *tr_lazy_shape(PyObject *self) {
     tr_lazy *x = (tr_lazy *)self;
-    if (!x->value && !x->shape && !settle(Py_TYPE(self), &self, 1))
+    if (!x->value && !x->shape && !settle(tr_lazies_of(self), &self, 1))
         return NULL;
     PyObject *of = x->value ? x->value : x->shape;
     if (of && PyTuple_CheckExact(of) && !x->value)
@@ -825,11 +833,12 @@ PyObject *tr_lazy_shape(PyObject *self) {
         return shape_of_array((PyArrayObject *)of);
     if (of)
         return PyObject_GetAttrString(of, "shape");
-    PyObject *fn = tr_lazies_of(Py_TYPE(self))->fns[TR_LAZY_SHAPE];
-    PyObject *node = tr_lazy_node(Py_TYPE(self), TR_G_CALL, fn, &self, 1, NULL), *t = NULL;
+    PyObject *fn = tr_lazies_of(self)->fns[TR_LAZY_SHAPE];
+    PyObject *node = tr_lazy_node(tr_lazies_of(self), TR_G_CALL, fn, &self, 1, NULL), *t = NULL;
     if (!node)
         return NULL;
-    tr_gwalk w = walk_of(Py_TYPE(self), &node, 1);
+    tr_gwalk w;
+    tr_gwalk_begin(&w, tr_lazies_of(self), &node, 1);
     w.raw = true;
     t = call_or_retry(&w);
     tr_gwalk_fini(&w);
@@ -838,7 +847,8 @@ PyObject *tr_lazy_shape(PyObject *self) {
 }
 
 uint32_t tr_lazy_count(PyObject *self) {
-    tr_gwalk w = walk_of(Py_TYPE(self), &self, 1);
+    tr_gwalk w;
+    tr_gwalk_begin(&w, tr_lazies_of(self), &self, 1);
     tr_py_section section;
     tr_py_section_begin(&section, w.st->gate);
     uint32_t n = tr_gwalk_gather(&w) ? w.nodes.n : UINT32_MAX;

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._core import LazyArray
+from treadle._core import LazyArray, _lazy_call
 from treadle.parallel._functions import scatter
 
 
@@ -50,7 +50,10 @@ class Places:
         self._index = index
 
     def _scatter(self, v: Any, op: Any) -> LazyArray:
-        return scatter(self._x, _variable(self._index), v, op)
+        index = self._index
+        return _lazy_call(
+            scatter, self._x, index if isinstance(index, LazyArray) else _variable(index), v, op
+        )
 
     def set(self, v: Any) -> LazyArray:
         """Return `x` with `v`, a number or what broadcasts to ``x[index]``, at the places."""

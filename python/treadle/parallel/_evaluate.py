@@ -69,8 +69,11 @@ def evaluate(*arrays: LazyArray, parallel: bool = True, max_bytes: int | None = 
             raise ValueError(f"max_bytes must be positive, not {limit}")
         if all(isinstance(a, LazyArray) for a in arrays):
             _Within(limit, not parallel).run(list(arrays))
+    if len(arrays) == 1:
+        _lazy_evaluate(not parallel, arrays[0])
+        return arrays[0]
     _lazy_evaluate(not parallel, *arrays)
-    return arrays[0] if len(arrays) == 1 else arrays
+    return arrays
 
 
 # --- what an error tells ---

@@ -154,7 +154,7 @@ def map(f: Callable[..., Any], *xs: ArrayLike | LazyArray) -> LazyArray:
     ValueError
         If the shapes do not broadcast.
     """
-    return _lazy_call(map, f, *xs)
+    return _lazy_call(map, f, xs[0]) if len(xs) == 1 else _lazy_call(map, f, *xs)
 
 
 def reduce(op: Callable[..., Any], x: Any, axis: Any = None, *, identity: Any = None) -> Any:
