@@ -827,13 +827,6 @@ static tr_val is_worth_it(chain *c, tr_bld *b) {
     return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
 
-/* A way to where both forms meet hands on these values. */
-static void hand_on(tr_fn *f, tr_bid from, tr_bid to, uint32_t n, const tr_val *v) {
-    tr_ins_remove(f, tr_blk_at(f, from)->last);
-    tr_bld b = {.fn = f, .blk = from, .before = TR_NOVAL};
-    tr_br(&b, to, n, v);
-}
-
 /* What was reduced, in either form, for those that come behind. */
 static void hand_on_results(chain *c, const tr_fork *k, tr_val outer) {
     tr_fn *f = c->f;
@@ -863,8 +856,7 @@ static void hand_on_results(chain *c, const tr_fork *k, tr_val outer) {
     if (!n)
         return;
     tr_repl_apply(f, &r);
-    hand_on(f, k->plain, k->after, n, plain);
-    hand_on(f, k->other, k->after, n, other);
+    tr_fork_hand_on(f, k, n, plain, other);
 }
 
 /* The chain as it was goes to a block of its own, and the round to another. */

@@ -9,7 +9,7 @@
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
  * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern
- * may stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions.
+ * may stand in the rounds of a loop over rows (byrow.c), which then has the versions.
  * Arrays of layout C whose last axis is the row are looked at as ones of that length, so that the way from
  * row to row is known, too. The versions are compiled when they are first reached (TR_COLD_LARGE). Bits
  * stay: the sum of a row in C order is grouped by its length alone. Cost: linear; five copies of each such
@@ -103,6 +103,16 @@ static tr_val copy_to(tr_fn *f, tr_val v, tr_bid blk) {
     return tr_node_emit(&m, &b);
 }
 
+/* What is captured as operand k of pattern v is n, which its lambda sees as a number then: how loops of patterns
+ * in it go is decided by what is known there. */
+static void know_inside(tr_fn *f, tr_val v, uint32_t k, int64_t n) {
+    const tr_pat *p = tr_at(f, v)->imm.pat;
+    tr_val param = tr_port_param(p, TR_LAM, k);
+    tr_repl r = tr_repl_new(p->lam);
+    tr_repl_set(p->lam, &r, param, tr_const_int(p->lam, tr_at(p->lam, param)->ty, n));
+    tr_repl_apply(p->lam, &r);
+}
+
 /* Rows of pattern v are n long. */
 static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     tr_bld b = tr_bld_before(f, v);
@@ -111,11 +121,24 @@ static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++) {
         tr_val x = tr_at(f, v)->args[k];
         tr_role role = tr_pat_role(p, k);
+        if (x == length && role == P_CAP)
+            know_inside(f, v, k, n);
         if (x == length)
             tr_at(f, v)->args[k] = known;
         else if ((role == P_IN || role == P_CAP) && has_rows_of(f, x, length))
             tr_at(f, v)->args[k] = as_rows(&b, x, known);
     }
+}
+
+/* What pattern v gives is, behind both forms, what it or its copy in the other one has given. */
+static void hand_on_value(const tr_fork *k, tr_fn *f, tr_val v, tr_val copy) {
+    const tr_ty *t = tr_at(f, v)->ty;
+    if (!t || t->kind == TR_TY_NONE)
+        return;
+    tr_repl r = tr_repl_new(f);
+    tr_repl_set(f, &r, v, tr_blk_param(f, k->after, t, NULL));
+    tr_repl_apply(f, &r);
+    tr_fork_hand_on(f, k, 1, &v, &copy);
 }
 
 /* Gives pattern v a version for each of the first n lengths: the block that goes on behind them. */
@@ -128,7 +151,9 @@ static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsi
         tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[i]));
         tr_ins_move_end(f, v, k.plain);
         tr_fork_make(forms, &k, TR_COLD_LARGE);
-        make_known(f, copy_to(f, v, k.other), length, lengths[i]);
+        tr_val copy = copy_to(f, v, k.other);
+        hand_on_value(&k, f, v, copy);
+        make_known(f, copy, length, lengths[i]);
         tr_fork_pick(forms, &k, is, k.other);
         on = on == TR_NOBLK ? k.after : on;
     }
@@ -160,6 +185,7 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
     tr_ins_move_end(f, v, k.plain);
     tr_fork_make(forms, &k, TR_COLD_LARGE);
     tr_val copy = copy_to(f, v, k.other);
+    hand_on_value(&k, f, v, copy);
     tr_fork_pick(forms, &k, worth, k.other);
     versions_by_length(forms, copy, at, LENGTHS - 1);
     make_known(f, copy, tr_at(f, copy)->args[at], lengths[LENGTHS - 1]);
@@ -169,7 +195,7 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
 static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     const tr_fn *f = forms->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t at = in->ty && in->ty->kind != TR_TY_NONE ? UINT32_MAX : length_of_rows(f, v);
+    uint32_t at = length_of_rows(f, v);
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
     bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* it was asked before (byrow.c) */
