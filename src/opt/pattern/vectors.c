@@ -103,8 +103,8 @@ static tr_val copy_to(tr_fn *f, tr_val v, tr_bid blk) {
     return tr_node_emit(&m, &b);
 }
 
-/* What is captured as operand k of pattern v is n, which its lambda sees as a number then: how loops of patterns
- * in it go is decided by what is known there. */
+/* What is captured as operand k of pattern v is n, which its lambda sees as a number then: how loops of
+ * patterns in it go is decided by what is known there. */
 static void know_inside(tr_fn *f, tr_val v, uint32_t k, int64_t n) {
     const tr_pat *p = tr_at(f, v)->imm.pat;
     tr_val param = tr_port_param(p, TR_LAM, k);
