@@ -223,7 +223,7 @@ def test_how_many_kernels():
         welford: 1,
         smoothing: 1,
         softmax: 3,
-        n_body: 2,
+        n_body: 1,
         smoothed: 1,
     }
     for program, n in most.items():
