@@ -1,19 +1,21 @@
-/* Sums over rows of two, three, four, eight or sixteen numbers, vectors in space, get a version for each
- * length (specialisation by value), where the running program finds that there are many:
+/* Sums over rows of few numbers, vectors in space, get a version for each of some lengths (specialisation by
+ * value), where the running program finds that there are many:
  *
- *   [keep n, k] in(a) red(add) then out(r)
- * becomes
- *   if (k == 16 || k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
+ *   [keep n, k] in(a) red(add) then out(r) becomes
+ *   if (k == 12 || k == 10 || k == 7 || k == 6 || k == 5) && n * k >= many: ...
+ *   else if (k == 16 || k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
  *     if k == 16: [keep n, 16] in(a as [n, 16]) red(add) then out(r)  else if k == 8: ...
  *   else as it was
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
- * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern
- * may stand in the rounds of a loop over rows (byrow.c), which then has the versions.
+ * vectors of several rows: distances of points take a third to a ninth of the time where it is known. Such a
+ * pattern may stand in the rounds of a loop over rows (byrow.c), which then has the versions.
+ *
  * Arrays of layout C whose last axis is the row are looked at as ones of that length, so that the way from
- * row to row is known, too. The versions are compiled when they are first reached (TR_COLD_LARGE). Bits
- * stay: the sum of a row in C order is grouped by its length alone. Cost: linear; five copies of each such
- * pattern. */
+ * row to row is known, too. The versions of each set of lengths are compiled when one of them is first
+ * reached (TR_COLD_LARGE); a loop over rows is such a piece itself, and the versions of the second set
+ * another one. Bits stay: the sum of a row in C order is grouped by its length alone. Cost: linear; ten
+ * copies of each such pattern. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -22,8 +24,9 @@
 #include "opt/priv.h"
 #include "opt/versions.h"
 
-static const int64_t lengths[] = {16, 8, 4, 3, 2};
-enum { LENGTHS = sizeof lengths / sizeof *lengths, SMALL = 24, MANY = 1 << 16 };
+/* The usual ones, and others. Each set is a piece of code that is compiled when it is first reached. */
+enum { SETS = 2, LENGTHS = 5, SMALL = 24, MANY = 1 << 16 };
+static const int64_t lengths[SETS][LENGTHS] = {{16, 8, 4, 3, 2}, {12, 10, 7, 6, 5}};
 
 /* Does it add up the last axis alone, by floats, each row for itself, and with few instructions? What lies in
  * C order has no tiles along its rows, whose sums would be grouped in another way (ir/sched.h). */
@@ -141,54 +144,63 @@ static void hand_on_value(const tr_fork *k, tr_fn *f, tr_val v, tr_val copy) {
     tr_fork_hand_on(f, k, 1, &v, &copy);
 }
 
-/* Gives pattern v a version for each of the first n lengths: the block that goes on behind them. */
-static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned n) {
+/* Gives pattern v a version for each of the first n lengths of a set: the block that goes on behind them. */
+static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned set, unsigned n) {
     tr_fn *f = forms->f;
     tr_val length = tr_at(f, v)->args[at];
     tr_bid on = TR_NOBLK;
     for (unsigned i = 0; i < n; i++) {
         tr_fork k = tr_fork_cut(forms, v, tr_at(f, v)->loc);
-        tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[i]));
+        tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[set][i]));
         tr_ins_move_end(f, v, k.plain);
         tr_fork_make(forms, &k, TR_COLD_LARGE);
         tr_val copy = copy_to(f, v, k.other);
         hand_on_value(&k, f, v, copy);
-        make_known(f, copy, length, lengths[i]);
+        make_known(f, copy, length, lengths[set][i]);
         tr_fork_pick(forms, &k, is, k.other);
         on = on == TR_NOBLK ? k.after : on;
     }
     return on;
 }
 
-/* Are rows as long as one of them, and is there much to add up? A bit for each length, as comparisons with
- * numbers that the loop over the rows makes, too, would take registers there. */
-static tr_val is_worth_it(tr_bld *b, const tr_ins *in) {
-    unsigned last = in->imm.pat->nspace - 1u;
+/* Are rows as long as one of a set? A bit for each length, as comparisons with numbers that the loop over the
+ * rows makes, too, would take registers there. */
+static tr_val is_of_set(tr_bld *b, tr_val length, unsigned set) {
     int64_t bits = 0;
     for (unsigned i = 0; i < LENGTHS; i++)
-        bits |= INT64_C(1) << lengths[i];
-    tr_val all = tr_emit_times(b, in->args[last], in->args, last);
-    tr_val at = tr_emit_least(b, in->args[last], tr_emit_int(b, 63));
+        bits |= INT64_C(1) << lengths[set][i];
+    tr_val at = tr_emit_least(b, length, tr_emit_int(b, 63));
     tr_val bit = tr_emit_op(b, TR_OP_SHR, tr_emit_int(b, bits), at);
     bit = tr_emit_op(b, TR_OP_AND, bit, tr_emit_int(b, 1));
-    return tr_emit_both(b, tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0)),
-                        tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
+    return tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0));
 }
 
-/* The pattern, and a block with its versions, which is compiled when it is reached: all at once, as each
- * place where code may be left to costs compile time, too. */
-static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
+/* Is there much to add up? */
+static tr_val is_much(tr_bld *b, const tr_ins *in) {
+    unsigned last = in->imm.pat->nspace - 1u;
+    tr_val all = tr_emit_times(b, in->args[last], in->args, last);
+    return tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY));
+}
+
+/* The pattern, and a block with its versions for a set, which is compiled when it is reached: all at once, as
+ * each place where code may be left to costs compile time, too. `large`: the pattern itself is such a piece,
+ * and whether there is much was asked before. */
+static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at, unsigned set, bool large) {
     tr_fn *f = forms->f;
     const tr_ins in = *tr_at(f, v);
     tr_fork k = tr_fork_cut(forms, v, in.loc);
-    tr_val worth = is_worth_it(&k.b, &in);
+    tr_val worth = is_of_set(&k.b, in.args[at], set);
+    if (!large)
+        worth = tr_emit_both(&k.b, is_much(&k.b, &in), worth);
     tr_ins_move_end(f, v, k.plain);
     tr_fork_make(forms, &k, TR_COLD_LARGE);
     tr_val copy = copy_to(f, v, k.other);
     hand_on_value(&k, f, v, copy);
     tr_fork_pick(forms, &k, worth, k.other);
-    versions_by_length(forms, copy, at, LENGTHS - 1);
-    make_known(f, copy, tr_at(f, copy)->args[at], lengths[LENGTHS - 1]);
+    if (large) /* pieces are apart where what lies between is none */
+        tr_blk_at(f, k.b.blk)->cold = tr_blk_at(f, k.after)->cold = TR_COLD_NO;
+    versions_by_length(forms, copy, at, set, LENGTHS - 1);
+    make_known(f, copy, tr_at(f, copy)->args[at], lengths[set][LENGTHS - 1]);
     return k.after;
 }
 
@@ -198,8 +210,14 @@ static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     uint32_t at = length_of_rows(f, v);
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
-    bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* it was asked before (byrow.c) */
-    return large ? versions_by_length(forms, v, at, LENGTHS) : two_ways(forms, v, at);
+    bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* byrow.c */
+    tr_bid on = two_ways(forms, v, at, SETS - 1, large);
+    for (unsigned set = SETS - 1; set-- > 0;)
+        if (large)
+            versions_by_length(forms, v, at, set, LENGTHS);
+        else
+            two_ways(forms, v, at, set, false);
+    return on;
 }
 
 bool tr_opt_vectors(tr_prog *p, tr_fn *f) {
