@@ -132,6 +132,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/agree",
             "pattern/batch",
             "pattern/byrow",
+            "pattern/byrow_block",
+            "pattern/byrow_row",
             "pattern/demand",
             "pattern/product",
             "pattern/recompute",

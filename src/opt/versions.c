@@ -61,6 +61,17 @@ void tr_fork_make(tr_versions *s, tr_fork *k, tr_cold cold) {
     k->other = way_on(s, k, (uint8_t)cold);
 }
 
+static void hand_on(tr_fn *f, tr_bid from, tr_bid to, uint32_t n, const tr_val *v) {
+    tr_ins_remove(f, tr_blk_at(f, from)->last);
+    tr_bld b = {.fn = f, .blk = from, .before = TR_NOVAL};
+    tr_br(&b, to, n, v);
+}
+
+void tr_fork_hand_on(tr_fn *f, const tr_fork *k, uint32_t n, const tr_val *plain, const tr_val *other) {
+    hand_on(f, k->plain, k->after, n, plain);
+    hand_on(f, k->other, k->after, n, other);
+}
+
 void tr_fork_pick(tr_versions *s, tr_fork *k, tr_val test, tr_bid yes) {
     assert(k->other != TR_NOBLK && (yes == k->plain || yes == k->other) && "it is one of the forms");
     const tr_bid parts[] = {k->plain, k->other, k->after};

@@ -43,6 +43,8 @@ tr_fork tr_fork_cut(tr_versions *s, tr_val last, uint32_t loc);
 /* The other form: a copy of `plain` as it is now, or a block that leads to what follows, to be filled. */
 void tr_fork_copy(tr_versions *s, tr_fork *k, tr_cold cold);
 void tr_fork_make(tr_versions *s, tr_fork *k, tr_cold cold);
+/* The block behind has params, to which the forms hand on these values. */
+void tr_fork_hand_on(tr_fn *f, const tr_fork *k, uint32_t n, const tr_val *plain, const tr_val *other);
 /* Where the test holds it is `yes`, one of the forms, else the other one. */
 void tr_fork_pick(tr_versions *s, tr_fork *k, tr_val test, tr_bid yes);
 

@@ -8,7 +8,9 @@
  * nothing it is added to. The same lanes are computed with 2 or 4 doubles a register, chosen by the
  * processor: the bits are the same. Not with 8: the values of a short row were just written by stores of half
  * that width, and a load of two stores waits until both have left the store buffer (measured: rows of 16 took
- * 22 ns instead of 8); from memory the rate is the same. */
+ * 22 ns instead of 8); from memory the rate is the same. What is left behind whole registers is loaded value
+ * by value for the same reason: rows of 17 took 19 ns by way of an array and take 9, rows of 5 took 13 and
+ * take 6. */
 #include <stddef.h>
 #include <string.h>
 
@@ -44,8 +46,22 @@
     a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1, 6, 7, 4, 5); \
     a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2, 5, 4, 7, 6);
 
+#define AVX2 __attribute__((target("avx2")))
+
+/* Four values of which the first q are there, -0.0 in place of others. One by one where not all are there:
+ * what was stored one by one just now is known sooner so than by a vector, which waits for all of it. */
+#define QUAD(name, T, TARGET)                                                                         \
+    typedef T vec_##name __attribute__((vector_size(sizeof(T) * 4), aligned(sizeof(T)), may_alias));  \
+    TARGET static inline vec_##name quad_##name(const T *x, int64_t q) {                              \
+        if (q >= 4)                                                                                   \
+            return *(const vec_##name *)x;                                                            \
+        return (vec_##name){q > 0 ? x[0] : -(T)0, q > 1 ? x[1] : -(T)0, q > 2 ? x[2] : -(T)0, -(T)0}; \
+    }
+QUAD(f64, double, AVX2)
+QUAD(f32, float, )
+
 /* Sum of n <= TR_SUM_BLOCK values. EACH: for each of REGS registers that the lanes fill, of WIDTH values. */
-#define BLOCK(name, T, WIDTH, REGS, EACH, TARGET)                                                       \
+#define BLOCK(name, T, WIDTH, REGS, EACH, REST, TARGET)                                                 \
     TARGET static T name(const T *x, int64_t n) {                                                       \
         typedef T vec __attribute__((vector_size(sizeof(T) * (WIDTH)), aligned(sizeof(T)), may_alias)); \
         int64_t i = 0;                                                                                  \
@@ -55,87 +71,80 @@
             EACH(ADD)                                                                                   \
         }                                                                                               \
         if (i < n) {                                                                                    \
-            T at[TR_SUM_LANES];                                                                         \
-            for (int k = 0; k < TR_SUM_LANES; k++)                                                      \
-                at[k] = i + k < n ? x[i + k] : -(T)0;                                                   \
-            EACH(ADD)                                                                                   \
+            const T *at = x + i;                                                                        \
+            int64_t left = n - i;                                                                       \
+            EACH(REST)                                                                                  \
         }                                                                                               \
         JOIN_##REGS FOLD_##WIDTH return a0[0];                                                          \
     }
 #define INIT(r) vec a##r = -(vec){0};
 #define ADD(r)  a##r += *(const vec *)(at + (r) * (sizeof(vec) / sizeof *at));
+/* What is left for register r. */
+#define TWO_F64(r) \
+    a##r += (vec){left > 2 * (r) ? at[2 * (r)] : -0.0, left > 2 * (r) + 1 ? at[2 * (r) + 1] : -0.0};
+#define FOUR_F64(r) a##r += quad_f64(at + 4 * (r), left - 4 * (r));
+#define FOUR_F32(r) a##r += quad_f32(at + 4 * (r), left - 4 * (r));
+#define EIGHT_F32(r)                                                        \
+    a##r += __builtin_shufflevector(quad_f32(at + 8 * (r), left - 8 * (r)), \
+                                    quad_f32(at + 8 * (r) + 4, left - 8 * (r)-4), 0, 1, 2, 3, 4, 5, 6, 7);
 
-#define AVX2 __attribute__((target("avx2")))
-
-BLOCK(block_f64, double, 2, 8, EIGHT, )
-BLOCK(block_f64_avx2, double, 4, 4, FOUR, AVX2)
-BLOCK(block_f32, float, 4, 4, FOUR, )
-BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
+BLOCK(block_f64, double, 2, 8, EIGHT, TWO_F64, )
+BLOCK(block_f64_avx2, double, 4, 4, FOUR, FOUR_F64, AVX2)
+BLOCK(block_f32, float, 4, 4, FOUR, FOUR_F32, )
+BLOCK(block_f32_avx2, float, 8, 2, TWO, EIGHT_F32, AVX2)
 
 /* X(type's name, type) */
-#define SUMS(N, T)                                                                                      \
-    /* Fewer than there are lanes may just have been stored one by one: vectors would wait for them. */ \
-    static T few_##N(const T *x, int64_t n) {                                                           \
-        T a[8];                                                                                         \
-        for (int k = 0; k < 8; k++)                                                                     \
-            a[k] = k + 8 < n ? x[k] + x[k + 8] : k < n ? x[k] : -(T)0;                                  \
-        for (int half = 4; half > 0; half /= 2)                                                         \
-            for (int k = 0; k < half; k++)                                                              \
-                a[k] += a[k + half];                                                                    \
-        return a[0];                                                                                    \
-    }                                                                                                   \
-    static T any_block_##N(const T *x, int64_t n) {                                                     \
-        if (n < 16)                                                                                     \
-            return few_##N(x, n);                                                                       \
-        if (__builtin_cpu_supports("avx2"))                                                             \
-            return block_##N##_avx2(x, n);                                                              \
-        return block_##N(x, n);                                                                         \
-    }                                                                                                   \
-    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins. */       \
-    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                        \
-        tr_sum_##N *s = state;                                                                          \
-        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                           \
-            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                              \
-            int level = 0;                                                                              \
-            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                             \
-                sum = s->level[level] + sum;                                                            \
-            s->level[level] = sum;                                                                      \
-        }                                                                                               \
-    }                                                                                                   \
-    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                           \
-        const tr_sum_##N *s = state;                                                                    \
-        T total = -(T)0;                                                                                \
-        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                         \
-            return any_block_##N(x, n);                                                                 \
-        tr_rt_sum_add_##N(state, x, n);                                                                 \
-        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                        \
-            if (s->count >> level & 1)                                                                  \
-                total = s->level[level] + total;                                                        \
-        return total;                                                                                   \
-    }                                                                                                   \
-    /* Sums of ranges of 2**k blocks are nodes of the tree, at level k; the last may be shorter. */     \
-    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                       \
-        tr_sum_##N s;                                                                                   \
-        s.count = 0;                                                                                    \
-        for (int64_t i = 0; i + 1 < n; i++) {                                                           \
-            T sum = x[i];                                                                               \
-            int level = 0;                                                                              \
-            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                              \
-                sum = s.level[level] + sum;                                                             \
-            s.level[level] = sum;                                                                       \
-        }                                                                                               \
-        T total = n > 0 ? x[n - 1] : -(T)0;                                                             \
-        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                         \
-            if (s.count >> level & 1)                                                                   \
-                total = s.level[level] + total;                                                         \
-        return total;                                                                                   \
-    }                                                                                                   \
-    T tr_rt_sum_##N(const T *x, int64_t n) {                                                            \
-        tr_sum_##N s;                                                                                   \
-        s.count = 0;                                                                                    \
-        T total = tr_rt_sum_end_##N(&s, x, n);                                                          \
-        tr_rt_look();                                                                                   \
-        return total;                                                                                   \
+#define SUMS(N, T)                                                                                  \
+    static T any_block_##N(const T *x, int64_t n) {                                                 \
+        if (__builtin_cpu_supports("avx2"))                                                         \
+            return block_##N##_avx2(x, n);                                                          \
+        return block_##N(x, n);                                                                     \
+    }                                                                                               \
+    /* The carry of a binary counter: where a bit of the count is set, that level's sum joins. */   \
+    void tr_rt_sum_add_##N(void *state, const T *x, int64_t n) {                                    \
+        tr_sum_##N *s = state;                                                                      \
+        for (; n > 0; n -= TR_SUM_BLOCK, x += TR_SUM_BLOCK) {                                       \
+            T sum = any_block_##N(x, n < TR_SUM_BLOCK ? n : TR_SUM_BLOCK);                          \
+            int level = 0;                                                                          \
+            for (uint64_t bits = s->count++; bits & 1; bits >>= 1, level++)                         \
+                sum = s->level[level] + sum;                                                        \
+            s->level[level] = sum;                                                                  \
+        }                                                                                           \
+    }                                                                                               \
+    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                       \
+        const tr_sum_##N *s = state;                                                                \
+        T total = -(T)0;                                                                            \
+        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                     \
+            return any_block_##N(x, n);                                                             \
+        tr_rt_sum_add_##N(state, x, n);                                                             \
+        for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                    \
+            if (s->count >> level & 1)                                                              \
+                total = s->level[level] + total;                                                    \
+        return total;                                                                               \
+    }                                                                                               \
+    /* Sums of ranges of 2**k blocks are nodes of the tree, at level k; the last may be shorter. */ \
+    T tr_rt_sum_join_##N(const T *x, int64_t n) {                                                   \
+        tr_sum_##N s;                                                                               \
+        s.count = 0;                                                                                \
+        for (int64_t i = 0; i + 1 < n; i++) {                                                       \
+            T sum = x[i];                                                                           \
+            int level = 0;                                                                          \
+            for (uint64_t bits = s.count++; bits & 1; bits >>= 1, level++)                          \
+                sum = s.level[level] + sum;                                                         \
+            s.level[level] = sum;                                                                   \
+        }                                                                                           \
+        T total = n > 0 ? x[n - 1] : -(T)0;                                                         \
+        for (int level = 0; level < TR_SUM_LEVELS && s.count >> level; level++)                     \
+            if (s.count >> level & 1)                                                               \
+                total = s.level[level] + total;                                                     \
+        return total;                                                                               \
+    }                                                                                               \
+    T tr_rt_sum_##N(const T *x, int64_t n) {                                                        \
+        tr_sum_##N s;                                                                               \
+        s.count = 0;                                                                                \
+        T total = tr_rt_sum_end_##N(&s, x, n);                                                      \
+        tr_rt_look();                                                                               \
+        return total;                                                                               \
     }
 
 /* --- ranges of parallel patterns --- */

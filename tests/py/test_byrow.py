@@ -111,6 +111,13 @@ def nearest(x):
     return ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)
 
 
+def nearest_by_place(x):
+    """Which row it is is asked in the rounds."""
+    k = min(5, x.shape[0])
+    d = np.abs(x[:, None] - x[None, :5]).max(axis=2) + tp.tabulate(lambda i, j: (i * 7 + j) % 5, (len(x), k))
+    return (d - d.min(axis=1)[:, None]).max(axis=1), (d > 2).sum()
+
+
 def near_and_how(x):
     d = np.abs(x[:, None] - x[None, :3]).max(axis=2)
     return d.min(axis=1), d.sum(), d - d.min(axis=1)[:, None]
@@ -163,6 +170,7 @@ def best_of_products(x):
 
 OVER_ALL = [
     nearest,
+    nearest_by_place,
     near_and_how,
     looked_up,
     looked_up_beyond,
@@ -175,7 +183,17 @@ OVER_ALL = [
 PROGRAMS = [
     *OVER_ALL, tried, handler_sees, softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
 ]  # fmt: skip
-SHAPES = [(4, 5), (2048, 64), (1, 131072), (131072, 1), (400, 333), (0, 5), (12, 20000), (4096, 31)]
+SHAPES = [
+    (4, 5),
+    (2048, 64),
+    (1, 131072),
+    (131072, 1),
+    (400, 333),
+    (0, 5),
+    (12, 20000),
+    (4096, 31),
+    (30000, 3),
+]
 DTYPES = ["f8", "f4", "i4", "u1", "c16"]
 
 
@@ -231,6 +249,39 @@ def test_it_is_done(f):
     compiled(np.ones((2, 3)))
     (text,) = compiled.inspect("opt").values()
     assert "cmp ge" in text and " 131072" in text
+
+
+def test_short_rows_go_by_blocks():
+    """However short they are, what the chain alone reads is no array of all rows; each length that is known has its code, and so has any other."""
+
+    def step(x, c):
+        label = ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)
+        sums = np.zeros(c.shape)
+        np.add.at(sums, label, x)
+        return sums / np.bincount(label, minlength=len(c))[:, None]
+
+    r = np.random.default_rng(3)
+    compiled, parallel = njit(step), njit(step, parallel=True)
+    (text,) = (compiled(np.ones((2, 3)), np.ones((1, 3))), *compiled.inspect("opt").values())[1:]
+    assert "quot 8192" in text
+    for n, k, d in (
+        (40000, 3, 2),
+        (40000, 2, 3),
+        (20000, 5, 4),
+        (9000, 7, 5),
+        (20000, 1, 16),
+        (1, 1, 140000),
+    ):
+        x = r.integers(-9, 9, (n, d)).astype("f8")
+        c = x[:k] + 0.25
+        want = step(x, c)
+        assert compiled(x, c).tobytes() == parallel(x, c).tobytes() == want.tobytes()
+        wide = np.zeros((n, 2 * d))[:, ::2]
+        wide[:] = x
+        wide.flags.writeable = False
+        assert compiled(wide, c).tobytes() == want.tobytes()
+        with pytest.raises(ValueError, match="argmin of an empty"):
+            compiled(x, c[:0])
 
 
 def test_not_where_it_may_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -190,6 +191,71 @@ def test_arrays_that_are_not_made():
     before = treadle.stats()["arrays_allocated"]
     assert f(a, a) == 40.0
     assert treadle.stats()["arrays_allocated"] == before
+
+
+def forces(x):
+    return ((x[None] - x[:, None]) * np.abs(x)).sum(axis=1)
+
+
+def forces_and_more(x):
+    m = -x
+    return ((x[None] - x[:, None]) * m).sum(axis=1), m
+
+
+def into_itself(x):
+    x[:] = ((x[None] - x[:, None]) * (x + 2)).sum(axis=1)
+    return x
+
+
+def step_by_step(x):
+    x = x * 0.01
+    for _ in range(3):
+        x = x + ((x[None] - x[:, None]) * np.abs(x)).sum(axis=1) * 0.01
+    return x
+
+
+def stored_between(x):
+    m = x + x
+    x[0] = 5
+    return ((x[None] - x[:, None]) * m).sum(axis=1)
+
+
+def of_rows(x):
+    y = x[:4] * x[:4]
+    z = np.abs(y)
+    return (z * (y - y[:, :1])).max(axis=1), (x - x[-1]).sum()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1"])
+def test_what_is_made_of_what_is_read_beside_it(dtype):
+    """By one instruction, and read by the same view: no array, where nothing is stored in between (opt/pattern/recompute.c)."""
+    x = (np.random.default_rng(2).random(40) * 100 - (0 if dtype == "u1" else 50)).astype(dtype)
+    for f in (
+        forces,
+        forces_and_more,
+        into_itself,
+        stored_between,
+        *([step_by_step] if dtype[0] == "f" else []),
+    ):
+        for a in (x, x[::3], x[:1], x[:0]):
+            if f is stored_between and not a.size:
+                continue
+            want = f(np.array(a))
+            for compiled in (njit(f), njit(f, parallel=True)):
+                b = np.repeat(a, 2)[::2]
+                got = compiled(b)
+                for g, w in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+                    np.testing.assert_allclose(g, w, rtol=1e-4 if dtype == "f4" else 1e-9, atol=1e-3)
+    y = x.reshape(8, 5)
+    for g, w in zip(njit(of_rows)(y), of_rows(y), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-4)
+    if dtype[0] == "f":
+        for f, n in ((forces, 0), (forces_and_more, 1), (stored_between, 1)):
+            compiled = njit(f)
+            compiled(np.array(x))
+            assert len(re.findall(r"pattern \[(?!keep)", compiled.inspect("opt").popitem()[1])) == n, (
+                f.__name__
+            )
 
 
 PROGRAM = """

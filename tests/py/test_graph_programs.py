@@ -223,13 +223,40 @@ def test_how_many_kernels():
         welford: 1,
         smoothing: 1,
         softmax: 3,
-        n_body: 2,
+        n_body: 1,
         smoothed: 1,
     }
     for program, n in most.items():
         r = program(*map(tp.array, PROGRAMS[program][0]))
         e = tp.explain(*(r if isinstance(r, tuple) else (r,)))
         assert len(e.kernels) <= n, program.__name__
+
+
+def k_means(X, C):
+    label = k_means_labels(X, C)
+    return tp.zeros(C.shape).at[label].add(X) / tp.bincount(label, minlength=len(C))[:, None]
+
+
+@pytest.mark.parametrize(("k", "d"), [(4, 3), (10, 4), (3, 11), (20, 7)])
+def test_labels_of_k_means_are_one_kernel(k, d):
+    """Distances, the nearest centre, and whether labels are places: however short rows are, and neither is an array of all points but the labels."""
+    x = np.random.default_rng(k).normal(size=(140000 // (k * d), d))
+    c = x[:k].copy()
+    label = ((x[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
+    want = np.array([x[label == i].mean(axis=0) for i in range(k)])
+    drawn = tp.random.key(3)
+    e, said, seen = counted(lambda: (k_means(tp.random.normal(drawn, x.shape), tp.array(c)),))
+    assert said == seen
+    assert sum(not {"subtract", "argmin"}.isdisjoint(n[2] for n in m.nodes) for m in e.kernels) == 1
+    for parallel in (False, True):
+        e = tp.explain(k_means(tp.array(x), tp.array(c)), parallel=parallel)
+        (labels,) = (m for m in e.kernels if {"argmin", "subtract"} & {n[2] for n in m.nodes})
+        assert {"subtract", "power", "argmin"} <= {n[2] for n in labels.nodes}
+        assert labels.written == 8 * len(x) and e.peak < 3 * 8 * len(x) + 2 * 8 * 4097
+    many, one = k_means(tp.array(x), tp.array(c)), k_means(tp.array(x), tp.array(c))
+    tp.evaluate(one, parallel=False)
+    assert value(one).tobytes() == value(many).tobytes()
+    np.testing.assert_allclose(value(one), want, rtol=1e-9)
 
 
 def test_monte_carlo_makes_no_array():

@@ -304,7 +304,7 @@ LIMITS = [
     Limit("opt/pattern/fuse.c", "MAX_ARRAYS", arrays_in_one),
     Limit("opt/pattern/fuse.c", "MAX_CHAINED", behind_a_scan),
     Limit("opt/pattern/fuse.c", "MAX_BACK", patterns_between),
-    Limit("opt/pattern/byrow.c", "MAX_CHAIN", rows_chained),
+    Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN", rows_chained),
     Limit("opt/pattern/product.c", "MAX_TERMS", terms),
     Limit(
         "opt/prange/inplace.c",
@@ -336,7 +336,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "lib/npreduce.c": "MAX_RED MAX_IN MAX_CAP",
             "lower/math.c": "MAX_ARGS",
             "opt/scalar/bounds.c": "MAX_OWN MAX_TRUSTED",
-            "opt/pattern/byrow.c": "MAX_ARRAYS",
+            "opt/pattern/byrow.h": "TR_MAX_CHAIN_ARRAYS",
         },
     ),
     (
@@ -410,7 +410,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "opt/scalar/behind.c": "MAX_DEPTH",
             "opt/scalar/bounds.c": "MAX_TRIES MAX_GOALS",
             "opt/scalar/bounds.h": "MAX_CONDS MAX_NEEDS",
-            "opt/pattern/byrow.c": "MAX_OPERANDS",
+            "opt/pattern/byrow.h": "TR_MAX_CHAIN_OPERANDS",
             "opt/scalar/carry.c": "MAX_KEPT",
             "opt/scalar/counters.c": "MAX_GUESSES",
             "opt/prange/depend.c": "MAX_CHOICES MAX_SPANS",

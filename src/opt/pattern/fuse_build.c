@@ -163,6 +163,8 @@ static void pass_on(const tr_fusing *m, const tr_merged *x, unsigned own, unsign
     for (tr_ports q = tr_ports_of(t, own); tr_ports_left(&q); tr_ports_next(t, own, &q))
         for (uint32_t k = 0; q.is->gives[own] && k < q.n; k++) {
             tr_fate to = x->fate[q.arg + k];
+            if (to.role == TR_ROLE__COUNT) /* nobody asks for it but the second one */
+                continue;
             uint32_t at = slot_of(f, t, x->in->args + q.arg, own, q.role, k),
                      slot = slot_of(f, &m->node.t, m->node.of[to.role].d, fn, to.role, to.k);
             for (uint32_t i = 0; i < tr_port_nvalues(f, q.role, own, x->in->args[q.arg + k]); i++)

@@ -1,20 +1,21 @@
-/* Sums over rows of two, three, four, eight or sixteen numbers, vectors in space, get a version for each
- * length (specialisation by value), where the running program finds that there are many:
+/* Sums over rows of few numbers, vectors in space, get a version for each of some lengths (specialisation by
+ * value), where the running program finds that there are many:
  *
- *   [keep n, k] in(a) red(add) then out(r)
- * becomes
- *   if (k == 16 || k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
+ *   [keep n, k] in(a) red(add) then out(r) becomes
+ *   if (k == 12 || k == 10 || k == 7 || k == 6 || k == 5) && n * k >= many: ...
+ *   else if (k == 16 || k == 8 || k == 4 || k == 3 || k == 2) && n * k >= many:
  *     if k == 16: [keep n, 16] in(a as [n, 16]) red(add) then out(r)  else if k == 8: ...
  *   else as it was
  *
  * How long a row is decides how its sum is grouped, and asking that for each row keeps LLVM from making
- * vectors of several rows: distances of points take a third of the time where it is known. Such a pattern
- * may stand in the rounds of a loop over rows (byrow.c) that has no value, which then has the versions.
+ * vectors of several rows: distances of points take a third to a ninth of the time where it is known. Such a
+ * pattern may stand in the rounds of a loop over rows (byrow.c), which then has the versions.
+ *
  * Arrays of layout C whose last axis is the row are looked at as ones of that length, so that the way from
- * row to row is known, too. The versions are compiled when they are first reached (TR_COLD_LARGE). Bits
- * stay: the sum of a row in C order is grouped by its length alone. Rows of exponentials and the like have
- * versions for 5, 6, 7 and 10 as well: a row that fills no vector calls for its items one by one, for up to
- * ten times as long. Cost: linear; five copies of each such pattern, or nine. */
+ * row to row is known, too. The versions of each set of lengths are compiled when one of them is first
+ * reached (TR_COLD_LARGE); a loop over rows is such a piece itself, and the versions of the second set
+ * another one. With exponentials and the like in a round each version is one. Bits stay: the sum of a row in
+ * C order is grouped by its length alone. Cost: linear; ten copies of each such pattern. */
 #include <assert.h>
 
 #include "ir/ports.h"
@@ -23,9 +24,9 @@
 #include "opt/priv.h"
 #include "opt/versions.h"
 
-/* Vectors in space, and what fills registers; of rows with mathematics in them numbers of classes, too. */
-static const int64_t lengths[] = {16, 8, 4, 3, 2, 10, 7, 6, 5};
-enum { LENGTHS = 5, LENGTHS_OF_MATH = sizeof lengths / sizeof *lengths, SMALL = 24, MANY = 1 << 16 };
+/* The usual ones, and others. Each set is a piece of code that is compiled when it is first reached. */
+enum { SETS = 2, LENGTHS = 5, SMALL = 24, MANY = 1 << 16 };
+static const int64_t lengths[SETS][LENGTHS] = {{16, 8, 4, 3, 2}, {12, 10, 7, 6, 5}};
 
 /* Does it add up the last axis alone, by floats, each row for itself, and with few instructions? What lies in
  * C order has no tiles along its rows, whose sums would be grouped in another way (ir/sched.h). */
@@ -105,6 +106,16 @@ static tr_val copy_to(tr_fn *f, tr_val v, tr_bid blk) {
     return tr_node_emit(&m, &b);
 }
 
+/* What is captured as operand k of pattern v is n, which its lambda sees as a number then: how loops of
+ * patterns in it go is decided by what is known there. */
+static void know_inside(tr_fn *f, tr_val v, uint32_t k, int64_t n) {
+    const tr_pat *p = tr_at(f, v)->imm.pat;
+    tr_val param = tr_port_param(p, TR_LAM, k);
+    tr_repl r = tr_repl_new(p->lam);
+    tr_repl_set(p->lam, &r, param, tr_const_int(p->lam, tr_at(p->lam, param)->ty, n));
+    tr_repl_apply(p->lam, &r);
+}
+
 /* Rows of pattern v are n long. */
 static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     tr_bld b = tr_bld_before(f, v);
@@ -113,6 +124,8 @@ static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++) {
         tr_val x = tr_at(f, v)->args[k];
         tr_role role = tr_pat_role(p, k);
+        if (x == length && role == P_CAP)
+            know_inside(f, v, k, n);
         if (x == length)
             tr_at(f, v)->args[k] = known;
         else if ((role == P_IN || role == P_OUT || role == P_CAP) && has_rows_of(f, x, length))
@@ -120,24 +133,50 @@ static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     }
 }
 
-/* Gives pattern v a version for each of the first n lengths, where `enough` holds (TR_NOVAL: it does): the
- * block that goes on behind them. */
-static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned n, tr_val enough) {
+/* What pattern v gives is, behind both forms, what it or its copy in the other one has given. */
+static void hand_on_value(const tr_fork *k, tr_fn *f, tr_val v, tr_val copy) {
+    const tr_ty *t = tr_at(f, v)->ty;
+    if (!t || t->kind == TR_TY_NONE)
+        return;
+    tr_repl r = tr_repl_new(f);
+    tr_repl_set(f, &r, v, tr_blk_param(f, k->after, t, NULL));
+    tr_repl_apply(f, &r);
+    tr_fork_hand_on(f, k, 1, &v, &copy);
+}
+
+/* Gives pattern v a version for each of the first n lengths of a set, where `enough` holds (TR_NOVAL: it
+ * does): the block that goes on behind them. */
+static tr_bid versions_by_length(tr_versions *forms, tr_val v, uint32_t at, unsigned set, unsigned n,
+                                 tr_val enough) {
     tr_fn *f = forms->f;
     tr_val length = tr_at(f, v)->args[at];
     tr_bid on = TR_NOBLK;
     for (unsigned i = 0; i < n; i++) {
         tr_fork k = tr_fork_cut(forms, v, tr_at(f, v)->loc);
-        tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[i]));
+        tr_val is = tr_emit_cmp(&k.b, TR_CMP_EQ, length, tr_emit_int(&k.b, lengths[set][i]));
         if (enough != TR_NOVAL)
             is = tr_emit_both(&k.b, is, enough);
         tr_ins_move_end(f, v, k.plain);
         tr_fork_make(forms, &k, TR_COLD_LARGE);
-        make_known(f, copy_to(f, v, k.other), length, lengths[i]);
+        tr_val copy = copy_to(f, v, k.other);
+        hand_on_value(&k, f, v, copy);
+        make_known(f, copy, length, lengths[set][i]);
         tr_fork_pick(forms, &k, is, k.other);
         on = on == TR_NOBLK ? k.after : on;
     }
     return on;
+}
+
+/* Are rows as long as one of a set? A bit for each length, as comparisons with numbers that the loop over the
+ * rows makes, too, would take registers there. */
+static tr_val is_of_set(tr_bld *b, tr_val length, unsigned set) {
+    int64_t bits = 0;
+    for (unsigned i = 0; i < LENGTHS; i++)
+        bits |= INT64_C(1) << lengths[set][i];
+    tr_val at = tr_emit_least(b, length, tr_emit_int(b, 63));
+    tr_val bit = tr_emit_op(b, TR_OP_SHR, tr_emit_int(b, bits), at);
+    bit = tr_emit_op(b, TR_OP_AND, bit, tr_emit_int(b, 1));
+    return tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0));
 }
 
 /* Is there much to add up? */
@@ -147,37 +186,30 @@ static tr_val is_much(tr_bld *b, const tr_ins *in) {
     return tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY));
 }
 
-/* And are rows as long as one of them? A bit for each length, as comparisons with numbers that the loop over
- * the rows makes, too, would take registers there. */
-static tr_val is_worth_it(tr_bld *b, const tr_ins *in) {
-    unsigned last = in->imm.pat->nspace - 1u;
-    int64_t bits = 0;
-    for (unsigned i = 0; i < LENGTHS; i++)
-        bits |= INT64_C(1) << lengths[i];
-    tr_val at = tr_emit_least(b, in->args[last], tr_emit_int(b, 63));
-    tr_val bit = tr_emit_op(b, TR_OP_SHR, tr_emit_int(b, bits), at);
-    bit = tr_emit_op(b, TR_OP_AND, bit, tr_emit_int(b, 1));
-    return tr_emit_both(b, tr_emit_cmp(b, TR_CMP_NE, bit, tr_emit_int(b, 0)), is_much(b, in));
-}
-
-/* The pattern, and a block with its versions, which is compiled when it is reached: all at once, as each
- * place where code may be left to costs compile time, too. */
-static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at) {
+/* The pattern, and a block with its versions for a set, which is compiled when it is reached: all at once, as
+ * each place where code may be left to costs compile time, too. `large`: the pattern itself is such a piece,
+ * and whether there is much was asked before. */
+static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at, unsigned set, bool large) {
     tr_fn *f = forms->f;
     const tr_ins in = *tr_at(f, v);
     tr_fork k = tr_fork_cut(forms, v, in.loc);
-    tr_val worth = is_worth_it(&k.b, &in);
+    tr_val worth = is_of_set(&k.b, in.args[at], set);
+    if (!large)
+        worth = tr_emit_both(&k.b, is_much(&k.b, &in), worth);
     tr_ins_move_end(f, v, k.plain);
     tr_fork_make(forms, &k, TR_COLD_LARGE);
     tr_val copy = copy_to(f, v, k.other);
+    hand_on_value(&k, f, v, copy);
     tr_fork_pick(forms, &k, worth, k.other);
-    versions_by_length(forms, copy, at, LENGTHS - 1, TR_NOVAL);
-    make_known(f, copy, tr_at(f, copy)->args[at], lengths[LENGTHS - 1]);
+    if (large) /* pieces are apart where what lies between is none */
+        tr_blk_at(f, k.b.blk)->cold = tr_blk_at(f, k.after)->cold = TR_COLD_NO;
+    versions_by_length(forms, copy, at, set, LENGTHS - 1, TR_NOVAL);
+    make_known(f, copy, tr_at(f, copy)->args[at], lengths[set][LENGTHS - 1]);
     return k.after;
 }
 
-/* Does a round call functions of vector math? Of a row of sixteen exponentials LLVM makes sixteen vectors at
- * once, for which it takes 80 ms, and of four 12. */
+/* Does a round call functions of vector math? LLVM makes as many vectors of them as a row has items, which
+ * takes 12 ms for three and 85 for sixteen. */
 static bool calls_math(const tr_fn *lam) {
     for (tr_val x = tr_blk_at(lam, 0)->first; x != TR_NOVAL; x = tr_at(lam, x)->next)
         if (tr_at(lam, x)->op == TR_OP_MATH || tr_at(lam, x)->op == TR_OP_POW)
@@ -185,23 +217,34 @@ static bool calls_math(const tr_fn *lam) {
     return false;
 }
 
-/* The same, each version compiled when it is reached. */
+/* The same for all sets, each version compiled when it is reached. */
 static tr_bid ways_apart(tr_versions *forms, tr_val v, uint32_t at) {
     tr_bld b = tr_bld_before(forms->f, v);
     tr_val enough = is_much(&b, tr_at(forms->f, v));
-    return versions_by_length(forms, v, at, LENGTHS_OF_MATH, enough);
+    tr_bid on = TR_NOBLK;
+    for (unsigned set = 0; set < SETS; set++) {
+        tr_bid after = versions_by_length(forms, v, at, set, LENGTHS, enough);
+        on = on == TR_NOBLK ? after : on;
+    }
+    return on;
 }
 
 static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     const tr_fn *f = forms->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t at = in->ty && in->ty->kind != TR_TY_NONE ? UINT32_MAX : length_of_rows(f, v);
+    uint32_t at = length_of_rows(f, v);
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
-    bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* it was asked before (byrow.c) */
-    return large                          ? versions_by_length(forms, v, at, LENGTHS, TR_NOVAL)
-           : calls_math(in->imm.pat->lam) ? ways_apart(forms, v, at)
-                                          : two_ways(forms, v, at);
+    bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* byrow.c */
+    if (!large && adds_up_rows(f, in) && calls_math(in->imm.pat->lam))
+        return ways_apart(forms, v, at);
+    tr_bid on = two_ways(forms, v, at, SETS - 1, large);
+    for (unsigned set = SETS - 1; set-- > 0;)
+        if (large)
+            versions_by_length(forms, v, at, set, LENGTHS, TR_NOVAL);
+        else
+            two_ways(forms, v, at, set, false);
+    return on;
 }
 
 bool tr_opt_vectors(tr_prog *p, tr_fn *f) {

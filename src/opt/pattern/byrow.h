@@ -1,0 +1,101 @@
+/* What the pass that goes by rows (byrow.c) shares: a chain of patterns, and the round that it becomes, of a
+ * row (byrow_row.c) or of a block of rows (byrow_block.c). */
+#ifndef TR_OPT_BYROW_H
+#define TR_OPT_BYROW_H
+
+#include "opt/pattern/fuse.h"
+#include "opt/versions.h"
+
+enum { TR_MAX_CHAIN = 12, TR_MAX_CHAIN_OPERANDS = 16, TR_MAX_CHAIN_ARRAYS = 2 * TR_MAX_CHAIN };
+
+/* An array that the chain writes. */
+typedef struct tr_rows_array {
+    tr_val array;
+    unsigned by;  /* which pattern */
+    bool row;     /* an element per round: what a reduction's epilogue makes, or a pattern with one a row */
+    bool chosen;  /* the best of a row, which are known at its end */
+    bool seen;    /* others than the chain use it */
+    bool local;   /* an array of the round */
+    tr_val place; /* where its elements stand: itself, or what is made of it */
+    tr_val value; /* row: of this round */
+} tr_rows_array;
+
+typedef struct tr_rows {
+    tr_fn *f;
+    tr_bid blk;
+    tr_versions *forms;
+    tr_bid whole;  /* the block of which blk is a part */
+    bool guarded;  /* that is protected */
+    unsigned k, n; /* axes of the rows; patterns */
+    tr_val pats[TR_MAX_CHAIN];
+    bool guards[TR_MAX_CHAIN]; /* what the pattern loads is tested behind the chain */
+    tr_u32s behind;            /* what stands between them and depends on what they reduce, in order */
+    bool tests;                /* some of that raises */
+    unsigned nw;
+    tr_rows_array w[TR_MAX_CHAIN_ARRAYS];
+    /* the round */
+    tr_bld b;
+    tr_u32s caps; /* values of f, in the order of g's params behind the indices */
+    tr_val *part; /* per array of f: the round's part of it */
+    tr_val *map;  /* per value of f: what it is in the round */
+    tr_node outer;
+    bool blocks;        /* a round is a block of rows */
+    uint32_t most;      /* how many these are at most: its place among what is captured */
+    tr_val first, rows; /* the first one; how many there are in this round */
+    unsigned nred;      /* values that the rounds contribute */
+    tr_val red[TR_MAX_REDS];
+} tr_rows;
+
+/* What a pattern of the chain is in a round. */
+typedef enum tr_rows_form {
+    TR_ROWS_NONE,
+    TR_ROWS_INNER, /* a pattern, of a row's elements: a map, or some kept axes are the round's own */
+    TR_ROWS_ROW,   /* one that gives values of the row */
+    TR_ROWS_WHOLE, /* one whose values the rounds contribute */
+    TR_ROWS_VALUES /* no pattern: computes with values of the row, that the rounds may contribute */
+} tr_rows_form;
+
+static inline tr_ins *tr_rows_def(const tr_rows *c, tr_val v) {
+    return tr_at(c->f, v);
+}
+
+static inline const tr_ins *tr_rows_pattern(const tr_rows *c, unsigned i) {
+    return tr_rows_def(c, c->pats[i]);
+}
+
+static inline const tr_ty *tr_rows_i64(const tr_rows *c) {
+    return tr_ty_scalar(c->f->ctx->types, TR_TY_I64);
+}
+/* Index j of the row. */
+static inline tr_val tr_rows_index(const tr_rows *c, unsigned j) {
+    return tr_blk_at(c->b.fn, 0)->params.d[j];
+}
+
+/* --- byrow.c --- */
+
+tr_rows_array *tr_rows_find(tr_rows *c, tr_val array);
+/* An array of the chain's of which a row has one element here, itself or by that view of it; NULL: none. */
+tr_rows_array *tr_rows_of_view(tr_rows *c, tr_val v);
+tr_rows_form tr_rows_form_of(const tr_rows *c, const tr_ins *p);
+bool tr_rows_are_short(const tr_rows *c, const tr_ins *in,
+                       unsigned naxes);          /* one element each, of so many axes */
+bool tr_rows_repeat(const tr_rows *c, tr_val v); /* an array that is the same for all */
+
+/* --- byrow_row.c --- */
+
+tr_val tr_rows_captured(tr_rows *c, tr_val v); /* a value from outside, in the round */
+/* The same of one that is made again where it is a view. */
+tr_val tr_rows_seen(tr_rows *c, tr_val v);
+tr_val tr_rows_size_of(tr_rows *c, tr_val array, unsigned axis);
+/* Value i of those that pattern p has reduced; the rounds contribute it. */
+tr_val tr_rows_reduced(tr_rows *c, const tr_ins *p, tr_val reduced, uint32_t i);
+void tr_rows_contribute(tr_rows *c, const tr_ins *p, uint32_t i, tr_val x);
+/* Pattern number i of the chain, in a round of one row. */
+void tr_rows_by_row(tr_rows *c, unsigned i);
+
+/* --- byrow_block.c --- */
+
+void tr_rows_begin_block(tr_rows *c);
+void tr_rows_by_block(tr_rows *c, unsigned i);
+
+#endif
