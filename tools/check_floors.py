@@ -133,6 +133,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/demand",
+            "pattern/fit",
             "pattern/product",
             "pattern/recompute",
             "pattern/schedule",
@@ -140,6 +141,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/serial",
             "pattern/twins",
         ),
+        ("pattern/room",),
         # loops over a prange
         ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans"),
         ("prange/depend", "prange/joins"),
