@@ -135,6 +135,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/byrow_block",
             "pattern/byrow_row",
             "pattern/demand",
+            "pattern/fit",
             "pattern/product",
             "pattern/recompute",
             "pattern/schedule",
@@ -142,6 +143,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/serial",
             "pattern/twins",
         ),
+        ("pattern/room",),
         # loops over a prange
         ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans"),
         ("prange/depend", "prange/joins"),

@@ -391,9 +391,9 @@ static lv region_grain(tr_lpat *s, lv n) {
     return l_select(w->b, s->when, out, all);
 }
 
-/* Of a chain: a block; or as long as usual, where something is reduced besides, but no
- * longer than a block, for the cache. */
-static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
+/* Of a chain: a block; or as long as usual, where something is reduced besides, but no longer than a block,
+ * for the cache. What a filter counts is the same by any ranges. */
+static lv chain_grain(tr_lpat *s, lv n, lv inner, lv usual) {
     tr_lf *w = s->w;
     lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, tr_scan_block(s));
     if (s->after)
@@ -404,7 +404,10 @@ static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
     lv rows =
         LLVMBuildUDiv(w->b, block, l_select(w->b, l_icmp(w->b, LLVMIntSLT, inner, one), one, inner), "");
     rows = l_select(w->b, wide, one, rows);
-    return l_select(w->b, l_icmp(w->b, LLVMIntSLT, rows, usual), rows, usual);
+    rows = l_select(w->b, l_icmp(w->b, LLVMIntSLT, rows, usual), rows, usual);
+    if (s->p->nfilt)
+        tr_lower_rt(w, TR_RT_PACKROWS, 2, (lv[]){n, rows}, NULL, &rows);
+    return rows;
 }
 
 /* n: how many rounds, or elements with `cuts`. */
@@ -418,7 +421,7 @@ static lv call_grain(tr_lpat *s, lv n, bool cuts) {
             inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
     lv args[] = {n, inner, cost_of(s)};
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
-    return is_chain(s) ? chain_grain(s, inner, out) : out;
+    return is_chain(s) ? chain_grain(s, n, inner, out) : out;
 }
 
 /* The value of all ranges together. */

@@ -132,6 +132,11 @@ tr_bid tr_opt_block_before(tr_fn *f, tr_bid h);
  * param of the new block nothing would be. */
 tr_bid tr_opt_preheader(tr_fn *f, tr_bid h);
 
+/* --- twins.c --- */
+
+/* Does the pattern pv do no more than count what the filter cv keeps, which stands after it in its block? */
+bool tr_opt_is_count_of(const tr_fn *f, tr_val pv, tr_val cv);
+
 /* --- work.c --- */
 
 /* Gives the loop over a prange an operand that says what a round costs, at most `most`, in

@@ -107,6 +107,7 @@ double tr_rt_sum_join_f64(const double *x, int64_t n);
 float tr_rt_sum_join_f32(const float *x, int64_t n);
 int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost);
 int64_t tr_rt_grain_of(int64_t n, int64_t inner, int64_t work);
+int64_t tr_rt_pack_rows(int64_t n, int64_t grain);
 int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any);
 int64_t tr_rt_scatter_parts(int64_t rows, int64_t n, int64_t inner, int64_t bytes, int64_t put);
 double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */

@@ -148,8 +148,7 @@ static bool argsort_line(int64_t type, int64_t how, const void *data, int64_t n,
     if (tr_line_open(&p, places, n, step, sizeof *places, goes_on, false)) {
         intptr_t *to = p.items;
         how &= ~(int64_t)TR_SORT_GOES_ON;
-        bool packed = tr_argsort_packed(type, a.items, to, n, goes_on, how == TR_SORT_STABLE,
-                                        sort_of(TR_SORT_U64, TR_SORT_QUICK));
+        bool packed = tr_argsort_packed(type, a.items, to, n, goes_on, how == TR_SORT_STABLE);
         for (int64_t i = 0; i < n && !packed && !goes_on; i++)
             to[i] = i;
         ok = packed || n <= 1 || argsort_of(type, how)(a.items, to, n, NULL) >= 0;

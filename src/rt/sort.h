@@ -78,8 +78,8 @@ static inline int tr_nan_half(tr_item_half a) {
 }
 /* Its value as an integer in the same order; both zeros are 0. */
 static inline int tr_half_key(tr_item_half a) {
-    int m = a.bits & 0x7fff;
-    return m > 0x7c00 ? 0x8000 : a.bits & 0x8000 ? -m : m;
+    int m = a.bits & 0x7fff, minus = -(a.bits >> 15);
+    return m > 0x7c00 ? 0x8000 : (m ^ minus) - minus;
 }
 static inline int tr_less_half(tr_item_half a, tr_item_half b) {
     return tr_half_key(a) < tr_half_key(b);

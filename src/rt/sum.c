@@ -167,6 +167,12 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     return tr_rt_grain_of(n, inner, TR_PAR_WORK / cost);
 }
 
+/* All n rounds, where nobody else would take a part: what is packed depends on no ranges, and a range that
+ * nobody waits for needs no count of what it packs. Else the ranges that threads take. */
+int64_t tr_rt_pack_rows(int64_t n, int64_t grain) {
+    return n > grain && !tr_rt_fixed_grain() && tr_rt_is_alone() ? n : grain;
+}
+
 /* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside
  * them, and a power of two; all, where no result depends on it and nobody else would take a part. */
 int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -340,3 +341,38 @@ def test_masks_of_every_length():
             np.testing.assert_equal(spread(a, m), want[:2])
             rows = rng.random((3, n)) < share
             np.testing.assert_equal(grid(rows), np.nonzero(rows))
+
+
+FILTERS = [
+    "a[a > c]",
+    "(a * a + 1)[a * a + 1 > c]",
+    "a[a > c], a[a < -c]",
+    "np.flatnonzero(a > c)",
+    "a[(a > -c) & (a < c)][:5]",
+    "(a * 2)[a > c] + 1",
+]
+AT_ONCE: dict[tuple[str, bool], Any] = {}
+
+
+@given(
+    st.sampled_from(FILTERS),
+    st.sampled_from(["f4", "f8", "i1", "i8"]),
+    st.sampled_from([0, 1, 511, 8192, 8193, 16_384, 16_385, 70_000]),
+    st.sampled_from([-200, -1, 0, 0.5, 20, 30, 99, 100, 200]),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_little_and_much_is_kept(expression, dtype, n, c, parallel, step):
+    """There is room for all before it is known how many there are; few of many get an array of their own."""
+    if (expression, parallel) not in AT_ONCE:
+        space = {"np": np}
+        exec(f"def f(a, c):\n    return {expression}\n", space)
+        AT_ONCE[expression, parallel] = space["f"], njit(parallel=parallel)(space["f"])
+    plain, compiled = AT_ONCE[expression, parallel]
+    a = np.random.default_rng(n).integers(-100, 100, n * step).astype(dtype)[::step]
+    c = np.array(np.clip(c, -128, 127)).astype(dtype)[()]
+    with np.errstate(all="ignore"):
+        want = plain(a, c)
+    got = compiled(a, c)
+    for g, w in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+        assert g.dtype == w.dtype and g.shape == w.shape and g.tobytes() == w.tobytes()

@@ -131,7 +131,7 @@ def spread(rng: np.random.Generator, dtype: Any, n: int) -> list[np.ndarray]:
     return [*alike, x, odd, near, scales, np.round(x, 2), np.full(n, np.nan, d)]
 
 
-@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("n", [255, 256, 257, 1000, 70_000])
 def test_places_of_many(dtype, n):
     """Words of a key and a place (rt/argsort.c): the places are NumPy's, whoever finds them, and go on from those of another key."""
@@ -142,11 +142,48 @@ def test_places_of_many(dtype, n):
     )
     rng = np.random.default_rng(n)
     last = rng.integers(0, 7, n)
-    for a in spread(rng, dtype, n):
+    with np.errstate(all="ignore"):  # halves end at 65,504
+        cases = spread(rng, dtype, n)
+    for a in cases:
         for v in (a, a[::-1], a[::3], a.repeat(2)):
             assert bits(stable(v)) == bits(np.argsort(v, kind="stable"))
             assert bits(default(v)) == bits(np.argsort(v))
         assert bits(by_two(a, last)) == bits(np.lexsort((a, last)))
+
+
+STABLE = njit(lambda a: np.argsort(a, kind="stable"))
+LAST_AND_FIRST = njit(lambda a, b: np.lexsort((b, a)))
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    dtype=st.sampled_from(["i4", "u4", "i8", "u8", "f4", "f8"]),
+    n=st.sampled_from([300, 5_000, 32_768, 32_769, 66_000, 140_000]),
+    low=st.integers(0, 50),
+    wide=st.integers(1, 60),
+    far=st.integers(0, 3),
+    power=st.sampled_from([1, 1, 3, 20]),
+    seed=st.integers(0, 1000),
+)
+def test_places_by_digits(dtype, n, low, wide, far, power, seed):
+    """Keys that differ in some of their bits only, lie near the lowest, or have a few others far above them."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random(n) ** power * 2.0 ** min(wide, 8 * np.dtype(dtype).itemsize - 2)).astype("i8") << low
+    x[rng.integers(0, n, far)] = (1 << 62) - 1
+    a = x.astype(f"u{dtype[1]}").view(dtype) if dtype[0] == "f" else x.astype(dtype)
+    assert bits(STABLE(a)) == bits(np.argsort(a, kind="stable"))
+    first = rng.integers(0, 3, n)
+    assert bits(LAST_AND_FIRST(first, a)) == bits(np.lexsort((a, first)))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "f8"])
+@pytest.mark.parametrize("few", [2, 5, 40])
+@pytest.mark.parametrize("n", [2000, 80_000])
+def test_equal_items_that_no_sample_shows(dtype, few, n):
+    """By default the order of equal items is NumPy's own: such are seen, however few, when their words are in order."""
+    a = np.random.default_rng(few).integers(1 << 62, size=n).astype("u8").view(dtype)
+    a[1 : 8 * few : 8] = a[n // 2]
+    assert bits(njit(lambda a: np.argsort(a))(a)) == bits(np.argsort(a))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

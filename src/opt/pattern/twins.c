@@ -107,16 +107,27 @@ static bool only_reduces(const tr_pat *t) {
            lambda_is_straight(t);
 }
 
-static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
+/* Are the reductions of p, which stands before c in its block, the first ones of c? */
+static bool equal_first(const tr_fn *f, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
-    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    if (!only_reduces(tp) || !only_reduces(tc) || tr_pat_nred(tp) != tr_pat_nred(tc) ||
-        !tr_pats_share_space(p, c) || !same_reductions(f, p, c, tr_pat_nred(tp)))
+    if (!tr_pats_share_space(p, c) || !same_reductions(f, p, c, tr_pat_nred(p->imm.pat)))
         return false;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
         if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
             return false;
     return true;
+}
+
+static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
+    const tr_pat *tp = tr_at(f, pv)->imm.pat, *tc = tr_at(f, cv)->imm.pat;
+    return only_reduces(tp) && only_reduces(tc) && tr_pat_nred(tp) == tr_pat_nred(tc) &&
+           equal_first(f, pv, cv);
+}
+
+bool tr_opt_is_count_of(const tr_fn *f, tr_val pv, tr_val cv) {
+    const tr_pat *tp = tr_at(f, pv)->imm.pat, *tc = tr_at(f, cv)->imm.pat;
+    return only_reduces(tp) && tr_pat_nred(tp) == 1 && tc->nfilt && lambda_is_straight(tc) &&
+           equal_first(f, pv, cv);
 }
 
 /* --- equal masks --- */
