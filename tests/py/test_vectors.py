@@ -64,7 +64,19 @@ def logs(a):
     return b, b.sum(axis=1)
 
 
-PROGRAMS = [softmax, logs, squares, lengths, dots, two_sums, distances, nearest, nearest_of_many, broadcast, caught]
+PROGRAMS = [
+    softmax,
+    logs,
+    squares,
+    lengths,
+    dots,
+    two_sums,
+    distances,
+    nearest,
+    nearest_of_many,
+    broadcast,
+    caught,
+]
 
 
 def arrays(dtype, k, n=None):
