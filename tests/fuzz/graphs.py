@@ -238,6 +238,10 @@ class Parallel:
         return model.stored(np.array(dst), i, v, op)
 
     @staticmethod
+    def reduce_by_key(op: Any, keys: Any, vals: Any, *, size: int) -> Any:
+        return model.by_key(op, np.asarray(keys), vals, size, op.reduce(np.ravel(vals)[:0]))
+
+    @staticmethod
     def at(x: Any, i: Any, how: str, v: Any) -> Any:
         """``x.at[i].add(v)``."""
         ops = {"set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply}
@@ -282,7 +286,7 @@ ONE = set(
     "negative positive abs absolute square sign sqrt floor ceil trunc rint add subtract multiply divide floor_divide remainder less less_equal equal not_equal greater greater_equal logical_and "
     "logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isfinite isinf signbit copysign maximum minimum fmax fmin astype clip any all max min "
     "argmin argmax count_nonzero nonzero sort argsort searchsorted bincount arange full zeros ones diff number tp.map tp.filter tp.stable_partition tp.topk tp.sort tp.argsort tp.sort_by_key tp.merge "
-    "tp.run_length_encode tp.unique_values tp.unique_counts tp.unique_inverse tp.unique_all tp.searchsorted tp.bincount tp.arange tp.full tp.zeros tp.ones tp.tabulate tp.scatter tp.at random.uniform random.bits "
+    "tp.run_length_encode tp.unique_values tp.unique_counts tp.unique_inverse tp.unique_all tp.searchsorted tp.bincount tp.arange tp.full tp.zeros tp.ones tp.tabulate tp.scatter tp.reduce_by_key tp.at random.uniform random.bits "
     "random.key tp.reduce tp.scan sum prod cumsum cumprod mean var std matmul dot tp.histogram trace ptp".split()
 )
 ROUNDED = set(
@@ -582,7 +586,7 @@ class Steps:
             return 4 * eps * max(1, x.size) * top
         if name == "tp.bincount" or name == "bincount":  # with weights
             return self.summed(floats[-1], r, eps, bits) if floats else 0.0
-        if name in ("tp.at", "tp.scatter"):
+        if name in ("tp.at", "tp.scatter", "tp.reduce_by_key"):
             if op not in ("add", "multiply", "subtract") and not any(
                 isinstance(n, ast.Constant) and n.value in ("add", "subtract", "multiply")
                 for n in ast.walk(node)

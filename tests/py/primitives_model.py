@@ -68,6 +68,14 @@ def stored(a: np.ndarray, i: Any, v: Any, op: Any = None) -> np.ndarray:
     return out
 
 
+def by_key(op: Any, keys: np.ndarray, vals: Any, size: int, start: Any) -> np.ndarray:
+    """The values of each key joined one after the other; `start` says the dtype, too."""
+    out = np.full((size, *np.shape(vals)[1:]), start)
+    for i, k in enumerate(keys):
+        out[k] = op(out[k], vals[i] if np.ndim(vals) else vals)
+    return out
+
+
 def parts(m: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, int]:
     return np.concatenate((a[m], a[~m])), int(m.sum())
 

@@ -87,6 +87,11 @@ def k_means_labels(X, C):
     return d.argmin(axis=1)
 
 
+def k_means_step(X, C):
+    lab = k_means_labels(X, C)
+    return tp.reduce_by_key(tp.add, lab, X, size=4) / tp.bincount(lab, minlength=4)[:, None]
+
+
 def welford(x):
     def join(a, b):
         n = a[0] + b[0]
@@ -174,6 +179,14 @@ PROGRAMS = {
     k_means_labels: (
         (RNG.normal(size=(40, 3)), RNG.normal(size=(4, 3))),
         lambda x, c: ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1),
+    ),
+    k_means_step: (
+        (RNG.normal(size=(40, 3)), RNG.normal(size=(4, 3))),
+        lambda x, c: (
+            lambda lab: (
+                np.array([x[lab == k].sum(axis=0) for k in range(4)]) / np.bincount(lab, minlength=4)[:, None]
+            )
+        )(((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)),
     ),
     welford: ((X,), lambda x: (np.float64(x.size), x.mean(), ((x - x.mean()) ** 2).sum())),
     smoothing: (

@@ -20,7 +20,7 @@ from treadle.errors import TypingError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from library_check import outcome, same  # noqa: E402
-from primitives_model import before, best, parts, runs, stored  # noqa: E402
+from primitives_model import before, best, by_key, parts, runs, stored  # noqa: E402
 from sizes import examples  # noqa: E402
 
 pytestmark = [
@@ -130,6 +130,15 @@ def places(draw: st.DrawFn, values: str = "dfi") -> tuple[np.ndarray, ...]:
     return a, np.array(i, draw(st.sampled_from("ib"))), v
 
 
+@st.composite
+def keyed(draw: st.DrawFn, values: str = "d", rows: str = "d") -> tuple[np.ndarray, ...]:
+    """Values, rows of three values, and a key for each."""
+    n = draw(st.sampled_from([0, 1, 2, 9, 40]))
+    a, b = draw(array(values, sums=True, shape=(n,))), draw(array(rows, sums=True, shape=(n, 3)))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    return np.nan_to_num(a), np.nan_to_num(b), rng.integers(0, 5, n).astype(draw(st.sampled_from("bBhIlL")))
+
+
 def one(*args: Any, **kw: Any) -> st.SearchStrategy:
     return st.tuples(array(*args, **kw))
 
@@ -220,6 +229,11 @@ ROWS = [
     Row("tp.scatter(a, b, c, tp.add)", lambda a, b, c: stored(a, b, c, np.add), places(), False),
     Row("tp.scatter(a, b, 1, tp.minimum)", lambda a, b, c: stored(a, b, 1, np.minimum), places(), False),
     Row("tp.scatter(a, b, c, plus)", lambda a, b, c: stored(a, b, c, plus), places("dl"), False),
+    Row("tp.reduce_by_key(tp.add, c, a, size=6)", lambda a, b, c: by_key(np.add, c, a, 6, np.add.reduce(a[:0])), keyed("bIfdD?"), False),
+    Row("tp.reduce_by_key(tp.add, c, b, size=5)", lambda a, b, c: by_key(np.add, c, b, 5, np.add.reduce(b[:0, 0])), keyed("d", "fdi"), False),
+    Row("tp.reduce_by_key(tp.add, c, 1, size=7)", lambda a, b, c: by_key(np.add, c, 1, 7, 0), keyed("d")),
+    Row("tp.reduce_by_key(tp.maximum, c, b, size=5, identity=-9)", lambda a, b, c: by_key(np.maximum, c, b, 5, b.dtype.type(-9)), keyed("d", "idf"), False),
+    Row("tp.reduce_by_key(plus, c, a, size=5, identity=2)", lambda a, b, c: by_key(plus, c, a, 5, a.dtype.type(2)), keyed("dl"), False),
     Row("tp.scatter(a, a > 0, 7, plus)", lambda a: np.where(a > 0, a + 7, a), one("dl", ndim=(1, 2)), False),
     Row("tp.scatter(a, a > 0, 7)", lambda a: np.where(a > 0, 7, a).astype(a.dtype), one("dfb", ndim=(1, 2))),
     Row("tp.histogram(a, 3)", lambda a: np.histogram(a, 3), one("dl").map(lambda t: (np.nan_to_num(t[0] % 8, posinf=3, neginf=1),))),
@@ -434,6 +448,14 @@ BAD = [
     ("tp.merge(a, a[0])", "a and b have one axis each"),
     ("tp.run_length_encode(a)", "x has one axis"),
     ("tp.scatter(a, 0, 1.0, plus)", "the places are an array of integers, or a mask"),
+    ("tp.reduce_by_key(tp.add, np.array([0, -1]), a, size=3)", "a key is negative"),
+    ("tp.reduce_by_key(tp.add, np.array([0, 3]), a, size=3)", "index 3 is out of bounds"),
+    ("tp.reduce_by_key(plus, np.array([0, 3]), a[:, 0], size=3, identity=0)", "index 3 is out of bounds"),
+    ("tp.reduce_by_key(tp.add, np.array([0, 1, 2]), a, size=3)", "keys and vals have different lengths"),
+    ("tp.reduce_by_key(tp.add, a, a, size=3)", "keys"),
+    ("tp.reduce_by_key(tp.add, a[0], a[0], size=3)", "keys are integers"),
+    ("tp.reduce_by_key(tp.maximum, np.array([0, 1]), a, size=3)", "identity= is needed"),
+    ("tp.reduce_by_key(tp.add, np.array([0, 1]), a, size=-1)", "negative dimensions"),
     ("tp.tabulate(plus, (2, -3))", "shape has a negative extent, -3"),
 ]  # fmt: skip
 

@@ -126,7 +126,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
     "primitives": (
         "treadle.parallel",
-        "map reduce scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
+        "map reduce reduce_by_key scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
         "unique_values unique_counts unique_inverse unique_all histogram bincount searchsorted where arange full "
         "zeros ones tabulate fuse",
     ),

@@ -635,6 +635,58 @@ def scatter(dst: Any, i: Any, v: Constant, op: Constant = None) -> Any:
     return out
 
 
+def reduce_by_key(op: Any, keys: Any, vals: Any, *, size: Any, identity: Constant = None) -> Any:
+    """The values of each key from 0 to `size` as one."""
+    k, v = np.asarray(keys), np.asarray(vals)
+    if k.ndim != 1:
+        return refuse("keys have one axis: a key for each row of vals")
+    if k.dtype.kind not in "iu":
+        return refuse("keys are integers, places of a result of `size` rows")
+    if identity is None and (not is_ufunc(op) or not has_identity(op)):
+        return refuse(
+            "identity= is needed with a function of your own, and with a ufunc that has none: what a key without values gets"
+        )
+    rows = () if v.ndim == 0 else v.shape[1:]
+    if v.ndim > 0 and len(v) != len(k):
+        raise ValueError("keys and vals have different lengths")
+    if is_ufunc(op):
+
+        def summed(v: Any) -> Any:
+            return op.reduce(np.full(1, v))
+
+        zero = given_by(summed, zero_of(v) if v.ndim > 0 else v[()])
+        if identity is None:
+            out = np.full((size, *rows), op.reduce(np.empty(0, zero.dtype)), zero.dtype)
+        else:
+            out = np.full((size, *rows), beside(identity, zero))
+    else:
+        out = np.full((size, *rows), beside(identity, zero_of(v) if v.ndim > 0 else v[()]))
+    try:
+        # Without a sign a negative key is too large, so that one test finds both.
+        if is_ufunc(op):
+            op.at(out, without_sign(k), v)
+        else:
+            scattered(op, out, without_sign(k), v)
+    except IndexError:
+        if k.min() < 0:
+            raise ValueError("a key is negative: keys are places of a result of `size` rows")
+        raise
+    return out
+
+
+def without_sign(k: Any) -> Any:
+    """The same bits as integers that are not negative."""
+    if k.dtype == np.int64:
+        return k.view(np.uint64)
+    if k.dtype == np.int32:
+        return k.view(np.uint32)
+    if k.dtype == np.int16:
+        return k.view(np.uint16)
+    if k.dtype == np.int8:
+        return k.view(np.uint8)
+    return k
+
+
 def fitting(v: Constant, a: Any) -> Any:
     """A number of Python's in the type of an array's items, or an error."""
     if isinstance(v, int) and a.dtype.kind in "iu":

@@ -38,6 +38,7 @@ __all__ = [
     "merge",
     "ones",
     "reduce",
+    "reduce_by_key",
     "run_length_encode",
     "scan",
     "scatter",
@@ -599,6 +600,41 @@ def histogram(
     """
     r = _lazy_call(histogram, x, bins, range, density, weights)
     return _lazy_items(r, 2)
+
+
+def reduce_by_key(
+    op: Any, keys: ArrayLike | LazyArray, vals: ArrayLike | LazyArray, *, size: int, identity: Any = None
+) -> LazyArray:
+    """Return the values of each key as one, as `bincount` with another operation and with rows.
+
+    Parameters
+    ----------
+    op : ufunc or function of two
+        What joins values. A function of your own is associative, as for `reduce`.
+    keys : array_like of int
+        One axis, nothing below 0: which row of the result each row of `vals` goes to.
+    vals : array_like
+        As many rows as there are keys, which are numbers or arrays; or one number for all.
+    size : int
+        How many rows the result has. Keys are less.
+    identity : scalar, optional
+        What a key without values gets, and the others are joined with. None is that of the ufunc; a function of your
+        own, and ufuncs as `numpy.maximum` that have none, need it.
+
+    Returns
+    -------
+    LazyArray
+        ``(size, *vals.shape[1:])``. Its dtype is what the ufunc's `reduce` gives (small integers are added up in 64 bits),
+        or that of `vals` and the identity together.
+
+    Raises
+    ------
+    ValueError
+        If a key is negative, or there are not as many as rows.
+    IndexError
+        If a key is not less than `size`.
+    """
+    return _lazy_call(reduce_by_key, op, keys, vals, size=size, identity=identity)
 
 
 def bincount(x: ArrayLike | LazyArray, weights: Any = None, minlength: int = 0) -> LazyArray:
