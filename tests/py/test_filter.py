@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import treadle
+import treadle.parallel as tp
 from hypothesis import strategies as st
 from treadle import njit, prange
 
@@ -376,3 +377,23 @@ def test_little_and_much_is_kept(expression, dtype, n, c, parallel, step):
     got = compiled(a, c)
     for g, w in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
         assert g.dtype == w.dtype and g.shape == w.shape and g.tobytes() == w.tobytes()
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("n", [33, 50_000])
+def test_what_is_kept_is_read_as_an_array_of_any_layout(n, parallel):
+    """By a sort of both filters of a mask, of few and of many items."""
+
+    def f(x, y, c):
+        m = y > c
+        return tp.sort_by_key(x[m], y[m])
+
+    rng = np.random.default_rng(n)
+    y, x = rng.standard_normal(2 * n)[::2], rng.permutation(n).astype("i4")[::-1]
+    for c in (-9.0, 0.0, 1.5, 9.0):
+        order = np.argsort(x[y > c], kind="stable")
+        want = x[y > c][order], y[y > c][order]
+        lazy = tp.evaluate(*f(tp.array(x), tp.array(y), c), parallel=parallel)
+        for got in lazy, njit(f, parallel=parallel)(x, y, c):
+            for g, w in zip(got, want, strict=True):
+                assert np.array_equal(np.asarray(g), w)

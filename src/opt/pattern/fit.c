@@ -43,9 +43,24 @@ static tr_fn *same(const tr_fn *f, const tr_ty *elem) {
     return g;
 }
 
+/* The array x in the type of the view `part`, which is all of it: one of any layout, where who reads it does
+ * not know that it is side by side. */
+static tr_val as_part(tr_bld *b, tr_val x, const tr_ins *part) {
+    tr_fn *f = b->fn;
+    if (tr_at(f, x)->ty == part->ty)
+        return x;
+    tr_val *args = tr_arena_copy(&f->ctx->arena, part->args, part->nargs * sizeof *args);
+    args[0] = x;
+    tr_val v = tr_emit_v(b, TR_OP_VIEW, part->ty, part->nargs, args);
+    tr_at(f, v)->imm = part->imm;
+    tr_at(f, v)->sub = part->sub;
+    return v;
+}
+
 /* A copy of n items, at the end of a block. */
 static tr_val copy(tr_fn *f, tr_bid blk, tr_val part, tr_val n, tr_val room) {
     tr_bld b = tr_bld_at_end(f, blk);
+    const tr_ins in = *tr_at(f, part);
     tr_val to = tr_emit_v(&b, TR_OP_ALLOC, tr_at(f, room)->ty, 1, &n);
     tr_at(f, to)->imm.site = tr_at(f, room)->imm.site;
     tr_node m = tr_node_new(f);
@@ -54,7 +69,7 @@ static tr_val copy(tr_fn *f, tr_bid blk, tr_val part, tr_val n, tr_val room) {
     tr_node_put(&m, P_IN, part);
     tr_node_put(&m, P_OUT, to);
     tr_node_emit(&m, &b);
-    return to;
+    return as_part(&b, to, &in);
 }
 
 /* The way from a block goes on with a value. */
