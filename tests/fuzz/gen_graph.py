@@ -145,7 +145,7 @@ x=if1 y=i1 z=s1: {a} = {y} % {N}; {o} = tp.scatter({x}, {a}, {z}, tp.add)
 x=if1 y=i1 z=s1: {a} = {y} % {N}; {o} = tp.scatter({x}, {a}, {z}, tp.minimum)
 x=if1 y=i1: {a} = {y} % {N}; {o} = tp.scatter({x}, {a}, {C}, lambda p, q: p + q)
 x=if1+: {a} = {x} > {C}; {o} = tp.scatter({x}, {a}, 7)
-x=i1 y=if1: {a} = {x} % 9; {o} = tp.reduce_by_key(tp.add, {a}, {y}, size=9)
+x=i1 y=s1: {a} = {x} % 9; {o} = tp.reduce_by_key(tp.add, {a}, {y}, size=9)
 x=i1: {a} = {x} % 9; {o} = tp.reduce_by_key(tp.add, {a}, 1, size=10)
 """)),
     "counts": (2, forms("""

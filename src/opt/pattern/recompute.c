@@ -140,7 +140,7 @@ static bool is_one_step(const tr_ins *in) {
     }
 }
 
-/* A map of one instruction into a new array, of arrays that are as long, which asks for no index. */
+/* A map of one instruction into a new array, of other arrays that are as long, which asks for no index. */
 static bool is_as_cheap_as_loading(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     if (!tr_pat_is_map(t) || t->nout != 1 || !t->nin || tr_term(t->lam, 0)->op != TR_OP_YIELD ||
@@ -148,6 +148,9 @@ static bool is_as_cheap_as_loading(const tr_fn *f, const tr_ins *p) {
         return false;
     for (tr_val v = tr_blk_at(t->lam, 0)->first; v != TR_NOVAL; v = tr_at(t->lam, v)->next)
         if (!is_one_step(tr_at(t->lam, v)))
+            return false;
+    for (uint32_t k = 0; k < t->nin; k++) /* what is changed in place is not there any more */
+        if (tr_array_root(f, tr_fuse_in(p)[k]) == tr_array_root(f, tr_fuse_out(p)[0]))
             return false;
     for (unsigned x = 0; x < t->nspace; x++) {
         if (tr_fuse_lam_uses(t->lam, x))
