@@ -239,6 +239,8 @@ class Parallel:
 
     @staticmethod
     def reduce_by_key(op: Any, keys: Any, vals: Any, *, size: int) -> Any:
+        if np.ndim(vals) and len(keys) != len(vals):
+            raise ValueError("keys and vals have different lengths")
         return model.by_key(op, np.asarray(keys), vals, size, op.reduce(np.ravel(vals)[:0]))
 
     @staticmethod
