@@ -140,7 +140,7 @@ static bool check_leaves(tr_gwalk *w) {
     for (uint32_t k = 0; ok && w->l->check && k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-            ok = !tr_lazy_is(w->l, x->args[i]) || check_leaf((tr_lazy *)x->args[i], x);
+            ok = !x->args[i] || !tr_lazy_is(w->l, x->args[i]) || check_leaf((tr_lazy *)x->args[i], x);
     }
     return ok;
 }
@@ -600,6 +600,17 @@ bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool s
 
 /* --- accounts --- */
 
+/* What reads nodes after a walk makes objects, which may collect garbage, and what goes then may evaluate just
+ * these nodes: not before they are read. Takes and gives whether garbage was collected before. */
+static int hold_garbage(void) {
+    return PyGC_Disable();
+}
+
+static void let_garbage_go(int was) {
+    if (was)
+        PyGC_Enable();
+}
+
 /* (file, line, function, what): where a node was written, and what it calls. */
 static PyObject *node_text(const tr_lazy *x) {
     PyCodeObject *c = (PyCodeObject *)x->code;
@@ -626,6 +637,7 @@ PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bo
     w.log = log;
     w.serial = serial;
     bool ok = settle(l, roots, n) && find_result(w.l);
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     ok = ok && tr_gwalk_gather(&w);
     PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
@@ -637,6 +649,7 @@ PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bo
             Py_CLEAR(list);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     if (list && !run(&w))
         Py_CLEAR(list);
     tr_gwalk_fini(&w);
@@ -702,6 +715,7 @@ PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self) {
     tr_gwalk w;
     tr_gwalk_begin(&w, l, &self, 1);
     tr_py_section section;
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
@@ -712,6 +726,7 @@ PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self) {
             Py_CLEAR(list);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     tr_gwalk_fini(&w);
     return list;
 }
@@ -720,6 +735,7 @@ PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
     tr_gwalk w;
     tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) && check_leaves(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
@@ -738,6 +754,7 @@ PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
         Py_XDECREF(text);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     tr_gwalk_fini(&w);
     return list;
 }

@@ -1011,3 +1011,37 @@ def test_a_value_that_comes_while_another_way_is_looked_for(monkeypatch):
     finally:
         errors.__class__ = Errors.__mro__[1]
     assert len(came) == 3
+
+
+class Ends:
+    """Garbage that evaluates an array when it goes."""
+
+    def __init__(self, x):
+        self.x, self.me = x, self
+
+    def __del__(self):
+        np.asarray(self.x)
+
+
+def test_garbage_evaluates_what_is_being_read():
+    """Reading the nodes of a graph makes objects, so garbage may go in the middle of it, and evaluate them."""
+    was = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for read in (
+            lambda y: np.asarray(pickle.loads(pickle.dumps(y))),
+            lambda y: (tp.explain(y), np.asarray(y))[1],
+            lambda y: np.asarray(tp.evaluate(y, max_bytes=10**6)),
+            lambda y: (y.__dask_tokenize__(), np.asarray(y))[1],
+        ):
+            for n in range(1, 50):
+                y = tp.array(np.arange(4.0))
+                for _ in range(n):
+                    y = y * 2 + 1
+                Ends(y)
+                try:
+                    assert read(y)[0] == 2.0**n - 1
+                except TypeError as e:  # explain's
+                    assert "not evaluated yet are needed" in str(e)
+    finally:
+        gc.set_threshold(*was)
