@@ -309,8 +309,8 @@ static bool has_come(PyObject *const *roots, Py_ssize_t n) {
     return has;
 }
 
-/* The walk's graph was refused: is there another way to compile it? Then the walk is one at its beginning, and
- * the exception is gone. Not where a root has its value: a walk is one of nodes that wait. */
+/* The walk's graph was refused: is there another way to compile it? Then the walk is one at its beginning,
+ * and the exception is gone. Not where a root has its value: a walk is one of nodes that wait. */
 static bool begin_again(tr_gwalk *w) {
     if (!is_refused() || (!w->known && (!w->eased || w->fixed)) || has_come(w->roots, w->nroots))
         return false;
@@ -600,8 +600,8 @@ bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool s
 
 /* --- accounts --- */
 
-/* What reads nodes after a walk makes objects, which may collect garbage, and what goes then may evaluate just
- * these nodes: not before they are read. Takes and gives whether garbage was collected before. */
+/* What reads nodes after a walk makes objects, which may collect garbage, and what goes then may evaluate
+ * just these nodes: not before they are read. Gives, and takes, whether garbage was collected before. */
 static int hold_garbage(void) {
     return PyGC_Disable();
 }
