@@ -856,7 +856,9 @@ static PyObject *lazy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
 /* __reduce__: parts, or the value; several are a tuple that waits. */
 static PyObject *lazy_reduce(PyObject *self, PyObject *unused) {
     (void)unused;
-    PyObject *v = ((tr_lazy *)self)->value, *m = PyImport_ImportModule("treadle.parallel._pickle"), *r = NULL;
+    PyObject *m = PyImport_ImportModule("treadle.parallel._pickle"),
+             *r = NULL; /* may evaluate what it likes */
+    PyObject *v = ((tr_lazy *)self)->value;
     bool several = v && PyTuple_CheckExact(v);
     PyObject *which = several ? PyTuple_New(PyTuple_GET_SIZE(v)) : NULL, *what;
     for (Py_ssize_t i = 0; which && i < PyTuple_GET_SIZE(v); i++)

@@ -140,7 +140,7 @@ static bool check_leaves(tr_gwalk *w) {
     for (uint32_t k = 0; ok && w->l->check && k < w->nodes.n; k++) {
         tr_lazy *x = (tr_lazy *)w->nodes.d[k];
         for (Py_ssize_t i = 0; ok && i < Py_SIZE(x); i++)
-            ok = !tr_lazy_is(w->l, x->args[i]) || check_leaf((tr_lazy *)x->args[i], x);
+            ok = !x->args[i] || !tr_lazy_is(w->l, x->args[i]) || check_leaf((tr_lazy *)x->args[i], x);
     }
     return ok;
 }
@@ -301,21 +301,36 @@ static PyObject *call(tr_gwalk *w) {
     return r;
 }
 
+/* Does a root have its value? Another thread may have evaluated it since it had none. */
+static bool has_come(PyObject *const *roots, Py_ssize_t n) {
+    bool has = false;
+    for (Py_ssize_t i = 0; i < n; i++)
+        has = has || ((tr_lazy *)roots[i])->value;
+    return has;
+}
+
+/* The walk's graph was refused: is there another way to compile it? Then the walk is one at its beginning,
+ * and the exception is gone. Not where a root has its value: a walk is one of nodes that wait. */
+static bool begin_again(tr_gwalk *w) {
+    if (!is_refused() || (!w->known && (!w->eased || w->fixed)) || has_come(w->roots, w->nroots))
+        return false;
+    bool raw = w->raw, serial = w->serial, fixed = w->fixed || !w->known;
+    PyObject *log = w->log;
+    PyErr_Clear();
+    tr_gwalk_fini(w);
+    tr_gwalk_begin(w, w->l, w->roots, w->nroots);
+    w->raw = raw;
+    w->serial = serial;
+    w->fixed = fixed;
+    w->log = log;
+    return true;
+}
+
 /* The same; in other ways where the first is refused. */
 static PyObject *call_or_retry(tr_gwalk *w) {
     PyObject *r = call(w);
-    while (!r && is_refused() && (w->known || (w->eased && !w->fixed))) {
-        bool raw = w->raw, serial = w->serial, fixed = w->fixed || !w->known;
-        PyObject *log = w->log;
-        PyErr_Clear();
-        tr_gwalk_fini(w);
-        tr_gwalk_begin(w, w->l, w->roots, w->nroots);
-        w->raw = raw;
-        w->serial = serial;
-        w->fixed = fixed;
-        w->log = log;
+    while (!r && begin_again(w))
         r = call(w);
-    }
     if (!r)
         tell_places(w);
     return r;
@@ -571,14 +586,30 @@ bool tr_lazy_evaluate(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bool s
     tr_py_section_end(&section);
     ok = ok && (m == 0 || (w.nran ? run_with_more(&w) : run(&w)));
     tr_gwalk_fini(&w);
+    bool again = !ok && has_come(open, m) && is_refused(); /* those that are left may go another way */
     if (open != few)
         PyMem_Free(open);
+    if (again) {
+        PyErr_Clear();
+        return tr_lazy_evaluate(l, roots, n, serial);
+    }
     if (!ok && PyErr_ExceptionMatches(PyExc_MemoryError))
         note_largest(roots, n);
     return ok;
 }
 
 /* --- accounts --- */
+
+/* What reads nodes after a walk makes objects, which may collect garbage, and what goes then may evaluate
+ * just these nodes: not before they are read. Gives, and takes, whether garbage was collected before. */
+static int hold_garbage(void) {
+    return PyGC_Disable();
+}
+
+static void let_garbage_go(int was) {
+    if (was)
+        PyGC_Enable();
+}
 
 /* (file, line, function, what): where a node was written, and what it calls. */
 static PyObject *node_text(const tr_lazy *x) {
@@ -606,6 +637,7 @@ PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bo
     w.log = log;
     w.serial = serial;
     bool ok = settle(l, roots, n) && find_result(w.l);
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     ok = ok && tr_gwalk_gather(&w);
     PyObject *list = ok ? PyList_New(w.nodes.n) : NULL;
@@ -617,6 +649,7 @@ PyObject *tr_lazy_explain(tr_lazies *l, PyObject *const *roots, Py_ssize_t n, bo
             Py_CLEAR(list);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     if (list && !run(&w))
         Py_CLEAR(list);
     tr_gwalk_fini(&w);
@@ -682,6 +715,7 @@ PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self) {
     tr_gwalk w;
     tr_gwalk_begin(&w, l, &self, 1);
     tr_py_section section;
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
@@ -692,6 +726,7 @@ PyObject *tr_lazy_parts(tr_lazies *l, PyObject *self) {
             Py_CLEAR(list);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     tr_gwalk_fini(&w);
     return list;
 }
@@ -700,6 +735,7 @@ PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
     tr_gwalk w;
     tr_gwalk_begin(&w, l, roots, n);
     tr_py_section section;
+    int was = hold_garbage();
     tr_py_section_begin(&section, w.st->gate);
     PyObject *list = tr_gwalk_gather(&w) && check_leaves(&w) ? PyList_New(w.nodes.n) : NULL;
     for (uint32_t k = 0; list && k < w.nodes.n; k++) {
@@ -718,6 +754,7 @@ PyObject *tr_lazy_nodes(tr_lazies *l, PyObject *const *roots, Py_ssize_t n) {
         Py_XDECREF(text);
     }
     tr_py_section_end(&section);
+    let_garbage_go(was);
     tr_gwalk_fini(&w);
     return list;
 }
@@ -790,6 +827,20 @@ static bool kind_of_call(tr_gwalk *w, tr_function *f, tr_kindof *out) {
     return ok;
 }
 
+/* Of the walk's graph; a plan that is refused is forgotten, as its errors are of where it was written. */
+static bool kind_of_walk(tr_gwalk *w, tr_kindof *out) {
+    tr_py_section section;
+    PyObject *fn = function_of(w);
+    bool ok = fn && kind_of_call(w, (tr_function *)fn, out);
+    if (!ok && fn && is_refused()) {
+        tr_py_section_begin(&section, w->st->gate);
+        tr_gwalk_forget(w, fn);
+        tr_py_section_end(&section);
+    }
+    Py_XDECREF(fn);
+    return ok;
+}
+
 const tr_kindof *tr_lazy_kind(PyObject *self) {
     tr_lazy *x = (tr_lazy *)self;
     if (x->kind.known)
@@ -805,12 +856,16 @@ const tr_kindof *tr_lazy_kind(PyObject *self) {
         tr_gwalk_begin(&w, tr_lazies_of(self), &self, 1);
         w.raw = true;
         w.serial = true;
-        PyObject *fn = function_of(&w);
-        bool ok = fn && kind_of_call(&w, (tr_function *)fn, &kind);
+        bool ok = kind_of_walk(&w, &kind);
+        while (!ok && begin_again(&w))
+            ok = kind_of_walk(&w, &kind);
         if (!ok)
             tell_places(&w);
-        Py_XDECREF(fn);
         tr_gwalk_fini(&w);
+        if (!ok && x->value && is_refused()) { /* it has come meanwhile, and says it */
+            PyErr_Clear();
+            ok = kind_of_value(x->l->st, x->value, &kind);
+        }
         if (!ok)
             return NULL;
     }

@@ -265,9 +265,10 @@ const char *tr_pat_form(const tr_pat *t) {
 
 /* Is there a product of floats over all there is, of elements? A tree of it may overflow on its way where in
  * order it does not (1e200, 1e-200, 1e200, 1e-200), so it stays in order: ranges would be such a tree. The
- * products of a loop over a prange are ranges by its meaning. */
+ * products of a loop over a prange are ranges by its meaning. What reads no array (`np.prod(1 / np.arange(1,
+ * n))`) is no such loop. */
 static bool multiplies_in_order(const tr_pat *t) {
-    for (uint32_t i = t->nscan; i < tr_pat_nred(t) && !t->keep && !tr_pat_is_region(t); i++) {
+    for (uint32_t i = t->nscan; i < tr_pat_nred(t) && !t->keep && t->par != TR_PAR_PRANGE; i++) {
         const tr_ty *ty = tr_pat_contribution(t, i);
         if (ty && tr_red_regroups(tr_pat_red(t, i), ty) && !(tr_pat_fast(t, i) & TR_FM_REASSOC) &&
             tr_pat_red_class(t, i, ty) == TR_REDS_CARRIED)

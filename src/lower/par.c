@@ -410,10 +410,19 @@ static lv chain_grain(tr_lpat *s, lv n, lv inner, lv usual) {
     return rows;
 }
 
+/* Do the ranges have to be nodes of a tree of all rounds? A loop over a prange says that any will do, and so
+ * does what is joined in any groups. */
+static bool has_tree(const tr_lpat *s) {
+    bool tree = false;
+    for (unsigned i = first_placed(s); i < tr_pat_nred(s->p); i++)
+        tree = tree || s->red[i].cls != TR_REDS_CARRIED;
+    return tree && s->p->par != TR_PAR_PRANGE;
+}
+
 /* n: how many rounds, or elements with `cuts`. */
 static lv call_grain(tr_lpat *s, lv n, bool cuts) {
     tr_lf *w = s->w;
-    if (tr_pat_is_region(s->p))
+    if (tr_pat_is_region(s->p) && !has_tree(s))
         return region_grain(s, n);
     lv inner = l_int(w->m->i64, 1), out = NULL;
     for (unsigned k = 0; k < s->ndim && !cuts; k++)

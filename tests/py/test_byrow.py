@@ -168,8 +168,15 @@ def best_of_products(x):
     return v[:, 0], i.sum(), s.argmax()
 
 
+def nearest_added_up(x):
+    """What has an item a row is added up, and multiplied: on all cores not by the loop over the rows."""
+    d = np.abs(x[:, None] - x[None, :5]).sum(axis=2)
+    return d.argmin(axis=1), d.max(axis=1).sum(), (1 + d.max(axis=1) * 1e-7).prod()
+
+
 OVER_ALL = [
     nearest,
+    nearest_added_up,
     nearest_by_place,
     near_and_how,
     looked_up,

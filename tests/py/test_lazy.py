@@ -974,3 +974,74 @@ def test_functions_that_are_called_with_values_are_told_from_others(tmp_path):
         out = np.zeros(4)
         np.copyto(out, x + 1)
         assert np.array_equal(out, a + 1)
+
+
+def test_a_number_that_is_part_of_the_program_is_one_for_what_is_asked_of_types():
+    """The first way to compile takes 50 for an operand, and is refused: the value goes another way then, and so do length, type and items."""
+    a = np.arange(400.0)
+    parts = np.split(tp.array(a) * 2, 50)
+    assert len(parts) == 50
+    assert [p.tolist() for p in np.split(tp.array(a) * 2, 50)] == [p.tolist() for p in np.split(a * 2, 50)]
+    part = np.split(tp.array(a) * 2, 50)[49]
+    assert part.ndim == 1 and part.dtype == np.float64 and part.shape == (8,)
+    with pytest.raises(errors.TypingError, match="where to split is an integer"):
+        len(np.split(tp.array(a) * 2, tp.array(np.array(50))))
+
+
+def test_a_value_that_comes_while_another_way_is_looked_for(monkeypatch):
+    """Another thread may evaluate what was refused here before this one goes the other way; here it is asking for the error's class that does."""
+
+    class Errors(type(errors)):
+        @property
+        def TreadleError(self):
+            if pending:
+                came.append(np.asarray(pending.pop())[:2].tolist())
+            return real
+
+    real, pending, came = errors.TreadleError, [], []
+    monkeypatch.delattr(errors, "TreadleError")
+    errors.__class__ = Errors
+    try:
+        for f in (np.asarray, lambda r: tp.evaluate(r, r * 2)[0], lambda r: (r.ndim, np.asarray(r))[1]):
+            part = np.split(tp.array(np.arange(400.0)) * 2, 50)[49] + len(came)
+            pending.append(part)
+            assert (
+                np.asarray(f(part))[:2].tolist() == came[-1] == [784.0 + len(came) - 1, 786.0 + len(came) - 1]
+            )
+    finally:
+        errors.__class__ = Errors.__mro__[1]
+    assert len(came) == 3
+
+
+class Ends:
+    """Garbage that evaluates an array when it goes."""
+
+    def __init__(self, x):
+        self.x, self.me = x, self
+
+    def __del__(self):
+        np.asarray(self.x)
+
+
+def test_garbage_evaluates_what_is_being_read():
+    """Reading the nodes of a graph makes objects, so garbage may go in the middle of it, and evaluate them."""
+    was = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for read in (
+            lambda y: np.asarray(pickle.loads(pickle.dumps(y))),
+            lambda y: (tp.explain(y), np.asarray(y))[1],
+            lambda y: np.asarray(tp.evaluate(y, max_bytes=10**6)),
+            lambda y: (y.__dask_tokenize__(), np.asarray(y))[1],
+        ):
+            for n in range(1, 50):
+                y = tp.array(np.arange(4.0))
+                for _ in range(n):
+                    y = y * 2 + 1
+                Ends(y)
+                try:
+                    assert read(y)[0] == 2.0**n - 1
+                except TypeError as e:  # explain's
+                    assert "not evaluated yet are needed" in str(e)
+    finally:
+        gc.set_threshold(*was)

@@ -295,6 +295,15 @@ def test_products_of_floats_go_in_order(threads, capfd):
     assert njit(parallel=True, fastmath=True)(lambda a: a.prod())(np.ones(100_000)) == 1.0
 
 
+def test_so_do_those_of_what_reads_no_array(threads):
+    """A map of places alone is no loop over a prange."""
+
+    def f(n):
+        return np.prod(1 + np.arange(n) * 1e-7), tp.tabulate(lambda i: 1e200 if i % 2 else 1e-200, n).prod()
+
+    assert njit(f, parallel=True)(100_000) == njit(f)(100_000) == (njit(f)(100_000)[0], 1.0)
+
+
 def test_what_is_printed_comes_in_order(threads, capfd):
     f = njit(parallel=True)(lambda a: _shown(a))
     _core._pool_grain(1, True)

@@ -25,8 +25,8 @@ def token(x: LazyArray) -> tuple[Any, ...]:
 
     Of one that is evaluated its value. Leaves count as they are now, and words of a schedule do not.
     """
-    if not x.evaluated:
-        rows = _lazy_parts(x)
+    rows = [] if x.evaluated else _lazy_parts(x)
+    if rows:  # there are none of one that another thread has evaluated meanwhile
         return ("treadle.parallel.LazyArray", [(*r[:3], _named(r[3], ()), *r[4:-1]) for r in rows])
     try:
         return ("treadle.parallel.LazyArray", np.asarray(x))

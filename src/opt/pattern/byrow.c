@@ -11,12 +11,12 @@
  * reduce keep just these axes, and what they give is a value of the round then, and an array only where
  * others read it; or they keep more, and are patterns of the round with kept axes of their own; or they
  * reduce all there is, where the order does not matter (`min`, not a sum of floats) or what is reduced has an
- * item a row: then the loop over the rows does. What has one element a row (`keepdims`, a column) is a value
- * of the round, too; and what chooses the best of a row (`top`) is a pattern of the round. An array of the
- * space that only the chain reads gives way to the one that is made of it last, or is one of the round, as
- * long as a row. A map between them that needs nothing of the chain stands before it. What depends on such a
- * whole reduction comes behind the chain; where it tests indices, loads of the chain are guarded, as in
- * fuse.c.
+ * item a row: then the loop over the rows does, on all cores unless it adds up floats. What has one element a
+ * row (`keepdims`, a column) is a value of the round, too; and what chooses the best of a row (`top`) is a
+ * pattern of the round. An array of the space that only the chain reads gives way to the one that is made of
+ * it last, or is one of the round, as long as a row. A map between them that needs nothing of the chain
+ * stands before it. What depends on such a whole reduction comes behind the chain; where it tests indices,
+ * loads of the chain are guarded, as in fuse.c.
  *
  * A round is a row (byrow_row.c); where it makes arrays, a block of rows (byrow_block.c), so that short rows
  * do not pay for that one by one. It pays where a row is read again, arrays do not stay in the cache, and
@@ -36,10 +36,10 @@
 #include "opt/emit.h"
 #include "opt/priv.h"
 
-/* Elements of a row, and where each round of one row makes an array; of all rows; rows for all cores; what an
- * element costs there. About how many elements a block of rows has: what it makes stays in the nearest
- * caches, and making it is a hundredth of the work. */
-enum { LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, ELEMENT = 8, BLOCK = 1 << 13 };
+/* Elements of a row, and where each round of one row makes an array; of all rows; rows for all cores. About
+ * how many elements a block of rows has: what it makes stays in the nearest caches, and making it is a
+ * hundredth of the work. */
+enum { LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
 
 /* --- which --- */
 
@@ -122,6 +122,12 @@ static bool reduces_in_any_order(const tr_rows *c, const tr_ins *p) {
     return reduces_in_any_groups(c, p);
 }
 
+/* It has an item a row: may the loop over the rows reduce it? On all cores threads take a few rows each, and
+ * what is added up by so few is no node of the tree in which one core adds. */
+static bool reduces_over_rows(const tr_rows *c, const tr_ins *p) {
+    return p->imm.pat->par == TR_PAR_NO || reduces_in_any_groups(c, p);
+}
+
 /* Is it the same for all rows? */
 bool tr_rows_repeat(const tr_rows *c, tr_val v) {
     const tr_ins *in = tr_rows_def(c, v);
@@ -166,7 +172,7 @@ tr_rows_form tr_rows_form_of(const tr_rows *c, const tr_ins *p) {
     if (t->ntop)
         return (t->keep & rows) == rows ? TR_ROWS_INNER : TR_ROWS_NONE;
     if (t->nspace == c->k)
-        return t->keep || !is_straight(t->lam) ? TR_ROWS_NONE : TR_ROWS_VALUES;
+        return t->keep || !is_straight(t->lam) || !reduces_over_rows(c, p) ? TR_ROWS_NONE : TR_ROWS_VALUES;
     if (tr_pat_is_map(t) && is_straight(t->lam) && tr_rows_are_short(c, p, t->nspace))
         return TR_ROWS_VALUES;
     if (t->keep == rows)
@@ -388,23 +394,15 @@ static tr_val emit_outer(tr_rows *c, tr_bid blk) {
     const tr_ins *p = widest(c);
     c->outer.t.lam = c->b.fn;
     c->outer.t.par = p->imm.pat->par;
-    tr_val size = c->blocks || tr_pat_is_parallel(p->imm.pat) ? row_size(c, &b) : TR_NOVAL;
     if (c->blocks) {
-        tr_val one = tr_emit_int(&b, 1),
+        tr_val one = tr_emit_int(&b, 1), size = row_size(c, &b),
                most = tr_emit_most(&b, tr_emit_op(&b, TR_OP_QUOT, tr_emit_int(&b, BLOCK), size), one),
                up = tr_emit_op(&b, TR_OP_ADD, tr_rows_pattern(c, 0)->args[0],
                                tr_emit_op(&b, TR_OP_SUB, most, one));
         tr_node_put(&c->outer, P_SPACE, tr_emit_op(&b, TR_OP_QUOT, up, most));
         c->caps.d[c->most] = most;
-        size = tr_emit_op(&b, TR_OP_MUL, size, most);
     } else {
         tr_node_put_all(&c->outer, P_SPACE, tr_rows_pattern(c, 0)->args, c->k);
-    }
-    if (tr_pat_is_parallel(p->imm.pat)) {
-        tr_val most = tr_emit_int(&b, TR_MAX_COST / ELEMENT),
-               less = tr_emit_select(&b, tr_emit_cmp(&b, TR_CMP_LT, size, most), size, most);
-        tr_node_put(&c->outer, P_COST,
-                    tr_emit2(&b, TR_OP_MUL, tr_rows_i64(c), less, tr_emit_int(&b, ELEMENT)));
     }
     tr_node_put_all(&c->outer, P_CAP, c->caps.d, c->caps.n);
     return tr_node_emit(&c->outer, &b);
@@ -427,7 +425,7 @@ static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
            all = tr_emit_times(b, row, &rows, 1),
            pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
-    if (!tr_pat_is_parallel(p->imm.pat))
+    if (p->imm.pat->par == TR_PAR_NO)
         return pays;
     return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
