@@ -38,7 +38,7 @@ void tr_lazy_free(tr_lazy *x) {
     tr_lazies *l = x->l;
     Py_ssize_t n = Py_SIZE(x);
     assert(!PyObject_GC_IsTracked((PyObject *)x) && "nobody comes across a node that is gone");
-    if (SPARES > 0 && n < TR_LAZY_SHORT && l->nspare[n] < SPARES && l->st) {
+    if (SPARES > 0 && n < TR_LAZY_SHORT && l->nspare[n] != SPARES && l->st) {
         x->code = (PyObject *)l->spare[n];
         l->spare[n] = x;
         l->nspare[n]++;
