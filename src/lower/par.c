@@ -615,7 +615,7 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
     else if (nranges)
         tr_top_join(s, places, nranges);
     else
-        results(s, places, chain, count_ranges(s, all, grain), out);
+        results(s, places, chain, nparts ? count_ranges(s, all, grain) : NULL, out);
     if (mem)
         tr_lower_rt(w, TR_RT_FREE, 1, &mem, NULL, NULL);
 }
