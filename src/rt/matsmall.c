@@ -101,13 +101,15 @@
     }
 
 #define ARGS n, c, step, ld, a, b, col
-#define COLUMNS(N, L, some)                                              \
-    if (cols == (some)) {                                                \
-        if (b->cs == 1)                                                  \
-            pairs_##L##_##N(ARGS, some, a->rows, a->cols, a->cs, 1);     \
-        else                                                             \
-            pairs_##L##_##N(ARGS, some, a->rows, a->cols, a->cs, b->cs); \
-        return;                                                          \
+/* Columns as many as a function's name says. Each function has a frame of its own for its rows of b: inlined
+ * into one they take 140 KiB of the stack where a sanitizer keeps every copy's apart. */
+#define COLUMNS(TARGET, name, N, T, L, some)                                                          \
+    TARGET __attribute__((noinline)) static void name##_##some(                                       \
+        int64_t n, T *c, int64_t step, int64_t ld, const tr_mats *a, const tr_mats *b, int64_t col) { \
+        if (b->cs == 1)                                                                               \
+            pairs_##L##_##N(ARGS, some, a->rows, a->cols, a->cs, 1);                                  \
+        else                                                                                          \
+            pairs_##L##_##N(ARGS, some, a->rows, a->cols, a->cs, b->cs);                              \
     }
 #define SQUARE(N, L, size)                                                                      \
     if (a->rows == (size) && a->cols == (size) && cols == (size) && a->cs == 1 && b->cs == 1) { \
@@ -116,48 +118,57 @@
     }
 
 /* Some columns; all of them. */
-#define SMALL(name, T, F, EACH, TARGET)                                                         \
-    TARGET static void some_##name(int64_t n, T *c, int64_t step, int64_t ld, const tr_mats *a, \
-                                   const tr_mats *b, int64_t col, int64_t cols) {               \
-        EACH;                                                                                   \
-    }                                                                                           \
-    TARGET static void all_##name(int64_t n, T *c, int64_t step, int64_t ld, const tr_mats *a,  \
-                                  const tr_mats *b) {                                           \
-        for (int64_t col = 0; col < b->cols; col += (F))                                        \
-            some_##name(ARGS, b->cols - col < (F) ? b->cols - col : (F));                       \
+#define CASE(TARGET, name, N, T, L, some) \
+    case some:                            \
+        name##_##some(ARGS);              \
+        return;
+#define SMALL(name, T, F, N, TARGET)                                                                \
+    COLUMNS_##N(COLUMNS, TARGET, name)                                                              \
+        TARGET static void some_##name(int64_t n, T *c, int64_t step, int64_t ld, const tr_mats *a, \
+                                       const tr_mats *b, int64_t col, int64_t cols) {               \
+        SQUARES_##N;                                                                                \
+        switch (cols) { COLUMNS_##N(CASE, TARGET, name) }                                           \
+        assert(0 && "columns come in whole vectors, and what is left");                             \
+    }                                                                                               \
+    TARGET static void all_##name(int64_t n, T *c, int64_t step, int64_t ld, const tr_mats *a,      \
+                                  const tr_mats *b) {                                               \
+        for (int64_t col = 0; col < b->cols; col += (F))                                            \
+            some_##name(ARGS, b->cols - col < (F) ? b->cols - col : (F));                           \
     }
-#define EACH_F32            \
-    SQUARE(f32, half, 2);   \
-    SQUARE(f32, half, 3);   \
-    SQUARE(f32, half, 4);   \
-    COLUMNS(f32, half, 1);  \
-    COLUMNS(f32, half, 2);  \
-    COLUMNS(f32, half, 3);  \
-    COLUMNS(f32, half, 4);  \
-    COLUMNS(f32, full, 5);  \
-    COLUMNS(f32, full, 6);  \
-    COLUMNS(f32, full, 7);  \
-    COLUMNS(f32, full, 8);  \
-    COLUMNS(f32, wide, 9);  \
-    COLUMNS(f32, wide, 10); \
-    COLUMNS(f32, wide, 11); \
-    COLUMNS(f32, wide, 12); \
-    COLUMNS(f32, wide, 13); \
-    COLUMNS(f32, wide, 14); \
-    COLUMNS(f32, wide, 15); \
-    COLUMNS(f32, wide, 16)
-#define EACH_F64           \
-    SQUARE(f64, half, 2);  \
-    SQUARE(f64, full, 3);  \
-    SQUARE(f64, full, 4);  \
-    COLUMNS(f64, half, 1); \
-    COLUMNS(f64, half, 2); \
-    COLUMNS(f64, full, 3); \
-    COLUMNS(f64, full, 4); \
-    COLUMNS(f64, wide, 5); \
-    COLUMNS(f64, wide, 6); \
-    COLUMNS(f64, wide, 7); \
-    COLUMNS(f64, wide, 8)
+#define SQUARES_f32       \
+    SQUARE(f32, half, 2); \
+    SQUARE(f32, half, 3); \
+    SQUARE(f32, half, 4)
+#define COLUMNS_f32(X, TARGET, name)      \
+    X(TARGET, name, f32, float, half, 1)  \
+    X(TARGET, name, f32, float, half, 2)  \
+    X(TARGET, name, f32, float, half, 3)  \
+    X(TARGET, name, f32, float, half, 4)  \
+    X(TARGET, name, f32, float, full, 5)  \
+    X(TARGET, name, f32, float, full, 6)  \
+    X(TARGET, name, f32, float, full, 7)  \
+    X(TARGET, name, f32, float, full, 8)  \
+    X(TARGET, name, f32, float, wide, 9)  \
+    X(TARGET, name, f32, float, wide, 10) \
+    X(TARGET, name, f32, float, wide, 11) \
+    X(TARGET, name, f32, float, wide, 12) \
+    X(TARGET, name, f32, float, wide, 13) \
+    X(TARGET, name, f32, float, wide, 14) \
+    X(TARGET, name, f32, float, wide, 15) \
+    X(TARGET, name, f32, float, wide, 16)
+#define SQUARES_f64       \
+    SQUARE(f64, half, 2); \
+    SQUARE(f64, full, 3); \
+    SQUARE(f64, full, 4)
+#define COLUMNS_f64(X, TARGET, name)      \
+    X(TARGET, name, f64, double, half, 1) \
+    X(TARGET, name, f64, double, half, 2) \
+    X(TARGET, name, f64, double, full, 3) \
+    X(TARGET, name, f64, double, full, 4) \
+    X(TARGET, name, f64, double, wide, 5) \
+    X(TARGET, name, f64, double, wide, 6) \
+    X(TARGET, name, f64, double, wide, 7) \
+    X(TARGET, name, f64, double, wide, 8)
 
 ROWS(f32, float, 4, 8, 0, 1, 2, 3, 4, 5, 6, 7)
 ROWS(f64, double, 2, 4, 0, 1, 2, 3)
@@ -167,10 +178,10 @@ PAIRS(f32, float, wide, 9)
 PAIRS(f64, double, half, 2)
 PAIRS(f64, double, full, 3)
 PAIRS(f64, double, wide, 5)
-SMALL(f32, float, 16, EACH_F32, )
-SMALL(f64, double, 8, EACH_F64, )
-SMALL(f32_avx2, float, 16, EACH_F32, AVX2)
-SMALL(f64_avx2, double, 8, EACH_F64, AVX2)
+SMALL(f32, float, 16, f32, )
+SMALL(f64, double, 8, f64, )
+SMALL(f32_avx2, float, 16, f32, AVX2)
+SMALL(f64_avx2, double, 8, f64, AVX2)
 
 void tr_rt_mats_small(int64_t size, int64_t n, void *c, int64_t step, int64_t ld, const tr_mats *a,
                       const tr_mats *b) {
