@@ -1374,7 +1374,8 @@ bool tr_freeze_plan(tr_frozen *z, const tr_plan *p) {
                     .result = p->result,
                     .nodes = nodes,
                     .objs = objs,
-                    .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots)};
+                    .roots = tr_arena_copy(arena(z), p->roots, (p->nroots + 1u) * sizeof *p->roots),
+                    .shorts = tr_arena_copy(arena(z), p->shorts, (p->nparams + 1u) * sizeof *p->shorts)};
     z->prog->funcs.d[z->prog->root_func].graph = g;
     return true;
 }

@@ -201,6 +201,7 @@ static void graph(hashing *s, const tr_graph *g) {
         text(s, n->schedule ? n->schedule : "");
     }
     bytes(s, g->roots, g->nroots * sizeof *g->roots);
+    bytes(s, g->shorts, g->nparams * sizeof *g->shorts);
 }
 
 static void ufunc(hashing *s, const tr_ufn *u) {

@@ -111,6 +111,7 @@ typedef struct tr_plan {
     uint32_t nnodes, nparams, nroots, result;
     tr_pnode *nodes;
     tr_gref *roots;
+    uint32_t *shorts; /* as graph/graph.h has them */
     tr_pkind *kinds;
 } tr_plan;
 

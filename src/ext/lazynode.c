@@ -125,6 +125,7 @@ void tr_plan_free(tr_plan *p) {
     }
     PyMem_Free(p->nodes);
     PyMem_Free(p->roots);
+    PyMem_Free(p->shorts);
     Py_XDECREF(p->objs);
     Py_XDECREF(p->protos);
     PyMem_Free(p);

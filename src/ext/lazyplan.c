@@ -419,6 +419,30 @@ static bool gather_all(tr_gwalk *w, stack *s) {
     return true;
 }
 
+/* Which axes of an array are one long, where others are longer. */
+static inline uint32_t shorts_of(PyObject *o) {
+    PyArrayObject *a = (PyArrayObject *)o;
+    uint32_t shorts = 0;
+    int n = PyArray_Check(o) && PyArray_NDIM(a) < TR_MAX_NDIM ? PyArray_NDIM(a) : 0;
+    for (int i = 0; i < n; i++)
+        shorts |= (uint32_t)(PyArray_DIM(a, i) == 1) << i;
+    return shorts == (1u << n) - 1 ? 0 : shorts;
+}
+
+/* Along an axis that is one long an array may repeat beside others: that is part of the structure, as no
+ * loop can be made for both. */
+static bool put_shorts(tr_gwalk *w) {
+    uint32_t count = w->nkey;
+    bool ok = put(w, 0);
+    for (uint32_t i = 0; ok && i < w->params.n; i++) {
+        uint32_t shorts = shorts_of(w->params.d[i]);
+        ok = !shorts || (put(w, i) && put(w, shorts));
+    }
+    if (ok)
+        w->key[count] = w->nkey - count - 1;
+    return ok;
+}
+
 bool tr_gwalk_gather(tr_gwalk *w) {
     stack s;
     bool ok = true;
@@ -433,6 +457,7 @@ bool tr_gwalk_gather(tr_gwalk *w) {
         PyMem_Free(s.d);
     for (Py_ssize_t i = 0; ok && i < w->nroots; i++)
         ok = put(w, ((tr_lazy *)w->roots[i])->at);
+    ok = ok && put_shorts(w);
     w->gathered = ok;
     ok = ok && (!w->log || put_obj(&w->params, w->log));
     return ok && put(w, w->params.n) &&
@@ -555,13 +580,17 @@ static bool fill_nodes(tr_gwalk *w, tr_plan *p) {
     }
     for (uint32_t i = 0; i < p->nroots; i++)
         p->roots[i] = (tr_gref){TR_GREF_NODE, at[i] & 0x3fffffff};
+    at += p->nroots;
+    for (uint32_t i = 1; i <= at[0]; i += 2)
+        p->shorts[at[i]] = at[i + 1];
     return true;
 }
 
 static tr_plan *plan_new(tr_gwalk *w) {
     tr_plan *p = PyMem_Calloc(1, sizeof *p);
     bool ok = p && (p->nodes = PyMem_Calloc(w->nodes.n + 1u, sizeof *p->nodes)) &&
-              (p->roots = PyMem_Calloc((size_t)w->nroots + 1u, sizeof *p->roots));
+              (p->roots = PyMem_Calloc((size_t)w->nroots + 1u, sizeof *p->roots)) &&
+              (p->shorts = PyMem_Calloc(w->params.n + 1u, sizeof *p->shorts));
     if (!ok) {
         PyErr_NoMemory();
         tr_plan_free(p);

@@ -37,6 +37,24 @@ static tr_val emit_attr(maker *m, tr_val of, uint32_t name) {
     return v;
 }
 
+/* An array whose axes that are one long are new axes of one that has the others. */
+static tr_val with_new_axes(maker *m, tr_val x, uint32_t shorts) {
+    tr_val none = tr_const_obj(m->f, tr_obj_none()), all[] = {none, none, none}, axes[TR_MAX_NDIM],
+           items[TR_MAX_NDIM];
+    tr_val slice = tr_emit_v(&m->b, TR_OP_BUILDSLICE, NULL, 3, all);
+    uint32_t n = 0, ndim = 0;
+    for (; shorts >> ndim; ndim++) {
+        items[ndim] = shorts >> ndim & 1 ? none : slice;
+        if (shorts >> ndim & 1)
+            axes[n++] = tr_const_obj(m->f, tr_obj_int(&m->p->ctx->arena, ndim));
+    }
+    tr_val squeeze = tr_emit1(&m->b, TR_OP_GETATTR, NULL, x);
+    tr_at(m->f, squeeze)->imm.s = "squeeze";
+    tr_val args[] = {squeeze, tr_emit_v(&m->b, TR_OP_BUILDTUP, NULL, n, axes)},
+           some[] = {emit_call(m, 2, args, 0, NULL), tr_emit_v(&m->b, TR_OP_BUILDTUP, NULL, ndim, items)};
+    return tr_emit_v(&m->b, TR_OP_GETITEM, NULL, 2, some);
+}
+
 static tr_val root_of(maker *m, tr_gref r) {
     if (m->g->result == UINT32_MAX)
         return value_of(m, r);
@@ -83,6 +101,9 @@ void tr_front_graph(tr_prog *p, uint32_t func) {
            "operands come first: what else the function takes it takes for others");
     for (uint32_t i = 0; i < fn->nargs; i++)
         m.params[i] = tr_blk_param(m.f, entry, NULL, fn->argnames[i]);
+    for (uint32_t i = 0; i < g->nparams; i++)
+        if (g->shorts[i])
+            m.params[i] = with_new_axes(&m, m.params[i], g->shorts[i]);
     for (uint32_t i = 0; i < g->nnodes; i++)
         m.of[i] = make_node(&m, i);
     assert(g->nroots > 0 && "somebody asks for something");

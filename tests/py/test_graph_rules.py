@@ -142,3 +142,73 @@ def test_an_evaluation_is_interrupted():
         [sys.executable, "-c", textwrap.dedent(INTERRUPTED)], capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["interrupted", "False", "10"], done.stdout + done.stderr
+
+
+AXES_OF_ONE = [
+    ((40, 8), (1, 8)),
+    ((40, 8), (40, 1)),
+    ((40, 1), (1, 8)),
+    ((3, 1, 8), (1, 5, 1)),
+    ((1, 1), (4, 6)),
+    ((0, 8), (0, 1)),
+    ((1, 0), (3, 1)),
+    ((1, 8), (1, 8)),
+]
+
+
+@pytest.mark.parametrize("shapes", AXES_OF_ONE)
+@pytest.mark.parametrize(
+    "lie",
+    [
+        np.ascontiguousarray,
+        np.asfortranarray,
+        lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+        lambda a: a[::-1],
+        lambda a: np.broadcast_to(a, a.shape),
+    ],
+)
+@pytest.mark.parametrize("parallel", [False, True])
+def test_axes_of_one_repeat(shapes, lie, parallel):
+    """Along an axis that is one long an array is known to repeat: what is computed is what NumPy computes."""
+    rng = np.random.default_rng(3)
+    a, b = (lie(rng.normal(size=s)) for s in shapes)
+    x, y = tp.array(a), tp.array(b)
+    z = x - y, (x * y).sum(axis=0), x.T, y.reshape(-1) * 2, y[:1], (y + x).sum(axis=1, keepdims=True)
+    tp.evaluate(*z, parallel=parallel)
+    want = a - b, (a * b).sum(axis=0), a.T, b.reshape(-1) * 2, b[:1], (b + a).sum(axis=1, keepdims=True)
+    for got, w in zip(z, want, strict=True):
+        np.testing.assert_allclose(np.asarray(got), w, rtol=1e-12)
+        assert got.shape == w.shape
+
+
+def test_axes_of_one_are_another_program():
+    """A length that changes compiles nothing, but from one to many and back, where there is a program for each."""
+    a = np.arange(24.0).reshape(6, 4)
+
+    def less(b):
+        n = treadle.stats()["compiled"]
+        np.testing.assert_array_equal(np.asarray(tp.array(a[: max(len(b), 3)]) - b), a[: max(len(b), 3)] - b)
+        return treadle.stats()["compiled"] - n
+
+    assert less(a[:1] * 2) == 1
+    assert less(a[:3] * 2) == 1
+    assert [less(a[:n] * 2) for n in (4, 5, 1, 6, 1)] == [0] * 5
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_and_columns_are_read_once(axis):
+    """What repeats along an axis of one, as NumPy's `keepdims` makes it, fuses like any other."""
+    a = np.random.default_rng(1).normal(size=(3000, 8))
+    m = a.mean(axis=axis, keepdims=True)
+    e = tp.explain((((tp.array(a)[:, None] - m[None]) ** 2).sum(axis=2)).argmin(axis=1))
+    assert len(e.kernels) <= 2 and e.moved < 3 * a.nbytes
+
+
+def test_an_array_that_changes_its_shape_between():
+    """The graph was made of the shape that the array had: told, and nothing is wrong."""
+    a = np.arange(6.0).reshape(6, 1)
+    y = tp.array(a) * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a.shape = (1, 6)
+    assert np.asarray(y).tolist() == (a * 2).tolist()
