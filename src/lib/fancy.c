@@ -214,12 +214,7 @@ typedef struct plan {
     tr_tv ix[TR_MAX_NDIM]; /* arrays expanded to the rank of the result, once planned */
     uint32_t ndim;         /* of the result */
     tr_tv shape[TR_MAX_NDIM];
-    /* assignment: a scatter's, of update(value) where there is one; or TR_SCATTER__COUNT: what
-     * is stored is update(item, value) */
-    uint8_t how;
-    tr_lib_eltfn update;
-    const void *user;
-    bool by; /* values are joined by a function, the last capture */
+    tr_update u; /* assignment; a function that joins is the last capture */
 } plan;
 
 /* Masks become the indices of their true items. */
@@ -255,8 +250,8 @@ static bool lam_range(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
-/* IndexError unless all indices are in [-n, n). */
-static bool check_range(tr_em *e, tr_tv ix, tr_tv n, uint32_t axis) {
+/* IndexError unless all indices are in [-n, n); of keys a ValueError where one is negative. */
+static bool check_range(tr_em *e, tr_tv ix, tr_tv n, uint32_t axis, bool keys) {
     tr_tv shape[TR_MAX_NDIM], init[2] = {zero(e), tr_em_i64(e, -1)}, r;
     const tr_redk reds[2] = {TR_RED_MIN, TR_RED_MAX};
     if (!e->opts->boundscheck)
@@ -280,9 +275,13 @@ static bool check_range(tr_em *e, tr_tv ix, tr_tv n, uint32_t axis) {
     }
     const char *text =
         tr_arena_printf(&e->ctx->arena, "index {0} is out of bounds for axis %u with size {1}", axis);
-    tr_tv low = tr_em_cmp(e, TR_CMP_GE, init[0], tr_em_op1(e, TR_OP_NEG, n)),
+    tr_tv low = tr_em_cmp(e, TR_CMP_GE, init[0], keys ? zero(e) : tr_em_op1(e, TR_OP_NEG, n)),
           high = tr_em_cmp(e, TR_CMP_LT, init[1], n);
-    tr_em_check(e, low, TR_EXC_INDEX, text, 2, (tr_tv[]){init[0], n});
+    if (keys)
+        tr_em_check(e, low, TR_EXC_VALUE, "a key is negative: keys are places of a result of `size` rows", 0,
+                    NULL);
+    else
+        tr_em_check(e, low, TR_EXC_INDEX, text, 2, (tr_tv[]){init[0], n});
     tr_em_check(e, high, TR_EXC_INDEX, text, 2, (tr_tv[]){init[1], n});
     return true;
 }
@@ -334,7 +333,7 @@ static bool make_plan(tr_em *e, tr_tv a, const tr_idx *given, uint32_t ngiven, p
             at = next;
             next += nb;
         }
-        if (!check_range(e, it[i].v, tr_em_dim(e, p->view, axis), axis))
+        if (!check_range(e, it[i].v, tr_em_dim(e, p->view, axis), axis, p->u.keys))
             return false;
         if (it[i].kind == 'a')
             tr_lib_merge_shape(
@@ -398,8 +397,8 @@ static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
     uint32_t arrays = count_arrays(p), n = p->view.ty->ndim;
     assert(d->ncap >= n && (d->nin == arrays || d->nin == arrays + 1) && "indices, and maybe the value");
     place_of(e, p, idx, elems, caps, caps + n, yields);
-    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1 - p->by];
-    if (p->update && !p->update(e, p->user, &v, &v))
+    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1 - (p->u.by != NULL)];
+    if (p->u.fn && !p->u.fn(e, p->u.user, &v, &v))
         return false;
     yields[n] = tr_em_conv(e, v, p->view.ty->elem);
     return true;
@@ -430,7 +429,7 @@ static bool lam_put(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     tr_fam_shape(e, caps[0], size);
     place_of(e, p, idx, elems, size, caps + 1, at);
     tr_tv x[2] = {tr_em_load(e, caps[0], at), d->nin > arrays ? elems[arrays] : caps[d->ncap - 1]}, v;
-    if (!p->update(e, p->user, x, &v))
+    if (!p->u.fn(e, p->u.user, x, &v))
         return false;
     tr_em_store(e, caps[0], at, v);
     return true;
@@ -453,6 +452,7 @@ bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *ou
     if (is_whole_mask(a, it, n))
         return get_masked(e, a, it[0].v, out);
     plan *p = TR_NEW(&e->ctx->arena, plan);
+    p->u = (tr_update){.how = TR_SCATTER__COUNT};
     if (!make_plan(e, a, it, n, p))
         return false;
     caps[0] = p->view;
@@ -488,21 +488,16 @@ static bool value_of(tr_em *e, tr_tv a, tr_tv *v) {
     return true;
 }
 
-/* by: a function that joins, or NULL. */
-static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_lib_eltfn update,
-                const void *user, const tr_tv *by) {
+static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, const tr_update *u) {
     tr_tv in[TR_MAX_NDIM + 1], caps[2 * TR_MAX_NDIM + 2], none;
     uint32_t nin, ncap = 1;
-    bool scatters = how != TR_SCATTER__COUNT;
-    if (how == TR_SCATTER_PUT && is_whole_mask(a, it, n))
+    bool scatters = u->how != TR_SCATTER__COUNT;
+    if (u->how == TR_SCATTER_PUT && is_whole_mask(a, it, n))
         return set_masked(e, a, it[0].v, v);
     plan *p = TR_NEW(&e->ctx->arena, plan);
+    p->u = *u;
     if (!make_plan(e, a, it, n, p))
         return false;
-    p->how = how;
-    p->update = update;
-    p->user = user;
-    p->by = by != NULL;
     for (uint32_t i = 0; i < p->nix; i++)
         if (tr_lib_is_array(p->ix[i]) && !tr_lib_separate(e, a, p->ix[i], &p->ix[i]))
             return false;
@@ -520,8 +515,8 @@ static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_
         tr_lib_check_broadcast(e, v, p->ndim, p->shape);
         in[nin++] = tr_lib_expand_at(e, v, p->ndim, p->ndim);
     }
-    if (by)
-        caps[ncap++] = *by;
+    if (u->by)
+        caps[ncap++] = *u->by;
     tr_pdesc d = {.nspace = p->ndim,
                   .nin = nin,
                   .nscat = scatters,
@@ -529,31 +524,34 @@ static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_
                   .space = p->shape,
                   .in = in,
                   .scat = &p->view,
-                  .scats = &p->how,
+                  .scats = &p->u.how,
                   .caps = caps,
                   .lam = scatters ? lam_scatter : lam_put,
                   .user = p,
-                  .join = by ? join_values : NULL};
+                  .join = u->by ? join_values : NULL};
     return tr_em_pattern(e, &d, &none);
 }
 
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) {
-    return value_of(e, a, &v) && put(e, a, it, n, v, TR_SCATTER_PUT, NULL, NULL, NULL);
+    return value_of(e, a, &v) && put(e, a, it, n, v, &(tr_update){.how = TR_SCATTER_PUT});
 }
 
-bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how,
-                         tr_lib_eltfn fn, const void *user) {
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, const tr_update *u) {
     if (tr_lib_is_array(v) && v.ty->ndim == 0)
         v = tr_em_load(e, v, NULL);
-    return put(e, a, it, n, v, how, fn, user, NULL);
+    return put(e, a, it, n, v, u);
 }
 
 bool tr_lib_scattered(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = c->a[1], v = c->a[3];
     tr_idx it[4 * TR_MAX_NDIM];
     uint32_t n;
-    bool fancy = false;
+    bool fancy = false, keys;
     *out = tr_em_none(e);
+    if (!tr_fam_flag(e, c, c->a[4], "keys", false, &keys))
+        return false;
+    if (tr_lib_has_at(e, c->a[0]))
+        return tr_lib_at(e, c, keys);
     if (!tr_lib_is_array(a) || a.ty->readonly || !tr_scatter_takes(TR_RED_JOIN, a.ty->elem))
         return tr_em_error(e, "scatter() takes an array of numbers that can be written to, not %s",
                            tr_em_tyname(e, a.ty));
@@ -565,5 +563,5 @@ bool tr_lib_scattered(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e,
                            "scatter(): with a function of your own the places are an array of integers, or "
                            "a mask");
-    return put(e, a, it, n, v, TR_RED_JOIN, NULL, NULL, &c->a[0]);
+    return put(e, a, it, n, v, &(tr_update){.how = TR_RED_JOIN, .by = &c->a[0], .keys = keys});
 }

@@ -525,7 +525,7 @@ static joining scatter_of(tr_em *e, tr_tv self, const tr_ty *t, const tr_ty *ele
 }
 
 /* Parameters: a, indices, b. Unbuffered: an index that comes twice counts twice. */
-bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
+bool tr_lib_at(tr_em *e, const tr_bcall *c, bool keys) {
     tr_tv a = c->a[1], b = c->a[3], x[2];
     tr_idx it[4 * TR_MAX_NDIM];
     uint32_t n;
@@ -547,16 +547,23 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_same_kind(t, a.ty->elem))
         return tr_em_error(e, "at(): cannot store a result of %s in an array of %s", tr_em_tyname(e, t),
                            tr_em_tyname(e, a.ty->elem));
-    *out = tr_em_none(e);
     for (uint32_t i = 0; i < n; i++)
         fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
     if (fancy) {
         joining j = scatter_of(e, *self, t, a.ty->elem), *kept = tr_arena_copy(&e->ctx->arena, &j, sizeof j);
         bool scatters = j.how != TR_SCATTER__COUNT;
-        return tr_lib_fancy_update(e, a, it, n, b, j.how, scatters ? elt_joined : elt_itself,
-                                   scatters ? (const void *)kept : self);
+        return tr_lib_fancy_update(e, a, it, n, b,
+                                   &(tr_update){.how = j.how,
+                                                .fn = scatters ? elt_joined : elt_itself,
+                                                .user = scatters ? (const void *)kept : self,
+                                                .keys = keys});
     }
     tr_tv old, now;
     return tr_em_getitem(e, a, c->a[2], &old) && call_itself(e, *self, old, b, &now) &&
            tr_em_setitem(e, a, c->a[2], now, false);
+}
+
+bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_none(e);
+    return tr_lib_at(e, c, false);
 }

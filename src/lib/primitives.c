@@ -45,7 +45,7 @@ static bool result_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty **t) {
 }
 
 /* It has reduce(), accumulate() and at(), or says why not. */
-static bool is_ufunc(tr_em *e, tr_tv f) {
+bool tr_lib_has_at(tr_em *e, tr_tv f) {
     bool row = f.ty->kind == TR_TY_LIT && f.ty->lit->kind == TR_OBJ_BUILTIN;
     return row ? tr_fam_is_ufunc(f.ty->lit->u.builtin) : tr_fam_users_ufunc(e, f) != NULL;
 }
@@ -345,9 +345,9 @@ static bool told(tr_em *e, bool is, tr_tv *out) {
 }
 
 bool tr_lib_is_ufunc(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return told(e, is_ufunc(e, c->a[0]), out);
+    return told(e, tr_lib_has_at(e, c->a[0]), out);
 }
 
 bool tr_lib_has_identity(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return told(e, is_ufunc(e, c->a[0]) && tr_fam_has_identity(e, c->a[0]), out);
+    return told(e, tr_lib_has_at(e, c->a[0]) && tr_fam_has_identity(e, c->a[0]), out);
 }

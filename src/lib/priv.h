@@ -172,10 +172,19 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
 /* Indexing where some part is an array (lib/fancy.c). */
 bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
-/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. Where
- * `how` is a scatter's, it joins fn(v). */
-bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_eltfn fn,
-                         const void *user);
+/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. */
+typedef struct tr_update {
+    uint8_t how; /* where it is a scatter's, it joins fn(v); else TR_SCATTER__COUNT */
+    tr_eltfn fn;
+    const void *user;
+    const tr_tv *by; /* a function of the user's that joins, or NULL */
+    bool keys;       /* places do not count from the end: negative ones are a ValueError */
+} tr_update;
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, const tr_update *u);
+/* A ufunc, which has reduce(), accumulate() and at()? (lib/primitives.c) Its at(): the call's arguments are the
+ * ufunc, the array, places and values (lib/npufunc.c). */
+bool tr_lib_has_at(tr_em *e, tr_tv f);
+bool tr_lib_at(tr_em *e, const tr_bcall *c, bool keys);
 /* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */
 bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n);
 /* Indices of the items that are true, in C order: an int64 array for each axis. */

@@ -294,10 +294,18 @@ def chained(
         start = after
 
 
-def scattered(function: Any, out: Any, places: Any, values: Any) -> None:
-    """Into an array what a function makes of what is there and of each value; in compiled code ``src/lib/fancy.c``."""
-    from numpy import arange, broadcast_to, ravel
+def scattered(function: Any, out: Any, places: Any, values: Any, keys: bool = False) -> None:
+    """Into an array what a function makes of what is there and of each value; in compiled code ``src/lib/fancy.c``.
 
+    The function may be a ufunc; with `keys` places do not count from the end, and a negative one is a ValueError.
+    """
+    from numpy import arange, broadcast_to, min, ravel
+
+    if keys and min(places, initial=0) < 0:
+        raise ValueError("a key is negative: keys are places of a result of `size` rows")
+    if is_ufunc(function):
+        function.at(out, places, values)
+        return
     flat = out.reshape(-1)
     at = arange(out.size).reshape(out.shape)[places]
     for k, v in zip(ravel(at), ravel(broadcast_to(values, at.shape).astype(out.dtype)), strict=True):

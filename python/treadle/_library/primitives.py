@@ -661,30 +661,8 @@ def reduce_by_key(op: Any, keys: Any, vals: Any, *, size: Any, identity: Constan
             out = np.full((size, *rows), beside(identity, zero))
     else:
         out = np.full((size, *rows), beside(identity, zero_of(v) if v.ndim > 0 else v[()]))
-    try:
-        # Without a sign a negative key is too large, so that one test finds both.
-        if is_ufunc(op):
-            op.at(out, without_sign(k), v)
-        else:
-            scattered(op, out, without_sign(k), v)
-    except IndexError:
-        if k.min() < 0:
-            raise ValueError("a key is negative: keys are places of a result of `size` rows")
-        raise
+    scattered(op, out, k, v, keys=True)
     return out
-
-
-def without_sign(k: Any) -> Any:
-    """The same bits as integers that are not negative."""
-    if k.dtype == np.int64:
-        return k.view(np.uint64)
-    if k.dtype == np.int32:
-        return k.view(np.uint32)
-    if k.dtype == np.int16:
-        return k.view(np.uint16)
-    if k.dtype == np.int8:
-        return k.view(np.uint8)
-    return k
 
 
 def fitting(v: Constant, a: Any) -> Any:

@@ -630,6 +630,7 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     uint32_t nblks = f->blks.n;
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
     s.rep = tr_no_vals(f);
+    bool known = use_all_checked(&s);
     /* Asked before blocks are cut. */
     uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)
@@ -638,5 +639,5 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
         for (tr_bid next = b; !stays[b] && next != TR_NOBLK;)
             next = visit(&s, next);
     bool changed = tr_versions_end(&s.forms);
-    return use_all_checked(&s) || changed;
+    return use_all_checked(&s) || changed || known;
 }

@@ -1,7 +1,8 @@
 /* Of an array that is made element by element, and of which only views are read, a pattern makes the views in
  * its place (demand-driven computation; a slice is pushed through a map). `(a * b)[i].sum()` computes a row,
  * and what reads a view has the same space as what makes it, so that fuse.c merges the two. The inputs are
- * looked at through the same view; an axis that they repeat is looked at where it is.
+ * looked at through the same view; an axis that they repeat is looked at where it is. What reads all of an array
+ * as items of another type (`x.view(np.uint32)`) takes the array, and its function the bits of each item.
  *
  * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and
  * read nothing that is written between. Views that are themselves values for others keep their array: NumPy's
@@ -245,6 +246,57 @@ static void make_view(demander *d, const made *m, tr_val at) {
     tr_repl_set(f, &d->r, at, to);
 }
 
+/* --- all of an array as items of another type --- */
+
+static bool has_bits(const tr_ty *t) {
+    return (t->kind >= TR_TY_I8 && t->kind <= TR_TY_U64) || t->kind == TR_TY_F32 || t->kind == TR_TY_F64;
+}
+
+/* Is it all of an array as it lies, whose items are numbers of another type and as many bits? */
+static bool is_retyped(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->op != TR_OP_RESTRIDE || in->ty->layout != TR_LAYOUT_C || !tr_is_int(f, in->args[1], 0))
+        return false;
+    const tr_ty *t = tr_at(f, in->args[0])->ty;
+    bool all = t->layout == TR_LAYOUT_C && t->ndim == in->ty->ndim && t->elem != in->ty->elem &&
+               has_bits(t->elem) && has_bits(in->ty->elem) && tr_ty_size(t->elem) == tr_ty_size(in->ty->elem);
+    for (unsigned k = 0; all && k < t->ndim; k++)
+        all = tr_fuse_size(f, in->args[0], k, in->args[2 + k]) == in->args[2 + k];
+    return all;
+}
+
+/* The same lambda, given items of type t in place of input number k. */
+static tr_fn *given_bits(const tr_fn *lam, const tr_pat *t, uint32_t k, const tr_ty *elem) {
+    tr_fn *g = tr_fn_clone(lam);
+    tr_val x = tr_fuse_params(g, 0)[tr_pat_param(t, TR_LAM, P_IN) + k];
+    tr_bld b = {.fn = g, .blk = 0, .before = tr_blk_at(g, 0)->first};
+    tr_val bits = tr_emit1(&b, TR_OP_BITCAST, tr_at(g, x)->ty, x);
+    tr_repl r = tr_repl_new(g);
+    tr_repl_set(g, &r, x, bits);
+    tr_repl_apply(g, &r);
+    tr_at(g, bits)->args[0] = x;
+    tr_at(g, x)->ty = elem;
+    return g;
+}
+
+/* A pattern that reads the bits of an array's items reads the array, so that what makes it can be one with
+ * it. */
+static bool read_bits(tr_fn *f, tr_val v) {
+    tr_ins *p = tr_at(f, v);
+    bool changed = false;
+    for (uint32_t k = 0; k < p->imm.pat->nin; k++) {
+        tr_val *a = &p->args[tr_pat_at(p->imm.pat, P_IN) + k];
+        if (!is_retyped(f, *a))
+            continue;
+        tr_pat *t = tr_arena_copy(&f->ctx->arena, p->imm.pat, sizeof *t);
+        *a = tr_at(f, *a)->args[0];
+        t->lam = given_bits(t->lam, t, k, tr_at(f, *a)->ty->elem);
+        p->imm.pat = t;
+        changed = true;
+    }
+    return changed;
+}
+
 /* --- the pass --- */
 
 static void visit(demander *d, tr_val v) {
@@ -292,8 +344,11 @@ static bool one_round(tr_fn *f, uint32_t *left) {
 bool tr_opt_demand(tr_prog *p, tr_fn *f) {
     unsigned n = 0;
     uint32_t left = UINT32_MAX;
+    bool bits = false;
     (void)p;
+    for (tr_val v = 0; v < f->ins.n; v++)
+        bits = (tr_at(f, v)->op == TR_OP_PATTERN && tr_at(f, v)->blk != TR_NOBLK && read_bits(f, v)) || bits;
     while (n < MAX_ROUNDS && has_views(f) && one_round(f, &left))
         n++;
-    return n > 0;
+    return bits || n > 0;
 }

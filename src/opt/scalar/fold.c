@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/alias.h"
+#include "ir/ports.h"
 #include "opt/priv.h"
 
 typedef struct folder {
@@ -523,6 +524,20 @@ static void order_operands(folder *s, tr_val v) {
     s->changed = true;
 }
 
+/* What is reduced of nothing is what it began with (`np.add.reduce(np.empty(0))`, an identity). */
+static tr_val fold_pattern(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    const tr_pat *t = in->imm.pat;
+    bool none = false;
+    for (uint32_t k = 0; k < t->nspace; k++)
+        none = none || is_lit(s, in->args[k], 0);
+    if (!none || t->keep || t->epi || t->nfold != 1 ||
+        !tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)))
+        return TR_NOVAL;
+    tr_val start = in->args[tr_pat_at(t, P_RED)];
+    return type(s, start) == in->ty ? start : TR_NOVAL;
+}
+
 /* --- dispatch --- */
 
 static tr_val simplify(folder *s, tr_val v) {
@@ -546,6 +561,7 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_IM: return fold_part(s, v);
     case TR_OP_CPLX: return fold_cplx(s, v);
     case TR_OP_WRAP: return fold_wrap(s, v);
+    case TR_OP_PATTERN: return fold_pattern(s, v);
     case TR_OP_BCAST:
     case TR_OP_BCASTTO: return fold_broadcast(s, v);
     default: break;
