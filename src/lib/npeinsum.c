@@ -170,6 +170,58 @@ static bool matrices(tr_em *e, const tr_tv *a, const term *in, const term *out, 
     return t->kind != TR_TY_F16 && (tr_ty_is_float(t) || tr_ty_is_complex(t)) && is_product(in, out, p);
 }
 
+/* Their product, its axes in the order of p->made. */
+static bool multiply(tr_em *e, const tr_tv *a, const term *in, const plan *p, tr_tv *out) {
+    tr_tv x = in_space(e, a[p->turned], &in[p->turned], &p->first),
+          y = in_space(e, a[!p->turned], &in[!p->turned], &p->second);
+    uint32_t inner = p->first.n - 1;
+    tr_tv columns = tr_em_dim(e, x, inner), rows = tr_em_dim(e, y, inner - 1);
+    return stretch(e, &x, inner, rows) && stretch(e, &y, inner - 1, columns) && tr_lib_matmul(e, x, y, out);
+}
+
+/* What of two operands' labels the result or another operand has. */
+static term needed(const term *in, uint32_t n, uint32_t i, uint32_t j, const term *out) {
+    term t = {.rest = NONE};
+    const term *both[2] = {&in[i], &in[j]};
+    for (uint32_t k = 0; k < 2 * TR_MAX_NDIM; k++) {
+        const term *of = both[k / TR_MAX_NDIM];
+        if (k % TR_MAX_NDIM >= of->n)
+            continue;
+        uint8_t l = of->label[k % TR_MAX_NDIM];
+        bool stays = place_of(out, l) >= 0;
+        for (uint32_t o = 0; o < n; o++)
+            stays = stays || (o != i && o != j && place_of(&in[o], l) >= 0);
+        if (stays && place_of(&t, l) < 0 && t.n < TR_MAX_NDIM)
+            add(&t, l);
+    }
+    return t;
+}
+
+/* Of more than two operands those that are a product of matrices become one, from the left on: loops over all
+ * labels at once take as many times longer as the label that goes has places. The type is that of all. */
+static bool contract(tr_em *e, tr_tv *a, term *in, uint32_t *n, const term *out) {
+    const tr_ty *t = a[0].ty->elem;
+    for (uint32_t i = 1; i < *n; i++)
+        t = tr_lib_common(e, t, a[i].ty->elem);
+    for (uint32_t i = 0; *n > 2 && i + 1 < *n; i++)
+        for (uint32_t j = i + 1; *n > 2 && j < *n; j++) {
+            tr_tv two[2] = {a[i], a[j]};
+            term terms[2] = {in[i], in[j]}, stay = needed(in, *n, i, j, out);
+            plan p;
+            if (tr_lib_common(e, two[0].ty->elem, two[1].ty->elem) != t ||
+                !matrices(e, two, terms, &stay, &p))
+                continue;
+            if (!multiply(e, two, terms, &p, &a[i]))
+                return false;
+            in[i] = p.made;
+            memmove(a + j, a + j + 1, (*n - j - 1) * sizeof *a);
+            memmove(in + j, in + j + 1, (*n - j - 1) * sizeof *in);
+            --*n;
+            j = i;
+        }
+    return true;
+}
+
 static bool operand(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     if (!s)
@@ -251,17 +303,19 @@ bool tr_lib_np_einsum(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (!is_view && tr_ty_is_loose(a[i].ty) && !tr_em_copy(e, a[i], TR_LAYOUT_C, &a[i]))
             return false;
     plan p;
+    if (!contract(e, a, in, &n, &r))
+        return false;
     if (n == 2 && matrices(e, a, in, &r, &p)) {
-        tr_tv x = in_space(e, a[p.turned], &in[p.turned], &p.first);
-        tr_tv y = in_space(e, a[!p.turned], &in[!p.turned], &p.second);
-        uint32_t inner = p.first.n - 1;
-        tr_tv columns = tr_em_dim(e, x, inner), rows = tr_em_dim(e, y, inner - 1);
-        if (!stretch(e, &x, inner, rows) || !stretch(e, &y, inner - 1, columns) ||
-            !tr_lib_matmul(e, x, y, out))
+        if (!multiply(e, a, in, &p, out))
             return false;
         *out = in_space(e, *out, &p.made, &r);
         return true;
     }
+    space = r;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < in[i].n; k++)
+            if (place_of(&space, in[i].label[k]) < 0)
+                add(&space, in[i].label[k]);
     *out = in_space(e, a[0], &in[0], &space);
     for (uint32_t i = 1; i < n; i++)
         if (!tr_em_binary(e, TR_BIN_MUL, *out, in_space(e, a[i], &in[i], &space), out))

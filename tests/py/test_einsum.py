@@ -51,6 +51,19 @@ CASES = [
     ("np.einsum('...i->i...',a)", C3),
     ("np.einsum('ij...,jk->ik...',a,b)", M[:2, :3], C3[1]),
     ("np.einsum('ij,jk,kl->il',a,b,c)", M, M.T, M),
+    ("np.einsum('ij,jk,kl->li',a,b,c)", M.astype("f4"), M.T.astype("f4") / 64, M.astype("f4")),
+    ("np.einsum('ij,jk,kl->il',a,b,c)", M.astype("f4"), M.T.astype("f4"), M),
+    ("np.einsum('ij,jk,kl->il',a,b,c)", M, M.T * 1j, M[:, :1]),
+    ("np.einsum('ij,jk,kl,lm->im',a,b,c,d)", M, M.T, M, M.T),
+    ("np.einsum('bi,ij,bj->b',a,b,c)", M, M.T @ M, M + 1),
+    ("np.einsum('bi,ij,bj->b',a,b,c)", M[:1], M.T @ M, M + 1),
+    ("np.einsum('bi,ij,bj->b',a,b,c)", M, M.T[:, :1] * M[:1, :1], M[:, :1]),
+    ("np.einsum('bi,ij,bj->b',a,b,c)", M[:0], M.T @ M, M[:0]),
+    ("np.einsum('bi,ij,bj->b',a,b,c)", M[:, :0], M[:0], M),
+    ("np.einsum('bij,bjk,bkl->bil',a,b,c)", C3, D3, C3),
+    ("np.einsum('bij,jk,bk->bi',a,b,c)", C3, D3[0], D3[:, 0]),
+    ("np.einsum('ij,kj,il->kl',a,b,c)", M, M + 1, M - 1),
+    ("np.einsum('i,ij,j->',a,b,c)", M[:, 0], M, M[0]),
     ("np.einsum('i,j,k->ijk',a,b,c)", I[:2], I[:3], I[:4]),
     ("np.einsum('ij,j->i',a,b)", M, I[:6]),
     ("np.einsum('ij,j->i',a,b)", M.astype("f4"), I[:6]),
@@ -106,6 +119,32 @@ def test_random(seed):
     check(text, *arrays)
     check(text, *(a * 0.5 for a in arrays), rtol=1e-12)
     check(text, *(np.asfortranarray(a.astype("f4")) for a in arrays), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_products(seed):
+    """Three or four operands of two or three labels, of which many are products of matrices, some axes one long."""
+    r = np.random.default_rng(seed + 100)
+    labels = "ijklb"
+    for _ in range(4):
+        terms = ["".join(r.permutation(list(labels))[: r.integers(2, 4)]) for _ in range(r.integers(3, 5))]
+        used = sorted(set("".join(terms)))
+        out = "".join(r.permutation(used)[: r.integers(0, 4)])
+        arrays = [
+            np.round(r.normal(size=[1 if r.random() < 0.1 else 2 + labels.index(x) for x in t]), 3)
+            for t in terms
+        ]
+        text = f"np.einsum('{','.join(terms)}->{out}', {', '.join('abcd'[: len(arrays)])})"
+        check(text, *arrays, rtol=1e-10, atol=1e-12)
+        check(text, *(a.T.copy().T.astype("c16") for a in arrays), rtol=1e-10, atol=1e-12)
+
+
+def test_products_of_several_are_products_of_matrices():
+    """A label that only two of many operands have is summed over by a BLAS, not in loops over all labels."""
+    f = njit(lambda a, b, c: np.einsum("bi,ij,bj->b", a, b, c))
+    a = np.random.default_rng(0).normal(size=(50, 20))
+    np.testing.assert_allclose(f(a, a.T @ a, a), ((a @ (a.T @ a)) * a).sum(axis=1), rtol=1e-12)
+    assert any("MATMUL" in text or "matmul" in text for text in f.inspect_ir().values())
 
 
 def test_a_diagonal_is_a_view():
