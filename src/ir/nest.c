@@ -306,8 +306,44 @@ static const tr_nest *row(const maker *m, unsigned k) {
     return pair(m, TR_NEST_ROW, k, in, end);
 }
 
+/* Does an element cost so much that vectors have to be full? */
+static bool has_math(const tr_fn *f) {
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->blk != TR_NOBLK &&
+            (tr_at(f, v)->op == TR_OP_POW ||
+             (tr_at(f, v)->op == TR_OP_MATH && !tr_math_info[tr_at(f, v)->sub].intrinsic)))
+            return true;
+    return false;
+}
+
+/* Are the two last axes one loop where rows are short? Of a map that asks for neither index, where an input may
+ * repeat along them: all others walk a line then, or rows as they lie. */
+static bool goes_flat(const maker *m, unsigned k) {
+    const tr_pat *p = m->p;
+    bool repeats = false;
+    if (m->plain || m->line || m->totals || k + 2 != m->ndim || p->sched.scalar || p->sched.unroll ||
+        !tr_pat_is_map(p) || (!p->sched.chunk && !has_math(p->lam)))
+        return false;
+    const uint32_t *uses = tr_use_counts(p->lam);
+    for (unsigned l = k; l < m->ndim; l++)
+        if (uses[p->lam->blks.d[0].params.d[m->axis[l]]])
+            return false;
+    for (uint32_t a = 0; a < (uint32_t)p->nin + p->nout; a++)
+        if (tr_ty_is_packed(array_type(m, a)))
+            return false;
+    for (uint32_t a = 0; a < p->nin; a++)
+        for (unsigned l = k; l < m->ndim; l++)
+            repeats = repeats || !tr_pat_is_as_long(m->f, m->in, a, m->axis[l]);
+    return repeats;
+}
+
 static const tr_nest *rest(const maker *m, unsigned k) {
     assert(k <= m->ndim && "a level for each axis");
+    if (goes_flat(m, k)) {
+        tr_nest *t = pair(m, TR_NEST_FLAT, k, point(m), new_nest(m, TR_NEST_FOR, k, rest(m, k + 1)));
+        t->n = m->p->sched.chunk ? m->p->sched.chunk : TR_SUM_BLOCK;
+        return t;
+    }
     if (m->p->keep && !m->open && k == tr_pat_nkeep(m->p))
         return row(m, k);
     if (k == m->ndim)
@@ -447,6 +483,9 @@ static const char *check(const tr_nest *t, checker c) {
         in.begun = true;
         return check_both(&(tr_nest){.in = t->by}, in, in) ? "totals"
                                                            : check_both(&(tr_nest){.in = t->in}, c, c);
+    case TR_NEST_FLAT:
+        in.level = c.ndim;
+        return t->level + 2u != c.ndim ? "rows of other axes than the last two" : check_both(t, in, c);
     case TR_NEST_SHORT: /* what is added as it comes begins nothing */
         in.begun = true;
         in.level = c.ndim;

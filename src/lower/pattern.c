@@ -573,6 +573,7 @@ void tr_lower_walk(tr_lpat *s, const tr_nest *n) {
     case TR_NEST_WHOLE: whole(s, n); return;
     case TR_NEST_BLOCK: stretches(s, n); return;
     case TR_NEST_CHUNK: chunks(s, n); return;
+    case TR_NEST_FLAT: tr_flat_nest(s, n); return;
     case TR_NEST_FISSION: tr_fission_loop(s, n); return;
     case TR_NEST_SCAN:
     case TR_NEST_JOINED:

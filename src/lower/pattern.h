@@ -189,6 +189,9 @@ void tr_strip_end(tr_lpat *s);                    /* the sums of all blocks, and
  * where from `here`. */
 void tr_strip_meet(tr_lpat *s, lb here, lb full);
 
+/* flat.c: rows so short that many are one loop. */
+void tr_flat_nest(tr_lpat *s, const tr_nest *n);
+
 /* chunk.c: an innermost axis with strides that are known at run time only. */
 void tr_chunk_setup(tr_lpat *s);
 lv tr_chunk_begin(tr_lpat *s, unsigned k,

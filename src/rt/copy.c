@@ -73,6 +73,45 @@ void tr_rt_gather(void *to_, const void *from_, int64_t step, int64_t n, int64_t
     }
 }
 
+/* Each row is one item n times. A row is filled in whole words: what goes beyond it is of the next one, which
+ * comes after, but for the last rows. */
+static void repeat_rows(char *to, const char *from, int64_t row_step, int64_t rows, int64_t n, int64_t size) {
+    int64_t bytes = n * size, whole = (bytes + 31) / 32 * 32;
+    int64_t safe = rows - (whole - bytes + bytes - 1) / bytes, r = 0;
+    for (; size <= 8 && r < safe; r++, to += bytes, from += row_step) {
+        uint64_t word = 0;
+        switch (size) {
+        case 1: word = *(const uint8_t *)from * UINT64_C(0x0101010101010101); break;
+        case 2: memcpy(&word, from, 2), word *= UINT64_C(0x0001000100010001); break;
+        case 4: memcpy(&word, from, 4), word |= word << 32; break;
+        default: memcpy(&word, from, 8);
+        }
+        pair x = {word, word};
+        for (int64_t k = 0; k < whole; k += 32) {
+            memcpy(to + k, &x, 16);
+            memcpy(to + k + 16, &x, 16);
+        }
+    }
+    for (; r < rows; r++, to += bytes, from += row_step)
+        repeat(to, from, n, size);
+}
+
+void tr_rt_gather_rows(void *to_, const void *from_, int64_t row_step, int64_t step, int64_t rows, int64_t n,
+                       int64_t size) {
+    assert(n > 0 && rows > 0);
+    char *to = to_;
+    const char *from = from_;
+    if (step == 0 && row_step != 0) {
+        repeat_rows(to, from, row_step, rows, n, size);
+        return;
+    }
+    int64_t bytes = n * size, made = row_step ? 1 : rows;
+    for (int64_t r = 0; r < rows; r += made, from += row_step)
+        tr_rt_gather(to + r * bytes, from, step, n, size);
+    for (int64_t r = 1; r < made; r += r) /* as many again as there are */
+        memcpy(to + r * bytes, to, (size_t)((r < made - r ? r : made - r) * bytes));
+}
+
 void tr_rt_scatter(void *to_, int64_t step, const void *from_, int64_t n, int64_t size) {
     char *to = to_;
     const char *from = from_;

@@ -205,6 +205,9 @@ int64_t tr_rt_loop7(tr_frame *f, void *to, const void *table, int64_t n, int64_t
 /* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back
  * (copy.c). */
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
+/* Rows of n items, side by side: `step` bytes from one item to the next, `row_step` from one row. */
+void tr_rt_gather_rows(void *to, const void *from, int64_t row_step, int64_t step, int64_t rows, int64_t n,
+                       int64_t size);
 void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
 /* The C library's, for compiled code alone, which they may not return to (enter.h). */
 void *tr_rt_memset(void *to, int byte, size_t n);
