@@ -530,6 +530,10 @@ def stored(a, b, c, out):
     return out
 
 
+def less(x, m):
+    return x - m
+
+
 def kept_sum(a):
     return a[a > 0].sum()
 
@@ -747,6 +751,15 @@ add(
     expected=lambda a, b, c, out: a * 2 + b * c,
     variants=jits(stored),
     arrays=0,
+)
+add(
+    "x - column, rows of 8",
+    inputs=lambda rng, full: tuple(
+        place(rng.random((200_000 if full else 77, n)).astype(np.float32)) for n in (8, 1)
+    ),
+    expected=less,
+    variants=jits(less),
+    arrays=1,
 )
 add(
     "a[a > 0].sum()",

@@ -244,6 +244,7 @@ ELEMENTWISE: list[Row] = [
     *against("row norms", {"numpy": (1 / 2, 1 / 4), "numba": NOTHING}, "us", "array"),
     # 1.1 and 0.9 of JAX's time, where NumPy's is 5.8 times that.
     *against("softmax", {"numpy": (1.1 / 5.8, 0.9 / 5.8)}, "us", "array"),
+    *against("x - column, rows of 8", {"numpy": (0.8, 0.6)}, "us", "array"),
     # NumPy is given all rows as one product, which its BLAS shares among all cores.
     *against("rows by a matrix", {"numpy": (2.0, 1.4)}, "us", "array"),
     # 8 and 16 GFLOP/s where NumPy has 0.7.

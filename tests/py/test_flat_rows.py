@@ -82,10 +82,7 @@ def test_however_they_lie(rows, n, lie, data):
     """Three operands, each with axes of one or not, strided, turned, reversed, repeated by NumPy."""
     rng = np.random.default_rng(rows * 1000 + n)
     shapes = [(rows, n), (rows, 1), (1, n), (1, 1)]
-    args = [
-        f(rng.integers(-9, 9, data.draw(st.sampled_from(shapes))).astype("f8"))
-        for f in lie
-    ]
+    args = [f(rng.integers(-9, 9, data.draw(st.sampled_from(shapes))).astype("f8")) for f in lie]
     want = args[0] * args[1] + args[2]
     np.testing.assert_array_equal(three(*args), want)
     f4 = [a.astype("f4") for a in args]
