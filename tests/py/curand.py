@@ -1,4 +1,4 @@
-"""libcurand's generators of the host, which need no GPU, where that library is: what `treadle.cuda.rand` is held to.
+"""libcurand's generators of the host, which need no GPU, where that library is: what `treadle.cuda.rand` is held to, in tests and benchmarks.
 
 It is looked for where ``TREADLE_CURAND`` says, in an installed ``nvidia-curand``, and in a CUDA toolkit.
 """
@@ -12,7 +12,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 __all__ = ["Host", "library"]
 
@@ -64,6 +63,8 @@ class Host:
     ) -> None:
         found = library()
         if found is None:
+            import pytest
+
             pytest.skip("libcurand is not here: pip install nvidia-curand, or TREADLE_CURAND names it")
         self._lib = found
         self._handle = ctypes.c_void_p()
@@ -86,6 +87,17 @@ class Host:
             name, ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(n), *(t(x) for t, x in zip(more, args))
         )
         return out
+
+    def fill(self, kind: str, out: np.ndarray, *args: float) -> None:
+        """The next items, into an array."""
+        name, dtype, more = _KINDS[kind]
+        assert out.dtype == dtype
+        self._ask(
+            name,
+            ctypes.c_void_p(out.ctypes.data),
+            ctypes.c_size_t(out.size),
+            *(t(x) for t, x in zip(more, args)),
+        )
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

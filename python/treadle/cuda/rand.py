@@ -4,8 +4,8 @@
 >>> prng = PRNG(PRNG.PHILOX4_32_10, seed=1234)
 >>> d = cuda.device_array(1000, np.float32)
 >>> prng.uniform(d)
->>> d.copy_to_host()[:2]
-array([0.14547503, 0.8201411 ], dtype=float32)
+>>> d.copy_to_host()[:2].round(3)
+array([0.127, 0.853], dtype=float32)
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ class PRNG(_Generator):
     >>> a = np.empty(3)
     >>> cuda.rand.PRNG(cuda.rand.PRNG.MRG32K3A, seed=7).normal(a, mean=10.0, sigma=2.0)
     >>> a.round(3)
-    array([ 9.634,  7.703, 10.105])
+    array([13.461, 12.64 , 10.098])
     """
 
     TEST, DEFAULT = 0, 100
