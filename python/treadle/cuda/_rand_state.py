@@ -1,7 +1,7 @@
 """Where generators of `treadle.cuda.rand` begin: the states of xorwow and MRG32k3a for a seed and a step, and Sobol's direction numbers. Of the host alone.
 
 The generators are published: xorwow by G. Marsaglia ("Xorshift RNGs", 2003), MRG32k3a by P. L'Ecuyer (1999), direction numbers by S. Joe and F. Y. Kuo (2008). What a
-seed makes of a state is what cuRAND's generators were found to do. Powers of a step cost as much as the power has bits: 0.4 ms a bit for xorwow, whose squares are kept.
+seed makes of a state is what cuRAND's generators were found to do. A power of xorwow's step costs 3 ms for each bit of it, once in a process: its squares are kept.
 """
 
 from __future__ import annotations

@@ -36,9 +36,7 @@ __all__ = ["PRNG", "QRNG", "lognormal", "normal", "poisson", "quasi", "uniform"]
 _FLOATS = {np.dtype(np.float32): "32", np.dtype(np.float64): "64"}
 _SEEDS = 1 << 64
 _MOST_RATE = 2.0**31
-_AT_ONCE = (
-    1 << 22
-)  # items of Poisson's distribution, for each of which 8 bytes of the device are needed meanwhile
+_AT_ONCE = 1 << 22  # items of Poisson's distribution: each needs 8 bytes of the device meanwhile
 
 
 def _blocks(n: int, threads: int = _draws.THREADS) -> int:
@@ -90,8 +88,6 @@ class _Generator:
     stream : Stream
         What fills arrays.
     """
-
-    _of: int
 
     def __init__(self, offset: Any, stream: Any) -> None:
         check_stream(stream)
