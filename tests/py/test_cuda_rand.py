@@ -169,6 +169,33 @@ def test_points_are_libcurands(name, ndim):
         np.testing.assert_array_equal(draw(ours, kind, n * ndim), theirs.draw(kind, n * ndim))
 
 
+@interpreted
+@pytest.mark.parametrize(("kind", "places"), [("normal32", 2), ("normal64", 16)])
+@pytest.mark.parametrize("name", QUASI)
+def test_quantiles_of_points_are_near_libcurands(name, kind, places):
+    """Places of a number, or of 1 for what is near the mean."""
+    for offset in (0, 2**31 - 7):
+        ours = draw(QRNG(QUASI[name], offset=offset), kind, 300_000)
+        theirs = Host(QUASI[name], None, offset).draw(kind, 300_000, 0.0, 1.0)
+        assert (abs(ours - theirs) / np.spacing(np.maximum(abs(theirs), 1))).max() <= places
+        scaled = draw(QRNG(QUASI[name], offset=offset), kind, 300_000, 1.5, 0.25)
+        np.testing.assert_array_equal(scaled, ours.dtype.type(1.5) + ours.dtype.type(0.25) * ours)
+        log = draw(QRNG(QUASI[name], offset=offset), "log" + kind, 300_000, 1.5, 0.25)
+        np.testing.assert_allclose(log, np.exp(scaled.astype(np.float64)), rtol=4 * np.finfo(log.dtype).eps)
+
+
+@interpreted
+def test_quantiles_are_exact_to_some_places():
+    """Against the normal distribution's own function, in the middle and far out."""
+    special = pytest.importorskip("scipy.special")
+    for name, offset in (("SOBOL32", 0), ("SOBOL64", 2**52 - 99), ("SOBOL64", 2**62)):
+        z = draw(QRNG(QUASI[name], offset=offset), "normal64", 4096)
+        p = draw(QRNG(QUASI[name], offset=offset), "unit64", 4096) - (2.0**-33 if name == "SOBOL32" else 0.0)
+        below = p < 0.5
+        np.testing.assert_allclose(z[below], special.ndtri(p[below]), rtol=1e-14)
+        assert abs(z).max() > 3.5
+
+
 def test_dimensions_beyond_what_is_carried_are_scipys():
     qmc = pytest.importorskip("scipy.stats").qmc
     ndim = 1500
@@ -211,7 +238,7 @@ for rndtype in (PRNG.XORWOW, PRNG.MRG32K3A, PRNG.PHILOX4_32_10):
     seen.update(d.copy_to_host().tobytes())
 for rndtype in (QRNG.SOBOL32, QRNG.SCRAMBLED_SOBOL32, QRNG.SOBOL64, QRNG.SCRAMBLED_SOBOL64):
     rng = QRNG(rndtype, 3)
-    for dtype, method in (("u8" if rndtype > 202 else "u4", "generate"), ("f4", "uniform"), ("f8", "uniform")):
+    for dtype, method in (("u8" if rndtype > 202 else "u4", "generate"), ("f4", "uniform"), ("f8", "uniform"), ("f4", "normal"), ("f8", "normal"), ("f8", "lognormal")):
         d = cuda.device_array(150, dtype)
         getattr(rng, method)(d)
         seen.update(d.copy_to_host().tobytes())

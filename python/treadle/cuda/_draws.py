@@ -67,6 +67,32 @@ _LN32, _LN64 = math.floor(math.log(2) * 2**13) / 2**13, math.floor(math.log(2) *
 _LN32_REST, _LN64_REST = math.log(2) - _LN32, math.log(2) - _LN64 + 2.3190468138462996e-17
 _EXP32, _EXP64 = (tuple(1 / math.factorial(k) for k in range(n)) for n in (8, 14))
 
+# M. J. Wichura's PPND16 (Algorithm AS 241, 1988): the quantiles of the normal distribution, near the middle, in the tails and far out.
+_MIDDLE = (
+    3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125,
+    45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727,
+)  # fmt: skip
+_MIDDLE_BELOW = (
+    1.0, 42.313330701600911252, 687.18700749205790830, 5394.1960214247511077,
+    21213.794301586595867, 39307.895800092710610, 28729.085735721942674, 5226.4952788528545610,
+)  # fmt: skip
+_TAIL = (
+    1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550, 3.64784832476320460504,
+    1.27045825245236838258, 0.241780725177450611770, 0.0227238449892691845833, 7.74545014278341407640e-4,
+)  # fmt: skip
+_TAIL_BELOW = (
+    1.0, 2.05319162663775882187, 1.67638483018380384940, 0.689767334985100004550,
+    0.148103976427480074590, 0.0151986665636164571966, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
+)  # fmt: skip
+_FAR = (
+    6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580, 0.296560571828504891230,
+    0.0265321895265761230930, 0.00124266094738807843860, 2.71155556874348757815e-5, 2.01033439929228813265e-7,
+)  # fmt: skip
+_FAR_BELOW = (
+    1.0, 0.599832206555887937690, 0.136929880922735805310, 0.0148753612908506148525,
+    7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15,
+)  # fmt: skip
+
 Draw = Callable[..., Any]
 
 
@@ -150,6 +176,25 @@ def exp64(x: Any) -> Any:
     a = (i64(i32(half + i32(1023))) << i64(52)).view(np.float64)
     b = (i64(i32(i32(k - half) + i32(1023))) << i64(52)).view(np.float64)
     return series(r, np.float64, _EXP64) * a * b
+
+
+@_device
+def quantile32(p: Any) -> Any:
+    """How far above the mean a normal number is with the probability p, 2**-36 to 1/2."""
+    q, t = 0.5 - p, math.sqrt(-log64(p)) - 1.6
+    r = 0.180625 - q * q
+    near = q * series(r, np.float64, _MIDDLE) / series(r, np.float64, _MIDDLE_BELOW)
+    tail = series(t, np.float64, _TAIL) / series(t, np.float64, _TAIL_BELOW)
+    return near if q <= 0.425 else tail
+
+
+@_device
+def quantile64(p: Any) -> Any:
+    """As `quantile32`, of any p to 1/2."""
+    t = math.sqrt(-log64(p)) - 5.0
+    far = series(t, np.float64, _FAR) / series(t, np.float64, _FAR_BELOW)
+    near = quantile32(p)
+    return near if t <= 0.0 else far
 
 
 # --- numbers of words ---
@@ -574,29 +619,45 @@ def poisson(out, drawn, first, reached, guide):  # type: ignore[no-untyped-def]
 
 
 def _point(kind: str, bits: int) -> Draw:
-    """What is stored of a coordinate."""
+    """``point(x, mean, deviation)``: what is stored of a coordinate."""
 
     @_device
-    def itself(x: Any) -> Any:
+    def itself(x: Any, mean: Any, deviation: Any) -> Any:
         return x
 
     @_device
-    def unit32(x: Any) -> Any:
+    def unit32(x: Any, mean: Any, deviation: Any) -> Any:
         return unit32_of(u32(x >> u64(32))) if bits == 64 else unit32_of(x)
 
     @_device
-    def unit64(x: Any) -> Any:
-        return (
-            float(i64(x >> u64(11))) * 2.0**-53 + 2.0**-54 if bits == 64 else float(x) * 2.0**-32 + 2.0**-32
-        )
+    def unit64(x: Any, mean: Any, deviation: Any) -> Any:
+        if bits == 64:
+            return float(i64(x >> u64(11))) * 2.0**-53 + 2.0**-54
+        return float(x) * 2.0**-32 + 2.0**-32
 
     known: dict[str, Draw] = {"bits": itself, "unit32": unit32, "unit64": unit64}
-    return known[kind]
+    if kind in known:
+        return known[kind]
+    wide, log = kind.endswith("64"), kind.startswith("log")
+    fine = 53 if wide and bits == 64 else 32  # bits that count
+    real, exp = (np.float64, exp64) if wide else (f32, exp32)
+    quantile = quantile64 if fine > 32 else quantile32
+
+    @_device
+    def normal(x: Any, mean: Any, deviation: Any) -> Any:
+        w = i64(u64(x) >> u64(bits - fine))
+        above = w >= i64(1 << (fine - 1))
+        p = (float(i64((1 << fine) - 1) - w if above else w) + 0.5) * 0.5**fine
+        z = real(quantile(p))
+        y = mean + deviation * (z if above else -z)
+        return exp(y) if log else y
+
+    return normal
 
 
 @functools.cache
 def sobol(kind: str, bits: int) -> Kernel[...]:
-    """The kernel ``k(out, directions, shift, first)``: points ``first``, ``first + 1``, ... of the sequence, ``out`` (dimensions, points).
+    """The kernel ``k(out, directions, shift, first, mean, deviation)``: points ``first``, ``first + 1``, ... of the sequence, ``out`` (dimensions, points).
 
     A grid has the dimensions along y. Point i of 256 is the exclusive or of what its row and its place there are in Gray code, as both have bits of their own.
     """
@@ -604,7 +665,7 @@ def sobol(kind: str, bits: int) -> Kernel[...]:
     point = _point(kind, bits)
     top = bits - 1
 
-    def fill(out, directions, shift, first):  # type: ignore[no-untyped-def]
+    def fill(out, directions, shift, first, mean, deviation):  # type: ignore[no-untyped-def]
         t = cuda.threadIdx.x
         d = cuda.blockIdx.y
         row = first // POINTS + cuda.blockIdx.x * ROWS
@@ -620,7 +681,7 @@ def sobol(kind: str, bits: int) -> Kernel[...]:
         for j in range(ROWS):
             to = (row + j) * POINTS - first + t
             if 0 <= to < out.shape[1]:
-                out[d, to] = point(word(x ^ place))
+                out[d, to] = point(word(x ^ place), mean, deviation)
             turn = min(7 + cuda.ffs(row + j + 1), top)  # beyond it no 64 bits count
             x ^= directions[d, 7] ^ directions[d, turn]
             cuda.syncthreads()

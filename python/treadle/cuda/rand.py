@@ -483,8 +483,9 @@ class QRNG(_Generator):
         tables: tuple[Any, Any] = self._kept["tables"]
         return tables
 
-    def _fill(self, ary: Any, size: Any, kind: str, known: Any) -> None:
+    def _fill(self, ary: Any, size: Any, kind: str, known: Any, mean: Any = 0, deviation: Any = 0) -> None:
         out = _array(ary, size, known)
+        of = out.dtype.type if out.dtype in _FLOATS else np.float64
         if out.size % self._ndim:
             raise ValueError(f"{out.size} items are no whole number of points of {self._ndim} dimensions")
         n = out.size // self._ndim
@@ -495,18 +496,13 @@ class QRNG(_Generator):
         row = _draws.POINTS * _draws.ROWS
         blocks = -(-(self._at % _draws.POINTS + n) // row)
         kernel = _draws.sobol(kind + _FLOATS.get(out.dtype, ""), self._bits)
+        directions, shift = self._tables()
         for d in range(0, self._ndim, _MOST_Y):
             some = min(_MOST_Y, self._ndim - d)
-            directions, shift = self._tables()
             part = out[d * n : (d + some) * n].reshape(some, n)
+            tables = directions[d : d + some], shift[d : d + some]
             self._launch(
-                kernel,
-                (blocks, some),
-                _draws.POINTS,
-                part,
-                directions[d : d + some],
-                shift[d : d + some],
-                self._at,
+                kernel, (blocks, some), _draws.POINTS, part, *tables, self._at, of(mean), of(deviation)
             )
         self._at += n
 
@@ -532,6 +528,22 @@ class QRNG(_Generator):
     def uniform(self, ary: Any, size: int | None = None) -> None:
         """Fill an array of float32 or float64 with coordinates of (0, 1], as `generate` does with words."""
         self._fill(ary, size, "unit", _FLOATS)
+
+    def normal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
+        """Fill an array of float32 or float64 with normal numbers: the quantiles that coordinates are the probabilities of.
+
+        Parameters
+        ----------
+        ary, size
+            As `generate` has them.
+        mean, sigma : float
+            Mean and standard deviation.
+        """
+        self._fill(ary, size, "normal", _FLOATS, mean, sigma)
+
+    def lognormal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
+        """Fill an array with e to the power of what `normal` gives."""
+        self._fill(ary, size, "lognormal", _FLOATS, mean, sigma)
 
     def __repr__(self) -> str:
         return f"<QRNG {_QRNG_NAMES[self._type]} of {self._ndim} dimensions, at {self._at}>"
