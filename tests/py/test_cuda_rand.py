@@ -110,11 +110,11 @@ def test_normal_numbers_have_the_same_bits_anywhere(name, kind):
 
 
 @interpreted
-@pytest.mark.parametrize("kind", ["bits", "unit32", "unit64"])
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1, 0xAAAAAAAA55555555])
 @pytest.mark.parametrize("name", PSEUDO)
-def test_any_seed_and_offset_is_libcurands(name, seed, kind):
-    for offset in (0, 3, 81920 * 3 + 4097):
+def test_any_seed_and_offset_is_libcurands(name, seed):
+    kinds = ["bits", "unit32", "unit64", "bits", "unit32"][seed % 3 :]
+    for kind, offset in zip(kinds, (0, 3, 81920 * 3 + 4097)):
         ours, theirs = PRNG(PSEUDO[name], seed=seed, offset=offset), Host(PSEUDO[name], seed, offset)
         for n in (MANY if seed == 1 and not offset else 90_001, 1, 7, 9000):
             np.testing.assert_array_equal(draw(ours, kind, n), theirs.draw(kind, n))
@@ -597,10 +597,31 @@ def test_nothing_is_loaded_for_who_asks_for_nothing():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+DRAWS = """
+import numpy as np
+from treadle import cuda
+from treadle.cuda.rand import PRNG, QRNG
+
+s = cuda.stream()
+for rndtype in (PRNG.XORWOW, PRNG.MRG32K3A, PRNG.PHILOX4_32_10):
+    rng = PRNG(rndtype, offset=7, stream=s)
+    d = cuda.device_array(90_001, "f4", stream=s)
+    rng.normal(d)
+    counts = cuda.device_array(100, "u4")
+    rng.poisson(counts, 3.5)
+    rng.stream = 0
+    rng.normal(d)
+d = cuda.device_array(600, "f4", stream=s)
+QRNG(ndim=2, stream=s).uniform(d)
+d.copy_to_host(stream=s)
+s.synchronize()
+"""
+
+
 @pytest.mark.emulated
 def test_memcheck_finds_nothing(tmp_path):
     program = tmp_path / "draws.py"
-    program.write_text(SMALL)
+    program.write_text(DRAWS)
     done = subprocess.run(
         [sys.executable, "-m", "treadle", "memcheck", str(program)],
         capture_output=True,
