@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
+import pickle
 import subprocess
 import sys
 import threading
@@ -448,6 +450,13 @@ def test_what_makes_no_generator():
         QRNG(offset=2**32 - 3).uniform(np.empty(4))
     got = draw(QRNG(offset=2**32 - 3), "bits", 3)
     assert len({*got.tolist()}) == 3
+
+
+@pytest.mark.parametrize("rng", [PRNG(), QRNG()], ids=["prng", "qrng"])
+def test_generators_are_not_copied(rng):
+    for way in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="neither copied nor pickled"):
+            way(rng)
 
 
 def test_dimensions_without_scipy():

@@ -125,6 +125,12 @@ class _Generator:
             so_far.wait(stream)
         self._stream = stream
 
+    def __reduce__(self) -> Any:
+        """TypeError: what it has come to lies on the device."""
+        raise TypeError(
+            f"{self!r} is neither copied nor pickled: make another one with its seed and an offset"
+        )
+
     def _to_device(self, values: np.ndarray[Any, Any]) -> Any:
         made = allocate(values.shape, values.dtype, stream=self._stream)
         move(made, values, self._stream)
@@ -231,11 +237,7 @@ class _Philox:
     def _is_met(start: int, end: int, first: int, last: int) -> bool:
         """Whether a group from ``first`` to ``last`` is of the sequences from ``start`` up to ``end``."""
         many = _draws.PHILOX_SEQUENCES
-        return (
-            last - first + 1 >= many
-            or (start - first) % many <= last - first
-            or (first - start) % many < end - start
-        )
+        return (start - first) % many <= last - first or (first - start) % many < end - start
 
 
 class PRNG(_Generator):
@@ -496,14 +498,17 @@ class QRNG(_Generator):
         row = _draws.POINTS * _draws.ROWS
         blocks = -(-(self._at % _draws.POINTS + n) // row)
         kernel = _draws.sobol(kind + _FLOATS.get(out.dtype, ""), self._bits)
-        directions, shift = self._tables()
-        for d in range(0, self._ndim, _MOST_Y):
-            some = min(_MOST_Y, self._ndim - d)
-            part = out[d * n : (d + some) * n].reshape(some, n)
-            tables = directions[d : d + some], shift[d : d + some]
-            self._launch(
-                kernel, (blocks, some), _draws.POINTS, part, *tables, self._at, of(mean), of(deviation)
-            )
+        part = out.reshape(self._ndim, n)
+        self._launch(
+            kernel,
+            (blocks, self._ndim),
+            _draws.POINTS,
+            part,
+            *self._tables(),
+            self._at,
+            of(mean),
+            of(deviation),
+        )
         self._at += n
 
     def generate(self, ary: Any, size: int | None = None) -> None:
@@ -556,8 +561,7 @@ _QRNG_NAMES = {
     203: "SOBOL64",
     204: "SCRAMBLED_SOBOL64",
 }
-_MOST_DIMENSIONS = 20000
-_MOST_Y = 32768  # of a grid's sizes along y
+_MOST_DIMENSIONS = 20000  # as cuRAND has them; a grid takes 65,535 along y
 
 
 def _dimensions(given: Any) -> int:
