@@ -1,7 +1,7 @@
 """Child process: checks and times the kernels of emulated.py, compiled on one core, beside C.
 
 Prints one JSON object: {"samples": {case: {variant: [seconds, ...]}}, "wrong": {case: what}, "failed": {case: error}}. The two sides take turns. With
-`--simulator` the peer is Numba's simulator; with `--cores` it is one core against two; with `--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
+`--simulator` the peer is Numba's simulator; random numbers have libcurand's as theirs, where it is; with `--cores` it is one core against two; with `--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def measure(name: str, cuda: Any, library: str, rounds: int) -> dict[str, list[f
     if kernel:
         timer = kernel.time
         sides["c"] = lambda reps: timer(reps) / reps
+    if case.peer and (other := case.peer()):
+        sides["curand"] = lambda reps: seconds(other, reps) / case.scale
     reps = max(1, round(0.02 / max(seconds(launch, 1), 1e-6)))
     samples: dict[str, list[float]] = {side: [] for side in sides}
     order = list(sides)

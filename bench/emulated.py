@@ -7,8 +7,10 @@ Sizes are such that the arrays are larger than a core's own caches, but for the 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ TILE = 32
 EDGES = 1000
 BODIES = 2048
 BARRIERS = 200
+DRAWN = 1 << 20
 
 Launch = Callable[[], None]
 
@@ -37,12 +40,15 @@ class Case:
     c : str
         Name of the C function, without its `k_`; empty: the case is judged by its own figure.
     scale : float
-        The measured seconds are divided by it: operations, threads.
+        The measured seconds are divided by it: operations, threads, items.
+    peer : callable, optional
+        Returns what does the same without us, or None where it is not here.
     """
 
     make: Callable[[Any], tuple[Launch, list[Any], Callable[[], float]]]
     c: str = ""
     scale: float = 1.0
+    peer: Callable[[], Launch | None] | None = None
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -299,6 +305,46 @@ def barriers(cuda: Any) -> Any:
     return lambda: k[64, 256](dout), [], lambda: float(np.abs(dout.copy_to_host() - want).max())
 
 
+# Generators of treadle.cuda.rand: number of cuRAND's, kind of items, their dtype, arguments.
+DRAWS: dict[str, tuple[int, str, str, tuple[float, ...]]] = {
+    "philox": (161, "uniform", "f4", ()),
+    "xorwow": (101, "uniform", "f4", ()),
+    "mrg32k3a": (121, "uniform", "f4", ()),
+    "sobol": (201, "uniform", "f4", ()),
+    "normal": (161, "normal", "f4", (0.0, 1.0)),
+    "normal float64": (161, "normal", "f8", (0.0, 1.0)),
+}
+
+
+def drawn(name: str) -> Case:
+    """Random numbers, a million into an array of the device, for an item; beside a generator of libcurand's on the host."""
+    rndtype, method, dtype, args = DRAWS[name]
+
+    def make(cuda: Any) -> Any:
+        rng = (cuda.rand.QRNG if rndtype > 200 else cuda.rand.PRNG)(rndtype)
+        out = cuda.device_array(DRAWN, dtype)
+        fill = getattr(rng, method)
+
+        def error() -> float:
+            half = 0.5 if method == "uniform" else 0.0
+            a = out.copy_to_host().astype(np.float64)
+            return max(0.0, abs(float(a.mean()) - half) - 3e-3)
+
+        return lambda: fill(out, *args), [], error
+
+    def peer() -> Launch | None:
+        sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "py"))
+        import curand
+
+        if curand.library() is None:
+            return None
+        rng, out = curand.Host(rndtype), np.empty(DRAWN, dtype)
+        kind = method.replace("uniform", "unit") + ("32" if dtype == "f4" else "64")
+        return lambda: rng.fill(kind, out, *args)
+
+    return Case(make, scale=DRAWN, peer=peer)
+
+
 # What is measured. A product's figure is for a million additions and multiplications, a barrier's for a thread.
 CASES: dict[str, Case] = {
     "vector add": Case(vector_add, "vector_add"),
@@ -311,6 +357,7 @@ CASES: dict[str, Case] = {
     "product, edges": Case(edges, scale=2 * EDGES**3 / 1e6),
     "bodies, tiles": Case(bodies, "bodies"),
     "barrier": Case(barriers, scale=64 * 256 * BARRIERS),
+    **{f"random, {name}": drawn(name) for name in DRAWS},
 }
 
 # The same text, run by Numba's simulator, where each thread of a block is one of Python's. It finds `cuda` among the globals.

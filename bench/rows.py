@@ -614,6 +614,13 @@ EMULATED: list[tuple[str, str, float, float]] = [
     ("product, edges", "us", 1e-4, 4e-5),
     ("bodies, tiles", "us", 1.0, 0.3),
     ("barrier", "ns", 0.5e-9, 0.2e-9),
+    # for an item: 1 to 2.5 billion a second, and 150 million normal ones; of MRG32k3a nothing was asked
+    ("random, philox", "ns", 1 / 1.0e9, 1 / 1.3e9),
+    ("random, xorwow", "ns", 1 / 2.5e9, 1 / 3.5e9),
+    ("random, mrg32k3a", "ns", 1 / 0.4e9, 1 / 0.6e9),
+    ("random, sobol", "ns", 1 / 1.5e9, 1 / 2.0e9),
+    ("random, normal", "ns", 1 / 150e6, 1 / 300e6),
+    ("random, normal float64", "ns", 1 / 150e6, 1 / 300e6),
 ]
 
 ROWS: list[Row] = [
@@ -650,6 +657,19 @@ ROWS: list[Row] = [
             goal,
         )
         for name, unit, floor, goal in EMULATED
+    ),
+    *(
+        Row(
+            f"kernel/random, {name}, cuRAND's",
+            f"kernel/random, {name}",
+            "treadle",
+            "curand",
+            "min",
+            "ns",
+            None,
+            None,
+        )
+        for name in emulated.DRAWS
     ),
     *(
         Row(f"kernel/{name}, simulator", f"kernel/{name}", "treadle", "numba", "min", "us", 1e-4, 1e-5)

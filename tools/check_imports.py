@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "cuda._extent",
     ),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
-    ("cuda._devices",),
+    ("cuda._devices", "cuda._rand_state"),
     ("cuda._checks", "cuda._compile", "cuda._warn"),
     ("cuda._order", "cuda._inspect"),
     ("cuda._stream",),
@@ -44,7 +44,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._kernel", "cuda.cudadrv"),
     ("cuda._loops",),
     ("cuda._plan", "cuda._reduce"),
-    ("cuda._ufunc",),
+    ("cuda._ufunc", "cuda._draws"),
+    ("cuda.rand",),
     ("_report",),  # what is known of functions, ufuncs and kernels
     (
         "parallel._explain",
@@ -88,6 +89,7 @@ LATE: dict[str, dict[str, str]] = {
         "of who pickles a function: 1.1 ms": "_pickle",
     },
     "stencils": {"of who makes a stencil": "_library.stencils"},
+    "cuda._rand_state": {"of who asks for more dimensions than are carried": "scipy.stats"},
     "ufunc": {"of target='cuda' alone": "cuda._ufunc"},
     "_numba": {"of target='cuda' alone": "_numba_cuda"},
     "_cache": {"commands load what they show": "_core"},

@@ -276,6 +276,11 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
     return mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_CONV, to, x.v));
 }
 
+tr_tv tr_em_same_bits(tr_em *e, tr_tv x, const tr_ty *to) {
+    assert(tr_ty_size(to) == tr_ty_size(x.ty) && "both have as many bits");
+    return x.ty == to ? x : mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_BITCAST, to, x.v));
+}
+
 /* Array of another layout or writability, or one that may lie anywhere: the same memory
  * under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {

@@ -117,6 +117,8 @@ tr_tv tr_em_strong(tr_em *e, tr_tv x);
 /* Scalar to scalar, as NumPy's astype (explicit conversion; always defined but complex to real: drops the
  * imaginary part). */
 tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
+/* An integer or a float as another of the same size, bit by bit. */
+tr_tv tr_em_same_bits(tr_em *e, tr_tv x, const tr_ty *to);
 /* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars,
  * tuples by item, array layout. False: not possible. */
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);

@@ -39,6 +39,22 @@ bool tr_lib_num_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* view(dtype): the number that has the same bits in another type of the same size. */
+bool tr_lib_num_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = tr_em_strong(e, c->a[0]);
+    const tr_ty *to;
+    *out = x;
+    if (!tr_fam_given(c->a[1]))
+        return true;
+    if (!tr_fam_number(e, c, x, "iuf") || !tr_fam_dtype(e, c, c->a[1], &to))
+        return false;
+    if (!(tr_ty_is_int(to) || tr_ty_is_float(to)) || tr_ty_size(to) != tr_ty_size(x.ty))
+        return tr_em_error(e, "view(): %s has not the same number of bits as %s, or is no integer or float",
+                           tr_em_tyname(e, to), tr_em_tyname(e, x.ty));
+    *out = tr_em_same_bits(e, x, to);
+    return true;
+}
+
 bool tr_lib_num_is_integer(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = tr_em_strong(e, c->a[0]);
     if (!tr_fam_number(e, c, x, "bif"))

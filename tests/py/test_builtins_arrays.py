@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -235,6 +236,35 @@ def test_astype_others():
     assert run("a.astype(np.float64, copy=False)", a) is a
     rejects("a.astype(3)", a, match="not a dtype")
     assert run("np.float32(a)", a).dtype == np.float32
+
+
+def test_a_number_seen_as_another_type():
+    """view(): all integers and floats of one size, bit by bit, in vectors too; NumPy's scalars have it."""
+    for bits, names in (
+        (16, ["float16", "int16", "uint16"]),
+        (32, ["float32", "int32", "uint32"]),
+        (64, ["float64", "int64", "uint64"]),
+    ):
+        patterns = np.random.default_rng(bits).integers(0, 2**bits, 200, np.uint64).astype(f"u{bits // 8}")
+        for t, u in itertools.product(names, names):
+            for x in patterns[:3].view(t):
+                got = run(f"a.view(np.{u})", x)
+                assert np.array(got, u).tobytes() == x.tobytes(), (t, u)
+
+            @njit
+            def each(a, out):
+                for i in range(a.size):
+                    out[i] = a[i].view(u)
+
+            out = np.zeros(200, u)
+            each(patterns.view(t), out)
+            assert out.tobytes() == patterns.tobytes()
+    assert run("a.view()", np.float32(1.5)) == 1.5
+    rejects("np.float32(a).view(np.int64)", 1.0, match="int64 has not the same number of bits as float32")
+    rejects("np.float32(a).view(np.complex64)", 1.0, match="or is no integer or float")
+    rejects("np.complex64(a).view(np.int64)", 1.0, match="view")
+    rejects("(a > 0).view(np.int8)", 1.0, match="view")
+    rejects("a.view(3)", 1.0, match="not a dtype")
 
 
 # --- attributes ---

@@ -79,7 +79,8 @@ group(
     ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
      "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "isinstance(x, (np.generic, np.inexact))", "isinstance(x, np.complexfloating)",
      "isinstance(x, np.signedinteger | np.unsignedinteger)", "isinstance(x, (numbers.Number, numbers.Complex))", "isinstance(x, numbers.Real)", "isinstance(x, numbers.Integral)",
-     "isinstance(x, (list, dict, set))", "x.dtype.type(3)", "x.sum()", "x.max()", "x.round(1)", "x.shape == ()", "x.T"],
+     "isinstance(x, (list, dict, set))", "x.dtype.type(3)", "x.sum()", "x.max()", "x.round(1)", "x.shape == ()", "x.T",
+     "x.view(np.int64), x.view(), np.int64(x.view(np.uint64)).view(np.float64), np.float32(x).view('i4'), np.float16(x).view(np.uint16)"],
     (np.float64(2.5),),
     python=False,
 )  # fmt: skip

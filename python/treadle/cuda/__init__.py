@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         cudadrv as cudadrv,
         fp16 as fp16,
         local as local,
+        rand as rand,
         random as random,
         shared as shared,
     )
@@ -179,7 +180,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv", "random")
+_MODULES = ("args", "cudadrv", "rand", "random")
 __all__ = [
     *_WHERE,
     *_MODULES,
