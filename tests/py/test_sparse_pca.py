@@ -134,8 +134,8 @@ def test_loadings_are_scaled_and_ordered(dtype):
     """By a power of two, as `ldexp` does, down to numbers that are not normal; and rows so that `norm` bounds all that come later."""
     rng = np.random.default_rng(3)
     info = np.finfo(dtype)
-    for power in (info.minexp + 20, -121, -120, -30, 0, 30, 118, 119, info.maxexp - 5):
-        wide = rng.uniform(-1, 1, (130, 3)) * np.exp2(rng.integers(-90, 1, (130, 1)))
+    for power in (info.minexp + 20, -121, -120, -30, 0, 4, 6, 8, 30, 118, 119, info.maxexp - 5):
+        wide = rng.uniform(-1, 1, (130, 3)) * np.exp2(rng.integers(info.minexp - 25, 1, (130, 1)))
         with np.errstate(under="ignore"):
             v = np.ldexp(wide, power).astype(dtype)
         v, (columns, norm, _) = prepared(v, 4)

@@ -71,7 +71,10 @@ def prepared(V: Any, k: Any, parts: Any, d: Constant) -> Any:
     lengths = np.sqrt(squares(scaled))
     order = descending(lengths)
     norm = np.zeros(-(-p // ROWS) * ROWS, V.dtype)
-    norm[:p] = np.maximum.accumulate(lengths[order[::-1]] * (1 + slack(d) * unit(scaled)))[::-1]
+    most, above = 0.0, 1 + slack(d) * unit(scaled)
+    for i in range(p - 1, -1, -1):
+        most = max(most, lengths[order[i]])
+        norm[i] = most * above
     # What V c is like in the direction c, but for a few rows that are much longer than the others.
     share = np.minimum(1.0, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
     return (
@@ -375,6 +378,7 @@ def best_of(
                     w, t, share = tried(v, p, norm, shape, k, c, best, share, True, signed, a)
                     if w > best:
                         best, number, kth = w, first + s, t
+                        bar = margin(v, p, k, norm, best)
         else:
             for s in range(len(g)):
                 c = point(v, g, s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import ceil, isfinite, ldexp
+from math import ceil, isfinite, ldexp, sqrt
 from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -283,7 +283,7 @@ def _polished(chosen: NDArray[Any], indices: Any, A: Any, exponent: int) -> tupl
         eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
         return _unit(rows @ vectors[:, -1]), max(float(eigenvalues[-1]), 0.0)
     eigenvalues, vectors = np.linalg.eigh(_part(A, indices, exponent))
-    return _unit(vectors[:, -1]), float(eigenvalues[-1])
+    return _unit(vectors[:, -1].copy()), float(eigenvalues[-1])
 
 
 def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
@@ -298,10 +298,10 @@ def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
 
 def _unit(a: NDArray[Any]) -> NDArray[Any]:
     """A vector of length 1, whose largest entry, of equal ones the first, is positive; of zeros, the first axis'."""
-    size = np.linalg.norm(a)
+    size = sqrt(a.dot(a))
     if not size > 0:
         return np.eye(1, len(a), dtype=a.dtype)[0]
-    largest = a[np.argmax(np.abs(a))]
+    largest = a[np.abs(a).argmax()]
     return a / (size if largest > 0 else -size)
 
 
