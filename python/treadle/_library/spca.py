@@ -12,10 +12,11 @@ never far from it, and ask for it where it may decide:
 - *fused* takes one sample at a time: `collected` computes the a of blocks of rows, and keeps those above a threshold,
   which is a guess: of k or more that are kept the k largest are those of all, and `largest` finds them by halving.
 - *early* ends the blocks where no row of the rest is long enough for the threshold: |a| is at most a row's length,
-  and rows are in descending order of it.
+  and rows are in descending order of it, by and large; `norm` has the longest of what comes from a row on.
 - *pruned* looks for samples that are better than the best so far, of which there are few. For any t the worth is at
   most U(t) = k t^2 + sum max(a^2 - t^2, 0), and with t near the k-th |a| of the best not by much. Only rows longer than
-  t add to the sum. Samples with U above the best are tried as in *early*.
+  t add to the sum. Samples with U above the best are tried as in *early*. It begins with one sample that is tried
+  because its U is large, and all parts of a range are held against that.
 
 What rounding does to bounds is in `slack` and `margin`: a in floats of unit roundoff u differs from V c by less than
 (d + 3) u |row|, however it is computed, and a sum of n terms that are not negative by n u of itself.
