@@ -37,36 +37,75 @@ static bool wait(const tr_state *st, PyObject *const *roots, Py_ssize_t n) {
     return n > 0;
 }
 
-/* _lazy_host(fn, *args, **kw): a node that Python computes. */
-static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    tr_state *st = tr_ext_state(module);
-    if (n < 1)
-        return PyErr_Format(PyExc_TypeError, "a function is needed");
-    st->lazies->hosts = true;
-    return tr_lazy_node(st->lazies, TR_G_HOST, args[0], args + 1,
-                        n - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+/* A result's dtype, of what stands for it: that itself, or an array that has it. */
+static PyArray_Descr *described(const tr_state *st, PyObject *t) {
+    PyArray_Descr *d = NULL;
+    PyObject *of = NULL;
+    if (Py_IS_TYPE(t, st->lazy_type) && ((tr_lazy *)t)->value)
+        t = ((tr_lazy *)t)->value;
+    if (PyArray_Check(t)) {
+        of = Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)t));
+    } else if (!PyType_Check(t) && !(of = PyObject_GetAttrString(t, "dtype"))) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return NULL;
+        PyErr_Clear();
+    }
+    if (!PyArray_DescrConverter(of ? of : t, &d))
+        d = NULL;
+    Py_XDECREF(of);
+    return d;
 }
 
-/* _lazy_promise(node, shape, dtype): what a node that Python computes is going to have; None: nobody says. */
-static PyObject *promise(PyObject *module, PyObject *args) {
-    PyObject *node, *shape, *dtype;
-    if (!PyArg_ParseTuple(args, "O!OO:_lazy_promise", tr_ext_state(module)->lazy_type, &node, &shape, &dtype))
-        return NULL;
-    tr_lazy *x = (tr_lazy *)node;
-    for (Py_ssize_t i = 0; shape != Py_None && i < PyTuple_GET_SIZE(shape); i++)
-        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) < 0)
-            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a shape of %R", shape);
-    if (shape != Py_None)
-        Py_XSETREF(x->shape, Py_NewRef(shape));
-    if (dtype != Py_None) {
-        int num = ((PyArray_Descr *)dtype)->type_num;
+/* What a node that Python computes is going to have, as functions of its arguments say; None: nobody says. */
+static bool promise(const tr_state *st, tr_lazy *x, PyObject *shape_of, PyObject *dtype_of,
+                    PyObject *const *args, size_t n, PyObject *kwnames) {
+    PyArray_Descr *dtype = NULL;
+    PyObject *shape = NULL, *r = NULL;
+    bool ok = true;
+    if (dtype_of != Py_None) {
+        r = PyObject_Vectorcall(dtype_of, args, n, kwnames);
+        dtype = r && r != Py_None ? described(st, r) : NULL;
+        ok = r && (dtype || r == Py_None);
+        Py_CLEAR(r);
+    }
+    if (ok && shape_of != Py_None) {
+        r = PyObject_Vectorcall(shape_of, args, n, kwnames);
+        shape = r ? PySequence_Tuple(r) : NULL;
+        ok = shape != NULL;
+        Py_CLEAR(r);
+    }
+    for (Py_ssize_t i = 0; ok && shape && i < PyTuple_GET_SIZE(shape); i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) < 0) {
+            ok = false;
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_ValueError, "a shape of %R", shape);
+        }
+    if (ok && shape)
+        x->shape = Py_NewRef(shape);
+    if (ok && dtype) {
+        int num = dtype->type_num;
         x->kind.dtype = num >= 0 && num < 24 ? tr_value_npy_kind[num] : 255;
         x->kind.n = 1;
-        x->kind.known = shape != Py_None;
-        x->kind.ndim = shape != Py_None ? (uint8_t)PyTuple_GET_SIZE(shape) : 0;
+        x->kind.known = shape != NULL;
+        x->kind.ndim = shape ? (uint8_t)PyTuple_GET_SIZE(shape) : 0;
         x->kind.array = x->kind.ndim > 0;
     }
-    Py_RETURN_NONE;
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return ok;
+}
+
+/* _lazy_host(fn, shape, dtype, *args, **kw): a node that Python computes, and what is promised of it. */
+static PyObject *make_host(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    tr_state *st = tr_ext_state(module);
+    if (n < 3)
+        return PyErr_Format(PyExc_TypeError, "a function is needed, and two that promise, or None");
+    st->lazies->hosts = true;
+    PyObject *x = tr_lazy_node(st->lazies, TR_G_HOST, args[0], args + 3,
+                               n - 3 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+    if (x && !promise(st, (tr_lazy *)x, args[1], args[2], args + 3, (size_t)(n - 3), kwnames))
+        Py_CLEAR(x);
+    return x;
 }
 
 /* _lazy_parts(array): what it is made of, as a list of a row for each node, operands first: (op, loose,
@@ -261,7 +300,6 @@ static PyMethodDef functions[] = {
     {"_lazy_explain", (PyCFunction)(void (*)(void))explain_all, METH_FASTCALL, NULL},
     {"_lazy_host", (PyCFunction)(void (*)(void))make_host, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_lazy_items", items, METH_VARARGS, NULL},
-    {"_lazy_promise", promise, METH_VARARGS, NULL},
     {"_lazy_parts", parts, METH_O, NULL},
     {"_lazy_nodes", (PyCFunction)(void (*)(void))nodes, METH_FASTCALL, NULL},
     {"_lazy_like", (PyCFunction)(void (*)(void))like, METH_FASTCALL, NULL},

@@ -421,13 +421,18 @@ static bool as_arrays(PyObject *t) {
     return ok;
 }
 
+/* An array as it is, anything else as one. */
+static PyObject *array_of(PyObject *v) {
+    return PyArray_CheckExact(v) ? Py_NewRef(v) : PyArray_FromAny(v, NULL, 0, 0, 0, NULL);
+}
+
 static bool kind_of_value(const tr_state *st, PyObject *v, tr_kindof *out) {
     v = tr_device_mem(st, v) ? tr_device_mem(st, v) : v;
     if (PyTuple_CheckExact(v)) {
         *out = (tr_kindof){.known = true, .tuple = true, .n = (uint32_t)PyTuple_GET_SIZE(v)};
         return true;
     }
-    PyArrayObject *a = (PyArrayObject *)PyArray_FromAny(v, NULL, 0, 0, 0, NULL);
+    PyArrayObject *a = (PyArrayObject *)array_of(v);
     if (!a)
         return false;
     int num = PyArray_TYPE(a);
@@ -442,7 +447,6 @@ static bool kind_of_value(const tr_state *st, PyObject *v, tr_kindof *out) {
 /* The shape and the dtype that were promised (_lazy_promise) are the value's; else an exception. */
 static bool is_as_promised(const tr_lazy *x, PyObject *v) {
     tr_kindof is = {.known = false};
-    PyObject *shape = NULL;
     if ((x->shape || x->kind.n) && PyTuple_CheckExact(v)) {
         PyErr_SetString(PyExc_ValueError,
                         "extension(): one array was promised, and the function gave several");
@@ -455,11 +459,15 @@ static bool is_as_promised(const tr_lazy *x, PyObject *v) {
                          PyArray_DESCR((PyArrayObject *)v));
         return false;
     }
-    if (x->shape && !(shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)v),
-                                                       PyArray_DIMS((PyArrayObject *)v))))
-        return false;
-    bool same = !shape || PyObject_RichCompareBool(shape, x->shape, Py_EQ) == 1;
-    if (!same && !PyErr_Occurred())
+    if (!x->shape)
+        return true;
+    const npy_intp *dims = PyArray_DIMS((PyArrayObject *)v);
+    int ndim = PyArray_NDIM((PyArrayObject *)v);
+    bool same = PyTuple_GET_SIZE(x->shape) == ndim;
+    for (int i = 0; same && i < ndim; i++)
+        same = PyLong_AsSsize_t(PyTuple_GET_ITEM(x->shape, i)) == dims[i];
+    PyObject *shape = same || PyErr_Occurred() ? NULL : PyArray_IntTupleFromIntp(ndim, dims);
+    if (shape)
         PyErr_Format(PyExc_ValueError, "extension(): the shape %R was promised, and the function gave %R",
                      x->shape, shape);
     Py_XDECREF(shape);
@@ -482,14 +490,14 @@ static bool compute_host(tr_lazy *x) {
     if (r && PyTuple_CheckExact(r)) {
         v = PyTuple_New(PyTuple_GET_SIZE(r));
         for (Py_ssize_t i = 0; v && i < PyTuple_GET_SIZE(r); i++) {
-            PyObject *a = PyArray_FromAny(PyTuple_GET_ITEM(r, i), NULL, 0, 0, 0, NULL);
+            PyObject *a = array_of(PyTuple_GET_ITEM(r, i));
             if (a)
                 PyTuple_SET_ITEM(v, i, a);
             else
                 Py_CLEAR(v);
         }
     } else if (r) {
-        v = PyArray_FromAny(r, NULL, 0, 0, 0, NULL);
+        v = array_of(r);
     }
     if (v && !is_as_promised(x, v))
         Py_CLEAR(v);

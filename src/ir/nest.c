@@ -97,6 +97,16 @@ uint32_t tr_pat_mask(const tr_pat *p) {
     return tr_pat_input(p, v);
 }
 
+int64_t tr_pat_table(const tr_pat *p) {
+    const tr_fn *f = p->lam;
+    uint32_t first = tr_pat_param(p, TR_LAM, P_CAP);
+    const tr_ins *load = tr_at(f, tr_term(f, 0)->args[tr_pat_slot(p, TR_LAM, P_OUT)]);
+    for (uint32_t i = 0; load->op == TR_OP_LOAD && i < p->ncap; i++)
+        if (f->blks.d[0].params.d[first + i] == load->args[0])
+            return i;
+    return -1;
+}
+
 /* Only the yield may do more than compute. */
 static bool is_pure(const tr_fn *f) {
     if (f->blks.n != 1)
@@ -174,6 +184,45 @@ static bool packs(const maker *m) {
         if (size > LARGEST || (size & (size - 1)))
             return false;
     }
+    return true;
+}
+
+/* The lambda's item, a byte, as an index. */
+static bool is_place(const maker *m, tr_val v) {
+    const tr_fn *f = m->p->lam;
+    return tr_at(f, v)->op == TR_OP_CONV && tr_at(f, v)->ty->kind == TR_TY_I64 &&
+           tr_pat_input(m->p, tr_at(f, v)->args[0]) == 0;
+}
+
+/* Items of a table, a captured one, whose places are the bytes of an input; and perhaps the least and the
+ * largest of these. */
+static bool looks_up(const maker *m) {
+    const tr_pat *p = m->p;
+    const tr_fn *f = p->lam;
+    const tr_sched *s = &p->sched;
+    if (m->totals || !p->apart || p->keep || p->nin != 1 || p->nout != 1 || p->nscan || p->nfilt ||
+        p->nscat || p->ntop || p->nein || p->neout || s->chunk || s->scalar || s->unroll || s->stop ||
+        s->nontemporal || tr_term(f, 0)->op != TR_OP_YIELD)
+        return false;
+    const tr_ty *in = array_type(m, 0)->elem, *out = array_type(m, 1)->elem;
+    const tr_val *y = tr_term(f, 0)->args;
+    const tr_ins *load = tr_at(f, y[tr_pat_slot(p, TR_LAM, P_OUT)]);
+    if (in->kind != TR_TY_U8 || !tr_ty_is_int(out) || tr_ty_size(out) != 1 || !is_side_by_side(m, 0) ||
+        !is_side_by_side(m, 1) || load->op != TR_OP_LOAD || load->ty != out || load->sub == TR_LOAD_FAR)
+        return false;
+    const tr_ty *table = tr_at(f, load->args[0])->ty;
+    if (tr_pat_table(p) < 0 || table->ndim != 1 || table->layout != TR_LAYOUT_C ||
+        !is_place(m, load->args[1]))
+        return false;
+    for (uint32_t i = 0; i < p->nfold; i++) {
+        tr_redk how = tr_pat_red(p, i);
+        bool least = how == TR_RED_MIN && tr_is_int(m->f, m->in->args[tr_pat_at(p, P_RED) + i], 0);
+        if ((!least && how != TR_RED_MAX) || !is_place(m, y[tr_pat_slot(p, TR_LAM, P_RED) + i]))
+            return false;
+    }
+    for (tr_val v = f->blks.d[0].first; v != f->blks.d[0].last; v = tr_at(f, v)->next)
+        if (tr_at(f, v)->op != TR_OP_CONV && tr_at(f, v) != load)
+            return false;
     return true;
 }
 
@@ -256,6 +305,8 @@ static const tr_nest *innermost(const maker *m, unsigned k) {
         return by(m, TR_NEST_COUNT, k, 0);
     if (packs(m))
         return by(m, TR_NEST_PACK, k, 0);
+    if (looks_up(m))
+        return by(m, TR_NEST_LOOK, k, 0);
     return s->stop && !s->unroll ? by(m, TR_NEST_STOP, k, s->stop) : rounds(m, k);
 }
 

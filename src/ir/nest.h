@@ -59,6 +59,8 @@ uint32_t tr_pat_input(const tr_pat *p, tr_val v);
 /* The input whose items say what the first reduction gets: 0 where their bits are zero, else one; nin: there
  * is none. The lambda is one block. */
 uint32_t tr_pat_mask(const tr_pat *p);
+/* Which of the captured values is the array that the first output's value is loaded from; -1: none is. */
+int64_t tr_pat_table(const tr_pat *p);
 
 /* What is wrong with a tree: a phrase; NULL: each axis is walked once on each way to a point, in order, and
  * reductions begin where kept axes end. */

@@ -581,6 +581,7 @@ void tr_lower_walk(tr_lpat *s, const tr_nest *n) {
     case TR_NEST_STEP: tr_scan_loop(s, n); return;
     case TR_NEST_COUNT: tr_pack_count(s, n); return;
     case TR_NEST_PACK: tr_pack_loop(s, n); return;
+    case TR_NEST_LOOK: tr_look_loop(s, n); return;
     case TR_NEST_PAST: tr_nontemporal_nest(s, n); return;
     case TR_NEST_TOP:
         tr_top_begin(s);

@@ -222,6 +222,9 @@ void tr_scan_totals(const tr_lpat *s, const tr_nest *n, lv from, lv to, lv *out)
 void tr_pack_count(tr_lpat *s, const tr_nest *n);
 void tr_pack_loop(tr_lpat *s, const tr_nest *n);
 
+/* look.c: the innermost loop by a table. */
+void tr_look_loop(tr_lpat *s, const tr_nest *n);
+
 /* topk.c: what is chosen. Around the loops; a row, the innermost loop. Around the ranges of one
  * row: room for what each finds, where that of a range is, and what comes of it all. */
 void tr_top_begin(tr_lpat *s);

@@ -123,6 +123,7 @@ float tr_rt_scan_f32(const float *x, float *out, int64_t n, float before, float 
  * next one goes. */
 int64_t tr_rt_pack(const uint8_t *mask, const void *x, void *out, int64_t n, int64_t at, int64_t limit,
                    int64_t size);
+int64_t tr_rt_look_up(const uint8_t *x, uint8_t *out, int64_t n, const uint8_t *table, int64_t m);
 
 /* The k best of at most n keys (topk.c): room for it; begins, `what` being a set of TR_TOP_* (layout.h); n
  * more of them, the first one's place; the places of the best, the best first, and it begins anew. What

@@ -550,6 +550,43 @@ def test_what_python_computes_is_a_node():
     assert np.asarray(a + b).tolist() == [7.0, 8.0, 9.0, 10.0]
 
 
+def test_what_may_be_promised():
+    x = tp.array(np.arange(4, dtype=np.float32))
+    for dtype in (np.float32, np.dtype("f4"), "f4", x, np.zeros(2, "f4"), np.float32(1), x * x):
+        r = tp.extension(np.copy, dtype=lambda a, d=dtype: d, shape=lambda a: list(a.shape))(x)
+        assert (r.dtype, r.shape) == (np.float32, (4,)) and np.asarray(r).tolist() == [0.0, 1.0, 2.0, 3.0]
+    nobody = tp.extension(np.copy, dtype=lambda a: None)(x)
+    assert nobody.dtype == np.float32
+    with pytest.raises(ValueError, match=r"a shape of \(-1,\)"):
+        tp.extension(np.copy, shape=lambda a: (-1,))(x)
+    with pytest.raises(TypeError, match="nothing"):
+        tp.extension(np.copy, dtype=lambda a: "nothing")(x)
+    with pytest.raises(TypeError):
+        tp.extension(np.copy, shape=lambda a: ("4",))(x)
+    with pytest.raises(TypeError):
+        tp.extension(np.copy, shape=lambda a: 4)(x)
+    with pytest.raises(KeyError, match="its own"):
+        tp.extension(np.copy, dtype=lambda a: {}["its own"])(x)
+
+    class Odd:
+        @property
+        def dtype(self):
+            raise ZeroDivisionError("asked for")
+
+    with pytest.raises(ZeroDivisionError, match="asked for"):
+        tp.extension(np.copy, dtype=lambda a: Odd())(x)
+
+    def twice(a, *, by=2):
+        """Of its own."""
+        return a * by
+
+    f = tp.extension(twice, shape=lambda a, *, by=2: a.shape)
+    assert f.__name__ == "twice" and f.__doc__ == "Of its own."
+    assert np.asarray(f(x, by=3)).tolist() == [0.0, 3.0, 6.0, 9.0] and f(x, by=3).shape == (4,)
+    here = f(x).explain().split("\n") if hasattr(f(x), "explain") else []
+    assert not any("_functions.py" in line for line in here), "the place is the user's"
+
+
 def test_lists_of_arrays_and_texts():
     x = tp.array(np.arange(2.0))
     assert np.asarray(np.concatenate([x, x + 1])).tolist() == [0.0, 1.0, 1.0, 2.0]

@@ -44,6 +44,16 @@ def test_cases_are_of_all_kinds():
     assert any(len(v) > 64 and len(np.unique(np.abs(v), axis=0)) == 1 for v, _, _ in drawn), "ties"
 
 
+def prepared(v, k):
+    """Scaled loadings, and what the search is given of them."""
+    scaled, *rows, top, exponent = _spca._programs(lib.PRUNED, v.shape[1], False, True)[0](
+        v, k, min(3, len(v))
+    )
+    assert top == np.abs(v).max() and (exponent == 0 if top == 0 else 0.5 <= np.ldexp(top, -exponent) < 1)
+    assert np.array(scaled).T.tobytes() == np.ldexp(v, -exponent).tobytes()
+    return np.array(scaled).T, rows
+
+
 @cache
 def each_sample(signed):
     """A compiled function: of each sample the worth, by both ways that select, whether a bound would let it pass, and U."""
@@ -78,10 +88,10 @@ def test_each_sample_is_selected_and_bounded():
     passed = 0
     for number in range(300):
         v, k, options = cases.case(8, number)
-        v = np.ldexp(v, -np.frexp(np.abs(v).max())[1])
         m, signed = min(options["samples"], 200), options["compat"] is not None
-        args = *_spca._prepared(v, k), k, np.uint64(options["key"]), m
-        w, passes, above = each_sample(signed)(*args, v.dtype.type(0.9))
+        v, (columns, norm, shape) = prepared(v, k)
+        key = np.uint64(options["key"])
+        w, passes, above = each_sample(signed)(columns, len(v), norm, shape, k, key, m, v.dtype.type(0.9))
         want = cases.worths(v, k, options["key"], m, options["compat"])
         unit, longest = (
             float(np.finfo(v.dtype).eps),
@@ -95,6 +105,58 @@ def test_each_sample_is_selected_and_bounded():
         assert (above >= w[0] - bound).all(), (number, "the bound")
         passed += (w[0] > 0).sum()
     assert passed > 10000
+
+
+@pytest.mark.slow
+def test_what_is_promised_is_found():
+    """What a range is first held against is less than one of its samples is worth, by one unit, and stands in no result."""
+
+    @treadle.njit(error_model="numpy")
+    def f(v, p, norm, shape, k, key, m, best):
+        # What is found by a search that begins with nothing, and what is promised.
+        begun, _ = lib.promised(v, p, norm, shape, k, key, 0, m, lib.usual(v, p, k), False)
+        return lib.best_of(v, p, norm, shape, k, key, 0, m, best, lib.usual(v, p, k), lib.EARLY, False), begun
+
+    close = 0
+    for number in range(200):
+        v, k, options = cases.case(9, number)
+        v, (columns, norm, shape) = prepared(v, k)
+        key, m = np.uint64(options["key"]), min(options["samples"], 300)
+        none = v.dtype.type(-1), -1, v.dtype.type(0)
+        (best, at, _), (told, of, kth) = f(columns, len(v), norm, shape, k, key, m, none)
+        assert told < best and at >= 0 and of == -1 and kth <= norm[0], number
+        close += np.nextafter(v.dtype.type(told), v.dtype.type(9e9)) == best
+    assert close > 50, "it is a good one"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_loadings_are_scaled_and_ordered(dtype):
+    """By a power of two, as `ldexp` does, down to numbers that are not normal; and rows so that `norm` bounds all that come later."""
+    rng = np.random.default_rng(3)
+    info = np.finfo(dtype)
+    for power in (info.minexp + 20, -121, -120, -30, 0, 4, 6, 8, 30, 118, 119, info.maxexp - 5):
+        wide = rng.uniform(-1, 1, (130, 3)) * np.exp2(rng.integers(info.minexp - 25, 1, (130, 1)))
+        with np.errstate(under="ignore"):
+            v = np.ldexp(wide, power).astype(dtype)
+        v, (columns, norm, _) = prepared(v, 4)
+        lengths = np.sqrt((np.array(columns).astype(float) ** 2).sum(axis=0))
+        assert sorted(map(tuple, v)) == sorted(zip(*(c[:130] for c in columns), strict=True))
+        assert len(norm) % lib.ROWS == 0 and not lengths[130:].any() and (np.diff(norm) <= 0).all()
+        assert (norm >= np.maximum.accumulate(lengths[::-1])[::-1]).all() and norm[0] < lengths.max() * 1.001
+        ahead = lengths[:129] > lengths.max() * 2.0**-30
+        assert (lengths[1:130][ahead] <= lengths[:129][ahead] * (1 + 1 / 31)).all(), "almost in order"
+
+
+def test_numbers_of_later_batches_compile_nothing(monkeypatch):
+    """What Python hands on from batch to batch comes back as its own numbers, whose types are others."""
+    treadle.sparse_pca(V32, k=4, samples=5000)
+    monkeypatch.setattr(_spca, "_FIRST", 1)
+    before = [treadle.stats()[n] for n in ("compiled", "loaded")]
+    batches = []
+    monkeypatch.setattr(Progress, "__call__", lambda self, done: batches.append(done))
+    treadle.sparse_pca(V32, k=4, samples=5000)
+    assert len(batches) > 1
+    assert [treadle.stats()[n] for n in ("compiled", "loaded")] == before
 
 
 def test_it_is_the_program_of_the_graphs():

@@ -12,10 +12,11 @@ never far from it, and ask for it where it may decide:
 - *fused* takes one sample at a time: `collected` computes the a of blocks of rows, and keeps those above a threshold,
   which is a guess: of k or more that are kept the k largest are those of all, and `largest` finds them by halving.
 - *early* ends the blocks where no row of the rest is long enough for the threshold: |a| is at most a row's length,
-  and rows are in descending order of it.
+  and rows are in descending order of it, by and large; `norm` has the longest of what comes from a row on.
 - *pruned* looks for samples that are better than the best so far, of which there are few. For any t the worth is at
   most U(t) = k t^2 + sum max(a^2 - t^2, 0), and with t near the k-th |a| of the best not by much. Only rows longer than
-  t add to the sum. Samples with U above the best are tried as in *early*.
+  t add to the sum. Samples with U above the best are tried as in *early*. It begins with one sample that is tried
+  because its U is large, and all parts of a range are held against that.
 
 What rounding does to bounds is in `slack` and `margin`: a in floats of unit roundoff u differs from V c by less than
 (d + 3) u |row|, however it is computed, and a sum of n terms that are not negative by n u of itself.
@@ -25,6 +26,7 @@ V comes as a tuple of columns, so that loops over them are unrolled, padded by r
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,13 +40,135 @@ from treadle._library.primitives import topk
 ROWS = 64
 #: Samples that are drawn at once; what there is of them fits the first level of the cache.
 SAMPLES = 1024
-#: Samples whose best is what the others are held against.
-FIRST = 128
+#: Samples of which one that looks good is what the others are held against.
+FIRST = 512
 #: How many items the arrays of *posed* have.
 ITEMS = 1 << 22
 
+#: Lengths are told apart by so many classes, 32 for each power of two.
+CLASSES = 1024
+
 # The ways; the order matters nowhere.
 POSED, FUSED, EARLY, PRUNED = 0, 1, 2, 3
+
+
+# --- loadings ---
+
+
+def prepared(V: Any, k: Any, parts: Any, d: Constant) -> Any:
+    """What is asked of loadings of d columns: these, scaled; the same, longer rows first, by and large, and padded; what
+    |a| of these and later ones is at most; the form that thresholds are guessed by; and the power of two that they were divided by.
+    The largest item comes before the power, as nothing holds where that is not finite.
+
+    Where there are threads, they are awake once the items have been looked at, and the rest is done in the meantime.
+    """
+    p = len(V)
+    tops = np.empty(parts, V.dtype)
+    for part in prange(parts):
+        tops[part] = np.abs(V[part * p // parts : (part + 1) * p // parts]).max()
+    top = tops.max()
+    _, exponent = math.frexp(top)
+    scaled = scaled_columns(V, exponent, d)
+    lengths = np.sqrt(squares(scaled))
+    order = descending(lengths)
+    norm = np.zeros(-(-p // ROWS) * ROWS, V.dtype)
+    most, above = 0.0, 1 + slack(d) * unit(scaled)
+    for i in range(p - 1, -1, -1):
+        most = max(most, lengths[order[i]])
+        norm[i] = most * above
+    # What V c is like in the direction c, but for a few rows that are much longer than the others.
+    share = np.minimum(1.0, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
+    return (
+        scaled,
+        ordered(scaled, order, len(norm)),
+        norm,
+        shaped(scaled, share * share / p, d),
+        top,
+        exponent,
+    )
+
+
+def scaled_columns(V: Any, exponent: Any, d: Constant) -> Any:
+    if d == 0:
+        return ()
+    # Where one factor may be out of range there are two. Only the last one rounds, if any: what the first one brings
+    # below the normal numbers is zero in the end.
+    half = exponent // 2 if abs(exponent) > 120 else 0
+    x = V[:, d - 1] * V.dtype.type(2.0**-half) * V.dtype.type(2.0 ** (half - exponent))
+    return (*scaled_columns(V, exponent, d - 1), x)
+
+
+def squares(columns: Any) -> Any:
+    """The squares of rows' lengths."""
+    x = columns[0].astype(np.float64)
+    if len(columns) == 1:
+        return x * x
+    return x * x + squares(columns[1:])
+
+
+def descending(lengths: Any) -> Any:
+    """An order of lengths in which no later one is longer by more than 1/32, or both are tiny: by counting."""
+    bits = lengths.astype(np.float32).view(np.uint32)
+    of = np.minimum((bits.max() - bits) >> np.uint32(18), np.uint32(CLASSES - 1)).astype(np.int64)
+    start = np.zeros(CLASSES + 1, np.int64)
+    for i in range(len(of)):
+        start[of[i] + 1] += 1
+    for i in range(CLASSES):
+        start[i + 1] += start[i]
+    order = np.empty(len(of), np.int64)
+    for i in range(len(of)):
+        order[start[of[i]]] = i
+        start[of[i]] += 1
+    return order
+
+
+def ordered(columns: Any, order: Any, n: Any) -> Any:
+    """Columns in an order, zeros behind them, n items in all."""
+    if len(columns) == 0:
+        return ()
+    x = np.zeros(n, columns[0].dtype)
+    x[: len(order)] = columns[0][order]
+    return (x, *ordered(columns[1:], order, n))
+
+
+def shaped(columns: Any, weights: Any, n: Constant) -> Any:
+    """A symmetric matrix as columns: sums of products of two columns' items and weights."""
+    if n == 0:
+        return ()
+    w = columns[n - 1].astype(np.float64) * weights
+    return (*shaped(columns, weights, n - 1), sums(columns, w))
+
+
+def sums(columns: Any, w: Any) -> Any:
+    if len(columns) == 0:
+        return ()
+    return (columns[0].dtype.type((columns[0] * w).sum()), *sums(columns[1:], w))
+
+
+def chosen(columns: Any, c: Any, k: Any, signed: Constant) -> Any:
+    """Of V c the places of the k largest, of equal ones the first, ascending; what stands there; and their rows of V."""
+    a = contracted(typed(c, columns), columns)
+    if signed:
+        _, places = topk(a, k)
+    else:
+        _, places = topk(a, k, key=abs)
+    at = np.sort(places)
+    rows = np.empty((k, len(columns)), a.dtype)
+    fill(rows, columns, at)
+    return at, a[at], rows
+
+
+def typed(x: Any, like: Any) -> Any:
+    """Numbers in the type of others, or of columns: what Python had in its hands has lost it."""
+    if len(x) == 0:
+        return ()
+    return (type_of(like[0], x[0]), *typed(x[1:], like))
+
+
+def fill(rows: Any, columns: Any, at: Any) -> None:
+    if len(columns) > 0:
+        rows[:, rows.shape[1] - len(columns)] = columns[0][at]
+        fill(rows, columns[1:], at)
 
 
 # --- samples ---
@@ -168,8 +292,8 @@ def largest(keys: Any, k: Any, low: Any, high: Any) -> Any:
     return sum + type_of(low, k - count) * (low * low), low
 
 
-def type_of(zero: Any, x: Any) -> Any:
-    return zero.dtype.type(x)
+def type_of(like: Any, x: Any) -> Any:
+    return like.dtype.type(x)
 
 
 def tried(
@@ -195,7 +319,7 @@ def tried(
         if guess == 0:
             share = low / size * type_of(share, 0.95) if size > 0 else share
         elif len(keys) > 4 * k + 16:
-            share *= type_of(share, 1.1)
+            share = max(share * type_of(share, 1.1), low / size * type_of(share, 0.8))
         elif len(keys) > k + k // 4 + 4:
             share *= type_of(share, 1.01)
         most *= 1 + 4 * type_of(share, k + 8) * unit(v)  # rounded in another way, so by less than this
@@ -209,6 +333,11 @@ def tried(
     return w, kth, share
 
 
+def usual(v: Any, p: Any, k: Any) -> Any:
+    """A share to begin with: by and large that of the k-th of p normal numbers."""
+    return type_of(v[0], 0.7 * math.sqrt(2 * math.log(p / k)))
+
+
 def forms(columns: Any, c: Any) -> Any:
     """A symmetric matrix, a tuple of its columns, times a vector."""
     return product(columns, c, len(c))
@@ -217,7 +346,7 @@ def forms(columns: Any, c: Any) -> Any:
 def product(columns: Any, c: Any, n: Constant) -> Any:
     if n == 0:
         return ()
-    return (*product(columns, c, n - 1), contracted(c, at(columns, n - 1)))
+    return (*product(columns, c, n - 1), contracted(c, typed(columns[n - 1], c)))
 
 
 def unit(v: Any) -> Any:
@@ -229,17 +358,17 @@ def unit(v: Any) -> Any:
 
 
 def best_of(
-    v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, way: Constant,
-    signed: Constant,
+    v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, share: Any,
+    way: Constant, signed: Constant,
 ) -> Any:  # fmt: skip
     """The best of samples from `low` to `high` and of what was found before: what it is worth, its number, its k-th."""
     if way == POSED:
         return posed(v, p, k, key, low, high, found, signed)
-    a, share = np.empty(len(norm), v[0].dtype), v[0].dtype.type(0)
+    a = np.empty(len(norm), v[0].dtype)
     best, number, kth = found
     for first in range(low, high, SAMPLES):
         g = drawn(v, key, first, min(SAMPLES, high - first))
-        if way == PRUNED and number >= 0:
+        if way == PRUNED and best > 0:
             bar = margin(v, p, k, norm, best)
             # As U(t) is k t^2 at least, t must not be so large that this is above the bar.
             most = np.sqrt(max(bar, bar - bar) / type_of(bar, k)) * (1 - 8 * unit(v))
@@ -250,6 +379,7 @@ def best_of(
                     w, t, share = tried(v, p, norm, shape, k, c, best, share, True, signed, a)
                     if w > best:
                         best, number, kth = w, first + s, t
+                        bar = margin(v, p, k, norm, best)
         else:
             for s in range(len(g)):
                 c = point(v, g, s)
@@ -344,19 +474,33 @@ def best_of_all(
     way: Constant, signed: Constant,
 ) -> Any:  # fmt: skip
     """The same, of parts of the range at once; and the best sample."""
-    start, begun = low, found
-    if found[1] < 0:
-        start = min(low + FIRST, high)
-        begun = best_of(v, p, norm, shape, k, key, low, start, found, way, signed)
-    each = -(-(high - start) // parts)
+    begun, share = (type_of(v[0], found[0]), found[1], type_of(v[0], found[2])), usual(v, p, k)
+    if way == PRUNED and found[1] < 0:
+        begun, share = promised(v, p, norm, shape, k, key, low, min(FIRST, high - low), share, signed)
+    each = -(-(high - low) // (parts * SAMPLES)) * SAMPLES
     worths, kths, places = np.empty(parts, v[0].dtype), np.empty(parts, v[0].dtype), np.empty(parts, np.int64)
     for part in prange(parts):
-        first = min(start + part * each, high)
+        first = min(low + part * each, high)
         worths[part], places[part], kths[part] = best_of(
-            v, p, norm, shape, k, key, first, min(first + each, high), begun, way, signed
+            v, p, norm, shape, k, key, first, min(first + each, high), begun, share, way, signed
         )
     best, place, kth = begun
     for part in range(parts):
         if worths[part] > best:
             best, place, kth = worths[part], places[part], kths[part]
     return best, place, kth, point(v, drawn(v, key, place, 1), 0)
+
+
+def promised(
+    v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, n: Any, share: Any, signed: Constant
+) -> Any:
+    """As if found: less than what one of n samples is worth, by one unit, no sample, and that one's k-th.
+
+    It is one that U makes look good. As what is told is less, it is found again, or an equal one before it.
+    """
+    a = np.empty(len(norm), v[0].dtype)
+    g = drawn(v, key, low, n)
+    u, square = bounds(v, k, norm, g, norm[min(2 * k, p) - 1])
+    s = np.where(square > 0, u / square, type_of(a, 0)).argmax()
+    w, kth, share = tried(v, p, norm, shape, k, point(v, g, s), -one_of(v), share, True, signed, a)
+    return (np.nextafter(w, -one_of(v)), -1, kth), share

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import ceil, frexp, isfinite, ldexp
+from math import ceil, isfinite, ldexp, sqrt
 from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -145,25 +145,28 @@ def sparse_pca(
     signed = compat is not None
     A = None if A is None else _covariance(A, p)
 
-    top = float(np.abs(V).max())
+    threads = get_num_threads() if parallel else 1
+    prepare, search, choose = _programs(_WAYS[method], d, signed, bool(parallel))
+    scaled, *rows, top, exponent = prepare(V, k, min(threads, p))
     if not isfinite(top):
         raise ValueError("sparse_pca(): Vd has items that are not finite")
-    exponent = frexp(top)[1]
-    V = np.ldexp(V, -exponent)
-    worth, at, c = _searched(V, k, number, count, _WAYS[method], signed, bool(parallel))
+    worth, at, c = _searched(search, rows, p, k, number, count, threads)
 
-    a = c[0] * V[:, 0]
-    for j in range(1, d):
-        a += c[j] * V[:, j]
-    indices = _largest(a if signed else np.abs(a), k)
-    values, objective = _unit(a[indices]), worth
+    indices, values, chosen = choose(scaled, c, k)
     if polish:
-        values, objective = _polished(V, indices, A, exponent)
-    elif A is not None:
-        M = _part(A, indices, exponent)
-        objective = float(values.astype(np.float64) @ M @ values.astype(np.float64))
+        values, objective = _polished(chosen, indices, A, exponent)
+    else:
+        values, objective = _unit(values), worth
+        if A is not None:
+            M = _part(A, indices, exponent)
+            objective = float(values.astype(np.float64) @ M @ values.astype(np.float64))
     return SparseComponent(
-        indices, values.astype(V.dtype), _scaled(objective, exponent), at, _scaled(worth, exponent), p
+        indices,
+        values.astype(V.dtype, copy=False),
+        _scaled(objective, exponent),
+        at,
+        _scaled(worth, exponent),
+        p,
     )
 
 
@@ -233,20 +236,17 @@ def _covariance(A: Any, p: int) -> NDArray[Any]:
 
 
 def _searched(
-    V: NDArray[Any], k: int, key: np.uint64, count: int, way: int, signed: bool, parallel: bool
+    search: Callable[..., Any], rows: list[Any], p: int, k: int, key: np.uint64, count: int, threads: int
 ) -> tuple[float, int, tuple[Any, ...]]:
     """What the best sample is worth, its number, and the sample."""
-    rows = _prepared(V, k)
-    search = _program(way, signed, parallel)
-    found = V.dtype.type(-1), -1, V.dtype.type(0)
-    done, size = 0, max(spca.SAMPLES, _FIRST // len(V))
-    threads = get_num_threads() if parallel else 1
+    found = -1.0, -1, 0.0
+    done, size = 0, max(spca.SAMPLES, _FIRST // p)
     with Progress("sparse_pca", count) as progress:
         while done < count:
             start = monotonic()
             n = min(size, count - done)
             parts = 1 if threads == 1 else min(4 * threads, -(-n // spca.SAMPLES))
-            *found, c = search(*rows, k, key, done, done + n, tuple(found), parts)
+            *found, c = search(*rows, p, k, key, done, done + n, tuple(found), parts)
             done += n
             progress(done)
             took = monotonic() - start
@@ -254,51 +254,36 @@ def _searched(
     return float(found[0]), found[1], c
 
 
-def _prepared(V: NDArray[Any], k: int) -> tuple[Any, int, NDArray[Any], Any]:
-    """The columns of loadings, rows in descending order of length; how many rows; what |a| is at most; and the form that thresholds are guessed by."""
-    p, d = V.shape
-    wide = V.T.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ji,ji->i", wide, wide))
-    order = np.argsort(-lengths)
-    padded = -(-p // spca.ROWS) * spca.ROWS
-    columns, norm = np.zeros((d, padded), V.dtype), np.zeros(padded, V.dtype)
-    columns[:, :p] = V[order].T
-    norm[:p] = lengths[order] * (1 + spca.slack(d) * spca.unit(V))
-    # What V c is like in the direction c, but for a few rows that are much longer than the others.
-    wide *= np.minimum(1, lengths[order[k - 1]] / np.maximum(lengths, 1e-300))
-    return tuple(columns), p, norm, tuple((wide @ wide.T / p).astype(V.dtype))
-
-
 @cache
-def _program(way: int, signed: bool, parallel: bool) -> Callable[..., Any]:
-    """The compiled function of a way."""
+def _programs(way: int, d: int, signed: bool, parallel: bool) -> tuple[Callable[..., Any], ...]:
+    """The compiled functions of a way: what is done before the search, the search of a range, and what is done after it."""
+
+    def prepare(V: Any, k: Any, parts: Any) -> Any:
+        return spca.prepared(V, k, parts, d)
 
     def search(
-        v: Any, p: Any, norm: Any, shape: Any, k: Any, key: Any, low: Any, high: Any, found: Any, parts: Any
+        v: Any, norm: Any, shape: Any, p: Any, k: Any, key: Any, low: Any, high: Any, found: Any, parts: Any
     ) -> Any:
         return spca.best_of_all(v, p, norm, shape, k, key, low, high, found, parts, way, signed)
 
-    return njit(error_model="numpy", parallel=parallel, cache=True)(search)
+    def choose(columns: Any, c: Any, k: Any) -> Any:
+        return spca.chosen(columns, c, k, signed)
+
+    compiled = njit(error_model="numpy", parallel=parallel, cache=True)
+    return compiled(prepare), compiled(search), njit(error_model="numpy", cache=True)(choose)
 
 
 # --- the vector ---
 
 
-def _largest(keys: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """Where the k largest stand, ascending; of equal ones those that come first."""
-    kth = np.partition(keys, len(keys) - k)[len(keys) - k]
-    above = np.flatnonzero(keys > kth)
-    return np.sort(np.concatenate((above, np.flatnonzero(keys == kth)[: k - len(above)])))
-
-
-def _polished(V: NDArray[Any], indices: Any, A: Any, exponent: int) -> tuple[NDArray[Any], float]:
-    """The leading eigenvector of the chosen rows and columns, and its eigenvalue, both scaled as `V` is."""
+def _polished(chosen: NDArray[Any], indices: Any, A: Any, exponent: int) -> tuple[NDArray[Any], float]:
+    """The leading eigenvector of the chosen rows and columns, and its eigenvalue, both scaled as the chosen rows of loadings are."""
     if A is None:
-        rows = V[indices].astype(np.float64)
+        rows = chosen.astype(np.float64)
         eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
         return _unit(rows @ vectors[:, -1]), max(float(eigenvalues[-1]), 0.0)
     eigenvalues, vectors = np.linalg.eigh(_part(A, indices, exponent))
-    return _unit(vectors[:, -1]), float(eigenvalues[-1])
+    return _unit(vectors[:, -1].copy()), float(eigenvalues[-1])
 
 
 def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
@@ -313,10 +298,10 @@ def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
 
 def _unit(a: NDArray[Any]) -> NDArray[Any]:
     """A vector of length 1, whose largest entry, of equal ones the first, is positive; of zeros, the first axis'."""
-    size = np.linalg.norm(a)
+    size = sqrt(a.dot(a))
     if not size > 0:
         return np.eye(1, len(a), dtype=a.dtype)[0]
-    largest = a[np.argmax(np.abs(a))]
+    largest = a[np.abs(a).argmax()]
     return a / (size if largest > 0 else -size)
 
 
