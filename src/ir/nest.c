@@ -357,23 +357,13 @@ static const tr_nest *row(const maker *m, unsigned k) {
     return pair(m, TR_NEST_ROW, k, in, end);
 }
 
-/* Does an element cost so much that vectors have to be full? */
-static bool has_math(const tr_fn *f) {
-    for (tr_val v = 0; v < f->ins.n; v++)
-        if (tr_at(f, v)->blk != TR_NOBLK &&
-            (tr_at(f, v)->op == TR_OP_POW ||
-             (tr_at(f, v)->op == TR_OP_MATH && !tr_math_info[tr_at(f, v)->sub].intrinsic)))
-            return true;
-    return false;
-}
-
 /* Are the two last axes one loop where rows are short? Of a map that asks for neither index, where an input may
  * repeat along them: all others walk a line then, or rows as they lie. */
 static bool goes_flat(const maker *m, unsigned k) {
     const tr_pat *p = m->p;
     bool repeats = false;
     if (m->plain || m->line || m->totals || k + 2 != m->ndim || p->sched.scalar || p->sched.unroll ||
-        !tr_pat_is_map(p) || (!p->sched.chunk && !has_math(p->lam)))
+        !tr_pat_is_map(p) || (!p->sched.chunk && !tr_fn_calls_math(p->lam)))
         return false;
     const uint32_t *uses = tr_use_counts(p->lam);
     for (unsigned l = k; l < m->ndim; l++)

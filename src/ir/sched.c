@@ -411,3 +411,12 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = "sums are in ranges that depend on lengths alone";
     return why;
 }
+
+bool tr_fn_calls_math(const tr_fn *f) {
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->blk != TR_NOBLK &&
+            (tr_at(f, v)->op == TR_OP_POW ||
+             (tr_at(f, v)->op == TR_OP_MATH && !tr_math_info[tr_at(f, v)->sub].intrinsic)))
+            return true;
+    return false;
+}

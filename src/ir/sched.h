@@ -33,6 +33,8 @@ tr_step tr_pat_step(const tr_fn *f, const tr_ins *pat, uint32_t array,
                     unsigned axis); /* inputs, then outputs */
 
 /* Is an axis of an input, or an output, surely as long as the space? */
+/* Does it call functions of vector math? An element costs so much then that vectors have to be full. */
+bool tr_fn_calls_math(const tr_fn *f);
 bool tr_pat_is_as_long(const tr_fn *f, const tr_ins *pat, uint32_t array, unsigned axis);
 
 /* May an axis of input `array` be of extent 1 where the space is longer? It repeats then. */

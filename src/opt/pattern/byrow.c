@@ -19,7 +19,7 @@
  * loads of the chain are guarded, as in fuse.c.
  *
  * A round is a row (byrow_row.c); where it makes arrays, a block of rows (byrow_block.c), so that short rows
- * do not pay for that one by one. It pays where a row is read again, arrays do not stay in the cache, and
+ * do not pay for that one by one; where it calls functions of vector math, either, as rows are long or short. It pays where a row is read again, arrays do not stay in the cache, and
  * what is done in a round takes longer than what a round costs: a test when the program runs chooses between
  * both forms. The new one is compiled when it is first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs
  * are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one of a row is one
@@ -36,10 +36,10 @@
 #include "opt/emit.h"
 #include "opt/priv.h"
 
-/* Elements of a row, and where each round of one row makes an array; of all rows; rows for all cores. About
+/* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row makes an array; of all rows; rows for all cores. About
  * how many elements a block of rows has: what it makes stays in the nearest caches, and making it is a
  * hundredth of the work. */
-enum { LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
+enum { MORE_THAN_FEW = 9, LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
 
 /* --- which --- */
 
@@ -362,6 +362,19 @@ static bool goes_by_blocks(const tr_rows *c) {
     return c->k == 1 && makes_arrays(c);
 }
 
+/* Functions of vector math want full vectors, which a row that is short has not: those of a block have
+ * (lower/flat.c). What the rounds join would have two forms, too. */
+static bool goes_either_way(const tr_rows *c) {
+    bool math = false;
+    for (unsigned i = 0; i < c->n; i++) {
+        tr_rows_form as = tr_rows_form_of(c, tr_rows_pattern(c, i));
+        if (as == TR_ROWS_WHOLE || (as == TR_ROWS_VALUES && tr_pat_nred(tr_rows_pattern(c, i)->imm.pat)))
+            return false;
+        math = math || tr_fn_calls_math(tr_rows_pattern(c, i)->imm.pat->lam);
+    }
+    return math && c->k == 1 && !makes_arrays(c);
+}
+
 /* The pattern with the most axes a row. */
 static const tr_ins *widest(const tr_rows *c) {
     const tr_ins *p = tr_rows_pattern(c, 0);
@@ -420,7 +433,7 @@ static bool is_of_chain(tr_rows *c, tr_val v) {
 /* Are the rows long, and is it many elements? For all cores, are they many? */
 static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
     const tr_ins *p = widest(c);
-    int64_t least = c->blocks ? 1 : makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
+    int64_t least = c->blocks ? 1 : c->either ? MORE_THAN_FEW : makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
     tr_val row = row_size(c, b), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
            all = tr_emit_times(b, row, &rows, 1),
            pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
@@ -462,6 +475,31 @@ static void hand_on_results(tr_rows *c, const tr_fork *k, tr_val outer) {
     tr_fork_hand_on(f, k, n, plain, other);
 }
 
+static void fill_round(tr_rows *c, bool blocks) {
+    begin_round(c);
+    c->blocks = blocks;
+    if (blocks)
+        tr_rows_begin_block(c);
+    for (unsigned i = 0; i < c->n; i++)
+        if (blocks)
+            tr_rows_by_block(c, i);
+        else
+            tr_rows_by_row(c, i);
+    tr_emit_v(&c->b, TR_OP_YIELD, NULL, c->nred, c->red);
+}
+
+/* Where rows are short, blocks of them in place of the loop over them. */
+static void block_of_short_rows(tr_rows *c, tr_val outer) {
+    tr_fork k = tr_fork_cut(c->forms, outer, tr_at(c->f, outer)->loc);
+    tr_val is_short = tr_emit_cmp(&k.b, TR_CMP_LT, row_size(c, &k.b), tr_emit_int(&k.b, LONG_ROW));
+    tr_ins_move_end(c->f, outer, k.plain);
+    tr_fork_make(c->forms, &k, TR_COLD_LARGE);
+    c->caps.n = 0;
+    fill_round(c, true);
+    emit_outer(c, k.other);
+    tr_fork_pick(c->forms, &k, is_short, k.other);
+}
+
 /* The chain as it was goes to a block of its own, and the round to another. */
 static tr_bid two_ways(tr_rows *c) {
     tr_fn *f = c->f;
@@ -478,8 +516,11 @@ static tr_bid two_ways(tr_rows *c) {
         if (c->guards[i])
             tr_at(f, c->pats[i])->imm.pat = tr_fuse_guarded(f, tr_rows_pattern(c, i)->imm.pat);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
-    hand_on_results(c, &k, emit_outer(c, k.other));
+    tr_val outer = emit_outer(c, k.other);
+    hand_on_results(c, &k, outer);
     tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);
+    if (c->either)
+        block_of_short_rows(c, outer);
     return k.after;
 }
 
@@ -490,16 +531,8 @@ static tr_bid go_by_row(tr_rows *c) {
         find_place(c, &c->w[c->nw - 1 - i]); /* the last ones first: what is made of them is known then */
     for (unsigned i = 0; i < c->nw; i++)
         c->w[i].local = !c->w[i].row && !c->w[i].seen && c->w[i].place == c->w[i].array;
-    begin_round(c);
-    c->blocks = goes_by_blocks(c);
-    if (c->blocks)
-        tr_rows_begin_block(c);
-    for (unsigned i = 0; i < c->n; i++)
-        if (c->blocks)
-            tr_rows_by_block(c, i);
-        else
-            tr_rows_by_row(c, i);
-    tr_emit_v(&c->b, TR_OP_YIELD, NULL, c->nred, c->red);
+    c->either = goes_either_way(c);
+    fill_round(c, goes_by_blocks(c));
     return two_ways(c);
 }
 

@@ -40,6 +40,7 @@ typedef struct tr_rows {
     tr_val *map;  /* per value of f: what it is in the round */
     tr_node outer;
     bool blocks;        /* a round is a block of rows */
+    bool either;        /* it is one where rows are short, else a row */
     uint32_t most;      /* how many these are at most: its place among what is captured */
     tr_val first, rows; /* the first one; how many there are in this round */
     unsigned nred;      /* values that the rounds contribute */

@@ -5,6 +5,7 @@
  * Each row is reduced as before, so all bits stay; what is reduced of all rows is so for each block, and the
  * loop joins that, where the order does not matter. Params of the round as in byrow_row.c; its index counts
  * blocks. Cost: linear in the chain and its lambdas. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/sched.h"
@@ -132,6 +133,74 @@ void tr_rows_begin_block(tr_rows *c) {
     c->rows = tr_emit_least(b, most, tr_emit2(b, TR_OP_SUB, tr_rows_i64(c), n, c->first));
 }
 
+/* The reductions of a pattern are of what it stores, and what that is made of calls functions of vector math:
+ * stored first and then reduced, both loops have full vectors. */
+static bool is_two_loops(const tr_rows *c, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    const tr_val *y = tr_term(t->lam, 0)->args;
+    if (!t->keep || !t->nout || !t->nfold || !tr_fn_calls_math(t->lam) ||
+        !tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(RED) | P_(EIN) | P_(EOUT) | P_(CAP)) ||
+        tr_term(t->lam, 0)->op != TR_OP_YIELD)
+        return false;
+    for (uint32_t r = 0; r < t->nfold; r++) {
+        bool stored = false;
+        tr_val x = y[tr_pat_slot(t, TR_LAM, P_RED) + r];
+        for (uint32_t o = 0; o < t->nout; o++)
+            stored =
+                stored || (y[o] == x && tr_at(t->lam, x)->ty == tr_rows_def(c, tr_fuse_out(p)[o])->ty->elem);
+        if (!stored)
+            return false;
+    }
+    return true;
+}
+
+/* Which output it is that reduction r reduces. */
+static uint32_t reduced_output(const tr_pat *t, uint32_t r) {
+    const tr_val *y = tr_term(t->lam, 0)->args;
+    uint32_t o = 0;
+    while (y[o] != y[tr_pat_slot(t, TR_LAM, P_RED) + r])
+        o++;
+    assert(o < t->nout && "is_two_loops() has seen it");
+    return o;
+}
+
+/* What is stored, by a map; behind it the same pattern reads that: its new lambda. */
+static void store_first(tr_rows *c, const tr_ins *p, tr_node *m, bool counts) {
+    tr_node map = tr_node_new(c->b.fn);
+    const tr_pat *t = p->imm.pat;
+    map.t = (tr_pat){.apart = t->apart, .lam = m->t.lam};
+    for (uint32_t k = 0; k < p->nargs; k++) {
+        tr_role role = tr_pat_role(t, k);
+        tr_val x = p->args[k];
+        if (role == P_SPACE)
+            tr_node_put(&map, role, k == 0 ? c->rows : tr_rows_captured(c, x));
+        else if (role == P_IN)
+            tr_node_put(&map, role, block_of(c, p, k - tr_pat_at(t, P_IN)));
+        else if (role == P_OUT)
+            tr_node_put(&map, role, block_of_written(c, tr_rows_find(c, x)));
+        else if (role == P_CAP)
+            tr_node_put(&map, role, tr_rows_captured(c, x));
+    }
+    if (counts)
+        tr_node_put(&map, P_CAP, c->first);
+    tr_fn *g = tr_fuse_lambda(t->lam);
+    tr_val items[TR_MAX_REDS];
+    assert(t->nfold <= TR_MAX_REDS && "as many as a chain has");
+    for (uint32_t j = 0; j < t->nspace; j++)
+        tr_fuse_param(g, tr_rows_i64(c));
+    for (uint32_t r = 0; r < t->nfold; r++)
+        items[r] = tr_fuse_param(g, tr_rows_def(c, tr_fuse_out(p)[reduced_output(t, r)])->ty->elem);
+    for (uint32_t k = 0; k < t->ncap; k++)
+        tr_fuse_param(g, tr_rows_def(c, p->args[tr_pat_at(t, P_CAP) + k])->ty);
+    if (counts)
+        tr_fuse_param(g, tr_rows_i64(c));
+    tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
+    tr_emit_v(&b, TR_OP_YIELD, NULL, t->nfold, items);
+    tr_term(map.t.lam, 0)->nargs = t->nout;
+    m->t.lam = g;
+    tr_node_emit(&map, &c->b);
+}
+
 static tr_val emit_pattern(tr_rows *c, unsigned number) {
     const tr_ins p = *tr_rows_pattern(c, number);
     const tr_pat *t = c->guards[number] ? tr_fuse_guarded(c->f, p.imm.pat) : p.imm.pat;
@@ -144,9 +213,16 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
                    .epi = !t->epi  ? NULL
                           : counts ? from_first_row(c, t->epi)
                                    : tr_fn_clone(t->epi)};
+    bool two = is_two_loops(c, &p);
+    if (two)
+        store_first(c, &p, &m, counts);
+    for (uint32_t r = 0; two && r < t->nfold; r++)
+        tr_node_put(&m, P_IN, block_of_written(c, tr_rows_find(c, tr_fuse_out(&p)[reduced_output(t, r)])));
     for (uint32_t k = 0; k < p.nargs; k++) {
         tr_role role = tr_pat_role(t, k);
         tr_val x = p.args[k];
+        if (two && (role == P_IN || role == P_OUT))
+            continue;
         if (role == P_SPACE)
             x = k == 0 ? c->rows : tr_rows_captured(c, x);
         else if (role == P_IN)

@@ -53,12 +53,26 @@ static uint32_t captured(const tr_ins *in, tr_val param) {
     return UINT32_MAX;
 }
 
+/* A block of rows that stores what functions of vector math give: vectors are full whatever the rows' length
+ * is (byrow_block.c). */
+static bool has_full_vectors(const tr_fn *lam) {
+    for (tr_val x = 0; x < lam->ins.n; x++) {
+        const tr_ins *in = tr_at(lam, x);
+        if (in->op == TR_OP_PATTERN && in->blk != TR_NOBLK && in->imm.pat->nspace > 1 &&
+            tr_pat_is_map(in->imm.pat) && tr_fn_calls_math(in->imm.pat->lam))
+            return true;
+    }
+    return false;
+}
+
 /* Which operand of pattern v is the length of such rows, its own or a round's? UINT32_MAX: none. */
 static uint32_t length_of_rows(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     if (adds_up_rows(f, in))
         return tr_pat_at(in->imm.pat, P_SPACE) + in->imm.pat->nspace - 1;
     const tr_fn *lam = in->imm.pat->lam;
+    if (has_full_vectors(lam))
+        return UINT32_MAX;
     for (tr_val x = lam->blks.n == 1 ? tr_blk_at(lam, 0)->first : TR_NOVAL; x != TR_NOVAL;
          x = tr_at(lam, x)->next)
         if (adds_up_rows(lam, tr_at(lam, x)))
@@ -208,15 +222,6 @@ static tr_bid two_ways(tr_versions *forms, tr_val v, uint32_t at, unsigned set, 
     return k.after;
 }
 
-/* Does a round call functions of vector math? LLVM makes as many vectors of them as a row has items, which
- * takes 12 ms for three and 85 for sixteen. */
-static bool calls_math(const tr_fn *lam) {
-    for (tr_val x = tr_blk_at(lam, 0)->first; x != TR_NOVAL; x = tr_at(lam, x)->next)
-        if (tr_at(lam, x)->op == TR_OP_MATH || tr_at(lam, x)->op == TR_OP_POW)
-            return true;
-    return false;
-}
-
 /* The same for all sets, each version compiled when it is reached. */
 static tr_bid ways_apart(tr_versions *forms, tr_val v, uint32_t at) {
     tr_bld b = tr_bld_before(forms->f, v);
@@ -236,7 +241,9 @@ static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
     bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* byrow.c */
-    if (!large && adds_up_rows(f, in) && calls_math(in->imm.pat->lam))
+    /* LLVM makes as many vectors of such functions as a row has items, which takes 12 ms for three and 85 for
+     * sixteen. */
+    if (!large && adds_up_rows(f, in) && tr_fn_calls_math(in->imm.pat->lam))
         return ways_apart(forms, v, at);
     tr_bid on = two_ways(forms, v, at, SETS - 1, large);
     for (unsigned set = SETS - 1; set-- > 0;)
