@@ -181,41 +181,94 @@ static bool run_on(plan *p, tr_dev *d, tr_dev_stream *s, const tr_fft_call *c, P
     return tr_devjob_submit(j, d, s);
 }
 
-static PyObject *plan_run(PyObject *self, PyObject *args) {
-    plan *p = (plan *)self;
+/* With arrays that were looked at. */
+static bool run(plan *p, tr_dev *d, PyArrayObject *in, PyArrayObject *out, bool inverse, PyObject *stream) {
     tr_state *st = p->st;
-    PyArrayObject *in, *out;
-    PyObject *stream;
     tr_dev_stream *s;
-    int inverse;
-    if (!PyArg_ParseTuple(args, "O!O!pO:run", &PyArray_Type, &in, &PyArray_Type, &out, &inverse, &stream))
-        return NULL;
-    tr_dev *d = tr_device_get(st);
-    if (!d || !tr_stream_of(st, stream, &s) || !array_is_fit(p, in, false) || !array_is_fit(p, out, true) ||
-        !tr_device_check(st, d, (PyObject *)in) || !tr_device_check(st, d, (PyObject *)out))
-        return NULL;
+    if (!tr_stream_of(st, stream, &s) || !tr_device_check(st, d, (PyObject *)in) ||
+        !tr_device_check(st, d, (PyObject *)out))
+        return false;
     int gpu = d->ops->number ? d->ops->number(d, s) : 0;
     tr_fft_call c = {
         .plan = plan_on(p, d, gpu), .in = PyArray_DATA(in), .out = PyArray_DATA(out), .inverse = inverse};
     uint64_t bytes = c.plan ? tr_fft_area(c.plan) : 0;
-    PyObject *area =
-        bytes ? tr_device_alloc(st, d, TR_DEV_LOCAL, s && !tr_stream_is_foreign(stream) ? s : NULL, bytes)
-              : Py_NewRef(Py_None);
-    if (!c.plan || !area) {
-        Py_XDECREF(area);
-        return NULL;
+    tr_dev_stream *order = s && !tr_stream_is_foreign(stream) ? s : NULL;
+    PyObject *area = bytes ? tr_device_alloc(st, d, TR_DEV_LOCAL, order, bytes) : Py_NewRef(Py_None);
+    bool ok = c.plan && area;
+    if (ok) {
+        c.area = bytes ? ((tr_devmem *)area)->mem.at : NULL;
+        PyObject *keep[] = {(PyObject *)p, (PyObject *)in, (PyObject *)out, area};
+        ok = s ? run_on(p, d, s, &c, keep) : run_now(p, d, &c, gpu);
     }
-    c.area = bytes ? ((tr_devmem *)area)->mem.at : NULL;
-    PyObject *keep[] = {self, (PyObject *)in, (PyObject *)out, area};
-    bool ok = s ? run_on(p, d, s, &c, keep) : run_now(p, d, &c, gpu);
-    Py_DECREF(area);
+    Py_XDECREF(area);
+    return ok;
+}
+
+static PyObject *plan_run(PyObject *self, PyObject *args) {
+    plan *p = (plan *)self;
+    PyArrayObject *in, *out;
+    PyObject *stream;
+    int inverse;
+    if (!PyArg_ParseTuple(args, "O!O!pO:run", &PyArray_Type, &in, &PyArray_Type, &out, &inverse, &stream))
+        return NULL;
+    tr_dev *d = tr_device_get(p->st);
+    bool ok =
+        d && array_is_fit(p, in, false) && array_is_fit(p, out, true) && run(p, d, in, out, inverse, stream);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
+/* The ndarray of what is the device's, or (`host`) the host's; NULL: another way must be found. */
+static PyArrayObject *plain_array(const plan *p, PyObject *o, bool host, bool written) {
+    PyObject *mem = tr_device_mem(p->st, o);
+    const tr_fft_form *f = &p->form;
+    bool real = f->kind == (written ? TR_FFT_C2R : TR_FFT_R2C),
+         half = f->kind == (written ? TR_FFT_R2C : TR_FFT_C2R);
+    int num = real ? (f->wide ? NPY_DOUBLE : NPY_FLOAT) : f->wide ? NPY_CDOUBLE : NPY_CFLOAT;
+    if (!mem && (!host || !PyArray_CheckExact(o)))
+        return NULL;
+    PyArrayObject *a = (PyArrayObject *)(mem ? mem : o);
+    int lead = f->batch > 1;
+    if (PyArray_TYPE(a) != num || PyArray_NDIM(a) != f->rank + lead || !PyArray_ISNOTSWAPPED(a) ||
+        !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISALIGNED(a) || (written && !PyArray_ISWRITEABLE(a)) ||
+        (lead && PyArray_DIM(a, 0) != f->batch))
+        return NULL;
+    for (int k = 0; k < f->rank; k++)
+        if (PyArray_DIM(a, lead + k) != (half && k + 1 == f->rank ? f->n[k] / 2 + 1 : f->n[k]))
+            return NULL;
+    return a;
+}
+
+/* try_run(ary, out, inverse, stream): False where something has to be done before or behind it. */
+static PyObject *plan_try_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    plan *p = (plan *)self;
+    const tr_fft_form *f = &p->form;
+    tr_dev *d = p->st->dev;
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError, "try_run() takes four arguments");
+    bool own = d->ops->load != NULL,
+         plain = !args[3] || (PyLong_CheckExact(args[3]) && PyObject_Not(args[3]));
+    if (own && f->kind == TR_FFT_C2R && f->rank > 1) /* which would overwrite what it is made of */
+        Py_RETURN_FALSE;
+    PyArrayObject *in = plain_array(p, args[0], !own && plain, false);
+    PyArrayObject *out = in ? plain_array(p, args[1], !own && plain, true) : NULL;
+    if (!out)
+        Py_RETURN_FALSE;
+    uintptr_t x = (uintptr_t)PyArray_DATA(in), y = (uintptr_t)PyArray_DATA(out), pair = f->wide ? 16 : 8;
+    bool apart = x + (uintptr_t)PyArray_NBYTES(in) <= y || y + (uintptr_t)PyArray_NBYTES(out) <= x;
+    if ((!apart && (x != y || f->kind != TR_FFT_C2C)) || (own && (x % pair || y % pair)))
+        Py_RETURN_FALSE;
+    return run(p, d, in, out, args[2] == Py_True, args[3]) ? Py_NewRef(Py_True) : NULL;
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void))(f), METH_FASTCALL
 static PyMethodDef plan_methods[] = {
     {"run", plan_run, METH_VARARGS,
      "run(ary, out, inverse, stream, /)\n--\n\nTransform ``ary`` to ``out``, which lie in C order without "
      "gaps."},
+    {"try_run", FAST(plan_try_run),
+     "try_run(ary, out, inverse, stream, /)\n--\n\nThe same for arrays that are the device's, or on the "
+     "emulated "
+     "one without a stream the host's, and have the plan's own shapes: False for all others."},
     {0},
 };
 

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
         cg as cg,
         const as const,
         cudadrv as cudadrv,
+        fft as fft,
         fp16 as fp16,
+        libs as libs,
         local as local,
         random as random,
         shared as shared,
@@ -179,7 +181,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv", "random")
+_MODULES = ("args", "cudadrv", "fft", "libs", "random")
 __all__ = [
     *_WHERE,
     *_MODULES,

@@ -110,16 +110,16 @@ def need(name: str) -> None:
         if why is None:
             opened[name] = path
             return
-        whys.append(why)
+        if os.path.dirname(path):  # other names are for the system, which may know none
+            whys.append(why)
     raise CudaSupportError(_missing(LIBRARIES[name], newest, whys))
 
 
 def _missing(lib: Library, newest: int, whys: list[str]) -> str:
-    wrong = [why for why in whys if "cannot open shared object file" not in why]
     newer = [p for p in candidates(lib.name) if os.path.exists(p)]
     hint = f"pip install {lib.package} ({lib.megabytes} MB) gives it; TREADLE_CUDA=emu needs none"
-    if wrong:
-        return f"{lib.name} cannot be used: {wrong[0]}; {hint}"
+    if whys:
+        return f"{lib.name} cannot be used: {whys[0]}; {hint}"
     if newer:
         return (
             f"{lib.name} is here for a newer CUDA than the driver's {newest} ({newer[0]}): "
@@ -130,6 +130,5 @@ def _missing(lib: Library, newest: int, whys: list[str]) -> str:
 
 def where(name: str) -> str | None:
     """The path of a library that is open, or of the file that would be opened; None: only the system may know one."""
-    return opened.get(name) or next(
-        (p for p in candidates(name, driver_version()[0]) if os.path.exists(p)), None
-    )
+    newest = _ANY if is_emulated() else driver_version()[0]
+    return opened.get(name) or next((p for p in candidates(name, newest) if os.path.exists(p)), None)

@@ -24,6 +24,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.fft
 
 from .._core import FFT, _fft_loops, _fft_version
 from ..errors import PerformanceWarning
@@ -73,6 +74,10 @@ class _Slow:
     def __init__(self, kind: int, shape: tuple[int, ...], batch: int) -> None:
         self.kind, self.shape, self.batch = kind, shape, batch
 
+    def try_run(self, ary: Any, out: Any, inverse: bool, stream: Any) -> bool:
+        """As `treadle._core.FFT.try_run`: there is nothing that is quick."""
+        return False
+
     def run(self, ary: Array, out: Array, inverse: bool, stream: Any) -> None:
         """As `treadle._core.FFT.run`."""
         half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
@@ -101,11 +106,8 @@ class _Slow:
 @functools.cache
 def _has_loops() -> bool:
     """Whether NumPy's loops for rows can be called on the emulated device; that they cannot is said once."""
-    try:
-        from numpy.fft import _pocketfft_umath as loops
-    except ImportError:
-        loops = None
     names = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
+    loops = getattr(numpy.fft, "_pocketfft_umath", None)
     if _fft_loops(*(getattr(loops, name, None) for name in names)):
         return True
     warnings.warn(
@@ -153,7 +155,9 @@ def _memory(ary: Any) -> Array:
         return ary
     if hasattr(ary, "__cuda_array_interface__"):
         return as_cuda_array(ary)._argument
-    raise TypeError(f"a Fourier transform is of arrays of the device or of NumPy's, not of {type(ary).__name__}")
+    raise TypeError(
+        f"a Fourier transform is of arrays of the device or of NumPy's, not of {type(ary).__name__}"
+    )
 
 
 def _has_room(mem: Array, shape: tuple[int, ...], batch: int) -> bool:
@@ -247,12 +251,22 @@ class FFTPlan:
         check_stream(stream)
         given = (np.dtype(itype), np.dtype(otype))
         if given not in _KINDS:
-            raise ValueError(f"Invalid type combination: no Fourier transform is from {given[0]} to {given[1]}")
-        sizes = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)  # type: ignore[arg-type]
+            raise ValueError(
+                f"Invalid type combination: no Fourier transform is from {given[0]} to {given[1]}"
+            )
+        sizes = (
+            tuple(map(operator.index, shape))
+            if isinstance(shape, (tuple, list))
+            else (operator.index(shape),)
+        )  # type: ignore[arg-type]
         if not 1 <= len(sizes) <= 3:
-            raise ValueError(f"a Fourier transform has one to three axes, and the shape {sizes} has {len(sizes)}")
+            raise ValueError(
+                f"a Fourier transform has one to three axes, and the shape {sizes} has {len(sizes)}"
+            )
         kind = _KINDS[given][0]
-        self._begin(given, sizes, (*sizes[:-1], 2 * (sizes[-1] - 1)) if kind == _C2R else sizes, batch, stream, mode)
+        self._begin(
+            given, sizes, (*sizes[:-1], 2 * (sizes[-1] - 1)) if kind == _C2R else sizes, batch, stream, mode
+        )
 
     def _begin(
         self,
@@ -268,7 +282,11 @@ class FFTPlan:
         batch = operator.index(batch)
         if min(shape) < 1 or batch < 1:
             what = f"{batch} transforms" if batch < 1 else f"the shape {given}"
-            few = ": sizes are at least 1" if kind != _C2R else ": sizes are at least 1, of the complex items along the last axis 2"
+            few = (
+                ": sizes are at least 1"
+                if kind != _C2R
+                else ": sizes are at least 1, of the complex items along the last axis 2"
+            )
             raise ValueError(f"{what} of a Fourier transform" + (few if batch >= 1 else ": it is at least 1"))
         half = (*shape[:-1], shape[-1] // 2 + 1)
         self.itype, self.otype = types
@@ -304,7 +322,9 @@ class FFTPlan:
             cuFFT refuses it.
         """
         if self.direction == "inverse":
-            raise TypeError("Invalid operation: a plan from complex to real numbers has an inverse transform alone")
+            raise TypeError(
+                "Invalid operation: a plan from complex to real numbers has an inverse transform alone"
+            )
         return self._transform(ary, out, False)
 
     def inverse(self, ary: Array | DeviceNDArray, out: Any = None) -> Any:
@@ -313,7 +333,9 @@ class FFTPlan:
         Imaginary parts that would be 0 if the result is to be real are not looked at.
         """
         if self.direction == "forward":
-            raise TypeError("Invalid operation: a plan from real to complex numbers has a forward transform alone")
+            raise TypeError(
+                "Invalid operation: a plan from real to complex numbers has a forward transform alone"
+            )
         return self._transform(ary, out, True)
 
     def _checked(self, given: Any, what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
@@ -341,6 +363,8 @@ class FFTPlan:
         return is_emulated() or (on_device(mem) and mem.__array_interface__["data"][0] % pair == 0)
 
     def _transform(self, ary: Any, out: Any, inverse: bool) -> Any:
+        if out is not None and not _order.active and self._core.try_run(ary, out, inverse, self.stream):
+            return out
         source = self._checked(ary, "input", self.itype, self.ishape)
         if out is None:
             out = self._room(source)

@@ -34,7 +34,6 @@ def test() -> bool:
     for name, path in found().items():
         state = " (open)" if name in opened else ""
         print(
-            f"{name}: {path or 'not found'}{state}"
-            + ("; the emulated device needs none" if emulated else "")
+            f"{name}: {path or 'not found'}{state}" + ("; the emulated device needs none" if emulated else "")
         )
     return emulated or all(found().values())
