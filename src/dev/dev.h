@@ -1,16 +1,16 @@
 /* Devices: memory, copies, streams, events and launches behind one table of functions.
  *
- * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host, work of a library. On the default stream
- * (NULL) a job is done when tr_dev_ops.submit returns; on others it is the device's until it calls `release`,
- * on any thread, and is done in the order of submission. A job that fails ends its stream: what follows there
- * is released without having been done, until somebody takes the failure (take).
+ * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host, work of a library. On
+ * the default stream (NULL) a job is done when tr_dev_ops.submit returns; on others it is the device's until
+ * it calls `release`, on any thread, and is done in the order of submission. A job that fails ends its
+ * stream: what follows there is released without having been done, until somebody takes the failure (take).
  *
- * A device of its own may go on with a launch on the default stream when submit has
- * returned; `reached` waits for it.
+ * A device of its own may go on with a launch on the default stream when submit has returned; `reached`
+ * waits for it.
  *
- * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the
- * jobs that were submitted before have ended, and none of another stream is at work. A device that orders
- * streams by itself has nothing to do there.
+ * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them
+ * the jobs that were submitted before have ended, and none of another stream is at work. A device that
+ * orders streams by itself has nothing to do there.
  *
  * Results are codes as those of compiled code (rt/layout.h): 0, the number of a raise site, or a reason of
  * the runtime's own. Nothing here waits longer than it is told, so that a host can look for signals in
@@ -162,9 +162,9 @@ typedef struct tr_dev_at {
     int gpu;
 } tr_dev_at;
 
-/* Work of a library's. On the emulated device `fn` does it, on the stream's thread and with the pool; on a GPU
- * it gives it to the library, on the thread that submits and with the GPU's context entered. A code that is
- * not 0 ends the stream as that of a launch, or is what submit gives. */
+/* Work of a library's. On the emulated device `fn` does it, on the stream's thread and with the pool; on a
+ * GPU it gives it to the library, on the thread that submits and with the GPU's context entered. A code that
+ * is not 0 ends the stream as that of a launch, or is what submit gives. */
 typedef struct tr_dev_work {
     int32_t (*fn)(void *arg, const tr_dev_at *at);
     void *arg;

@@ -1,6 +1,6 @@
-/* CUDA's libraries: tables of their functions (libs.def), each opened once, when it is needed first, and never
- * closed. Where one lies the package says (python/treadle/cuda/_libs.py). A status that is not 0 is the reason
- * TR_CODE_LIBRARY; which one it was, and whose, is kept for the thread. */
+/* CUDA's libraries: tables of their functions (libs.def), each opened once, when it is needed first, and
+ * never closed. Where one lies the package says (python/treadle/cuda/_libs.py). A status that is not 0 is
+ * the reason TR_CODE_LIBRARY; which one it was, and whose, is kept for the thread. */
 #ifndef TR_DEV_LIBS_H
 #define TR_DEV_LIBS_H
 

@@ -1,8 +1,8 @@
 /* What CUDA's libraries do, for Python: which library is open, and plans of Fourier transforms.
  *
- * Arrays come as ndarrays over the device's memory, or on the emulated device the host's, one item behind the
- * other; how many items a call touches is looked at here, so that no library reads past an end. What a call on a
- * stream refers to lives until it has run.
+ * Arrays come as ndarrays over the device's memory, or on the emulated device the host's, one item behind
+ * the other; how many items a call touches is looked at here, so that no library reads past an end. What a
+ * call on a stream refers to lives until it has run.
  * Cost of a call on the emulated device: some hundred nanoseconds. */
 #include <assert.h>
 #include <string.h>
@@ -287,8 +287,8 @@ static PyType_Spec plan_spec = {
     .slots = plan_slots,
 };
 
-/* The loop of a generalised ufunc of NumPy's for rows of that precision: complex or real items, a factor of the
- * same precision. NULL: it has none. */
+/* The loop of a generalised ufunc of NumPy's for rows of that precision: complex or real items, a factor of
+ * the same precision. NULL: it has none. */
 static bool find_loop(PyObject *o, int which, int wide, tr_fft_loops *out) {
     int real = wide ? NPY_DOUBLE : NPY_FLOAT, pairs = wide ? NPY_CDOUBLE : NPY_CFLOAT;
     int in = which == TR_FFT_REAL_EVEN || which == TR_FFT_REAL_ODD ? real : pairs;

@@ -1,10 +1,10 @@
-/* Fourier transforms of one to three axes, many at a time, on any device: cuFFT's meaning, by cuFFT on a GPU and
- * by NumPy's C loops on the host's cores.
+/* Fourier transforms of one to three axes, many at a time, on any device: cuFFT's meaning, by cuFFT on a GPU
+ * and by NumPy's C loops on the host's cores.
  *
  * Nothing is scaled. A real array of n items along its last axis has n / 2 + 1 complex ones beside it; from
  * those to real ones, imaginary parts of the first and (n even) the last are not looked at. Arrays lie in C
- * order without gaps, one transform behind the other. What is read is kept, but where it is what is written, and
- * where a GPU makes real items of more than one axis. */
+ * order without gaps, one transform behind the other. What is read is kept, but where it is what is written,
+ * and where a GPU makes real items of more than one axis. */
 #ifndef TR_LIBS_FFT_H
 #define TR_LIBS_FFT_H
 
@@ -39,7 +39,8 @@ typedef struct tr_fft_loops {
 
 /* A plan, of one device or GPU. Any thread may use it. */
 typedef struct tr_fft tr_fft;
-/* For the GPU of that number; else `loops`, which live as long. 0, or a reason: MEMORY, LIBRARY, the device's. */
+/* For the GPU of that number; else `loops`, which live as long. 0, or a reason: MEMORY, LIBRARY, the
+ * device's. */
 int32_t tr_fft_new(tr_dev *d, int gpu, const tr_fft_form *f, const tr_fft_loops *loops, tr_fft **out);
 void tr_fft_free(tr_fft *p);
 /* Bytes of the device that a transform needs beside its arrays. */

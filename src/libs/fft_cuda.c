@@ -1,7 +1,7 @@
 /* Fourier transforms on a GPU, by cuFFT.
  *
- * A plan has no memory of its own: each transform brings an area from our pool, in the order of its stream, so
- * the same plan may be at work on several streams. A plan that could not be made whole is given back. */
+ * A plan has no memory of its own: each transform brings an area from our pool, in the order of its stream,
+ * so the same plan may be at work on several streams. A plan that could not be made whole is given back. */
 #include <assert.h>
 
 #include "dev/libs.h"

@@ -1,10 +1,11 @@
 /* Fourier transforms on the host's cores, by NumPy's C loops for rows.
  *
  * A transform of several axes is one of rows after the other. Rows of the last axis lie one item behind the
- * other and are done where they are; of another axis some columns at a time are copied to a buffer, where they
- * are rows, and back. NumPy's loop multiplies by a factor whose precision is the result's: it is 1. Pieces go to
- * the pool; results do not depend on which.
- * Cost: per item of each axis about log2 of its length in nanoseconds, and two copies where it is not the last. */
+ * other and are done where they are; of another axis some columns at a time are copied to a buffer, where
+ * they are rows, and back. NumPy's loop multiplies by a factor whose precision is the result's: it is 1.
+ * Pieces go to the pool; results do not depend on which.
+ * Cost: per item of each axis about log2 of its length in nanoseconds, and two copies where it is not the
+ * last. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static int32_t range_of_rows(tr_frame *f, void *arg, int64_t lo, int64_t hi, uin
     return 0;
 }
 
-/* `n` rows of `columns` items that lie `row` bytes apart, as columns of a buffer, `pitch` bytes apart: to it, or
- * back. */
+/* `n` rows of `columns` items that lie `row` bytes apart, as columns of a buffer, `pitch` bytes apart: to
+ * it, or back. */
 static void turn(char *at, char *buffer, int64_t n, int64_t row, int64_t columns, int64_t item, int64_t pitch,
                  bool back) {
     for (int64_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
-/* A cuFFT that is none, on the driver that is none: the functions of dev/cufft.def. It looks at handles, GPUs,
- * addresses and the work area when it is called and when the work is done, and computes by the definition,
- * one row after the other. Any call can fail once (`fake_cufft_fail`). As the real one it may overwrite what
- * real items of several axes are made of, so here it always does. */
+/* A cuFFT that is none, on the driver that is none: the functions of dev/cufft.def. It looks at handles,
+ * GPUs, addresses and the work area when it is called and when the work is done, and computes by the
+ * definition, one row after the other. Any call can fail once (`fake_cufft_fail`). As the real one it may
+ * overwrite what real items of several axes are made of, so here it always does. */
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>
