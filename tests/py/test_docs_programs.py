@@ -1,4 +1,4 @@
-"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md, docs/scipy.md and docs/parallel/ run as they stand there.
+"""The programs of docs/cuda-lessons.md, docs/from-numba-cuda.md, docs/scipy.md, docs/cuda/ and docs/parallel/ run as they stand there.
 
 What the pages show of them is what is printed, and the picture of the README is the bench's.
 """
@@ -37,13 +37,15 @@ def python(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[
     )
 
 
-# --- treadle.parallel ---
+# --- treadle.parallel, libraries of CUDA ---
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (DOCS / "parallel").glob("*.md")))
+@pytest.mark.parametrize(
+    "page", sorted(f"{d}/{p.name}" for d in ("cuda", "parallel") for p in (DOCS / d).glob("*.md"))
+)
 def test_primitives(tmp_path: Path, page: str) -> None:
     """A page begins with a program, and those after it go on with what it has."""
-    programs = blocks(f"parallel/{page}")
+    programs = blocks(page)
     assert "assert " in programs[0]
     (tmp_path / "script.py").write_text("\n".join(programs))
     done = python(tmp_path, "script.py")

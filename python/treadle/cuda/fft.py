@@ -225,6 +225,7 @@ class FFTPlan:
 
     Examples
     --------
+    >>> from treadle.cuda.fft import FFTPlan
     >>> x = np.ones((2, 4), np.float32)
     >>> plan = FFTPlan((4,), np.float32, np.complex64, batch=2)
     >>> plan.forward(x)
