@@ -41,6 +41,8 @@ int32_t tr_fft_new(tr_dev *d, int gpu, const tr_fft_form *f, const tr_fft_loops 
         free(p);
         return code;
     }
+    if (p->loops)
+        tr_fft_prepare(p);
     pthread_mutex_init(&p->lock, NULL);
     *out = p;
     return 0;
@@ -51,6 +53,8 @@ void tr_fft_free(tr_fft *p) {
         return;
     if (!p->loops)
         do_on_gpu(p, tr_fft_destroy); /* where that fails, it went with the context */
+    for (int k = 0; k < p->form.rank; k++)
+        tr_fft_line_free(p->line[k]);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }
