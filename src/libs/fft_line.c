@@ -15,7 +15,7 @@
 
 enum { LONGEST = 1 << 13, LARGEST = 13 }; /* items, so that two buffers fit a cache; radix */
 
-/* exp(-2 pi i k / n), exact to the last place. */
+/* exp(-2 pi i k / n), each part within two units of the last place of 1. */
 static void root(int64_t k, int64_t n, double *re, double *im) {
     int64_t eighths = 8 * (k % n), octant = eighths / n, rest = eighths - octant * n;
     if (octant & 1)

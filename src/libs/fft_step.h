@@ -3,6 +3,8 @@
  *
  * An item is a vector of real and one of imaginary parts. */
 
+#ifdef T
+
 typedef T NAME(vec) __attribute__((vector_size(TR_FFT_VECTOR), may_alias));
 typedef T NAME(loose) __attribute__((vector_size(TR_FFT_VECTOR), may_alias, aligned(sizeof(T))));
 typedef struct NAME(item) {
@@ -274,3 +276,4 @@ static void NAME(lines)(const tr_fft_line *l, const tr_fft_lines *a, void *room)
 }
 #undef V
 #undef ITEM
+#endif

@@ -21,6 +21,11 @@ from treadle.cuda.fft import FFTPlan, fft, fft_inplace, ifft, ifft_inplace
 from treadle.errors import PerformanceWarning
 
 ON_EMU = cuda.is_emulated()
+if not ON_EMU:
+    try:
+        module.version()
+    except cuda.cudadrv.error.CudaSupportError as error:
+        pytest.skip(str(error), allow_module_level=True)
 PAIRS = {np.complex64: np.float32, np.complex128: np.float64}
 SHAPES = [(1,), (2,), (7,), (12,), (1, 5), (5, 1), (6, 9), (3, 1, 4), (3, 4, 6), (1, 1, 1)]
 if ON_EMU:  # the library that stands for cuFFT takes its time
@@ -77,6 +82,42 @@ def test_all_kinds_are_numpys(shape, batch, c, threads):
         FFTPlan(h.shape[-len(shape) :], c, PAIRS[c], batch).inverse(d, o)
         close(o.copy_to_host(), backward(h, shape, True))
         assert (d.copy_to_host() == h).all()
+
+
+def largest_factor(n):
+    """The largest prime factor, or a product of what is left."""
+    k = 2
+    while k * k <= n:
+        n, k = (n // k, k) if n % k == 0 and n > k else (n, k + 1)
+    return n
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("c", PAIRS, ids=lambda t: t.__name__)
+def test_rows_of_every_length(c):
+    """Those with small factors are done in vectors, others by NumPy's loops; the lanes of a vector do not know of each other."""
+    assert largest_factor(169) == 13 and largest_factor(34) == 17
+    for n in (*range(1, 70), 121, 143, 169, 1000, 1001, 4096, 8192, 8193, 16384):
+        x = numbers((11, n), c, n)
+        x[3] *= 1e20
+        x[5, 0] = np.nan
+        ok = np.array([k != 5 for k in range(11)])
+        plan = FFTPlan((n,), c, c, batch=11)
+        got, back = plan.forward(x), plan.inverse(x)
+        assert np.isnan(got[5]).all()
+        for row, a, b in zip(x[ok], got[ok], back[ok]):
+            scale = np.abs(row).max()
+            close(a / scale, forward(row / scale, (n,)))
+            close(b / scale, backward(row / scale, (n,)))
+        if largest_factor(n) <= 13 and n <= 8192:
+            for few in (3, 8):
+                assert (
+                    FFTPlan((n,), c, c, batch=few).forward(x[:few])[ok[:few]] == got[:few][ok[:few]]
+                ).all()
+        r = np.ascontiguousarray(x.real)
+        half = FFTPlan((n,), PAIRS[c], c, batch=11).forward(r)
+        for row, a in zip(r[ok], half[ok]):
+            close(a / np.abs(row).max(), forward(row / np.abs(row).max(), (n,)))
 
 
 def test_grains_of_all_sizes_give_the_same_bits():
