@@ -198,6 +198,11 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cuda_queue",),
         ("cuda",),  # the device
     ),
+    "libs": (
+        ("fft_line",),
+        ("fft_cuda", "fft_emu"),  # a device's part
+        ("fft",),
+    ),
     "infer": (
         ("handlers", "optional"),
         ("contract", "step"),  # one instruction

@@ -7,19 +7,6 @@
 
 #include "libs/fft_priv.h"
 
-int64_t tr_fft_items(const tr_fft_form *f, bool input) {
-    bool half = f->kind == (input ? TR_FFT_C2R : TR_FFT_R2C);
-    int64_t n = f->batch;
-    for (int k = 0; k < f->rank; k++)
-        n *= half && k + 1 == f->rank ? f->n[k] / 2 + 1 : f->n[k];
-    return n;
-}
-
-int64_t tr_fft_item(const tr_fft_form *f, bool input) {
-    bool real = f->kind == (input ? TR_FFT_R2C : TR_FFT_C2R);
-    return (f->wide ? 8 : 4) * (real ? 1 : 2);
-}
-
 /* On the GPU of the plan, whichever the thread uses. */
 static int32_t do_on_gpu(tr_fft *p, int32_t (*fn)(void *arg, const tr_dev_at *at)) {
     tr_dev_job j = {.op = TR_DEV_WORK, .u.work = {.fn = fn, .arg = p, .gpu = p->gpu}};

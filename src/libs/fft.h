@@ -24,8 +24,18 @@ typedef struct tr_fft_form {
 } tr_fft_form;
 
 /* Items of all transforms together, real or complex ones, and the bytes of one. */
-int64_t tr_fft_items(const tr_fft_form *f, bool input);
-int64_t tr_fft_item(const tr_fft_form *f, bool input);
+static inline int64_t tr_fft_items(const tr_fft_form *f, bool input) {
+    bool half = f->kind == (input ? TR_FFT_C2R : TR_FFT_R2C);
+    int64_t n = f->batch;
+    for (int k = 0; k < f->rank; k++)
+        n *= half && k + 1 == f->rank ? f->n[k] / 2 + 1 : f->n[k];
+    return n;
+}
+
+static inline int64_t tr_fft_item(const tr_fft_form *f, bool input) {
+    bool real = f->kind == (input ? TR_FFT_R2C : TR_FFT_C2R);
+    return (f->wide ? 8 : 4) * (real ? 1 : 2);
+}
 
 /* NumPy's loops for rows, by precision (float32, float64). */
 enum { TR_FFT_FORWARD, TR_FFT_INVERSE, TR_FFT_REAL_EVEN, TR_FFT_REAL_ODD, TR_FFT_TO_REAL, TR_FFT_LOOPS };

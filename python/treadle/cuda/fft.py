@@ -1,4 +1,4 @@
-"""Fourier transforms of arrays on the device, of one to three axes, many at a time: by cuFFT on a GPU, by NumPy's own C loops on the emulated device, with the names of ``pyculib.fft``, ``accelerate.cuda.fft`` and ``numbapro.cudalib.cufft``.
+"""Fourier transforms of arrays on the device, of one to three axes, many at a time: by cuFFT on a GPU, in vectors or by NumPy's own C loops on the emulated device, with the names of ``pyculib.fft``, ``accelerate.cuda.fft`` and ``numbapro.cudalib.cufft``.
 
 >>> import numpy as np
 >>> from treadle import cuda
