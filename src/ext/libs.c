@@ -59,15 +59,18 @@ static tr_fft *plan_on(plan *p, tr_dev *d, int gpu) {
     int32_t code;
     if (p->on[gpu])
         return p->on[gpu];
-    if (d->ops->load ? !tr_lib_cufft() : !p->st->fft.of[0][0].fn) {
-        PyErr_SetString(PyExc_RuntimeError, "there is nothing here that makes Fourier transforms");
+    if (d->ops->load && !tr_lib_cufft()) {
+        PyErr_SetString(PyExc_RuntimeError, "cuFFT was not opened");
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
     code = tr_fft_new(d, gpu, &p->form, &p->st->fft, &made);
     Py_END_ALLOW_THREADS
-    if (code) {
-        tr_device_raise(d, code);
+    if (code || !made) {
+        if (code)
+            tr_device_raise(d, code);
+        else
+            PyErr_SetString(PyExc_NotImplementedError, "NumPy's loops are needed, and there are none");
         return NULL;
     }
     if (p->on[gpu]) /* another thread's */
@@ -312,14 +315,13 @@ static bool find_loop(PyObject *o, int which, int wide, tr_fft_loops *out) {
 /* _fft_loops(forward, inverse, real_even, real_odd, to_real): whether they are what is needed. */
 static PyObject *fft_loops(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
-    tr_fft_loops found;
+    tr_fft_loops found = {0};
     bool all = PyTuple_GET_SIZE(args) == TR_FFT_LOOPS;
     for (int k = 0; all && k < TR_FFT_LOOPS; k++) {
         PyObject *o = PyTuple_GET_ITEM(args, k);
         all = Py_TYPE(o) == st->np_ufunc && find_loop(o, k, 0, &found) && find_loop(o, k, 1, &found);
     }
-    if (all)
-        st->fft = found;
+    st->fft = all ? found : (tr_fft_loops){0};
     return PyBool_FromLong(all);
 }
 

@@ -13,6 +13,13 @@ static int32_t do_on_gpu(tr_fft *p, int32_t (*fn)(void *arg, const tr_dev_at *at
     return p->device->ops->submit(p->device, NULL, &j);
 }
 
+static void give_back(tr_fft *p) {
+    for (int k = 0; k < p->form.rank; k++)
+        tr_fft_line_free(p->line[k]);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
 int32_t tr_fft_new(tr_dev *d, int gpu, const tr_fft_form *f, const tr_fft_loops *loops, tr_fft **out) {
     assert(f->rank >= 1 && f->rank <= TR_FFT_RANK && f->batch >= 1 && "a form was looked at");
     tr_fft *p = calloc(1, sizeof *p);
@@ -22,28 +29,22 @@ int32_t tr_fft_new(tr_dev *d, int gpu, const tr_fft_form *f, const tr_fft_loops 
     p->form = *f;
     p->device = d;
     p->gpu = gpu;
-    p->loops = d->ops->load ? NULL : loops;
-    int32_t code = p->loops ? 0 : do_on_gpu(p, tr_fft_make);
-    if (code) {
-        free(p);
-        return code;
-    }
-    if (p->loops)
-        tr_fft_prepare(p);
+    p->on_gpu = d->ops->load != NULL;
+    p->loops = *loops;
     pthread_mutex_init(&p->lock, NULL);
-    *out = p;
-    return 0;
+    int32_t code = p->on_gpu ? do_on_gpu(p, tr_fft_make) : 0;
+    if (code || (!p->on_gpu && !tr_fft_prepare(p)))
+        give_back(p);
+    else
+        *out = p;
+    return code;
 }
 
 void tr_fft_free(tr_fft *p) {
-    if (!p)
-        return;
-    if (!p->loops)
+    if (p && p->on_gpu)
         do_on_gpu(p, tr_fft_destroy); /* where that fails, it went with the context */
-    for (int k = 0; k < p->form.rank; k++)
-        tr_fft_line_free(p->line[k]);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
+    if (p)
+        give_back(p);
 }
 
 uint64_t tr_fft_area(const tr_fft *p) {
@@ -52,5 +53,5 @@ uint64_t tr_fft_area(const tr_fft *p) {
 
 int32_t tr_fft_run(void *call, const tr_dev_at *at) {
     const tr_fft_call *c = call;
-    return c->plan->loops ? tr_fft_here(c, at) : tr_fft_there(c, at);
+    return c->plan->on_gpu ? tr_fft_there(c, at) : tr_fft_here(c, at);
 }

@@ -49,8 +49,8 @@ typedef struct tr_fft_loops {
 
 /* A plan, of one device or GPU. Any thread may use it. */
 typedef struct tr_fft tr_fft;
-/* For the GPU of that number; else `loops`, which live as long. 0, or a reason: MEMORY, LIBRARY, the
- * device's. */
+/* For the GPU of that number, or the host, with those loops (the first NULL: there are none). 0, or a reason:
+ * MEMORY, LIBRARY, the device's. *out NULL with 0: only such loops could do it. */
 int32_t tr_fft_new(tr_dev *d, int gpu, const tr_fft_form *f, const tr_fft_loops *loops, tr_fft **out);
 void tr_fft_free(tr_fft *p);
 /* Bytes of the device that a transform needs beside its arrays. */

@@ -36,7 +36,7 @@ static void do_rows(const axis *a, const char *in, char *out, int64_t rows, int6
     char *args[] = {(char *)(uintptr_t)in, wide ? (char *)&wide_one : (char *)&one, out};
     const int64_t sizes[] = {rows, a->n_in, a->n_out};
     const int64_t steps[] = {in_row, 0, out_row, a->in_item, a->out_item};
-    a->plan->loops->of[a->loop][wide].fn(args, sizes, steps, a->plan->loops->of[a->loop][wide].data);
+    a->plan->loops.of[a->loop][wide].fn(args, sizes, steps, a->plan->loops.of[a->loop][wide].data);
 }
 
 static int32_t range_of_rows(tr_frame *f, void *arg, int64_t lo, int64_t hi, uint32_t worker) {
@@ -125,7 +125,8 @@ static int32_t range_of_groups(tr_frame *f, void *arg, int64_t lo, int64_t hi, u
 }
 
 static int32_t do_axis(tr_frame *f, axis *a) {
-    bool columns = a->inner > 1, in_lanes = a->line && (columns ? a->inner : a->outer) >= FEW;
+    bool columns = a->inner > 1, few = (columns ? a->inner : a->outer) < FEW;
+    bool in_lanes = a->line && !(few && a->plan->loops.of[0][0].fn);
     int64_t n = a->n_in > a->n_out ? a->n_in : a->n_out, fixed = tr_rt_fixed_grain();
     int64_t pieces = in_lanes ? groups_of(a) : columns ? a->outer * tiles_of(a) : a->outer;
     double ns =
@@ -137,13 +138,16 @@ static int32_t do_axis(tr_frame *f, axis *a) {
 }
 
 /* A line of real items is one of half as many complex ones, if their number is even. */
-void tr_fft_prepare(tr_fft *p) {
+bool tr_fft_prepare(tr_fft *p) {
     const tr_fft_form *s = &p->form;
+    bool all = true;
     for (int k = 0; k < s->rank; k++) {
         bool real = k + 1 == s->rank && s->kind != TR_FFT_C2C;
         if (!real || s->n[k] % 2 == 0)
             p->line[k] = tr_fft_line_new(real ? s->n[k] / 2 : s->n[k], s->wide);
+        all &= p->line[k] != NULL;
     }
+    return all || p->loops.of[0][0].fn;
 }
 
 /* Along all axes but the last, of complex items. */

@@ -10,8 +10,9 @@
 struct tr_fft {
     tr_fft_form form;
     tr_dev *device;
-    const tr_fft_loops *loops;      /* NULL: a GPU's */
-    tr_fft_line *line[TR_FFT_RANK]; /* the host's, of each axis; NULL: NumPy's loops alone */
+    bool on_gpu;
+    tr_fft_loops loops;             /* the host's; the first NULL: there are none */
+    tr_fft_line *line[TR_FFT_RANK]; /* of each axis; NULL: NumPy's loops alone */
     /* a GPU's: cuFFT's plan, which may be given a stream and an area by one thread at a time */
     int gpu, handle;
     size_t area;
@@ -19,8 +20,8 @@ struct tr_fft {
     pthread_mutex_t lock;
 };
 
-/* fft_emu.c: prepares the axes. */
-void tr_fft_prepare(tr_fft *p);
+/* fft_emu.c: prepares the axes; false: nothing can do one of them. */
+bool tr_fft_prepare(tr_fft *p);
 /* fft_emu.c, fft_cuda.c */
 int32_t tr_fft_here(const tr_fft_call *c, const tr_dev_at *at);
 int32_t tr_fft_there(const tr_fft_call *c, const tr_dev_at *at);

@@ -120,7 +120,7 @@ def test_rows_of_every_length(c):
             close(a / np.abs(row).max(), forward(row / np.abs(row).max(), (n,)))
 
 
-def test_grains_of_all_sizes_give_the_same_bits():
+def test_threads_do_not_change_bits():
     x = numbers((40, 64), np.complex64)
     want = FFTPlan((40, 64), np.complex64, np.complex64).forward(x)
     before = treadle.get_num_threads()
@@ -466,27 +466,43 @@ def test_the_core_looks_itself():
 
 @pytest.mark.emulated
 def test_without_numpys_loops(monkeypatch):
-    """As with NumPy 1.26: NumPy's functions, which is said once."""
-    monkeypatch.setattr(module, "_fft_loops", lambda *loops: False)
-    module._has_loops.cache_clear()
+    """As with NumPy 1.26: lengths with small factors all the same; others by NumPy's functions, which is said once."""
+    monkeypatch.delattr(np.fft, "_pocketfft_umath", raising=False)
+    for cache in (module._find_loops, module._say_slow):
+        cache.cache_clear()
     module._plans.made.clear()
     try:
-        with pytest.warns(PerformanceWarning, match="on one core"):
-            FFTPlan((4,), complex, complex)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for c, r in PAIRS.items():
-                for stream in (0, cuda.stream()):
-                    x, f = numbers((2, 4, 6), c), numbers((2, 4, 6), r)
-                    plan = FFTPlan((4, 6), c, c, 2, stream)
-                    close(plan.forward(x), forward(x, (4, 6)))
-                    close(plan.inverse(x), backward(x, (4, 6)))
-                    h = FFTPlan((4, 6), r, c, 2, stream).forward(f)
-                    close(h, forward(f, (4, 6)))
-                    close(FFTPlan((4, 4), c, r, 2, stream).inverse(h), f * 24)
+            small = FFTPlan((4, 6), complex, complex)
+            assert isinstance(small._core, treadle._core.FFT) and not module._find_loops()
+        with pytest.warns(PerformanceWarning, match="on one core"):
+            assert isinstance(FFTPlan((17,), complex, complex)._core, module._Slow)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for shape in ((4, 6), (17, 6), (4, 34), (1, 1), (1024,)):
+                for c, r in PAIRS.items():
+                    for stream, batch in ((0, 1), (cuda.stream(), 2)):
+                        full = (batch, *shape) if batch > 1 else shape
+                        x, f = numbers(full, c), numbers(full, r)
+                        plan = FFTPlan(shape, c, c, batch, stream)
+                        close(plan.forward(x), forward(x, shape))
+                        close(plan.inverse(x), backward(x, shape))
+                        d = cuda.to_device(x)
+                        plan.forward(d, d)
+                        cuda.synchronize()
+                        close(d.copy_to_host(), forward(x, shape))
+                        h = FFTPlan(shape, r, c, batch, stream).forward(f)
+                        close(h, forward(f, shape))
+                        if shape[-1] % 2 == 0:
+                            back = FFTPlan(h.shape[-len(shape) :], c, r, batch, stream).inverse(h)
+                            close(back, f * np.prod(shape))
     finally:
-        module._has_loops.cache_clear()
+        monkeypatch.undo()
+        for cache in (module._find_loops, module._say_slow):
+            cache.cache_clear()
         module._plans.made.clear()
+        assert module._find_loops() or not hasattr(np.fft, "_pocketfft_umath")
 
 
 @pytest.mark.emulated

@@ -69,7 +69,7 @@ _plans = _Plans()
 
 
 class _Slow:
-    """A plan where NumPy has no loops that can be called: its functions, on a stream as a call of Python's."""
+    """A plan of what only NumPy does, where it has no loops that can be called: its functions, on a stream as a call of Python's."""
 
     def __init__(self, kind: int, shape: tuple[int, ...], batch: int) -> None:
         self.kind, self.shape, self.batch = kind, shape, batch
@@ -104,18 +104,21 @@ class _Slow:
 
 
 @functools.cache
-def _has_loops() -> bool:
-    """Whether NumPy's loops for rows can be called on the emulated device; that they cannot is said once."""
+def _find_loops() -> bool:
+    """Looks for NumPy's loops for rows, for the emulated device: whether there are some that can be called."""
     names = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
     loops = getattr(numpy.fft, "_pocketfft_umath", None)
-    if _fft_loops(*(getattr(loops, name, None) for name in names)):
-        return True
+    return _fft_loops(*(getattr(loops, name, None) for name in names))
+
+
+@functools.cache
+def _say_slow() -> None:
+    """What lengths take that only NumPy does; said once."""
     warnings.warn(
-        f"NumPy {np.__version__} has no loops for Fourier transforms that can be called from C: numpy.fft does them on one core, in double precision. NumPy 2 has some",
+        f"NumPy {np.__version__} has no loops for Fourier transforms that can be called from C: numpy.fft does those of lengths with large prime factors on one core, in double precision. NumPy 2 has some",
         PerformanceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
-    return False
 
 
 def _plan(kind: int, wide: bool, shape: tuple[int, ...], batch: int) -> Any:
@@ -125,10 +128,16 @@ def _plan(kind: int, wide: bool, shape: tuple[int, ...], batch: int) -> Any:
     if found is not None:
         _plans.made.move_to_end(key)
         return found
-    if is_emulated() and not _has_loops():
-        return _Slow(kind, shape, batch)
+    made: Any
+    if is_emulated():
+        _find_loops()
     _libs.need("cuFFT")
-    made = _plans.made[key] = FFT(kind, wide, shape, batch)
+    try:
+        made = FFT(kind, wide, shape, batch)
+    except NotImplementedError:
+        _say_slow()
+        made = _Slow(kind, shape, batch)
+    _plans.made[key] = made
     if len(_plans.made) > _PLANS:
         _plans.made.popitem(last=False)
     return made
