@@ -355,6 +355,7 @@ def test_attributes():
     assert (plan.shape, plan.ishape, plan.oshape) == ((4, 6), (4, 4), (4, 6))
     assert (plan.direction, plan.operation, plan.mode) == ("inverse", 0x6C, 0)
     assert FFTPlan(5, complex, complex).direction == "both"
+    assert FFTPlan((4,), treadle.float32, treadle.complex64).otype == np.complex64
 
 
 def test_plans_are_kept_and_only_so_many():

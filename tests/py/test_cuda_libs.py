@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from built import CUFFT
 from fake_gpu import RAISES, start
+from treadle import cuda
 from treadle.cuda import _libs, libs
 from treadle.cuda._errors import CudaAPIError, LibraryError
 from treadle.cuda._libs import LIBRARIES
@@ -326,6 +327,7 @@ def test_a_library_for_a_newer_driver(monkeypatch):
 
 def test_the_emulated_device_needs_none(capsys, monkeypatch):
     monkeypatch.setattr(libs, "is_emulated", lambda: True)
+    assert cuda.cudadrv.libs.test is libs.test
     assert libs.test() is True
     assert "the emulated device needs none" in capsys.readouterr().out
 

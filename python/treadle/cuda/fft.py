@@ -29,7 +29,7 @@ import numpy.fft
 from .._core import FFT, _fft_loops, _fft_version
 from ..errors import PerformanceWarning
 from . import _libs, _order
-from ._array import _Access, allocate, goes_on, move, on_device
+from ._array import _Access, allocate, dtype_of, goes_on, move, on_device
 from ._devices import is_emulated, ready
 from ._extent import Array, extent
 from ._interop import as_cuda_array
@@ -259,16 +259,13 @@ class FFTPlan:
     ) -> None:
         ready()
         check_stream(stream)
-        given = (np.dtype(itype), np.dtype(otype))
+        given = (dtype_of(itype), dtype_of(otype))
         if given not in _KINDS:
             raise ValueError(
                 f"Invalid type combination: no Fourier transform is from {given[0]} to {given[1]}"
             )
-        sizes = (
-            tuple(map(operator.index, shape))
-            if isinstance(shape, (tuple, list))
-            else (operator.index(shape),)
-        )  # type: ignore[arg-type]
+        many: Any = shape if isinstance(shape, (tuple, list)) else (shape,)
+        sizes = tuple(map(operator.index, many))
         if not 1 <= len(sizes) <= 3:
             raise ValueError(
                 f"a Fourier transform has one to three axes, and the shape {sizes} has {len(sizes)}"
