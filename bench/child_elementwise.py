@@ -19,7 +19,8 @@ from typing import Any
 import creference
 import elementwise
 import kernels
-import loop_cases  # noqa: F401  (its cases are among elementwise.CASES)
+import library_cases  # noqa: F401  (its cases are among elementwise.CASES)
+import loop_cases  # noqa: F401  (so are these)
 import numpy as np
 import numpy_cases  # noqa: F401  (so are these)
 import parallel_cases  # noqa: F401  (and these)

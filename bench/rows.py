@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import elementwise
 import emulated
 import kernels
+import library_cases
 import loop_cases
 import numpy_cases
 import parallel_cases
@@ -623,6 +624,18 @@ EMULATED: list[tuple[str, str, float, float]] = [
     ("random, normal float64", "ns", 1 / 150e6, 1 / 300e6),
 ]
 
+# CUDA's libraries on the emulated device: one core against SciPy with one worker, and two cores against one.
+FOURIER: list[Row] = [
+    row
+    for bits in library_cases.PRECISIONS
+    for form in library_cases.FORMS
+    for kind, floor, goal in (("C2C", 1.2, 1.0), ("R2C", 1.5, 1.1))
+    for row in against(library_cases.name_of(kind, bits, form), {"scipy": (floor, goal)}, "us", "library")
+] + [
+    Row(f"library/{case}", f"elementwise/{case}", PARALLEL, "treadle", "min", "us", 1 / 1.7, 1 / 1.9)
+    for case in library_cases.IN_PARALLEL
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -703,6 +716,7 @@ ROWS: list[Row] = [
     Row("memory/1,000 functions", "memory", "treadle", "", "min", "MiB", 4.0, 1.0),
     *ELEMENTWISE,
     *LIBRARY,
+    *FOURIER,
     *GRAPHS,
 ]
 

@@ -173,6 +173,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
+        ("libs",),  # what libraries do there
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
@@ -192,11 +193,16 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("late",),  # what was left for later, and compiled anew
     ),
     "dev": (
-        ("cuda_load", "dev", "emu_mem", "host"),
+        ("cuda_load", "dev", "emu_mem", "host", "libs"),
         ("emu_queue", "cuda_mem"),
         ("emu", "cuda_code"),
         ("cuda_queue",),
         ("cuda",),  # the device
+    ),
+    "libs": (
+        ("fft_line",),
+        ("fft_cuda", "fft_emu"),  # a device's part
+        ("fft",),
     ),
     "infer": (
         ("handlers", "optional"),

@@ -27,6 +27,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "vmath": ("base",),
     "code": ("rt", "vmath"),
     "dev": ("rt", "code", "exec"),
+    "libs": ("dev",),
     "exec": ("rt", "code", "ty"),
     "lower": (
         "ir",
@@ -40,7 +41,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
     "driver": ("ir", "target", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),
-    "ext": ("driver", "exec"),
+    "ext": ("driver", "exec", "libs"),
     "main": ("driver",),
 }
 

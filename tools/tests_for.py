@@ -89,6 +89,7 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("src/ty/*", ("tests/c/test_ty.c", "tests/py/test_types.py"), "types"),
     ("src/rt/*", ("tests/c/test_rt.c",), "functions of the runtime"),
     ("src/code/*", ("tests/c/test_cache.c", "tests/c/test_elf.c"), "objects and the cache"),
+    ("src/libs/*", ("tests/py/test_cuda_fft.py", "tests/py/test_cuda_libs.py"), "libraries and their twins"),
     ("src/dev/*", ("tests/c/test_dev.c", "tests/c/test_dev_cuda.c"), "devices"),
     (
         "python/treadle/cuda/*",
@@ -104,6 +105,11 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("tests/fake/*", ("tests/py/test_fake_ptx.py", "tests/c/test_dev_cuda.c"), "the driver that is none"),
     ("docs/*.md", ("tests/py/test_docs.py",), "programs and links of pages"),
+    (
+        "docs/cuda/*.md",
+        ("tests/py/test_docs.py", "tests/py/test_docs_programs.py"),
+        "programs and links of pages",
+    ),
     (
         "docs/parallel/*.md",
         ("tests/py/test_docs.py", "tests/py/test_docs_programs.py"),

@@ -201,11 +201,14 @@ def transpose(a: Any, b: Any = None) -> Any:
     return b
 
 
+_OURS = ("fft", "libs", "rand")  # modules that Numba has not
+
+
 def names_of(path: list[str]) -> dict[str, Any]:
     """What a module of numba.cuda has: ``[]`` is that itself, ``["cudadrv", "driver"]`` one inside."""
     if path in ([], ["api"], ["decorators"], ["device_init"]):
         scalars = {n: getattr(types, n) for n in types.__all__ if n not in dir(builtins)}
-        own = {name: getattr(cuda, name) for name in cuda.__all__}
+        own = {name: getattr(cuda, name) for name in cuda.__all__ if name not in _OURS}
         own |= {name: getattr(cuda.cudadrv, name) for name in ("devices", "driver")}
         return {
             **scalars,

@@ -17,6 +17,8 @@ CUDA : str
     ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
 CUDA_DRIVER : str
     ``TREADLE_CUDA_DRIVER``: the file of CUDA's driver library, ``libcuda.so.1`` where the system has it by default.
+CUDA_LIBS : str
+    ``TREADLE_CUDA_LIBS``: where CUDA's libraries lie, before all other places: folders, or files, with colons between.
 CUDA_WARN : str
     ``TREADLE_CUDA_WARN``: what `treadle.errors.PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both), ``"0"``, or ``"auto"`` (default): both where there is a GPU.
 EMU_SEED : int
@@ -44,6 +46,7 @@ __all__ = [
     "CPU",
     "CUDA",
     "CUDA_DRIVER",
+    "CUDA_LIBS",
     "CUDA_WARN",
     "DISABLE_JIT",
     "EMU_CHECK",
@@ -103,6 +106,7 @@ OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
 CUDA_DRIVER: str = os.environ.get("TREADLE_CUDA_DRIVER", "").strip()
+CUDA_LIBS: str = os.environ.get("TREADLE_CUDA_LIBS", "").strip()
 CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "auto", ("auto", "0", "1", "grid", "copy"))
 EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
 EMU_SEED: int = _whole("TREADLE_EMU_SEED", 2**32 - 1)

@@ -181,6 +181,8 @@ int32_t cuda_do(tr_cuda *c, int gpu, void *stream, tr_dev_job *j) {
                      : 0;
         break;
     case TR_DEV_CALL: status = c->fn.call(stream, call_host, j); break;
+    case TR_DEV_WORK:
+        return j->u.work.fn(j->u.work.arg, &(tr_dev_at){.device = &c->dev, .stream = stream, .gpu = gpu});
     default: return 0;
     }
     return status ? cuda_refused(c, what[j->op], status) : 0;

@@ -137,6 +137,8 @@ static int place_of(tr_cuda *c, const tr_dev_job *j) {
         gpu = cuda_lies_on(c, j->u.copy.from);
     else if (j->op == TR_DEV_FILL)
         gpu = cuda_lies_on(c, j->u.fill.to);
+    else if (j->op == TR_DEV_WORK)
+        gpu = j->u.work.gpu;
     return gpu < 0 ? cuda_here() : gpu;
 }
 

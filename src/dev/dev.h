@@ -1,16 +1,16 @@
 /* Devices: memory, copies, streams, events and launches behind one table of functions.
  *
- * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host. On the default stream
- * (NULL) a job is done when tr_dev_ops.submit returns; on others it is the device's until it calls `release`,
- * on any thread, and is done in the order of submission. A job that fails ends its stream: what follows there
- * is released without having been done, until somebody takes the failure (take).
+ * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host, work of a library. On
+ * the default stream (NULL) a job is done when tr_dev_ops.submit returns; on others it is the device's until
+ * it calls `release`, on any thread, and is done in the order of submission. A job that fails ends its
+ * stream: what follows there is released without having been done, until somebody takes the failure (take).
  *
- * A device of its own may go on with a launch on the default stream when submit has
- * returned; `reached` waits for it.
+ * A device of its own may go on with a launch on the default stream when submit has returned; `reached`
+ * waits for it.
  *
- * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the
- * jobs that were submitted before have ended, and none of another stream is at work. A device that orders
- * streams by itself has nothing to do there.
+ * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them
+ * the jobs that were submitted before have ended, and none of another stream is at work. A device that
+ * orders streams by itself has nothing to do there.
  *
  * Results are codes as those of compiled code (rt/layout.h): 0, the number of a raise site, or a reason of
  * the runtime's own. Nothing here waits longer than it is told, so that a host can look for signals in
@@ -153,7 +153,32 @@ typedef struct tr_dev_call {
     void *arg;
 } tr_dev_call;
 
-typedef enum tr_dev_op { TR_DEV_LAUNCH, TR_DEV_COPY, TR_DEV_FILL, TR_DEV_CALL, TR_DEV_OWN } tr_dev_op;
+/* Where work is done: a GPU and its stream by the driver's names (0 and NULL where there are none), and the
+ * host that parallel regions ask. */
+typedef struct tr_dev_at {
+    tr_dev *device;
+    const tr_host *host;
+    void *stream;
+    int gpu;
+} tr_dev_at;
+
+/* Work of a library's. On the emulated device `fn` does it, on the stream's thread and with the pool; on a
+ * GPU it gives it to the library, on the thread that submits and with the GPU's context entered. A code that
+ * is not 0 ends the stream as that of a launch, or is what submit gives. */
+typedef struct tr_dev_work {
+    int32_t (*fn)(void *arg, const tr_dev_at *at);
+    void *arg;
+    int gpu; /* which one's default stream; TR_DEV_HERE: that of the thread */
+} tr_dev_work;
+
+typedef enum tr_dev_op {
+    TR_DEV_LAUNCH,
+    TR_DEV_COPY,
+    TR_DEV_FILL,
+    TR_DEV_CALL,
+    TR_DEV_WORK,
+    TR_DEV_OWN
+} tr_dev_op;
 
 typedef struct tr_dev_job {
     struct tr_dev_job *next;
@@ -166,6 +191,7 @@ typedef struct tr_dev_job {
         tr_dev_copy copy;
         tr_dev_fill fill;
         tr_dev_call call;
+        tr_dev_work work;
         struct {
             tr_dev_event *event;
             uint64_t turn;

@@ -26,12 +26,18 @@ static int32_t launch(tr_emu *e, tr_dev_launch *l) {
     return tr_rt_run((tr_entry_fn)(uintptr_t)l->code, l->frame, l->slots, &none);
 }
 
+static int32_t work(tr_emu *e, const tr_dev_work *w) {
+    const tr_dev_at at = {.device = &e->dev, .host = &e->launch_host};
+    return w->fn(w->arg, &at);
+}
+
 int32_t emu_do(tr_emu *e, tr_dev_job *j) {
     switch (j->op) {
     case TR_DEV_LAUNCH: return launch(e, &j->u.launch);
     case TR_DEV_COPY: return tr_dev_copy_here(&j->u.copy);
     case TR_DEV_FILL: memset(j->u.fill.to, j->u.fill.value, j->u.fill.bytes); return 0;
     case TR_DEV_CALL: tr_dev_call_host(&j->u.call, j->code); return 0;
+    case TR_DEV_WORK: return work(e, &j->u.work);
     default: return 0;
     }
 }

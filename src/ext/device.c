@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "dev/libs.h"
 #include "ext/compat.h"
 #include "ext/pyerr.h"
 
@@ -119,8 +120,25 @@ static PyObject *dev_befriend(PyObject *module, PyObject *args) {
     return code ? tr_device_raise(d, code) : PyBool_FromLong(can);
 }
 
+/* What a library of CUDA's did not do. */
+static PyObject *raise_library(void) {
+    tr_lib_refusal r = tr_lib_latest();
+    PyObject *errors = PyImport_ImportModule("treadle.cuda._errors");
+    PyObject *cls = errors ? PyObject_GetAttrString(errors, "LibraryError") : NULL;
+    PyObject *exc = cls ? PyObject_CallFunction(cls, "siss", r.library, r.status, r.name, r.what) : NULL;
+    if (exc)
+        PyErr_SetObject(cls, exc);
+    Py_XDECREF(errors);
+    Py_XDECREF(cls);
+    Py_XDECREF(exc);
+    assert(PyErr_Occurred() && "why a library did not do something is raised");
+    return NULL;
+}
+
 PyObject *tr_device_raise(tr_dev *d, int32_t code) {
     char msg[300];
+    if (code == TR_CODE_LIBRARY)
+        return raise_library();
     if (code != TR_CODE_DEVICE || !d->ops->explain) {
         tr_pyerr_raise_reason(code);
         return NULL;

@@ -61,6 +61,10 @@ const char *tr_device_lacks(tr_dev *d, uint64_t lo, uint64_t hi, bool written);
 
 bool tr_dlpack_add(PyObject *module);
 
+/* --- libs.c --- */
+
+bool tr_libs_add(PyObject *module);
+
 /* --- stream.c --- */
 
 bool tr_stream_add(PyObject *module);

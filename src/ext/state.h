@@ -15,6 +15,7 @@
 
 #include "driver/driver.h"
 #include "ext/freeze.h"
+#include "libs/fft.h"
 #include "rt/blocks.h"
 #include "rt/gen.h"
 #include "rt/rt.h"
@@ -66,7 +67,8 @@ typedef struct tr_state {
     PyObject *told[TR_TOLD]; /* code objects of places that tracebacks told of: pyerr.c */
     _Atomic uint64_t left;   /* exceptions that loops of others left so far (left.c) */
     tr_freeze_host freeze;
-    tr_dump dump; /* TREADLE_DUMP as it was at import */
+    tr_fft_loops fft; /* NumPy's, of which the first is NULL: not looked for yet */
+    tr_dump dump;     /* TREADLE_DUMP as it was at import */
     pthread_rwlock_t
         fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
     pthread_mutex_t lock; /* with the gate, guards `pending`; never held while waiting for the GIL */

@@ -112,7 +112,8 @@ typedef struct tr_host {
     X(ENDED, -8, "streams take no more work: the interpreter is about to end")                           \
     X(THREAD, -9, "the system gives no more threads, and a stream needs one")                            \
     X(DEVICE, -10, "the device's driver refuses it")                                                     \
-    X(GPU, -11, "a GPU that was used before a fork cannot be used after it: start processes by 'spawn'")
+    X(GPU, -11, "a GPU that was used before a fork cannot be used after it: start processes by 'spawn'") \
+    X(LIBRARY, -12, "a library of the GPU's refuses it")
 enum {
 #define X(id, code, text) TR_CODE_##id = code,
     TR_CODES(X)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dev/emu.h"
+#include "rt/fns.h"
 #include "rt/pool.h"
 #include "rt/rt.h"
 
@@ -277,6 +278,48 @@ static void test_events(void) {
     await(NULL);
 }
 
+/* --- work of libraries --- */
+
+static int32_t do_part(tr_frame *f, void *arg, int64_t lo, int64_t hi, uint32_t worker) {
+    _Atomic int64_t *sum = arg;
+    (void)f;
+    (void)worker;
+    for (int64_t i = lo; i < hi; i++)
+        atomic_fetch_add(sum, i);
+    return 0;
+}
+
+/* It may use the pool; what it gives is how it ended. */
+static int32_t do_library(void *arg, const tr_dev_at *at) {
+    tr_frame f;
+    assert(at->device == d && at->host && !at->stream && at->gpu == 0);
+    tr_rt_frame_init(&f, at->host);
+    int32_t code = tr_rt_parallel(&f, do_part, arg, 1000, 10);
+    tr_rt_frame_fini(&f);
+    return code ? code : *(_Atomic int64_t *)arg > 499500 ? TR_CODE_LIBRARY : 0;
+}
+
+static void test_work(void) {
+    _Atomic int64_t sum = 0;
+    tr_dev_stream *s = ops->stream_new(d);
+    tr_dev_job now = {.op = TR_DEV_WORK, .u.work = {do_library, &sum, TR_DEV_HERE}};
+    tr_dev_failure f;
+    forget();
+    assert(ops->submit(d, NULL, &now) == 0 && sum == 499500);
+    sum = 0;
+    for (int k = 0; k < 3; k++) { /* the second ends the stream, so the third is not done */
+        work *w = make(0, 0, 0);
+        w->job.op = TR_DEV_WORK;
+        w->job.u.work = (tr_dev_work){do_library, &sum, TR_DEV_HERE};
+        assert(ops->submit(d, s, &w->job) == 0);
+    }
+    await(s);
+    assert(sum == 2 * 499500 && ops->take(d, s, &f) && f.code == TR_CODE_LIBRARY);
+    tr_dev_unref(f.job);
+    assert(said.released == 3);
+    ops->stream_free(d, s);
+}
+
 /* --- failures --- */
 
 static int32_t take(tr_dev_stream *s, int *what) {
@@ -502,6 +545,7 @@ int main(void) {
     test_order();
     test_tickets();
     test_events();
+    test_work();
     test_failures();
     test_default();
     test_fork();

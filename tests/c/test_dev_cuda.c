@@ -395,6 +395,43 @@ static void test_calls(void) {
     ops->stream_free(d, s);
 }
 
+/* What a library of the GPU's is told, and what it gives. */
+typedef struct told {
+    const void *stream;
+    int gpu, times;
+    int32_t code;
+} told;
+
+static int32_t do_library(void *arg, const tr_dev_at *at) {
+    told *t = arg;
+    assert(at->device == d && at->gpu == t->gpu && at->stream == t->stream && !tr_dev_is_called());
+    t->times++;
+    return t->code;
+}
+
+static void test_work(void) {
+    tr_dev_stream *s = ops->stream_new(d);
+    told t = {.stream = (void *)ops->stream_handle(d, s)};
+    released = 0;
+    for (int k = 0; k < 2; k++) { /* what it does not begin is not the stream's */
+        work *w = make(NULL, 0);
+        t.code = k ? TR_CODE_LIBRARY : 0;
+        w->job.op = TR_DEV_WORK;
+        w->job.u.work = (tr_dev_work){do_library, &t, TR_DEV_HERE};
+        assert(ops->submit(d, s, &w->job) == t.code && t.times == k + 1);
+        if (k)
+            w->job.release(&w->job);
+    }
+    await(s);
+    assert(released == 2);
+    tr_dev_job now = {.op = TR_DEV_WORK, .u.work = {do_library, &t, 0}};
+    t.stream = NULL;
+    t.code = 0;
+    assert(ops->submit(d, NULL, &now) == 0 && t.times == 3);
+    await(NULL);
+    ops->stream_free(d, s);
+}
+
 typedef struct busy {
     pthread_t thread;
     const tr_dev_code *code;
@@ -761,6 +798,7 @@ int main(void) {
     test_exceptions();
     test_streams();
     test_calls();
+    test_work();
     test_order();
     test_threads();
     test_failures();

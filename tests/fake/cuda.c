@@ -31,7 +31,7 @@ enum {
 };
 enum { INVALID = 1, NOT_FOUND = 500, INVALID_HANDLE = 400, INVALID_PTX = 218 };
 
-typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, RECORD, WAIT, FREE } fake_op;
+typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, LIBRARY, RECORD, WAIT, FREE } fake_op;
 typedef struct work {
     fake_op op;
     bool begun; /* a call, which goes on on a thread of its own */
@@ -298,6 +298,7 @@ static void do_work(const work *w) {
                     w->rows.width);
         break;
     case FILL: memset(see(w->to), w->value, w->bytes); break;
+    case LIBRARY: w->fn(w->arg); break;
     case RECORD:
         w->event->done = w->event->recorded == w->number;
         w->event->at = now();
@@ -1084,6 +1085,32 @@ EXPORT void fake_register(const char *name, fake_kernel *k, void *self) {
 
 EXPORT void *fake_host(uint64_t at) {
     return see(at);
+}
+
+EXPORT int fake_gpu(void) {
+    return current;
+}
+
+EXPORT void *fake_seen(int gpu, uint64_t at, size_t bytes) {
+    object stream = {.gpu = gpu};
+    bool own = is_local(at) && is_local(at + bytes - 1) && owner(at) == gpu;
+    if (own && fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN])
+        return see(at);
+    return seen(&stream, at, bytes);
+}
+
+EXPORT int fake_work(void *stream, void (*fn)(void *arg), void *arg) {
+    pthread_mutex_lock(&fake.lock);
+    stream = meant(stream);
+    if (!is_stream(stream))
+        LEAVE(INVALID_HANDLE);
+    if (fake.sticky)
+        LEAVE(fake.sticky);
+    LEAVE(put(&(work){.op = LIBRARY, .stream = stream, .fn = fn, .arg = arg}));
+}
+
+EXPORT void fake_break(int status) {
+    fake.sticky = status;
 }
 
 EXPORT unsigned fake_alive(void) {

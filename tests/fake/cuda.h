@@ -28,6 +28,14 @@ typedef void fake_fail_fn(const char *symbol, unsigned n, int status);
 typedef unsigned fake_calls_fn(const char *symbol);
 typedef void fake_register_fn(const char *name, fake_kernel *k, void *self);
 typedef void *fake_host_fn(uint64_t at);
+/* For libraries that are none. The GPU that the thread uses; where that sees a live block's bytes (NULL: it
+ * does not); work on a stream, done with the driver's lock held, so that it may only call fake_seen and
+ * fake_break: the context has ended with this status. */
+#define FAKE_EXPORT __attribute__((visibility("default")))
+FAKE_EXPORT int fake_gpu(void);
+FAKE_EXPORT void *fake_seen(int gpu, uint64_t at, size_t bytes);
+FAKE_EXPORT int fake_work(void *stream, void (*fn)(void *arg), void *arg);
+FAKE_EXPORT void fake_break(int status);
 /* Blocks, streams, events, modules that were made and not given back. */
 typedef unsigned fake_alive_fn(void);
 /* Does what waits; `all` false: the first thing of each stream. */

@@ -19,6 +19,7 @@ import json, sys, threading, time
 import numpy as np
 from treadle import cuda
 from treadle.errors import KernelCheckError
+from treadle.cuda.fft import fft, fft_inplace
 
 @cuda.jit
 def double(x):
@@ -40,6 +41,7 @@ n = 256
 s, t, e = cuda.stream(), cuda.stream(), cuda.event()
 d, y, z = (cuda.to_device(np.ones(n)) for _ in range(3))
 m = cuda.to_device(np.ones((16, 16)))
+c, b, f = (cuda.to_device(np.ones(n, complex)) for _ in range(3))
 h, p = np.zeros(n), cuda.pinned_array(n)
 """
 
@@ -52,6 +54,15 @@ PROGRAMS: dict[str, tuple[str, str | None]] = {
     "two kernels": ("double[2, 128, s](d)\nadd[2, 128, t](d, y)", "kernel double .* writes x, kernel add .* reads it"),
     "two that write": ("double[2, 128, s](d)\ndouble[2, 128, t](d)", "writes x, kernel double .* writes it"),
     "atomics of two kernels": ("count[2, 128, s](d, z)\ncount[2, 128, t](y, z)", "count .* writes c, kernel count"),
+    "a library that writes what a kernel reads": (
+        "fft_inplace(c, s)\ndouble[2, 128, t](c.view(np.float64))",
+        "kernel double of line .* a Fourier transform of line .* writes|a Fourier transform of line .* kernel double of line",
+    ),
+    "libraries on two streams": (
+        "fft(c, b, s)\nfft_inplace(c, t)", "a Fourier transform of line .* reads its input, a Fourier transform of line .* writes its output",
+    ),
+    "libraries that only read": ("fft(c, b, s)\nfft(c, f, t)", None),
+    "a library behind an event": ("fft_inplace(c, s)\ne.record(s)\ne.wait(t)\ndouble[2, 128, t](c.view(np.float64))", None),
     "an upload under a kernel": ("add[2, 128, s](d, y)\nd.copy_to_device(h, stream=t)", "copy .* writes its target|add .* reads x"),
     "two downloads into one array": ("d.copy_to_host(p, stream=s)\ny.copy_to_host(p, stream=t)", "a copy .* writes its target, a copy"),
     "an upload, and another stream's kernel": ("d.copy_to_device(h, stream=s)\ndouble[2, 128, t](d)", "a copy .* writes its target"),

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
         cg as cg,
         const as const,
         cudadrv as cudadrv,
+        fft as fft,
         fp16 as fp16,
+        libs as libs,
         local as local,
         rand as rand,
         random as random,
@@ -180,7 +182,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv", "rand", "random")
+_MODULES = ("args", "cudadrv", "fft", "libs", "rand", "random")
 __all__ = [
     *_WHERE,
     *_MODULES,

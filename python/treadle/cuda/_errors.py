@@ -8,6 +8,7 @@ __all__ = [
     "CudaRuntimeError",
     "CudaSupportError",
     "DeviceMemoryError",
+    "LibraryError",
 ]
 
 
@@ -40,3 +41,23 @@ class DeviceMemoryError(CudaAPIError, MemoryError):
 
     def __init__(self, nbytes: int) -> None:
         super().__init__(2, f"CUDA_ERROR_OUT_OF_MEMORY: no room for {nbytes} bytes on the device")
+
+
+class LibraryError(CudaAPIError):
+    """A call that one of CUDA's libraries did not do.
+
+    Attributes
+    ----------
+    library : str
+        Which library: ``"cuFFT"``.
+    code : int
+        Its status, as the library's reference has it.
+    name : str
+        What the library calls that: ``"CUFFT_EXEC_FAILED"``.
+    """
+
+    def __init__(self, library: str, code: int, name: str, what: str) -> None:
+        super().__init__(code, f"{library}: {what}: {name}")
+        self.args = library, code, name, what
+        self.library = library
+        self.name = name

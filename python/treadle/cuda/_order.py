@@ -159,6 +159,16 @@ class Order:
             op = self._give(key, "a copy", (to, source))
             self._know(op, _spans(source, False, "its source") + _spans(to, True, "its target"))
 
+    def work(self, what: str, reads: Any, writes: Any, stream: Any) -> None:
+        """A library is given work on a stream, which reads one array and writes the other."""
+        key = self._key(stream)
+        if key is None:
+            self.everything()
+            return
+        with self._lock:
+            op = self._give(key, what, (reads, writes))
+            self._know(op, _spans(reads, False, "its input") + _spans(writes, True, "its output"))
+
     def recorded(self, stream: Any) -> Clock:
         """What comes before the next operation on a stream."""
         with self._lock:

@@ -1,0 +1,103 @@
+"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker.
+
+They are cases as those of `elementwise.py`, in the same table, with arrays of the host, which the emulated device takes as they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from elementwise import PARALLEL, Arguments, Maker, add
+
+# Axes of one array, and how many there are: rows, one long row, an image.
+FORMS: dict[str, tuple[tuple[int, ...], int]] = {
+    "4,096 rows of 256": ((256,), 4096),
+    "2^20": ((1 << 20,), 1),
+    "1,024 x 1,024": ((1024, 1024), 1),
+}
+KINDS = ("C2C", "R2C")
+PRECISIONS = {"f32": (np.float32, np.complex64), "f64": (np.float64, np.complex128)}
+
+
+def arrays(kind: str, bits: str, form: str) -> Callable[[np.random.Generator, bool], Arguments]:
+    """What is transformed, and an array for the result."""
+    real, pair = PRECISIONS[bits]
+    shape, batch = FORMS[form]
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        lengths = (batch, *shape) if full else (2, *(12 for _ in shape))
+        x = rng.normal(size=lengths).astype(real)
+        if kind == "C2C":
+            x = x + x[::-1] * pair(1j)
+            return x, np.empty_like(x)
+        return x, np.empty((*lengths[:-1], lengths[-1] // 2 + 1), pair)
+
+    return inputs
+
+
+def expected(x: Any, out: Any) -> Any:
+    axes = tuple(range(1, x.ndim))
+    wide = x.astype(np.result_type(x, np.float64))
+    return (np.fft.fftn if x.dtype.kind == "c" else np.fft.rfftn)(wide, axes=axes)
+
+
+def planned(threads: int) -> Maker:
+    """Treadle's plan, made at the first call of each size, on so many threads."""
+
+    def maker() -> Callable[..., Any]:
+        os.environ.setdefault("TREADLE_CUDA", "emu")
+        treadle = importlib.import_module("treadle")
+        fft = importlib.import_module("treadle.cuda.fft")
+        plans: dict[tuple[int, ...], Any] = {}
+
+        def run(x: Any, out: Any) -> Any:
+            treadle.set_num_threads(threads)
+            if x.shape not in plans:
+                plans[x.shape] = fft.FFTPlan(x.shape[1:], x.dtype, out.dtype, batch=len(x))
+            return plans[x.shape].forward(x, out)
+
+        return run
+
+    return maker
+
+
+def by_scipy() -> Callable[..., Any]:
+    fft = importlib.import_module("scipy.fft")
+
+    def run(x: Any, out: Any) -> Any:
+        return (fft.fftn if x.dtype.kind == "c" else fft.rfftn)(x, axes=tuple(range(1, x.ndim)), workers=1)
+
+    return run
+
+
+def name_of(kind: str, bits: str, form: str) -> str:
+    return f"FFT {kind} {bits}, {form}"
+
+
+for kind in KINDS:
+    for bits in PRECISIONS:
+        for form in FORMS:
+            add(
+                name_of(kind, bits, form),
+                inputs=arrays(kind, bits, form),
+                expected=expected,
+                variants={"treadle": planned(1), "scipy": by_scipy},
+                rtol=1e-5 if bits == "f32" else 1e-12,
+            )
+IN_PARALLEL = []
+for bits in PRECISIONS:
+    for form in FORMS:
+        if len(FORMS[form][0]) > 1 or FORMS[form][1] > 1:  # one row is one thread's
+            IN_PARALLEL.append(f"two cores, {name_of('C2C', bits, form)}")
+            add(
+                IN_PARALLEL[-1],
+                inputs=arrays("C2C", bits, form),
+                expected=expected,
+                variants={"treadle": planned(1), PARALLEL: planned(2)},
+                rtol=1e-5 if bits == "f32" else 1e-12,
+                wall=True,
+            )
