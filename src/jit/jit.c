@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jit/bitcode.h"
 #include "jit/choices.h"
 #include "lower/compat.h"
 #include "jit/cpus.h"
@@ -240,7 +241,7 @@ static bool run_default(job *j) {
 static bool run_rec(job *j) {
     const tr_lower_made *made = &j->made;
     const char *first = tr_arena_printf(
-        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls ? TR_REC_INLINE : "", TR_REC_FIRST,
+        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls || made->externs ? TR_REC_INLINE : "", TR_REC_FIRST,
         made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
     const char *second =
         tr_arena_printf(&j->ctx->arena, "%s%s%s%s", TR_REC_VECTORS, made->carried ? TR_REC_CARRIED : "",
@@ -319,6 +320,11 @@ static bool link_math(job *j) {
     return !lacks || tr_fail(j->ctx, TR_ERR_LOWERING, "%s has no function %s", path, lacks);
 }
 
+/* What the program has beside its own code. What nobody calls of it goes, as it may call what is not here. */
+static bool link_externs(job *j) {
+    return !j->made.externs || (tr_bitcode_link(j->p, j->mod) && run(j, "globaldce"));
+}
+
 static bool stages(job *j) {
     tr_ctx *ctx = j->ctx;
     const tr_want *t = j->want;
@@ -340,7 +346,7 @@ static bool stages(job *j) {
     if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
         return false;
     t1 = tr_now_ns();
-    if (tr_ctx_stop(ctx) || !link_math(j) || !run_passes(j))
+    if (tr_ctx_stop(ctx) || !link_externs(j) || !link_math(j) || !run_passes(j))
         return false;
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
