@@ -110,8 +110,8 @@ struct tr_fscope;
 /* A snapshot being taken, and what is left of it beside the program. */
 typedef struct tr_frozen {
     PyObject *links; /* list: what functions and declarations of the program say is to be linked; or NULL */
-    PyObject *keep;         /* list: what the program refers to; code lives no longer than the arrays in it */
-    PyObject *deps;         /* list: what was read where, for tr_freeze_current */
+    PyObject *keep;  /* list: what the program refers to; code lives no longer than the arrays in it */
+    PyObject *deps;  /* list: what was read where, for tr_freeze_current */
     const tr_binding *bind; /* data of the frozen arrays, and exceptions of the program's own; in the arena */
     size_t nbind;
     const char *why; /* set when tr_freeze_hash fails */

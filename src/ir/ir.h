@@ -210,10 +210,10 @@ extern const char *const tr_scope_name[TR_SCOPE__COUNT];
 
 /* How a function of others (callx) is called: Numba's way, a status and the result behind the first argument, or C's;
  * by its symbol, or by an address that is looked up where code is loaded. */
-#define TR_ABIS(X)            \
-    X(NUMBA, "numba")         \
-    X(C, "c")                 \
-    X(NUMBA_AT, "numba_at")   \
+#define TR_ABIS(X)          \
+    X(NUMBA, "numba")       \
+    X(C, "c")               \
+    X(NUMBA_AT, "numba_at") \
     X(C_AT, "c_at")
 typedef enum tr_abi_x {
 #define X(id, name) TR_ABI_X_##id,

@@ -50,8 +50,8 @@ typedef struct tr_ufn {
  * items. */
 typedef struct tr_extern {
     const char *name;
-    bool numba;         /* it gives a status, and its result behind its first argument */
-    const tr_ty *ret;   /* NULL: none */
+    bool numba;       /* it gives a status, and its result behind its first argument */
+    const tr_ty *ret; /* NULL: none */
     uint32_t nargs;
     const tr_ty *const *args; /* scalars; of pointers what they point to */
     const bool *pointer;
@@ -171,7 +171,7 @@ typedef struct tr_prog {
      * exceptions themselves */
     TR_VEC(const tr_obj *)
     excs;
-    TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
+    TR_VEC(tr_ownexc) own_excs;  /* parallel to excs; of text there are none */
     TR_VEC(tr_extern *) externs; /* functions of others, each once */
     TR_VEC(tr_link) links;
     const char *link_names; /* of all that was given to be linked, for messages; NULL: nothing was */

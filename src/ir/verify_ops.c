@@ -431,7 +431,8 @@ static void check_callrt(tr_fnck *k, const tr_ins *i) {
 
 /* What goes to a function of others is a number of a C type, or where an array's items lie. */
 static bool fits_c(const tr_ty *t) {
-    return t && (t->kind == TR_TY_ARRAY || (tr_ty_is_scalar(t) && t->kind != TR_TY_F16 && tr_ty_class(t) != 'c'));
+    return t &&
+           (t->kind == TR_TY_ARRAY || (tr_ty_is_scalar(t) && t->kind != TR_TY_F16 && tr_ty_class(t) != 'c'));
 }
 
 static void check_callx(tr_fnck *k, const tr_ins *i) {
@@ -445,7 +446,8 @@ static void check_callx(tr_fnck *k, const tr_ins *i) {
     for (uint32_t n = from; n < i->nargs; n++)
         if (!fits_c(arg_type(k, i, n)))
             tr_ck_bad(k, "hands over %s, which C does not have", tr_ck_show(k, arg_type(k, i, n)));
-    if (tr_abi_x_numba(i->sub) && tr_ck_is_kind(r, TR_TY_TUPLE) && r->n == 2 && r->items[0]->kind == TR_TY_I32)
+    if (tr_abi_x_numba(i->sub) && tr_ck_is_kind(r, TR_TY_TUPLE) && r->n == 2 &&
+        r->items[0]->kind == TR_TY_I32)
         r = r->items[1];
     else if (tr_abi_x_numba(i->sub) && !tr_ck_is_kind(r, TR_TY_I32))
         tr_ck_bad(k, "gives a status and a result, not %s", tr_ck_show(k, r));

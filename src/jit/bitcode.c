@@ -46,6 +46,13 @@ static const char *extern_name(lv f) {
     return LLVMIsDeclaration(f) && !strncmp(name_of(f), TR_EXTERN_PREFIX, N) ? name_of(f) + N : NULL;
 }
 
+/* What is made for another processor than the module is: a GPU's for the host, or the host's for a GPU. */
+static bool is_for_another(LLVMModuleRef lib, LLVMModuleRef mod) {
+    static const char gpu[] = "nvptx";
+    const char *made = LLVMGetTarget(lib), *want = LLVMGetTarget(mod);
+    return *made && !strncmp(made, gpu, sizeof gpu - 1) != !strncmp(want, gpu, sizeof gpu - 1);
+}
+
 /* All files as one module; NULL with an error. */
 static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod) {
     LLVMContextRef lc = LLVMGetModuleContext(mod);
@@ -56,14 +63,24 @@ static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod) {
         const tr_link *l = &p->links.d[i];
         LLVMModuleRef lib =
             parse(p->ctx, lc, LLVMCreateMemoryBufferWithMemoryRangeCopy(l->data, l->size, l->name), l->name);
-        if (lib) {
+        if (lib && is_for_another(lib, mod)) {
+            tr_fail(p->ctx, TR_ERR_LOWERING, "%s is made for %s, and this code for %s", l->name,
+                    LLVMGetTarget(lib), LLVMGetTarget(mod));
+            LLVMDisposeModule(lib);
+        } else if (lib && LLVMGetNamedGlobal(lib, "llvm.global_ctors")) {
+            tr_fail(p->ctx, TR_ERR_LOWERING,
+                    "%s has variables whose values are computed when a program begins: nobody does that for "
+                    "a kernel",
+                    l->name);
+            LLVMDisposeModule(lib);
+        } else if (lib) {
             LLVMStripModuleDebugInfo(lib);
             LLVMSetTarget(lib, LLVMGetTarget(mod));
             LLVMSetDataLayout(lib, LLVMGetDataLayoutStr(mod));
             if (!LLVMLinkModules2(all, lib)) /* takes lib */
                 continue;
-            tr_fail(p->ctx, TR_ERR_LOWERING, "%s cannot be linked to the others: both have a function of one name",
-                    l->name);
+            tr_fail(p->ctx, TR_ERR_LOWERING,
+                    "%s cannot be linked to the others: both have a function of one name", l->name);
         }
         LLVMDisposeModule(all);
         return NULL;
@@ -83,15 +100,17 @@ static bool is_mangled(const char *symbol, const char *name) {
 static bool missing(tr_prog *p, LLVMModuleRef all, const char *name) {
     for (lv f = LLVMGetFirstFunction(all); f; f = LLVMGetNextFunction(f))
         if (is_mangled(name_of(f), name))
-            return tr_fail(p->ctx, TR_ERR_LOWERING,
-                           "%s(), declared by declare_device, is C++'s %s in %s: write extern \"C\" before it", name,
-                           name_of(f), p->link_names);
+            return tr_fail(
+                p->ctx, TR_ERR_LOWERING,
+                "%s(), declared by declare_device, is C++'s %s in %s: write extern \"C\" before it", name,
+                name_of(f), p->link_names);
     return p->link_names && *p->link_names
                ? tr_fail(p->ctx, TR_ERR_LOWERING, "%s(), declared by declare_device, is in none of: %s", name,
                          p->link_names)
-               : tr_fail(p->ctx, TR_ERR_LOWERING,
-                         "%s(), declared by declare_device, is nowhere: nothing is linked to the kernel (link=)",
-                         name);
+               : tr_fail(
+                     p->ctx, TR_ERR_LOWERING,
+                     "%s(), declared by declare_device, is nowhere: nothing is linked to the kernel (link=)",
+                     name);
 }
 
 static const char *shown(tr_ctx *ctx, lt type) {
@@ -111,17 +130,20 @@ static bool check(tr_prog *p, LLVMModuleRef mod, LLVMModuleRef all) {
             return missing(p, all, name);
         lt is = LLVMGlobalGetValueType(to), want = LLVMGlobalGetValueType(f);
         if (is != want)
-            return tr_fail(p->ctx, TR_ERR_LOWERING, "%s() is %s in what is linked (%s), and declared as %s", name,
-                           shown(p->ctx, is), p->link_names, shown(p->ctx, want));
+            return tr_fail(p->ctx, TR_ERR_LOWERING, "%s() is %s in what is linked (%s), and declared as %s",
+                           name, shown(p->ctx, is), p->link_names, shown(p->ctx, want));
     }
     return true;
 }
 
 /* A function is what ours are: for any processor that they are for, and to be inlined. */
 static void make_ours(lv f) {
-    static const char *const texts[] = {"target-cpu", "target-features", "tune-cpu"}, *const flags[] = {"noinline", "optnone"};
+    static const char *const texts[] = {"target-cpu", "target-features", "tune-cpu"}, *const flags[] = {
+                                                                                          "noinline",
+                                                                                          "optnone"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, texts[i], (unsigned)strlen(texts[i]));
+        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, texts[i],
+                                         (unsigned)strlen(texts[i]));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                        LLVMGetEnumAttributeKindForName(flags[i], strlen(flags[i])));

@@ -241,8 +241,8 @@ static bool run_default(job *j) {
 static bool run_rec(job *j) {
     const tr_lower_made *made = &j->made;
     const char *first = tr_arena_printf(
-        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls || made->externs ? TR_REC_INLINE : "", TR_REC_FIRST,
-        made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
+        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls || made->externs ? TR_REC_INLINE : "",
+        TR_REC_FIRST, made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
     const char *second =
         tr_arena_printf(&j->ctx->arena, "%s%s%s%s", TR_REC_VECTORS, made->carried ? TR_REC_CARRIED : "",
                         TR_REC_SECOND, made->complex ? TR_REC_PAIRS : "");

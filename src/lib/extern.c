@@ -12,7 +12,8 @@
 #include "lib/priv.h"
 
 static bool refuse(tr_em *e, const tr_extern *x, uint32_t k, tr_tv a, const char *want) {
-    return tr_em_error(e, "%s() takes %s as argument %u, not %s", x->name, want, k + 1, tr_em_tyname(e, a.ty));
+    return tr_em_error(e, "%s() takes %s as argument %u, not %s", x->name, want, k + 1,
+                       tr_em_tyname(e, a.ty));
 }
 
 static bool as_pointer(tr_em *e, const tr_extern *x, uint32_t k, tr_tv a, tr_tv *out) {
@@ -20,18 +21,21 @@ static bool as_pointer(tr_em *e, const tr_extern *x, uint32_t k, tr_tv a, tr_tv 
     if (a.ty->kind != TR_TY_ARRAY || a.ty->elem != x->args[k] || tr_ty_is_loose(a.ty))
         return refuse(e, x, k, a, want);
     if (a.ty->readonly)
-        return tr_em_error(e, "%s() may store into its argument %u, and this array is read-only: copy it first",
+        return tr_em_error(e,
+                           "%s() may store into its argument %u, and this array is read-only: copy it first",
                            x->name, k + 1);
     if (a.ty->layout == TR_LAYOUT_ANY && a.ty->ndim > 1)
-        return tr_em_error(e, "%s() takes items that lie one after another as argument %u: copy the array first",
+        return tr_em_error(e,
+                           "%s() takes items that lie one after another as argument %u: copy the array first",
                            x->name, k + 1);
     if (a.ty->layout == TR_LAYOUT_ANY && a.ty->ndim) {
         tr_tv one = tr_em_i64(e, 1), next = tr_em_cmp(e, TR_CMP_EQ, tr_em_stride(e, a, 0), one),
               few = tr_em_cmp(e, TR_CMP_LE, tr_em_dim(e, a, 0), one);
         tr_em_check(e, tr_em_op2(e, TR_OP_OR, next, few), TR_EXC_VALUE,
-                    tr_arena_printf(&e->ctx->arena,
-                                    "%s() takes items that lie one after another as argument %u: copy the array first",
-                                    x->name, k + 1),
+                    tr_arena_printf(
+                        &e->ctx->arena,
+                        "%s() takes items that lie one after another as argument %u: copy the array first",
+                        x->name, k + 1),
                     0, NULL);
     }
     *out = a;
@@ -76,7 +80,9 @@ bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     if (!e->dry) {
         tr_ins *in = tr_at(e->b.fn, r.v);
         in->imm.s = x->name;
-        in->sub = (uint8_t)(x->numba ? from ? TR_ABI_X_NUMBA_AT : TR_ABI_X_NUMBA : from ? TR_ABI_X_C_AT : TR_ABI_X_C);
+        in->sub = (uint8_t)(x->numba ? from ? TR_ABI_X_NUMBA_AT : TR_ABI_X_NUMBA
+                            : from   ? TR_ABI_X_C_AT
+                                     : TR_ABI_X_C);
     }
     *out = r;
     if (!x->numba)

@@ -12,12 +12,16 @@
 enum { STATUS = 2 }; /* beside the arguments: a status's place, an address */
 
 static lt c_type(const tr_lm *m, const tr_ty *t) {
-    return t->kind == TR_TY_ARRAY ? m->ptr : t->kind == TR_TY_NONE ? m->void_ : t->kind == TR_TY_BOOL ? m->i1 : tr_lower_elem(m, t);
+    return t->kind == TR_TY_ARRAY  ? m->ptr
+           : t->kind == TR_TY_NONE ? m->void_
+           : t->kind == TR_TY_BOOL ? m->i1
+                                   : tr_lower_elem(m, t);
 }
 
 /* How the 32 bits of a register are filled. `at`: of a call or declaration, the index of an attribute. */
 static void say_extension(const tr_lm *m, lv call, lv fn, unsigned at, const tr_ty *t) {
-    bool small = t->kind == TR_TY_BOOL || (tr_ty_is_scalar(t) && strchr("iu", tr_ty_class(t)) && tr_ty_size(t) < 4);
+    bool small =
+        t->kind == TR_TY_BOOL || (tr_ty_is_scalar(t) && strchr("iu", tr_ty_class(t)) && tr_ty_size(t) < 4);
     if (!small)
         return;
     const char *name = tr_ty_class(t) == 'i' ? "signext" : "zeroext";
@@ -33,8 +37,12 @@ void tr_lower_callx(tr_lf *w, tr_val v, const tr_ins *in) {
     bool numba = tr_abi_x_numba(in->sub);
     uint32_t from = tr_abi_x_at(in->sub), n = 0;
     const tr_ty *status = numba ? in->ty->kind == TR_TY_TUPLE ? in->ty->items[0] : in->ty : NULL,
-                *ret = !numba ? in->ty : in->ty->kind == TR_TY_TUPLE ? in->ty->items[1] : NULL;
-    lt *types = TR_NEW_N(&m->ctx->arena, lt, in->nargs + STATUS), place = ret ? tr_lower_elem(m, ret->kind == TR_TY_NONE ? tr_ty_scalar(m->ctx->types, TR_TY_I8) : ret) : m->i8;
+                *ret = !numba                        ? in->ty
+                       : in->ty->kind == TR_TY_TUPLE ? in->ty->items[1]
+                                                     : NULL;
+    lt *types = TR_NEW_N(&m->ctx->arena, lt, in->nargs + STATUS),
+       place = ret ? tr_lower_elem(m, ret->kind == TR_TY_NONE ? tr_ty_scalar(m->ctx->types, TR_TY_I8) : ret)
+                   : m->i8;
     lv *args = TR_NEW_N(&m->ctx->arena, lv, in->nargs + STATUS), out[2] = {NULL, NULL};
     if (numba) {
         types[n] = m->ptr;
@@ -51,7 +59,8 @@ void tr_lower_callx(tr_lf *w, tr_val v, const tr_ins *in) {
         lv at = LLVMBuildLoad2(w->b, m->i64, tr_lower_parts(w, in->args[0])[1], "");
         to = LLVMBuildIntToPtr(w->b, at, m->ptr, "");
     } else {
-        to = fn = tr_lower_declare(m, tr_arena_printf(&m->ctx->arena, TR_EXTERN_PREFIX "%s", in->imm.s), type, NULL);
+        to = fn = tr_lower_declare(m, tr_arena_printf(&m->ctx->arena, TR_EXTERN_PREFIX "%s", in->imm.s), type,
+                                   NULL);
         if (LLVMGlobalGetValueType(fn) != type) {
             tr_lower_error(w, v, "%s() is declared twice, with different types", in->imm.s);
             fn = NULL;

@@ -30,7 +30,7 @@ typedef struct tr_lower_made {
     bool carried; /* loops that read what the round before has stored */
     bool powers; /* powers by integers that the running program knows, perhaps one for all rounds of a loop */
     bool externs; /* calls of functions of others, which are linked (jit/bitcode.c) */
-    bool wraps;  /* low bits of integers, which indices may be made of (jit/wraps.c) */
+    bool wraps;   /* low bits of integers, which indices may be made of (jit/wraps.c) */
     /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
     LLVMValueRef past;
 } tr_lower_made;

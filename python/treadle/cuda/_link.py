@@ -123,7 +123,9 @@ class CUSource(LinkableCode):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, CUSource) and super().__eq__(other) and (self.options, self.folder) == (other.options, other.folder)
+            isinstance(other, CUSource)
+            and super().__eq__(other)
+            and (self.options, self.folder) == (other.options, other.folder)
         )
 
     __hash__ = LinkableCode.__hash__
@@ -307,7 +309,9 @@ def _check_type(name: str, t: Type, is_result: bool) -> None:
         return
     plain = t.dtype if t.layout is not None and not is_result else t
     if not re.fullmatch(r"bool(ean)?|u?int(8|16|32|64)|float(32|64)", str(plain)):
-        raise TypeError(f"declare_device: {name}() cannot have {said}: C's numbers, and pointers to them, are taken")
+        raise TypeError(
+            f"declare_device: {name}() cannot have {said}: C's numbers, and pointers to them, are taken"
+        )
 
 
 # --- what a back end takes ---
@@ -418,11 +422,22 @@ def _compile(link: CUSource, device: str | None) -> bytes | str:
         words = ["-x", "c++", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-ffp-contract=off"]
     else:
         words = ["-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_70", "-nocudainc", "-nocudalib"]
-        words.append("-Wno-unknown-cuda-version")
+        words += ["-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument"]
 
     def bitcode(source: str, out: str) -> list[str]:
         # a header that is included by option comes before its file's own place is known, which messages are about
-        return [*clang, *words, "-std=c++17", *common, "-fno-stack-protector", "-emit-llvm", "-c", "-o", out, source]
+        return [
+            *clang,
+            *words,
+            "-std=c++17",
+            *common,
+            "-fno-stack-protector",
+            "-emit-llvm",
+            "-c",
+            "-o",
+            out,
+            source,
+        ]
 
     with open(_made(link.data, link.name, "cu", "bc", bitcode, (*clang, *words, *common)), "rb") as f:
         return f.read()
@@ -452,7 +467,12 @@ def _clang() -> list[str] | None:
         if not shutil.which(words[0]):
             raise RuntimeError(f"TREADLE_CLANG: there is no {words[0]}")
         return words
-    for name in (*(f"clang++-{n}" for n in range(most, 13, -1)), "clang++", *(f"clang-{n}" for n in range(most, 13, -1)), "clang"):
+    for name in (
+        *(f"clang++-{n}" for n in range(most, 13, -1)),
+        "clang++",
+        *(f"clang-{n}" for n in range(most, 13, -1)),
+        "clang",
+    ):
         path = shutil.which(name)
         if not path:
             continue
@@ -509,10 +529,14 @@ def _made(
     if os.path.exists(path) and not re.search(rb'(?m)^\s*#\s*include\s*"', data):
         return path
     with tempfile.TemporaryDirectory(dir=folder) as here:
-        source = os.path.join(here, os.path.basename(name) if kind == "cu" and "<" not in name else f"source.{kind}")
+        source = os.path.join(
+            here, os.path.basename(name) if kind == "cu" and "<" not in name else f"source.{kind}"
+        )
         out = os.path.join(here, f"out.{made}")
         with open(source, "wb") as f:
-            f.write(b'#line 1 "%s"\n' % name.encode().replace(b"\\", b"\\\\") + data if kind == "cu" else data)
+            f.write(
+                b'#line 1 "%s"\n' % name.encode().replace(b"\\", b"\\\\") + data if kind == "cu" else data
+            )
         run = subprocess.run(command(source, out), capture_output=True, text=True)
         if run.returncode:
             raise RuntimeError(f"{name} cannot be compiled:\n{run.stderr.strip()}")

@@ -78,12 +78,15 @@ TREADLE_FN double __longlong_as_double(long long x) { double r; __builtin_memcpy
     TREADLE_FN double name(double x, double y) { return __nv_##name(x, y); }        \
     TREADLE_FN float name(float x, float y) { return __nv_##name##f(x, y); }        \
     TREADLE_FN float name##f(float x, float y) { return __nv_##name##f(x, y); }
-TREADLE_M1(sqrt) TREADLE_M1(rsqrt) TREADLE_M1(cbrt) TREADLE_M1(exp) TREADLE_M1(exp2) TREADLE_M1(exp10) TREADLE_M1(expm1)
+TREADLE_M1(rsqrt) TREADLE_M1(cbrt) TREADLE_M1(exp) TREADLE_M1(exp2) TREADLE_M1(exp10) TREADLE_M1(expm1)
 TREADLE_M1(log) TREADLE_M1(log2) TREADLE_M1(log10) TREADLE_M1(log1p) TREADLE_M1(sin) TREADLE_M1(cos) TREADLE_M1(tan)
 TREADLE_M1(asin) TREADLE_M1(acos) TREADLE_M1(atan) TREADLE_M1(sinh) TREADLE_M1(cosh) TREADLE_M1(tanh) TREADLE_M1(asinh)
 TREADLE_M1(acosh) TREADLE_M1(atanh) TREADLE_M1(erf) TREADLE_M1(erfc) TREADLE_M1(tgamma) TREADLE_M1(lgamma)
 TREADLE_M1(floor) TREADLE_M1(ceil) TREADLE_M1(trunc) TREADLE_M1(round) TREADLE_M1(rint) TREADLE_M1(fabs)
 TREADLE_M2(pow) TREADLE_M2(atan2) TREADLE_M2(fmod) TREADLE_M2(hypot) TREADLE_M2(fmin) TREADLE_M2(fmax) TREADLE_M2(copysign)
+TREADLE_FN double sqrt(double x) { return __nvvm_sqrt_rn_d(x); } /* libdevice's is an estimate unless it is told otherwise */
+TREADLE_FN float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
+TREADLE_FN float sqrt(float x) { return __nvvm_sqrt_rn_f(x); }
 TREADLE_FN double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 TREADLE_FN float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
