@@ -941,8 +941,8 @@ static tr_obj *freeze_generator(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* A function of others that was declared. Its address, if it has one, stands in a table that is bound when code
- * is loaded. NULL: it is none. */
+/* A function of others that was declared. Its address, if it has one, stands in a table that is bound when
+ * code is loaded. NULL: it is none. */
 static tr_obj *freeze_extern(tr_frozen *z, PyObject *o) {
     tr_extern *x = tr_freeze_extern(z, o);
     npy_intp n = 1;

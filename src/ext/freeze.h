@@ -96,7 +96,8 @@ typedef struct tr_freeze_host {
 const tr_ufn *tr_freeze_loops(tr_arena *a, tr_tytab *types, PyObject *ufunc, PyObject **table,
                               const char **why);
 
-/* A function that cuda.declare_device made, as plain data, in the arena; NULL: it is none, or with an exception. */
+/* A function that cuda.declare_device made, as plain data, in the arena; NULL: it is none, or with an
+ * exception. */
 struct tr_frozen;
 tr_extern *tr_freeze_extern(struct tr_frozen *z, PyObject *o);
 /* Something is to be linked to the program, a tuple of things. False with an exception. */

@@ -59,7 +59,8 @@ bool tr_freeze_add_links(tr_frozen *z, PyObject *links) {
     return true;
 }
 
-/* Takes over what treadle.cuda._link.prepare made: (text of names, ((name, bitcode) ...), (address or 0 ...)). */
+/* Takes over what treadle.cuda._link.prepare made: a text of names, pairs of a name and bitcode, and for each
+ * function its address or 0. */
 static bool take(tr_frozen *z, PyObject *made) {
     tr_arena *a = &z->ctx->arena;
     if (PyList_Append(z->keep, made) < 0)

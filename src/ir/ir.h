@@ -208,8 +208,8 @@ typedef enum tr_scope {
 } tr_scope;
 extern const char *const tr_scope_name[TR_SCOPE__COUNT];
 
-/* How a function of others (callx) is called: Numba's way, a status and the result behind the first argument, or C's;
- * by its symbol, or by an address that is looked up where code is loaded. */
+/* How a function of others (callx) is called: Numba's way, a status and the result behind the first argument,
+ * or C's; by its symbol, or by an address that is looked up where code is loaded. */
 #define TR_ABIS(X)          \
     X(NUMBA, "numba")       \
     X(C, "c")               \

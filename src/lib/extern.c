@@ -1,5 +1,5 @@
-/* Calls of functions of others (cuda.declare_device): numbers become the declared types, arrays go where pointers
- * are declared, and a status that is not 0 is an exception.
+/* Calls of functions of others (cuda.declare_device): numbers become the declared types, arrays go where
+ * pointers are declared, and a status that is not 0 is an exception.
  *
  * An array is handed over as where its items lie, which the function takes for items one after another: what
  * does not lie so is refused, by its type or when it runs, and so is what may not be written, since nothing

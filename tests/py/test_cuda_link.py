@@ -30,6 +30,7 @@ CODE = cuda.Bitcode(BITCODE, "link.bc")
 bar = cuda.declare_device("bar", "int32(int32, int32)", link=CODE)
 bare = cuda.declare_device("bar", "int32(int32, int32)")
 twice = cuda.declare_device("twice", types.float32(types.float32), link=[CODE], abi="c")
+tap = cuda.declare_device("put", types.void(types.CPointer(types.float64), types.float64), link=CODE, abi="c")
 put = cuda.declare_device("put", "void(CPointer(float64), float64)", link={CODE}, abi="c")
 low = cuda.declare_device("low", "int8(int8, bool)", link=CODE, abi="c")
 
@@ -167,7 +168,7 @@ def test_pointers():
         if i < a.shape[0]:
             mine = cuda.local.array(2, treadle.float64)
             put(mine, i + 0.5)
-            put(a[i], mine[0])
+            tap(a[i], mine[0])
 
     a = np.zeros((4, 3))
     k[1, 8](a)
@@ -261,7 +262,8 @@ def test_declarations():
         cuda.declare_device("a b", "int32(int32)")
     with pytest.raises(TypeError, match="kernels call it"):
         bar(1, 2)
-    assert "bar" in repr(bar) and bar.link == (CODE,) and bar.abi == "numba" and not bar.use_cooperative
+    assert isinstance(bar, cuda.DeclaredFunction) and "bar" in repr(bar)
+    assert bar.link == (CODE,) and bar.abi == "numba" and not bar.use_cooperative
     assert bar.signature.return_type == treadle.int32
 
 
@@ -330,7 +332,7 @@ def test_cuda_c_by_clang():
 
 @CXX
 def test_cuda_c_by_another_compiler(monkeypatch):
-    monkeypatch.setenv("TREADLE_CLANG", "none")
+    monkeypatch.setattr(treadle.config, "CLANG", "none")
     kernels(cuda.CUSource(SOURCE, "jitlink.cu", options=["-DX=1"]))
 
 
@@ -375,7 +377,7 @@ def test_a_file_beside_what_is_missing(tmp_path):
 
 
 def test_without_a_compiler(monkeypatch):
-    monkeypatch.setenv("TREADLE_CLANG", "none")
+    monkeypatch.setattr(treadle.config, "CLANG", "none")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CXX", raising=False)
     fails(
@@ -386,7 +388,7 @@ def test_without_a_compiler(monkeypatch):
         args=(1,),
         kind=UnsupportedError,
     )
-    monkeypatch.setenv("TREADLE_CLANG", "/nowhere/clang")
+    monkeypatch.setattr(treadle.config, "CLANG", "/nowhere/clang")
     fails(
         "there is no /nowhere/clang",
         "f",

@@ -18,7 +18,7 @@ import tempfile
 import warnings
 from typing import Any, Callable, Iterable, Sequence
 
-from .. import _core
+from .. import _core, config
 from .._core import Signature, Type
 from ..decorators import as_signatures
 from ..errors import UnsupportedError
@@ -459,7 +459,7 @@ def _llvm_major() -> int:
 def _clang() -> list[str] | None:
     """The command of a clang whose bitcode this LLVM reads."""
     most = _llvm_major()
-    said = os.environ.get("TREADLE_CLANG", "").strip()
+    said = config.CLANG
     if said == "none":
         return None
     if said:
