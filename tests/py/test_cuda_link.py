@@ -126,6 +126,26 @@ def test_two_kernels_with_one_link():
     assert run(adds) == list(range(10, 20))
 
 
+@pytest.mark.parametrize("options", [{}, {"debug": True}])
+def test_who_a_status_is_told_of(options):
+    @cuda.jit(**options)
+    def k(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] = bar(x[i], 10)
+
+    @cuda.jit(**options)
+    def through(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] = inner(x[i], 10)
+
+    with pytest.raises(RuntimeError, match=r"bar\(\) returned 3 in thread \(1, 0, 0\) of block \(3, 0, 0\)"):
+        k[5, 4](np.arange(16, dtype=np.int32))
+    with pytest.raises(RuntimeError, match=r"bar\(\) returned 3"):  # a function that others may call, too
+        through[5, 4](np.arange(16, dtype=np.int32))
+
+
 def test_from_the_host_and_on_all_cores():
     @njit
     def one(a, b):
@@ -192,8 +212,8 @@ def test_nothing_is_left_of_a_call():
 
 
 def test_a_status_is_an_exception():
-    with pytest.raises(RuntimeError, match=r"^bar\(\) returned 3$") as caught:
-        run(adds, 20)
+    with pytest.raises(RuntimeError, match=r"^bar\(\) returned 3 in thread \(5, 0, 0\) of block \(1, 0, 0\)$") as caught:
+        adds[2, 8](np.arange(16, dtype=np.int32))
     frames = []
     tb = caught.value.__traceback__
     while tb:
@@ -374,6 +394,12 @@ def test_a_file_beside_what_is_missing(tmp_path):
     with pytest.warns(UserWarning, match=r"jitlink\.cu is compiled in its place"):
         links = _link.as_links(str(tmp_path / "jitlink.o"))
     kernels(links)
+
+
+def test_the_variable_that_names_clang():
+    code = "from treadle.cuda import _link; print(_link._clang())"
+    env = {**os.environ, "TREADLE_CLANG": "none", "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout == "None\n"
 
 
 def test_without_a_compiler(monkeypatch):
