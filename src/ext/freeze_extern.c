@@ -29,6 +29,7 @@ tr_extern *tr_freeze_extern(tr_frozen *z, PyObject *o) {
     args = PyTuple_GET_ITEM(t, 3);
     tr_extern *x = TR_NEW(a, tr_extern);
     *x = (tr_extern){.name = tr_arena_strdup(a, name),
+                     .py = o,
                      .numba = PyTuple_GET_ITEM(t, 1) == Py_True,
                      .nargs = (uint32_t)PyTuple_GET_SIZE(args)};
     const tr_ty **types = TR_NEW_N(a, const tr_ty *, x->nargs + 1u);
@@ -59,25 +60,31 @@ bool tr_freeze_add_links(tr_frozen *z, PyObject *links) {
     return true;
 }
 
-/* Takes over what treadle.cuda._link.prepare made: a text of names, pairs of a name and bitcode, and for each
- * function its address or 0. */
-static bool take(tr_frozen *z, PyObject *made) {
+/* Pairs of a name and bytes. */
+static bool take_pairs(tr_frozen *z, PyObject *pairs, tr_linked *out) {
     tr_arena *a = &z->ctx->arena;
-    if (PyList_Append(z->keep, made) < 0)
-        return false;
-    PyObject *codes = PyTuple_GET_ITEM(made, 1), *where = PyTuple_GET_ITEM(made, 2);
-    const char *names = PyUnicode_AsUTF8(PyTuple_GET_ITEM(made, 0));
-    if (!names)
-        return false;
-    z->prog->link_names = tr_arena_strdup(a, names);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(codes); i++) {
-        PyObject *code = PyTuple_GET_ITEM(codes, i), *bytes = PyTuple_GET_ITEM(code, 1);
-        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(code, 0));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pairs); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(pairs, i), *bytes = PyTuple_GET_ITEM(pair, 1);
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(pair, 0));
         if (!name)
             return false;
         tr_link l = {tr_arena_strdup(a, name), PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes)};
-        tr_vec_push(a, &z->prog->links, l);
+        tr_vec_push(a, out, l);
     }
+    return true;
+}
+
+/* Takes over what treadle.cuda._link.prepare made: a text of names, bitcode, PTX, and for each function its
+ * address or 0. */
+static bool take(tr_frozen *z, PyObject *made) {
+    if (PyList_Append(z->keep, made) < 0)
+        return false;
+    const char *names = PyUnicode_AsUTF8(PyTuple_GET_ITEM(made, 0));
+    PyObject *where = PyTuple_GET_ITEM(made, 3);
+    if (!names || !take_pairs(z, PyTuple_GET_ITEM(made, 1), &z->prog->links) ||
+        !take_pairs(z, PyTuple_GET_ITEM(made, 2), &z->prog->texts))
+        return false;
+    z->prog->link_names = tr_arena_strdup(&z->ctx->arena, names);
     for (uint32_t i = 0; i < z->prog->externs.n; i++) {
         tr_extern *x = z->prog->externs.d[i];
         int64_t at = PyLong_AsLongLong(PyTuple_GET_ITEM(where, (Py_ssize_t)i));
@@ -92,17 +99,14 @@ static bool take(tr_frozen *z, PyObject *made) {
 bool tr_freeze_links(tr_frozen *z, const char *device) {
     if (!z->prog->externs.n)
         return true;
-    PyObject *names = PyList_New(0), *m = names ? PyImport_ImportModule("treadle.cuda._link") : NULL;
+    PyObject *all = PyList_New(0), *m = all ? PyImport_ImportModule("treadle.cuda._link") : NULL;
     bool ok = m != NULL;
-    for (uint32_t i = 0; ok && i < z->prog->externs.n; i++) {
-        PyObject *name = PyUnicode_FromString(z->prog->externs.d[i]->name);
-        ok = name && PyList_Append(names, name) == 0;
-        Py_XDECREF(name);
-    }
-    PyObject *made = ok ? PyObject_CallMethod(m, "prepare", "OOz", z->links, names, device) : NULL;
+    for (uint32_t i = 0; ok && i < z->prog->externs.n; i++)
+        ok = PyList_Append(all, (PyObject *)(uintptr_t)z->prog->externs.d[i]->py) == 0;
+    PyObject *made = ok ? PyObject_CallMethod(m, "prepare", "OOz", z->links, all, device) : NULL;
     ok = made && take(z, made);
     Py_XDECREF(made);
     Py_XDECREF(m);
-    Py_XDECREF(names);
+    Py_XDECREF(all);
     return ok;
 }

@@ -290,6 +290,8 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     number(&s, p->links.n);
     for (uint32_t i = 0; i < p->links.n; i++)
         bytes(&s, p->links.d[i].data, p->links.d[i].size);
+    for (uint32_t i = 0; i < p->texts.n; i++)
+        bytes(&s, p->texts.d[i].data, p->texts.d[i].size);
     number(&s, p->opts.n);
     for (uint32_t i = 0; i < p->opts.n; i++)
         options(&s, p->opts.d[i]);

@@ -50,6 +50,7 @@ typedef struct tr_ufn {
  * items. */
 typedef struct tr_extern {
     const char *name;
+    const void *py;   /* identity of the object that declares it */
     bool numba;       /* it gives a status, and its result behind its first argument */
     const tr_ty *ret; /* NULL: none */
     uint32_t nargs;
@@ -162,6 +163,8 @@ typedef enum tr_skeleton {
         TR_SKELETON__COUNT
 } tr_skeleton;
 
+typedef TR_VEC(tr_link) tr_linked;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -173,7 +176,8 @@ typedef struct tr_prog {
     excs;
     TR_VEC(tr_ownexc) own_excs;  /* parallel to excs; of text there are none */
     TR_VEC(tr_extern *) externs; /* functions of others, each once */
-    TR_VEC(tr_link) links;
+    tr_linked links;
+    tr_linked texts;        /* PTX that becomes part of a GPU's code (jit/ptx_join.c) */
     const char *link_names; /* of all that was given to be linked, for messages; NULL: nothing was */
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(tr_method) methods;              /* those whose names the program mentions */

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit/ptx_join.h"
+
 static LLVMModuleRef parse(tr_ctx *ctx, LLVMContextRef lc, LLVMMemoryBufferRef buf, const char *name) {
     LLVMModuleRef lib = NULL;
     if (LLVMParseBitcodeInContext2(lc, buf, &lib)) {
@@ -126,6 +128,8 @@ static bool check(tr_prog *p, LLVMModuleRef mod, LLVMModuleRef all) {
         if (!name)
             continue;
         lv to = LLVMGetNamedFunction(all, name);
+        if ((!to || LLVMIsDeclaration(to)) && tr_ptx_has(p, name))
+            continue;
         if (!to || LLVMIsDeclaration(to))
             return missing(p, all, name);
         lt is = LLVMGlobalGetValueType(to), want = LLVMGlobalGetValueType(f);
@@ -147,6 +151,20 @@ static void make_ours(lv f) {
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                        LLVMGetEnumAttributeKindForName(flags[i], strlen(flags[i])));
+}
+
+/* What is in PTX is called by its own name, and may wait for other threads. */
+static void leave_to_text(LLVMModuleRef mod) {
+    static const char convergent[] = "convergent";
+    LLVMAttributeRef waits = LLVMCreateEnumAttribute(
+        LLVMGetModuleContext(mod), LLVMGetEnumAttributeKindForName(convergent, sizeof convergent - 1), 0);
+    for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f)) {
+        const char *name = extern_name(f);
+        if (!name)
+            continue;
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, waits);
+        LLVMSetValueName2(f, name, strlen(name));
+    }
 }
 
 bool tr_bitcode_link(tr_prog *p, LLVMModuleRef mod) {
@@ -177,5 +195,6 @@ bool tr_bitcode_link(tr_prog *p, LLVMModuleRef mod) {
         return tr_fail(p->ctx, TR_ERR_LOWERING, "%s cannot be linked", p->link_names);
     for (uint32_t i = 0; i < names.n; i++)
         LLVMSetLinkage(LLVMGetNamedFunction(mod, names.d[i]), LLVMInternalLinkage);
+    leave_to_text(mod);
     return true;
 }

@@ -23,6 +23,7 @@
 #include "jit/nontemporal.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
+#include "jit/ptx_join.h"
 #include "jit/vectors.h"
 #include "jit/wraps.h"
 #include "lower/lower.h"
@@ -290,14 +291,23 @@ static bool emit(job *j) {
     }
     assert(!j->out->elf && "code is made once");
     bool ok = j->diag[0] == 0 || refuse(j, "no code could be generated", j->diag);
+    const char *made = LLVMGetBufferStart(buf);
     size_t n = LLVMGetBufferSize(buf);
+    tr_sb joined;
+    tr_sb_init(&joined);
+    if (j->made.externs && form == LLVMAssemblyFile && j->p->texts.n) {
+        tr_ptx_join(j->p, made, n, &joined);
+        made = joined.d;
+        n = joined.n;
+    }
     j->out->elf = ok ? malloc(n) : NULL;
     if (j->out->elf) {
-        memcpy(j->out->elf, LLVMGetBufferStart(buf), n);
+        memcpy(j->out->elf, made, n);
         j->out->size = n;
     } else if (ok) {
         ok = tr_fail(j->ctx, TR_ERR_MEMORY, "not enough memory for %zu bytes of machine code", n);
     }
+    tr_sb_fini(&joined);
     LLVMDisposeMemoryBuffer(buf);
     return ok;
 }

@@ -212,7 +212,9 @@ def test_nothing_is_left_of_a_call():
 
 
 def test_a_status_is_an_exception():
-    with pytest.raises(RuntimeError, match=r"^bar\(\) returned 3 in thread \(5, 0, 0\) of block \(1, 0, 0\)$") as caught:
+    with pytest.raises(
+        RuntimeError, match=r"^bar\(\) returned 3 in thread \(5, 0, 0\) of block \(1, 0, 0\)$"
+    ) as caught:
         adds[2, 8](np.arange(16, dtype=np.int32))
     frames = []
     tb = caught.value.__traceback__
@@ -399,7 +401,10 @@ def test_a_file_beside_what_is_missing(tmp_path):
 def test_the_variable_that_names_clang():
     code = "from treadle.cuda import _link; print(_link._clang())"
     env = {**os.environ, "TREADLE_CLANG": "none", "PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout == "None\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout
+        == "None\n"
+    )
 
 
 def test_without_a_compiler(monkeypatch):
@@ -527,12 +532,94 @@ except RuntimeError as error:
 else:
     raise AssertionError("no RuntimeError")
 
-@cuda.jit(link=cuda.PTXSource("", "a.ptx"))
+@cuda.jit(link=cuda.Cubin(b"", "a.cubin"))
 def other(x):
     x[0] = bar(x[0], 1)
-raises(Exception, "a.ptx: kernels of a GPU are linked to .bc and .cu files", other[1, 1], x)
+raises(Exception, "a.cubin: kernels of a GPU are linked to .bc, .cu and .ptx files", other[1, 1], x)
 """
 )
+
+PTX = """
+.version 7.0
+.target sm_60
+.address_size 64
+
+.visible .func (.param .b32 func_retval0) scale(
+    .param .b64 scale_param_0,
+    .param .b32 scale_param_1
+)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [scale_param_0];
+    ld.param.u32 %r1, [scale_param_1];
+    add.s32 %r2, %r1, %r1;
+    st.u32 [%rd1], %r2;
+    mov.u32 %r2, 0;
+    st.param.b32 [func_retval0+0], %r2;
+    ret;
+}
+"""
+
+PTX_ON_GPU = (
+    RAISES
+    + f"""
+import numpy as np
+from treadle import cuda
+code = cuda.PTXSource({PTX!r}, "scale.ptx")
+scale = cuda.declare_device("scale", "int32(int32)", link=code)
+
+@cuda.jit
+def k(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = scale(x[i])
+
+x = cuda.to_device(np.arange(10, dtype=np.int32))
+k[2, 8](x)
+assert x.copy_to_host().tolist() == list(range(0, 20, 2)), x.copy_to_host()
+(text,) = k.inspect_asm().values()
+assert text.count(".version") == 1 and ".extern .func" not in text and ".visible .func" in text
+
+def refused(said, *declaration, link=code):
+    f = cuda.declare_device(*declaration, link=link)
+    @cuda.jit
+    def other(x):
+        x[0] = f(x[0])
+    raises(Exception, said, other[1, 1], x)
+
+refused("scale() has parameters of [64, 32] bits and a result of [32] in scale.ptx, and was declared with [64, 64] and [32]", "scale", "int32(int64)")
+refused("nope(), declared by declare_device, is in none of: scale.ptx", "nope", "int32(int32)")
+new = cuda.PTXSource({PTX.replace("sm_60", "sm_120")!r}, "new.ptx")
+refused("new.ptx is made for sm_120, and the GPU is sm_", "scale", "int32(int32)", link=new)
+"""
+)
+
+
+def test_ptx_on_a_gpu():
+    done = start(PTX_ON_GPU)
+    assert done.returncode == 0, done.stderr
+
+
+def test_ptx_is_part_of_the_text(tmp_path):
+    scale = cuda.declare_device(
+        "scale", "int32(int32)", link=cuda.PTXSource(PTX.replace("7.0", "8.1"), "scale.ptx")
+    )
+
+    def k(x):
+        x[0] = scale(x[0])
+
+    text, _ = cuda.compile_ptx(k, (types.int32[::1],), cc=(9, 0))
+    assert (
+        text.count(".version 8.1") == 1 and ".extern .func" not in text and text.count("scale_param_0") == 2
+    )
+    ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+    if not os.path.exists(ptxas):
+        pytest.skip("there is no ptxas")
+    (tmp_path / "k.ptx").write_text(text)
+    subprocess.run(
+        [ptxas, "-arch=sm_90", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")], check=True
+    )
 
 
 def test_on_a_gpu():

@@ -318,15 +318,14 @@ def _check_type(name: str, t: Type, is_result: bool) -> None:
 
 
 def prepare(
-    links: list[LinkableCode], names: list[str], device: str | None
-) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[int, ...]]:
-    """Called by the snapshot: what is to be linked, as bitcode and addresses.
+    links: list[LinkableCode], functions: list[DeclaredFunction], device: str | None
+) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...], tuple[int, ...]]:
+    """Called by the snapshot: what is to be linked, as bitcode, PTX and addresses.
 
     Parameters
     ----------
     links : list of LinkableCode
-    names : list of str
-        Functions that were declared.
+    functions : list of DeclaredFunction
     device : str or None
         For which GPU; None: the host.
 
@@ -336,10 +335,13 @@ def prepare(
         What was given, for messages.
     tuple of (str, bytes)
         Bitcode.
+    tuple of (str, bytes)
+        PTX, for a GPU.
     tuple of int
         For each function its address, or 0.
     """
     codes: list[tuple[str, bytes]] = []
+    texts: list[tuple[str, bytes]] = []
     libraries: list[ctypes.CDLL] = []
     for link in links:
         if isinstance(link, Bitcode):
@@ -350,14 +352,46 @@ def prepare(
                 codes.append((link.name, made))
             else:
                 libraries.append(_opened(made))
-        elif device is not None:
-            raise UnsupportedError(
-                f"{link.name}: kernels of a GPU are linked to .bc and .cu files; of .{link.kind} ones give the source"
-            )
-        else:
+        elif device is None:
             libraries.append(_opened(_as_library(link)))
-    where = tuple(_address(libraries, name) for name in names)
-    return ", ".join(link.name for link in links), tuple(codes), where
+        elif isinstance(link, PTXSource):
+            _check_target(link, device)
+            for f in functions:
+                _check_ptx(link, f)
+            texts.append((link.name, link.data.rstrip(b"\0")))
+        else:
+            raise UnsupportedError(
+                f"{link.name}: kernels of a GPU are linked to .bc, .cu and .ptx files; of .{link.kind} ones give the source"
+            )
+    where = tuple(_address(libraries, f.name) for f in functions)
+    return ", ".join(link.name for link in links), tuple(codes), tuple(texts), where
+
+
+def _check_target(link: LinkableCode, device: str) -> None:
+    """RuntimeError: the text is for newer GPUs than that one."""
+    made, has = re.search(rb"\.target\s+sm_(\d+)", link.data), re.search(r"sm_(\d+)", device)
+    if made and has and int(made[1]) > int(has[1]):
+        raise RuntimeError(f"{link.name} is made for sm_{int(made[1])}, and the GPU is sm_{has[1]}")
+
+
+def _check_ptx(link: LinkableCode, f: DeclaredFunction) -> None:
+    """RuntimeError: the text defines the function with other parameters than those declared."""
+    text = link.data.decode(errors="replace")
+    found = re.search(rf"\.func\s*(\([^)]*\))?\s*{re.escape(f.name)}\s*\(([^)]*)\)", text)
+    if not found:
+        return
+    _, numba, ret, types, pointers, _ = f.__treadle_extern__
+
+    def width(t: Type, is_pointer: bool = False) -> int:
+        return 64 if is_pointer else max(32, t.bitwidth)
+
+    want = [64] * numba + [width(t, p) for t, p in zip(types, pointers)]
+    result = [32] if numba else [] if ret is None else [width(ret)]
+    has = [[max(32, int(n)) for n in re.findall(r"\.[bsuf](\d+)\s", part or "")] for part in found.groups()]
+    if has != [result, want]:
+        raise RuntimeError(
+            f"{f.name}() has parameters of {has[1]} bits and a result of {has[0]} in {link.name}, and was declared with {want} and {result}"
+        )
 
 
 @functools.lru_cache(maxsize=None)  # code that was compiled may run at any time: none is closed

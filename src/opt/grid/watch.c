@@ -329,7 +329,8 @@ static bool name_threads(watch *s) {
         }
         tr_site *site = TR_NEW(arena(s), tr_site);
         *site = *in.imm.site;
-        site->text = tr_arena_printf(arena(s), "%s in thread ({1}, {2}, {3}) of block ({4}, {5}, {6})", site->text);
+        site->text =
+            tr_arena_printf(arena(s), "%s in thread ({1}, {2}, {3}) of block ({4}, {5}, {6})", site->text);
         tr_at(f, v)->args = args;
         tr_at(f, v)->nargs = in.nargs + 6;
         tr_at(f, v)->imm.site = site;
