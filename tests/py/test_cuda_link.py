@@ -6,14 +6,17 @@ What needs clang or a C compiler is skipped where there is none; bitcode comes f
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 import treadle
+import treadle.parallel
 from fake_gpu import RAISES, start
 from link_code import BITCODE
 from treadle import cuda, njit, prange, types
@@ -208,6 +211,93 @@ def test_nothing_is_left_of_a_call():
     assert "tr_extern" not in text and ("mulps" in text or "addps" in text)
 
 
+EITHER = pytest.mark.skipif(
+    _link._clang() is None and _link._host_compiler(cxx=True) is None, reason="there is no compiler of C++"
+)
+MEMORY = """
+extern "C" double total(const double *p, int n) { double s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }
+extern "C" void put(double *p, double x) { *p = x; }
+"""
+
+
+@EITHER
+@pytest.mark.parametrize("clang", ["", "none"])
+def test_what_it_does_to_memory(clang, monkeypatch):
+    """Stores and loads around a call stay where they are; lazily made, local, shared, overlapping and empty arrays."""
+    monkeypatch.setattr(treadle.config, "CLANG", clang)
+    source = cuda.CUSource(MEMORY, "memory.cu")
+    total = cuda.declare_device("total", "float64(CPointer(float64), int32)", link=source, abi="c")
+    put = cuda.declare_device("put", "void(CPointer(float64), float64)", link=source, abi="c")
+
+    @njit
+    def mixed(a):
+        b = a * 2
+        put(b, 100.0)
+        c = b + 1
+        d = total(b, len(b))
+        b[1] = 5.0
+        e = total(b, len(b))
+        a[0] = 7.0
+        put(a, 8.0)
+        return d, e, a[0], c.sum(), b[0]
+
+    assert mixed(np.arange(5.0)) == (120.0, 123.0, 8.0, 125.0, 100.0)
+
+    @njit
+    def in_turn(a):
+        s = 0.0
+        for _ in range(10):
+            put(a, s)
+            s += a[0] + 1
+        return s
+
+    assert in_turn(np.zeros(2)) == 1023.0
+
+    @njit(parallel=True)
+    def own(a):
+        for i in prange(len(a)):
+            t = np.zeros(3)
+            put(t, a[i] + 1)
+            a[i] = total(t, 3) + total(t[1:], 1)
+        return a
+
+    @njit(parallel=True)
+    def apart(a):
+        for i in prange(len(a)):
+            put(a[i:], i)
+        return a
+
+    assert own(np.arange(1000.0)).tolist() == [i + 1.0 for i in range(1000)]
+    assert apart(np.zeros(100)).tolist() == list(range(100))
+
+    @njit
+    def of(a):
+        return total(a, len(a))
+
+    assert of(np.zeros(0)) == 0 and of(np.ones(7)) == 7
+
+    @cuda.jit
+    def shared(out):
+        s = cuda.shared.array(4, treadle.float64)
+        t = cuda.threadIdx.x
+        put(s[t:], t + 1.0)
+        cuda.syncthreads()
+        out[t] = total(s, 4)
+
+    out = np.zeros(4)
+    shared[1, 4](out)
+    assert out.tolist() == [10.0] * 4
+
+    @treadle.vectorize
+    def twofold(x):
+        return total(np.array([x, x]), 2)
+
+    assert twofold(np.arange(3.0)).tolist() == [0, 2, 4]
+    assert np.asarray(
+        treadle.parallel.map(lambda x: total(np.array([x, x]), 2), np.arange(3.0))
+    ).tolist() == [0, 2, 4]
+
+
 # --- what goes wrong ---
 
 
@@ -356,6 +446,15 @@ def test_cuda_c_by_clang():
 def test_cuda_c_by_another_compiler(monkeypatch):
     monkeypatch.setattr(treadle.config, "CLANG", "none")
     kernels(cuda.CUSource(SOURCE, "jitlink.cu", options=["-DX=1"]))
+
+
+@CLANG
+def test_the_page():
+    """The program that docs/cuda/linking.md begins with."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "cuda" / "linking.md"
+    (program,) = re.findall(r"(?m)^```python\n(.*?)^```$", page.read_text(), re.S)
+    assert 'extern "C" __device__' in program and "assert " in program
+    exec(program, {"__name__": "page"})
 
 
 @CLANG
