@@ -68,7 +68,7 @@ def main(n: int = 1_000_000) -> None:
     worst = np.abs(prices - in_python(spots, strikes, years, 0.02, 0.3)).max()
     assert worst < 1e-11, worst
     try:
-        price_all[1, 1](spots, -strikes, years, 0.02, 0.3, prices)
+        price_all[1, 1](*(cuda.In(a) for a in (spots, -strikes, years)), 0.02, 0.3, cuda.Out(prices))
         cuda.synchronize()
     except RuntimeError as error:
         print(f"a strike below 0: {error}")

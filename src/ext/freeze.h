@@ -102,8 +102,8 @@ struct tr_frozen;
 tr_extern *tr_freeze_extern(struct tr_frozen *z, PyObject *o);
 /* Something is to be linked to the program, a tuple of things. False with an exception. */
 bool tr_freeze_add_links(struct tr_frozen *z, PyObject *links);
-/* When all is frozen: makes of what is to be linked what a back end takes, for that device or the host (NULL),
- * and finds addresses of functions. Runs Python. False with an exception. */
+/* When all is frozen: makes of what is to be linked what a back end takes, for that device or the host
+ * (NULL), and finds addresses of functions. Runs Python. False with an exception. */
 bool tr_freeze_links(struct tr_frozen *z, const char *device);
 
 struct tr_fscope;

@@ -42,7 +42,8 @@ static bool piece_names(piece l, const char *name) {
     return false;
 }
 
-/* From a function's first word to where its name and parameters end: '{' of a definition, ';' of a declaration. */
+/* From a function's first word to where its name and parameters end: '{' of a definition, ';' of a
+ * declaration. */
 static piece head_at(const char *at, const char *end) {
     const char *p = at;
     while (p < end && *p != '{' && *p != ';')
