@@ -2,8 +2,8 @@
  *
  * A declaration is recognised by an attribute of its own, TR_EXTERN_ATTR: a tuple (symbol, by Numba's rule?,
  * result's type or None, types of the arguments, which of them are pointers, what is to be linked). What is
- * to be linked is Python's to prepare (treadle/cuda/_link.py), which may run compilers: it is asked once, when
- * all is frozen, and only of programs that have such. */
+ * to be linked is Python's to prepare (treadle/cuda/_link.py), which may run compilers: it is asked once,
+ * when all is frozen, and only of programs that have such. */
 #include "ext/freeze.h"
 
 #include "ext/compat.h"

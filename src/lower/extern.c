@@ -1,9 +1,10 @@
 /* Calls of functions of others, which are linked to the module (jit/bitcode.c) or are somewhere in memory.
  *
  * They are C functions: numbers as they are, an array as where its items lie. By Numba's rule (abi numba)
- * such a function gives a status and puts its result where its first argument points to. A declaration's name has
- * a prefix (TR_EXTERN_PREFIX), so that it is never taken for a function of the program's or of the runtime's.
- * Small integers and bools say how they are extended, as clang says it of its own, on which both sides rely.
+ * such a function gives a status and puts its result where its first argument points to. A declaration's name
+ * has a prefix (TR_EXTERN_PREFIX), so that it is never taken for a function of the program's or of the
+ * runtime's. Small integers and bools say how they are extended, as clang says it of its own, on which both
+ * sides rely.
  * Cost: a call; none where the code is linked as bitcode and so inlined. */
 #include "lower/internal.h"
 
