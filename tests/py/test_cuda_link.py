@@ -6,6 +6,7 @@ What needs clang or a C compiler is skipped where there is none; bitcode comes f
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -553,6 +554,64 @@ def test_objects_of_the_host(tmp_path, suffix):
     assert run(k) == [3 * i for i in range(10)]
     with pytest.raises(RuntimeError, match=r"bar\(\) returned 3"):
         run(k, 20)
+
+
+OLD = """
+from numba import cuda, types
+import numpy as np
+bar = cuda.declare_device('bar', 'int32(int32, int32)')
+
+@cuda.jit('void(int32[:], int32[:])', link=['jitlink.o'])
+def foo(x, y):
+    i = cuda.grid(1)
+    x[i] += bar(x[i], y[i])
+
+A = np.arange(5, dtype=np.int32)
+foo[1, 5](A, A.copy())
+print(A)
+sums = cuda.declare_device('sums', types.float32(types.CPointer(types.float32), types.int32), link='jitlink.cu')
+
+@cuda.jit
+def reduced(r, a):
+    r[0] = sums(a, len(a))
+
+r = np.zeros(1, np.float32)
+reduced[1, 1](r, np.arange(10, dtype=np.float32))
+print(r)
+"""
+
+
+@EITHER
+def test_a_program_for_numba(tmp_path):
+    (tmp_path / "jitlink.cu").write_text("#include <cstdio>\n" + SOURCE)
+    (tmp_path / "old.py").write_text(OLD)
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TREADLE_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "treadle", "run", "old.py"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[ 0  3  6  9 12]\n[45.]\n", done.stderr
+    assert "jitlink.o is not there: jitlink.cu is compiled in its place" in done.stderr
+
+
+def test_pickled():
+    @cuda.jit(link=CODE)
+    def k(x):
+        if cuda.grid(1) == 0:
+            x[0] = bare(x[0], 1)
+
+    again = pickle.loads(pickle.dumps(bar))
+    assert again.link == bar.link and again.signature == bar.signature and again.name == "bar"
+    assert pickle.loads(pickle.dumps(adds)) is adds
+    made = k.specialize(np.zeros(1, np.int32))
+    assert run(made, 1) == [1]
 
 
 # --- the cache ---

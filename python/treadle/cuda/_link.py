@@ -536,12 +536,12 @@ def _folder() -> str:
             return path
         except OSError:
             pass
-    return _own_folder()
+    return _own_folder().name
 
 
-@functools.lru_cache(maxsize=None)
-def _own_folder() -> str:
-    return tempfile.mkdtemp(prefix="treadle-link-")
+@functools.lru_cache(maxsize=None)  # it goes with the process
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="treadle-link-")
 
 
 def _made(
