@@ -377,7 +377,7 @@ def test_declarations():
         bar(1, 2)
     assert isinstance(bar, cuda.DeclaredFunction) and "bar" in repr(bar)
     assert bar.link == (CODE,) and bar.abi == "numba" and not bar.use_cooperative
-    assert bar.signature.return_type == treadle.int32
+    assert bar.signature.return_type == bar.sig.return_type == treadle.int32
 
 
 def test_what_can_be_linked(tmp_path):

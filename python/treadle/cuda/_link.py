@@ -230,7 +230,7 @@ class DeclaredFunction:
     Attributes
     ----------
     name : str
-    signature : Signature
+    signature, sig : Signature
     link : tuple of LinkableCode
     abi : str
     use_cooperative : bool
@@ -240,6 +240,7 @@ class DeclaredFunction:
         self, name: str, signature: Signature, link: tuple[LinkableCode, ...], abi: str, cooperative: bool
     ) -> None:
         self.name, self.signature, self.link, self.abi = name, signature, link, abi
+        self.sig = signature  # its name in Numba
         self.use_cooperative = cooperative
         pointers = tuple(t.layout is not None for t in signature.args)
         types = tuple(t.dtype if is_pointer else t for t, is_pointer in zip(signature.args, pointers))
