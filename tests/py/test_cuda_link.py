@@ -656,6 +656,37 @@ def test_from_the_cache(tmp_path):
     assert "is in none of" in run_other.stderr
 
 
+BY_ADDRESS = f"""
+import numpy as np
+from treadle import cuda, njit
+bar = cuda.declare_device("bar", "int32(int32, int32)", link=cuda.CUSource({SOURCE!r}, "jitlink.cu"))
+
+@njit(cache=True)
+def f(a):
+    return bar(a, 10)
+
+print(f(1), sum(f.stats.cache_hits.values()))
+"""
+
+
+@CXX
+def test_addresses_from_the_cache(tmp_path):
+    """They are looked up anew: a process that finds the code has loaded the library elsewhere."""
+    (tmp_path / "cached.py").write_text(BY_ADDRESS)
+    env = {
+        **os.environ,
+        "TREADLE_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    env["TREADLE_CLANG"] = "none"
+    command = [sys.executable, str(tmp_path / "cached.py")]
+    said = [
+        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)
+    ]
+    assert said == ["11 0\n", "11 1\n"]
+    assert len(list((tmp_path / "cache" / "linked").glob("*.so"))) == 1
+
+
 # --- a GPU that is none ---
 
 ON_GPU = (
