@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "cuda*",
             "npbins",
+            "extern",
             "npdates",
             "npeinsum",
             "npforeign",
@@ -75,7 +76,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
-        ("array", "conv", "device", "devprint", "reduce", "scalar"),  # operations
+        ("array", "conv", "device", "devprint", "extern", "reduce", "scalar"),  # operations
         (
             "chunk",
             "few_sums",

@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
     ("cuda._devices", "cuda._rand_state"),
-    ("cuda._checks", "cuda._compile", "cuda._warn"),
+    ("cuda._checks", "cuda._compile", "cuda._link", "cuda._warn"),
     ("cuda._order", "cuda._inspect", "cuda._libs"),
     ("cuda._stream", "cuda.libs"),
     ("cuda._array",),
@@ -84,6 +84,7 @@ LATE: dict[str, dict[str, str]] = {
         "the core reads its settings when it is first imported, and `run` sets some before": "_core",
         "of programs that ask for a name which Numba lacks, too": "importlib.resources",
     },
+    "cuda._kernel": {"most kernels link nothing": "cuda._link"},
     "decorators": {
         "of who mistypes an option: 0.8 ms": "difflib",
         "of who pickles a function: 1.1 ms": "_pickle",

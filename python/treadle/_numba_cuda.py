@@ -50,6 +50,8 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
             return made(fn)
         except TreadleError as reason:
             return Failed(fn, reason)
+        except FileNotFoundError as missing:  # what is linked is asked for by a launch
+            return Failed(fn, UnsupportedError(str(missing)))
 
     plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
     return decorated if plain else decorated(func_or_sig)

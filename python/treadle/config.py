@@ -13,6 +13,8 @@ OPT_LEVEL : int
 CPU : int
     ``TREADLE_CPU``: number of the processor to make code for, 0 for ``"native"``, this machine (default). A wrong name's error
     lists the others. Code for one that has more than this machine can be inspected, not run.
+CLANG : str
+    ``TREADLE_CLANG``: the command of the clang that compiles CUDA C for kernels to link; ``none``: none does; else one is looked for.
 CUDA : str
     ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
 CUDA_DRIVER : str
@@ -43,6 +45,7 @@ from ._core import _CPUS
 
 __all__ = [
     "BOUNDSCHECK",
+    "CLANG",
     "CPU",
     "CUDA",
     "CUDA_DRIVER",
@@ -104,6 +107,7 @@ BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
 PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
 OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
+CLANG: str = os.environ.get("TREADLE_CLANG", "").strip()
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
 CUDA_DRIVER: str = os.environ.get("TREADLE_CUDA_DRIVER", "").strip()
 CUDA_LIBS: str = os.environ.get("TREADLE_CUDA_LIBS", "").strip()

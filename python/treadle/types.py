@@ -16,6 +16,7 @@ globals().update(_scalars)
 
 __all__ = [
     "Array",
+    "CPointer",
     "NamedTuple",
     "Signature",
     "Tuple",
@@ -59,6 +60,22 @@ def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
     True
     """
     return _core._array_type(dtype, ndim, layout, readonly)
+
+
+def CPointer(dtype: Any) -> Type:
+    """A pointer among the arguments of `treadle.cuda.declare_device`: the type of the arrays that may be given there.
+
+    Parameters
+    ----------
+    dtype : type
+        What it points to.
+
+    Returns
+    -------
+    Type
+        An array type of one axis, in C order; arrays of any number of axes whose items lie one after another are taken.
+    """
+    return Array(dtype, 1, "C")
 
 
 def Tuple(types: Any) -> Type:

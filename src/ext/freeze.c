@@ -614,6 +614,8 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
         body = freeze_function(z, fn, fn, NULL, NULL);
     if (!body)
         return NULL;
+    if (w->links && !ok(z, tr_freeze_add_links(z, w->links)))
+        return NULL;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, body->repr);
     r->u.func = body->u.func;
     r->u.contract = contract(z, w);
@@ -939,6 +941,25 @@ static tr_obj *freeze_generator(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* A function of others that was declared. Its address, if it has one, stands in a table that is bound when
+ * code is loaded. NULL: it is none. */
+static tr_obj *freeze_extern(tr_frozen *z, PyObject *o) {
+    tr_extern *x = tr_freeze_extern(z, o);
+    npy_intp n = 1;
+    if (!ok(z, x || !PyErr_Occurred()) || !x)
+        return NULL;
+    PyObject *a = PyArray_ZEROS(1, &n, NPY_INT64, 0);
+    ok(z, a != NULL);
+    if (!(a = taken(z, a)))
+        return NULL;
+    PyArray_CLEARFLAGS((PyArrayObject *)a, NPY_ARRAY_WRITEABLE); /* so it is taken as it is */
+    tr_obj *r = new_obj(z, TR_OBJ_EXTERN, o, tr_arena_printf(arena(z), "function '%s'", x->name));
+    x->table = freeze_table(z, a);
+    tr_vec_push(arena(z), &z->prog->externs, x);
+    r->u.x = x;
+    return x->table ? r : NULL;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -973,6 +994,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     r = freeze_generator(z, o);
+    if (!r && !z->failed)
+        r = freeze_extern(z, o);
     return r || z->failed ? r : opaque(z, o);
 }
 
@@ -1260,6 +1283,7 @@ bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *ho
 void tr_freeze_fini(tr_frozen *z) {
     Py_CLEAR(z->keep);
     Py_CLEAR(z->deps);
+    Py_CLEAR(z->links);
     for (int i = 0; i < 3; i++)
         Py_CLEAR(z->raised[i]);
 }

@@ -64,6 +64,7 @@ typedef struct tr_wishes {
     const char *refused;
     uint32_t nsigs, nargs;
     const tr_ty *const *sigs;  /* in the arena */
+    PyObject *links;           /* tuple of what is to be linked, borrowed; or NULL */
     PyObject *locals;          /* dict of declared types by variable, borrowed; or NULL */
     bool library, subscripted; /* as in tr_contract */
     const uint8_t *constants;  /* in the arena */
@@ -95,12 +96,23 @@ typedef struct tr_freeze_host {
 const tr_ufn *tr_freeze_loops(tr_arena *a, tr_tytab *types, PyObject *ufunc, PyObject **table,
                               const char **why);
 
+/* A function that cuda.declare_device made, as plain data, in the arena; NULL: it is none, or with an
+ * exception. */
+struct tr_frozen;
+tr_extern *tr_freeze_extern(struct tr_frozen *z, PyObject *o);
+/* Something is to be linked to the program, a tuple of things. False with an exception. */
+bool tr_freeze_add_links(struct tr_frozen *z, PyObject *links);
+/* When all is frozen: makes of what is to be linked what a back end takes, for that device or the host
+ * (NULL), and finds addresses of functions. Runs Python. False with an exception. */
+bool tr_freeze_links(struct tr_frozen *z, const char *device);
+
 struct tr_fscope;
 
 /* A snapshot being taken, and what is left of it beside the program. */
 typedef struct tr_frozen {
-    PyObject *keep;         /* list: what the program refers to; code lives no longer than the arrays in it */
-    PyObject *deps;         /* list: what was read where, for tr_freeze_current */
+    PyObject *links; /* list: what functions and declarations of the program say is to be linked; or NULL */
+    PyObject *keep;  /* list: what the program refers to; code lives no longer than the arrays in it */
+    PyObject *deps;  /* list: what was read where, for tr_freeze_current */
     const tr_binding *bind; /* data of the frozen arrays, and exceptions of the program's own; in the arena */
     size_t nbind;
     const char *why; /* set when tr_freeze_hash fails */

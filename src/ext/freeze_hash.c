@@ -100,6 +100,19 @@ static void own_exc(hashing *s, uint32_t exc) {
 
 static void ufunc(hashing *s, const tr_ufn *u);
 
+/* Where it lies, no code depends on, as of loops. */
+static void external(hashing *s, const tr_extern *x) {
+    text(s, x->name);
+    number(s, (uint64_t)x->numba << 1 | (uint64_t)x->by_address);
+    number(s, x->table->u.a.index);
+    type(s, x->ret);
+    number(s, x->nargs);
+    for (uint32_t i = 0; i < x->nargs; i++) {
+        type(s, x->args[i]);
+        number(s, x->pointer[i]);
+    }
+}
+
 static void object(hashing *s, const tr_obj *o) {
     number(s, o ? o->kind : 255u);
     if (!o)
@@ -139,6 +152,7 @@ static void object(hashing *s, const tr_obj *o) {
         number(s, o->u.l.table->u.a.index);
         ufunc(s, o->u.l.fn);
         break;
+    case TR_OBJ_EXTERN: external(s, o->u.x); break;
     case TR_OBJ_GENERATOR:
         number(s, o->u.parts->u.a.index);
         break; /* which one, no code depends on, as of loops */
@@ -273,6 +287,11 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     number(&s, p->methods.n);
     for (uint32_t i = 0; i < p->methods.n; i++)
         number(&s, p->methods.d[i].fn->u.func);
+    number(&s, p->links.n);
+    for (uint32_t i = 0; i < p->links.n; i++)
+        bytes(&s, p->links.d[i].data, p->links.d[i].size);
+    for (uint32_t i = 0; i < p->texts.n; i++)
+        bytes(&s, p->texts.d[i].data, p->texts.d[i].size);
     number(&s, p->opts.n);
     for (uint32_t i = 0; i < p->opts.n; i++)
         options(&s, p->opts.d[i]);

@@ -20,6 +20,12 @@ static PyObject *locals_of(const tr_function *f) {
     return d && PyDict_CheckExact(d) && PyDict_GET_SIZE(d) ? d : NULL;
 }
 
+static PyObject *links_of(const tr_function *f) {
+    PyObject *d = tr_py_dict_get_text(f->options, "link");
+    Py_XDECREF(d); /* nobody changes our options */
+    return d && PyTuple_CheckExact(d) ? d : NULL;
+}
+
 /* Of the exception that says why a signature is missing, the first line. */
 static const char *refusal_of(tr_function *f, tr_arena *a) {
     PyObject *why = tr_freeze_reason((PyObject *)f);
@@ -50,6 +56,7 @@ void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out) {
                        .nsigs = n,
                        .nargs = f->nparams,
                        .sigs = sigs,
+                       .links = links_of(f),
                        .locals = locals_of(f)};
 }
 

@@ -115,7 +115,7 @@ static bool take_snapshot(tr_job *j) {
     }
     if (j->f->plan && !tr_plant(&j->ctx, TR_PLANT_WEAK))
         weaken_numbers(j);
-    return use_cache(j);
+    return tr_freeze_links(&j->frozen, j->rq.device) && use_cache(j);
 }
 
 /* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our

@@ -265,6 +265,7 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);
+        case TR_OBJ_EXTERN: return tr_em_extern(e, t->lit, args, out);
         case TR_OBJ_UFUNC: return tr_em_foreign(e, t->lit, args, NULL, out);
         case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
         case TR_OBJ_OPAQUE:

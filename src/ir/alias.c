@@ -133,6 +133,7 @@ static void whole(walk *w, tr_val v) {
     case TR_OP_TUPLE:
     case TR_OP_CALL:
     case TR_OP_CALLRT:
+    case TR_OP_CALLX:
         for (uint32_t k = 0; k < in->nargs; k++)
             whole(w, in->args[k]);
         break;

@@ -649,6 +649,7 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_CHECK: return x->b || raise_site(r, i, 1);
     case TR_OP_CALL: return call(r, i, out);
     case TR_OP_CALLRT: return call_row(r, i, out);
+    case TR_OP_CALLX: return tr_irun_fault(r, i, "calls a function that is not part of the program");
     case TR_OP_RAISE: return raise_site(r, i, 0);
     case TR_OP_CATCH: catch_site(r, out); return true;
     case TR_OP_RERAISE:

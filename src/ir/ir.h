@@ -208,6 +208,27 @@ typedef enum tr_scope {
 } tr_scope;
 extern const char *const tr_scope_name[TR_SCOPE__COUNT];
 
+/* How a function of others (callx) is called: Numba's way, a status and the result behind the first argument,
+ * or C's; by its symbol, or by an address that is looked up where code is loaded. */
+#define TR_ABIS(X)          \
+    X(NUMBA, "numba")       \
+    X(C, "c")               \
+    X(NUMBA_AT, "numba_at") \
+    X(C_AT, "c_at")
+typedef enum tr_abi_x {
+#define X(id, name) TR_ABI_X_##id,
+    TR_ABIS(X)
+#undef X
+        TR_ABI_X__COUNT
+} tr_abi_x;
+extern const char *const tr_abi_x_name[TR_ABI_X__COUNT];
+static inline bool tr_abi_x_numba(unsigned abi) {
+    return abi == TR_ABI_X_NUMBA || abi == TR_ABI_X_NUMBA_AT;
+}
+static inline bool tr_abi_x_at(unsigned abi) {
+    return abi >= TR_ABI_X_NUMBA_AT;
+}
+
 enum {
     TR_LAUNCH_SIZES = 7
 }; /* first operands of a launch: blocks, threads of each (x, y, z), bytes of dynamic shared memory */
@@ -284,6 +305,7 @@ enum { TR_LOAD_GUARDED = 1, TR_LOAD_FAR };
     X(ATOMIC, "an atomic operation", tr_atomic_name, TR_ATOMIC__COUNT, false) \
     X(BITS, "a function of bits", tr_bitop_name, TR_BITS__COUNT, false)       \
     X(SCOPE, "whom it is for", tr_scope_name, TR_SCOPE__COUNT, false)         \
+    X(ABI, "a way to call", tr_abi_x_name, TR_ABI_X__COUNT, false)            \
     X(SHFL, "a way to shuffle", tr_shfl_name, TR_SHFL__COUNT, false)          \
     X(VOTE, "a vote", tr_vote_name, TR_VOTE__COUNT, false)
 typedef enum tr_words {

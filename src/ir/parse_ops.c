@@ -472,6 +472,9 @@ bool tr_parse_operands(tr_fnparser *k, tr_ins *i, tr_vals *args) {
         return tr_parse_expect(r, '(') && tr_parse_vals(k, ')', args);
     case TR_OP_MEET: return read_meet(k, i, args);
     case TR_OP_CALLRT: return read_callrt(k, i, args);
+    case TR_OP_CALLX:
+        return (i->imm.s = tr_parse_string(r)) != NULL && tr_parse_expect(r, '(') &&
+               tr_parse_vals(k, ')', args);
     case TR_OP_VIEW: return read_view(k, i, args);
     case TR_OP_LOAD: return read_indexed(k, args);
     case TR_OP_FIELD:

@@ -532,6 +532,13 @@ static void print_operands(printer *p, const tr_ins *i) {
             print_quoted(b, i->imm.rt->text);
         }
         return;
+    case TR_OP_CALLX:
+        tr_sb_putc(b, ' ');
+        print_quoted(b, i->imm.s ? i->imm.s : "");
+        tr_sb_putc(b, '(');
+        print_vals(p, i->args, i->nargs, "");
+        tr_sb_putc(b, ')');
+        return;
     case TR_OP_LOAD:
         if (i->nargs) {
             print_indexed(p, i, i->nargs - 1);

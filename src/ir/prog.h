@@ -46,6 +46,27 @@ typedef struct tr_ufn {
     bool reorders;          /* its reductions may go in any order */
 } tr_ufn;
 
+/* A function of others as it was declared: a C function of that name. Pointers are given as arrays of such
+ * items. */
+typedef struct tr_extern {
+    const char *name;
+    const void *py;   /* identity of the object that declares it */
+    bool numba;       /* it gives a status, and its result behind its first argument */
+    const tr_ty *ret; /* NULL: none */
+    uint32_t nargs;
+    const tr_ty *const *args; /* scalars; of pointers what they point to */
+    const bool *pointer;
+    const tr_obj *table; /* an ARRAY of one item, its address, where that is known (`by_address`) */
+    bool by_address;
+} tr_extern;
+
+/* What is linked to a program: LLVM's bitcode, the same for all functions of it. */
+typedef struct tr_link {
+    const char *name; /* for messages */
+    const void *data;
+    size_t size;
+} tr_link;
+
 static inline uint32_t tr_ufn_row(const tr_ufn *u) {
     return u->core ? u->nin + u->nout : u->nin + 1;
 }
@@ -142,6 +163,8 @@ typedef enum tr_skeleton {
         TR_SKELETON__COUNT
 } tr_skeleton;
 
+typedef TR_VEC(tr_link) tr_linked;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -151,7 +174,11 @@ typedef struct tr_prog {
      * exceptions themselves */
     TR_VEC(const tr_obj *)
     excs;
-    TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
+    TR_VEC(tr_ownexc) own_excs;  /* parallel to excs; of text there are none */
+    TR_VEC(tr_extern *) externs; /* functions of others, each once */
+    tr_linked links;
+    tr_linked texts;        /* PTX that becomes part of a GPU's code (jit/ptx_join.c) */
+    const char *link_names; /* of all that was given to be linked, for messages; NULL: nothing was */
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(tr_method) methods;              /* those whose names the program mentions */
     TR_VEC(const tr_opts *) opts;           /* each once; the first are the root's */

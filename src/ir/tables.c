@@ -102,6 +102,11 @@ const char *const tr_bitop_name[TR_BITS__COUNT] = {
     TR_BITOPS(X)
 #undef X
 };
+const char *const tr_abi_x_name[TR_ABI_X__COUNT] = {
+#define X(id, name) name,
+    TR_ABIS(X)
+#undef X
+};
 const char *const tr_scope_name[TR_SCOPE__COUNT] = {
 #define X(id, name) name,
     TR_SCOPES(X)

@@ -429,6 +429,32 @@ static void check_callrt(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, text ? "a text is missing" : "takes no text");
 }
 
+/* What goes to a function of others is a number of a C type, or where an array's items lie. */
+static bool fits_c(const tr_ty *t) {
+    return t &&
+           (t->kind == TR_TY_ARRAY || (tr_ty_is_scalar(t) && t->kind != TR_TY_F16 && tr_ty_class(t) != 'c'));
+}
+
+static void check_callx(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *r = i->ty;
+    uint32_t from = tr_abi_x_at(i->sub);
+    if (!i->imm.s || !*i->imm.s)
+        tr_ck_bad(k, "names no function");
+    if (from && (!i->nargs || !tr_ck_is_kind(arg_type(k, i, 0), TR_TY_ARRAY) ||
+                 arg_type(k, i, 0)->elem->kind != TR_TY_I64))
+        tr_ck_bad(k, "wants an array with the address");
+    for (uint32_t n = from; n < i->nargs; n++)
+        if (!fits_c(arg_type(k, i, n)))
+            tr_ck_bad(k, "hands over %s, which C does not have", tr_ck_show(k, arg_type(k, i, n)));
+    if (tr_abi_x_numba(i->sub) && tr_ck_is_kind(r, TR_TY_TUPLE) && r->n == 2 &&
+        r->items[0]->kind == TR_TY_I32)
+        r = r->items[1];
+    else if (tr_abi_x_numba(i->sub) && !tr_ck_is_kind(r, TR_TY_I32))
+        tr_ck_bad(k, "gives a status and a result, not %s", tr_ck_show(k, r));
+    if (!r || (r->kind != TR_TY_NONE && (r->kind == TR_TY_ARRAY || !fits_c(r))))
+        tr_ck_bad(k, "gives %s, which C does not have", tr_ck_show(k, r));
+}
+
 static void check_yield(tr_fnck *k, const tr_ins *i) {
     const tr_pat *t = k->pat;
     if (!k->f->is_lambda) {
@@ -909,6 +935,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_RAISE: check_site(k, i, 0); break;
     case TR_OP_CALL: check_call(k, i); break;
     case TR_OP_CALLRT: check_callrt(k, i); break;
+    case TR_OP_CALLX: check_callx(k, i); break;
     case TR_OP_PATTERN:
         check_pattern(k, i);
         check_yields(k, i);

@@ -16,12 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jit/bitcode.h"
 #include "jit/choices.h"
 #include "lower/compat.h"
 #include "jit/cpus.h"
 #include "jit/nontemporal.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
+#include "jit/ptx_join.h"
 #include "jit/vectors.h"
 #include "jit/wraps.h"
 #include "lower/lower.h"
@@ -240,8 +242,8 @@ static bool run_default(job *j) {
 static bool run_rec(job *j) {
     const tr_lower_made *made = &j->made;
     const char *first = tr_arena_printf(
-        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls ? TR_REC_INLINE : "", TR_REC_FIRST,
-        made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
+        &j->ctx->arena, "%sfunction<eager-inv>(%s%s%s%s", made->calls || made->externs ? TR_REC_INLINE : "",
+        TR_REC_FIRST, made->nested ? TR_REC_NESTED : "", made->powers ? TR_REC_POWERS : "", TR_REC_VALUES);
     const char *second =
         tr_arena_printf(&j->ctx->arena, "%s%s%s%s", TR_REC_VECTORS, made->carried ? TR_REC_CARRIED : "",
                         TR_REC_SECOND, made->complex ? TR_REC_PAIRS : "");
@@ -289,14 +291,23 @@ static bool emit(job *j) {
     }
     assert(!j->out->elf && "code is made once");
     bool ok = j->diag[0] == 0 || refuse(j, "no code could be generated", j->diag);
+    const char *made = LLVMGetBufferStart(buf);
     size_t n = LLVMGetBufferSize(buf);
+    tr_sb joined;
+    tr_sb_init(&joined);
+    if (j->made.externs && form == LLVMAssemblyFile && j->p->texts.n) {
+        tr_ptx_join(j->p, made, n, &joined);
+        made = joined.d;
+        n = joined.n;
+    }
     j->out->elf = ok ? malloc(n) : NULL;
     if (j->out->elf) {
-        memcpy(j->out->elf, LLVMGetBufferStart(buf), n);
+        memcpy(j->out->elf, made, n);
         j->out->size = n;
     } else if (ok) {
         ok = tr_fail(j->ctx, TR_ERR_MEMORY, "not enough memory for %zu bytes of machine code", n);
     }
+    tr_sb_fini(&joined);
     LLVMDisposeMemoryBuffer(buf);
     return ok;
 }
@@ -317,6 +328,11 @@ static bool link_math(job *j) {
         return !lacks;
     lacks = tr_nvptx_lacks(j->mod);
     return !lacks || tr_fail(j->ctx, TR_ERR_LOWERING, "%s has no function %s", path, lacks);
+}
+
+/* What the program has beside its own code. What nobody calls of it goes, as it may call what is not here. */
+static bool link_externs(job *j) {
+    return !j->made.externs || (tr_bitcode_link(j->p, j->mod) && run(j, "globaldce"));
 }
 
 static bool stages(job *j) {
@@ -340,7 +356,7 @@ static bool stages(job *j) {
     if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
         return false;
     t1 = tr_now_ns();
-    if (tr_ctx_stop(ctx) || !link_math(j) || !run_passes(j))
+    if (tr_ctx_stop(ctx) || !link_externs(j) || !link_math(j) || !run_passes(j))
         return false;
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;

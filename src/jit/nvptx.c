@@ -6,10 +6,11 @@
 #include "jit/nvptx.h"
 
 #include <assert.h>
-#include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
 #include <pthread.h>
 #include <string.h>
+
+#include "jit/bitcode.h"
 
 /* --- the machine --- */
 
@@ -103,23 +104,6 @@ static void drop_rest(const needed *k, LLVMModuleRef lib) {
     }
 }
 
-static LLVMModuleRef read_library(tr_ctx *ctx, LLVMContextRef lc, const char *path) {
-    LLVMMemoryBufferRef buf;
-    LLVMModuleRef lib = NULL;
-    char *why = NULL;
-    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buf, &why)) {
-        tr_fail(ctx, TR_ERR_LOWERING, "cannot read %s: %s", path, why);
-        LLVMDisposeMessage(why);
-        return NULL;
-    }
-    if (LLVMParseBitcodeInContext2(lc, buf, &lib)) {
-        lib = NULL;
-        tr_fail(ctx, TR_ERR_LOWERING, "%s holds no bitcode that this LLVM reads", path);
-    }
-    LLVMDisposeMemoryBuffer(buf);
-    return lib;
-}
-
 /* Whether float32 operations of the library keep small numbers. */
 static void say_denormals(LLVMModuleRef mod, bool flush) {
     static const char flag[] = "nvvm-reflect-ftz";
@@ -132,7 +116,7 @@ static void say_denormals(LLVMModuleRef mod, bool flush) {
 bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path, bool flush) {
     if (!tr_nvptx_lacks(mod))
         return true;
-    LLVMModuleRef lib = read_library(ctx, LLVMGetModuleContext(mod), path);
+    LLVMModuleRef lib = tr_bitcode_read(ctx, LLVMGetModuleContext(mod), path);
     if (!lib)
         return false;
     needed k = {.a = &ctx->arena};

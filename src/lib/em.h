@@ -304,6 +304,10 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, t
 /* A function of treadle/_library takes these arguments, dates among them; else an error (lib/npdates.c). */
 bool tr_lib_date_library(tr_em *e, const char *name, const tr_args *args);
 
+/* --- functions of others (lib/extern.c) --- */
+/* A call of one, an object of kind EXTERN. */
+bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);
+
 /* --- ufuncs of others (lib/npforeign.c) --- */
 /* A call of one, an object of kind UFUNC. failed: NULL, or where to put whether a loop
  * raised the invalid flag. */

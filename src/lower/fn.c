@@ -310,6 +310,7 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
         if (!tr_lower_device_print(w, in))
             tr_lower_callrt(w, v, in);
         break;
+    case TR_OP_CALLX: tr_lower_callx(w, v, in); break;
     case TR_OP_PATTERN: tr_lower_pattern(w, v, in); break;
     default:
         if (tr_lower_array_op(w, v, in) || tr_lower_check_op(w, v, in) || tr_lower_device_op(w, v, in))

@@ -64,6 +64,7 @@ typedef struct tr_lm {
     bool powers;           /* the same */
     bool carried;          /* the same */
     bool wraps;            /* the same */
+    bool externs;          /* the same */
     bool nontemporal;      /* some stores have the tag md_past */
     unsigned choices;      /* branches on whether an integer is a given one */
     uint64_t constants;    /* bytes of a device's constant memory that are taken */
@@ -226,6 +227,9 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
  * called, else its result is in out. */
 
 bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out);
+
+/* --- extern.c --- */
+void tr_lower_callx(tr_lf *w, tr_val v, const tr_ins *in);
 
 /* --- array.c --- */
 void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain); /* of every array in a value */

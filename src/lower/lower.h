@@ -18,6 +18,9 @@ typedef struct tr_lower_want {
     bool names; /* give LLVM values the user's names: only when someone will read the text */
 } tr_lower_want;
 
+/* What begins the name of a function of others where it is declared. */
+#define TR_EXTERN_PREFIX "tr_extern."
+
 /* What a module turned out to hold; it decides which of LLVM's passes pay. */
 typedef struct tr_lower_made {
     bool calls;   /* more than one LLVM function: inlining comes first */
@@ -26,7 +29,8 @@ typedef struct tr_lower_made {
     bool nested;  /* loops of few rounds with branches, in others */
     bool carried; /* loops that read what the round before has stored */
     bool powers; /* powers by integers that the running program knows, perhaps one for all rounds of a loop */
-    bool wraps;  /* low bits of integers, which indices may be made of (jit/wraps.c) */
+    bool externs; /* calls of functions of others, which are linked (jit/bitcode.c) */
+    bool wraps;   /* low bits of integers, which indices may be made of (jit/wraps.c) */
     /* TBAA tag of stores that are to go past the caches (jit/nontemporal.c); NULL: there are none */
     LLVMValueRef past;
 } tr_lower_made;

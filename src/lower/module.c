@@ -309,6 +309,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
                             .nested = m.nested,
                             .powers = m.powers,
                             .carried = m.carried,
+                            .externs = m.externs,
                             .wraps = m.wraps,
                             .past = m.nontemporal ? m.md_past : NULL};
     return ok && !m.failed;

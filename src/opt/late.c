@@ -167,7 +167,7 @@ static bool ins_may_move(finder *r, const tr_ins *in) {
             if (tr_at(g, v)->blk != TR_NOBLK && tr_at(g, v)->op != TR_OP_PARAM &&
                 !ins_may_move(r, tr_at(g, v)))
                 return false;
-    return in->op != TR_OP_CALL && in->op != TR_OP_CLOSURE;
+    return in->op != TR_OP_CALL && in->op != TR_OP_CLOSURE && in->op != TR_OP_CALLX;
 }
 
 /* One block to lead to, or returns alone, and one way for what is raised. */

@@ -34,6 +34,7 @@ typedef enum tr_objk {
     TR_OBJ_NTCLASS,   /* a namedtuple class: fields, name; items: defaults, NULL for none */
     TR_OBJ_UFUNC,     /* a ufunc of others, which is C loops */
     TR_OBJ_GENERATOR, /* a np.random.Generator; `ty` its type */
+    TR_OBJ_EXTERN,    /* a function of others, in another language, which is linked */
     TR_OBJ_OPAQUE     /* anything else: repr says what it was */
 } tr_objk;
 
@@ -88,6 +89,7 @@ struct tr_obj {
             const struct tr_ufn *fn; /* a row of its signatures for each loop (ir/prog.h) */
             const tr_obj *table;     /* an ARRAY: tr_cloops (rt/layout.h) */
         } l;                         /* UFUNC */
+        const struct tr_extern *x;   /* EXTERN (ir/prog.h) */
         const tr_obj *parts;         /* GENERATOR: an ARRAY of its two words (ty/kinds.def) */
         uint32_t builtin;            /* BUILTIN: row */
         uint32_t exc;                /* EXC, EXCVAL: row */
@@ -100,7 +102,8 @@ struct tr_obj {
 bool tr_obj_by_value(const tr_obj *o);
 /* A function that can be called, and is no class. */
 static inline bool tr_obj_is_function(const tr_obj *o) {
-    return o->kind == TR_OBJ_FUNC || o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_UFUNC;
+    return o->kind == TR_OBJ_FUNC || o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_UFUNC ||
+           o->kind == TR_OBJ_EXTERN;
 }
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);

@@ -17,6 +17,7 @@ LLVM = frozenset(
         "choices",
         "complex_functions",
         "cuda_language",
+        "cuda_link",
         "cuda_ptx",
         "cuda_rows",
         "few_rounds",

@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+from treadle.cuda import _link
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples"
 # Odd sizes, so that the last blocks reach beyond; and what the last line must say.
@@ -19,6 +20,7 @@ SIZES = {
     "cuda_transpose": ("150", "Both give what NumPy gives."),
     "cuda_atomics": ("50001", "as NumPy has it"),
     "cuda_streams": ("40004", "as NumPy has it"),
+    "cuda_linking": ("3001", "All prices are as Python has them."),
     "cuda_sparse_pca": ("1001", "treadle.sparse_pca finds the same one."),
 }
 
@@ -45,6 +47,8 @@ def test_all_are_tried():
 
 @pytest.mark.parametrize("name", SIZES)
 def test_examples(name):
+    if name == "cuda_linking" and not (_link._clang() or _link._host_compiler(cxx=True)):
+        pytest.skip("there is no compiler of C++")
     size, says = SIZES[name]
     lines = run(name, size).splitlines()
     assert says in lines[-1] and any(size in line for line in lines)

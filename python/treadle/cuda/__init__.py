@@ -83,6 +83,19 @@ if TYPE_CHECKING:
         is_cuda_array as is_cuda_array,
     )
     from ._kernel import Kernel as Kernel, Launcher as Launcher, jit as jit
+    from ._link import (
+        Archive as Archive,
+        Bitcode as Bitcode,
+        CUSource as CUSource,
+        Cubin as Cubin,
+        DeclaredFunction as DeclaredFunction,
+        Fatbin as Fatbin,
+        LTOIR as LTOIR,
+        LinkableCode as LinkableCode,
+        Object as Object,
+        PTXSource as PTXSource,
+        declare_device as declare_device,
+    )
     from ._memory import (
         device_array as device_array,
         device_array_like as device_array_like,
@@ -153,6 +166,17 @@ _WHERE = {
     "Kernel": "_kernel",
     "Launcher": "_kernel",
     "jit": "_kernel",
+    "Archive": "_link",
+    "Bitcode": "_link",
+    "CUSource": "_link",
+    "Cubin": "_link",
+    "DeclaredFunction": "_link",
+    "Fatbin": "_link",
+    "LTOIR": "_link",
+    "LinkableCode": "_link",
+    "Object": "_link",
+    "PTXSource": "_link",
+    "declare_device": "_link",
     "device_array": "_memory",
     "device_array_like": "_memory",
     "managed_array": "_memory",

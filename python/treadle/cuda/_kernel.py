@@ -24,7 +24,6 @@ from ..decorators import (
     unknown_option,
     with_options,
 )
-from ..errors import UnsupportedError
 from . import _checks, _order
 from ._compile import device_flags, target_of
 from ._devices import attributes, is_emulated, least_cc, ready
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol
 
     from ..decorators import FastMath, OneSignature
+    from ._link import LinkableCode
     from ._typing import Size, StreamLike
 
     class KernelDecorator(Protocol):
@@ -152,7 +152,11 @@ class Kernel(Configurable[P], Inspection):
     __qualname__: str
 
     def __init__(
-        self, fn: Callable[P, object], signatures: list[Any] | None, options: dict[str, Any]
+        self,
+        fn: Callable[P, object],
+        signatures: list[Any] | None,
+        options: dict[str, Any],
+        link: tuple[LinkableCode, ...] = (),
     ) -> None:
         watch = _checks.wanted(options)
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
@@ -160,7 +164,8 @@ class Kernel(Configurable[P], Inspection):
         self.targetoptions: dict[str, Any] = dict(options)
         self._warned = False
         self._alone: bool | Callable[[Kernel[...]], bool] = False  # may it run as one thread?
-        self._kernel = Function(fn, flags, as_options(options))
+        self._linked: dict[str, Any] = {"link": link} if link else {}
+        self._kernel = Function(fn, flags, as_options({**options, **self._linked}))
         for s in signatures or ():
             self._kernel._announce(s)
         self._flags = flags
@@ -189,7 +194,7 @@ class Kernel(Configurable[P], Inspection):
         """The kernel's code for the GPU, which is its own entry."""
         if self._code is None:
             flags = {**self._flags, **device_flags(self.targetoptions)}
-            code = Function(self.py_func, flags, {}, target_of(least_cc()))
+            code = Function(self.py_func, flags, self._linked, target_of(least_cc()))
             for s in self._signatures:
                 code._declare(s)
             if self._signatures:
@@ -349,6 +354,14 @@ def _reduce_launcher(launcher: Launcher[...]) -> Any:
 copyreg.pickle(Launcher, _reduce_launcher)
 
 
+def _links(link: Any) -> tuple[LinkableCode, ...]:
+    if not link:  # most kernels link nothing, and import nothing for it
+        return ()
+    from ._link import as_links
+
+    return as_links(link)
+
+
 def _check(fn: Any) -> None:
     if isinstance(fn, (Function, Kernel)):
         raise TypeError(
@@ -374,6 +387,7 @@ def jit(
     max_registers: int | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     fma: bool = True,
+    link: Any = None,
 ) -> Kernel[P]: ...
 @overload
 def jit(
@@ -391,6 +405,7 @@ def jit(
     max_registers: int | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     fma: bool = True,
+    link: Any = None,
 ) -> Function[P, R]: ...
 @overload
 def jit(
@@ -408,6 +423,7 @@ def jit(
     max_registers: int | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     fma: bool = True,
+    link: Any = None,
 ) -> KernelDecorator: ...
 @overload
 def jit(
@@ -425,6 +441,7 @@ def jit(
     max_registers: int | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     fma: bool = True,
+    link: Any = None,
 ) -> DeviceDecorator: ...
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
@@ -443,6 +460,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         As `treadle.jit` has them.
     opt, lineinfo, max_registers, launch_bounds, fma
         For a GPU's code, as `compile` has them; without a meaning on the emulated device.
+    link : path, LinkableCode, or list, tuple or set of these, optional
+        Code of functions that `declare_device` declared and that this one calls.
 
     Returns
     -------
@@ -466,11 +485,10 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     np.float64(2000.0)
     """
     for name in options:
-        if name == "link" and options["link"]:
-            raise UnsupportedError("Treadle does not link CUDA C to kernels yet: leave `link` out")
         if name not in (*_SHARED_OPTIONS, *_OF_GPU, "link"):
             raise unknown_option(name, ("device", *_SHARED_OPTIONS, *_OF_GPU))
     device_flags(options)
+    link = _links(options.get("link"))
     own = {k: v for k, v in options.items() if k in _SHARED_OPTIONS}
     if isinstance(own.get("inline"), bool):
         own["inline"] = "always" if own["inline"] else "never"
@@ -478,11 +496,11 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     def make(fn: Any, signatures: list[Any] | None = None) -> Any:
         _check(fn)
         if not device:
-            kernel: Kernel[...] = Kernel(fn, signatures, own)
+            kernel: Kernel[...] = Kernel(fn, signatures, own, link)
             kernel.targetoptions = dict(options)
             return kernel
         safe = _checks.safe(own, _checks.wanted(own))
-        function = Function(fn, _flags({"error_model": "numpy", **safe}), {})
+        function = Function(fn, _flags({"error_model": "numpy", **safe}), {"link": link} if link else {})
         for s in signatures or ():
             function._announce(s)
         vars(function)["inspect_ptx"] = functools.partial(inspect_ptx, function, options)
@@ -495,5 +513,5 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     return lambda fn: make(fn, signatures)
 
 
-with_options(jit, {**_SHARED_OPTIONS, **_OF_GPU})
+with_options(jit, {**_SHARED_OPTIONS, **_OF_GPU, "link": None})
 _launch_hooks(argument, tell, _checks.passes, _order.active.launch if _order.active else None, stage)

@@ -115,8 +115,9 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
     for (uint32_t k = 0; k < loop->blks.n; k++)
         for (tr_val v = tr_blk_at(g, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
             const tr_ins *in = tr_at(g, v);
-            if (in->op == TR_OP_CALL || in->op == TR_OP_CALLRT || in->op == TR_OP_PATTERN ||
-                in->op == TR_OP_ATOMIC || in->op == TR_OP_CAS || in->op == TR_OP_RAISE)
+            if (in->op == TR_OP_CALL || in->op == TR_OP_CALLRT || in->op == TR_OP_CALLX ||
+                in->op == TR_OP_PATTERN || in->op == TR_OP_ATOMIC || in->op == TR_OP_CAS ||
+                in->op == TR_OP_RAISE)
                 return false;
             if (in->op != TR_OP_LOAD && in->op != TR_OP_STORE)
                 continue;

@@ -12,7 +12,8 @@
  * call with an exception, which ext/watch.c words. Not seen: what packed and scattered arrays of patterns are
  * written at, which their rounds decide, and what functions of the runtime touch (a sort, a product, a loop
  * of another package). Memory that they may have written counts as written.
- * Without the option a kernel's arrays are named where an index leaves them, and nothing else is done. */
+ * Without the option a kernel's arrays are named where an index leaves them, and the threads for which a
+ * function of others gives a status that is an exception; nothing else is done. */
 #include <string.h>
 
 #include "opt/priv.h"
@@ -298,6 +299,46 @@ static bool is_kernel_launch(const watch *s, tr_val v) {
     return in->op == TR_OP_CALL && s->p->insts.d[in->imm.fn].fn->kind == TR_FN_KERNEL;
 }
 
+/* --- who called a function of others --- */
+
+/* It asks whether a function of others has given the status 0. */
+static bool asks_status(const tr_fn *f, const tr_ins *in) {
+    const tr_ins *x = in->op == TR_OP_CHECK ? tr_at(f, in->args[0]) : NULL;
+    if (!x || x->op != TR_OP_CMP)
+        return false;
+    x = tr_at(f, x->args[0]);
+    x = x->op == TR_OP_EXTRACT ? tr_at(f, x->args[0]) : x;
+    return x->op == TR_OP_CALLX && tr_abi_x_numba(x->sub) && in->nargs == 2 && in->imm.site->text;
+}
+
+/* A status that is an exception is told with the thread, in what only threads run. */
+static bool name_threads(watch *s) {
+    tr_fn *f = s->f;
+    bool changed = false;
+    uint32_t n = f->kind == TR_FN_HOST ? 0 : f->ins.n;
+    for (tr_val v = 0; v < n; v++) {
+        tr_ins in = *tr_at(f, v);
+        if (in.blk == TR_NOBLK || in.op == TR_OP_PARAM || !asks_status(f, &in))
+            continue;
+        s->b = (tr_bld){f, in.blk, v, in.loc};
+        tr_val *args = TR_NEW_N(arena(s), tr_val, in.nargs + 6);
+        memcpy(args, in.args, in.nargs * sizeof *args);
+        for (uint32_t k = 0; k < 6; k++) {
+            args[in.nargs + k] = tr_emit0(&s->b, k < 3 ? TR_OP_THREADIDX : TR_OP_BLOCKIDX, s->i64);
+            tr_at(f, args[in.nargs + k])->imm.i = k % 3;
+        }
+        tr_site *site = TR_NEW(arena(s), tr_site);
+        *site = *in.imm.site;
+        site->text =
+            tr_arena_printf(arena(s), "%s in thread ({1}, {2}, {3}) of block ({4}, {5}, {6})", site->text);
+        tr_at(f, v)->args = args;
+        tr_at(f, v)->nargs = in.nargs + 6;
+        tr_at(f, v)->imm.site = site;
+        changed = true;
+    }
+    return changed;
+}
+
 static bool is_of_launch(const tr_prog *p) {
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (p->insts.d[i].fn && p->insts.d[i].fn->kind == TR_FN_KERNEL)
@@ -319,9 +360,10 @@ static bool name_arrays(watch *s) {
 bool tr_opt_watch(tr_prog *p, tr_fn *f) {
     bool changed = false, root = p->root < p->insts.n && p->insts.d[p->root].fn == f;
     watch s = {.p = p, .f = f};
-    if (!p->ctx->opts.watch)
-        return name_arrays(&s);
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
+    changed = name_threads(&s);
+    if (!p->ctx->opts.watch)
+        return name_arrays(&s) || changed;
     s.none = tr_ty_none(p->ctx->types);
     find_decisive(&s);
     tr_bid n = f->blks.n;

@@ -18,7 +18,7 @@ static bool calls(const tr_fn *f) {
              v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
             const tr_fn *g;
-            if (in->op == TR_OP_CALL || in->op == TR_OP_CLOSURE)
+            if (in->op == TR_OP_CALL || in->op == TR_OP_CLOSURE || in->op == TR_OP_CALLX)
                 return true;
             for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_any(in->imm.pat, k)) != NULL; k++)
                 if (calls(g))

@@ -332,7 +332,8 @@ static bool is_heavy(tr_fn *lam) {
             if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
                 return true;
         for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
-            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
+            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_CALLX ||
+                tr_at(lam, v)->op == TR_OP_PATTERN)
                 return true;
     }
     return false;

@@ -136,7 +136,8 @@ static double cost_in(const work *k, uint32_t loop) {
         if (tr_forest_in(&k->loops, b) != loop || tr_blk_at(k->f, b)->cold)
             continue;
         for (tr_val v = tr_blk_at(k->f, b)->first; v != TR_NOVAL; v = tr_at(k->f, v)->next) {
-            if (tr_at(k->f, v)->op == TR_OP_CALL || tr_at(k->f, v)->op == TR_OP_PATTERN)
+            if (tr_at(k->f, v)->op == TR_OP_CALL || tr_at(k->f, v)->op == TR_OP_CALLX ||
+                tr_at(k->f, v)->op == TR_OP_PATTERN)
                 return -1;
             n += tr_ins_ends(tr_at(k->f, v)) ? 1 : tr_ins_cost(k->f, v);
         }

@@ -323,6 +323,7 @@ static void add_ins(finder *s, tr_val v) {
         break;
     case TR_OP_CALL:
     case TR_OP_CALLRT:
+    case TR_OP_CALLX:
         for (uint32_t k = 0; k < in->nargs; k++)
             add_somewhere(s, v, in->args[k], tr_ins_effects(in) & E_WRITE);
         break;
