@@ -4,8 +4,8 @@
  *
  * Invariants: nodes refer to nodes before them; params are numbered in the order in which the graph's
  * function takes them. What is part of the structure (functions, axes, dtypes, strings) is an object; what
- * may change between two evaluations without another compile (arrays, numbers) is a param; of an array all but
- * its sizes, where one is 1: what repeats along an axis is known to do so. */
+ * may change between two evaluations without another compile (arrays, numbers) is a param; of an array all
+ * but its sizes, where one is 1: what repeats along an axis is known to do so. */
 #ifndef TR_GRAPH_GRAPH_H
 #define TR_GRAPH_GRAPH_H
 
@@ -52,7 +52,7 @@ typedef struct tr_graph {
     const tr_obj *const *objs;
     const tr_gref *roots;
     const uint32_t *shorts; /* of each param: the axes that are one long, where others are longer */
-    uint32_t result; /* an object: what roots go through; UINT32_MAX: they are what they are */
+    uint32_t result;        /* an object: what roots go through; UINT32_MAX: they are what they are */
 } tr_graph;
 
 /* What stands in a graph's lines, where the user wrote it; other places as they are. */

@@ -357,8 +357,8 @@ static const tr_nest *row(const maker *m, unsigned k) {
     return pair(m, TR_NEST_ROW, k, in, end);
 }
 
-/* Are the two last axes one loop where rows are short? Of a map that asks for neither index, where an input may
- * repeat along them: all others walk a line then, or rows as they lie. */
+/* Are the two last axes one loop where rows are short? Of a map that asks for neither index, where an input
+ * may repeat along them: all others walk a line then, or rows as they lie. */
 static bool goes_flat(const maker *m, unsigned k) {
     const tr_pat *p = m->p;
     bool repeats = false;

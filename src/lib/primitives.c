@@ -351,3 +351,28 @@ bool tr_lib_is_ufunc(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_has_identity(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return told(e, tr_lib_has_at(e, c->a[0]) && tr_fam_has_identity(e, c->a[0]), out);
 }
+
+bool tr_lib_scattered(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[1], v = c->a[3];
+    tr_idx it[4 * TR_MAX_NDIM];
+    uint32_t n;
+    bool fancy = false, keys;
+    *out = tr_em_none(e);
+    if (!tr_fam_flag(e, c, c->a[4], "keys", false, &keys))
+        return false;
+    if (tr_lib_has_at(e, c->a[0]))
+        return tr_lib_at(e, c, keys);
+    if (!tr_lib_is_array(a) || a.ty->readonly || !tr_scatter_takes(TR_RED_JOIN, a.ty->elem))
+        return tr_em_error(e, "scatter() takes an array of numbers that can be written to, not %s",
+                           tr_em_tyname(e, a.ty));
+    if (!tr_lib_index_parts(e, a, c->a[2], it, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
+    if (!fancy)
+        return tr_em_error(e,
+                           "scatter(): with a function of your own the places are an array of integers, or "
+                           "a mask");
+    return tr_lib_fancy_update(e, a, it, n, v,
+                               &(tr_update){.how = TR_RED_JOIN, .by = &c->a[0], .keys = keys});
+}

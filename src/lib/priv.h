@@ -181,8 +181,8 @@ typedef struct tr_update {
     bool keys;       /* places do not count from the end: negative ones are a ValueError */
 } tr_update;
 bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, const tr_update *u);
-/* A ufunc, which has reduce(), accumulate() and at()? (lib/primitives.c) Its at(): the call's arguments are the
- * ufunc, the array, places and values (lib/npufunc.c). */
+/* A ufunc, which has reduce(), accumulate() and at()? Its at(): the call's arguments are the ufunc, the
+ * array, places and values. */
 bool tr_lib_has_at(tr_em *e, tr_tv f);
 bool tr_lib_at(tr_em *e, const tr_bcall *c, bool keys);
 /* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */

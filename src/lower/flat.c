@@ -1,8 +1,8 @@
 /* Short rows, many at a time (loop collapsing, with strip-mining): where the innermost axis is a few elements
  * long, a loop over it costs more than what it does, and no vector is full. So many rows as fit are one loop
  * over all their elements, where what is stored lies in one line: an input that lies so, too, is read there;
- * of one that repeats along either axis, as `x - x.mean(axis=1, keepdims=True)` has it, or lies otherwise, the
- * rows are put side by side in a buffer before.
+ * of one that repeats along either axis, as `x - x.mean(axis=1, keepdims=True)` has it, or lies otherwise,
+ * the rows are put side by side in a buffer before.
  *
  * Results are those of the other loops, element by element. Cost: an element of the buffer written and read
  * once for each such input, in the first level of the cache: 0.1 to 0.3 ns on a Zen 4, where an element of a

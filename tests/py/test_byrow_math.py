@@ -62,7 +62,9 @@ def test_bits(f, dtype, n):
             np.testing.assert_array_equal(parts, (got[k] if f is scores else got)[:900])
 
 
-@pytest.mark.parametrize("lie", [lambda a: a[:, ::-1], np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2]])
+@pytest.mark.parametrize(
+    "lie", [lambda a: a[:, ::-1], np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2]]
+)
 def test_however_rows_lie(lie):
     x = np.random.default_rng(0).normal(size=(MANY // 12, 12))
     np.testing.assert_allclose(njit(softmax)(lie(x)), softmax(lie(x)), rtol=1e-13)

@@ -417,6 +417,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "opt/pattern/fuse.c": "MAX_ROUNDS",
             "opt/pattern/fuse_order.c": "MAX_BEHIND",
             "opt/prange/inspect.c": "MAX_VIEWS MAX_AXES MAX_DEPTH MAX_TOUCHES MAX_REDS",
+            "opt/scalar/raises.c": "MAX_BEFORE",
             "opt/scalar/narrow.c": "MAX_SHIFT",
             "opt/prange/prange.c": "MAX_TESTS",
             "opt/pattern/product.c": "MAX_MAPS",

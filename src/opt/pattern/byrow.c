@@ -19,14 +19,14 @@
  * loads of the chain are guarded, as in fuse.c.
  *
  * A round is a row (byrow_row.c); where it makes arrays, a block of rows (byrow_block.c), so that short rows
- * do not pay for that one by one; where it calls functions of vector math, either, as rows are long or short. It pays where a row is read again, arrays do not stay in the cache, and
- * what is done in a round takes longer than what a round costs: a test when the program runs chooses between
- * both forms. The new one is compiled when it is first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs
- * are of layout C, along whose rows no reduction is done in tiles (ir/sched.h), so that one of a row is one
- * of a line; or they are the same for all rows, and no sum of floats asks for them. Patterns that may run on
- * all cores do so over rows, where these are many. Cost: linear in a block, and in its chains' lambdas, for
- * each number of axes that the rows may have; a look at each map that is none of a chain for each array and
- * pattern of it. */
+ * do not pay for that one by one; where it calls functions of vector math, either, as rows are long or short.
+ * It pays where a row is read again, arrays do not stay in the cache, and what is done in a round takes
+ * longer than what a round costs: a test when the program runs chooses between both forms. The new one is
+ * compiled when it is first chosen (TR_COLD_LARGE, opt/late.c). Bits stay: inputs are of layout C, along
+ * whose rows no reduction is done in tiles (ir/sched.h), so that one of a row is one of a line; or they are
+ * the same for all rows, and no sum of floats asks for them. Patterns that may run on all cores do so over
+ * rows, where these are many. Cost: linear in a block, and in its chains' lambdas, for each number of axes
+ * that the rows may have; a look at each map that is none of a chain for each array and pattern of it. */
 #include <assert.h>
 #include <string.h>
 
@@ -36,9 +36,9 @@
 #include "opt/emit.h"
 #include "opt/priv.h"
 
-/* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row makes an array; of all rows; rows for all cores. About
- * how many elements a block of rows has: what it makes stays in the nearest caches, and making it is a
- * hundredth of the work. */
+/* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row
+ * makes an array; of all rows; rows for all cores. About how many elements a block of rows has: what it makes
+ * stays in the nearest caches, and making it is a hundredth of the work. */
 enum { MORE_THAN_FEW = 9, LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
 
 /* --- which --- */

@@ -1,14 +1,15 @@
 /* Of an array that is made element by element, and of which only views are read, a pattern makes the views in
  * its place (demand-driven computation; a slice is pushed through a map). `(a * b)[i].sum()` computes a row,
  * and what reads a view has the same space as what makes it, so that fuse.c merges the two. The inputs are
- * looked at through the same view; an axis that they repeat is looked at where it is. What reads all of an array
- * as items of another type (`x.view(np.uint32)`) takes the array, and its function the bits of each item.
+ * looked at through the same view; an axis that they repeat is looked at where it is. What reads all of an
+ * array as items of another type (`x.view(np.uint32)`) takes the array, and its function the bits of each
+ * item.
  *
  * Within a block. The array must be new, and its pattern have no other result, do nothing but compute, and
  * read nothing that is written between. Views that are themselves values for others keep their array: NumPy's
  * strides are what the user would see. Where there are several views the elements that they share are
- * computed again, so what is computed must be cheap, or each a row of its own.
- * Cost: linear, for each pattern of a chain that is pushed through. */
+ * computed again, so what is computed must be cheap, or each a row of its own. Cost: linear, for each pattern
+ * of a chain that is pushed through. */
 #include "opt/pattern/fuse.h"
 
 #include "ir/rtinfo.h"
