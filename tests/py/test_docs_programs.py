@@ -151,7 +151,6 @@ LACKING = {
     r"libdevice": ("a module", "`math`, which kernels have"),
     r"IpcHandle|GetIpcHandleMixin|open_ipc_array": ("memory of other processes", "-"),
     r".*Manager|MappedMemory|PinnedMemory|set_memory_manager": ("memory managers", "the driver's own pool"),
-    r"declare_device": ("functions of CUDA C", "the function in Python"),
     r"KernelRuntimeError": ("an exception", "what the kernel raises"),
     r"nvvm|shfl_sync_intrinsic|vote_sync_intrinsic|reduction|implementation": ("parts of its compiler", "-"),
     r"alias|prepare_shape_strides_dtype|runtests|test": ("its own use", "-"),

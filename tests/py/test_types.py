@@ -58,6 +58,7 @@ def test_no_name_is_left_out():
     names = {*ALIASES, *" ".join(ALIASES.values()).split()}
     functions = {
         "Array",
+        "CPointer",
         "NamedTuple",
         "Signature",
         "Tuple",
