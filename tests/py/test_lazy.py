@@ -588,7 +588,9 @@ def test_what_may_be_promised():
         scale = 3
         apply = tp.extension(lambda self, a: a * self.scale, shape=lambda self, a: a.shape)
 
-    assert np.asarray(Model().apply(x)).tolist() == np.asarray(Model.apply(Model(), x)).tolist() == [0, 3, 6, 9]
+    assert (
+        np.asarray(Model().apply(x)).tolist() == np.asarray(Model.apply(Model(), x)).tolist() == [0, 3, 6, 9]
+    )
     here = f(x).explain().split("\n") if hasattr(f(x), "explain") else []
     assert not any("_functions.py" in line for line in here), "the place is the user's"
 
