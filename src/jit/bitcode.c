@@ -71,25 +71,54 @@ static bool is_assembly(lv i) {
     return n > 0;
 }
 
-/* For the host there is no assembler: assembly is refused. */
-static bool needs_no_assembler(tr_prog *p, LLVMModuleRef lib, const char *name) {
+/* Does it ask for an instruction of the processor's by name? */
+static bool is_instruction(lv i) {
+    static const char own[] = "llvm.x86.";
+    lv f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    return f && LLVMIsAFunction(f) && !strncmp(name_of(f), own, sizeof own - 1);
+}
+
+/* The features of a function that the processor lacks some of; NULL: it has them. LLVM would end the process
+ * over an instruction that it cannot select. */
+static const char *lacking(tr_ctx *ctx, lv f, LLVMTargetMachineRef tm, const tr_cpu *cpu) {
+    static const char features[] = "target-features";
+    unsigned n = 0;
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                       features, sizeof features - 1);
+    const char *text = a ? LLVMGetStringAttributeValue(a, &n) : NULL;
+    text = n ? tr_arena_printf(&ctx->arena, "%.*s", (int)n, text) : NULL;
+    return text && !tr_cpus_covers(tm, cpu, text) ? text : NULL;
+}
+
+/* For the host there is no assembler: assembly is refused; and so are instructions that it has not. */
+static bool is_for_host(tr_prog *p, LLVMModuleRef lib, const char *name, LLVMTargetMachineRef tm,
+                        const tr_cpu *cpu) {
     static const char how[] =
         "which is not translated for the host: cuda.Object takes what an assembler makes";
     size_t n = 0;
     LLVMGetModuleInlineAsm(lib, &n);
     if (n)
         return tr_fail(p->ctx, TR_ERR_LOWERING, "%s has assembly outside functions, %s", name, how);
-    for (lv f = LLVMGetFirstFunction(lib); f; f = LLVMGetNextFunction(f))
+    for (lv f = LLVMGetFirstFunction(lib); f; f = LLVMGetNextFunction(f)) {
+        bool by_name = false;
         for (lb b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            for (lv i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            for (lv i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
                 if (is_assembly(i))
                     return tr_fail(p->ctx, TR_ERR_LOWERING, "%s has assembly in %s(), %s", name, name_of(f),
                                    how);
+                by_name = by_name || is_instruction(i);
+            }
+        const char *lacks = by_name ? lacking(p->ctx, f, tm, cpu) : NULL;
+        if (lacks)
+            return tr_fail(p->ctx, TR_ERR_LOWERING,
+                           "%s has instructions in %s() that the processor %s has not: it is made for %s",
+                           name, name_of(f), cpu->name, lacks);
+    }
     return true;
 }
 
 /* All files as one module; NULL with an error. */
-static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod) {
+static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod, LLVMTargetMachineRef tm, const tr_cpu *cpu) {
     LLVMContextRef lc = LLVMGetModuleContext(mod);
     LLVMModuleRef all = LLVMModuleCreateWithNameInContext("links", lc);
     LLVMSetTarget(all, LLVMGetTarget(mod));
@@ -108,7 +137,7 @@ static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod) {
                     "a kernel",
                     l->name);
             LLVMDisposeModule(lib);
-        } else if (lib && !is_for_gpu(mod) && !needs_no_assembler(p, lib, l->name)) {
+        } else if (lib && !is_for_gpu(mod) && !is_for_host(p, lib, l->name, tm, cpu)) {
             LLVMDisposeModule(lib);
         } else if (lib) {
             LLVMStripModuleDebugInfo(lib);
@@ -157,6 +186,15 @@ static const char *shown(tr_ctx *ctx, lt type) {
     return r;
 }
 
+/* Calls of f are made as those of `to` are. */
+static void call_alike(lv f, lv to) {
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        lv call = LLVMGetUser(u);
+        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f)
+            LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(to));
+    }
+}
+
 static bool check(tr_prog *p, LLVMModuleRef mod, LLVMModuleRef all) {
     for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f)) {
         const char *name = extern_name(f);
@@ -171,6 +209,7 @@ static bool check(tr_prog *p, LLVMModuleRef mod, LLVMModuleRef all) {
         if (is != want)
             return tr_fail(p->ctx, TR_ERR_LOWERING, "%s() is %s in what is linked (%s), and declared as %s",
                            name, shown(p->ctx, is), p->link_names, shown(p->ctx, want));
+        call_alike(f, to);
     }
     return true;
 }
@@ -208,8 +247,8 @@ static void leave_to_text(LLVMModuleRef mod) {
     }
 }
 
-bool tr_bitcode_link(tr_prog *p, LLVMModuleRef mod) {
-    LLVMModuleRef all = read_links(p, mod);
+bool tr_bitcode_link(tr_prog *p, LLVMModuleRef mod, LLVMTargetMachineRef tm, const tr_cpu *cpu) {
+    LLVMModuleRef all = read_links(p, mod, tm, cpu);
     if (!all || !check(p, mod, all)) {
         if (all)
             LLVMDisposeModule(all);

@@ -511,6 +511,28 @@ def test_assembly_is_refused():
 
 
 @CLANG
+@pytest.mark.skipif("amx_tile" in Path("/proc/cpuinfo").read_text(), reason="this processor has them")
+def test_instructions_that_the_processor_has_not():
+    text = """
+#include <immintrin.h>
+extern "C" __attribute__((target("amx-tile"))) int f(int a) { _tile_zero(1); return a; }
+"""
+    fails(
+        r"has instructions in f\(\) that", "f", "int32(int32)", link=cuda.CUSource(text), abi="c", args=(1,)
+    )
+    plain = cuda.CUSource('extern "C" int f(int a) { return a + (__builtin_ia32_rdtsc() == 0); }')
+    assert called(cuda.declare_device("f", "int32(int32)", link=plain, abi="c"), 3) == 3
+
+
+@CLANG
+@pytest.mark.parametrize("way", ["ms_abi", "preserve_most", "vectorcall"])
+def test_functions_that_are_called_in_another_way(way):
+    source = cuda.CUSource(f'extern "C" __attribute__(({way})) int f(int a, int b) {{ return 10 * a + b; }}')
+    f = cuda.declare_device("f", "int32(int32, int32)", link=source, abi="c")
+    assert njit(lambda a, b: f(a, b))(4, 2) == 42
+
+
+@CLANG
 def test_what_several_files_of_cpp_may_have():
     """Functions of templates and classes are in a group of which a linker takes one."""
     text = """
