@@ -419,11 +419,13 @@ static bool gather_all(tr_gwalk *w, stack *s) {
     return true;
 }
 
-/* Which axes of an array are one long, where others are longer. */
+/* Which axes of an array are one long, where others are longer; records have no method of arrays, and what
+ * is read of them is a view that knows nothing. */
 static inline uint32_t shorts_of(PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
     uint32_t shorts = 0;
-    int n = PyArray_Check(o) && PyArray_NDIM(a) < TR_MAX_NDIM ? PyArray_NDIM(a) : 0;
+    bool fits = PyArray_Check(o) && PyArray_NDIM(a) < TR_MAX_NDIM && PyArray_TYPE(a) != NPY_VOID;
+    int n = fits ? PyArray_NDIM(a) : 0;
     for (int i = 0; i < n; i++)
         shorts |= (uint32_t)(PyArray_DIM(a, i) == 1) << i;
     return shorts == (1u << n) - 1 ? 0 : shorts;

@@ -118,6 +118,13 @@ static char *joined(const char *a, const char *b, const char *c) {
 
 /* --- the door --- */
 
+bool tr_cpus_covers(LLVMTargetMachineRef tm, const tr_cpu *c, const char *features) {
+    char *asked = joined(features, ",", NO_INSTRUCTIONS);
+    bool yes = asked && processor_covers(tm, c->name, c->features, "x86-64", asked);
+    free(asked);
+    return yes;
+}
+
 LLVMTargetMachineRef tr_cpus_machine(const tr_cpu *c, LLVMTargetRef target, const char *triple, int level) {
     LLVMCodeGenOptLevel cg = level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
     return LLVMCreateTargetMachine(target, triple, c->name, c->features, cg, LLVMRelocPIC,

@@ -20,6 +20,8 @@ bool tr_cpus_host(tr_cpu *out);
 /* Number `which` of TR_CPUS, beyond NATIVE; `host` is this machine's. The caller frees its features. False:
  * no memory. Costs a run of LLVM's inliner for each level that the processor lacks, about 1 ms in all. */
 bool tr_cpus_named(unsigned which, const tr_cpu *host, LLVMTargetRef target, const char *triple, tr_cpu *out);
+/* Has the processor of a target machine what these features ask for? Costs a run of LLVM's inliner. */
+bool tr_cpus_covers(LLVMTargetMachineRef tm, const tr_cpu *c, const char *features);
 LLVMTargetMachineRef tr_cpus_machine(const tr_cpu *c, LLVMTargetRef target, const char *triple, int level);
 
 #endif

@@ -332,7 +332,7 @@ static bool link_math(job *j) {
 
 /* What the program has beside its own code. What nobody calls of it goes, as it may call what is not here. */
 static bool link_externs(job *j) {
-    return !j->made.externs || (tr_bitcode_link(j->p, j->mod) && run(j, "globaldce"));
+    return !j->made.externs || (tr_bitcode_link(j->p, j->mod, j->tm, j->cpu) && run(j, "globaldce"));
 }
 
 static bool stages(job *j) {

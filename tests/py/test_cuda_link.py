@@ -489,6 +489,97 @@ def test_code_for_another_processor_and_code_that_runs_before():
     fails("g", "f", "int32()", link=nowhere, args=(), kind=Exception)
 
 
+def called(f, x):
+    return njit(lambda a: f(a))(x)
+
+
+@CLANG
+def test_assembly_is_refused():
+    """There is no assembler for the host; a barrier for the compiler has nothing for one."""
+    for text, where in (
+        (
+            'extern "C" int f(int a) { int r; asm("lea 1(%1), %0" : "=r"(r) : "r"(a)); return r; }',
+            r"in f\(\)",
+        ),
+        ('asm(".globl g"); extern "C" int f(int a) { return a; }', "outside functions"),
+    ):
+        source = cuda.CUSource(text, "asm.cu")
+        fails(rf"asm\.cu has assembly {where}", "f", "int32(int32)", link=source, abi="c", args=(1,))
+    barrier = cuda.CUSource('extern "C" int f(int a) { asm volatile("" ::: "memory"); return a; }')
+    f = cuda.declare_device("f", "int32(int32)", link=barrier, abi="c")
+    assert called(f, 4) == 4
+
+
+@CLANG
+@pytest.mark.skipif("amx_tile" in Path("/proc/cpuinfo").read_text(), reason="this processor has them")
+def test_instructions_that_the_processor_has_not():
+    text = """
+#include <immintrin.h>
+extern "C" __attribute__((target("amx-tile"))) int f(int a) { _tile_zero(1); return a; }
+"""
+    fails(
+        r"has instructions in f\(\) that", "f", "int32(int32)", link=cuda.CUSource(text), abi="c", args=(1,)
+    )
+    plain = cuda.CUSource('extern "C" int f(int a) { return a + (__builtin_ia32_rdtsc() == 0); }')
+    assert called(cuda.declare_device("f", "int32(int32)", link=plain, abi="c"), 3) == 3
+
+
+@CLANG
+@pytest.mark.parametrize("way", ["ms_abi", "preserve_most", "vectorcall"])
+def test_functions_that_are_called_in_another_way(way):
+    source = cuda.CUSource(f'extern "C" __attribute__(({way})) int f(int a, int b) {{ return 10 * a + b; }}')
+    f = cuda.declare_device("f", "int32(int32, int32)", link=source, abi="c")
+    assert njit(lambda a, b: f(a, b))(4, 2) == 42
+
+
+@CLANG
+def test_what_several_files_of_cpp_may_have():
+    """Functions of templates and classes are in a group of which a linker takes one."""
+    text = """
+template <class T> __attribute__((noinline)) T fact(T n) { return n < 2 ? 1 : n * fact(n - 1) + 0 * fact(n - 2); }
+struct shape { virtual int sides(int n) { return n; } };
+struct box : shape { int sides(int n) override { return 4 * n; } };
+extern "C" int NAME(int n) { box b; shape *volatile s = &b; return s->sides(fact(n)); }
+"""
+    f, g = (
+        cuda.declare_device(
+            name, "int32(int32)", link=cuda.CUSource(text.replace("NAME", name), name + ".cu"), abi="c"
+        )
+        for name in ("first", "second")
+    )
+    assert njit(lambda n: f(n) + g(n + 1))(4) == 4 * 24 + 4 * 120
+
+
+@CXX
+@pytest.mark.parametrize("clang", [pytest.param("", marks=CLANG), "none"])
+def test_a_header_that_changes(tmp_path, monkeypatch, clang):
+    """Within one process, too: what was loaded of the former text is not what is called."""
+    monkeypatch.setattr(treadle.config, "CLANG", clang)
+    (tmp_path / "s.cu").write_text('#include "h.h"\nextern "C" int f(int a) { return a + K; }')
+    got = []
+    for k in (1, 100, 1):
+        (tmp_path / "h.h").write_text(f"#define K {k}\n")
+        f = cuda.declare_device("f", "int32(int32)", link=str(tmp_path / "s.cu"), abi="c")
+        got.append(called(f, 5))
+    assert got == [6, 105, 6]
+
+
+@CXX
+@pytest.mark.parametrize("clang", [pytest.param("", marks=CLANG), "none"])
+def test_names_and_options_of_sources(monkeypatch, clang):
+    monkeypatch.setattr(treadle.config, "CLANG", clang)
+    text = 'extern "C" int f(int a) { return a + N; }'
+    for name in ('a"b.cu', "a\nb.cu", "folder/", "..", "\\x.cu", "x" * 300, "<a>", ""):
+        f = cuda.declare_device("f", "int32(int32)", link=cuda.CUSource(text, name, options="-DN=4"), abi="c")
+        assert called(f, 5) == 9
+    wrong = cuda.CUSource("int f(\n", 'a "b".cu')
+    fails(r'a "b"\.cu:\d+:\d+: error', "f", "int32(int32)", link=wrong, args=(1,), kind=RuntimeError)
+    with pytest.raises(TypeError, match="a name is a str, not int"):
+        cuda.CUSource(text, 5)
+    with pytest.raises(TypeError, match="options are words"):
+        cuda.CUSource(text, options=[5])
+
+
 @CLANG
 def test_a_file_beside_what_is_missing(tmp_path):
     (tmp_path / "jitlink.cu").write_text('#include "part.h"\n' + SOURCE)

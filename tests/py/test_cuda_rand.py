@@ -403,6 +403,8 @@ def test_what_is_not_filled(rng):
         (np.zeros(4, np.int32), "float32 or float64, not int32"),
         (np.zeros(4, ">f4"), "float32 or float64, not >f4"),
         (readonly, "read-only"),
+        (np.zeros(17, np.uint8)[1:].view(np.float32), "aligned"),
+        (cuda.to_device(np.zeros(17, np.uint8))[1:].view(np.float32), "aligned"),
         ([0.0, 0.0], "not list"),
         (None, "not NoneType"),
     ):
@@ -418,6 +420,30 @@ def test_what_is_not_filled(rng):
         draw(rng, "bits", 4), draw(type(rng)(rng._type, *([2] if type(rng) is QRNG else [])), "bits", 4)
     )
     rng.offset = 0
+
+
+@pytest.mark.parametrize("name", PSEUDO)
+def test_a_call_that_raises_draws_nothing(name, monkeypatch):
+    """What Philox notes of its sequences it notes when they were drawn from; kinds in turn take one block and two."""
+    whole = np.empty(2000)
+    word = np.empty(3, np.uint32)
+    first, second = PRNG(PSEUDO[name], seed=3), PRNG(PSEUDO[name], seed=3)
+
+    def fail(*args):
+        raise MemoryError
+
+    for g in first, second:
+        a = np.zeros(2000)
+        g.uniform(a[:1000])
+        if g is second:
+            with monkeypatch.context() as m, pytest.raises(MemoryError):
+                m.setattr(g, "_launch", fail)
+                g.uniform(a[1000:])
+        g.generate(word)
+        g.uniform(a[1000:])
+        if g is first:
+            whole[:] = a
+    np.testing.assert_array_equal(a, whole)
 
 
 def test_what_makes_no_generator():

@@ -212,3 +212,12 @@ def test_an_array_that_changes_its_shape_between():
         warnings.simplefilter("ignore")
         a.shape = (1, 6)
     assert np.asarray(y).tolist() == (a * 2).tolist()
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (1, 1), (2, 1, 3)])
+def test_records_with_axes_of_one(shape):
+    a = np.zeros(shape, [("x", "f8"), ("squeeze", "i4")])
+    a["x"] = np.arange(a.size).reshape(shape)
+    a["squeeze"] = 7
+    r = tp.array(a)
+    assert np.asarray(r["x"] + r["squeeze"]).tolist() == (a["x"] + 7).tolist()

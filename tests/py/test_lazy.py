@@ -583,6 +583,14 @@ def test_what_may_be_promised():
     f = tp.extension(twice, shape=lambda a, *, by=2: a.shape)
     assert f.__name__ == "twice" and f.__doc__ == "Of its own."
     assert np.asarray(f(x, by=3)).tolist() == [0.0, 3.0, 6.0, 9.0] and f(x, by=3).shape == (4,)
+
+    class Model:
+        scale = 3
+        apply = tp.extension(lambda self, a: a * self.scale, shape=lambda self, a: a.shape)
+
+    assert (
+        np.asarray(Model().apply(x)).tolist() == np.asarray(Model.apply(Model(), x)).tolist() == [0, 3, 6, 9]
+    )
     here = f(x).explain().split("\n") if hasattr(f(x), "explain") else []
     assert not any("_functions.py" in line for line in here), "the place is the user's"
 

@@ -72,6 +72,8 @@ class LinkableCode:
         for callback in (setup_callback, teardown_callback):
             if callback is not None and not callable(callback):
                 raise TypeError(f"a callback must be callable, not {callback!r}")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a name is a str, not {type(name).__name__}")
         self.name = name or self.default_name
         self.setup_callback, self.teardown_callback = setup_callback, teardown_callback
         self.data = self._read(data)
@@ -118,7 +120,9 @@ class CUSource(LinkableCode):
         self, data: Any, name: str | None = None, *callbacks: Any, options: Sequence[str] = (), **more: Any
     ) -> None:
         super().__init__(data, name, *callbacks, **more)
-        self.options = tuple(options)
+        self.options = (options,) if isinstance(options, str) else tuple(options)
+        if not all(isinstance(word, str) for word in self.options):
+            raise TypeError(f"the compiler's options are words (str), not {options!r}")
         self.folder: str | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -545,6 +549,12 @@ def _own_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="treadle-link-")
 
 
+def _quoted(name: str) -> bytes:
+    """A name as C has it between quotes, on one line."""
+    said = name.replace("\\", "\\\\").replace('"', '\\"')
+    return " ".join(said.splitlines()).encode(errors="replace")
+
+
 def _made(
     data: bytes,
     name: str,
@@ -561,21 +571,22 @@ def _made(
     folder = _folder()
     path = os.path.join(folder, f"{h.hexdigest()[:32]}.{made}")
     # a file that includes others is compiled anew: nothing here tells whether those are the same
-    if os.path.exists(path) and not re.search(rb'(?m)^\s*#\s*include\s*"', data):
+    includes = re.search(rb'(?m)^\s*#\s*include\s*"', data)
+    if os.path.exists(path) and not includes:
         return path
     with tempfile.TemporaryDirectory(dir=folder) as here:
-        source = os.path.join(
-            here, os.path.basename(name) if kind == "cu" and "<" not in name else f"source.{kind}"
-        )
+        source = os.path.join(here, f"source.{kind}")
         out = os.path.join(here, f"out.{made}")
         with open(source, "wb") as f:
-            f.write(
-                b'#line 1 "%s"\n' % name.encode().replace(b"\\", b"\\\\") + data if kind == "cu" else data
-            )
+            f.write(b'#line 1 "%s"\n' % _quoted(name) + data if kind == "cu" else data)
         run = subprocess.run(command(source, out), capture_output=True, text=True)
         if run.returncode:
             raise RuntimeError(f"{name} cannot be compiled:\n{run.stderr.strip()}")
         if run.stderr.strip():
             warnings.warn(f"{name}: {run.stderr.strip()}", stacklevel=2)
+        if includes:  # what is loaded already is not what is made now
+            with open(out, "rb") as f:
+                h.update(f.read())
+            path = os.path.join(folder, f"{h.hexdigest()[:32]}.{made}")
         os.replace(out, path)
     return path

@@ -70,6 +70,8 @@ def _array(ary: Any, size: Any, known: Any) -> Any:
         raise TypeError(f"the array is of {' or '.join(map(str, known))}, not {ary.dtype}")
     if isinstance(ary, np.ndarray) and not ary.flags.writeable:
         raise TypeError("the array is read-only")
+    if not (ary if isinstance(ary, np.ndarray) else ary._argument).flags.aligned:
+        raise TypeError("only arrays whose items are aligned are filled: copy it first")
     if size is None:
         return ary
     n = operator.index(size)
@@ -187,7 +189,7 @@ class _Philox:
         blocks = 2 if kind.endswith("64") else 1  # that a group's four items take
         first, skip = divmod(g._at, 4)
         last = (g._at + out.size) // 4
-        base = self._bases(g, first, last, blocks)
+        base, counts = self._bases(g, first, last, blocks)
         low, high = g._seed & 0xFFFFFFFF, g._seed >> 32
         head = min(out.size, -skip % 4)
         whole = (out.size - head) // 4
@@ -203,12 +205,13 @@ class _Philox:
             some(out if whole * 4 == out.size else out[head:end], first + (head > 0), 0, whole, True)
         if end < out.size:
             some(out[end:], first + (head > 0) + whole, 0, 1, False)
+        g._kept["counts"] = counts
         g._at += out.size
 
-    def _bases(self, g: PRNG, first: int, last: int, blocks: int) -> Any:
+    def _bases(self, g: PRNG, first: int, last: int, blocks: int) -> tuple[Any, Any]:
         """What, beside a row's number, ``blocks`` times, says which block of its sequence a group from ``first`` on takes: a number, or one for each sequence where calls took one and two.
 
-        ``g._kept["counts"]`` becomes what each sequence has given when the groups before ``last`` are done: where runs begin, and what is given in each.
+        And what each sequence has given when the groups before ``last`` are done, which ``g._kept["counts"]`` becomes then: where runs begin, and what is given in each.
         """
         many = _draws.PHILOX_SEQUENCES
         row, place = divmod(first, many)
@@ -222,11 +225,11 @@ class _Philox:
             times = last // many + (start < last % many) - turn
             after.append(count + blocks * max(0, times))
         runs = [k for k in range(len(cuts)) if k == 0 or after[k] != after[k - 1]]
-        g._kept["counts"] = [cuts[k] for k in runs], [after[k] for k in runs]
+        counts = [cuts[k] for k in runs], [after[k] for k in runs]
         met = [b for c, b, e in zip(cuts, bases, [*cuts[1:], many]) if self._is_met(c, e, first, last)]
         if len({*met}) <= 1:
-            return met[0] if met else 0
-        return g._to_device(np.repeat(np.array(bases, np.int64), np.diff([*cuts, many])))
+            return (met[0] if met else 0), counts
+        return g._to_device(np.repeat(np.array(bases, np.int64), np.diff([*cuts, many]))), counts
 
     @staticmethod
     def _given(first: int) -> tuple[list[int], list[int]]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -120,6 +121,10 @@ def extension(
 
 class _Extension(partial[Any]):
     """What `extension` returns: of a function in C, which costs less than one of Python's around it."""
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        """In a class it is a method, as functions are."""
+        return self if obj is None else MethodType(self, obj)
 
     @property
     def __name__(self) -> str:
