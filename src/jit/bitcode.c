@@ -234,7 +234,7 @@ static void make_ours(lv f) {
 }
 
 /* What is in PTX is called by its own name, and may wait for other threads. */
-static void leave_to_text(LLVMModuleRef mod) {
+static void leave_to_text(tr_arena *a, LLVMModuleRef mod) {
     static const char convergent[] = "convergent";
     LLVMAttributeRef waits = LLVMCreateEnumAttribute(
         LLVMGetModuleContext(mod), LLVMGetEnumAttributeKindForName(convergent, sizeof convergent - 1), 0);
@@ -243,6 +243,7 @@ static void leave_to_text(LLVMModuleRef mod) {
         if (!name)
             continue;
         LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, waits);
+        name = tr_arena_strdup(a, name); /* a part of the name that goes */
         LLVMSetValueName2(f, name, strlen(name));
     }
 }
@@ -278,6 +279,6 @@ bool tr_bitcode_link(tr_prog *p, LLVMModuleRef mod, LLVMTargetMachineRef tm, con
         return tr_fail(p->ctx, TR_ERR_LOWERING, "%s cannot be linked", p->link_names);
     for (uint32_t i = 0; i < names.n; i++)
         LLVMSetLinkage(LLVMGetNamedFunction(mod, names.d[i]), LLVMInternalLinkage);
-    leave_to_text(mod);
+    leave_to_text(&p->ctx->arena, mod);
     return true;
 }
