@@ -3,19 +3,12 @@
  * patterns merge across it, and sizes that it compares are known to be equal. Order stays: a check raises
  * where it stands.
  *
- * What the raising block computes for its message comes along, where that is a few numbers without effects.
- * Only in functions with patterns: elsewhere nothing asks. Cost: a look at each block's end. */
+ * What the raising block computes for its message comes along, where that is a few cheap numbers without
+ * effects. Only in functions with patterns: elsewhere nothing asks. Cost: a look at each block's end. */
 #include "opt/emit.h"
 #include "opt/priv.h"
 
 enum { MAX_BEFORE = 6 };
-
-static bool has_patterns(const tr_fn *f) {
-    for (tr_val v = 0; v < f->ins.n; v++)
-        if (tr_at(f, v)->op == TR_OP_PATTERN && tr_at(f, v)->blk != TR_NOBLK)
-            return true;
-    return false;
-}
 
 /* Does the edge from b go to a block that only raises, of the same handlers? */
 static bool only_raises(const tr_fn *f, tr_bid b, const tr_edge *e) {
@@ -24,7 +17,7 @@ static bool only_raises(const tr_fn *f, tr_bid b, const tr_edge *e) {
     if (e->n || k->params.n || k->preds.n != 1 || tr_term(f, e->to)->op != TR_OP_RAISE)
         return false;
     for (tr_val v = k->first; v != k->last; v = tr_at(f, v)->next)
-        if (++n > MAX_BEFORE || !tr_opt_is_pure(tr_at(f, v)))
+        if (++n > MAX_BEFORE || !tr_opt_is_pure(tr_at(f, v)) || tr_ins_cost(f, v) >= TR_COST_DEAR)
             return false;
     const tr_edge *own = tr_handler(f, b), *its = tr_handler(f, e->to);
     return own == its || (own && its && own->to == its->to && !own->n && !its->n);
@@ -60,7 +53,7 @@ static void make_check(tr_fn *f, tr_bid b, bool when) {
 }
 
 bool tr_opt_raises(tr_prog *p, tr_fn *f) {
-    bool changed = false, some = has_patterns(f);
+    bool changed = false, some = tr_opt_has(f, TR_OP_PATTERN);
     (void)p;
     for (tr_bid b = 0; some && b < f->blks.n; b++) {
         if (tr_blk_at(f, b)->dead || tr_term(f, b)->op != TR_OP_CBR)
