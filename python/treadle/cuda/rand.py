@@ -143,6 +143,32 @@ class _Generator:
             Out(out) if isinstance(out, np.ndarray) and not on_device(out) else out, *args
         )
 
+    def _fill(self, ary: Any, size: Any, kind: str, known: Any, mean: Any = 0, deviation: Any = 0) -> None:
+        """Fill an array, of one of the known types, with what a kind of draw gives."""
+        raise NotImplementedError
+
+    def uniform(self, ary: Any, size: int | None = None) -> None:
+        """Fill an array of float32 or float64 with numbers of (0, 1], as `generate` does with words."""
+        self._fill(ary, size, "unit", _FLOATS)
+
+    def normal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
+        """Fill an array of float32 or float64 with normal numbers.
+
+        A `PRNG` makes two of one draw (Box and Muller); of an odd number the last draw's second is left out. A `QRNG` gives the quantiles that coordinates are the probabilities of.
+
+        Parameters
+        ----------
+        ary, size
+            As `generate` has them.
+        mean, sigma : float
+            Mean and standard deviation.
+        """
+        self._fill(ary, size, "normal", _FLOATS, mean, sigma)
+
+    def lognormal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
+        """Fill an array with e to the power of what `normal` gives."""
+        self._fill(ary, size, "lognormal", _FLOATS, mean, sigma)
+
 
 class _Rows:
     """xorwow or MRG32k3a: thousands of sequences far apart, of which each item takes the next one's."""
@@ -325,28 +351,6 @@ class PRNG(_Generator):
             ``size`` is negative or more than there are.
         """
         self._fill(ary, size, "bits", (np.dtype(np.uint32),))
-
-    def uniform(self, ary: Any, size: int | None = None) -> None:
-        """Fill an array of float32 or float64 with numbers of (0, 1], as `generate` does with words."""
-        self._fill(ary, size, "unit", _FLOATS)
-
-    def normal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fill an array of float32 or float64 with normal numbers (Box and Muller).
-
-        Two items come of one draw; of an odd number the last draw's second is left out.
-
-        Parameters
-        ----------
-        ary, size
-            As `generate` has them.
-        mean, sigma : float
-            Mean and standard deviation.
-        """
-        self._fill(ary, size, "normal", _FLOATS, mean, sigma)
-
-    def lognormal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fill an array with e to the power of what `normal` gives."""
-        self._fill(ary, size, "lognormal", _FLOATS, mean, sigma)
 
     def poisson(self, ary: Any, lmbd: float, size: int | None = None) -> None:
         """Fill an array of uint32 with numbers of Poisson's distribution, by inversion: each takes one draw of 53 bits.
@@ -532,26 +536,6 @@ class QRNG(_Generator):
             ``size`` is negative or more than there are; it is no multiple of the dimensions; the sequence has no more points.
         """
         self._fill(ary, size, "bits", (np.dtype(np.uint64 if self._bits == 64 else np.uint32),))
-
-    def uniform(self, ary: Any, size: int | None = None) -> None:
-        """Fill an array of float32 or float64 with coordinates of (0, 1], as `generate` does with words."""
-        self._fill(ary, size, "unit", _FLOATS)
-
-    def normal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fill an array of float32 or float64 with normal numbers: the quantiles that coordinates are the probabilities of.
-
-        Parameters
-        ----------
-        ary, size
-            As `generate` has them.
-        mean, sigma : float
-            Mean and standard deviation.
-        """
-        self._fill(ary, size, "normal", _FLOATS, mean, sigma)
-
-    def lognormal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fill an array with e to the power of what `normal` gives."""
-        self._fill(ary, size, "lognormal", _FLOATS, mean, sigma)
 
     def __repr__(self) -> str:
         return f"<QRNG {_QRNG_NAMES[self._type]} of {self._ndim} dimensions, at {self._at}>"
