@@ -231,15 +231,31 @@ static tr_val taken(const tr_fn *f, tr_bid b) {
     return yes ? t->args[0] : TR_NOVAL;
 }
 
-static bool was_told(const tr_fn *f, tr_op op, bool yes, tr_val x, tr_val y, tr_bid b) {
+static bool was_told_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
     tr_val cond = taken(f, b);
-    return cond != TR_NOVAL && cond_says(f, cond, op, yes, x, y);
+    return cond != TR_NOVAL && cond_says(f, cond, TR_OP_APART, true, x, y);
+}
+
+/* Was it asked whether they share something, or whether two do that they are views of? */
+static bool was_told_disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    tr_val cond = taken(f, b);
+    for (; cond != TR_NOVAL; x = tr_at(f, x)->args[0]) {
+        for (tr_val v = y;; v = tr_at(f, v)->args[0]) {
+            if (cond_says(f, cond, TR_OP_OVERLAP, false, x, v))
+                return true;
+            if (!tr_is_view(tr_at(f, v)))
+                break;
+        }
+        if (!tr_is_view(tr_at(f, x)))
+            break;
+    }
+    return false;
 }
 
 bool tr_arrays_disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    return tr_arrays_distinct(f, x, y, b) || was_told(f, TR_OP_OVERLAP, false, x, y, b);
+    return tr_arrays_distinct(f, x, y, b) || was_told_disjoint(f, x, y, b);
 }
 
 bool tr_arrays_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    return tr_arrays_distinct(f, x, y, b) || was_told(f, TR_OP_APART, true, x, y, b);
+    return tr_arrays_disjoint(f, x, y, b) || was_told_apart(f, x, y, b);
 }

@@ -12,7 +12,10 @@
  * each such pattern what is to be known of that one, and nothing that cannot be true: views of one array a
  * few items apart are no question. A stretch ends behind one if another follows that uses nothing made so
  * far, so that arrays that one statement was given twice are nothing to the next.
- * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
+ * A size takes part if it is known before the stretch, or comes from such sizes without an effect; also from
+ * sizes that are found equal here: then what it is if they are is computed before the stretch once more, for
+ * the test and for the first version (differences of differences, `d[1:] - d[:-1]`, whose sizes follow from
+ * what was broadcast before).
  * Sizes that a check has found equal, those of `a[mask]`, are one value behind it without a
  * version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
@@ -23,7 +26,15 @@
 #include "opt/emit.h"
 #include "opt/versions.h"
 
-enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 24, NEAR = 16 };
+enum {
+    MAX_GROWTH = 40000,
+    MAX_TESTS = 24,
+    MAX_DEPTH = 24,
+    MAX_APART = 24,
+    NEAR = 16,
+    MAX_EARLY = 4096,
+    MANY_VIEWS = 3
+};
 
 typedef struct pair {
     tr_val x, y;
@@ -36,10 +47,11 @@ typedef struct agreer {
     uint32_t *order; /* per instruction of the block at hand: its position, from 1; else 0 */
     tr_val *rep;     /* per value: another one that it equals in the stretch; TR_NOVAL = itself */
     tr_u32s set;     /* values with an entry in rep */
-    tr_u32s moves;   /* what is computed before the stretch now */
+    tr_map early;    /* value of the stretch -> what it is if all tests hold, computed before the stretch */
     TR_VEC(pair) tests, apart;
-    tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
-    uint32_t nvals, growth;
+    tr_map sizes;   /* array << 8 | axis -> its size in both versions of a stretch */
+    uint32_t nvals; /* with an entry in order and rep; what is made later may have none */
+    uint32_t growth;
     bool loops; /* over a prange */
 } agreer;
 
@@ -221,6 +233,27 @@ static void find_strict(agreer *s, tr_val c, const chain *of, tr_val target) {
     }
 }
 
+/* Of an array that is read by several views, one question is asked: does the target share nothing with all of
+ * it? That holds for each view that is made of it, then and later. */
+static void ask_of_whole(agreer *s, uint32_t before) {
+    const tr_fn *f = s->f;
+    for (uint32_t i = before; i < s->apart.n; i++) {
+        const pair first = s->apart.d[i];
+        tr_val root = tr_array_root(f, first.y);
+        uint32_t views = 0, n = i;
+        for (uint32_t j = i; j < s->apart.n; j++)
+            views += s->apart.d[j].x == first.x && tr_array_root(f, s->apart.d[j].y) == root;
+        if (views < MANY_VIEWS || tr_array_root(f, first.x) == root)
+            continue;
+        for (uint32_t j = i; j < s->apart.n; j++)
+            if (s->apart.d[j].x != first.x || tr_array_root(f, s->apart.d[j].y) != root)
+                s->apart.d[n++] = s->apart.d[j];
+        s->apart.n = n;
+        ask_apart(s, first.x, root, true);
+        i--;
+    }
+}
+
 /* What c stores to, and what was read to make what it stores: adds to s->apart. Nothing where some of it is
  * the same memory, which no test finds apart. */
 static void find_apart(agreer *s, tr_val c) {
@@ -237,6 +270,7 @@ static void find_apart(agreer *s, tr_val c) {
                 ask_apart(s, tr_arg(f, c, tr_pat_at(t, P_OUT) + k), p->args[tr_pat_at(p->imm.pat, P_IN) + i],
                           false);
     }
+    ask_of_whole(s, before);
     if (s->apart.n - before > MAX_APART)
         s->apart.n = before;
     for (uint32_t i = before; i < s->apart.n; i++)
@@ -301,25 +335,9 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
 /* --- which sizes are equal in it --- */
 
 static tr_val rep_of(const agreer *s, tr_val v) {
-    assert(s->nvals <= s->f->ins.n);
     while (v < s->nvals && s->rep[v] != TR_NOVAL)
         v = s->rep[v];
     return v;
-}
-
-/* Known before the stretch, or can be made so. */
-static bool is_known_before_stretch(agreer *s, tr_val v, const stretch *t, unsigned depth) {
-    assert(s->order[t->first] > 0);
-    const tr_ins *in = tr_at(s->f, v);
-    if (in->blk != t->blk || in->op == TR_OP_PARAM || s->order[v] < s->order[t->first])
-        return true;
-    if (depth > MAX_DEPTH || !tr_opt_is_pure(in) || in->op == TR_OP_OVERLAP)
-        return false;
-    for (uint32_t k = 0; k < in->nargs; k++)
-        if (!is_known_before_stretch(s, in->args[k], t, depth + 1))
-            return false;
-    tr_vec_push(&s->f->ctx->arena, &s->moves, v); /* operands first */
-    return true;
 }
 
 static void unite(agreer *s, tr_val from, tr_val to) {
@@ -328,17 +346,60 @@ static void unite(agreer *s, tr_val from, tr_val to) {
     tr_vec_push(&s->f->ctx->arena, &s->set, from);
 }
 
+/* v if the tests so far hold, as a value that is known before the stretch: v itself where it is, or moves
+ * there; where it comes from sizes that are found equal, what is computed there of those. TR_NOVAL: it cannot
+ * be known. */
+static tr_val known_before_stretch(agreer *s, tr_val v, const stretch *t, unsigned depth) {
+    assert(s->order[t->first] > 0);
+    v = rep_of(s, v);
+    const tr_ins in = *tr_at(s->f, v);
+    uint64_t early;
+    if (in.blk != t->blk || in.op == TR_OP_PARAM || v >= s->nvals || s->order[v] < s->order[t->first])
+        return v;
+    if (tr_map_get(&s->early, v, &early))
+        return (tr_val)early;
+    if (depth > MAX_DEPTH || s->f->ins.n + MAX_DEPTH > s->nvals || !tr_opt_is_pure(&in) ||
+        in.op == TR_OP_OVERLAP)
+        return TR_NOVAL;
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, in.nargs + 1u);
+    bool same = true;
+    for (uint32_t k = 0; k < in.nargs; k++) {
+        if ((args[k] = known_before_stretch(s, in.args[k], t, depth + 1)) == TR_NOVAL)
+            return TR_NOVAL;
+        same = same && args[k] == in.args[k];
+    }
+    tr_val w = v;
+    if (same) {
+        tr_ins_move_before(s->f, v, t->first);    /* behind its operands */
+        tr_at(s->f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood */
+        s->order[v] = 0;
+    } else {
+        tr_bld b = tr_bld_before(s->f, t->first);
+        w = tr_emit_v(&b, (tr_op)in.op, in.ty, in.nargs,
+                      args); /* without what was promised where it stands */
+        tr_at(s->f, w)->imm = in.imm;
+        tr_at(s->f, w)->sub = in.sub;
+        unite(s, v, w);
+    }
+    tr_map_set(&s->f->ctx->arena, &s->early, v, w);
+    return w;
+}
+
 static void assume(agreer *s, tr_val v, const stretch *t) {
     assert(asks_for_broadcast(tr_at(s->f, v)));
     const tr_ins *in = tr_at(s->f, v);
     tr_val x = rep_of(s, in->args[0]), y = rep_of(s, in->args[1]);
-    uint32_t moves = s->moves.n;
     if (x != y) {
-        if (s->tests.n >= MAX_TESTS || !is_known_before_stretch(s, x, t, 0) ||
-            !is_known_before_stretch(s, y, t, 0)) {
-            s->moves.n = moves;
+        tr_val early_x = TR_NOVAL, early_y = TR_NOVAL;
+        if (s->tests.n < MAX_TESTS)
+            early_x = known_before_stretch(s, x, t, 0);
+        if (early_x != TR_NOVAL)
+            early_y = known_before_stretch(s, y, t, 0);
+        if (early_y == TR_NOVAL)
             return;
-        }
+        x = early_x, y = early_y;
+    }
+    if (x != y) {
         pair p = {x, y, false};
         tr_vec_push(&s->f->ctx->arena, &s->tests, p);
         if (tr_is_const(tr_at(s->f, x)))
@@ -516,19 +577,17 @@ static void note_sizes(agreer *s, tr_bid b) {
 static tr_bid make_versions(agreer *s, const stretch *t) {
     assert(tr_at(s->f, t->first)->blk == t->blk && tr_at(s->f, t->last)->blk == t->blk);
     tr_fn *f = s->f;
-    for (uint32_t i = 0; i < s->moves.n; i++) {
-        tr_val v = s->moves.d[i];
-        if (s->order[v] == 0)
-            continue;
-        s->order[v] = 0; /* once: what uses it comes after */
-        tr_ins_move_before(f, v, t->first);
-        tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood */
-    }
     tr_fork k = tr_fork_cut(&s->forms, t->last, 0);
     tr_bid fast = k.plain;
     for (tr_val v = t->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(f, v)->next;
         tr_ins_move_end(f, v, fast);
+    }
+    /* A view of what was there is the same in both versions, and known as that behind them. */
+    for (tr_val v = tr_blk_at(f, fast)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next;
+        if (tr_is_view(tr_at(f, v)) && value_can_rise(s, v, fast, k.b.blk, false, 0))
+            value_can_rise(s, v, fast, k.b.blk, true, 0);
     }
     tr_fork_copy(&s->forms, &k, seldom(s));
     note_sizes(s, fast);
@@ -549,7 +608,8 @@ static tr_bid visit(agreer *s, tr_bid b) {
     tr_bid rest = TR_NOBLK;
     if (!find_stretch(s, b, &t))
         return rest;
-    s->tests.n = s->moves.n = s->set.n = 0;
+    s->tests.n = s->set.n = 0;
+    s->early = (tr_map){0};
     for (tr_val v = t.first; v != tr_at(f, t.last)->next; v = tr_at(f, v)->next)
         if (asks_for_broadcast(tr_at(f, v)))
             assume(s, v, &t);
@@ -626,11 +686,14 @@ static bool use_all_checked(agreer *s) {
 
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
-    agreer s = {.f = f, .nvals = f->ins.n, .loops = tr_opt_has(f, TR_OP_PRANGE), .forms = tr_versions_new(f)};
+    agreer s = {.f = f, .loops = tr_opt_has(f, TR_OP_PRANGE), .forms = tr_versions_new(f)};
     uint32_t nblks = f->blks.n;
-    s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
-    s.rep = tr_no_vals(f);
     bool known = use_all_checked(&s);
+    s.nvals = f->ins.n + MAX_EARLY;
+    s.order = TR_NEW_N(&f->ctx->arena, uint32_t, s.nvals);
+    s.rep = TR_NEW_N(&f->ctx->arena, tr_val, s.nvals);
+    for (uint32_t v = 0; v < s.nvals; v++)
+        s.rep[v] = TR_NOVAL;
     /* Asked before blocks are cut. */
     uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)

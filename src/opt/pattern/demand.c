@@ -346,10 +346,11 @@ bool tr_opt_demand(tr_prog *p, tr_fn *f) {
     unsigned n = 0;
     uint32_t left = UINT32_MAX;
     bool bits = false;
-    (void)p;
     for (tr_val v = 0; v < f->ins.n; v++)
         bits = (tr_at(f, v)->op == TR_OP_PATTERN && tr_at(f, v)->blk != TR_NOBLK && read_bits(f, v)) || bits;
-    while (n < MAX_ROUNDS && has_views(f) && one_round(f, &left))
-        n++;
+    for (; n < MAX_ROUNDS && has_views(f) && one_round(f, &left); n++) {
+        tr_opt_fold(p, f); /* what two patterns see of an array is one view of it */
+        tr_opt_cse(p, f);
+    }
     return bits || n > 0;
 }

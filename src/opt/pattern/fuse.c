@@ -30,6 +30,8 @@ typedef struct fuser {
     tr_u32s pats; /* of the block, in order */
     /* packed arrays of filters whose reductions were merged: no larger than arrays that are there */
     tr_u32s rooms;
+    uint32_t *uses; /* of the first `nuses` values, as it is while patterns are merged */
+    uint32_t nuses;
     tr_u32s made;   /* nodes made from others: their own values have no uses yet */
     tr_u32s behind; /* what comes behind the two that are looked at */
     tr_fuse_results results;
@@ -389,24 +391,51 @@ static bool patterns_are_linked(const fuser *u, const tr_ins *p, const tr_ins *c
     return any;
 }
 
-static uint32_t narrays(const tr_pat *t) {
+static uint32_t times_used(const tr_ins *p, tr_val v) {
     uint32_t n = 0;
-    for (uint32_t k = 0; (k = tr_pat_with(t, TR_MEM_UPDATE, k)) < tr_pat_nargs(t); k++)
-        n++;
+    for (uint32_t k = 0; k < p->nargs; k++)
+        n += p->args[k] == v;
+    return n;
+}
+
+/* By so many more: 1, or one less. */
+static void count_args(fuser *u, const tr_ins *in, uint32_t by) {
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (in->args[k] < u->nuses)
+            u->uses[in->args[k]] += by;
+}
+
+/* A new array that nobody but these two knows is none when they are one. */
+static bool array_goes(const fuser *u, const tr_ins *p, const tr_ins *c, tr_val a) {
+    return tr_array_is_fresh(u->f, a) && a < u->nuses && u->uses[a] == times_used(p, a) + times_used(c, a);
+}
+
+/* Arrays of both when they are one, each once: it is read once for all that look at it. */
+static uint32_t arrays_of(const fuser *u, const tr_ins *p, const tr_ins *c) {
+    tr_val seen[MAX_ARRAYS + 1];
+    const tr_ins *of[] = {p, c};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const tr_pat *t = of[i]->imm.pat;
+        for (uint32_t k = 0; n < MAX_ARRAYS + 1u && (k = tr_pat_with(t, TR_MEM_UPDATE, k)) < of[i]->nargs;
+             k++)
+            if (!tr_opt_among(of[i]->args[k], seen, n) && !array_goes(u, p, c, of[i]->args[k]))
+                seen[n++] = of[i]->args[k];
+    }
     return n;
 }
 
 /* What the first one packs is not counted: it may go. */
-static bool fused_is_too_large(const tr_ins *p, const tr_ins *c) {
+static bool fused_is_too_large(const fuser *u, const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
-    return narrays(a) - a->nfilt + narrays(b) > MAX_ARRAYS || size_of(a->lam) + size_of(b->lam) > MAX_SIZE ||
-           tr_pat_nred(a) + tr_pat_nred(b) > TR_MAX_REDS;
+    return arrays_of(u, p, c) > (uint32_t)MAX_ARRAYS + a->nfilt ||
+           size_of(a->lam) + size_of(b->lam) > MAX_SIZE || tr_pat_nred(a) + tr_pat_nred(b) > TR_MAX_REDS;
 }
 
 static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
     const char *why = !pattern_only_folds(c->imm.pat) ? "the second does more than reduce what was kept"
-                      : fused_is_too_large(p, c)      ? "together they would be too large"
+                      : fused_is_too_large(u, p, c)   ? "together they would be too large"
                                                       : cannot_rise(u, pv, cv);
     tell(u, pv, cv, why ? "not merged: %s" : "merged, what is kept is reduced at once", why);
     if (why)
@@ -497,7 +526,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "their arrays may overlap";
     if (!why && over && !epilogue_mixes(u->f, p, c))
         why = "their arrays may overlap";
-    if (!why && fused_is_too_large(p, c))
+    if (!why && fused_is_too_large(u, p, c))
         why = "together they would be too large";
     bool guards = false;
     if (!why)
@@ -554,9 +583,13 @@ static bool fuse_block(fuser *u, tr_bid b) {
         for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK; tried++) {
             u->behind.n = 0;
             u->rose = false;
-            tr_val node = try_pair(u, u->pats.d[k], u->pats.d[c]);
-            if (node != TR_NOVAL)
-                k = c = place_node(u, k, c, node);
+            tr_val first = u->pats.d[k], second = u->pats.d[c], node = try_pair(u, first, second);
+            if (node == TR_NOVAL)
+                continue;
+            count_args(u, tr_at(f, first), UINT32_MAX);
+            count_args(u, tr_at(f, second), UINT32_MAX);
+            count_args(u, tr_at(f, node), 1);
+            k = c = place_node(u, k, c, node);
         }
     take_results(u);
     return filters;
@@ -582,6 +615,8 @@ static void fuse_rounds(fuser *u) {
     bool changed = true, filters = true;
     for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {
         changed = filters = false;
+        u->uses = tr_use_counts(f);
+        u->nuses = f->ins.n;
         for (uint32_t i = 0; i < f->rpo.n; i++)
             filters |= fuse_block(u, f->rpo.d[i]);
         tr_repl_apply(f, &u->r);
