@@ -18,7 +18,10 @@ def hdiff(x, out, c):
     """Horizontal diffusion, with limited fluxes (a kernel of weather models)."""
     n, m, _ = out.shape
     lap = 4.0 * x[1 : n + 3, 1 : m + 3, :] - (
-        x[2 : n + 4, 1 : m + 3, :] + x[0 : n + 2, 1 : m + 3, :] + x[1 : n + 3, 2 : m + 4, :] + x[1 : n + 3, 0 : m + 2, :]
+        x[2 : n + 4, 1 : m + 3, :]
+        + x[0 : n + 2, 1 : m + 3, :]
+        + x[1 : n + 3, 2 : m + 4, :]
+        + x[1 : n + 3, 0 : m + 2, :]
     )
     r = lap[1:, 1 : m + 1, :] - lap[:-1, 1 : m + 1, :]
     fx = np.where((r * (x[2 : n + 3, 2 : m + 2, :] - x[1 : n + 2, 2 : m + 2, :])) > 0, 0, r)
@@ -114,7 +117,9 @@ def test_sizes_that_do_not_meet():
     rng, seen = random.Random(3), set()
     for _ in range(150):
         n, m, k = (rng.choice([0, 1, 2, 5]) for _ in range(3))
-        x = np.random.default_rng(1).random([s + rng.choice([2, 3, 4, 5]) for s in (n, m)] + [rng.choice([k, 1])])
+        x = np.random.default_rng(1).random(
+            [s + rng.choice([2, 3, 4, 5]) for s in (n, m)] + [rng.choice([k, 1])]
+        )
         c = np.random.default_rng(2).random([rng.choice([n, 1]), rng.choice([m, 1]), rng.choice([k, 1, 3])])
         a, b = both(f, hdiff, (x, np.zeros((n, m, k)), c))
         u, v = (np.random.default_rng(k).random(rng.choice([0, 1, 2, 3, 4, 5, 9])) for k in (1, 2))
