@@ -603,10 +603,10 @@ def test_functions():
         for made, dtype in (
             (rand.uniform(1000, device=device), np.float64),
             (rand.uniform(1000, np.float32, device), np.float32),
-            (rand.normal(1000, 10.0, 2.0, device=device), np.float64),
-            (rand.normal(1000, dtype=np.float32, device=device), np.float32),
-            (rand.lognormal(1000, 0.5, 0.1, np.float32, device), np.float32),
-            (rand.poisson(1000, 3.5, device), np.uint32),
+            (rand.normal(10.0, 2.0, 1000, device=device), np.float64),
+            (rand.normal(0, 1, 1000, dtype=np.float32, device=device), np.float32),
+            (rand.lognormal(0.5, 0.1, 1000, np.float32, device), np.float32),
+            (rand.poisson(3.5, 1000, device), np.uint32),
             (rand.quasi(1000, device=device), np.uint32),
             (rand.quasi(1000, 64, 10, device), np.uint64),
         ):
@@ -614,11 +614,16 @@ def test_functions():
             assert (made.dtype, made.shape) == (dtype, (1000,))
             assert len(np.unique(np.asarray(made))) > 5
     assert (rand.uniform(10) != rand.uniform(10)).any()
-    assert abs(rand.normal(20_000, 10.0, 0.5).mean() - 10) < 0.05
-    np.testing.assert_array_equal(rand.quasi(12, nd=3), draw(QRNG(ndim=3), "bits", 12))
+    assert abs(rand.normal(10.0, 0.5, 20_000).mean() - 10) < 0.05
+    for size in (12, 18):  # the sequence goes on, and begins anew in other dimensions
+        rand.quasi(10, nd=5)
+        points = np.concatenate(
+            [rand.quasi(size, nd=3).reshape(3, -1), rand.quasi(12, nd=3).reshape(3, -1)], axis=1
+        )
+        np.testing.assert_array_equal(points.ravel(), draw(QRNG(ndim=3), "bits", size + 12))
     assert rand.uniform(0).shape == (0,)
     with pytest.raises(ValueError, match="size is -1"):
-        rand.normal(-1)
+        rand.normal(0, 1, -1)
     with pytest.raises(ValueError, match="size is -1"):
         rand.quasi(-1)
     with pytest.raises(ValueError, match="32 or 64 bits, not 16"):

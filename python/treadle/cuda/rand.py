@@ -561,6 +561,7 @@ def _dimensions(given: Any) -> int:
 # --- functions, which share a generator ---
 
 _shared: list[PRNG] = []
+_shared_quasi: dict[int, QRNG] = {}  # by the bits of a word
 _lock = threading.Lock()
 
 
@@ -600,27 +601,25 @@ def uniform(size: int, dtype: Any = np.float64, device: bool = False) -> Any:
     return _drawn("uniform", size, dtype, device)
 
 
-def normal(
-    size: int, mean: float = 0, sigma: float = 1, dtype: Any = np.float64, device: bool = False
-) -> Any:
+def normal(mean: float, sigma: float, size: int, dtype: Any = np.float64, device: bool = False) -> Any:
     """Normal numbers, as `uniform` gives others."""
     return _drawn("normal", size, dtype, device, mean, sigma)
 
 
-def lognormal(
-    size: int, mean: float = 0, sigma: float = 1, dtype: Any = np.float64, device: bool = False
-) -> Any:
+def lognormal(mean: float, sigma: float, size: int, dtype: Any = np.float64, device: bool = False) -> Any:
     """e to the power of normal numbers, as `uniform` gives others."""
     return _drawn("lognormal", size, dtype, device, mean, sigma)
 
 
-def poisson(size: int, lmbd: float, device: bool = False) -> Any:
+def poisson(lmbd: float, size: int, device: bool = False) -> Any:
     """Numbers of Poisson's distribution, uint32, as `uniform` gives others."""
     return _drawn("poisson", size, np.uint32, device, lmbd)
 
 
 def quasi(size: int, bits: int = 32, nd: int = 1, device: bool = False) -> Any:
-    """The first points of Sobol's sequence in ``nd`` dimensions, as words of 32 or 64 bits; all first coordinates come first.
+    """The next points of Sobol's sequence in ``nd`` dimensions, as words of 32 or 64 bits; all first coordinates come first.
+
+    Calls with the same ``bits`` share a generator, which begins anew where ``nd`` is another than before.
 
     Returns
     -------
@@ -633,11 +632,14 @@ def quasi(size: int, bits: int = 32, nd: int = 1, device: bool = False) -> Any:
     """
     if bits not in (32, 64):
         raise ValueError(f"words have 32 or 64 bits, not {bits}")
-    rng = QRNG(QRNG.SOBOL64 if bits == 64 else QRNG.SOBOL32, nd)
     n = operator.index(size)
     if n < 0:
         raise ValueError(f"size is {n}: there is no such number of items")
     dtype = np.uint64 if bits == 64 else np.uint32
     made: Any = cuda.device_array(n, dtype) if device else np.empty(n, dtype)
-    rng.generate(made)
+    with _lock:
+        rng = _shared_quasi.get(bits)
+        if rng is None or rng.ndim != nd:
+            rng = _shared_quasi[bits] = QRNG(QRNG.SOBOL64 if bits == 64 else QRNG.SOBOL32, nd)
+        rng.generate(made)
     return made
