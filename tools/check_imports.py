@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
     ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
     ("_library.philox", "_library.primitives"),
-    ("_standin", "decorators", "_library.*", "parallel._checks"),
+    ("_ddt", "_standin", "decorators", "_library.*", "parallel._checks"),
     (
         "_pickle",
         "parallel._functions",
@@ -62,7 +62,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("parallel._evaluate",),
     ("parallel", "parallel._spca"),
     # programs that were written for Numba, and commands
-    ("_numba", "_numba_types"),
+    ("_cu", "_cudalib", "_cudalib_fft", "_cudalib_rand", "_numba", "_numba_types"),
     ("_numba_cuda",),
     ("_cache", "_info", "run"),
     ("__main__", "_hook.sitecustomize"),
@@ -93,13 +93,20 @@ LATE: dict[str, dict[str, str]] = {
     "cuda._rand_state": {"of who asks for more dimensions than are carried": "scipy.stats"},
     "ufunc": {"of target='cuda' alone": "cuda._ufunc"},
     "_numba": {"of target='cuda' alone": "_numba_cuda"},
+    "_cu": {
+        "`import numbapro` is no import of cuda": "cuda cuda.rand",
+        "of units of the host": "_core decorators",
+    },
+    "_cudalib": {
+        "the core reads its settings when it is first imported, and `run` sets some before": "errors"
+    },
     "_cache": {"commands load what they show": "_core"},
     "_info": {
         "what cannot be loaded is a line of the report": "_core config cuda._context cuda._devices numpy platform sysconfig"
     },
     "run": {
         "the core reads its settings when it is first imported, and a program's own are set before": "_core config",
-        "of a program that asks for them": "errors types cuda cuda._array cuda._checks decorators stencils _numba _numba_cuda _numba_types collections importlib",
+        "of a program that asks for them": "errors types cuda cuda._array cuda._checks decorators stencils _cu _ddt _numba _numba_cuda _numba_types collections importlib",
         "of other commands": "_cache _info traceback",
         "of other ways to name a program": "runpy zipfile",
     },

@@ -19,6 +19,7 @@ from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, S
 from types import ModuleType, TracebackType
 from typing import Any, Callable, Sequence
 
+from . import _cudalib
 from ._standin import MissingDecorator, MissingModule, MissingType, is_numba_module
 
 __all__ = ["follow", "install", "main"]
@@ -109,6 +110,13 @@ def _check_cuda() -> bool:
     return cuda.detect()
 
 
+def _numbapro_names() -> dict[str, Any]:
+    """What NumbaPro had at its top and Numba has not."""
+    from ._cu import CU
+
+    return {"check_cuda": _check_cuda, "CU": CU}
+
+
 def _version() -> Any:
     """numba.version_info."""
     from collections import namedtuple
@@ -122,6 +130,8 @@ def _version() -> Any:
 
 def _names_of(module: str) -> dict[str, Any]:
     """What the stand-in module has."""
+    if _cudalib.is_ours(module):
+        return _cudalib.names_of(module)
     path = module.split(".")[1:]
     if path[:1] == ["cuda"] and path[1:2] in (["config"], ["types"], ["core"], ["np"], ["extending"]):
         del path[0]  # numba-cuda has its own copies
@@ -153,7 +163,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "__version__": _VERSION,
             "version_info": _version(),
             "from_dtype": _type_names()["as_type"],
-            **({"check_cuda": _check_cuda} if module == "numbapro" else {}),
+            **(_numbapro_names() if module == "numbapro" else {}),
             **top,
         }
     if path in (["types"], ["core", "types"]):
@@ -188,6 +198,14 @@ def _names_of(module: str) -> dict[str, Any]:
             **{name: _numba.unused for name in _numba.UNUSED},
             "typeof_impl": _numba.Registry(),
         }
+    if path == ["testing", "ddt"]:
+        from . import _ddt
+
+        return {name: getattr(_ddt, name) for name in _ddt.__all__}
+    if module.startswith("numbapro.parallel.kernel"):
+        from . import _cu
+
+        return _cu.names_of(path[2:])
     if path == ["experimental"]:
         return {"jitclass": MissingDecorator("numba.experimental.jitclass")}
     if path in (["core", "registry"], ["core", "dispatcher"]):
@@ -206,7 +224,18 @@ def _names_of(module: str) -> dict[str, Any]:
 
 
 # Modules that have nothing but modules.
-_PACKAGES = ("core", "cuda.core", "cuda.kernels", "cuda.np", "cuda.tests", "np", "tests", "typed")
+_PACKAGES = (
+    "core",
+    "cuda.core",
+    "cuda.kernels",
+    "cuda.np",
+    "cuda.tests",
+    "np",
+    "parallel",
+    "testing",
+    "tests",
+    "typed",
+)
 
 
 class _Module(MissingModule):
@@ -229,6 +258,8 @@ class _StandinFinder(MetaPathFinder, Loader):
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, inside = name.partition(".")
+        if _cudalib.is_ours(name):
+            return ModuleSpec(name, self, origin="treadle", is_package=True)
         if root not in _ROOTS or not (is_numba_module(name) or inside in _PACKAGES or _names_of(name)):
             return None
         return ModuleSpec(name, self, origin="treadle", is_package=True)
