@@ -530,13 +530,13 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "together they would be too large";
     bool guards = false;
     if (!why)
-        why = tr_fuse_order(u->f, &u->results, pv, cv, &u->behind, &guards);
+        why = tr_fuse_order(u->f, &u->results, pv, cv, !beside || tr_fuse_loads(c), &u->behind, &guards);
     if (!why && guards && (over || !u->guards)) {
         u->wants_guards |= !over;
         why = "what the second loads is tested after the first";
     }
     if (!why && beside && u->behind.n && !guards)
-        why = "reading an array once would keep others waiting";
+        why = TR_FUSE_WAITS;
     if (why) {
         tell(u, pv, cv, "not merged: %s", why);
         return TR_NOVAL;

@@ -278,8 +278,8 @@ static const char *goes_behind(const tr_fn *f, const tr_fuse_results *res, tr_va
     return why;
 }
 
-const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, tr_u32s *behind,
-                          bool *guards) {
+const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, bool waits,
+                          tr_u32s *behind, bool *guards) {
     later l = {.vals = behind};
     const char *first = NULL;
     behind->n = 0;
@@ -290,6 +290,8 @@ const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, 
         if (!why)
             continue;
         first = first ? first : why;
+        if (!waits)
+            return TR_FUSE_WAITS;
         if (behind->n == MAX_BEHIND)
             return first;
         l.by_value[behind->n] = by_value;
