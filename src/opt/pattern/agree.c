@@ -30,6 +30,7 @@ enum {
     MAX_GROWTH = 40000,
     MAX_TESTS = 24,
     MAX_DEPTH = 24,
+    RISE = 8,
     MAX_APART = 24,
     NEAR = 16,
     MAX_EARLY = 4096,
@@ -488,12 +489,13 @@ static void resize_inputs(agreer *s, tr_bid b) {
 
 /* --- the two versions --- */
 
-/* v can stand at the end of blk, before block `from`; `move`: it does then, with what it is made of. */
+/* v can stand at the end of blk, before block `from`; `move`: it does then, with what it is made of. What is
+ * made of more than RISE steps stays: a step may use the one before twice. */
 static bool value_can_rise(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool move, unsigned depth) {
     const tr_ins *in = tr_at(s->f, v);
     if (in->blk != from || in->op == TR_OP_PARAM)
         return true;
-    if (depth > MAX_DEPTH || !tr_opt_is_pure(in))
+    if (depth > RISE || !tr_opt_is_pure(in))
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
         if (!value_can_rise(s, tr_arg(s->f, v, k), from, blk, move, depth + 1))
