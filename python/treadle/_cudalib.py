@@ -54,7 +54,7 @@ def names_of(name: str) -> dict[str, Any]:
 def _names(package: str, path: list[str]) -> dict[str, Any] | None:
     libraries = _PACKAGES[package]
     if not path:
-        return {}
+        return {"cuda": import_module("numba.cuda")} if package == "accelerate.cuda" else {}
     if path[0] not in libraries:
         return _BESIDE[path[0]]() if package == "pyculib" and len(path) == 1 and path[0] in _BESIDE else None
     library = libraries[path[0]]

@@ -202,6 +202,10 @@ def _names_of(module: str) -> dict[str, Any]:
         from . import _ddt
 
         return {name: getattr(_ddt, name) for name in _ddt.__all__}
+    if module == "numbapro.testsupport":
+        import unittest
+
+        return {"unittest": unittest}
     if module.startswith("numbapro.parallel.kernel"):
         from . import _cu
 

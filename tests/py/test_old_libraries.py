@@ -41,6 +41,9 @@ from accelerate.cuda.rand import PRNG
 from accelerate.cuda.rand.api import QRNG
 from numbapro.cudalib import cufft
 from pyculib import rand
+from accelerate.cuda import cuda
+from numbapro.testsupport import unittest
+assert cuda.jit and unittest.TestCase
 assert cufft.FFTPlan is fft.FFTPlan is pyculib.fft.api.FFTPlan is numbapro.cudalib.cufft.FFTPlan
 assert PRNG is curand.PRNG is rand.PRNG and QRNG is rand.QRNG
 print(accelerate.__version__, pyculib.__version__)
