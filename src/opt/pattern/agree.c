@@ -495,7 +495,8 @@ static bool value_can_rise(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool mo
     const tr_ins *in = tr_at(s->f, v);
     if (in->blk != from || in->op == TR_OP_PARAM)
         return true;
-    if (depth > RISE || !tr_opt_is_pure(in))
+    if (depth > RISE || !tr_opt_is_pure(in) ||
+        in->op == TR_OP_OVERLAP) /* it is asked about where it stands */
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
         if (!value_can_rise(s, tr_arg(s->f, v, k), from, blk, move, depth + 1))
