@@ -203,7 +203,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cuda",),  # the device
     ),
     "libs": (
-        ("fft_line",),
+        ("fft_line", "sort"),
         ("fft_cuda", "fft_emu"),  # a device's part
         ("fft",),
     ),
