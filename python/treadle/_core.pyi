@@ -306,14 +306,14 @@ class FFT:
 def _fft_loops(*loops: Any) -> bool: ...
 def _fft_version() -> int: ...
 def _sort(
-    keys: np.ndarray[Any, Any],
-    vals: np.ndarray[Any, Any] | None,
+    keys: Any,
+    vals: Any,
     number: bool,
     descending: bool,
     begin_bit: int,
     end_bit: int,
     k: int,
-    ends: np.ndarray[Any, Any] | None,
+    ends: Any,
     stream: Any,
     /,
 ) -> None: ...

@@ -153,8 +153,9 @@ static void count_digits(const uint64_t *words, int64_t n, const unsigned low[TO
     }
 }
 
-/* Words that the caches hold, the last digit first; some digits are counted together. All have the same bits:
- * the first one ends where those end that count, and may share some with the next one. Where they are then. */
+/* Words that the caches hold, the last digit first; some digits are counted together. All have as many bits:
+ * the first one ends where those end that count, and may share some with the next one. Where they are
+ * then. */
 static uint64_t *sort_cached(uint64_t *from, uint64_t *to, int64_t n, unsigned low, unsigned wide) {
     uint32_t at[TOGETHER][DIGITS];
     unsigned begins_at[TOGETHER] = {0}, most = width((uint64_t)n) - 1;

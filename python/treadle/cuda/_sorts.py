@@ -4,7 +4,7 @@ A *word* is what a key is as an unsigned integer in the same order, upside down 
 last one first: blocks count the digits of their tiles (`count`), the counts become places (`scan`), and each block sends its items there (`send`), a warp at a time, whose lanes tell
 each other which have the same digit: so items with one digit keep their order. No block waits for another.
 The first k are found from the first digit on: of the digit that the k-th has only those items are counted again that have it. Then items go to two classes, those before the k-th
-and its equals, by the same kernels, and are sorted. Segments of up to `FEW` items are sorted in a block's shared memory, each by itself.
+and its equals, by the same kernels, and are sorted. Up to `FEW` items, and segments of as many, are sorted in a block's shared memory, each by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TILE = THREADS * ITEMS
 BITS = 8  # of a digit
 DIGITS = 1 << BITS
 CLASSES = 4  # before the k-th, its equals, those behind it; a spare one
-FEW = 1024  # items of a segment that a block sorts in its shared memory
+FEW = 1024  # items that a block sorts in its shared memory
 SHARE = FEW // THREADS
 _ALL = 0xFFFFFFFF  # lanes
 
@@ -48,6 +48,10 @@ def _kernel(fn: Callable[..., Any], name: str) -> Kernel[...]:
     fn.__name__ = fn.__qualname__ = name
     made: Kernel[...] = jit(cache=True)(fn)
     return made
+
+
+def _name(form: Form) -> str:
+    return f"{form[0]}{8 if form[1] else 4}{'_down' if form[2] else ''}"
 
 
 @functools.cache
@@ -220,6 +224,14 @@ def _number(out):  # type: ignore[no-untyped-def]
         out[i] = i
 
 
+def _begin(counts, state, k):  # type: ignore[no-untyped-def]
+    t = cuda.threadIdx.x
+    counts[t] = u64(0)
+    if t == 0:
+        state[0] = u64(0)
+        state[1] = u64(k - 1)
+
+
 def _narrow(counts, state, bits):  # type: ignore[no-untyped-def]
     """The next digit of the k-th word, from how many words that begin like it have each; ``state``: what is known of it, and how many of those that begin so are before it."""
     t = cuda.threadIdx.x
@@ -240,13 +252,16 @@ def _narrow(counts, state, bits):  # type: ignore[no-untyped-def]
 @functools.cache
 def _shared_kernels() -> SimpleNamespace:
     return SimpleNamespace(
-        scan=_kernel(_scan, "scan"), number=_kernel(_number, "number"), narrow=_kernel(_narrow, "narrow")
+        scan=_kernel(_scan, "scan"),
+        number=_kernel(_number, "number"),
+        begin=_kernel(_begin, "begin"),
+        narrow=_kernel(_narrow, "narrow"),
     )
 
 
 @functools.cache
 def _kernels(form: Form, mode: str, by_class: bool) -> SimpleNamespace:
-    name = ("class_" if by_class else "") + f"{form[0]}{8 if form[1] else 4}{'_down' if form[2] else ''}"
+    name = ("class_" if by_class else "") + _name(form)
     digit_of, digits = (_class(form), CLASSES) if by_class else (_digit(form), DIGITS)
     return SimpleNamespace(
         count=_count(digit_of, digits, name), send=_send(digit_of, digits, mode, name), digits=digits
@@ -275,28 +290,31 @@ def _tally(form: Form) -> Kernel[...]:
         if at[t] != u32(0):
             cuda.atomic.add(counts, t, u64(at[t]))
 
-    return _kernel(tally, f"tally_{form[0]}{8 if form[1] else 4}{'_down' if form[2] else ''}")
+    return _kernel(tally, "tally_" + _name(form))
 
 
 @functools.cache
-def _few(form: Form, size: int) -> Kernel[...]:
-    """Sorts a segment in a block, by a bitonic sort of words and numbers; ``size``: bytes of a value, or 0."""
+def _few(form: Form, mode: str, size: int, whole: bool) -> Kernel[...]:
+    """Sorts a segment in a block, by a bitonic sort of words and numbers; ``size``: bytes of a value. ``whole``: there is one, and no bounds."""
     word = _word(form)
     key, val = u64 if form[1] else u32, u64 if size == 8 else u32
+    given, numbers = mode == "given", mode == "number"
 
-    def few(keys, vals, bounds):  # type: ignore[no-untyped-def]
+    def few(keys, vals, bounds, shift, mask):  # type: ignore[no-untyped-def]
         words = cuda.shared.array(FEW, key)
         number = cuda.shared.array(FEW, i32)
         mine = cuda.local.array(SHARE, key)
         its = cuda.local.array(SHARE, val)
         t = cuda.threadIdx.x
-        start = bounds[cuda.blockIdx.x, 0]
-        n = bounds[cuda.blockIdx.x, 1] - start
+        start, n = i64(0), i64(keys.size)
+        if not whole:
+            start = bounds[cuda.blockIdx.x, 0]
+            n = bounds[cuda.blockIdx.x, 1] - start
         room = 2
         while room < n:
             room *= 2
         for i in range(t, room, THREADS):
-            words[i] = word(keys[start + i]) if i < n else key(0)
+            words[i] = key(u64(word(keys[start + i])) >> shift & mask) if i < n else key(0)
             number[i] = i
         cuda.syncthreads()
         run = 2
@@ -321,17 +339,19 @@ def _few(form: Form, size: int) -> Kernel[...]:
             if i < n:
                 at = start + number[i]
                 mine[j] = keys[at]
-                if size:
+                if given:
                     its[j] = vals[at]
         cuda.syncthreads()
         for j in range(SHARE):
             i = t + j * THREADS
             if i < n:
                 keys[start + i] = mine[j]
-                if size:
+                if given:
                     vals[start + i] = its[j]
+                elif numbers:
+                    vals[start + i] = number[i]
 
-    return _kernel(few, f"few_{form[0]}{8 if form[1] else 4}{'_down' if form[2] else ''}_{size}")
+    return _kernel(few, f"few_{_name(form)}_{mode}{size}{'_whole' if whole else ''}")
 
 
 # --- what is launched ---
@@ -373,6 +393,13 @@ def sort(keys: Array, vals: Any, numbers: bool, form: Form, begin: int, end: int
         if numbers:
             number(vals, stream)
         return
+    if keys.size <= FEW:
+        mode = "none" if vals is None else "number" if numbers else "given"
+        kernel = _few(form, mode, 0 if vals is None else vals.itemsize, True)
+        kernel[1, THREADS, stream](
+            keys, keys if vals is None else vals, keys, u64(begin), u64((1 << (end - begin)) - 1)
+        )
+        return
     passes = -(-(end - begin) // BITS)
     cuts = [begin + (end - begin) * k // passes for k in range(passes + 1)]
     state = allocate((2,), u64, stream=stream or None)  # for no digit
@@ -405,9 +432,8 @@ def select(
     keys = _bits_of(keys)
     vals = None if vals is None else _bits_of(vals)
     state = allocate((2,), u64, stream=stream or None)
-    move(state, np.array([0, k - 1], u64), stream)
     counts = allocate((DIGITS,), u64, stream=stream or None)
-    move(counts, np.zeros(DIGITS, u64), stream)
+    _shared_kernels().begin[1, DIGITS, stream](counts, state, k)
     at = end - begin
     shift, mask = u64(begin), u64((1 << at) - 1)
     while at > 0:
@@ -441,13 +467,15 @@ def segmented(keys: Array, vals: Any, ends: Array, form: Form, stream: Any) -> N
     starts = np.concatenate([np.zeros(1, i64), ends[:-1]])
     sizes = ends - starts
     few = (sizes > 1) & (sizes <= FEW)
+    bits = 64 if form[1] else 32
     if few.any():
         bounds = np.stack([starts[few], ends[few]], axis=1)
         there = allocate(bounds.shape, i64, stream=stream or None)
         move(there, bounds, stream)
-        kernel = _few(form, 0 if vals is None else vals.itemsize)
-        kernel[len(bounds), THREADS, stream](keys, keys if vals is None else vals, there)
-    bits = 64 if form[1] else 32
+        kernel = _few(form, "none" if vals is None else "given", 0 if vals is None else vals.itemsize, False)
+        kernel[len(bounds), THREADS, stream](
+            keys, keys if vals is None else vals, there, u64(0), u64((1 << bits) - 1)
+        )
     for s in np.flatnonzero(sizes > FEW):
         part = slice(int(starts[s]), int(ends[s]))
         sort(keys[part], None if vals is None else vals[part], False, form, 0, bits, stream)

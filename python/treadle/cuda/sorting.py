@@ -21,7 +21,7 @@ import numpy as np
 
 from .._core import _sort
 from . import _order, _sorts
-from ._array import allocate, dtype_of, goes_on, move, on_device
+from ._array import _Access, allocate, dtype_of, goes_on, move, on_device
 from ._devices import is_emulated, ready
 from ._extent import Array
 from ._interop import as_cuda_array, is_cuda_array
@@ -39,10 +39,18 @@ _VALUES = (4, 8)  # bytes of one
 _WORD = 1 << 32  # items that numbers of 32 bits tell apart
 
 
+def _is_there(given: Any) -> bool:
+    """Whether an array is the device's."""
+    return isinstance(given, _Access) or (not isinstance(given, np.ndarray) and is_cuda_array(given))
+
+
 def _memory(what: str, given: Any) -> Array:
     """The ndarray of an argument, of one axis."""
-    if isinstance(given, np.ndarray) and not is_cuda_array(given):
-        mem: Array = given
+    mem: Array
+    if isinstance(given, _Access):
+        mem = given._argument
+    elif isinstance(given, np.ndarray):
+        mem = given
     elif is_cuda_array(given):
         mem = as_cuda_array(given)._argument
     else:
@@ -328,7 +336,7 @@ class RadixSort:
         self, what: str, mem: Array, k: int, keys: Any, begin_bit: Any, end_bit: Any
     ) -> Array | DeviceNDArray:
         bits = self._bits(begin_bit, end_bit)
-        there = is_cuda_array(keys)
+        there = _is_there(keys)
         made: Any
         if there or not is_emulated():
             made = device_array(k, _numbers_of(mem.size), stream=self.stream)
@@ -352,7 +360,7 @@ def _numbers_of(n: int) -> np.dtype[Any]:
 
 def _ends(segments: Any, n: int, stream: Any) -> Array:
     """Where each segment ends, from where they are separated."""
-    if is_cuda_array(segments):
+    if _is_there(segments):
         mem = as_cuda_array(segments)
         if stream:
             stream.synchronize()
