@@ -132,9 +132,16 @@ def check(x, vals, descending, begin, end, k, numbers, sorts):
         same(its, np.concatenate([vals[at], vals[k:]]))
 
 
+def _sort_none(k, keys, vals, numbers, form):
+    """By no bits at all."""
+    sorting._sort_there("", keys, vals, numbers, form[2], (0, 0), k, None, 0)
+
+
 def by_surface(k, keys, vals, numbers, form, begin, end):
     sorter = RadixSort(keys.size, keys.dtype, form[2])
-    if numbers:
+    if end == 0:  # which stands for all
+        _sort_none(k, keys, vals, numbers, form)
+    elif numbers:
         vals[...] = sorter.argselect(k, keys, begin, end)
     elif k == keys.size:
         sorter.sort(keys, vals, begin, end)
@@ -341,6 +348,24 @@ def test_arrays_with_gaps_and_of_others():
     same(got, order_of(x).astype(np.uint32))
 
 
+def test_axes_are_one_row():
+    """As NumbaPro's programs have it: columns of an array in Fortran's order are segments."""
+    x = keys_of(np.dtype("f4"), 600, 12).reshape(100, 6)
+    for order, ends in (("F", range(100, 600, 100)), ("C", range(6, 600, 6))):
+        keys, vals = np.array(x, order=order), np.zeros((100, 6), np.uint32, order)
+        vals.reshape(-1, order=order)[:] = np.arange(600)
+        d, its = cuda.to_device(keys), cuda.to_device(vals)
+        segmented_sort(d, its, np.array(list(ends), np.int32))
+        want = in_segments(keys.reshape(-1, order=order), np.arange(600, dtype=np.uint32), list(ends))
+        same(d.copy_to_host().reshape(-1, order=order), want[0])
+        same(its.copy_to_host().reshape(-1, order=order), want[1])
+        segmented_sort(keys, None, list(ends))
+        same(keys.reshape(-1, order=order), want[0])
+    one, more = np.array([[3], [1], [2]], np.int32), np.arange(5, dtype=np.uint32)
+    RadixSort(3, "i4").sort(one, more, 0, 0)  # all bits; two more values
+    assert one.tolist() == [[1], [2], [3]] and more.tolist() == [1, 2, 0, 3, 4]
+
+
 def test_what_is_refused_is_named():
     x = np.arange(5, dtype=np.float32)
     sorter = RadixSort(5, np.float32)
@@ -357,7 +382,7 @@ def test_what_is_refused_is_named():
         ),
         (ValueError, "keys is read-only", lambda: sorter.sort(frozen)),
         (ValueError, "keys is read-only", lambda: sorter.argsort(frozen)),
-        (ValueError, "keys has 2 axes", lambda: sorter.sort(np.zeros((2, 2), "f4"))),
+        (ValueError, "keys has 2 axes, and gaps", lambda: sorter.sort(np.zeros((4, 4), "f4")[:2, :2])),
         (TypeError, "keys is an array", lambda: sorter.sort([1.0, 2.0])),
         (TypeError, "vals is an array", lambda: sorter.sort(x, [1, 2, 3, 4, 5])),
         (TypeError, "vals has items of 4 or 8 bytes, not uint8", lambda: sorter.sort(x, np.zeros(5, "u1"))),
@@ -365,6 +390,11 @@ def test_what_is_refused_is_named():
         (ValueError, "vals has 4 items, and keys 5", lambda: sorter.sort(x, vals[:4])),
         (ValueError, "vals is read-only", lambda: sorter.sort(x, frozen)),
         (ValueError, "vals shares memory with keys", lambda: sorter.sort(x, x)),
+        (
+            ValueError,
+            "vals and keys lie in different orders",
+            lambda: sorter.sort(np.zeros((2, 2), "f4"), np.zeros((2, 2), "u4", order="F")),
+        ),
         (ValueError, "k is 6: it is from 0 to 5", lambda: sorter.select(6, x)),
         (ValueError, "k is -1", lambda: sorter.argselect(-1, x)),
         (TypeError, "k is an integer, not 1.5", lambda: sorter.select(1.5, x)),

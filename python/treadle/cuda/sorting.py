@@ -44,8 +44,8 @@ def _is_there(given: Any) -> bool:
     return isinstance(given, _Access) or (not isinstance(given, np.ndarray) and is_cuda_array(given))
 
 
-def _memory(what: str, given: Any) -> Array:
-    """The ndarray of an argument, of one axis."""
+def _memory(what: str, given: Any) -> tuple[Array, str]:
+    """The memory of an argument that is sorted in place as one row, and which axis of more than one comes first there: C, F, or none."""
     mem: Array
     if isinstance(given, _Access):
         mem = given._argument
@@ -55,26 +55,29 @@ def _memory(what: str, given: Any) -> Array:
         mem = as_cuda_array(given)._argument
     else:
         raise TypeError(f"{what} is an array of the device or of NumPy's, not {type(given).__name__}")
-    if mem.ndim != 1:
-        raise ValueError(f"{what} has {mem.ndim} axes: what is sorted has one")
-    return mem
-
-
-def _written(what: str, given: Any) -> Array:
-    mem = _memory(what, given)
     if not mem.flags.writeable:
         raise ValueError(f"{what} is read-only, and is sorted in place")
-    return mem
+    if mem.ndim == 1:
+        return mem, ""
+    by_rows, by_columns = mem.flags.c_contiguous, mem.flags.f_contiguous
+    if not by_rows and not by_columns:
+        raise ValueError(
+            f"{what} has {mem.ndim} axes, and gaps: of such arrays only those of one axis are sorted"
+        )
+    return (mem if by_rows else mem.T).reshape(-1), "" if by_rows and by_columns else "C" if by_rows else "F"
 
 
-def _values(given: Any, keys: Array) -> Array | None:
+def _values(given: Any, keys: Array, order: str) -> Array | None:
     if given is None:
         return None
-    mem = _written("vals", given)
+    mem, its_order = _memory("vals", given)
     if mem.itemsize not in _VALUES or mem.dtype.hasobject:
         raise TypeError(f"vals has items of 4 or 8 bytes, not {mem.dtype}")
-    if mem.size != keys.size:
+    if mem.size < keys.size:
         raise ValueError(f"vals has {mem.size} items, and keys {keys.size}")
+    if order != its_order and order and its_order:
+        raise ValueError("vals and keys lie in different orders, C and F: which belong together is not clear")
+    mem = mem[: keys.size]
     if np.shares_memory(mem, keys):
         raise ValueError("vals shares memory with keys")
     return mem.view(np.uint64 if mem.itemsize == 8 else np.uint32)
@@ -209,19 +212,19 @@ class RadixSort:
         """No more is sorted by it: what is asked for then is a ValueError. Nothing is waited for."""
         self._open = False
 
-    def _keys(self, given: Any) -> Array:
+    def _keys(self, given: Any) -> tuple[Array, str]:
         if not self._open:
             raise ValueError("this RadixSort was closed")
-        mem = _written("keys", given)
+        mem, order = _memory("keys", given)
         if mem.dtype != self.dtype:
             raise TypeError(f"dtype mismatch: keys is of {mem.dtype}, and what sorts of {self.dtype}")
         if mem.size > self.maxcount:
             raise ValueError(f"keys array too long: {mem.size} items, and maxcount is {self.maxcount}")
-        return mem
+        return mem, order
 
     def _bits(self, begin_bit: Any, end_bit: Any) -> tuple[int, int]:
         most = 8 * self.dtype.itemsize
-        end = most if end_bit is None else _number("end_bit", end_bit, 0, most, str(most))
+        end = most if end_bit is None else _number("end_bit", end_bit, 0, most, str(most)) or most
         return _number("begin_bit", begin_bit, 0, end, f"{end}, where the bits end"), end
 
     def sort(
@@ -236,20 +239,21 @@ class RadixSort:
         Parameters
         ----------
         keys : array of the device or of the host, (n,), of ``dtype``
+            One of more axes that lies without gaps, in C or in Fortran's order, is sorted as the row that it is in memory.
         vals : array of the device or of the host, (n,), optional
-            Its items have 4 or 8 bytes.
+            Its items have 4 or 8 bytes. Those beyond n are left alone.
         begin_bit, end_bit : int, optional
-            The bits that count, the second one not among them; else all.
+            The bits that count, the second one not among them; else, and with 0 for the second one, up to the last.
 
         Raises
         ------
         TypeError
             Keys of another dtype; items of ``vals`` of another size; no arrays.
         ValueError
-            More than ``maxcount`` keys; other than one axis; another number of values; one of both is read-only, or they share memory; no such bits; it was closed.
+            More than ``maxcount`` keys; several axes with gaps, or in different orders; too few values; one of both is read-only, or they share memory; no such bits; it was closed.
         """
-        mem = self._keys(keys)
-        its, bits = _values(vals, mem), self._bits(begin_bit, end_bit)
+        mem, order = self._keys(keys)
+        its, bits = _values(vals, mem, order), self._bits(begin_bit, end_bit)
         _sort_there("a sort", mem, its, False, self.descending, bits, mem.size, None, self.stream)
 
     def select(
@@ -274,9 +278,9 @@ class RadixSort:
         TypeError, ValueError
             As `sort`; ``k`` is no such number.
         """
-        mem = self._keys(keys)
+        mem, order = self._keys(keys)
         k = _number("k", k, 0, mem.size, f"{mem.size}, the number of keys")
-        its, bits = _values(vals, mem), self._bits(begin_bit, end_bit)
+        its, bits = _values(vals, mem, order), self._bits(begin_bit, end_bit)
         _sort_there("a selection", mem, its, False, self.descending, bits, k, None, self.stream)
 
     def init_arg(self, size: int) -> DeviceNDArray:
@@ -310,7 +314,7 @@ class RadixSort:
         TypeError, ValueError
             As `sort`.
         """
-        mem = self._keys(keys)
+        mem, _ = self._keys(keys)
         return self._numbers("a sort", mem, mem.size, keys, begin_bit, end_bit)
 
     def argselect(
@@ -328,7 +332,7 @@ class RadixSort:
         TypeError, ValueError
             As `select`.
         """
-        mem = self._keys(keys)
+        mem, _ = self._keys(keys)
         k = _number("k", k, 0, mem.size, f"{mem.size}, the number of keys")
         return self._numbers("a selection", mem, k, keys, begin_bit, end_bit)
 
@@ -395,9 +399,9 @@ def segmented_sort(
     Parameters
     ----------
     keys : array of the device or of the host, (n,)
-        Of float32, float64, int32, int64, uint32 or uint64.
+        Of float32, float64, int32, int64, uint32 or uint64; of more axes as `RadixSort.sort` has it.
     vals : array of the device or of the host, (n,), or None
-        Its items have 4 or 8 bytes.
+        Its items have 4 or 8 bytes. Those beyond n are left alone.
     segments : array of int, (m,)
         Where segments are separated: ``[3, 6]`` is for ``keys[:3]``, ``keys[3:6]`` and ``keys[6:]``. What the device has is copied to the host first, so the stream is waited for.
     stream : Stream
@@ -408,7 +412,7 @@ def segmented_sort(
     TypeError
         Keys of another dtype; items of ``vals`` of another size; no arrays; ``segments`` is not of integers.
     ValueError
-        Other than one axis; another number of values; keys or values are read-only, or share memory; ``segments`` has numbers that fall, or are none of places among keys.
+        Several axes with gaps, or in different orders; too few values; keys or values are read-only, or share memory; ``segments`` has numbers that fall, or are none of places among keys.
 
     Examples
     --------
@@ -420,10 +424,10 @@ def segmented_sort(
     """
     ready()
     check_stream(stream)
-    mem = _written("keys", keys)
+    mem, order = _memory("keys", keys)
     if mem.dtype not in _KEYS:
         raise TypeError(f"keys is of one of {', '.join(map(str, _KEYS))}, not {mem.dtype}")
-    its = _values(vals, mem)
+    its = _values(vals, mem, order)
     ends = _ends(segments, mem.size, stream)
     bits = 0, 8 * mem.itemsize
     _sort_there("a sort of segments", mem, its, False, False, bits, mem.size, ends, stream or 0)
