@@ -1,4 +1,4 @@
-"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker.
+"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker; sorting, beside NumPy's.
 
 They are cases as those of `elementwise.py`, in the same table, with arrays of the host, which the emulated device takes as they are.
 """
@@ -101,3 +101,68 @@ for bits in PRECISIONS:
                 rtol=1e-5 if bits == "f32" else 1e-12,
                 wall=True,
             )
+
+
+# --- sorting -----------------------------------------------------------------------------------------
+
+CHOSEN = 100
+
+
+def keys_and_room(rng: np.random.Generator, full: bool) -> Arguments:
+    """Keys, their numbers, and room for a copy of both, which is sorted."""
+    keys = rng.integers(0, 2**32, 10_000_000 if full else 1000, dtype=np.uint32)
+    numbers = np.arange(keys.size, dtype=np.uint32)
+    return keys, numbers, np.empty_like(keys), np.empty_like(numbers)
+
+
+def sorter() -> tuple[Any, Any]:
+    os.environ.setdefault("TREADLE_CUDA", "emu")
+    treadle = importlib.import_module("treadle")
+    sorting = importlib.import_module("treadle.cuda.sorting")
+    return treadle, sorting.RadixSort(10_000_000, np.uint32)
+
+
+def sorted_pairs() -> Callable[..., Any]:
+    treadle, radix = sorter()
+
+    def run(keys: Any, numbers: Any, sorted_keys: Any, places: Any) -> Any:
+        treadle.set_num_threads(1)
+        sorted_keys[:], places[:] = keys, numbers
+        radix.sort(sorted_keys, places)
+        return places
+
+    return run
+
+
+def chosen() -> Callable[..., Any]:
+    treadle, radix = sorter()
+
+    def run(keys: Any, numbers: Any, room: Any, places: Any) -> Any:
+        treadle.set_num_threads(1)
+        room[:] = keys
+        radix.select(CHOSEN, room)
+        return room[:CHOSEN]
+
+    return run
+
+
+def by_argsort() -> Callable[..., Any]:
+    return lambda keys, numbers, room, places: np.argsort(keys, kind="stable")
+
+
+def by_partition() -> Callable[..., Any]:
+    return lambda keys, numbers, room, places: np.sort(np.partition(keys, CHOSEN)[:CHOSEN])
+
+
+SORTS = {
+    "radix sort of pairs": (sorted_pairs, by_argsort, 1 / 4, 1 / 9),
+    "100 of 10^7": (chosen, by_partition, 1 / 2.7, 1 / 4),
+}
+for name, (maker, by_numpy, _, _) in SORTS.items():
+    add(
+        name,
+        inputs=keys_and_room,
+        expected=by_numpy(),
+        variants={"treadle": maker, "numpy": by_numpy},
+        rtol=0,
+    )

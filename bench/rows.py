@@ -636,6 +636,13 @@ FOURIER: list[Row] = [
     for case in library_cases.IN_PARALLEL
 ]
 
+# Sorting there, on one core, against NumPy.
+SORTING: list[Row] = [
+    row
+    for name, (_, _, floor, goal) in library_cases.SORTS.items()
+    for row in against(name, {"numpy": (floor, goal)}, "us", "library")
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -717,6 +724,7 @@ ROWS: list[Row] = [
     *ELEMENTWISE,
     *LIBRARY,
     *FOURIER,
+    *SORTING,
     *GRAPHS,
 ]
 

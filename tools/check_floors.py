@@ -176,7 +176,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
-        ("libs",),  # what libraries do there
+        ("libs", "libsort"),  # what libraries do there
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
@@ -203,7 +203,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cuda",),  # the device
     ),
     "libs": (
-        ("fft_line",),
+        ("fft_line", "sort"),
         ("fft_cuda", "fft_emu"),  # a device's part
         ("fft",),
     ),
@@ -251,13 +251,14 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "stack",
             "tile",
             "topk",
+            "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("far", "print", "shadow"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
-        ("parallel", "random", "sum"),  # what runs on all cores
+        ("parallel", "radix", "random", "sum"),  # what runs on all cores
         ("gen",),
     ),
     "ty": (

@@ -44,8 +44,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._kernel", "cuda.cudadrv"),
     ("cuda._loops",),
     ("cuda._plan", "cuda._reduce"),
-    ("cuda._ufunc", "cuda._draws"),
-    ("cuda.rand",),
+    ("cuda._ufunc", "cuda._draws", "cuda._sorts"),
+    ("cuda.rand", "cuda.sorting"),
     ("_report",),  # what is known of functions, ufuncs and kernels
     (
         "parallel._explain",

@@ -65,6 +65,10 @@ bool tr_dlpack_add(PyObject *module);
 
 bool tr_libs_add(PyObject *module);
 
+/* --- libsort.c --- */
+
+bool tr_libsort_add(PyObject *module);
+
 /* --- stream.c --- */
 
 bool tr_stream_add(PyObject *module);

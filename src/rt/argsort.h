@@ -2,7 +2,7 @@
 #ifndef TR_RT_ARGSORT_H
 #define TR_RT_ARGSORT_H
 
-#include "rt/sort.h"
+#include "rt/words.h"
 
 enum { TR_ARGSORT_LEAST = 256 }; /* fewer items are not worth it */
 
@@ -12,5 +12,7 @@ enum { TR_ARGSORT_LEAST = 256 }; /* fewer items are not worth it */
  * first is for another algorithm to say. */
 bool tr_argsort_packed(int64_t type, const void *items, intptr_t *places, int64_t n, bool goes_on,
                        bool stable);
+/* By keys, whatever their number and order; stable. False: no memory, or another thread changes them. */
+bool tr_argsort_keys(const tr_keys *by, uint64_t *places, int64_t n);
 
 #endif
