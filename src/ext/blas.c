@@ -244,7 +244,7 @@ static bool not_fit(blas_args *p, int k, const char *why) {
 
 static bool has_few(const blas_args *p, int k, const PyArrayObject *a, int64_t rows, int64_t cols) {
     const char *name = name_of(p), *what = word_of(p, k)->name;
-    if (PyArray_NDIM(a) == 2)
+    if (word_of(p, k)->kind == TR_BLAS_MATRIX)
         PyErr_Format(PyExc_ValueError, "%s uses %lld x %lld items of %s, which has %zd x %zd", name,
                      (long long)rows, (long long)cols, what, (Py_ssize_t)PyArray_DIM(a, 0),
                      (Py_ssize_t)PyArray_DIM(a, 1));
@@ -259,12 +259,17 @@ static bool place_shaped(blas_args *p, int k, const PyArrayObject *a) {
     const tr_blas_word *w = word_of(p, k);
     int64_t rows, cols, item = tr_blas_item(p->c.variant);
     int ndim = w->kind == TR_BLAS_MATRIX ? 2 : 1;
-    if (PyArray_NDIM(a) != ndim) {
+    bool flat = w->kind == TR_BLAS_PACKED && (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a));
+    if (PyArray_NDIM(a) != ndim && !flat) {
         PyErr_Format(PyExc_ValueError, "Expecting %d dimension array: %s's %s has %d", ndim, name_of(p),
                      w->name, PyArray_NDIM(a));
         return false;
     }
     tr_blas_extent(&p->c, k, &rows, &cols);
+    if (flat && PyArray_NDIM(a) != 1) { /* programs have made a packed triangle of a whole matrix */
+        p->c.word[k] = (int64_t)(uintptr_t)PyArray_DATA(a);
+        return PyArray_SIZE(a) >= rows || has_few(p, k, a, rows, cols);
+    }
     if (p->first && p->c.routine->words[0].use && p->c.routine->words[0].kind == TR_BLAS_SIZE &&
         PyArray_DIM(a, 0) != rows) {
         PyErr_Format(PyExc_ValueError,

@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { HANDLES = 64, CALLS = 256, ILLEGAL_ADDRESS = 700, LEAST_AREA = 4 << 20, SPOILT = 4096 };
+enum { HANDLES = 64, CALLS = 256, ILLEGAL_ADDRESS = 700, LEAST_AREA = 4 << 20, SPOILT = 64 };
 enum { NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13 };
 
 typedef struct handle {

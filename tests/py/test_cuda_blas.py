@@ -310,14 +310,16 @@ def test_functions(there):
     rng = np.random.default_rng(0)
     a, b = (np.asfortranarray(numbers(rng, s, "f8")) for s in ((3, 4), (4, 2)))
     x, y = numbers(rng, 4, "f8"), numbers(rng, 3, "f8")
-    assert dot(put(x), put(x.astype("f4"))) == x @ x
+    with pytest.warns(PerformanceWarning, match=r"y \(float32\) is converted to float64"):
+        assert dot(put(x), put(x.astype("f4"))) == x @ x
     assert dot(put(x.astype("f4")), put(x.astype("f4"))).dtype == np.float32
     dy = put(y.copy())
     assert gemv("n", 2, put(a), put(x), 3, dy) is dy and (host(dy) == 2 * a @ x + 3 * y).all()
     assert (gemv("T", 1.0, put(a), put(y)) == a.T @ y).all()
     dx = put(x.copy())
     assert axpy(2, put(x), dx) is dx and (host(dx) == 3 * x).all()
-    wide = axpy(2j, put(x), put(x))
+    with pytest.warns(PerformanceWarning, match="is converted to complex128"):
+        wide = axpy(2j, put(x), put(x))
     assert wide.dtype == complex and (host(wide) == (1 + 2j) * x).all()
     c = gemm("N", "N", 1.0, put(a), put(b))
     assert c.flags.f_contiguous and (c == a @ b).all()
@@ -594,6 +596,17 @@ def test_complex_vectors_that_go_backwards():
         a = np.zeros((3, 3), complex, order="F")
         Blas().syr2("L", 3, 1.0, u, v, a)
         assert (a == np.tril(np.outer(u, v) + np.outer(v, u))).all()
+
+
+def test_a_packed_triangle_may_be_of_two_axes():
+    ap, x, y = np.arange(9.0).reshape(3, 3), np.ones(3), np.ones(3)
+    for where in (lambda a: a, cuda.to_device):
+        Blas().spmv("U", 3, 1.0, where(ap), x, 0.0, y)
+        assert (y == [0 + 1 + 3, 1 + 2 + 4, 3 + 4 + 5]).all()
+    with pytest.raises(ValueError, match="spmv uses 10 items of AP, which has 9"):
+        Blas().spmv("U", 4, 1.0, ap, np.ones(4), 0.0, np.ones(4))
+    with pytest.raises(ValueError, match="Expecting 1 dimension array: spmv's AP has 2"):
+        Blas().spmv("U", 2, 1.0, ap[:, ::2], x, 0.0, y)
 
 
 def test_the_first_of_the_largest():

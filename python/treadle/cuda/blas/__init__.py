@@ -16,12 +16,14 @@ Matrices lie in columns (``order="F"``); what does not goes by way of a copy. Ar
 from __future__ import annotations
 
 import threading
+import warnings
 from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._core import _blas_version
+from ...errors import PerformanceWarning
 from .. import _libs
 from .._array import DeviceNDArray, _Access, allocate, move, on_device
 from .._devices import ready
@@ -107,7 +109,7 @@ def version() -> int:
 
 
 def _dtype(numbers: dict[str, Any], arrays: dict[str, Any], ndims: dict[str, int]) -> np.dtype[Any]:
-    """The one that holds all arrays, complex where a number is: arrays and numbers are looked at on the way."""
+    """The one that holds all arrays, complex where a number is: arrays and numbers are looked at on the way. A number makes it no wider, as in NumPy 2; pyculib took it for a float64."""
     types = []
     for name, n in numbers.items():
         if not isinstance(n, AnyNumber):
@@ -125,11 +127,12 @@ def _dtype(numbers: dict[str, Any], arrays: dict[str, Any], ndims: dict[str, int
     return dtype
 
 
-def _of(ary: Any, dtype: np.dtype[Any]) -> Any:
-    """The array itself if it is of that dtype; else a new one of its values."""
-    mem = memory(ary, "an operand")
+def _of(ary: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """The array itself if it is of that dtype; else a new one of its values, which is said."""
+    mem = memory(ary, name)
     if mem.dtype == dtype:
         return ary
+    warnings.warn(f"{name} ({mem.dtype}) is converted to {dtype}", PerformanceWarning, stacklevel=3)
     if not isinstance(ary, _Access) and not on_device(mem):
         return mem.astype(dtype, order="F")
     made = allocate(mem.shape, dtype, order="F")
@@ -173,7 +176,7 @@ def dot(x: Operand, y: Operand, stream: StreamLike = None) -> Any:
     11.0
     """
     dtype = _dtype({}, {"x": x, "y": y}, {"x": 1, "y": 1})
-    return _on(stream).dot(_of(x, dtype), _of(y, dtype))
+    return _on(stream).dot(_of(x, dtype, "x"), _of(y, dtype, "y"))
 
 
 def axpy(alpha: Number, x: Operand, y: Operand, stream: StreamLike = None) -> Any:
@@ -192,8 +195,8 @@ def axpy(alpha: Number, x: Operand, y: Operand, stream: StreamLike = None) -> An
         As `Blas` says; ValueError for an ``alpha`` that is no number.
     """
     dtype = _dtype({"alpha": alpha}, {"x": x, "y": y}, {"x": 1, "y": 1})
-    out = _of(y, dtype)
-    _on(stream).axpy(alpha, _of(x, dtype), out)
+    out = _of(y, dtype, "y")
+    _on(stream).axpy(alpha, _of(x, dtype, "x"), out)
     return out
 
 
@@ -232,8 +235,8 @@ def gemv(
     _agree("A", "x", columns, memory(x, "x").shape[0])
     if y is not None:
         _agree("A", "y", rows, memory(y, "y").shape[0])
-    out = np.zeros(rows, dtype) if y is None else _of(y, dtype)
-    _on(stream).gemv(trans, m, n, alpha, _of(A, dtype), _of(x, dtype), beta, out)
+    out = np.zeros(rows, dtype) if y is None else _of(y, dtype, "y")
+    _on(stream).gemv(trans, m, n, alpha, _of(A, dtype, "A"), _of(x, dtype, "x"), beta, out)
     return out
 
 
@@ -282,6 +285,6 @@ def gemm(
         shape = memory(C, "C").shape
         _agree("A", "C", m, shape[0])
         _agree("B", "C", n, shape[1])
-    out = np.zeros((m, n), dtype, order="F") if C is None else _of(C, dtype)
-    _on(stream).gemm(transa, transb, m, n, k, alpha, _of(A, dtype), _of(B, dtype), beta, out)
+    out = np.zeros((m, n), dtype, order="F") if C is None else _of(C, dtype, "C")
+    _on(stream).gemm(transa, transb, m, n, k, alpha, _of(A, dtype, "A"), _of(B, dtype, "B"), beta, out)
     return out
