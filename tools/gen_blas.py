@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/libs/blas.def"
 METHODS = ROOT / "python/treadle/cuda/blas/_routines.py"
 PAGE = ROOT / "docs/cuda/blas.md"
-MARK = "<!-- routines: tools/gen_blas.py -->\n"
+WIDTH = 110
+MARK, END = "<!-- routines: tools/gen_blas.py -->\n", "<!-- end of routines -->\n"
 
 HEAD = '''\
 """The routines of BLAS as methods. Generated from src/libs/blas.def by tools/gen_blas.py; do not edit."""
@@ -90,8 +91,20 @@ def shape(kind: str, args: list[str]) -> str:
         return "m, on the right n" if kind == "VEC" else "m x m, on the right n x n"
     if kind == "VEC":
         return SIZES[a] if slot == "NONE" else f"{SIZES[a]}, transposed {SIZES[b]}"
-    rows_of, columns = (f"({s})" if " " in s and len(SIZES) else s for s in (SIZES[a], SIZES[b]))
+    rows_of, columns = (f"({s})" if " " in s else s for s in (SIZES[a], SIZES[b]))
     return f"{rows_of} x {columns}" + ("" if slot == "NONE" else f", transposed {columns} x {rows_of}")
+
+
+def head(name: str, params: list[tuple[str, str]], result: str) -> str:
+    """The line that begins it, as it is formatted."""
+    given = ["self", *(f"{word}: {type_}" for word, type_ in params)]
+    one = f"    def {name}({', '.join(given)}) -> {result}:\n"
+    if len(one) <= WIDTH + 1:
+        return one
+    within = f"        {', '.join(given)}\n"
+    if len(within) > WIDTH + 1:
+        within = "".join(f"        {word},\n" for word in given)
+    return f"    def {name}(\n{within}    ) -> {result}:\n"
 
 
 def method(number: int, name: str, variants: str, words: list[tuple[str, list[str]]], about: str) -> str:
@@ -113,7 +126,6 @@ def method(number: int, name: str, variants: str, words: list[tuple[str, list[st
             use = args[0] if kind == "AP" else args[2]
             how = f"``{word}``" if by_arrays else f"``{word}`` ({shape(kind, args)})"
             (writes if use == "OUT" else reads).append(how)
-    given = ", ".join(f"{word}: {type_}" for word, type_ in params)
     body = [f'        """{about[0].upper()}{about[1:]}.', ""]
     body.append(f"        Of {dtypes(variants)}.")
     if reads or writes:
@@ -124,7 +136,8 @@ def method(number: int, name: str, variants: str, words: list[tuple[str, list[st
     body.append('        """')
     call = f"self._call({number}, {', '.join(word for word, _ in params)})"
     return (
-        f"\n    def {name}(self, {given}) -> {result}:\n"
+        "\n"
+        + head(name, params, result)
         + "\n".join(body)
         + f"\n        {'return ' if result != 'None' else ''}{call}{'  # type: ignore[no-any-return]' if result not in ('None', 'Any') else ''}\n"
     )
@@ -153,13 +166,10 @@ def table() -> str:
 def page() -> str:
     """The page: what is written by hand around the table."""
     head, mark, rest = PAGE.read_text().partition(MARK)
-    if not mark:
-        raise SystemExit("gen_blas.py: docs/cuda/blas.md has lost its mark")
-    return (
-        head + mark + table() + "\n" + rest[rest.index("\n\n") + 2 :]
-        if "\n\n" in rest
-        else head + mark + table()
-    )
+    _, end, tail = rest.partition(END)
+    if not mark or not end:
+        raise SystemExit("gen_blas.py: docs/cuda/blas.md has lost its marks")
+    return head + mark + "\n" + table() + "\n" + end + tail
 
 
 if __name__ == "__main__":

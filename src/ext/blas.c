@@ -1,8 +1,8 @@
 /* BLAS's routines for Python: a call is looked at as a whole, so that no library is given what it does not
  * take or reads past an end, and then put on a stream (libs/blas.h).
  *
- * There are two forms. That of methods has matrices and vectors, whose shapes and strides say how they lie; the
- * one of bindings has cuBLAS's own parameters, and an array is the memory from its first item on.
+ * There are two forms. That of methods has matrices and vectors, whose shapes and strides say how they lie;
+ * the one of bindings has cuBLAS's own parameters, and an array is the memory from its first item on.
  * Cost of a call on the emulated device: some two hundred nanoseconds beside the routine. */
 #include <assert.h>
 #include <string.h>
@@ -499,13 +499,14 @@ static bool read_all(blas_args *p, PyObject *const *args) {
 /* Multiplications, about. */
 static double work_of(const tr_blas_call *c) {
     const int64_t *s = c->size;
-    double m = (double)s[TR_BLAS_M], n = (double)s[TR_BLAS_N], k = (double)s[TR_BLAS_K];
+    double m = (double)(s[TR_BLAS_M] ? s[TR_BLAS_M] : s[TR_BLAS_N]), n = (double)s[TR_BLAS_N];
+    double k = s[TR_BLAS_K] ? (double)s[TR_BLAS_K] : m + n;
     const tr_blas_routine *r = c->routine;
     if (r < &tr_blas_routines[TR_BLAS_gbmv])
         return n;
     if (r < &tr_blas_routines[TR_BLAS_gemm])
-        return n * (m ? m : n);
-    return n * (m ? m : n) * (k ? k : m + n);
+        return n * m;
+    return n * m * k;
 }
 
 /* All that is given back, as numbers of Python's; the item of dot's type where a method asks. */
@@ -835,7 +836,7 @@ static PyType_Spec blas_spec = {
 
 /* --- the table --- */
 
-/* [(name, about, [(word, kind, use, is given to a method)], [(variant, its symbol, its type, real, other)])] */
+/* [(name, about, [(word, kind, use, is given to a method)], [(variant, symbol, type, real, other)])] */
 static PyObject *blas_table(PyObject *module, PyObject *unused) {
     static const char *const kinds[] = {"op",     "uplo",    "side",   "diag",       "size",   "number",
                                         "real",   "changed", "given",  "given real", "five",   "given five",

@@ -2,9 +2,10 @@
  *
  * They are called as Fortran's, everything by its address, in cuBLAS's order, which is the same: a function
  * takes no more words than it has parameters, so one form of call serves all (the lengths of letters, which
- * compilers of Fortran put behind, are 1). Complex results come another way in each library, so the interface to
- * C is asked for these. What BLAS has not is here: geam, dgmm, trmm's third matrix, amin where it is missing; and
- * syr2 of complex vectors that go backwards, of which OpenBLAS (0.3.31) takes the wrong items.
+ * compilers of Fortran put behind, are 1). Complex results come another way in each library, so the
+ * interface to C is asked for these. What BLAS has not is here: geam, dgmm, trmm's third matrix, amin where
+ * it is missing; and syr2 of complex vectors that go backwards, of which OpenBLAS (0.3.31) takes the wrong
+ * items.
  * Cost: some nanoseconds beside the routine; a name is looked up once. */
 #include <assert.h>
 #include <complex.h>

@@ -368,7 +368,11 @@ def read_shapes(name, words):
     if name == "dgmm":
         return {"A": (m, n), "x": (sided,), "C": (m, n)}
     if name == "geam":
-        return {"A": (m, n) if words["transa"] == "N" else (n, m), "B": (m, n) if words["transb"] == "N" else (n, m), "C": (m, n)}
+        return {
+            "A": (m, n) if words["transa"] == "N" else (n, m),
+            "B": (m, n) if words["transb"] == "N" else (n, m),
+            "C": (m, n),
+        }
     if "side" in words:
         return {"A": (sided, sided), "B": (m, n), "C": (m, n)}
     return {"A": square, "AP": packed, "x": (n,), "y": (n,)}

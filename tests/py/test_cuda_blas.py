@@ -6,6 +6,8 @@ import gc
 import inspect
 import os
 import re
+import subprocess
+import sys
 import threading
 import warnings
 import weakref
@@ -25,6 +27,7 @@ from treadle.cuda.blas._calls import table
 from treadle.cuda.blas.binding import cuBlas
 from treadle.errors import KernelCheckError, PerformanceWarning
 
+ROOT = Path(__file__).parents[2]
 ON_EMU = cuda.is_emulated()
 if not ON_EMU:
     try:
@@ -565,7 +568,7 @@ def test_attributes():
 
 
 def test_there_are_47_routines():
-    text = (Path(__file__).parents[2] / "src" / "libs" / "blas.def").read_text()
+    text = (ROOT / "src" / "libs" / "blas.def").read_text()
     assert [*NAMES] == re.findall(r"^R\((\w+),", text, re.M) and len(NAMES) == 47
     assert set(MODEL) | {"rotg", "rotmg"} == set(NAMES)
     for k, name in enumerate(NAMES):
@@ -575,6 +578,11 @@ def test_there_are_47_routines():
         assert f"self._call({k}, " in inspect.getsource(method)
     functions = [v[0] for row in table() for v in row[3] if not v[4]]
     assert len(functions) == len({*functions}) and all(callable(getattr(cuBlas, f)) for f in functions)
+
+
+def test_methods_and_docs_are_those_of_the_table():
+    r = subprocess.run([sys.executable, ROOT / "tools" / "gen_blas.py", "--check"], check=False)
+    assert not r.returncode, "python3 tools/gen_blas.py writes them"
 
 
 def test_memory_that_was_freed():
