@@ -662,19 +662,24 @@ static PyObject *run(blas_args *p) {
             return all_given(&p->c, p->raw);
         return PyErr_Format(PyExc_ValueError, "%s of an array without items", name_of(p));
     }
-    if (!library_is_here(p) || !tr_stream_of(st, p->b->stream, &s))
-        return NULL;
+    PyObject *stream = Py_NewRef(p->b->stream); /* another thread may change it meanwhile */
+    PyObject *area = NULL, *given = NULL;
+    if (!library_is_here(p) || !tr_stream_of(st, stream, &s))
+        goto done;
     int gpu = p->d->ops->number ? p->d->ops->number(p->d, s) : 0;
-    tr_dev_stream *order = s && !tr_stream_is_foreign(p->b->stream) ? s : NULL;
-    PyObject *area =
+    tr_dev_stream *order = s && !tr_stream_is_foreign(stream) ? s : NULL;
+    area =
         p->own ? tr_device_alloc(st, p->d, TR_DEV_LOCAL, order, tr_blas_area(p->d, gpu)) : Py_NewRef(Py_None);
     if (!area)
-        return NULL;
+        goto done;
     p->c.area = p->own ? ((tr_devmem *)area)->mem.at : NULL;
     p->c.atomics = p->b->atomics;
-    bool ok = s ? run_on(p, s, area) : run_now(p, gpu);
-    Py_DECREF(area);
-    return ok ? all_given(&p->c, p->raw) : NULL;
+    if (s ? run_on(p, s, area) : run_now(p, gpu))
+        given = all_given(&p->c, p->raw);
+done:
+    Py_XDECREF(area);
+    Py_DECREF(stream);
+    return given;
 }
 
 /* Reads a call: its number (the routine's, of bindings with the variant's), then its arguments. */

@@ -183,9 +183,15 @@ class Calls(BLAS):
             move(mem, copy, stream)
         if stream and not back and not all(goes_on(a) for a in staged if isinstance(a, np.ndarray)):
             stream.synchronize()
-        if _order.active:
-            _order.active.tell()
+        self._tell(result)
         return result
+
+    def _tell(self, result: Any) -> None:
+        """What was found where streams are watched; who has a number has waited for the stream."""
+        if _order.active:
+            if result is not None and self._stream:
+                _order.active.host_knows(_order.active.recorded(self._stream))
+            _order.active.tell()
 
     def _note(self, name: str, touched: Any, number: int, args: Any) -> None:
         """What a call reads and writes, where streams are watched."""

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..._core import _blas_version
-from .. import _order
 from .._errors import LibraryError
 from ._calls import ATOMICS_ALLOWED, ATOMICS_NOT_ALLOWED, POINTER_MODE_HOST, Calls, memory, table
 
@@ -90,8 +89,7 @@ class cuBlas(Calls):
         arrays = [memory(a, name) if hasattr(a, "__cuda_array_interface__") else a for a in args]
         self._note(name, self._raw_touched, number, arrays)
         result = self._raw(number, *arrays)
-        if _order.active:
-            _order.active.tell()
+        self._tell(result)
         return result
 
 
