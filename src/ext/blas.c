@@ -281,6 +281,11 @@ static bool place_shaped(blas_args *p, int k, const PyArrayObject *a) {
         return has_few(p, k, a, rows, cols);
     p->c.word[k] = (int64_t)(uintptr_t)PyArray_DATA(a);
     int64_t first = PyArray_STRIDE(a, 0);
+    if (!rows || !cols) { /* wherever nothing lies */
+        if (w->kind != TR_BLAS_PACKED)
+            p->c.word[k + 1] = w->kind == TR_BLAS_MATRIX && rows ? rows : 1;
+        return true;
+    }
     if (w->kind == TR_BLAS_VECTOR) {
         p->c.word[k + 1] = rows > 1 ? first / item : 1;
         if (rows > 1 && (first % item || !first))

@@ -627,6 +627,7 @@ def test_the_first_of_the_largest():
     assert cuBlas().Idamax(0, cuda.to_device(np.ones(1)), 1) == 0
 
 
+@pytest.mark.filterwarnings("error")
 def test_where_m_or_n_is_0_nothing_is_done():
     y = np.full(3, 7.0)
     Blas().gemv("N", 3, 0, 1.0, np.empty((3, 0), order="F"), np.empty(0), 0.0, y)

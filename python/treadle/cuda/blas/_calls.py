@@ -61,6 +61,8 @@ def memory(ary: Any, what: str) -> Array:
 def _lies_well(mem: Array, kind: str, forward: bool) -> bool:
     """Whether BLAS can be told how it lies."""
     item = mem.itemsize
+    if mem.size == 0:
+        return True
     if kind == "matrix" and mem.ndim == 2:
         (rows, columns), (down, right) = mem.shape, mem.strides
         return (rows <= 1 or down == item) and (
