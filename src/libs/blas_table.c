@@ -72,6 +72,8 @@ const tr_blas_routine tr_blas_routines[TR_BLAS_ROUTINES] = {
 #include "libs/blas.def"
 };
 
+static const int64_t HUGE_SIDE = (int64_t)1 << 29;
+
 static int64_t size_of(const tr_blas_call *c, tr_blas_size s) {
     switch (s) {
     case TR_BLAS_BAND: return c->size[TR_BLAS_KL] + c->size[TR_BLAS_KU] + 1;
@@ -89,8 +91,8 @@ void tr_blas_extent(const tr_blas_call *c, int word, int64_t *rows, int64_t *col
     *cols = turned ? a : b;
     if (w->kind != TR_BLAS_MATRIX)
         *cols = 1;
-    if (w->kind == TR_BLAS_PACKED)
-        *rows = a % 2 ? (a + 1) / 2 * a : a / 2 * (a + 1);
+    if (w->kind == TR_BLAS_PACKED) /* of a size that no array has, as many as none has */
+        *rows = a > HUGE_SIDE ? HUGE_SIDE * (HUGE_SIDE / 2) : a % 2 ? (a + 1) / 2 * a : a / 2 * (a + 1);
 }
 
 void tr_blas_span_of(const tr_blas_call *c, int word, tr_blas_span *out) {

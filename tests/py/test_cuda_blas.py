@@ -416,6 +416,7 @@ RAW = {
     "a leading dimension": ("Dgemv's lda is 2, less than the 3 rows of A", lambda b, d: b.Dgemv("N", 3, 3, 1.0, d[9], 2, d[3], 1, 0.0, d[9], 1)),
     "a step of 0": ("Daxpy's incx is 0", lambda b, d: b.Daxpy(3, 1.0, d[3], 0, d[9], 1)),
     "a reduction backwards": ("Dnrm2's incx is -1", lambda b, d: b.Dnrm2(3, d[3], -1)),
+    "a huge packed one": ("Dtpmv uses .* items of AP, which has 9", lambda b, d: b.Dtpmv("U", "N", "N", 2**40 - 1, d[9], d[3], 1)),
     "huge": ("Dnrm2 uses .* items of x, which has 3", lambda b, d: b.Dnrm2(2**40, d[3], 2**40)),
     "a huge step": ("Dnrm2's incx is 4611686018427387904", lambda b, d: b.Dnrm2(3, d[3], 2**62)),
     "another dtype": ("All arrays must have the same dtype: Snrm2's x is of float64", lambda b, d: b.Snrm2(3, d[3], 1)),
