@@ -162,6 +162,8 @@ class Calls(BLAS):
             if mem.dtype.newbyteorder("=").name not in ("float32", "float64", "complex64", "complex128"):
                 self._run(routine, *staged, mem, *args[len(staged) + 1 :])  # which says so
                 raise TypeError(f"{name}'s {word} has unsupported type {mem.dtype}")
+            if kind == "packed" and mem.ndim != 1 and not (mem.flags.c_contiguous or mem.flags.f_contiguous):
+                raise ValueError(f"Expecting 1 dimension array: {name}'s {word} has {mem.ndim}")
             if use == _OUT and not mem.flags.writeable:
                 raise ValueError(f"{name} writes to {word}, which is read-only")
             if not well and kind == "matrix":
@@ -172,9 +174,9 @@ class Calls(BLAS):
                 )
             key = mem.__array_interface__["data"][0], mem.shape, mem.strides, mem.dtype
             if key not in there:
-                there[key] = allocate(
-                    mem.shape, mem.dtype.newbyteorder("="), order="F", stream=stream or None
-                )
+                order = "C" if kind == "packed" and mem.flags.c_contiguous else "F"
+                native = mem.dtype.newbyteorder("=")
+                there[key] = allocate(mem.shape, native, order=order, stream=stream or None)
                 move(there[key], mem, stream)
             if use == _OUT and not any(m is mem for m, _ in back):
                 back.append((mem, there[key]))
