@@ -1,4 +1,4 @@
-"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker; sorting, beside NumPy's.
+"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker; BLAS's routines and sorting, beside NumPy.
 
 They are cases as those of `elementwise.py`, in the same table, with arrays of the host, which the emulated device takes as they are.
 """
@@ -166,3 +166,71 @@ for name, (maker, by_numpy, _, _) in SORTS.items():
         variants={"treadle": maker, "numpy": by_numpy},
         rtol=0,
     )
+
+
+# BLAS's routines beside NumPy, which calls the same library: items of a vector, rows of a square matrix.
+PRODUCTS: dict[str, tuple[int, ...]] = {"dot": (64, 10000), "gemv": (64, 500), "gemm": (64, 500)}
+A_CALL = "BLAS, a call"
+
+
+def operands(routine: str, n: int) -> Callable[[np.random.Generator, bool], Arguments]:
+    """What is multiplied, and an array for the result where that is one; matrices lie in columns."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        size = n if full else 7
+        x = rng.random(size)
+        a, b = (np.asfortranarray(rng.random((size, size))) for _ in range(2))
+        if routine == "dot":
+            return x, rng.random(size)
+        return (a, x, np.empty_like(x)) if routine == "gemv" else (a, b, np.empty_like(b))
+
+    return inputs
+
+
+def by_blas(routine: str) -> Maker:
+    """Treadle's method."""
+
+    def maker() -> Callable[..., Any]:
+        os.environ.setdefault("TREADLE_CUDA", "emu")
+        blas = importlib.import_module("treadle.cuda.blas").Blas()
+
+        def gemv(a: Any, x: Any, out: Any) -> Any:
+            blas.gemv("N", len(x), len(x), 1.0, a, x, 0.0, out)
+            return out
+
+        def gemm(a: Any, b: Any, out: Any) -> Any:
+            n = len(b)
+            blas.gemm("N", "N", n, n, n, 1.0, a, b, 0.0, out)
+            return out
+
+        def scal(x: Any) -> Any:
+            blas.scal(1.0, x)
+            return x
+
+        return {"dot": blas.dot, "gemv": gemv, "gemm": gemm, "scal": scal}[routine]
+
+    return maker
+
+
+def by_numpy(routine: str) -> Maker:
+    def product(a: Any, b: Any, out: Any) -> Any:
+        return np.matmul(a, b, out)
+
+    return lambda: np.dot if routine == "dot" else product
+
+
+for routine, sizes in PRODUCTS.items():
+    for size in sizes:
+        add(
+            f"BLAS {routine}, {size:,}",
+            inputs=operands(routine, size),
+            expected=lambda a, b, out=None: a @ b,
+            variants={"treadle": by_blas(routine), "numpy": by_numpy(routine)},
+            rtol=1e-12,
+        )
+add(
+    A_CALL,
+    inputs=lambda rng, full: (rng.random(1),),
+    expected=lambda x: x,
+    variants={"treadle": by_blas("scal")},
+)

@@ -643,6 +643,25 @@ SORTING: list[Row] = [
     for row in against(name, {"numpy": (floor, goal)}, "us", "library")
 ]
 
+# BLAS's routines there, against NumPy with the same library; what a call takes beside its routine.
+BLAS: list[Row] = [
+    row
+    for routine, sizes in library_cases.PRODUCTS.items()
+    for n in sizes
+    for row in against(f"BLAS {routine}, {n:,}", {"numpy": (1.05, 1.0)}, "us", "library")
+] + [
+    Row(
+        f"library/{library_cases.A_CALL}",
+        f"elementwise/{library_cases.A_CALL}",
+        "treadle",
+        "",
+        "min",
+        "us",
+        1.5e-6,
+        1e-6,
+    )
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -725,6 +744,7 @@ ROWS: list[Row] = [
     *LIBRARY,
     *FOURIER,
     *SORTING,
+    *BLAS,
     *GRAPHS,
 ]
 

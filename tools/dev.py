@@ -357,7 +357,9 @@ def cmd_test_gpu(a: argparse.Namespace) -> int:
     driver = given or str(b.dir / "tests" / "libfake_cuda.so")
     env = b.env(TREADLE_CUDA="gpu", TREADLE_CUDA_DRIVER=driver, TREADLE_CUDA_WARN="0")
     if not given:
-        env["TREADLE_CUDA_LIBS"] = str(b.dir / "tests" / "libfake_cufft.so")
+        env["TREADLE_CUDA_LIBS"] = os.pathsep.join(
+            str(b.dir / "tests" / f"libfake_{name}.so") for name in ("cufft", "cublas")
+        )
     tally = Tally(f"kernels on a GPU by {given}" if given else "kernels by the driver that is none")
     part = A_PART if a.brief else {}
     py_tests(b, tally, {**env, **part}, [*workers(), *gpu_tests(a.brief), *a.args])

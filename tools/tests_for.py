@@ -89,7 +89,16 @@ ALWAYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("src/ty/*", ("tests/c/test_ty.c", "tests/py/test_types.py"), "types"),
     ("src/rt/*", ("tests/c/test_rt.c",), "functions of the runtime"),
     ("src/code/*", ("tests/c/test_cache.c", "tests/c/test_elf.c"), "objects and the cache"),
-    ("src/libs/*", ("tests/py/test_cuda_fft.py", "tests/py/test_cuda_libs.py"), "libraries and their twins"),
+    (
+        "src/libs/*",
+        (
+            "tests/py/test_cuda_blas.py",
+            "tests/py/test_cuda_cublas.py",
+            "tests/py/test_cuda_fft.py",
+            "tests/py/test_cuda_libs.py",
+        ),
+        "libraries and their twins",
+    ),
     ("src/libs/sort*", ("tests/c/test_radix.c", "tests/py/test_cuda_sorting.py"), "sorting of devices"),
     ("src/dev/*", ("tests/c/test_dev.c", "tests/c/test_dev_cuda.c"), "devices"),
     (

@@ -15,7 +15,8 @@
 /* State of the process. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static tr_cufft_fns cufft;
-static _Atomic bool is_open[TR_LIB__COUNT];
+static tr_cublas_fns cublas;
+static void *_Atomic handles[TR_LIB__COUNT]; /* NULL: not open */
 static _Thread_local tr_lib_refusal latest;
 
 static const char *const names[] = {
@@ -31,18 +32,30 @@ tr_lib tr_lib_by_name(const char *name) {
     return (tr_lib)l;
 }
 
+/* One function into the struct of its library's. */
+static bool find_one(void *lib, const char *path, const char *symbol, bool needed, void *to, char *msg,
+                     size_t room) {
+    void *at = dlsym(lib, symbol);
+    if (!at && needed)
+        snprintf(msg, room, "%.200s has no %s, so it is none", path, symbol);
+    memcpy(to, &at, sizeof at);
+    return at || !needed;
+}
+
 static bool find_cufft(void *lib, const char *path, char *msg, size_t room) {
-    void *at;
-#define X(id, symbol, needed, params)                                         \
-    at = dlsym(lib, symbol);                                                  \
-    if (!at && needed) {                                                      \
-        snprintf(msg, room, "%.200s has no %s, so it is none", path, symbol); \
-        return false;                                                         \
-    }                                                                         \
-    memcpy(&cufft.id, &at, sizeof at);
+    return true
+#define X(id, symbol, needed, params) &&find_one(lib, path, symbol, needed, &cufft.id, msg, room)
 #include "dev/cufft.def"
 #undef X
-    return true;
+        ;
+}
+
+static bool find_cublas(void *lib, const char *path, char *msg, size_t room) {
+    return true
+#define X(id, symbol, needed, params) &&find_one(lib, path, symbol, needed, &cublas.id, msg, room)
+#include "dev/cublas.def"
+#undef X
+        ;
 }
 
 static bool open_one(tr_lib l, const char *path, char *msg, size_t room) {
@@ -57,21 +70,31 @@ static bool open_one(tr_lib l, const char *path, char *msg, size_t room) {
         snprintf(msg, room, "%.250s", why ? why : path);
         return false;
     }
-    return find[l](lib, path, msg, room);
+    if (!find[l](lib, path, msg, room))
+        return false;
+    atomic_store(&handles[l], lib);
+    return true;
 }
 
 bool tr_lib_open(tr_lib l, const char *path, char *msg, size_t room) {
     assert(l < TR_LIB__COUNT && "a library that is opened has a table");
     pthread_mutex_lock(&opening);
-    bool ok = atomic_load(&is_open[l]) || open_one(l, path, msg, room);
-    if (ok)
-        atomic_store(&is_open[l], true);
+    bool ok = atomic_load(&handles[l]) || open_one(l, path, msg, room);
     pthread_mutex_unlock(&opening);
     return ok;
 }
 
 const tr_cufft_fns *tr_lib_cufft(void) {
-    return atomic_load(&is_open[TR_LIB_CUFFT]) ? &cufft : NULL;
+    return atomic_load(&handles[TR_LIB_CUFFT]) ? &cufft : NULL;
+}
+
+const tr_cublas_fns *tr_lib_cublas(void) {
+    return atomic_load(&handles[TR_LIB_CUBLAS]) ? &cublas : NULL;
+}
+
+void *tr_lib_find(tr_lib l, const char *symbol) {
+    void *lib = atomic_load(&handles[l]);
+    return lib ? dlsym(lib, symbol) : NULL;
 }
 
 static const char *name_of(tr_lib l, int status) {

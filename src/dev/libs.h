@@ -21,12 +21,21 @@ typedef struct tr_cufft_fns {
 #undef X
 } tr_cufft_fns;
 
+typedef struct tr_cublas_fns {
+#define X(id, symbol, needed, params) int(*id) params;
+#include "dev/cublas.def"
+#undef X
+} tr_cublas_fns;
+
 /* By what programs call it ("cuFFT"); TR_LIB__COUNT: there is none. */
 tr_lib tr_lib_by_name(const char *name);
 /* Opens it at that path, unless it is open. False with a message. Any thread may. */
 bool tr_lib_open(tr_lib l, const char *path, char *msg, size_t room);
 /* NULL: it is not open. */
 const tr_cufft_fns *tr_lib_cufft(void);
+const tr_cublas_fns *tr_lib_cublas(void);
+/* A function that has no row of its own; NULL: it is not open, or has none. */
+void *tr_lib_find(tr_lib l, const char *symbol);
 
 /* Notes what `what` gave: TR_CODE_LIBRARY. */
 int32_t tr_lib_refused(tr_lib l, const char *what, int status);

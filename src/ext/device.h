@@ -61,9 +61,10 @@ const char *tr_device_lacks(tr_dev *d, uint64_t lo, uint64_t hi, bool written);
 
 bool tr_dlpack_add(PyObject *module);
 
-/* --- libs.c --- */
+/* --- libs.c, blas.c --- */
 
 bool tr_libs_add(PyObject *module);
+bool tr_blas_add(PyObject *module);
 
 /* --- libsort.c --- */
 

@@ -13,11 +13,15 @@
 
 #include "rt/blas.h"
 
-/* Spellings of a function's name, and whether its sizes have 64 bits. */
+/* Spellings of a function's name, for Fortran and for C, and whether its sizes have 64 bits. */
 static const struct {
-    const char *form;
+    const char *form, *c;
     int wide;
-} forms[] = {{"scipy_%s_64_", 1}, {"%s_64_", 1}, {"%s64_", 1}, {"scipy_%s_", 0}, {"%s_", 0}};
+} forms[] = {{"scipy_%s_64_", "scipy_cblas_%s64_", 1},
+             {"%s_64_", "cblas_%s64_", 1},
+             {"%s64_", "cblas_%s64_", 1},
+             {"scipy_%s_", "scipy_cblas_%s", 0},
+             {"%s_", "cblas_%s", 0}};
 
 static int fill(tr_blas *b, void *lib, const char *form, int wide) {
     static const char letters[TR_BLAS_TYPES + 1] = "sdcz";
@@ -50,12 +54,14 @@ static int may_be_blas(const char *path) {
 
 static int look(struct dl_phdr_info *info, size_t size, void *out) {
     (void)size;
-    tr_blas found = {{NULL}, {NULL}, {NULL}, 0};
+    tr_blas found = {0};
     if (!info->dlpi_name || !may_be_blas(info->dlpi_name))
         return 0;
     void *lib = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     for (size_t i = 0; lib && i < sizeof forms / sizeof *forms; i++)
         if (fill(&found, lib, forms[i].form, forms[i].wide)) {
+            found.lib = lib;
+            found.form = (uint8_t)i;
             memcpy(out, &found, sizeof found);
             return 1;
         }
@@ -74,4 +80,13 @@ static void find(void) {
 const tr_blas *tr_rt_blas(void) {
     pthread_once(&once, find);
     return &the_blas;
+}
+
+void *tr_rt_blas_find(const char *name, bool c) {
+    const tr_blas *b = tr_rt_blas();
+    char symbol[40];
+    if (!b->lib)
+        return NULL;
+    snprintf(symbol, sizeof symbol, c ? forms[b->form].c : forms[b->form].form, name);
+    return dlsym(b->lib, symbol);
 }

@@ -2,6 +2,7 @@
 #ifndef TR_RT_BLAS_H
 #define TR_RT_BLAS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Fortran's calling convention. Sizes are passed as pointers to int64: a library that reads 32 bits finds the
@@ -24,10 +25,15 @@ typedef struct tr_blas {
     tr_gemv *gemv[TR_BLAS_TYPES];
     tr_syrk *syrk[TR_BLAS_TYPES];
     int64_t most; /* largest size it can take */
+    void *lib;    /* as the loader knows it */
+    uint8_t form; /* how it spells names */
 } tr_blas;
 
 /* Looks for one when first called: a library that is already loaded (NumPy's or SciPy's own, or the system's
  * through them). None with TREADLE_BLAS=none. Never NULL. */
 const tr_blas *tr_rt_blas(void);
+/* Another function of it: "dgbmv" as Fortran's, or (`c`) of its interface to C, without cblas_. NULL: it has
+ * none of that name. */
+void *tr_rt_blas_find(const char *name, bool c);
 
 #endif

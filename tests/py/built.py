@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["CUFFT", "DRIVER", "NO_DRIVER", "made", "treadlec_path"]
+__all__ = ["CUBLAS", "CUFFT", "DRIVER", "NO_DRIVER", "made", "treadlec_path"]
 
 _TOOL = os.environ.get("TREADLEC")
 
@@ -19,6 +19,7 @@ def made(name: str) -> Path | None:
 
 
 DRIVER = made("libfake_cuda.so")
+CUBLAS = made("libfake_cublas.so")
 CUFFT = made("libfake_cufft.so")
 NO_DRIVER = "the driver that is none lies in a build, whose treadlec TREADLEC would name"
 

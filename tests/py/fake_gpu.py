@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from built import CUFFT, DRIVER, NO_DRIVER
+from built import CUBLAS, CUFFT, DRIVER, NO_DRIVER
 from treadle import config
 
 __all__ = ["RAISES", "start"]
@@ -32,8 +32,8 @@ def start(code: str, on_any: bool = False, **env: str) -> subprocess.CompletedPr
             pytest.skip(NO_DRIVER)
         driver = config.CUDA_DRIVER
     full = {**os.environ, "TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(driver), "TREADLE_CUDA_WARN": "0"}
-    if CUFFT and driver == DRIVER:
-        full["TREADLE_CUDA_LIBS"] = str(CUFFT)
+    if CUFFT and CUBLAS and driver == DRIVER:
+        full["TREADLE_CUDA_LIBS"] = f"{CUFFT}{os.pathsep}{CUBLAS}"
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

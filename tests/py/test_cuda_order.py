@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from treadle.cuda._order import Operation, Order, Span, _spans
+from treadle.cuda._order import Operation, Order, Span, spans, spans_of
 
 pytestmark = pytest.mark.emulated
 
@@ -19,6 +19,7 @@ import json, sys, threading, time
 import numpy as np
 from treadle import cuda
 from treadle.errors import KernelCheckError
+from treadle.cuda.blas import Blas
 from treadle.cuda.fft import fft, fft_inplace
 
 @cuda.jit
@@ -61,6 +62,11 @@ PROGRAMS: dict[str, tuple[str, str | None]] = {
     "libraries on two streams": (
         "fft(c, b, s)\nfft_inplace(c, t)", "a Fourier transform of line .* reads its input, a Fourier transform of line .* writes its output",
     ),
+    "a routine of BLAS that writes what a kernel reads": ("Blas(s).scal(2.0, d)\ndouble[2, 128, t](d)", "scal of line .* writes x|double .* writes x"),
+    "routines of BLAS that only read": ("Blas(s).dot(d, y)\nBlas(t).axpy(1.0, d, z)\nBlas(s).axpy(2.0, d, y)", None),
+    "routines of BLAS on two streams": ("Blas(s).axpy(1.0, d, z)\nBlas(t).axpy(1.0, y, z)", "axpy of line .* writes y, axpy of line .* (reads|writes)"),
+    "the host has a number of a stream's": ("double[2, 128, s](d)\nBlas(s).nrm2(d)\ndouble[2, 128, t](d)", None),
+    "halves by routines of BLAS": ("Blas(s).scal(1.0, d[::2])\nBlas(t).scal(1.0, d[1::2])", None),
     "libraries that only read": ("fft(c, b, s)\nfft(c, f, t)", None),
     "a library behind an event": ("fft_inplace(c, s)\ne.record(s)\ne.wait(t)\ndouble[2, 128, t](c.view(np.float64))", None),
     "an upload under a kernel": ("add[2, 128, s](d, y)\nd.copy_to_device(h, stream=t)", "copy .* writes its target|add .* reads x"),
@@ -199,12 +205,16 @@ def test_random_programs_against_reachability(seed):
 def test_spans_of_arrays():
     a = np.zeros((4, 6))
     base = a.__array_interface__["data"][0]
-    assert _spans(a, True, "a") == [Span(base, base + 192, True, "a")]
-    assert _spans(a[:, 1:3], False, "") == [
+    assert spans(a, True, "a") == [Span(base, base + 192, True, "a")]
+    assert spans(a[:, 1:3], False, "") == [
         Span(base + 48 * k + 8, base + 48 * k + 24, False) for k in range(4)
     ]
-    assert _spans(a[::-1], False, "") == [
-        Span(base + 48 * k, base + 48 * k + 48, False) for k in (3, 2, 1, 0)
-    ]
-    assert _spans(a[:, 1], False, "") == [Span(base + 8, base + 8 + 3 * 48 + 8, False)]
-    assert _spans(a[:0], False, "") == []
+    assert spans(a[::-1], False, "") == [Span(base + 48 * k, base + 48 * k + 48, False) for k in (3, 2, 1, 0)]
+    assert spans(a[:, 1], False, "") == [Span(base + 8, base + 8 + 3 * 48 + 8, False)]
+    assert spans(a[:0], False, "") == []
+    assert spans_of(8, 4, 16, 2, True, "a") == [Span(8, 12, True, "a"), Span(24, 28, True, "a")]
+    assert (
+        spans_of(8, 4, 4, 3, False, "a") == [Span(8, 20, False, "a")]
+        and spans_of(8, 4, 4, 0, True, "a") == []
+    )
+    assert spans_of(8, 4, 16, 5000, True, "a") == [Span(8, 8 + 4999 * 16 + 4, True, "a")]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import (
         args as args,
         atomic as atomic,
+        blas as blas,
         cg as cg,
         const as const,
         cudadrv as cudadrv,
@@ -207,7 +208,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv", "fft", "libs", "rand", "random", "sorting")
+_MODULES = ("args", "blas", "cudadrv", "fft", "libs", "rand", "random", "sorting")
 __all__ = [
     *_WHERE,
     *_MODULES,

@@ -33,7 +33,10 @@ class Library(NamedTuple):
         return [f"lib{self.stem}.so.{major}" for major, cuda in self.majors if cuda <= newest]
 
 
-LIBRARIES = {"cuFFT": Library("cuFFT", "cufft", "nvidia-cufft", 165, ((12, 13), (11, 12)))}
+LIBRARIES = {
+    "cuBLAS": Library("cuBLAS", "cublas", "nvidia-cublas", 444, ((13, 13), (12, 12))),
+    "cuFFT": Library("cuFFT", "cufft", "nvidia-cufft", 165, ((12, 13), (11, 12))),
+}
 _ANY = 1 << 30
 opened: dict[str, str] = {}
 """Paths of those that were opened, by name."""

@@ -22,7 +22,7 @@ from .. import config
 from . import _checks
 from ._extent import extent
 
-__all__ = ["Order", "active", "before"]
+__all__ = ["Order", "active", "before", "spans", "spans_of"]
 
 Clock = dict[int, int]
 _DEFAULTS = (0, 1)
@@ -77,7 +77,7 @@ def _later(clock: Clock, other: Clock) -> None:
             clock[stream] = number
 
 
-def _spans(a: np.ndarray[Any, Any], writes: bool, name: str) -> list[Span]:
+def spans(a: np.ndarray[Any, Any], writes: bool, name: str) -> list[Span]:
     """Where the items of an array lie."""
     if not a.size:
         return []
@@ -89,6 +89,15 @@ def _spans(a: np.ndarray[Any, Any], writes: bool, name: str) -> list[Span]:
         if a.strides[-1] == a.itemsize:
             return [Span(*extent(row), writes, name) for row in items]
     return [Span(*extent(a), writes, name)]
+
+
+def spans_of(at: int, size: int, pitch: int, count: int, writes: bool, name: str) -> list[Span]:
+    """Where ``count`` times ``size`` bytes lie that are ``pitch`` apart."""
+    if count <= 0:
+        return []
+    if pitch == size or count > _MOST_ROWS:
+        return [Span(at, at + (count - 1) * pitch + size, writes, name)]
+    return [Span(at + k * pitch, at + k * pitch + size, writes, name) for k in range(count)]
 
 
 class Order:
@@ -157,17 +166,16 @@ class Order:
             return
         with self._lock:
             op = self._give(key, "a copy", (to, source))
-            self._know(op, _spans(source, False, "its source") + _spans(to, True, "its target"))
+            self._know(op, spans(source, False, "its source") + spans(to, True, "its target"))
 
-    def work(self, what: str, reads: Any, writes: Any, stream: Any) -> None:
-        """A library is given work on a stream, which reads one array and writes the other."""
+    def work(self, what: str, spans: list[Span], keep: tuple[Any, ...], stream: Any) -> None:
+        """A library is given work on a stream, which touches these bytes, of the memory of ``keep``."""
         key = self._key(stream)
         if key is None:
             self.everything()
             return
         with self._lock:
-            op = self._give(key, what, (reads, writes))
-            self._know(op, _spans(reads, False, "its input") + _spans(writes, True, "its output"))
+            self._know(self._give(key, what, keep), spans)
 
     def recorded(self, stream: Any) -> Clock:
         """What comes before the next operation on a stream."""

@@ -391,7 +391,8 @@ class FFTPlan:
             source = allocate(source.shape, source.dtype, stream=stream or None)
             move(source, given, stream)
         if _order.active:
-            _order.active.work("a Fourier transform", source, to, stream)
+            spans = _order.spans(source, False, "its input") + _order.spans(to, True, "its output")
+            _order.active.work("a Fourier transform", spans, (source, to), stream)
         self._core.run(source, to, inverse, stream)
         if not place:
             move(target, to, stream)
