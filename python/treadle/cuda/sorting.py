@@ -136,9 +136,10 @@ def _sort_there(
     its = vals if lent[1] is None else lent[1].there
     assert there is not None
     if _order.active:
-        for mem in (there, its):
-            if mem is not None:
-                _order.active.work(what, mem, mem, stream)
+        spans = _order.spans(there, True, "its keys")
+        if its is not None:
+            spans += _order.spans(its, True, "its vals")
+        _order.active.work(what, spans, (there, its), stream)
     form = keys.dtype.kind, keys.itemsize == 8, descending
     if is_emulated():
         _sort(there, its, numbers, descending, *bits, k, ends, stream)

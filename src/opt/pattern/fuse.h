@@ -108,7 +108,8 @@ uint32_t tr_fuse_written_as(const tr_ins *p, tr_role role, tr_val x);
 /* Is each array that c walks as long as its space, whatever was tested? */
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c);
 /* May p, and c which comes later in its block, be done at one place? NULL: they may, when what is in
- * `behind`, in order, comes behind both; and if c then `guards` what it loads. Without `waits` nothing may. */
+ * `behind`, in order, comes behind both; and if c then `guards` what it loads. Without `waits`: nothing.
+ */
 #define TR_FUSE_WAITS "reading an array once would keep others waiting"
 const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, tr_val c, bool waits,
                           tr_u32s *behind, bool *guards);
