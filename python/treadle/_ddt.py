@@ -7,6 +7,7 @@ method of a class one for each value.
 from __future__ import annotations
 
 import functools
+from types import FunctionType
 from typing import Any, Callable, TypeVar
 
 __all__ = ["data", "ddt", "unpack"]
@@ -44,7 +45,7 @@ def _with(test: Callable[..., Any], value: Any) -> Callable[..., Any]:
 def ddt(cls: _T) -> _T:
     """The class, in which a test with data is one test for each value, numbered from 1."""
     for name, test in list(vars(cls).items()):
-        values = getattr(test, "_data", None)
+        values = vars(test).get("_data") if isinstance(test, FunctionType) else None
         if values is None:
             continue
         delattr(cls, name)
