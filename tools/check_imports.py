@@ -64,7 +64,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("parallel._evaluate",),
     ("parallel", "parallel._spca"),
     # programs that were written for Numba, and commands
-    ("_cu", "_cudalib", "_cudalib_fft", "_cudalib_rand", "_numba", "_numba_types"),
+    ("_cu", "_cudalib", "_cudalib_blas", "_cudalib_fft", "_cudalib_rand", "_numba", "_numba_types"),
     ("_numba_cuda",),
     ("_cache", "_info", "run"),
     ("__main__", "_hook.sitecustomize"),

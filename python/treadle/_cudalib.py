@@ -24,6 +24,8 @@ ROOTS = ("accelerate", "pyculib")  # besides numbapro, which has more
 # The last releases that there were.
 _VERSIONS = {"accelerate": "2.3.1", "pyculib": "1.0.2"}
 _BINDINGS = {"fft": "treadle._cudalib_fft", "rand": "treadle._cudalib_rand"}
+# What is another class there than it is here.
+_OTHERS = {"blas": "treadle._cudalib_blas"}
 # Modules inside of a library's that have its names.
 _INSIDE = ("api", "radixlib", "radixsort", "segsort")
 
@@ -59,7 +61,8 @@ def _names(package: str, path: list[str]) -> dict[str, Any] | None:
         return _BESIDE[path[0]]() if package == "pyculib" and len(path) == 1 and path[0] in _BESIDE else None
     library = libraries[path[0]]
     if len(path) == 1 or path[1:] in [[m] for m in _INSIDE]:
-        return _public(f"treadle.cuda.{library}")
+        names = _public(f"treadle.cuda.{library}")
+        return names | (_public(_OTHERS[library]) or {}) if names and library in _OTHERS else names
     if path[1:] != ["binding"]:
         return None
     return _public(_BINDINGS.get(library) or f"treadle.cuda.{library}.binding")

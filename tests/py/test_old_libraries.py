@@ -65,6 +65,9 @@ def test_all_names_of_the_libraries():
             for inside in ("", ".api"):
                 assert _cudalib.is_ours(f"{package}.{name}{inside}")
                 assert set(_cudalib.names_of(f"{package}.{name}{inside}")) == set(ours.__all__)
+            assert _cudalib.is_ours(f"{package}.{name}.binding") == (
+                name not in ("sorting", "sparse", "cusparse")
+            )
         assert not _cudalib.is_ours(f"{package}.nothing") and not _cudalib.is_ours(f"{package}.fft.nothing")
 
 
@@ -154,6 +157,26 @@ def test_generators_by_number():
     with pytest.raises(ValueError, match="none of cuRAND's generators"):
         names["Generator"](7)
     assert names["libcurand"]().version > 0
+
+
+def test_matrices_are_what_their_memory_is():
+    """Rows one behind the other are the transposed matrix to BLAS: programs ask for 'T', or give the operands in the other order."""
+    blas = _cudalib.names_of("accelerate.cuda.blas")["Blas"]()
+    rng = np.random.default_rng(2)
+    a, b = rng.random((5, 7)), rng.random((7, 4))
+    for on in (lambda x: x, cuda.to_device):
+        x, y, z = on(a), on(b), on(np.zeros((5, 4), order="F"))
+        blas.gemm("T", "T", 5, 4, 7, 1.0, x, y, 0.0, z)
+        np.testing.assert_allclose(z if on is not cuda.to_device else z.copy_to_host(), a @ b, rtol=1e-13)
+        z = on(np.zeros((5, 4)))
+        blas.gemm("N", "N", 4, 5, 7, 1.0, y, x, 0.0, z)  # the transposed product
+        np.testing.assert_allclose(z if on is not cuda.to_device else z.copy_to_host(), a @ b, rtol=1e-13)
+    f = np.asfortranarray(a)
+    z = np.zeros((5, 4), order="F")
+    blas.gemm("N", "T", 5, 4, 7, 1.0, f, b, 0.0, z)
+    np.testing.assert_allclose(z, a @ b, rtol=1e-13)
+    with pytest.raises(ValueError):
+        blas.gemm("N", "N", 5, 4, 7, 1.0, a, b, 0.0, z)
 
 
 # --- tests with data ---

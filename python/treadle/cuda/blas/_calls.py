@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Number: TypeAlias = SupportsFloat | SupportsComplex
     Operand: TypeAlias = Array | DeviceNDArray
 
-__all__ = ["ATOMICS_ALLOWED", "ATOMICS_NOT_ALLOWED", "POINTER_MODE_HOST", "Calls", "memory", "table"]
+__all__ = ["ATOMICS_ALLOWED", "ATOMICS_NOT_ALLOWED", "POINTER_MODE_HOST", "Calls", "memory", "table", "taken"]
 
 POINTER_MODE_HOST = 0
 ATOMICS_NOT_ALLOWED, ATOMICS_ALLOWED = range(2)
@@ -42,7 +42,7 @@ def table() -> list[Any]:
 
 
 @functools.cache
-def _taken(routine: int) -> list[tuple[str, str, int]]:
+def taken(routine: int) -> list[tuple[str, str, int]]:
     """The words that a method takes."""
     return [word[:3] for word in table()[routine][2] if word[3]]
 
@@ -139,7 +139,7 @@ class Calls(BLAS):
 
     def _staged(self, routine: int, *args: Any) -> Any:
         """The routine of that number, with copies of arrays that cannot be taken as they are, which is noted where streams are watched."""
-        words = _taken(routine)
+        words = taken(routine)
         name = table()[routine][0]
         if len(args) != len(words):
             self._run(routine, *args)  # which says so
