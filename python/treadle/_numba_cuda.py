@@ -203,7 +203,7 @@ def transpose(a: Any, b: Any = None) -> Any:
     return b
 
 
-_OURS = ("fft", "libs", "rand")  # modules that Numba has not
+_OURS = ("fft", "libs", "rand", "sparse")  # modules that Numba has not
 
 
 def names_of(path: list[str]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         rand as rand,
         random as random,
         shared as shared,
+        sparse as sparse,
     )
     from ._array import (
         DeviceNDArray as DeviceNDArray,
@@ -206,7 +207,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv", "fft", "libs", "rand", "random")
+_MODULES = ("args", "cudadrv", "fft", "libs", "rand", "random", "sparse")
 __all__ = [
     *_WHERE,
     *_MODULES,
