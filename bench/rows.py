@@ -636,6 +636,21 @@ FOURIER: list[Row] = [
     for case in library_cases.IN_PARALLEL
 ]
 
+# A sparse matrix times a vector, on one core and two, against SciPy.
+SPARSE: list[Row] = [
+    *against(library_cases.MATRIX, {"scipy": (1.0, 1 / 1.25)}, "us", "library"),
+    Row(
+        f"library/{library_cases.MATRIX_IN_PARALLEL}",
+        f"elementwise/{library_cases.MATRIX_IN_PARALLEL}",
+        PARALLEL,
+        "scipy",
+        "min",
+        "us",
+        1 / 1.7,
+        1 / 2.2,
+    ),
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -717,6 +732,7 @@ ROWS: list[Row] = [
     *ELEMENTWISE,
     *LIBRARY,
     *FOURIER,
+    *SPARSE,
     *GRAPHS,
 ]
 

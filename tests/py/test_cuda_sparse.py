@@ -904,37 +904,119 @@ SMALL = """
 import hashlib
 import numpy as np
 from treadle import cuda
-from treadle.cuda.sparse import Sparse, csr_matrix, csc_matrix
+from treadle.cuda.sparse import ROUTINES, Sparse, bsr_matrix, csc_matrix, csr_matrix
+
+seen, called = hashlib.sha256(), set()
+
+class All(Sparse):
+    def __getattribute__(self, name):
+        called.add(name)
+        return super().__getattribute__(name)
+
+def see(*arrays):
+    for a in arrays:
+        seen.update(np.asarray(a.copy_to_host() if hasattr(a, "copy_to_host") else a, order="C").tobytes())
+
+def there(n, dtype="i4"):
+    return cuda.to_device(np.zeros(n, dtype))
+
 rng = np.random.default_rng(0)
-seen = hashlib.sha256()
-s = Sparse()
-d = s.matdescr()
-a = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5) + 3 * np.eye(9)
-m = csr_matrix(a)
-seen.update(csc_matrix(a).toarray().tobytes())
-x, y = rng.random(9), np.zeros(9)
-for trans in "NT":
-    s.csrmv(trans, 9, 9, m.nnz, 2.0, d, m.data, m.indptr, m.indices, x, 0.5, y)
-    seen.update(y.tobytes())
-    info = s.csrsv_analysis(trans, 9, m.nnz, d, m.data, m.indptr, m.indices)
-    s.csrsv_solve(trans, 9, 1.0, d, m.data, m.indptr, m.indices, info, x, y)
-    seen.update(y.tobytes())
-p = s.csrgemm_ez(m, m)
-for part in (p.data, p.indices, p.indptr):
-    seen.update(part.copy_to_host().tobytes())
-v = cuda.to_device(m.data.copy_to_host())
-s.csrilu0("N", 9, d, v, m.indptr, m.indices, s.solve_analysis_info())
-seen.update(v.copy_to_host().tobytes())
-for dtype in ("f4", "c16"):
-    b = rng.random((9, 3)).astype(dtype, order="F")
-    s.gtsv(9, 3, x.astype(dtype), 1 + y.astype(dtype), x.astype(dtype), b, 9)
-    seen.update(b.tobytes())
-try:
-    bad = cuda.to_device(np.full(m.nnz, 99, "i4"))
-    s.csrmv("N", 9, 9, m.nnz, 2.0, d, m.data, m.indptr, bad, x, 0.5, y)
-    cuda.synchronize()
-except IndexError as error:
-    seen.update(str(error).encode())
+for base, dtype in ((0, "f8"), (1, "c8")):
+    s = All(base)
+    d = s.matdescr()
+    a = rng.random((8, 8)) * (rng.random((8, 8)) < 0.5) + 3 * np.eye(8)
+    if dtype == "c8":
+        a = a + 1j * rng.random((8, 8)) * (a != 0)
+    a = a.astype(dtype)
+    x, y, z = (rng.random(8).astype(dtype) for _ in range(3))
+    m = csr_matrix(a)
+    n, val = m.nnz, m.data
+    ptr, ind = (cuda.to_device(p.copy_to_host() + np.int32(base)) for p in (m.indptr, m.indices))
+    see(csc_matrix(a).toarray())
+    some = np.array([1, 6, 3], "i4") + np.int32(base)
+    s.axpyi(2, x[:3], some, y)
+    see(y, s.doti(x[:3], some, y), s.dotci(x[:3], some, y))
+    s.roti(x[:3], some, y, 0.5, 0.25)
+    s.gthr(y, z[:3], some)
+    s.gthrz(y, z[3:6], some)
+    s.sctr(x[:3], some, y)
+    see(x, y, z)
+    for trans in "NTC":
+        for kind in "GSHT":
+            k = s.matdescr(matrixtype=kind, diagtype="U", fillmode="U")
+            s.csrmv(trans, 8, 8, n, 2, k, val, ptr, ind, x, 0.5, y)
+            see(y)
+        b, c = np.asfortranarray(rng.random((8, 5)).astype(dtype)), np.zeros((8, 5), dtype, "F")
+        s.csrmm(trans, 8, 5, 8, n, 2, d, val, ptr, ind, b, 8, 0, c, 8)
+        s.csrmm2(trans, "T", 8, 5, 8, n, 2, d, val, ptr, ind, np.asfortranarray(b.T), 5, 1, c, 8)
+        see(c)
+        info = s.csrsv_analysis(trans, 8, n, d, val, ptr, ind)
+        s.csrsv_solve(trans, 8, 1, d, val, ptr, ind, info, x, y)
+        info = s.csrsm_analysis(trans, 8, n, d, val, ptr, ind)
+        s.csrsm_solve(trans, 8, 5, 1, d, val, ptr, ind, info, b, 8, c, 8)
+        see(y, c)
+        v = cuda.to_device(val.copy_to_host())
+        s.csrilu0(trans, 8, d, v, ptr, ind, s.solve_analysis_info())
+        see(v)
+        p = there(9)
+        many = s.XcsrgemmNnz(trans, "N", 8, 8, 8, d, n, ptr, ind, d, n, ptr, ind, d, p)
+        v, i = there(many, dtype), there(many)
+        s.csrgemm(trans, "N", 8, 8, 8, d, n, val, ptr, ind, d, n, val, ptr, ind, d, v, p, i)
+        see(v, p, i)
+    for fill in "LU":
+        v = cuda.to_device(val.copy_to_host())
+        s.csric0("N", 8, s.matdescr(fillmode=fill), v, ptr, ind, s.solve_analysis_info())
+        see(v)
+    p = there(9)
+    many = s.XcsrgeamNnz(8, 8, d, n, ptr, ind, d, n, ptr, ind, d, p)
+    v, i = there(many, dtype), there(many)
+    s.csrgeam(8, 8, 2, d, n, val, ptr, ind, 3, d, n, val, ptr, ind, d, v, p, i)
+    see(v, p, i)
+    for name in ("gtsv", "gtsv_nopivot"):
+        b = np.asfortranarray(rng.random((8, 3)).astype(dtype))
+        getattr(s, name)(8, 3, x, (y + 2).astype(dtype), z, b, 8)
+        see(b)
+    s.gtsvStridedBatch(3, x, (y + 2).astype(dtype), z, z.copy(), 2, 4)
+    rows, again, cols = there(n), there(9), (there(n, dtype), there(n), there(9))
+    s.Xcsr2coo(ptr, n, 8, rows)
+    s.Xcoo2csr(rows, n, 8, again)
+    s.csr2csc(8, 8, n, val, ptr, ind, *cols, True)
+    see(rows, again, *cols)
+    dense, counts = np.zeros((8, 8), dtype, "F"), there(8)
+    s.csc2dense(8, 8, d, *cols, dense, 8)
+    see(dense)
+    s.csr2dense(8, 8, d, val, ptr, ind, dense, 8)
+    see(s.nnz("R", 8, 8, d, dense, 8, counts), counts)
+    s.dense2csr(8, 8, d, dense, 8, counts, cols[0], cols[2], cols[1])
+    see(*cols)
+    s.nnz("C", 8, 8, d, dense, 8, counts)
+    s.dense2csc(8, 8, d, dense, 8, counts, *cols)
+    see(*cols)
+    for way in "RC":
+        p = there(4)
+        many = s.Xcsr2bsrNnz(way, 8, 8, d, ptr, ind, 3, d, p)
+        v, i = there(9 * many, dtype), there(many)
+        s.csr2bsr(way, 8, 8, d, val, ptr, ind, 3, d, v, p, i)
+        see(v, p, i)
+        out = there(9 * many, dtype), there(10), there(9 * many)
+        s.bsr2csr(way, 3, 3, d, v, p, i, 3, d, *out)
+        see(*out)
+        for trans in "NC":
+            w = np.ones(9, dtype)
+            s.bsrmv(way, trans, 3, 3, many, 2, d, v, p, i, 3, rng.random(9).astype(dtype), 0.5, w)
+            see(w)
+        begin, end = p.copy_to_host()[:-1].copy(), p.copy_to_host()[1:].copy()
+        s.bsrxmv(way, "N", 1, 3, 3, many, 2, d, v, some[:1], begin, end, i, 3, rng.random(9).astype(dtype), 1, w)
+        see(w)
+    bad = cuda.to_device(np.full(n, 99, "i4"))
+    for trans in "NT":
+        try:
+            s.csrmv(trans, 8, 8, n, 2, d, val, ptr, bad, x, 0.5, y)
+            cuda.synchronize()
+        except IndexError as error:
+            seen.update(str(error).encode()[:58])
+s.csrgemm_ez(m, m)
+assert {*ROUTINES} <= called, {*ROUTINES} - called
 text = seen.hexdigest()
 """
 

@@ -15,11 +15,11 @@ from . import _sparse_forms as forms
 from . import _sparse_math as arith
 from ._array import _Access, allocate, goes_on, move, on_device
 from ._devices import is_emulated, ready
-from ._extent import Array, extent
+from ._extent import Array
 from ._interop import as_cuda_array, is_cuda_array
 from ._sparse_forms import CHUNK, MOST, THREADS
 from ._sparse_math import PIECE
-from ._stream import check_stream
+from ._stream import check_stream, synchronize
 
 if TYPE_CHECKING:
     from ._kernel import Kernel
@@ -98,12 +98,6 @@ def _readonly(mem: Array) -> Array:
     return mem
 
 
-def _meet(a: Array, b: Array) -> bool:
-    lo, hi = extent(a)
-    first, last = extent(b)
-    return lo < last and first < hi
-
-
 class Call:
     """A call of a routine: its operands where the device has them, and its kernels, one after the other on a stream."""
 
@@ -168,11 +162,14 @@ class Call:
         placed = [self._placed(a, mem) for a, mem in zip(args, found)]
         written = [p for a, p in zip(args, placed) if a.written]
         for i, p in enumerate(written):
-            if any(_meet(p, q) for q in written[:i]):
+            if any(np.may_share_memory(p, q) for q in written[:i]):
                 raise ValueError(f"{self.routine}: two arrays that are to be written share memory")
         for i, (a, p) in enumerate(zip(args, placed)):
             if not a.written:
-                placed[i] = _readonly(self.copy(p) if any(_meet(p, w) for w in written) else p)
+                meets = False
+                for w in written:
+                    meets = meets or np.may_share_memory(p, w)
+                placed[i] = _readonly(self.copy(p) if meets else p)
         return placed
 
     def _memory(self, a: Arg) -> Array:
@@ -202,8 +199,9 @@ class Call:
             move(there, mem, self.stream)
             if a.written:
                 self.back.append((mem, there))
-        row = (there.T if a.order == "F" else there).reshape(-1)
-        return row if a.n is None else row[: a.n]
+        if there.ndim != 1:
+            there = (there.T if a.order == "F" else there).reshape(-1)
+        return there if a.n is None or a.n == there.size else there[: a.n]
 
     def new(self, shape: Any, dtype: Any, order: str = "C") -> Array:
         return allocate(shape, dtype, order=order, stream=self.stream or None)
@@ -244,6 +242,16 @@ class Call:
         self.run(forms.indices(self.routine, names[1]), -(-a.ind.size // CHUNK), a.ind, a.columns, a.base)
         if twice is not None:
             self.run(forms.ordered(self.routine, names[1], twice), a.rows, a.ptr, a.ind, a.base)
+        self.told()
+
+    def told(self) -> None:
+        """What kernels so far raise comes before anything else is done: on a GPU, which goes on behind a kernel that raised, by waiting for it."""
+        if is_emulated():
+            return
+        if self.stream:
+            self.stream.synchronize()
+        else:
+            synchronize()
 
     def running(
         self, counts: Array, base: int, ptr: Array | None = None, most: int = MOST, dtype: Any = np.int32

@@ -18,7 +18,7 @@ from ._sparse_forms import CHUNK, MOST, THREADS, device, kernel, last_at, sort
 
 __all__ = ["PIECE"]
 
-PIECE = 16384  # entries of a row that one thread sums; longer rows are cut at multiples of it
+PIECE = 65536  # entries of a row that one thread sums; longer rows are cut at multiples of it
 
 u32, i32, i64 = np.uint32, np.int32, np.int64
 

@@ -666,13 +666,16 @@ class Sparse:
         Parameters
         ----------
         matA, matB : CudaCSRMatrix or scipy.sparse.csr_matrix
+        transA, transB : str
+        descrA, descrB, descrC : MatDescr, optional
+            Without one indices count from 0, as those of matrices do.
 
         Raises
         ------
         ValueError
             The result is entirely zero, or the shapes do not fit.
         """
-        plain = self.matdescr()
+        plain = self.matdescr(indexbase=0)
         descrA, descrB, descrC = descrA or plain, descrB or plain, descrC or plain
         m, ka = matA.shape if transA == "N" else matA.shape[::-1]
         kb, n = matB.shape if transB == "N" else matB.shape[::-1]
@@ -729,6 +732,7 @@ class Sparse:
         rows = info._rows
         assert rows is not None, "an analysis has rows"
         call.run(forms.ordered(routine, "csrColIndA", False), m, rows.ptr, rows.ind, 0)
+        call.told()
         w = v
         if info._places is not None:
             w = call.new(rows.ind.shape, call.dtype)
@@ -917,6 +921,7 @@ class Sparse:
         )
         call.run(forms.indices("Xcoo2csr", "cooRowInd"), -(-nnz // CHUNK), rows, m, self.idxbase)
         call.run(forms.rising("Xcoo2csr", "cooRowInd"), nnz, rows)
+        call.told()
         call.run(forms.begins_of, m + 1, rows, ptr, self.idxbase, self.idxbase)
         call.done()
 
@@ -929,6 +934,7 @@ class Sparse:
             ints("csrRowPtr", csrRowPtr, m + 1), ints("cooRowInd", cooRowInd, nnz, written=True)
         )
         call.run(forms.pointers("Xcsr2coo", "csrRowPtr"), m, ptr, nnz, self.idxbase)
+        call.told()
         if m:
             call.run(forms.rows_of, -(-nnz // CHUNK), ptr, m, nnz, self.idxbase, rows, self.idxbase)
         call.done()
