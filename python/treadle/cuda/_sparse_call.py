@@ -98,6 +98,14 @@ def _readonly(mem: Array) -> Array:
     return mem
 
 
+def _meet(a: Array, b: Array) -> bool:
+    """Whether an item of both is the same; where that takes long to find out, whether they are of one stretch of memory."""
+    try:
+        return np.shares_memory(a, b, max_work=1000)
+    except RuntimeError:
+        return True
+
+
 class Call:
     """A call of a routine: its operands where the device has them, and its kernels, one after the other on a stream."""
 
@@ -161,8 +169,9 @@ class Call:
                 raise ValueError(f"{self.routine}: {a.name} is to be written, and is read-only")
         placed = [self._placed(a, mem) for a, mem in zip(args, found)]
         written = [p for a, p in zip(args, placed) if a.written]
-        for i, p in enumerate(written):
-            if any(np.may_share_memory(p, q) for q in written[:i]):
+        if len(written) > 1:
+            given = [m[: a.n] if m.ndim == 1 else m for a, m in zip(args, found) if a.written]
+            if any(_meet(p, q) for i, p in enumerate(given) for q in given[:i]):
                 raise ValueError(f"{self.routine}: two arrays that are to be written share memory")
         for i, (a, p) in enumerate(zip(args, placed)):
             if not a.written:
