@@ -45,6 +45,9 @@ __all__ = [
 VALUES = tuple(map(np.dtype, ("f4", "f8", "c8", "c16")))
 _INT32 = np.dtype(np.int32)
 _NARROW = THREADS  # rows of a level that one block does together with the next levels
+# Places of all tables for products of sparse matrices: as many as a cache holds, and as many as a GPU's threads need.
+_PLACES = 1 << 18, 1 << 26
+_FEW = 16  # threads of the host that have tables
 
 
 class Arg(NamedTuple):
@@ -230,6 +233,12 @@ class Call:
         if n > 0:
             kernel[-(-n // THREADS), THREADS, self.stream](n, *args)
 
+    def run_few(self, kernel: Kernel[...], n: int, *args: Any) -> None:
+        """As `run`, where each thread has much to do: on the host each is a block."""
+        block = 1 if is_emulated() else THREADS
+        if n > 0:
+            kernel[-(-n // block), block, self.stream](n, *args)
+
     def item(self, mem: Array) -> Any:
         """The only item of an array of the device, when all before is done."""
         host = np.empty(1, mem.dtype)
@@ -349,6 +358,17 @@ class Call:
         mirrored = (descr.matrixtype == "H") != conj
         self.run(forms.triangle_values, places.size, a.val, places, n, of, conj, mirrored, val)
         return made._replace(val=val)
+
+    def tables(self, a: Rows, b: Rows) -> tuple[int, int, Array]:
+        """For a product: how many threads there are, how many places the table of each has, and all of these."""
+        chunks = -(-a.rows // CHUNK)
+        most, host = self.new((chunks,), np.int64), np.full(chunks, 2)
+        self.run(arith.gemm_rooms, chunks, a.rows, a.ptr, a.ind, a.base, b.ptr, b.columns, most)
+        move(host, most, self.stream)
+        size = int(host.max(initial=2))
+        limit = _FEW if is_emulated() else a.rows
+        threads = max(1, min(a.rows, limit, _PLACES[not is_emulated()] // size))
+        return threads, size, self.new((threads * size,), np.int32)
 
     def times_vector(self, alpha: Any, a: Rows, x: Array, beta: Any, y: Array) -> None:
         self.run(arith.csrmv, a.rows, alpha, a.val, a.ptr, a.ind, a.base, x, beta, y)
@@ -508,7 +528,8 @@ def analyse(call: Call, trans: str, lower: bool, a: Rows) -> SolveAnalysisInfo:
 def by_levels(call: Call, info: SolveAnalysisInfo, wide: Any, narrow: Any, columns: int, rest: Any) -> None:
     for together, first, last in info._plan:
         if together:
-            narrow[1, THREADS, call.stream](columns, info._order, info._ends, first, last, *rest)
+            block = 1 if is_emulated() else THREADS
+            narrow[1, block, call.stream](columns, info._order, info._ends, first, last, *rest)
         else:
             many = info._widths[first]
             sizes = (info._firsts[first], many) if wide is arith.solve else (info._firsts[first],)

@@ -172,41 +172,23 @@ def put(n, key, base, room, places):  # type: ignore[no-untyped-def]
 
 
 @device
-def sink(a: Any, first: Any, at: Any, n: Any) -> Any:
-    """Item ``at`` of a heap of n items, from ``first`` on, goes down to where it belongs."""
-    x = a[first + at]
-    child = 2 * at + 1
-    while child < n:
-        if child + 1 < n and a[first + child + 1] > a[first + child]:
-            child += 1
-        if a[first + child] <= x:
-            break
-        a[first + at] = a[first + child]
-        at = child
-        child = 2 * at + 1
-    a[first + at] = x
-
-
-@device
 def sort(a: Any, lo: Any, hi: Any) -> Any:
-    """Items from lo to hi in order: by insertion where few are out of place or there are few, else by a heap."""
-    work = i64(0)
-    for k in range(lo + 1, hi):
-        x = a[k]
-        j = k
-        while j > lo and a[j - 1] > x:
-            a[j] = a[j - 1]
-            j -= 1
-        a[j] = x
-        work += k - j
-        if work > 16 * (hi - lo):
-            n = hi - lo
-            for at in range(n // 2 - 1, -1, -1):
-                sink(a, lo, at, n)
-            for end in range(n - 1, 0, -1):
-                a[lo], a[lo + end] = a[lo + end], a[lo]
-                sink(a, lo, 0, end)
-            break
+    """Items from lo to hi in order: Shell's sort with Knuth's steps, for what is in order already none."""
+    k = lo + 1
+    while k < hi and a[k - 1] <= a[k]:
+        k += 1
+    step = i64(1)
+    while 3 * step + 1 < hi - lo:
+        step = 3 * step + 1
+    while step > 0 and k < hi:
+        for i in range(lo + step, hi):
+            x = a[i]
+            j = i
+            while j >= lo + step and a[j - step] > x:
+                a[j] = a[j - step]
+                j -= step
+            a[j] = x
+        step //= 3
 
 
 @kernel

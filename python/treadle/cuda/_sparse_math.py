@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import cuda
 from ._kernel import Kernel
-from ._sparse_forms import CHUNK, MOST, THREADS, device, kernel, last_at, sort
+from ._sparse_forms import CHUNK, MOST, device, kernel, last_at, sort
 
 __all__ = ["PIECE"]
 
@@ -371,22 +371,35 @@ def _geam() -> Kernel[...]:
 geam = _geam()
 
 
+@device
+def room_of(i: Any, ptr_a: Any, ind_a: Any, base_a: Any, ptr_b: Any, columns: Any) -> Any:
+    """How many places row i of a product needs: a power of two, at least twice as many as it may have entries."""
+    most = i64(0)
+    for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
+        j = ind_a[k] - base_a
+        most += ptr_b[j + 1] - ptr_b[j]
+    most = min(most, columns)
+    size = i64(2)
+    while size < 2 * most:
+        size *= 2
+    return size
+
+
 @kernel
-def gemm_room(n, ptr_a, ind_a, base_a, ptr_b, base_b, columns, room):  # type: ignore[no-untyped-def]
-    """How large a table each row of a product needs: a power of two, at least twice as many places as entries."""
-    i = cuda.grid(1)
-    if i < n:
-        most = i64(0)
-        for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
-            j = ind_a[k] - base_a
-            most += ptr_b[j + 1] - ptr_b[j]
-        most = min(most, columns)
-        size = i64(0)
-        if most > 0:
-            size = 2
-            while size < 2 * most:
-                size *= 2
-        room[i] = size
+def gemm_rooms(n, rows, ptr_a, ind_a, base_a, ptr_b, columns, most):  # type: ignore[no-untyped-def]
+    """The most places that a row of each chunk needs."""
+    t = cuda.grid(1)
+    if t < n:
+        size = i64(2)
+        for i in range(t * CHUNK, min(t * CHUNK + CHUNK, rows)):
+            size = max(size, room_of(i, ptr_a, ind_a, base_a, ptr_b, columns))
+        most[t] = size
+
+
+@device
+def emptied(keys: Any, first: Any, size: Any) -> Any:
+    for k in range(first, first + size):
+        keys[k] = -1
 
 
 @device
@@ -399,56 +412,81 @@ def place_of(keys: Any, first: Any, size: Any, j: Any) -> Any:
 
 
 @kernel
-def gemm_count(n, ptr_a, ind_a, base_a, ptr_b, ind_b, base_b, tables, keys, counts):  # type: ignore[no-untyped-def]
-    i = cuda.grid(1)
-    if i < n:
-        first, size = tables[i], tables[i + 1] - tables[i]
-        many = i32(0)
-        for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
-            row = ind_a[k] - base_a
-            for e in range(ptr_b[row] - base_b, ptr_b[row + 1] - base_b):
-                j = ind_b[e] - base_b
-                at = place_of(keys, first, size, j)
-                if keys[at] == -1:
-                    keys[at] = j
-                    many += i32(1)
-        counts[i] = many
+def gemm_count(n, rows, ptr_a, ind_a, base_a, ptr_b, ind_b, base_b, columns, most, keys, counts):  # type: ignore[no-untyped-def]
+    """Each of n threads has every n-th row, and a table of ``most`` places."""
+    t = cuda.grid(1)
+    if t < n:
+        first = t * most
+        for i in range(t, rows, n):
+            size = room_of(i, ptr_a, ind_a, base_a, ptr_b, columns)
+            emptied(keys, first, size)
+            many = i32(0)
+            for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
+                row = ind_a[k] - base_a
+                for e in range(ptr_b[row] - base_b, ptr_b[row + 1] - base_b):
+                    j = ind_b[e] - base_b
+                    at = place_of(keys, first, size, j)
+                    if keys[at] == -1:
+                        keys[at] = j
+                        many += i32(1)
+            counts[i] = many
 
 
 def _gemm() -> Kernel[...]:
     wrong = "csrgemm: csrRowPtrC is not what XcsrgemmNnz gives"
 
     def gemm(
-        n, val_a, ptr_a, ind_a, base_a, val_b, ptr_b, ind_b, base_b, tables, keys, sums, val, ptr, ind, base
+        n,
+        rows,
+        val_a,
+        ptr_a,
+        ind_a,
+        base_a,
+        val_b,
+        ptr_b,
+        ind_b,
+        base_b,
+        columns,
+        most,
+        keys,
+        sums,
+        val,
+        ptr,
+        ind,
+        base,
     ):  # type: ignore[no-untyped-def]
-        i = cuda.grid(1)
-        if i < n:
-            first, size = tables[i], tables[i + 1] - tables[i]
-            lo, hi = i64(ptr[i]) - base, i64(ptr[i + 1]) - base
-            if lo < 0 or hi > ind.size:
-                raise ValueError(wrong)
-            to = lo
-            for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
-                row = ind_a[k] - base_a
-                v = val_a[k]
-                for e in range(ptr_b[row] - base_b, ptr_b[row + 1] - base_b):
-                    j = ind_b[e] - base_b
-                    at = place_of(keys, first, size, j)
-                    if keys[at] == -1:
-                        if to >= hi:
-                            raise ValueError(wrong)
-                        keys[at] = j
-                        sums[at] = v * val_b[e]
-                        ind[to] = j
-                        to += 1
-                    else:
-                        sums[at] += v * val_b[e]
-            if to != hi:
-                raise ValueError(wrong)
-            sort(ind, lo, hi)
-            for k in range(lo, hi):
-                val[k] = sums[place_of(keys, first, size, ind[k])]
-                ind[k] += base
+        """As `gemm_count`; ``sums`` has an item for each place."""
+        t = cuda.grid(1)
+        if t < n:
+            first = t * most
+            for i in range(t, rows, n):
+                size = room_of(i, ptr_a, ind_a, base_a, ptr_b, columns)
+                emptied(keys, first, size)
+                lo, hi = i64(ptr[i]) - base, i64(ptr[i + 1]) - base
+                if lo < 0 or hi > ind.size:
+                    raise ValueError(wrong)
+                to = lo
+                for k in range(ptr_a[i] - base_a, ptr_a[i + 1] - base_a):
+                    row = ind_a[k] - base_a
+                    v = val_a[k]
+                    for e in range(ptr_b[row] - base_b, ptr_b[row + 1] - base_b):
+                        j = ind_b[e] - base_b
+                        at = place_of(keys, first, size, j)
+                        if keys[at] == -1:
+                            if to >= hi:
+                                raise ValueError(wrong)
+                            keys[at] = j
+                            sums[at] = v * val_b[e]
+                            ind[to] = j
+                            to += 1
+                        else:
+                            sums[at] += v * val_b[e]
+                if to != hi:
+                    raise ValueError(wrong)
+                sort(ind, lo, hi)
+                for k in range(lo, hi):
+                    val[k] = sums[place_of(keys, first, size, ind[k])]
+                    ind[k] += base
 
     return kernel(gemm)
 
@@ -515,7 +553,7 @@ def solve_narrow(n, order, ends, first, last, ptr, ind, val, lower, unit, alpha,
     for k in range(first, last):
         lo = 0 if k == 0 else ends[k - 1]
         many = ends[k] - lo
-        for t in range(cuda.threadIdx.x, many * n, THREADS):
+        for t in range(cuda.threadIdx.x, many * n, cuda.blockDim.x):
             c = t // many
             solve_row(order[lo + t % many], ptr, ind, val, lower, unit, alpha, x, c * ldx, y, c * ldy)
         cuda.syncthreads()
@@ -598,7 +636,7 @@ def factor(whole: bool) -> tuple[Kernel[...], Kernel[...]]:
     def narrow(n, order, ends, first, last, ptr, ind, val):  # type: ignore[no-untyped-def]
         for k in range(first, last):
             lo = 0 if k == 0 else ends[k - 1]
-            for t in range(lo + cuda.threadIdx.x, ends[k], THREADS):
+            for t in range(lo + cuda.threadIdx.x, ends[k], cuda.blockDim.x):
                 row(order[t], ptr, ind, val)
             cuda.syncthreads()
 

@@ -555,14 +555,6 @@ class Sparse:
         )  # fmt: skip
         call.done()
 
-    @staticmethod
-    def _tables(call: Call, a: Rows, b: Rows) -> tuple[Array, Array]:
-        """Where in ``keys``, which are all free, each row of a product has its table."""
-        room = call.new((a.rows,), np.int64)
-        call.run(arith.gemm_room, a.rows, a.ptr, a.ind, a.base, b.ptr, b.base, b.columns, room)
-        tables = call.running(room, 0, most=2**62, dtype=np.int64)
-        return tables, call.zeros(int(call.item(tables[a.rows :])), np.int32, -1)
-
     def _factors(
         self, call: Call, transA: str, transB: str, m: int, n: int, inner: int, descrA: MatDescr,
         descrB: MatDescr, a: tuple[Any, Any, Any], b: tuple[Any, Any, Any],
@@ -606,11 +598,13 @@ class Sparse:
         call.done()
         return many
 
-    @classmethod
-    def _count_product(cls, call: Call, a: Rows, b: Rows, base: int, ptr: Array) -> int:
-        tables, keys = cls._tables(call, a, b)
+    @staticmethod
+    def _count_product(call: Call, a: Rows, b: Rows, base: int, ptr: Array) -> int:
+        threads, size, keys = call.tables(a, b)
         counts = call.new((a.rows,), np.int32)
-        call.run(arith.gemm_count, a.rows, a.ptr, a.ind, a.base, b.ptr, b.ind, b.base, tables, keys, counts)
+        call.run_few(
+            arith.gemm_count, threads, a.rows, a.ptr, a.ind, a.base, b.ptr, b.ind, b.base, b.columns, size, keys, counts
+        )  # fmt: skip
         call.running(counts, base, ptr)
         return int(call.item(ptr[a.rows :])) - base
 
@@ -641,14 +635,14 @@ class Sparse:
         self._product(call, a, b, val, ptr, ind, descrC.indexbase)
         call.done()
 
-    @classmethod
-    def _product(cls, call: Call, a: Rows, b: Rows, val: Array, ptr: Array, ind: Array, base: int) -> None:
-        tables, keys = cls._tables(call, a, b)
+    @staticmethod
+    def _product(call: Call, a: Rows, b: Rows, val: Array, ptr: Array, ind: Array, base: int) -> None:
+        threads, size, keys = call.tables(a, b)
         sums = call.new(keys.shape, call.dtype)
         most = min(val.size, ind.size)
-        call.run(
-            arith.gemm, a.rows, a.val, a.ptr, a.ind, a.base, b.val, b.ptr, b.ind, b.base, tables, keys, sums,
-            val[:most], ptr, ind[:most], base,
+        call.run_few(
+            arith.gemm, threads, a.rows, a.val, a.ptr, a.ind, a.base, b.val, b.ptr, b.ind, b.base, b.columns, size,
+            keys, sums, val[:most], ptr, ind[:most], base,
         )  # fmt: skip
 
     def csrgemm_ez(
