@@ -229,6 +229,21 @@ def test_rows_that_are_longer_than_others(lengths):
     np.testing.assert_array_equal(y, want)
 
 
+@pytest.mark.parametrize("trans", ["T", "C"])
+@pytest.mark.parametrize("m", [1, 3, 700])
+def test_transposed_products_of_many_entries(m, trans, threads):
+    """On the host parts of the rows are added apart."""
+    a = numbers((m, 6), "c16", m, 0.7)
+    a[: m // 3] = 0
+    val, ptr, ind = stored(a)
+    val, ind = np.repeat(val, 40), np.repeat(ind, 40)  # each as often, so rows differ in length
+    ptr = ptr * np.int32(40)
+    s, x, y = Sparse(), numbers(m, "c16", 2), numbers(6, "c16", 3)
+    want = 2 * op(40 * a, trans) @ x + 3 * y
+    s.csrmv(trans, m, 6, len(val), 2, s.matdescr(), val, ptr, ind, x, 3, y)
+    np.testing.assert_array_equal(y, want)
+
+
 def test_duplicates_are_added():
     val, ind, ptr = np.array([1.0, 2, 4, 8]), np.array([1, 1, 0, 1], np.int32), np.array([0, 3, 4], np.int32)
     a, s = np.array([[4.0, 3], [0, 8]]), Sparse()

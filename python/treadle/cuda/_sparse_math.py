@@ -146,6 +146,11 @@ sctr = _sctr()
 
 
 @device
+def turned(v: Any, conj: Any) -> Any:
+    return v.conjugate() if conj else v
+
+
+@device
 def and_beta(s: Any, alpha: Any, beta: Any, y: Any, i: Any) -> Any:
     """What an item becomes; where beta is 0, what it was is not looked at."""
     if beta != 0:
@@ -225,6 +230,44 @@ def long_sums(n, alpha, ptr, base, rows, entries, parts, beta, y):  # type: igno
             and_beta(s, alpha, beta, y, row)
 
 
+def _scattered() -> Kernel[...]:
+    wrong_ptr = "csrmv: csrRowPtr falls, or goes beyond the entries"
+    wrong_ind = _COLUMN
+
+    def scattered(n, rows, val, ptr, ind, base, x, conj, columns, sums):  # type: ignore[no-untyped-def]
+        """Each of n threads adds its rows' part of the transposed product to its own ``columns`` items, which are 0; all have about as many entries."""
+        t = cuda.grid(1)
+        if t < n:
+            row = last_at(ptr, rows, t * ind.size // n, base) if t > 0 else i64(0)
+            end = last_at(ptr, rows, (t + 1) * ind.size // n, base) if t + 1 < n else i64(rows)
+            first = t * columns
+            for i in range(row, end):
+                lo, hi = u32(ptr[i] - base), u32(ptr[i + 1] - base)
+                if lo > hi or hi > u32(ind.size) or (i == 0 and lo > u32(0)):
+                    raise ValueError(wrong_ptr)
+                v = x[i]
+                for k in range(lo, hi):
+                    j = u32(ind[k] - base)
+                    if j >= u32(columns):
+                        raise IndexError(wrong_ind)
+                    sums[first + j] += turned(val[k], conj) * v
+
+    return kernel(scattered, checked=False)
+
+
+scattered = _scattered()
+
+
+@kernel
+def join(n, parts, sums, alpha, beta, y):  # type: ignore[no-untyped-def]
+    j = cuda.grid(1)
+    if j < n:
+        s = sums[j]
+        for t in range(1, parts):
+            s += sums[t * n + j]
+        and_beta(s, alpha, beta, y, j)
+
+
 @kernel
 def bsrmv(n, alpha, val, ptr, ind, base, size, by_rows, x, beta, y):  # type: ignore[no-untyped-def]
     """n rows, ``size`` of each row of blocks."""
@@ -273,11 +316,6 @@ bsrxmv = _bsrxmv()
 
 
 # --- a matrix times a matrix ---
-
-
-@device
-def turned(v: Any, conj: Any) -> Any:
-    return v.conjugate() if conj else v
 
 
 @kernel

@@ -23,7 +23,7 @@ from .. import cuda
 from . import _sparse_forms as forms
 from . import _sparse_math as arith
 from ._array import DeviceNDArray, _Access, allocate, move
-from ._devices import ready
+from ._devices import is_emulated, ready
 from ._extent import Array
 from ._sparse_call import (
     VALUES,
@@ -345,10 +345,13 @@ class Sparse:
         )
         a = Rows(ptr, ind, val, descr.indexbase, m, n)
         alpha, beta = call.scalar(alpha), call.scalar(beta)
-        if trans != "N" or descr.matrixtype != "G":
-            call.check(("csrRowPtr", "csrColInd"), a)
-            a = call.meant(trans, descr, a)
-        call.times_vector(alpha, a, of, beta, to)
+        if trans != "N" and descr.matrixtype == "G" and is_emulated():
+            call.turned_times_vector(alpha, a, trans == "C", of, beta, to)
+        else:
+            if trans != "N" or descr.matrixtype != "G":
+                call.check(("csrRowPtr", "csrColInd"), a)
+                a = call.meant(trans, descr, a)
+            call.times_vector(alpha, a, of, beta, to)
         call.done()
 
     # --- triangular systems ---
