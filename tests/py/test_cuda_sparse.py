@@ -308,8 +308,10 @@ def test_products(dtype, trans, other, base):
     np.testing.assert_array_equal(got, op(op(a, trans), trans) @ op(op(b, other), other))
 
 
-def test_a_wide_product():
-    a, b = numbers((30, 400), "f8", 1, 0.3), numbers((400, 3000), "f8", 2, 0.05)
+@pytest.mark.parametrize("columns", [45, 200, 256, 257, 3000])
+def test_wide_products(columns):
+    """Rows that are sorted by one digit and by two."""
+    a, b = numbers((30, 400), "f8", 1, 0.3), numbers((400, columns), "f8", 2, 0.1)
     np.testing.assert_array_equal(times(Sparse(), a, b, "N", "N", 0), a @ b)
 
 

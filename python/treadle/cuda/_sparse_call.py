@@ -368,7 +368,7 @@ class Call:
         move(host, most, self.stream)
         size = int(host.max(initial=2))
         limit = _FEW if is_emulated() else a.rows
-        threads = max(1, min(a.rows, limit, _PLACES[not is_emulated()] // size))
+        threads = max(1, min(a.rows, limit, _PLACES[not is_emulated()] // (size + 256)))
         return threads, size, self.new((threads * size,), np.int32)
 
     def turned_times_vector(self, alpha: Any, a: Rows, conj: bool, x: Array, beta: Any, y: Array) -> None:

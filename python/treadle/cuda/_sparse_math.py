@@ -19,6 +19,7 @@ from ._sparse_forms import CHUNK, MOST, device, kernel, last_at, sort
 __all__ = ["PIECE"]
 
 PIECE = 65536  # entries of a row that one thread sums; longer rows are cut at multiples of it
+SHORT = 40  # items that are not sorted by digits
 
 u32, i32, i64 = np.uint32, np.int32, np.int64
 
@@ -470,6 +471,36 @@ def gemm_count(n, rows, ptr_a, ind_a, base_a, ptr_b, ind_b, base_b, columns, mos
             counts[i] = many
 
 
+@device
+def sort_digits(a: Any, lo: Any, hi: Any, most: Any, spare: Any, at: Any) -> Any:
+    """Items of ``a`` from lo to hi, 0 to ``most``, in order, by digits of eight bits; ``spare`` has from ``at`` on 256 items and as many as are sorted."""
+    there = at + 256 - lo
+    shift = 0
+    back = False  # what is sorted so far is in `spare`
+    while most >> shift > 0:
+        for d in range(256):
+            spare[at + d] = 0
+        for k in range(lo, hi):
+            spare[at + ((spare[there + k] if back else a[k]) >> shift & 255)] += i32(1)
+        s = i32(0)
+        for d in range(256):
+            spare[at + d], s = s, s + spare[at + d]
+        for k in range(lo, hi):
+            x = spare[there + k] if back else a[k]
+            d = at + (x >> shift & 255)
+            to = lo + spare[d]
+            spare[d] += i32(1)
+            if back:
+                a[to] = x
+            else:
+                spare[there + to] = x
+        back = not back
+        shift += 8
+    if back:
+        for k in range(lo, hi):
+            a[k] = spare[there + k]
+
+
 def _gemm() -> Kernel[...]:
     wrong = "csrgemm: csrRowPtrC is not what XcsrgemmNnz gives"
 
@@ -487,13 +518,14 @@ def _gemm() -> Kernel[...]:
         columns,
         most,
         keys,
+        spare,
         sums,
         val,
         ptr,
         ind,
         base,
     ):  # type: ignore[no-untyped-def]
-        """As `gemm_count`; ``sums`` has an item for each place."""
+        """As `gemm_count`; ``sums`` has an item for each place, ``spare`` has what `sort_digits` needs for each thread."""
         t = cuda.grid(1)
         if t < n:
             first = t * most
@@ -521,7 +553,10 @@ def _gemm() -> Kernel[...]:
                             sums[at] += v * val_b[e]
                 if to != hi:
                     raise ValueError(wrong)
-                sort(ind, lo, hi)
+                if hi - lo <= SHORT:
+                    sort(ind, lo, hi)
+                else:
+                    sort_digits(ind, lo, hi, columns - 1, spare, t * (256 + most // 2))
                 for k in range(lo, hi):
                     val[k] = sums[place_of(keys, first, size, ind[k])]
                     ind[k] += base

@@ -641,11 +641,12 @@ class Sparse:
     @staticmethod
     def _product(call: Call, a: Rows, b: Rows, val: Array, ptr: Array, ind: Array, base: int) -> None:
         threads, size, keys = call.tables(a, b)
+        spare = call.new((threads * (256 + size // 2),), np.int32)
         sums = call.new(keys.shape, call.dtype)
         most = min(val.size, ind.size)
         call.run_few(
             arith.gemm, threads, a.rows, a.val, a.ptr, a.ind, a.base, b.val, b.ptr, b.ind, b.base, b.columns, size,
-            keys, sums, val[:most], ptr, ind[:most], base,
+            keys, spare, sums, val[:most], ptr, ind[:most], base,
         )  # fmt: skip
 
     def csrgemm_ez(
