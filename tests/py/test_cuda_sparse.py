@@ -15,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_check import held
 from treadle import cuda
+from treadle.cuda import _sparse_forms as forms
 from treadle.cuda import sparse as module
+from treadle.cuda._array import move, readable
+from treadle.cuda._sparse_call import Call, ints
 from treadle.cuda._sparse_forms import CHUNK
 from treadle.cuda._sparse_math import PIECE
 from treadle.cuda.sparse import ROUTINES, Sparse, bsr_matrix, csc_matrix, csr_matrix
@@ -491,6 +494,32 @@ def test_conversions(dtype, base):
     v = np.full(n, 9, dtype)
     s.csr2csc(7, 5, n, val, ptr, ind, v, np.empty_like(ind), np.empty(6, np.int32), False)
     assert (v == 9).all()
+
+
+class Hasty(Call):
+    """As threads may take turns: each entry finds the last free place of its key, not the first."""
+
+    def run(self, kernel, n, *args):
+        if kernel is not forms.put:
+            super().run(kernel, n, *args)
+            return
+        _, _, room, places = args
+        key, begins, to = (np.array(readable(a)) for a in (args[0], room, places))
+        for k in range(n)[::-1]:
+            if key[k] >= 0:
+                to[begins[key[k]]] = k
+                begins[key[k]] += 1
+        move(places, to)
+
+
+@pytest.mark.parametrize("n", [1, 7, 300, 5000])
+def test_entries_stay_in_order_however_threads_take_turns(n):
+    key = np.random.default_rng(n).integers(-1, 4, n).astype(np.int32)
+    call = Hasty("csr2csc", 0)
+    ptr, places = (readable(a) for a in call.entries_by(call.bind(ints("key", key, n))[0], 4))
+    assert (np.diff(ptr) == [(key == j).sum() for j in range(4)]).all()
+    for j in range(4):
+        np.testing.assert_array_equal(places[ptr[j] : ptr[j + 1]], np.nonzero(key == j)[0])
 
 
 @pytest.mark.parametrize("base", [0, 1])
