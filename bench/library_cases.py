@@ -1,4 +1,5 @@
-"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker; BLAS's routines and sorting, beside NumPy.
+"""The cases of CUDA's libraries on the emulated device: Fourier transforms, beside SciPy's with one worker; BLAS's routines
+and sorting, beside NumPy; a sparse matrix times a vector, beside SciPy's.
 
 They are cases as those of `elementwise.py`, in the same table, with arrays of the host, which the emulated device takes as they are.
 """
@@ -233,4 +234,68 @@ add(
     inputs=lambda rng, full: (rng.random(1),),
     expected=lambda x: x,
     variants={"treadle": by_blas("scal")},
+)
+
+
+# --- a sparse matrix times a vector ---
+
+MATRIX = "csrmv f64, 2 M entries"
+
+
+def matrix(rng: np.random.Generator, full: bool) -> Arguments:
+    """Entries in columns at random, some 20 to a row; the last array is for the result."""
+    n, many = (100_000, 2_000_000) if full else (50, 400)
+    rows = np.bincount(rng.integers(0, n, many), minlength=n)
+    ptr = np.concatenate([[0], np.cumsum(rows)]).astype(np.int32)
+    return rng.random(many), ptr, rng.integers(0, n, many).astype(np.int32), rng.random(n), np.empty(n)
+
+
+def product(val: Any, ptr: Any, ind: Any, x: Any, y: Any) -> Any:
+    return np.bincount(np.repeat(np.arange(y.size), np.diff(ptr)), val * x[ind], y.size)
+
+
+def by_csrmv(threads: int) -> Maker:
+    def maker() -> Callable[..., Any]:
+        os.environ.setdefault("TREADLE_CUDA", "emu")
+        treadle = importlib.import_module("treadle")
+        sparse = importlib.import_module("treadle.cuda.sparse").Sparse()
+        descr = sparse.matdescr()
+
+        def run(val: Any, ptr: Any, ind: Any, x: Any, y: Any) -> Any:
+            treadle.set_num_threads(threads)
+            sparse.csrmv("N", y.size, x.size, val.size, 1.0, descr, val, ptr, ind, x, 0.0, y)
+            return y
+
+        return run
+
+    return maker
+
+
+def by_scipys_matrix() -> Callable[..., Any]:
+    scipy = importlib.import_module("scipy.sparse")
+    made: dict[int, Any] = {}
+
+    def run(val: Any, ptr: Any, ind: Any, x: Any, y: Any) -> Any:
+        if val.size not in made:
+            made[val.size] = scipy.csr_matrix((val, ind, ptr), shape=(y.size, x.size))
+        return made[val.size] @ x
+
+    return run
+
+
+add(
+    MATRIX,
+    inputs=matrix,
+    expected=product,
+    variants={"treadle": by_csrmv(1), "scipy": by_scipys_matrix},
+    rtol=1e-12,
+)
+MATRIX_IN_PARALLEL = f"two cores, {MATRIX}"
+add(
+    MATRIX_IN_PARALLEL,
+    inputs=matrix,
+    expected=product,
+    variants={"scipy": by_scipys_matrix, PARALLEL: by_csrmv(2)},
+    rtol=1e-12,
+    wall=True,
 )

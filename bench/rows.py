@@ -662,6 +662,21 @@ BLAS: list[Row] = [
     )
 ]
 
+# A sparse matrix times a vector, on one core and two, against SciPy.
+SPARSE: list[Row] = [
+    *against(library_cases.MATRIX, {"scipy": (1.0, 1 / 1.25)}, "us", "library"),
+    Row(
+        f"library/{library_cases.MATRIX_IN_PARALLEL}",
+        f"elementwise/{library_cases.MATRIX_IN_PARALLEL}",
+        PARALLEL,
+        "scipy",
+        "min",
+        "us",
+        1 / 1.7,
+        1 / 2.2,
+    ),
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -745,6 +760,7 @@ ROWS: list[Row] = [
     *FOURIER,
     *SORTING,
     *BLAS,
+    *SPARSE,
     *GRAPHS,
 ]
 

@@ -46,8 +46,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cuda._kernel", "cuda.cudadrv"),
     ("cuda._loops",),
     ("cuda._plan", "cuda._reduce"),
-    ("cuda._ufunc", "cuda._draws", "cuda._sorts"),
-    ("cuda.rand", "cuda.sorting"),
+    ("cuda._ufunc", "cuda._draws", "cuda._sorts", "cuda._sparse_forms"),
+    ("cuda.rand", "cuda.sorting", "cuda._sparse_math"),
+    ("cuda._sparse_call",),
+    ("cuda.sparse",),
     ("_report",),  # what is known of functions, ufuncs and kernels
     (
         "parallel._explain",
@@ -92,6 +94,7 @@ LATE: dict[str, dict[str, str]] = {
         "of who pickles a function: 1.1 ms": "_pickle",
     },
     "stencils": {"of who makes a stencil": "_library.stencils"},
+    "cuda.sparse": {"SciPy's matrices are made where somebody asks for them": "scipy.sparse"},
     "cuda._rand_state": {"of who asks for more dimensions than are carried": "scipy.stats"},
     "ufunc": {"of target='cuda' alone": "cuda._ufunc"},
     "_numba": {"of target='cuda' alone": "_numba_cuda"},

@@ -203,7 +203,7 @@ def transpose(a: Any, b: Any = None) -> Any:
     return b
 
 
-_OURS = ("blas", "fft", "libs", "rand", "sorting")  # modules that Numba has not
+_OURS = ("blas", "fft", "libs", "rand", "sorting", "sparse")  # modules that Numba has not
 
 
 def names_of(path: list[str]) -> dict[str, Any]:

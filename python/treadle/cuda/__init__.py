@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         random as random,
         shared as shared,
         sorting as sorting,
+        sparse as sparse,
     )
     from ._array import (
         DeviceNDArray as DeviceNDArray,
@@ -208,7 +209,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "blas", "cudadrv", "fft", "libs", "rand", "random", "sorting")
+_MODULES = ("args", "blas", "cudadrv", "fft", "libs", "rand", "random", "sorting", "sparse")
 __all__ = [
     *_WHERE,
     *_MODULES,
