@@ -60,12 +60,13 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
 }
 
 /* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers
- * stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which are
+ * stay known, members of enums too, numbers where the function asks for it, or where they are sizes (sizes.c). infer/ufuncs.c has said which are
  * weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t ncap, uint32_t n,
                        tr_tv *v) {
     for (uint32_t i = ncap; i < n; i++) {
-        if (k && k->constants && i < k->nargs && k->constants[i])
+        bool size = fn->sizes && i - ncap < fn->nargs + fn->nkwonly && fn->sizes[i - ncap];
+        if (size || (k && k->constants && i < k->nargs && k->constants[i]))
             v[i] = constants_kept(e, v[i]);
         else if (v[i].ty->kind == TR_TY_LIT && v[i].ty->lit->member)
             continue;

@@ -107,6 +107,8 @@ static inline bool tr_obj_is_function(const tr_obj *o) {
 }
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
+/* What the snapshot has of an attribute of a MODULE; NULL: nothing. */
+const tr_obj *tr_obj_attr(const tr_obj *m, const char *name);
 /* The exact value of an int or a bool; false: it is neither. */
 bool tr_obj_integer(const tr_obj *o, tr_bigint *out);
 /* The type inference gives to a frozen object: LIT for everything but arrays and tuples of mixed content... a
