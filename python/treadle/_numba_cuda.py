@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Callable
 
 import numpy as np
@@ -203,6 +203,22 @@ def transpose(a: Any, b: Any = None) -> Any:
     return b
 
 
+def _vector_types() -> dict[str, SimpleNamespace]:
+    """Numba's list of vector types, by their names."""
+    made = {}
+    for dtype in cuda._VECTORS:
+        for n in range(1, 5):
+            of = getattr(cuda, f"{dtype}x{n}")
+            made[of.__name__] = SimpleNamespace(
+                name=of.__name__,
+                base_type=of._vector_,
+                num_elements=n,
+                attr_names=of._fields,
+                user_facing_object=of,
+            )
+    return made
+
+
 _OURS = ("fft", "libs", "rand")  # modules that Numba has not
 
 
@@ -226,6 +242,8 @@ def names_of(path: list[str]) -> dict[str, Any]:
         return {"transpose": transpose}
     if path == ["kernels", "reduction"]:
         return {"Reduce": cuda.Reduce}
+    if path == ["vector_types"]:
+        return {"vector_types": _vector_types()}
     if path in (["testing"], ["tests", "support"]):
         return _testing()
     if path in (["compiler"], ["dispatcher"]):

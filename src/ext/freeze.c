@@ -796,6 +796,10 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
                             tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
         r->u.t.n = n;
         r->u.t.fields = fields;
+        PyObject *item = tr_py_dict_get_text(((PyTypeObject *)o)->tp_dict, "_vector_");
+        const tr_obj *type = item ? freeze_taken(z, item) : NULL;
+        r->ty =
+            type && type->kind == TR_OBJ_TYPE && n && n <= 4 && tr_ty_is_scalar(type->ty) ? type->ty : NULL;
         return set_class(z, r, o) && field_defaults(z, (PyTypeObject *)o, r) ? r : NULL;
     }
     if (PyExceptionClass_Check(o)) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import cuda, float32, int64, uint32
+from treadle import cuda, float32, int64, njit, uint32
 
 
 def run_as_numba(tmp_path, text: str) -> str:
@@ -162,3 +163,124 @@ def test_elsewhere_a_float_is_no_index_of_an_atomic() -> None:
     kernel = cuda.jit(lambda a, x: cuda.atomic.add(a, x, 1))
     with pytest.raises(treadle.errors.TypingError, match="cannot be indexed with float64"):
         kernel[1, 1](np.zeros(3, np.int64), 1.0)
+
+
+# --- vectors ---
+
+VECTORS = """
+int8x1 int8x2 int8x3 int8x4 char1 char2 char3 char4
+int16x1 int16x2 int16x3 int16x4 short1 short2 short3 short4
+int32x1 int32x2 int32x3 int32x4 int1 int2 int3 int4
+int64x1 int64x2 int64x3 int64x4 long1 long2 long3 long4 longlong1 longlong2 longlong3 longlong4
+uint8x1 uint8x2 uint8x3 uint8x4 uchar1 uchar2 uchar3 uchar4
+uint16x1 uint16x2 uint16x3 uint16x4 ushort1 ushort2 ushort3 ushort4
+uint32x1 uint32x2 uint32x3 uint32x4 uint1 uint2 uint3 uint4
+uint64x1 uint64x2 uint64x3 uint64x4 ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4
+float32x1 float32x2 float32x3 float32x4 float1 float2 float3 float4
+float64x1 float64x2 float64x3 float64x4 double1 double2 double3 double4
+"""
+DTYPES = [line.split("x1")[0] for line in VECTORS.split("\n") if line]
+
+
+@pytest.mark.parametrize("line", VECTORS.split("\n")[1:-1])
+def test_vectors_have_numbas_names_and_cudas(line) -> None:
+    dtype = line.split("x1")[0]
+    for k, name in enumerate(line.split()):
+        n = k % 4 + 1
+        cls = getattr(cuda, name)
+        assert cls is getattr(cuda, f"{dtype}x{n}") and name in {cls.__name__, *cls.aliases}
+        made = njit(lambda *v: cls(*v))(*range(n))
+        assert type(made) is cls and made == cls(*range(n)) == tuple(range(n))
+        assert {v.dtype for v in made} == {np.dtype(dtype)} and made._fields == tuple("xyzw"[:n])
+
+
+def parts_of(total: int):
+    """Ways to put a vector together: numbers, and vectors of other types."""
+    dtypes = st.sampled_from(DTYPES)
+    part = st.one_of(
+        st.integers(-3, 300), st.floats(-100, 100, width=32), st.tuples(dtypes, st.integers(1, total))
+    )
+    return st.lists(part, min_size=1, max_size=total)
+
+
+@settings(deadline=None, max_examples=40)
+@given(dtype=st.sampled_from(DTYPES), n=st.integers(1, 4), parts=parts_of(4))
+def test_compiled_vectors_are_made_as_the_hosts(dtype, n, parts) -> None:
+    cls = getattr(cuda, f"{dtype}x{n}")
+    given_ = tuple(
+        getattr(cuda, f"{p[0]}x{p[1]}")(*range(p[1])) if isinstance(p, tuple) else p for p in parts
+    )
+    if dtype.startswith("u"):  # what a negative float becomes there is the processor's
+        given_ = tuple(abs(p) if isinstance(p, float) else p for p in given_)
+    if dtype in ("int8", "uint8") and any(isinstance(p, float) and p > 127 for p in given_):
+        return
+
+    def make(v):
+        return cls(*v)
+
+    try:
+        want = make(given_)
+    except TypeError as e:
+        with pytest.raises(treadle.errors.TypingError, match="alone or in vectors") as told:
+            njit(make)(given_)
+        assert str(e) in str(told.value)
+        return
+    got = njit(make)(given_)
+    assert type(got) is cls and got == want and [type(x) for x in got] == [type(x) for x in want]
+
+
+def mixed(a, v):
+    w = cuda.float32x4(v.z, cuda.short2(2.5, 300), a[0])
+    i = 0
+    for one in (w, v):
+        a[i] = one.x
+        a[i + 1] = one.y
+        a[i + 2] = one.z
+        a[i + 3] = one.w
+        i += 4
+
+
+def test_a_kernel_takes_a_vector_and_makes_others() -> None:
+    a = np.full(8, 9.5)
+    cuda.jit(mixed)[1, 1](a, cuda.float4(1, cuda.int2(2, 3), 4.5))
+    assert np.array_equal(a, [3, 2, 300, 9.5, 1, 2, 3, 4.5])
+    kinds = treadle.types.NamedTuple((float32,) * 4, cuda.float4)
+    assert cuda.compile_ptx(mixed, treadle.void(treadle.float64[::1], kinds), cc=(8, 0))[0]
+
+
+def test_a_vector_is_pickled_shown_and_told() -> None:
+    v = cuda.uchar3(1, 2, 255)
+    assert pickle.loads(pickle.dumps(v)) == v and type(pickle.loads(pickle.dumps(v))) is cuda.uint8x3
+    assert repr(v) == "uint8x3(x=1, y=2, z=255)" and cuda.uint8x3.aliases == ("uchar3",)
+    assert (v.x, v.y, v.z) == (1, 2, 255) and cuda.int4(1, 2, 3, 4).w == 4
+
+
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: cuda.float4(1, 2, 3), r"float32x4\(\) takes 4 numbers, alone or in vectors, and not 3"),
+        (lambda: cuda.int1(), r"int32x1\(\) takes 1 number, alone or in vectors, and not 0"),
+        (lambda: cuda.float2("a", 1), r"float32x2\(\) takes numbers and vectors of them, not"),
+        (lambda: cuda.float2((1, 2)), r"float32x2\(\) takes numbers and vectors of them, not"),
+        (lambda: cuda.float2(1j, 2), r"float32x2\(\) takes numbers and vectors of them, not"),
+    ],
+)
+def test_what_makes_no_vector_is_told(make, text) -> None:
+    with pytest.raises(TypeError, match=text):
+        make()
+    with pytest.raises(treadle.errors.TypingError, match=text):
+        njit(make)()
+
+
+def test_numbas_list_of_vectors(tmp_path) -> None:
+    run_as_numba(
+        tmp_path,
+        """
+from numba import cuda
+from numba.cuda.vector_types import vector_types
+assert len(vector_types) == 40
+one = vector_types["float32x3"]
+assert (one.name, one.num_elements, one.base_type) == ("float32x3", 3, cuda.float32)
+assert one.user_facing_object is cuda.float3
+""",
+    )

@@ -122,6 +122,7 @@ if TYPE_CHECKING:
         synchronize as synchronize,
     )
     from ._ufunc import DeviceGUfunc as DeviceGUfunc, DeviceUfunc as DeviceUfunc
+    from ._vector import *
     from .args import In as In, InOut as InOut, Out as Out
     from .cudadrv import devicearray as devicearray
     # isort: on
@@ -206,6 +207,22 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
+# Vectors by Numba's names, and by CUDA C's.
+_VECTORS = {
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long longlong",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong ulonglong",
+    "float32": "float",
+    "float64": "double",
+}
+for _dtype, _names in _VECTORS.items():
+    for _name in (_dtype + "x", *_names.split()):
+        _WHERE |= {f"{_name}{n}": "_vector" for n in (1, 2, 3, 4)}
 _MODULES = ("args", "cudadrv", "fft", "libs", "rand", "random")
 __all__ = [
     *_WHERE,
