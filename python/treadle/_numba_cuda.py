@@ -19,7 +19,7 @@ import numpy as np
 
 from . import config, cuda, types
 from ._core import Signature, as_type
-from ._numba import Failed, guvectorize, vectorize
+from ._numba import Failed, guvectorize, typeof, vectorize
 from ._standin import Missing, MissingModule
 from .errors import TreadleError, UnsupportedError
 
@@ -50,7 +50,9 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
             return made(fn)
         except TreadleError as reason:
             return Failed(fn, reason)
-        except FileNotFoundError as missing:  # what is linked is asked for by a launch
+        except FileNotFoundError as missing:  # what is linked is asked for by a launch, or a signature
+            if func_or_sig is not None and func_or_sig is not fn:
+                raise
             return Failed(fn, UnsupportedError(str(missing)))
 
     plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
@@ -242,6 +244,8 @@ def names_of(path: list[str]) -> dict[str, Any]:
         return {"transpose": transpose}
     if path == ["kernels", "reduction"]:
         return {"Reduce": cuda.Reduce}
+    if path == ["typing", "typeof"]:
+        return {"typeof": typeof}
     if path == ["vector_types"]:
         return {"vector_types": _vector_types()}
     if path in (["testing"], ["tests", "support"]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -284,3 +286,165 @@ assert (one.name, one.num_elements, one.base_type) == ("float32x3", 3, cuda.floa
 assert one.user_facing_object is cuda.float3
 """,
     )
+
+
+# --- what is linked ---
+
+
+def recording(fail: bool = False):
+    """Callbacks, and what they were called with."""
+    up: list[cuda.LoadedCode] = []
+    down: list[cuda.LoadedCode] = []
+
+    def setup(code):
+        if fail:
+            raise KeyError("no")
+        up.append(code)
+
+    return up, down, {"setup_callback": setup, "teardown_callback": down.append}
+
+
+def test_callbacks_of_what_is_linked_are_called_once_for_each_signature() -> None:
+    up, down, callbacks = recording()
+
+    @cuda.jit(link=cuda.CUSource("", **callbacks))
+    def kernel(x):
+        pass
+
+    assert up == []
+    for x in (1, 2, 3.0, 4):
+        kernel[1, 1](x)
+        kernel[2, 2](x)
+    assert [(c.name, c.signature) for c in up] == [("kernel", (int64,)), ("kernel", (treadle.float64,))]
+    assert len({c.handle for c in up}) == 2 and down == [] and "of kernel(int64)>" in repr(up[0])
+    cuda.current_context().reset()
+    assert down == up[::-1]
+    cuda.current_context().reset()
+    assert len(down) == 2
+
+
+def test_callbacks_end_with_the_kernel() -> None:
+    up, down, callbacks = recording()
+    kernel = cuda.jit(link=[cuda.CUSource("", **callbacks)])(lambda: None)
+    kernel[1, 1]()
+    assert len(up) == 1 and down == []
+    del kernel
+    gc.collect()
+    assert down == up
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_declared_function_has_its_callbacks_whoever_calls_it(inside) -> None:
+    up, _, callbacks = recording()
+    text = 'extern "C" int twice(int *r, int x) { *r = 2 * x; return 0; }'
+    twice = cuda.declare_device("twice", "int32(int32)", link=cuda.CUSource(text, **callbacks))
+
+    @cuda.jit(device=True)
+    def helper(x):
+        return twice(x)
+
+    called = helper if inside else twice
+
+    @cuda.jit
+    def kernel(a):
+        a[0] = called(a[0])
+
+    a = np.array([21], np.int32)
+    kernel[1, 1](a)
+    assert a[0] == 42 and len(up) == 1
+
+
+def test_what_a_callback_raises_is_the_launchs_and_others_are_undone() -> None:
+    up, down, callbacks = recording()
+    _, _, fails = recording(fail=True)
+    links = [cuda.CUSource("", **callbacks), cuda.CUSource(" ", **fails)]
+    kernel = cuda.jit(link=links)(lambda a: None)
+    for n in (1, 2):
+        with pytest.raises(KeyError):
+            kernel[1, 1](1)
+        assert len(up) == len(down) == n and up[-1] is down[-1]
+
+
+def test_threads_set_up_once() -> None:
+    up, _, callbacks = recording()
+    seen = []
+
+    @cuda.jit(link=cuda.CUSource("", **callbacks))
+    def kernel(a):
+        a[0] += 1
+
+    def launch():
+        for x in (np.zeros(1), np.zeros(1, np.int64)):
+            kernel[1, 1](x)
+            seen.append(x[0])
+
+    threads = [threading.Thread(target=launch) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(up) == 2 and seen == [1] * 8
+
+
+def test_a_file_that_is_not_there_is_a_linkers_error(tmp_path) -> None:
+    from treadle.cuda.cudadrv.driver import LinkerError
+    from treadle.cuda.cudadrv.linkable_code import LinkableCode
+
+    for make in (lambda p: cuda.jit("void()", link=p), LinkableCode.from_path, LinkableCode.from_path_or_obj):
+        with pytest.raises(LinkerError, match=r"nothing\.a not found") as told:
+            make("nothing.a")
+        assert isinstance(told.value, FileNotFoundError)
+    source = cuda.CUSource("int x;")
+    assert LinkableCode.from_path_or_obj(source) is source
+    (tmp_path / "x.cu").write_text("int x;")
+    assert isinstance(LinkableCode.from_path(tmp_path / "x.cu"), cuda.CUSource)
+    run_as_numba(
+        tmp_path,
+        """
+from numba import cuda
+from numba.cuda.cudadrv.driver import LinkerError
+from numba.cuda.cudadrv.linkable_code import CUSource, LinkableCode
+assert issubclass(CUSource, LinkableCode)
+lazy = cuda.jit(link="nothing.a")(lambda: None)
+try:
+    cuda.jit("void()", link="nothing.a")(lambda: None)
+except LinkerError as e:
+    assert e.args == ("nothing.a not found",)
+else:
+    raise AssertionError("a signature is compiled at once")
+""",
+    )
+
+
+def test_the_source_beside_a_gpus_code_is_the_emulated_devices(tmp_path) -> None:
+    (tmp_path / "f.ptx").write_text(".version 7.0")
+    with pytest.raises(treadle.errors.UnsupportedError, match="give the .cu beside it"):
+        cuda.jit(lambda a: add_one_to(a), link=str(tmp_path / "f.ptx"))[1, 1](np.zeros(1, np.int32))
+    text = 'extern "C" __device__ int add_one(int *r, int x) { *r = x + 1; return 0; }'
+    (tmp_path / "f.cu").write_text(text)
+
+    @cuda.jit(link=str(tmp_path / "f.ptx"))
+    def kernel(a):
+        a[0] = add_one(a[0])
+
+    a = np.array([41], np.int32)
+    with pytest.warns(UserWarning, match=r"f\.ptx is a GPU's: on the emulated device .*f\.cu is compiled"):
+        kernel[1, 1](a)
+    assert a[0] == 42
+
+
+add_one = cuda.declare_device("add_one", "int32(int32)")
+
+
+def add_one_to(a):
+    a[0] = add_one(a[0])
+
+
+def test_a_kernel_of_one_signature_tells_numbers_not_a_dict() -> None:
+    declared = cuda.jit("void(float32[::1])")(lambda a: None)
+    several = cuda.jit(["void(float32[::1])", "void(float64[::1])"])(lambda a: None)
+    assert declared.specialized and not several.specialized
+    assert declared.get_max_potential_block_size()[1] == 1024
+    assert len(several.get_max_potential_block_size()) == 2 and ".entry" in declared.ptx
+    with pytest.raises(RuntimeError, match="specialized already"):
+        declared.specialize(np.zeros(1, np.float32))

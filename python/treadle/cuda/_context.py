@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
@@ -213,8 +214,11 @@ class Context:
         yield
 
     def reset(self) -> None:
-        """Wait for all that was launched."""
+        """Wait for all that was launched; what was linked to kernels with callbacks has its end (`treadle.cuda.LinkableCode`)."""
         self.synchronize()
+        link = sys.modules.get(f"{__package__}._link")
+        if link:
+            link.end_all()
 
     def can_access_peer(self, peer_context: Context | int) -> bool:
         """Whether kernels on this device can use the memory of another one (a context, or a device's number), when `enable_peer_access` has been called."""

@@ -8,8 +8,10 @@ import inspect
 import math
 import operator
 import sys
+import threading
 import types as _pytypes
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, ParamSpec, TypeVar, Union, overload
 
 from .. import config, cuda
@@ -61,6 +63,7 @@ _OF_GPU = {"opt": None, "lineinfo": False, "max_registers": None, "launch_bounds
 
 # What an entry is made for: blocks of these sizes, or all with that many axes.
 Blocks = Union[tuple[int, int, int], int]
+_setting_up = threading.Lock()
 _SIZED = 4  # of a kernel's entries, at most, know the sizes of a block
 
 
@@ -165,6 +168,7 @@ class Kernel(Configurable[P], Inspection):
         self._warned = False
         self._alone: bool | Callable[[Kernel[...]], bool] = False  # may it run as one thread?
         self._linked: dict[str, Any] = {"link": link} if link else {}
+        self._setups: Any = None  # of what is linked, once it is known
         self._kernel = Function(fn, flags, as_options({**options, **self._linked}))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -197,6 +201,8 @@ class Kernel(Configurable[P], Inspection):
             code = Function(self.py_func, flags, self._linked, target_of(least_cc()))
             for s in self._signatures:
                 code._declare(s)
+            for types in code.signatures:
+                self._set_up(tuple(types))
             if self._signatures:
                 code.disable_compile()
             self._code = code
@@ -230,6 +236,20 @@ class Kernel(Configurable[P], Inspection):
             except TypeError as why:
                 text = str(why).replace("has no Treadle type", "that kernels do not take", 1)
                 raise TypeError(f"{said} {text}") from None
+        self._set_up(tuple(typeof(value) for value in args))
+
+    def _set_up(self, types: tuple[Any, ...]) -> None:
+        """Callbacks of what the kernel is linked to, before it runs with these types; asks nothing where nobody has linked anything."""
+        link = sys.modules.get(f"{__package__}._link")
+        if link is None:
+            return
+        with _setting_up:
+            if self._setups is None:
+                self._setups = link.setups_of(self, self._linked.get("link", ())) or ()
+                if self._setups:
+                    weakref.finalize(self, self._setups.end)
+        if self._setups:
+            self._setups.ready(types)
 
     def _configure(self, config: Any) -> Launcher[P]:
         """``kernel[config]``, asked for once for each but where it names a stream."""
@@ -503,6 +523,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         function = Function(fn, _flags({"error_model": "numpy", **safe}), {"link": link} if link else {})
         for s in signatures or ():
             function._announce(s)
+        vars(function)["_links"] = link
         vars(function)["inspect_ptx"] = functools.partial(inspect_ptx, function, options)
         vars(function)["_recipe"] = Recipe(_rebuild_device, (signatures, options))
         return function

@@ -9,7 +9,7 @@ import numpy as np
 from .._array import MemoryPointer, _Access, move, over
 from .._context import Context, Device, MemoryInfo, gpus
 from .._devices import driver_version
-from .._errors import CudaAPIError, CudaDriverError
+from .._errors import CudaAPIError, CudaDriverError, LinkerError
 from .._extent import Array, extent
 from .._stream import Stream
 
@@ -18,6 +18,7 @@ __all__ = [
     "CudaAPIError",
     "CudaDriverError",
     "Device",
+    "LinkerError",
     "MemoryInfo",
     "MemoryPointer",
     "Stream",
