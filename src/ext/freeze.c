@@ -1177,6 +1177,22 @@ typedef struct reach {
     PyObject *names, *locals;
 } reach;
 
+/* Of an enum the members that strings of the code name: `Color["red"]`. */
+static void indexed_members(tr_frozen *z, uint32_t func, const tr_obj *o) {
+    PyObject *cls = (PyObject *)(uintptr_t)o->py,
+             *consts = ((PyCodeObject *)z->scopes.d[func].code)->co_consts;
+    if (!PyType_Check(cls) || !tr_value_is_enum((PyTypeObject *)cls))
+        return;
+    PyObject *members = taken(z, PyObject_GetAttrString(cls, "__members__"));
+    for (Py_ssize_t i = 0; members && i < PyTuple_GET_SIZE(consts) && !z->failed; i++) {
+        PyObject *name = PyTuple_GET_ITEM(consts, i);
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (text && PyMapping_HasKey(members, name))
+            freeze_attr(z, o, text);
+    }
+    PyErr_Clear(); /* a text that is no UTF-8 is no name */
+}
+
 /* A name of the code and the attributes that follow it. */
 static void reached(void *user, bool is_free, uint32_t index, const char *const *attrs, uint32_t n) {
     reach *r = user;
@@ -1193,6 +1209,8 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
         r->c->near[index] = near_global(z, r->func, PyTuple_GET_ITEM(r->names, index));
     for (uint32_t i = 0; i < n && o && o->kind == TR_OBJ_MODULE; i++)
         o = freeze_attr(z, o, attrs[i]);
+    if (o && o->kind == TR_OBJ_MODULE)
+        indexed_members(z, r->func, o);
 }
 
 /* Types that the option `locals` declares for variables of the function. Those of arrays say what inference

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import pickle
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import numpy as np
 import pytest
 import treadle
+from fake_gpu import start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import cuda, float32, int64, njit, uint32
@@ -448,3 +450,103 @@ def test_a_kernel_of_one_signature_tells_numbers_not_a_dict() -> None:
     assert len(several.get_max_potential_block_size()) == 2 and ".entry" in declared.ptx
     with pytest.raises(RuntimeError, match="specialized already"):
         declared.specialize(np.zeros(1, np.float32))
+
+
+# --- what kernels take ---
+
+
+class Color(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+    HIGH = 700
+
+
+def choose(high):
+    return Level.HIGH if high else Level.LOW
+
+
+PROGRAM = """
+import enum
+import numpy as np
+from treadle import cuda
+
+class Color(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+
+class Level(enum.IntEnum):
+    LOW = 3
+    HIGH = 700
+
+@cuda.jit(device=True)
+def choose(high):
+    return Level.HIGH if high else Level.LOW
+
+@cuda.jit
+def kernel(color, level, dtype, out):
+    tile = cuda.shared.array(2, dtype)
+    tile[0] = out[0]
+    out[0] = color == Color.RED
+    out[1] = color is not Color.GREEN
+    out[2] = level
+    out[3] = tile[0]
+    out[4] = choose(level == Level["LOW"])
+
+for color, level, dtype in ((Color.RED, Level.HIGH, np.int32), (Color.GREEN, Level.LOW, np.float32)):
+    out = np.full(5, 2.75)
+    kernel[1, 1](color, level, dtype, out)
+    red, low = color is Color.RED, level is Level.LOW
+    want = [red, red, level, 2 if dtype is np.int32 else 2.75, 700 if low else 3]
+    assert out.tolist() == want, (out, want)
+assert [len(types) for types in kernel.signatures] == [4, 4]
+
+@cuda.jit
+def differences(a, b, at, step, out, same):
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+        out[i] = b[i] - a[i] + step
+        same[i] = a[i] == at
+
+for unit in "YMDhs":
+    a = np.arange(20).astype(f"M8[{unit}]")
+    b = a[::-1].copy()
+    a[3] = "NaT"
+    step = np.timedelta64(2, unit)
+    out, same = np.zeros(20, f"m8[{unit}]"), np.zeros(20, np.bool_)
+    for bring in (lambda x: x, cuda.to_device):
+        arrays = [bring(x) for x in (a, b, out, same)]
+        differences[2, 4](arrays[0], arrays[1], a[5], step, *arrays[2:])
+        got = [x.copy_to_host() if hasattr(x, "copy_to_host") else x for x in arrays[2:]]
+        assert np.array_equal(got[0], b - a + step, equal_nan=True) and np.array_equal(got[1], a == a[5])
+print("well")
+"""
+
+
+@pytest.mark.parametrize("where", ["here", "gpu"])
+def test_kernels_take_members_of_enums_dtypes_and_dates(where) -> None:
+    if where == "here":
+        exec(PROGRAM, {"__name__": "program"})
+        return
+    done = start(PROGRAM)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+
+
+def test_enums_are_indexed_by_names() -> None:
+    f = njit(lambda a: (Level["HIGH"] + a, Color["RED"] is Color.RED, Color["RED"] == Color["GREEN"]))
+    assert f(1) == (701, True, False)
+    with pytest.raises(treadle.errors.TypingError, match="cannot be indexed"):
+        njit(lambda: Level["NONE"])()
+
+
+def test_strings_and_functions_are_no_arguments_of_kernels() -> None:
+    for bad in ("text", choose):
+        with pytest.raises((TypeError, treadle.errors.TypingError), match="kernel takes|do not take"):
+            cuda.jit(lambda a: None)[1, 1](bad)
+
+
+def test_the_type_of_a_tuple_with_constants_tells_its_items() -> None:
+    kind = treadle.typeof((np.float32, 1))
+    assert [str(t) for t in kind.types] == ["class(float32)", "int64"]
