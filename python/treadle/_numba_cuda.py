@@ -30,7 +30,9 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     """numba.cuda.jit. What cannot be compiled fails when it is launched or called, as with `treadle._numba.jit`."""
     if "func_or_sig" in options:
         func_or_sig = options.pop("func_or_sig")
-    for name in ("bind", "nopython", "target", "extensions"):  # they ask for nothing
+    _check_carveout(options.pop("shared_memory_carveout", None))
+    # they ask for nothing: how functions are inlined in LLVM changes no result
+    for name in ("bind", "nopython", "target", "extensions", "forceinline", "lto"):
         options.pop(name, None)
     if not options.get("link", True):
         del options["link"]
@@ -57,6 +59,15 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
 
     plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
     return decorated if plain else decorated(func_or_sig)
+
+
+def _check_carveout(given: Any) -> None:
+    """How much of a multiprocessor's memory is to be shared memory, which a driver takes as a hint; ValueError for what is none."""
+    if isinstance(given, str):
+        if given.lower() not in ("default", "maxl1", "maxshared"):
+            raise ValueError(f"Invalid carveout value: {given!r} is not 'default', 'MaxL1' or 'MaxShared'")
+    elif given is not None and not -1 <= given <= 100:
+        raise ValueError(f"shared_memory_carveout must be between -1 and 100, not {given}")
 
 
 def _parts(signature: Any) -> Iterator[Any]:
@@ -141,6 +152,28 @@ class ForeignArray:
 
 
 @contextlib.contextmanager
+def captured_stderr() -> Iterator[Any]:
+    """A `with` that keeps what is written to stderr."""
+    before, sys.stderr = sys.stderr, io.StringIO()
+    try:
+        yield sys.stderr
+    finally:
+        sys.stderr = before
+
+
+@contextlib.contextmanager
+def override_config(name: str, value: Any) -> Iterator[None]:
+    """A `with` in which a name of numba.config has another value."""
+    module = import_module("numba.cuda.core.config")
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+@contextlib.contextmanager
 def captured_stdout() -> Iterator[Any]:
     """A `with` that keeps what is printed."""
     before, sys.stdout = sys.stdout, io.StringIO()
@@ -189,7 +222,11 @@ def _testing() -> dict[str, Any]:
         "SerialMixin": SerialMixin,
         "ForeignArray": ForeignArray,
         "captured_stdout": captured_stdout,
+        "captured_stderr": captured_stderr,
         "captured_cuda_stdout": captured_stdout,
+        "override_config": override_config,
+        "IS_NUMPY_2": np.lib.NumpyVersion(np.__version__) >= "2.0.0",
+        "skip_unless_cffi": unittest.skipUnless(find_spec("cffi"), "cffi is not installed"),
     }
 
 
@@ -239,6 +276,8 @@ def names_of(path: list[str]) -> dict[str, Any]:
             "autojit": jit,
             "CudaSupportError": cuda.cudadrv.error.CudaSupportError,
             "HAS_NUMBA": False,  # there is no Numba beside this
+            "is_bfloat16_supported": lambda: False,
+            "is_fp16_supported": cuda.is_float16_supported,
         }
     if path == ["kernels", "transpose"]:
         return {"transpose": transpose}

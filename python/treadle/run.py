@@ -92,7 +92,12 @@ def _error_names() -> dict[str, Any]:
         "NumbaPerformanceWarning": errors.PerformanceWarning,
         "NumbaDeprecationWarning": DeprecationWarning,
         "NumbaPendingDeprecationWarning": PendingDeprecationWarning,
-        "NumbaExperimentalFeatureWarning": Warning,
+        **{
+            f"Numba{kind}Warning": Warning
+            for kind in (
+                "DebugInfo ExperimentalFeature IRAssumption InvalidConfig ParallelSafety Pedantic System TypeSafety"
+            ).split()
+        },
     }
 
 

@@ -550,3 +550,90 @@ def test_strings_and_functions_are_no_arguments_of_kernels() -> None:
 def test_the_type_of_a_tuple_with_constants_tells_its_items() -> None:
     kind = treadle.typeof((np.float32, 1))
     assert [str(t) for t in kind.types] == ["class(float32)", "int64"]
+
+
+# --- memory, records, debug ---
+
+
+def test_memory_by_the_byte_says_whose_it_is() -> None:
+    from treadle.cuda.cudadrv import driver
+
+    context = cuda.current_context()
+    for memory in (context.memalloc(64), context.memhostalloc(64, mapped=True), context.memallocmanaged(64)):
+        driver.require_device_memory(memory)
+        part = memory.view(16)
+        assert int(part.handle) == int(memory.handle) + 16 == part.device_ctypes_pointer.value
+        assert part.owner is memory and part.view(8, 16).owner is memory and memory.owner is memory
+        assert memory.own() == memory and memory.own().owner is memory
+        kept = memory.own()
+        del memory, part
+        driver.device_memset(kept, 7, 64)
+        read = np.zeros(64, np.uint8)
+        driver.device_to_host(read, kept, 64)
+        assert np.all(read == 7)
+    with pytest.raises(TypeError, match="memory of the device is needed"):
+        driver.require_device_memory(np.zeros(3))
+    a = np.arange(12.0).reshape(3, 4)[:, ::2]
+    at = a.__array_interface__["data"][0]
+    assert driver.host_memory_extents(a) == (at, at + 2 * 32 + 24)
+    assert int(cuda.device_array(0).device_ctypes_pointer) == 0
+
+
+def test_a_device_record_has_the_type_of_its_dtype() -> None:
+    from treadle.cuda.cudadrv.devicearray import auto_device, from_record_like
+
+    dtype = np.dtype([("a", np.int32), ("b", np.float32)], align=True)
+    host = np.zeros(1, dtype)[0]
+    host["a"] = 4
+    made, new = auto_device(host)
+    assert new and made._numba_type_ == treadle.as_type(dtype) and made["a"] == 4
+    other = from_record_like(made)
+    assert other._numba_type_ == made._numba_type_ and other.gpu_data != made.gpu_data
+    assert other.alloc_size == dtype.itemsize and other.shape == other.strides == ()
+
+
+@pytest.mark.parametrize("expression", ["y[0] / x[0]", "1 // n", "n % n", "helper(y[0], x[0])"])
+def test_debug_raises_on_division_by_zero(expression) -> None:
+    names = {"helper": lambda a, b: a / b}
+    exec(f"def f(r, x, y, n):\n    r[0] = {expression}\n    r[1] = y[0]\n", names)
+    r, x, y = np.zeros(2), np.zeros(1), np.ones(1)
+    cuda.jit(names["f"])[1, 1](r, x, y, 0)
+    assert r[1] == 1
+    r[:] = 0
+    with pytest.raises(ZeroDivisionError):
+        cuda.jit(names["f"], debug=True)[1, 1](r, x, y, 0)
+    assert np.array_equal(r, [0, 0])
+
+
+def test_names_that_ask_for_nothing_under_numbas(tmp_path) -> None:
+    run_as_numba(
+        tmp_path,
+        """
+import numpy as np
+from numba import cuda
+from numba.core import errors
+from numba.cuda.tests.support import override_config
+
+assert not cuda.is_bfloat16_supported() and cuda.is_fp16_supported()
+for name in "DebugInfo InvalidConfig Performance ParallelSafety TypeSafety".split():
+    assert issubclass(getattr(errors, f"Numba{name}Warning"), Warning)
+for carveout in ("MaxL1", "MaxShared", "default", 0, 100, -1, None):
+    @cuda.jit(shared_memory_carveout=carveout, forceinline=True)
+    def kernel(a):
+        a[0] += 1
+    a = np.zeros(1)
+    kernel[1, 1](a)
+    assert a[0] == 1
+for carveout, text in ((150, "between -1 and 100"), ("most", "Invalid carveout value")):
+    try:
+        cuda.jit(shared_memory_carveout=carveout)(lambda: None)
+    except ValueError as e:
+        assert text in str(e)
+    else:
+        raise AssertionError
+from numba import config
+with override_config("CUDA_WARN_ON_IMPLICIT_COPY", 1):
+    from numba.cuda.core import config as inside
+    assert inside.CUDA_WARN_ON_IMPLICIT_COPY == 1
+""",
+    )

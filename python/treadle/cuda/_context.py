@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple
 
 from .. import types
 from .._core import _dev_about, _dev_befriend, _dev_memory, _dev_select, _dev_selected
-from ._array import MemoryPointer, allocate
+from ._array import HOST, MANAGED, MemoryPointer, allocate
 from ._devices import attributes, capability, driver_version, found, has_code, is_emulated, pop, push, ready
 from ._errors import CudaSupportError
 from ._inspect import definition_of
@@ -176,6 +176,18 @@ class Context:
         """Memory on the device, not initialised, which a `DeviceNDArray` can be made of (``gpu_data``)."""
         with self.device:
             return MemoryPointer.of(allocate((bytesize,), "u1"))
+
+    def memhostalloc(
+        self, bytesize: int, mapped: bool = False, portable: bool = False, wc: bool = False
+    ) -> MemoryPointer:
+        """Memory of the host that the device sees, not initialised; what else is said tells a driver how to see it."""
+        with self.device:
+            return MemoryPointer.of(allocate((bytesize,), "u1", place=HOST))
+
+    def memallocmanaged(self, bytesize: int, attach_global: bool = True) -> MemoryPointer:
+        """Memory that lies where it is used, not initialised."""
+        with self.device:
+            return MemoryPointer.of(allocate((bytesize,), "u1", place=MANAGED))
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""

@@ -107,6 +107,11 @@ def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.Code
     )
 
 
+def _error_model(options: dict[str, Any]) -> str:
+    """Divisions by zero give NumPy's results, but where mistakes are looked for by ``debug=True``."""
+    return "python" if options.get("debug") is True else "numpy"
+
+
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
     items = given if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(items) <= 3:
@@ -162,7 +167,7 @@ class Kernel(Configurable[P], Inspection):
         link: tuple[LinkableCode, ...] = (),
     ) -> None:
         watch = _checks.wanted(options)
-        flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
+        flags = _flags({"error_model": _error_model(options), **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
         self._warned = False
@@ -466,7 +471,7 @@ def jit(
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
 
-    Division by zero gives what NumPy gives, and does not raise; indices out of range raise IndexError, as everywhere in Treadle.
+    Division by zero gives what NumPy gives, and does not raise but with ``debug=True``; indices out of range raise IndexError, as everywhere in Treadle.
 
     Parameters
     ----------
@@ -475,7 +480,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     device : bool
         A function for kernels to call, which may return values.
     debug : bool
-        Look for mistakes while the kernel runs, races above all: a launch that has some raises `treadle.errors.KernelCheckError`. Line tables, as `treadle.jit` keeps them.
+        Look for mistakes while the kernel runs, races above all: a launch that has some raises `treadle.errors.KernelCheckError`. A division by zero raises ZeroDivisionError. Line tables, as `treadle.jit` keeps them.
     fastmath, cache, inline, promotion, boundscheck
         As `treadle.jit` has them.
     opt, lineinfo, max_registers, launch_bounds, fma
@@ -520,7 +525,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             kernel.targetoptions = dict(options)
             return kernel
         safe = _checks.safe(own, _checks.wanted(own))
-        function = Function(fn, _flags({"error_model": "numpy", **safe}), {"link": link} if link else {})
+        flags = _flags({"error_model": _error_model(own), **safe})
+        function = Function(fn, flags, {"link": link} if link else {})
         for s in signatures or ():
             function._announce(s)
         vars(function)["_links"] = link
