@@ -6,21 +6,24 @@ import builtins
 import contextlib
 import functools
 import io
+import re
 import sys
+import tempfile
 import unittest
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import CodeType, FunctionType, SimpleNamespace
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 import numpy as np
 
 from . import config, cuda, types
-from ._core import Signature, as_type
-from ._numba import Failed, guvectorize, typeof, vectorize
+from ._core import Function, Signature, as_type
+from ._numba import Failed, guvectorize, typeof, unused, vectorize
 from ._standin import Missing, MissingModule
+from .cuda._compile import current_cc, device_flags, text_of
 from .errors import TreadleError, UnsupportedError
 
 __all__ = ["ConfigModule", "jit", "names_of"]
@@ -49,7 +52,7 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
                     f"Treadle does not have a type of the signature of {fn.__qualname__}()"
                 )
             made = cuda.jit(None if func_or_sig is fn else func_or_sig, **options)
-            return made(fn)
+            return _inspected(made(fn), options)
         except TreadleError as reason:
             return Failed(fn, reason)
         except FileNotFoundError as missing:  # what is linked is asked for by a launch, or a signature
@@ -59,6 +62,32 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
 
     plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
     return decorated if plain else decorated(func_or_sig)
+
+
+def _inspected(made: Any, options: dict[str, Any]) -> Any:
+    """A device function, with what Numba's has to look at it: the code is a device's."""
+    if isinstance(made, Function):
+
+        def text(stage: str, signature: Any = None) -> Any:
+            if signature is None:
+                return {s: text(stage, s) for s in made.signatures}
+            return text_of(made, tuple(signature), stage, False, device_flags(options), current_cc()).text
+
+        def compile_device(args: Any, return_type: Any = None) -> SimpleNamespace:
+            names = re.findall(r"\.func\s*(?:\([^)]*\))?\s*([\w$]+)", text("ptx", args))
+            return SimpleNamespace(signature=tuple(args), fndesc=SimpleNamespace(mangled_name=names[-1]))
+
+        vars(made).update(
+            compile_device=compile_device,
+            inspect_asm=partial(text, "ptx"),
+            inspect_llvm=partial(text, "llvmopt"),
+            inspect_sass=_no_sass,
+        )
+    return made
+
+
+def _no_sass(signature: Any = None) -> NoReturn:
+    raise RuntimeError("Cannot inspect SASS of a device function")
 
 
 def _check_carveout(given: Any) -> None:
@@ -198,6 +227,7 @@ def _testing() -> dict[str, Any]:
         "skip_if_mvc_libraries_unavailable",
         "skip_with_cuda_python",
         "skip_on_nvjitlink_13_1_sm_120",
+        "skip_with_nvdisasm",
         "linux_only",
         "xfail_unless_cudasim",
         *(f"skip_unless_cc_{cc}" for cc in (32, 50, 53, 60, 70, 75, 80, 90)),
@@ -211,6 +241,7 @@ def _testing() -> dict[str, Any]:
                 "skip_if_cuda_includes_missing",
                 "skip_if_cudadevrt_missing",
                 "skip_if_nvjitlink_missing",
+                "skip_if_curand_kernel_missing",
                 "skip_unless_conda_cudatoolkit",
             ),
             _skipped("no file of a CUDA toolkit is used"),
@@ -225,6 +256,9 @@ def _testing() -> dict[str, Any]:
         "captured_stderr": captured_stderr,
         "captured_cuda_stdout": captured_stdout,
         "override_config": override_config,
+        "temp_directory": lambda prefix: tempfile.mkdtemp(prefix=f"{prefix}-"),
+        "windows_only": unittest.skip("this is Linux"),
+        "TestCase": CUDATestCase,
         "IS_NUMPY_2": np.lib.NumpyVersion(np.__version__) >= "2.0.0",
         "skip_unless_cffi": unittest.skipUnless(find_spec("cffi"), "cffi is not installed"),
     }
@@ -258,6 +292,24 @@ def _vector_types() -> dict[str, SimpleNamespace]:
     return made
 
 
+def _unused() -> dict[str, Any]:
+    """What tells Numba's compiler how types of a library's own are typed and lowered, of which compiled code here gets none."""
+    names = "lower lower_attr lower_cast lower_constant lower_setattr register register_attr register_global".split()
+    registry = SimpleNamespace(**dict.fromkeys((*names, "lower_getattr", "register_intrinsic"), unused))
+    return {
+        **dict.fromkeys(names, unused),
+        "registry": registry,
+        "Registry": lambda *args: registry,
+        "lower_builtin": unused,
+    }
+
+
+def compile_all(pyfunc: Any, sig: Any, **options: Any) -> tuple[list[Any], Any]:
+    """numba.cuda.compile_all: the code of a function in a list, which has what it is linked to in it."""
+    code, result = cuda.compile(pyfunc, sig, **options)
+    return [code], result
+
+
 _OURS = ("fft", "libs", "rand")  # modules that Numba has not
 
 
@@ -276,6 +328,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
             "autojit": jit,
             "CudaSupportError": cuda.cudadrv.error.CudaSupportError,
             "HAS_NUMBA": False,  # there is no Numba beside this
+            "compile_all": compile_all,
             "is_bfloat16_supported": lambda: False,
             "is_fp16_supported": cuda.is_float16_supported,
         }
@@ -283,6 +336,12 @@ def names_of(path: list[str]) -> dict[str, Any]:
         return {"transpose": transpose}
     if path == ["kernels", "reduction"]:
         return {"Reduce": cuda.Reduce}
+    if path in (["cudaimpl"], ["cudadecl"], ["core", "imputils"]):
+        return _unused()
+    if path == ["cudadrv", "driver"]:
+        more = {"_have_nvjitlink": lambda: False}  # nothing of it is used
+    else:
+        more = {}
     if path == ["typing", "typeof"]:
         return {"typeof": typeof}
     if path == ["vector_types"]:
@@ -297,6 +356,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
             "compile_ptx_for_current_device",
         )
         return {
+            "compile_all": compile_all,
             **{name: cuda.Kernel for name in ("CUDADispatcher", "Dispatcher", "CUDAKernel", "_Kernel")},
             **{name: getattr(cuda, name) for name in compiled},
         }
@@ -309,7 +369,9 @@ def names_of(path: list[str]) -> dict[str, Any]:
         if name not in sys.modules and not (package and find_spec(name)):
             return {}
     module = import_module(name)
-    return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
+    return more | {
+        n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"
+    }
 
 
 # What kernels have that is the same for one thread as for many.

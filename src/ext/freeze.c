@@ -964,6 +964,29 @@ static tr_obj *freeze_extern(tr_frozen *z, PyObject *o) {
     return x->table ? r : NULL;
 }
 
+/* An FFI of cffi's: its from_buffer is all that compiled code has of it. */
+static tr_obj *freeze_ffi(tr_frozen *z, PyObject *o) {
+    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+    if (strcmp(dot ? dot + 1 : name, "FFI") != 0)
+        return NULL;
+    PyObject *module = tr_py_dict_get_text(Py_TYPE(o)->tp_dict, "__module__");
+    const char *home = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : name;
+    bool is_cffi = home && (strncmp(home, "cffi.", 5) == 0 || strncmp(home, "_cffi_backend", 13) == 0);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    if (!is_cffi)
+        return NULL;
+    tr_obj *row = new_obj(z, TR_OBJ_BUILTIN, NULL, "ffi.from_buffer"),
+           *r = new_obj(z, TR_OBJ_MODULE, o, "an FFI");
+    row->u.builtin = TR_B_CU_FROM_BUFFER;
+    tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, 1);
+    attrs[0] = (tr_attr){"from_buffer", row};
+    r->u.m.name = "FFI";
+    r->u.m.attrs = attrs;
+    r->u.m.n = 1;
+    return r;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -998,6 +1021,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     r = freeze_generator(z, o);
+    if (!r && !z->failed)
+        r = freeze_ffi(z, o);
     if (!r && !z->failed)
         r = freeze_extern(z, o);
     return r || z->failed ? r : opaque(z, o);

@@ -281,11 +281,16 @@ tr_tv tr_em_same_bits(tr_em *e, tr_tv x, const tr_ty *to) {
     return x.ty == to ? x : mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_BITCAST, to, x.v));
 }
 
+/* Records count by their fields, whatever the class of their values. */
+static bool are_same_items(const tr_ty *a, const tr_ty *b) {
+    return a == b || (a->kind == TR_TY_STRUCT && b->kind == TR_TY_STRUCT && tr_ty_same_fields(a, b));
+}
+
 /* Array of another layout or writability, or one that may lie anywhere: the same memory
  * under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     assert(to->kind == TR_TY_ARRAY && "the cell is of the kind that is coerced to");
-    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim ||
+    if (x.ty->kind != TR_TY_ARRAY || !are_same_items(x.ty->elem, to->elem) || x.ty->ndim != to->ndim ||
         (x.ty->sub != to->sub && !(x.ty->sub == 0 && to->sub == TR_ARRAY_LOOSE)))
         return false;
     if (x.ty->readonly && !to->readonly)

@@ -603,6 +603,8 @@ def test_debug_raises_on_division_by_zero(expression) -> None:
     with pytest.raises(ZeroDivisionError):
         cuda.jit(names["f"], debug=True)[1, 1](r, x, y, 0)
     assert np.array_equal(r, [0, 0])
+    cuda.jit(names["f"], debug=True, fastmath=True)[1, 1](r, x, y, 0)
+    assert r[1] == 1
 
 
 def test_names_that_ask_for_nothing_under_numbas(tmp_path) -> None:
@@ -635,5 +637,138 @@ from numba import config
 with override_config("CUDA_WARN_ON_IMPLICIT_COPY", 1):
     from numba.cuda.core import config as inside
     assert inside.CUDA_WARN_ON_IMPLICIT_COPY == 1
+""",
+    )
+
+
+# --- records, constants, what compiled code is asked for ---
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    kinds=st.lists(st.sampled_from(["i1", "i4", "f4", "f8", "c16"]), min_size=1, max_size=4),
+    align=st.booleans(),
+    declared=st.booleans(),
+    given_=st.booleans(),
+)
+def test_a_declared_record_array_takes_recarrays_and_others(kinds, align, declared, given_) -> None:
+    dtype = np.dtype([(f"f{k}", kind) for k, kind in enumerate(kinds)], align=align)
+
+    def rows(as_records):
+        made = np.zeros(3, dtype)
+        made["f0"] = [1, 2, 3]
+        return made.view(np.dtype((np.record, dtype))) if as_records else made
+
+    of = treadle.typeof(rows(declared)).dtype
+
+    def grow(a):
+        for i in range(a.size):
+            a[i].f0 = a[i].f0 + 1
+
+    kernel, compiled = cuda.jit((of[:],))(grow), njit((of[:],))(grow)
+    called = njit(lambda a: compiled(a))
+    for run in (kernel[1, 1], compiled, called):
+        a = rows(given_)
+        run(a)
+        assert np.array_equal(a["f0"], [2, 3, 4])
+
+
+def test_records_of_other_fields_are_no_declared_ones() -> None:
+    of = treadle.typeof(np.zeros(1, [("a", "i4"), ("b", "f4")])).dtype
+    f = njit((of[:],))(lambda a: None)
+    for other in ([("a", "i4"), ("c", "f4")], [("a", "f4"), ("b", "i4")], [("a", "i4")]):
+        with pytest.raises(TypeError, match="no (matching )?signature"):
+            f(np.zeros(1, other))
+
+
+ROWS = np.array([(1, 2.5), (3, 4.5)], dtype=[("n", np.uint8), ("x", np.float64)])
+DAYS = np.array(["2001-01-01", "NaT", "2026-11-30"], "M8[D]")
+
+
+def test_arrays_of_records_and_dates_are_constants() -> None:
+    @cuda.jit
+    def kernel(x, day):
+        rows, days = cuda.const.array_like(ROWS), cuda.const.array_like(DAYS)
+        i = cuda.grid(1)
+        x[i] = rows[i % 2].x + rows[i % 2].n
+        day[i] = days[i]
+
+    x, day = np.zeros(3), np.zeros(3, "M8[D]")
+    kernel[1, 3](x, day)
+    assert np.array_equal(x, [3.5, 7.5, 3.5]) and np.array_equal(day, DAYS, equal_nan=True)
+    assert cuda.compile_ptx(kernel.py_func, kernel.signatures[0], cc=(8, 0))[0]
+
+
+def test_a_kernel_is_specialized_for_types() -> None:
+    def grow(a, n):
+        a[0] += n
+
+    kernel = cuda.jit(grow)
+    special = kernel.specialize(float32[::1], int64)
+    assert special is kernel.specialize(np.zeros(1, np.float32), 4) and special.specialized
+    assert special.signatures == [(float32[::1], int64)]
+
+
+class FFI:
+    """What compiled code sees of cffi's."""
+
+    __module__ = "cffi.api"
+
+    def from_buffer(self, cdecl, python_buffer=None):
+        raise AssertionError("compiled code has its own")
+
+
+@pytest.mark.parametrize("with_type", [False, True])
+def test_from_buffer_of_cffi_is_a_pointer_to_an_array(with_type) -> None:
+    ffi = FFI()
+    text = 'extern "C" __device__ int total(int *r, int n, int *p) { *r = 0; for (int i = 0; i < n; i++) *r += p[i]; return 0; }'
+    total = cuda.declare_device("total", "int32(int32, CPointer(int32))", link=cuda.CUSource(text))
+
+    @cuda.jit
+    def kernel(a, out):
+        p = ffi.from_buffer("int[]", a) if with_type else ffi.from_buffer(a)
+        out[0] = total(a.size, p)
+
+    a, out = np.arange(5, dtype=np.int32), np.zeros(1, np.int32)
+    kernel[1, 1](a, out)
+    assert out[0] == 10
+    for bad, text in ((3, "takes an array, not"), (np.zeros((2, 2), np.int32), "an array of one axis")):
+        with pytest.raises(treadle.errors.TypingError, match=text):
+            cuda.jit(lambda a: ffi.from_buffer(a))[1, 1](bad)
+
+
+def test_device_functions_are_looked_at_under_numbas_names(tmp_path) -> None:
+    run_as_numba(
+        tmp_path,
+        """
+from numba import cuda, float32, int32
+from numba.cuda import compile_all
+from numba.cuda.cudaimpl import lower
+from numba.cuda.extending import register_model, typeof_impl
+from numba.types import Type
+
+class Own(Type):
+    def __init__(self):
+        super().__init__(name="Own")
+
+@lower(Own, int32)
+def lowered(context, builder, sig, args):
+    raise AssertionError
+
+@cuda.jit(device=True)
+def add(x, y):
+    return x + y
+
+made = add.compile_device((int32, int32))
+name = made.fndesc.mangled_name
+assert "add" in name and name in add.inspect_asm((int32, int32)) and name in add.inspect_llvm((int32, int32))
+try:
+    add.inspect_sass((int32, int32))
+except RuntimeError as e:
+    assert "Cannot inspect SASS of a device function" in str(e)
+else:
+    raise AssertionError
+[code], result = compile_all(lambda x, y: x + y, (float32, float32), device=True, abi_info={"abi_name": "plus"})
+assert ".visible .func" in code and "plus" in code and result == float32
 """,
     )

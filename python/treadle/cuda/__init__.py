@@ -592,6 +592,11 @@ def _launch(
     _only_in_kernels("_launch()")
 
 
+def _from_buffer(cdecl: Any, python_buffer: Any = None, require_writable: bool = False) -> Any:
+    """What ``from_buffer`` of cffi's FFI is in kernels: the array, for a pointer of a declared function's."""
+    _only_in_kernels("_from_buffer()")
+
+
 def _shared_array(shape: Any, dtype: Any) -> Any:
     """An array that the threads of a block share, not initialised.
 

@@ -15,7 +15,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, ParamSpec, TypeVar, Union, overload
 
 from .. import config, cuda
-from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
+from .._core import _STANDS_FOR, Configurable, Function, Launcher, Type, _launch_hooks, _launcher, typeof
 from .._pickle import Recipe, leads_back, parts_of
 from ..decorators import (
     _OPTIONS,
@@ -108,8 +108,8 @@ def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.Code
 
 
 def _error_model(options: dict[str, Any]) -> str:
-    """Divisions by zero give NumPy's results, but where mistakes are looked for by ``debug=True``."""
-    return "python" if options.get("debug") is True else "numpy"
+    """Divisions by zero give NumPy's results, but where mistakes are looked for by ``debug=True``, and nothing is fast."""
+    return "python" if options.get("debug") is True and not options.get("fastmath") else "numpy"
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -333,10 +333,10 @@ class Kernel(Configurable[P], Inspection):
         return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
 
     def specialize(self, *args: Any) -> Kernel[P]:
-        """The kernel for the types of these arguments alone."""
+        """The kernel for the types of these arguments alone, or for these types."""
         if self.specialized:
             raise RuntimeError(f"{self.__qualname__}() is specialized already")
-        types = tuple(typeof(getattr(a, "_mem", a)) for a in args)
+        types = tuple(a if isinstance(a, Type) else typeof(getattr(a, "_mem", a)) for a in args)
         known: dict[Any, Any] = self.__dict__.setdefault("_specializations", {})
         if types not in known:
             made = known[types] = jit([types], **self.targetoptions)(self.py_func)
