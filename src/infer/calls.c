@@ -60,8 +60,8 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
 }
 
 /* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers
- * stay known, members of enums too, numbers where the function asks for it, or where they are sizes (sizes.c). infer/ufuncs.c has said which are
- * weak. */
+ * stay known, members of enums too, numbers where the function asks for it, or where they are sizes
+ * (sizes.c). infer/ufuncs.c has said which are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t ncap, uint32_t n,
                        tr_tv *v) {
     for (uint32_t i = ncap; i < n; i++) {

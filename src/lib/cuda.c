@@ -124,8 +124,8 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* cffi's ffi.from_buffer(a), or with a type before it: a pointer to an array's items, which declared functions
- * take, is the array itself. */
+/* cffi's ffi.from_buffer(a), or with a type before it: a pointer to an array's items, which declared
+ * functions take, is the array itself. */
 bool tr_lib_cu_from_buffer(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = c->a[1].ty ? c->a[1] : c->a[0];
     if (out->ty->kind != TR_TY_ARRAY)

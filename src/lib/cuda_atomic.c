@@ -5,8 +5,8 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
-/* Numba converts indices of atomics to intp whatever they are. Its rules make a float64 of an index that is an
- * int64 on one path and a uint64 on another, so programs rely on that. */
+/* Numba converts indices of atomics to intp whatever they are. Its rules make a float64 of an index that is
+ * an int64 on one path and a uint64 on another, so programs rely on that. */
 static tr_tv whole(tr_em *e, tr_tv idx) {
     if (tr_ty_is_float(idx.ty))
         return tr_em_conv(e, idx, tr_fam_ty(e, TR_TY_I64));

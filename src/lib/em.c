@@ -707,7 +707,7 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
     uint32_t n = 0;
     assert(tr_em_is_array(e, a) && ty->kind == TR_TY_ARRAY && "memory of an array is seen as an array");
     assert(x->n == ty->ndim && "an axis of the result each");
-    assert(a.ty->elem == ty->elem && "a view has the items of its base");
+    assert(are_same_items(a.ty->elem, ty->elem) && "a view has the items of its base");
     for (uint32_t k = 0; k < x->n; k++)
         assert(x->ax[k].of < (int)a.ty->ndim && tr_em_are_i64(e, 1, &x->ax[k].size) &&
                tr_em_are_i64(e, 1, &x->ax[k].step) && "an axis of the base or a new one, a size and a step");

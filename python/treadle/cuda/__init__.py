@@ -123,7 +123,7 @@ if TYPE_CHECKING:
         synchronize as synchronize,
     )
     from ._ufunc import DeviceGUfunc as DeviceGUfunc, DeviceUfunc as DeviceUfunc
-    from ._vector import *
+    from ._vector import *  # noqa: F403
     from .args import In as In, InOut as InOut, Out as Out
     from .cudadrv import devicearray as devicearray
     # isort: on
