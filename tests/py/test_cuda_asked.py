@@ -732,6 +732,8 @@ def test_from_buffer_of_cffi_is_a_pointer_to_an_array(with_type) -> None:
     a, out = np.arange(5, dtype=np.int32), np.zeros(1, np.int32)
     kernel[1, 1](a, out)
     assert out[0] == 10
+    with pytest.raises(treadle.errors.TypingError, match="has a meaning in kernels only"):
+        cuda._from_buffer(a)
     for bad, text in ((3, "takes an array, not"), (np.zeros((2, 2), np.int32), "an array of one axis")):
         with pytest.raises(treadle.errors.TypingError, match=text):
             cuda.jit(lambda a: ffi.from_buffer(a))[1, 1](bad)

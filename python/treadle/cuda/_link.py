@@ -67,7 +67,7 @@ class LinkableCode:
 
     kind = ""
     default_name = "<code>"
-    source: str | None = None  # the path of CUDA C beside the file that it is of
+    _source: str | None = None  # the path of CUDA C beside the file that it is of
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ def _of_path(path: str) -> LinkableCode:
         made = _CLASSES[suffix](f.read(), path)
     if isinstance(made, CUSource):
         made.folder = os.path.dirname(os.path.abspath(path))
-    made.source = source if suffix != "cu" and os.path.exists(source) else None
+    made._source = source if suffix != "cu" and os.path.exists(source) else None
     return made
 
 
@@ -558,13 +558,13 @@ def _for_host(link: LinkableCode) -> bytes | str:
         return os.fsdecode(link.data)
     of_gpu = b".nv_fatbin" in link.data or b"__nv_relfatbin" in link.data
     if not isinstance(link, (Object, Archive)) or of_gpu or link.data[18:20] == b"\xbe\x00":
-        if link.source is None:
+        if link._source is None:
             raise UnsupportedError(f"{link.name} {_OF_GPU}")
         warnings.warn(
-            f"{link.name} is a GPU's: on the emulated device {link.source} is compiled in its place",
+            f"{link.name} is a GPU's: on the emulated device {link._source} is compiled in its place",
             stacklevel=2,
         )
-        source = _of_path(link.source)
+        source = _of_path(link._source)
         assert isinstance(source, CUSource)
         return _compile(source, None)
     compiler = _host_compiler()
