@@ -131,6 +131,12 @@ class CUDATestCase(unittest.TestCase):
     def tearDown(self) -> None:
         cuda.synchronize()
 
+    def reset_module_warnings(self, module: Any) -> None:
+        """Have a module's warnings shown again."""
+        named = sys.modules.get(module) if isinstance(module, str) else module
+        if named is not None:
+            vars(named).pop("__warningregistry__", None)
+
     def assertPreciseEqual(
         self,
         first: Any,

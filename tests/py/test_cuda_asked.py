@@ -616,6 +616,12 @@ from numba import cuda
 from numba.core import errors
 from numba.cuda.tests.support import override_config
 
+from numba import types
+assert types.int8 in types.signed_domain and types.uint8 not in types.signed_domain
+assert types.integer_domain == types.signed_domain | types.unsigned_domain and types.float32 in types.real_domain
+assert len(types.number_domain) == 12
+from numba.np.numpy_support import numpy_version
+assert np.__version__.startswith("%d.%d." % numpy_version)
 assert not cuda.is_bfloat16_supported() and cuda.is_fp16_supported()
 for name in "DebugInfo InvalidConfig Performance ParallelSafety TypeSafety".split():
     assert issubclass(getattr(errors, f"Numba{name}Warning"), Warning)
