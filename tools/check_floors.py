@@ -208,7 +208,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("handlers", "optional"),
+        ("handlers", "optional", "sizes"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point

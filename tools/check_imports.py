@@ -31,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "ufunc",
         "cuda._errors",
         "cuda._extent",
+        "cuda._vector",
     ),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
     ("cuda._devices", "cuda._rand_state"),

@@ -6,21 +6,24 @@ import builtins
 import contextlib
 import functools
 import io
+import re
 import sys
+import tempfile
 import unittest
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import CodeType, FunctionType
-from typing import Any, Callable
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any, Callable, NoReturn
 
 import numpy as np
 
 from . import config, cuda, types
-from ._core import Signature, as_type
-from ._numba import Failed, guvectorize, vectorize
+from ._core import Function, Signature, as_type
+from ._numba import Failed, guvectorize, typeof, unused, vectorize
 from ._standin import Missing, MissingModule
+from .cuda._compile import current_cc, device_flags, text_of
 from .errors import TreadleError, UnsupportedError
 
 __all__ = ["ConfigModule", "jit", "names_of"]
@@ -30,7 +33,9 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     """numba.cuda.jit. What cannot be compiled fails when it is launched or called, as with `treadle._numba.jit`."""
     if "func_or_sig" in options:
         func_or_sig = options.pop("func_or_sig")
-    for name in ("bind", "nopython", "target", "extensions"):  # they ask for nothing
+    _check_carveout(options.pop("shared_memory_carveout", None))
+    # they ask for nothing: how functions are inlined in LLVM changes no result
+    for name in ("bind", "nopython", "target", "extensions", "forceinline", "lto"):
         options.pop(name, None)
     if not options.get("link", True):
         del options["link"]
@@ -47,14 +52,51 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
                     f"Treadle does not have a type of the signature of {fn.__qualname__}()"
                 )
             made = cuda.jit(None if func_or_sig is fn else func_or_sig, **options)
-            return made(fn)
+            return _inspected(made(fn), options)
         except TreadleError as reason:
             return Failed(fn, reason)
-        except FileNotFoundError as missing:  # what is linked is asked for by a launch
+        except FileNotFoundError as missing:  # what is linked is asked for by a launch, or a signature
+            if func_or_sig is not None and func_or_sig is not fn:
+                raise
             return Failed(fn, UnsupportedError(str(missing)))
 
     plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
     return decorated if plain else decorated(func_or_sig)
+
+
+def _inspected(made: Any, options: dict[str, Any]) -> Any:
+    """A device function, with what Numba's has to look at it: the code is a device's."""
+    if isinstance(made, Function):
+
+        def text(stage: str, signature: Any = None) -> Any:
+            if signature is None:
+                return {s: text(stage, s) for s in made.signatures}
+            return text_of(made, tuple(signature), stage, False, device_flags(options), current_cc()).text
+
+        def compile_device(args: Any, return_type: Any = None) -> SimpleNamespace:
+            names = re.findall(r"\.func\s*(?:\([^)]*\))?\s*([\w$]+)", text("ptx", args))
+            return SimpleNamespace(signature=tuple(args), fndesc=SimpleNamespace(mangled_name=names[-1]))
+
+        vars(made).update(
+            compile_device=compile_device,
+            inspect_asm=partial(text, "ptx"),
+            inspect_llvm=partial(text, "llvmopt"),
+            inspect_sass=_no_sass,
+        )
+    return made
+
+
+def _no_sass(signature: Any = None) -> NoReturn:
+    raise RuntimeError("Cannot inspect SASS of a device function")
+
+
+def _check_carveout(given: Any) -> None:
+    """How much of a multiprocessor's memory is to be shared memory, which a driver takes as a hint; ValueError for what is none."""
+    if isinstance(given, str):
+        if given.lower() not in ("default", "maxl1", "maxshared"):
+            raise ValueError(f"Invalid carveout value: {given!r} is not 'default', 'MaxL1' or 'MaxShared'")
+    elif given is not None and not -1 <= given <= 100:
+        raise ValueError(f"shared_memory_carveout must be between -1 and 100, not {given}")
 
 
 def _parts(signature: Any) -> Iterator[Any]:
@@ -88,6 +130,12 @@ class CUDATestCase(unittest.TestCase):
 
     def tearDown(self) -> None:
         cuda.synchronize()
+
+    def reset_module_warnings(self, module: Any) -> None:
+        """Have a module's warnings shown again."""
+        named = sys.modules.get(module) if isinstance(module, str) else module
+        if named is not None:
+            vars(named).pop("__warningregistry__", None)
 
     def assertPreciseEqual(
         self,
@@ -139,6 +187,28 @@ class ForeignArray:
 
 
 @contextlib.contextmanager
+def captured_stderr() -> Iterator[Any]:
+    """A `with` that keeps what is written to stderr."""
+    before, sys.stderr = sys.stderr, io.StringIO()
+    try:
+        yield sys.stderr
+    finally:
+        sys.stderr = before
+
+
+@contextlib.contextmanager
+def override_config(name: str, value: Any) -> Iterator[None]:
+    """A `with` in which a name of numba.config has another value."""
+    module = import_module("numba.cuda.core.config")
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+@contextlib.contextmanager
 def captured_stdout() -> Iterator[Any]:
     """A `with` that keeps what is printed."""
     before, sys.stdout = sys.stdout, io.StringIO()
@@ -163,6 +233,7 @@ def _testing() -> dict[str, Any]:
         "skip_if_mvc_libraries_unavailable",
         "skip_with_cuda_python",
         "skip_on_nvjitlink_13_1_sm_120",
+        "skip_with_nvdisasm",
         "linux_only",
         "xfail_unless_cudasim",
         *(f"skip_unless_cc_{cc}" for cc in (32, 50, 53, 60, 70, 75, 80, 90)),
@@ -176,6 +247,7 @@ def _testing() -> dict[str, Any]:
                 "skip_if_cuda_includes_missing",
                 "skip_if_cudadevrt_missing",
                 "skip_if_nvjitlink_missing",
+                "skip_if_curand_kernel_missing",
                 "skip_unless_conda_cudatoolkit",
             ),
             _skipped("no file of a CUDA toolkit is used"),
@@ -187,7 +259,14 @@ def _testing() -> dict[str, Any]:
         "SerialMixin": SerialMixin,
         "ForeignArray": ForeignArray,
         "captured_stdout": captured_stdout,
+        "captured_stderr": captured_stderr,
         "captured_cuda_stdout": captured_stdout,
+        "override_config": override_config,
+        "temp_directory": lambda prefix: tempfile.mkdtemp(prefix=f"{prefix}-"),
+        "windows_only": unittest.skip("this is Linux"),
+        "TestCase": CUDATestCase,
+        "IS_NUMPY_2": np.lib.NumpyVersion(np.__version__) >= "2.0.0",
+        "skip_unless_cffi": unittest.skipUnless(find_spec("cffi"), "cffi is not installed"),
     }
 
 
@@ -201,6 +280,40 @@ def transpose(a: Any, b: Any = None) -> Any:
         return made
     b.copy_to_device(made)
     return b
+
+
+def _vector_types() -> dict[str, SimpleNamespace]:
+    """Numba's list of vector types, by their names."""
+    made = {}
+    for dtype in cuda._VECTORS:
+        for n in range(1, 5):
+            of = getattr(cuda, f"{dtype}x{n}")
+            made[of.__name__] = SimpleNamespace(
+                name=of.__name__,
+                base_type=of._vector_,
+                num_elements=n,
+                attr_names=of._fields,
+                user_facing_object=of,
+            )
+    return made
+
+
+def _unused() -> dict[str, Any]:
+    """What tells Numba's compiler how types of a library's own are typed and lowered, of which compiled code here gets none."""
+    names = "lower lower_attr lower_cast lower_constant lower_setattr register register_attr register_global".split()
+    registry = SimpleNamespace(**dict.fromkeys((*names, "lower_getattr", "register_intrinsic"), unused))
+    return {
+        **dict.fromkeys(names, unused),
+        "registry": registry,
+        "Registry": lambda *args: registry,
+        "lower_builtin": unused,
+    }
+
+
+def compile_all(pyfunc: Any, sig: Any, **options: Any) -> tuple[list[Any], Any]:
+    """numba.cuda.compile_all: the code of a function in a list, which has what it is linked to in it."""
+    code, result = cuda.compile(pyfunc, sig, **options)
+    return [code], result
 
 
 _OURS = ("blas", "fft", "libs", "rand", "sorting", "sparse")  # modules that Numba has not
@@ -221,11 +334,24 @@ def names_of(path: list[str]) -> dict[str, Any]:
             "autojit": jit,
             "CudaSupportError": cuda.cudadrv.error.CudaSupportError,
             "HAS_NUMBA": False,  # there is no Numba beside this
+            "compile_all": compile_all,
+            "is_bfloat16_supported": lambda: False,
+            "is_fp16_supported": cuda.is_float16_supported,
         }
     if path == ["kernels", "transpose"]:
         return {"transpose": transpose}
     if path == ["kernels", "reduction"]:
         return {"Reduce": cuda.Reduce}
+    if path in (["cudaimpl"], ["cudadecl"], ["core", "imputils"]):
+        return _unused()
+    if path == ["cudadrv", "driver"]:
+        more = {"_have_nvjitlink": lambda: False}  # nothing of it is used
+    else:
+        more = {}
+    if path == ["typing", "typeof"]:
+        return {"typeof": typeof}
+    if path == ["vector_types"]:
+        return {"vector_types": _vector_types()}
     if path in (["testing"], ["tests", "support"]):
         return _testing()
     if path in (["compiler"], ["dispatcher"]):
@@ -236,6 +362,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
             "compile_ptx_for_current_device",
         )
         return {
+            "compile_all": compile_all,
             **{name: cuda.Kernel for name in ("CUDADispatcher", "Dispatcher", "CUDAKernel", "_Kernel")},
             **{name: getattr(cuda, name) for name in compiled},
         }
@@ -248,7 +375,9 @@ def names_of(path: list[str]) -> dict[str, Any]:
         if name not in sys.modules and not (package and find_spec(name)):
             return {}
     module = import_module(name)
-    return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
+    return more | {
+        n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"
+    }
 
 
 # What kernels have that is the same for one thread as for many.

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import numpy as np
+
 from . import _core, types
 from ._standin import Missing
 
-__all__ = ["CLASSES"]
+__all__ = ["CLASSES", "DOMAINS", "NUMPY_VERSION"]
+
+NUMPY_VERSION = tuple(map(int, np.__version__.split(".")[:2]))
 
 _INTEGERS = tuple(getattr(types, f"{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64))
 _FLOATS = (types.float16, types.float32, types.float64)  # type: ignore[attr-defined]
@@ -113,4 +117,16 @@ CLASSES: dict[str, type] = {
     "UniTuple": _class("UniTuple", _base_tuple, _is_uniform, _composed(types.UniTuple)),
     "NamedTuple": _class("NamedTuple", _base_tuple, None, _composed(types.NamedTuple)),
     "WrapperAddressProtocol": type("WrapperAddressProtocol", (), {}),
+}
+
+_signed, _unsigned = frozenset(_INTEGERS[:4]), frozenset(_INTEGERS[4:])
+_real, _complex = frozenset(_FLOATS[1:]), frozenset(_COMPLEX)
+#: Sets of number types, by Numba's names.
+DOMAINS: dict[str, frozenset[_core.Type]] = {
+    "signed_domain": _signed,
+    "unsigned_domain": _unsigned,
+    "integer_domain": _signed | _unsigned,
+    "real_domain": _real,
+    "complex_domain": _complex,
+    "number_domain": _signed | _unsigned | _real | _complex,
 }

@@ -93,7 +93,12 @@ def _error_names() -> dict[str, Any]:
         "NumbaPerformanceWarning": errors.PerformanceWarning,
         "NumbaDeprecationWarning": DeprecationWarning,
         "NumbaPendingDeprecationWarning": PendingDeprecationWarning,
-        "NumbaExperimentalFeatureWarning": Warning,
+        **{
+            f"Numba{kind}Warning": Warning
+            for kind in (
+                "DebugInfo ExperimentalFeature IRAssumption InvalidConfig ParallelSafety Pedantic System TypeSafety"
+            ).split()
+        },
     }
 
 
@@ -169,7 +174,7 @@ def _names_of(module: str) -> dict[str, Any]:
     if path in (["types"], ["core", "types"]):
         from . import _numba_types
 
-        return {**_type_names(), **_numba_types.CLASSES}
+        return {**_type_names(), **_numba_types.CLASSES, **_numba_types.DOMAINS}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
@@ -182,10 +187,11 @@ def _names_of(module: str) -> dict[str, Any]:
             "NUMBA_NUM_THREADS": _core._pool_size(),
         }
     if path in (["np", "numpy_support"], ["numpy_support"]):
-        from . import types
+        from . import _numba_types, types
         from .cuda._array import dtype_of
 
-        return {"from_dtype": types.as_type, "as_dtype": dtype_of}
+        version = _numba_types.NUMPY_VERSION
+        return {"from_dtype": types.as_type, "as_dtype": dtype_of, "numpy_version": version}
     if path in (["extending"], ["core", "extending"]):
         from . import _numba
 

@@ -796,6 +796,10 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
                             tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
         r->u.t.n = n;
         r->u.t.fields = fields;
+        PyObject *item = tr_py_dict_get_text(((PyTypeObject *)o)->tp_dict, "_vector_");
+        const tr_obj *type = item ? freeze_taken(z, item) : NULL;
+        r->ty =
+            type && type->kind == TR_OBJ_TYPE && n && n <= 4 && tr_ty_is_scalar(type->ty) ? type->ty : NULL;
         return set_class(z, r, o) && field_defaults(z, (PyTypeObject *)o, r) ? r : NULL;
     }
     if (PyExceptionClass_Check(o)) {
@@ -960,6 +964,29 @@ static tr_obj *freeze_extern(tr_frozen *z, PyObject *o) {
     return x->table ? r : NULL;
 }
 
+/* An FFI of cffi's: its from_buffer is all that compiled code has of it. */
+static tr_obj *freeze_ffi(tr_frozen *z, PyObject *o) {
+    const char *name = Py_TYPE(o)->tp_name, *dot = strrchr(name, '.');
+    if (strcmp(dot ? dot + 1 : name, "FFI") != 0)
+        return NULL;
+    PyObject *module = tr_py_dict_get_text(Py_TYPE(o)->tp_dict, "__module__");
+    const char *home = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : name;
+    bool is_cffi = home && (strncmp(home, "cffi.", 5) == 0 || strncmp(home, "_cffi_backend", 13) == 0);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    if (!is_cffi)
+        return NULL;
+    tr_obj *row = new_obj(z, TR_OBJ_BUILTIN, NULL, "ffi.from_buffer"),
+           *r = new_obj(z, TR_OBJ_MODULE, o, "an FFI");
+    row->u.builtin = TR_B_CU_FROM_BUFFER;
+    tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, 1);
+    attrs[0] = (tr_attr){"from_buffer", row};
+    r->u.m.name = "FFI";
+    r->u.m.attrs = attrs;
+    r->u.m.n = 1;
+    return r;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -994,6 +1021,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     r = freeze_generator(z, o);
+    if (!r && !z->failed)
+        r = freeze_ffi(z, o);
     if (!r && !z->failed)
         r = freeze_extern(z, o);
     return r || z->failed ? r : opaque(z, o);
@@ -1173,6 +1202,22 @@ typedef struct reach {
     PyObject *names, *locals;
 } reach;
 
+/* Of an enum the members that strings of the code name: `Color["red"]`. */
+static void indexed_members(tr_frozen *z, uint32_t func, const tr_obj *o) {
+    PyObject *cls = (PyObject *)(uintptr_t)o->py,
+             *consts = ((PyCodeObject *)z->scopes.d[func].code)->co_consts;
+    if (!PyType_Check(cls) || !tr_value_is_enum((PyTypeObject *)cls))
+        return;
+    PyObject *members = taken(z, PyObject_GetAttrString(cls, "__members__"));
+    for (Py_ssize_t i = 0; members && i < PyTuple_GET_SIZE(consts) && !z->failed; i++) {
+        PyObject *name = PyTuple_GET_ITEM(consts, i);
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (text && PyMapping_HasKey(members, name))
+            freeze_attr(z, o, text);
+    }
+    PyErr_Clear(); /* a text that is no UTF-8 is no name */
+}
+
 /* A name of the code and the attributes that follow it. */
 static void reached(void *user, bool is_free, uint32_t index, const char *const *attrs, uint32_t n) {
     reach *r = user;
@@ -1189,6 +1234,8 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
         r->c->near[index] = near_global(z, r->func, PyTuple_GET_ITEM(r->names, index));
     for (uint32_t i = 0; i < n && o && o->kind == TR_OBJ_MODULE; i++)
         o = freeze_attr(z, o, attrs[i]);
+    if (o && o->kind == TR_OBJ_MODULE)
+        indexed_members(z, r->func, o);
 }
 
 /* Types that the option `locals` declares for variables of the function. Those of arrays say what inference

@@ -446,6 +446,9 @@ static PyObject *get_bitwidth(PyObject *self, void *unused) {
 static PyObject *get_types(PyObject *self, void *unused) {
     (void)unused;
     const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    PyObject *of = ((tr_typeobj *)self)->value; /* of a tuple with constants the types of its items */
+    if (of && PyTuple_CheckExact(of))
+        return Py_NewRef(of);
     uint32_t n = ty && tr_ty_is(ty, TR_TY_TUPLE) ? ty->n : 0;
     PyObject *r = PyTuple_New(n);
     for (uint32_t i = 0; r && i < n; i++) {

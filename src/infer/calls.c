@@ -60,12 +60,13 @@ static tr_tv constants_kept(tr_em *e, tr_tv x) {
 }
 
 /* Arguments are strong, but not what a closure captures, the first of them; literals that are not numbers
- * stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which are
- * weak. */
+ * stay known, members of enums too, numbers where the function asks for it, or where they are sizes
+ * (sizes.c). infer/ufuncs.c has said which are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t ncap, uint32_t n,
                        tr_tv *v) {
     for (uint32_t i = ncap; i < n; i++) {
-        if (k && k->constants && i < k->nargs && k->constants[i])
+        bool size = fn->sizes && i - ncap < fn->nargs + fn->nkwonly && fn->sizes[i - ncap];
+        if (size || (k && k->constants && i < k->nargs && k->constants[i]))
             v[i] = constants_kept(e, v[i]);
         else if (v[i].ty->kind == TR_TY_LIT && v[i].ty->lit->member)
             continue;
@@ -190,8 +191,47 @@ static bool call_exc(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     return true;
 }
 
+/* A vector of CUDA's: a named tuple of x, y, z, w, or of the first of these. */
+static bool is_vector(const tr_ty *t) {
+    bool yes = t->kind == TR_TY_TUPLE && t->fields && t->n >= 1 && t->n <= 4;
+    for (uint32_t i = 0; yes && i < t->n; i++)
+        yes = strcmp(t->fields[i], (const char *[]){"x", "y", "z", "w"}[i]) == 0;
+    return yes;
+}
+
+/* cuda.float4(a, b, ...): numbers and shorter vectors, one after another, each converted. */
+static bool call_vector(tr_em *e, const tr_obj *c, const tr_args *args, tr_tv *out) {
+    tr_tv v[4];
+    const tr_ty *t[4];
+    uint32_t n = 0;
+    assert(c->u.t.n >= 1 && c->u.t.n <= 4 && tr_ty_is_scalar(c->ty) && "a vector has one to four numbers");
+    if (args->nkw)
+        return tr_em_error(e, "%s() takes no keyword arguments", c->u.t.name);
+    for (uint32_t i = 0; i < args->n; i++) {
+        bool vector = is_vector(args->v[i].ty);
+        for (uint32_t k = 0; k < (vector ? args->v[i].ty->n : 1); k++, n++) {
+            tr_tv x = vector ? tr_em_item(e, args->v[i], k) : args->v[i];
+            const tr_ty *s = x.ty->kind == TR_TY_LIT ? tr_em_strong(e, x).ty : x.ty;
+            if (!tr_ty_is_scalar(s) || tr_ty_is_complex(s))
+                return tr_em_error(e, "%s() takes numbers and vectors of them, not %s", c->u.t.name,
+                                   tr_em_tyname(e, x.ty));
+            if (n >= c->u.t.n)
+                continue;
+            v[n] = tr_em_conv(e, x, c->ty);
+            t[n] = c->ty;
+        }
+    }
+    if (n != c->u.t.n)
+        return tr_em_error(e, "%s() takes %u number%s, alone or in vectors, and not %u", c->u.t.name,
+                           c->u.t.n, c->u.t.n == 1 ? "" : "s", n);
+    *out = tr_em_make(e, tr_ty_named_tuple(e->types, c->u.t.name, c->u.t.serial, n, t, c->u.t.fields), n, v);
+    return true;
+}
+
 static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_obj *c = callee.ty->lit;
+    if (c->ty)
+        return call_vector(e, c, args, out);
     uint32_t n = c->u.t.n, npos = args->n - args->nkw;
     if (args->n > n)
         return tr_em_error(e, "%s() takes %u arguments but %u were given", c->u.t.name, n, args->n);

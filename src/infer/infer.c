@@ -606,6 +606,7 @@ static void compact(infer *f, uint32_t root) {
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
     infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX, .lowest = UINT32_MAX};
     tr_callee c = {p->root_func, tr_prog_opts(p, &p->ctx->opts), ret};
+    tr_infer_find_sizes(p);
     tr_em e = tr_infer_emitter(&f, false, c.opts);
     const tr_func *fn = &p->funcs.d[p->root_func];
     e.place = (tr_place){

@@ -26,8 +26,7 @@ static bool returns_something(tr_em *e, const tr_func *fn, const char *what) {
 }
 
 static bool kernel_takes_argument(tr_em *e, uint32_t k, const tr_ty *t) {
-    return tr_ty_is_launchable(t) || t->kind == TR_TY_NONE ||
-           (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_NONE) ||
+    return tr_ty_is_launchable(t) ||
            tr_em_error(e, "a kernel takes numbers, arrays and tuples of them, and argument %u is %s", k + 1,
                        tr_em_tyname(e, t));
 }

@@ -142,6 +142,9 @@ bool tr_infer_by_choice(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out,
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
 bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);
 
+/* infer/sizes.c: fills tr_func.sizes. */
+void tr_infer_find_sizes(tr_prog *p);
+
 /* infer/contract.c: what a declared function makes of the n arguments in v, as at Python's
  * boundary: they are converted to the signature that Python's own call would choose, and *ret
  * becomes its result. False: there is none. */

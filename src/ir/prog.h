@@ -121,6 +121,7 @@ typedef struct tr_func {
     const void *py;               /* identity of the function object */
     const tr_ufn *ufn;            /* NULL: a plain function */
     bool library;                 /* one of treadle/_library: what fails in it is told at the user's call */
+    uint8_t *sizes; /* per parameter: 1 where a number stays known (infer/sizes.c); NULL: for none */
 } tr_func;
 
 /* A function specialised to argument types, options and a declared result. */

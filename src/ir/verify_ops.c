@@ -171,7 +171,9 @@ static void check_view(tr_fnck *k, const tr_ins *i) {
     }
     want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
     want_i64s(k, i, 1, i->nargs);
-    tr_ck_want_type(k, t->elem, base->elem, "items");
+    if (t->elem->kind != TR_TY_STRUCT || base->elem->kind != TR_TY_STRUCT ||
+        !tr_ty_same_fields(t->elem, base->elem)) /* the class of records is Python's affair */
+        tr_ck_want_type(k, t->elem, base->elem, "items");
     if (t->sub != base->sub && !(base->sub == 0 && t->sub == TR_ARRAY_LOOSE))
         tr_ck_bad(k, "a view of %s that counts otherwise", tr_ck_show(k, base));
     for (unsigned a = 0; a < t->ndim; a++) {

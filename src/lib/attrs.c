@@ -118,14 +118,6 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     return false;
 }
 
-/* Of a module and the like, what the snapshot has; NULL: nothing. */
-static const tr_obj *frozen_attr(const tr_obj *m, const char *name) {
-    for (uint32_t i = 0; i < m->u.m.n; i++)
-        if (strcmp(m->u.m.attrs[i].name, name) == 0)
-            return m->u.m.attrs[i].obj;
-    return NULL;
-}
-
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
         x = tr_em_item(e, x, 0);
@@ -133,7 +125,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                  *m = lit && lit->kind == TR_OBJ_MODULE ? lit
                       : lit                             ? lit->member
                                                         : NULL,
-                 *found = m ? frozen_attr(m, name) : NULL;
+                 *found = m ? tr_obj_attr(m, name) : NULL;
     if (found) {
         *out = tr_em_obj(e, found);
         return true;

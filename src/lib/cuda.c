@@ -124,12 +124,25 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* cffi's ffi.from_buffer(a), or with a type before it: a pointer to an array's items, which declared
+ * functions take, is the array itself. */
+bool tr_lib_cu_from_buffer(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = c->a[1].ty ? c->a[1] : c->a[0];
+    if (out->ty->kind != TR_TY_ARRAY)
+        return tr_em_error(e, "from_buffer() takes an array, not %s", tr_em_tyname(e, out->ty));
+    if (out->ty->ndim != 1)
+        return tr_em_error(e, "from_buffer() takes an array of one axis: a.ravel() of another");
+    return true;
+}
+
 /* A frozen array is read-only as it is. Whether it is one is seen when code is made. */
 bool tr_lib_cu_const(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = c->a[0];
-    if (out->ty->kind != TR_TY_ARRAY)
+    bool whole = out->ty->kind == TR_TY_ARRAY,
+         held = out->ty->kind == TR_TY_RECORDS || out->ty->kind == TR_TY_DATES;
+    if (!whole && !held)
         return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, out->ty));
-    if (e->dry || tr_at(e->b.fn, out->v)->op == TR_OP_CONSTARR)
+    if (e->dry || tr_at(e->b.fn, held ? tr_em_item(e, *out, 0).v : out->v)->op == TR_OP_CONSTARR)
         return true;
     tr_em_error(e,
                 "%s() takes an array that is known when the kernel is compiled: a global, or a variable of "

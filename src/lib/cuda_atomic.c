@@ -5,6 +5,23 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
+/* Numba converts indices of atomics to intp whatever they are. Its rules make a float64 of an index that is
+ * an int64 on one path and a uint64 on another, so programs rely on that. */
+static tr_tv whole(tr_em *e, tr_tv idx) {
+    if (tr_ty_is_float(idx.ty))
+        return tr_em_conv(e, idx, tr_fam_ty(e, TR_TY_I64));
+    if (idx.ty->kind != TR_TY_TUPLE || idx.ty->n > TR_MAX_NDIM)
+        return idx;
+    tr_tv it[TR_MAX_NDIM];
+    bool any = false;
+    for (uint32_t k = 0; k < idx.ty->n; k++) {
+        it[k] = tr_em_item(e, idx, k);
+        any = any || tr_ty_is_float(it[k].ty);
+        it[k] = tr_ty_is_float(it[k].ty) ? whole(e, it[k]) : it[k];
+    }
+    return any ? tr_em_tuple(e, idx.ty->n, it) : idx;
+}
+
 /* Of an atomic the element: its array, indices in range, then room for values. */
 static bool element(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv idx, tr_val *args, uint32_t *n) {
     tr_idx it[TR_MAX_NDIM + 1];
@@ -12,7 +29,7 @@ static bool element(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv idx, tr_val *arg
         return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, a.ty));
     if (a.ty->readonly)
         return tr_em_error(e, "%s(): the array is read-only", tr_fam_name(c));
-    if (!tr_lib_index_parts(e, a, idx, it, n))
+    if (!tr_lib_index_parts(e, a, e->opts->promote_numba ? whole(e, idx) : idx, it, n))
         return false;
     args[0] = a.v;
     for (uint32_t k = 0; k < *n; k++) {

@@ -281,11 +281,16 @@ tr_tv tr_em_same_bits(tr_em *e, tr_tv x, const tr_ty *to) {
     return x.ty == to ? x : mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_BITCAST, to, x.v));
 }
 
+/* Records count by their fields, whatever the class of their values. */
+static bool are_same_items(const tr_ty *a, const tr_ty *b) {
+    return a == b || (a->kind == TR_TY_STRUCT && b->kind == TR_TY_STRUCT && tr_ty_same_fields(a, b));
+}
+
 /* Array of another layout or writability, or one that may lie anywhere: the same memory
  * under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     assert(to->kind == TR_TY_ARRAY && "the cell is of the kind that is coerced to");
-    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim ||
+    if (x.ty->kind != TR_TY_ARRAY || !are_same_items(x.ty->elem, to->elem) || x.ty->ndim != to->ndim ||
         (x.ty->sub != to->sub && !(x.ty->sub == 0 && to->sub == TR_ARRAY_LOOSE)))
         return false;
     if (x.ty->readonly && !to->readonly)
@@ -702,7 +707,7 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
     uint32_t n = 0;
     assert(tr_em_is_array(e, a) && ty->kind == TR_TY_ARRAY && "memory of an array is seen as an array");
     assert(x->n == ty->ndim && "an axis of the result each");
-    assert(a.ty->elem == ty->elem && "a view has the items of its base");
+    assert(are_same_items(a.ty->elem, ty->elem) && "a view has the items of its base");
     for (uint32_t k = 0; k < x->n; k++)
         assert(x->ax[k].of < (int)a.ty->ndim && tr_em_are_i64(e, 1, &x->ax[k].size) &&
                tr_em_are_i64(e, 1, &x->ax[k].step) && "an axis of the base or a new one, a size and a step");

@@ -297,9 +297,24 @@ bool tr_lib_get_text(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     return tr_lib_no_text(e, "indexing of a string");
 }
 
+/* Of an enum the member of that name; NULL: there is none, or o is something else. */
+static const tr_obj *member_of(const tr_obj *o, const char *name) {
+    const tr_obj *found = o->kind == TR_OBJ_MODULE ? tr_obj_attr(o, name) : NULL,
+                 *m = found && found->member ? found->member : found;
+    size_t n = m && m->kind == TR_OBJ_MODULE ? strlen(o->u.m.name) : 0;
+    bool is_own = n && strncmp(m->u.m.name, o->u.m.name, n) == 0 && m->u.m.name[n] == '.';
+    return is_own && tr_obj_attr(m, "_name_") ? found : NULL;
+}
+
 bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_unsupported(e, "string", "indexing of strings");
+    const char *name;
+    const tr_obj *member = tr_tv_lit_str(i, &name) ? member_of(x.ty->lit, name) : NULL;
+    if (member) {
+        *out = tr_em_obj(e, member);
+        return true;
+    }
     const tr_contract *k = x.ty->lit->kind == TR_OBJ_FUNC ? x.ty->lit->u.contract : NULL;
     if (k && k->subscripted)
         return e->call(e, x, &(tr_args){1, &i, 0, NULL}, out);

@@ -64,10 +64,11 @@ static int accept_array(const tr_ty *from, const tr_ty *to) {
 
 /* Records of the same fields. */
 static int accept_records(const tr_ty *from, const tr_ty *to) {
-    if (to->kind != from->kind || to->items[0]->elem != from->items[0]->elem ||
-        to->items[0]->sub != from->items[0]->sub)
+    if (to->kind != from->kind || to->items[0]->sub != from->items[0]->sub ||
+        !tr_ty_same_fields(from->items[0]->elem, to->items[0]->elem))
         return -1;
-    return accept_array(from->items[0], to->items[0]);
+    int cost = accept_array(from->items[0], to->items[0]);
+    return cost < 0 ? cost : cost + (from->items[0]->elem != to->items[0]->elem);
 }
 
 static int accept_date(const tr_ty *from, const tr_ty *to) {

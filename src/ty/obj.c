@@ -1,6 +1,7 @@
 /* Compile-time objects: comparing, copying, making, and the type inference gives them. */
 #include "ty/obj.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -84,6 +85,14 @@ static bool same_items(const tr_obj *a, const tr_obj *b) {
             return false;
     }
     return true;
+}
+
+const tr_obj *tr_obj_attr(const tr_obj *m, const char *name) {
+    assert(m->kind == TR_OBJ_MODULE && "only these have attributes");
+    for (uint32_t i = 0; i < m->u.m.n; i++)
+        if (strcmp(m->u.m.attrs[i].name, name) == 0)
+            return m->u.m.attrs[i].obj;
+    return NULL;
 }
 
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {

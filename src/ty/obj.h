@@ -46,11 +46,12 @@ typedef struct tr_attr {
 } tr_attr;
 
 struct tr_obj {
-    uint8_t kind;         /* tr_objk */
-    const char *repr;     /* short text for messages; never NULL */
-    const void *py;       /* identity of the Python object, or NULL */
-    const tr_ty *ty;      /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly) */
-    const tr_ty *date;    /* ARRAY of int64: the DATE that its items are, or NULL */
+    uint8_t kind;      /* tr_objk */
+    const char *repr;  /* short text for messages; never NULL */
+    const void *py;    /* identity of the Python object, or NULL */
+    const tr_ty *ty;   /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly); NTCLASS: what the items of a
+                             vector are (treadle/cuda/_vector.py), or NULL */
+    const tr_ty *date; /* ARRAY of int64: the DATE that its items are, or NULL */
     const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */
@@ -107,6 +108,8 @@ static inline bool tr_obj_is_function(const tr_obj *o) {
 }
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
+/* What the snapshot has of an attribute of a MODULE; NULL: nothing. */
+const tr_obj *tr_obj_attr(const tr_obj *m, const char *name);
 /* The exact value of an int or a bool; false: it is neither. */
 bool tr_obj_integer(const tr_obj *o, tr_bigint *out);
 /* The type inference gives to a frozen object: LIT for everything but arrays and tuples of mixed content... a

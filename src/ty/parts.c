@@ -1,6 +1,8 @@
 /* The scalars a value is made of at run time, in the order of rt/layout.h. */
 #include "ty/ty.h"
 
+#include "ty/obj.h"
+
 #include <assert.h>
 
 static unsigned walk(const tr_ty *t, tr_part *out);
@@ -68,11 +70,20 @@ bool tr_ty_is_items(const tr_ty *t) {
 
 /* Parameters of a kernel that are given by their items. */
 static bool by_items(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RECORDS || t->kind == TR_TY_RECORD;
+    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RECORDS || t->kind == TR_TY_RECORD ||
+           t->kind == TR_TY_DATES || t->kind == TR_TY_DATE;
+}
+
+/* Known when the kernel is compiled: a dtype, a member of an enum, None. */
+static bool is_known(const tr_ty *t) {
+    if (t->kind != TR_TY_LIT)
+        return t->kind == TR_TY_NONE;
+    const tr_obj *o = t->lit;
+    return o->kind == TR_OBJ_TYPE || o->kind == TR_OBJ_MODULE || o->kind == TR_OBJ_NONE || o->member;
 }
 
 bool tr_ty_is_launchable(const tr_ty *t) {
-    bool yes = tr_ty_is_scalar(t) || t->kind == TR_TY_ARRAY || t->kind == TR_TY_NONE || by_items(t);
+    bool yes = tr_ty_is_scalar(t) || t->kind == TR_TY_ARRAY || is_known(t) || by_items(t);
     for (uint32_t k = 0; yes && by_items(t) && k < t->n; k++)
         yes = tr_ty_is_launchable(t->items[k]);
     return yes;

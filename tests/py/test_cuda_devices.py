@@ -528,7 +528,7 @@ def test_a_program_for_numba(tmp_path):
     assert r.returncode == 0, r.stderr
     assert r.stdout.splitlines() == [
         "1 PerformanceWarning [2. 2. 2.]",
-        "UnsupportedError link: there is no file other.cu",
+        "UnsupportedError other.cu not found",
         *["UnsupportedError Treadle does not have a type of the signature of of_lists()"] * 2,
         "3 1 True",
         "Treadle does not have numba.cuda.HostOnlyCUDAMemoryManager",

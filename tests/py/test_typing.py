@@ -66,6 +66,15 @@ def test_strict_programs_have_the_names(said, tmp_path):
     assert [n for n, _ in errors] == [2], errors
 
 
+def all_of(node: ast.ImportFrom) -> list[str]:
+    """What `from ._module import *` brings."""
+    tree = ast.parse((PACKAGE / "cuda" / f"{node.module}.py").read_text())
+    (names,) = (
+        n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"
+    )
+    return list(ast.literal_eval(names))
+
+
 def test_names_for_checkers_are_those_that_there_are():
     """What is loaded when it is first used is imported for checkers; modules that are made when the package is loaded have stubs, of the same functions."""
     tree = ast.parse((PACKAGE / "cuda" / "__init__.py").read_text())
@@ -73,10 +82,10 @@ def test_names_for_checkers_are_those_that_there_are():
         node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
     imported = {
-        a.name: node.module
+        name: node.module
         for node in block.body
         if isinstance(node, ast.ImportFrom) and node.level
-        for a in node.names
+        for name in (all_of(node) if node.names[0].name == "*" else [a.name for a in node.names])
     }
     assert {n: m for n, m in imported.items() if m} == cuda._WHERE
     made = {n for n, m in imported.items() if not m} - {*cuda._MODULES}

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         Fatbin as Fatbin,
         LTOIR as LTOIR,
         LinkableCode as LinkableCode,
+        LoadedCode as LoadedCode,
         Object as Object,
         PTXSource as PTXSource,
         declare_device as declare_device,
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
         synchronize as synchronize,
     )
     from ._ufunc import DeviceGUfunc as DeviceGUfunc, DeviceUfunc as DeviceUfunc
+    from ._vector import *  # noqa: F403
     from .args import In as In, InOut as InOut, Out as Out
     from .cudadrv import devicearray as devicearray
     # isort: on
@@ -177,6 +179,7 @@ _WHERE = {
     "Fatbin": "_link",
     "LTOIR": "_link",
     "LinkableCode": "_link",
+    "LoadedCode": "_link",
     "Object": "_link",
     "PTXSource": "_link",
     "declare_device": "_link",
@@ -209,6 +212,22 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
+# Vectors by Numba's names, and by CUDA C's.
+_VECTORS = {
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long longlong",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong ulonglong",
+    "float32": "float",
+    "float64": "double",
+}
+for _dtype, _names in _VECTORS.items():
+    for _name in (_dtype + "x", *_names.split()):
+        _WHERE |= {f"{_name}{n}": "_vector" for n in (1, 2, 3, 4)}
 _MODULES = ("args", "blas", "cudadrv", "fft", "libs", "rand", "random", "sorting", "sparse")
 __all__ = [
     *_WHERE,
@@ -574,6 +593,11 @@ def _launch(
     kernel: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, nbytes: int, args: tuple[Any, ...]
 ) -> None:
     _only_in_kernels("_launch()")
+
+
+def _from_buffer(cdecl: Any, python_buffer: Any = None, require_writable: bool = False) -> Any:
+    """What ``from_buffer`` of cffi's FFI is in kernels: the array, for a pointer of a declared function's."""
+    _only_in_kernels("_from_buffer()")
 
 
 def _shared_array(shape: Any, dtype: Any) -> Any:

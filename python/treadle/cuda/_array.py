@@ -34,6 +34,7 @@ from .._core import (
     _dlpack_exchange,
     _dlpack_give,
     _type_names,
+    as_type,
     typeof,
 )
 from .._core import Stream as _Queue
@@ -318,6 +319,15 @@ def foreign(
         raise ValueError(str(err)) from None
 
 
+class _Address(ctypes.c_void_p):
+    """C's ``void *``, of which ``int()`` makes a number."""
+
+    def __int__(self) -> int:
+        return self.value or 0
+
+    __index__ = __int__
+
+
 class MemoryPointer:
     """Memory on the device: where an array lies.
 
@@ -343,7 +353,7 @@ class MemoryPointer:
         Its address; None where there is nothing.
     """
 
-    __slots__ = ("_at", "_owner", "size")
+    __slots__ = ("_at", "_from", "_owner", "size")
 
     def __init__(
         self, context: Any, pointer: Any, size: int, owner: Any = None, finalizer: Any = None
@@ -353,6 +363,7 @@ class MemoryPointer:
             raise ValueError(f"{size} bytes of memory")
         check_memory(at, at + size)
         self._at, self.size = at, size
+        self._from: MemoryPointer | None = None
         self._owner: Any = _Memory({}, owner)
         if finalizer is not None:
             weakref.finalize(self._owner, finalizer)
@@ -363,6 +374,7 @@ class MemoryPointer:
         self: MemoryPointer = object.__new__(cls)
         lo, hi = extent(shown(mem))
         self._at, self._owner, self.size = lo, mem, hi - lo
+        self._from = None
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -378,8 +390,8 @@ class MemoryPointer:
 
     @property
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
-        """The address as C's ``void *``."""
-        return ctypes.c_void_p(self.device_pointer_value)
+        """The address as C's ``void *``; ``int()`` makes a number of it."""
+        return _Address(self.device_pointer_value)
 
     handle = device_pointer = device_ctypes_pointer
 
@@ -388,7 +400,18 @@ class MemoryPointer:
         stop = self.size if stop is None else stop
         if not 0 <= start <= stop <= self.size:
             raise ValueError(f"bytes {start} to {stop} of {self.size}")
-        return MemoryPointer.of(over(self._at + start, (stop - start,), "u1", None, self._owner))
+        made = MemoryPointer.of(over(self._at + start, (stop - start,), "u1", None, self._owner))
+        made._from = self.owner
+        return made
+
+    @property
+    def owner(self) -> MemoryPointer:
+        """The memory that it is a `view` of, or itself."""
+        return self if self._from is None else self._from
+
+    def own(self) -> MemoryPointer:
+        """Another reference to the same memory, which lives as long as one of them does."""
+        return self.view(0)
 
     def _as(self, shape: Any, dtype: Any, strides: Any) -> Array:
         need = extent(over(self._at, shape, dtype, strides, None))
@@ -933,6 +956,11 @@ class DeviceRecord(_OnDevice):
 
     def __setitem__(self, name: str, value: Any) -> None:
         move(self._mem[name], _items(value), self.stream)
+
+    @property
+    def _numba_type_(self) -> Type:
+        """Its type in compiled code: a record."""
+        return as_type(self._mem.dtype)
 
     @property
     def _argument(self) -> Any:

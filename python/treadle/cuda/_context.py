@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from .. import types
 from .._core import _dev_about, _dev_befriend, _dev_memory, _dev_select, _dev_selected
-from ._array import MemoryPointer, allocate
+from ._array import HOST, MANAGED, MemoryPointer, allocate
 from ._devices import attributes, capability, driver_version, found, has_code, is_emulated, pop, push, ready
 from ._errors import CudaSupportError
 from ._inspect import definition_of
@@ -176,6 +177,18 @@ class Context:
         with self.device:
             return MemoryPointer.of(allocate((bytesize,), "u1"))
 
+    def memhostalloc(
+        self, bytesize: int, mapped: bool = False, portable: bool = False, wc: bool = False
+    ) -> MemoryPointer:
+        """Memory of the host that the device sees, not initialised; what else is said tells a driver how to see it."""
+        with self.device:
+            return MemoryPointer.of(allocate((bytesize,), "u1", place=HOST))
+
+    def memallocmanaged(self, bytesize: int, attach_global: bool = True) -> MemoryPointer:
+        """Memory that lies where it is used, not initialised."""
+        with self.device:
+            return MemoryPointer.of(allocate((bytesize,), "u1", place=MANAGED))
+
     def synchronize(self) -> None:
         """Wait for all that was launched."""
         synchronize()
@@ -213,8 +226,11 @@ class Context:
         yield
 
     def reset(self) -> None:
-        """Wait for all that was launched."""
+        """Wait for all that was launched; what was linked to kernels with callbacks has its end (`treadle.cuda.LinkableCode`)."""
         self.synchronize()
+        link = sys.modules.get(f"{__package__}._link")
+        if link:
+            link.end_all()
 
     def can_access_peer(self, peer_context: Context | int) -> bool:
         """Whether kernels on this device can use the memory of another one (a context, or a device's number), when `enable_peer_access` has been called."""

@@ -9,6 +9,8 @@ __all__ = [
     "CudaSupportError",
     "DeviceMemoryError",
     "LibraryError",
+    "LinkerError",
+    "MissingFile",
 ]
 
 
@@ -61,3 +63,11 @@ class LibraryError(CudaAPIError):
         self.args = library, code, name, what
         self.library = library
         self.name = name
+
+
+class LinkerError(RuntimeError):
+    """Something cannot be linked to a kernel."""
+
+
+class MissingFile(LinkerError, FileNotFoundError):
+    """A file that was to be linked is not there."""

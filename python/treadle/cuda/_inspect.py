@@ -378,8 +378,8 @@ class Inspection:
 
     @property
     def specialized(self) -> bool:
-        """Whether it was made by `specialize`, for one signature."""
-        return bool(self.__dict__.get("_specialized"))
+        """Whether it has one signature and takes no other: it was made by `specialize`, or declared so."""
+        return bool(self.__dict__.get("_specialized")) or len(self._kernel._declared) == 1
 
     def compile(self, sig: Any) -> Definition:
         """Compile for declared types, and for the current device.

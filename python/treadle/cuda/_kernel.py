@@ -8,12 +8,14 @@ import inspect
 import math
 import operator
 import sys
+import threading
 import types as _pytypes
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, ParamSpec, TypeVar, Union, overload
 
 from .. import config, cuda
-from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
+from .._core import _STANDS_FOR, Configurable, Function, Launcher, Type, _launch_hooks, _launcher, typeof
 from .._pickle import Recipe, leads_back, parts_of
 from ..decorators import (
     _OPTIONS,
@@ -61,6 +63,7 @@ _OF_GPU = {"opt": None, "lineinfo": False, "max_registers": None, "launch_bounds
 
 # What an entry is made for: blocks of these sizes, or all with that many axes.
 Blocks = Union[tuple[int, int, int], int]
+_setting_up = threading.Lock()
 _SIZED = 4  # of a kernel's entries, at most, know the sizes of a block
 
 
@@ -102,6 +105,11 @@ def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.Code
     return code.replace(
         co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_linetable=table, co_varnames=names
     )
+
+
+def _error_model(options: dict[str, Any]) -> str:
+    """Divisions by zero give NumPy's results, but where mistakes are looked for by ``debug=True``, and nothing is fast."""
+    return "python" if options.get("debug") is True and not options.get("fastmath") else "numpy"
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -159,12 +167,13 @@ class Kernel(Configurable[P], Inspection):
         link: tuple[LinkableCode, ...] = (),
     ) -> None:
         watch = _checks.wanted(options)
-        flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
+        flags = _flags({"error_model": _error_model(options), **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
         self._warned = False
         self._alone: bool | Callable[[Kernel[...]], bool] = False  # may it run as one thread?
         self._linked: dict[str, Any] = {"link": link} if link else {}
+        self._setups: Any = None  # of what is linked, once it is known
         self._kernel = Function(fn, flags, as_options({**options, **self._linked}))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -197,6 +206,8 @@ class Kernel(Configurable[P], Inspection):
             code = Function(self.py_func, flags, self._linked, target_of(least_cc()))
             for s in self._signatures:
                 code._declare(s)
+            for types in code.signatures:
+                self._set_up(tuple(types))
             if self._signatures:
                 code.disable_compile()
             self._code = code
@@ -230,6 +241,20 @@ class Kernel(Configurable[P], Inspection):
             except TypeError as why:
                 text = str(why).replace("has no Treadle type", "that kernels do not take", 1)
                 raise TypeError(f"{said} {text}") from None
+        self._set_up(tuple(typeof(value) for value in args))
+
+    def _set_up(self, types: tuple[Any, ...]) -> None:
+        """Callbacks of what the kernel is linked to, before it runs with these types; asks nothing where nobody has linked anything."""
+        link = sys.modules.get(f"{__package__}._link")
+        if link is None:
+            return
+        with _setting_up:
+            if self._setups is None:
+                self._setups = link.setups_of(self, self._linked.get("link", ())) or ()
+                if self._setups:
+                    weakref.finalize(self, self._setups.end)
+        if self._setups:
+            self._setups.ready(types)
 
     def _configure(self, config: Any) -> Launcher[P]:
         """``kernel[config]``, asked for once for each but where it names a stream."""
@@ -308,10 +333,10 @@ class Kernel(Configurable[P], Inspection):
         return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
 
     def specialize(self, *args: Any) -> Kernel[P]:
-        """The kernel for the types of these arguments alone."""
+        """The kernel for the types of these arguments alone, or for these types."""
         if self.specialized:
             raise RuntimeError(f"{self.__qualname__}() is specialized already")
-        types = tuple(typeof(getattr(a, "_mem", a)) for a in args)
+        types = tuple(a if isinstance(a, Type) else typeof(getattr(a, "_mem", a)) for a in args)
         known: dict[Any, Any] = self.__dict__.setdefault("_specializations", {})
         if types not in known:
             made = known[types] = jit([types], **self.targetoptions)(self.py_func)
@@ -446,7 +471,7 @@ def jit(
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
 
-    Division by zero gives what NumPy gives, and does not raise; indices out of range raise IndexError, as everywhere in Treadle.
+    Division by zero gives what NumPy gives, and does not raise but with ``debug=True``; indices out of range raise IndexError, as everywhere in Treadle.
 
     Parameters
     ----------
@@ -455,7 +480,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     device : bool
         A function for kernels to call, which may return values.
     debug : bool
-        Look for mistakes while the kernel runs, races above all: a launch that has some raises `treadle.errors.KernelCheckError`. Line tables, as `treadle.jit` keeps them.
+        Look for mistakes while the kernel runs, races above all: a launch that has some raises `treadle.errors.KernelCheckError`. A division by zero raises ZeroDivisionError. Line tables, as `treadle.jit` keeps them.
     fastmath, cache, inline, promotion, boundscheck
         As `treadle.jit` has them.
     opt, lineinfo, max_registers, launch_bounds, fma
@@ -500,9 +525,11 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             kernel.targetoptions = dict(options)
             return kernel
         safe = _checks.safe(own, _checks.wanted(own))
-        function = Function(fn, _flags({"error_model": "numpy", **safe}), {"link": link} if link else {})
+        flags = _flags({"error_model": _error_model(own), **safe})
+        function = Function(fn, flags, {"link": link} if link else {})
         for s in signatures or ():
             function._announce(s)
+        vars(function)["_links"] = link
         vars(function)["inspect_ptx"] = functools.partial(inspect_ptx, function, options)
         vars(function)["_recipe"] = Recipe(_rebuild_device, (signatures, options))
         return function

@@ -9,19 +9,23 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import itertools
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import warnings
+from types import CodeType, FunctionType
 from typing import Any, Callable, Iterable, Sequence
 
 from .. import _core, config
 from .._core import Signature, Type
 from ..decorators import as_signatures
 from ..errors import UnsupportedError
+from ._errors import MissingFile
 
 __all__ = [
     "Archive",
@@ -32,6 +36,7 @@ __all__ = [
     "Fatbin",
     "LTOIR",
     "LinkableCode",
+    "LoadedCode",
     "Object",
     "PTXSource",
     "declare_device",
@@ -51,7 +56,8 @@ class LinkableCode:
     name : str, optional
         What messages call it.
     setup_callback, teardown_callback : callable, optional
-        For drivers' modules; taken and kept, since a module is a GPU's.
+        Called with a `LoadedCode`: the one when a kernel that is linked to this is about to run for the first time with new types of arguments, the other when
+        the kernel is gone, or its device's context is reset.
 
     Raises
     ------
@@ -61,6 +67,7 @@ class LinkableCode:
 
     kind = ""
     default_name = "<code>"
+    _source: str | None = None  # the path of CUDA C beside the file that it is of
 
     def __init__(
         self,
@@ -77,6 +84,24 @@ class LinkableCode:
         self.name = name or self.default_name
         self.setup_callback, self.teardown_callback = setup_callback, teardown_callback
         self.data = self._read(data)
+
+    @staticmethod
+    def from_path(path: str) -> LinkableCode:
+        """Of a file, by what its name ends with.
+
+        Raises
+        ------
+        RuntimeError
+            Its name ends with nothing that is known.
+        LinkerError
+            It is not there.
+        """
+        return _of_path(os.fspath(path))
+
+    @staticmethod
+    def from_path_or_obj(path_or_obj: Any) -> LinkableCode:
+        """Itself, or what a file has."""
+        return path_or_obj if isinstance(path_or_obj, LinkableCode) else _of_path(os.fspath(path_or_obj))
 
     def _read(self, data: Any) -> bytes:
         if isinstance(data, str):
@@ -203,13 +228,14 @@ def _of_path(path: str) -> LinkableCode:
         warnings.warn(f"{path} is not there: {source} is compiled in its place", stacklevel=5)
         path, suffix = source, "cu"
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"link: there is no file {path}")
+        raise MissingFile(f"{path} not found")
     if suffix == "so":
         return _Library(os.path.abspath(path), path)
     with open(path, "rb") as f:
         made = _CLASSES[suffix](f.read(), path)
     if isinstance(made, CUSource):
         made.folder = os.path.dirname(os.path.abspath(path))
+    made._source = source if suffix != "cu" and os.path.exists(source) else None
     return made
 
 
@@ -226,6 +252,111 @@ def as_links(link: Any) -> tuple[LinkableCode, ...]:
             raise TypeError(f"link takes paths and cuda.LinkableCode, not {type(item).__name__}")
         out.append(item)
     return tuple(out)
+
+
+class LoadedCode:
+    """A kernel's code for one signature, as callbacks of `LinkableCode` are given it. What is linked has become a part of it, and no module of a driver's has its variables.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's.
+    signature : tuple of Type
+    handle : int
+        Its number: no other code of this process has it.
+    """
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, name: str, signature: tuple[Type, ...]) -> None:
+        self.name, self.signature, self.handle = name, signature, next(self._numbers)
+
+    def __repr__(self) -> str:
+        return f"<code {self.handle} of {self.name}({', '.join(map(str, self.signature))})>"
+
+
+_Undo = list[tuple[LoadedCode, Callable[[LoadedCode], object]]]
+_ready: set[Setups] = set()  # those whose kernels have run
+
+
+class Setups:
+    """Callbacks of what a kernel is linked to, and for which of its signatures they were called."""
+
+    def __init__(self, name: str, links: Sequence[LinkableCode]) -> None:
+        self.name, self.links = name, links
+        self._done: set[tuple[Type, ...]] = set()
+        self._undo: _Undo = []
+        self._lock = threading.RLock()
+
+    def ready(self, signature: tuple[Type, ...]) -> None:
+        """Called before the kernel runs with new types: who comes second waits. What a callback raises is the launch's, and undoes what others did."""
+        with self._lock:
+            if signature in self._done:
+                return
+            code, before = LoadedCode(self.name, signature), len(self._undo)
+            try:
+                for link in self.links:
+                    if link.setup_callback:
+                        link.setup_callback(code)
+                    if link.teardown_callback:
+                        self._undo.append((code, link.teardown_callback))
+            except BaseException:
+                self._go_back(before)
+                raise
+            self._done.add(signature)
+            _ready.add(self)
+
+    def end(self) -> None:
+        """The kernel is gone, or the device's context."""
+        with self._lock:
+            _ready.discard(self)
+            self._go_back(0)
+
+    def _go_back(self, to: int) -> None:
+        while len(self._undo) > to:
+            code, teardown = self._undo.pop()
+            teardown(code)
+
+
+def end_all() -> None:
+    """A context is reset."""
+    for one in list(_ready):
+        one.end()
+
+
+def _named(fn: FunctionType) -> list[Any]:
+    """What the names of a function, and of functions in it, stand for."""
+    codes = [fn.__code__]
+    for code in codes:
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    out = [fn.__globals__[name] for code in codes for name in code.co_names if name in fn.__globals__]
+    for cell in fn.__closure__ or ():
+        try:
+            out.append(cell.cell_contents)
+        except ValueError:  # empty as yet
+            pass
+    return out
+
+
+def setups_of(kernel: Any, links: Sequence[LinkableCode]) -> Setups | None:
+    """Of a kernel that is linked to something with callbacks, by its own links or by declared functions that it or what it calls names; made anew at each call."""
+    found: list[LinkableCode] = [*links]
+    seen: set[int] = set()
+    values: list[Any] = [kernel]
+    while values:
+        value = values.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, DeclaredFunction):
+            found += value.link
+        fn = getattr(value, "py_func", value)
+        if isinstance(fn, FunctionType):
+            values += _named(fn)
+            found += getattr(value, "_links", ())
+    called = [x for k, x in enumerate(found) if all(x is not y for y in found[:k])]
+    called = [x for x in called if x.setup_callback or x.teardown_callback]
+    return Setups(kernel.__name__, called) if called else None
 
 
 class DeclaredFunction:
@@ -358,7 +489,11 @@ def prepare(
             else:
                 libraries.append(_opened(made))
         elif device is None:
-            libraries.append(_opened(_as_library(link)))
+            host = _for_host(link)
+            if isinstance(host, bytes):
+                codes.append((link.name, host))
+            else:
+                libraries.append(_opened(host))
         elif isinstance(link, PTXSource):
             _check_target(link, device)
             for f in functions:
@@ -417,13 +552,21 @@ def _address(libraries: list[ctypes.CDLL], name: str) -> int:
     return 0
 
 
-def _as_library(link: LinkableCode) -> str:
-    """The path of a shared library for the host."""
+def _for_host(link: LinkableCode) -> bytes | str:
+    """Bitcode or the path of a shared library. Of a GPU's code it is the CUDA C that lies beside it, which a warning says."""
     if isinstance(link, _Library):
         return os.fsdecode(link.data)
     of_gpu = b".nv_fatbin" in link.data or b"__nv_relfatbin" in link.data
     if not isinstance(link, (Object, Archive)) or of_gpu or link.data[18:20] == b"\xbe\x00":
-        raise UnsupportedError(f"{link.name} {_OF_GPU}")
+        if link._source is None:
+            raise UnsupportedError(f"{link.name} {_OF_GPU}")
+        warnings.warn(
+            f"{link.name} is a GPU's: on the emulated device {link._source} is compiled in its place",
+            stacklevel=2,
+        )
+        source = _of_path(link._source)
+        assert isinstance(source, CUSource)
+        return _compile(source, None)
     compiler = _host_compiler()
     if compiler is None:
         raise UnsupportedError(f"{link.name}: a C compiler is needed to link it (CC, cc, gcc); there is none")

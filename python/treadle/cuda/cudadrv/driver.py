@@ -9,7 +9,7 @@ import numpy as np
 from .._array import MemoryPointer, _Access, move, over
 from .._context import Context, Device, MemoryInfo, gpus
 from .._devices import driver_version
-from .._errors import CudaAPIError, CudaDriverError
+from .._errors import CudaAPIError, CudaDriverError, LinkerError
 from .._extent import Array, extent
 from .._stream import Stream
 
@@ -18,6 +18,7 @@ __all__ = [
     "CudaAPIError",
     "CudaDriverError",
     "Device",
+    "LinkerError",
     "MemoryInfo",
     "MemoryPointer",
     "Stream",
@@ -27,16 +28,24 @@ __all__ = [
     "device_to_device",
     "device_to_host",
     "driver",
+    "host_memory_extents",
     "host_memory_size",
     "host_pointer",
     "host_to_device",
     "is_device_memory",
+    "require_device_memory",
 ]
 
 
 def is_device_memory(obj: Any) -> bool:
     """Whether it is memory of the device: an array, a record, or a `treadle.cuda.MemoryPointer`."""
     return isinstance(obj, (_Access, MemoryPointer))
+
+
+def require_device_memory(obj: Any) -> None:
+    """Exception for what is no memory of the device."""
+    if not is_device_memory(obj):
+        raise TypeError(f"memory of the device is needed, not {type(obj).__name__}")
 
 
 def _on_device(obj: Any) -> MemoryPointer:
@@ -60,6 +69,11 @@ def device_memory_size(obj: Any) -> int:
 def host_pointer(obj: Any) -> int:
     """The address of an array of the host."""
     return extent(np.asarray(obj))[0]
+
+
+def host_memory_extents(obj: Any) -> tuple[int, int]:
+    """The addresses of the first byte of an array of the host, and of that behind its last."""
+    return extent(np.asarray(obj))
 
 
 def host_memory_size(obj: Any) -> int:
