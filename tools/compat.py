@@ -323,11 +323,12 @@ def judge_program(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     env = {**os.environ, "MPLBACKEND": "Agg", "TREADLE_CUDA": "emu", "TREADLE_CUDA_WARN": "0"}
     without = ",".join(map(str, case.get("without", [])))
     command = [sys.executable, "-m", "treadle", "run", __file__, "--program", str(path), without]
-    command += [",".join(case.get("stub", [])), *case.get("args", [])]
+    command += [",".join(case.get("stub", []))]
     try:
-        done = subprocess.run(
-            command, env=env, cwd=path.parent, capture_output=True, text=True, timeout=LIMIT_S
-        )
+        for args in [*case.get("before", []), case.get("args", [])]:  # before: what makes its data
+            done = subprocess.run(
+                [*command, *args], env=env, cwd=path.parent, capture_output=True, text=True, timeout=LIMIT_S
+            )
     except subprocess.TimeoutExpired:
         return {
             "case": case,

@@ -22,6 +22,7 @@ SIZES = {
     "cuda_streams": ("40004", "as NumPy has it"),
     "cuda_linking": ("3001", "All prices are as Python has them."),
     "cuda_pricer": ("20001", "as near as it should be"),
+    "cuda_saxpy": ("30001", "All three are as NumPy has it."),
     "cuda_sparse_pca": ("1001", "treadle.sparse_pca finds the same one."),
 }
 
