@@ -87,7 +87,7 @@ def main(rows, path):
     assert after > before + 6, (before, after)
     shown = [np.clip(p, 0, 1) for p in (bad, good)]
     grey = np.concatenate([shown[0], np.ones((rows, max(rows // 64, 1))), shown[1]], axis=1)
-    write_png(path, np.repeat(np.round(grey * 31)[..., None] * (255 / 31), 3, axis=2))
+    write_png(path, np.repeat(np.round(grey * 15)[..., None] * 17, 3, axis=2))
     print(f"a photograph of {rows} x {columns}: {before:.1f} dB before, {after:.1f} dB after")
     print(f"before and after are drawn in {path}")
 

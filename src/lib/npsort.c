@@ -561,6 +561,9 @@ static tr_tv middle(tr_em *e, tr_tv line, tr_tv two) {
     check_memory(e, r);
     tr_tv lo = tr_em_conv(e, tr_em_load(e, two, &zero), t), hi = tr_em_conv(e, tr_em_load(e, two, &one), t);
     tr_tv half = tr_em_op2(e, TR_OP_DIV, tr_em_op2(e, TR_OP_ADD, lo, hi), tr_em_num(e, t, 2.0));
+    if (tr_ty_is_complex(
+            t)) /* it is a mean then, too: with an infinite part, divided by 1, it is NaN in the other */
+        lo = tr_em_op2(e, TR_OP_DIV, lo, tr_em_num(e, t, 1.0));
     tr_tv v = tr_em_select(e, odd, lo, half);
     tr_tv none = tr_em_num(e, t, (double)NAN);
     if (tr_ty_is_complex(t)) /* of nothing it is the mean: both parts are NaN */

@@ -3,8 +3,8 @@
  *
  * A value of the model is where its first element lies, how many there are and how far apart. Nothing
  * that the answers call distinct, disjoint or apart may be otherwise in any run of a program in which
- * its block is reached. An array whose own elements lie at one place is apart from itself, as the op has
- * it: that is a matter of the one array. */
+ * its block is reached. A view lies within what it is a view of, as all do. An array whose own elements
+ * lie at one place is apart from itself, as the op has it: that is a matter of the one array. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -85,6 +85,20 @@ static tr_val begin(model *m, bool shared) {
 
 /* --- random programs --- */
 
+static void span(place x, int64_t *from, int64_t *to) {
+    int64_t last = x.at + (x.n - 1) * x.step;
+    *from = last < x.at ? last : x.at;
+    *to = last < x.at ? x.at : last;
+}
+
+/* Where a view lies: nowhere but between the first and the last element of what it is a view of. */
+static bool lies_within(place x, place base) {
+    int64_t a, b, c, d;
+    span(x, &a, &b);
+    span(base, &c, &d);
+    return x.n == 0 || (base.n > 0 && c <= a && b <= d);
+}
+
 static void add_random(model *m) {
     uint32_t k = draw(m->n), l = draw(m->n);
     place x = m->is[k];
@@ -100,6 +114,8 @@ static void add_random(model *m) {
         break;
     default: {
         place rel = {draw(4), draw(5), (int64_t)draw(5) - 2};
+        while (!lies_within((place){x.at + rel.at, rel.n, rel.step}, x))
+            rel = (place){(int64_t)draw(12) - 6, draw(5), (int64_t)draw(5) - 2};
         add(m, view_of(m, m->v[k], rel), (place){x.at + rel.at, rel.n, rel.step});
     }
     }
@@ -111,12 +127,6 @@ static bool lie_at_one(place x, place y, bool but_same_index) {
             if (x.at + i * x.step == y.at + k * y.step && !(but_same_index && i == k))
                 return true;
     return false;
-}
-
-static void span(place x, int64_t *from, int64_t *to) {
-    int64_t last = x.at + (x.n - 1) * x.step;
-    *from = last < x.at ? last : x.at;
-    *to = last < x.at ? x.at : last;
 }
 
 static bool overlap(place x, place y) {

@@ -431,6 +431,19 @@ def test_median_in_few_values_and_many(threads):
                 assert run("np.median(a)", z) == np.median(z)
 
 
+def test_median_of_infinite_parts():
+    """NumPy's is a mean of one item then, and divides it by 1 as complex numbers are divided."""
+    for dtype in ("c8", "c16"):
+        for z in ([0.5 - 1j * np.inf], [-1, 0.5 - 1j * np.inf, 0.5], [np.inf + 1j], [2 + 1j, -np.inf, 3]):
+            a = np.array(z, dtype)
+            with np.errstate(all="ignore"):
+                want = np.median(a), np.median(a[None], axis=1)
+            for got, w in zip(
+                (run("np.median(a)", a), run("np.median(a, axis=1)", a[None])), want, strict=True
+            ):
+                np.testing.assert_array_equal(got, w)
+
+
 def test_arguments_of_median():
     a = np.arange(12.0).reshape(3, 4)
     check("np.median((3, 1, 2))")
