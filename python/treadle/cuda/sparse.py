@@ -9,7 +9,7 @@
 >>> y
 array([ 20., 301.])
 
-Arrays may be the device's or the host's, which are copied there and back. No library is needed, on a GPU either. SciPy is needed only to make its matrices, or what it alone knows how to make.
+Arrays may be the device's or the host's, which are copied there and back. All routines stand in this one file, as a method is a row of the table that the page's list and the tests are held to. No library is needed, on a GPU either. SciPy is needed only to make its matrices, or what it alone knows how to make.
 """
 
 from __future__ import annotations
