@@ -236,7 +236,8 @@ static bool was_told_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
     return cond != TR_NOVAL && cond_says(f, cond, TR_OP_APART, true, x, y);
 }
 
-/* Was it asked whether they share something, or whether two do that they are views of? */
+/* Was it asked whether they share something, or whether two do that they are views of? A view reaches nothing
+ * beyond the first and the last item of what it is of, and the question is about all that lies between. */
 static bool was_told_disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
     tr_val cond = taken(f, b);
     for (; cond != TR_NOVAL; x = tr_at(f, x)->args[0]) {

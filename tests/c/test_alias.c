@@ -85,6 +85,25 @@ static tr_val begin(model *m, bool shared) {
 
 /* --- random programs --- */
 
+static void span(place x, int64_t *from, int64_t *to) {
+    int64_t last = x.at + (x.n - 1) * x.step;
+    *from = last < x.at ? last : x.at;
+    *to = last < x.at ? x.at : last;
+}
+
+/* Of a view of x that was drawn, what lies between x's first item and its last one: a view reaches nothing
+ * beyond its base. */
+static place within(place x, place rel) {
+    int64_t from, to, least, most;
+    span(x, &from, &to);
+    for (; rel.n > 0; rel.n--) {
+        span((place){x.at + rel.at, rel.n, rel.step}, &least, &most);
+        if (x.n > 0 && from <= least && most <= to)
+            break;
+    }
+    return rel;
+}
+
 static void add_random(model *m) {
     uint32_t k = draw(m->n), l = draw(m->n);
     place x = m->is[k];
@@ -99,7 +118,7 @@ static void add_random(model *m) {
         add(m, tr_emit3(&m->b, TR_OP_SELECT, any, m->flag, m->v[k], m->v[l]), m->is[m->flag_is ? k : l]);
         break;
     default: {
-        place rel = {draw(4), draw(5), (int64_t)draw(5) - 2};
+        place rel = within(x, (place){draw(4), draw(5), (int64_t)draw(5) - 2});
         add(m, view_of(m, m->v[k], rel), (place){x.at + rel.at, rel.n, rel.step});
     }
     }
@@ -111,12 +130,6 @@ static bool lie_at_one(place x, place y, bool but_same_index) {
             if (x.at + i * x.step == y.at + k * y.step && !(but_same_index && i == k))
                 return true;
     return false;
-}
-
-static void span(place x, int64_t *from, int64_t *to) {
-    int64_t last = x.at + (x.n - 1) * x.step;
-    *from = last < x.at ? last : x.at;
-    *to = last < x.at ? x.at : last;
 }
 
 static bool overlap(place x, place y) {
