@@ -844,6 +844,31 @@ def test_every_routine_looks_at_its_indices(name):
         WITH_MATRIX[name](PTR, BAD_IND)
 
 
+@pytest.mark.parametrize("name", WITH_MATRIX)
+def test_every_routine_takes_longer_arrays(name, monkeypatch):
+    """Behind what the pointers count may stand anything, also where no argument says how many entries there are."""
+    monkeypatch.setattr(sys.modules[__name__], "VAL", np.append(VAL, [np.nan, np.inf]))
+    for junk in (7, -5):
+        WITH_MATRIX[name](np.append(PTR, np.int32(junk)), np.append(IND, np.full(2, junk, "i4")))
+
+
+def test_what_stands_behind_the_entries_is_left_alone():
+    a = numbers((4, 6), "f8", 5, 0.5)
+    val, ptr, ind = stored(a)
+    val, ind = np.append(val, [np.nan, 8.0]), np.append(ind, np.array([2, 77], "i4"))
+    s, d, out = Sparse(), Sparse().matdescr(), np.empty((4, 6), order="F")
+    s.csr2dense(4, 6, d, val, ptr, ind, out, 4)
+    assert np.array_equal(out, a)
+    begins = np.empty(3, "i4")
+    many = s.Xcsr2bsrNnz("C", 4, 6, d, ptr, ind, 2, d, begins)
+    blocks, columns = np.empty(many * 4), np.empty(many, "i4")
+    s.csr2bsr("C", 4, 6, d, val, ptr, ind, 2, d, blocks, begins, columns)
+    wide = np.append(blocks, np.full(8, np.nan)), begins, np.append(columns, np.array([9, -9], "i4"))
+    back = np.zeros(many * 4), np.empty(5, "i4"), np.empty(many * 4, "i4")
+    s.bsr2csr("C", 2, 3, d, *wide, 2, d, *back)
+    assert np.array_equal(restored(*back, (4, 6)), a)
+
+
 @pytest.mark.parametrize("name", ["axpyi", "doti", "dotci", "gthr", "gthrz", "roti", "sctr"])
 @pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1, -(2**31)])
 def test_vectors_are_looked_at(name, wrong):

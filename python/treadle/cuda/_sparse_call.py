@@ -246,6 +246,11 @@ class Call:
         move(host, mem, self.stream)
         return host[0]
 
+    def of_matrix(self, ptr: Array, ind: Array, base: int) -> Array:
+        """Of indices whose number no argument gives those that the last pointer counts: behind them may stand anything."""
+        many = int(self.item(ptr[-1:])) - base
+        return ind[:many] if 0 <= many < ind.size else ind
+
     def done(self) -> None:
         """What is the host's is as it should be when this returns."""
         for mem, there in self.back:

@@ -724,7 +724,8 @@ class Sparse:
             or (info._trans, info._lower, info._rows.rows) != (op, True, m)
             or info._rows.ind.size > v.size
         ):
-            rows = Rows(p, i[: v.size], None, descr.indexbase, m, m)
+            i = call.of_matrix(p, i[: v.size], descr.indexbase)
+            rows = Rows(p, i, None, descr.indexbase, m, m)
             call.check(("csrRowPtrA", "csrColIndA"), rows)
             info = analyse(call, op, True, rows)
         rows = info._rows
@@ -827,6 +828,7 @@ class Sparse:
         )
         ind = ind[: val.size // (size * size)] if size else ind[:0]
         base, most = descrA.indexbase, min(val_c.size, ind_c.size)
+        ind = call.of_matrix(ptr, ind, base)
         call.check(("bsrRowPtrA", "bsrColIndA"), Rows(ptr, ind, None, base, mb, nb))
         if mb * size == 0:
             call.run(forms.fill, 1, ptr_c, np.int32(descrC.indexbase))
@@ -868,6 +870,7 @@ class Sparse:
             ints("csrColIndA", csrColIndA, None),
             ints("bsrRowPtrC", bsrRowPtrC, mb + 1, written=True),
         )
+        ind = call.of_matrix(ptr, ind, descrA.indexbase)
         a = self._entries(call, ("csrRowPtrA", "csrColIndA"), m, n, ptr, ind, descrA.indexbase)
         begins, places, _, col = self._block_order(call, a, size)
         counts = call.new((mb,), np.int32)
@@ -896,7 +899,7 @@ class Sparse:
             ints("bsrRowPtrC", bsrRowPtrC, mb + 1),
             ints("bsrColIndC", bsrColIndC, None, written=True),
         )
-        ind = ind[: val.size]
+        ind = call.of_matrix(ptr, ind[: val.size], descrA.indexbase)
         a = self._entries(call, ("csrRowPtrA", "csrColIndA"), m, n, ptr, ind, descrA.indexbase)
         begins, places, rows, col = self._block_order(call, a, size)
         many = min(ind_c.size, val_c.size // (size * size))
@@ -974,7 +977,7 @@ class Sparse:
             ints(names[2], ind, None),
             dense("A", A, m, n, lda, written=True),
         )
-        i = i[: v.size]
+        i = call.of_matrix(p, i[: v.size], descrA.indexbase)
         rows = self._entries(call, names[1:], lines, across, p, i, descrA.indexbase)
         call.run(forms.clear, m * n, a, m, lda)
         steps = (1, lda) if by_rows else (lda, 1)
