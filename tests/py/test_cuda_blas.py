@@ -19,7 +19,7 @@ from blas_model import MODEL, read_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_check import held, in_process
-from treadle import cuda
+from treadle import _cudalib, cuda
 from treadle.cuda import blas as module
 from treadle.cuda._order import Order
 from treadle.cuda.blas import Blas, axpy, binding, dot, gemm, gemv
@@ -723,3 +723,20 @@ def test_another_package_is_not_asked_for_more_than_its_array():
 
     d = cuda.to_device(np.arange(3.0))
     assert Blas().asum(Other(d)) == 3
+
+
+@pytest.mark.parametrize("call", ["method", "gemm", "gemv", "mixed", "old"])
+def test_warnings_name_the_callers_line(call):
+    """Of a function of the module they named a line of Treadle's."""
+    a, x = np.arange(6.0).reshape(2, 3), np.ones(3)
+    old = _cudalib.names_of("pyculib.blas")["Blas"]()
+    calls = {
+        "method": lambda: Blas().gemv("N", 2, 3, 1, a, x, 0, np.zeros(2)),
+        "gemm": lambda: gemm("N", "T", 1, a, a),
+        "gemv": lambda: gemv("N", 1, a, x),
+        "mixed": lambda: gemv("N", 1, np.asfortranarray(a, np.float32), x),
+        "old": lambda: old.gemv("N", 2, 3, 1, a[:, ::-1], x, 0, np.zeros(2)),
+    }
+    with pytest.warns(PerformanceWarning) as told:
+        calls[call]()
+    assert {w.filename for w in told} == {__file__}
