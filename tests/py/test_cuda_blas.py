@@ -374,6 +374,7 @@ REFUSED = {
     "a negative size": ("gemv's m is -1, and no size", ValueError, lambda b: b.gemv("N", -1, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "a size that is none": ("gemv's m is an integer, not float", TypeError, lambda b: b.gemv("N", 3.0, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "a huge size": ("gemv's m is 4611686018427387904, and no size", ValueError, lambda b: b.gemv("N", 2**62, 3, 1, square(), np.ones(3), 0, np.ones(3))),
+    "a size that 64 bits do not hold": ("gemv's m is 9223372036854775808, more than 64 bits hold", ValueError, lambda b: b.gemv("N", 2**63, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "few rows": ("gemv uses 4 x 3 items of A, which has 3 x 3", ValueError, lambda b: b.gemv("N", 4, 3, 1, square(), np.ones(3), 0, np.ones(4))),
     "a short vector": ("gemv uses 3 items of y, which has 2", ValueError, lambda b: b.gemv("N", 3, 3, 1, square(), np.ones(3), 0, np.ones(2))),
     "a short packed one": ("spmv uses 6 items of AP, which has 5", ValueError, lambda b: b.spmv("U", 3, 1, np.ones(5), np.ones(3), 0, np.ones(3))),
