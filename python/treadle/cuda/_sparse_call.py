@@ -6,6 +6,7 @@ A routine makes a `Call`, binds its operands, runs kernels of `_sparse_forms` an
 
 from __future__ import annotations
 
+import numbers
 import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,6 +143,10 @@ class Call:
 
     def scalar(self, value: Any) -> Any:
         """A factor, as an item of the routine's dtype."""
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if not isinstance(value, (numbers.Number, np.bool_)):
+            raise TypeError(f"{self.routine}: a factor is a number, not {type(value).__name__}")
         if isinstance(value, (complex, np.complexfloating)) and self.dtype.kind != "c":
             raise TypeError(f"{self.routine}: {value!r} is complex, and the arrays are of {self.dtype}")
         return self.dtype.type(value)
