@@ -28,9 +28,9 @@ typedef struct axis {
     int64_t outer, n_in, n_out, inner, in_item, out_item;
 } axis;
 
-/* Is there room for what NumPy's loop makes: factors and a copy of a row, of a length with large prime factors
- * those of a convolution of up to four times as many items? It tells nobody where there is none: the exception
- * it raises is that of a thread that has no other, and the rows stay as they were. */
+/* Is there room for what NumPy's loop makes: factors and a copy of a row, of a length with large prime
+ * factors those of a convolution of up to four times as many items? It tells nobody where there is none: the
+ * exception it raises is that of a thread that has no other, and the rows stay as they were. */
 static bool loop_has_room(const axis *a) {
     enum { ITEMS = 12 };
     int64_t n = a->n_in > a->n_out ? a->n_in : a->n_out;
