@@ -23,15 +23,20 @@ def _made(f: Callable[..., Any], head: str, body: str, n: int, names: dict[str, 
     """The function that runs ``f`` for each thread; it exists as text, since kernels have as many arguments as they are written with."""
     args = "".join(f", a{k}" for k in range(n))
     space = {**names, "f": f}
-    exec(f"def {f.__name__}(n{args}):\n    {head}:\n        f({body}{args})\n", space)  # noqa: S102
-    return space[f.__name__]
+    exec(f"def each(n{args}):\n    {head}:\n        f({body}{args})\n", space)  # noqa: S102
+    made = space[
+        "each"
+    ]  # in the text no name is the user's, which might be one of these, or none as a lambda's
+    made.__name__ = made.__qualname__ = f.__name__
+    return made
 
 
 @functools.lru_cache(maxsize=256)
 def _kernel(f: Callable[..., Any], n: int) -> Any:
     from . import cuda
+    from ._core import Function
 
-    inside = f if isinstance(f, cuda.Kernel) else cuda.jit(device=True)(f)
+    inside = f if isinstance(f, (cuda.Kernel, Function)) else cuda.jit(device=True)(f)
     return cuda.jit(_made(inside, "i = cuda.grid(1)\n    if i < n", "i", n, {"cuda": cuda}))
 
 
@@ -40,7 +45,7 @@ def _loop(f: Callable[..., Any], n: int) -> Any:
     from ._core import Function, prange
     from .decorators import njit
 
-    inside = f if isinstance(f, Function) else njit(f)
+    inside = f if isinstance(f, Function) else njit(getattr(f, "py_func", f))  # or what was to be a kernel
     return njit(parallel=True)(_made(inside, "for i in prange(n)", "i", n, {"prange": prange}))
 
 

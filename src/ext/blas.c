@@ -121,6 +121,9 @@ static bool read_integer(blas_args *p, int k, PyObject *o) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
             PyErr_Format(PyExc_TypeError, "%s's %s is an integer, not %s", name_of(p), word_of(p, k)->name,
                          Py_TYPE(o)->tp_name);
+        else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_Format(PyExc_ValueError, "%s's %s is %S, more than 64 bits hold", name_of(p),
+                         word_of(p, k)->name, o);
         return false;
     }
     p->c.word[k] = v;

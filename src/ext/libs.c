@@ -167,6 +167,8 @@ static bool run_now(const plan *p, tr_dev *d, const tr_fft_call *c, int gpu) {
     int32_t code = d->ops->submit(d, NULL, &j);
     d->ops->end(d);
     tr_device_return(ts);
+    if (PyErr_Occurred()) /* NumPy's loops return nothing: no memory for one in this thread is raised there */
+        return false;
     return !code || tr_device_raise(d, code);
 }
 

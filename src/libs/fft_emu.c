@@ -28,8 +28,23 @@ typedef struct axis {
     int64_t outer, n_in, n_out, inner, in_item, out_item;
 } axis;
 
+/* Is there room for what NumPy's loop makes: factors and a copy of a row, of a length with large prime
+ * factors those of a convolution of up to four times as many items? It tells nobody where there is none: the
+ * exception it raises is that of a thread that has no other, and the rows stay as they were. */
+static bool loop_has_room(const axis *a) {
+    enum { ITEMS = 12 };
+    int64_t n = a->n_in > a->n_out ? a->n_in : a->n_out;
+    void *volatile room = malloc((size_t)(ITEMS * n * (a->plan->form.wide ? 16 : 8))); /* it is asked for */
+    bool there = room != NULL;
+    free(room);
+    return there;
+}
+
 /* Rows that lie `in_row` and `out_row` bytes apart. */
-static void do_rows(const axis *a, const char *in, char *out, int64_t rows, int64_t in_row, int64_t out_row) {
+static int32_t do_rows(const axis *a, const char *in, char *out, int64_t rows, int64_t in_row,
+                       int64_t out_row) {
+    if (!loop_has_room(a))
+        return TR_CODE_MEMORY;
     float one = 1;
     double wide_one = 1;
     bool wide = a->plan->form.wide;
@@ -37,6 +52,7 @@ static void do_rows(const axis *a, const char *in, char *out, int64_t rows, int6
     const int64_t sizes[] = {rows, a->n_in, a->n_out};
     const int64_t steps[] = {in_row, 0, out_row, a->in_item, a->out_item};
     a->plan->loops.of[a->loop][wide].fn(args, sizes, steps, a->plan->loops.of[a->loop][wide].data);
+    return 0;
 }
 
 static int32_t range_of_rows(tr_frame *f, void *arg, int64_t lo, int64_t hi, uint32_t worker) {
@@ -44,8 +60,7 @@ static int32_t range_of_rows(tr_frame *f, void *arg, int64_t lo, int64_t hi, uin
     int64_t in_row = a->n_in * a->in_item, out_row = a->n_out * a->out_item;
     (void)f;
     (void)worker;
-    do_rows(a, a->in + lo * in_row, a->out + lo * out_row, hi - lo, in_row, out_row);
-    return 0;
+    return do_rows(a, a->in + lo * in_row, a->out + lo * out_row, hi - lo, in_row, out_row);
 }
 
 /* `n` rows of `columns` items that lie `row` bytes apart, as columns of a buffer, `pitch` bytes apart: to
@@ -75,17 +90,16 @@ static int32_t range_of_columns(tr_frame *f, void *arg, int64_t lo, int64_t hi, 
     (void)f;
     (void)worker;
     assert(a->n_in == a->n_out && a->in_item == a->out_item && "along columns items stay complex");
-    if (!buffer)
-        return TR_CODE_MEMORY;
-    for (int64_t t = lo; t < hi; t++) {
+    int32_t code = buffer ? 0 : TR_CODE_MEMORY;
+    for (int64_t t = lo; t < hi && !code; t++) {
         int64_t first = t % tiles * COLUMNS, at = t / tiles * n * row + first * item;
         int64_t columns = a->inner - first < COLUMNS ? a->inner - first : COLUMNS;
         turn((char *)(uintptr_t)a->in + at, buffer, n, row, columns, item, pitch, false);
-        do_rows(a, buffer, buffer, columns, pitch, pitch);
+        code = do_rows(a, buffer, buffer, columns, pitch, pitch);
         turn(a->out + at, buffer, n, row, columns, item, pitch, true);
     }
     free(buffer);
-    return 0;
+    return code;
 }
 
 /* As many lines at a time as vectors have lanes. */

@@ -3,8 +3,8 @@
  *
  * A value of the model is where its first element lies, how many there are and how far apart. Nothing
  * that the answers call distinct, disjoint or apart may be otherwise in any run of a program in which
- * its block is reached. A view lies within what it is a view of, as all do. An array whose own elements
- * lie at one place is apart from itself, as the op has it: that is a matter of the one array. */
+ * its block is reached. An array whose own elements lie at one place is apart from itself, as the op has
+ * it: that is a matter of the one array. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -91,12 +91,17 @@ static void span(place x, int64_t *from, int64_t *to) {
     *to = last < x.at ? x.at : last;
 }
 
-/* Where a view lies: nowhere but between the first and the last element of what it is a view of. */
-static bool lies_within(place x, place base) {
-    int64_t a, b, c, d;
-    span(x, &a, &b);
-    span(base, &c, &d);
-    return x.n == 0 || (base.n > 0 && c <= a && b <= d);
+/* Of a view of x that was drawn, what lies between x's first item and its last one: a view reaches nothing
+ * beyond its base. */
+static place within(place x, place rel) {
+    int64_t from, to, least, most;
+    span(x, &from, &to);
+    for (; rel.n > 0; rel.n--) {
+        span((place){x.at + rel.at, rel.n, rel.step}, &least, &most);
+        if (x.n > 0 && from <= least && most <= to)
+            break;
+    }
+    return rel;
 }
 
 static void add_random(model *m) {
@@ -113,9 +118,7 @@ static void add_random(model *m) {
         add(m, tr_emit3(&m->b, TR_OP_SELECT, any, m->flag, m->v[k], m->v[l]), m->is[m->flag_is ? k : l]);
         break;
     default: {
-        place rel = {draw(4), draw(5), (int64_t)draw(5) - 2};
-        while (!lies_within((place){x.at + rel.at, rel.n, rel.step}, x))
-            rel = (place){(int64_t)draw(12) - 6, draw(5), (int64_t)draw(5) - 2};
+        place rel = within(x, (place){draw(4), draw(5), (int64_t)draw(5) - 2});
         add(m, view_of(m, m->v[k], rel), (place){x.at + rel.at, rel.n, rel.step});
     }
     }

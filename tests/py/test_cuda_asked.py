@@ -367,6 +367,33 @@ def test_what_a_callback_raises_is_the_launchs_and_others_are_undone() -> None:
         assert len(up) == len(down) == n and up[-1] is down[-1]
 
 
+def test_an_end_that_raises_keeps_no_other_from_ending() -> None:
+    ended = []
+
+    def refuses(code):
+        ended.append(code.name)
+        raise KeyError(code.name)
+
+    def linked(*callbacks):
+        return cuda.jit(link=[cuda.CUSource(" " * k, teardown_callback=f) for k, f in enumerate(callbacks)])
+
+    @linked(lambda code: ended.append("first"), refuses, refuses)
+    def kernel(x):
+        pass
+
+    @linked(refuses)
+    def other(x):
+        pass
+
+    kernel[1, 1](1)
+    other[1, 1](1)
+    with pytest.raises(KeyError):
+        cuda.current_context().reset()
+    assert sorted(ended) == ["first", "kernel", "kernel", "other"]
+    cuda.current_context().reset()
+    assert len(ended) == 4
+
+
 def test_threads_set_up_once() -> None:
     up, _, callbacks = recording()
     seen = []

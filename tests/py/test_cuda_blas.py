@@ -19,7 +19,7 @@ from blas_model import MODEL, read_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_check import held, in_process
-from treadle import cuda
+from treadle import _cudalib, cuda
 from treadle.cuda import blas as module
 from treadle.cuda._order import Order
 from treadle.cuda.blas import Blas, axpy, binding, dot, gemm, gemv
@@ -374,6 +374,7 @@ REFUSED = {
     "a negative size": ("gemv's m is -1, and no size", ValueError, lambda b: b.gemv("N", -1, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "a size that is none": ("gemv's m is an integer, not float", TypeError, lambda b: b.gemv("N", 3.0, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "a huge size": ("gemv's m is 4611686018427387904, and no size", ValueError, lambda b: b.gemv("N", 2**62, 3, 1, square(), np.ones(3), 0, np.ones(3))),
+    "a size that 64 bits do not hold": ("gemv's m is 9223372036854775808, more than 64 bits hold", ValueError, lambda b: b.gemv("N", 2**63, 3, 1, square(), np.ones(3), 0, np.ones(3))),
     "few rows": ("gemv uses 4 x 3 items of A, which has 3 x 3", ValueError, lambda b: b.gemv("N", 4, 3, 1, square(), np.ones(3), 0, np.ones(4))),
     "a short vector": ("gemv uses 3 items of y, which has 2", ValueError, lambda b: b.gemv("N", 3, 3, 1, square(), np.ones(3), 0, np.ones(2))),
     "a short packed one": ("spmv uses 6 items of AP, which has 5", ValueError, lambda b: b.spmv("U", 3, 1, np.ones(5), np.ones(3), 0, np.ones(3))),
@@ -723,3 +724,20 @@ def test_another_package_is_not_asked_for_more_than_its_array():
 
     d = cuda.to_device(np.arange(3.0))
     assert Blas().asum(Other(d)) == 3
+
+
+@pytest.mark.parametrize("call", ["method", "gemm", "gemv", "mixed", "old"])
+def test_warnings_name_the_callers_line(call):
+    """Of a function of the module they named a line of Treadle's."""
+    a, x = np.arange(6.0).reshape(2, 3), np.ones(3)
+    old = _cudalib.names_of("pyculib.blas")["Blas"]()
+    calls = {
+        "method": lambda: Blas().gemv("N", 2, 3, 1, a, x, 0, np.zeros(2)),
+        "gemm": lambda: gemm("N", "T", 1, a, a),
+        "gemv": lambda: gemv("N", 1, a, x),
+        "mixed": lambda: gemv("N", 1, np.asfortranarray(a, np.float32), x),
+        "old": lambda: old.gemv("N", 2, 3, 1, a[:, ::-1], x, 0, np.zeros(2)),
+    }
+    with pytest.warns(PerformanceWarning) as told:
+        calls[call]()
+    assert {w.filename for w in told} == {__file__}

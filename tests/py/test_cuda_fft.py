@@ -533,6 +533,43 @@ def test_in_a_child():
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@pytest.mark.emulated
+@pytest.mark.nosan  # a sanitizer takes addresses for itself
+@pytest.mark.parametrize("on_stream", [False, True])
+def test_where_memory_ends(on_stream):
+    """NumPy's loop for a row of a prime length finds no room: what is not computed is not given as if it were."""
+    r = in_process(f"""
+        import resource
+        import numpy as np
+        from treadle import cuda
+        from treadle.cuda.fft import FFTPlan
+        on_stream = {on_stream}
+        stream = cuda.stream() if on_stream else 0
+        def plan(rows, n):
+            d = cuda.to_device(np.ones((rows, n), np.complex128))
+            return FFTPlan((n,), d.dtype, d.dtype, rows, stream), d, cuda.device_array_like(d)
+        warm, d, e = plan(64, 7)
+        warm.forward(d, e)
+        made, d, e = plan(2, 999_983)
+        cuda.synchronize()
+        pages = int(open("/proc/self/statm").read().split()[0])
+        no = resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), no))
+        raised = None
+        try:
+            made.forward(d, e)
+            cuda.synchronize()
+        except MemoryError as error:
+            raised = error
+        resource.setrlimit(resource.RLIMIT_AS, (no, no))
+        assert raised or np.allclose(e.copy_to_host()[:, 0], 999_983)
+        made.forward(d, e)
+        cuda.synchronize()
+        assert np.allclose(e.copy_to_host()[:, 0], 999_983)
+    """)
+    assert not r.returncode, r.stderr
+
+
 def test_import_opens_nothing():
     r = in_process("""
         import sys

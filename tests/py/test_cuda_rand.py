@@ -532,6 +532,23 @@ def test_poissons_extremes():
         rng.poisson(np.empty(3), 2.0)
 
 
+@pytest.mark.parametrize("given", ["1", None, 1j, np.complex64(1), [1.0], np.ones(1)], ids=repr)
+@pytest.mark.parametrize("make", [PRNG, QRNG])
+def test_what_is_no_real_number(make, given):
+    """A mean of None filled arrays with NaNs, in silence."""
+    rng, a = make(), np.zeros(4)
+    for draw in (rng.normal, rng.lognormal):
+        for name in ("mean", "sigma"):
+            with pytest.raises(TypeError, match=f"^{name} is a real number, not "):
+                draw(a, **{name: given})
+    if make is PRNG:
+        with pytest.raises(TypeError, match="^lmbd is a real number, not "):
+            rng.poisson(np.zeros(4, np.uint32), given)
+    assert not a.any()
+    rng.normal(a, np.array(100.0), np.float32(1))
+    assert abs(a.mean() - 100) < 10
+
+
 def test_poissons_numbers_in_parts(monkeypatch):
     want = np.empty(1000, np.uint32)
     PRNG(seed=5).poisson(want, 4.5)

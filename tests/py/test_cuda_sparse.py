@@ -766,6 +766,9 @@ def csrmv_of(s, **changed):
         ({"csrVal": np.ones(3, "i4")}, TypeError, "csrVal is of float32, float64, complex64, complex128, not of int32"),
         ({"x": [1.0, 2, 3]}, TypeError, "x is an array of the device or of NumPy's, not list"),
         ({"alpha": 1j}, TypeError, "1j is complex"),
+        ({"alpha": "1"}, TypeError, "csrmv: a factor is a number, not str"),
+        ({"beta": None}, TypeError, "csrmv: a factor is a number, not NoneType"),
+        ({"descr": None}, TypeError, "csrmv: descr is a description, which matdescr() gives, not None"),
         ({"y": np.broadcast_to(np.zeros(1), 2)}, ValueError, "y is to be written, and is read-only"),
     ],
     ids=str,
@@ -844,6 +847,31 @@ def test_every_routine_looks_at_its_indices(name):
         WITH_MATRIX[name](PTR, BAD_IND)
 
 
+@pytest.mark.parametrize("name", WITH_MATRIX)
+def test_every_routine_takes_longer_arrays(name, monkeypatch):
+    """Behind what the pointers count may stand anything, also where no argument says how many entries there are."""
+    monkeypatch.setattr(sys.modules[__name__], "VAL", np.append(VAL, [np.nan, np.inf]))
+    for junk in (7, -5):
+        WITH_MATRIX[name](np.append(PTR, np.int32(junk)), np.append(IND, np.full(2, junk, "i4")))
+
+
+def test_what_stands_behind_the_entries_is_left_alone():
+    a = numbers((4, 6), "f8", 5, 0.5)
+    val, ptr, ind = stored(a)
+    val, ind = np.append(val, [np.nan, 8.0]), np.append(ind, np.array([2, 77], "i4"))
+    s, d, out = Sparse(), Sparse().matdescr(), np.empty((4, 6), order="F")
+    s.csr2dense(4, 6, d, val, ptr, ind, out, 4)
+    assert np.array_equal(out, a)
+    begins = np.empty(3, "i4")
+    many = s.Xcsr2bsrNnz("C", 4, 6, d, ptr, ind, 2, d, begins)
+    blocks, columns = np.empty(many * 4), np.empty(many, "i4")
+    s.csr2bsr("C", 4, 6, d, val, ptr, ind, 2, d, blocks, begins, columns)
+    wide = np.append(blocks, np.full(8, np.nan)), begins, np.append(columns, np.array([9, -9], "i4"))
+    back = np.zeros(many * 4), np.empty(5, "i4"), np.empty(many * 4, "i4")
+    s.bsr2csr("C", 2, 3, d, *wide, 2, d, *back)
+    assert np.array_equal(restored(*back, (4, 6)), a)
+
+
 @pytest.mark.parametrize("name", ["axpyi", "doti", "dotci", "gthr", "gthrz", "roti", "sctr"])
 @pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1, -(2**31)])
 def test_vectors_are_looked_at(name, wrong):
@@ -885,6 +913,32 @@ def test_vectors_are_looked_at(name, wrong):
 def test_what_else_is_refused(what, kind, why):
     with pytest.raises(kind, match=re.escape(why)):
         what()
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "why"),
+    [
+        ({"shape": (-3, 3)}, ValueError, "sizes are at least 0"),
+        ({"shape": (2, 2**31)}, OverflowError, "more than int32 counts"),
+        ({"shape": (2.0, 3)}, TypeError, "integer"),
+        ({"shape": (3, 3)}, ValueError, "indptr has 3 items, and with shape (3, 3) it has 4"),
+        ({"data": np.ones(2)}, ValueError, "data of shape (2,) and 3 indices"),
+        ({"indices": np.array([0, 1, 2**32 + 1])}, OverflowError, "indices has numbers that int32 does not hold"),
+        ({"indices": np.array([0, 0.5, 1])}, TypeError, "indices is of integers"),
+        ({"indptr": np.array([0, 2, 2**32 + 3])}, OverflowError, "indptr has numbers that int32 does not hold"),
+        ({"indptr": np.array([[0, 2, 3]])}, TypeError, "indptr is of integers, with one axis"),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("there", [False, True])
+def test_arrays_that_are_no_matrix(change, kind, why, there):
+    """An index of 2**32 + 1 was one of 1."""
+    parts = {"data": VAL, "indices": IND, "indptr": PTR, "shape": (2, 3), **change}
+    arrays = [parts[word] for word in ("data", "indices", "indptr")]
+    if there:
+        arrays = [cuda.to_device(a) for a in arrays]
+    with pytest.raises(kind, match=re.escape(why)):
+        csr_matrix(tuple(arrays), shape=parts["shape"])
 
 
 # --- empty things ---

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+import treadle
 from treadle import _cu, _cudalib, _ddt, cuda
 from treadle._cu import CU
 
@@ -291,6 +292,33 @@ def test_refused(target):
     cu.close()
     with pytest.raises(ValueError, match="closed"):
         cu.wait()
+
+
+@TARGETS
+@pytest.mark.parametrize("name", ["f", "n", "i", "a0", "cuda", "prange", "each", "range"])
+def test_functions_are_called_anything(target, name):
+    """One that was called ``f`` took the place of itself: on the host nothing was done, on the device it was a recursion."""
+    space: dict = {}
+    exec(f"def {name}(tid, a, k):\n    a[tid] = k * tid\n", space)
+    a = np.empty(4)
+    with closing(CU(target)) as cu:
+        cu.enqueue(space[name], 4, (cu.output(a), 2.0))
+        cu.wait()
+    assert a.tolist() == [0, 2, 4, 6]
+
+
+@TARGETS
+@pytest.mark.parametrize("compiled", [lambda f: f, treadle.njit, cuda.jit, cuda.jit(device=True)])
+def test_functions_without_a_name_and_compiled_ones(target, compiled):
+    a = np.empty(4)
+    with closing(CU(target)) as cu:
+        cu.enqueue(compiled(lambda tid, a: square(tid, a)), 4, (cu.output(a),))
+        cu.wait()
+    assert a.tolist() == [0, 1, 4, 9]
+
+
+def square(tid, a):
+    a[tid] = tid * tid
 
 
 def test_names_of_units():

@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import threading
 import warnings
+from contextlib import ExitStack
 from types import CodeType, FunctionType
 from typing import Any, Callable, Iterable, Sequence
 
@@ -313,15 +314,17 @@ class Setups:
             self._go_back(0)
 
     def _go_back(self, to: int) -> None:
-        while len(self._undo) > to:
-            code, teardown = self._undo.pop()
-            teardown(code)
+        with ExitStack() as all_of_them:  # the last one first, and also those behind one that raises
+            for code, teardown in self._undo[to:]:
+                all_of_them.callback(teardown, code)
+            del self._undo[to:]
 
 
 def end_all() -> None:
     """A context is reset."""
-    for one in list(_ready):
-        one.end()
+    with ExitStack() as all_of_them:
+        for one in list(_ready):
+            all_of_them.callback(one.end)
 
 
 def _named(fn: FunctionType) -> list[Any]:

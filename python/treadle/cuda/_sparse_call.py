@@ -6,6 +6,7 @@ A routine makes a `Call`, binds its operands, runs kernels of `_sparse_forms` an
 
 from __future__ import annotations
 
+import numbers
 import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,6 +143,10 @@ class Call:
 
     def scalar(self, value: Any) -> Any:
         """A factor, as an item of the routine's dtype."""
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if not isinstance(value, (numbers.Number, np.bool_)):
+            raise TypeError(f"{self.routine}: a factor is a number, not {type(value).__name__}")
         if isinstance(value, (complex, np.complexfloating)) and self.dtype.kind != "c":
             raise TypeError(f"{self.routine}: {value!r} is complex, and the arrays are of {self.dtype}")
         return self.dtype.type(value)
@@ -245,6 +250,11 @@ class Call:
         host = np.empty(1, mem.dtype)
         move(host, mem, self.stream)
         return host[0]
+
+    def of_matrix(self, ptr: Array, ind: Array, base: int) -> Array:
+        """Of indices whose number no argument gives those that the last pointer counts: behind them may stand anything."""
+        many = int(self.item(ptr[-1:])) - base
+        return ind[:many] if 0 <= many < ind.size else ind
 
     def done(self) -> None:
         """What is the host's is as it should be when this returns."""

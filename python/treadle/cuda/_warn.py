@@ -13,19 +13,24 @@ from .. import config
 from ..errors import PerformanceWarning
 from ._devices import is_emulated
 
-__all__ = ["tell"]
+__all__ = ["callers_level", "tell"]
 
 # A GPU has up to some hundred multiprocessors, and hides what a block waits for behind another one; numba.cuda warns below the same number.
 FEW_BLOCKS = 128
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def callers_level() -> int:
+    """The ``stacklevel`` by which a warning of the function that asks names the line of who called into Treadle."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _warn(text: str) -> None:
-    """Warn at the line of who called into this package."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"{text} (TREADLE_CUDA_WARN=0 is silent about it)", PerformanceWarning, stacklevel=level)
+    text = f"{text} (TREADLE_CUDA_WARN=0 is silent about it)"
+    warnings.warn(text, PerformanceWarning, stacklevel=callers_level())
 
 
 def tell(launcher: Any, args: tuple[Any, ...]) -> None:

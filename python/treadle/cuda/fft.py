@@ -34,6 +34,7 @@ from ._devices import is_emulated, ready
 from ._extent import Array, extent
 from ._interop import as_cuda_array
 from ._stream import check_stream, default_stream
+from ._warn import callers_level
 
 if TYPE_CHECKING:
     from ._array import DeviceNDArray
@@ -117,7 +118,7 @@ def _say_slow() -> None:
     warnings.warn(
         f"NumPy {np.__version__} has no loops for Fourier transforms that can be called from C: numpy.fft does those of lengths with large prime factors on one core, in double precision. NumPy 2 has some",
         PerformanceWarning,
-        stacklevel=6,
+        stacklevel=callers_level(),
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import numbers
 import operator
 import threading
 import time
@@ -52,6 +53,14 @@ def _number(what: str, given: Any) -> int:
     if not 0 <= n < _SEEDS:
         raise ValueError(f"the {what} is from 0 to 2**64 - 1, not {n}")
     return n
+
+
+def _real(what: str, given: Any) -> float:
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if not isinstance(given, (numbers.Number, np.bool_)) or isinstance(given, (complex, np.complexfloating)):
+        raise TypeError(f"{what} is a real number, not {given!r}")
+    return float(given)  # type: ignore[arg-type]
 
 
 def _array(ary: Any, size: Any, known: Any) -> Any:
@@ -163,11 +172,11 @@ class _Generator:
         mean, sigma : float
             Mean and standard deviation.
         """
-        self._fill(ary, size, "normal", _FLOATS, mean, sigma)
+        self._fill(ary, size, "normal", _FLOATS, _real("mean", mean), _real("sigma", sigma))
 
     def lognormal(self, ary: Any, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
         """Fill an array with e to the power of what `normal` gives."""
-        self._fill(ary, size, "lognormal", _FLOATS, mean, sigma)
+        self._fill(ary, size, "lognormal", _FLOATS, _real("mean", mean), _real("sigma", sigma))
 
 
 class _Rows:
@@ -368,7 +377,7 @@ class PRNG(_Generator):
             ``lmbd`` is none of these.
         """
         out = _array(ary, size, (np.dtype(np.uint32),))
-        rate = float(lmbd)
+        rate = _real("lmbd", lmbd)
         if not 0.0 <= rate <= _MOST_RATE:
             raise ValueError(f"lmbd is from 0 to 2**31, not {lmbd}")
         first, reached, guide = self._table(rate)

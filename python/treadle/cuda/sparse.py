@@ -14,6 +14,9 @@ Arrays may be the device's or the host's, which are copied there and back. All r
 
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -79,7 +82,21 @@ ROUTINES: dict[str, Routine] = {}
 def _routine(group: str) -> Callable[[_Fn], _Fn]:
     def note(fn: _Fn) -> _Fn:
         ROUTINES[fn.__name__] = Routine(group, (fn.__doc__ or "").split("\n")[0])
-        return fn
+        names = list(inspect.signature(fn).parameters)
+        places = [(k, name) for k, name in enumerate(names) if name.startswith("descr")]
+        if not places:
+            return fn
+
+        @functools.wraps(fn)
+        def with_descriptions(*args: Any, **kws: Any) -> Any:
+            for k, name in places:
+                given = args[k] if k < len(args) else kws.get(name)
+                if not isinstance(given, MatDescr) and (k < len(args) or name in kws):
+                    what = f"{fn.__name__}: {name} is a description, which matdescr() gives"
+                    raise TypeError(f"{what}, not {given!r}")
+            return fn(*args, **kws)
+
+        return with_descriptions  # type: ignore[return-value]
 
     return note
 
@@ -724,7 +741,8 @@ class Sparse:
             or (info._trans, info._lower, info._rows.rows) != (op, True, m)
             or info._rows.ind.size > v.size
         ):
-            rows = Rows(p, i[: v.size], None, descr.indexbase, m, m)
+            i = call.of_matrix(p, i[: v.size], descr.indexbase)
+            rows = Rows(p, i, None, descr.indexbase, m, m)
             call.check(("csrRowPtrA", "csrColIndA"), rows)
             info = analyse(call, op, True, rows)
         rows = info._rows
@@ -827,6 +845,7 @@ class Sparse:
         )
         ind = ind[: val.size // (size * size)] if size else ind[:0]
         base, most = descrA.indexbase, min(val_c.size, ind_c.size)
+        ind = call.of_matrix(ptr, ind, base)
         call.check(("bsrRowPtrA", "bsrColIndA"), Rows(ptr, ind, None, base, mb, nb))
         if mb * size == 0:
             call.run(forms.fill, 1, ptr_c, np.int32(descrC.indexbase))
@@ -868,6 +887,7 @@ class Sparse:
             ints("csrColIndA", csrColIndA, None),
             ints("bsrRowPtrC", bsrRowPtrC, mb + 1, written=True),
         )
+        ind = call.of_matrix(ptr, ind, descrA.indexbase)
         a = self._entries(call, ("csrRowPtrA", "csrColIndA"), m, n, ptr, ind, descrA.indexbase)
         begins, places, _, col = self._block_order(call, a, size)
         counts = call.new((mb,), np.int32)
@@ -896,7 +916,7 @@ class Sparse:
             ints("bsrRowPtrC", bsrRowPtrC, mb + 1),
             ints("bsrColIndC", bsrColIndC, None, written=True),
         )
-        ind = ind[: val.size]
+        ind = call.of_matrix(ptr, ind[: val.size], descrA.indexbase)
         a = self._entries(call, ("csrRowPtrA", "csrColIndA"), m, n, ptr, ind, descrA.indexbase)
         begins, places, rows, col = self._block_order(call, a, size)
         many = min(ind_c.size, val_c.size // (size * size))
@@ -974,7 +994,7 @@ class Sparse:
             ints(names[2], ind, None),
             dense("A", A, m, n, lda, written=True),
         )
-        i = i[: v.size]
+        i = call.of_matrix(p, i[: v.size], descrA.indexbase)
         rows = self._entries(call, names[1:], lines, across, p, i, descrA.indexbase)
         call.run(forms.clear, m * n, a, m, lda)
         steps = (1, lda) if by_rows else (lda, 1)
@@ -1253,6 +1273,20 @@ def _of_dense(made: Any, a: Any, by_rows: bool) -> Any:
     return made.from_attributes(a.dtype, (m, n), many, data, indices, indptr)
 
 
+def _of_int32(a: Any, word: str) -> Any:
+    """Indices on the device."""
+    if not isinstance(a, DeviceNDArray):
+        a = np.ascontiguousarray(a)
+    if a.ndim != 1 or (a.dtype.kind not in "iu" and a.size):
+        raise TypeError(f"{word} is of integers, with one axis, and not of {a.dtype} with {a.ndim}")
+    if a.dtype != np.int32:
+        a = a.copy_to_host() if isinstance(a, DeviceNDArray) else a
+        if a.size and not -MOST <= a.min() <= a.max() <= MOST:
+            raise OverflowError(f"{word} has numbers that int32 does not hold")
+        a = a.astype(np.int32)
+    return a if isinstance(a, DeviceNDArray) else cuda.to_device(a)
+
+
 def _of_arrays(made: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
     """Of (data, indices, indptr) with a shape, without SciPy; None: it is something else."""
     shape = kws.get("shape", args[1] if len(args) == 2 else None)
@@ -1265,14 +1299,19 @@ def _of_arrays(made: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         or len(args) > 2
     ):
         return None
-    data, indices, indptr = (
-        a if isinstance(a, DeviceNDArray) else cuda.to_device(np.ascontiguousarray(a)) for a in given
-    )
-    if any(a.dtype != np.int32 for a in (indices, indptr)):
-        indices, indptr = (
-            a if a.dtype == np.int32 else cuda.to_device(a.copy_to_host().astype(np.int32))
-            for a in (indices, indptr)
-        )
+    m, n = shape = tuple(map(operator.index, shape))
+    if min(shape) < 0:
+        raise ValueError(f"shape is {shape}: sizes are at least 0")
+    if max(shape) > MOST:
+        raise OverflowError(f"shape is {shape}, more than int32 counts")
+    data = given[0] if isinstance(given[0], DeviceNDArray) else cuda.to_device(np.ascontiguousarray(given[0]))
+    indices, indptr = (_of_int32(a, word) for a, word in zip(given[1:], ("indices", "indptr"), strict=True))
+    blocks = made._format == "bsr"
+    if data.ndim != (3 if blocks else 1) or len(data) != indices.size:
+        raise ValueError(f"data of shape {data.shape} and {indices.size} indices do not go together")
+    lines = n if made._format == "csc" else -(-m // max(data.shape[1], 1)) if blocks else m
+    if indptr.size != lines + 1:
+        raise ValueError(f"indptr has {indptr.size} items, and with shape {shape} it has {lines + 1}")
     return made.from_attributes(data.dtype, shape, data.size, data, indices, indptr)
 
 
@@ -1285,6 +1324,10 @@ def csr_matrix(*args: Any, **kws: Any) -> CudaCSRMatrix:
     ------
     ImportError
         SciPy is asked for, and is not here.
+    OverflowError
+        int32 does not hold an index, or a size.
+    TypeError, ValueError
+        Arrays do not go together, or not with the shape.
     """
     made = CudaCSRMatrix()
     dense = _dense_of(args, kws)

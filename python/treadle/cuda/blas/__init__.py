@@ -28,6 +28,7 @@ from .. import _libs
 from .._array import DeviceNDArray, _Access, allocate, move, on_device
 from .._devices import ready
 from .._extent import Array
+from .._warn import callers_level
 from ._calls import memory
 from ._routines import Routines
 
@@ -132,7 +133,9 @@ def _of(ary: Any, dtype: np.dtype[Any], name: str) -> Any:
     mem = memory(ary, name)
     if mem.dtype == dtype:
         return ary
-    warnings.warn(f"{name} ({mem.dtype}) is converted to {dtype}", PerformanceWarning, stacklevel=3)
+    warnings.warn(
+        f"{name} ({mem.dtype}) is converted to {dtype}", PerformanceWarning, stacklevel=callers_level()
+    )
     if not isinstance(ary, _Access) and not on_device(mem):
         return mem.astype(dtype, order="F")
     made = allocate(mem.shape, dtype, order="F")

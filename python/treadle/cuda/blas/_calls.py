@@ -16,6 +16,7 @@ from .._devices import is_emulated, ready
 from .._extent import Array
 from .._interop import as_cuda_array
 from .._stream import check_stream
+from .._warn import callers_level
 
 if TYPE_CHECKING:
     from typing import SupportsComplex, SupportsFloat, TypeAlias
@@ -170,7 +171,7 @@ class Calls(BLAS):
                 warnings.warn(
                     f"{name}'s {word} does not lie in columns, and goes by way of a copy: order='F' needs none",
                     PerformanceWarning,
-                    stacklevel=3,
+                    stacklevel=callers_level(),
                 )
             key = mem.__array_interface__["data"][0], mem.shape, mem.strides, mem.dtype
             if key not in there:
