@@ -499,6 +499,20 @@ def in_bins(a):
     return np.histogram(a, 50)[0]
 
 
+def diffusion(x, out, c):
+    """Horizontal diffusion of a weather model, with limited fluxes: slices of arrays whose sizes meet at run time."""
+    n, m, _ = out.shape
+    lap = 4.0 * x[1 : n + 3, 1 : m + 3] - (
+        x[2 : n + 4, 1 : m + 3] + x[: n + 2, 1 : m + 3] + x[1 : n + 3, 2 : m + 4] + x[1 : n + 3, : m + 2]
+    )
+    r = lap[1:, 1 : m + 1] - lap[:-1, 1 : m + 1]
+    fx = np.where(r * (x[2 : n + 3, 2 : m + 2] - x[1 : n + 2, 2 : m + 2]) > 0, 0, r)
+    s = lap[1 : n + 1, 1:] - lap[1 : n + 1, :-1]
+    fy = np.where(s * (x[2 : n + 2, 2 : m + 3] - x[2 : n + 2, 1 : m + 2]) > 0, 0, s)
+    out[:] = x[2 : n + 2, 2 : m + 2] - c * (fx[1:] - fx[:-1] + fy[:, 1:] - fy[:, :-1])
+    return out
+
+
 def layer(x, w, out):
     k = w.shape[0]
     for i in range(out.shape[1]):
@@ -705,6 +719,17 @@ add(
     ),
     expected=rows_in_one_product,
     variants={"treadle": jits(rows_by_matrix)["treadle"], "numpy": lambda: rows_in_one_product},
+    rtol=1e-12,
+)
+add(
+    "horizontal diffusion",
+    inputs=lambda rng, full: (
+        place(rng.random((132, 132, 160) if full else (9, 8, 5))),
+        np.empty((128, 128, 160) if full else (5, 4, 5)),
+        place(rng.random((128, 128, 160) if full else (5, 4, 5))),
+    ),
+    expected=diffusion,
+    variants=jits(diffusion),
     rtol=1e-12,
 )
 # Numba's np.sum takes no tuple of axes.

@@ -248,6 +248,7 @@ ELEMENTWISE: list[Row] = [
     *against("x - column, rows of 8", {"numpy": (0.8, 0.6)}, "us", "array"),
     # NumPy is given all rows as one product, which its BLAS shares among all cores.
     *against("rows by a matrix", {"numpy": (2.0, 1.4)}, "us", "array"),
+    *against("horizontal diffusion", {"numpy": (1 / 4, 1 / 6), "numba": NOTHING}, "us", "array"),
     # 8 and 16 GFLOP/s where NumPy has 0.7.
     *against("convolution", {"numpy": (1 / 12, 1 / 24)}, "us", "array"),
     *against("convolution, 4 filters", {"numpy": (1 / 40, 1 / 65)}, "us", "array"),
