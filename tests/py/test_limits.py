@@ -405,7 +405,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
             "base/meet.c": "MAX_STEPS",
             "ir/simplify.c": "MAX_ROUND",
             "lib/pyreduce.c": "MAX_TYPES",
-            "opt/pattern/agree.c": "MAX_TESTS MAX_DEPTH MAX_APART MAX_EARLY",
+            "opt/pattern/agree.c": "MAX_TESTS MAX_DEPTH MAX_APART",
             "opt/pattern/batch.c": "MAX_PATH MAX_CONDS MAX_NEST",
             "opt/scalar/behind.c": "MAX_DEPTH",
             "opt/scalar/bounds.c": "MAX_TRIES MAX_GOALS",

@@ -16,7 +16,7 @@ from ._devices import is_emulated, ready
 from ._extent import Array
 from ._stream import check_stream, of_others, synchronize
 
-__all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
+__all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array", "memory"]
 
 
 _A_GPU = 2  # DLPack's kind of device, kDLCUDA
@@ -44,6 +44,20 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     if not is_cuda_array(obj):
         raise TypeError(f"{type(obj).__name__} has no __cuda_array_interface__")
     return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
+
+
+def memory(ary: Any, what: str) -> Array:
+    """The ndarray of an operand of a library's: of the device, of NumPy's, or of another package's on the device.
+
+    ``what`` begins the message of the TypeError for all else, up to where arrays are of.
+    """
+    if isinstance(ary, _Access):
+        return ary._argument
+    if isinstance(ary, np.ndarray):
+        return ary
+    if is_cuda_array(ary):
+        return as_cuda_array(ary)._argument
+    raise TypeError(f"{what} of the device or of NumPy's, not {type(ary).__name__}")
 
 
 def settle(stream: Any, *operands: Any) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 
 from . import _sparse_forms as forms
 from . import _sparse_math as arith
-from ._array import _Access, allocate, goes_on, move, on_device
+from ._array import allocate, goes_on, move, on_device
 from ._devices import is_emulated, ready
 from ._extent import Array
-from ._interop import as_cuda_array, is_cuda_array
+from ._interop import memory
 from ._sparse_forms import CHUNK, MOST, THREADS
 from ._sparse_math import PIECE
 from ._stream import check_stream, synchronize
@@ -192,16 +192,7 @@ class Call:
 
     def _memory(self, a: Arg) -> Array:
         given = a.given
-        if isinstance(given, _Access):
-            mem = given._argument
-        elif isinstance(given, np.ndarray):
-            mem = given
-        elif is_cuda_array(given):
-            mem = as_cuda_array(given)._argument
-        else:
-            raise TypeError(
-                f"{self.routine}: {a.name} is an array of the device or of NumPy's, not {type(given).__name__}"
-            )
+        mem = memory(given, f"{self.routine}: {a.name} is an array")
         if (a.vector or a.index) and mem.ndim != 1:
             raise ValueError(f"{self.routine}: {a.name} has one axis, not {mem.ndim}")
         return mem

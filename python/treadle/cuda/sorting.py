@@ -24,7 +24,7 @@ from . import _order, _sorts
 from ._array import _Access, allocate, dtype_of, goes_on, move, on_device
 from ._devices import is_emulated, ready
 from ._extent import Array
-from ._interop import as_cuda_array, is_cuda_array
+from ._interop import as_cuda_array, is_cuda_array, memory
 from ._memory import device_array
 from ._stream import check_stream, synchronize
 
@@ -46,15 +46,7 @@ def _is_there(given: Any) -> bool:
 
 def _memory(what: str, given: Any) -> tuple[Array, str]:
     """The memory of an argument that is sorted in place as one row, and which axis of more than one comes first there: C, F, or none."""
-    mem: Array
-    if isinstance(given, _Access):
-        mem = given._argument
-    elif isinstance(given, np.ndarray):
-        mem = given
-    elif is_cuda_array(given):
-        mem = as_cuda_array(given)._argument
-    else:
-        raise TypeError(f"{what} is an array of the device or of NumPy's, not {type(given).__name__}")
+    mem = memory(given, f"{what} is an array")
     if not mem.flags.writeable:
         raise ValueError(f"{what} is read-only, and is sorted in place")
     if mem.ndim == 1:

@@ -33,7 +33,7 @@ enum {
     RISE = 8,
     MAX_APART = 24,
     NEAR = 16,
-    MAX_EARLY = 4096,
+    EARLY = 4,
     MANY_VIEWS = 3
 };
 
@@ -692,7 +692,7 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     agreer s = {.f = f, .loops = tr_opt_has(f, TR_OP_PRANGE), .forms = tr_versions_new(f)};
     uint32_t nblks = f->blks.n;
     bool known = use_all_checked(&s);
-    s.nvals = f->ins.n + MAX_EARLY;
+    s.nvals = EARLY * f->ins.n + MAX_DEPTH;
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, s.nvals);
     s.rep = TR_NEW_N(&f->ctx->arena, tr_val, s.nvals);
     for (uint32_t v = 0; v < s.nvals; v++)

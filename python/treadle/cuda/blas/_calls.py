@@ -14,7 +14,7 @@ from .. import _libs, _order
 from .._array import _Access, allocate, goes_on, move, on_device
 from .._devices import is_emulated, ready
 from .._extent import Array
-from .._interop import as_cuda_array
+from .._interop import memory as _memory
 from .._stream import check_stream
 from .._warn import callers_level
 
@@ -50,13 +50,7 @@ def taken(routine: int) -> list[tuple[str, str, int]]:
 
 def memory(ary: Any, what: str) -> Array:
     """The ndarray of an operand; ``what`` it is called in messages."""
-    if isinstance(ary, _Access):
-        return ary._argument
-    if isinstance(ary, np.ndarray):
-        return ary
-    if hasattr(ary, "__cuda_array_interface__"):
-        return as_cuda_array(ary)._argument
-    raise TypeError(f"{what} is an array of the device or of NumPy's, not {type(ary).__name__}")
+    return _memory(ary, f"{what} is an array")
 
 
 def _lies_well(mem: Array, kind: str, forward: bool) -> bool:
