@@ -852,6 +852,29 @@ import ways_library  # noqa: E402, F401
 import ways_loops  # noqa: E402, F401
 import ways_raises  # noqa: E402, F401
 
+# --- differences of slices ---
+
+
+def _field(n: int, m: int) -> np.ndarray:
+    return np.sin(np.arange(n * m, dtype=np.float64)).reshape(n, m)
+
+
+@feature(
+    lambda: (_field(9, 11), np.zeros((5, 7)), _field(5, 7)),
+    lambda: (_field(9, 22)[:, ::2], np.zeros((7, 5)).T, _field(5, 1)),
+    lambda: (_field(4, 11), np.zeros((0, 7)), _field(1, 7)),
+    rtol=1e-12,
+)
+def differences_of_differences(x, out, c):
+    """Sizes of what is subtracted follow from sizes that are found equal at run time."""
+    n, m = out.shape
+    mean = 4.0 * x[1 : n + 3, 1 : m + 3] - (x[2 : n + 4, 1 : m + 3] + x[: n + 2, 1 : m + 3])
+    down = mean[1:, 1 : m + 1] - mean[:-1, 1 : m + 1]
+    flux = np.where(down * (x[2 : n + 3, 2 : m + 2] - x[1 : n + 2, 2 : m + 2]) > 0, 0, down)
+    out[:] = x[2 : n + 2, 2 : m + 2] - c * (flux[1:] - flux[:-1])
+    return out
+
+
 # --- stencils ---
 
 
