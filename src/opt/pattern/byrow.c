@@ -169,6 +169,8 @@ tr_rows_form tr_rows_form_of(const tr_rows *c, const tr_ins *p) {
     uint32_t rows = tr_all_axes(c->k);
     if (t->nspace < c->k || !tr_vals_same(p->args, tr_rows_pattern(c, 0)->args, c->k))
         return TR_ROWS_NONE;
+    if (t->nscat)
+        return tr_rows_scatter(c, p) ? TR_ROWS_SCATTER : TR_ROWS_NONE;
     if (t->ntop)
         return (t->keep & rows) == rows ? TR_ROWS_INNER : TR_ROWS_NONE;
     if (t->nspace == c->k)
@@ -188,7 +190,7 @@ static bool loads_fit_chain(tr_rows *c, const tr_ins *p) {
     for (unsigned i = 0; i < c->nw; i++)
         if (tr_fuse_loads_from(c->f, p, c->w[i].array))
             return false;
-    return !c->tests || tr_fuse_fits_untested(c->f, p);
+    return !c->tests || (p->imm.pat->nscat ? tr_fuse_has_inputs(c->f, p) : tr_fuse_fits_untested(c->f, p));
 }
 
 /* Does the instruction depend on what the chain reduces? */
@@ -203,16 +205,29 @@ static bool depends_on_results(const tr_rows *c, const tr_ins *in) {
     return false;
 }
 
+/* Rounds that scatter are blocks of rows, for which nothing is reduced that depends on how rows are grouped. */
+static bool rounds_have_order(const tr_rows *c, const tr_ins *p) {
+    bool scatters = c->nt || p->imm.pat->nscat;
+    for (unsigned i = 0; i <= c->n && scatters; i++) {
+        const tr_ins *q = i < c->n ? tr_rows_pattern(c, i) : p;
+        if (tr_rows_form_of(c, q) == TR_ROWS_VALUES && !reduces_in_any_order(c, q))
+            return false;
+    }
+    return true;
+}
+
 static bool pattern_fits_chain(tr_rows *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     bool plain =
         t->par == tr_rows_pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
-        tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(EOUT) | P_(CAP));
+        tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(SCAT) | P_(EOUT) |
+                               P_(CAP));
     return plain && tr_rows_form_of(c, p) != TR_ROWS_NONE && tr_fn_only_reads(t->lam) &&
-           !depends_on_results(c, p) && loads_fit_chain(c, p) &&
-           0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= TR_MAX_CHAIN_OPERANDS &&
+           !depends_on_results(c, p) && loads_fit_chain(c, p) && !tr_rows_is_target(c, p) &&
+           rounds_have_order(c, p) && 0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= TR_MAX_CHAIN_OPERANDS &&
            is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
            is_made_here(c, p->args + tr_pat_at(t, P_BEST), t->nbest) &&
+           is_made_here(c, p->args + tr_pat_at(t, P_SCAT), t->nscat) &&
            is_made_here(c, p->args + tr_pat_at(t, P_EOUT), t->neout);
 }
 
@@ -251,7 +266,8 @@ static bool take_pattern(tr_rows *c, tr_val v) {
     for (uint32_t i = 0; i < t->nin; i++)
         if (!input_fits_chain(c, p, p->args[tr_pat_at(t, P_IN) + i], &linked))
             return false;
-    if (!linked || writes_again(c, p, P_OUT) || writes_again(c, p, P_BEST) || writes_again(c, p, P_EOUT))
+    if (!linked || writes_again(c, p, P_OUT) || writes_again(c, p, P_BEST) || writes_again(c, p, P_EOUT) ||
+        (t->nscat && !tr_rows_take_scatter(c, v)))
         return false;
     add_written(c, p, P_OUT, as == TR_ROWS_VALUES);
     add_written(c, p, P_BEST, false);
@@ -359,7 +375,7 @@ static bool goes_by_blocks(const tr_rows *c) {
         if (tr_rows_form_of(c, tr_rows_pattern(c, i)) == TR_ROWS_VALUES &&
             !reduces_in_any_order(c, tr_rows_pattern(c, i)))
             return false;
-    return c->k == 1 && makes_arrays(c);
+    return c->k == 1 && (c->nt || makes_arrays(c));
 }
 
 /* Functions of vector math want full vectors, which a row that is short has not: those of a block have
@@ -372,7 +388,7 @@ static bool goes_either_way(const tr_rows *c) {
             return false;
         math = math || tr_fn_calls_math(tr_rows_pattern(c, i)->imm.pat->lam);
     }
-    return math && c->k == 1 && !makes_arrays(c);
+    return math && c->k == 1 && !goes_by_blocks(c);
 }
 
 /* The pattern with the most axes a row. */
@@ -426,6 +442,9 @@ static bool is_of_chain(tr_rows *c, tr_val v) {
     const tr_rows_array *w = tr_rows_find(c, v), *row = tr_rows_of_view(c, v);
     for (unsigned i = 0; i < c->n; i++)
         if (c->pats[i] == v)
+            return true;
+    for (unsigned i = 0; i < c->nt; i++)
+        if (c->t[i].fill == v)
             return true;
     return (w && !w->seen && (w->row || w->local || w->place != w->array)) || (row && !row->seen);
 }
@@ -515,6 +534,7 @@ static tr_bid two_ways(tr_rows *c) {
     for (unsigned i = 0; i < c->n; i++) /* the tests come behind this form, too */
         if (c->guards[i])
             tr_at(f, c->pats[i])->imm.pat = tr_fuse_guarded(f, tr_rows_pattern(c, i)->imm.pat);
+    tr_rows_guard_plain(c);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
     tr_val outer = emit_outer(c, k.other);
     hand_on_results(c, &k, outer);
@@ -532,6 +552,7 @@ static tr_bid go_by_row(tr_rows *c) {
     for (unsigned i = 0; i < c->nw; i++)
         c->w[i].local = !c->w[i].row && !c->w[i].seen && c->w[i].place == c->w[i].array;
     c->either = goes_either_way(c);
+    tr_rows_guard_scatters(c);
     fill_round(c, goes_by_blocks(c));
     return two_ways(c);
 }
@@ -576,7 +597,7 @@ static bool may_stand_before(tr_rows *c, tr_val v) {
     const tr_ins *p = tr_rows_def(c, v);
     const tr_pat *t = p->imm.pat;
     if (!tr_pat_is_map(t) || !tr_fn_is_scalar(t->lam) || t->par == TR_PAR_PRANGE ||
-        depends_on_results(c, p) || !is_made_here(c, tr_fuse_out(p), t->nout))
+        depends_on_results(c, p) || tr_rows_is_target(c, p) || !is_made_here(c, tr_fuse_out(p), t->nout))
         return false;
     for (unsigned i = 0; i < c->nw; i++)
         for (uint32_t k = 0; k < t->nin + t->nout; k++)

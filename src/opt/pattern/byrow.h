@@ -6,7 +6,12 @@
 #include "opt/pattern/fuse.h"
 #include "opt/versions.h"
 
-enum { TR_MAX_CHAIN = 12, TR_MAX_CHAIN_OPERANDS = 16, TR_MAX_CHAIN_ARRAYS = 2 * TR_MAX_CHAIN };
+enum {
+    TR_MAX_CHAIN = 12,
+    TR_MAX_CHAIN_OPERANDS = 16,
+    TR_MAX_CHAIN_ARRAYS = 2 * TR_MAX_CHAIN,
+    TR_MAX_CHAIN_TARGETS = 4
+};
 
 /* An array that the chain writes. */
 typedef struct tr_rows_array {
@@ -19,6 +24,15 @@ typedef struct tr_rows_array {
     tr_val place; /* where its elements stand: itself, or what is made of it */
     tr_val value; /* row: of this round */
 } tr_rows_array;
+
+/* An array that a pattern of the chain scatters to. */
+typedef struct tr_rows_target {
+    tr_val array;
+    unsigned by;  /* which pattern */
+    tr_val fill;  /* the pattern that it begins with, of the chain then; TR_NOVAL */
+    bool guarded; /* its places are tested behind the chain */
+    tr_val empty; /* guarded: has it no places? */
+} tr_rows_target;
 
 typedef struct tr_rows {
     tr_fn *f;
@@ -33,6 +47,8 @@ typedef struct tr_rows {
     bool tests;                /* some of that raises */
     unsigned nw;
     tr_rows_array w[TR_MAX_CHAIN_ARRAYS];
+    unsigned nt;
+    tr_rows_target t[TR_MAX_CHAIN_TARGETS];
     /* the round */
     tr_bld b;
     tr_u32s caps; /* values of f, in the order of g's params behind the indices */
@@ -53,7 +69,8 @@ typedef enum tr_rows_form {
     TR_ROWS_INNER, /* a pattern, of a row's elements: a map, or some kept axes are the round's own */
     TR_ROWS_ROW,   /* one that gives values of the row */
     TR_ROWS_WHOLE, /* one whose values the rounds contribute */
-    TR_ROWS_VALUES /* no pattern: computes with values of the row, that the rounds may contribute */
+    TR_ROWS_VALUES, /* no pattern: computes with values of the row, that the rounds may contribute */
+    TR_ROWS_SCATTER /* one that stores to places of an array, of which each round has all */
 } tr_rows_form;
 
 static inline tr_ins *tr_rows_def(const tr_rows *c, tr_val v) {
@@ -93,6 +110,17 @@ tr_val tr_rows_reduced(tr_rows *c, const tr_ins *p, tr_val reduced, uint32_t i);
 void tr_rows_contribute(tr_rows *c, const tr_ins *p, uint32_t i, tr_val x);
 /* Pattern number i of the chain, in a round of one row. */
 void tr_rows_by_row(tr_rows *c, unsigned i);
+
+/* --- byrow_scatter.c --- */
+
+bool tr_rows_scatter(const tr_rows *c, const tr_ins *p);      /* may it be one of a chain? */
+bool tr_rows_take_scatter(tr_rows *c, tr_val v);              /* as the chain's next pattern; false: no */
+bool tr_rows_is_target(const tr_rows *c, const tr_ins *in);   /* is it an operand of the instruction's? */
+tr_rows_target *tr_rows_target_of(tr_rows *c, unsigned by);   /* NULL: the pattern scatters to none */
+void tr_rows_guard_scatters(tr_rows *c);                      /* places that are tested behind the chain */
+void tr_rows_guard_plain(tr_rows *c);                         /* the same, of the chain as it was */
+void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t); /* before the round's scatter */
+tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t); /* how many rows of the round it stores */
 
 /* --- byrow_block.c --- */
 

@@ -204,6 +204,7 @@ static void store_first(tr_rows *c, const tr_ins *p, tr_node *m, bool counts) {
 static tr_val emit_pattern(tr_rows *c, unsigned number) {
     const tr_ins p = *tr_rows_pattern(c, number);
     const tr_pat *t = c->guards[number] ? tr_fuse_guarded(c->f, p.imm.pat) : p.imm.pat;
+    const tr_rows_target *to = tr_rows_target_of(c, number);
     tr_node m = tr_node_new(c->b.fn);
     bool counts =
         tr_fuse_lam_uses(t->lam, 0) || (t->epi && tr_fuse_lam_uses(t->epi, 0)); /* asks which row it is */
@@ -213,6 +214,8 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
                    .epi = !t->epi  ? NULL
                           : counts ? from_first_row(c, t->epi)
                                    : tr_fn_clone(t->epi)};
+    if (to)
+        tr_rows_fill_target(c, to);
     bool two = is_two_loops(c, &p);
     if (two)
         store_first(c, &p, &m, counts);
@@ -224,10 +227,12 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
         if (two && (role == P_IN || role == P_OUT))
             continue;
         if (role == P_SPACE)
-            x = k == 0 ? c->rows : tr_rows_captured(c, x);
+            x = k       ? tr_rows_captured(c, x)
+                : to    ? tr_rows_of_scatter(c, to)
+                        : c->rows;
         else if (role == P_IN)
             x = block_of(c, &p, k - tr_pat_at(t, P_IN));
-        else if (tr_role_info[role].memory & TR_MEM_WRITE)
+        else if (role != P_SCAT && tr_role_info[role].memory & TR_MEM_WRITE)
             x = block_of_written(c, tr_rows_find(c, x));
         else if (role == P_RED && !t->keep)
             x = tr_red_identity(c->b.fn, tr_pat_red(t, k - tr_pat_at(t, P_SCAN)), tr_rows_def(c, x)->ty);

@@ -105,7 +105,9 @@ bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen what i writes */
 /* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
 uint32_t tr_fuse_written_as(const tr_ins *p, tr_role role, tr_val x);
-/* Is each array that c walks as long as its space, whatever was tested? */
+/* Is each array that c walks as long as its space, whatever was tested? The same, and nothing is at places
+ * that might have to be tested. */
+bool tr_fuse_has_inputs(const tr_fn *f, const tr_ins *c);
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c);
 /* May p, and c which comes later in its block, be done at one place? NULL: they may, when what is in
  * `behind`, in order, comes behind both; and if c then `guards` what it loads. Without `waits`: nothing.
