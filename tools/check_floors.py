@@ -91,6 +91,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "red",
             "scan",
             "spread",
+            "table",
             "strip",
             "tile",
             "topk",

@@ -21,7 +21,7 @@ const tr_roleinfo tr_role_info[TR_ROLE__COUNT] = {
 
 /* Those that join stand side by side, as tr_pat_join has it. */
 #define X(id, count, most, word, mark, join, ...) \
-    _Static_assert((TR_JOIN_##join != TR_JOIN_NONE) == (P_##id >= P_SCAN && P_##id <= P_SCAT), #id);
+    _Static_assert((TR_JOIN_##join != TR_JOIN_NONE) == (P_##id >= P_SCAN && P_##id <= P_TABLE), #id);
 #include "ir/roles.def"
 #undef X
 

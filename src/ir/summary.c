@@ -289,6 +289,8 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
         return "it may store to one element more than once";
     tr_summary s = tr_pat_summary(p, t);
     for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {
+        if (k < t->ntable) /* each round has its own */
+            continue;
         if (s.caps[k].writes == TR_REACH_ANY)
             return "it may store to one element more than once";
         if (s.caps[k].writes && s.caps[k].reads == TR_REACH_ANY)

@@ -428,6 +428,8 @@ static tr_val emit_outer(tr_rows *c, tr_bid blk) {
                most = tr_emit_most(&b, tr_emit_op(&b, TR_OP_QUOT, tr_emit_int(&b, BLOCK), size), one),
                up = tr_emit_op(&b, TR_OP_ADD, tr_rows_pattern(c, 0)->args[0],
                                tr_emit_op(&b, TR_OP_SUB, most, one));
+        if (c->nt)
+            return tr_rows_in_tables(c, &b, most);
         tr_node_put(&c->outer, P_SPACE, tr_emit_op(&b, TR_OP_QUOT, up, most));
         c->caps.d[c->most] = most;
     } else {

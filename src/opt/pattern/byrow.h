@@ -31,6 +31,7 @@ typedef struct tr_rows_target {
     unsigned by;  /* which pattern */
     tr_val fill;  /* the pattern that it begins with, of the chain then; TR_NOVAL */
     bool guarded; /* its places are tested behind the chain */
+    bool blocks;  /* it adds up floats, in blocks of rows */
     tr_val empty; /* guarded: has it no places? */
 } tr_rows_target;
 
@@ -58,6 +59,7 @@ typedef struct tr_rows {
     bool blocks;        /* a round is a block of rows */
     bool either;        /* it is one where rows are short, else a row */
     uint32_t most;      /* how many these are at most: its place among what is captured */
+    uint32_t from, to;  /* where rounds scatter: those that begin with the first row, up to the last one */
     tr_val first, rows; /* the first one; how many there are in this round */
     unsigned nred;      /* values that the rounds contribute */
     tr_val red[TR_MAX_REDS];
@@ -121,6 +123,8 @@ void tr_rows_guard_scatters(tr_rows *c);                      /* places that are
 void tr_rows_guard_plain(tr_rows *c);                         /* the same, of the chain as it was */
 void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t); /* before the round's scatter */
 tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t); /* how many rows of the round it stores */
+/* The rounds, of `most` rows each, in blocks that have tables. */
+tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most);
 
 /* --- byrow_block.c --- */
 

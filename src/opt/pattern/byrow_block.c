@@ -122,14 +122,24 @@ static tr_fn *from_first_row(tr_rows *c, const tr_fn *from) {
     return g;
 }
 
+/* A capture that is known when the loop is made: its place among them, and its param. */
+static tr_val known_later(tr_rows *c, uint32_t *at) {
+    *at = c->caps.n;
+    tr_vec_push(&c->f->ctx->arena, &c->caps, TR_NOVAL);
+    return tr_blk_param(c->b.fn, 0, tr_rows_i64(c), NULL);
+}
+
 /* Which rows are the round's. */
 void tr_rows_begin_block(tr_rows *c) {
     tr_bld *b = &c->b;
-    c->most = c->caps.n;
-    tr_vec_push(&c->f->ctx->arena, &c->caps, TR_NOVAL); /* known when the loop is made */
-    tr_val most = tr_blk_param(b->fn, 0, tr_rows_i64(c), NULL),
-           n = tr_rows_captured(c, tr_rows_pattern(c, 0)->args[0]);
+    tr_val most = known_later(c, &c->most), n;
     c->first = tr_emit2(b, TR_OP_MUL, tr_rows_i64(c), tr_rows_index(c, 0), most);
+    if (c->nt) {
+        c->first = tr_emit2(b, TR_OP_ADD, tr_rows_i64(c), c->first, known_later(c, &c->from));
+        n = known_later(c, &c->to);
+    } else {
+        n = tr_rows_captured(c, tr_rows_pattern(c, 0)->args[0]);
+    }
     c->rows = tr_emit_least(b, most, tr_emit2(b, TR_OP_SUB, tr_rows_i64(c), n, c->first));
 }
 

@@ -1,13 +1,15 @@
 /* Scatters in the round of a loop over rows (byrow.c), labels and what is added up by them: a round stores
- * what its rows give into the whole target. Rounds go in their order, and so do the rows of each, so every
- * place is given what it was, in the order in which it was. A target is made here, and the chain does nothing
- * else with it; what it begins with (`np.zeros`) is stored by the first round.
+ * what its rows give into the whole target. A target is made here, and the chain does nothing else with it;
+ * what it begins with (`np.zeros`) is stored by the first round.
  *
- * Not on all cores, where rounds have no order; and not where a scatter adds up floats in blocks of its
- * rounds (ir/scatters.c), which a block of rows is not.
+ * Rounds are grouped in blocks, each of which has a table of the target (P_TABLE), so that they go on all
+ * cores. Sums of floats depend on how they are grouped, and blocks are what the scatter by itself has
+ * (tr_rt_scatter_rows): all bits stay. Scatters of a chain that have blocks have the same ones.
  *
- * Where places are tested behind the chain, a round may meet one that is out of range. It stores to the first
- * place then, whatever it is: the test raises before anybody looks. Of an empty target no round stores.
+ *   [blocks] tables(add out) { [rounds] { d = [rows, k] ...; lab = [rows, k] ...; [rows] scatter(add table) } }
+ *
+ * Where places are tested behind the chain, a round may meet one that is out of range. It stores to another
+ * one then: the test raises before anybody looks. To an empty target no round stores.
  * Cost: linear in what stands between the fill and the scatter. */
 #include <assert.h>
 
@@ -30,11 +32,10 @@ static tr_val target_of(const tr_ins *p) {
 
 bool tr_rows_scatter(const tr_rows *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    const tr_ins *a = tr_rows_def(c, target_of(p));
-    return c->k == 1 && t->nscat == 1 && t->par == TR_PAR_NO && !t->keep &&
+    return c->k == 1 && c->n && t->nscat == 1 && !t->keep && tr_pat_scatter(t, 0) != TR_SCATTER_PUT &&
+           !tr_red_info[tr_pat_scatter(t, 0)].joins &&
            tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(SCAT) | P_(CAP)) && tr_fn_is_scalar(t->lam) &&
-           tr_term(t->lam, 0)->op == TR_OP_YIELD && (t->nspace > 1 || !tr_pat_scatter_regroups(t)) &&
-           a->op == TR_OP_ALLOC;
+           tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_rows_def(c, target_of(p))->op == TR_OP_ALLOC;
 }
 
 bool tr_rows_is_target(const tr_rows *c, const tr_ins *in) {
@@ -52,22 +53,37 @@ static tr_val fill_of(const tr_rows *c, tr_val scatter, tr_val array) {
             continue;
         const tr_pat *t = in->op == TR_OP_PATTERN ? in->imm.pat : NULL;
         bool fills = t && tr_pat_is_map(t) && !t->nin && t->nout == 1 && tr_fuse_out(in)[0] == array &&
-                     t->par == TR_PAR_NO && tr_fn_is_scalar(t->lam);
+                     tr_fn_is_scalar(t->lam);
         return fills ? v : TR_NOVAL;
     }
     return TR_NOVAL;
 }
 
+/* Have both scatters the same blocks of rows? */
+static bool same_blocks(const tr_rows *c, const tr_ins *p, const tr_ins *q) {
+    const tr_ins *a = tr_rows_def(c, target_of(p)), *b = tr_rows_def(c, target_of(q));
+    return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace) &&
+           a->nargs == b->nargs && tr_vals_same(a->args, b->args, a->nargs);
+}
+
 bool tr_rows_take_scatter(tr_rows *c, tr_val v) {
     const tr_ins *p = tr_rows_def(c, v);
     tr_val array = target_of(p);
+    bool blocks = tr_pat_scatter_regroups(p->imm.pat);
     for (unsigned i = 0; i < c->n; i++)
         if (names(c->f, tr_rows_pattern(c, i), array))
             return false;
+    for (unsigned i = 0; i < c->nt && blocks; i++)
+        if (c->t[i].blocks && !same_blocks(c, tr_rows_pattern(c, c->t[i].by), p))
+            return false;
     if (c->nt == TR_MAX_CHAIN_TARGETS)
         return false;
-    c->t[c->nt++] = (tr_rows_target){
-        .array = array, .by = c->n, .fill = fill_of(c, v, array), .guarded = c->tests, .empty = TR_NOVAL};
+    c->t[c->nt++] = (tr_rows_target){.array = array,
+                                     .by = c->n,
+                                     .fill = fill_of(c, v, array),
+                                     .guarded = c->tests,
+                                     .blocks = blocks,
+                                     .empty = TR_NOVAL};
     return true;
 }
 
@@ -146,7 +162,7 @@ tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t) {
     return tr_emit_select(&c->b, tr_rows_captured(c, t->empty), tr_const_int(c->b.fn, tr_rows_i64(c), 0), c->rows);
 }
 
-/* In the first round; in others the same of no items. */
+/* In the first round of all; in others the same of no items. */
 void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t) {
     if (t->fill == TR_NOVAL)
         return;
@@ -157,8 +173,87 @@ void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t) {
     for (uint32_t k = 0; k < p.nargs; k++) {
         tr_val x = tr_rows_captured(c, p.args[k]);
         if (k == 0)
-            x = tr_emit_select(&c->b, tr_emit_cmp(&c->b, TR_CMP_EQ, tr_rows_index(c, 0), zero), x, zero);
+            x = tr_emit_select(&c->b, tr_emit_cmp(&c->b, TR_CMP_EQ, c->first, zero), x, zero);
         tr_node_put(&m, tr_pat_role(p.imm.pat, k), x);
     }
     tr_node_emit(&m, &c->b);
+}
+
+/* --- blocks of rounds --- */
+
+/* How many rows a block has: what the scatter that has blocks says, or any. */
+static tr_val block_rows(tr_rows *c, tr_bld *b) {
+    const tr_rows_target *t = &c->t[0];
+    for (unsigned i = 0; i < c->nt; i++)
+        t = c->t[i].blocks ? &c->t[i] : t;
+    const tr_ins *p = tr_rows_pattern(c, t->by), *a = tr_rows_def(c, t->array);
+    const tr_ins in = *p, made = *a;
+    tr_val args[] = {tr_rows_pattern(c, 0)->args[0],
+                     tr_emit_times(b, tr_emit_int(b, 1), in.args + 1, in.imm.pat->nspace - 1u),
+                     tr_emit_times(b, made.args[0], made.args + 1, made.nargs - 1u),
+                     tr_emit_int(b, !t->blocks)};
+    return tr_emit_rt(b, TR_RT_SCATTERROWS, tr_rows_i64(c), 4, args, NULL);
+}
+
+/* So many pieces of `each` make up n. */
+static tr_val pieces(tr_bld *b, tr_val n, tr_val each) {
+    tr_val more = tr_emit_op(b, TR_OP_SUB, each, tr_emit_int(b, 1));
+    return tr_emit_op(b, TR_OP_QUOT, tr_emit_op(b, TR_OP_ADD, n, more), each);
+}
+
+/* What the rounds of a block are given, params of the block's function behind its own: arrays that have tables
+ * come first. */
+typedef struct block {
+    tr_node outer;
+    tr_fn *g;
+} block;
+
+static tr_val param_of(block *k, tr_val v) {
+    uint32_t at = tr_node_once(&k->outer, P_CAP, v);
+    while (tr_blk_at(k->g, 0)->params.n <= 1 + at)
+        tr_blk_param(k->g, 0, tr_at(k->outer.f, v)->ty, NULL);
+    return tr_blk_at(k->g, 0)->params.d[1 + at];
+}
+
+tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most) {
+    block k = {.outer = tr_node_new(c->f), .g = tr_fuse_lambda(c->b.fn)};
+    tr_node inner = tr_node_new(k.g);
+    tr_val n = tr_rows_pattern(c, 0)->args[0], rows = block_rows(c, b), x[TR_MAX_REDS];
+    tr_bld e = {.fn = k.g, .blk = 0, .before = TR_NOVAL};
+    tr_val at = tr_fuse_param(k.g, tr_rows_i64(c));
+    for (unsigned i = 0; i < c->nt; i++) {
+        const tr_pat *t = tr_rows_pattern(c, c->t[i].by)->imm.pat;
+        tr_node_join(&k.outer, P_TABLE, c->t[i].array, *tr_pat_join(t, tr_pat_at(t, P_SCAT)));
+        param_of(&k, c->t[i].array);
+    }
+    tr_val each = param_of(&k, rows), from = tr_emit_op(&e, TR_OP_MUL, at, each),
+           left = tr_emit_least(&e, each, tr_emit_op(&e, TR_OP_SUB, param_of(&k, n), from));
+    tr_node_put(&inner, P_SPACE, pieces(&e, left, param_of(&k, most)));
+    for (uint32_t i = 0; i < c->outer.of[P_RED].n; i++) {
+        tr_join how = c->outer.joins[P_RED].d[i];
+        tr_val init = c->outer.of[P_RED].d[i];
+        tr_node_join(&k.outer, P_RED, init, how);
+        tr_node_join(&inner, P_RED, tr_red_identity(k.g, (tr_redk)how.how, tr_at(c->f, init)->ty), how);
+    }
+    tr_val to = tr_emit_op(&e, TR_OP_ADD, from, left);
+    for (uint32_t i = 0; i < c->caps.n; i++)
+        tr_node_put(&inner, P_CAP,
+                    i == c->most   ? param_of(&k, most)
+                    : i == c->from ? from
+                    : i == c->to   ? to
+                                   : param_of(&k, c->caps.d[i]));
+    inner.t.lam = c->b.fn;
+    tr_val got = tr_node_emit(&inner, &e);
+    for (uint32_t i = 0; i < c->nred; i++) {
+        x[i] = got;
+        if (c->nred > 1) {
+            x[i] = tr_emit1(&e, TR_OP_EXTRACT, tr_at(k.g, got)->ty->items[i], got);
+            tr_at(k.g, x[i])->imm.i = i;
+        }
+    }
+    tr_emit_v(&e, TR_OP_YIELD, NULL, c->nred, x);
+    tr_node_put(&k.outer, P_SPACE, pieces(b, n, rows));
+    k.outer.t.lam = k.g;
+    k.outer.t.par = tr_rows_pattern(c, 0)->imm.pat->par;
+    return tr_node_emit(&k.outer, b);
 }
