@@ -79,6 +79,9 @@ uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap) {
             if (a == tr_port_param(p, TR_LAM, cap))
                 memory |= tr_role_info[tr_pat_role(in->imm.pat, k)].memory;
         }
+        for (uint32_t k = tr_pat_at(in->imm.pat, P_CAP); k < tr_pat_at(in->imm.pat, P_CAP + 1); k++)
+            if (in->args[k] == tr_port_param(p, TR_LAM, cap))
+                memory |= tr_pat_walked(in->imm.pat, k);
     }
     return memory;
 }
