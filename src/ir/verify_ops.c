@@ -677,8 +677,8 @@ static void check_tables(tr_fnck *k, const tr_ins *i) {
             tr_ck_bad(k, "has no tables for %s", tr_ck_show(k, a));
         for (uint32_t m = 0; m < i->nargs; m++)
             if (m != n && (i->args[m] == i->args[n]) != (m == caps + n - at))
-                tr_ck_bad(k, "operand %" PRIu32 " has tables, so it is capture %" PRIu32 ", and nothing else", n,
-                          n - at);
+                tr_ck_bad(k, "operand %" PRIu32 " has tables, so it is capture %" PRIu32 ", and nothing else",
+                          n, n - at);
     }
     if (t->ntable &&
         (t->nspace != 1 || !tr_pat_has_only(t, P_(SPACE) | P_(RED) | P_(TABLE) | P_(CAP) | P_(COST))))

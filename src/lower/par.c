@@ -586,7 +586,10 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
        places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s, n),
        all = count_rounds(s, n->cuts), rounds = all, code;
     bool plain = tr_pat_is_region(s->p) && !tr_pat_nred(s->p);
-    lv grain = s->spreads ? rows : s->p->ntable ? l_int(m->i64, 1) : plain ? worthy_rounds(s) : call_grain(s, rounds, n->cuts);
+    lv grain = s->spreads     ? rows
+               : s->p->ntable ? l_int(m->i64, 1)
+               : plain        ? worthy_rounds(s)
+                              : call_grain(s, rounds, n->cuts);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
         rounds = l_select(b, some, parts, rounds);

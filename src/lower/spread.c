@@ -249,7 +249,8 @@ lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
     *rows = block_rows(s, inner);
     *parts = l_int(s->w->m->i64, 0);
     if (has_parts(s)) {
-        lv args[] = {*rows, s->ext[s->outer], inner, tr_table_values(s, 0), l_int(s->w->m->i64, tr_table_has_marks(s, 0))};
+        lv args[] = {*rows, s->ext[s->outer], inner, tr_table_values(s, 0),
+                     l_int(s->w->m->i64, tr_table_has_marks(s, 0))};
         tr_lower_rt(s->w, TR_RT_SCATTERPARTS, 5, args, NULL, parts);
         lv apart = is_apart(s);
         *parts = apart ? l_select(s->w->b, apart, *parts, l_int(s->w->m->i64, 0)) : *parts;

@@ -25,8 +25,8 @@ bool tr_table_has_marks(const tr_lpat *s, unsigned i) {
 }
 
 lv tr_table_values(const tr_lpat *s, unsigned i) {
-    return LLVMBuildNSWMul(s->w->b, s->table[i].size,
-                           l_int(s->w->m->i64, tr_ty_size(s->scat[i].ty->elem)), "");
+    return LLVMBuildNSWMul(s->w->b, s->table[i].size, l_int(s->w->m->i64, tr_ty_size(s->scat[i].ty->elem)),
+                           "");
 }
 
 /* From one table to the next: no two have a cache line in common, nor two that are fetched together. */

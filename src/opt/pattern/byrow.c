@@ -218,13 +218,14 @@ static bool rounds_have_order(const tr_rows *c, const tr_ins *p) {
 
 static bool pattern_fits_chain(tr_rows *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain =
-        t->par == tr_rows_pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
-        tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(SCAT) | P_(EOUT) |
-                               P_(CAP));
+    bool plain = t->par == tr_rows_pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE &&
+                 !tr_pat_joins(t) &&
+                 tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(SCAT) |
+                                        P_(EOUT) | P_(CAP));
     return plain && tr_rows_form_of(c, p) != TR_ROWS_NONE && tr_fn_only_reads(t->lam) &&
            !depends_on_results(c, p) && loads_fit_chain(c, p) && !tr_rows_is_target(c, p) &&
-           rounds_have_order(c, p) && 0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= TR_MAX_CHAIN_OPERANDS &&
+           rounds_have_order(c, p) &&
+           0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= TR_MAX_CHAIN_OPERANDS &&
            is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
            is_made_here(c, p->args + tr_pat_at(t, P_BEST), t->nbest) &&
            is_made_here(c, p->args + tr_pat_at(t, P_SCAT), t->nscat) &&
@@ -580,13 +581,19 @@ static bool reads_again(tr_rows *c) {
     return false;
 }
 
+/* Is it a test of a size that no array has, which protects nothing? Its array has gone (fuse_drop.c). */
+static bool is_test_of_size(const tr_ins *in) {
+    return in->op == TR_OP_CHECK && in->imm.site->text && !strcmp(in->imm.site->text, TR_TOO_BIG);
+}
+
 /* Something that is no pattern, behind the first: false, the chain ends before it. */
 static bool pass_by(tr_rows *c, tr_val v) {
     const tr_ins *in = tr_rows_def(c, v);
     bool raises = tr_ins_effects(in) & E_RAISE && in->op != TR_OP_ALLOC, depends = depends_on_results(c, in);
-    if (!may_stand_between(in) || (raises && c->tests && !depends)) /* what raises has its order */
+    bool waits = raises && c->tests; /* what raises has its order */
+    if (!may_stand_between(in) || (waits && !depends && !is_test_of_size(in)))
         return false;
-    if (!depends)
+    if (!depends && !waits)
         return true;
     tr_vec_push(&c->f->ctx->arena, &c->behind, v);
     c->tests = c->tests || raises;

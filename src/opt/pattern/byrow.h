@@ -61,6 +61,7 @@ typedef struct tr_rows {
     uint32_t most;      /* how many these are at most: its place among what is captured */
     uint32_t from, to;  /* where rounds scatter: those that begin with the first row, up to the last one */
     tr_val first, rows; /* the first one; how many there are in this round */
+    tr_val written;     /* the first one among those of arrays that the chain writes and others use */
     unsigned nred;      /* values that the rounds contribute */
     tr_val red[TR_MAX_REDS];
 } tr_rows;

@@ -27,13 +27,13 @@ static tr_val lying_in_rows(tr_rows *c, tr_val part) {
     return tr_emit_v(&c->b, TR_OP_RESTRIDE, in.ty, 2u + in.ty->ndim, args);
 }
 
-/* The rows of a block, of an array whose first axis is that: from the first one on, all of them; or the one
- * that there is for all. */
-static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole) {
+/* The rows of a block, of an array whose first axis is that: from `lo` on, all of them; or the one that there
+ * is for all. */
+static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole, tr_val lo) {
     unsigned n = tr_rows_def(c, a)->ty->ndim, at = 0;
     tr_val args[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES], zero = tr_const_int(c->b.fn, tr_rows_i64(c), 0),
                                                            one = tr_const_int(c->b.fn, tr_rows_i64(c), 1);
-    tr_val lo = c->first, m = c->rows;
+    tr_val m = c->rows;
     int64_t along = 0;
     args[at++] = tr_rows_captured(c, a);
     if (!whole) {
@@ -66,7 +66,7 @@ static tr_val block_of_written(tr_rows *c, const tr_rows_array *w) {
     for (uint32_t j = 1; j < made.nargs; j++)
         sizes[j] = tr_rows_captured(c, made.args[j]);
     if (tr_rows_find(c, a)->seen)
-        return c->part[a] = rows_of(c, a, sizes, true);
+        return c->part[a] = rows_of(c, a, sizes, true, c->written);
     c->part[a] = tr_emit_v(&c->b, TR_OP_ALLOC, made.ty, made.nargs, sizes);
     tr_at(c->b.fn, c->part[a])->imm = made.imm;
     tr_at(c->b.fn, c->part[a])->sub = made.sub;
@@ -105,8 +105,8 @@ static tr_val block_of(tr_rows *c, const tr_ins *p, uint32_t which) {
         same = same && as_long;
     }
     if (!same || !whole)
-        return rows_of(c, a, sizes, whole);
-    return c->part[a] != TR_NOVAL ? c->part[a] : (c->part[a] = rows_of(c, a, sizes, true));
+        return rows_of(c, a, sizes, whole, c->first);
+    return c->part[a] != TR_NOVAL ? c->part[a] : (c->part[a] = rows_of(c, a, sizes, true, c->first));
 }
 
 /* A function of the pattern, whose first index counts from the block's first row: that is its last param. */
@@ -133,7 +133,7 @@ static tr_val known_later(tr_rows *c, uint32_t *at) {
 void tr_rows_begin_block(tr_rows *c) {
     tr_bld *b = &c->b;
     tr_val most = known_later(c, &c->most), n;
-    c->first = tr_emit2(b, TR_OP_MUL, tr_rows_i64(c), tr_rows_index(c, 0), most);
+    c->first = c->written = tr_emit2(b, TR_OP_MUL, tr_rows_i64(c), tr_rows_index(c, 0), most);
     if (c->nt) {
         c->first = tr_emit2(b, TR_OP_ADD, tr_rows_i64(c), c->first, known_later(c, &c->from));
         n = known_later(c, &c->to);
@@ -237,9 +237,7 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
         if (two && (role == P_IN || role == P_OUT))
             continue;
         if (role == P_SPACE)
-            x = k       ? tr_rows_captured(c, x)
-                : to    ? tr_rows_of_scatter(c, to)
-                        : c->rows;
+            x = k ? tr_rows_captured(c, x) : to ? tr_rows_of_scatter(c, to) : c->rows;
         else if (role == P_IN)
             x = block_of(c, &p, k - tr_pat_at(t, P_IN));
         else if (role != P_SCAT && tr_role_info[role].memory & TR_MEM_WRITE)

@@ -159,7 +159,8 @@ void tr_rows_guard_plain(tr_rows *c) {
 tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t) {
     if (t->empty == TR_NOVAL)
         return c->rows;
-    return tr_emit_select(&c->b, tr_rows_captured(c, t->empty), tr_const_int(c->b.fn, tr_rows_i64(c), 0), c->rows);
+    return tr_emit_select(&c->b, tr_rows_captured(c, t->empty), tr_const_int(c->b.fn, tr_rows_i64(c), 0),
+                          c->rows);
 }
 
 /* In the first round of all; in others the same of no items. */
@@ -215,6 +216,23 @@ static tr_val param_of(block *k, tr_val v) {
     return tr_blk_at(k->g, 0)->params.d[1 + at];
 }
 
+/* The block's rows of an array that its rounds write, of which others know: so each block has a part. */
+static tr_val block_of(block *k, tr_bld *e, tr_val array, tr_val from, tr_val rows) {
+    const tr_ty *t = tr_at(k->outer.f, array)->ty;
+    tr_val args[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES] = {param_of(k, array)};
+    int64_t along = 0;
+    unsigned n = t->ndim;
+    for (unsigned j = 0; j < n; j++) {
+        args[1 + j] = j ? tr_emit_int(e, 0) : from;
+        args[1 + n + j] = j ? tr_emit_dim(e, args[0], j) : rows;
+        args[1 + 2 * n + j] = tr_emit_int(e, 1);
+        along |= tr_view_along(j, (int)j);
+    }
+    tr_val v = tr_emit_v(e, TR_OP_VIEW, t, 1 + 3 * n, args);
+    tr_at(k->g, v)->imm.i = along;
+    return v;
+}
+
 tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most) {
     block k = {.outer = tr_node_new(c->f), .g = tr_fuse_lambda(c->b.fn)};
     tr_node inner = tr_node_new(k.g);
@@ -238,10 +256,11 @@ tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most) {
     tr_val to = tr_emit_op(&e, TR_OP_ADD, from, left);
     for (uint32_t i = 0; i < c->caps.n; i++)
         tr_node_put(&inner, P_CAP,
-                    i == c->most   ? param_of(&k, most)
-                    : i == c->from ? from
-                    : i == c->to   ? to
-                                   : param_of(&k, c->caps.d[i]));
+                    i == c->most                    ? param_of(&k, most)
+                    : i == c->from                  ? from
+                    : i == c->to                    ? to
+                    : tr_rows_find(c, c->caps.d[i]) ? block_of(&k, &e, c->caps.d[i], from, left)
+                                                    : param_of(&k, c->caps.d[i]));
     inner.t.lam = c->b.fn;
     tr_val got = tr_node_emit(&inner, &e);
     for (uint32_t i = 0; i < c->nred; i++) {

@@ -246,7 +246,8 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
                 next = tr_at(f, v)->next; /* what took a value out may be gone */
-                bool useless = (has_only_results(p) && !(uses[v] && tr_pat_nred(p))) || is_of_nothing(f, tr_at(f, v));
+                bool useless =
+                    (has_only_results(p) && !(uses[v] && tr_pat_nred(p))) || is_of_nothing(f, tr_at(f, v));
                 if (!useless || !tr_pat_only_computes(p))
                     continue;
             } else if (uses[v] || (in->op != TR_OP_ALLOC && in->op != TR_OP_LOAD && !tr_opt_is_pure(in))) {
