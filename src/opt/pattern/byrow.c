@@ -38,8 +38,17 @@
 
 /* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row
  * makes an array; of all rows; rows for all cores. About how many elements a block of rows has: what it makes
- * stays in the nearest caches, and making it is a hundredth of the work. */
-enum { MORE_THAN_FEW = 9, LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
+ * stays in the nearest caches, and making it is a hundredth of the work. Blocks that have tables, for all
+ * cores. */
+enum {
+    MORE_THAN_FEW = 9,
+    LONG_ROW = 32,
+    LONG_TO_MAKE = 64,
+    MANY = 1 << 17,
+    MANY_ROWS = 64,
+    MANY_BLOCKS = 4,
+    BLOCK = 1 << 13
+};
 
 /* --- which --- */
 
@@ -454,14 +463,19 @@ static bool is_of_chain(tr_rows *c, tr_val v) {
 
 /* Are the rows long, and is it many elements? For all cores, are they many? */
 static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
-    const tr_ins *p = widest(c);
+    const tr_ins *p = tr_rows_pattern(c, 0);
+    const tr_val *n = p->args;
     int64_t least = c->blocks ? 1 : c->either ? MORE_THAN_FEW : makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
-    tr_val row = row_size(c, b), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
+    tr_val row = row_size(c, b), rows = tr_emit_times(b, n[0], n + 1, c->k - 1u),
            all = tr_emit_times(b, row, &rows, 1),
            pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
     if (p->imm.pat->par == TR_PAR_NO)
         return pays;
+    if (c->nt) { /* what is large has one table, and then each pattern by itself has more to hand out */
+        tr_val many = tr_emit_op(b, TR_OP_MUL, c->a_block, tr_emit_int(b, MANY_BLOCKS));
+        return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, n[0], many));
+    }
     return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
 
@@ -539,6 +553,7 @@ static tr_bid two_ways(tr_rows *c) {
             tr_at(f, c->pats[i])->imm.pat = tr_fuse_guarded(f, tr_rows_pattern(c, i)->imm.pat);
     tr_rows_guard_plain(c);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
+    c->a_block = c->nt ? tr_rows_a_block(c, &k.b) : TR_NOVAL;
     tr_val outer = emit_outer(c, k.other);
     hand_on_results(c, &k, outer);
     tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);

@@ -59,6 +59,7 @@ typedef struct tr_rows {
     bool blocks;        /* a round is a block of rows */
     bool either;        /* it is one where rows are short, else a row */
     uint32_t most;      /* how many these are at most: its place among what is captured */
+    tr_val a_block;     /* where rounds scatter: how many rows have a table */
     uint32_t from, to;  /* where rounds scatter: those that begin with the first row, up to the last one */
     tr_val first, rows; /* the first one; how many there are in this round */
     tr_val written;     /* the first one among those of arrays that the chain writes and others use */
@@ -124,6 +125,8 @@ void tr_rows_guard_scatters(tr_rows *c);                      /* places that are
 void tr_rows_guard_plain(tr_rows *c);                         /* the same, of the chain as it was */
 void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t); /* before the round's scatter */
 tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t); /* how many rows of the round it stores */
+/* How many rows a block has: what the scatter that has blocks says, else the first one. */
+tr_val tr_rows_a_block(tr_rows *c, tr_bld *b);
 /* The rounds, of `most` rows each, in blocks that have tables. */
 tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most);
 

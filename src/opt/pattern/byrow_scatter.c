@@ -35,7 +35,8 @@ bool tr_rows_scatter(const tr_rows *c, const tr_ins *p) {
     return c->k == 1 && c->n && t->nscat == 1 && !t->keep && tr_pat_scatter(t, 0) != TR_SCATTER_PUT &&
            !tr_red_info[tr_pat_scatter(t, 0)].joins &&
            tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(SCAT) | P_(CAP)) && tr_fn_is_scalar(t->lam) &&
-           tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_rows_def(c, target_of(p))->op == TR_OP_ALLOC;
+           tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_rows_def(c, target_of(p))->op == TR_OP_ALLOC &&
+           tr_rows_def(c, target_of(p))->nargs;
 }
 
 bool tr_rows_is_target(const tr_rows *c, const tr_ins *in) {
@@ -52,16 +53,34 @@ static tr_val fill_of(const tr_rows *c, tr_val scatter, tr_val array) {
         if (!names(c->f, in, array))
             continue;
         const tr_pat *t = in->op == TR_OP_PATTERN ? in->imm.pat : NULL;
-        bool fills = t && tr_pat_is_map(t) && !t->nin && t->nout == 1 && tr_fuse_out(in)[0] == array &&
+        bool fills = t && t->nspace && tr_pat_is_map(t) && !t->nin && t->nout == 1 && tr_fuse_out(in)[0] == array &&
                      tr_fn_is_scalar(t->lam);
         return fills ? v : TR_NOVAL;
     }
     return TR_NOVAL;
 }
 
-/* Have both scatters the same blocks of rows? */
-static bool same_blocks(const tr_rows *c, const tr_ins *p, const tr_ins *q) {
-    const tr_ins *a = tr_rows_def(c, target_of(p)), *b = tr_rows_def(c, target_of(q));
+/* Is the second target's size one of the first's, or less? Then its tables cost no more. */
+static bool is_no_larger(const tr_ins *a, const tr_ins *b) {
+    uint32_t met = 0;
+    for (uint32_t k = 0; k < b->nargs; k++) {
+        uint32_t i = 0;
+        while (i < a->nargs && (met >> i & 1u || a->args[i] != b->args[k]))
+            i++;
+        if (i == a->nargs)
+            return false;
+        met |= 1u << i;
+    }
+    return true;
+}
+
+/* Do blocks that suit the one scatter suit the other? Where both add up floats, they must be the same. */
+static bool share_blocks(const tr_rows *c, const tr_rows_target *t, const tr_ins *q) {
+    const tr_ins *p = tr_rows_pattern(c, t->by);
+    const tr_ins *a = tr_rows_def(c, t->array), *b = tr_rows_def(c, target_of(q));
+    bool blocks = tr_pat_scatter_regroups(q->imm.pat);
+    if (!t->blocks || !blocks)
+        return is_no_larger(t->blocks || !blocks ? a : b, t->blocks || !blocks ? b : a);
     return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace) &&
            a->nargs == b->nargs && tr_vals_same(a->args, b->args, a->nargs);
 }
@@ -69,12 +88,11 @@ static bool same_blocks(const tr_rows *c, const tr_ins *p, const tr_ins *q) {
 bool tr_rows_take_scatter(tr_rows *c, tr_val v) {
     const tr_ins *p = tr_rows_def(c, v);
     tr_val array = target_of(p);
-    bool blocks = tr_pat_scatter_regroups(p->imm.pat);
     for (unsigned i = 0; i < c->n; i++)
         if (names(c->f, tr_rows_pattern(c, i), array))
             return false;
-    for (unsigned i = 0; i < c->nt && blocks; i++)
-        if (c->t[i].blocks && !same_blocks(c, tr_rows_pattern(c, c->t[i].by), p))
+    for (unsigned i = 0; i < c->nt; i++)
+        if (!share_blocks(c, &c->t[i], p))
             return false;
     if (c->nt == TR_MAX_CHAIN_TARGETS)
         return false;
@@ -82,7 +100,7 @@ bool tr_rows_take_scatter(tr_rows *c, tr_val v) {
                                      .by = c->n,
                                      .fill = fill_of(c, v, array),
                                      .guarded = c->tests,
-                                     .blocks = blocks,
+                                     .blocks = tr_pat_scatter_regroups(p->imm.pat),
                                      .empty = TR_NOVAL};
     return true;
 }
@@ -116,7 +134,7 @@ static void guard(tr_rows *c, tr_rows_target *t) {
     for (unsigned r = 0; r < TR_ROLE__COUNT; r++)
         tr_node_take(&m, (tr_role)r, &p);
     tr_fn *g = tr_fn_clone(p.imm.pat->lam);
-    tr_bld e = {.fn = c->f, .blk = c->blk, .before = c->pats[0]};
+    tr_bld e = {.fn = c->f, .blk = c->blk, .before = v};
     tr_val y = tr_blk_at(g, 0)->last;
     tr_bld b = {.fn = g, .blk = 0, .before = y};
     uint32_t at = tr_pat_slot(p.imm.pat, TR_LAM, P_SCAT);
@@ -182,8 +200,7 @@ void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t) {
 
 /* --- blocks of rounds --- */
 
-/* How many rows a block has: what the scatter that has blocks says, or any. */
-static tr_val block_rows(tr_rows *c, tr_bld *b) {
+tr_val tr_rows_a_block(tr_rows *c, tr_bld *b) {
     const tr_rows_target *t = &c->t[0];
     for (unsigned i = 0; i < c->nt; i++)
         t = c->t[i].blocks ? &c->t[i] : t;
@@ -236,7 +253,7 @@ static tr_val block_of(block *k, tr_bld *e, tr_val array, tr_val from, tr_val ro
 tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most) {
     block k = {.outer = tr_node_new(c->f), .g = tr_fuse_lambda(c->b.fn)};
     tr_node inner = tr_node_new(k.g);
-    tr_val n = tr_rows_pattern(c, 0)->args[0], rows = block_rows(c, b), x[TR_MAX_REDS];
+    tr_val n = tr_rows_pattern(c, 0)->args[0], rows = c->a_block, x[TR_MAX_REDS];
     tr_bld e = {.fn = k.g, .blk = 0, .before = TR_NOVAL};
     tr_val at = tr_fuse_param(k.g, tr_rows_i64(c));
     for (unsigned i = 0; i < c->nt; i++) {
