@@ -105,7 +105,7 @@ typedef struct tr_lpat {
     lv leave;           /* of a range of one row: where its best go; NULL: it is all of the row */
     tr_larr *scat;      /* targets */
     tr_lred *how;       /* how they combine values; not looked at where the last one wins */
-    tr_ltable *table; /* of the target's, with `spreads`, or of the first captured arrays, of which scat has
+    tr_ltable *table;   /* of the target's, with `spreads`, or of the first captured arrays, of which scat has
                        * all */
     unsigned ntables;
     bool spreads; /* as tr_pat_spreads has it */

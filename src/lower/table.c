@@ -1,9 +1,9 @@
 /* Tables (privatisation, in the field's words): room like an array, in C order, in which some rounds collect
  * what is joined to the array afterwards. A table begins with what changes nothing; where there is nothing of
  * that kind, as the last value wins or a function of the user's joins, marks beside its values say which of
- * its places have one. A scatter has tables for blocks of its rounds (spread.c), and rounds that are all given
- * one array have one each (P_TABLE).
- * Cost: clearing and joining touch as many elements as the array has. */
+ * its places have one. A scatter has tables for blocks of its rounds (spread.c), and rounds that are all
+ * given one array have one each (P_TABLE). Cost: clearing and joining touch as many elements as the array
+ * has. */
 #include "lower/pattern.h"
 
 #include <string.h>

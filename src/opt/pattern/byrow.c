@@ -214,7 +214,8 @@ static bool depends_on_results(const tr_rows *c, const tr_ins *in) {
     return false;
 }
 
-/* Rounds that scatter are blocks of rows, for which nothing is reduced that depends on how rows are grouped. */
+/* Rounds that scatter are blocks of rows, for which nothing is reduced that depends on how rows are
+ * grouped. */
 static bool rounds_have_order(const tr_rows *c, const tr_ins *p) {
     bool scatters = c->nt || p->imm.pat->nscat;
     for (unsigned i = 0; i <= c->n && scatters; i++) {

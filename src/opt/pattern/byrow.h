@@ -70,9 +70,9 @@ typedef struct tr_rows {
 /* What a pattern of the chain is in a round. */
 typedef enum tr_rows_form {
     TR_ROWS_NONE,
-    TR_ROWS_INNER, /* a pattern, of a row's elements: a map, or some kept axes are the round's own */
-    TR_ROWS_ROW,   /* one that gives values of the row */
-    TR_ROWS_WHOLE, /* one whose values the rounds contribute */
+    TR_ROWS_INNER,  /* a pattern, of a row's elements: a map, or some kept axes are the round's own */
+    TR_ROWS_ROW,    /* one that gives values of the row */
+    TR_ROWS_WHOLE,  /* one whose values the rounds contribute */
     TR_ROWS_VALUES, /* no pattern: computes with values of the row, that the rounds may contribute */
     TR_ROWS_SCATTER /* one that stores to places of an array, of which each round has all */
 } tr_rows_form;
@@ -117,13 +117,13 @@ void tr_rows_by_row(tr_rows *c, unsigned i);
 
 /* --- byrow_scatter.c --- */
 
-bool tr_rows_scatter(const tr_rows *c, const tr_ins *p);      /* may it be one of a chain? */
-bool tr_rows_take_scatter(tr_rows *c, tr_val v);              /* as the chain's next pattern; false: no */
-bool tr_rows_is_target(const tr_rows *c, const tr_ins *in);   /* is it an operand of the instruction's? */
-tr_rows_target *tr_rows_target_of(tr_rows *c, unsigned by);   /* NULL: the pattern scatters to none */
-void tr_rows_guard_scatters(tr_rows *c);                      /* places that are tested behind the chain */
-void tr_rows_guard_plain(tr_rows *c);                         /* the same, of the chain as it was */
-void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t); /* before the round's scatter */
+bool tr_rows_scatter(const tr_rows *c, const tr_ins *p);        /* may it be one of a chain? */
+bool tr_rows_take_scatter(tr_rows *c, tr_val v);                /* as the chain's next pattern; false: no */
+bool tr_rows_is_target(const tr_rows *c, const tr_ins *in);     /* is it an operand of the instruction's? */
+tr_rows_target *tr_rows_target_of(tr_rows *c, unsigned by);     /* NULL: the pattern scatters to none */
+void tr_rows_guard_scatters(tr_rows *c);                        /* places that are tested behind the chain */
+void tr_rows_guard_plain(tr_rows *c);                           /* the same, of the chain as it was */
+void tr_rows_fill_target(tr_rows *c, const tr_rows_target *t);  /* before the round's scatter */
 tr_val tr_rows_of_scatter(tr_rows *c, const tr_rows_target *t); /* how many rows of the round it stores */
 /* How many rows a block has: what the scatter that has blocks says, else the first one. */
 tr_val tr_rows_a_block(tr_rows *c, tr_bld *b);

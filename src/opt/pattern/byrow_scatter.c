@@ -6,7 +6,7 @@
  * cores. Sums of floats depend on how they are grouped, and blocks are what the scatter by itself has
  * (tr_rt_scatter_rows): all bits stay. Scatters of a chain that have blocks have the same ones.
  *
- *   [blocks] tables(add out) { [rounds] { d = [rows, k] ...; lab = [rows, k] ...; [rows] scatter(add table) } }
+ *   [blocks] tables(add out) { [rounds] { d = [rows, k] ..; lab = [rows, k] ..; [rows] scatter(add table) } }
  *
  * Where places are tested behind the chain, a round may meet one that is out of range. It stores to another
  * one then: the test raises before anybody looks. To an empty target no round stores.
@@ -53,8 +53,8 @@ static tr_val fill_of(const tr_rows *c, tr_val scatter, tr_val array) {
         if (!names(c->f, in, array))
             continue;
         const tr_pat *t = in->op == TR_OP_PATTERN ? in->imm.pat : NULL;
-        bool fills = t && t->nspace && tr_pat_is_map(t) && !t->nin && t->nout == 1 && tr_fuse_out(in)[0] == array &&
-                     tr_fn_is_scalar(t->lam);
+        bool fills = t && t->nspace && tr_pat_is_map(t) && !t->nin && t->nout == 1 &&
+                     tr_fuse_out(in)[0] == array && tr_fn_is_scalar(t->lam);
         return fills ? v : TR_NOVAL;
     }
     return TR_NOVAL;
@@ -219,8 +219,8 @@ static tr_val pieces(tr_bld *b, tr_val n, tr_val each) {
     return tr_emit_op(b, TR_OP_QUOT, tr_emit_op(b, TR_OP_ADD, n, more), each);
 }
 
-/* What the rounds of a block are given, params of the block's function behind its own: arrays that have tables
- * come first. */
+/* What the rounds of a block are given, params of the block's function behind its own: arrays that have
+ * tables come first. */
 typedef struct block {
     tr_node outer;
     tr_fn *g;
