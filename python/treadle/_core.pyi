@@ -318,6 +318,9 @@ class FFT:
 
 def _fft_loops(*loops: Any) -> bool: ...
 def _fft_version() -> int: ...
+def _csrmv(
+    m: Any, n: Any, nnz: Any, alpha: Any, val: Any, ptr: Any, ind: Any, base: int, x: Any, beta: Any, y: Any
+) -> bool: ...
 def _sort(
     keys: Any,
     vals: Any,

@@ -70,6 +70,10 @@ bool tr_blas_add(PyObject *module);
 
 bool tr_libsort_add(PyObject *module);
 
+/* --- libsparse.c --- */
+
+bool tr_libsparse_add(PyObject *module);
+
 /* --- stream.c --- */
 
 bool tr_stream_add(PyObject *module);
