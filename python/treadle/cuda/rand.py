@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import cuda
 from ..errors import UnsupportedError
-from . import _draws, _rand_state
+from . import _draws, _rand_state, _rand_twister
 from ._array import DeviceNDArray, allocate, move, on_device
 from ._interop import as_cuda_array, is_cuda_array
 from ._kernel import Kernel
@@ -37,7 +37,9 @@ __all__ = ["PRNG", "QRNG", "lognormal", "normal", "poisson", "quasi", "uniform"]
 _FLOATS = {np.dtype(np.float32): "32", np.dtype(np.float64): "64"}
 _SEEDS = 1 << 64
 _MOST_RATE = 2.0**31
-_AT_ONCE = 1 << 22  # items of Poisson's distribution: each needs 8 bytes of the device meanwhile
+_AT_ONCE = (
+    1 << 22
+)  # items of which each needs some bytes of the device meanwhile: 8 of Poisson's distribution
 
 
 def _blocks(n: int, threads: int = _draws.THREADS) -> int:
@@ -278,6 +280,39 @@ class _Philox:
         return (start - first) % many <= last - first or (first - start) % many < end - start
 
 
+class _Twister:
+    """MT19937: 8,192 generators far apart, of which each gives eight items in turn, of a word each. What an item is follows from its place."""
+
+    def fill(self, g: PRNG, out: Any, kind: str, mean: Any, deviation: Any) -> None:
+        done = 0
+        while done < out.size:
+            block, first = divmod(g._at, _rand_twister.BLOCK)
+            n = min(out.size - done, _rand_twister.BLOCK - first, _AT_ONCE)
+            state, places = self._state(g, block, first, n)
+            part = out if n == out.size else out[done : done + n]
+            words = part if kind == "bits" else allocate((n,), np.uint32, stream=g._stream)
+            g._launch(_draws.twisted, _blocks(n), _draws.THREADS, words, state, places, first)
+            if kind != "bits":
+                g._launch(_draws.made_of(kind), _blocks(n), _draws.THREADS, part, words, mean, deviation)
+            g._at += n
+            done += n
+
+    def _state(self, g: PRNG, block: int, first: int, n: int) -> tuple[Any, Any]:
+        """The words of all generators that are asked, in that block."""
+        row, lanes = _rand_twister.GENERATORS * _rand_twister.LANES, _rand_twister.LANES
+        begin = first % row
+        needed = _rand_twister.GENERATORS if begin + n > row else -(-(begin + n) // lanes)
+        many, at, state, places = g._kept.get("state") or (0, 0, None, None)
+        if many < needed:
+            many, at = max(_draws.THREADS, 1 << (needed - 1).bit_length()), block
+            state = g._to_device(_rand_twister.begun(g._seed, block, many).T.copy())
+            places = g._to_device(_rand_twister.PLACES)
+        for _ in range(block - at):
+            g._launch(_draws.twist, many // _draws.THREADS, _draws.THREADS, state)
+        g._kept["state"] = many, block, state, places
+        return state, places
+
+
 class PRNG(_Generator):
     """A generator of random numbers, of which a seed chooses the sequence.
 
@@ -287,9 +322,9 @@ class PRNG(_Generator):
     Parameters
     ----------
     rndtype : int
-        ``PRNG.XORWOW``, which ``PRNG.DEFAULT`` stands for, ``PRNG.MRG32K3A`` or ``PRNG.PHILOX4_32_10``.
+        ``PRNG.XORWOW``, which ``PRNG.DEFAULT`` stands for, ``PRNG.MRG32K3A``, ``PRNG.PHILOX4_32_10`` or ``PRNG.MT19937``.
     seed : int, optional
-        Of 64 bits; else 0.
+        Of 64 bits; else 0. Of MT19937 the lower 32 count.
     offset : int, optional
         Begin behind so many items.
     stream : Stream, optional
@@ -298,7 +333,7 @@ class PRNG(_Generator):
     Raises
     ------
     UnsupportedError
-        MT19937 and MTGP32, whose sequences NVIDIA does not publish.
+        MTGP32, whose sequences are not known.
     ValueError
         Another ``rndtype``; a seed or an offset that is negative or has more than 64 bits.
 
@@ -401,8 +436,13 @@ class PRNG(_Generator):
         return f"<PRNG {_PRNG_NAMES[self._type]}, seed {self._seed}, at {self._at}>"
 
 
-_REFUSED = {141: "MTGP32", 142: "MT19937"}
-_PRNG_NAMES = {100: "XORWOW", 101: "XORWOW", 121: "MRG32K3A", 161: "PHILOX4_32_10"}
+_PRNG_NAMES = {
+    100: "XORWOW",
+    101: "XORWOW",
+    121: "MRG32K3A",
+    142: "MT19937",
+    161: "PHILOX4_32_10",
+}
 
 
 @functools.cache
@@ -416,7 +456,7 @@ def _xorwow() -> _Rows:
     )
 
 
-def _way(rndtype: int) -> _Rows | _Philox:
+def _way(rndtype: int) -> _Rows | _Philox | _Twister:
     if rndtype in (100, 101):
         return _xorwow()
     if rndtype == 121:
@@ -425,9 +465,11 @@ def _way(rndtype: int) -> _Rows | _Philox:
         )
     if rndtype == 161:
         return _Philox()
-    if rndtype in _REFUSED:
+    if rndtype == 142:
+        return _Twister()
+    if rndtype == 141:
         raise UnsupportedError(
-            f"{_REFUSED[rndtype]}: how cuRAND sets its sequences apart is not published, so its numbers cannot be made; XORWOW, MRG32K3A and PHILOX4_32_10 are there"
+            "MTGP32: its 200 sets of parameters are no formula but found by a search, and how cuRAND seeds them is not published; XORWOW, MRG32K3A, PHILOX4_32_10 and MT19937 are there"
         )
     raise ValueError(f"no generator of pseudorandom numbers is {rndtype!r}")
 
