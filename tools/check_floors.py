@@ -176,7 +176,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
-        ("blas", "libs", "libsort", "libsparse"),  # what libraries do there
+        ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function

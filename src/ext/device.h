@@ -66,6 +66,10 @@ bool tr_dlpack_add(PyObject *module);
 bool tr_libs_add(PyObject *module);
 bool tr_blas_add(PyObject *module);
 
+/* --- librand.c --- */
+
+bool tr_librand_add(PyObject *module);
+
 /* --- libsort.c --- */
 
 bool tr_libsort_add(PyObject *module);

@@ -56,6 +56,8 @@ KINDS = {
     "normal64": 2,
     "lognormal32": 2,
     "lognormal64": 2,
+    "pair32": 2,
+    "pair64": 2,
 }
 
 u32, i32, u64, i64, f32 = np.uint32, np.int32, np.uint64, np.int64, np.float32
@@ -347,7 +349,7 @@ _MRG = {
 
 def _draw(of: dict[str, Any], kind: str) -> Draw:
     """``draw(state, mean, deviation)``: the state after it, and what it gives."""
-    if kind not in ("normal32", "normal64", "lognormal32", "lognormal64"):
+    if KINDS[kind] == 1:
         one = of[kind]
 
         @_device
@@ -369,7 +371,7 @@ def _draw(of: dict[str, Any], kind: str) -> Draw:
 
 
 def _finish(kind: str) -> Draw:
-    """``finish(u, v, mean, deviation)``: two items of a unit and an angle; of float64 both are units."""
+    """``finish(u, v, mean, deviation)``: two items of a unit and an angle, of a pair themselves; of float64 both are units."""
 
     @_device
     def normal64(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
@@ -385,7 +387,17 @@ def _finish(kind: str) -> Draw:
         x, y = pair64(u, v * (2 * math.pi), mean, deviation)
         return exp64(x), exp64(y)
 
+    @_device
+    def itself32(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
+        return u, v
+
+    @_device
+    def itself64(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
+        return u, v * (2 * math.pi)
+
     known: dict[str, Draw] = {
+        "pair32": itself32,
+        "pair64": itself64,
         "normal32": pair32,
         "normal64": normal64,
         "lognormal32": lognormal32,
@@ -596,7 +608,7 @@ def _four(kind: str) -> Draw:
             return (a, b, c, d) if plain else (unit32_of(a), unit32_of(b), unit32_of(c), unit32_of(d))
 
         return singles
-    finish = _finish(kind) if "normal" in kind else None
+    finish = _finish(kind) if KINDS[kind] == 2 else None
     if kind.endswith("32"):
 
         @_device

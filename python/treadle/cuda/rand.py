@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import cuda
+from .._core import _normal
 from ..errors import UnsupportedError
 from . import _draws, _rand_state, _rand_twister
 from ._array import DeviceNDArray, allocate, move, on_device
+from ._devices import is_emulated
 from ._interop import as_cuda_array, is_cuda_array
 from ._kernel import Kernel
 from ._stream import check_stream, event
@@ -218,6 +220,10 @@ class _Rows:
         )
         g._at += n
 
+    def fill_around(self, g: PRNG, out: Any, kind: str, lead: int, n: int) -> None:
+        """The draws that n items are of."""
+        self.fill(g, out, kind, 0.0, 0.0)
+
 
 class _Philox:
     """Philox4x32-10: what an item is follows from its place. Four items are of a group, each of 65,536 groups in turn has a counter of its own."""
@@ -244,6 +250,18 @@ class _Philox:
             some(out[end:], first + (head > 0) + whole, 0, 1, False)
         g._kept["counts"] = counts
         g._at += out.size
+
+    def fill_around(self, g: PRNG, out: Any, kind: str, lead: int, n: int) -> None:
+        """The next n items, ``lead`` before them, and what ``out`` has behind them."""
+        at = g._at
+        _, after = self._bases(g, at // 4, (at + n) // 4, 2 if kind.endswith("64") else 1)
+        g._at = at - lead
+        try:
+            self.fill(g, out, kind, 0.0, 0.0)
+        except BaseException:
+            g._at = at
+            raise
+        g._at, g._kept["counts"] = at + n, after
 
     def _bases(self, g: PRNG, first: int, last: int, blocks: int) -> tuple[Any, Any]:
         """What, beside a row's number, ``blocks`` times, says which block of its sequence a group from ``first`` on takes: a number, or one for each sequence where calls took one and two.
@@ -329,13 +347,15 @@ class PRNG(_Generator):
         Begin behind so many items.
     stream : Stream, optional
         What fills arrays.
+    exact : bool
+        On the emulated device: make normal and lognormal numbers by the C library's functions, one after the other, as cuRAND's generators of the host do: they are its numbers, bit for bit.
 
     Raises
     ------
     UnsupportedError
-        MTGP32, whose sequences are not known.
+        ``exact`` on a GPU; MTGP32, whose sequences are not known.
     ValueError
-        Another ``rndtype``; a seed or an offset that is negative or has more than 64 bits.
+        Another ``rndtype``; ``exact`` with MT19937; a seed or an offset that is negative or has more than 64 bits.
 
     Examples
     --------
@@ -354,9 +374,20 @@ class PRNG(_Generator):
         seed: int | None = None,
         offset: int | None = None,
         stream: StreamLike | None = None,
+        *,
+        exact: bool = False,
     ) -> None:
-        self._way = _way(rndtype)
+        self._way: Any = _way(rndtype)
         self._type = rndtype
+        self._exact = bool(exact)
+        if exact and rndtype == 142:
+            raise ValueError(
+                "MT19937: cuRAND's normal numbers are quantiles by a formula that is not published, so none are exact"
+            )
+        if exact and not is_emulated():
+            raise UnsupportedError(
+                "exact normal numbers are those of the host's C library: the emulated device has them, a GPU has not"
+            )
         self._seed = 0 if seed is None else _number("seed", seed)
         super().__init__(offset, stream)
 
@@ -373,9 +404,22 @@ class PRNG(_Generator):
     def _fill(self, ary: Any, size: Any, kind: str, known: Any, mean: Any = 0, deviation: Any = 0) -> None:
         out = _array(ary, size, known)
         of = out.dtype.type if out.dtype in _FLOATS else np.float64
-        if out.size:
+        if out.size and self._exact and kind.endswith("normal"):
+            self._fill_exactly(out, kind, of(mean), of(deviation))
+        elif out.size:
             kind += _FLOATS.get(out.dtype, "")
             self._way.fill(self, out, kind, of(mean), of(deviation))
+
+    def _fill_exactly(self, out: Any, kind: str, mean: Any, deviation: Any) -> None:
+        """Pairs of what normal numbers are made of, and these by the C library."""
+        lead = self._at % 2 if self._type == 161 else 0  # Philox counts items, not pairs
+        n = lead + out.size + (lead + out.size) % 2
+        pairs = allocate((n,), out.dtype, stream=self._stream)
+        self._way.fill_around(self, pairs, "pair" + _FLOATS[out.dtype], lead, out.size)
+        _normal(pairs, kind == "lognormal", mean, deviation, self._stream)
+        move(
+            out if isinstance(out, np.ndarray) else out._argument, pairs[lead : lead + out.size], self._stream
+        )
 
     def generate(self, ary: Any, size: int | None = None) -> None:
         """Fill an array with words of 32 bits, all equally likely.
