@@ -203,7 +203,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cuda",),  # the device
     ),
     "libs": (
-        ("blas_table", "fft_line", "sort"),
+        ("blas_table", "fft_line", "rand", "sort", "sparse"),
         ("blas_cuda", "blas_emu", "fft_cuda", "fft_emu"),  # a device's part
         ("blas", "fft"),
     ),

@@ -1,5 +1,5 @@
-/* Normal numbers of uniform ones, by the formula of Box and Muller and the functions of the C library, as work
- * of the emulated device: cuRAND's own of the host take them from there, too, so they are the same bits. */
+/* Normal numbers of uniform ones, by the formula of Box and Muller and the functions of the C library, as
+ * work of the emulated device: cuRAND's own of the host are made by these, too, so they are the same bits. */
 #ifndef TR_LIBS_RAND_H
 #define TR_LIBS_RAND_H
 

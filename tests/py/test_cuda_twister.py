@@ -124,9 +124,9 @@ for method, n, dtype in (("generate", 40, np.uint32), ("uniform", 30, np.float32
     d = cuda.device_array(n, dtype)
     getattr(rng, method)(d)
     seen.update(d.copy_to_host().tobytes())
-words = cuda.to_device(twister.begun(3, 0, 128).T.copy())
+words = cuda.to_device(_draws.begun(3, 0, 128).T.copy())
 _draws.twist[1, 128](words)
-assert np.array_equal(words.copy_to_host().T, twister.begun(3, 1, 128))
+assert np.array_equal(words.copy_to_host().T, _draws.begun(3, 1, 128))
 text = seen.hexdigest()
 """
 

@@ -2,7 +2,6 @@
 
 MT19937 is M. Matsumoto's and T. Nishimura's ("Mersenne Twister", 1998), seeded as theirs of 2002; generators lie 2**2048 words apart, which cuRAND's were found to do, and in which order it
 takes words (`PLACES`). To go far is to add up words of what comes next, which a polynomial says (H. Haramoto and others, "Efficient jump ahead for F2-linear random number generators", 2008).
-A generator costs some 0.3 ms of a core, once for each seed.
 """
 
 from __future__ import annotations
@@ -13,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BLOCK", "GENERATORS", "LANES", "PLACES", "ROWS", "begun"]
+__all__ = [
+    "BLOCK",
+    "GENERATORS",
+    "LANES",
+    "PLACES",
+    "ROWS",
+    "WORDS",
+    "seeded",
+    "taps_of_blocks",
+    "taps_of_generators",
+]
 
 GENERATORS, WORDS, LANES = 8192, 624, 8
 ROWS = WORDS // LANES  # of a block: all words of all generators
@@ -75,7 +84,7 @@ def _taps(p: int) -> np.ndarray[Any, Any]:
     return np.append(taps, [DEGREE + WORDS] * (-len(taps) % 8)).astype(np.int64).reshape(-1, 8)
 
 
-def _seeded(seed: int) -> np.ndarray[Any, Any]:
+def seeded(seed: int) -> np.ndarray[Any, Any]:
     """What the generator of this seed, of which 32 bits count, begins with: the words before its first ones."""
     words = [seed & 0xFFFFFFFF]
     for k in range(1, WORDS):
@@ -83,18 +92,11 @@ def _seeded(seed: int) -> np.ndarray[Any, Any]:
     return np.array(words, np.uint32)
 
 
-def begun(seed: int, block: int, many: int) -> np.ndarray[Any, Any]:
-    """The words of the first generators after so many blocks, (many, 624) of uint32; ``many`` is a power of two."""
-    from ._draws import (  # which are compiled: the tool that makes the table needs them not
-        follow,
-        spread_twister,
-    )
+def taps_of_blocks(n: int) -> np.ndarray[Any, Any]:
+    """Which words of a generator are summed for those that come n blocks later: eight in each row, of which 20561 are 0."""
+    return _taps(_power(n * WORDS))
 
-    states = np.empty((max(many, 2), WORDS), np.uint32)
-    states[0] = follow(_seeded(seed), 2 * WORDS)[WORDS:]
-    if block:
-        spread_twister(states, _taps(_power(block * WORDS)), 1)
-        states[0] = states[1]
-    for k in range(many.bit_length() - 1):
-        spread_twister(states, _taps(_known()[1 + k]), 1 << k)
-    return states[:many]
+
+def taps_of_generators(k: int) -> np.ndarray[Any, Any]:
+    """Likewise for those of the generator 2**k behind it."""
+    return _taps(_known()[1 + k])

@@ -323,7 +323,7 @@ class _Twister:
         many, at, state, places = g._kept.get("state") or (0, 0, None, None)
         if many < needed:
             many, at = max(_draws.THREADS, 1 << (needed - 1).bit_length()), block
-            state = g._to_device(_rand_twister.begun(g._seed, block, many).T.copy())
+            state = g._to_device(_draws.begun(g._seed, block, many).T.copy())
             places = g._to_device(_rand_twister.PLACES)
         for _ in range(block - at):
             g._launch(_draws.twist, many // _draws.THREADS, _draws.THREADS, state)
