@@ -1,5 +1,6 @@
 """Child process: what a call costs, per kind of arguments, all peers side by side: of a compiled function,
-with `--ufuncs` of a ufunc, or with `--launches` of a kernel (Treadle alone: nobody else has an emulated device).
+with `--ufuncs` of a ufunc, with `--launches` of a kernel, or with `--libraries` of what CUDA's libraries do (both Treadle
+alone: nobody else has an emulated device).
 
 Prints one JSON object: {"samples": {kind: {variant: [seconds a call, ...]}},
 "failed": {"kind variant": error}}.
@@ -72,6 +73,32 @@ LAUNCH_KINDS: dict[str, list[str]] = {
 
 # The call of a ufunc of device arrays, where there is a GPU.
 DEVICE_UFUNC = "ufunc of a number and 2 device arrays, out="
+
+
+# kind -> the statement, of four items each; what it uses was made before.
+LIBRARY_KINDS: dict[str, str] = {
+    "axpy": "blas.axpy(2.0, x, y)",
+    "FFT by a plan": "plan.forward(c, c)",
+    "FFT by a function": "fft_inplace(c)",
+}
+
+
+def library_timer(kind: str, variant: str) -> timeit.Timer:
+    """A timer of one kind of a library's call: of NumPy's own on the emulated device, of those that are none on a GPU that is none."""
+    from treadle import cuda
+    from treadle.cuda.blas import Blas
+    from treadle.cuda.fft import FFTPlan, fft_inplace
+
+    pairs = np.arange(4).astype(np.complex64)
+    scope: dict[str, Any] = {"blas": Blas(), "plan": FFTPlan(pairs.shape, pairs.dtype, pairs.dtype)}
+    scope |= {"x": cuda.to_device(VECTOR), "y": cuda.to_device(VECTOR), "c": cuda.to_device(pairs)}
+    scope["fft_inplace"] = fft_inplace
+    eval(LIBRARY_KINDS[kind], scope)
+    name, want = ("y", 3 * VECTOR) if kind == "axpy" else ("c", np.fft.fft(pairs))
+    if not np.allclose(scope[name].copy_to_host(), want):
+        raise ArithmeticError("wrong result")
+    scope["c"] = cuda.to_device(0 * pairs)  # no items that grow
+    return timeit.Timer(LIBRARY_KINDS[kind], timer=time.thread_time, globals=scope)
 
 
 def launch_timer(kind: str, variant: str) -> timeit.Timer:
@@ -159,6 +186,7 @@ def main() -> None:
     parser.add_argument("--variants", required=True, help="names, joined by commas")
     parser.add_argument("--ufuncs", action="store_true")
     parser.add_argument("--launches", action="store_true")
+    parser.add_argument("--libraries", action="store_true")
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--calls", type=int, default=20000, help="calls a sample")
     options = parser.parse_args()
@@ -172,6 +200,8 @@ def main() -> None:
             launch_timer,
         )
         if options.launches
+        else (LIBRARY_KINDS, library_timer)
+        if options.libraries
         else (KINDS, function_timer)
     )
     for kind in kinds:

@@ -131,14 +131,34 @@ def measure_launches(harness: Harness, wanted: set[str], samples: Samples) -> No
         calls(harness, samples, "launch", ["treadle"], "--launches")
 
 
-def measure_gpu_launches(harness: Harness, wanted: set[str], samples: Samples) -> None:
-    """The host's side of launches on a GPU: the driver is the tests', and forgets them."""
-    driver = harness.treadle.parent / "tests/libfake_cuda.so" if harness.treadle else None
-    if "treadle" not in harness.jits or not driver or not driver.exists():
-        harness.notes.append("gpu launch: no driver of the tests was built: its rows are missing")
+def measure_library_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Only Treadle, beside the work itself: four items."""
+    if "treadle" in harness.jits:
+        calls(harness, samples, "library call", ["treadle"], "--libraries", env={"TREADLE_CUDA": "emu"})
+
+
+def on_no_gpu(harness: Harness, samples: Samples, prefix: str, option: str) -> None:
+    """The host's side of calls on a GPU: driver and libraries are the tests'."""
+    tests = harness.treadle.parent / "tests" if harness.treadle else None
+    if "treadle" not in harness.jits or not tests or not (tests / "libfake_cuda.so").exists():
+        harness.notes.append(f"{prefix}: no driver of the tests was built: its rows are missing")
         return
-    env = {"TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(driver)}
-    calls(harness, samples, "gpu launch", ["treadle"], "--launches", env=env)
+    env = {
+        "TREADLE_CUDA": "gpu",
+        "TREADLE_CUDA_DRIVER": str(tests / "libfake_cuda.so"),
+        "TREADLE_CUDA_LIBS": f"{tests / 'libfake_cufft.so'}:{tests / 'libfake_cublas.so'}",
+    }
+    calls(harness, samples, prefix, ["treadle"], option, env=env)
+
+
+def measure_gpu_launches(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """The driver forgets them."""
+    on_no_gpu(harness, samples, "gpu launch", "--launches")
+
+
+def measure_gpu_library_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """The libraries do them; of a GPU of compute capability 9, where cuBLAS' workspace is 32 MiB."""
+    on_no_gpu(harness, samples, "gpu library call", "--libraries")
 
 
 def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> None:
@@ -291,6 +311,8 @@ MEASURES: dict[str, Measure] = {
     "call": measure_calls,
     "launch": measure_launches,
     "gpu launch": measure_gpu_launches,
+    "library call": measure_library_calls,
+    "gpu library call": measure_gpu_library_calls,
     "kernel": measure_emulated,
     "run": measure_run,
     "pool": measure_pool,

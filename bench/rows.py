@@ -20,7 +20,7 @@ import loop_cases
 import numpy_cases
 import parallel_cases
 import program_cases
-from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, UFUNC_KINDS
+from child_calls import DEVICE_UFUNC, KINDS, LAUNCH_KINDS, LIBRARY_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
 Samples = dict[str, dict[str, list[float]]]
@@ -699,6 +699,11 @@ ROWS: list[Row] = [
         for kind, (floor, goal) in zip(
             (*LAUNCH_KINDS, DEVICE_UFUNC), ((0.6e-6, 0.35e-6), (1.5e-6, 0.9e-6), (10e-6, 2e-6))
         )
+    ),
+    *(
+        Row(f"{where}/{kind}", f"{where}/{kind}", "treadle", "", "min", "us", floor, goal)
+        for where, floor, goal in (("library call", 1.5e-6, 0.6e-6), ("gpu library call", 2e-6, 1e-6))
+        for kind in LIBRARY_KINDS
     ),
     *(
         Row(

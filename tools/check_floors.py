@@ -178,7 +178,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
-        ("blas", "libs", "libsort"),  # what libraries do there
+        ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
@@ -205,7 +205,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cuda",),  # the device
     ),
     "libs": (
-        ("blas_table", "fft_line", "sort"),
+        ("blas_table", "fft_line", "rand", "sort", "sparse"),
         ("blas_cuda", "blas_emu", "fft_cuda", "fft_emu"),  # a device's part
         ("blas", "fft"),
     ),

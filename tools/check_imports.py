@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "cuda._vector",
     ),
     # kernels: devices, what is done there in what order, arrays, what a launch does, devices as programs know them
-    ("cuda._devices", "cuda._rand_state"),
+    ("cuda._devices", "cuda._rand_state", "cuda._rand_twister"),
     ("cuda._checks", "cuda._compile", "cuda._link", "cuda._warn"),
     ("cuda._order", "cuda._inspect", "cuda._libs"),
     ("cuda._stream", "cuda.libs"),

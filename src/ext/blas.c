@@ -581,42 +581,28 @@ static bool gives(const tr_blas_call *c) {
     return kind == TR_BLAS_RESULT || kind == TR_BLAS_GIVEN || kind == TR_BLAS_GIVEN_FIVE;
 }
 
-/* On the default stream: done when this returns, or a GPU's. */
-static bool run_now(blas_args *p, int gpu) {
-    tr_state *st = p->b->st;
-    tr_dev *d = p->d;
-    tr_dev_job j = {.op = TR_DEV_WORK, .u.work = {tr_blas_run, &p->c, gpu}};
-    bool away = p->own ? gives(&p->c) : work_of(&p->c) > large;
-    if (!tr_stream_begin(st, d))
-        return false;
-    PyThreadState *ts = away ? PyEval_SaveThread() : tr_device_leave(st);
-    int32_t code = d->ops->submit(d, NULL, &j);
-    d->ops->end(d);
-    tr_device_return(ts);
-    return !code || tr_device_raise(d, code);
-}
-
-/* With strong references of the job's: arrays, the area, and what the result is written to. */
-static bool run_on(blas_args *p, tr_dev_stream *s, PyObject *area) {
+/* Puts it on the stream. A result that is asked for has a place that lives as long as the work. */
+static bool put(blas_args *p, tr_dev_stream *s, int gpu, PyObject *area) {
     enum { AREA = ARRAYS, RESULT, KEEP };
     tr_state *st = p->b->st;
-    PyObject *result = PyBytes_FromStringAndSize(NULL, sizeof p->c.number);
-    tr_devjob *j =
-        result ? tr_devjob_new(st, TR_DEV_WORK, (sizeof p->c + sizeof(tr_slot) - 1) / sizeof(tr_slot), KEEP)
-               : NULL;
-    if (!j) {
-        Py_XDECREF(result);
+    PyObject *keep[KEEP] = {[AREA] = area};
+    tr_libwork w = {.fn = tr_blas_run,
+                    .arg = &p->c,
+                    .bytes = sizeof p->c,
+                    .gpu = gpu,
+                    .away = p->own ? gives(&p->c) : work_of(&p->c) > large,
+                    .keep = keep,
+                    .nkeep = KEEP};
+    for (int k = 0; k < p->narrays; k++)
+        keep[k] = (PyObject *)p->array[k];
+    if (!s || !gives(&p->c))
+        return tr_stream_work(st, p->d, s, &w);
+    PyObject *result = keep[RESULT] = PyBytes_FromStringAndSize(NULL, sizeof p->c.number);
+    if (!result)
         return false;
-    }
     p->c.result = (double *)(void *)PyBytes_AS_STRING(result);
-    memcpy(j->slots, &p->c, sizeof p->c);
-    j->job.u.work = (tr_dev_work){tr_blas_run, j->slots, TR_DEV_HERE};
-    for (int k = 0; k < ARRAYS; k++)
-        j->keep[k] = Py_NewRef(k < p->narrays ? (PyObject *)p->array[k] : Py_None);
-    j->keep[AREA] = Py_NewRef(area);
-    j->keep[RESULT] = Py_NewRef(result);
-    bool ok = tr_devjob_submit(j, p->d, s) && (!gives(&p->c) || tr_stream_synchronize(st, p->d, s));
-    if (ok && gives(&p->c))
+    bool ok = tr_stream_work(st, p->d, s, &w) && tr_stream_synchronize(st, p->d, s);
+    if (ok)
         memcpy(p->c.number, PyBytes_AS_STRING(result), sizeof p->c.number);
     Py_DECREF(result);
     return ok;
@@ -682,7 +668,7 @@ static PyObject *run(blas_args *p) {
         goto done;
     p->c.area = p->own ? ((tr_devmem *)area)->mem.at : NULL;
     p->c.atomics = p->b->atomics;
-    if (s ? run_on(p, s, area) : run_now(p, gpu))
+    if (put(p, s, gpu, area))
         given = all_given(&p->c, p->raw);
 done:
     Py_XDECREF(area);

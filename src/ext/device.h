@@ -66,9 +66,17 @@ bool tr_dlpack_add(PyObject *module);
 bool tr_libs_add(PyObject *module);
 bool tr_blas_add(PyObject *module);
 
+/* --- librand.c --- */
+
+bool tr_librand_add(PyObject *module);
+
 /* --- libsort.c --- */
 
 bool tr_libsort_add(PyObject *module);
+
+/* --- libsparse.c --- */
+
+bool tr_libsparse_add(PyObject *module);
 
 /* --- stream.c --- */
 
@@ -105,6 +113,20 @@ tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t n
 void tr_devjob_free(tr_devjob *j);
 /* Gives it to the stream; takes it, also on failure. */
 bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s);
+
+/* Work of a library's. On the default stream it is done when tr_stream_work returns, or a GPU's; on others it
+ * is a job with a copy of what it is told, and what it refers to lives until it has run. */
+typedef struct tr_libwork {
+    int32_t (*fn)(void *arg, const tr_dev_at *at);
+    void *arg; /* `bytes` of them, which are the caller's again at the return */
+    size_t bytes;
+    int gpu;               /* whose default stream, as tr_dev_work has it */
+    bool away;             /* it takes so long that others have the GIL meanwhile */
+    PyObject *const *keep; /* borrowed; NULL: there is none at that place */
+    uint32_t nkeep;
+} tr_libwork;
+/* False with an exception. */
+bool tr_stream_work(tr_state *st, tr_dev *d, tr_dev_stream *s, const tr_libwork *w);
 
 /* Raises a failure, and gives its job back. True: it is passed over. */
 bool tr_stream_raise(tr_state *st, tr_dev_failure *f);

@@ -157,35 +157,6 @@ static bool array_is_fit(const plan *p, PyArrayObject *a, bool written) {
     return false;
 }
 
-/* On the default stream: done when this returns, or a GPU's. */
-static bool run_now(const plan *p, tr_dev *d, const tr_fft_call *c, int gpu) {
-    tr_dev_job j = {.op = TR_DEV_WORK, .u.work = {tr_fft_run, (void *)(uintptr_t)c, gpu}};
-    bool large = !d->ops->load && tr_fft_items(&p->form, true) * tr_fft_item(&p->form, true) > SMALL;
-    if (!tr_stream_begin(p->st, d))
-        return false;
-    PyThreadState *ts = large ? PyEval_SaveThread() : tr_device_leave(p->st);
-    int32_t code = d->ops->submit(d, NULL, &j);
-    d->ops->end(d);
-    tr_device_return(ts);
-    if (PyErr_Occurred()) /* NumPy's loops return nothing: no memory for one in this thread is raised there */
-        return false;
-    return !code || tr_device_raise(d, code);
-}
-
-/* Strong references of the job's: plan, arrays, area. */
-static bool run_on(plan *p, tr_dev *d, tr_dev_stream *s, const tr_fft_call *c, PyObject *const *keep) {
-    enum { KEEP = 4 };
-    tr_devjob *j =
-        tr_devjob_new(p->st, TR_DEV_WORK, (sizeof *c + sizeof(tr_slot) - 1) / sizeof(tr_slot), KEEP);
-    if (!j)
-        return false;
-    memcpy(j->slots, c, sizeof *c);
-    j->job.u.work = (tr_dev_work){tr_fft_run, j->slots, TR_DEV_HERE};
-    for (int k = 0; k < KEEP; k++)
-        j->keep[k] = Py_NewRef(keep[k]);
-    return tr_devjob_submit(j, d, s);
-}
-
 /* With arrays that were looked at. */
 static bool run(plan *p, tr_dev *d, PyArrayObject *in, PyArrayObject *out, bool inverse, PyObject *stream) {
     tr_state *st = p->st;
@@ -203,7 +174,9 @@ static bool run(plan *p, tr_dev *d, PyArrayObject *in, PyArrayObject *out, bool 
     if (ok) {
         c.area = bytes ? ((tr_devmem *)area)->mem.at : NULL;
         PyObject *keep[] = {(PyObject *)p, (PyObject *)in, (PyObject *)out, area};
-        ok = s ? run_on(p, d, s, &c, keep) : run_now(p, d, &c, gpu);
+        tr_libwork w = {.fn = tr_fft_run, .arg = &c, .bytes = sizeof c, .gpu = gpu, .keep = keep, .nkeep = 4};
+        w.away = !d->ops->load && tr_fft_items(&p->form, true) * tr_fft_item(&p->form, true) > SMALL;
+        ok = tr_stream_work(st, d, s, &w);
     }
     Py_XDECREF(area);
     return ok;

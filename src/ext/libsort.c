@@ -51,24 +51,14 @@ static bool run(tr_state *st, tr_dev *d, const tr_sort_call *c, PyObject *const 
     for (int k = 0; k < 2; k++)
         if (keep[k] != Py_None && !tr_device_check(st, d, keep[k]))
             return false;
-    if (s) {
-        tr_devjob *j = tr_devjob_new(st, TR_DEV_WORK, (sizeof *c + sizeof(tr_slot) - 1) / sizeof(tr_slot), 3);
-        if (!j)
-            return false;
-        memcpy(j->slots, c, sizeof *c);
-        j->job.u.work = (tr_dev_work){tr_sort_run, j->slots, TR_DEV_HERE};
-        for (int k = 0; k < 3; k++)
-            j->keep[k] = Py_NewRef(keep[k]);
-        return tr_devjob_submit(j, d, s);
-    }
-    tr_dev_job j = {.op = TR_DEV_WORK, .u.work = {tr_sort_run, (void *)(uintptr_t)c, TR_DEV_HERE}};
-    if (!tr_stream_begin(st, d))
-        return false;
-    PyThreadState *ts = c->what.n * 8 > SMALL ? PyEval_SaveThread() : tr_device_leave(st);
-    int32_t code = d->ops->submit(d, NULL, &j);
-    d->ops->end(d);
-    tr_device_return(ts);
-    return !code || tr_device_raise(d, code);
+    return tr_stream_work(st, d, s,
+                          &(tr_libwork){.fn = tr_sort_run,
+                                        .arg = (void *)(uintptr_t)c,
+                                        .bytes = sizeof *c,
+                                        .gpu = TR_DEV_HERE,
+                                        .away = c->what.n * 8 > SMALL,
+                                        .keep = keep,
+                                        .nkeep = 3});
 }
 
 /* _sort(keys, vals, number, descending, begin_bit, end_bit, k, ends, stream) */

@@ -357,7 +357,8 @@ static int module_exec(PyObject *module) {
     bool ok = register_fork(module) && tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) &&
               tr_types_add(module) && tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
               tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&
-              tr_libs_add(module) && tr_libsort_add(module) && tr_blas_add(module) && tr_launch_add(module) &&
+              tr_libs_add(module) && tr_librand_add(module) && tr_libsort_add(module) &&
+              tr_libsparse_add(module) && tr_blas_add(module) && tr_launch_add(module) &&
               tr_lazy_add(module) && tr_selftest_add(module) && tr_about_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&

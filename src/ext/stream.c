@@ -152,6 +152,37 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     return !atomic_load_explicit(&st->over, memory_order_relaxed) || tr_stream_drain(st);
 }
 
+/* --- work of libraries --- */
+
+static bool work_now(tr_state *st, tr_dev *d, const tr_libwork *w) {
+    tr_dev_job j = {.op = TR_DEV_WORK, .u.work = {w->fn, w->arg, w->gpu}};
+    if (!tr_stream_begin(st, d))
+        return false;
+    PyThreadState *ts = w->away ? PyEval_SaveThread() : tr_device_leave(st);
+    int32_t code = d->ops->submit(d, NULL, &j);
+    d->ops->end(d);
+    tr_device_return(ts);
+    if (PyErr_Occurred()) /* of NumPy's loops, which return nothing: they found no memory */
+        return false;
+    return !code || tr_device_raise(d, code);
+}
+
+static bool work_later(tr_state *st, tr_dev *d, tr_dev_stream *s, const tr_libwork *w) {
+    uint32_t nslots = (uint32_t)((w->bytes + sizeof(tr_slot) - 1) / sizeof(tr_slot));
+    tr_devjob *j = tr_devjob_new(st, TR_DEV_WORK, nslots, w->nkeep);
+    if (!j)
+        return false;
+    memcpy(j->slots, w->arg, w->bytes);
+    j->job.u.work = (tr_dev_work){w->fn, j->slots, TR_DEV_HERE};
+    for (uint32_t k = 0; k < w->nkeep; k++)
+        j->keep[k] = Py_NewRef(w->keep[k] ? w->keep[k] : Py_None);
+    return tr_devjob_submit(j, d, s);
+}
+
+bool tr_stream_work(tr_state *st, tr_dev *d, tr_dev_stream *s, const tr_libwork *w) {
+    return s ? work_later(st, d, s, w) : work_now(st, d, w);
+}
+
 /* --- waiting --- */
 
 /* Who it happened to. */

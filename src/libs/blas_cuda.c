@@ -32,6 +32,7 @@ typedef struct handles {
 static pthread_key_t key; /* a thread's handles */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *_Atomic routines[TR_BLAS_VARIANTS];
+static _Atomic uint64_t areas[TR_DEV_GPUS]; /* bytes; 0: not known yet */
 
 static int32_t destroy(void *of, const tr_dev_at *at) {
     (void)at;
@@ -139,7 +140,14 @@ int32_t tr_blas_there(tr_blas_call *c, const tr_dev_at *at) {
 }
 
 uint64_t tr_blas_area(tr_dev *d, int gpu) {
-    return d->ops->attribute(d, gpu, TR_DEV_COMPUTE_CAPABILITY_MAJOR) < HOPPER ? OLD_AREA : AREA;
+    uint64_t bytes = atomic_load_explicit(&areas[gpu], memory_order_relaxed);
+    if (bytes)
+        return bytes;
+    int64_t major = d->ops->attribute(d, gpu, TR_DEV_COMPUTE_CAPABILITY_MAJOR);
+    bytes = major < HOPPER ? OLD_AREA : AREA;
+    if (major) /* 0: the driver does not say */
+        atomic_store_explicit(&areas[gpu], bytes, memory_order_relaxed);
+    return bytes;
 }
 
 static int32_t ask_version(void *version, const tr_dev_at *at) {

@@ -3,16 +3,12 @@
  * work is done, and computes by the twin of the host (libs/blas_emu.c), which tests compare with NumPy. Any
  * call can fail once (`fake_cublas_fail`). */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cuda.h"
+#include "library.h"
 #include "libs/blas.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { HANDLES = 64, CALLS = 256, ILLEGAL_ADDRESS = 700, LEAST_AREA = 4 << 20, SPOILT = 64 };
+enum { HANDLES = 64, ILLEGAL_ADDRESS = 700, LEAST_AREA = 4 << 20, SPOILT = 64 };
 enum { NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13 };
 
 typedef struct handle {
@@ -30,29 +26,9 @@ typedef struct work {
     bool done;
 } work;
 
-static struct {
-    handle handles[HANDLES];
-    char symbol[64], called[CALLS][32];
-    unsigned left, counts[CALLS];
-    int status;
-} state;
+static struct { handle handles[HANDLES]; } state;
 
 extern int cuStreamSynchronize(void *stream);
-
-/* Every function begins here: it is counted, and may have to fail. */
-static int enter(const char *symbol) {
-    unsigned k = 0;
-    while (*state.called[k] && strcmp(state.called[k], symbol) != 0)
-        k++;
-    snprintf(state.called[k], sizeof state.called[k], "%s", symbol);
-    state.counts[k]++;
-    bool this_one = state.left && (!*state.symbol || !strcmp(state.symbol, symbol));
-    return this_one && --state.left == 0 ? state.status : 0;
-}
-#define ENTER(symbol)           \
-    int status = enter(symbol); \
-    if (status)                 \
-        return status;
 
 static handle *find(void *of) {
     handle *h = of;
@@ -103,7 +79,7 @@ EXPORT int cublasSetWorkspace_v2(void *of, void *area, size_t bytes) {
     handle *h = find(of);
     if (!h)
         return NOT_INITIALIZED;
-    if (bytes < LEAST_AREA || (uintptr_t)area % 256 || !fake_seen(h->gpu, (uint64_t)(uintptr_t)area, bytes))
+    if (bytes < LEAST_AREA || (uintptr_t)area % 256 || !area_is_seen(h->gpu, area, bytes))
         return INVALID_VALUE;
     h->area = area;
     h->bytes = bytes;
@@ -224,7 +200,7 @@ static int call(const tr_blas_variant *v, void *of, const uintptr_t *a) {
     tr_blas_call c = {.routine = &tr_blas_routines[r], .variant = v};
     if (!h || h->gpu != fake_gpu())
         return NOT_INITIALIZED;
-    if (!read_words(&c, a) || !h->area || !fake_seen(h->gpu, (uint64_t)(uintptr_t)h->area, h->bytes))
+    if (!read_words(&c, a) || !area_is_seen(h->gpu, h->area, h->bytes))
         return INVALID_VALUE;
     tr_blas_call seen = c;
     double number[TR_BLAS_DOUBLES];
@@ -261,19 +237,7 @@ static int call(const tr_blas_variant *v, void *of, const uintptr_t *a) {
 
 /* --- for tests --- */
 
-/* The n-th call from now on of this function, or (NULL) of any, fails with this status, once. */
-EXPORT void fake_cublas_fail(const char *symbol, unsigned n, int status) {
-    snprintf(state.symbol, sizeof state.symbol, "%s", symbol ? symbol : "");
-    state.left = n;
-    state.status = status;
-}
-
-EXPORT unsigned fake_cublas_calls(const char *symbol) {
-    for (unsigned k = 0; k < CALLS; k++)
-        if (!strcmp(state.called[k], symbol))
-            return state.counts[k];
-    return 0;
-}
+FAKE_LIBRARY(cublas)
 
 /* Handles that were made and not given back. */
 EXPORT unsigned fake_cublas_alive(void) {

@@ -39,7 +39,7 @@ typedef struct work {
     void *stream;
     fake_launch launch;
     const ptx_fn *code;
-    unsigned char params[4096];
+    unsigned char *params; /* a launch's own copy */
     uint64_t to, from;
     size_t bytes;
     tr_cuda_rows rows;
@@ -70,9 +70,10 @@ static struct {
     char *device, *host; /* the same memory: where the device has it, and where we see it */
     struct {
         uint64_t at, bytes;
+        bool marked;
     } block[BLOCKS];
-    uint8_t live[SPACE / GRAIN];
-    unsigned nblocks;
+    uint8_t live[SPACE / GRAIN]; /* where code that is run may look: blocks are marked before it is */
+    unsigned nblocks, nmarked;
     uint64_t used;
     object objects[HANDLES];
     object legacy[GPUS];  /* the default streams, and what stands for contexts */
@@ -119,12 +120,12 @@ static unsigned index_of(const char *symbol) {
 }
 
 /* Every function begins here: it is counted, and may have to fail. */
-static int enter(const char *symbol) {
+static int enter(unsigned row) {
     enum { NOT_PERMITTED = 800 };
-    fake.calls[index_of(symbol)]++;
+    fake.calls[row]++;
     if (called)
         return NOT_PERMITTED;
-    bool this_one = fake.fail.left && (!*fake.fail.symbol || !strcmp(fake.fail.symbol, symbol));
+    bool this_one = fake.fail.left && (!*fake.fail.symbol || !strcmp(fake.fail.symbol, symbols[row]));
     if (this_one && --fake.fail.left == 0) {
         if (fake.fail.status >= 700 && fake.fail.status < 720 && fake.fail.status != 701)
             fake.sticky = fake.fail.status;
@@ -132,12 +133,14 @@ static int enter(const char *symbol) {
     }
     return fake.sticky;
 }
-#define ENTER(symbol)                     \
-    pthread_mutex_lock(&fake.lock);       \
-    int status = enter(symbol);           \
-    if (status) {                         \
-        pthread_mutex_unlock(&fake.lock); \
-        return status;                    \
+#define ENTER(symbol)                                        \
+    static unsigned row_; /* its row, and one; found once */ \
+    pthread_mutex_lock(&fake.lock);                          \
+    row_ = row_ ? row_ : index_of(symbol) + 1;               \
+    int status = enter(row_ - 1);                            \
+    if (status) {                                            \
+        pthread_mutex_unlock(&fake.lock);                    \
+        return status;                                       \
     }
 #define LEAVE(result)                     \
     do {                                  \
@@ -209,27 +212,46 @@ static void *meant(void *stream) {
                                           : stream;
 }
 
-/* The device may touch it from now on, or no longer. */
-static void mark(uint64_t at, uint64_t bytes, bool live) {
-    memset(fake.live + (at - (uint64_t)(uintptr_t)fake.device) / GRAIN, live, bytes / GRAIN);
+/* Code that is run may touch the block, or no longer. */
+static void mark(unsigned k, bool live) {
+    memset(fake.live + (fake.block[k].at - (uint64_t)(uintptr_t)fake.device) / GRAIN, live,
+           fake.block[k].bytes / GRAIN);
+    fake.block[k].marked = live;
+    fake.nmarked += live ? 1u : -1u;
+}
+
+static void mark_all(void) {
+    for (unsigned k = 0; fake.nmarked < fake.nblocks; k++)
+        if (!fake.block[k].marked)
+            mark(k, true);
+}
+
+/* The block that holds an address; as many as there are: none does. */
+static unsigned block_of(uint64_t at) {
+    unsigned k = 0;
+    while (k < fake.nblocks && at - fake.block[k].at >= fake.block[k].bytes)
+        k++;
+    return k;
+}
+
+static bool is_live(uint64_t at) {
+    return block_of(at) < fake.nblocks;
 }
 
 static bool is_block(uint64_t at) {
-    for (unsigned k = 0; k < fake.nblocks; k++)
-        if (fake.block[k].at == at)
-            return true;
-    return false;
+    unsigned k = block_of(at);
+    return k < fake.nblocks && fake.block[k].at == at;
 }
 
 static int give_block(uint64_t at) {
-    for (unsigned k = 0; k < fake.nblocks; k++)
-        if (fake.block[k].at == at) {
-            fake.used -= fake.block[k].bytes;
-            mark(at, fake.block[k].bytes, false);
-            fake.block[k] = fake.block[--fake.nblocks];
-            return 0;
-        }
-    return INVALID;
+    unsigned k = block_of(at);
+    if (k == fake.nblocks || fake.block[k].at != at)
+        return INVALID;
+    fake.used -= fake.block[k].bytes;
+    if (fake.block[k].marked) /* many never are: what libraries work in */
+        mark(k, false);
+    fake.block[k] = fake.block[--fake.nblocks];
+    return 0;
 }
 
 /* --- work --- */
@@ -237,7 +259,7 @@ static int give_block(uint64_t at) {
 static void *seen(void *self, uint64_t at, size_t bytes) {
     const object *stream = self;
     bool near = is_local(at) && is_local(at + bytes - 1) && fake.peers[stream->gpu] >> owner(at) & 1;
-    if (near && fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN])
+    if (near && is_live(at))
         return see(at);
     for (unsigned k = 0; k < HOSTS; k++) {
         char *host = fake.hosts[k].at;
@@ -262,6 +284,7 @@ static void run_ptx(const work *w) {
                                .self = w->stream}};
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
     memcpy(l.block, w->launch.block, sizeof l.block);
+    mark_all();
     if (!fake.sticky)
         fake.sticky = ptx_run(w->code, &l, &steps);
     fake.steps += steps;
@@ -287,7 +310,10 @@ static double now(void) {
 
 static void do_work(const work *w) {
     switch (w->op) {
-    case LAUNCH: run_kernel(w); break;
+    case LAUNCH:
+        run_kernel(w);
+        free(w->params);
+        break;
     case COPY:
         memmove(see(w->to), w->staged ? w->staged : see(w->from), w->bytes);
         free(w->staged);
@@ -544,8 +570,8 @@ static int take_block(uint64_t *at, size_t bytes, int gpu) {
     if (place + need > end || fake.nblocks == BLOCKS)
         return TR_CUDA_NO_MEMORY;
     fake.block[fake.nblocks].at = *at = place;
+    fake.block[fake.nblocks].marked = false;
     fake.block[fake.nblocks++].bytes = need;
-    mark(place, need, true);
     fake.used += need;
     return 0;
 }
@@ -677,7 +703,7 @@ EXPORT int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
 
 EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t at) {
     ENTER("cuPointerGetAttribute");
-    bool lives = !is_local(at) || fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN];
+    bool lives = !is_local(at) || is_live(at);
     *(unsigned *)value = is_local(at) ? 2 : 1;
     LEAVE(which == 2 && is_seen(at) && lives ? 0 : INVALID);
 }
@@ -1004,16 +1030,18 @@ static bool fits(const work *w) {
 }
 
 static int launch(object *f, const fake_launch *l, void *stream) {
-    static work w; /* with the lock */
     if (fake.hold == 2)
         return fake.sticky;
     if (!is(f, FUNCTION) || !is_stream(stream) || f->gpu != ((object *)stream)->gpu || !l->grid[0] ||
         l->block[0] * l->block[1] * l->block[2] > 1024)
         return INVALID;
-    w = (work){.op = LAUNCH, .stream = stream, .launch = *l, .code = f->entry};
+    work w = {.op = LAUNCH, .stream = stream, .launch = *l, .code = f->entry};
     w.launch.kernel = f->name;
+    if (w.code && !fits(&w))
+        return INVALID;
+    w.params = malloc(l->bytes + 1);
     memcpy(w.params, l->params, l->bytes);
-    return w.code && !fits(&w) ? INVALID : put(&w);
+    return put(&w);
 }
 
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -1094,7 +1122,7 @@ EXPORT int fake_gpu(void) {
 EXPORT void *fake_seen(int gpu, uint64_t at, size_t bytes) {
     object stream = {.gpu = gpu};
     bool own = is_local(at) && is_local(at + bytes - 1) && owner(at) == gpu;
-    if (own && fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN])
+    if (own && is_live(at))
         return see(at);
     return seen(&stream, at, bytes);
 }

@@ -4,16 +4,11 @@
  * overwrite what real items of several axes are made of, so here it always does. */
 #include <complex.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cuda.h"
+#include "library.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { PLANS = 256, RANK = 3, CALLS = 32 };
+enum { PLANS = 256, RANK = 3 };
 enum {
     INVALID_PLAN = 1,
     INVALID_TYPE = 3,
@@ -39,12 +34,7 @@ typedef struct transform {
     int direction;
 } transform;
 
-static struct {
-    plan plans[PLANS]; /* the first is none's */
-    char symbol[64], called[CALLS][64];
-    unsigned left, counts[CALLS];
-    int status;
-} state;
+static struct { plan plans[PLANS]; /* the first is none's */ } state;
 
 /* --- what it computes --- */
 
@@ -154,21 +144,6 @@ static void do_transform(void *arg) {
 
 /* --- the library --- */
 
-/* Every function begins here: it is counted, and may have to fail. */
-static int enter(const char *symbol) {
-    unsigned k = 0;
-    while (*state.called[k] && strcmp(state.called[k], symbol) != 0)
-        k++;
-    snprintf(state.called[k], sizeof state.called[k], "%s", symbol);
-    state.counts[k]++;
-    bool this_one = state.left && (!*state.symbol || !strcmp(state.symbol, symbol));
-    return this_one && --state.left == 0 ? state.status : 0;
-}
-#define ENTER(symbol)           \
-    int status = enter(symbol); \
-    if (status)                 \
-        return status;
-
 static plan *find(int handle) {
     return handle > 0 && handle < PLANS && state.plans[handle].live ? &state.plans[handle] : NULL;
 }
@@ -269,7 +244,7 @@ static int execute(int handle, int type, void *in, void *out, int direction) {
         return UNALIGNED;
     if (!fake_seen(p->gpu, from, bytes_of(p, true)) || !fake_seen(p->gpu, to, bytes_of(p, false)))
         return INVALID_VALUE;
-    if (!p->area || !fake_seen(p->gpu, (uint64_t)(uintptr_t)p->area, p->bytes))
+    if (!area_is_seen(p->gpu, p->area, p->bytes))
         return NO_WORKSPACE;
     transform *t = malloc(sizeof *t);
     *t = (transform){*p, from, to, direction};
@@ -309,19 +284,7 @@ EXPORT int cufftExecZ2D(int handle, void *in, void *out) {
 
 /* --- for tests --- */
 
-/* The n-th call from now on of this function, or (NULL) of any, fails with this status, once. */
-EXPORT void fake_cufft_fail(const char *symbol, unsigned n, int status) {
-    snprintf(state.symbol, sizeof state.symbol, "%s", symbol ? symbol : "");
-    state.left = n;
-    state.status = status;
-}
-
-EXPORT unsigned fake_cufft_calls(const char *symbol) {
-    for (unsigned k = 0; k < CALLS; k++)
-        if (!strcmp(state.called[k], symbol))
-            return state.counts[k];
-    return 0;
-}
+FAKE_LIBRARY(cufft)
 
 /* Plans that were made and not given back. */
 EXPORT unsigned fake_cufft_alive(void) {

@@ -73,7 +73,8 @@ class Host:
             self._ask("curandSetPseudoRandomGeneratorSeed", ctypes.c_ulonglong(seed))
         if ndim is not None:
             self._ask("curandSetQuasiRandomGeneratorDimensions", ctypes.c_uint(ndim))
-        self._ask("curandSetGeneratorOffset", ctypes.c_ulonglong(offset))
+        if offset:  # MT19937 refuses any
+            self._ask("curandSetGeneratorOffset", ctypes.c_ulonglong(offset))
 
     def _ask(self, name: str, *args: object, of: bool = True) -> None:
         status = getattr(self._lib, name)(*((self._handle,) if of else ()), *args)

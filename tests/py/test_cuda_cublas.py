@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from cuda_rows import ROOT, TOOLKIT, alike, exports, rows
+from cuda_rows import ROOT, alike, exports, header, rows, with_header, with_library
 from fake_gpu import RAISES, start
 from treadle.cuda.blas._calls import table
 
@@ -254,13 +254,14 @@ def test_nothing_is_here():
 # --- the tables ---
 
 
-def test_rows_have_the_parameters_of_nvidias_header(tmp_path):
+@with_header("cublas_v2.h")
+def test_rows_have_the_parameters_of_nvidias_header(tmp_path, includes):
     listed = rows("cublas.def")
     assert len(listed) == 6
-    r = alike(tmp_path, "cublas_v2.h", listed)
+    r = alike(tmp_path, includes, "cublas_v2.h", listed)
     assert not r.returncode, r.stderr
     few = [(symbol, params.replace(", size_t bytes", "")) for symbol, params in listed]
-    assert "cublasSetWorkspace_v2" in alike(tmp_path, "cublas_v2.h", few).stderr
+    assert "cublasSetWorkspace_v2" in alike(tmp_path, includes, "cublas_v2.h", few).stderr
 
 
 WORDS = {
@@ -284,13 +285,14 @@ def routines():
     ]
 
 
-def test_routines_have_the_parameters_of_nvidias_header(tmp_path):
+@with_header("cublas_v2.h")
+def test_routines_have_the_parameters_of_nvidias_header(tmp_path, includes):
     listed = routines()
     assert len(listed) == 150
-    r = alike(tmp_path, "cublas_v2.h", listed)
+    r = alike(tmp_path, includes, "cublas_v2.h", listed)
     assert not r.returncode, r.stderr[:3000]
     wrong = [(symbol, params.replace("int64_t", "int", 1)) for symbol, params in listed]
-    r = alike(tmp_path, "cublas_v2.h", wrong)
+    r = alike(tmp_path, includes, "cublas_v2.h", wrong)
     assert {*re.findall(r"cublas\w+_64", r.stderr)} >= {
         "cublasSgemm_v2_64",
         "cublasZgeam_64",
@@ -302,12 +304,10 @@ ELEMENT = {"float32": "float", "float64": "double", "complex64": "cuComplex", "c
 REAL = {"float32": "float", "float64": "double", "complex64": "float", "complex128": "double"}
 
 
-def test_words_have_the_names_and_types_of_nvidias_header():
+@with_header("cublas_api.h")
+def test_words_have_the_names_and_types_of_nvidias_header(includes):
     """In that order: what the compiler cannot see of parameters that are alike."""
-    header = TOOLKIT / "include" / "cublas_api.h"
-    if not header.exists():
-        pytest.skip(f"{header} is not here: names of parameters are not compared with it")
-    text = header.read_text()
+    text = header(includes, "cublas_api.h")
     seen = 0
     for _, _, words, variants in table():
         for _, symbol, dtype, real, other in variants:
@@ -342,19 +342,19 @@ def test_words_have_the_names_and_types_of_nvidias_header():
     assert seen > 150
 
 
-def test_statuses_have_the_names_of_nvidias_header():
-    header = TOOLKIT / "include" / "cublas_api.h"
-    if not header.exists():
-        pytest.skip(f"{header} is not here: names of statuses are not compared with it")
-    theirs = {n: name for name, n in re.findall(r"\b(CUBLAS_STATUS_\w+)\s*=\s*(\d+)", header.read_text())}
+@with_header("cublas_api.h")
+def test_statuses_have_the_names_of_nvidias_header(includes):
+    text = header(includes, "cublas_api.h")
+    theirs = {n: name for name, n in re.findall(r"\b(CUBLAS_STATUS_\w+)\s*=\s*(\d+)", text)}
     text = (ROOT / "src" / "dev" / "statuses.def").read_text()
     ours = dict(re.findall(r'^X\(CUBLAS, (\d+), "(\w+)"\)$', text, re.M))
     assert theirs.pop("0") == "CUBLAS_STATUS_SUCCESS" and ours == theirs
 
 
-def test_the_library_exports_all_rows():
+@with_library("cuBLAS")
+def test_the_library_exports_all_rows(library):
     symbols = [symbol for symbol, _ in rows("cublas.def") + routines()]
-    assert exports("cuBLAS", [*symbols, "cublasNoSuchFunction"]) == ["cublasNoSuchFunction"]
+    assert exports(library, [*symbols, "cublasNoSuchFunction"]) == ["cublasNoSuchFunction"]
 
 
 def test_the_library_that_is_none_exports_all_rows():

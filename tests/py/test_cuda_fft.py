@@ -377,6 +377,42 @@ def test_plans_are_kept_and_only_so_many():
     assert theirs[0] is not FFTPlan((4,), complex, complex)._core
 
 
+TURNS = [
+    ((6,), "c8", "c8"),
+    ((4,), "c8", "c8"),
+    ((4,), "c16", "c16"),
+    ((2, 2), "c8", "c8"),
+    ((4,), "f4", "c8"),
+    ((5,), "f8", "c16"),
+]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_functions_in_turns(there):
+    """The plan that a function used last is tried first, and is none for arrays of any other kind."""
+    made = []
+    for shape, source, target in TURNS:
+        x = numbers(int(np.prod(shape)), np.dtype(source)).reshape(shape)
+        real = x.dtype.kind == "f"
+        y = np.empty((*shape[:-1], shape[-1] // 2 + 1) if real else shape, target)
+        made.append((x, y, x if real else np.empty_like(x), np.fft.rfftn(x) if real else np.fft.fftn(x)))
+    order = [(a, b) for a in range(len(made)) for b in range(len(made))]
+    for k in (k for pair in order for k in pair):
+        x, y, back, want = made[k]
+        source = cuda.to_device(x) if there else x.copy()
+        out, last = (cuda.to_device(y), cuda.to_device(back)) if there else (y, np.empty_like(back))
+        assert fft(source, out) is out and ifft(out, last) is last
+        got = [a.copy_to_host() if there else a for a in (out, last)]
+        np.testing.assert_allclose(got[0], want, rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(got[1], x * x.size, rtol=2e-5, atol=2e-5)
+    real, pairs = np.ones(4, np.float32), np.ones(3, np.complex64)
+    assert fft(real, pairs) is pairs and ifft(pairs, real) is real
+    with pytest.raises(TypeError, match="Invalid operation"):
+        ifft(real, pairs)
+    with pytest.raises(TypeError, match="Invalid operation"):
+        fft(pairs, real)
+
+
 def test_plans_are_given_back():
     plan = FFTPlan((11,), complex, complex)
     gone = []
@@ -401,7 +437,7 @@ REFUSED = {
     "a stream": (lambda: FFTPlan((4,), complex, complex, stream=5), TypeError, "a stream is made by cuda.stream"),
     "forward": (lambda: FFTPlan((4,), complex, float).forward(np.ones(4, complex)), TypeError, "Invalid operation"),
     "inverse": (lambda: FFTPlan((4,), float, complex).inverse(np.ones(4)), TypeError, "Invalid operation"),
-    "no array": (lambda: FFTPlan((4,), complex, complex).forward([1, 2, 3, 4]), TypeError, "not of list"),
+    "no array": (lambda: FFTPlan((4,), complex, complex).forward([1, 2, 3, 4]), TypeError, "not list"),
     "dtype": (lambda: FFTPlan((4,), complex, complex).forward(np.ones(4)), ValueError, "input array dtype: float64, .* complex128"),
     "order of bytes": (lambda: FFTPlan((4,), complex, complex).forward(np.ones(4, ">c16")), ValueError, "input array dtype"),
     "too small": (lambda: FFTPlan((4,), complex, complex).forward(np.ones(3, complex)), ValueError, r"input array shape: \(3,\), .* 1 times \(4,\)"),

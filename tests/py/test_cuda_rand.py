@@ -18,6 +18,7 @@ from fake_gpu import start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import config, cuda
+from treadle._core import _normal
 from treadle.cuda import rand
 from treadle.cuda.rand import PRNG, QRNG
 from treadle.errors import UnsupportedError
@@ -162,6 +163,82 @@ def test_lognormal_numbers_are_near_libcurands(name, kind):
     assert (abs(ours - theirs) / np.spacing(theirs)).max() <= 16
 
 
+# --- exact normal numbers ---
+
+NORMAL = ["normal32", "normal64", "lognormal32", "lognormal64"]
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("kind", NORMAL)
+@pytest.mark.parametrize("name", PSEUDO)
+def test_exact_numbers_are_libcurands(name, kind):
+    """Both take them from the C library."""
+    for mean, sigma in ((0.0, 1.0), (-1.5, 0.25)):
+        ours, theirs = PRNG(PSEUDO[name], seed=77, offset=10, exact=True), Host(PSEUDO[name], 77, 10)
+        for n in (1000, 2, 170_000, 4096):
+            np.testing.assert_array_equal(draw(ours, kind, n, mean, sigma), theirs.draw(kind, n, mean, sigma))
+
+
+@pytest.mark.emulated
+def test_exact_numbers_are_the_formulas():
+    """Of a sequence's first two units, which lie 4,096 items apart."""
+    units = draw(PRNG(seed=9), "unit64", 4196)
+    got = draw(PRNG(seed=9, exact=True), "normal64", 200, 0.5, 3.0)
+    for u, v, s, c in zip(units[:100], units[4096:], got[::2], got[1::2]):
+        r, angle = math.sqrt(-2 * math.log(u)), v * (2 * math.pi)
+        assert (s, c) == (0.5 + 3.0 * (r * math.sin(angle)), 0.5 + 3.0 * (r * math.cos(angle)))
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("kind", NORMAL)
+@pytest.mark.parametrize("name", PSEUDO)
+@pytest.mark.parametrize("device", [False, True])
+def test_exact_numbers_come_where_others_do(name, kind, device):
+    """Of odd numbers of items, at odd places, between other kinds, on a stream; and a call that fails takes none."""
+    stream = cuda.stream()
+    first = PRNG(PSEUDO[name], seed=3, offset=5)
+    others = [PRNG(PSEUDO[name], seed=3, offset=5, exact=True, stream=s) for s in (0, stream)]
+    for of, n in [
+        (kind, 3),
+        (kind, 4),
+        ("unit32", 7),
+        (kind, 1),
+        ("unit64", 2),
+        (kind, 9001),
+        (kind, 0),
+        (kind, 2),
+    ]:
+        args = (0.5, 0.75) if of == kind else ()
+        want = draw(first, of, n, *args)
+        for rng in others:
+            a = cuda.device_array(n, want.dtype) if device else np.empty(n, want.dtype)
+            method = of[:-2].replace("unit", "uniform")
+            if of == kind and n == 4:
+                with pytest.MonkeyPatch.context() as m, pytest.raises(ZeroDivisionError):
+                    m.setattr(rng, "_launch", lambda *_: 1 // 0)
+                    getattr(rng, method)(a, *args)
+            getattr(rng, method)(a, *args)
+            got = a.copy_to_host(stream=rng.stream) if device else a
+            stream.synchronize()
+            np.testing.assert_allclose(got, want, rtol=0, atol=2e-5 if kind.endswith("32") else 1e-13)
+
+
+@pytest.mark.emulated
+def test_where_no_exact_numbers_are():
+    with pytest.raises(ValueError, match="MT19937: cuRAND's normal numbers are quantiles"):
+        PRNG(PRNG.MT19937, exact=True)
+    a = np.zeros(4)
+    locked = a.view()
+    locked.flags.writeable = False
+    for bad in (a[:3], a[::2], locked, a.astype(">f8"), a.astype(np.complex64), a.tolist()):
+        with pytest.raises(ValueError, match="these are no pairs"):
+            _normal(bad, False, 0.0, 1.0, 0)
+    with pytest.raises(TypeError, match="a stream"):
+        _normal(a, False, 0.0, 1.0, "s")
+    done = start("from treadle.cuda.rand import PRNG\nPRNG(exact=True)")
+    assert "UnsupportedError: exact normal numbers are those of the host's C library" in done.stderr
+
+
 @pytest.mark.parametrize("ndim", [1, 2, 31, 1024])
 @pytest.mark.parametrize("name", QUASI)
 def test_points_are_libcurands(name, ndim):
@@ -207,10 +284,11 @@ def test_dimensions_beyond_what_is_carried_are_scipys():
         np.testing.assert_array_equal(got / 2.0**bits, want)
 
 
-def test_the_tables_are_what_the_tool_makes():
+@pytest.mark.parametrize("table", ["sobol", "xorwow", pytest.param("mt19937", marks=pytest.mark.slow)])
+def test_the_tables_are_what_the_tool_makes(table):
     pytest.importorskip("scipy.stats")
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "gen_rand.py"), "--check"],
+        [sys.executable, str(ROOT / "tools" / "gen_rand.py"), "--check", table],
         capture_output=True,
         text=True,
         check=False,
@@ -447,9 +525,8 @@ def test_a_call_that_raises_draws_nothing(name, monkeypatch):
 
 
 def test_what_makes_no_generator():
-    for rndtype in (PRNG.MTGP32, PRNG.MT19937):
-        with pytest.raises(UnsupportedError, match="not published"):
-            PRNG(rndtype)
+    with pytest.raises(UnsupportedError, match="MTGP32: .* not published"):
+        PRNG(PRNG.MTGP32)
     for bad in (PRNG.TEST, 7, None, "XORWOW", QRNG.SOBOL32):
         with pytest.raises(ValueError, match="no generator"):
             PRNG(bad)

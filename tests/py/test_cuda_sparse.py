@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_check import held
 from treadle import cuda
+from treadle._core import _csrmv
 from treadle.cuda import _sparse_forms as forms
 from treadle.cuda import sparse as module
 from treadle.cuda._array import move, readable
+from treadle.cuda._devices import is_emulated
 from treadle.cuda._sparse_call import Call, ints
 from treadle.cuda._sparse_forms import CHUNK
 from treadle.cuda._sparse_math import PIECE
@@ -245,6 +247,83 @@ def test_transposed_products_of_many_entries(m, trans, threads):
     want = 2 * op(40 * a, trans) @ x + 3 * y
     s.csrmv(trans, m, 6, len(val), 2, s.matdescr(), val, ptr, ind, x, 3, y)
     np.testing.assert_array_equal(y, want)
+
+
+# Rows, entries of each, and how long the pieces are that threads take.
+SIZES = {
+    "few": [3, 0, 5, 1],
+    "many": [20] * 3000,
+    "one": [40],
+    "none": [],
+    "empty": [0, 0],
+    "a piece": [2, PIECE, 1],
+    "longer": [2, PIECE + 1000, 1],
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("there", [False, True])
+def test_csrmv_by_c_and_by_kernels(dtype, size, there):
+    """On the default stream of the emulated device C multiplies, on others a kernel does: the same bits, whatever the factors, and y as it was does not count where beta is 0."""
+    rng = np.random.default_rng(3)
+    lengths = SIZES[size]
+    for base in (0, 1):
+        ptr = (np.cumsum([0, *lengths]) + base).astype(np.int32)
+        nnz = int(ptr[-1]) - base
+        ind = (rng.integers(0, 90, nnz) + base).astype(np.int32)
+        val, x = rng.normal(size=nnz).astype(dtype), rng.normal(size=97).astype(dtype)
+        for alpha, beta in (
+            (1.0, 0.0),
+            (-0.3, 0.7),
+            (2, 1),
+            (np.float64(0.1), np.float32(0.1)),
+            (1 << 60, 0),
+        ):
+            got = []
+            for stream in (0, cuda.stream()):
+                y = np.arange(len(lengths) + 2).astype(dtype) + np.asarray(0.25, dtype)
+                if beta == 0:
+                    y[: len(lengths)] = np.nan
+                given = [cuda.to_device(a) if there else a for a in (val, ptr, ind, x, y)]
+                s = Sparse(stream=stream)
+                s.csrmv("N", len(lengths), 90, nnz, alpha, s.matdescr(base), *given[:4], beta, given[4])
+                got.append(given[4].copy_to_host(stream=stream) if there else y)
+                if stream:
+                    stream.synchronize()
+            np.testing.assert_array_equal(*got)
+            np.testing.assert_array_equal(
+                got[0][len(lengths) :], np.arange(len(lengths), len(y)) + np.asarray(0.25, dtype)
+            )
+            many = np.repeat(np.arange(len(lengths)), lengths)
+            want = alpha * np.bincount(many, val.astype(float) * x[ind - base], len(lengths)) + (
+                beta * (np.arange(len(lengths)) + 0.25)
+            )
+            np.testing.assert_allclose(
+                got[0][: len(lengths)],
+                want,
+                rtol=1e-3 if dtype == "f4" else 1e-10,
+                atol=(2e-2 if dtype == "f4" else 1e-9) * abs(alpha),
+            )
+
+
+@pytest.mark.skipif(not is_emulated(), reason="a GPU has the kernel alone")
+def test_which_products_are_cs():
+    """The common call is made once, and all others are the kernels': by arguments of which one is something else."""
+    val, ptr, ind = np.ones(3), np.array([0, 2, 3], np.int32), np.array([0, 2, 1], np.int32)
+    x, y = np.ones(3), np.zeros(2)
+    plain = [2, 3, 3, 1.0, val, ptr, ind, 0, x, 0.0, y]
+    both = np.zeros(5)
+    locked = np.zeros(2)
+    locked.flags.writeable = False
+    assert _csrmv(*plain) and y.tolist() == [2, 1]
+    for where, other in [(0, -1), (0, 3), (0, True), (1, 4), (2, 4), (2, 1 << 40), (3, 1j), (3, 1 << 54), (3, "1"), (4, val.astype("f4")), (4, val.astype("c16")), (4, [1.0, 1.0, 1.0]),
+                         (5, ptr.astype("i8")), (6, ind[::-1]), (6, ind.astype(">i4")), (8, np.ones(6)[::2]), (8, y), (9, None), (10, locked), (10, np.zeros((2, 1))), (6, ind + 1), (5, ptr[::-1].copy())]:  # fmt: skip
+        assert not _csrmv(*plain[:where], other, *plain[where + 1 :]), (where, other)
+    assert not _csrmv(2, 3, 3, 1.0, val, ptr, ind, 0, both[:3], 0.0, both[2:4])
+    assert _csrmv(2, 3, 3, 1.0, val, ptr, ind, 0, both[:3], 0.0, both[3:])
+    with pytest.raises(TypeError, match="eleven arguments"):
+        _csrmv(*plain[1:])
 
 
 def test_duplicates_are_added():

@@ -1,4 +1,4 @@
-"""The kernels of `treadle.cuda.rand`: three generators and two sequences, and what is made of their words. The emulated device and a GPU compute the same bits.
+"""The kernels of `treadle.cuda.rand`: four generators and two sequences, and what is made of their words. The emulated device and a GPU compute the same bits.
 
 A *step* brings a state of six words on and gives a word; a *unit* makes of steps a number of (0, 1], a *draw* makes of steps what is stored. Each is written once, and a kernel
 is a generator's walk around a draw. Floats by operations that IEEE 754 rounds correctly, never contracted (``fma=False``): logarithm, sine, cosine and exponential are
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from .. import cuda
-from .._core import Function
+from .._core import Function, prange
 from .._library.philox import COS32, COS64, LOG32, LOG64, SIN32, SIN64, rounds, series
-from ..decorators import _flags
+from ..decorators import _flags, njit
+from . import _rand_twister
 from ._kernel import Kernel, jit
 
 __all__ = [
@@ -29,12 +30,16 @@ __all__ = [
     "ROWS",
     "THREADS",
     "XORWOW_SEQUENCES",
+    "begun",
+    "made_of",
     "philox",
     "poisson",
     "sequences",
     "sobol",
     "spread_mrg",
     "spread_xorwow",
+    "twist",
+    "twisted",
 ]
 
 XORWOW_SEQUENCES, MRG_SEQUENCES, PHILOX_SEQUENCES = 4096, 81920, 65536
@@ -51,6 +56,8 @@ KINDS = {
     "normal64": 2,
     "lognormal32": 2,
     "lognormal64": 2,
+    "pair32": 2,
+    "pair64": 2,
 }
 
 u32, i32, u64, i64, f32 = np.uint32, np.int32, np.uint64, np.int64, np.float32
@@ -342,7 +349,7 @@ _MRG = {
 
 def _draw(of: dict[str, Any], kind: str) -> Draw:
     """``draw(state, mean, deviation)``: the state after it, and what it gives."""
-    if kind not in ("normal32", "normal64", "lognormal32", "lognormal64"):
+    if KINDS[kind] == 1:
         one = of[kind]
 
         @_device
@@ -364,7 +371,7 @@ def _draw(of: dict[str, Any], kind: str) -> Draw:
 
 
 def _finish(kind: str) -> Draw:
-    """``finish(u, v, mean, deviation)``: two items of a unit and an angle; of float64 both are units."""
+    """``finish(u, v, mean, deviation)``: two items of a unit and an angle, of a pair themselves; of float64 both are units."""
 
     @_device
     def normal64(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
@@ -380,7 +387,17 @@ def _finish(kind: str) -> Draw:
         x, y = pair64(u, v * (2 * math.pi), mean, deviation)
         return exp64(x), exp64(y)
 
+    @_device
+    def itself32(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
+        return u, v
+
+    @_device
+    def itself64(u: Any, v: Any, mean: Any, deviation: Any) -> Any:
+        return u, v * (2 * math.pi)
+
     known: dict[str, Draw] = {
+        "pair32": itself32,
+        "pair64": itself64,
         "normal32": pair32,
         "normal64": normal64,
         "lognormal32": lognormal32,
@@ -491,6 +508,94 @@ def spread_mrg(state, jump, at, n):  # type: ignore[no-untyped-def]
             state[3 + k, to] = u32(below_m2(y))
 
 
+# --- MT19937: its generators' beginnings, by the host, and their words ---
+
+
+@njit(cache=True)
+def follow(words: Any, n: int) -> Any:
+    """So many words, of which the first 624 are known."""
+    x = np.empty(n, np.uint32)
+    x[:624] = words
+    for k in range(624, n):
+        y = x[k - 624] & np.uint32(0x80000000) | x[k - 623] & np.uint32(0x7FFFFFFF)
+        x[k] = x[k - 227] ^ y >> np.uint32(1) ^ (y & np.uint32(1)) * np.uint32(0x9908B0DF)
+    return x
+
+
+@njit(cache=True, parallel=True)
+def spread_twister(states: Any, taps: Any, at: int) -> None:
+    """Generators ``at``, ``at + 1``, ... of (generators, 624), twice as many as before, from those ``at`` before: the sum of their words at ``taps``, and behind these. ``taps`` are eight in each
+    row, of which 20561 are 0."""
+    for s in prange(at):
+        x = np.zeros(19937 + 624 + 624, np.uint32)
+        x[: 19937 + 624] = follow(states[s], 19937 + 624)
+        to = np.zeros(624, np.uint32)
+        for k in range(len(taps)):
+            a, b, c, d = taps[k, 0], taps[k, 1], taps[k, 2], taps[k, 3]
+            e, f, g, h = taps[k, 4], taps[k, 5], taps[k, 6], taps[k, 7]
+            for w in range(624):
+                some = x[a + w] ^ x[b + w] ^ x[c + w] ^ x[d + w]
+                to[w] ^= some ^ x[e + w] ^ x[f + w] ^ x[g + w] ^ x[h + w]
+        states[at + s] = to
+
+
+def begun(seed: int, block: int, many: int) -> np.ndarray[Any, Any]:
+    """The words of the first generators after so many blocks, (many, 624) of uint32; ``many`` is a power of two. A generator costs some 0.2 ms of a core."""
+    states = np.empty((max(many, 2), _rand_twister.WORDS), np.uint32)
+    states[0] = follow(_rand_twister.seeded(seed), 2 * _rand_twister.WORDS)[_rand_twister.WORDS :]
+    if block:
+        spread_twister(states, _rand_twister.taps_of_blocks(block), 1)
+        states[0] = states[1]
+    for k in range(many.bit_length() - 1):
+        spread_twister(states, _rand_twister.taps_of_generators(k), 1 << k)
+    return states[:many]
+
+
+@_kernel
+def twist(state):  # type: ignore[no-untyped-def]
+    """The next 624 words of each generator, (624, generators) of uint32: a thread for each of them, a multiple of a block's."""
+    g = cuda.grid(1)
+    last = state[0, g]
+    for k in range(624):
+        following = state[k + 1 if k < 623 else 0, g]
+        far = state[k + 397 if k < 227 else k - 227, g]
+        y = u32(u32(last & u32(0x80000000)) | u32(following & u32(0x7FFFFFFF)))
+        state[k, g] = u32(u32(far ^ (y >> u32(1))) ^ u32(u32(y & u32(1)) * u32(0x9908B0DF)))
+        last = following
+        cuda.syncthreads()
+
+
+@_device
+def tempered(x: Any) -> Any:
+    x = u32(x ^ (x >> u32(11)))
+    x = u32(x ^ u32(u32(x << u32(7)) & u32(0x9D2C5680)))
+    x = u32(x ^ u32(u32(x << u32(15)) & u32(0xEFC60000)))
+    return u32(x ^ (x >> u32(18)))
+
+
+@_kernel
+def twisted(out, state, places, first):  # type: ignore[no-untyped-def]
+    """Words from ``first`` on of those of all generators; ``places`` says which of its generator's each is."""
+    i = cuda.grid(1)
+    if i < out.size:
+        n = first + i
+        out[i] = tempered(state[places[n // 65536 * 8 + n % 8], n // 8 % 8192])
+
+
+@functools.cache
+def made_of(kind: str) -> Kernel[...]:
+    """The kernel ``k(out, words, mean, deviation)``: an item of each of MT19937's words."""
+    point = _point(kind, 32, True)
+
+    def make(out, words, mean, deviation):  # type: ignore[no-untyped-def]
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = point(words[i], mean, deviation)
+
+    make.__name__ = make.__qualname__ = f"mt_{kind}"
+    return _kernel(make)
+
+
 # --- Philox4x32-10 ---
 
 
@@ -515,7 +620,7 @@ def _four(kind: str) -> Draw:
             return (a, b, c, d) if plain else (unit32_of(a), unit32_of(b), unit32_of(c), unit32_of(d))
 
         return singles
-    finish = _finish(kind) if "normal" in kind else None
+    finish = _finish(kind) if KINDS[kind] == 2 else None
     if kind.endswith("32"):
 
         @_device
@@ -618,8 +723,8 @@ def poisson(out, drawn, first, reached, guide):  # type: ignore[no-untyped-def]
 # --- Sobol's sequences ---
 
 
-def _point(kind: str, bits: int) -> Draw:
-    """``point(x, mean, deviation)``: what is stored of a coordinate."""
+def _point(kind: str, bits: int, middle: bool = False) -> Draw:
+    """``point(x, mean, deviation)``: what is stored of a coordinate, or (``middle``) of a word of MT19937's: its units lie in the middle of what its bits leave open."""
 
     @_device
     def itself(x: Any, mean: Any, deviation: Any) -> Any:
@@ -635,7 +740,21 @@ def _point(kind: str, bits: int) -> Draw:
             return float(i64(x >> u64(11))) * 2.0**-53 + 2.0**-54
         return float(x) * 2.0**-32 + 2.0**-32
 
+    @_device
+    def middle64(x: Any, mean: Any, deviation: Any) -> Any:
+        return float(x) * 2.0**-32 + 2.0**-33
+
+    @_device
+    def middle32(x: Any, mean: Any, deviation: Any) -> Any:
+        return f32(float(x) * 2.0**-32 + 2.0**-33)
+
+    @_device
+    def wide64(x: Any, mean: Any, deviation: Any) -> Any:
+        return u64(x) << u64(32) | u64(0x80000000)
+
     known: dict[str, Draw] = {"bits": itself, "unit32": unit32, "unit64": unit64}
+    if middle:
+        known |= {"unit32": middle32, "unit64": middle64, "wide64": wide64}
     if kind in known:
         return known[kind]
     wide, log = kind.endswith("64"), kind.startswith("log")

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import cuda
+from .._core import _normal
 from ..errors import UnsupportedError
-from . import _draws, _rand_state
+from . import _draws, _rand_state, _rand_twister
 from ._array import DeviceNDArray, allocate, move, on_device
+from ._devices import is_emulated
 from ._interop import as_cuda_array, is_cuda_array
 from ._kernel import Kernel
 from ._stream import check_stream, event
@@ -37,7 +39,9 @@ __all__ = ["PRNG", "QRNG", "lognormal", "normal", "poisson", "quasi", "uniform"]
 _FLOATS = {np.dtype(np.float32): "32", np.dtype(np.float64): "64"}
 _SEEDS = 1 << 64
 _MOST_RATE = 2.0**31
-_AT_ONCE = 1 << 22  # items of Poisson's distribution: each needs 8 bytes of the device meanwhile
+_AT_ONCE = (
+    1 << 22
+)  # items of which each needs some bytes of the device meanwhile: 8 of Poisson's distribution
 
 
 def _blocks(n: int, threads: int = _draws.THREADS) -> int:
@@ -216,6 +220,10 @@ class _Rows:
         )
         g._at += n
 
+    def fill_around(self, g: PRNG, out: Any, kind: str, lead: int, n: int) -> None:
+        """The draws that n items are of."""
+        self.fill(g, out, kind, 0.0, 0.0)
+
 
 class _Philox:
     """Philox4x32-10: what an item is follows from its place. Four items are of a group, each of 65,536 groups in turn has a counter of its own."""
@@ -242,6 +250,18 @@ class _Philox:
             some(out[end:], first + (head > 0) + whole, 0, 1, False)
         g._kept["counts"] = counts
         g._at += out.size
+
+    def fill_around(self, g: PRNG, out: Any, kind: str, lead: int, n: int) -> None:
+        """The next n items, ``lead`` before them, and what ``out`` has behind them."""
+        at = g._at
+        _, after = self._bases(g, at // 4, (at + n) // 4, 2 if kind.endswith("64") else 1)
+        g._at = at - lead
+        try:
+            self.fill(g, out, kind, 0.0, 0.0)
+        except BaseException:
+            g._at = at
+            raise
+        g._at, g._kept["counts"] = at + n, after
 
     def _bases(self, g: PRNG, first: int, last: int, blocks: int) -> tuple[Any, Any]:
         """What, beside a row's number, ``blocks`` times, says which block of its sequence a group from ``first`` on takes: a number, or one for each sequence where calls took one and two.
@@ -278,6 +298,39 @@ class _Philox:
         return (start - first) % many <= last - first or (first - start) % many < end - start
 
 
+class _Twister:
+    """MT19937: 8,192 generators far apart, of which each gives eight items in turn, of a word each. What an item is follows from its place."""
+
+    def fill(self, g: PRNG, out: Any, kind: str, mean: Any, deviation: Any) -> None:
+        done = 0
+        while done < out.size:
+            block, first = divmod(g._at, _rand_twister.BLOCK)
+            n = min(out.size - done, _rand_twister.BLOCK - first, _AT_ONCE)
+            state, places = self._state(g, block, first, n)
+            part = out if n == out.size else out[done : done + n]
+            words = part if kind == "bits" else allocate((n,), np.uint32, stream=g._stream)
+            g._launch(_draws.twisted, _blocks(n), _draws.THREADS, words, state, places, first)
+            if kind != "bits":
+                g._launch(_draws.made_of(kind), _blocks(n), _draws.THREADS, part, words, mean, deviation)
+            g._at += n
+            done += n
+
+    def _state(self, g: PRNG, block: int, first: int, n: int) -> tuple[Any, Any]:
+        """The words of all generators that are asked, in that block."""
+        row, lanes = _rand_twister.GENERATORS * _rand_twister.LANES, _rand_twister.LANES
+        begin = first % row
+        needed = _rand_twister.GENERATORS if begin + n > row else -(-(begin + n) // lanes)
+        many, at, state, places = g._kept.get("state") or (0, 0, None, None)
+        if many < needed:
+            many, at = max(_draws.THREADS, 1 << (needed - 1).bit_length()), block
+            state = g._to_device(_draws.begun(g._seed, block, many).T.copy())
+            places = g._to_device(_rand_twister.PLACES)
+        for _ in range(block - at):
+            g._launch(_draws.twist, many // _draws.THREADS, _draws.THREADS, state)
+        g._kept["state"] = many, block, state, places
+        return state, places
+
+
 class PRNG(_Generator):
     """A generator of random numbers, of which a seed chooses the sequence.
 
@@ -287,20 +340,22 @@ class PRNG(_Generator):
     Parameters
     ----------
     rndtype : int
-        ``PRNG.XORWOW``, which ``PRNG.DEFAULT`` stands for, ``PRNG.MRG32K3A`` or ``PRNG.PHILOX4_32_10``.
+        ``PRNG.XORWOW``, which ``PRNG.DEFAULT`` stands for, ``PRNG.MRG32K3A``, ``PRNG.PHILOX4_32_10`` or ``PRNG.MT19937``.
     seed : int, optional
-        Of 64 bits; else 0.
+        Of 64 bits; else 0. Of MT19937 the lower 32 count.
     offset : int, optional
         Begin behind so many items.
     stream : Stream, optional
         What fills arrays.
+    exact : bool
+        On the emulated device: make normal and lognormal numbers by the C library's functions, one after the other, as cuRAND's generators of the host do: they are its numbers, bit for bit.
 
     Raises
     ------
     UnsupportedError
-        MT19937 and MTGP32, whose sequences NVIDIA does not publish.
+        ``exact`` on a GPU; MTGP32, whose sequences are not known.
     ValueError
-        Another ``rndtype``; a seed or an offset that is negative or has more than 64 bits.
+        Another ``rndtype``; ``exact`` with MT19937; a seed or an offset that is negative or has more than 64 bits.
 
     Examples
     --------
@@ -319,9 +374,20 @@ class PRNG(_Generator):
         seed: int | None = None,
         offset: int | None = None,
         stream: StreamLike | None = None,
+        *,
+        exact: bool = False,
     ) -> None:
-        self._way = _way(rndtype)
+        self._way: Any = _way(rndtype)
         self._type = rndtype
+        self._exact = bool(exact)
+        if exact and rndtype == 142:
+            raise ValueError(
+                "MT19937: cuRAND's normal numbers are quantiles by a formula that is not published, so none are exact"
+            )
+        if exact and not is_emulated():
+            raise UnsupportedError(
+                "exact normal numbers are those of the host's C library: the emulated device has them, a GPU has not"
+            )
         self._seed = 0 if seed is None else _number("seed", seed)
         super().__init__(offset, stream)
 
@@ -338,9 +404,22 @@ class PRNG(_Generator):
     def _fill(self, ary: Any, size: Any, kind: str, known: Any, mean: Any = 0, deviation: Any = 0) -> None:
         out = _array(ary, size, known)
         of = out.dtype.type if out.dtype in _FLOATS else np.float64
-        if out.size:
+        if out.size and self._exact and kind.endswith("normal"):
+            self._fill_exactly(out, kind, of(mean), of(deviation))
+        elif out.size:
             kind += _FLOATS.get(out.dtype, "")
             self._way.fill(self, out, kind, of(mean), of(deviation))
+
+    def _fill_exactly(self, out: Any, kind: str, mean: Any, deviation: Any) -> None:
+        """Pairs of what normal numbers are made of, and these by the C library."""
+        lead = self._at % 2 if self._type == 161 else 0  # Philox counts items, not pairs
+        n = lead + out.size + (lead + out.size) % 2
+        pairs = allocate((n,), out.dtype, stream=self._stream)
+        self._way.fill_around(self, pairs, "pair" + _FLOATS[out.dtype], lead, out.size)
+        _normal(pairs, kind == "lognormal", mean, deviation, self._stream)
+        move(
+            out if isinstance(out, np.ndarray) else out._argument, pairs[lead : lead + out.size], self._stream
+        )
 
     def generate(self, ary: Any, size: int | None = None) -> None:
         """Fill an array with words of 32 bits, all equally likely.
@@ -401,8 +480,13 @@ class PRNG(_Generator):
         return f"<PRNG {_PRNG_NAMES[self._type]}, seed {self._seed}, at {self._at}>"
 
 
-_REFUSED = {141: "MTGP32", 142: "MT19937"}
-_PRNG_NAMES = {100: "XORWOW", 101: "XORWOW", 121: "MRG32K3A", 161: "PHILOX4_32_10"}
+_PRNG_NAMES = {
+    100: "XORWOW",
+    101: "XORWOW",
+    121: "MRG32K3A",
+    142: "MT19937",
+    161: "PHILOX4_32_10",
+}
 
 
 @functools.cache
@@ -416,7 +500,7 @@ def _xorwow() -> _Rows:
     )
 
 
-def _way(rndtype: int) -> _Rows | _Philox:
+def _way(rndtype: int) -> _Rows | _Philox | _Twister:
     if rndtype in (100, 101):
         return _xorwow()
     if rndtype == 121:
@@ -425,9 +509,11 @@ def _way(rndtype: int) -> _Rows | _Philox:
         )
     if rndtype == 161:
         return _Philox()
-    if rndtype in _REFUSED:
+    if rndtype == 142:
+        return _Twister()
+    if rndtype == 141:
         raise UnsupportedError(
-            f"{_REFUSED[rndtype]}: how cuRAND sets its sequences apart is not published, so its numbers cannot be made; XORWOW, MRG32K3A and PHILOX4_32_10 are there"
+            "MTGP32: its 200 sets of parameters are no formula but found by a search, and how cuRAND seeds them is not published; XORWOW, MRG32K3A, PHILOX4_32_10 and MT19937 are there"
         )
     raise ValueError(f"no generator of pseudorandom numbers is {rndtype!r}")
 

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from .. import cuda
+from .._core import _csrmv
+from . import _order
 from . import _sparse_forms as forms
 from . import _sparse_math as arith
 from ._array import DeviceNDArray, _Access, allocate, move
@@ -349,6 +351,16 @@ class Sparse:
         csrColInd: Any, x: Any, beta: Any, y: Any,
     ) -> None:  # fmt: skip
         """``y = alpha * op(A) @ x + beta * y``, A of m by n."""
+        ready()
+        if (
+            trans == "N"
+            and not self._stream
+            and descr._matrixtype == "G"
+            and not _order.active
+            and is_emulated()
+            and _csrmv(m, n, nnz, alpha, csrVal, csrRowPtr, csrColInd, descr._indexbase, x, beta, y)
+        ):
+            return  # all else the kernels do, and say what is wrong
         call = self._call("csrmv")
         trans = trans_of("csrmv", trans)
         m, n, nnz = call.sizes(m=m, n=n, nnz=nnz)

@@ -109,28 +109,38 @@ def version() -> int:
     return _blas_version()
 
 
-def _dtype(numbers: dict[str, Any], arrays: dict[str, Any], ndims: dict[str, int]) -> np.dtype[Any]:
-    """The one that holds all arrays, complex where a number is: arrays and numbers are looked at on the way. A number makes it no wider, as in NumPy 2; pyculib took it for a float64."""
-    types = []
+_SAME = {np.dtype(t): np.dtype(t) for t in "fdFD"}
+
+
+def _dtype(
+    numbers: dict[str, Any], arrays: dict[str, Any], ndims: dict[str, int]
+) -> tuple[np.dtype[Any], dict[str, Array]]:
+    """The dtype that holds all arrays, complex where a number is, and their ndarrays: arrays and numbers are looked at on the way. A number makes it no wider, as in NumPy 2; pyculib took it
+    for a float64."""
+    mems = {}
+    dtype = None
     for name, n in numbers.items():
-        if not isinstance(n, AnyNumber):
+        if type(n) is not float and not isinstance(n, AnyNumber):
             raise ValueError(f"{name} is not a numeric type, but {type(n).__name__}")
     for name, a in arrays.items():
-        mem = memory(a, name)
-        if mem.dtype.newbyteorder("=").name not in ("float32", "float64", "complex64", "complex128"):
+        mem = mems[name] = memory(a, name)
+        native = _SAME.get(mem.dtype) or _SAME.get(mem.dtype.newbyteorder("="))
+        if native is None:
             raise TypeError(f"{name} has unsupported type {mem.dtype}")
         if mem.ndim != ndims[name]:
             raise ValueError(f"{name} is not a {('one', 'two')[ndims[name] - 1]}-dimensional array")
-        types.append(mem.dtype)
-    dtype = np.result_type(*types)
-    if dtype.kind == "f" and any(np.iscomplexobj(n) for n in numbers.values()):
+        if dtype is None:
+            dtype = native
+        elif dtype is not native:
+            dtype = np.result_type(dtype, native)
+    assert dtype is not None, "a function has arrays"
+    if dtype.kind == "f" and any(type(n) is not float and np.iscomplexobj(n) for n in numbers.values()):
         dtype = np.result_type(dtype, np.complex64)
-    return dtype
+    return dtype, mems
 
 
-def _of(ary: Any, dtype: np.dtype[Any], name: str) -> Any:
+def _of(ary: Any, mem: Array, dtype: np.dtype[Any], name: str) -> Any:
     """The array itself if it is of that dtype; else a new one of its values, which is said."""
-    mem = memory(ary, name)
     if mem.dtype == dtype:
         return ary
     warnings.warn(
@@ -178,8 +188,8 @@ def dot(x: Operand, y: Operand, stream: StreamLike = None) -> Any:
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])).item()
     11.0
     """
-    dtype = _dtype({}, {"x": x, "y": y}, {"x": 1, "y": 1})
-    return _on(stream).dot(_of(x, dtype, "x"), _of(y, dtype, "y"))
+    dtype, mems = _dtype({}, {"x": x, "y": y}, {"x": 1, "y": 1})
+    return _on(stream).dot(_of(x, mems["x"], dtype, "x"), _of(y, mems["y"], dtype, "y"))
 
 
 def axpy(alpha: Number, x: Operand, y: Operand, stream: StreamLike = None) -> Any:
@@ -197,9 +207,9 @@ def axpy(alpha: Number, x: Operand, y: Operand, stream: StreamLike = None) -> An
     TypeError, ValueError, treadle.cuda.libs.LibraryError
         As `Blas` says; ValueError for an ``alpha`` that is no number.
     """
-    dtype = _dtype({"alpha": alpha}, {"x": x, "y": y}, {"x": 1, "y": 1})
-    out = _of(y, dtype, "y")
-    _on(stream).axpy(alpha, _of(x, dtype, "x"), out)
+    dtype, mems = _dtype({"alpha": alpha}, {"x": x, "y": y}, {"x": 1, "y": 1})
+    out = _of(y, mems["y"], dtype, "y")
+    _on(stream).axpy(alpha, _of(x, mems["x"], dtype, "x"), out)
     return out
 
 
@@ -232,14 +242,15 @@ def gemv(
     """
     trans = _op("trans", trans)
     arrays = {"A": A, "x": x} if y is None else {"A": A, "x": x, "y": y}
-    dtype = _dtype({"alpha": alpha, "beta": beta}, arrays, {"A": 2, "x": 1, "y": 1})
-    m, n = memory(A, "A").shape
+    dtype, mems = _dtype({"alpha": alpha, "beta": beta}, arrays, {"A": 2, "x": 1, "y": 1})
+    m, n = mems["A"].shape
     rows, columns = (m, n) if trans == "N" else (n, m)
-    _agree("A", "x", columns, memory(x, "x").shape[0])
+    _agree("A", "x", columns, mems["x"].shape[0])
     if y is not None:
-        _agree("A", "y", rows, memory(y, "y").shape[0])
-    out = np.zeros(rows, dtype) if y is None else _of(y, dtype, "y")
-    _on(stream).gemv(trans, m, n, alpha, _of(A, dtype, "A"), _of(x, dtype, "x"), beta, out)
+        _agree("A", "y", rows, mems["y"].shape[0])
+    out = np.zeros(rows, dtype) if y is None else _of(y, mems["y"], dtype, "y")
+    a, b = _of(A, mems["A"], dtype, "A"), _of(x, mems["x"], dtype, "x")
+    _on(stream).gemv(trans, m, n, alpha, a, b, beta, out)
     return out
 
 
@@ -279,15 +290,14 @@ def gemm(
     """
     transa, transb = _op("transa", transa), _op("transb", transb)
     arrays = {"A": A, "B": B} if C is None else {"A": A, "B": B, "C": C}
-    dtype = _dtype({"alpha": alpha, "beta": beta}, arrays, {"A": 2, "B": 2, "C": 2})
-    a, b = memory(A, "A").shape, memory(B, "B").shape
-    m, k = a if transa == "N" else a[::-1]
-    inner, n = b if transb == "N" else b[::-1]
+    dtype, mems = _dtype({"alpha": alpha, "beta": beta}, arrays, {"A": 2, "B": 2, "C": 2})
+    m, k = mems["A"].shape if transa == "N" else mems["A"].shape[::-1]
+    inner, n = mems["B"].shape if transb == "N" else mems["B"].shape[::-1]
     _agree("A", "B", k, inner)
     if C is not None:
-        shape = memory(C, "C").shape
-        _agree("A", "C", m, shape[0])
-        _agree("B", "C", n, shape[1])
-    out = np.zeros((m, n), dtype, order="F") if C is None else _of(C, dtype, "C")
-    _on(stream).gemm(transa, transb, m, n, k, alpha, _of(A, dtype, "A"), _of(B, dtype, "B"), beta, out)
+        _agree("A", "C", m, mems["C"].shape[0])
+        _agree("B", "C", n, mems["C"].shape[1])
+    out = np.zeros((m, n), dtype, order="F") if C is None else _of(C, mems["C"], dtype, "C")
+    a, b = _of(A, mems["A"], dtype, "A"), _of(B, mems["B"], dtype, "B")
+    _on(stream).gemm(transa, transb, m, n, k, alpha, a, b, beta, out)
     return out
