@@ -466,7 +466,7 @@ def test_errors_of_the_compiler():
         "int32(int32)",
         link=cuda.CUSource("\nint f(\n", "wrong.cu"),
         args=(1,),
-        kind=RuntimeError,
+        kind=cuda.cudadrv.driver.LinkerError,
     )
     source = cuda.CUSource("int bar(int *o, int a, int b) { *o = a; return b; }", "mangled.cu")
     fails('write extern "C" before it', "bar", "int32(int32, int32)", link=source)
@@ -690,6 +690,57 @@ def test_a_program_for_numba(tmp_path):
     )
     assert done.stdout == "[ 0  3  6  9 12]\n[45.]\n", done.stderr
     assert "jitlink.o is not there: jitlink.cu is compiled in its place" in done.stderr
+
+
+LOOKS = r"""
+from numba import cuda
+from numba.core.errors import UnsupportedError
+from numba.cuda.cudadrv.driver import LinkerError, _Linker
+from numba.cuda.testing import test_data_dir
+
+assert test_data_dir.name == "data" and (test_data_dir / "saxpy.cu").exists()
+linker = _Linker(max_registers=0, cc=(7, 5), lto=True)
+linker.add_cu("extern \"C\" __device__ int foo(int x) { return x + 1; }", "foo")
+text = linker.get_linked_ptx().decode()
+assert ".target sm_75" in text and "foo" in text, text
+linker.close()
+linker.add_file_guess_ext(str(test_data_dir / "saxpy.cu"))
+assert b"saxpy" in linker.get_linked_ptx()
+for what, kind in (
+    (lambda: linker.add_cu("int f(", "wrong.cu"), LinkerError),
+    (lambda: linker.add_ptx(text.replace("sm_75", "sm_90"), "new.ptx"), LinkerError),
+    (lambda: linker.add_file_guess_ext(cuda.Cubin(b"")), UnsupportedError),
+    (linker.complete, UnsupportedError),
+    (lambda: (linker.add_ptx(text), linker.get_linked_ptx()), UnsupportedError),
+    (lambda: _Linker(cc=(3, 0)), UnsupportedError),
+):
+    try:
+        what()
+    except kind as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+@CLANG
+def test_a_linker_of_numba(tmp_path):
+    (tmp_path / "tests" / "data").mkdir(parents=True)
+    (tmp_path / "tests" / "cudadrv").mkdir()
+    (tmp_path / "tests" / "data" / "saxpy.cu").write_text(
+        'extern "C" __device__ float saxpy(float a, float x, float y) { return a * x + y; }'
+    )
+    (tmp_path / "tests" / "cudadrv" / "looks.py").write_text(LOOKS)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TREADLE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "treadle", "run", "tests/cudadrv/looks.py"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    said = done.stdout.splitlines()
+    assert done.returncode == 0 and len(said) == 6, done.stdout + done.stderr
+    for line, word in zip(said, ("wrong.cu", "sm_90", ".cubin", "get_linked_ptx", "2 parts", "7.5 and up")):
+        assert word in line
 
 
 def test_pickled():
