@@ -133,6 +133,14 @@ static void restride(tr_irun *r, const tr_ins *i, tr_slot *out) {
         out[k].i = tr_irun_arg(r, i, k)->i;
 }
 
+static void array_at(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    const int64_t *table = tr_irun_arg(r, i, 0)[1].p; /* NULL: of a text */
+    out[0].p = NULL;
+    out[1].p = table ? (void *)(uintptr_t)(uint64_t)*table : NULL;
+    for (uint32_t k = 1; k < i->nargs; k++)
+        out[1 + k].i = tr_irun_arg(r, i, k)->i;
+}
+
 static void field(tr_irun *r, const tr_ins *i, tr_slot *out) {
     const tr_slot *base = tr_irun_arg(r, i, 0);
     const tr_ty *from = tr_irun_arg_type(r, i, 0), *s = from->elem, *t = i->ty;
@@ -614,6 +622,7 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_STRIDE: out->i = stride(t, x, (unsigned)i->imm.i); return true;
     case TR_OP_VIEW: view(r, i, out); return true;
     case TR_OP_RESTRIDE: restride(r, i, out); return true;
+    case TR_OP_ARRAYAT: array_at(r, i, out); return true;
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
     case TR_OP_LOAD:

@@ -676,6 +676,7 @@ static inline const tr_val *tr_made_sizes(const tr_ins *in) {
            : in->op == TR_OP_RESTRIDE ? in->args + 2
            : in->op == TR_OP_VIEW     ? in->args + 1 + tr_view_nbase(in)
            : in->op == TR_OP_FIELD    ? in->args + 1
+           : in->op == TR_OP_ARRAYAT  ? in->args + 1
                                       : NULL;
 }
 
