@@ -103,7 +103,7 @@ static void ufunc(hashing *s, const tr_ufn *u);
 /* Where it lies, no code depends on, as of loops. */
 static void external(hashing *s, const tr_extern *x) {
     text(s, x->name);
-    number(s, (uint64_t)x->numba << 1 | (uint64_t)x->by_address);
+    number(s, (uint64_t)s->z->prog->links_ask_place << 2 | (uint64_t)x->numba << 1 | (uint64_t)x->by_address);
     number(s, x->table->u.a.index);
     type(s, x->ret);
     number(s, x->nargs);

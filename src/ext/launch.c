@@ -23,6 +23,7 @@
 #include "ext/frame.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
+#include "rt/fns.h"
 
 enum { SIZES = 7, SLOTS = 256, ITEMS = 64 };
 static const double small_launch = 4096; /* threads */
@@ -787,7 +788,10 @@ bool tr_launch_add(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     st->launcher_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     PyObject *base = PyType_FromModuleAndSpec(module, &configurable_spec, NULL);
-    bool ok = base && PyModule_AddType(module, (PyTypeObject *)base) == 0;
+    PyObject *placed = PyLong_FromVoidPtr((void *)(uintptr_t)tr_rt_placed);
+    bool ok = base && PyModule_AddType(module, (PyTypeObject *)base) == 0 &&
+              PyModule_AddObjectRef(module, "_placed", placed) == 0;
+    Py_XDECREF(placed);
     Py_XDECREF(base);
     return ok && st->launcher_type && PyModule_AddType(module, st->launcher_type) == 0 &&
            PyModule_AddFunctions(module, methods) == 0;

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HEADER = os.path.join(os.path.dirname(__file__), "include", "treadle_device.h")
-_OF_GPU = "is machine code of a GPU, which the emulated device does not run: give the .cu beside it"
+_OF_GPU = "is a GPU's code, which the emulated device does not run: give the CUDA C that it is made of, a .cu file or cuda.CUSource"
 
 
 class LinkableCode:
@@ -458,7 +458,7 @@ def _check_type(name: str, t: Type, is_result: bool) -> None:
 
 def prepare(
     links: list[LinkableCode], functions: list[DeclaredFunction], device: str | None
-) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...], tuple[int, ...]]:
+) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...], tuple[int, ...], bool]:
     """Called by the snapshot: what is to be linked, as bitcode, PTX and addresses.
 
     Parameters
@@ -478,6 +478,8 @@ def prepare(
         PTX, for a GPU.
     tuple of int
         For each function its address, or 0.
+    bool
+        Whether some of it asks for the place of a thread, which the host's code then says before each call.
     """
     codes: list[tuple[str, bytes]] = []
     texts: list[tuple[str, bytes]] = []
@@ -507,7 +509,19 @@ def prepare(
                 f"{link.name}: kernels of a GPU are linked to .bc, .cu and .ptx files; of .{link.kind} ones give the source"
             )
     where = tuple(_address(libraries, f.name) for f in functions)
-    return ", ".join(link.name for link in links), tuple(codes), tuple(texts), where
+    asks = device is None and any(b"tr_rt_placed" in code for _, code in codes)  # names are plain in bitcode
+    asks = sum(map(_told_where, libraries)) > 0 or asks
+    return ", ".join(link.name for link in links), tuple(codes), tuple(texts), where, asks
+
+
+def _told_where(library: ctypes.CDLL) -> bool:
+    """Whether a library asks for the place of a thread: then it is told of whom."""
+    try:
+        placed = ctypes.c_void_p.in_dll(library, "treadle_placed")
+    except ValueError:
+        return False
+    placed.value = _core._placed
+    return True
 
 
 def _check_target(link: LinkableCode, device: str) -> None:
