@@ -495,8 +495,11 @@ static int64_t size_of(const int64_t *dims, int64_t axis) {
 }
 
 /* Memory whose contents nobody may count on. */
-static void *storage(tr_irun *r, size_t bytes) {
-    return memset(tr_arena_alloc(&r->in->ctx->arena, bytes + 1), 0xa5, bytes);
+static void *storage(tr_irun *r, const tr_ins *of, size_t bytes) {
+    size_t align = of ? (size_t)tr_align_of(of) : 1;
+    char *room = tr_arena_alloc(&r->in->ctx->arena, bytes + align);
+    room += -(uintptr_t)room % align;
+    return memset(room, 0xa5, bytes);
 }
 
 /* The block's, which the first of its threads that comes makes. */
@@ -506,7 +509,7 @@ static void *shared_of(tr_irun *r, const tr_ins *of, size_t bytes) {
         s = s->next;
     if (!s->at) {
         s->of = of;
-        s->at = storage(r, bytes);
+        s->at = storage(r, of, bytes);
         s->next = TR_NEW(&r->in->ctx->arena, struct tr_istore);
     }
     return s->at;
@@ -525,7 +528,7 @@ static bool share(tr_irun *r, const tr_ins *i, tr_slot *out) {
         out[2].i = r->in->dynamic / (int64_t)bytes;
         out[1].p = shared_of(r, NULL, (size_t)r->in->dynamic);
     } else {
-        out[1].p = i->op == TR_OP_LOCAL ? storage(r, bytes) : shared_of(r, i, bytes);
+        out[1].p = i->op == TR_OP_LOCAL ? storage(r, i, bytes) : shared_of(r, i, bytes);
     }
     return true;
 }

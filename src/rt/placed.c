@@ -1,4 +1,4 @@
-/* The place of the thread of a kernel that is at work, for functions of others that ask for it (threadIdx and its
+/* Memory of a kernel's that begins at a multiple of some number, and the place of the thread of a kernel that is at work, for functions of others that ask for it (threadIdx and its
  * kin of CUDA C, treadle_device.h): told before such a function is called, on the thread of the host's that calls it.
  * Cost: a call and twelve stores; told only where something that is linked asks. */
 #include "rt/fns.h"
@@ -21,6 +21,12 @@ void tr_rt_place(int64_t thread, int64_t block, int64_t block_size, int64_t grid
     put_large(now + 3, (uint64_t)block);
     put_small(now + 6, (uint64_t)block_size);
     put_large(now + 9, (uint64_t)grid_size);
+}
+
+int64_t tr_rt_align(const void *owner, const void *data, int64_t n, int64_t to) {
+    (void)owner;
+    (void)n;
+    return (int64_t)(-(uintptr_t)data & (uintptr_t)(to - 1));
 }
 
 uint32_t tr_rt_placed(int32_t k) {
