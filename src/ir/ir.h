@@ -286,8 +286,8 @@ enum { TR_HERE, TR_FAR };
 /* How an item is loaded, as LOAD's says: nothing, where no index is out of range, from a device's memory. */
 enum { TR_LOAD_GUARDED = 1, TR_LOAD_FAR };
 
-/* Of which number the address is a multiple, as SHARED's and LOCAL's says: 0 nothing more than its items need, k
- * of 2**(k - 1). */
+/* Of which number the address is a multiple, as SHARED's and LOCAL's says: 0 nothing more than its items
+ * need, k of 2**(k - 1). */
 enum { TR_ALIGN__COUNT = 12 };
 
 /* The lists of words that follow the name of an op: X(id, "what one of them is", names, count, silent).

@@ -129,8 +129,8 @@ static bool is_for_host(tr_prog *p, LLVMModuleRef lib, const char *name, LLVMTar
 
 /* What each thread of the host has its own of (__shared__ in CUDA C: a thread runs a block) is asked of the
  * compiler's own library, which makes it at the first use and frees it with the thread: code that is loaded
- * here has no such memory. Its block for a variable: bytes, alignment, two words that are the library's, of which the
- * second is what it begins with, zeros. False: something else is done with the variable. */
+ * here has no such memory. Its block for a variable: bytes, alignment, two words that are the library's, of
+ * which the second is what it begins with, zeros. False: something else is done with the variable. */
 static bool own_by_call(LLVMModuleRef lib, lv g) {
     static const char find[] = "__emutls_get_address", where[] = "llvm.threadlocal.address";
     LLVMContextRef lc = LLVMGetModuleContext(lib);

@@ -50,9 +50,9 @@ struct tr_obj {
     uint8_t kind;     /* tr_objk */
     const char *repr; /* short text for messages; never NULL */
     const void *py;   /* identity of the Python object, or NULL */
-    const tr_ty *
-        ty; /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items of a
-                             vector are (treadle/cuda/_vector.py), or NULL */
+    /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items
+     * of a vector are (treadle/cuda/_vector.py), or NULL */
+    const tr_ty *ty;
     const tr_ty *date;    /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
     const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
     union {

@@ -152,8 +152,8 @@ static tr_val dynamic(tr_grid *s, tr_val *bytes, const tr_ty *t) {
     return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, args);
 }
 
-/* `n` bytes from a multiple of `align` on, of a room of bytes with these sizes, which has `align` more: sizes are
- * constants and the number of threads, as of all rooms. */
+/* `n` bytes from a multiple of `align` on, of a room of bytes with these sizes, which has `align` more: sizes
+ * are constants and the number of threads, as of all rooms. */
 static tr_val aligned_bytes(tr_grid *s, uint32_t nsizes, const tr_val *sizes, tr_val n, int64_t align) {
     const tr_ty *t =
         tr_ty_array(s->p->ctx->types, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, TR_LAYOUT_C, false);
