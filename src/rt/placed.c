@@ -1,6 +1,6 @@
 /* Memory of a kernel's that begins at a multiple of some number, and the place of the thread that is at work,
- * for functions of others that ask for it (threadIdx and its kin of CUDA C, treadle_device.h): told before such
- * a function is called, on the thread of the host's that calls it.
+ * for functions of others that ask for it, threadIdx and its kin of CUDA C: told before such a function is
+ * called, on the thread of the host's that calls it.
  * Cost: a call and twelve stores; told only where something that is linked asks. */
 #include "rt/fns.h"
 
