@@ -322,6 +322,8 @@ static PyObject *freeze_placed(void *user, PyObject *o) {
     if (!st->launch_convert || !says_where(o))
         return NULL;
     PyObject *made = PyObject_CallOneArg(st->launch_convert, o);
+    if (!made && PyErr_ExceptionMatches(PyExc_Exception)) /* some of the class lie elsewhere, and say so so */
+        PyErr_Clear();
     if (made && !PyArray_Check(made))
         Py_CLEAR(made);
     return made;

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import types
 import weakref
 
 import numpy as np
@@ -130,6 +131,64 @@ def test_no_axes():
     out = np.zeros(1)
     k[1, 1](out)
     assert out[0] == 42 == one.copy_to_host()
+
+
+def test_in_tuples_and_modules_and_with_a_signature():
+    module = types.ModuleType("module")
+    module.A = cuda.to_device(np.arange(4.0))
+    pair = (cuda.to_device(np.arange(4.0)), cuda.to_device(np.arange(4) * 10))
+    records = cuda.to_device(np.array([(1, 2.5), (3, 4.5)], np.dtype([("a", "i4"), ("b", "f8")], align=True)))
+
+    @cuda.jit("void(float64[::1])")
+    def k(out):
+        i = cuda.grid(1)
+        out[i] = module.A[i] + pair[0][i] + pair[1][i]
+        pair[1][i] = 7
+
+    @cuda.jit
+    def whole(out):
+        a, _ = pair
+        for v in (a, module.A):
+            for x in v:
+                out[0] += x
+        out[1] = module.A[1:].sum() + max(a)
+        out[2] = records[1].b + records["b"][0]
+        records[0].a = 9
+
+    out = np.zeros(4)
+    k[1, 4](out)
+    assert out.tolist() == [0, 12, 24, 36]
+    k[1, 4](out)
+    assert out.tolist() == [7, 9, 11, 13]
+    out[:] = 0
+    whole[1, 1](out)
+    assert out.tolist() == [12, 9, 7, 0] and records.copy_to_host()["a"].tolist() == [9, 3]
+
+
+def test_what_says_where_it_lies_and_does_not_lie_there():
+    """Some libraries have one class for arrays of the host and of devices."""
+
+    class OfTheHost:
+        @property
+        def __cuda_array_interface__(self):
+            raise AttributeError("it is not on a device")
+
+    array = OfTheHost()
+
+    @njit
+    def seldom(x):
+        if x < 0:
+            return array[0]
+        return x
+
+    @cuda.jit
+    def k(out):
+        out[0] = array[0]
+
+    with pytest.raises(TypingError, match="an object of class 'OfTheHost' cannot be indexed"):
+        k[1, 1](np.zeros(1))
+    with pytest.raises(TypingError, match="an object of class 'OfTheHost' cannot be indexed"):
+        seldom(1.0)
 
 
 def test_changes_show_and_new_names_do_not():
