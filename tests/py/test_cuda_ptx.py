@@ -426,8 +426,12 @@ def test_signatures_with_the_type_of_a_constant(given):
         )
     assert kernel.signatures == [types] and kernel.specialized
     assert re.search(r"\.shared \.align \d+ \.b8 [\w$]+\[100\]", kernel.inspect_asm(types))
+    if cuda.is_emulated():
+        with pytest.raises(treadle.UnsupportedError, match="told after a launch"):
+            kernel.inspect_emulation(types)
     kernel[1, 4](a, np.int16, 7)
     assert a.tolist() == [0, 0, 1, 1]
+    assert not cuda.is_emulated() or "thread" in kernel.inspect_emulation(types)
     with pytest.raises(
         TypeError, match=r"k\(\) takes \(array\(float64, 1d, C\), class\(int16\), int64\) as declared"
     ):

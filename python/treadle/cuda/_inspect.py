@@ -392,7 +392,7 @@ class Inspection:
 
     def _definitions(self) -> _Definitions:
         known: _Definitions = self.__dict__.setdefault("_known", _Definitions())
-        rows = self._declared()
+        rows = [*self._declared()]
         rows += [row[-1].types for entry in list(self._entries.values()) for row in entry.signatures]
         rows += self._code.signatures if self._code is not None else []
         for types in rows:
@@ -505,6 +505,10 @@ class Inspection:
             for row in entry.signatures:
                 if tuple(row[-1].types) == types:
                     texts[blocks] = entry.inspect("emulation", tuple(row))
+        if not texts and is_of_constants(types):
+            raise UnsupportedError(
+                f"{self.__qualname__}(): how it runs with constants is told after a launch"
+            )
         if not texts:
             alone = self._new_entry(1)
             alone.compile(signature((*(typeof(0),) * 7, Tuple(types))))
