@@ -530,6 +530,7 @@ static tr_obj *freeze_placed(tr_frozen *z, PyObject *o) {
     r->u.p.table = freeze_table(z, at);
     r->u.p.shape = shape;
     r->u.p.strides = strides;
+    r->u.p.name = z->reading ? text_of(z, z->reading) : NULL;
     return r->u.p.table ? r : NULL;
 }
 
@@ -1109,6 +1110,14 @@ static const tr_obj *freeze_taken(tr_frozen *z, PyObject *o) {
     return o ? freeze_held(z, o) : NULL;
 }
 
+/* The same of what a name stands for. */
+static const tr_obj *freeze_named(tr_frozen *z, PyObject *o, PyObject *name) {
+    z->reading = name;
+    const tr_obj *r = freeze_taken(z, o);
+    z->reading = NULL;
+    return r;
+}
+
 /* --- code --- */
 
 static void *copy_bytes(tr_frozen *z, PyObject *b, uint32_t *n) {
@@ -1181,7 +1190,7 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
         if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
             PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_Get(cell);
             note_read(z, cell, NULL, NULL, v);
-            return freeze_taken(z, v);
+            return freeze_named(z, v, name);
         }
         if (same)
             return NULL;
@@ -1215,7 +1224,7 @@ static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) 
         return (const tr_obj *)(uintptr_t)self;
     if (ok(z, v || !PyErr_Occurred()))
         note_read(z, s.globals, s.builtins, name, v);
-    return freeze_taken(z, v);
+    return freeze_named(z, v, name);
 }
 
 static void consider_names(tr_frozen *z, tr_near *s, PyObject *dict) {

@@ -127,6 +127,7 @@ typedef struct tr_frozen {
     TR_VEC(tr_cloops *) loops;      /* of ufuncs of others; `keep` holds them */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
+    PyObject *reading;   /* the name of what is frozen, borrowed; NULL: it has none */
     PyObject *placed;    /* list: ndarrays of the device's that the program has as globals; or NULL */
     bool draws;          /* it has a np.random.Generator, of which there is one for all threads */
     bool failed;         /* by a Python exception: */

@@ -161,7 +161,10 @@ static tr_tv placed(tr_em *e, const tr_obj *o) {
     v[n++] = tr_const_arr(e->b.fn, table->ty, table);
     for (uint32_t k = 0; k < o->ty->ndim * (any ? 2u : 1u); k++)
         v[n++] = tr_em_i64(e, k < o->ty->ndim ? o->u.p.shape[k] : o->u.p.strides[k - o->ty->ndim]).v;
-    return mk(o->ty, tr_emit_v(&e->b, TR_OP_ARRAYAT, o->ty, n, v));
+    tr_val a = tr_emit_v(&e->b, TR_OP_ARRAYAT, o->ty, n, v);
+    if (o->u.p.name)
+        tr_val_name(e->b.fn, a, o->u.p.name);
+    return mk(o->ty, a);
 }
 
 tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {

@@ -82,7 +82,8 @@ struct tr_obj {
         struct {
             const tr_obj *table; /* an ARRAY of one item, its address */
             const int64_t *shape, *strides;
-        } p; /* PLACED: strides in elements */
+            const char *name; /* as the function says that met it first, or NULL */
+        } p;                  /* PLACED: strides in elements */
         struct {
             uint32_t n;
             const tr_attr *attrs;

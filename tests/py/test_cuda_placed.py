@@ -337,9 +337,9 @@ def test_checks_see_it():
     def leaves(out):
         out[0] = a[4]
 
-    with pytest.raises(KernelCheckError, match="race"):
+    with pytest.raises(KernelCheckError, match="race on array a: thread"):
         races[1, 4](np.zeros(1))
-    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4"):
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4: array a"):
         leaves[1, 1](np.zeros(1))
 
 
