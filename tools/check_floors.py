@@ -242,6 +242,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "loop",
             "num",
             "pack",
+            "placed",
             "places",
             "repr",
             "scan",
