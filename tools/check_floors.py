@@ -244,6 +244,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "loop",
             "num",
             "pack",
+            "placed",
             "places",
             "repr",
             "scan",

@@ -68,6 +68,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("parallel", "parallel._spca"),
     # programs that were written for Numba, and commands
     ("_cu", "_cudalib", "_cudalib_blas", "_cudalib_fft", "_cudalib_rand", "_numba", "_numba_types"),
+    ("_numba_link",),
     ("_numba_cuda",),
     ("_cache", "_info", "run"),
     ("__main__", "_hook.sitecustomize"),
@@ -98,6 +99,7 @@ LATE: dict[str, dict[str, str]] = {
     "cuda.sparse": {"SciPy's matrices are made where somebody asks for them": "scipy.sparse"},
     "cuda._rand_state": {"of who asks for more dimensions than are carried": "scipy.stats"},
     "ufunc": {"of target='cuda' alone": "cuda._ufunc"},
+    "_numba_cuda": {"of a program that asks for a linker": "_numba_link"},
     "_numba": {"of target='cuda' alone": "_numba_cuda"},
     "_cu": {
         "`import numbapro` is no import of cuda": "cuda cuda.rand",

@@ -62,10 +62,17 @@ CAUSES = {
 
 
 def _stub(names: list[str]) -> None:
-    """Make modules that swallow whatever is done with them."""
+    """Make modules that swallow whatever is done with them; ``a.b=c.d`` is one more name of a class that is here."""
+    from importlib import import_module
     from unittest.mock import MagicMock
 
-    for name in names:
+    for given in names:
+        name, _, ours = given.partition("=")
+        if ours:
+            name, _, attribute = name.rpartition(".")
+            made = sys.modules.setdefault(name, MagicMock())
+            module, _, own = ours.rpartition(".")
+            setattr(made, attribute, getattr(import_module(module), own))
         for part in range(name.count(".") + 1):
             sys.modules.setdefault(".".join(name.split(".")[: part + 1]), MagicMock())
 

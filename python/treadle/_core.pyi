@@ -11,6 +11,7 @@ _R = TypeVar("_R")
 
 __version__: str
 _REASON: str
+_placed: int  # address of what tells a library where the thread of a kernel is
 _STANDS_FOR: str
 _CPUS: tuple[str, ...]
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Callable, NoReturn
 
@@ -262,12 +263,22 @@ def _testing() -> dict[str, Any]:
         "captured_stderr": captured_stderr,
         "captured_cuda_stdout": captured_stdout,
         "override_config": override_config,
+        "test_data_dir": _data_of_tests(),
         "temp_directory": lambda prefix: tempfile.mkdtemp(prefix=f"{prefix}-"),
         "windows_only": unittest.skip("this is Linux"),
         "TestCase": CUDATestCase,
         "IS_NUMPY_2": np.lib.NumpyVersion(np.__version__) >= "2.0.0",
         "skip_unless_cffi": unittest.skipUnless(find_spec("cffi"), "cffi is not installed"),
     }
+
+
+def _data_of_tests() -> Path:
+    """The folder of the files that tests link: ``data`` beside those that run, or above them."""
+    for place in (Path(sys.argv[0]).resolve().parent, Path.cwd()):
+        for folder in (place, *place.parents):
+            if folder.name == "tests" and (folder / "data").is_dir():
+                return folder / "data"
+    return Path.cwd() / "data"
 
 
 # --- the modules ---
@@ -345,7 +356,9 @@ def names_of(path: list[str]) -> dict[str, Any]:
     if path in (["cudaimpl"], ["cudadecl"], ["core", "imputils"]):
         return _unused()
     if path == ["cudadrv", "driver"]:
-        more = {"_have_nvjitlink": lambda: False}  # nothing of it is used
+        from ._numba_link import Linker
+
+        more = {"_have_nvjitlink": lambda: False, "_Linker": Linker}  # nothing of nvJitLink is used
     else:
         more = {}
     if path == ["typing", "typeof"]:

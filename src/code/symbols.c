@@ -31,9 +31,11 @@ static const sym rt_syms[] = {
 };
 
 /* Of the compiler's own library: divisions of 128 bits, which LLVM makes where it counts what a loop adds up
- * to, and conversions of float16, from float64 or on processors that have no instructions for them. */
-#define HELPERS(X) X(udivti3) X(divti3) X(umodti3) X(modti3) X(extendhfsf2) X(truncsfhf2) X(truncdfhf2)
-#define X(name)    void symbol_##name(void) __asm__("__" #name);
+ * to, and conversions of float16, from float64 or on processors that have no instructions for them; and
+ * variables that each thread has its own of, which only code that is linked has (jit/bitcode.c). */
+#define HELPERS(X) \
+    X(udivti3) X(divti3) X(umodti3) X(modti3) X(extendhfsf2) X(truncsfhf2) X(truncdfhf2) X(emutls_get_address)
+#define X(name) void symbol_##name(void) __asm__("__" #name);
 HELPERS(X)
 #undef X
 
@@ -72,6 +74,8 @@ void *tr_symbol_find(const char *name) {
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         if (!strcmp(name, helpers[i].name))
             return (void *)(uintptr_t)helpers[i].fn;
+    if (!strcmp(name, "tr_rt_placed")) /* what is linked asks for it */
+        return (void *)(uintptr_t)tr_rt_placed;
     if (!strcmp(name, TR_RT_FIXED))
         return (void *)(uintptr_t)tr_rt_fixed_grain_at();
     void *p = memory_fn(name);

@@ -441,6 +441,12 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
     z->bind = b;
 }
 
+static tr_layout layout_of(PyArrayObject *a) {
+    return PyArray_IS_C_CONTIGUOUS(a)   ? TR_LAYOUT_C
+           : PyArray_IS_F_CONTIGUOUS(a) ? TR_LAYOUT_F
+                                        : TR_LAYOUT_ANY;
+}
+
 /* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it
  * is. */
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
@@ -469,11 +475,8 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
         if (PyArray_STRIDE(a, (int)i) % (int64_t)PyArray_ITEMSIZE(a))
             return opaque(z, o);
     }
-    tr_layout layout = PyArray_IS_C_CONTIGUOUS(a)   ? TR_LAYOUT_C
-                       : PyArray_IS_F_CONTIGUOUS(a) ? TR_LAYOUT_F
-                                                    : TR_LAYOUT_ANY;
     tr_obj *r = new_obj(z, TR_OBJ_ARRAY, o, "");
-    r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout, true);
+    r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout_of(a), true);
     r->date = date;
     r->repr = tr_ty_user(arena(z), date ? tr_ty_dates(z->ctx->types, date, r->ty) : r->ty);
     r->u.a.data = PyArray_DATA(a);
@@ -484,6 +487,51 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     tr_vec_push(arena(z), &z->prog->arrays, r);
     bind_symbol(z, tr_arena_printf(arena(z), "tr_arr_%u", r->u.a.index), r->u.a.data);
     return r;
+}
+
+static tr_obj *freeze_table(tr_frozen *z, PyObject *a);
+
+/* An array that lies on a device is no copy: it is used where it lies, which stands in a table that is bound
+ * when code is loaded. NULL: it is none. */
+static tr_obj *freeze_placed(tr_frozen *z, PyObject *o) {
+    PyObject *m = z->host->placed ? z->host->placed(z->host->user, o) : NULL;
+    npy_intp one = 1;
+    if (!ok(z, m || !PyErr_Occurred()) || !m || !(m = taken(z, m)))
+        return NULL;
+    PyArrayObject *a = (PyArrayObject *)m;
+    PyArray_Descr *dtype = PyArray_DESCR(a);
+    const tr_ty *date = PyArray_ISNBO(dtype->byteorder) ? tr_date_type(z->ctx->types, dtype) : NULL,
+                *elem = date ? tr_ty_scalar(z->ctx->types, TR_TY_I64) : item_type(z, dtype);
+    uint32_t ndim = (uint32_t)PyArray_NDIM(a);
+    bool fits = elem && ndim <= TR_MAX_NDIM && PyArray_CHKFLAGS(a, NPY_ARRAY_ALIGNED);
+    for (uint32_t i = 0; fits && i < ndim; i++)
+        fits = PyArray_STRIDE(a, (int)i) % (int64_t)PyArray_ITEMSIZE(a) == 0;
+    PyObject *at = fits ? PyArray_SimpleNew(1, &one, NPY_INT64) : NULL;
+    if (!fits)
+        return opaque(z, o);
+    ok(z, at != NULL);
+    if (!(at = taken(z, at)))
+        return NULL;
+    *(int64_t *)PyArray_DATA((PyArrayObject *)at) = (int64_t)(intptr_t)PyArray_DATA(a);
+    PyArray_CLEARFLAGS((PyArrayObject *)at, NPY_ARRAY_WRITEABLE); /* so it is taken as it is */
+    int64_t *shape = TR_NEW_N(arena(z), int64_t, ndim + 1), *strides = TR_NEW_N(arena(z), int64_t, ndim + 1);
+    for (uint32_t i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(a, (int)i);
+        strides[i] = PyArray_STRIDE(a, (int)i) / (int64_t)PyArray_ITEMSIZE(a);
+    }
+    if (!z->placed && !ok(z, (z->placed = PyList_New(0)) != NULL))
+        return NULL;
+    if (!ok(z, PyList_Append(z->placed, m) == 0))
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_PLACED, o, "");
+    r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout_of(a), !PyArray_ISWRITEABLE(a));
+    r->date = date;
+    r->repr = tr_ty_user(arena(z), date ? tr_ty_dates(z->ctx->types, date, r->ty) : r->ty);
+    r->u.p.table = freeze_table(z, at);
+    r->u.p.shape = shape;
+    r->u.p.strides = strides;
+    r->u.p.name = z->reading ? text_of(z, z->reading) : NULL;
+    return r->u.p.table ? r : NULL;
 }
 
 /* What the host made for the program to find addresses in. */
@@ -1022,6 +1070,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     r = freeze_generator(z, o);
     if (!r && !z->failed)
+        r = freeze_placed(z, o);
+    if (!r && !z->failed)
         r = freeze_ffi(z, o);
     if (!r && !z->failed)
         r = freeze_extern(z, o);
@@ -1058,6 +1108,14 @@ static const tr_obj *freeze_taken(tr_frozen *z, PyObject *o) {
     }
     o = taken(z, o);
     return o ? freeze_held(z, o) : NULL;
+}
+
+/* The same of what a name stands for. */
+static const tr_obj *freeze_named(tr_frozen *z, PyObject *o, PyObject *name) {
+    z->reading = name;
+    const tr_obj *r = freeze_taken(z, o);
+    z->reading = NULL;
+    return r;
 }
 
 /* --- code --- */
@@ -1132,7 +1190,7 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
         if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
             PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_Get(cell);
             note_read(z, cell, NULL, NULL, v);
-            return freeze_taken(z, v);
+            return freeze_named(z, v, name);
         }
         if (same)
             return NULL;
@@ -1166,7 +1224,7 @@ static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) 
         return (const tr_obj *)(uintptr_t)self;
     if (ok(z, v || !PyErr_Occurred()))
         note_read(z, s.globals, s.builtins, name, v);
-    return freeze_taken(z, v);
+    return freeze_named(z, v, name);
 }
 
 static void consider_names(tr_frozen *z, tr_near *s, PyObject *dict) {
@@ -1331,6 +1389,7 @@ void tr_freeze_fini(tr_frozen *z) {
     Py_CLEAR(z->keep);
     Py_CLEAR(z->deps);
     Py_CLEAR(z->links);
+    Py_CLEAR(z->placed);
     for (int i = 0; i < 3; i++)
         Py_CLEAR(z->raised[i]);
 }

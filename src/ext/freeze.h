@@ -70,8 +70,8 @@ typedef struct tr_wishes {
     const uint8_t *constants;  /* in the arena */
 } tr_wishes;
 
-/* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the
- * one that says so leaves an exception set. */
+/* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only
+ * those that say so leave an exception set. */
 typedef struct tr_freeze_host {
     /* py_func of one of our own functions (borrowed) and its wishes, in the arena; NULL: it is none. */
     PyObject *(*unwrap)(void *user, tr_arena *a, PyObject *o, tr_wishes *out);
@@ -84,6 +84,9 @@ typedef struct tr_freeze_host {
     bool (*serial)(void *user, PyObject *cls, uint32_t *out);
     /* Makes the state the host of a table of loops. */
     void (*loops)(void *user, tr_cloops *t);
+    /* The ndarray of an array that lies on a device, a new reference; NULL: it is none, or with an exception.
+     * For arrays of other libraries it runs Python. */
+    PyObject *(*placed)(void *user, PyObject *o);
     /* The type of a np.random.Generator, and its parts; NULL: it is none that compiled code can draw from. */
     const tr_ty *(*generator)(void *user, tr_tytab *types, PyObject *o, int64_t parts[2]);
     void *user;
@@ -124,6 +127,8 @@ typedef struct tr_frozen {
     TR_VEC(tr_cloops *) loops;      /* of ufuncs of others; `keep` holds them */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
+    PyObject *reading;   /* the name of what is frozen, borrowed; NULL: it has none */
+    PyObject *placed;    /* list: ndarrays of the device's that the program has as globals; or NULL */
     bool draws;          /* it has a np.random.Generator, of which there is one for all threads */
     bool failed;         /* by a Python exception: */
     PyObject *raised[3]; /* its class, value and traceback */

@@ -74,8 +74,8 @@ static bool take_pairs(tr_frozen *z, PyObject *pairs, tr_linked *out) {
     return true;
 }
 
-/* Takes over what treadle.cuda._link.prepare made: a text of names, bitcode, PTX, and for each function its
- * address or 0. */
+/* Takes over what treadle.cuda._link.prepare made: a text of names, bitcode, PTX, for each function its
+ * address or 0, and whether any of it asks for a thread's place. */
 static bool take(tr_frozen *z, PyObject *made) {
     if (PyList_Append(z->keep, made) < 0)
         return false;
@@ -84,6 +84,7 @@ static bool take(tr_frozen *z, PyObject *made) {
     if (!names || !take_pairs(z, PyTuple_GET_ITEM(made, 1), &z->prog->links) ||
         !take_pairs(z, PyTuple_GET_ITEM(made, 2), &z->prog->texts))
         return false;
+    z->prog->links_ask_place = PyTuple_GET_ITEM(made, 4) == Py_True;
     z->prog->link_names = tr_arena_strdup(&z->ctx->arena, names);
     for (uint32_t i = 0; i < z->prog->externs.n; i++) {
         tr_extern *x = z->prog->externs.d[i];

@@ -103,7 +103,7 @@ static void ufunc(hashing *s, const tr_ufn *u);
 /* Where it lies, no code depends on, as of loops. */
 static void external(hashing *s, const tr_extern *x) {
     text(s, x->name);
-    number(s, (uint64_t)x->numba << 1 | (uint64_t)x->by_address);
+    number(s, (uint64_t)s->z->prog->links_ask_place << 2 | (uint64_t)x->numba << 1 | (uint64_t)x->by_address);
     number(s, x->table->u.a.index);
     type(s, x->ret);
     number(s, x->nargs);
@@ -142,6 +142,13 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_TUPLE:
     case TR_OBJ_NTCLASS: items(s, o); break;
     case TR_OBJ_ARRAY: array(s, o); break;
+    case TR_OBJ_PLACED: /* where it lies, no code of the host's depends on */
+        number(s, o->u.p.table->u.a.index);
+        for (uint32_t i = 0; i < o->ty->ndim; i++) {
+            number(s, (uint64_t)o->u.p.shape[i]);
+            number(s, (uint64_t)o->u.p.strides[i]);
+        }
+        break;
     case TR_OBJ_FUNC:
         number(s, o->u.func);
         number(s, o->u.contract ? o->u.contract->id + UINT64_C(1) : 0);

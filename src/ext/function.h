@@ -57,7 +57,8 @@ typedef struct tr_spec {
     /* when, by the function's clock, calls went over to it or from it: least is the one not
      * used for longest */
     _Atomic uint64_t used;
-    PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
+    PyObject *keep;   /* list of what the code refers to: frozen arrays, functions, classes */
+    PyObject *placed; /* list of ndarrays of the device's that it uses where they lie; NULL: none */
     bool declared, from_cache;
     bool lets_go; /* of the GIL, which threads of the pool may need */
     bool gone;    /* a constant of it is; set when specs are dropped */

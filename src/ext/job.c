@@ -65,6 +65,11 @@ static bool use_cache(tr_job *j) {
     tr_hasher_end(h, &j->rq.key);
     if (ok)
         j->rq.cache_dir = j->cache_dir = tr_cache_dir(why, sizeof why);
+    if (j->frozen.placed && j->rq.device) {
+        j->rq.cache_dir = NULL;
+        j->frozen.why = "an array of the device that is a global of it has its address in the code";
+        ok = false;
+    }
     const char *reason = !ok ? j->frozen.why : !j->cache_dir ? why : NULL;
     return !reason ||
            PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, reason) == 0;

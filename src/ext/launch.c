@@ -23,6 +23,7 @@
 #include "ext/frame.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
+#include "rt/fns.h"
 
 enum { SIZES = 7, SLOTS = 256, ITEMS = 64 };
 static const double small_launch = 4096; /* threads */
@@ -235,10 +236,33 @@ static PyObject *run_own(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, cons
     return LIKELY(!l->sync) || tr_stream_synchronize(l->st, d, s) ? Py_NewRef(Py_None) : NULL;
 }
 
+static bool gpu_may_use_argument(tr_state *st, tr_dev *d, PyObject *o, int gpu, int *of);
+
+/* Arrays that are globals of the kernel's: they are there yet, and lie where the launch is. */
+static __attribute__((noinline)) bool placed_can_be_used(const tr_launcher *l, tr_dev *d, PyObject *placed) {
+    tr_dev_stream *s;
+    bool ok = tr_stream_of(l->st, l->stream, &s);
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(placed); i++) {
+        PyObject *a = PyList_GET_ITEM(placed, i);
+        int of = 0, gpu = d->several ? d->ops->number(d, s) : 0;
+        ok = tr_device_check(l->st, d, a);
+        if (ok && d->several && !gpu_may_use_argument(l->st, d, a, gpu, &of)) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "%U: an array that is a global of it lies on device %d, and the launch is on device %d",
+                l->fn->qualname, of, gpu);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
 static PyObject *run(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_slot *slots,
                      PyObject *const *items, uint32_t n) {
     tr_dev_stream *s = NULL;
     if (l->stream && !tr_stream_of(l->st, l->stream, &s))
+        return NULL;
+    if (UNLIKELY(v->spec->placed != NULL) && !placed_can_be_used(l, d, v->spec->placed))
         return NULL;
     if (l->own && LIKELY(!l->keep))
         return run_own(l, d, s, v, slots);
@@ -764,7 +788,10 @@ bool tr_launch_add(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     st->launcher_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     PyObject *base = PyType_FromModuleAndSpec(module, &configurable_spec, NULL);
-    bool ok = base && PyModule_AddType(module, (PyTypeObject *)base) == 0;
+    PyObject *placed = PyLong_FromVoidPtr((void *)(uintptr_t)tr_rt_placed);
+    bool ok = base && PyModule_AddType(module, (PyTypeObject *)base) == 0 &&
+              PyModule_AddObjectRef(module, "_placed", placed) == 0;
+    Py_XDECREF(placed);
     Py_XDECREF(base);
     return ok && st->launcher_type && PyModule_AddType(module, st->launcher_type) == 0 &&
            PyModule_AddFunctions(module, methods) == 0;

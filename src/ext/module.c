@@ -290,6 +290,45 @@ static const tr_ty *freeze_generator(void *user, tr_tytab *types, PyObject *o, i
     return tr_generator_type(types, tr_generator_which(user, o));
 }
 
+/* Its class or itself says that it lies on a device. No user code runs. */
+static bool says_where(PyObject *o) {
+    static const char name[] = "__cuda_array_interface__";
+    if (PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o))
+        return false;
+    PyObject *mro = Py_TYPE(o)->tp_mro, *own = NULL;
+    bool says = false;
+    for (Py_ssize_t i = 0; !says && mro && i < PyTuple_GET_SIZE(mro); i++) {
+        PyObject *of =
+            ((PyTypeObject *)PyTuple_GET_ITEM(mro, i))->tp_dict; /* static ones may have it elsewhere */
+        PyObject *v = of ? tr_py_dict_get_text(of, name) : NULL;
+        says = v != NULL;
+        Py_XDECREF(v);
+    }
+    PyObject *d = says ? NULL : PyObject_GenericGetDict(o, NULL);
+    if (d)
+        own = tr_py_dict_get_text(d, name);
+    says = says || own;
+    Py_XDECREF(own);
+    Py_XDECREF(d);
+    PyErr_Clear();
+    return says;
+}
+
+static PyObject *freeze_placed(void *user, PyObject *o) {
+    tr_state *st = user;
+    PyObject *m = tr_device_mem(st, o);
+    if (m)
+        return Py_NewRef(m);
+    if (!st->launch_convert || !says_where(o))
+        return NULL;
+    PyObject *made = PyObject_CallOneArg(st->launch_convert, o);
+    if (!made && PyErr_ExceptionMatches(PyExc_Exception)) /* some of the class lie elsewhere, and say so so */
+        PyErr_Clear();
+    if (made && !PyArray_Check(made))
+        Py_CLEAR(made);
+    return made;
+}
+
 /* _CPUS: what TREADLE_CPU may be, in the order of their numbers. */
 static bool add_cpus(PyObject *module) {
     static const char *const names[] = {
@@ -348,6 +387,7 @@ static int module_exec(PyObject *module) {
                                   .as_type = freeze_type,
                                   .serial = freeze_serial,
                                   .generator = freeze_generator,
+                                  .placed = freeze_placed,
                                   .loops = freeze_loops,
                                   .user = st};
     fill_np_scalars(st);

@@ -104,12 +104,14 @@ static void spec_free(tr_spec *s) {
     PyMem_Free((void *)s->args);
     Py_XDECREF(s->types);
     Py_XDECREF(s->keep);
+    Py_XDECREF(s->placed);
     PyMem_Free(s);
 }
 
 int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg) {
     Py_VISIT(s->types);
     Py_VISIT(s->keep);
+    Py_VISIT(s->placed);
     for (uint32_t i = 0; s->pats && i < s->nargs; i++) {
         int r = tr_argk_visit(&s->pats[i], visit, arg);
         if (r)
@@ -182,6 +184,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
     if (!(s->keep = tr_job_keep(j)))
         return false;
+    s->placed = Py_XNewRef(j->frozen.placed);
     return tr_spec_has_const(s) || (s->types = types_tuple(j->st, s));
 }
 

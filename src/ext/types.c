@@ -191,6 +191,10 @@ const tr_ty *tr_types_from(tr_state *st, PyObject *o) {
         return ty;
     }
     PyErr_Clear();
+    if (t)
+        return PyErr_Format(PyExc_TypeError,
+                            "%R is the type of one constant, which is no type of a declared signature", o),
+               NULL;
     PyErr_Format(PyExc_TypeError,
                  "%R is not a type; write treadle.float64, \"float64\", treadle.float64[:] or the like", o);
     return NULL;
@@ -350,6 +354,11 @@ static PyObject *type_call(PyObject *self, PyObject *args, PyObject *kw) {
     tr_sigobj *s = NULL;
     PyObject *types = PyTuple_New(PyTuple_GET_SIZE(args));
     for (Py_ssize_t i = 0; types && i < PyTuple_GET_SIZE(args); i++) {
+        tr_typeobj *given = as_type(st, PyTuple_GET_ITEM(args, i));
+        if (given && given->value) { /* a constant's: kernels take such signatures */
+            PyTuple_SET_ITEM(types, i, Py_NewRef(given));
+            continue;
+        }
         const tr_ty *ty = tr_types_from(st, PyTuple_GET_ITEM(args, i));
         PyObject *o = ty ? tr_types_object(st, ty) : NULL;
         if (!ty && is_refused(PyTuple_GET_ITEM(args, i))) { /* so is a signature with such a type */

@@ -72,7 +72,7 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
 
 static bool asks_for_place(const tr_prog *p, const tr_ins *in) {
     const tr_fn *to = in->op == TR_OP_CALL ? p->insts.d[in->imm.fn].fn : NULL;
-    return tr_op_is_device(in->op) || (to && to->kind == TR_FN_DEVICE);
+    return tr_op_is_device(in->op) || in->op == TR_OP_ARRAYAT || (to && to->kind == TR_FN_DEVICE);
 }
 
 /* What is launched is also called: it reaches itself. */
@@ -99,6 +99,14 @@ static const tr_ins *find(const tr_prog *p, const tr_fn *f, bool (*is)(const tr_
 /* The host asks for its place in a block. */
 static bool report_host(infer *f, const tr_fn *fn, const tr_ins *in) {
     tr_place place = fn->locs.d[in->loc].place;
+    if (in->op == TR_OP_ARRAYAT) {
+        tr_err *err = tr_err_add(f->ctx, TR_ERR_TYPING, place,
+                                 "an array of the device that is a global, or a variable of an enclosing "
+                                 "function, is for kernels and functions that they call");
+        if (err)
+            err->hint = "hand its values over as an argument: a.copy_to_host()";
+        return false;
+    }
     tr_err *err =
         tr_err_add(f->ctx, TR_ERR_TYPING, place,
                    "this is for kernels and functions that they call: there are no threads of a block here");

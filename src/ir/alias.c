@@ -141,6 +141,11 @@ static void whole(walk *w, tr_val v) {
         if (in->blk)
             each_source(w, v, 0, 0, visit_whole);
         break;
+    case TR_OP_ARRAYAT: /* whoever else says the same */
+        for (tr_val x = 0; x < f->ins.n; x++)
+            if (tr_at(f, x)->op == TR_OP_ARRAYAT && tr_at(f, x)->args[0] == in->args[0])
+                w->from[x] = 1;
+        break;
     default: break;
     }
     for (uint32_t x = 0; in->ty->kind != TR_TY_ARRAY && x < f->ins.n; x++) /* all items of a tuple */

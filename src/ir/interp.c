@@ -133,6 +133,14 @@ static void restride(tr_irun *r, const tr_ins *i, tr_slot *out) {
         out[k].i = tr_irun_arg(r, i, k)->i;
 }
 
+static void array_at(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    const int64_t *table = tr_irun_arg(r, i, 0)[1].p; /* NULL: of a text */
+    out[0].p = NULL;
+    out[1].p = table ? (void *)(uintptr_t)(uint64_t)*table : NULL;
+    for (uint32_t k = 1; k < i->nargs; k++)
+        out[1 + k].i = tr_irun_arg(r, i, k)->i;
+}
+
 static void field(tr_irun *r, const tr_ins *i, tr_slot *out) {
     const tr_slot *base = tr_irun_arg(r, i, 0);
     const tr_ty *from = tr_irun_arg_type(r, i, 0), *s = from->elem, *t = i->ty;
@@ -487,8 +495,11 @@ static int64_t size_of(const int64_t *dims, int64_t axis) {
 }
 
 /* Memory whose contents nobody may count on. */
-static void *storage(tr_irun *r, size_t bytes) {
-    return memset(tr_arena_alloc(&r->in->ctx->arena, bytes + 1), 0xa5, bytes);
+static void *storage(tr_irun *r, const tr_ins *of, size_t bytes) {
+    size_t align = of ? (size_t)tr_align_of(of) : 1;
+    char *room = tr_arena_alloc(&r->in->ctx->arena, bytes + align);
+    room += -(uintptr_t)room % align;
+    return memset(room, 0xa5, bytes);
 }
 
 /* The block's, which the first of its threads that comes makes. */
@@ -498,7 +509,7 @@ static void *shared_of(tr_irun *r, const tr_ins *of, size_t bytes) {
         s = s->next;
     if (!s->at) {
         s->of = of;
-        s->at = storage(r, bytes);
+        s->at = storage(r, of, bytes);
         s->next = TR_NEW(&r->in->ctx->arena, struct tr_istore);
     }
     return s->at;
@@ -517,7 +528,7 @@ static bool share(tr_irun *r, const tr_ins *i, tr_slot *out) {
         out[2].i = r->in->dynamic / (int64_t)bytes;
         out[1].p = shared_of(r, NULL, (size_t)r->in->dynamic);
     } else {
-        out[1].p = i->op == TR_OP_LOCAL ? storage(r, bytes) : shared_of(r, i, bytes);
+        out[1].p = i->op == TR_OP_LOCAL ? storage(r, i, bytes) : shared_of(r, i, bytes);
     }
     return true;
 }
@@ -614,6 +625,7 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_STRIDE: out->i = stride(t, x, (unsigned)i->imm.i); return true;
     case TR_OP_VIEW: view(r, i, out); return true;
     case TR_OP_RESTRIDE: restride(r, i, out); return true;
+    case TR_OP_ARRAYAT: array_at(r, i, out); return true;
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
     case TR_OP_LOAD:

@@ -286,6 +286,10 @@ enum { TR_HERE, TR_FAR };
 /* How an item is loaded, as LOAD's says: nothing, where no index is out of range, from a device's memory. */
 enum { TR_LOAD_GUARDED = 1, TR_LOAD_FAR };
 
+/* Of which number the address is a multiple, as SHARED's and LOCAL's says: 0 nothing more than its items
+ * need, k of 2**(k - 1). */
+enum { TR_ALIGN__COUNT = 12 };
+
 /* The lists of words that follow the name of an op: X(id, "what one of them is", names, count, silent).
  * tr_ins.sub is the number of one; silent: 0 may be, and is not written. Printing, reading and verifying go
  * by these rows, and op.def says of each op which it has: one more word of a list is a row of that list. */
@@ -299,6 +303,7 @@ enum { TR_LOAD_GUARDED = 1, TR_LOAD_FAR };
     X(UNCHECKED, "a promise", tr_unchecked_name, 2, true)                     \
     X(GUARDED, "a guard", tr_guarded_name, 3, true)                           \
     X(FAR, "a place", tr_far_name, 2, true)                                   \
+    X(ALIGN, "where it begins", tr_align_name, TR_ALIGN__COUNT, true)         \
     X(MAKES, "how items are given", tr_makes_name, TR_MAKES__COUNT, true)     \
     X(TURN, "a kind of sum", tr_turn_name, TR_TURN__COUNT, true)              \
     X(UNDEF, "whose variable", tr_undef_name, TR_UNDEF__COUNT, true)          \
@@ -670,6 +675,11 @@ static inline const tr_val *tr_view_starts(const tr_ins *view) {
 static inline const tr_val *tr_view_steps(const tr_ins *view) {
     return view->args + view->nargs - view->ty->ndim;
 }
+/* Of which number the address of SHARED's or LOCAL's memory is a multiple; 1: of none that is said. */
+static inline int64_t tr_align_of(const tr_ins *in) {
+    assert(in->sub < TR_ALIGN__COUNT && "a word of the list");
+    return in->sub ? INT64_C(1) << (in->sub - 1) : 1;
+}
 static inline bool tr_is_view(const tr_ins *in) {
     return in->op == TR_OP_VIEW || in->op == TR_OP_RESTRIDE || in->op == TR_OP_FIELD;
 }
@@ -680,6 +690,7 @@ static inline const tr_val *tr_made_sizes(const tr_ins *in) {
            : in->op == TR_OP_RESTRIDE ? in->args + 2
            : in->op == TR_OP_VIEW     ? in->args + 1 + tr_view_nbase(in)
            : in->op == TR_OP_FIELD    ? in->args + 1
+           : in->op == TR_OP_ARRAYAT  ? in->args + 1
                                       : NULL;
 }
 

@@ -179,6 +179,7 @@ typedef struct tr_prog {
     TR_VEC(tr_extern *) externs; /* functions of others, each once */
     tr_linked links;
     tr_linked texts;        /* PTX that becomes part of a GPU's code (jit/ptx_join.c) */
+    bool links_ask_place;   /* some of it asks for threadIdx or its kin, which the host's code says before */
     const char *link_names; /* of all that was given to be linked, for messages; NULL: nothing was */
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(tr_method) methods;              /* those whose names the program mentions */

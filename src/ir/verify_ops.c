@@ -199,6 +199,18 @@ static void check_restride(tr_fnck *k, const tr_ins *i) {
     want_i64s(k, i, 1, i->nargs);
 }
 
+static void check_arrayat(tr_fnck *k, const tr_ins *i) {
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->sub) {
+        tr_ck_bad(k, "result is %s, want an array", tr_ck_show(k, i->ty));
+        return;
+    }
+    const tr_ty *at = arg_type(k, i, 0);
+    if (!tr_ck_is_kind(at, TR_TY_ARRAY) || !tr_ty_is(at->elem, TR_TY_I64) || at->ndim != 1)
+        tr_ck_bad(k, "wants an array with the address");
+    want_nargs(k, i, 1u + i->ty->ndim * (i->ty->layout == TR_LAYOUT_ANY ? 2u : 1u));
+    want_i64s(k, i, 1, i->nargs);
+}
+
 static void check_field(tr_fnck *k, const tr_ins *i) {
     const tr_ty *base = arg_type(k, i, 0);
     if (!tr_ck_is_kind(base, TR_TY_ARRAY) || !tr_ty_is_records(base) || (uint64_t)i->imm.i > base->elem->n) {
@@ -924,6 +936,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_VIEW: check_view(k, i); break;
     case TR_OP_RESTRIDE: check_restride(k, i); break;
     case TR_OP_FIELD: check_field(k, i); break;
+    case TR_OP_ARRAYAT: check_arrayat(k, i); break;
     case TR_OP_ALLOC:
         check_alloc(k, i);
         check_site(k, i, i->nargs);

@@ -71,6 +71,11 @@ static bool is_assembly(lv i) {
     return n > 0;
 }
 
+static bool calls(lv i, const char *name) {
+    lv f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    return f && LLVMIsAFunction(f) && !strcmp(name_of(f), name);
+}
+
 /* Does it ask for an instruction of the processor's by name? */
 static bool is_instruction(lv i) {
     static const char own[] = "llvm.x86.";
@@ -106,6 +111,11 @@ static bool is_for_host(tr_prog *p, LLVMModuleRef lib, const char *name, LLVMTar
                 if (is_assembly(i))
                     return tr_fail(p->ctx, TR_ERR_LOWERING, "%s has assembly in %s(), %s", name, name_of(f),
                                    how);
+                if (calls(i, "__syncthreads"))
+                    return tr_fail(p->ctx, TR_ERR_LOWERING,
+                                   "%s waits at a barrier in %s(): on the emulated device the threads of a "
+                                   "block take turns, so a barrier stands in the kernel",
+                                   name, name_of(f));
                 by_name = by_name || is_instruction(i);
             }
         const char *lacks = by_name ? lacking(p->ctx, f, tm, cpu) : NULL;
@@ -113,6 +123,55 @@ static bool is_for_host(tr_prog *p, LLVMModuleRef lib, const char *name, LLVMTar
             return tr_fail(p->ctx, TR_ERR_LOWERING,
                            "%s has instructions in %s() that the processor %s has not: it is made for %s",
                            name, name_of(f), cpu->name, lacks);
+    }
+    return true;
+}
+
+/* What each thread of the host has its own of (__shared__ in CUDA C: a thread runs a block) is asked of the
+ * compiler's own library, which makes it at the first use and frees it with the thread: code that is loaded
+ * here has no such memory. Its block for a variable: bytes, alignment, two words that are the library's, of
+ * which the second is what it begins with, zeros. False: something else is done with the variable. */
+static bool own_by_call(LLVMModuleRef lib, lv g) {
+    static const char find[] = "__emutls_get_address", where[] = "llvm.threadlocal.address";
+    LLVMContextRef lc = LLVMGetModuleContext(lib);
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(lib);
+    lt word = LLVMInt64TypeInContext(lc), ptr = LLVMPointerTypeInContext(lc, 0),
+       type = LLVMFunctionType(ptr, &ptr, 1, 0);
+    lv fn = LLVMGetNamedFunction(lib, find), none = LLVMConstNull(word);
+    if (!fn)
+        fn = LLVMAddFunction(lib, find, type);
+    lv init = LLVMGetInitializer(g);
+    lv words[4] = {LLVMConstInt(word, LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g)), 0),
+                   LLVMConstInt(word, LLVMGetAlignment(g) ? LLVMGetAlignment(g) : 16, 0), none, none};
+    lv block = LLVMAddGlobal(lib, LLVMArrayType2(word, 4), "");
+    LLVMSetInitializer(block, LLVMConstArray2(word, words, 4));
+    LLVMSetLinkage(block, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(lc);
+    for (LLVMUseRef u = LLVMGetFirstUse(g), next; u; u = next) {
+        lv i = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (!LLVMIsACallInst(i) || strncmp(name_of(LLVMGetCalledValue(i)), where, sizeof where - 1) != 0)
+            continue;
+        LLVMPositionBuilderBefore(b, i);
+        LLVMReplaceAllUsesWith(i, LLVMBuildCall2(b, type, fn, &block, 1, ""));
+        LLVMInstructionEraseFromParent(i);
+    }
+    LLVMDisposeBuilder(b);
+    return !LLVMGetFirstUse(g) && init && LLVMIsNull(init);
+}
+
+/* The variables of a file that are each thread's own. */
+static bool own_variables(tr_prog *p, LLVMModuleRef lib, const char *name) {
+    for (lv g = LLVMGetFirstGlobal(lib), next; g; g = next) {
+        next = LLVMGetNextGlobal(g);
+        if (!LLVMIsThreadLocal(g))
+            continue;
+        if (LLVMIsDeclaration(g) || !own_by_call(lib, g))
+            return tr_fail(p->ctx, TR_ERR_LOWERING,
+                           "%s has a variable %s of which each thread has its own: on the emulated device "
+                           "that begins with zeros, and is defined where it is used",
+                           name, name_of(g));
+        LLVMDeleteGlobal(g);
     }
     return true;
 }
@@ -137,7 +196,8 @@ static LLVMModuleRef read_links(tr_prog *p, LLVMModuleRef mod, LLVMTargetMachine
                     "a kernel",
                     l->name);
             LLVMDisposeModule(lib);
-        } else if (lib && !is_for_gpu(mod) && !is_for_host(p, lib, l->name, tm, cpu)) {
+        } else if (lib && !is_for_gpu(mod) &&
+                   !(is_for_host(p, lib, l->name, tm, cpu) && own_variables(p, lib, l->name))) {
             LLVMDisposeModule(lib);
         } else if (lib) {
             LLVMStripModuleDebugInfo(lib);

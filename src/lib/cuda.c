@@ -63,7 +63,7 @@ bool tr_lib_cu_barrier(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 /* In the entry block, where no pass copies it. */
-static tr_tv put_storage(tr_em *e, tr_op op, const tr_ty *elem, uint32_t n, uint32_t nshape,
+static tr_tv put_storage(tr_em *e, tr_op op, unsigned align, const tr_ty *elem, uint32_t n, uint32_t nshape,
                          const tr_tv *shape) {
     tr_tv a = {tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
     if (!e->dry) {
@@ -74,6 +74,7 @@ static tr_tv put_storage(tr_em *e, tr_op op, const tr_ty *elem, uint32_t n, uint
         for (uint32_t k = 0; k < nshape; k++)
             v[k] = shape[k].v;
         a.v = tr_emit_v(&b, op, a.ty, nshape, v);
+        tr_at(b.fn, a.v)->sub = (uint8_t)align;
     }
     return tr_ty_is_records(a.ty) ? tr_em_records(e, a, false) : a;
 }
@@ -86,18 +87,41 @@ static bool is_dynamic(tr_em *e, tr_tv shape) {
     return tr_tv_lit_int(shape, &n) && n == 0;
 }
 
+/* The word of an alignment, 0: None or nothing. */
+static bool take_alignment(tr_em *e, const tr_bcall *c, unsigned *word) {
+    int64_t n;
+    *word = 0;
+    if (!c->a[2].ty || tr_tv_is_none(c->a[2]))
+        return true;
+    for (unsigned k = 1; tr_tv_lit_int(c->a[2], &n) && k < TR_ALIGN__COUNT && !*word; k++)
+        *word = n == INT64_C(1) << (k - 1) ? k : 0;
+    if (*word)
+        return true;
+    const tr_ty *t = c->a[2].ty;
+    return tr_em_error(e, "%s(): alignment must be a constant integer, a power of two up to %lld, not %s",
+                       tr_fam_name(c), 1ll << (TR_ALIGN__COUNT - 2),
+                       t->kind == TR_TY_LIT ? t->lit->repr : tr_em_tyname(e, t));
+}
+
 /* Sizes are constants. aux: the op. */
 bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *elem;
     tr_tv shape[TR_MAX_NDIM];
     uint32_t n;
     int64_t size, bytes;
+    unsigned align;
     bool shared = c->aux == TR_OP_SHARED;
     elem = tr_lib_struct(c->a[1]);
-    if ((!elem && !tr_fam_dtype(e, c, c->a[1], &elem)) || !tr_fam_list(e, c, c->a[0], shape, &n))
+    if ((!elem && !tr_fam_dtype(e, c, c->a[1], &elem)) || !tr_fam_list(e, c, c->a[0], shape, &n) ||
+        !take_alignment(e, c, &align))
         return false;
     if (shared && is_dynamic(e, c->a[0])) {
-        *out = put_storage(e, TR_OP_DYNSHARED, elem, 1, 0, NULL);
+        enum { DYNAMIC = 16 }; /* on all devices */
+        if (align && INT64_C(1) << (align - 1) > DYNAMIC)
+            return tr_em_error(
+                e, "%s(): the memory that a launch asks for begins at a multiple of %d, and at none of more",
+                tr_fam_name(c), DYNAMIC);
+        *out = put_storage(e, TR_OP_DYNSHARED, 0, elem, 1, 0, NULL);
         return true;
     }
     bytes = tr_ty_size(elem);
@@ -120,7 +144,7 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
                          : "a thread has 512 KiB of local memory");
         shape[k] = tr_em_i64(e, size);
     }
-    *out = put_storage(e, (tr_op)c->aux, elem, n, n, shape);
+    *out = put_storage(e, (tr_op)c->aux, align, elem, n, n, shape);
     return true;
 }
 

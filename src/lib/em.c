@@ -150,10 +150,29 @@ tr_tv tr_em_lit(tr_em *e, const tr_obj *o) {
     return tr_lib_undef(e, tr_ty_lit(e->types, o));
 }
 
+/* An array of a device, where it lies. */
+static tr_tv placed(tr_em *e, const tr_obj *o) {
+    const tr_obj *table = o->u.p.table;
+    bool any = o->ty->layout == TR_LAYOUT_ANY;
+    if (e->dry)
+        return mk(o->ty, TR_NOVAL);
+    tr_val v[1 + 2 * TR_MAX_NDIM];
+    uint32_t n = 0;
+    v[n++] = tr_const_arr(e->b.fn, table->ty, table);
+    for (uint32_t k = 0; k < o->ty->ndim * (any ? 2u : 1u); k++)
+        v[n++] = tr_em_i64(e, k < o->ty->ndim ? o->u.p.shape[k] : o->u.p.strides[k - o->ty->ndim]).v;
+    tr_val a = tr_emit_v(&e->b, TR_OP_ARRAYAT, o->ty, n, v);
+    if (o->u.p.name)
+        tr_val_name(e->b.fn, a, o->u.p.name);
+    return mk(o->ty, a);
+}
+
 tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     switch (o->kind) {
+    case TR_OBJ_PLACED:
     case TR_OBJ_ARRAY: {
-        tr_tv a = mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
+        tr_tv a = o->kind == TR_OBJ_PLACED ? placed(e, o)
+                                           : mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
         if (o->date)
             return tr_em_make(e, tr_ty_dates(e->types, o->date, o->ty), 1, &a);
         return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;

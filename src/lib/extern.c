@@ -55,6 +55,28 @@ static bool as_number(tr_em *e, const tr_extern *x, uint32_t k, tr_tv a, tr_tv *
     return true;
 }
 
+/* x, y and z in one number, from bits 0, y and z on. */
+static tr_tv packed(tr_em *e, tr_op op, int64_t y, int64_t z) {
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    tr_tv all = {0};
+    for (uint32_t k = 0; k < 3; k++) {
+        tr_tv v = tr_lib_emit(e, op, i64, 0, NULL);
+        if (!e->dry)
+            tr_at(e->b.fn, v.v)->imm.i = k;
+        if (k)
+            v = tr_em_op2(e, TR_OP_SHL, v, tr_em_i64(e, k == 1 ? y : z));
+        all = k ? tr_em_op2(e, TR_OP_OR, all, v) : v;
+    }
+    return all;
+}
+
+/* What is called asks for the thread's place. */
+static void tell_place(tr_em *e) {
+    tr_tv x[4] = {packed(e, TR_OP_THREADIDX, 16, 32), packed(e, TR_OP_BLOCKIDX, 32, 48),
+                  packed(e, TR_OP_BLOCKDIM, 16, 32), packed(e, TR_OP_GRIDDIM, 32, 48)};
+    tr_em_callrt(e, TR_RT_PLACE, NULL, NULL, 4, x);
+}
+
 bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     assert(fn->kind == TR_OBJ_EXTERN && "what was declared");
     const tr_extern *x = fn->u.x;
@@ -73,6 +95,8 @@ bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
             return false;
         v[n++] = a.v;
     }
+    if (e->prog->links_ask_place)
+        tell_place(e);
     const tr_ty *i32 = tr_fam_ty(e, TR_TY_I32), *ty = x->ret ? x->ret : tr_ty_none(e->types);
     if (x->numba)
         ty = x->ret ? tr_ty_tuple(e->types, 2, (const tr_ty *[]){i32, x->ret}) : i32;

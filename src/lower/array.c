@@ -308,6 +308,23 @@ static void lower_restride(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, n, out);
 }
 
+/* On a device of its own code the address is a constant in it, of global memory. */
+static void lower_arrayat(tr_lf *w, tr_val v, const tr_ins *in) {
+    enum { SPACE_GLOBAL = 1 };
+    tr_larr table;
+    unsigned n = 2;
+    lt to = tr_lower_is_flat(w->m) ? LLVMPointerTypeInContext(w->m->lc, SPACE_GLOBAL) : w->m->ptr;
+    lv out[2 + 2 * TR_MAX_NDIM];
+    tr_lower_arr(w, in->args[0], &table);
+    lv at = LLVMBuildLoad2(w->b, w->m->i64, table.data, "");
+    LLVMSetAlignment(at, 8);
+    out[0] = LLVMConstNull(w->m->ptr);
+    out[1] = LLVMBuildAddrSpaceCast(w->b, LLVMBuildIntToPtr(w->b, at, to, ""), w->m->ptr, "");
+    for (uint32_t i = 1; i < in->nargs; i++)
+        out[n++] = tr_lower_parts(w, in->args[i])[0];
+    tr_lower_set(w, v, n, out);
+}
+
 /* Fields lie as far apart as their records. */
 static void lower_field(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr base;
@@ -585,6 +602,7 @@ bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
         break;
     case TR_OP_VIEW: lower_view(w, v, in); break;
     case TR_OP_RESTRIDE: lower_restride(w, v, in); break;
+    case TR_OP_ARRAYAT: lower_arrayat(w, v, in); break;
     case TR_OP_FIELD: lower_field(w, v, in); break;
     case TR_OP_ALLOC: lower_alloc(w, v, in); break;
     case TR_OP_LOAD: lower_load(w, v, in); break;

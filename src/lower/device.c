@@ -179,6 +179,11 @@ static void place(tr_lf *w, tr_val v, const char *which, int64_t axis) {
     tr_lower_set1(w, v, LLVMBuildZExt(w->b, special(w, which, axis), w->m->i64, ""));
 }
 
+static unsigned alignment_of(const tr_ins *in) {
+    int64_t said = tr_align_of(in);
+    return said > 16 ? (unsigned)said : 16;
+}
+
 /* Storage of the block's, as a generic pointer: LLVM finds its address space again. */
 static void shared(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lm *m = w->m;
@@ -192,7 +197,7 @@ static void shared(tr_lf *w, tr_val v, const tr_ins *in) {
     lv g = LLVMAddGlobalInAddressSpace(m->mod, t, "shared", m->want->target->shared);
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetInitializer(g, LLVMGetUndef(t));
-    LLVMSetAlignment(g, 16);
+    LLVMSetAlignment(g, alignment_of(in));
     out[0] = LLVMConstNull(m->ptr);
     out[1] = LLVMConstAddrSpaceCast(g, m->ptr);
     tr_lower_set(w, v, 2 + in->nargs, out);
@@ -232,7 +237,7 @@ static void local(tr_lf *w, tr_val v, const tr_ins *in) {
     }
     out[0] = LLVMConstNull(m->ptr);
     out[1] = tr_lower_alloca(w, LLVMArrayType2(m->i8, n * tr_ty_size(in->ty->elem)), "local");
-    LLVMSetAlignment(out[1], 16);
+    LLVMSetAlignment(out[1], alignment_of(in));
     tr_lower_set(w, v, 2 + in->nargs, out);
 }
 

@@ -34,6 +34,10 @@ void tr_rt_cause(tr_frame *f, int64_t exc);
 void tr_rt_context_of(tr_frame *f, int64_t exc, int64_t context);
 void tr_rt_cause_of(tr_frame *f, int64_t exc, int64_t cause);
 
+int64_t tr_rt_align(const void *owner, const void *data, int64_t n, int64_t to);
+void tr_rt_place(int64_t thread, int64_t block, int64_t block_size, int64_t grid_size);
+/* For what is linked: threadIdx.x, .y, .z, then blockIdx, blockDim, gridDim. */
+uint32_t tr_rt_placed(int32_t k);
 void tr_rt_print_i64(tr_frame *f, int64_t x);
 void tr_rt_print_u64(tr_frame *f, uint64_t x);
 void tr_rt_print_f64(tr_frame *f, double x);

@@ -147,9 +147,10 @@ static const tr_ty *tuple_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
     if (o->kind == TR_OBJ_DATE)
         return o->ty;
-    if (o->kind == TR_OBJ_ARRAY && o->date)
+    bool is_array = o->kind == TR_OBJ_ARRAY || o->kind == TR_OBJ_PLACED;
+    if (is_array && o->date)
         return tr_ty_dates(t, o->date, o->ty);
-    if (o->kind == TR_OBJ_ARRAY)
+    if (is_array)
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
     if (o->kind == TR_OBJ_GENERATOR)
         return o->ty;

@@ -23,6 +23,7 @@ typedef enum tr_objk {
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,
     TR_OBJ_ARRAY,   /* a frozen ndarray */
+    TR_OBJ_PLACED,  /* an array of a device, which is used where it lies */
     TR_OBJ_FUNC,    /* a user's function: index into the program */
     TR_OBJ_CODE,    /* the body of an inner function or lambda: index into the program */
     TR_OBJ_BUILTIN, /* a row of builtins.def */
@@ -46,12 +47,13 @@ typedef struct tr_attr {
 } tr_attr;
 
 struct tr_obj {
-    uint8_t kind;      /* tr_objk */
-    const char *repr;  /* short text for messages; never NULL */
-    const void *py;    /* identity of the Python object, or NULL */
-    const tr_ty *ty;   /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly); NTCLASS: what the items of a
-                             vector are (treadle/cuda/_vector.py), or NULL */
-    const tr_ty *date; /* ARRAY of int64: the DATE that its items are, or NULL */
+    uint8_t kind;     /* tr_objk */
+    const char *repr; /* short text for messages; never NULL */
+    const void *py;   /* identity of the Python object, or NULL */
+    /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items
+     * of a vector are (treadle/cuda/_vector.py), or NULL */
+    const tr_ty *ty;
+    const tr_ty *date;    /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
     const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */
@@ -77,6 +79,11 @@ struct tr_obj {
             /* no code depends on what it holds, addresses: it is bound anew where code is loaded */
             bool bound;
         } a; /* ARRAY: strides in elements; index among the program's constants */
+        struct {
+            const tr_obj *table; /* an ARRAY of one item, its address */
+            const int64_t *shape, *strides;
+            const char *name; /* as the function says that met it first, or NULL */
+        } p;                  /* PLACED: strides in elements */
         struct {
             uint32_t n;
             const tr_attr *attrs;

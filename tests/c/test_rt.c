@@ -587,7 +587,17 @@ static void test_spare(void) {
     assert(!g.spare);
 }
 
+static void test_place(void) {
+    int64_t block = 70000 | INT64_C(65535) << 32 | (int64_t)((uint64_t)65534 << 48);
+    tr_rt_place(1023 | 5 << 16 | INT64_C(63) << 32, block, 1024 | 6 << 16 | INT64_C(64) << 32,
+                INT64_C(0x7fffffff) | (int64_t)((uint64_t)65535 << 48));
+    static const uint32_t want[12] = {1023, 5, 63, 70000, 65535, 65534, 1024, 6, 64, 0x7fffffff, 0, 65535};
+    for (int32_t k = 0; k < 12; k++)
+        assert(tr_rt_placed(k) == want[k]);
+}
+
 int main(void) {
+    test_place();
     test_spare();
     test_stack();
     test_repr();

@@ -6,6 +6,7 @@ Most are held against their own text run by CPython, thread by thread (cuda_chec
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -594,7 +595,7 @@ def test_signatures():
         ((1, -1), ValueError, "the block is -1"),
         ((1,), ValueError, "2 to 4 items"),
         ((1, 2, 3, 4, 5), ValueError, "2 to 4 items"),
-        (((1, 1, 1, 1), 1), ValueError, "1 to 3 axes"),
+        (((1, 1, 1, 1), 1), ValueError, "has 1 to 3 axes"),
         ((1.5, 1), TypeError, "an int or a tuple"),
         ((1, 1, 7), TypeError, "made by cuda.stream"),
         ((1, 1, 0, 2**20), ValueError, "1048576 bytes of dynamic shared memory"),
@@ -602,8 +603,13 @@ def test_signatures():
 )
 def test_configurations_that_no_device_takes(config, error, message):
     kernel = kernel_of("def k(a):\n    a[0] = 1\n")
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         kernel[config]
+    if re.search(
+        r"^(1 to \d|a device|\d+ bytes of dynamic|the (grid|block) is)", message
+    ):  # sizes: what a driver says of them
+        assert "CUDA_ERROR_INVALID_VALUE" in str(caught.value)
+        assert isinstance(caught.value, cuda.cudadrv.driver.CudaAPIError) and caught.value.code == 1
 
 
 def test_configurations():

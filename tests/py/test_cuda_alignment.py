@@ -1,10 +1,15 @@
-"""Arrays of the host whose items are not aligned, as arguments of kernels: as those that are."""
+"""Arrays of the host whose items are not aligned, as arguments of kernels: as those that are; memory of kernels that begins where it is asked to."""
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from cuda_check import compile_text
 from treadle import cuda
+from treadle.cuda import _link
+from treadle.errors import TypingError
 
 
 def odd(a, by=4):
@@ -128,3 +133,140 @@ def test_other_classes_and_complex_items_that_lie_apart(make, tmp_path):
 def test_classes_that_are_refused_are_refused():
     with pytest.raises(TypeError, match="matrix"):
         add[1, 1](odd(np.zeros((1, 1))).view(np.matrix), np.zeros(1))
+
+
+# --- memory of blocks and threads that begins at multiples of a number ---
+
+AT = """
+extern "C" __device__ long long at(unsigned char *p) { return (long long)p; }
+extern "C" __device__ long long atd(double *p) { return (long long)p; }
+"""
+CLANG = pytest.mark.skipif(_link._clang() is None, reason="there is no clang that this LLVM understands")
+ALIGNMENTS = [None, 1, 2, 16, 64, 256, 1024]
+
+
+def places():
+    source = cuda.CUSource(AT, "at.cu")
+    at = cuda.declare_device("at", "int64(CPointer(uint8))", link=source, abi="c")
+    return at, cuda.declare_device("atd", "int64(CPointer(float64))", link=source, abi="c")
+
+
+@pytest.mark.emulated
+@CLANG
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("n", ALIGNMENTS)
+def test_storage_begins_at_multiples(n, debug):
+    at, atd = places()
+
+    @cuda.jit(device=True)
+    def helper(i):
+        own = cuda.local.array(5, np.uint8, alignment=n)
+        own[4] = i
+        return at(own) + own[4] * 2048
+
+    @cuda.jit(debug=debug)
+    def k(out, x):
+        a = cuda.shared.array(3, np.uint8, alignment=n)
+        b = cuda.shared.array(shape=(5, 2), dtype=np.float64, alignment=n)
+        c = cuda.local.array(7, np.uint8, n)
+        d = cuda.local.array((3, 3), np.float64, n)
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        if t == 0:
+            a[0] = cuda.blockIdx.x + 1
+            for j in range(5):
+                b[j, 1] = j
+        for j in range(7):
+            c[j] = t + j
+        for j in range(3):
+            for m in range(3):
+                d[j, m] = t * 100 + j * 10 + m
+        cuda.syncthreads()
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = at(a), atd(b), at(c), atd(d)
+        out[i, 4] = helper(t)
+        s = 0.0
+        for j in range(7):
+            s += c[j]
+        for j in range(3):
+            for m in range(3):
+                s += d[j, m]
+        x[i] = s + a[0] + b[4, 1]
+
+    out, x, t = np.zeros((128, 5), np.int64), np.zeros(128), np.arange(128) % 32
+    k[4, 32](out, x)
+    assert (x == 7 * t + 21 + 900 * t + 99 + np.arange(128) // 32 + 1 + 4).all()
+    assert (out % (n or 1) == 0).all() and (out[:, [1, 3]] % 8 == 0).all()
+
+
+@pytest.mark.emulated
+@CLANG
+@pytest.mark.parametrize("n", ALIGNMENTS)
+def test_storage_of_kernels_that_do_not_wait_and_of_grids_that_do(n):
+    at, atd = places()
+
+    @cuda.jit
+    def alone(out):
+        a = cuda.shared.array(3, np.uint8, alignment=n)
+        c = cuda.local.array(7, np.uint8, n)
+        d = cuda.local.array((3, 3), np.float64, n)
+        i = cuda.grid(1)
+        c[6], d[2, 2] = i, i
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = at(a), at(c), atd(d), (c[6] + d[2, 2]) * 1024
+
+    @cuda.jit
+    def together(out):
+        a = cuda.shared.array(3, np.uint8, alignment=n)
+        c = cuda.local.array(7, np.uint8, n)
+        d = cuda.local.array(2, np.float64, n)
+        i = cuda.grid(1)
+        c[6], d[1] = i, i
+        cuda.cg.this_grid().sync()
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = at(a), at(c), atd(d), (c[6] + d[1]) * 1024
+
+    for kernel in (alone, together):
+        out = np.full((128, 4), -1)
+        kernel[4, 32](out)
+        assert (out % (n or 1) == 0).all() and (out[:, 3] == 2048 * np.arange(128)).all()
+
+
+@pytest.mark.parametrize("n", ALIGNMENTS)
+def test_storage_on_a_gpu(n):
+    def k(x):
+        a = cuda.shared.array(3, np.uint8, alignment=n)
+        b = cuda.local.array(8, np.float64, alignment=n)
+        for j in range(8):
+            b[(j * x[0]) & 7] = j
+        a[x[1]] = b[x[2] & 7]
+        cuda.syncthreads()
+        x[1] = a[x[3]]
+
+    text, _ = cuda.compile_ptx(k, "void(int64[::1])", cc=(9, 0))
+    assert set(re.findall(r"\.(?:shared|local) \.align (\d+) ", text)) == {str(max(16, n or 1))}
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(3, "not 3"), (0, "not 0"), (-1, "not -1"), (2048, "not 2048"), (16.0, "not 16.0"), ("16", "not '16'")],
+)
+@pytest.mark.parametrize("where", ["shared", "local"])
+def test_alignments_that_there_are_not(where, n, said):
+    text = f"def k(x):\n    x[0] = cuda.{where}.array(3, np.uint8, alignment=N)[0]\n"
+    fn = compile_text(text, "k")
+    fn.__globals__["N"] = n
+    with pytest.raises(
+        TypingError, match=f"alignment must be a constant integer, a power of two up to 1024, {said}"
+    ):
+        cuda.jit(fn)[1, 1](np.zeros(1))
+
+
+def test_alignments_that_nobody_knows():
+    kernel = cuda.jit(compile_text("def k(x, n):\n    x[0] = cuda.shared.array(3, np.uint8, n)[0]\n", "k"))
+    with pytest.raises(TypingError, match="power of two up to 1024, not int64"):
+        kernel[1, 1](np.zeros(1), 16)
+    text = "def k(x):\n    x[0] = cuda.shared.array(0, np.uint8, alignment=N)[0]\n"
+    fn = compile_text(text, "k")
+    fn.__globals__["N"] = 16
+    cuda.jit(fn)[1, 1, 0, 8](np.zeros(1))
+    fn = compile_text(text, "k")
+    fn.__globals__["N"] = 32
+    with pytest.raises(TypingError, match="begins at a multiple of 16, and at none of more"):
+        cuda.jit(fn)[1, 1, 0, 8](np.zeros(1))

@@ -5,6 +5,7 @@ What needs clang or a C compiler is skipped where there is none; bitcode comes f
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import re
@@ -396,7 +397,7 @@ def test_what_can_be_linked(tmp_path):
     for kind in (cuda.Cubin, cuda.Fatbin, cuda.LTOIR, cuda.PTXSource):
         assert "bytes" in repr(kind(b"\x00\x01", "x"))
         fails(
-            "give the .cu beside it",
+            "x is a GPU's code, which the emulated device does not run: give the CUDA C that it is made of",
             "f",
             "int32(int32)",
             link=kind(b"\x00\x01", "x"),
@@ -466,12 +467,157 @@ def test_errors_of_the_compiler():
         "int32(int32)",
         link=cuda.CUSource("\nint f(\n", "wrong.cu"),
         args=(1,),
-        kind=RuntimeError,
+        kind=cuda.cudadrv.driver.LinkerError,
     )
     source = cuda.CUSource("int bar(int *o, int a, int b) { *o = a; return b; }", "mangled.cu")
     fails('write extern "C" before it', "bar", "int32(int32, int32)", link=source)
     barrier = cuda.CUSource('extern "C" __device__ int f(int *o) { __syncthreads(); return 0; }', "b.cu")
-    fails("__syncthreads", "f", "int32()", link=barrier, args=(), kind=RuntimeError)
+    fails(r"b\.cu waits at a barrier in f\(\): on the emulated device", "f", "int32()", link=barrier, args=())
+
+
+PLACES = r"""
+__shared__ float tile[32];
+extern "C" __device__ int where(long long *out, long long *a) {
+    a[0] = threadIdx.x; a[1] = threadIdx.y; a[2] = threadIdx.z;
+    a[3] = blockIdx.x; a[4] = blockIdx.y; a[5] = blockIdx.z;
+    a[6] = blockDim.x; a[7] = blockDim.y; a[8] = blockDim.z;
+    a[9] = gridDim.x; a[10] = gridDim.y; a[11] = gridDim.z;
+    *out = blockIdx.x * blockDim.x + threadIdx.x;
+    __threadfence(); __threadfence_block(); __threadfence_system();
+    return 0;
+}
+extern "C" __device__ void put(float x) { tile[threadIdx.x] = x; }
+extern "C" __device__ float get(int i) { return tile[i]; }
+extern "C" __device__ int often(void) { __shared__ int times; return ++times; }
+"""
+
+
+def places(clang):
+    source = cuda.CUSource(PLACES, "places.cu", options=["-DBY_CLANG"] if clang else [])
+    where = cuda.declare_device("where", "int64(CPointer(int64))", link=source)
+    store = cuda.declare_device("put", "void(float32)", link=source, abi="c")
+    load = cuda.declare_device("get", "float32(int32)", link=source, abi="c")
+    often = cuda.declare_device("often", "int32()", link=source, abi="c")
+
+    @cuda.jit(device=True)
+    def helper(a):
+        return where(a)
+
+    @cuda.jit
+    def k(a, out):
+        t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+        b = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+        i = b * cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z + t
+        out[i] = helper(a[i])
+
+    grid, block = (70000, 1, 2), (2, 1, 1)  # more blocks than 16 bits count
+    n = math.prod(grid) * math.prod(block)
+    a, out = np.zeros((n, 12), np.int64), np.zeros(n, np.int64)
+    k[grid, block](a, out)
+    x = np.tile(np.arange(140000), 2)
+    assert (out == x).all()
+    for column, want in enumerate((x % 2, 0, 0, x // 2, 0, np.arange(n) // 140000, 2, 1, 1, 70000, 1, 2)):
+        assert (a[:, column] == want).all(), column
+    grid, block = (3, 2, 2), (4, 3, 2)
+    a, out = np.zeros((288, 12), np.int64), np.zeros(288, np.int64)
+    k[grid, block](a, out)
+    b, t = np.divmod(np.arange(288), 24)
+    assert a.T.tolist() == [
+        list(np.broadcast_to(v, 288))
+        for v in (t % 4, t // 4 % 3, t // 12, b % 3, b // 3 % 2, b // 6, 4, 3, 2, 3, 2, 2)
+    ]
+
+    @cuda.jit
+    def turn(x):
+        store(x[cuda.grid(1)])
+        cuda.syncthreads()
+        x[cuda.grid(1)] = load(31 - cuda.threadIdx.x)
+
+    x = np.arange(4096, dtype=np.float32)
+    turn[128, 32](x)
+    assert (x.reshape(128, 32)[:, ::-1].ravel() == np.arange(4096)).all()
+
+    @cuda.jit
+    def counts(out):
+        out[cuda.grid(1)] = often()
+
+    out = np.zeros(64, np.int32)
+    counts[1, 64](out)
+    assert (np.diff(np.sort(out)) == 1).all()  # one variable for all of a block
+
+    @njit
+    def host(a):
+        return where(a)
+
+    with pytest.raises(treadle.TypingError, match="there are no threads of a block here"):
+        host(np.zeros(12, np.int64))
+
+
+@CLANG
+def test_places_and_shared_memory():
+    places(True)
+
+
+@CXX
+def test_places_and_shared_memory_by_another_compiler(monkeypatch):
+    monkeypatch.setattr(_link, "_clang", lambda: None)
+    places(False)
+    barrier = cuda.CUSource('extern "C" __device__ int f(int *o) { __syncthreads(); return 0; }', "c.cu")
+    fails("stands in the kernel", "f", "int32()", link=barrier, args=(), kind=RuntimeError)
+
+
+@CLANG
+def test_variables_of_each_thread_that_are_not_to_be_had():
+    begins = cuda.CUSource(
+        'extern "C" __device__ int f(int *o) { static __thread int n = 3; *o = n++; return 0; }', "n.cu"
+    )
+    fails(r"n\.cu has a variable .*n of which each thread has its own", "f", "int32()", link=begins, args=())
+    elsewhere = cuda.CUSource(
+        'extern "C" { extern __thread int n; __device__ int f(int *o) { *o = n; return 0; } }', "e.cu"
+    )
+    fails(r"e\.cu has a variable n of which", "f", "int32()", link=elsewhere, args=())
+
+
+@CLANG
+def test_places_for_a_gpu():
+    where = cuda.declare_device("where", "int64(CPointer(int64))", link=cuda.CUSource(PLACES, "places.cu"))
+
+    def k(a):
+        where(a)
+
+    text, _ = cuda.compile_ptx(k, (types.int64[::1],), cc=(9, 0))
+    assert "%tid.y" in text and "%nctaid.z" in text and "membar.sys" in text and "tr_rt" not in text
+
+
+PLACED = """
+    import numpy as np
+    from treadle import cuda
+    f = cuda.declare_device("f", "int32()", link=cuda.CUSource(
+        'extern "C" __device__ int f(int *o) { __shared__ int n; n = 7; *o = threadIdx.x + n; return 0; }', "f.cu"))
+
+    @cuda.jit(cache=True)
+    def k(out):
+        out[cuda.grid(1)] = f()
+
+    out = np.zeros(4, np.int32)
+    k[1, 4](out)
+    (entry,) = k._entries.values()
+    print(out.tolist(), entry.stats["loaded"])
+"""
+
+
+@CLANG
+def test_places_from_the_cache(tmp_path):
+    program = tmp_path / "placed.py"
+    program.write_text(textwrap.dedent(PLACED))
+    env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "c"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = [
+        subprocess.run(
+            [sys.executable, str(program)], env=env, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said == ["[7, 8, 9, 10] 0\n", "[7, 8, 9, 10] 1\n"]
 
 
 @CLANG
@@ -690,6 +836,57 @@ def test_a_program_for_numba(tmp_path):
     )
     assert done.stdout == "[ 0  3  6  9 12]\n[45.]\n", done.stderr
     assert "jitlink.o is not there: jitlink.cu is compiled in its place" in done.stderr
+
+
+LOOKS = r"""
+from numba import cuda
+from numba.core.errors import UnsupportedError
+from numba.cuda.cudadrv.driver import LinkerError, _Linker
+from numba.cuda.testing import test_data_dir
+
+assert test_data_dir.name == "data" and (test_data_dir / "saxpy.cu").exists()
+linker = _Linker(max_registers=0, cc=(7, 5), lto=True)
+linker.add_cu("extern \"C\" __device__ int foo(int x) { return x + 1; }", "foo")
+text = linker.get_linked_ptx().decode()
+assert ".target sm_75" in text and "foo" in text, text
+linker.close()
+linker.add_file_guess_ext(str(test_data_dir / "saxpy.cu"))
+assert b"saxpy" in linker.get_linked_ptx()
+for what, kind in (
+    (lambda: linker.add_cu("int f(", "wrong.cu"), LinkerError),
+    (lambda: linker.add_ptx(text.replace("sm_75", "sm_90"), "new.ptx"), LinkerError),
+    (lambda: linker.add_file_guess_ext(cuda.Cubin(b"")), UnsupportedError),
+    (linker.complete, UnsupportedError),
+    (lambda: (linker.add_ptx(text), linker.get_linked_ptx()), UnsupportedError),
+    (lambda: _Linker(cc=(3, 0)), UnsupportedError),
+):
+    try:
+        what()
+    except kind as error:
+        print(str(error).splitlines()[0])
+"""
+
+
+@CLANG
+def test_a_linker_of_numba(tmp_path):
+    (tmp_path / "tests" / "data").mkdir(parents=True)
+    (tmp_path / "tests" / "cudadrv").mkdir()
+    (tmp_path / "tests" / "data" / "saxpy.cu").write_text(
+        'extern "C" __device__ float saxpy(float a, float x, float y) { return a * x + y; }'
+    )
+    (tmp_path / "tests" / "cudadrv" / "looks.py").write_text(LOOKS)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TREADLE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "treadle", "run", "tests/cudadrv/looks.py"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    said = done.stdout.splitlines()
+    assert done.returncode == 0 and len(said) == 6, done.stdout + done.stderr
+    for line, word in zip(said, ("wrong.cu", "sm_90", ".cubin", "get_linked_ptx", "2 parts", "7.5 and up")):
+        assert word in line
 
 
 def test_pickled():

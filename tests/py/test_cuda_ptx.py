@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import treadle
 from cuda_check import compile_text
+from fake_gpu import start
 from on_stack import on_stack
 from test_target import assemble, assembler, has_libclc, params_of, treadlec
 from treadle import cuda, float32, float64, int64, void
@@ -407,6 +408,79 @@ def test_specialize():
         special.specialize(1.0, x, y)
     with pytest.raises(ValueError, match="not specialized"):
         _ = kernel.definition
+
+
+TYPED = "def k(a, kind, other):\n    s = cuda.shared.array(50, kind)\n    i = cuda.threadIdx.x\n    s[i] = i / 2\n    cuda.syncthreads()\n    a[i] = s[i]\n"
+
+
+@pytest.mark.parametrize("given", ["signature", "tuple", "specialize"])
+def test_signatures_with_the_type_of_a_constant(given):
+    a = np.zeros(4)
+    of_class = treadle.typeof(np.int16)
+    types = (float64[::1], of_class, int64)
+    if given == "specialize":
+        kernel = cuda.jit(compile_text(TYPED, "k")).specialize(a, np.int16, 3)
+    else:
+        kernel = cuda.jit(treadle.types.void(*types) if given == "signature" else types)(
+            compile_text(TYPED, "k")
+        )
+    assert kernel.signatures == [types] and kernel.specialized
+    assert re.search(r"\.shared \.align \d+ \.b8 [\w$]+\[100\]", kernel.inspect_asm(types))
+    if cuda.is_emulated():
+        with pytest.raises(treadle.UnsupportedError, match="told after a launch"):
+            kernel.inspect_emulation(types)
+    kernel[1, 4](a, np.int16, 7)
+    assert a.tolist() == [0, 0, 1, 1]
+    assert not cuda.is_emulated() or "thread" in kernel.inspect_emulation(types)
+    with pytest.raises(
+        TypeError, match=r"k\(\) takes \(array\(float64, 1d, C\), class\(int16\), int64\) as declared"
+    ):
+        kernel[1, 4](a, np.int32, 7)
+    with pytest.raises(TypeError, match="as declared, not"):
+        kernel[1, 4](a, np.int16, 7.0)
+    with pytest.raises(RuntimeError, match="declared signatures"):
+        kernel.compile("void(f8[:], i8, i8)")
+    with pytest.raises(TypeError, match=r"class\(int16\) is the type of one constant"):
+        treadle.njit([types])(compile_text(TYPED, "k"))
+
+
+def test_signatures_with_the_type_of_a_constant_on_a_gpu():
+    done = start(f"""
+import numpy as np, treadle
+from treadle import cuda, float64, types
+{TYPED}
+kernel = cuda.jit(types.void(float64[::1], treadle.typeof(np.int16), types.int64))(k)
+assert kernel.get_regs_per_thread() > 0 and kernel.get_max_threads_per_block() > 0
+(one,) = kernel.overloads.values()
+assert one.active_blocks_per_multiprocessor(32) > 0 and one.max_potential_block_size()[0] > 0
+a = cuda.to_device(np.zeros(4))
+kernel[1, 4](a, np.int16, 3)
+assert a.copy_to_host().tolist() == [0, 0, 1, 1]
+try:
+    kernel[1, 4](a, np.int32, 3)
+except TypeError as error:
+    assert "as declared, not" in str(error)
+else:
+    raise AssertionError("no TypeError")
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.emulated  # a GPU's driver says it: test_cuda_gpu.py
+def test_bytes_of_constant_arrays(monkeypatch):
+    tool = assembler()
+    monkeypatch.setenv("PATH", f"{Path(tool).parent}:{os.environ['PATH']}")
+
+    def k(a, kind):
+        i = cuda.grid(1)
+        a[i] = cuda.const.array_like(OF_BYTES)[i] + cuda.const.array_like(OF_DOUBLES)[i]
+        cuda.shared.array(3, kind)[i] = 1
+
+    kernel = cuda.jit(treadle.types.void(float64[::1], treadle.typeof(np.int16)))(k)
+    assert kernel.get_const_mem_size() in (16 + 80, 80 + 5)  # which of the two comes first is the compiler's
+
+
+OF_BYTES, OF_DOUBLES = np.arange(5, dtype=np.int8), np.arange(10.0)
 
 
 @pytest.mark.emulated  # a GPU's driver says it: test_cuda_gpu.py

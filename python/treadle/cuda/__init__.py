@@ -600,7 +600,7 @@ def _from_buffer(cdecl: Any, python_buffer: Any = None, require_writable: bool =
     _only_in_kernels("_from_buffer()")
 
 
-def _shared_array(shape: Any, dtype: Any) -> Any:
+def _shared_array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:
     """An array that the threads of a block share, not initialised.
 
     Parameters
@@ -610,6 +610,8 @@ def _shared_array(shape: Any, dtype: Any) -> Any:
         most. All such arrays of a block are the same memory.
     dtype : type
         Of its items: a constant.
+    alignment : int, optional
+        Of which number its address is a multiple: a power of two up to 1024, a constant. The memory that a launch asks for has 16.
 
     Returns
     -------
@@ -633,7 +635,7 @@ def _array_like(ndarray: Any) -> Any:
     _only_in_kernels("const.array_like()")
 
 
-def _local_array(shape: Any, dtype: Any) -> Any:
+def _local_array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:
     """An array of the thread's own, not initialised.
 
     Parameters
@@ -642,6 +644,8 @@ def _local_array(shape: Any, dtype: Any) -> Any:
         A constant.
     dtype : type
         Of its items: a constant.
+    alignment : int, optional
+        Of which number its address is a multiple: a power of two up to 1024, a constant.
 
     Returns
     -------

@@ -8,6 +8,7 @@ __all__ = [
     "CudaRuntimeError",
     "CudaSupportError",
     "DeviceMemoryError",
+    "LaunchSizeError",
     "LibraryError",
     "LinkerError",
     "MissingFile",
@@ -43,6 +44,13 @@ class DeviceMemoryError(CudaAPIError, MemoryError):
 
     def __init__(self, nbytes: int) -> None:
         super().__init__(2, f"CUDA_ERROR_OUT_OF_MEMORY: no room for {nbytes} bytes on the device")
+
+
+class LaunchSizeError(CudaAPIError, ValueError):
+    """A grid, a block or its shared memory is of a size that the device does not take. Its code is 1, CUDA_ERROR_INVALID_VALUE."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(1, f"CUDA_ERROR_INVALID_VALUE: {why}")
 
 
 class LibraryError(CudaAPIError):

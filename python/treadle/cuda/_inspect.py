@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, TextIO
 
-from .._core import Function, signature, typeof
+from .._core import Function, Signature, Type, signature, typeof
 from ..errors import UnsupportedError
 from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
@@ -88,8 +88,16 @@ def resources(ptx: str) -> Resources:
         number(r"Used (\d+) registers"),
         number(r"(\d+) bytes stack frame"),
         number(r"(\d+) bytes smem"),
-        number(r"(\d+) bytes cmem\[3\]"),
+        _constant_bytes(ptx),
     )
+
+
+def _constant_bytes(ptx: str) -> int:
+    """Of constant arrays, one behind the other: ptxas does not say them in all versions."""
+    end = 0
+    for align, bits, items in re.findall(r"(?m)^\.const \.align (\d+) \.b(\d+) [\w$]+\[(\d+)\]", ptx):
+        end += -end % int(align) + int(bits) // 8 * int(items)
+    return end
 
 
 def sass(ptx: str) -> str:
@@ -103,6 +111,33 @@ def sass(ptx: str) -> str:
 def inspect_ptx(function: Function, options: dict[str, Any], args: Any, nvvm_options: Any = None) -> str:
     """PTX of a device function for argument types, for the current device; ``nvvm_options`` is taken, and says nothing here."""
     return text_of(function, tuple(args), "ptx", False, device_flags(options), current_cc()).text
+
+
+def is_constant(t: Any) -> bool:
+    """Whether it is the type of one constant: of a class, such as ``np.int32``, or of a function."""
+    return isinstance(t, Type) and callable(getattr(t, "literal_value", None))
+
+
+def is_of_constants(sig: Any) -> bool:
+    """Whether a signature, or a tuple of types, has such a type."""
+    types = sig.args if isinstance(sig, Signature) else sig
+    return isinstance(types, tuple) and any(map(is_constant, types))
+
+
+def without_constants(
+    function: Function, flags: dict[str, int], types: tuple[Any, ...]
+) -> tuple[Function, tuple[Any, ...]]:
+    """A function that calls a kernel with the constants of a signature, and the types of its own parameters; of other signatures what was given."""
+    if not is_of_constants(types):
+        return function, types
+    names = [f"a{k}" for k in range(len(types))]
+    scope = {name: t.literal_value for name, t in zip(names, types) if is_constant(t)} | {"of": function}
+    left = ", ".join(name for name in names if name not in scope)
+    exec(f"def bound({left}):\n    of({', '.join(names)})", scope)
+    bound = scope["bound"]
+    bound.__name__, bound.__qualname__ = function.__name__, function.__qualname__
+    own = tuple(t for t in types if not is_constant(t))
+    return Function(bound, flags, {}), own
 
 
 class Definition:
@@ -120,14 +155,16 @@ class Definition:
         self.signature = types
         self._texts: dict[tuple[str, str], Any] = {}
         self._resources: dict[str, Resources] = {}
+        self._without: Function | None = None  # of a signature with constants, on a GPU
 
     def _text(self, stage: str, cc: Any = None) -> Any:
         cc = current_cc() if cc is None else cc
         key = stage, target_of(cc)
         if key not in self._texts:
+            function, types = without_constants(self._kernel._kernel, self._kernel._flags, self.signature)
             self._texts[key] = text_of(
-                self._kernel._kernel,
-                self.signature,
+                function,
+                types,
                 stage,
                 True,
                 device_flags(self._kernel.targetoptions),
@@ -150,16 +187,22 @@ class Definition:
         """The processor's own instructions, by programs of the CUDA toolkit."""
         return sass(self.inspect_asm(cc))
 
-    def _on_gpu(self) -> Any:
-        """The kernel's code on the GPU, compiled for this signature."""
-        code = self._kernel._of_gpu()
-        if self.signature not in code.signatures:
-            code.compile(signature(self.signature))
-        return code
+    def _on_gpu(self) -> tuple[Any, tuple[Any, ...]]:
+        """The kernel's code on the GPU, compiled for this signature, and its types there."""
+        code, types = self._kernel._of_gpu(), self.signature
+        if is_of_constants(types):
+            bound, types = without_constants(self._kernel._kernel, self._kernel._flags, types)
+            if self._without is None:
+                self._without = self._kernel._for_gpu(bound.py_func)
+            code = self._without
+        if types not in code.signatures:
+            code.compile(signature(types))
+        return code, types
 
     def _takes(self) -> Resources:
         if not is_emulated():
-            return Resources(*self._on_gpu()._takes(self.signature)[:4])
+            code, types = self._on_gpu()
+            return Resources(*code._takes(types)[:4])
         target = target_of(least_cc())
         if target not in self._resources:
             self._resources[target] = resources(self.inspect_asm())
@@ -174,7 +217,8 @@ class Definition:
     def max_threads_per_block(self) -> int:
         """As many as have registers, and as the launch bounds allow."""
         if not is_emulated():
-            return int(self._on_gpu()._takes(self.signature)[4])
+            code, types = self._on_gpu()
+            return int(code._takes(types)[4])
         of_warp = -(-max(self.regs_per_thread, 1) * 32 // _ROUND) * _ROUND
         bounds = device_flags(self._kernel.targetoptions).get("max_threads", 1024)
         return min(1024, _REGISTERS // of_warp * 32, bounds)
@@ -182,7 +226,8 @@ class Definition:
     def _held(self, threads: int, nbytes: int) -> int:
         """Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds."""
         if not is_emulated():
-            return self._on_gpu()._held(self.signature, threads, nbytes)
+            code, types = self._on_gpu()
+            return int(code._held(types, threads, nbytes))
         has = attributes()
         warps = -(-threads // has["WARP_SIZE"])
         by_shared = has["MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"] // (
@@ -243,7 +288,8 @@ class Definition:
         if not callable(dynsmemsize):
             nbytes = _dynamic_bytes(dynsmemsize)
             if not is_emulated():
-                return self._on_gpu()._suits(self.signature, min(limit, has["MAX_THREADS_PER_BLOCK"]), nbytes)
+                code, types = self._on_gpu()
+                return code._suits(types, min(limit, has["MAX_THREADS_PER_BLOCK"]), nbytes)  # type: ignore[no-any-return]
             return self._fullest(limit, lambda _: nbytes)
         return self._fullest(limit, dynsmemsize)
 
@@ -329,6 +375,9 @@ class Inspection:
     """The part of `Kernel` that says what it is. Signatures are those that were declared, compiled or launched."""
 
     _kernel: Function
+    _exact: list[tuple[Any, ...]]
+    _flags: dict[str, int]
+    _for_gpu: Callable[[Any], Function]
     _entries: dict[Any, Function]
     _new_entry: Callable[[Any], Function]
     _of_gpu: Callable[[], Function]
@@ -337,9 +386,13 @@ class Inspection:
     targetoptions: dict[str, Any]
     __qualname__: str
 
+    def _declared(self) -> list[tuple[Any, ...]]:
+        """The types of each signature that was declared."""
+        return self._exact or [s.args for s in self._kernel._declared]
+
     def _definitions(self) -> _Definitions:
         known: _Definitions = self.__dict__.setdefault("_known", _Definitions())
-        rows = [s.args for s in self._kernel._declared]
+        rows = [*self._declared()]
         rows += [row[-1].types for entry in list(self._entries.values()) for row in entry.signatures]
         rows += self._code.signatures if self._code is not None else []
         for types in rows:
@@ -379,7 +432,7 @@ class Inspection:
     @property
     def specialized(self) -> bool:
         """Whether it has one signature and takes no other: it was made by `specialize`, or declared so."""
-        return bool(self.__dict__.get("_specialized")) or len(self._kernel._declared) == 1
+        return bool(self.__dict__.get("_specialized")) or len(self._declared()) == 1
 
     def compile(self, sig: Any) -> Definition:
         """Compile for declared types, and for the current device.
@@ -392,7 +445,7 @@ class Inspection:
         types = tuple(signature(sig).args)
         known = self._definitions()
         if types not in known.keys():
-            if self._kernel._declared:
+            if self._declared():
                 raise RuntimeError(f"{self.__qualname__}() has declared signatures, and no other ones")
             made = Definition(self, types)
             made.inspect_asm()
@@ -452,6 +505,10 @@ class Inspection:
             for row in entry.signatures:
                 if tuple(row[-1].types) == types:
                     texts[blocks] = entry.inspect("emulation", tuple(row))
+        if not texts and is_of_constants(types):
+            raise UnsupportedError(
+                f"{self.__qualname__}(): how it runs with constants is told after a launch"
+            )
         if not texts:
             alone = self._new_entry(1)
             alone.compile(signature((*(typeof(0),) * 7, Tuple(types))))

@@ -15,7 +15,18 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, ParamSpec, TypeVar, Union, overload
 
 from .. import config, cuda
-from .._core import _STANDS_FOR, Configurable, Function, Launcher, Type, _launch_hooks, _launcher, typeof
+from .._core import (
+    _STANDS_FOR,
+    Configurable,
+    Function,
+    Launcher,
+    Signature,
+    Type,
+    _launch_hooks,
+    _launcher,
+    signature,
+    typeof,
+)
 from .._pickle import Recipe, leads_back, parts_of
 from ..decorators import (
     _OPTIONS,
@@ -29,7 +40,8 @@ from ..decorators import (
 from . import _checks, _order
 from ._compile import device_flags, target_of
 from ._devices import attributes, is_emulated, least_cc, ready
-from ._inspect import Inspection, inspect_ptx
+from ._errors import LaunchSizeError
+from ._inspect import Inspection, inspect_ptx, is_of_constants
 from ._stage import stage
 from ._stream import Stream
 from ._warn import tell
@@ -122,7 +134,7 @@ def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, in
         raise TypeError(f"{what} must be an int or a tuple of ints, not {given!r}") from None
     for n, most, axis in zip(sizes, limits, "xyz"):
         if not 1 <= n <= most:
-            raise ValueError(f"{what} is {n} along {axis}; a device takes 1 to {most}")
+            raise LaunchSizeError(f"{what} is {n} along {axis}; a device takes 1 to {most}")
     sizes += [1] * (3 - len(sizes))
     return sizes[0], sizes[1], sizes[2]
 
@@ -137,7 +149,9 @@ def _shared_bytes(given: Any, most: int) -> int:
     except TypeError:
         raise TypeError(f"the bytes of shared memory must be an int, not {given!r}") from None
     if not 0 <= n <= most:
-        raise ValueError(f"{n} bytes of dynamic shared memory; a block has 0 to {most} ({most >> 10} KiB)")
+        raise LaunchSizeError(
+            f"{n} bytes of dynamic shared memory; a block has 0 to {most} ({most >> 10} KiB)"
+        )
     return n
 
 
@@ -175,8 +189,14 @@ class Kernel(Configurable[P], Inspection):
         self._linked: dict[str, Any] = {"link": link} if link else {}
         self._setups: Any = None  # of what is linked, once it is known
         self._kernel = Function(fn, flags, as_options({**options, **self._linked}))
-        for s in signatures or ():
-            self._kernel._announce(s)
+        # what is declared with the type of a constant holds for these very types, and is compiled by a launch
+        given = [s.args if isinstance(s, Signature) else s for s in signatures or ()]
+        self._exact: list[tuple[Any, ...]] = []
+        if any(map(is_of_constants, given)):
+            self._exact = [s if isinstance(s, tuple) else signature(s).args for s in given]
+        else:
+            for one in signatures or ():
+                self._kernel._announce(one)
         self._flags = flags
         self._entry_flags = {**flags, "watch": watch, "seed": config.EMU_SEED}
         self._entries: dict[Blocks, Function] = {}
@@ -199,16 +219,19 @@ class Kernel(Configurable[P], Inspection):
             self._entries.setdefault(blocks, self._new_entry(blocks))
         return self._entries[blocks]
 
+    def _for_gpu(self, fn: Any) -> Function:
+        flags = {**self._flags, **device_flags(self.targetoptions)}
+        return Function(fn, flags, self._linked, target_of(least_cc()))
+
     def _of_gpu(self) -> Function:
         """The kernel's code for the GPU, which is its own entry."""
         if self._code is None:
-            flags = {**self._flags, **device_flags(self.targetoptions)}
-            code = Function(self.py_func, flags, self._linked, target_of(least_cc()))
-            for s in self._signatures:
+            code = self._for_gpu(self.py_func)
+            for s in () if self._exact else self._signatures:
                 code._declare(s)
             for types in code.signatures:
                 self._set_up(tuple(types))
-            if self._signatures:
+            if self._signatures and not self._exact:
                 code.disable_compile()
             self._code = code
         return self._code
@@ -241,7 +264,11 @@ class Kernel(Configurable[P], Inspection):
             except TypeError as why:
                 text = str(why).replace("has no Treadle type", "that kernels do not take", 1)
                 raise TypeError(f"{said} {text}") from None
-        self._set_up(tuple(typeof(value) for value in args))
+        types = tuple(typeof(value) for value in args)
+        if self._exact and types not in self._exact:
+            has = " and ".join(f"({', '.join(map(str, row))})" for row in self._exact)
+            raise TypeError(f"{self.__name__}() takes {has} as declared, not ({', '.join(map(str, types))})")
+        self._set_up(types)
 
     def _set_up(self, types: tuple[Any, ...]) -> None:
         """Callbacks of what the kernel is linked to, before it runs with these types; asks nothing where nobody has linked anything."""
@@ -274,7 +301,7 @@ class Kernel(Configurable[P], Inspection):
         block = _sizes("the block", config[1], _limits(has, "BLOCK"))
         threads = block[0] * block[1] * block[2]
         if threads > has["MAX_THREADS_PER_BLOCK"]:
-            raise ValueError(
+            raise LaunchSizeError(
                 f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
             )
         return self._launcher(grid, block, stream, nbytes)

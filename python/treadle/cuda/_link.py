@@ -26,7 +26,7 @@ from .. import _core, config
 from .._core import Signature, Type
 from ..decorators import as_signatures
 from ..errors import UnsupportedError
-from ._errors import MissingFile
+from ._errors import LinkerError, MissingFile
 
 __all__ = [
     "Archive",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HEADER = os.path.join(os.path.dirname(__file__), "include", "treadle_device.h")
-_OF_GPU = "is machine code of a GPU, which the emulated device does not run: give the .cu beside it"
+_OF_GPU = "is a GPU's code, which the emulated device does not run: give the CUDA C that it is made of, a .cu file or cuda.CUSource"
 
 
 class LinkableCode:
@@ -458,7 +458,7 @@ def _check_type(name: str, t: Type, is_result: bool) -> None:
 
 def prepare(
     links: list[LinkableCode], functions: list[DeclaredFunction], device: str | None
-) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...], tuple[int, ...]]:
+) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...], tuple[int, ...], bool]:
     """Called by the snapshot: what is to be linked, as bitcode, PTX and addresses.
 
     Parameters
@@ -478,6 +478,8 @@ def prepare(
         PTX, for a GPU.
     tuple of int
         For each function its address, or 0.
+    bool
+        Whether some of it asks for the place of a thread, which the host's code then says before each call.
     """
     codes: list[tuple[str, bytes]] = []
     texts: list[tuple[str, bytes]] = []
@@ -507,18 +509,30 @@ def prepare(
                 f"{link.name}: kernels of a GPU are linked to .bc, .cu and .ptx files; of .{link.kind} ones give the source"
             )
     where = tuple(_address(libraries, f.name) for f in functions)
-    return ", ".join(link.name for link in links), tuple(codes), tuple(texts), where
+    asks = device is None and any(b"tr_rt_placed" in code for _, code in codes)  # names are plain in bitcode
+    asks = sum(map(_told_where, libraries)) > 0 or asks
+    return ", ".join(link.name for link in links), tuple(codes), tuple(texts), where, asks
+
+
+def _told_where(library: ctypes.CDLL) -> bool:
+    """Whether a library asks for the place of a thread: then it is told of whom."""
+    try:
+        placed = ctypes.c_void_p.in_dll(library, "treadle_placed")
+    except ValueError:
+        return False
+    placed.value = _core._placed
+    return True
 
 
 def _check_target(link: LinkableCode, device: str) -> None:
-    """RuntimeError: the text is for newer GPUs than that one."""
+    """LinkerError: the text is for newer GPUs than that one."""
     made, has = re.search(rb"\.target\s+sm_(\d+)", link.data), re.search(r"sm_(\d+)", device)
     if made and has and int(made[1]) > int(has[1]):
-        raise RuntimeError(f"{link.name} is made for sm_{int(made[1])}, and the GPU is sm_{has[1]}")
+        raise LinkerError(f"{link.name} is made for sm_{int(made[1])}, and the GPU is sm_{has[1]}")
 
 
 def _check_ptx(link: LinkableCode, f: DeclaredFunction) -> None:
-    """RuntimeError: the text defines the function with other parameters than those declared."""
+    """LinkerError: the text defines the function with other parameters than those declared."""
     text = link.data.decode(errors="replace")
     found = re.search(rf"\.func\s*(\([^)]*\))?\s*{re.escape(f.name)}\s*\(([^)]*)\)", text)
     if not found:
@@ -532,7 +546,7 @@ def _check_ptx(link: LinkableCode, f: DeclaredFunction) -> None:
     result = [32] if numba else [] if ret is None else [width(ret)]
     has = [[max(32, int(n)) for n in re.findall(r"\.[bsuf](\d+)\s", part or "")] for part in found.groups()]
     if has != [result, want]:
-        raise RuntimeError(
+        raise LinkerError(
             f"{f.name}() has parameters of {has[1]} bits and a result of {has[0]} in {link.name}, and was declared with {want} and {result}"
         )
 
@@ -542,7 +556,7 @@ def _opened(path: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
     except OSError as why:
-        raise RuntimeError(f"link: {path} cannot be opened: {why}") from None
+        raise LinkerError(f"link: {path} cannot be opened: {why}") from None
 
 
 def _address(libraries: list[ctypes.CDLL], name: str) -> int:
@@ -583,48 +597,64 @@ def _for_host(link: LinkableCode) -> bytes | str:
 
 # --- compilers ---
 
+_NO_CLANG = "clang{} is needed to compile CUDA C, and there is none; TREADLE_CLANG says where one is"
+
+
+def _words_of(link: CUSource) -> list[str]:
+    # a header that is included by option comes before its file's own place is known, which messages are about
+    words = ["-O2", "-I", os.path.dirname(_HEADER), "-include", _HEADER, *link.options]
+    return [*words, "-I", link.folder] if link.folder else words
+
 
 def _compile(link: CUSource, device: str | None) -> bytes | str:
     """Bitcode of CUDA C, or (host only, without clang) the path of a shared library of it."""
     clang = _clang()
-    common = ["-O2", "-I", os.path.dirname(_HEADER), "-include", _HEADER, *link.options]
-    if link.folder:
-        common += ["-I", link.folder]
     if clang is None:
         compiler = _host_compiler(cxx=True) if device is None else None
         if compiler is None:
             more = "" if device else " or another C++ compiler (CXX, c++, g++)"
-            raise UnsupportedError(
-                f"{link.name}: clang{more} is needed to compile CUDA C, and there is none; TREADLE_CLANG says where one is"
-            )
+            raise UnsupportedError(f"{link.name}: {_NO_CLANG.format(more)}")
+
+        words = ["-x", "c++", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off", *_words_of(link)]
 
         def shared(source: str, out: str) -> list[str]:
-            words = ["-x", "c++", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off"]
-            return [*compiler, *words, *common, "-o", out, source, "-lm"]
+            return [*compiler, *words, "-o", out, source, "-lm"]
 
-        return _made(link.data, link.name, "cu", "so", shared, (*compiler, *common))
+        return _made(link.data, link.name, "cu", "so", shared, (*compiler, *words))
+    with open(_by_clang(link, clang, device, "bc"), "rb") as f:
+        return f.read()
+
+
+def _by_clang(link: CUSource, clang: list[str], device: str | None, made: str, arch: str = "sm_70") -> str:
+    """The path of what clang makes of CUDA C: bitcode (``bc``), or PTX (``ptx``) for a processor."""
     if device is None:
         words = ["-x", "c++", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-ffp-contract=off"]
     else:
-        words = ["-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_70", "-nocudainc", "-nocudalib"]
+        words = ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={arch}", "-nocudainc", "-nocudalib"]
         words += ["-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument"]
+    words += ["-std=c++17", *_words_of(link), "-fno-stack-protector"]
+    words += ["-S"] if made == "ptx" else ["-emit-llvm", "-c"]
 
-    def bitcode(source: str, out: str) -> list[str]:
-        # a header that is included by option comes before its file's own place is known, which messages are about
-        return [
-            *clang,
-            *words,
-            "-std=c++17",
-            *common,
-            "-fno-stack-protector",
-            "-emit-llvm",
-            "-c",
-            "-o",
-            out,
-            source,
-        ]
+    def command(source: str, out: str) -> list[str]:
+        return [*clang, *words, "-o", out, source]
 
-    with open(_made(link.data, link.name, "cu", "bc", bitcode, (*clang, *words, *common)), "rb") as f:
+    return _made(link.data, link.name, "cu", made, command, (*clang, *words))
+
+
+def ptx_of(link: CUSource, cc: tuple[int, int]) -> bytes:
+    """PTX of CUDA C, for GPUs of a compute capability.
+
+    Raises
+    ------
+    LinkerError
+        The source does not compile.
+    UnsupportedError
+        There is no clang.
+    """
+    clang = _clang()
+    if clang is None:
+        raise UnsupportedError(f"{link.name}: {_NO_CLANG.format('')}")
+    with open(_by_clang(link, clang, "gpu", "ptx", "sm_{}{}".format(*cc)), "rb") as f:
         return f.read()
 
 
@@ -727,7 +757,7 @@ def _made(
             f.write(b'#line 1 "%s"\n' % _quoted(name) + data if kind == "cu" else data)
         run = subprocess.run(command(source, out), capture_output=True, text=True)
         if run.returncode:
-            raise RuntimeError(f"{name} cannot be compiled:\n{run.stderr.strip()}")
+            raise LinkerError(f"{name} cannot be compiled:\n{run.stderr.strip()}")
         if run.stderr.strip():
             warnings.warn(f"{name}: {run.stderr.strip()}", stacklevel=2)
         if includes:  # what is loaded already is not what is made now

@@ -152,6 +152,47 @@ static tr_val dynamic(tr_grid *s, tr_val *bytes, const tr_ty *t) {
     return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, args);
 }
 
+/* `n` bytes from a multiple of `align` on, of a room of bytes with these sizes, which has `align` more: sizes
+ * are constants and the number of threads, as of all rooms. */
+static tr_val aligned_bytes(tr_grid *s, uint32_t nsizes, const tr_val *sizes, tr_val n, int64_t align) {
+    const tr_ty *t =
+        tr_ty_array(s->p->ctx->types, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, TR_LAYOUT_C, false);
+    tr_val room = tr_grid_room(s, t->elem, nsizes, sizes), by = tr_emit_int(&s->b, align),
+           all[3] = {room, tr_emit_int(&s->b, 0), tr_grid_op(s, TR_OP_ADD, n, by)},
+           line = tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, all), args[2] = {line, by},
+           part[3] = {line, tr_emit_rt(&s->b, TR_RT_ALIGN, s->i64, 2, args, NULL), n};
+    return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, part);
+}
+
+static int64_t bytes_of(const tr_fn *g, const tr_ins *made) {
+    int64_t bytes = tr_ty_size(made->ty->elem), n = 1;
+    for (uint32_t k = 0; k < made->nargs; k++) {
+        tr_get_int(g, made->args[k], &n); /* a constant: verify_ops.c */
+        bytes *= n;
+    }
+    return bytes;
+}
+
+/* A thread's bytes of local memory that begins at multiples of some number, with those up to the next. */
+static int64_t padded_bytes(const tr_fn *g, const tr_ins *made) {
+    int64_t align = tr_align_of(made);
+    return (bytes_of(g, made) + align - 1) / align * align;
+}
+
+/* Memory of the block's, or of the one thread's that runs. */
+static tr_val storage(tr_grid *s, tr_val v) {
+    const tr_ins *in = tr_at(s->g, v);
+    tr_val args[TR_MAX_NDIM + 2];
+    uint32_t n = sizes_of(s, v, args + 2);
+    if (!in->sub)
+        return tr_grid_room(s, in->ty->elem, n, args + 2);
+    int64_t bytes = bytes_of(s->g, in);
+    tr_val room = tr_emit_int(&s->b, bytes + tr_align_of(in));
+    args[0] = aligned_bytes(s, 1, &room, tr_emit_int(&s->b, bytes), tr_align_of(in));
+    args[1] = tr_emit_int(&s->b, 0);
+    return tr_emit_v(&s->b, TR_OP_RESTRIDE, in->ty, 2 + n, args);
+}
+
 /* A param that the body got: an array over the threads, one cell, or local memory of each thread. */
 static tr_val home_of(tr_grid *s, tr_val v) {
     const tr_ty *elem = tr_at(s->g, v)->ty->elem;
@@ -160,7 +201,13 @@ static tr_val home_of(tr_grid *s, tr_val v) {
         if (s->cells.d[c] == v)
             sizes[0] = tr_emit_int(&s->b, 1);
     for (uint32_t k = 0; k < s->locals.n; k++)
-        if (s->locals.d[k].home == v)
+        if (s->locals.d[k].home == v && tr_at(s->g, s->locals.d[k].made)->sub) {
+            const tr_ins *made = tr_at(s->g, s->locals.d[k].made);
+            int64_t each = padded_bytes(s->g, made);
+            sizes[1] = tr_emit_int(&s->b, each + tr_align_of(made));
+            return aligned_bytes(s, 2, sizes, tr_grid_op(s, TR_OP_MUL, s->threads, tr_emit_int(&s->b, each)),
+                                 tr_align_of(made));
+        } else if (s->locals.d[k].home == v)
             return tr_grid_room(s, elem, 1 + sizes_of(s, s->locals.d[k].made, sizes + 1), sizes);
     return tr_grid_room(s, elem, 1, sizes);
 }
@@ -181,11 +228,10 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
              v = next) {
             const tr_ins *in = tr_at(g, v);
-            tr_val sizes[TR_MAX_NDIM];
             next = in->next;
             s->in_turn = s->in_turn || in->op == TR_OP_LOCAL;
             if (in->op == TR_OP_SHARED || in->op == TR_OP_LOCAL)
-                known[v] = tr_grid_room(s, in->ty->elem, sizes_of(s, v, sizes), sizes);
+                known[v] = storage(s, v);
             else if (in->op == TR_OP_DYNSHARED)
                 known[v] = dynamic(s, &bytes, in->ty);
             else
@@ -193,6 +239,25 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
             tr_ins_remove(g, v);
         }
     return known;
+}
+
+/* The same as share_locals for local memory that begins at multiples of some number: bytes, as many for each
+ * thread. */
+static void share_aligned(tr_grid *s, tr_bld *at, tr_val v, tr_repl *r) {
+    tr_fn *g = s->g;
+    tr_ins in = *tr_at(g, v);
+    const tr_ty *t =
+        tr_ty_array(s->p->ctx->types, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, TR_LAYOUT_C, false);
+    tr_val home = tr_blk_param(g, 0, t, NULL), me = tr_grid_my_number(s, at), args[TR_MAX_NDIM + 2] = {home};
+    args[1] = tr_emit2(at, TR_OP_MUL, s->i64, me, tr_emit_int(at, padded_bytes(g, &in)));
+    args[2] = tr_emit_int(at, bytes_of(g, &in));
+    args[0] = tr_emit_v(at, TR_OP_RESTRIDE, t, 3, args);
+    args[1] = tr_emit_int(at, 0);
+    for (uint32_t k = 0; k < in.nargs; k++)
+        args[2 + k] = in.args[k];
+    tr_repl_set(g, r, v, tr_emit_v(at, TR_OP_RESTRIDE, in.ty, 2u + in.nargs, args));
+    tr_vec_push(tr_grid_arena(s), &s->locals, ((tr_local){home, v}));
+    tr_ins_remove(g, v);
 }
 
 /* Local memory in a kernel whose threads wait for each other: a part of an array over the threads, looked at
@@ -207,9 +272,13 @@ static void share_locals(tr_grid *s) {
             next = in.next;
             if (in.op != TR_OP_LOCAL)
                 continue;
+            tr_bld at = {.fn = g, .blk = b, .before = v, .loc = in.loc};
+            if (in.sub) {
+                share_aligned(s, &at, v, &r);
+                continue;
+            }
             const tr_ty *t = tr_ty_array(s->p->ctx->types, in.ty->elem, in.ty->ndim + 1u, TR_LAYOUT_C, false);
             tr_val home = tr_blk_param(g, 0, t, NULL), args[3 * TR_MAX_NDIM + 2] = {home};
-            tr_bld at = {.fn = g, .blk = b, .before = v, .loc = in.loc};
             args[1] = tr_grid_my_number(s, &at);
             uint32_t n = in.ty->ndim;
             int64_t along = 0;

@@ -2,8 +2,9 @@
  *
  * It is included before each .cu file, which clang or another C++ compiler makes code of for the host (the emulated
  * device) or clang for a GPU; no toolkit is there. Nothing of it makes code by itself. Names of math.h are libdevice's
- * on a GPU (__nv_*), the C library's on the host. What only a GPU has (threadIdx, barriers, shared memory) is
- * not declared on the host, so a compiler says where it is used. Macros stand for names that clang has already. */
+ * on a GPU (__nv_*), the C library's on the host. There threadIdx and its kin are asked of the runtime, which a kernel
+ * tells before it calls; shared memory is a thread's of the host, which runs a block; barriers are refused, as threads
+ * of a block take turns. Macros stand for names that clang has already. */
 #ifndef TREADLE_DEVICE_H
 #define TREADLE_DEVICE_H
 
@@ -29,6 +30,7 @@
 #define TREADLE_GPU 0
 #define __device__
 #define __constant__ const
+#define __shared__ static __thread
 #define TREADLE_FN static inline __attribute__((always_inline, unused))
 #endif
 
@@ -91,12 +93,37 @@ TREADLE_FN double fma(double x, double y, double z) { return __builtin_fma(x, y,
 TREADLE_FN float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
 struct treadle_dim3 { unsigned x, y, z; };
-#define threadIdx (treadle_dim3{__nvvm_read_ptx_sreg_tid_x(), __nvvm_read_ptx_sreg_tid_y(), __nvvm_read_ptx_sreg_tid_z()})
-#define blockIdx (treadle_dim3{__nvvm_read_ptx_sreg_ctaid_x(), __nvvm_read_ptx_sreg_ctaid_y(), __nvvm_read_ptx_sreg_ctaid_z()})
-#define blockDim (treadle_dim3{__nvvm_read_ptx_sreg_ntid_x(), __nvvm_read_ptx_sreg_ntid_y(), __nvvm_read_ptx_sreg_ntid_z()})
-#define gridDim (treadle_dim3{__nvvm_read_ptx_sreg_nctaid_x(), __nvvm_read_ptx_sreg_nctaid_y(), __nvvm_read_ptx_sreg_nctaid_z()})
+#define TREADLE_SREG(name)                                                                              \
+    (treadle_dim3{(unsigned)__nvvm_read_ptx_sreg_##name##_x(), (unsigned)__nvvm_read_ptx_sreg_##name##_y(), \
+                  (unsigned)__nvvm_read_ptx_sreg_##name##_z()})
+#define threadIdx TREADLE_SREG(tid)
+#define blockIdx TREADLE_SREG(ctaid)
+#define blockDim TREADLE_SREG(ntid)
+#define gridDim TREADLE_SREG(nctaid)
+#define __threadfence() __nvvm_membar_gl()
+#define __threadfence_block() __nvvm_membar_cta()
+#define __threadfence_system() __nvvm_membar_sys()
 #else
 #include <math.h>
+struct treadle_dim3 { unsigned x, y, z; };
+#if defined(__clang__) /* it is linked to the kernel, which finds this by name */
+extern "C" unsigned tr_rt_placed(int) __attribute__((pure));
+extern "C" void __syncthreads(void);
+#define TREADLE_PLACED(k) tr_rt_placed(k)
+#else /* who opens the library says where it is */
+extern "C" {
+inline __attribute__((visibility("default"))) unsigned (*treadle_placed)(int) = nullptr; /* there where it is used */
+void __syncthreads(void) __attribute__((error("a barrier in a linked function is for GPUs: on the emulated device it stands in the kernel")));
+}
+#define TREADLE_PLACED(k) treadle_placed(k)
+#endif
+#define threadIdx (treadle_dim3{TREADLE_PLACED(0), TREADLE_PLACED(1), TREADLE_PLACED(2)})
+#define blockIdx (treadle_dim3{TREADLE_PLACED(3), TREADLE_PLACED(4), TREADLE_PLACED(5)})
+#define blockDim (treadle_dim3{TREADLE_PLACED(6), TREADLE_PLACED(7), TREADLE_PLACED(8)})
+#define gridDim (treadle_dim3{TREADLE_PLACED(9), TREADLE_PLACED(10), TREADLE_PLACED(11)})
+#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define rsqrt(x) (1.0 / sqrt((double)(x)))
 #define rsqrtf(x) (1.0f / sqrtf(x))
 #endif
