@@ -35,6 +35,7 @@
 #include "opt/pattern/byrow.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
+#include "rt/layout.h"
 
 /* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row
  * makes an array; of all rows; rows for all cores. About how many elements a block of rows has: what it makes
@@ -473,9 +474,11 @@ static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
     if (p->imm.pat->par == TR_PAR_NO)
         return pays;
-    if (c->nt) { /* what is large has one table, and then each pattern by itself has more to hand out */
-        tr_val many = tr_emit_op(b, TR_OP_MUL, c->a_block, tr_emit_int(b, MANY_BLOCKS));
-        return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, n[0], many));
+    if (c->nt) { /* a large target has one table, and then each pattern by itself has more to hand out */
+        tr_val many = tr_emit_op(b, TR_OP_MUL, c->a_block, tr_emit_int(b, MANY_BLOCKS)),
+               enough = tr_emit_cmp(b, TR_CMP_GE, n[0], many),
+               few = tr_emit_cmp(b, TR_CMP_LE, c->a_block, tr_emit_int(b, TR_SCATTER_BLOCK));
+        return tr_emit_both(b, pays, tr_emit_either(b, enough, few));
     }
     return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
