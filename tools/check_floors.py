@@ -137,6 +137,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/byrow_block",
+            "pattern/byrow_product",
             "pattern/byrow_row",
             "pattern/demand",
             "pattern/fit",
