@@ -138,6 +138,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pattern/batch",
             "pattern/byrow",
             "pattern/byrow_block",
+            "pattern/byrow_product",
             "pattern/byrow_scatter",
             "pattern/byrow_row",
             "pattern/demand",

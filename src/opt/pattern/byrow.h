@@ -6,11 +6,14 @@
 #include "opt/pattern/fuse.h"
 #include "opt/versions.h"
 
+/* TR_ROWS_TERMS: how many a product of few rows at a time adds for an item; of more it is no gain. */
 enum {
     TR_MAX_CHAIN = 12,
     TR_MAX_CHAIN_OPERANDS = 16,
-    TR_MAX_CHAIN_ARRAYS = 2 * TR_MAX_CHAIN,
-    TR_MAX_CHAIN_TARGETS = 4
+    TR_MAX_CHAIN_PRODUCTS = 4,
+    TR_MAX_CHAIN_ARRAYS = 2 * TR_MAX_CHAIN + TR_MAX_CHAIN_PRODUCTS,
+    TR_MAX_CHAIN_TARGETS = 4,
+    TR_ROWS_TERMS = 64
 };
 
 /* An array that the chain writes. */
@@ -21,6 +24,7 @@ typedef struct tr_rows_array {
     bool chosen;  /* the best of a row, which are known at its end */
     bool seen;    /* others than the chain use it */
     bool local;   /* an array of the round */
+    bool stays;   /* keeps a place of its own: a product is made of it, or it begins the chain */
     tr_val place; /* where its elements stand: itself, or what is made of it */
     tr_val value; /* row: of this round */
 } tr_rows_array;
@@ -35,6 +39,12 @@ typedef struct tr_rows_target {
     tr_val empty; /* guarded: has it no places? */
 } tr_rows_target;
 
+/* A product in the chain: its call. */
+typedef struct tr_rows_mul {
+    tr_val call, made; /* the array */
+    unsigned before;   /* which pattern it stands before */
+} tr_rows_mul;
+
 typedef struct tr_rows {
     tr_fn *f;
     tr_bid blk;
@@ -44,8 +54,10 @@ typedef struct tr_rows {
     unsigned k, n; /* axes of the rows; patterns */
     tr_val pats[TR_MAX_CHAIN];
     bool guards[TR_MAX_CHAIN]; /* what the pattern loads is tested behind the chain */
-    tr_u32s behind;            /* what stands between them and depends on what they reduce, in order */
-    bool tests;                /* some of that raises */
+    unsigned nmul;
+    tr_rows_mul muls[TR_MAX_CHAIN_PRODUCTS];
+    tr_u32s behind; /* what stands between them and depends on what they reduce, in order */
+    bool tests;     /* some of that raises */
     unsigned nw;
     tr_rows_array w[TR_MAX_CHAIN_ARRAYS];
     unsigned nt;
@@ -134,5 +146,18 @@ tr_val tr_rows_in_tables(tr_rows *c, tr_bld *b, tr_val most);
 
 void tr_rows_begin_block(tr_rows *c);
 void tr_rows_by_block(tr_rows *c, unsigned i);
+tr_val tr_rows_block_of_written(tr_rows *c, const tr_rows_array *w); /* what the round has of it */
+
+/* --- byrow_product.c --- */
+
+tr_val tr_rows_made_by(const tr_rows *c, const tr_ins *call); /* the array that a product fills, or NOVAL */
+bool tr_rows_take_product(tr_rows *c, tr_val v);              /* into the chain; false: it is none of it */
+bool tr_rows_are_multiplied(const tr_rows *c, tr_val array);  /* by a product of the chain */
+bool tr_rows_is_of_product(const tr_rows *c, tr_val v);       /* its call, a view that only it uses */
+/* `test`, and whether the chain's products add few terms. */
+tr_val tr_rows_few_terms(const tr_rows *c, tr_bld *b, tr_val test);
+void tr_rows_products_before(tr_rows *c, unsigned pattern); /* of a block's rows, in the round */
+/* Copies of right matrices in lines, in place of those that the round captures. */
+void tr_rows_lay_lines(tr_rows *c, tr_bld *b);
 
 #endif

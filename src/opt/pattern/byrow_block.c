@@ -58,7 +58,7 @@ static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole, tr_
 }
 
 /* This block's part of an array that the chain writes: an array of the round where nobody else reads it. */
-static tr_val block_of_written(tr_rows *c, const tr_rows_array *w) {
+tr_val tr_rows_block_of_written(tr_rows *c, const tr_rows_array *w) {
     tr_val a = w->place, sizes[TR_MAX_NDIM] = {c->rows};
     const tr_ins made = *tr_rows_def(c, a);
     if (c->part[a] != TR_NOVAL)
@@ -94,9 +94,9 @@ static tr_val block_of(tr_rows *c, const tr_ins *p, uint32_t which) {
     const tr_rows_array *w = tr_rows_find(c, a), *row = tr_rows_of_view(c, a);
     bool whole = tr_pat_is_as_long(c->f, p, which, 0), same = true;
     if (w)
-        return block_of_written(c, w);
+        return tr_rows_block_of_written(c, w);
     if (row)
-        return view_in_block(c, a, block_of_written(c, row), true);
+        return view_in_block(c, a, tr_rows_block_of_written(c, row), true);
     if (tr_rows_repeat(c, a))
         return view_in_block(c, a, tr_rows_seen(c, tr_rows_def(c, a)->args[0]), whole);
     for (unsigned j = 1; j < p->imm.pat->nspace; j++) {
@@ -187,7 +187,7 @@ static void store_first(tr_rows *c, const tr_ins *p, tr_node *m, bool counts) {
         else if (role == P_IN)
             tr_node_put(&map, role, block_of(c, p, k - tr_pat_at(t, P_IN)));
         else if (role == P_OUT)
-            tr_node_put(&map, role, block_of_written(c, tr_rows_find(c, x)));
+            tr_node_put(&map, role, tr_rows_block_of_written(c, tr_rows_find(c, x)));
         else if (role == P_CAP)
             tr_node_put(&map, role, tr_rows_captured(c, x));
     }
@@ -230,7 +230,8 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
     if (two)
         store_first(c, &p, &m, counts);
     for (uint32_t r = 0; two && r < t->nfold; r++)
-        tr_node_put(&m, P_IN, block_of_written(c, tr_rows_find(c, tr_fuse_out(&p)[reduced_output(t, r)])));
+        tr_node_put(&m, P_IN,
+                    tr_rows_block_of_written(c, tr_rows_find(c, tr_fuse_out(&p)[reduced_output(t, r)])));
     for (uint32_t k = 0; k < p.nargs; k++) {
         tr_role role = tr_pat_role(t, k);
         tr_val x = p.args[k];
@@ -241,7 +242,7 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
         else if (role == P_IN)
             x = block_of(c, &p, k - tr_pat_at(t, P_IN));
         else if (role != P_SCAT && tr_role_info[role].memory & TR_MEM_WRITE)
-            x = block_of_written(c, tr_rows_find(c, x));
+            x = tr_rows_block_of_written(c, tr_rows_find(c, x));
         else if (role == P_RED && !t->keep)
             x = tr_red_identity(c->b.fn, tr_pat_red(t, k - tr_pat_at(t, P_SCAN)), tr_rows_def(c, x)->ty);
         else
@@ -258,6 +259,7 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
 
 void tr_rows_by_block(tr_rows *c, unsigned i) {
     const tr_ins p = *tr_rows_pattern(c, i);
+    tr_rows_products_before(c, i);
     tr_val reduced = emit_pattern(c, i);
     for (uint32_t r = 0; !p.imm.pat->keep && r < tr_pat_nred(p.imm.pat); r++)
         tr_rows_contribute(c, &p, r, tr_rows_reduced(c, &p, reduced, r));

@@ -123,4 +123,12 @@ const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, 
  * be tested when they go. Until false. */
 bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms);
 
+/* --- product.c --- */
+
+/* Neighbours along the last of two axes are neighbours in memory. */
+bool tr_fuse_is_lines(const tr_fn *f, const tr_ins *view);
+/* A copy of a matrix whose lines are lines of memory, as a view of that type, of `terms` lines. Like the
+ * array `made` it is allocated, and like pattern `p` it is filled. */
+tr_val tr_fuse_in_lines(tr_bld *b, tr_val matrix, tr_val terms, tr_val made, tr_val p);
+
 #endif
