@@ -414,9 +414,9 @@ struct tr_fn;
  * extents (i64); nin input arrays and nout output arrays, each of rank nspace, read and written at the node's
  * index, shapes already checked to match (an axis of extent 1 of an input repeats); nfilt packed arrays;
  * nbest arrays of what is chosen; initial values of nscan scans, then of nfold other reductions; ntop: how
- * many are chosen (i64); nscat targets of scatters; nein and neout arrays of the epilogue; ncap captured
- * values; nwhen: it runs on all cores where that is true, else in order on one; ncost: what a round costs, in
- * instructions, in place of sched.cost.
+ * many are chosen (i64); nscat targets of scatters; ntable captured arrays that rounds have tables of; nein
+ * and neout arrays of the epilogue; ncap captured values; nwhen: it runs on all cores where that is true,
+ * else in order on one; ncost: what a round costs, in instructions, in place of sched.cost.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
  * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nbest of what is chosen,
@@ -455,6 +455,10 @@ struct tr_fn;
  * blocks of rounds, where scatters.c says so. A target shares no memory with any other operand, and nothing
  * else of the node reads or writes it. A pattern that scatters keeps no axes.
  *
+ * Tables (reduction of arrays) are of the first captured arrays, which all rounds store to: each round but
+ * the first is given one like the array that begins with what changes nothing, and these are joined to the
+ * array in the order of the rounds. So rounds of one core and of all give the same bits.
+ *
  * Values may be joined by a function of the user's ("join"), which is a lambda of the node, too: it is given
  * two values and what is captured, and yields one. A value is a number, or a tuple of numbers. Its reduction
  * of n contributions, in C order, is join(initial value, total), and the initial value where there are none.
@@ -464,11 +468,11 @@ struct tr_fn;
  * a block is joined before the lambda runs for the next: that is what effects can tell.
  *
  * A lambda that only computes is scalar; one that besides loads from captured arrays only reads, and counts
- * as scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is
- * never copied and never merged. What memory it may touch is what its instructions say (summary.h). Two
- * operands that are different values share no memory if one of them is written, but an input and an output
- * element for element, and what is written is not captured by a lambda that only reads; no two elements of
- * what is written lie in one place. */
+ * as scalar work where it is not computed twice; one that stores, calls or allocates is a region: it is never
+ * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
+ * that are different values share no memory if one of them is written, but an input and an output element for
+ * element, and what is written is not captured by a lambda that only reads; no two elements of what is
+ * written lie in one place. */
 enum {
     TR_SCATTER_PUT = TR_RED__COUNT,
     TR_SCATTER__COUNT
@@ -580,11 +584,11 @@ static inline uint32_t tr_pat_nred(const tr_pat *p) {
     return (uint32_t)p->nscan + p->nfold;
 }
 static inline tr_join *tr_pat_join(const tr_pat *p, uint32_t operand) {
-    assert(operand >= tr_pat_at(p, P_SCAN) && operand < tr_pat_at(p, P_SCAT + 1) && "one that joins");
+    assert(operand >= tr_pat_at(p, P_SCAN) && operand < tr_pat_at(p, P_TABLE + 1) && "one that joins");
     return p->joins + (operand - tr_pat_at(p, P_SCAN));
 }
 static inline uint32_t tr_pat_njoins(const tr_pat *p) {
-    return tr_pat_nred(p) + p->ntop + p->nscat;
+    return tr_pat_nred(p) + p->ntop + p->nscat + p->ntable;
 }
 static inline tr_redk tr_pat_red(const tr_pat *p, uint32_t k) {
     return (tr_redk)p->joins[k].how;

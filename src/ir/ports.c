@@ -21,7 +21,7 @@ const tr_roleinfo tr_role_info[TR_ROLE__COUNT] = {
 
 /* Those that join stand side by side, as tr_pat_join has it. */
 #define X(id, count, most, word, mark, join, ...) \
-    _Static_assert((TR_JOIN_##join != TR_JOIN_NONE) == (P_##id >= P_SCAN && P_##id <= P_SCAT), #id);
+    _Static_assert((TR_JOIN_##join != TR_JOIN_NONE) == (P_##id >= P_SCAN && P_##id <= P_TABLE), #id);
 #include "ir/roles.def"
 #undef X
 
@@ -63,24 +63,6 @@ uint32_t tr_pat_with(const tr_pat *p, unsigned memory, uint32_t from) {
             return from > first ? from : first;
     }
     return end;
-}
-
-uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap) {
-    const tr_fn *lam = p->lam;
-    uint8_t memory = 0;
-    for (tr_val v = 0; v < lam->ins.n; v++) {
-        const tr_ins *in = tr_at(lam, v);
-        if (in->blk == TR_NOBLK || in->op != TR_OP_PATTERN)
-            continue;
-        for (uint32_t k = 0; (k = tr_pat_with(in->imm.pat, TR_MEM_UPDATE, k)) < in->nargs; k++) {
-            tr_val a = in->args[k];
-            while (tr_is_view(tr_at(lam, a)))
-                a = tr_at(lam, a)->args[0];
-            if (a == tr_port_param(p, TR_LAM, cap))
-                memory |= tr_role_info[tr_pat_role(in->imm.pat, k)].memory;
-        }
-    }
-    return memory;
 }
 
 tr_fn *tr_pat_any(const tr_pat *p, unsigned i) {

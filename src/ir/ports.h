@@ -73,8 +73,6 @@ static inline bool tr_pat_has_only(const tr_pat *p, uint32_t roles) {
 static inline bool tr_pat_is_map(const tr_pat *p) {
     return !p->keep && tr_pat_has_only(p, P_(SPACE) | P_(IN) | P_(OUT) | P_(CAP));
 }
-/* What patterns of the lambda's own, a round's, do to a captured array that they walk by views: TR_MEM_*. */
-uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap);
 /* The param of one of the functions that operand has; TR_NOVAL: it has none. */
 tr_val tr_port_param(const tr_pat *p, unsigned fn, uint32_t operand);
 /* How many values a function yields for an operand of a role, whose value is v. */

@@ -43,6 +43,29 @@ uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k) {
     return is;
 }
 
+uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap) {
+    const tr_fn *lam = p->lam;
+    uint8_t memory = 0;
+    for (tr_val v = 0; v < lam->ins.n; v++) {
+        const tr_ins *in = tr_at(lam, v);
+        if (in->blk == TR_NOBLK || (in->op != TR_OP_PATTERN && in->op != TR_OP_CALLRT))
+            continue;
+        for (uint32_t k = 0; k < in->nargs; k++) {
+            uint8_t is = in->op == TR_OP_CALLRT ? tr_call_memory(lam, in, k)
+                                                : tr_role_info[tr_pat_role(in->imm.pat, k)].memory;
+            tr_val a = in->args[k];
+            while ((is & TR_MEM_UPDATE) && tr_is_view(tr_at(lam, a)))
+                a = tr_at(lam, a)->args[0];
+            if ((is & TR_MEM_UPDATE) && a == tr_port_param(p, TR_LAM, cap))
+                memory |= is;
+            if (in->op == TR_OP_PATTERN && in->args[k] == tr_port_param(p, TR_LAM, cap) &&
+                tr_pat_role(in->imm.pat, k) == P_CAP)
+                memory |= tr_pat_walked(in->imm.pat, k);
+        }
+    }
+    return memory;
+}
+
 int64_t tr_fn_moves(const tr_fn *f, tr_op op) {
     int64_t bytes = 0;
     if (op == TR_OP_STORE && tr_term(f, 0)->op != TR_OP_YIELD)

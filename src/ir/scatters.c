@@ -6,8 +6,8 @@
  * A function of the user's joins what it joins by such tables, too.
  *
  * Sums and products of floats, and what a function joins, depend on how they are grouped. Those go block by
- * block whoever walks them, where the space has one axis: within the first block it is the plain sequence.
- * Over several axes they stay plain, and on one core. */
+ * block whoever walks them, and blocks are of rounds of the first axis, which is walked as such: within the
+ * first block it is the plain sequence. */
 #include "ir/summary.h"
 
 #include "ir/ports.h"
@@ -20,6 +20,5 @@ bool tr_pat_scatter_regroups(const tr_pat *t) {
 
 bool tr_pat_spreads(const tr_pat *t) {
     return t->nscat == 1 && t->nspace && !t->keep &&
-           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) && tr_pat_only_computes(t) &&
-           (t->nspace == 1 || !tr_pat_scatter_regroups(t));
+           tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(SCAT) | P_(CAP)) && tr_pat_only_computes(t);
 }

@@ -6,6 +6,7 @@
  * Cost: linear in the lambda. */
 #include "ir/sched.h"
 #include "ir/alias.h"
+#include "ir/summary.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -241,6 +242,8 @@ static const char *line_misfit(const tr_fn *f, const tr_ins *pat) {
     const tr_ty *first = n ? tr_at(f, pat->args[tr_pat_at(p, P_IN)])->ty : NULL;
     if (p->keep || !p->nspace)
         return "a line has no axes to keep";
+    if (p->nspace > 1 && tr_pat_scatter_regroups(p))
+        return "blocks of a scatter are of rounds of the first axis";
     for (uint32_t a = 0; a < n; a++) {
         const tr_ty *t = tr_at(f, pat->args[tr_pat_at(p, P_IN) + a])->ty;
         if (t->layout == TR_LAYOUT_ANY || tr_pat_repeats(f, pat, a) ||

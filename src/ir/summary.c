@@ -3,7 +3,8 @@
  *
  * An array that a round makes is its own. One that comes in by a capture is reached at the round's own
  * elements where all of the pattern's indices are among the access' indices; or through a view that takes the
- * round's part of each indexed axis and all of others, the form in which lib/npgufunc.c hands out operands.
+ * round's part of each indexed axis and all of others, the form in which lib/npgufunc.c hands out operands;
+ * a block of an axis, of as many places as rounds are apart, is such a part (opt/pattern/byrow_block.c).
  * Everything else, a choice between arrays too, is anywhere. What a call does to its arguments is found the
  * same way, once per instance; a recursive one may do anything.
  * Cost: linear in the functions, but for arrays that were chosen (alias.c). */
@@ -65,15 +66,35 @@ static bool axis_is_whole(const body *b, const tr_ins *view, unsigned k, unsigne
            tr_is_int(b->f, tr_view_starts(view)[of], 0) && tr_is_int(b->f, tr_view_steps(view)[k], 1);
 }
 
-/* An axis of the array for each of the pattern's indices; all of every other, or one place of it. */
+/* Is it the same for all rounds? */
+static bool is_given(const body *b, tr_val v) {
+    return tr_is_const(def(b, v)) || (is_entry_param(b, v) && index_of(b, v) < 0);
+}
+
+/* Of which of the pattern's indices an axis is a block: from `index * n`, or so much after a place that all
+ * rounds begin at, n at most; -1: it is none. */
+static int axis_is_block(const body *b, const tr_ins *view, unsigned k, unsigned of) {
+    const tr_ins *from = def(b, tr_view_starts(view)[of]), *size = def(b, tr_made_sizes(view)[k]);
+    if (from->op == TR_OP_ADD && is_given(b, from->args[1]))
+        from = def(b, from->args[0]);
+    if (from->op != TR_OP_MUL || size->op != TR_OP_MIN || !is_given(b, from->args[1]) ||
+        (size->args[0] != from->args[1] && size->args[1] != from->args[1]) ||
+        !tr_is_int(b->f, tr_view_steps(view)[k], 1))
+        return -1;
+    return index_of(b, from->args[0]);
+}
+
+/* An axis of the array for each of the pattern's indices, or a block of one; all of every other, or one place
+ * of it. */
 static bool is_own_part(const body *b, const tr_ins *view) {
     uint64_t walked = 0, met = 0;
     if (view->op != TR_OP_VIEW)
         return false;
     for (unsigned k = 0; k < view->ty->ndim; k++) {
-        int of = tr_view_axis(view, k);
-        if (of >= 0 && !axis_is_whole(b, view, k, (unsigned)of))
+        int of = tr_view_axis(view, k), index = of < 0 ? -1 : axis_is_block(b, view, k, (unsigned)of);
+        if (of >= 0 && (index < 0 ? !axis_is_whole(b, view, k, (unsigned)of) : met >> index & 1u))
             return false;
+        met |= index < 0 ? 0 : UINT64_C(1) << index;
         walked |= of >= 0 ? UINT64_C(1) << of : 0;
     }
     for (unsigned of = 0; of < tr_view_nbase(view); of++) {
@@ -289,6 +310,8 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
         return "it may store to one element more than once";
     tr_summary s = tr_pat_summary(p, t);
     for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {
+        if (k < t->ntable) /* each round has its own */
+            continue;
         if (s.caps[k].writes == TR_REACH_ANY)
             return "it may store to one element more than once";
         if (s.caps[k].writes && s.caps[k].reads == TR_REACH_ANY)

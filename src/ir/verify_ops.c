@@ -676,6 +676,27 @@ static void check_scatters(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, t->keep ? "scatters, but keeps an axis" : "scatters, so nothing is known to be apart");
 }
 
+/* Tables are of the first captured arrays, which lie as a table does, and what they are joined by has
+ * something to begin a table with. */
+static void check_tables(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    uint32_t at = tr_pat_at(t, P_TABLE), caps = tr_pat_at(t, P_CAP);
+    for (uint32_t n = at; n < at + t->ntable; n++) {
+        const tr_ty *a = arg_type(k, i, n);
+        unsigned how = tr_pat_join(t, n)->how;
+        if (how == TR_SCATTER_PUT || how >= TR_SCATTER__COUNT || !tr_scatter_takes(how, a->elem) ||
+            tr_red_info[how].joins || a->layout != TR_LAYOUT_C)
+            tr_ck_bad(k, "has no tables for %s", tr_ck_show(k, a));
+        for (uint32_t m = 0; m < i->nargs; m++)
+            if (m != n && (i->args[m] == i->args[n]) != (m == caps + n - at))
+                tr_ck_bad(k, "operand %" PRIu32 " has tables, so it is capture %" PRIu32 ", and nothing else",
+                          n, n - at);
+    }
+    if (t->ntable &&
+        (t->nspace != 1 || !tr_pat_has_only(t, P_(SPACE) | P_(RED) | P_(TABLE) | P_(CAP) | P_(COST))))
+        tr_ck_bad(k, "has tables, and more than rounds that reduce");
+}
+
 /* A lambda that only reads may run in any order of the rounds, so what the node writes is no array that it is
  * given whole. */
 static void check_whole_arrays(tr_fnck *k, const tr_ins *i) {
@@ -730,6 +751,7 @@ static void check_pattern(tr_fnck *k, const tr_ins *i) {
     check_reductions(k, i);
     check_filter(k, i);
     check_scatters(k, i);
+    check_tables(k, i);
     check_whole_arrays(k, i);
     check_choice(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))

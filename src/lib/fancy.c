@@ -366,7 +366,7 @@ static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *ele
         }
         assert((uint32_t)p->of[k] < p->nix && "the axis has one of the indices");
         tr_tv x = ix[p->of[k]], i = tr_em_conv(e, x, i64_ty(e));
-        if (tr_ty_class(tr_lib_scalar(e, x.ty)) == 'i')
+        if (tr_ty_class(tr_lib_scalar(e, x.ty)) == 'i' && !p->u.keys)
             i = tr_lib_wrap(e, i, size[k]);
         at[k] = i;
     }

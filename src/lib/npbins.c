@@ -49,15 +49,17 @@ bool tr_fam_ends(tr_em *e, tr_tv x, tr_tv *least, tr_tv *most) {
     return true;
 }
 
-/* One more than the largest item, none of which is negative; 0 without items. */
-static bool places_of(tr_em *e, tr_tv x, tr_tv *out) {
+/* One more than the largest item, none of which is negative; at least `atleast`, as it is where items are
+ * known to be smaller, keys that were tested: then no size waits for the largest one. */
+static bool places_of(tr_em *e, tr_tv x, tr_tv atleast, tr_tv *out) {
     tr_tv least, most, none = i64(e, 0);
     if (!tr_fam_ends(e, x, &least, &most))
         return false;
-    tr_tv some = tr_em_cmp(e, TR_CMP_GE, most, none);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, none), TR_EXC_VALUE,
                 "'list' argument must have no negative elements", 0, NULL);
-    *out = tr_em_extent_sum(e, tr_em_select(e, some, most, none), tr_em_select(e, some, i64(e, 1), none));
+    tr_tv few = tr_em_cmp(e, TR_CMP_LT, most, atleast), n = tr_em_op2(e, TR_OP_ADD, most, i64(e, 1));
+    tr_em_check(e, tr_fam_or(e, few, tr_em_cmp(e, TR_CMP_GE, n, none)), TR_EXC_VALUE, TR_TOO_BIG, 0, NULL);
+    *out = tr_em_select(e, few, atleast, n);
     return true;
 }
 
@@ -80,14 +82,16 @@ static bool counts_at_once(tr_em *e, tr_tv x, tr_tyk of) {
     return !e->opts->parallel && x.ty->elem->kind == of && x.ty->layout == TR_LAYOUT_C;
 }
 
-/* counts: of the places that were used; x: what is left. */
-static void count_few(tr_em *e, tr_tv *x, tr_tv *counts) {
+/* counts: of the places that were used; none: no item was counted; x: what is left. */
+static void count_few(tr_em *e, tr_tv *x, tr_tv *counts, tr_tv *none) {
     tr_tv zero = i64(e, 0), one = i64(e, 1), n = tr_em_dim(e, *x, 0);
     tr_tv size = tr_em_select(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, WORTH)), i64(e, FEW + 1), one);
     tr_tv table = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &size);
     tr_tv done = tr_em_callrt(e, TR_RT_COUNT_FEW, tr_fam_ty(e, TR_TY_I64), NULL, 2, (tr_tv[]){*x, table});
     tr_tv last = tr_em_nsw(e, TR_OP_SUB, size, one);
-    *counts = tr_fam_part(e, table, 0, zero, tr_em_load(e, table, &last));
+    *none = tr_em_cmp(e, TR_CMP_EQ, done, zero);
+    tr_tv used = tr_em_select(e, *none, zero, tr_em_load(e, table, &last));
+    *counts = tr_fam_part(e, table, 0, zero, used);
     *x = tr_fam_part(e, *x, 0, done, tr_em_nsw(e, TR_OP_SUB, n, done));
 }
 
@@ -102,7 +106,7 @@ static void count_bytes(tr_em *e, tr_tv x, tr_tv least, tr_tv *out) {
 /* Parameters: x, weights, minlength. */
 bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
     static const uint8_t add = TR_RED_ADD;
-    tr_tv in[2], least = i64(e, 0), n, none, counts;
+    tr_tv in[2], least = i64(e, 0), size, none, counts, nothing;
     bool weighted = tr_fam_given(c->a[1]);
     if (!line_arg(e, c, c->a[0], "x", "bi", &in[0]) ||
         (weighted && !line_arg(e, c, c->a[1], "weights", "bif", &in[1])) ||
@@ -116,12 +120,12 @@ bool tr_lib_np_bincount(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     bool few = !weighted && counts_at_once(e, in[0], TR_TY_I64);
     if (few)
-        count_few(e, &in[0], &counts);
-    if (!places_of(e, in[0], &n))
+        count_few(e, &in[0], &counts, &nothing);
+    if (!places_of(e, in[0], least, &size))
         return false;
-    tr_tv len = tr_em_dim(e, in[0], 0), size = tr_em_op2(e, TR_OP_MAX, n, least);
+    tr_tv len = tr_em_dim(e, in[0], 0);
     if (few)
-        size = tr_em_op2(e, TR_OP_MAX, size, tr_em_dim(e, counts, 0));
+        size = tr_em_select(e, nothing, size, tr_em_op2(e, TR_OP_MAX, size, tr_em_dim(e, counts, 0)));
     if (weighted)
         tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, in[1], 0), len), TR_EXC_VALUE,
                     "The weights and list don't have the same length.", 0, NULL);

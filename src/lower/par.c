@@ -79,12 +79,14 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
     each_of(s->best, s->p->nbest, true, visit, u);
     if (s->p->ntop)
         visit(u, &s->k);
-    each_of(s->scat, s->p->nscat, true, visit, u);
-    if (s->spreads) {
-        visit(u, &s->size);
-        for (unsigned k = 0; k < s->scat[0].ty->ndim; k++)
-            visit(u, &s->cstride[k]);
+    each_of(s->scat, 0u + s->p->nscat + s->p->ntable, true, visit, u);
+    for (unsigned i = 0; i < s->ntables; i++) {
+        visit(u, &s->table[i].size);
+        for (unsigned k = 0; k < s->scat[i].ty->ndim; k++)
+            visit(u, &s->table[i].stride[k]);
     }
+    if (s->tables)
+        visit(u, &s->tables);
     if (s->p->nfilt)
         visit(u, &s->last);
     for (unsigned i = 0; i < tr_pat_nred(s->p); i++)
@@ -172,7 +174,8 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
     c.best = tr_arena_copy(a, s->best, (s->p->nbest + 1u) * sizeof *s->best);
-    c.scat = tr_arena_copy(a, s->scat, (s->p->nscat + 1u) * sizeof *s->scat);
+    c.scat = tr_arena_copy(a, s->scat, (0u + s->p->nscat + s->p->ntable + 1u) * sizeof *s->scat);
+    c.table = tr_arena_copy(a, s->table, (s->ntables + 1u) * sizeof *s->table);
     c.scratch = TR_NEW_N(a, lv, s->p->nfilt + 1u);
     c.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     c.off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);
@@ -577,11 +580,16 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
+    if (s->p->ntable)
+        tr_table_begin(s, true);
     lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
        places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s, n),
        all = count_rounds(s, n->cuts), rounds = all, code;
     bool plain = tr_pat_is_region(s->p) && !tr_pat_nred(s->p);
-    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, rounds, n->cuts);
+    lv grain = s->spreads     ? rows
+               : s->p->ntable ? l_int(m->i64, 1)
+               : plain        ? worthy_rounds(s)
+                              : call_grain(s, rounds, n->cuts);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
         rounds = l_select(b, some, parts, rounds);
@@ -616,6 +624,8 @@ static void hand_out(tr_lpat *s, const tr_nest *n, lv *out) {
         tr_top_join(s, places, nranges);
     else
         results(s, places, chain, nparts ? count_ranges(s, all, grain) : NULL, out);
+    if (s->p->ntable)
+        tr_table_end(s, true);
     if (mem)
         tr_lower_rt(w, TR_RT_FREE, 1, &mem, NULL, NULL);
 }

@@ -249,7 +249,11 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     unsigned n = tr_lower_given(s, params);
     n += s->totals ? nothing_known(s, params + n) : tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
+    if (p->ntable)
+        tr_table_enter(s, params + n);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
+    if (p->ntable)
+        tr_table_leave(s);
     if (s->after) {
         tr_scan_step(s, contributed(s, y), params + n + s->ncaps);
         if (!s->totals)
@@ -692,13 +696,17 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     for (unsigned i = 0; i < p->nbest; i++)
         tr_lower_arr(w, in->args[tr_pat_at(p, P_BEST) + i], &s->best[i]);
     s->k = p->ntop ? tr_lower_parts(w, in->args[tr_pat_at(p, P_TOP)])[0] : NULL;
-    s->scat = TR_NEW_N(a, tr_larr, p->nscat + 1u);
-    s->how = TR_NEW_N(a, tr_lred, p->nscat + 1u);
-    for (unsigned i = 0; i < p->nscat; i++) {
-        tr_lower_arr(w, in->args[tr_pat_at(p, P_SCAT) + i], &s->scat[i]);
+    unsigned nscat = 0u + p->nscat + p->ntable;
+    s->scat = TR_NEW_N(a, tr_larr, nscat + 1u);
+    s->how = TR_NEW_N(a, tr_lred, nscat + 1u);
+    for (unsigned i = 0; i < nscat; i++) {
+        uint32_t at = tr_pat_at(p, P_SCAT) + i;
+        tr_lower_arr(w, in->args[at], &s->scat[i]);
         s->how[i] = (tr_lred){
-            .kind = (tr_redk)tr_pat_scatter(p, i), .ty = s->scat[i].ty->elem, .cls = TR_REDS_CARRIED};
+            .kind = (tr_redk)tr_pat_join(p, at)->how, .ty = s->scat[i].ty->elem, .cls = TR_REDS_CARRIED};
     }
+    s->ntables = s->spreads ? 1 : p->ntable;
+    s->table = TR_NEW_N(a, tr_ltable, s->ntables + 1u);
     setup_axes(s, in);
     setup_captures(s, in);
     for (unsigned i = 0; i < p->nscat; i++)
@@ -737,7 +745,12 @@ static void loops(tr_lpat *s, const tr_nest *n, lv *out) {
     case TR_NEST_RANGES:
     case TR_NEST_HERE: tr_lower_parallel(s, n->in, out); break;
     case TR_NEST_TABLES: tr_spread_nest(s, n->in); break;
-    default: tr_lower_nest(s, n->in, out);
+    default:
+        if (s->p->ntable)
+            tr_table_begin(s, false);
+        tr_lower_nest(s, n->in, out);
+        if (s->p->ntable)
+            tr_table_end(s, false);
     }
     s->w->in_use = in_use;
 }

@@ -58,6 +58,11 @@ typedef struct tr_lchunk {
     tr_larr now;   /* the chunk, element by element */
 } tr_lchunk;
 
+/* How a table of an array lies. */
+typedef struct tr_ltable {
+    lv size, stride[TR_MAX_NDIM];
+} tr_ltable;
+
 typedef struct tr_lpat {
     tr_lf *w;
     const tr_pat *p;
@@ -100,8 +105,11 @@ typedef struct tr_lpat {
     lv leave;           /* of a range of one row: where its best go; NULL: it is all of the row */
     tr_larr *scat;      /* targets */
     tr_lred *how;       /* how they combine values; not looked at where the last one wins */
-    lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
-    bool spreads;                  /* as tr_pat_spreads has it */
+    tr_ltable *table;   /* of the target's, with `spreads`, or of the first captured arrays, of which scat has
+                       * all */
+    unsigned ntables;
+    bool spreads; /* as tr_pat_spreads has it */
+    lv tables;    /* rounds' own: where they are */
     /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
     lv part, len;
     /* of a part: where what is not its own goes; rounds that wait for memory; the place of
@@ -233,6 +241,26 @@ void tr_top_end(tr_lpat *s);
 lv tr_top_places(tr_lpat *s, lv nranges, lv *mem);
 lv tr_top_place(tr_lpat *s, lv places, lv r);
 void tr_top_join(tr_lpat *s, lv places, lv nranges);
+
+/* table.c: tables of arrays. How they lie; does one have marks; the bytes of its values; room for n of each,
+ * or null for none (raises where there is no memory), and its end; table number k of array i, its marks, and
+ * as an array of one axis; it changes nothing; it is joined to its array. */
+void tr_table_describe(tr_lpat *s);
+bool tr_table_has_marks(const tr_lpat *s, unsigned i);
+lv tr_table_values(const tr_lpat *s, unsigned i);
+lv tr_table_room(tr_lpat *s, lv n);
+void tr_table_leave_room(tr_lpat *s, lv room);
+lv tr_table_at(tr_lpat *s, unsigned i, lv room, lv k);
+lv tr_table_marks(const tr_lpat *s, unsigned i, lv table);
+tr_larr tr_table_flat(const tr_lpat *s, unsigned i, lv table);
+void tr_table_clear(tr_lpat *s, unsigned i, lv table);
+void tr_table_join(tr_lpat *s, unsigned i, lv table);
+/* Of rounds that have one each: around the loops of one thread, or of all; around a round, whose captures
+ * begin with these arrays. */
+void tr_table_begin(tr_lpat *s, bool all);
+void tr_table_end(tr_lpat *s, bool all);
+void tr_table_enter(tr_lpat *s, lv *caps);
+void tr_table_leave(tr_lpat *s);
 
 /* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what
  * stands around the ranges of all threads: room for their tables, how many rounds a range has, and how many

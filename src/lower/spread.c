@@ -16,37 +16,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* The target's size, and how its table lies: C order. */
-static void describe(tr_lpat *s) {
-    LLVMBuilderRef b = s->w->b;
-    tr_larr *a = &s->scat[0];
-    s->size = l_int(s->w->m->i64, 1);
-    for (unsigned k = a->ty->ndim; k-- > 0;) {
-        s->cstride[k] = s->size;
-        s->size = LLVMBuildNSWMul(b, s->size, a->shape[k], "");
-    }
-}
-
-/* There is nothing to begin a table with. */
-static bool has_marks(const tr_lpat *s) {
-    return tr_pat_scatter(s->p, 0) == TR_SCATTER_PUT || s->how[0].join;
-}
-
-/* Of a table without its marks. */
-static lv value_bytes(const tr_lpat *s) {
-    return LLVMBuildNSWMul(s->w->b, s->size, l_int(s->w->m->i64, tr_ty_size(s->scat[0].ty->elem)), "");
-}
-
-/* From one table to the next: no two have a cache line in common, nor two that are fetched together. */
-static lv table_bytes(const tr_lpat *s) {
-    enum { LINES = 128 };
-    lt i64 = s->w->m->i64;
-    lv bytes = value_bytes(s);
-    if (has_marks(s))
-        bytes = LLVMBuildNSWAdd(s->w->b, bytes, s->size, "");
-    return l_and(s->w->b, LLVMBuildNSWAdd(s->w->b, bytes, l_int(i64, 2 * LINES - 1), ""), l_int(i64, -LINES));
-}
-
 /* Elements of one round of the outermost loop. */
 static lv inner_size(tr_lpat *s) {
     lv inner = l_int(s->w->m->i64, 1);
@@ -91,7 +60,7 @@ static lv is_apart(const tr_lpat *s) {
 static lv block_rows(tr_lpat *s, lv inner) {
     LLVMBuilderRef b = s->w->b;
     lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p)), n = s->ext[s->outer], rows = NULL;
-    tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){n, inner, s->size, any}, NULL, &rows);
+    tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){n, inner, s->table[0].size, any}, NULL, &rows);
     lv apart = is_apart(s), one = greater(b, n, l_int(s->w->m->i64, 1));
     return apart ? l_select(b, apart, rows, one) : rows;
 }
@@ -103,131 +72,15 @@ static lv count_blocks(tr_lpat *s, lv rows) {
     return LLVMBuildUDiv(b, up, rows, "");
 }
 
-/* Room for n tables, or null for none of them. Raises where there is no memory. */
-static lv make_room(tr_lpat *s, lv n) {
-    tr_lf *w = s->w;
-    LLVMBuilderRef b = w->b;
-    lb from = l_here(b), some = tr_lower_block(w, ""), go_on = tr_lower_block(w, "");
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGT, n, l_int(w->m->i64, 0)), some, go_on);
-    l_at_end(b, some);
-    lv mem = tr_lower_memory(w, s->v, LLVMBuildNSWMul(b, table_bytes(s), n, ""));
-    lb ok = l_here(b);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-    lv p = LLVMBuildPhi(b, w->m->ptr, "");
-    l_incoming(p, LLVMConstNull(w->m->ptr), from);
-    l_incoming(p, mem, ok);
-    return p;
-}
-
-/* if (there is some) it goes. */
-static void leave_room(tr_lpat *s, lv room) {
-    LLVMBuilderRef b = s->w->b;
-    lb go_on = tr_lower_unless(s->w, LLVMBuildIsNull(b, room, ""));
-    tr_lower_rt(s->w, TR_RT_FREE, 1, &room, NULL, NULL);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-}
-
-/* Table number k. */
-static lv table_at(tr_lpat *s, lv room, lv k) {
-    LLVMBuilderRef b = s->w->b;
-    lv head = l_int(s->w->m->i64, TR_MEM_ALIGN);
-    lv at = LLVMBuildNSWAdd(b, LLVMBuildNSWMul(b, table_bytes(s), k, ""), head, "");
-    return LLVMBuildGEP2(b, s->w->m->i8, room, &at, 1, "");
-}
-
-static lv marks_of(const tr_lpat *s, lv table) {
-    lv at = value_bytes(s);
-    return LLVMBuildGEP2(s->w->b, s->w->m->i8, table, &at, 1, "");
-}
-
-/* A table as an array of one axis. */
-static tr_larr flat(const tr_lpat *s, lv table) {
-    tr_larr a = s->scat[0];
-    a.data = table;
-    return a;
-}
-
-static void each_item(tr_lpat *s, lv table, void (*visit)(tr_lpat *, const tr_larr *, lv)) {
-    tr_larr a = flat(s, table);
-    tr_lloop l;
-    unsigned carried = s->ncarry;
-    s->ncarry = 0;
-    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), s->size);
-    visit(s, &a, l.iv);
-    tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, l_int(s->w->m->i64, 1), ""));
-    s->ncarry = carried;
-}
-
-static void clear_item(tr_lpat *s, const tr_larr *table, lv i) {
-    lv x[2];
-    tr_red_identity_parts(s, &s->how[0], x);
-    tr_lower_store_at(s->w, table, i, x);
-}
-
-/* The table changes nothing. */
-static void clear_table(tr_lpat *s, lv table) {
-    if (has_marks(s))
-        LLVMBuildMemSet(s->w->b, marks_of(s, table), l_int(s->w->m->i8, 0), s->size, 1);
-    else
-        each_item(s, table, clear_item);
-}
-
-/* Where item number i, in C order, lies in the target. */
-static lv offset_in_target(tr_lpat *s, lv i) {
-    LLVMBuilderRef b = s->w->b;
-    const tr_larr *a = &s->scat[0];
-    lv off = l_int(s->w->m->i64, 0);
-    for (unsigned k = 0; k < a->ty->ndim; k++) {
-        bool last = k + 1 == a->ty->ndim;
-        lv x = last ? i : LLVMBuildUDiv(b, i, s->cstride[k], "");
-        i = last ? i : LLVMBuildURem(b, i, s->cstride[k], "");
-        off = LLVMBuildNSWAdd(b, off, LLVMBuildNSWMul(b, x, a->stride[k], ""), "");
-    }
-    return off;
-}
-
-static void join_item(tr_lpat *s, const tr_larr *table, lv i) {
-    lv now[2], x[2], off = offset_in_target(s, i);
-    tr_lower_load_at(s->w, &s->scat[0], off, now);
-    tr_lower_load_at(s->w, table, i, x);
-    tr_red_combine(s, &s->how[0], now, x);
-    tr_lower_store_at(s->w, &s->scat[0], off, now);
-}
-
-static void put_item(tr_lpat *s, const tr_larr *table, lv i) {
-    LLVMBuilderRef b = s->w->b;
-    lt i8 = s->w->m->i8;
-    lv x[2], marks = marks_of(s, table->data),
-             has = LLVMBuildLoad2(b, i8, LLVMBuildGEP2(b, i8, marks, &i, 1, ""), "");
-    lb go_on = tr_lower_unless(s->w, l_icmp(b, LLVMIntEQ, has, l_int(i8, 0)));
-    tr_lower_load_at(s->w, table, i, x);
-    lv off = offset_in_target(s, i);
-    if (s->how[0].join) {
-        lv now[2];
-        tr_lower_load_at(s->w, &s->scat[0], off, now);
-        tr_red_combine(s, &s->how[0], now, x);
-        memcpy(x, now, sizeof x);
-    }
-    tr_lower_store_at(s->w, &s->scat[0], off, x);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-}
-
-static void join_table(tr_lpat *s, lv table) {
-    each_item(s, table, has_marks(s) ? put_item : join_item);
-}
-
 /* The rounds from `first` to s->end, with a table. */
 static void walk_table(tr_lpat *s, const tr_nest *n, lv first, lv table) {
     tr_lpat t = *s;
     t.scat = tr_arena_copy(&s->w->m->ctx->arena, s->scat, sizeof *s->scat);
     t.first = first;
     t.scat[0].data = table;
-    t.marks = has_marks(s) ? marks_of(s, table) : NULL;
-    memcpy(t.scat[0].stride, s->cstride, s->scat[0].ty->ndim * sizeof *s->cstride);
-    clear_table(s, table);
+    t.marks = tr_table_has_marks(s, 0) ? tr_table_marks(s, 0, table) : NULL;
+    memcpy(t.scat[0].stride, s->table[0].stride, s->scat[0].ty->ndim * sizeof *s->table[0].stride);
+    tr_table_clear(s, 0, table);
     tr_lower_nest(&t, n, NULL);
 }
 
@@ -239,13 +92,13 @@ static void walk_either(tr_lpat *s, const tr_nest *n, lv first, lv own, lv table
     t.scat = tr_arena_copy(&s->w->m->ctx->arena, a, sizeof *a);
     t.first = first;
     lb go_on = tr_lower_unless(s->w, own);
-    clear_table(s, table);
+    tr_table_clear(s, 0, table);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     t.scat[0].data = l_select(b, own, target.data, table);
     for (unsigned k = 0; k < target.ty->ndim; k++)
-        if (target.stride[k] != s->cstride[k])
-            t.scat[0].stride[k] = l_select(b, own, target.stride[k], s->cstride[k]);
+        if (target.stride[k] != s->table[0].stride[k])
+            t.scat[0].stride[k] = l_select(b, own, target.stride[k], s->table[0].stride[k]);
     tr_lower_nest(&t, n, NULL);
 }
 
@@ -253,7 +106,7 @@ static void walk_either(tr_lpat *s, const tr_nest *n, lv first, lv own, lv table
  * as much as the one to the target, which has a loop without. */
 static void walk_block(tr_lpat *s, const tr_nest *n, lv first, lv own, lv table) {
     LLVMBuilderRef b = s->w->b;
-    if (!has_marks(s)) {
+    if (!tr_table_has_marks(s, 0)) {
         walk_either(s, n, first, own, table);
         return;
     }
@@ -274,9 +127,9 @@ void tr_spread_nest(tr_lpat *s, const tr_nest *t) {
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     lv zero = l_int(w->m->i64, 0), n = s->ext[s->outer];
-    describe(s);
+    tr_table_describe(s);
     lv rows = block_rows(s, inner_size(s)), many = l_icmp(b, LLVMIntSLT, rows, n);
-    lv room = make_room(s, LLVMBuildZExt(b, many, w->m->i64, "")), table = table_at(s, room, zero);
+    lv room = tr_table_room(s, LLVMBuildZExt(b, many, w->m->i64, "")), table = tr_table_at(s, 0, room, zero);
     tr_lloop l;
     s->ncarry = 0;
     tr_lloop_begin(s, &l, zero, n);
@@ -287,11 +140,11 @@ void tr_spread_nest(tr_lpat *s, const tr_nest *t) {
     walk_block(s, t->in, l.iv, own, table);
     s->end = NULL;
     lb go_on = tr_lower_unless(w, own);
-    join_table(s, table);
+    tr_table_join(s, 0, table);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     tr_lloop_end(s, &l, end);
-    leave_room(s, room);
+    tr_table_leave_room(s, room);
 }
 
 /* --- parts of the target --- */
@@ -309,7 +162,7 @@ enum { RING = 32, SPARE = 16 };
 /* Where the values of the rounds that wait are, as an array; their places stand before them. */
 static tr_larr waiting(const tr_lpat *s) {
     lv head = l_int(s->w->m->i64, RING * 8);
-    return flat(s, LLVMBuildGEP2(s->w->b, s->w->m->i8, s->ring, &head, 1, ""));
+    return tr_table_flat(s, 0, LLVMBuildGEP2(s->w->b, s->w->m->i8, s->ring, &head, 1, ""));
 }
 
 static lv waiting_at(const tr_lpat *s, lv turn) {
@@ -337,7 +190,7 @@ static void begin_ring(tr_lpat *s) {
 static void combine_waiting(tr_lpat *s, lv turn) {
     lv zero = l_int(s->w->m->i64, 0), now[2], x[2];
     tr_larr values = waiting(s),
-            target = flat(s, LLVMBuildLoad2(s->w->b, s->w->m->ptr, waiting_at(s, turn), ""));
+            target = tr_table_flat(s, 0, LLVMBuildLoad2(s->w->b, s->w->m->ptr, waiting_at(s, turn), ""));
     tr_lower_load_at(s->w, &values, turn, x);
     tr_lower_load_at(s->w, &target, zero, now);
     tr_red_combine(s, &s->how[0], now, x);
@@ -374,7 +227,7 @@ static void end_ring(tr_lpat *s) {
 void tr_spread_part(tr_lpat *s, lv off, const lv *y) {
     LLVMBuilderRef b = s->w->b;
     tr_larr table = s->scat[0], own = table;
-    memcpy(table.stride, s->cstride, table.ty->ndim * sizeof *s->cstride);
+    memcpy(table.stride, s->table[0].stride, table.ty->ndim * sizeof *s->table[0].stride);
     lv at = LLVMBuildSub(b, tr_lower_offset_of(s, &table, y), s->part, "");
     lv last = s->idx[s->axis[s->ndim - 1]], wrap = l_int(s->w->m->i64, RING - 1);
     lv turn = s->turn ? LLVMBuildLoad2(b, s->w->m->i64, s->turn, "") : l_and(b, last, wrap);
@@ -391,17 +244,18 @@ void tr_spread_part(tr_lpat *s, lv off, const lv *y) {
 
 lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
     lv one = l_int(s->w->m->i64, 1);
-    describe(s);
+    tr_table_describe(s);
     lv inner = inner_size(s);
     *rows = block_rows(s, inner);
     *parts = l_int(s->w->m->i64, 0);
     if (has_parts(s)) {
-        lv args[] = {*rows, s->ext[s->outer], inner, value_bytes(s), l_int(s->w->m->i64, has_marks(s))};
+        lv args[] = {*rows, s->ext[s->outer], inner, tr_table_values(s, 0),
+                     l_int(s->w->m->i64, tr_table_has_marks(s, 0))};
         tr_lower_rt(s->w, TR_RT_SCATTERPARTS, 5, args, NULL, parts);
         lv apart = is_apart(s);
         *parts = apart ? l_select(s->w->b, apart, *parts, l_int(s->w->m->i64, 0)) : *parts;
     }
-    return make_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
+    return tr_table_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
 }
 
 /* All rounds, of which part number r of the target is stored to: in their order, so with
@@ -409,7 +263,7 @@ lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
 static void walk_part(tr_lpat *c, const tr_nest *n, lv parts, lv r) {
     LLVMBuilderRef b = c->w->b;
     lt i64 = c->w->m->i64;
-    lv up = l_sub(b, LLVMBuildNSWAdd(b, c->size, parts, ""), l_int(i64, 1)),
+    lv up = l_sub(b, LLVMBuildNSWAdd(b, c->table[0].size, parts, ""), l_int(i64, 1)),
        step = l_int(i64, TR_SCATTER_STEP);
     lv len = LLVMBuildNSWAdd(b, LLVMBuildUDiv(b, up, parts, ""), step, "");
     tr_lpat t = *c;
@@ -417,10 +271,10 @@ static void walk_part(tr_lpat *c, const tr_nest *n, lv parts, lv r) {
     t.len = l_and(b, len, l_int(i64, -TR_SCATTER_STEP));
     t.part = LLVMBuildNSWMul(b, r, t.len, "");
     t.spare = tr_lower_buffer(c->w, RING * SPARE, 16, "spare");
-    if (!has_marks(c))
+    if (!tr_table_has_marks(c, 0))
         begin_ring(&t);
     tr_lower_nest(&t, n, NULL);
-    if (!has_marks(c))
+    if (!tr_table_has_marks(c, 0))
         end_ring(&t);
 }
 
@@ -429,7 +283,7 @@ void tr_spread_range(tr_lpat *c, const tr_nest *n, lv room, lv parts, lv r) {
     lt i64 = c->w->m->i64;
     lv zero = l_int(i64, 0), before = l_sub(b, r, l_int(i64, 1));
     if (!has_parts(c)) {
-        walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+        walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), tr_table_at(c, 0, room, before));
         return;
     }
     lb some = tr_lower_block(c->w, ""), none = tr_lower_block(c->w, ""), go_on = tr_lower_block(c->w, "");
@@ -438,7 +292,7 @@ void tr_spread_range(tr_lpat *c, const tr_nest *n, lv room, lv parts, lv r) {
     walk_part(c, n->in, parts, r);
     LLVMBuildBr(b, go_on);
     l_at_end(b, none);
-    walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+    walk_block(c, n->in, c->first, l_icmp(b, LLVMIntEQ, r, zero), tr_table_at(c, 0, room, before));
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
 }
@@ -448,7 +302,7 @@ void tr_spread_end(tr_lpat *s, lv room, lv rows) {
     tr_lloop l;
     s->ncarry = 0;
     tr_lloop_begin(s, &l, one, count_blocks(s, rows));
-    join_table(s, table_at(s, room, l_sub(s->w->b, l.iv, one)));
+    tr_table_join(s, 0, tr_table_at(s, 0, room, l_sub(s->w->b, l.iv, one)));
     tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, one, ""));
-    leave_room(s, room);
+    tr_table_leave_room(s, room);
 }

@@ -144,7 +144,7 @@ static void ports(account *s, tr_val v, const tr_ins *in, const tr_ports *g, tr_
         if (g->is->operand == TR_PORT_PACKED) {
             tr_val n = kept(s, v), size = tr_emit_int(&s->b, (int64_t)tr_ty_size(t->elem));
             *written = plus(s, *written, tr_emit_op(&s->b, TR_OP_MUL, n, size));
-        } else if (g->is->operand == TR_PORT_TARGET) {
+        } else if (g->is->operand == TR_PORT_TARGET && g->is->memory) { /* tables are what rounds walk */
             *written = plus(s, *written, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));
             if (tr_pat_join(p, k)->how != TR_SCATTER_PUT)
                 *read = plus(s, *read, rounds_of(s, in, (int64_t)tr_ty_size(t->elem)));

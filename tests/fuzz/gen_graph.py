@@ -147,6 +147,8 @@ x=if1 y=i1: {a} = {y} % {N}; {o} = tp.scatter({x}, {a}, {C}, lambda p, q: p + q)
 x=if1+: {a} = {x} > {C}; {o} = tp.scatter({x}, {a}, 7)
 x=i1 y=s1: {a} = {x} % 9; {o} = tp.reduce_by_key(tp.add, {a}, {y}, size=9)
 x=i1: {a} = {x} % 9; {o} = tp.reduce_by_key(tp.add, {a}, 1, size=10)
+x=if2: {a} = {x}.argmin(axis=1); {o} = tp.reduce_by_key(tp.add, {a}, {x}, size=9)
+x=if2: {a} = {x}.argmax(axis=-1); {b} = tp.reduce_by_key(tp.maximum, {a}, {x}, size=9, identity=-9); {o} = {b} * tp.bincount({a}, minlength=9)[:, None]
 """)),
     "counts": (2, forms("""
 x=u1: {a} = {x} % 7; {b} = {a}.astype(np.int64); {o} = np.bincount({b}, minlength=4)

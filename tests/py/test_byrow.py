@@ -309,3 +309,99 @@ def test_not_where_it_may_not():
         np.testing.assert_allclose(h(x), h.py_func(x))
         (text,) = h.inspect("opt").values()
         assert " 131072" not in text
+
+
+# --- products of matrices, a block of rows at a time ---
+
+
+def largest_of_product(a, b):
+    return (a @ b).max(axis=1)
+
+
+def squares_of_product(a, b):
+    p = (a + 1) @ b
+    return (p * p).sum(axis=1)
+
+
+def softmax_of_product(a, b):
+    p = a @ b
+    e = np.exp(p - p.max(axis=1)[:, None])
+    return e / e.sum(axis=1)[:, None]
+
+
+def product_and_largest(a, b):
+    p = a @ b
+    return p, p.max(axis=1)
+
+
+def best_of_products(a, b):
+    return (a @ b).max(axis=1).argmax()
+
+
+def sum_of_products(a, b):
+    return (a @ b).max(axis=1).sum()
+
+
+def two_products(a, b):
+    p = a @ b
+    q = p / p.max(axis=1)[:, None]
+    return (q @ b.T).min(axis=1)
+
+
+def product_of_what_changes(a, b):
+    x = a * 2
+    p = x @ b
+    x[:] = p[:, : a.shape[1]]
+    return x, p.max(axis=1)
+
+
+OF_PRODUCTS = (
+    largest_of_product,
+    squares_of_product,
+    softmax_of_product,
+    product_and_largest,
+    best_of_products,
+    sum_of_products,
+    two_products,
+    product_of_what_changes,
+)
+
+
+@pytest.mark.parametrize("f", OF_PRODUCTS, ids=lambda f: f.__name__)
+def test_products_of_rows(f):
+    """Where rows are many, few and none, as long as is worth it and not, of few and of many terms, however matrices lie: NumPy's, with the same bits on all cores."""
+    one, many = njit(f), njit(f, parallel=True)
+    rng = np.random.default_rng(3)
+    for m, d, n in (
+        (6000, 5, 40),
+        (4400, 12, 30),
+        (63, 5, 2100),
+        (1500, 70, 100),
+        (20000, 3, 7),
+        (300, 4, 2049),
+        (1, 3, 8),
+    ):
+        wide = rng.random((2 * m, d + 2))
+        for dtype in "f4", "f8":
+            a, b = wide[:m, :d].astype(dtype), rng.random((d, n)).astype(dtype)
+            lying = [(a, b), (a, np.ascontiguousarray(b.T).T)]
+            if d < 13:
+                lying += [(wide.astype(dtype)[::2, 1 : 1 + d], b[:, ::-1]), (np.asfortranarray(a), b)]
+            for x, y in lying:
+                want, got, other = f(x, y), one(x, y), many(x, y)
+                for w, g, o in zip(
+                    *((v if isinstance(v, tuple) else (v,)) for v in (want, got, other)), strict=True
+                ):
+                    np.testing.assert_allclose(g, w, rtol=2e-4 if dtype == "f4" else 1e-12)
+                    assert np.asarray(g).tobytes() == np.asarray(o).tobytes()
+
+
+def test_a_product_goes_by_blocks_of_rows():
+    """One loop over the rows, and the product is none of its arrays that go through memory."""
+    a, b = np.random.default_rng(4).random((6000, 9)), np.random.default_rng(5).random((9, 40))
+    for f in (largest_of_product, softmax_of_product, two_products):
+        e = tp.explain(f(tp.array(a), tp.array(b)))
+        assert not any("call" in k.forms for k in e.kernels)
+        assert any({"matmul", "max"} <= {n[2] for n in k.nodes} for k in e.kernels)
+    e = tp.explain(largest_of_product(tp.array(a[:100]), tp.array(b)))
+    assert any("call" in k.forms for k in e.kernels), "small: a product, and then what reads it"

@@ -234,6 +234,15 @@ def rows_chained(n: int) -> None:
     same(made(f"def f(m):\n{steps}    return m"), np.arange(4096 * 33).reshape(4096, 33) % 7)
 
 
+def products_chained(n: int) -> None:
+    steps = "    m = m @ w\n    m = m - m.max(axis=1)[:, None]\n" * n
+    same(
+        made(f"def f(m, w):\n{steps}    return m"),
+        np.arange(4096.0 * 33).reshape(4096, 33) % 7,
+        np.eye(33)[::-1],
+    )
+
+
 def terms(n: int) -> None:
     text = f"def f(a, b):\n    return topk(a.reshape(-1, {n}) @ b.reshape({n}, -1), 2, axis=1)[0]"
     same(made(text, topk=treadle.parallel.topk), np.arange(6.0 * n) % 7, np.arange(5.0 * n) % 11)
@@ -305,6 +314,7 @@ LIMITS = [
     Limit("opt/pattern/fuse.c", "MAX_CHAINED", behind_a_scan),
     Limit("opt/pattern/fuse.c", "MAX_BACK", patterns_between),
     Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN", rows_chained),
+    Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN_PRODUCTS", products_chained),
     Limit("opt/pattern/product.c", "MAX_TERMS", terms),
     Limit(
         "opt/prange/inplace.c",

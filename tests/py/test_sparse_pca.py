@@ -46,7 +46,7 @@ def test_cases_are_of_all_kinds():
 
 def prepared(v, k):
     """Scaled loadings, and what the search is given of them."""
-    scaled, *rows, top, exponent = _spca._programs(lib.PRUNED, v.shape[1], False, True)[0](
+    scaled, *rows, top, exponent = _spca._programs(lib.PRUNED, v.shape[1], False, True, True)[0](
         v, k, min(3, len(v))
     )
     assert top == np.abs(v).max() and (exponent == 0 if top == 0 else 0.5 <= np.ldexp(top, -exponent) < 1)

@@ -145,17 +145,34 @@ def sums(columns: Any, w: Any) -> Any:
     return (columns[0].dtype.type((columns[0] * w).sum()), *sums(columns[1:], w))
 
 
-def chosen(columns: Any, c: Any, k: Any, signed: Constant) -> Any:
-    """Of V c the places of the k largest, of equal ones the first, ascending; what stands there; and their rows of V."""
+def chosen(columns: Any, c: Any, k: Any, signed: Constant, polished: Constant) -> Any:
+    """Of V c the places of the k largest, of equal ones the first, ascending; and the vector with what stands there.
+
+    Polished, it is the leading eigenvector of what the chosen rows make, and its eigenvalue comes with it. Else -1 does.
+    """
     a = contracted(typed(c, columns), columns)
     if signed:
         _, places = topk(a, k)
     else:
         _, places = topk(a, k, key=abs)
     at = np.sort(places)
-    rows = np.empty((k, len(columns)), a.dtype)
+    if not polished:
+        return at, unit_vector(a[at]), -1.0
+    rows = np.empty((k, len(columns)))
     fill(rows, columns, at)
-    return at, a[at], rows
+    eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
+    values = unit_vector(rows @ vectors[:, len(columns) - 1])
+    return at, values.astype(a.dtype), max(eigenvalues[len(columns) - 1], 0.0)
+
+
+def unit_vector(a: Any) -> Any:
+    """A vector of length 1, whose largest entry, of equal ones the first, is positive; of zeros, the first axis'."""
+    size = np.sqrt(a.dot(a))
+    if not size > 0:
+        x = np.zeros_like(a)
+        x[0] = 1
+        return x
+    return a / (size if a[np.abs(a).argmax()] > 0 else -size)
 
 
 def typed(x: Any, like: Any) -> Any:
@@ -477,18 +494,23 @@ def best_of_all(
     begun, share = (type_of(v[0], found[0]), found[1], type_of(v[0], found[2])), usual(v, p, k)
     if way == PRUNED and found[1] < 0:
         begun, share = promised(v, p, norm, shape, k, key, low, min(FIRST, high - low), share, signed)
-    each = -(-(high - low) // (parts * SAMPLES)) * SAMPLES
+    n = high - low
     worths, kths, places = np.empty(parts, v[0].dtype), np.empty(parts, v[0].dtype), np.empty(parts, np.int64)
     for part in prange(parts):
-        first = min(low + part * each, high)
+        first, end = low + cut(n, part, parts), low + cut(n, part + 1, parts)
         worths[part], places[part], kths[part] = best_of(
-            v, p, norm, shape, k, key, first, min(first + each, high), begun, share, way, signed
+            v, p, norm, shape, k, key, first, end, begun, share, way, signed
         )
     best, place, kth = begun
     for part in range(parts):
         if worths[part] > best:
             best, place, kth = worths[part], places[part], kths[part]
     return best, place, kth, point(v, drawn(v, key, place, 1), 0)
+
+
+def cut(n: Any, part: Any, parts: Any) -> Any:
+    """Where a part begins, of parts that are as long as each other but for one sample; n times parts may be no int64."""
+    return n // parts * part + n % parts * part // parts
 
 
 def promised(

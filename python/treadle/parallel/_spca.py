@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import ceil, isfinite, ldexp, sqrt
+from math import ceil, isfinite, ldexp
 from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +26,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _WAYS = {"posed": spca.POSED, "fused": spca.FUSED, "early": spca.EARLY, "pruned": spca.PRUNED}
-# Items of the first batch; later ones take from 0.1 to 0.5 s.
-_FIRST = 1 << 26
+# Items of the first batch, some tenths of a second at most; later ones take from 0.1 to 0.5 s.
+_FIRST = 1 << 29
+# How many parts a batch has for each thread, two at least: a part costs microseconds, for which a sample that hardly
+# needs looking at takes 10 ns, and one that does a microsecond.
+_PARTS = 8
+_LEAST = 1 << 14
+
+_unit = njit(error_model="numpy", cache=True)(spca.unit_vector)
 
 
 class SparseComponent(NamedTuple):
@@ -146,20 +152,23 @@ def sparse_pca(
     A = None if A is None else _covariance(A, p)
 
     threads = get_num_threads() if parallel else 1
-    prepare, search, choose = _programs(_WAYS[method], d, signed, bool(parallel))
+    of_rows = bool(polish) and A is None
+    prepare, search, choose = _programs(_WAYS[method], d, signed, of_rows, bool(parallel))
     scaled, *rows, top, exponent = prepare(V, k, min(threads, p))
     if not isfinite(top):
         raise ValueError("sparse_pca(): Vd has items that are not finite")
-    worth, at, c = _searched(search, rows, p, k, number, count, threads)
+    worth, at, c = _searched(search, rows, p, k, number, count, threads, _WAYS[method])
 
-    indices, values, chosen = choose(scaled, c, k)
-    if polish:
-        values, objective = _polished(chosen, indices, A, exponent)
-    else:
-        values, objective = _unit(values), worth
-        if A is not None:
-            M = _part(A, indices, exponent)
+    indices, values, objective = choose(scaled, c, k)
+    if A is not None:
+        M = _part(A, indices, exponent)
+        if polish:
+            eigenvalues, vectors = np.linalg.eigh(M)
+            values, objective = _unit(vectors[:, -1]), float(eigenvalues[-1])
+        else:
             objective = float(values.astype(np.float64) @ M @ values.astype(np.float64))
+    elif not polish:
+        objective = worth
     return SparseComponent(
         indices,
         values.astype(V.dtype, copy=False),
@@ -236,7 +245,14 @@ def _covariance(A: Any, p: int) -> NDArray[Any]:
 
 
 def _searched(
-    search: Callable[..., Any], rows: list[Any], p: int, k: int, key: np.uint64, count: int, threads: int
+    search: Callable[..., Any],
+    rows: list[Any],
+    p: int,
+    k: int,
+    key: np.uint64,
+    count: int,
+    threads: int,
+    way: int,
 ) -> tuple[float, int, tuple[Any, ...]]:
     """What the best sample is worth, its number, and the sample."""
     found = -1.0, -1, 0.0
@@ -245,7 +261,7 @@ def _searched(
         while done < count:
             start = monotonic()
             n = min(size, count - done)
-            parts = 1 if threads == 1 else min(4 * threads, -(-n // spca.SAMPLES))
+            parts = 1 if threads == 1 else _parts(n, threads, way)
             *found, c = search(*rows, p, k, key, done, done + n, tuple(found), parts)
             done += n
             progress(done)
@@ -254,8 +270,16 @@ def _searched(
     return float(found[0]), found[1], c
 
 
+def _parts(n: int, threads: int, way: int) -> int:
+    """How many parts n samples are cut into."""
+    least = _LEAST if way == spca.PRUNED else spca.SAMPLES
+    return min(max(2, min(_PARTS, n // least // threads)) * threads, -(-n // spca.SAMPLES))
+
+
 @cache
-def _programs(way: int, d: int, signed: bool, parallel: bool) -> tuple[Callable[..., Any], ...]:
+def _programs(
+    way: int, d: int, signed: bool, polished: bool, parallel: bool
+) -> tuple[Callable[..., Any], ...]:
     """The compiled functions of a way: what is done before the search, the search of a range, and what is done after it."""
 
     def prepare(V: Any, k: Any, parts: Any) -> Any:
@@ -267,23 +291,13 @@ def _programs(way: int, d: int, signed: bool, parallel: bool) -> tuple[Callable[
         return spca.best_of_all(v, p, norm, shape, k, key, low, high, found, parts, way, signed)
 
     def choose(columns: Any, c: Any, k: Any) -> Any:
-        return spca.chosen(columns, c, k, signed)
+        return spca.chosen(columns, c, k, signed, polished)
 
     compiled = njit(error_model="numpy", parallel=parallel, cache=True)
     return compiled(prepare), compiled(search), njit(error_model="numpy", cache=True)(choose)
 
 
 # --- the vector ---
-
-
-def _polished(chosen: NDArray[Any], indices: Any, A: Any, exponent: int) -> tuple[NDArray[Any], float]:
-    """The leading eigenvector of the chosen rows and columns, and its eigenvalue, both scaled as the chosen rows of loadings are."""
-    if A is None:
-        rows = chosen.astype(np.float64)
-        eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
-        return _unit(rows @ vectors[:, -1]), max(float(eigenvalues[-1]), 0.0)
-    eigenvalues, vectors = np.linalg.eigh(_part(A, indices, exponent))
-    return _unit(vectors[:, -1].copy()), float(eigenvalues[-1])
 
 
 def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
@@ -294,15 +308,6 @@ def _part(A: Any, indices: Any, exponent: int) -> NDArray[np.float64]:
     if not np.allclose(M, M.T):
         raise ValueError("sparse_pca(): A is not symmetric")
     return M
-
-
-def _unit(a: NDArray[Any]) -> NDArray[Any]:
-    """A vector of length 1, whose largest entry, of equal ones the first, is positive; of zeros, the first axis'."""
-    size = sqrt(a.dot(a))
-    if not size > 0:
-        return np.eye(1, len(a), dtype=a.dtype)[0]
-    largest = a[np.abs(a).argmax()]
-    return a / (size if largest > 0 else -size)
 
 
 def _scaled(x: float, exponent: int) -> float:

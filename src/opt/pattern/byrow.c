@@ -18,6 +18,8 @@
  * stands before it. What depends on such a whole reduction comes behind the chain; where it tests indices,
  * loads of the chain are guarded, as in fuse.c.
  *
+ * Products of matrices are in the chain like what patterns make (byrow_product.c).
+ *
  * A round is a row (byrow_row.c); where it makes arrays, a block of rows (byrow_block.c), so that short rows
  * do not pay for that one by one; where it calls functions of vector math, either, as rows are long or short.
  * It pays where a row is read again, arrays do not stay in the cache, and what is done in a round takes
@@ -35,11 +37,23 @@
 #include "opt/pattern/byrow.h"
 #include "opt/emit.h"
 #include "opt/priv.h"
+#include "rt/layout.h"
 
 /* Rows of fewer are written out (opt/pattern/vectors.c). Elements of a row, and where each round of one row
  * makes an array; of all rows; rows for all cores. About how many elements a block of rows has: what it makes
- * stays in the nearest caches, and making it is a hundredth of the work. */
-enum { MORE_THAN_FEW = 9, LONG_ROW = 32, LONG_TO_MAKE = 64, MANY = 1 << 17, MANY_ROWS = 64, BLOCK = 1 << 13 };
+ * stays in the nearest caches, and making it is a hundredth of the work. Blocks that have tables, for all
+ * cores. */
+enum {
+    MORE_THAN_FEW = 9,
+    LONG_ROW = 32,
+    LONG_TO_MAKE = 64,
+    MANY = 1 << 17,
+    MANY_ROWS = 64,
+    MANY_BLOCKS = 4,
+    BLOCK = 1 << 13
+};
+/* Products are of so many columns at least, and of so many rows. */
+enum { SHORT_PRODUCT = 8, FEW_ROWS = 4 };
 
 /* --- which --- */
 
@@ -123,8 +137,11 @@ static bool reduces_in_any_order(const tr_rows *c, const tr_ins *p) {
 }
 
 /* It has an item a row: may the loop over the rows reduce it? On all cores threads take a few rows each, and
- * what is added up by so few is no node of the tree in which one core adds. */
+ * what is added up by so few is no node of the tree in which one core adds. Beside products a round is a
+ * block of rows, and the same for one core and for all, as a product's bits may depend on it. */
 static bool reduces_over_rows(const tr_rows *c, const tr_ins *p) {
+    if (c->nmul)
+        return reduces_in_any_order(c, p);
     return p->imm.pat->par == TR_PAR_NO || reduces_in_any_groups(c, p);
 }
 
@@ -169,6 +186,8 @@ tr_rows_form tr_rows_form_of(const tr_rows *c, const tr_ins *p) {
     uint32_t rows = tr_all_axes(c->k);
     if (t->nspace < c->k || !tr_vals_same(p->args, tr_rows_pattern(c, 0)->args, c->k))
         return TR_ROWS_NONE;
+    if (t->nscat)
+        return tr_rows_scatter(c, p) ? TR_ROWS_SCATTER : TR_ROWS_NONE;
     if (t->ntop)
         return (t->keep & rows) == rows ? TR_ROWS_INNER : TR_ROWS_NONE;
     if (t->nspace == c->k)
@@ -188,7 +207,7 @@ static bool loads_fit_chain(tr_rows *c, const tr_ins *p) {
     for (unsigned i = 0; i < c->nw; i++)
         if (tr_fuse_loads_from(c->f, p, c->w[i].array))
             return false;
-    return !c->tests || tr_fuse_fits_untested(c->f, p);
+    return !c->tests || (p->imm.pat->nscat ? tr_fuse_has_inputs(c->f, p) : tr_fuse_fits_untested(c->f, p));
 }
 
 /* Does the instruction depend on what the chain reduces? */
@@ -203,16 +222,39 @@ static bool depends_on_results(const tr_rows *c, const tr_ins *in) {
     return false;
 }
 
+/* Rounds that scatter are blocks of rows, for which nothing is reduced that depends on how rows are
+ * grouped. */
+static bool rounds_have_order(const tr_rows *c, const tr_ins *p) {
+    bool scatters = c->nt || p->imm.pat->nscat;
+    for (unsigned i = 0; i <= c->n && scatters; i++) {
+        const tr_ins *q = i < c->n ? tr_rows_pattern(c, i) : p;
+        if (tr_rows_form_of(c, q) == TR_ROWS_VALUES && !reduces_in_any_order(c, q))
+            return false;
+    }
+    return true;
+}
+
+/* Does it write what a product of the chain reads? */
+static bool disturbs_products(const tr_rows *c, const tr_ins *p) {
+    for (uint32_t k = 0; c->nmul && (k = tr_pat_with(p->imm.pat, TR_MEM_WRITE, k)) < p->nargs; k++)
+        if (tr_rows_are_multiplied(c, p->args[k]))
+            return true;
+    return false;
+}
+
 static bool pattern_fits_chain(tr_rows *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    bool plain =
-        t->par == tr_rows_pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE && !tr_pat_joins(t) &&
-        tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(EOUT) | P_(CAP));
+    bool plain = t->par == tr_rows_pattern(c, 0)->imm.pat->par && t->par != TR_PAR_PRANGE &&
+                 !tr_pat_joins(t) &&
+                 tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(OUT) | P_(BEST) | P_(RED) | P_(TOP) | P_(SCAT) |
+                                        P_(EOUT) | P_(CAP));
     return plain && tr_rows_form_of(c, p) != TR_ROWS_NONE && tr_fn_only_reads(t->lam) &&
-           !depends_on_results(c, p) && loads_fit_chain(c, p) &&
+           !depends_on_results(c, p) && loads_fit_chain(c, p) && !tr_rows_is_target(c, p) &&
+           rounds_have_order(c, p) && !disturbs_products(c, p) &&
            0u + t->nin + t->nout + t->nbest + t->neout + tr_pat_nred(t) <= TR_MAX_CHAIN_OPERANDS &&
            is_made_here(c, p->args + tr_pat_at(t, P_OUT), t->nout) &&
            is_made_here(c, p->args + tr_pat_at(t, P_BEST), t->nbest) &&
+           is_made_here(c, p->args + tr_pat_at(t, P_SCAT), t->nscat) &&
            is_made_here(c, p->args + tr_pat_at(t, P_EOUT), t->neout);
 }
 
@@ -239,7 +281,9 @@ static bool writes_again(tr_rows *c, const tr_ins *p, tr_role role) {
 static bool take_pattern(tr_rows *c, tr_val v) {
     const tr_ins *p = tr_rows_def(c, v);
     const tr_pat *t = p->imm.pat;
-    bool linked = c->n == 0;
+    bool linked = c->n + c->nmul == 0;
+    if (c->n == 0 && c->nmul && p->args[0] != tr_rows_def(c, c->muls[0].made)->args[0])
+        return false;
     if (c->n == TR_MAX_CHAIN || c->nw + t->nout + t->nbest + t->neout > TR_MAX_CHAIN_ARRAYS)
         return false;
     if (c->n == 0)
@@ -251,7 +295,8 @@ static bool take_pattern(tr_rows *c, tr_val v) {
     for (uint32_t i = 0; i < t->nin; i++)
         if (!input_fits_chain(c, p, p->args[tr_pat_at(t, P_IN) + i], &linked))
             return false;
-    if (!linked || writes_again(c, p, P_OUT) || writes_again(c, p, P_BEST) || writes_again(c, p, P_EOUT))
+    if (!linked || writes_again(c, p, P_OUT) || writes_again(c, p, P_BEST) || writes_again(c, p, P_EOUT) ||
+        (t->nscat && !tr_rows_take_scatter(c, v)))
         return false;
     add_written(c, p, P_OUT, as == TR_ROWS_VALUES);
     add_written(c, p, P_BEST, false);
@@ -259,6 +304,22 @@ static bool take_pattern(tr_rows *c, tr_val v) {
     c->guards[c->n] = c->tests && tr_fuse_loads(p);
     c->nred += nred;
     c->pats[c->n++] = v;
+    return true;
+}
+
+/* The same of a product of matrices. Patterns of the chain stay what they are beside it. */
+static bool take_product(tr_rows *c, tr_val v) {
+    const tr_ins *in = tr_rows_def(c, v);
+    tr_val made = tr_rows_made_by(c, in);
+    if (made == TR_NOVAL || !is_made_here(c, &made, 1) || depends_on_results(c, in) ||
+        !tr_rows_take_product(c, v))
+        return false;
+    for (unsigned i = 0; i < c->n; i++)
+        if (tr_rows_form_of(c, tr_rows_pattern(c, i)) == TR_ROWS_NONE) {
+            c->nmul--;
+            c->nw--;
+            return false;
+        }
     return true;
 }
 
@@ -273,7 +334,7 @@ static bool may_stand_between(const tr_ins *in) {
 static void note_use(tr_rows *c, tr_val user, tr_val v) {
     const tr_ins *in = tr_rows_def(c, user);
     tr_rows_array *w = tr_rows_find(c, v);
-    bool chained = false;
+    bool chained = tr_rows_is_of_product(c, user);
     for (unsigned i = 0; i < c->n; i++)
         chained = chained || c->pats[i] == user;
     if (w && !chained && !(in->op == TR_OP_VIEW && tr_rows_of_view(c, user)))
@@ -313,14 +374,14 @@ static void find_place(tr_rows *c, tr_rows_array *w) {
     unsigned last = c->n;
     while (last > w->by && !pattern_reads_written(c, tr_rows_pattern(c, last - 1), w))
         last--;
-    if (w->row || w->seen || last <= w->by + 1u || tr_rows_pattern(c, last - 1)->imm.pat->ntop)
+    if (w->row || w->seen || w->stays || last <= w->by + 1u || tr_rows_pattern(c, last - 1)->imm.pat->ntop)
         return;
     for (unsigned i = 0; i < c->nw && w->place == w->array; i++) {
         const tr_rows_array *o = &c->w[i];
         bool taken = false;
         for (unsigned j = 0; j < c->nw; j++)
             taken = taken || (&c->w[j] != o && c->w[j].place == o->place);
-        if (o->by == last - 1 && !o->row && !taken &&
+        if (o->by == last - 1 && !o->row && !o->stays && !taken &&
             tr_rows_def(c, o->array)->ty == tr_rows_def(c, w->array)->ty &&
             tr_rows_def(c, o->array)->nargs == tr_rows_def(c, w->array)->nargs &&
             tr_vals_same(tr_rows_def(c, o->array)->args, tr_rows_def(c, w->array)->args,
@@ -359,7 +420,7 @@ static bool goes_by_blocks(const tr_rows *c) {
         if (tr_rows_form_of(c, tr_rows_pattern(c, i)) == TR_ROWS_VALUES &&
             !reduces_in_any_order(c, tr_rows_pattern(c, i)))
             return false;
-    return c->k == 1 && makes_arrays(c);
+    return c->k == 1 && (c->nt || c->nmul || makes_arrays(c));
 }
 
 /* Functions of vector math want full vectors, which a row that is short has not: those of a block have
@@ -372,7 +433,7 @@ static bool goes_either_way(const tr_rows *c) {
             return false;
         math = math || tr_fn_calls_math(tr_rows_pattern(c, i)->imm.pat->lam);
     }
-    return math && c->k == 1 && !makes_arrays(c);
+    return math && c->k == 1 && !goes_by_blocks(c);
 }
 
 /* The pattern with the most axes a row. */
@@ -404,14 +465,17 @@ static tr_val row_size(const tr_rows *c, tr_bld *b) {
 /* The pattern over the rows. */
 static tr_val emit_outer(tr_rows *c, tr_bid blk) {
     tr_bld b = tr_bld_at_end(c->f, blk);
+    tr_rows_lay_lines(c, &b);
     const tr_ins *p = widest(c);
     c->outer.t.lam = c->b.fn;
     c->outer.t.par = p->imm.pat->par;
     if (c->blocks) {
         tr_val one = tr_emit_int(&b, 1), size = row_size(c, &b),
-               most = tr_emit_most(&b, tr_emit_op(&b, TR_OP_QUOT, tr_emit_int(&b, BLOCK), size), one),
-               up = tr_emit_op(&b, TR_OP_ADD, tr_rows_pattern(c, 0)->args[0],
-                               tr_emit_op(&b, TR_OP_SUB, most, one));
+               most = tr_emit_most(&b, tr_emit_op(&b, TR_OP_QUOT, tr_emit_int(&b, BLOCK), size), one);
+        if (c->nt)
+            return tr_rows_in_tables(c, &b, most);
+        tr_val up =
+            tr_emit_op(&b, TR_OP_ADD, tr_rows_pattern(c, 0)->args[0], tr_emit_op(&b, TR_OP_SUB, most, one));
         tr_node_put(&c->outer, P_SPACE, tr_emit_op(&b, TR_OP_QUOT, up, most));
         c->caps.d[c->most] = most;
     } else {
@@ -427,19 +491,41 @@ static bool is_of_chain(tr_rows *c, tr_val v) {
     for (unsigned i = 0; i < c->n; i++)
         if (c->pats[i] == v)
             return true;
+    for (unsigned i = 0; i < c->nt; i++)
+        if (c->t[i].fill == v)
+            return true;
+    if (tr_rows_is_of_product(c, v))
+        return true;
     return (w && !w->seen && (w->row || w->local || w->place != w->array)) || (row && !row->seen);
 }
 
 /* Are the rows long, and is it many elements? For all cores, are they many? */
 static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
-    const tr_ins *p = widest(c);
-    int64_t least = c->blocks ? 1 : c->either ? MORE_THAN_FEW : makes_arrays(c) ? LONG_TO_MAKE : LONG_ROW;
-    tr_val row = row_size(c, b), rows = tr_emit_times(b, p->args[0], p->args + 1, c->k - 1u),
+    const tr_ins *p = tr_rows_pattern(c, 0);
+    const tr_val *n = p->args;
+    int64_t least = c->nmul           ? SHORT_PRODUCT
+                    : c->blocks       ? 1
+                    : c->either       ? MORE_THAN_FEW
+                    : makes_arrays(c) ? LONG_TO_MAKE
+                                      : LONG_ROW;
+    tr_val row = row_size(c, b), rows = tr_emit_times(b, n[0], n + 1, c->k - 1u),
            all = tr_emit_times(b, row, &rows, 1),
            pays = tr_emit_both(b, tr_emit_cmp(b, TR_CMP_GE, row, tr_emit_int(b, least)),
                                tr_emit_cmp(b, TR_CMP_GE, all, tr_emit_int(b, MANY)));
-    if (p->imm.pat->par == TR_PAR_NO)
+    if (c->nmul) {
+        tr_val most = tr_emit_int(b, BLOCK / FEW_ROWS);
+        pays = tr_rows_few_terms(c, b, tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_LE, row, most)));
+    }
+    if (p->imm.pat->par == TR_PAR_NO && !c->nmul)
         return pays;
+    if (c->nt &&
+        p->imm.pat->par !=
+            TR_PAR_NO) { /* a large target has one table, and then each pattern by itself has more to hand out */
+        tr_val many = tr_emit_op(b, TR_OP_MUL, c->a_block, tr_emit_int(b, MANY_BLOCKS)),
+               enough = tr_emit_cmp(b, TR_CMP_GE, n[0], many),
+               few = tr_emit_cmp(b, TR_CMP_LE, c->a_block, tr_emit_int(b, TR_SCATTER_BLOCK));
+        return tr_emit_both(b, pays, tr_emit_either(b, enough, few));
+    }
     return tr_emit_both(b, pays, tr_emit_cmp(b, TR_CMP_GE, rows, tr_emit_int(b, MANY_ROWS)));
 }
 
@@ -515,7 +601,9 @@ static tr_bid two_ways(tr_rows *c) {
     for (unsigned i = 0; i < c->n; i++) /* the tests come behind this form, too */
         if (c->guards[i])
             tr_at(f, c->pats[i])->imm.pat = tr_fuse_guarded(f, tr_rows_pattern(c, i)->imm.pat);
+    tr_rows_guard_plain(c);
     tr_fork_make(c->forms, &k, TR_COLD_LARGE);
+    c->a_block = c->nt ? tr_rows_a_block(c, &k.b) : TR_NOVAL;
     tr_val outer = emit_outer(c, k.other);
     hand_on_results(c, &k, outer);
     tr_fork_pick(c->forms, &k, is_worth_it(c, &k.b), k.other);
@@ -532,6 +620,7 @@ static tr_bid go_by_row(tr_rows *c) {
     for (unsigned i = 0; i < c->nw; i++)
         c->w[i].local = !c->w[i].row && !c->w[i].seen && c->w[i].place == c->w[i].array;
     c->either = goes_either_way(c);
+    tr_rows_guard_scatters(c);
     fill_round(c, goes_by_blocks(c));
     return two_ways(c);
 }
@@ -541,7 +630,7 @@ static tr_bid go_by_row(tr_rows *c) {
 /* Does a row stay in the cache for another pattern of the chain, an array's that was there before or one that
  * the chain writes? What was chosen of a row is short. */
 static bool reads_again(tr_rows *c) {
-    for (unsigned i = 1; i < c->n; i++) {
+    for (unsigned i = c->nmul ? 0 : 1; i < c->n; i++) {
         const tr_ins *p = tr_rows_pattern(c, i);
         for (uint32_t a = 0; p->imm.pat->nspace > c->k && a < p->imm.pat->nin; a++) {
             tr_val v = p->args[tr_pat_at(p->imm.pat, P_IN) + a];
@@ -557,13 +646,19 @@ static bool reads_again(tr_rows *c) {
     return false;
 }
 
+/* Is it a test of a size that no array has, which protects nothing? Its array has gone (fuse_drop.c). */
+static bool is_test_of_size(const tr_ins *in) {
+    return in->op == TR_OP_CHECK && in->imm.site->text && !strcmp(in->imm.site->text, TR_TOO_BIG);
+}
+
 /* Something that is no pattern, behind the first: false, the chain ends before it. */
 static bool pass_by(tr_rows *c, tr_val v) {
     const tr_ins *in = tr_rows_def(c, v);
     bool raises = tr_ins_effects(in) & E_RAISE && in->op != TR_OP_ALLOC, depends = depends_on_results(c, in);
-    if (!may_stand_between(in) || (raises && c->tests && !depends)) /* what raises has its order */
+    bool waits = raises && c->tests; /* what raises has its order */
+    if (!may_stand_between(in) || (waits && !depends && !is_test_of_size(in)))
         return false;
-    if (!depends)
+    if (!depends && !waits)
         return true;
     tr_vec_push(&c->f->ctx->arena, &c->behind, v);
     c->tests = c->tests || raises;
@@ -576,7 +671,7 @@ static bool may_stand_before(tr_rows *c, tr_val v) {
     const tr_ins *p = tr_rows_def(c, v);
     const tr_pat *t = p->imm.pat;
     if (!tr_pat_is_map(t) || !tr_fn_is_scalar(t->lam) || t->par == TR_PAR_PRANGE ||
-        depends_on_results(c, p) || !is_made_here(c, tr_fuse_out(p), t->nout))
+        depends_on_results(c, p) || tr_rows_is_target(c, p) || !is_made_here(c, tr_fuse_out(p), t->nout))
         return false;
     for (unsigned i = 0; i < c->nw; i++)
         for (uint32_t k = 0; k < t->nin + t->nout; k++)
@@ -587,7 +682,7 @@ static bool may_stand_before(tr_rows *c, tr_val v) {
             for (uint32_t o = 0; o < t->nout; o++)
                 if (tr_array_root(c->f, tr_rows_pattern(c, i)->args[k]) == tr_fuse_out(p)[o])
                     return false;
-    return true;
+    return !disturbs_products(c, p);
 }
 
 /* The chain of rows of k axes that begins with pattern v. */
@@ -596,9 +691,9 @@ static tr_rows chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsi
     uint32_t nbehind = 0;
     bool rows = false;
     c.guarded = tr_handler_now(f, c.whole);
-    for (tr_val x = v; x != TR_NOVAL && (c.n || x == v); x = tr_at(f, x)->next)
+    for (tr_val x = v; x != TR_NOVAL && (c.n + c.nmul || x == v); x = tr_at(f, x)->next)
         if (tr_at(f, x)->op != TR_OP_PATTERN) {
-            if (!pass_by(&c, x))
+            if (!take_product(&c, x) && !pass_by(&c, x))
                 break;
         } else if (take_pattern(&c, x)) {
             rows = rows || tr_at(f, x)->imm.pat->keep;
@@ -608,6 +703,10 @@ static tr_rows chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsi
         }
     c.behind.n = nbehind; /* the others stand behind the last pattern already */
     c.n = rows && reads_again(&c) ? c.n : 0;
+    while (c.nmul && c.muls[c.nmul - 1].before >= c.n) { /* nothing of the chain reads it */
+        tr_rows_array *w = tr_rows_find(&c, c.muls[--c.nmul].made);
+        memmove(w, w + 1, (size_t)(&c.w[c.nw--] - (w + 1)) * sizeof *w);
+    }
     return c;
 }
 
@@ -615,16 +714,18 @@ static tr_rows chain_from(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v, unsi
  * is none. */
 static tr_bid try_chain(tr_fn *f, tr_versions *forms, tr_bid b, tr_val v) {
     tr_rows best = {.n = 1};
-    for (unsigned k = tr_at(f, v)->imm.pat->nspace; k-- > 1;) {
+    unsigned naxes = tr_at(f, v)->op == TR_OP_PATTERN ? tr_at(f, v)->imm.pat->nspace : 2;
+    for (unsigned k = naxes; k-- > 1;) {
         tr_rows c = chain_from(f, forms, b, v, k);
-        best = c.n > best.n ? c : best;
+        best = c.n + c.nmul > best.n + best.nmul ? c : best;
     }
-    return best.n < 2 ? TR_NOBLK : go_by_row(&best);
+    return best.n + best.nmul < 2 ? TR_NOBLK : go_by_row(&best);
 }
 
 static void rows_of_block(tr_fn *f, tr_versions *forms, tr_bid b) {
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL;) {
-        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, forms, b, v) : TR_NOBLK;
+        bool begins = tr_at(f, v)->op == TR_OP_PATTERN || tr_opt_is_matmul(tr_at(f, v));
+        tr_bid on = begins ? try_chain(f, forms, b, v) : TR_NOBLK;
         v = on == TR_NOBLK ? tr_at(f, v)->next : tr_blk_at(f, on)->first;
         b = on == TR_NOBLK ? b : on;
     }

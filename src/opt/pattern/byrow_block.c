@@ -27,13 +27,13 @@ static tr_val lying_in_rows(tr_rows *c, tr_val part) {
     return tr_emit_v(&c->b, TR_OP_RESTRIDE, in.ty, 2u + in.ty->ndim, args);
 }
 
-/* The rows of a block, of an array whose first axis is that: from the first one on, all of them; or the one
- * that there is for all. */
-static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole) {
+/* The rows of a block, of an array whose first axis is that: from `lo` on, all of them; or the one that there
+ * is for all. */
+static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole, tr_val lo) {
     unsigned n = tr_rows_def(c, a)->ty->ndim, at = 0;
     tr_val args[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES], zero = tr_const_int(c->b.fn, tr_rows_i64(c), 0),
                                                            one = tr_const_int(c->b.fn, tr_rows_i64(c), 1);
-    tr_val lo = c->first, m = c->rows;
+    tr_val m = c->rows;
     int64_t along = 0;
     args[at++] = tr_rows_captured(c, a);
     if (!whole) {
@@ -58,7 +58,7 @@ static tr_val rows_of(tr_rows *c, tr_val a, const tr_val *sizes, bool whole) {
 }
 
 /* This block's part of an array that the chain writes: an array of the round where nobody else reads it. */
-static tr_val block_of_written(tr_rows *c, const tr_rows_array *w) {
+tr_val tr_rows_block_of_written(tr_rows *c, const tr_rows_array *w) {
     tr_val a = w->place, sizes[TR_MAX_NDIM] = {c->rows};
     const tr_ins made = *tr_rows_def(c, a);
     if (c->part[a] != TR_NOVAL)
@@ -66,7 +66,7 @@ static tr_val block_of_written(tr_rows *c, const tr_rows_array *w) {
     for (uint32_t j = 1; j < made.nargs; j++)
         sizes[j] = tr_rows_captured(c, made.args[j]);
     if (tr_rows_find(c, a)->seen)
-        return c->part[a] = rows_of(c, a, sizes, true);
+        return c->part[a] = rows_of(c, a, sizes, true, c->written);
     c->part[a] = tr_emit_v(&c->b, TR_OP_ALLOC, made.ty, made.nargs, sizes);
     tr_at(c->b.fn, c->part[a])->imm = made.imm;
     tr_at(c->b.fn, c->part[a])->sub = made.sub;
@@ -94,9 +94,9 @@ static tr_val block_of(tr_rows *c, const tr_ins *p, uint32_t which) {
     const tr_rows_array *w = tr_rows_find(c, a), *row = tr_rows_of_view(c, a);
     bool whole = tr_pat_is_as_long(c->f, p, which, 0), same = true;
     if (w)
-        return block_of_written(c, w);
+        return tr_rows_block_of_written(c, w);
     if (row)
-        return view_in_block(c, a, block_of_written(c, row), true);
+        return view_in_block(c, a, tr_rows_block_of_written(c, row), true);
     if (tr_rows_repeat(c, a))
         return view_in_block(c, a, tr_rows_seen(c, tr_rows_def(c, a)->args[0]), whole);
     for (unsigned j = 1; j < p->imm.pat->nspace; j++) {
@@ -105,8 +105,8 @@ static tr_val block_of(tr_rows *c, const tr_ins *p, uint32_t which) {
         same = same && as_long;
     }
     if (!same || !whole)
-        return rows_of(c, a, sizes, whole);
-    return c->part[a] != TR_NOVAL ? c->part[a] : (c->part[a] = rows_of(c, a, sizes, true));
+        return rows_of(c, a, sizes, whole, c->first);
+    return c->part[a] != TR_NOVAL ? c->part[a] : (c->part[a] = rows_of(c, a, sizes, true, c->first));
 }
 
 /* A function of the pattern, whose first index counts from the block's first row: that is its last param. */
@@ -122,14 +122,24 @@ static tr_fn *from_first_row(tr_rows *c, const tr_fn *from) {
     return g;
 }
 
+/* A capture that is known when the loop is made: its place among them, and its param. */
+static tr_val known_later(tr_rows *c, uint32_t *at) {
+    *at = c->caps.n;
+    tr_vec_push(&c->f->ctx->arena, &c->caps, TR_NOVAL);
+    return tr_blk_param(c->b.fn, 0, tr_rows_i64(c), NULL);
+}
+
 /* Which rows are the round's. */
 void tr_rows_begin_block(tr_rows *c) {
     tr_bld *b = &c->b;
-    c->most = c->caps.n;
-    tr_vec_push(&c->f->ctx->arena, &c->caps, TR_NOVAL); /* known when the loop is made */
-    tr_val most = tr_blk_param(b->fn, 0, tr_rows_i64(c), NULL),
-           n = tr_rows_captured(c, tr_rows_pattern(c, 0)->args[0]);
-    c->first = tr_emit2(b, TR_OP_MUL, tr_rows_i64(c), tr_rows_index(c, 0), most);
+    tr_val most = known_later(c, &c->most), n;
+    c->first = c->written = tr_emit2(b, TR_OP_MUL, tr_rows_i64(c), tr_rows_index(c, 0), most);
+    if (c->nt) {
+        c->first = tr_emit2(b, TR_OP_ADD, tr_rows_i64(c), c->first, known_later(c, &c->from));
+        n = known_later(c, &c->to);
+    } else {
+        n = tr_rows_captured(c, tr_rows_pattern(c, 0)->args[0]);
+    }
     c->rows = tr_emit_least(b, most, tr_emit2(b, TR_OP_SUB, tr_rows_i64(c), n, c->first));
 }
 
@@ -177,7 +187,7 @@ static void store_first(tr_rows *c, const tr_ins *p, tr_node *m, bool counts) {
         else if (role == P_IN)
             tr_node_put(&map, role, block_of(c, p, k - tr_pat_at(t, P_IN)));
         else if (role == P_OUT)
-            tr_node_put(&map, role, block_of_written(c, tr_rows_find(c, x)));
+            tr_node_put(&map, role, tr_rows_block_of_written(c, tr_rows_find(c, x)));
         else if (role == P_CAP)
             tr_node_put(&map, role, tr_rows_captured(c, x));
     }
@@ -204,6 +214,7 @@ static void store_first(tr_rows *c, const tr_ins *p, tr_node *m, bool counts) {
 static tr_val emit_pattern(tr_rows *c, unsigned number) {
     const tr_ins p = *tr_rows_pattern(c, number);
     const tr_pat *t = c->guards[number] ? tr_fuse_guarded(c->f, p.imm.pat) : p.imm.pat;
+    const tr_rows_target *to = tr_rows_target_of(c, number);
     tr_node m = tr_node_new(c->b.fn);
     bool counts =
         tr_fuse_lam_uses(t->lam, 0) || (t->epi && tr_fuse_lam_uses(t->epi, 0)); /* asks which row it is */
@@ -213,22 +224,25 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
                    .epi = !t->epi  ? NULL
                           : counts ? from_first_row(c, t->epi)
                                    : tr_fn_clone(t->epi)};
+    if (to)
+        tr_rows_fill_target(c, to);
     bool two = is_two_loops(c, &p);
     if (two)
         store_first(c, &p, &m, counts);
     for (uint32_t r = 0; two && r < t->nfold; r++)
-        tr_node_put(&m, P_IN, block_of_written(c, tr_rows_find(c, tr_fuse_out(&p)[reduced_output(t, r)])));
+        tr_node_put(&m, P_IN,
+                    tr_rows_block_of_written(c, tr_rows_find(c, tr_fuse_out(&p)[reduced_output(t, r)])));
     for (uint32_t k = 0; k < p.nargs; k++) {
         tr_role role = tr_pat_role(t, k);
         tr_val x = p.args[k];
         if (two && (role == P_IN || role == P_OUT))
             continue;
         if (role == P_SPACE)
-            x = k == 0 ? c->rows : tr_rows_captured(c, x);
+            x = k ? tr_rows_captured(c, x) : to ? tr_rows_of_scatter(c, to) : c->rows;
         else if (role == P_IN)
             x = block_of(c, &p, k - tr_pat_at(t, P_IN));
-        else if (tr_role_info[role].memory & TR_MEM_WRITE)
-            x = block_of_written(c, tr_rows_find(c, x));
+        else if (role != P_SCAT && tr_role_info[role].memory & TR_MEM_WRITE)
+            x = tr_rows_block_of_written(c, tr_rows_find(c, x));
         else if (role == P_RED && !t->keep)
             x = tr_red_identity(c->b.fn, tr_pat_red(t, k - tr_pat_at(t, P_SCAN)), tr_rows_def(c, x)->ty);
         else
@@ -245,6 +259,7 @@ static tr_val emit_pattern(tr_rows *c, unsigned number) {
 
 void tr_rows_by_block(tr_rows *c, unsigned i) {
     const tr_ins p = *tr_rows_pattern(c, i);
+    tr_rows_products_before(c, i);
     tr_val reduced = emit_pattern(c, i);
     for (uint32_t r = 0; !p.imm.pat->keep && r < tr_pat_nred(p.imm.pat); r++)
         tr_rows_contribute(c, &p, r, tr_rows_reduced(c, &p, reduced, r));

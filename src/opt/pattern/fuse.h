@@ -105,7 +105,9 @@ bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen what i writes */
 /* The operand of p, of a role that writes, that is array x; UINT32_MAX: none is. */
 uint32_t tr_fuse_written_as(const tr_ins *p, tr_role role, tr_val x);
-/* Is each array that c walks as long as its space, whatever was tested? */
+/* Is each array that c walks as long as its space, whatever was tested? The same, and nothing is at places
+ * that might have to be tested. */
+bool tr_fuse_has_inputs(const tr_fn *f, const tr_ins *c);
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c);
 /* May p, and c which comes later in its block, be done at one place? NULL: they may, when what is in
  * `behind`, in order, comes behind both; and if c then `guards` what it loads. Without `waits`: nothing.
@@ -120,5 +122,13 @@ const char *tr_fuse_order(const tr_fn *f, const tr_fuse_results *res, tr_val p, 
  * do, and what was computed for them alone. `rooms`: arrays that surely fit, whose size need not
  * be tested when they go. Until false. */
 bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms);
+
+/* --- product.c --- */
+
+/* Neighbours along the last of two axes are neighbours in memory. */
+bool tr_fuse_is_lines(const tr_fn *f, const tr_ins *view);
+/* A copy of a matrix whose lines are lines of memory, as a view of that type, of `terms` lines. Like the
+ * array `made` it is allocated, and like pattern `p` it is filled. */
+tr_val tr_fuse_in_lines(tr_bld *b, tr_val matrix, tr_val terms, tr_val made, tr_val p);
 
 #endif

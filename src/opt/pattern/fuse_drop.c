@@ -172,13 +172,13 @@ static bool is_small(const tr_fn *f, const tr_ins *alloc) {
     return bits < 63;
 }
 
-/* Axes of one array, each once, beside those of extent 1: that array's size fits. */
+/* Axes of one array, each once, beside those of extent 1 or 0: that array's size fits. */
 static bool is_of_one_array(const tr_fn *f, const tr_ins *alloc) {
     tr_val array = TR_NOVAL;
     uint32_t axes = 0;
     for (uint32_t k = 0; k < alloc->nargs; k++) {
         const tr_ins *n = tr_at(f, alloc->args[k]);
-        if (tr_is_int(f, alloc->args[k], 1))
+        if (tr_is_int(f, alloc->args[k], 1) || tr_is_int(f, alloc->args[k], 0))
             continue;
         if (n->op != TR_OP_DIM || (axes && n->args[0] != array) || axes & 1u << n->imm.i)
             return false;
@@ -223,6 +223,14 @@ static void test_size(tr_fn *f, tr_val alloc, tests *t) {
         test_product(&b, t, alloc);
 }
 
+/* A map of no items. */
+static bool is_of_nothing(const tr_fn *f, const tr_ins *p) {
+    for (unsigned k = 0; tr_pat_is_map(p->imm.pat) && k < p->imm.pat->nspace; k++)
+        if (tr_is_int(f, p->args[k], 0))
+            return true;
+    return false;
+}
+
 /* A pattern with nothing left to do, and arrays that nothing uses. */
 bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
     uint32_t *uses = tr_use_counts(f);
@@ -238,9 +246,11 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
                 next = tr_at(f, v)->next; /* what took a value out may be gone */
-                if (!has_only_results(p) || (uses[v] && tr_pat_nred(p)) || !tr_pat_only_computes(p))
+                bool useless =
+                    (has_only_results(p) && !(uses[v] && tr_pat_nred(p))) || is_of_nothing(f, tr_at(f, v));
+                if (!useless || !tr_pat_only_computes(p))
                     continue;
-            } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
+            } else if (uses[v] || (in->op != TR_OP_ALLOC && in->op != TR_OP_LOAD && !tr_opt_is_pure(in))) {
                 continue;
             } else if (in->op == TR_OP_ALLOC && !tr_opt_among(v, rooms->d, rooms->n)) {
                 test_size(f, v, &t);

@@ -185,6 +185,17 @@ static const char *follows_pattern(const tr_fn *f, const tr_ins *p, const tr_ins
                                                           : is_in_the_way(f, p, q);
 }
 
+bool tr_fuse_has_inputs(const tr_fn *f, const tr_ins *c) {
+    const tr_pat *t = c->imm.pat;
+    for (uint32_t k = tr_pat_at(t, P_IN); k < tr_pat_at(t, P_OUT + 1); k++)
+        for (unsigned x = 0; x < t->nspace; x++) {
+            tr_val size = tr_fuse_size(f, c->args[k], x, c->args[x]);
+            if (size != c->args[x] && (size == TR_NOVAL || !tr_is_int(f, size, 1)))
+                return false;
+        }
+    return true;
+}
+
 bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
     const tr_pat *t = c->imm.pat;
     if (t->nscat || t->nfilt || t->nein || t->ntop)
@@ -197,13 +208,7 @@ bool tr_fuse_fits_untested(const tr_fn *f, const tr_ins *c) {
             if (t->keep >> x & 1 && a->args[n++] != c->args[x])
                 return false;
     }
-    for (uint32_t k = tr_pat_at(t, P_IN); k < tr_pat_at(t, P_OUT + 1); k++)
-        for (unsigned x = 0; x < t->nspace; x++) {
-            tr_val size = tr_fuse_size(f, c->args[k], x, c->args[x]);
-            if (size != c->args[x] && (size == TR_NOVAL || !tr_is_int(f, size, 1)))
-                return false;
-        }
-    return true;
+    return tr_fuse_has_inputs(f, c);
 }
 
 /* Must the pattern c stay behind a, which is none? */

@@ -23,14 +23,16 @@
 
 #include "opt/emit.h"
 
-/* WOVEN: of rows that lie one after the other, the terms that vectors are taken apart for. MAX_MAPS: one
- * after the other, between the product and what chooses. */
-enum { MAX_TERMS = 8, WOVEN = 4, MAX_MAPS = 4 };
+/* MAX_TERMS: two inputs each, and a pattern that goes by rows has 16 operands (byrow.h); of more terms
+ * products of few rows are called for there, which is as fast. WOVEN: of rows that lie one after the other,
+ * the terms that vectors are taken apart for. MAX_MAPS: one after the other, between the product and what
+ * chooses. */
+enum { MAX_TERMS = 7, WOVEN = 4, MAX_MAPS = 4 };
 
 typedef struct product {
     tr_fn *f;
-    tr_val call, made;    /* the array that it fills */
-    const tr_ins *reader; /* the first pattern that reads it */
+    tr_val call, made; /* the array that it fills */
+    tr_val reader;     /* the first pattern that reads it */
     int64_t terms;
     tr_bld b;
 } product;
@@ -50,7 +52,7 @@ static uint32_t reads_of(product *s, tr_bid b) {
                 continue;
             if (p->imm.pat->nspace != 2 || !tr_vals_same(p->args, tr_at(f, s->made)->args, 2))
                 return 0;
-            s->reader = s->reader ? s->reader : p;
+            s->reader = s->reader == TR_NOVAL ? v : s->reader;
             n++;
         }
     }
@@ -116,11 +118,10 @@ static bool is_rows(const tr_fn *f, const tr_ins *view, unsigned summed) {
     return all;
 }
 
-/* Neighbours along axis `stays` are neighbours in memory. */
-static bool is_lines(const tr_fn *f, const tr_ins *view, unsigned stays) {
+bool tr_fuse_is_lines(const tr_fn *f, const tr_ins *view) {
     const tr_ty *base = tr_at(f, view->args[0])->ty;
-    return base->layout == TR_LAYOUT_C && tr_view_axis(view, stays) == (int)base->ndim - 1 &&
-           tr_is_int(f, tr_view_steps(view)[stays], 1);
+    return base->layout == TR_LAYOUT_C && tr_view_axis(view, 1) == (int)base->ndim - 1 &&
+           tr_is_int(f, tr_view_steps(view)[1], 1);
 }
 
 /* The whole base of such a view, with the number of terms for a size. */
@@ -132,28 +133,29 @@ static tr_val with_known_rows(product *s, const tr_ins *view, unsigned summed) {
     return v;
 }
 
-/* A copy of the matrix with a line for each term. */
-static tr_val as_lines(product *s, tr_val matrix) {
-    tr_fn *f = s->f;
-    const tr_ins made = *tr_at(f, s->made), view = *tr_at(f, matrix);
-    tr_val space[] = {tr_emit_int(&s->b, s->terms), tr_made_sizes(&view)[1]};
-    tr_val v = tr_emit_v(&s->b, TR_OP_ALLOC, made.ty, 2, space);
-    tr_at(f, v)->imm = made.imm;
-    tr_at(f, v)->sub = made.sub;
+tr_val tr_fuse_in_lines(tr_bld *b, tr_val matrix, tr_val terms, tr_val made, tr_val p) {
+    tr_fn *f = b->fn;
+    const tr_ins like = *tr_at(f, made);
+    const tr_pat *t = tr_at(f, p)->imm.pat;
+    const tr_ty *ty = tr_at(f, matrix)->ty;
+    tr_val space[] = {terms, tr_made_sizes(tr_at(f, matrix))[1]}, zero = tr_emit_int(b, 0),
+           one = tr_emit_int(b, 1);
+    tr_val v = tr_emit_v(b, TR_OP_ALLOC, like.ty, 2, space);
+    tr_at(f, v)->imm = like.imm;
+    tr_at(f, v)->sub = like.sub;
     tr_node node = tr_node_new(f);
-    node.t = (tr_pat){.par = s->reader->imm.pat->par, .lam = tr_fuse_lambda(s->reader->imm.pat->lam)};
+    node.t = (tr_pat){.par = t->par, .lam = tr_fuse_lambda(t->lam)};
     for (unsigned k = 0; k < 2; k++)
         tr_fuse_param(node.t.lam, tr_ty_scalar(f->ctx->types, TR_TY_I64));
-    tr_val x = tr_fuse_param(node.t.lam, made.ty->elem);
-    tr_bld b = {.fn = node.t.lam, .blk = 0, .before = TR_NOVAL};
-    tr_emit_v(&b, TR_OP_YIELD, NULL, 1, &x);
+    tr_val x = tr_fuse_param(node.t.lam, like.ty->elem);
+    tr_bld in = {.fn = node.t.lam, .blk = 0, .before = TR_NOVAL};
+    tr_emit_v(&in, TR_OP_YIELD, NULL, 1, &x);
     tr_node_put_all(&node, P_SPACE, space, 2);
     tr_node_put(&node, P_IN, matrix);
     tr_node_put(&node, P_OUT, v);
-    tr_node_emit(&node, &s->b);
-    tr_val zero = tr_emit_int(&s->b, 0), one = tr_emit_int(&s->b, 1),
-           args[] = {v, zero, zero, space[0], space[1], one, one};
-    v = tr_emit_v(&s->b, TR_OP_VIEW, made.ty, 7, args);
+    tr_node_emit(&node, b);
+    tr_val args[] = {v, zero, zero, space[0], space[1], one, one};
+    v = tr_emit_v(b, TR_OP_VIEW, ty, 7, args);
     tr_at(f, v)->imm.i = tr_view_along(0, 0) | tr_view_along(1, 1);
     return v;
 }
@@ -185,7 +187,7 @@ static tr_val term_of(product *s, const tr_ins *view, tr_val base, unsigned stay
 /* Zero plus the products from the left, each rounded. Without the zero, what is -0 in each product would be
  * -0 in the sum, and its inverse -inf, where all that multiplies matrices says 0. */
 static tr_fn *summing(product *s, const tr_ty *t) {
-    tr_fn *g = tr_fuse_lambda(s->reader->imm.pat->lam);
+    tr_fn *g = tr_fuse_lambda(tr_at(s->f, s->reader)->imm.pat->lam);
     tr_val x[2 * MAX_TERMS], sum = tr_const_float(g, t, 0.0);
     for (unsigned k = 0; k < 2; k++)
         tr_fuse_param(g, tr_ty_scalar(g->ctx->types, TR_TY_I64));
@@ -205,14 +207,14 @@ static void write_out(product *s) {
     const tr_ins in = *tr_at(f, s->call), made = *tr_at(f, s->made);
     tr_node node = tr_node_new(f);
     s->b = (tr_bld){.fn = f, .blk = in.blk, .before = s->call, .loc = in.loc};
-    node.t = (tr_pat){.par = s->reader->imm.pat->par};
+    node.t = (tr_pat){.par = tr_at(s->f, s->reader)->imm.pat->par};
     node.t.lam = summing(s, made.ty->elem);
     tr_node_put_all(&node, P_SPACE, made.args, 2);
     for (unsigned stays = 0; stays < 2; stays++) {
         tr_val matrix = in.args[TR_MUL_LEFT + stays];
         bool rows = is_rows(f, tr_at(f, matrix), !stays);
-        if (stays && !is_lines(f, tr_at(f, matrix), 1) && (!rows || s->terms > WOVEN)) {
-            matrix = as_lines(s, matrix);
+        if (stays && !tr_fuse_is_lines(f, tr_at(f, matrix)) && (!rows || s->terms > WOVEN)) {
+            matrix = tr_fuse_in_lines(&s->b, matrix, tr_emit_int(&s->b, s->terms), s->made, s->reader);
             rows = false;
         }
         const tr_ins view = *tr_at(f, matrix);
@@ -236,7 +238,7 @@ bool tr_opt_product(tr_prog *p, tr_fn *f) {
             if (tr_at(f, v)->op != TR_OP_CALLRT)
                 continue;
             uses = uses ? uses : tr_use_counts(f);
-            product s = {.f = f, .call = v};
+            product s = {.f = f, .call = v, .reader = TR_NOVAL};
             if (!is_wanted(&s, uses))
                 continue;
             write_out(&s);

@@ -82,6 +82,64 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
     return true;
 }
 
+/* --- counting what is known to be few --- */
+
+static bool only_reduces(const tr_pat *t) {
+    return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
+           lambda_is_straight(t);
+}
+
+/* Does it reduce the array to its smallest and its largest item? */
+static bool finds_ends_of(const tr_ins *p, tr_val array) {
+    const tr_pat *t = p->imm.pat;
+    const tr_ins *y = only_reduces(t) ? tr_pat_yield(t->lam) : NULL;
+    return y && t->nspace == 1 && t->nin == 1 && t->nfold == 2 && tr_fuse_in(p)[0] == array &&
+           tr_pat_red(t, 0) == TR_RED_MIN && tr_pat_red(t, 1) == TR_RED_MAX && y->args[0] == y->args[1] &&
+           y->args[0] == tr_fuse_params(t->lam, 0)[tr_pat_param(t, TR_LAM, P_IN)];
+}
+
+/* The pattern that does, before v in its block, since when nothing has written to the array. */
+static tr_val ends_before(const tr_fn *f, tr_val v, tr_val array) {
+    for (tr_val p = tr_at(f, v)->prev; p != TR_NOVAL; p = tr_at(f, p)->prev) {
+        if (tr_at(f, p)->op != TR_OP_PATTERN || !finds_ends_of(tr_at(f, p), array))
+            continue;
+        for (tr_val q = tr_at(f, p)->next; q != v; q = tr_at(f, q)->next)
+            if (tr_fuse_writes_inputs(f, tr_at(f, q), tr_at(f, p)))
+                return TR_NOVAL;
+        return p;
+    }
+    return TR_NOVAL;
+}
+
+/* np.bincount counts many items before it has looked for the largest (COUNT_FEW). Where that has been found
+ * before, keys that were tested, nothing is gained: none is counted so, and what is left is all there is. */
+static bool count_by_ends(tr_fn *f, tr_bid b) {
+    tr_repl r = tr_repl_new(f);
+    bool changed = false;
+    for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
+        const tr_ins in = *tr_at(f, v);
+        next = in.next;
+        if (in.op != TR_OP_CALLRT || in.imm.rt->row != TR_RT_COUNT_FEW)
+            continue;
+        tr_val ends = ends_before(f, v, in.args[0]), left = TR_NOVAL;
+        if (ends == TR_NOVAL)
+            continue;
+        for (tr_val q = next; q != TR_NOVAL; q = tr_at(f, q)->next) {
+            const tr_ins *u = tr_at(f, q);
+            if (u->op == TR_OP_SUB && u->args[1] == v && u->args[0] == tr_at(f, ends)->args[0])
+                tr_repl_set(f, &r, left = q, u->args[0]);
+            else if (u->op == TR_OP_VIEW && u->args[0] == in.args[0] && tr_view_starts(u)[0] == v &&
+                     left != TR_NOVAL && tr_made_sizes(u)[0] == left)
+                tr_repl_set(f, &r, q, in.args[0]);
+        }
+        tr_repl_set(f, &r, v, tr_const_int(f, in.ty, 0));
+        tr_ins_remove(f, v);
+        changed = true;
+    }
+    tr_repl_apply(f, &r);
+    return changed;
+}
+
 /* --- what stands between --- */
 
 /* Does q name one of these arrays, or a view of one? */
@@ -101,11 +159,6 @@ static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
 }
 
 /* --- equal reductions --- */
-
-static bool only_reduces(const tr_pat *t) {
-    return t->nfold && !t->keep && tr_pat_has_only(t, P_(SPACE) | P_(IN) | P_(RED) | P_(CAP)) &&
-           lambda_is_straight(t);
-}
 
 /* Are the reductions of p, which stands before c in its block, the first ones of c? */
 static bool equal_first(const tr_fn *f, tr_val pv, tr_val cv) {
@@ -362,6 +415,7 @@ bool tr_opt_twins(tr_prog *p, tr_fn *f) {
     (void)p;
     for (uint32_t i = 0; i < f->rpo.n; i++) {
         changed |= share_masks(f, f->rpo.d[i]);
+        changed |= count_by_ends(f, f->rpo.d[i]);
         changed |= twins_of_block(f, f->rpo.d[i]);
     }
     return changed;

@@ -58,26 +58,33 @@ static uint32_t captured(const tr_ins *in, tr_val param) {
 static bool has_full_vectors(const tr_fn *lam) {
     for (tr_val x = 0; x < lam->ins.n; x++) {
         const tr_ins *in = tr_at(lam, x);
-        if (in->op == TR_OP_PATTERN && in->blk != TR_NOBLK && in->imm.pat->nspace > 1 &&
-            tr_pat_is_map(in->imm.pat) && tr_fn_calls_math(in->imm.pat->lam))
+        if (in->op != TR_OP_PATTERN || in->blk == TR_NOBLK)
+            continue;
+        if ((in->imm.pat->nspace > 1 && tr_pat_is_map(in->imm.pat) && tr_fn_calls_math(in->imm.pat->lam)) ||
+            has_full_vectors(in->imm.pat->lam))
             return true;
     }
     return false;
 }
 
-/* Which operand of pattern v is the length of such rows, its own or a round's? UINT32_MAX: none. */
-static uint32_t length_of_rows(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v);
+/* Which operand of the pattern is the length of such rows, its own, a round's, or one of a round's rounds?
+ * UINT32_MAX: none. */
+static uint32_t length_operand(const tr_fn *f, const tr_ins *in) {
+    const tr_fn *lam = in->op == TR_OP_PATTERN ? in->imm.pat->lam : NULL;
     if (adds_up_rows(f, in))
         return tr_pat_at(in->imm.pat, P_SPACE) + in->imm.pat->nspace - 1;
-    const tr_fn *lam = in->imm.pat->lam;
-    if (has_full_vectors(lam))
-        return UINT32_MAX;
-    for (tr_val x = lam->blks.n == 1 ? tr_blk_at(lam, 0)->first : TR_NOVAL; x != TR_NOVAL;
-         x = tr_at(lam, x)->next)
-        if (adds_up_rows(lam, tr_at(lam, x)))
-            return captured(in, tr_at(lam, x)->args[tr_at(lam, x)->imm.pat->nspace - 1]);
+    for (tr_val x = lam && lam->blks.n == 1 ? tr_blk_at(lam, 0)->first : TR_NOVAL; x != TR_NOVAL;
+         x = tr_at(lam, x)->next) {
+        uint32_t k = length_operand(lam, tr_at(lam, x));
+        if (k != UINT32_MAX)
+            return captured(in, tr_at(lam, x)->args[k]);
+    }
     return UINT32_MAX;
+}
+
+static uint32_t length_of_rows(const tr_fn *f, const tr_ins *in) {
+    bool full = !adds_up_rows(f, in) && has_full_vectors(in->imm.pat->lam);
+    return full ? UINT32_MAX : length_operand(f, in);
 }
 
 static tr_val size_of(tr_bld *b, tr_val array, unsigned axis) {
@@ -121,10 +128,16 @@ static tr_val copy_to(tr_fn *f, tr_val v, tr_bid blk) {
 }
 
 /* What is captured as operand k of pattern v is n, which its lambda sees as a number then: how loops of
- * patterns in it go is decided by what is known there. */
+ * patterns in it go is decided by what is known there, and in their rounds. */
 static void know_inside(tr_fn *f, tr_val v, uint32_t k, int64_t n) {
     const tr_pat *p = tr_at(f, v)->imm.pat;
     tr_val param = tr_port_param(p, TR_LAM, k);
+    for (tr_val x = 0; x < p->lam->ins.n; x++) {
+        const tr_ins *in = tr_at(p->lam, x);
+        for (uint32_t i = 0; in->blk != TR_NOBLK && in->op == TR_OP_PATTERN && i < in->nargs; i++)
+            if (in->args[i] == param && tr_pat_role(in->imm.pat, i) == P_CAP)
+                know_inside(p->lam, x, i, n);
+    }
     tr_repl r = tr_repl_new(p->lam);
     tr_repl_set(p->lam, &r, param, tr_const_int(p->lam, tr_at(p->lam, param)->ty, n));
     tr_repl_apply(p->lam, &r);
@@ -135,15 +148,21 @@ static void make_known(tr_fn *f, tr_val v, tr_val length, int64_t n) {
     tr_bld b = tr_bld_before(f, v);
     tr_val known = tr_emit_int(&b, n);
     const tr_pat *p = tr_at(f, v)->imm.pat;
-    for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++) {
-        tr_val x = tr_at(f, v)->args[k];
+    uint32_t nargs = tr_at(f, v)->nargs;
+    const tr_val *was = tr_arena_copy(&f->ctx->arena, tr_at(f, v)->args, nargs * sizeof *was);
+    for (uint32_t k = 0; k < nargs; k++) {
+        tr_val x = was[k], now = x;
         tr_role role = tr_pat_role(p, k);
+        bool whole = role == P_IN || role == P_OUT || role == P_TABLE || role == P_CAP;
         if (x == length && role == P_CAP)
             know_inside(f, v, k, n);
+        for (uint32_t i = 0; i < k && whole; i++) /* an array that has tables is captured, too */
+            now = was[i] == x ? tr_arg(f, v, i) : now;
         if (x == length)
-            tr_at(f, v)->args[k] = known;
-        else if ((role == P_IN || role == P_OUT || role == P_CAP) && has_rows_of(f, x, length))
-            tr_at(f, v)->args[k] = as_rows(&b, x, known);
+            now = known;
+        else if (whole && now == x && has_rows_of(f, x, length))
+            now = as_rows(&b, x, known);
+        tr_at(f, v)->args[k] = now;
     }
 }
 
@@ -237,7 +256,7 @@ static tr_bid ways_apart(tr_versions *forms, tr_val v, uint32_t at) {
 static tr_bid try_pattern(tr_versions *forms, tr_val v) {
     const tr_fn *f = forms->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t at = length_of_rows(f, v);
+    uint32_t at = length_of_rows(f, in);
     if (at == UINT32_MAX || tr_pat_joins(in->imm.pat) || tr_is_const(tr_at(f, in->args[at])))
         return TR_NOBLK;
     bool large = tr_blk_at(f, in->blk)->cold == TR_COLD_LARGE; /* byrow.c */

@@ -1,5 +1,5 @@
 /* Common-subexpression elimination: equal pure operations are computed once, and a check that an equal one
- * has passed is dropped.
+ * has passed is dropped; behind a check its condition chooses nothing.
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks
  * above have computed, and forgets a block's entries when it leaves it.
@@ -22,6 +22,7 @@ typedef struct table {
     uint32_t *bucket; /* index into entries, UINT32_MAX ends */
     uint32_t mask;
     TR_VEC(entry) entries;
+    uint8_t *holds; /* per value: a condition that a check has passed */
     bool changed;
 } table;
 
@@ -70,6 +71,35 @@ static void add(table *t, tr_val v, uint64_t h) {
     entry e = {h, v, t->bucket[h & t->mask]};
     t->bucket[h & t->mask] = t->entries.n;
     tr_vec_push(&t->f->ctx->arena, &t->entries, e);
+    if (tr_at(t->f, v)->op == TR_OP_CHECK)
+        t->holds[tr_at(t->f, v)->args[0]] = true;
+}
+
+/* What was known of the last value that was added is no longer. */
+static void forget(table *t) {
+    const entry *e = &t->entries.d[--t->entries.n];
+    t->bucket[e->hash & t->mask] = e->next;
+    if (tr_at(t->f, e->v)->op == TR_OP_CHECK)
+        t->holds[tr_at(t->f, e->v)->args[0]] = false;
+}
+
+/* `same` in place of v. */
+static void put_for(table *t, tr_val v, tr_val same) {
+    if (tr_at(t->f, v)->ty)
+        tr_repl_set(t->f, &t->r, v, same);
+    tr_ins_remove(t->f, v);
+    t->changed = true;
+}
+
+/* What the instruction comes to where a condition holds that it asks for; TR_NOVAL: it asks for none. */
+static tr_val behind_check(const table *t, const tr_ins *in) {
+    bool either = in->op == TR_OP_OR && in->ty->kind == TR_TY_BOOL;
+    if (in->op == TR_OP_SELECT && t->holds[in->args[0]])
+        return in->args[1];
+    for (uint32_t k = 0; either && k < 2; k++)
+        if (t->holds[in->args[k]])
+            return in->args[k];
+    return TR_NOVAL;
 }
 
 static void number(table *t, tr_val v) {
@@ -77,6 +107,11 @@ static void number(table *t, tr_val v) {
     tr_ins *in = tr_at(t->f, v);
     for (uint32_t i = 0; i < in->nargs; i++)
         in->args[i] = tr_repl_get(&t->r, in->args[i]);
+    tr_val known = behind_check(t, in);
+    if (known != TR_NOVAL) {
+        put_for(t, v, known);
+        return;
+    }
     if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in))
         return;
     /* one order for both ways round; constants stay right, as fold leaves them */
@@ -92,10 +127,7 @@ static void number(table *t, tr_val v) {
         return;
     }
     tr_at(t->f, same)->flags &= in->flags; /* a promise holds for both only if both made it */
-    if (in->ty)
-        tr_repl_set(t->f, &t->r, v, same);
-    tr_ins_remove(t->f, v);
-    t->changed = true;
+    put_for(t, v, same);
 }
 
 static void walk(table *t, tr_bid b) {
@@ -107,10 +139,8 @@ static void walk(table *t, tr_bid b) {
     }
     for (tr_bid c = t->dom.first[b]; c != TR_NOBLK; c = t->dom.next[c])
         walk(t, c);
-    while (t->entries.n > mark) {
-        const entry *e = &t->entries.d[--t->entries.n];
-        t->bucket[e->hash & t->mask] = e->next;
-    }
+    while (t->entries.n > mark)
+        forget(t);
 }
 
 bool tr_opt_cse(tr_prog *p, tr_fn *f) {
@@ -120,6 +150,7 @@ bool tr_opt_cse(tr_prog *p, tr_fn *f) {
         n *= 2;
     table t = {.f = f, .r = tr_repl_new(f), .dom = tr_opt_domtree(f), .mask = n - 1};
     t.bucket = TR_NEW_N(&f->ctx->arena, uint32_t, n);
+    t.holds = TR_NEW_N(&f->ctx->arena, uint8_t, n);
     memset(t.bucket, 0xff, n * sizeof *t.bucket);
     walk(&t, 0);
     tr_repl_apply(f, &t.r);
