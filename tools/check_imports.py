@@ -55,6 +55,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "parallel._explain",
         "parallel._at",
+        "parallel._block",
         "parallel._pickle",
         "parallel._schedule",
         "parallel._dask",

@@ -737,8 +737,8 @@ static PyObject *with_values(PyObject *o, int deep) {
     return r;
 }
 
-/* NumPy's functions that do something, or write texts, or ask for types, are called with values. NULL without
- * an exception: it is another function, which is remembered. */
+/* NumPy's functions that do something, or write texts, or ask for types, are called with values; `block` is
+ * taken apart. NULL without an exception: it is another function, which is remembered. */
 static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyObject *kw) {
     PyObject **known = &tr_lazies_of(self)->plain[((uintptr_t)fn >> 4) % TR_LAZY_PLAIN];
     if (*known == fn)
@@ -758,7 +758,13 @@ static PyObject *host_function(PyObject *self, PyObject *fn, PyObject *args, PyO
         writes = writes || strcmp(text, writers[i]) == 0;
     PyObject *r = NULL;
     PyErr_Clear();
-    if (writes && PyTuple_GET_SIZE(args) > 0 && is_lazy(PyTuple_GET_ITEM(args, 0))) {
+    if (text && strcmp(text, "block") == 0) {
+        PyObject *m = PyImport_ImportModule("treadle.parallel._block");
+        PyObject *block = m ? PyObject_GetAttrString(m, "block") : NULL;
+        r = block ? PyObject_Call(block, args, kw) : NULL;
+        Py_XDECREF(block);
+        Py_XDECREF(m);
+    } else if (writes && PyTuple_GET_SIZE(args) > 0 && is_lazy(PyTuple_GET_ITEM(args, 0))) {
         PyErr_Format(PyExc_TypeError,
                      "%s(): lazy arrays are not changed: x = x.at[i].set(v) makes one that differs", text);
     } else if (is || writes) {

@@ -128,11 +128,26 @@ static lv offset_in_array(tr_lpat *s, unsigned i, lv at) {
     return off;
 }
 
+/* Is the complex number the 1 that a table began with? By that an infinite one is not multiplied: it would
+ * be none then. NULL: what a table begins with changes no number. */
+static lv is_product_of_none(const tr_lpat *s, unsigned i, const lv *x) {
+    LLVMBuilderRef b = s->w->b;
+    const tr_lred *how = &s->how[i];
+    if (how->kind != TR_RED_MUL || !tr_ty_is_complex(how->ty))
+        return NULL;
+    lt bits = how->ty->kind == TR_TY_C64 ? s->w->m->i32 : s->w->m->i64;
+    lv one = LLVMBuildFCmp(b, LLVMRealOEQ, x[0], LLVMConstReal(LLVMTypeOf(x[0]), 1.0), "");
+    return l_and(b, one, l_icmp(b, LLVMIntEQ, LLVMBuildBitCast(b, x[1], bits, ""), l_int(bits, 0)));
+}
+
 static void join_item(tr_lpat *s, unsigned i, const tr_larr *table, lv at) {
     lv now[2], x[2], off = offset_in_array(s, i, at);
     tr_lower_load_at(s->w, &s->scat[i], off, now);
     tr_lower_load_at(s->w, table, at, x);
+    lv was[2] = {now[0], now[1]}, none = is_product_of_none(s, i, x);
     tr_red_combine(s, &s->how[i], now, x);
+    for (unsigned k = 0; none && k < 2; k++)
+        now[k] = l_select(s->w->b, none, was[k], now[k]);
     tr_lower_store_at(s->w, &s->scat[i], off, now);
 }
 

@@ -447,7 +447,7 @@ else:
 
 def test_the_source_beside_a_gpus_code_is_the_emulated_devices(tmp_path) -> None:
     (tmp_path / "f.ptx").write_text(".version 7.0")
-    with pytest.raises(treadle.errors.UnsupportedError, match="give the .cu beside it"):
+    with pytest.raises(treadle.errors.UnsupportedError, match="give the CUDA C that it is made of"):
         cuda.jit(lambda a: add_one_to(a), link=str(tmp_path / "f.ptx"))[1, 1](np.zeros(1, np.int32))
     text = 'extern "C" __device__ int add_one(int *r, int x) { *r = x + 1; return 0; }'
     (tmp_path / "f.cu").write_text(text)

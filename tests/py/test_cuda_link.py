@@ -486,6 +486,14 @@ extern "C" __device__ int where(long long *out, long long *a) {
     __threadfence(); __threadfence_block(); __threadfence_system();
     return 0;
 }
+extern "C" __device__ int kinds(int *o) {
+    uint3 thread = threadIdx;
+    const uint3 &block = blockIdx;
+    dim3 of = blockDim, flat(7, 2), point;
+    uint3 back = of;
+    *o = thread.x + of.x * (block.x + gridDim.x * back.y) + 1000 * (flat.y * flat.z + point.z) + 100000 * warpSize;
+    return 0;
+}
 extern "C" __device__ void put(float x) { tile[threadIdx.x] = x; }
 extern "C" __device__ float get(int i) { return tile[i]; }
 extern "C" __device__ int often(void) { __shared__ int times; return ++times; }
@@ -498,6 +506,7 @@ def places(clang):
     store = cuda.declare_device("put", "void(float32)", link=source, abi="c")
     load = cuda.declare_device("get", "float32(int32)", link=source, abi="c")
     often = cuda.declare_device("often", "int32()", link=source, abi="c")
+    kinds = cuda.declare_device("kinds", "int32()", link=source)
 
     @cuda.jit(device=True)
     def helper(a):
@@ -536,6 +545,14 @@ def places(clang):
     x = np.arange(4096, dtype=np.float32)
     turn[128, 32](x)
     assert (x.reshape(128, 32)[:, ::-1].ravel() == np.arange(4096)).all()
+
+    @cuda.jit
+    def kinds_of(out):
+        out[cuda.grid(1)] = kinds()
+
+    out = np.zeros(12, np.int32)
+    kinds_of[3, 4](out)
+    assert (out == np.arange(12) + 4 * 3 + 3000 + 3200000).all()
 
     @cuda.jit
     def counts(out):
@@ -580,10 +597,13 @@ def test_variables_of_each_thread_that_are_not_to_be_had():
 
 @CLANG
 def test_places_for_a_gpu():
-    where = cuda.declare_device("where", "int64(CPointer(int64))", link=cuda.CUSource(PLACES, "places.cu"))
+    source = cuda.CUSource(PLACES, "places.cu")
+    where = cuda.declare_device("where", "int64(CPointer(int64))", link=source)
+    kinds = cuda.declare_device("kinds", "int32()", link=source)
 
     def k(a):
         where(a)
+        a[0] = kinds()
 
     text, _ = cuda.compile_ptx(k, (types.int64[::1],), cc=(9, 0))
     assert "%tid.y" in text and "%nctaid.z" in text and "membar.sys" in text and "tr_rt" not in text

@@ -1090,3 +1090,36 @@ def test_garbage_evaluates_what_is_being_read():
                     assert "not evaluated yet are needed" in str(e)
     finally:
         gc.set_threshold(*was)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        lambda x, y: [[x, x], [x, x]],
+        lambda x, y: [[x], [y]],
+        lambda x, y: [x, y],
+        lambda x, y: [[x, np.zeros((2, 1))], [np.ones((3, 3)), np.full((3, 1), 7)]],
+        lambda x, y: [[[x]], [[y]]],
+        lambda x, y: [[x[0], 1.0]],
+        lambda x, y: [x[0], 2.0, y[1]],
+        lambda x, y: x,
+    ],
+)
+def test_a_block_is_joined_as_it_is_nested(parts):
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(6, 12).reshape(2, 3)
+    want, got = np.block(parts(x, y)), np.block(parts(tp.array(x), tp.array(y)))
+    assert got.shape == want.shape and got.dtype == want.dtype
+    assert np.array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "says"),
+    [
+        (lambda x: [[x], []], ValueError, r"arrays\[1\] is an empty list"),
+        (lambda x: [[x], x], ValueError, r"arrays\[1\] is not nested as deep as arrays\[0\]"),
+        (lambda x: [(x, x)], TypeError, r"arrays\[0\] is a tuple"),
+    ],
+)
+def test_a_block_that_is_none(parts, error, says):
+    with pytest.raises(error, match=says):
+        np.block(parts(tp.array(np.arange(3.0))))

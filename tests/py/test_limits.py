@@ -243,6 +243,14 @@ def products_chained(n: int) -> None:
     )
 
 
+def targets_scattered(n: int) -> None:
+    made_of = "\n    ".join(f"s{k} = np.zeros((3, 2))\n    np.add.at(s{k}, lab, x * {k}.5)" for k in range(n))
+    sums = ", ".join(f"s{k}" for k in range(n))
+    text = f"def f(x, c):\n    lab = ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)\n    {made_of}\n    return np.stack(({sums},))"
+    x = np.arange(60_000.0).reshape(-1, 2) % 7
+    same(made(text, np=np), x, x[:3].copy())
+
+
 def terms(n: int) -> None:
     text = f"def f(a, b):\n    return topk(a.reshape(-1, {n}) @ b.reshape({n}, -1), 2, axis=1)[0]"
     same(made(text, topk=treadle.parallel.topk), np.arange(6.0 * n) % 7, np.arange(5.0 * n) % 11)
@@ -315,6 +323,7 @@ LIMITS = [
     Limit("opt/pattern/fuse.c", "MAX_BACK", patterns_between),
     Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN", rows_chained),
     Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN_PRODUCTS", products_chained),
+    Limit("opt/pattern/byrow.h", "TR_MAX_CHAIN_TARGETS", targets_scattered),
     Limit("opt/pattern/product.c", "MAX_TERMS", terms),
     Limit(
         "opt/prange/inplace.c",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import treadle
+import treadle.parallel as tp
 from numpy.linalg import _umath_linalg as linalg
 from treadle import guvectorize, njit, prange, vectorize
 
@@ -415,3 +416,29 @@ def test_outputs_of_functions_that_are_given_copies():
     frozen.flags.writeable = False
     with pytest.raises(treadle.TypingError, match="can be written to"):
         njit(lambda a, out: np.cumsum(a, axis=0, out=out))(frozen, frozen)
+
+
+PACKED = np.dtype([("c", "i1"), ("v", "f8"), ("k", "i4")])
+BY_FIELDS = {
+    "reduce_by_key": lambda t: tp.reduce_by_key(tp.add, t["k"], t["v"], size=5),
+    "by a function": lambda t: tp.reduce_by_key(
+        lambda a, b: a if a > b else b, t["k"], t["v"], size=5, identity=-9.0
+    ),
+    "topk": lambda t: tp.topk(t["v"], 3)[0],
+    "map": lambda t: tp.map(lambda a, b: a * b, t["v"], t["k"]),
+    "filter": lambda t: tp.filter(lambda a: a > 2, t["v"]),
+    "reduce": lambda t: tp.reduce(lambda a, b: a if a > b else b, t["v"], identity=-9.0),
+    "sort_by_key": lambda t: tp.sort_by_key(t["k"], t["v"])[1],
+    "bincount": lambda t: tp.bincount(t["k"], t["v"]),
+}
+
+
+@pytest.mark.parametrize("name", BY_FIELDS)
+def test_primitives_take_fields_of_packed_records(name):
+    t = np.zeros(9, PACKED)
+    t["v"], t["k"] = np.arange(9) % 4 + 0.5, np.arange(9) % 5
+    apart = {"v": t["v"].copy(), "k": t["k"].copy()}
+    f = BY_FIELDS[name]
+    want = np.asarray(f(apart))
+    for got in (f(t), f({k: tp.array(t[k]) for k in apart}), treadle.njit(f)(t)):
+        assert np.array_equal(np.asarray(got), want) and np.asarray(got).dtype == want.dtype

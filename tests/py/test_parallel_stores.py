@@ -125,6 +125,8 @@ TWO = {
     "transposed": "a.T[k] = b.T[k]",
 }
 FLOAT = {
+    "divide.at": "np.divide.at(a, i, v)",
+    "fmod.at": "np.fmod.at(a, i, v)",
     "gufunc": "a[...] = scaled(b, 2.0)",
     "gufunc, out=": "scaled(b, 3.0, a)",
     "gufunc of itself": "scaled(a, 3.0, a)",
@@ -291,7 +293,7 @@ def test_four_threads():
     assert status == 0, said
 
 
-SCATTERED = ["any: add.at", "any: multiply.at"]
+SCATTERED = ["float: divide.at", "float: fmod.at"]
 APART = ["any: rows, values", "any: mask, number", "any: where", "float: gufunc"]
 
 

@@ -241,6 +241,28 @@ def test_a_target_that_shares_memory_with_itself(statement, grain, backwards):
         np.testing.assert_array_equal(got, plain)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("width", [1, 2])
+def test_what_no_round_multiplies_stays_what_it_was(dtype, width):
+    """Tables of products begin with 1, by which an infinite complex number would become none, and -0.0j would be 0.0j."""
+    n = 100_000
+    i, v = np.arange(n) % 3, np.ones((n, width), dtype)
+    v[::1000] = 1j
+
+    def f(i, v, m):
+        a = np.full((5, v.shape[1]), m)
+        np.multiply.at(a, i, v)
+        return a
+
+    for m in (complex(np.inf, 1), complex(1, -0.0), complex(np.nan, -np.inf)):
+        m = dtype(m)
+        for parallel in (False, True):
+            got = njit(parallel=parallel)(f)(i, v, m)
+            assert got[3:].tobytes() == np.full((2, width), m).tobytes()
+            if np.isfinite(m):
+                np.testing.assert_array_equal(got[:3], f(i, v, m)[:3])
+
+
 PARTS = [
     "a[i] = v",
     "a[i] = v * 2 + x",

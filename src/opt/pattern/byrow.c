@@ -518,9 +518,8 @@ static tr_val is_worth_it(tr_rows *c, tr_bld *b) {
     }
     if (p->imm.pat->par == TR_PAR_NO && !c->nmul)
         return pays;
-    if (c->nt &&
-        p->imm.pat->par !=
-            TR_PAR_NO) { /* a large target has one table, and then each pattern by itself has more to hand out */
+    /* A large target has one table, and then each pattern by itself has more to hand out. */
+    if (c->nt && p->imm.pat->par != TR_PAR_NO) {
         tr_val many = tr_emit_op(b, TR_OP_MUL, c->a_block, tr_emit_int(b, MANY_BLOCKS)),
                enough = tr_emit_cmp(b, TR_CMP_GE, n[0], many),
                few = tr_emit_cmp(b, TR_CMP_LE, c->a_block, tr_emit_int(b, TR_SCATTER_BLOCK));

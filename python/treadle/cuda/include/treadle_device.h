@@ -51,6 +51,14 @@ TREADLE_VECTOR(float, float)
 TREADLE_VECTOR(double, double)
 TREADLE_VECTOR(long long, longlong)
 
+struct dim3 {
+    unsigned x, y, z;
+    __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
+};
+#define warpSize 32
+
 /* --- bits --- */
 
 TREADLE_FN int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -92,20 +100,18 @@ TREADLE_FN float sqrt(float x) { return __nvvm_sqrt_rn_f(x); }
 TREADLE_FN double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 TREADLE_FN float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
-struct treadle_dim3 { unsigned x, y, z; };
-#define TREADLE_SREG(name)                                                                              \
-    (treadle_dim3{(unsigned)__nvvm_read_ptx_sreg_##name##_x(), (unsigned)__nvvm_read_ptx_sreg_##name##_y(), \
-                  (unsigned)__nvvm_read_ptx_sreg_##name##_z()})
-#define threadIdx TREADLE_SREG(tid)
-#define blockIdx TREADLE_SREG(ctaid)
-#define blockDim TREADLE_SREG(ntid)
-#define gridDim TREADLE_SREG(nctaid)
+#define TREADLE_SREG(type, name)                                                                    \
+    (type{(unsigned)__nvvm_read_ptx_sreg_##name##_x(), (unsigned)__nvvm_read_ptx_sreg_##name##_y(), \
+          (unsigned)__nvvm_read_ptx_sreg_##name##_z()})
+#define threadIdx TREADLE_SREG(uint3, tid)
+#define blockIdx TREADLE_SREG(uint3, ctaid)
+#define blockDim TREADLE_SREG(dim3, ntid)
+#define gridDim TREADLE_SREG(dim3, nctaid)
 #define __threadfence() __nvvm_membar_gl()
 #define __threadfence_block() __nvvm_membar_cta()
 #define __threadfence_system() __nvvm_membar_sys()
 #else
 #include <math.h>
-struct treadle_dim3 { unsigned x, y, z; };
 #if defined(__clang__) /* it is linked to the kernel, which finds this by name */
 extern "C" unsigned tr_rt_placed(int) __attribute__((pure));
 extern "C" void __syncthreads(void);
@@ -117,10 +123,10 @@ void __syncthreads(void) __attribute__((error("a barrier in a linked function is
 }
 #define TREADLE_PLACED(k) treadle_placed(k)
 #endif
-#define threadIdx (treadle_dim3{TREADLE_PLACED(0), TREADLE_PLACED(1), TREADLE_PLACED(2)})
-#define blockIdx (treadle_dim3{TREADLE_PLACED(3), TREADLE_PLACED(4), TREADLE_PLACED(5)})
-#define blockDim (treadle_dim3{TREADLE_PLACED(6), TREADLE_PLACED(7), TREADLE_PLACED(8)})
-#define gridDim (treadle_dim3{TREADLE_PLACED(9), TREADLE_PLACED(10), TREADLE_PLACED(11)})
+#define threadIdx (uint3{TREADLE_PLACED(0), TREADLE_PLACED(1), TREADLE_PLACED(2)})
+#define blockIdx (uint3{TREADLE_PLACED(3), TREADLE_PLACED(4), TREADLE_PLACED(5)})
+#define blockDim (dim3{TREADLE_PLACED(6), TREADLE_PLACED(7), TREADLE_PLACED(8)})
+#define gridDim (dim3{TREADLE_PLACED(9), TREADLE_PLACED(10), TREADLE_PLACED(11)})
 #define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_block() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
