@@ -3,7 +3,8 @@
  * Counts are lanes of bytes, which are added up before they are full. What is wanted goes through
  * rt/pack.c, a stretch of rounds at a time: a loop, of which LLVM makes vectors, writes which rounds are
  * wanted and what they give into buffers. Where the mask lies in memory as it is, or what is packed, there
- * is no such loop.
+ * is no such loop. It ends with the last item that there is room for: what was counted before is not looked
+ * for behind the last one of it.
  *
  * What a mask holds may change under us (another thread's store): the room is asked for when items are
  * packed, and all arrays that are packed by one mask see the same one. Cost: a loop to compile for what is
@@ -151,8 +152,10 @@ void tr_pack_loop(tr_lpat *s, const tr_nest *t) {
     /* An array without items may lie nowhere. */
     lv len = l_sub(b, end, first), zero = l_int(m->i64, 0);
     tr_lloop l;
+    bool ends = !s->shared && !p->nout; /* when all that there is room for is packed */
     if (fills) {
-        tr_lloop_begin(s, &l, first, end);
+        lv full = l_icmp(b, LLVMIntSGE, s->carry[0], limit);
+        tr_lloop_begin(s, &l, ends ? l_select(b, full, end, first) : first, end);
         at = l.iv;
         len = smaller(b, l_sub(b, end, at), l_int(m->i64, STRETCH));
     } else {
@@ -176,7 +179,9 @@ void tr_pack_loop(tr_lpat *s, const tr_nest *t) {
         tr_lower_rt(s->w, TR_RT_PACK, 7, args, NULL, &next);
     }
     s->carry[0] = next;
-    if (fills)
-        tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, at, len, ""));
+    if (fills) {
+        lv on = LLVMBuildNSWAdd(b, at, len, ""), full = l_icmp(b, LLVMIntSGE, next, limit);
+        tr_lloop_end(s, &l, ends ? l_select(b, full, end, on) : on);
+    }
     s->w->in_use = in_use;
 }
