@@ -66,9 +66,10 @@ static bool axis_is_whole(const body *b, const tr_ins *view, unsigned k, unsigne
            tr_is_int(b->f, tr_view_starts(view)[of], 0) && tr_is_int(b->f, tr_view_steps(view)[k], 1);
 }
 
-/* Is it the same for all rounds? */
+/* Is it the same for all rounds: a number, or captured? */
 static bool is_given(const body *b, tr_val v) {
-    return tr_is_const(def(b, v)) || (is_entry_param(b, v) && index_of(b, v) < 0);
+    return tr_is_const(def(b, v)) ||
+           (is_entry_param(b, v) && tr_param_index(b->f, v) >= tr_pat_cap(b->pat, b->f));
 }
 
 /* Of which of the pattern's indices an axis is a block: from `index * n`, or so much after a place that all
