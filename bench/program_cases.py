@@ -493,7 +493,7 @@ program_case(
     means_loop,
     lambda x, times: x.mean() + np.array([-1.96, 1.96]) * x.std() / math.sqrt(len(x)),
     lambda rng, n: (rng.standard_normal(math.isqrt(n)) + 3.0, math.isqrt(n)),
-    rtol=0.1,
+    rtol=0.3,  # results are looked at for some twenty items, drawn twenty times
 )
 
 LARGEST = 10
