@@ -457,7 +457,8 @@ struct tr_fn;
  *
  * Tables (reduction of arrays) are of the first captured arrays, which all rounds store to: each round but
  * the first is given one like the array that begins with what changes nothing, and these are joined to the
- * array in the order of the rounds. So rounds of one core and of all give the same bits.
+ * array in the order of the rounds. So rounds of one core and of all give the same bits. (The interpreter
+ * gives all rounds the array itself, as its scatters have no blocks.)
  *
  * Values may be joined by a function of the user's ("join"), which is a lambda of the node, too: it is given
  * two values and what is captured, and yields one. A value is a number, or a tuple of numbers. Its reduction

@@ -42,3 +42,11 @@ def start(code: str, on_any: bool = False, **env: str) -> subprocess.CompletedPr
         timeout=120,
         check=False,
     )
+
+
+def gives_the_same_text(code: str) -> None:
+    """A program leaves what it saw as `text`: the same here, on the emulated device, and on the tests' GPU."""
+    known: dict[str, object] = {}
+    exec(code, known)
+    done = start(code + "print(cuda.is_emulated(), text)")
+    assert done.stdout.split() == ["False", known["text"]], done.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from curand import Host
-from fake_gpu import start
+from fake_gpu import gives_the_same_text, start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import config, cuda
@@ -328,10 +328,7 @@ text = seen.hexdigest()
 
 @pytest.mark.emulated
 def test_a_gpu_gives_the_same_bits():
-    known: dict[str, str] = {}
-    exec(SMALL, known)
-    done = start(SMALL + "print(cuda.is_emulated(), text)")
-    assert done.stdout.split() == ["False", known["text"]], done.stderr
+    gives_the_same_text(SMALL)
 
 
 # --- the way on ---

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 from curand import Host
-from fake_gpu import start
+from fake_gpu import gives_the_same_text
 from treadle import config
 from treadle.cuda import _rand_twister as twister
 from treadle.cuda.rand import PRNG
@@ -133,7 +133,4 @@ text = seen.hexdigest()
 
 @pytest.mark.emulated
 def test_a_gpu_gives_the_same_bits():
-    known: dict[str, str] = {}
-    exec(SMALL, known)
-    done = start(SMALL + "print(cuda.is_emulated(), text)")
-    assert done.stdout.split() == ["False", known["text"]], done.stderr
+    gives_the_same_text(SMALL)

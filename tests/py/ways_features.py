@@ -875,6 +875,25 @@ def differences_of_differences(x, out, c):
     return out
 
 
+# --- labels of rows ---
+
+
+@feature(
+    lambda: (_field(22_000, 3), _field(3, 3), 3),
+    lambda: (_field(22_000, 6)[:, ::2], _field(2, 3), 5),
+    lambda: (_field(4, 3), _field(3, 3), 4),
+    lambda: (np.zeros((0, 3)), _field(2, 3), 2),
+    rtol=1e-9,
+)
+def labels_of_rows(x, c, k):
+    """Which row of the second array each is nearest to, and sums and counts by that: in a loop over blocks of rows where there are many."""
+    label = ((x[:, None] - c[None]) ** 2).sum(axis=2).argmin(axis=1)
+    sums, counts = np.zeros((k, x.shape[1])), np.zeros(k, np.int64)
+    np.add.at(sums, label, x)
+    np.add.at(counts, label, 1)
+    return sums, counts, label[:3]
+
+
 # --- stencils ---
 
 

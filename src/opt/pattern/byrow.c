@@ -20,6 +20,8 @@
  *
  * Products of matrices are in the chain like what patterns make (byrow_product.c).
  *
+ * What rows are scattered by is a pattern of the round, too, of rounds in blocks (byrow_scatter.c).
+ *
  * A round is a row (byrow_row.c); where it makes arrays, a block of rows (byrow_block.c), so that short rows
  * do not pay for that one by one; where it calls functions of vector math, either, as rows are long or short.
  * It pays where a row is read again, arrays do not stay in the cache, and what is done in a round takes
