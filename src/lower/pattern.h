@@ -80,6 +80,7 @@ typedef struct tr_lpat {
     lv from, to; /* of the innermost loop, a block of a scan; NULL: all of it */
     /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool totals;
+    lv team; /* of a range: how many threads walk the chain; NULL: one */
     lv kept; /* of one by a function, a range: what its groups are, found with its total; NULL: none */
     /* of one that goes by blocks (tr_pat_in_blocks): the lambda that is given values after the element */
     tr_fn *after;

@@ -230,10 +230,18 @@ static void make_outputs(tr_lpat *s, unsigned k, lv from, lv n, const stream *st
     end_plain(s, &l);
 }
 
-/* The values of n contributions. */
-static lv run_of(tr_lpat *s, lv x, lv out, lv n, lv before, lv total) {
-    unsigned row = LLVMTypeOf(total) == s->w->m->f32 ? TR_RT_SCAN_F32 : TR_RT_SCAN_F64;
-    tr_lower_rt(s->w, row, 5, (lv[]){x, out, n, before, total}, NULL, &total);
+/* The values of n contributions. What lies in an array and goes into another may go past the caches: such
+ * stores are few to a wait for them where contributions come a stretch at a time. Behind these blocks of all
+ * threads is what this one reads next. */
+static lv run_of(tr_lpat *s, lv x, lv out, lv n, bool past, lv before, lv total) {
+    tr_lf *w = s->w;
+    unsigned row = LLVMTypeOf(total) == w->m->f32 ? TR_RT_SCAN_F32 : TR_RT_SCAN_F64;
+    lv whole = l_int(w->m->i64, past ? 1 : 0), ahead = l_int(w->m->i64, past ? TR_SCAN_BLOCK : 0);
+    for (unsigned k = 0; k < s->ndim && past; k++)
+        whole = LLVMBuildNSWMul(w->b, whole, s->ext[k], "");
+    if (past && s->team)
+        ahead = LLVMBuildNSWMul(w->b, ahead, s->team, "");
+    tr_lower_rt(w, row, 7, (lv[]){x, out, n, whole, ahead, before, total}, NULL, &total);
     return total;
 }
 
@@ -286,7 +294,7 @@ static void stretches(tr_lpat *s, unsigned k, lv from, lv to) {
         lv out = s->totals ? none : stored ? address(s, p->nin) : st[i].buf;
         if (before)
             LLVMBuildStore(b, LLVMBuildFAdd(b, begun[i], totals[i], ""), place(s, t, st[i].buf, minus));
-        totals[i] = run_of(s, x, out, len, begun[i], totals[i]);
+        totals[i] = run_of(s, x, out, len, stored && st[i].from < p->nin, begun[i], totals[i]);
     }
     if (!s->totals && !stored)
         make_outputs(s, k, at, len, st, scan, n, before);

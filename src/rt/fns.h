@@ -66,6 +66,7 @@ int32_t tr_rt_region(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t r
 int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
 int32_t tr_rt_chain_wait(tr_chain *c, int64_t k);
 void tr_rt_chain_pass(tr_chain *c, int64_t k);
+int64_t tr_rt_chain_team(void);
 int32_t tr_rt_stop(tr_frame *f);
 int64_t tr_rt_clock(int64_t which); /* TR_CLOCK_* of lib/families.h: nanoseconds */
 int64_t tr_rt_num_threads(void);
@@ -118,9 +119,12 @@ double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when 
 float tr_rt_sum_end_f32(void *state, const float *x, int64_t n);
 
 /* Running sums (scan.c) of n contributions, which begin with a group of their block: the values into out,
- * which may be x, or nowhere; the sum of the block so far, which was `total`. */
-double tr_rt_scan_f64(const double *x, double *out, int64_t n, double before, double total);
-float tr_rt_scan_f32(const float *x, float *out, int64_t n, float before, float total);
+ * which may be x, or nowhere; the sum of the block so far, which was `total`. Values there are `whole` in
+ * all; `ahead` elements behind x lies what the thread reads next, 0 where that is not known. */
+double tr_rt_scan_f64(const double *x, double *out, int64_t n, int64_t whole, int64_t ahead, double before,
+                      double total);
+float tr_rt_scan_f32(const float *x, float *out, int64_t n, int64_t whole, int64_t ahead, float before,
+                     float total);
 
 /* The items of x whose byte of the mask is not 0, side by side from place `at` of out on, up to `limit`
  * (pack.c); what is there up to that may be overwritten. Their size is 1, 2, 4, 8 or 16. Returns where the

@@ -543,6 +543,12 @@ void tr_rt_chain_pass(tr_chain *c, int64_t k) {
     atomic_store_explicit(&c->turn, k + 1, memory_order_release);
 }
 
+/* How many threads walk the chain that this range is of; of a range by itself, one. */
+int64_t tr_rt_chain_team(void) {
+    uint64_t w = me.in ? atomic_load_explicit(&me.in->word, memory_order_relaxed) : 0;
+    return w & CHAIN ? 1 + (int64_t)((w & MEMBERS) >> LEFT_BITS) : 1;
+}
+
 /* --- settings of a thread --- */
 
 bool tr_rt_threads_limit(unsigned n) {

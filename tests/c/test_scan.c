@@ -55,7 +55,7 @@ static double pick(void) {
     }                                                                                                \
     typedef T form_##N(const T *x, T *out, int64_t n, T before, T total);                            \
     static void check_##N(form_##N *f, const char *what) {                                           \
-        static T x[MAX], want[MAX + 1], got[MAX + 1];                                                \
+        static _Alignas(64) T x[MAX], want[MAX + 1], got[MAX + 1];                                   \
         for (int r = 0; r < ROUNDS; r++) {                                                           \
             int64_t n = r % MAX,                                                                     \
                     cut = n ? (int64_t)(next() % (uint64_t)n) / TR_SCAN_GROUP * TR_SCAN_GROUP : 0;   \
@@ -76,11 +76,39 @@ static double pick(void) {
 DEFINITION(f64, double)
 DEFINITION(f32, float)
 
+#define CALLED(N, T, NAME, WHOLE)                                              \
+    static T NAME##_##N(const T *x, T *out, int64_t n, T before, T total) {    \
+        return tr_rt_scan_##N(x, out, n, WHOLE, TR_SCAN_BLOCK, before, total); \
+    }
+/* As called for an array that the caches hold, and for one that they do not. */
+CALLED(f64, double, small, n)
+CALLED(f32, float, small, n)
+CALLED(f64, double, large, TR_LARGE / 8)
+CALLED(f32, float, large, TR_LARGE / 4)
+
+/* The same, where the values go to the next line of another page than that of what they are made of. */
+#define BEHIND(N, T)                                                                   \
+    static T behind_##N(const T *x, T *out, int64_t n, T before, T total) {            \
+        static _Alignas(4096) char pages[3][4096];                                     \
+        char *from = pages[0], *to = out ? pages[1] + 64 : NULL;                       \
+        memcpy(from, x, (size_t)n * sizeof(T));                                        \
+        total = large_##N((const T *)(void *)from, (T *)(void *)to, n, before, total); \
+        if (out)                                                                       \
+            memcpy(out, to, (size_t)n * sizeof(T));                                    \
+        return total;                                                                  \
+    }
+BEHIND(f64, double)
+BEHIND(f32, float)
+
 int main(void) {
     check_f64(scan_f64, "float64");
     check_f32(scan_f32, "float32");
-    check_f64(tr_rt_scan_f64, "float64 as called");
-    check_f32(tr_rt_scan_f32, "float32 as called");
+    check_f64(small_f64, "float64 as called");
+    check_f32(small_f32, "float32 as called");
+    check_f64(large_f64, "float64 as called, large");
+    check_f32(large_f32, "float32 as called, large");
+    check_f64(behind_f64, "float64 as called, large, a line behind what is read");
+    check_f32(behind_f32, "float32 as called, large, a line behind what is read");
     if (__builtin_cpu_supports("avx2")) {
         check_f64(scan_f64_avx2, "float64 by AVX2");
         check_f32(scan_f32_avx2, "float32 by AVX2");

@@ -169,6 +169,24 @@ def test_with_what_is_around(n):
     same(one, cumsum(a * 2 + 1) / 3)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_no_cache_holds_has_the_same_bits(dtype):
+    """It is written past the caches, by other stores and from copies where it lies a little way behind in a page; in place it is not."""
+    size = np.dtype(dtype).itemsize
+    x = some((26 << 20) // size + 5, dtype)
+    want, room = by_groups(x), np.empty(len(x) + 4096 // size, dtype)
+    place = cumsum(x).ctypes.data
+    for behind in (0, 64, 192, 256, 1024, 4032):
+        a = room[(place - behind - room.ctypes.data) % 4096 // size :][: len(x)]
+        a[:] = x
+        for f in (cumsum, cumsum_par):
+            same(f(a), want)
+    for f in both(lambda a: np.cumsum(a, out=a)):
+        a[:] = x
+        f(a)
+        same(a, want)
+
+
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("n", SIZES)
 def test_in_place(n, parallel):

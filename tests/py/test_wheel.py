@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+import treadle._core
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -296,6 +297,13 @@ def test_a_wheel_says_its_own_licence(debian: Path, tmp_path: Path) -> None:
     contents = {"i/METADATA": b"Metadata-Version: 2.1\nName: treadle\n\nText\n"}
     with pytest.raises(notices.Stop, match="under which licence"):
         notices.put(contents, "i", set(), set(), numpy_in(tmp_path))
+
+
+def test_what_every_user_loads_needs_no_library_but_the_c_library() -> None:
+    """Seen where a change is made, not first where wheels are."""
+    core = Path(treadle._core.__file__)
+    libraries = {t for t in wheel.needs(core)[0] if not re.match(r"libpython|lib[aut]+san", t)}
+    assert libraries and libraries <= wheel.ALWAYS_THERE
 
 
 def test_the_notice_of_a_header_is_what_it_begins_with(tmp_path: Path) -> None:
