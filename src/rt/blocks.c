@@ -8,8 +8,8 @@
  *
  * From 1 MiB on blocks are mapped: malloc would keep or trim them by rules of its own. From 4 MiB on they lie
  * on huge pages where the system has them, as NumPy's do: `b = a + 1` over 8 MB takes 290 us there, 500 us on
- * small pages. A mapped block starts at another line of its page than the one before, and than NumPy's, which
- * have the page's first: loops that write several arrays lose a quarter of their speed when all have the same
+ * small pages. A mapped block starts at another line of its page than the one before, and far from the first,
+ * where others' arrays lie: loops that write several arrays lose a quarter of their speed when all have the same
  * offset, and running sums, written past the caches, twice their time.
  *
  * Invariants: a block here is referred to by nobody else; its first 64 bytes are the cache's own. `bytes` is
@@ -31,8 +31,7 @@
 #include "rt/layout.h"
 
 enum { PAGE = 4096, LOG_MIN = 16, LOG_MAX = 28, STEPS = 8, NCLASSES = (LOG_MAX - LOG_MIN) * STEPS };
-/* A third of a page, and the offsets of 31 successive blocks differ; none is 0, which others' arrays have. */
-enum { COLOUR = 22 * TR_MEM_ALIGN, COLOURS = 31 };
+enum { COLOUR = 22 * TR_MEM_ALIGN }; /* a third of a page, and the offsets of 32 successive blocks differ */
 #define MAP_FROM  (UINT64_C(1) << 20)
 #define HUGE_FROM (UINT64_C(4) << 20)
 #define HUGE_PAGE (UINT64_C(2) << 20)
@@ -129,7 +128,7 @@ static void *take_new(tr_blocks *c, uint64_t cap, void **raw) {
     if (!CHECKED && cap >= MAP_FROM) {
         *raw = map_block(cap);
         unsigned turn = c ? atomic_fetch_add_explicit(&c->colour, 1, memory_order_relaxed) : 0;
-        offset = (turn % COLOURS + 1) * COLOUR % PAGE;
+        offset = (turn * COLOUR + COLOUR / 2) % PAGE;
     } else {
         *raw = malloc(cap);
         offset = -(uintptr_t)*raw & (TR_MEM_ALIGN - 1);
