@@ -467,15 +467,20 @@ static void check_some(tr_em *e, const axes *x, tr_redk red) {
                 NULL);
 }
 
-/* The least or greatest of complex numbers, by real, then imaginary parts: a fold by what picks one of two,
- * so that NaN is the first there is, both parts of it. v: as the parameters of min. */
-static bool extreme_complex(tr_em *e, const tr_bcall *c, tr_redk red, const tr_tv *v, tr_tv *out) {
-    uint16_t row = red == TR_RED_MIN ? TR_B_NP_MINIMUM : TR_B_NP_MAXIMUM;
+/* NumPy's own. */
+static tr_tv ufunc_of(tr_em *e, uint16_t row) {
     tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
     *o = (tr_obj){.kind = TR_OBJ_BUILTIN, .repr = tr_builtins[row].path};
     o->u.builtin = row;
+    return tr_em_lit(e, o);
+}
+
+/* The least or greatest of complex numbers, by real, then imaginary parts: a fold by what picks one of two,
+ * so that NaN is the first there is, both parts of it. v: as the parameters of min. */
+static bool extreme_complex(tr_em *e, const tr_bcall *c, tr_redk red, const tr_tv *v, tr_tv *out) {
+    tr_tv of = ufunc_of(e, red == TR_RED_MIN ? TR_B_NP_MINIMUM : TR_B_NP_MAXIMUM);
     tr_tv six[6] = {v[0], v[1], absent, v[2], v[3], v[4]};
-    return tr_fam_fold(e, &(tr_bcall){.row = c->row, .n = 6, .a = six}, tr_em_lit(e, o), false, out);
+    return tr_fam_fold(e, &(tr_bcall){.row = c->row, .n = 6, .a = six}, of, false, out);
 }
 
 /* x: an item, the best of all. Whether it is that. */
@@ -915,6 +920,8 @@ static bool running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, re
         return false;
     if (x.moved.ty)
         return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));
+    if (red == TR_RED_MUL && tr_ty_is_complex(t)) /* 1+0j times what is not finite is another number */
+        return tr_fam_fold_running(e, c, ufunc_of(e, TR_B_NP_MULTIPLY), out);
     if (t->kind == TR_TY_BOOL && !fold)
         red = red == TR_RED_ADD || red == TR_RED_MAX || red == TR_RED_OR ? TR_RED_OR : TR_RED_AND;
     tr_tv init = fold ? tr_em_num(e, t, 0.0) : tr_fam_start(e, red, t);

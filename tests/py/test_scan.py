@@ -160,6 +160,18 @@ def test_products(n, dtype):
         same(one, np.cumprod(a).astype(one.dtype))
 
 
+@pytest.mark.parametrize("dtype", ["c16", "c8"])
+def test_the_first_of_complex_products_is_what_stands_there(dtype):
+    """Nothing is multiplied with it: by 1+0j an infinity would be NaN."""
+    x = np.array([[complex(np.inf, 1), 2], [complex(-0.0, -0.0), complex(0, np.inf)]], dtype)
+    with np.errstate(invalid="ignore"):
+        for a in (x[0], x[1], x[:, 0], x[:1, 0]):
+            for f in (cumprod, cumprod_par, njit(lambda a: np.multiply.accumulate(a))):
+                np.testing.assert_array_equal(f(a), np.cumprod(a))
+        by_columns = njit(lambda a: np.cumprod(a, axis=0))
+        np.testing.assert_array_equal(by_columns(x), np.cumprod(x, axis=0))
+
+
 @pytest.mark.parametrize("n", SIZES)
 def test_with_what_is_around(n):
     """What is merged into a scan changes no bit of it."""
