@@ -9,8 +9,8 @@
  * From 1 MiB on blocks are mapped: malloc would keep or trim them by rules of its own. From 4 MiB on they lie
  * on huge pages where the system has them, as NumPy's do: `b = a + 1` over 8 MB takes 290 us there, 500 us on
  * small pages. A mapped block starts at another line of its page than the one before, and far from the first,
- * where others' arrays lie: loops that write several arrays lose a quarter of their speed when all have the same
- * offset, and running sums, written past the caches, twice their time.
+ * where others' arrays lie: loops that write several arrays lose a quarter of their speed when all have the
+ * same offset, and running sums, written past the caches, twice their time.
  *
  * Invariants: a block here is referred to by nobody else; its first 64 bytes are the cache's own. `bytes` is
  * the sum of `cap`. The lock is held for a few dozen instructions and never across a system call but the one
