@@ -47,9 +47,10 @@ def forms(text: str) -> list[Form]:
     return out
 
 
+# Which sign a NaN has is nobody's rule: `signbit` and `copysign` are among the forms, and ask for none of it.
+UNARY = "negative abs square sign floor ceil rint exp log1p sin tanh sqrt cbrt arctan expm1 isnan logical_not isfinite".split()
+BINARY = "add subtract multiply maximum minimum fmax fmin divide floor_divide remainder hypot arctan2 logical_and logical_or logical_xor".split()
 # By groups, with how often a group is drawn from.
-UNARY = "negative abs square sign floor ceil rint exp log1p sin tanh sqrt cbrt arctan expm1 isnan signbit logical_not isfinite".split()
-BINARY = "add subtract multiply maximum minimum fmax fmin divide floor_divide remainder hypot copysign arctan2 logical_and logical_or logical_xor".split()
 FORMS: dict[str, tuple[int, list[Form]]] = {
     "operators": (8, forms("""
 x=iufc: {o} = -{x}
@@ -82,6 +83,8 @@ x=iuf: {a} = {C}; {o} = {x} + {a}
 x=f: {o} = np.maximum({x}, {F})
 x=iuf: {o} = np.minimum({x}, {C})
 x=iuf: {o} = np.clip({x}, 0, 5)
+x=iuf: {o} = np.signbit(np.where(np.isnan({x}), 1, {x}))
+x=iuf y=iuf: {o} = np.copysign({x}, np.where(np.isnan({y}), 1, {y}))
 """)),
     "shapes": (5, forms("""
 x=biufc1+: {o} = {x}[{Q}]
