@@ -40,7 +40,7 @@ static char *put_fill(const tr_fspec *s, size_t times, char *to) {
     return to;
 }
 
-/* Puts the sign (with a prefix) before what stands from `from` on, which begins with `whole` digits;
+/* Puts the sign (with a prefix) before what stands from `from` on, which begins with `whole` digits:
  * separators between these, zeros before them, fill around all. */
 static void lay_out(const tr_fspec *s, const char *sign, size_t from, size_t whole, size_t each, tr_sb *out) {
     if (out->oom)
@@ -130,15 +130,16 @@ static void take_point(tr_sb *out, size_t from, size_t places) {
 
 static void put_fixed(double x, int places, bool alt, tr_sb *out) {
     uint64_t d;
-    char t[TR_DIGITS_INT];
+    char t[1 + TR_DIGITS_INT];
     if (places < TR_DIGITS_INT && tr_digits_scaled(x, places, &d)) {
-        unsigned n = tr_digits_uint(d, t), p = (unsigned)places;
+        unsigned n = tr_digits_uint(d, t + 1), p = (unsigned)places, point = p || alt;
         if (n <= p) /* a zero stands before the point, if nothing else */
-            tr_digits_padded(d, n = p + 1, t);
-        tr_sb_write(out, t, n - p);
-        if (p || alt)
-            tr_sb_putc(out, '.');
-        tr_sb_write(out, t + n - p, p);
+            tr_digits_padded(d, n = p + 1, t + 1);
+        if (point) {
+            memmove(t, t + 1, n - p);
+            t[n - p] = '.';
+        }
+        tr_sb_write(out, t + 1 - point, n + point);
         return;
     }
     size_t from = out->n;
@@ -252,7 +253,8 @@ static void put_float(const tr_fspec *s, double x, bool dot, tr_sb *out) {
         return;
     if (s->z && negative && isfinite(x) && shows_zero(out->d + from))
         negative = false;
-    lay_out(s, sign_of(s, negative), from, strspn(out->d + from, ten), 3, out);
+    size_t whole = s->group || s->zero_fill ? strspn(out->d + from, ten) : 0; /* it matters for no others */
+    lay_out(s, sign_of(s, negative), from, whole, 3, out);
 }
 
 void tr_rt_spec_float(const char *spec, double x, tr_sb *out) {
