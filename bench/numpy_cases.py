@@ -7,6 +7,7 @@ what asks for many at once seeds first, and has NumPy's numbers.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from elementwise import (
     Arguments,
     Maker,
     add,
+    elements,
     jits,
 )
 from kernels import aligned, place
@@ -372,6 +374,76 @@ for name, share in SHARES.items():
         inputs=lambda rng, full, share=share: (place(rng.random(MILLION if full else 97) < share),),
         expected=where_true,
         variants=beside(where_true, "numpy"),
+    )
+
+# --- text ------------------------------------------------------------------------------------------
+
+# The same program run by Python itself, on a list.
+CPYTHON = "CPython"
+
+
+class Sink:
+    """Counts what is printed."""
+
+    def __init__(self) -> None:
+        self.length = 0
+
+    def write(self, text: str) -> None:
+        self.length += len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def printed(a):
+    for i in range(0, len(a), 8):
+        print(a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7])
+
+
+def printed_to_3_places(a):
+    for i in range(0, len(a), 8):
+        print(
+            f"{a[i]:.3f} {a[i + 1]:.3f} {a[i + 2]:.3f} {a[i + 3]:.3f} "
+            f"{a[i + 4]:.3f} {a[i + 5]:.3f} {a[i + 6]:.3f} {a[i + 7]:.3f}"
+        )
+
+
+def unseen(maker: Maker, *, of_lists: bool = False) -> Maker:
+    """What it prints goes to a sink, and its length is the result."""
+
+    def make() -> Callable[..., Any]:
+        function = maker()
+        kept: dict[int, Any] = {}
+
+        def run(a):
+            if a.size not in kept:
+                kept[a.size] = a.tolist() if of_lists else a
+            sink = Sink()
+            with contextlib.redirect_stdout(sink):
+                function(kept[a.size])
+            return np.float64(sink.length)
+
+        return run
+
+    return make
+
+
+def numbers_for_text(rng: np.random.Generator, full: bool) -> Arguments:
+    return (place(rng.uniform(0, 1000, 8000 if full else 96)),)
+
+
+TEXTS = {"print() of 8 floats": printed, "print() to 3 places": printed_to_3_places}
+for name, function in TEXTS.items():
+    in_python = unseen(lambda function=function: function, of_lists=True)
+    add(
+        name,
+        inputs=numbers_for_text,
+        expected=lambda a, in_python=in_python: in_python()(a),
+        variants={
+            "treadle": unseen(lambda function=function: peers.decorator("treadle")(function)),
+            CPYTHON: in_python,
+        },
+        per=elements,
     )
 
 # --- parts of arrays, one after another ------------------------------------------------------------

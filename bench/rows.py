@@ -451,6 +451,11 @@ LIBRARY: list[Row] = [
         for share in numpy_cases.SHARES
         for row in against(f"flatnonzero, {share}", {"numpy": (1.0, None)}, "us", "numpy")
     ),
+    *(
+        row
+        for name in numpy_cases.TEXTS
+        for row in against(name, {numpy_cases.CPYTHON: (1 / 2, 1 / 4)}, "ns/el", "parts")
+    ),
     *against("x[a:b].mean()", {"numba": (1.2, 1.0)}, "ns/el", "parts"),
     *(
         row

@@ -247,7 +247,6 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pack",
             "placed",
             "places",
-            "repr",
             "scan",
             "select",
             "matsmall",

@@ -1,4 +1,5 @@
-/* Format specifications: what they say, and strings laid out by them. */
+/* Format specifications: what they say, and strings laid out by them. What is wrong with one is asked in the
+ * order in which CPython asks, for the first answer is what it says. */
 #include "base/fspec.h"
 
 #include <assert.h>
@@ -10,26 +11,54 @@ static size_t char_size(const char *s) {
     return u < 0x80 ? u != 0 : u < 0xe0 ? 2 : u < 0xf0 ? 3 : 4;
 }
 
-static bool among(char c, const char *set) {
-    return c && strchr(set, c);
+/* Which characters stand where: a specification is read each time that a number is printed. */
+
+static bool is_align(char c) {
+    return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-/* False: it is larger than anybody needs. */
-static bool read_number(const char **at, int32_t *out) {
-    int32_t v = 0;
-    for (; **at >= '0' && **at <= '9'; ++*at) {
-        v = v * 10 + (**at - '0');
-        if (v > TR_FSPEC_MOST)
-            return false;
+static bool is_group(char c) {
+    return c == ',' || c == '_';
+}
+
+/* Types that are for floats. */
+static bool is_float(char c) {
+    switch (c) {
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case '%': return true;
+    default: return false;
     }
-    *out = v;
-    return true;
+}
+
+static bool is_base(char c) {
+    return c == 'b' || c == 'o' || c == 'x' || c == 'X';
+}
+
+static bool wrong(tr_sb *why, const char *text) {
+    if (why)
+        tr_sb_puts(why, text);
+    return false;
+}
+
+/* False: it is larger than anybody needs, or than Python has. */
+static bool read_number(const char **at, int32_t *out, tr_sb *why) {
+    int64_t v = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **at - '0', &v))
+            return wrong(why, "Too many decimal digits in format string");
+    *out = (int32_t)(v <= TR_FSPEC_MOST ? v : 0);
+    return v <= TR_FSPEC_MOST;
 }
 
 /* Fill and alignment; says whether a fill was given. */
 static bool read_fill(const char **at, char kind, tr_fspec *o) {
     size_t n = char_size(*at);
-    bool filled = n && n < sizeof o->fill && among((*at)[n], "<>^=");
+    bool filled = n && n < sizeof o->fill && is_align((*at)[n]);
     o->align = kind == 's' ? '<' : '>';
     strcpy(o->fill, " ");
     if (filled) {
@@ -37,7 +66,7 @@ static bool read_fill(const char **at, char kind, tr_fspec *o) {
         o->fill[n] = '\0';
         o->align = (*at)[n];
         *at += n + 1;
-    } else if (among(**at, "<>^=")) {
+    } else if (is_align(**at)) {
         o->align = *(*at)++;
     }
     return filled;
@@ -49,29 +78,99 @@ static void read_zero(const char **at, char kind, bool filled, bool aligned, tr_
     if (filled || **at != '0')
         return;
     ++*at;
-    o->zeros = true;
     strcpy(o->fill, "0");
     if (!aligned && kind != 's')
         o->align = '=';
 }
 
-/* Which kinds take the type, and what else they do not take. */
-static bool spec_fits_kind(const tr_fspec *o, char kind) {
-    if (kind == 's')
-        return (!o->type || o->type == 's') && !o->group && !o->alt && !o->z && !o->sign && o->align != '=';
-    if (among(o->type, "eEfFgG%"))
+static bool read_group(const char **at, tr_fspec *o, tr_sb *why) {
+    if (!is_group(**at))
         return true;
-    if (kind == 'f') /* `#` without a type keeps zeros by a rule of its own */
-        return !o->type && !o->alt;
-    return (!o->type || among(o->type, "bdoxX")) && o->precision < 0 && !o->z &&
-           !(o->group == ',' && among(o->type, "boxX"));
+    o->group = *(*at)++;
+    return (**at != ',' || o->group == ',') && (**at != '_' || o->group == '_')
+               ? true
+               : wrong(why, "Cannot specify both ',' and '_'.");
 }
 
-bool tr_fspec_read(const char *s, char kind, tr_fspec *o) {
+static bool read_precision(const char **at, tr_fspec *o, tr_sb *why) {
+    if (**at != '.')
+        return true;
+    ++*at;
+    if (is_group(**at))
+        return false;
+    if (**at < '0' || **at > '9')
+        return wrong(why, "Format specifier missing precision");
+    return read_number(at, &o->precision, why) && !is_group(**at);
+}
+
+/* A type as messages show it. */
+static void put_shown(char c, tr_sb *why) {
+    tr_sb_printf(why, c > 32 ? "'%c'" : "'\\x%x'", c);
+}
+
+static bool wrong_type(const char *type, const char *of, tr_sb *why) {
+    if (why) {
+        tr_sb_puts(why, "Unknown format code ");
+        put_shown(*type, why);
+        tr_sb_printf(why, " for object of type '%s'", of);
+    }
+    return false;
+}
+
+static bool group_fits(const char *type, const tr_fspec *o, tr_sb *why) {
+    if (!o->group || !*type || *type == 'd' || is_float(*type) || (o->group == '_' && is_base(*type)))
+        return true;
+    if (why) {
+        tr_sb_printf(why, "Cannot specify '%c' with ", o->group);
+        put_shown(*type, why);
+        tr_sb_putc(why, '.');
+    }
+    return false;
+}
+
+static bool fits_string(const tr_fspec *o, tr_sb *why) {
+    return o->sign == ' '    ? wrong(why, "Space not allowed in string format specifier")
+           : o->sign         ? wrong(why, "Sign not allowed in string format specifier")
+           : o->z            ? wrong(why, "Negative zero coercion (z) not allowed in string format specifier")
+           : o->alt          ? wrong(why, "Alternate form (#) not allowed in string format specifier")
+           : o->align == '=' ? wrong(why, "'=' alignment not allowed in string format specifier")
+                             : true;
+}
+
+static bool fits_complex(const tr_fspec *o, tr_sb *why) {
+    return o->fill[0] == '0' ? wrong(why, "Zero padding is not allowed in complex format specifier")
+           : o->align == '=' ? wrong(why, "'=' alignment flag is not allowed in complex format specifier")
+                             : true;
+}
+
+static bool fits_integer(const tr_fspec *o, tr_sb *why) {
+    return o->precision >= 0 ? wrong(why, "Precision not allowed in integer format specifier")
+           : o->z           ? wrong(why, "Negative zero coercion (z) not allowed in integer format specifier")
+           : o->type != 'c' ? true
+           : o->sign        ? wrong(why, "Sign not allowed with integer format specifier 'c'")
+           : o->alt         ? wrong(why, "Alternate form (#) not allowed with integer format specifier 'c'")
+                            : true;
+}
+
+static bool fits(const char *type, char kind, const char *of, const tr_fspec *o, tr_sb *why) {
+    bool general = !*type || *type == 'n' || is_float(*type);
+    switch (kind) {
+    case 's': return *type && *type != 's' ? wrong_type(type, of, why) : fits_string(o, why);
+    case 'c': return !general || *type == '%' ? wrong_type(type, of, why) : fits_complex(o, why);
+    case 'f': return general || wrong_type(type, of, why);
+    default:
+        if (is_float(*type))
+            return true;
+        return !general && *type != 'c' && *type != 'd' && !is_base(*type) ? wrong_type(type, of, why)
+                                                                           : fits_integer(o, why);
+    }
+}
+
+bool tr_fspec_read(const char *s, char kind, const char *of, tr_fspec *o, tr_sb *why) {
     const char *from = s;
     *o = (tr_fspec){.precision = -1};
     bool filled = read_fill(&s, kind, o), aligned = s != from;
-    if (among(*s, "+- "))
+    if (*s == '+' || *s == '-' || *s == ' ')
         o->sign = *s++;
     if (*s == 'z') {
         o->z = true;
@@ -82,38 +181,42 @@ bool tr_fspec_read(const char *s, char kind, tr_fspec *o) {
         s++;
     }
     read_zero(&s, kind, filled, aligned, o);
-    if (!read_number(&s, &o->width))
+    if (!read_number(&s, &o->width, why) || !read_group(&s, o, why) || !read_precision(&s, o, why))
         return false;
-    if (among(*s, ",_"))
-        o->group = *s++;
-    if (*s == '.' && (s[1] < '0' || s[1] > '9' || (++s, !read_number(&s, &o->precision))))
+    if ((unsigned char)*s >= 0x80)
+        return false; /* it may be a digit, which Python takes of any script */
+    if (*s && s[1]) {
+        if (why)
+            tr_sb_printf(why, "Invalid format specifier '%s' for object of type '%s'", from, of);
         return false;
-    if (*s)
-        o->type = *s++;
-    o->zero_fill = o->align == '=' && strcmp(o->fill, "0") == 0;
-    return !*s && s - from < TR_FSPEC_LONG && spec_fits_kind(o, kind);
+    }
+    o->type = *s;
+    o->zero_fill = o->align == '=' && o->fill[0] == '0';
+    return group_fits(kind == 's' && !*s ? "s" : s, o, why) && fits(s, kind, of, o, why) && o->type != 'c' &&
+           o->type != 'n' && s + 1 - from < TR_FSPEC_LONG;
 }
 
 bool tr_fspec_of_float(const tr_fspec *s) {
-    return among(s->type, "eEfFgG%");
+    return is_float(s->type);
 }
 
-static void put_fill(const tr_fspec *s, size_t n, tr_sb *out) {
-    while (n--)
+static size_t missing(const tr_fspec *s, size_t chars) {
+    size_t width = (size_t)s->width;
+    assert(s->width >= 0 && s->width <= TR_FSPEC_MOST && "a specification that was read");
+    return width > chars ? width - chars : 0;
+}
+
+size_t tr_fspec_before(const tr_fspec *s, size_t chars) {
+    return s->align == '<' ? 0 : missing(s, chars) / (s->align == '^' ? 2 : 1);
+}
+
+size_t tr_fspec_behind(const tr_fspec *s, size_t chars) {
+    return missing(s, chars) - tr_fspec_before(s, chars);
+}
+
+void tr_fspec_fill(const tr_fspec *s, size_t times, tr_sb *out) {
+    while (times--)
         tr_sb_puts(out, s->fill);
-}
-
-void tr_fspec_pad(const tr_fspec *s, const char *sign, const char *body, size_t n, size_t chars, tr_sb *out) {
-    size_t has = strlen(sign) + chars, width = (size_t)s->width, more = width > has ? width - has : 0;
-    assert(s->width >= 0 && s->width <= TR_FSPEC_MOST && chars <= n && "a specification that was read");
-    size_t left = s->align == '>' ? more : s->align == '^' ? more / 2 : 0;
-    put_fill(s, left, out);
-    tr_sb_puts(out, sign);
-    if (s->align == '=')
-        put_fill(s, more, out);
-    tr_sb_write(out, body, n);
-    if (s->align != '=')
-        put_fill(s, more - left, out);
 }
 
 void tr_fspec_string(const tr_fspec *s, const char *text, tr_sb *out) {
@@ -122,5 +225,7 @@ void tr_fspec_string(const tr_fspec *s, const char *text, tr_sb *out) {
         n += char_size(text + n);
         chars++;
     }
-    tr_fspec_pad(s, "", text, n, chars, out);
+    tr_fspec_fill(s, tr_fspec_before(s, chars), out);
+    tr_sb_write(out, text, n);
+    tr_fspec_fill(s, tr_fspec_behind(s, chars), out);
 }

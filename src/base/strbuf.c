@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
+
 void tr_sb_init(tr_sb *b) {
     union {
         const char *c;
@@ -80,15 +82,11 @@ void tr_sb_puts(tr_sb *b, const char *s) {
 }
 
 void tr_sb_uint(tr_sb *b, uint64_t x) {
-    if (x < 10) {
+    char s[TR_DIGITS_INT];
+    if (x < 10)
         tr_sb_putc(b, (char)('0' + x));
-        return;
-    }
-    char s[20], *p = s + sizeof s;
-    do
-        *--p = (char)('0' + x % 10);
-    while (x /= 10);
-    tr_sb_write(b, p, (size_t)(s + sizeof s - p));
+    else
+        tr_sb_write(b, s, tr_digits_uint(x, s));
 }
 
 void tr_sb_int(tr_sb *b, int64_t x) {
@@ -129,79 +127,23 @@ void tr_sb_printf(tr_sb *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-static bool put_special(tr_sb *b, double x) {
-    if (isfinite(x))
-        return false;
-    tr_sb_puts(b, signbit(x) ? "-" : "");
-    tr_sb_puts(b, isnan(x) ? "nan" : "inf");
-    return true;
-}
-
-/* Most numbers of programs are whole; Python has no exponent below 1e16. */
-static bool put_whole(tr_sb *b, double x) {
-    if (!(fabs(x) < 1e15) || x != (double)(int64_t)x || (x == 0 && signbit(x)))
-        return false;
-    tr_sb_int(b, (int64_t)x);
-    tr_sb_puts(b, ".0");
-    return true;
-}
-
-/* x with so many digits, as Python lays them out: plain from 1e-4 up to 1e16, else with an exponent. A locale
- * may put its own decimal point; text for machines has a '.'. */
-static void put_digits(tr_sb *b, double x, int digits) {
-    char s[48];
-    snprintf(s, sizeof s, "%.*e", digits - 1, x);
-    const char *e = strchr(s, 'e');
-    int exp = atoi(e + 1);
-    bool plain = exp >= -4 && exp < 16;
-    if (plain)
-        snprintf(s, sizeof s, "%.*f", digits - 1 > exp ? digits - 1 - exp : 0, x);
-    for (char *p = s; *p; p++)
-        if (!strchr("+-0123456789e", *p))
-            *p = '.';
-    tr_sb_puts(b, s);
-    if (plain && !strchr(s, '.'))
-        tr_sb_puts(b, ".0");
+static void put_float(tr_sb *b, double x, int bits) {
+    char s[TR_DIGITS_FLOAT];
+    if (isnan(x) && signbit(x))
+        tr_sb_putc(b, '-');
+    tr_sb_write(b, s, tr_digits_float(x, bits, true, s));
 }
 
 void tr_sb_f64(tr_sb *b, double x) {
-    char s[48];
-    int digits = 1;
-    if (put_special(b, x) || put_whole(b, x))
-        return;
-    for (; digits < 17; digits++) {
-        snprintf(s, sizeof s, "%.*e", digits - 1, x);
-        if (strtod(s, NULL) == x)
-            break;
-    }
-    put_digits(b, x, digits);
+    put_float(b, x, 64);
 }
 
 void tr_sb_f16(tr_sb *b, _Float16 x) {
-    char s[48];
-    int digits = 1;
-    if (put_special(b, (double)x))
-        return;
-    for (; digits < 5; digits++) {
-        snprintf(s, sizeof s, "%.*e", digits - 1, (double)x);
-        if ((_Float16)strtod(s, NULL) == x)
-            break;
-    }
-    put_digits(b, digits < 5 ? strtod(s, NULL) : (double)x, digits);
+    put_float(b, (double)x, 16);
 }
 
 void tr_sb_f32(tr_sb *b, float x) {
-    char s[48];
-    int digits = 1;
-    if (put_special(b, (double)x))
-        return;
-    for (; digits < 9; digits++) {
-        snprintf(s, sizeof s, "%.*e", digits - 1, (double)x);
-        if (strtof(s, NULL) == x)
-            break;
-    }
-    /* Digits beyond the shortest come from the exact value: pad the text, not the number. */
-    put_digits(b, digits < 9 ? strtod(s, NULL) : (double)x, digits);
+    put_float(b, (double)x, 32);
 }
 
 static bool inside_char(char c) {

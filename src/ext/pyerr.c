@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/fspec.h"
 #include "ext/compat.h"
 #include "ext/left.h"
@@ -286,16 +287,16 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     return v;
 }
 
-/* The same for its place in a text: what is made of float32 has as many digits as that
- * needs, as in print(). */
+/* The same for its place in a text: what is made of float32 or float16 has as many digits as
+ * that needs, as in print(). */
 static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *frame) {
-    char b[TR_RT_COMPLEX_MAX], kind = site->args[i].kind;
+    char b[TR_DIGITS_COMPLEX], kind = site->args[i].kind;
     PyObject *v = site_arg(site, i, frame);
-    if (!v || !strchr("fFcz", kind))
+    if (!v || !strchr("fFczh", kind))
         return v;
     unsigned n = PyComplex_Check(v)
-                     ? tr_rt_complex_repr(PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), 1, b)
-                     : tr_rt_repr(PyFloat_AS_DOUBLE(v), 32, 1, b);
+                     ? tr_digits_complex(PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), 32, b)
+                     : tr_digits_float(PyFloat_AS_DOUBLE(v), kind == 'h' ? 16 : 32, true, b);
     Py_SETREF(v, PyUnicode_FromStringAndSize(b, (Py_ssize_t)n));
     return v;
 }
@@ -308,15 +309,16 @@ static PyObject *written_index(const tr_frame *frame) {
     return PyLong_FromLongLong(i < 0 ? (int64_t)(frame->payload[0].u - frame->payload[1].u) : i);
 }
 
-/* Is "{0:spec}" at s? Then its end, past the brace. */
+/* Is "{0:spec}" at s? Then its end, past the brace. In a specification a brace can be the fill alone. */
 static const char *spec_end(const tr_msite *site, const char *s) {
     if (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != ':' || (uint32_t)(s[1] - '0') >= site->nargs)
         return NULL;
-    const char *end = strchr(s, '}');
+    const char *end = strchr(s + 3 + (s[3] == '}' && s[4] && strchr("<>^=", s[4])), '}');
     return end ? end + 1 : NULL;
 }
 
-/* Writes what stands at s, whose number infer has made an int64, an uint64 or a double. */
+/* Writes what stands at s, whose number infer has made an int64, an uint64, a double or a complex of
+ * these. */
 static bool put_spec(const tr_msite *site, const char *s, const char *end, const tr_frame *frame, tr_sb *b) {
     char spec[TR_FSPEC_LONG];
     PyObject *v = site_arg(site, (uint32_t)(s[1] - '0'), frame);
@@ -325,6 +327,8 @@ static bool put_spec(const tr_msite *site, const char *s, const char *end, const
     snprintf(spec, sizeof spec, "%.*s", (int)(end - s - 4), s + 3);
     if (PyFloat_Check(v))
         tr_rt_spec_float(spec, PyFloat_AS_DOUBLE(v), b);
+    else if (PyComplex_Check(v))
+        tr_rt_spec_complex(spec, PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), b);
     else if (strchr("uU", site->args[s[1] - '0'].kind))
         tr_rt_spec_uint(spec, PyLong_AsUnsignedLongLong(v), b);
     else

@@ -146,6 +146,7 @@ static void put_spec(tr_em *e, tr_tv x, const char *spec) {
     }
     char class = tr_ty_class(x.ty);
     tr_rt row = class == 'f'   ? TR_RT_PRINT_SPEC_F64
+                : class == 'c' ? TR_RT_PRINT_SPEC_C128
                 : class == 'u' ? TR_RT_PRINT_SPEC_U64
                                : TR_RT_PRINT_SPEC_I64;
     tr_em_callrt(e, row, NULL, spec, 1, &x);

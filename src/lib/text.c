@@ -194,11 +194,24 @@ static bool refuse_spec(tr_em *e, const char *spec, const tr_ty *t) {
                              tr_em_tyname(e, t));
 }
 
+/* What Python does not take is an error in its words. */
+static bool read_spec(tr_em *e, const char *spec, char kind, const char *of, const tr_ty *t, tr_fspec *out) {
+    tr_sb why;
+    tr_sb_init(&why);
+    bool ok = tr_fspec_read(spec, kind, of, out, &why);
+    if (!ok && why.n)
+        tr_em_error(e, "%s", why.d);
+    else if (!ok)
+        refuse_spec(e, spec, t);
+    tr_sb_fini(&why);
+    return ok;
+}
+
 static bool spec_string(tr_em *e, const char *text, tr_tv x, const char *spec, tr_tv *out) {
     tr_fspec s;
     tr_sb b;
-    if (!tr_fspec_read(spec, 's', &s))
-        return refuse_spec(e, spec, x.ty);
+    if (!read_spec(e, spec, 's', "str", x.ty, &s))
+        return false;
     tr_sb_init(&b);
     tr_fspec_string(&s, text, &b);
     *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_strdup(&e->ctx->arena, b.d ? b.d : "")));
@@ -206,20 +219,35 @@ static bool spec_string(tr_em *e, const char *text, tr_tv x, const char *spec, t
     return true;
 }
 
-/* As Python and NumPy have it: what is no float is formatted as an int, a bool too, and a
- * float of any width as a double. */
+/* As Python and NumPy have it: what is neither float nor complex is formatted as an int, a bool too,
+ * and a float of any width as a double. */
 static bool spec_number(tr_em *e, tr_tv x, const char *spec, tr_tv *out) {
     tr_fspec s;
-    char class = tr_ty_class(x.ty);
+    char class = tr_ty_class(x.ty), kind = class == 'f' || class == 'c' ? class : 'i';
+    const char *of = class == 'f' ? "float" : class == 'c' ? "complex" : class == 'b' ? "bool" : "int";
     tr_tv piece[2] = {tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), {NULL, TR_NOVAL}};
-    if (class == 'c' || !tr_fspec_read(spec, class == 'f' ? 'f' : 'i', &s) || strpbrk(spec, "{}"))
-        return refuse_spec(e, spec, x.ty);
-    tr_tyk to = class == 'f' || tr_fspec_of_float(&s) ? TR_TY_F64 : class == 'u' ? TR_TY_U64 : TR_TY_I64;
+    if (!read_spec(e, spec, kind, of, x.ty, &s))
+        return false;
+    tr_tyk to = class == 'c'                            ? TR_TY_C128
+                : class == 'f' || tr_fspec_of_float(&s) ? TR_TY_F64
+                : class == 'u'                          ? TR_TY_U64
+                                                        : TR_TY_I64;
     piece[1] = tr_em_conv(e, x, tr_fam_ty(e, to));
     tr_tv pair = tr_em_tuple(e, 2, piece);
     const tr_ty *t[1] = {pair.ty};
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, 1, t), 1, &pair);
     return true;
+}
+
+/* What has a text, and none by a specification. */
+static bool spec_other(tr_em *e, tr_tv x, const char *spec) {
+    bool tuple = x.ty->kind == TR_TY_TUPLE && !x.ty->name;
+    if (!tuple && !tr_tv_is_none(x))
+        return refuse_spec(e, spec, x.ty);
+    return tr_em_error(e, "unsupported format string passed to %s.__format__",
+                       !tuple                ? "NoneType"
+                       : tr_ty_is_list(x.ty) ? "list"
+                                             : "tuple");
 }
 
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
@@ -233,7 +261,7 @@ bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
     if (tr_tv_lit_str(x, &text))
         return spec_string(e, text, x, s, out);
     x = tr_em_strong(e, x);
-    return tr_lib_scalar(e, x.ty) ? spec_number(e, x, s, out) : refuse_spec(e, s, x.ty);
+    return tr_lib_scalar(e, x.ty) ? spec_number(e, x, s, out) : spec_other(e, x, s);
 }
 
 bool tr_lib_no_text(tr_em *e, const char *what) {

@@ -54,11 +54,13 @@ void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, in
 void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec);
 void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec);
 void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec);
+void tr_rt_print_spec_c128(tr_frame *f, double re, double im, const char *spec);
 /* As Python's format() does, for a specification that tr_fspec_read takes for the kind. */
 struct tr_sb;
 void tr_rt_spec_int(const char *spec, int64_t x, struct tr_sb *out);
 void tr_rt_spec_uint(const char *spec, uint64_t x, struct tr_sb *out);
 void tr_rt_spec_float(const char *spec, double x, struct tr_sb *out);
+void tr_rt_spec_complex(const char *spec, double re, double im, struct tr_sb *out);
 
 /* Parallel regions (parallel.c): see rt.def and layout.h's tr_par_fn. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
@@ -337,12 +339,5 @@ double tr_rt_py_float(int64_t what, double a, double b, double c);
 
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */
 bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);
-
-/* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`:
- * "1.0" rather than "1", as repr(float) does and repr(complex) does not. */
-enum { TR_RT_REPR_MAX = 40 };
-unsigned tr_rt_repr(double x, int bits, int dot, char *out);
-enum { TR_RT_COMPLEX_MAX = 2 * TR_RT_REPR_MAX + 4 };
-unsigned tr_rt_complex_repr(double re, double im, int f32, char *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "rt/fns.h"
 
 int64_t tr_rt_ipow(int64_t base, int64_t exp) {
@@ -45,6 +46,10 @@ static double round_left(double x, int64_t drop) {
     return copysign(strtod(d, NULL), x);
 }
 
+/* The powers of ten that are floats. */
+static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
 double tr_rt_round(double x, int64_t ndigits) {
     if (!isfinite(x) || x == 0.0 || ndigits > 323)
         return x;
@@ -52,6 +57,12 @@ double tr_rt_round(double x, int64_t ndigits) {
         return 0.0 * x;
     if (ndigits < 0)
         return round_left(x, -ndigits);
+    uint64_t d;
+    if (fabs(x) >= 0x1p52)
+        return x; /* it is whole */
+    if (ndigits < (int64_t)(sizeof exact / sizeof *exact) && tr_digits_scaled(fabs(x), (int)ndigits, &d) &&
+        d <= UINT64_C(1) << 53)
+        return copysign((double)d / exact[ndigits], x); /* of two exact numbers: rounded once */
     char b[700];
     snprintf(b, sizeof b, "%.*f", (int)ndigits, x);
     return strtod(b, NULL);

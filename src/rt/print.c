@@ -5,12 +5,11 @@
  * text as they were, behind a NUL that text has not. An axis is NUL 'a' and its length; the array behind its
  * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
 #include <assert.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/strbuf.h"
 #include "rt/enter.h"
 #include "rt/fns.h"
@@ -63,45 +62,47 @@ static void put(tr_frame *f, const char *s, size_t n) {
 }
 
 void tr_rt_print_i64(tr_frame *f, int64_t x) {
-    char b[24];
-    put(f, b, (size_t)snprintf(b, sizeof b, "%" PRId64, x));
+    char b[TR_DIGITS_INT];
+    put(f, b, tr_digits_int(x, b));
 }
 
 void tr_rt_print_u64(tr_frame *f, uint64_t x) {
-    char b[24];
-    put(f, b, (size_t)snprintf(b, sizeof b, "%" PRIu64, x));
+    char b[TR_DIGITS_INT];
+    put(f, b, tr_digits_uint(x, b));
+}
+
+static void print_float(tr_frame *f, double x, int bits) {
+    char b[TR_DIGITS_FLOAT];
+    put(f, b, tr_digits_float(x, bits, true, b));
 }
 
 void tr_rt_print_f64(tr_frame *f, double x) {
-    char b[TR_RT_REPR_MAX];
-    put(f, b, tr_rt_repr(x, 64, 1, b));
+    print_float(f, x, 64);
 }
 
 void tr_rt_print_f32(tr_frame *f, float x) {
-    char b[TR_RT_REPR_MAX];
-    put(f, b, tr_rt_repr((double)x, 32, 1, b));
+    print_float(f, (double)x, 32);
 }
 
 void tr_rt_print_f16(tr_frame *f, float x) {
-    char b[TR_RT_REPR_MAX];
-    put(f, b, tr_rt_repr((double)x, 16, 1, b));
+    print_float(f, (double)x, 16);
 }
 
 void tr_rt_print_bool(tr_frame *f, uint8_t x) {
     put(f, x ? "True" : "False", x ? 4 : 5);
 }
 
-static void print_complex(tr_frame *f, double re, double im, int f32) {
-    char b[TR_RT_COMPLEX_MAX];
-    put(f, b, tr_rt_complex_repr(re, im, f32, b));
+static void print_complex(tr_frame *f, double re, double im, int bits) {
+    char b[TR_DIGITS_COMPLEX];
+    put(f, b, tr_digits_complex(re, im, bits, b));
 }
 
 void tr_rt_print_c128(tr_frame *f, double re, double im) {
-    print_complex(f, re, im, 0);
+    print_complex(f, re, im, 64);
 }
 
 void tr_rt_print_c64(tr_frame *f, double re, double im) {
-    print_complex(f, re, im, 1);
+    print_complex(f, re, im, 32);
 }
 
 void tr_rt_print_str(tr_frame *f, const char *s) {
@@ -173,37 +174,57 @@ int64_t tr_rt_piece_axis(const tr_rt_piece *p, uint32_t axis) {
     return (int64_t)number_at(p->axes + axis * (MARK + sizeof(int64_t)) + MARK);
 }
 
+/* The frame's text, for others to write behind it; without memory nothing is, which `oom` says. */
+static tr_sb open_text(tr_frame *f) {
+    tr_sb b;
+    tr_sb_init(&b);
+    b.oom = !room(f, 1);
+    if (!b.oom)
+        f->out[f->nout] = '\0';
+    return b.oom ? b : (tr_sb){.d = f->out, .n = f->nout, .cap = f->capout};
+}
+
 /* False: there was no memory to lay it out, and it is written as print() has it. */
-static bool put_built(tr_frame *f, tr_sb *b) {
-    bool built = !b->oom;
-    if (built)
-        put(f, b->d, b->n);
-    tr_sb_fini(b);
-    return built;
+static bool close_text(tr_frame *f, const tr_sb *b) {
+    if (b->cap) {
+        f->out = b->d;
+        f->capout = b->cap;
+    }
+    if (!b->oom)
+        f->nout = b->n;
+    return !b->oom;
 }
 
 void tr_rt_print_spec_i64(tr_frame *f, int64_t x, const char *spec) {
-    tr_sb b;
-    tr_sb_init(&b);
-    tr_rt_spec_int(spec, x, &b);
-    if (!put_built(f, &b))
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        tr_rt_spec_int(spec, x, &b);
+    if (!close_text(f, &b))
         tr_rt_print_i64(f, x);
 }
 
 void tr_rt_print_spec_u64(tr_frame *f, uint64_t x, const char *spec) {
-    tr_sb b;
-    tr_sb_init(&b);
-    tr_rt_spec_uint(spec, x, &b);
-    if (!put_built(f, &b))
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        tr_rt_spec_uint(spec, x, &b);
+    if (!close_text(f, &b))
         tr_rt_print_u64(f, x);
 }
 
 void tr_rt_print_spec_f64(tr_frame *f, double x, const char *spec) {
-    tr_sb b;
-    tr_sb_init(&b);
-    tr_rt_spec_float(spec, x, &b);
-    if (!put_built(f, &b))
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        tr_rt_spec_float(spec, x, &b);
+    if (!close_text(f, &b))
         tr_rt_print_f64(f, x);
+}
+
+void tr_rt_print_spec_c128(tr_frame *f, double re, double im, const char *spec) {
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        tr_rt_spec_complex(spec, re, im, &b);
+    if (!close_text(f, &b))
+        tr_rt_print_c128(f, re, im);
 }
 
 void tr_rt_print_end(tr_frame *f) {

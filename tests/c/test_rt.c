@@ -12,7 +12,7 @@
 #include "rt/rt.h"
 #include "rt/small.h"
 
-static char printed[4096];
+static char printed[10000];
 static size_t nprinted;
 static int writes;
 
@@ -29,40 +29,6 @@ static const tr_host host = {.write = capture};
 
 static int same(double a, double b) {
     return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
-}
-
-static void expect_repr(double x, int bits, int dot, const char *want) {
-    char b[TR_RT_REPR_MAX + 1];
-    b[tr_rt_repr(x, bits, dot, b)] = 0;
-    if (strcmp(b, want) != 0) {
-        fprintf(stderr, "repr: got %s, want %s\n", b, want);
-        assert(0);
-    }
-}
-
-static void test_repr(void) {
-    expect_repr(0.0, 64, 1, "0.0");
-    expect_repr(-0.0, 64, 1, "-0.0");
-    expect_repr(0.1, 64, 1, "0.1");
-    expect_repr(1e16, 64, 1, "1e+16");
-    expect_repr(9999999999999998.0, 64, 1, "9999999999999998.0");
-    expect_repr(1e15, 64, 1, "1000000000000000.0");
-    expect_repr(1e-4, 64, 1, "0.0001");
-    expect_repr(1.25e-5, 64, 1, "1.25e-05");
-    expect_repr(0x1p-44, 64, 1, "5.684341886080802e-14"); /* lopsided interval */
-    expect_repr(5e-324, 64, 1, "5e-324");
-    expect_repr(1.7976931348623157e308, 64, 1, "1.7976931348623157e+308");
-    expect_repr(-(double)INFINITY, 64, 1, "-inf");
-    expect_repr((double)NAN, 64, 1, "nan");
-    expect_repr(1.0, 64, 0, "1");
-    expect_repr((double)0.1f, 32, 1, "0.1");
-    expect_repr((double)16777216.0f, 32, 1, "16777216.0");
-    expect_repr((double)1e-45f, 32, 1, "1e-45");
-    expect_repr((double)(_Float16)0.1, 16, 1, "0.1");
-    expect_repr(65504.0, 16, 1, "65500.0"); /* the largest */
-    expect_repr(2048.0, 16, 1, "2048.0");
-    expect_repr(0x1p-24, 16, 1, "6e-08"); /* the least */
-    expect_repr(0x1p-14, 16, 1, "6.104e-05");
 }
 
 static void test_print(void) {
@@ -131,7 +97,25 @@ static void test_specs(void) {
     tr_sb_putc(&b, ' ');
     tr_rt_spec_uint("*^24", UINT64_MAX, &b);
     assert(!strcmp(b.d, "1.0e+02 -0,001,234.50 -0x8000_0000_0000_0000 **18446744073709551615**"));
+    tr_sb_reset(&b);
+    tr_rt_spec_complex("é^+20,.1f", 12345.25, -0.5, &b);
+    tr_rt_spec_complex("", -0.0, NAN, &b);
+    assert(!strcmp(b.d, "ééé+12,345.2-0.5jééé(-0+nanj)"));
     tr_sb_fini(&b);
+    /* the same in a line of print(), which grows */
+    tr_frame f;
+    tr_rt_frame_init(&f, &host);
+    nprinted = 0;
+    tr_rt_print_spec_f64(&f, 2.5, ".1f");
+    tr_rt_print_spec_i64(&f, -7, "5");
+    tr_rt_print_spec_u64(&f, 255, "#x");
+    tr_rt_print_spec_f64(&f, 1.5, ">300");
+    tr_rt_print_spec_c128(&f, 0, 1, "=<9000");
+    tr_rt_print_str(&f, "|");
+    tr_rt_print_end(&f);
+    assert(nprinted == 3 + 5 + 4 + 300 + 9000 + 1 && !memcmp(printed, "2.5   -70xff    ", 16));
+    assert(!memcmp(printed + 309, "1.51j==", 7) && !strcmp(printed + nprinted - 2, "=|"));
+    tr_rt_frame_fini(&f);
 }
 
 static void test_mem(void) {
@@ -600,7 +584,6 @@ int main(void) {
     test_place();
     test_spare();
     test_stack();
-    test_repr();
     test_matmul();
     test_matmuls();
     test_loop();

@@ -941,7 +941,7 @@ def stencil_with_neighborhood(a, t, n):
 @feature((3.14159, 12345), (-0.5, 0), (np.float32(0.1), np.uint8(7)))
 def format_specifications(x, n):
     print(f"{x:.2f} {n:>8,} {n:#x} {x!r} {chr(ord('a') + 1):>5}")
-    print(format(x, "+.1f"), repr(x), hex(n), oct(n), bin(n))
+    print(format(x, "+.1f"), repr(x), hex(n), oct(n), bin(n), f"{complex(x, n):é>+30,.1f}")
     if n > 5:
-        raise ValueError(f"{x:+.3e} at {n:08,.1f}")
+        raise ValueError(f"{x:+.3e} at {n:08,.1f} {complex(n, x):#.2}")
     return n
