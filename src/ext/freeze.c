@@ -564,8 +564,8 @@ static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
     f.varargs = (c->co_flags & CO_VARARGS) != 0;
     f.varkw = (c->co_flags & CO_VARKEYWORDS) != 0;
     uint32_t n = f.nargs + f.nkwonly;
-    const char **names = TR_NEW_N(arena(z), const char *, n + 2);
-    for (uint32_t i = 0; i < n + f.varargs; i++)
+    const char **names = TR_NEW_N(arena(z), const char *, n + 3);
+    for (uint32_t i = 0; i < n + f.varargs + f.varkw; i++)
         names[i] = text_of(z, PyTuple_GET_ITEM(c->co_localsplusnames, i));
     f.argnames = names;
     f.defaults = TR_NEW_N(arena(z), const tr_obj *, n + 1);

@@ -4,7 +4,41 @@
 
 #include "infer/priv.h"
 
-/* Arguments as the callee's SSA params: captured values, parameters, *args as one tuple. */
+/* The default of parameter i among those of a closure: a tuple of the last ones, or values by name; or none. */
+static tr_tv default_of(tr_em *e, tr_tv defaults, uint32_t i, const tr_func *fn) {
+    uint32_t np = fn->nargs;
+    const tr_ty *t = defaults.ty;
+    if (t && t->kind == TR_TY_TUPLE && i < np && i + t->n >= np)
+        return tr_em_item(e, defaults, i + t->n - np);
+    for (uint32_t k = 0; t && t->kind == TR_TY_KEYED && k < tr_em_keyed_n(t); k++)
+        if (strcmp(tr_em_keyed_name(t, k), fn->argnames[i]) == 0)
+            return tr_em_keyed_value(e, defaults, k);
+    return (tr_tv){NULL, TR_NOVAL};
+}
+
+/* What **kw holds: the keyword arguments that no parameter took, of which `taken` says nothing. */
+static tr_tv rest_by_name(tr_em *e, const tr_args *args, const bool *taken) {
+    uint32_t n = 0;
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u),
+          *values = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    for (uint32_t j = 0; j < args->nkw; j++) {
+        if (taken[j])
+            continue;
+        names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[j]));
+        values[n++] = tr_em_strong(e, args->v[args->n - args->nkw + j]);
+    }
+    return tr_em_keyed(e, tr_em_tuple(e, n, names), tr_em_tuple(e, n, values));
+}
+
+static bool is_named_twice(const tr_args *args, uint32_t j) {
+    for (uint32_t k = 0; k < j; k++)
+        if (strcmp(args->kw[k], args->kw[j]) == 0)
+            return true;
+    return false;
+}
+
+/* Arguments as the callee's SSA params: captured values, parameters, *args as one tuple, **kw as names with
+ * values. */
 static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
                  const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
@@ -17,11 +51,18 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     if (k < npos && !fn->varargs)
         return tr_em_error(e, "%s() takes %u positional argument%s but %u %s given", fn->name, np,
                            np == 1 ? "" : "s", npos, npos == 1 ? "was" : "were");
+    bool *taken = TR_NEW_N(&e->ctx->arena, bool, args->nkw + 1u);
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = fn->nposonly;
         while (i < np + nk && strcmp(fn->argnames[i], args->kw[j]) != 0)
             i++;
-        if (i == np + nk)
+        taken[j] = i < np + nk;
+        if (is_named_twice(args, j))
+            return tr_em_error(e, "%s() got multiple values for keyword argument '%s'", fn->name,
+                               args->kw[j]);
+        if (!taken[j] && fn->varkw)
+            continue;
+        if (!taken[j])
             return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", fn->name, args->kw[j]);
         if (slot[i].ty)
             return tr_em_error(e, "%s() got multiple values for argument '%s'", fn->name, args->kw[j]);
@@ -30,16 +71,16 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     for (uint32_t i = 0; i < np + nk; i++) {
         if (slot[i].ty)
             continue;
-        if (fn->defaults && fn->defaults[i])
-            slot[i] = tr_em_obj(e, fn->defaults[i]);
-        else if (defaults.ty && defaults.ty->kind == TR_TY_TUPLE && i < np && i + defaults.ty->n >= np)
-            slot[i] = tr_em_item(e, defaults, i + defaults.ty->n - np);
-        else
+        slot[i] =
+            fn->defaults && fn->defaults[i] ? tr_em_obj(e, fn->defaults[i]) : default_of(e, defaults, i, fn);
+        if (!slot[i].ty)
             return tr_em_error(e, "%s() is missing its argument '%s'", fn->name, fn->argnames[i]);
     }
     *nout = ncap + np + nk;
     if (fn->varargs)
         out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
+    if (fn->varkw)
+        out[(*nout)++] = rest_by_name(e, args, taken);
     assert(tr_em_are_whole(e, *nout, out) && "every parameter has a value");
     return true;
 }
@@ -93,7 +134,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
                       tr_tv defaults, const tr_args *args, tr_tv *out) {
     infer *f = e->infer;
     const tr_func *fn = &f->p->funcs.d[c.func];
-    uint32_t max = ncap + fn->nargs + fn->nkwonly + 2u, n = 0;
+    uint32_t max = ncap + fn->nargs + fn->nkwonly + 3u, n = 0;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
     if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
