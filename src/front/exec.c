@@ -99,8 +99,8 @@ static tr_val emit_map(tr_ssa *s, uint32_t n, const tr_obj *const *keys, const t
     return emit(s, TR_OP_BUILDMAP, 2, both);
 }
 
-/* A display: with names for keys it is a record, as long as it is only read. A key that stands there again gets
- * the later value. */
+/* A display: with names for keys it is a record, as long as it is only read. A key that stands there again
+ * gets the later value. */
 static tr_val settle_map(tr_ssa *s, const tr_fnote *m) {
     const tr_obj **keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, m->prev + 1);
     tr_val *vals = TR_NEW_N(&s->ctx->arena, tr_val, m->prev + 1);
@@ -653,8 +653,8 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     push(s, v);
 }
 
-/* Defaults by the parameters' names, where some are of parameters that go by keyword alone: what was given for
- * them, a map, and a tuple of the others, or None. */
+/* Defaults by the parameters' names, where some are of parameters that go by keyword alone: what was given
+ * for them, a map, and a tuple of the others, or None. */
 static tr_val defaults_by_name(tr_ssa *s, uint32_t func, tr_val tuple, uint32_t nkw, const tr_obj *const *kw,
                                const tr_val *vals) {
     const tr_func *fn = &s->p->funcs.d[func];

@@ -1,10 +1,10 @@
 /* A function again, with one of its loops written out: its body once for each of so many items.
  *
- * A loop over a tuple of items of different types has a body that means something else for each. What is copied
- * is every instruction that is only reached by way of the loop's body, also what a `break` or a `return` in it
- * goes through, and handlers of a `try` in it, so that variables there have one item's type. A copy ends by going
- * to the next one, the last by dropping the iterator and going where the loop goes when it is over. SSA
- * construction then joins what the copies lead to, as after any branch.
+ * A loop over a tuple of items of different types has a body that means something else for each. What is
+ * copied is every instruction that is only reached by way of the loop's body, also what a `break` or a
+ * `return` in it goes through, and handlers of a `try` in it, so that variables there have one item's type. A
+ * copy ends by going to the next one, the last by dropping the iterator and going where the loop goes when it
+ * is over. SSA construction then joins what the copies lead to, as after any branch.
  * Cost: the body's instructions for each item, and SSA construction of the whole. */
 #include "front/internal.h"
 

@@ -4,7 +4,8 @@
 
 #include "infer/priv.h"
 
-/* The default of parameter i among those of a closure: a tuple of the last ones, or values by name; or none. */
+/* The default of parameter i among those of a closure: a tuple of the last ones, or values by name; or
+ * none. */
 static tr_tv default_of(tr_em *e, tr_tv defaults, uint32_t i, const tr_func *fn) {
     uint32_t np = fn->nargs;
     const tr_ty *t = defaults.ty;

@@ -1,8 +1,9 @@
-/* Loops over items of different types, as over the tuple (1, 2.5, a): one variable cannot have them all, so the body
- * is compiled for each item. Where a `for` runs over a known number of items that have no common type, the instance
- * gets untyped SSA of its own, in which that loop is written out (front/unroll.c), and its types are found anew.
- * Cost: nothing but a look at each `next` where all loops are as usual; else the SSA and the types of the function
- * once more for each such loop. */
+/* Loops over items of different types, as over the tuple (1, 2.5, a): one variable cannot have them all, so
+ * the body is compiled for each item. Where a `for` runs over a known number of items that have no common
+ * type, the instance gets untyped SSA of its own, in which that loop is written out (front/unroll.c), and its
+ * types are found anew.
+ * Cost: nothing but a look at each `next` where all loops are as usual; else the SSA and the types of the
+ * function once more for each such loop. */
 #include <assert.h>
 
 #include "infer/priv.h"

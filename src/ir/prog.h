@@ -190,8 +190,8 @@ typedef struct tr_prog {
      * merged; set by who runs both */
     bool (*more)(struct tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
                  uint32_t *inst);
-    /* front/'s tr_front_unroll, for infer/unroll.c, which comes to know which loops run over items of different
-     * types; NULL: none is written out */
+    /* front/'s tr_front_unroll, for infer/unroll.c, which comes to know which loops run over items of
+     * different types; NULL: none is written out */
     bool (*unroll)(struct tr_prog *p, uint32_t func, uint32_t loop, uint32_t n,
                    const struct tr_decoded **code, tr_fn **ssa);
     uint32_t root_func;
