@@ -318,6 +318,46 @@ static bool call_method(tr_em *e, const tr_obj *fn, tr_tv self, const tr_args *a
     return call_object(e, fn, &(tr_args){args->n + 1u, v, args->nkw, args->kw}, out);
 }
 
+/* functools.partial(callee, ...) */
+static bool make_partial(tr_em *e, const tr_args *args, tr_tv *out) {
+    uint32_t npos = args->n - args->nkw;
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    if (npos == 0)
+        return tr_em_error(e, "partial() takes a function first");
+    for (uint32_t i = 0; i < args->nkw; i++)
+        names[i] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[i]));
+    *out = tr_em_partial(e, args->v[0], tr_em_tuple(e, npos - 1, args->v + 1),
+                         tr_em_tuple(e, args->nkw, names), tr_em_tuple(e, args->nkw, args->v + npos));
+    return true;
+}
+
+/* Its arguments come first; one by keyword that is given again is the later one. */
+static bool call_partial(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
+    tr_tv first = tr_em_item(e, callee, 1), named = tr_em_item(e, callee, 2);
+    uint32_t nfirst = first.ty->n, nnamed = tr_em_keyed_n(named.ty), npos = args->n - args->nkw, n = 0,
+             nkw = 0;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, nfirst + nnamed + args->n + 1u);
+    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nnamed + args->nkw + 1u);
+    for (uint32_t i = 0; i < nfirst; i++)
+        v[n++] = tr_em_item(e, first, i);
+    for (uint32_t i = 0; i < npos; i++)
+        v[n++] = args->v[i];
+    for (uint32_t i = 0; i < nnamed; i++) {
+        uint32_t k = 0;
+        while (k < args->nkw && strcmp(args->kw[k], tr_em_keyed_name(named.ty, i)) != 0)
+            k++;
+        if (k < args->nkw)
+            continue;
+        kw[nkw++] = tr_em_keyed_name(named.ty, i);
+        v[n++] = tr_em_keyed_value(e, named, i);
+    }
+    for (uint32_t i = 0; i < args->nkw; i++) {
+        kw[nkw++] = args->kw[i];
+        v[n++] = args->v[npos + i];
+    }
+    return tr_infer_call(e, tr_em_item(e, callee, 0), &(tr_args){n, v, nkw, kw}, out);
+}
+
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     assert(tr_em_is_whole(e, callee) && args->nkw <= args->n &&
            "a value is called, keywords are among arguments");
@@ -325,6 +365,10 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     bool done;
     if (t->kind == TR_TY_CLOSURE)
         return call_closure(e, callee, args, out);
+    if (t->kind == TR_TY_PARTIAL)
+        return call_partial(e, callee, args, out);
+    if (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_BUILTIN && t->lit->u.builtin == TR_B_PARTIAL)
+        return make_partial(e, args, out);
     if (!tr_infer_by_choice(e, callee, args, out, &done))
         return false;
     if (done)

@@ -362,6 +362,8 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
 /* Names with values (kind KEYED): made of a tuple of strings that are known and one of values; how many there
  * are, name and value of each. */
 tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values);
+/* functools.partial: what is called, the tuple of the first arguments, those by keyword. */
+tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values);
 uint32_t tr_em_keyed_n(const tr_ty *t);
 const char *tr_em_keyed_name(const tr_ty *t, uint32_t k);
 tr_tv tr_em_keyed_value(tr_em *e, tr_tv x, uint32_t k);

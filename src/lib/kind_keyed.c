@@ -10,13 +10,6 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values) {
-    assert(names.ty->kind == TR_TY_TUPLE && values.ty->kind == TR_TY_TUPLE && names.ty->n == values.ty->n &&
-           "each name has a value");
-    return tr_em_make(e, tr_ty_of(e->types, TR_TY_KEYED, 0, 2, (const tr_ty *[]){names.ty, values.ty}), 2,
-                      (tr_tv[]){names, values});
-}
-
 uint32_t tr_em_keyed_n(const tr_ty *t) {
     assert(t->kind == TR_TY_KEYED && t->n == 2 && "names and values");
     return t->items[0]->n;

@@ -724,6 +724,13 @@ bool tr_lib_py_unroll(tr_em *e, const tr_bcall *c, tr_tv *out) {
            tr_em_error(e, "literal_unroll() takes a tuple, not %s", tr_em_tyname(e, out->ty));
 }
 
+/* Without keywords: a call with some comes from infer/calls.c, which has their names. */
+bool tr_lib_py_partial(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv none = tr_em_tuple(e, 0, NULL);
+    *out = tr_em_partial(e, c->a[0], tr_em_tuple(e, c->n - 1, c->a + 1), none, none);
+    return true;
+}
+
 bool tr_lib_py_refuse(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *text = tr_lib_known_text(e, c->a[0]);
     (void)out;
