@@ -58,7 +58,7 @@ def made(x, a):
     return p(), p(c=1), q(), q(c=x), r(5), r(z=1, y=2), m(x), s(), p.args[0], p.keywords["d"], p.func(1)
 
 
-@pytest.mark.parametrize("f, args", [(of_globals, (3,)), (of_globals, (2.5,)), (made, (4, A))], ids=str)
+@pytest.mark.parametrize("f, args", [(of_globals, (3,)), (of_globals, (2.5,)), (made, (4, A))], ids=["ints", "floats", "made"])
 def test_as_cpython(f: Any, args: tuple) -> None:
     want = f(*args)
     for options in ({}, {"parallel": True}, {"inline": "always"}):

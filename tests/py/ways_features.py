@@ -537,6 +537,10 @@ def keywords_and_partials(x):
         PARTIAL(x),
         PARTIAL(z=x),
         sum(map(PARTIAL, (x, x))),
+        d.get("b", 0) + d.get("q", 1),
+        len(d.keys()) + sum(d.values()),
+        p.func(1, m=0),
+        len(p.args) + p.keywords["m"],
     )
 
 
