@@ -1,6 +1,6 @@
-/* Unpacking: what targets that are written as a tuple ask of what they are assigned. Of a tuple they are its items,
- * and a wrong number of them is told when the function compiles; of what else can be iterated they are asked for
- * one by one, and a wrong number raises. */
+/* Unpacking: what targets that are written as a tuple ask of what they are assigned. Of a tuple they are its
+ * items, and a wrong number of them is told when the function compiles; of what else can be iterated they are
+ * asked for one by one, and a wrong number raises. */
 #include <assert.h>
 
 #include "lib/em.h"

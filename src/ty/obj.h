@@ -34,7 +34,8 @@ typedef enum tr_objk {
     TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
     TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
     TR_OBJ_UFUNC,   /* a ufunc of others, which is C loops */
-    TR_OBJ_PARTIAL, /* a functools.partial; items: what it calls, tuples of arguments, of names, of their values */
+    /* a functools.partial; items: what it calls, tuples of arguments, of names, of the names' values */
+    TR_OBJ_PARTIAL,
     TR_OBJ_GENERATOR, /* a np.random.Generator; `ty` its type */
     TR_OBJ_EXTERN,    /* a function of others, in another language, which is linked */
     TR_OBJ_OPAQUE     /* anything else: repr says what it was */
