@@ -221,6 +221,21 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
                "of NumPy's takes");
 }
 
+/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c) compares. */
+static bool callee_reads(const tr_obj *callee, const tr_ins *call, uint32_t k, uint32_t ndim) {
+    if (!is_builtin(callee) || k == 0)
+        return false;
+    uint32_t row = callee->u.builtin;
+    if (row == TR_B_ZIP || row == TR_B_ENUMERATE || row == TR_B_MAP)
+        return true;
+    return call->nargs == 2 && (row == TR_B_LEN || (ndim <= 1 && tr_lib_only_reads(row)));
+}
+
+/* A number, by which a list is indexed as an array is. */
+static bool is_number_index(tr_em *e, const tr_ty *t) {
+    return !t || tr_ty_is_int(tr_ty_strong(e->types, t));
+}
+
 /* Is v, a list of the items of what is no tuple, only asked for them? Then a slice of it can stand for it. */
 static bool is_only_read(tr_em *e, const tr_fn *f, tr_val v, uint32_t ndim) {
     const infer *of = e->infer;
@@ -234,14 +249,10 @@ static bool is_only_read(tr_em *e, const tr_fn *f, tr_val v, uint32_t ndim) {
         for (uint32_t k = 0; u->blk != TR_NOBLK && k < u->nargs; k++) {
             if (u->args[k] != v)
                 continue;
-            const tr_obj *callee = constant_callee(e, f, u);
-            const tr_ty *index = u->op == TR_OP_GETITEM ? ty[u->args[1]] : NULL;
-            bool reads =
-                u->op == TR_OP_ITER || u->op == TR_OP_UNPACK || u->op == TR_OP_UNPACKEX ||
-                (u->op == TR_OP_IN && k == 1 && ndim <= 1) ||
-                (u->op == TR_OP_GETITEM && k == 0 && (!index || index->kind != TR_TY_SLICE)) ||
-                (is_builtin(callee) && k == 1 &&
-                 (callee->u.builtin == TR_B_LEN || (ndim <= 1 && tr_lib_only_reads(callee->u.builtin))));
+            bool reads = u->op == TR_OP_ITER || u->op == TR_OP_UNPACK || u->op == TR_OP_UNPACKEX ||
+                         (u->op == TR_OP_IN && k == 1 && ndim <= 1) ||
+                         (u->op == TR_OP_GETITEM && k == 0 && is_number_index(e, ty[u->args[1]])) ||
+                         callee_reads(constant_callee(e, f, u), u, k, ndim);
             if (!reads)
                 return false;
         }

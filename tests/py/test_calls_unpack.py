@@ -152,6 +152,10 @@ def test_caught() -> None:
         "b = b if a else b[:1]\n    return len(b)",
         "b[0] = 1",
         "return b[1:]",
+        "return max(b, b)",
+        "return b[0, 0]",
+        "return b[x]",
+        "return b[True]",
         "return g(b)",
     ],
 )
