@@ -28,7 +28,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("operators",),
         ("arrays",),
         ("index", "nparray", "kind_*"),  # kind_*: what one kind of value does
-        ("fancy", "npshape"),
+        ("fancy", "npshape", "unpack"),
         # the families: a builtin is a template of one of them
         (
             "npmethods",
@@ -211,7 +211,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("handlers", "optional", "sizes"),
+        ("handlers", "match", "optional", "sizes", "unroll"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point

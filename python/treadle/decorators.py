@@ -387,15 +387,15 @@ def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], sea
 
 
 def literal_unroll(container: _T) -> _T:
-    """The tuple itself: compiled loops run over tuples as they are.
+    """The tuple itself, of which a ``for`` loop's variable has each item's own type.
 
-    It is there for programs that are written for Numba, which compiles the body of a loop over ``literal_unroll(t)`` once for each item. A loop's
-    variable has one type here, so that items of different types are refused, but for functions.
+    The body is compiled once for each item, as Numba does it. Loops over tuples whose items have no common type need no such word; with it, numbers of
+    different types stay what they are, too.
 
     Parameters
     ----------
     container : tuple
-        Of numbers or arrays of one type, or of functions.
+        Of up to 16 items, if they are of different types.
 
     Returns
     -------
@@ -404,6 +404,6 @@ def literal_unroll(container: _T) -> _T:
     Raises
     ------
     TypingError, UnsupportedError
-        In compiled code: of what is no tuple; of items of different types.
+        In compiled code: of what is no tuple; of items of different types that no ``for`` statement runs over.
     """
     return container

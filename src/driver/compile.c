@@ -171,6 +171,7 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     uint64_t start = tr_now_ns();
     if (rq->want.target)
         for_device(p, rq);
+    p->unroll = tr_front_unroll;
     bool ok = p->insts.n > 0 || tr_infer(p, rq->nargs, rq->args, rq->ret);
     if (ok && p->root < p->insts.n)
         out->ret = p->insts.d[p->root].ret;

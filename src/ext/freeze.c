@@ -327,6 +327,48 @@ static tr_obj *freeze_slice(tr_frozen *z, PyObject *o) {
     return freeze_items(z, o, TR_OBJ_SLICE, 3, (PyObject *[]){s->start, s->stop, s->step});
 }
 
+/* Names and values of a dict, each as a tuple; borrowed, or NULL. */
+static PyObject *dict_part(tr_frozen *z, PyObject *d, bool values) {
+    PyObject *list = values ? PyDict_Values(d) : PyDict_Keys(d), *t = list ? PyList_AsTuple(list) : NULL;
+    ok(z, t != NULL);
+    Py_XDECREF(list);
+    return taken(z, t);
+}
+
+/* A functools.partial, as it is now: nobody is meant to change one. NULL: it is none. */
+static tr_obj *freeze_partial(tr_frozen *z, PyObject *o) {
+    static const char *const own[] = {"func", "args", "keywords"};
+    const tr_obj *cls = strcmp(Py_TYPE(o)->tp_name, "functools.partial") == 0
+                            ? freeze_value(z, (PyObject *)Py_TYPE(o))
+                            : NULL;
+    if (!cls || cls->kind != TR_OBJ_BUILTIN || cls->u.builtin != TR_B_PARTIAL)
+        return NULL;
+    PyObject *part[4] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        PyObject *x = PyObject_GetAttrString(o, own[i]);
+        ok(z, x != NULL);
+        if (!(part[i] = taken(z, x)))
+            return NULL;
+    }
+    if (!PyTuple_CheckExact(part[1]) || !PyDict_CheckExact(part[2]))
+        return NULL;
+    part[3] = dict_part(z, part[2], true);
+    part[2] = dict_part(z, part[2], false);
+    if (!part[2] || !part[3])
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(part[2]); i++)
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(part[2], i)))
+            return NULL;
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, 4);
+    for (int i = 0; i < 4; i++)
+        if (!(v[i] = freeze_value(z, part[i])) || (i > 0 && v[i]->kind != TR_OBJ_TUPLE))
+            return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_PARTIAL, o, "a functools.partial");
+    r->u.t.n = 4;
+    r->u.t.items = v;
+    return r;
+}
+
 /* --- NumPy --- */
 
 static const tr_ty *type_of_descr(tr_frozen *z, PyArray_Descr *d) {
@@ -564,8 +606,8 @@ static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
     f.varargs = (c->co_flags & CO_VARARGS) != 0;
     f.varkw = (c->co_flags & CO_VARKEYWORDS) != 0;
     uint32_t n = f.nargs + f.nkwonly;
-    const char **names = TR_NEW_N(arena(z), const char *, n + 2);
-    for (uint32_t i = 0; i < n + f.varargs; i++)
+    const char **names = TR_NEW_N(arena(z), const char *, n + 3);
+    for (uint32_t i = 0; i < n + f.varargs + f.varkw; i++)
         names[i] = text_of(z, PyTuple_GET_ITEM(c->co_localsplusnames, i));
     f.argnames = names;
     f.defaults = TR_NEW_N(arena(z), const tr_obj *, n + 1);
@@ -1069,6 +1111,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     r = freeze_generator(z, o);
+    if (!r && !z->failed)
+        r = freeze_partial(z, o);
     if (!r && !z->failed)
         r = freeze_placed(z, o);
     if (!r && !z->failed)

@@ -118,7 +118,7 @@ static void object(hashing *s, const tr_obj *o) {
     if (!o)
         return;
     uint64_t before;
-    bool can_recur = o->kind == TR_OBJ_MODULE || o->kind == TR_OBJ_TUPLE;
+    bool can_recur = o->kind == TR_OBJ_MODULE || o->kind == TR_OBJ_TUPLE || o->kind == TR_OBJ_PARTIAL;
     if (can_recur && tr_map_get(&s->seen, (uint64_t)(uintptr_t)o, &before)) {
         number(s, before);
         return;
@@ -139,6 +139,7 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_SCALAR: bytes(s, o->u.c, tr_ty_class(o->ty) == 'c' ? sizeof o->u.c : sizeof o->u.u); break;
     case TR_OBJ_STR: bytes(s, o->u.s.d, o->u.s.n); break;
     case TR_OBJ_SLICE:
+    case TR_OBJ_PARTIAL:
     case TR_OBJ_TUPLE:
     case TR_OBJ_NTCLASS: items(s, o); break;
     case TR_OBJ_ARRAY: array(s, o); break;

@@ -273,6 +273,11 @@ static bool check_handler(const tr_decoded *d, tr_flow *f, const tr_bcblk *b, ui
     return to->depth == depth;
 }
 
+static bool looks_at_top(uint8_t op) {
+    return op == TR_N_FORITER || op == TR_N_FORNEXT || op == TR_N_FORITEM || op == TR_N_LENOF ||
+           op == TR_N_MATCHSEQ;
+}
+
 static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f) {
     /* Expansion in decode needs at most one position more than the original. */
     uint32_t limit = (c->stacksize < 1u << 20 ? c->stacksize : 1u << 20) + 2;
@@ -293,8 +298,8 @@ static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_
             tr_nop_effect(ins, &pops, &pushes);
             if (tr_nop_kind(ins->op) == 'S' ? (uint32_t)ins->arg > depth : pops > depth)
                 return tr_front_malformed(ctx, c, "the stack underflows");
-            if ((ins->op == TR_N_FORITER || ins->op == TR_N_FORNEXT) && depth < 1)
-                return tr_front_malformed(ctx, c, "a loop has no iterator");
+            if (looks_at_top(ins->op) && depth < 1)
+                return tr_front_malformed(ctx, c, "a loop has no iterator, or a pattern no value");
             if (ins->op == TR_N_EXCMATCH && depth < 2)
                 return tr_front_malformed(ctx, c, "no exception is looked at");
             depth = depth - pops;
@@ -353,6 +358,9 @@ static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uin
     case TR_N_STORE:
     case TR_N_STOREDEREF: tr_bits_set(u->def, arg); break;
     case TR_N_COPY: use(u, tr_flow_slot(f, depth - arg)); break;
+    case TR_N_LENOF:
+    case TR_N_MATCHSEQ:
+    case TR_N_FORITEM: use(u, tr_flow_slot(f, depth - 1)); break;
     case TR_N_SWAP:
         use3(u, tr_flow_slot(f, depth - 1));
         use3(u, tr_flow_slot(f, depth - arg));

@@ -43,6 +43,7 @@
     X(BACKWARD)                                                                         \
     X(ORPOP) /* jumps and keeps the value, or drops it and goes on */                   \
     X(CONSTRET)                                                                         \
+    X(MAPMERGE) /* the map must be right below, as in a call */                         \
     X(SPECIAL)                                                                          \
     X(WITHEXIT)
 enum {
@@ -240,6 +241,12 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
             put(d, TR_N_SPECIAL, arg);
         break;
     case XF_WITHEXIT: put(d, TR_N_WITHEXIT, d->q->exit_pair ? 5 : 4); break;
+    case XF_MAPMERGE:
+        if (arg == 1)
+            put(d, TR_N_MAPMERGE, 0);
+        else
+            refuse(d, TR_NYI_BYTECODE, opcode);
+        break;
     case XF_POS: put(d, TR_N_UNOP, TR_UN_POS); break;
     case XF_NEG: put(d, TR_N_UNOP, TR_UN_NEG); break;
     case XF_NOT: put(d, TR_N_UNOP, TR_UN_NOT); break;

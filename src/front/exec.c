@@ -71,6 +71,10 @@ static tr_val *list_items(tr_ssa *s, tr_val list, uint32_t *n, bool *starred) {
     return items;
 }
 
+static bool is_map(const tr_ssa *s, tr_val v) {
+    return is_note(v) && note_at(s, v)->kind == NOTE_MAP;
+}
+
 static bool is_list(const tr_ssa *s, tr_val v) {
     return is_note(v) && note_at(s, v)->kind != NOTE_FORMAT && note_at(s, v)->kind != NOTE_MAP;
 }
@@ -86,15 +90,43 @@ static tr_val settle_list(tr_ssa *s, tr_val v) {
     return emit(s, TR_OP_BUILDLIST, n, items);
 }
 
+static tr_val emit_map(tr_ssa *s, uint32_t n, const tr_obj *const *keys, const tr_val *vals) {
+    tr_val *names = TR_NEW_N(&s->ctx->arena, tr_val, n + 1), both[2];
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = tr_const_obj(s->ir, keys[i]);
+    both[0] = emit(s, TR_OP_BUILDTUP, n, names);
+    both[1] = emit(s, TR_OP_BUILDTUP, n, vals);
+    return emit(s, TR_OP_BUILDMAP, 2, both);
+}
+
+/* A display: with names for keys it is a record, as long as it is only read. A key that stands there again
+ * gets the later value. */
+static tr_val settle_map(tr_ssa *s, const tr_fnote *m) {
+    const tr_obj **keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, m->prev + 1);
+    tr_val *vals = TR_NEW_N(&s->ctx->arena, tr_val, m->prev + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->prev; i++) {
+        uint32_t k = 0;
+        while (k < n && strcmp(keys[k]->u.s.d, m->keys[i]->u.s.d) != 0)
+            k++;
+        keys[k] = k < n ? keys[k] : m->keys[i];
+        vals[k] = m->vals[i];
+        n += k == n;
+    }
+    if (n == 0 || m->more != TR_NOVAL) {
+        refuse_at(s, TR_NYI_DICT, m->off);
+        return none(s);
+    }
+    return emit_map(s, n, keys, vals);
+}
+
 tr_val tr_front_settle(tr_ssa *s, tr_val v) {
     const tr_fnote *n = note_at(s, v);
     uint32_t loc = s->b.loc;
-    if (n->kind == NOTE_MAP) {
-        refuse_at(s, TR_NYI_DICT, n->off);
-        return none(s);
-    }
     s->b.loc = n->loc;
-    tr_val r = n->kind == NOTE_FORMAT ? emit(s, TR_OP_FORMAT, 1, &n->v) : settle_list(s, v);
+    tr_val r = n->kind == NOTE_MAP      ? settle_map(s, n)
+               : n->kind == NOTE_FORMAT ? emit(s, TR_OP_FORMAT, 1, &n->v)
+                                        : settle_list(s, v);
     s->b.loc = loc;
     return r;
 }
@@ -337,6 +369,20 @@ static void unpack(tr_ssa *s, uint32_t n) {
     }
 }
 
+/* a, *b, c = x: the first item is on top. */
+static void unpack_star(tr_ssa *s, uint32_t before, uint32_t after) {
+    tr_val x = pop(s);
+    uint32_t n = before + after + 1;
+    assert(s->depth + n <= s->f->maxdepth && "there is room for the items");
+    s->depth += n;
+    for (uint32_t i = 0; i < n; i++) {
+        tr_val v = emit(s, TR_OP_UNPACKEX, 1, &x), *p = slot(s, s->depth - 1 - i);
+        tr_at(s->ir, v)->imm.i = (int64_t)i | (int64_t)before << 32 | (int64_t)after << 40;
+        p[0] = v;
+        p[1] = p[2] = TR_NOVAL;
+    }
+}
+
 /* --- displays --- */
 
 static void build_list(tr_ssa *s, uint32_t n) {
@@ -393,6 +439,7 @@ static void list_to_tuple(tr_ssa *s) {
         }
         if (extend) {
             tr_val both[2] = {sum, note_at(s, items[i])->v};
+            both[1] = emit(s, TR_OP_SPREAD, 1, &both[1]);
             sum = emit_sub(s, TR_OP_BINARY, TR_BIN_ADD, 2, both);
         }
         from = i + 1;
@@ -425,8 +472,10 @@ static void format_by(tr_ssa *s, uint32_t how) {
 
 /* --- calls --- */
 
+enum { STAR = 1, STARSTAR = 2 }; /* which stars a call has */
+
 static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw,
-                      bool star) {
+                      unsigned stars) {
     tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
     const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
     for (uint32_t i = 0; i < nkw; i++) {
@@ -436,7 +485,8 @@ static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, c
         }
         names[i] = kw[i]->u.s.d;
     }
-    *info = (tr_callinfo){.nkw = nkw, .kwnames = names, .star = star};
+    *info = (tr_callinfo){
+        .nkw = nkw, .kwnames = names, .star = stars & STAR, .starstar = (stars & STARSTAR) != 0};
     tr_val v = emit(s, TR_OP_CALLPY, n, args);
     tr_at(s->ir, v)->imm.call = info;
     push(s, v);
@@ -474,7 +524,7 @@ static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
     else if (count == 2 && !nkw && is_round(s, args[0]))
         generate(s, args[0], args[1]);
     else
-        push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, false);
+        push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, 0);
 }
 
 static void call_kw(tr_ssa *s, uint32_t n) {
@@ -485,11 +535,11 @@ static void call_kw(tr_ssa *s, uint32_t n) {
         call(s, n, kw);
 }
 
-/* Keyword arguments on the way to a call with more of them than CALL takes; a dict display
- * otherwise, which is refused. */
+/* Keyword arguments on the way to a call with more of them than CALL takes; a dict display otherwise. */
 static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
     tr_val map = note(s, NOTE_MAP, n, 0);
     tr_fnote m = *note_at(s, map);
+    m.more = TR_NOVAL;
     m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + 1);
     m.vals = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
     tr_val *x = pop_n(s, keys ? n : 2 * n);
@@ -511,27 +561,61 @@ static void build_keymap(tr_ssa *s, uint32_t n) {
         build_map(s, n, keys);
 }
 
+/* f(k=v, **m): what is merged is a map of keywords as well, or a mapping, of which there is one at most. */
+static void merge_map(tr_ssa *s) {
+    tr_val x = *slot(s, --s->depth), map = *slot(s, --s->depth);
+    bool both = is_map(s, map) && is_map(s, x);
+    const tr_fnote *a = is_map(s, map) ? note_at(s, map) : NULL, *b = both ? note_at(s, x) : NULL;
+    if (!a || (a->more != TR_NOVAL && (!b || b->more != TR_NOVAL))) {
+        refuse(s, TR_NYI_STARSTAR);
+        return;
+    }
+    tr_fnote m = *a;
+    if (b) {
+        m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, a->prev + b->prev + 1);
+        m.vals = TR_NEW_N(&s->ctx->arena, tr_val, a->prev + b->prev + 1);
+        for (uint32_t i = 0; i < a->prev + b->prev; i++) {
+            m.keys[i] = i < a->prev ? a->keys[i] : b->keys[i - a->prev];
+            m.vals[i] = i < a->prev ? a->vals[i] : b->vals[i - a->prev];
+        }
+        m.prev = a->prev + b->prev;
+        m.more = a->more != TR_NOVAL ? a->more : b->more;
+    } else {
+        *slot(s, s->depth + 1) = x;
+        m.more = value_at(s, s->depth + 1);
+    }
+    tr_vec_push(&s->ctx->arena, &s->notes, m);
+    push(s, TR_NOTE | (s->notes.n - 1));
+}
+
 /* f(*tuple, k=v). A tuple that was put together for this call is taken apart again. */
 static void call_star(tr_ssa *s, bool with_map) {
     tr_val map = with_map ? *slot(s, --s->depth) : TR_NULLVAL;
-    bool has_map = is_note(map) && note_at(s, map)->kind == NOTE_MAP;
-    if (map != TR_NULLVAL && !has_map) {
-        bad(s, "keyword arguments are no map");
-        return;
-    }
+    bool has_map = is_map(s, map);
+    tr_val more = has_map ? note_at(s, map)->more : map == TR_NULLVAL ? TR_NOVAL : value_at(s, s->depth);
     tr_val tuple = pop(s);
     s->depth -= 2;
     tr_val callee = value_at(s, *slot(s, s->depth) == TR_NULLVAL ? s->depth + 1 : s->depth);
     const tr_ins *t = tr_at(s->ir, tuple);
     bool star = t->op != TR_OP_BUILDTUP;
     uint32_t nkw = has_map ? note_at(s, map)->prev : 0, npos = star ? 1 : t->nargs;
-    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, npos + nkw + 1);
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, npos + nkw + 2);
     args[0] = callee;
     for (uint32_t i = 0; i < npos; i++)
         args[i + 1] = star ? tuple : t->args[i];
     for (uint32_t i = 0; i < nkw; i++)
         args[npos + 1 + i] = note_at(s, map)->vals[i];
-    push_call(s, npos + nkw + 1, args, nkw, has_map ? note_at(s, map)->keys : NULL, star);
+    args[npos + nkw + 1] = more;
+    push_call(s, npos + nkw + 1 + (more != TR_NOVAL), args, nkw, has_map ? note_at(s, map)->keys : NULL,
+              (star ? STAR : 0u) | (more != TR_NOVAL ? STARSTAR : 0u));
+}
+
+/* --- patterns --- */
+
+static void match_class(tr_ssa *s, uint32_t npos) {
+    tr_val v = emit(s, TR_OP_MATCHCLASS, 3, pop_n(s, 3));
+    tr_at(s->ir, v)->imm.i = npos;
+    push(s, v);
 }
 
 /* --- inner functions --- */
@@ -567,6 +651,49 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
     tr_at(s->ir, v)->imm.fn = func;
     push(s, v);
+}
+
+/* Defaults by the parameters' names, where some are of parameters that go by keyword alone: what was given
+ * for them, a map, and a tuple of the others, or None. */
+static tr_val defaults_by_name(tr_ssa *s, uint32_t func, tr_val tuple, uint32_t nkw, const tr_obj *const *kw,
+                               const tr_val *vals) {
+    const tr_func *fn = &s->p->funcs.d[func];
+    const tr_ins *t = tr_at(s->ir, tuple);
+    const tr_obj *o = obj_of(s, tuple);
+    uint32_t n = t->op == TR_OP_BUILDTUP ? t->nargs : o && o->kind == TR_OBJ_TUPLE ? o->u.t.n : 0;
+    const tr_obj **keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + nkw + 1);
+    tr_val *x = TR_NEW_N(&s->ctx->arena, tr_val, n + nkw + 1);
+    if (n > fn->nargs)
+        return bad(s, "a function has more defaults than parameters");
+    for (uint32_t i = 0; i < n; i++) {
+        keys[i] = tr_obj_str(&s->ctx->arena, fn->argnames[fn->nargs - n + i]);
+        x[i] = o ? tr_const_obj(s->ir, o->u.t.items[i]) : t->args[i];
+    }
+    for (uint32_t i = 0; i < nkw; i++) {
+        keys[n + i] = kw[i];
+        x[n + i] = vals[i];
+    }
+    return emit_map(s, n + nkw, keys, x);
+}
+
+/* The defaults `kw`, a map of keywords, beside what there are of others. */
+static tr_val with_kwdefaults(tr_ssa *s, uint32_t func, tr_val tuple, tr_val kw) {
+    if (!is_map(s, kw) || note_at(s, kw)->more != TR_NOVAL)
+        return bad(s, "defaults of keyword-only parameters are no map");
+    const tr_fnote *m = note_at(s, kw);
+    return defaults_by_name(s, func, tuple, m->prev, m->keys, m->vals);
+}
+
+/* A tuple of defaults beside those of keyword-only parameters, if there are some. */
+static tr_val with_defaults(tr_ssa *s, uint32_t func, tr_val had, tr_val tuple) {
+    const tr_ins *m = tr_at(s->ir, had);
+    if (m->op != TR_OP_BUILDMAP)
+        return tuple;
+    const tr_ins *names = tr_at(s->ir, m->args[0]), *vals = tr_at(s->ir, m->args[1]);
+    const tr_obj **keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, names->nargs + 1);
+    for (uint32_t i = 0; i < names->nargs; i++)
+        keys[i] = obj_of(s, names->args[i]);
+    return defaults_by_name(s, func, tuple, names->nargs, keys, vals->args);
 }
 
 /* The n variables that were loaded last are what the function on top captures. */
@@ -613,12 +740,10 @@ static void make_function(tr_ssa *s, uint32_t flags) {
         forget_annotate(s, pop(s));
     if (flags & FN_ANNOTATIONS)
         pop(s);
-    if (flags & FN_KWDEFAULTS) {
-        s->depth--;
-        refuse(s, TR_NYI_KWDEFAULTS);
-        return;
-    }
+    tr_val kw = flags & FN_KWDEFAULTS ? *slot(s, --s->depth) : TR_NOVAL;
     tr_val defaults = flags & FN_DEFAULTS ? pop(s) : none(s);
+    if (kw != TR_NOVAL)
+        defaults = with_kwdefaults(s, func, defaults, kw);
     const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, func);
     push_closure(s, func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
     note_captured(s, t ? t->nargs : 0);
@@ -626,23 +751,25 @@ static void make_function(tr_ssa *s, uint32_t flags) {
 
 /* From 3.13 on a function gets its defaults and cells after it is made; its cells first. */
 static void set_function_attr(tr_ssa *s, uint32_t flag) {
-    tr_val fn = pop(s);
-    if (flag == FN_KWDEFAULTS) {
-        refuse(s, TR_NYI_KWDEFAULTS);
-        return;
-    }
-    tr_val x = pop(s);
+    tr_val fn = pop(s), map = *slot(s, s->depth - 1);
+    tr_val x = flag == FN_KWDEFAULTS ? (s->depth--, TR_NOVAL) : pop(s);
     const tr_ins *i = tr_at(s->ir, fn);
     if (i->op != TR_OP_CLOSURE)
         bad(s, "an attribute is set on no function");
-    else if (flag == FN_ANNOTATIONS)
+    else if (flag == FN_KWDEFAULTS) {
+        tr_val all = with_kwdefaults(s, i->imm.fn, i->args[0], map);
+        i = tr_at(s->ir, fn);
+        push_closure(s, i->imm.fn, all, i->nargs - 1, i->args + 1);
+    } else if (flag == FN_ANNOTATIONS)
         push(s, fn);
     else if (flag == FN_ANNOTATE) {
         forget_annotate(s, x);
         push(s, fn);
-    } else if (flag == FN_DEFAULTS)
-        push_closure(s, i->imm.fn, x, i->nargs - 1, i->args + 1);
-    else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn)) {
+    } else if (flag == FN_DEFAULTS) {
+        tr_val all = with_defaults(s, i->imm.fn, i->args[0], x);
+        i = tr_at(s->ir, fn);
+        push_closure(s, i->imm.fn, all, i->nargs - 1, i->args + 1);
+    } else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn)) {
         push_closure(s, i->imm.fn, i->args[0], tr_at(s->ir, x)->nargs, tr_at(s->ir, x)->args);
         note_captured(s, tr_at(s->ir, x)->nargs);
     } else
@@ -709,6 +836,12 @@ static void for_next(tr_ssa *s) {
     push(s, item);
 }
 
+/* Of a loop that is written out. */
+static void for_item(tr_ssa *s, uint32_t k) {
+    tr_val z = value_at(s, s->depth - 1), nth = tr_const_obj(s->ir, tr_obj_int(&s->ctx->arena, k));
+    push(s, emit(s, TR_OP_ITERGET, 2, (tr_val[]){z, nth}));
+}
+
 static void branch(tr_ssa *s, const tr_bc *i) {
     tr_val cond;
     bool jump_if_true = i->op == TR_N_BRTRUE || i->op == TR_N_BRNONE;
@@ -719,6 +852,7 @@ static void branch(tr_ssa *s, const tr_bc *i) {
         cond = emit(s, TR_OP_NEXT, 3, p);
         slot(s, s->depth - 1)[2] = cond;
         s->depth--; /* as on the jump; the way on reads the slots as they are */
+        tr_at(s->ir, cond)->imm.i = s->func->round ? 0 : (int64_t)s->at + 1; /* for tr_front_unroll */
     } else if (i->op == TR_N_BRNONE || i->op == TR_N_BRNOTNONE) {
         cond = emit(s, TR_OP_IS, 2, (tr_val[]){pop(s), none(s)});
     } else {
@@ -746,7 +880,7 @@ static void match(tr_ssa *s) {
 static void enter_with(tr_ssa *s) {
     tr_val manager = pop(s), enter = attr(s, manager, "__enter__");
     push(s, attr(s, manager, "__exit__"));
-    push_call(s, 1, &enter, 0, NULL, false);
+    push_call(s, 1, &enter, 0, NULL, 0);
 }
 
 static void load_special(tr_ssa *s, uint32_t which) {
@@ -809,12 +943,17 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_LISTTUPLE: list_to_tuple(s); break;
     case TR_N_MAP: build_map(s, arg, NULL); break;
     case TR_N_KEYMAP: build_keymap(s, arg); break;
+    case TR_N_MAPMERGE: merge_map(s); break;
     case TR_N_STRING: format_string(s, arg); break;
     case TR_N_SPEC: format_by(s, arg); break;
     case TR_N_CONVERT: push(s, convert(s, pop(s), arg)); break;
     case TR_N_FORMAT: push(s, note(s, NOTE_FORMAT, 0, pop(s))); break;
     case TR_N_UNPACK: unpack(s, arg); break;
+    case TR_N_UNPACKEX: unpack_star(s, arg & 255, arg >> 8); break;
     case TR_N_KWNAMES: s->kwnames = s->c->consts[arg]; break;
+    case TR_N_LENOF: push(s, emit(s, TR_OP_ITERLEN, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
+    case TR_N_MATCHSEQ: push(s, emit(s, TR_OP_MATCHSEQ, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
+    case TR_N_MATCHCLASS: match_class(s, arg); break;
     case TR_N_CALL:
         call(s, arg, s->kwnames);
         s->kwnames = NULL;
@@ -830,6 +969,7 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_COMPAPPEND: bad(s, "an item is appended to no list"); break;
     case TR_N_GETITER: get_iter(s); break;
     case TR_N_FORNEXT: for_next(s); break;
+    case TR_N_FORITEM: for_item(s, arg); break;
     case TR_N_FORITER:
     case TR_N_BRTRUE:
     case TR_N_BRFALSE:

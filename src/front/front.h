@@ -41,6 +41,11 @@ tr_span tr_front_span(const tr_code *c, uint32_t off);
 int32_t tr_front_last_line(const tr_code *c);
 /* Builds p->funcs.d[func].ssa, or its `refused`. False only for errors that end the compilation. */
 bool tr_front_build(tr_prog *p, uint32_t func);
+/* The same function with one loop written out: that whose FORITER is instruction `loop` of *code (NULL: of
+ * the code as it was built), with its body once for each of n items. *code and *ssa are what comes of it.
+ * False, without an error: it would be too long. */
+bool tr_front_unroll(tr_prog *p, uint32_t func, uint32_t loop, uint32_t n, const tr_decoded **code,
+                     tr_fn **ssa);
 /* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every
  * global and free variable use that is followed by attribute loads. Used by ext/freeze.c. */
 typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs,

@@ -102,6 +102,10 @@ bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d);
 /* The outermost loop, a function, of the generator expression or list comprehension that is the code of
  * `func`; UINT32_MAX: it is none, or something in it is not compiled, *why. False: malformed. */
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why);
+/* The loop whose FORITER is instruction `loop` of d becomes its body, once for each of n items. False: that
+ * would be too long. */
+bool tr_front_write_out(tr_ctx *ctx, const tr_decoded *d, const tr_flow *f, uint32_t loop, uint32_t n,
+                        tr_decoded *out);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 

@@ -280,7 +280,7 @@ static void check_captures(tr_ssa *s) {
 
 /* Parameters that are the first locals. A round has one, which stands on the stack. */
 static uint32_t named_params(const tr_func *fn) {
-    return fn->round ? 0 : fn->nargs + fn->nkwonly + fn->varargs;
+    return fn->round ? 0 : fn->nargs + fn->nkwonly + fn->varargs + fn->varkw;
 }
 
 static void init_entry(tr_ssa *s) {
@@ -439,7 +439,7 @@ static tr_refusal whole_function(const tr_func *fn) {
         return (tr_refusal){true, TR_NYI_ASYNC, 0};
     if (fn->code->flags & CO_GENERATOR_FLAG)
         return (tr_refusal){true, TR_NYI_GENERATOR, 0};
-    return (tr_refusal){fn->varkw, TR_NYI_VARKW, 0};
+    return (tr_refusal){0};
 }
 
 /* The instructions of a function, or of the part of one that a round is. */
@@ -454,40 +454,66 @@ static bool instructions(tr_prog *p, uint32_t func, tr_decoded *d) {
     return tr_front_comprehensions(p, func, d);
 }
 
+/* The SSA of the function's instructions; false: malformed, unless *why says what is refused. */
+static bool build_ssa(tr_prog *p, uint32_t func, const tr_decoded *d, tr_fn **out, tr_refusal *why) {
+    /* a copy: more functions may come while this one is made */
+    tr_func *fn = tr_arena_copy(&p->ctx->arena, &p->funcs.d[func], sizeof *fn);
+    tr_bits bound = bound_at_start(p->ctx, fn);
+    tr_flow f;
+    if (!tr_front_flow(p->ctx, fn->code, d, &bound, &f, why))
+        return false;
+    if (why->is)
+        return true;
+    tr_ssa s = {.ctx = p->ctx, .p = p, .func = fn, .c = fn->code, .d = d, .f = &f};
+    s.ir = tr_fn_new(p->ctx, unique_name(p, func), S_F);
+    s.ir->file = fn->file;
+    s.ir->func = func;
+    if (!build_blocks(&s))
+        return false;
+    *why = s.why;
+    if (why->is)
+        return true;
+    remove_unused(s.ir);
+    if (!closures_are_whole(&s))
+        return tr_front_malformed(p->ctx, fn->code, "a function is made without its closure");
+    tr_simplify_cfg(s.ir);
+    *out = s.ir;
+    return true;
+}
+
 bool tr_front_build(tr_prog *p, uint32_t func) {
-    tr_func *fn = &p->funcs.d[func];
+    const tr_func *fn = &p->funcs.d[func];
     if (!fn->code || fn->ssa || fn->refused || (fn->round && !fn->round->cut))
         return true;
     if (fn->graph) {
         tr_front_graph(p, func);
         return true;
     }
-    fn = tr_arena_copy(&p->ctx->arena, fn, sizeof *fn); /* more may come while this one is made */
-    tr_decoded d;
-    tr_flow f;
     tr_refusal why = whole_function(fn);
-    if (!why.is) {
-        tr_bits bound = bound_at_start(p->ctx, fn);
-        if (!instructions(p, func, &d) || !tr_front_flow(p->ctx, fn->code, &d, &bound, &f, &why))
-            return false;
-    }
-    if (!why.is) {
-        tr_ssa s = {.ctx = p->ctx, .p = p, .func = fn, .c = fn->code, .d = &d, .f = &f};
-        s.ir = tr_fn_new(p->ctx, unique_name(p, func), S_F);
-        s.ir->file = fn->file;
-        s.ir->func = func;
-        if (!build_blocks(&s))
-            return false;
-        why = s.why;
-        if (!why.is) {
-            remove_unused(s.ir);
-            if (!closures_are_whole(&s))
-                return tr_front_malformed(p->ctx, fn->code, "a function is made without its closure");
-            tr_simplify_cfg(s.ir);
-            p->funcs.d[func].ssa = s.ir;
-        }
-    }
+    tr_decoded *d = TR_NEW(&p->ctx->arena, tr_decoded);
+    tr_fn *ssa = NULL;
+    if (!why.is && (!instructions(p, func, d) || !build_ssa(p, func, d, &ssa, &why)))
+        return false;
+    tr_func *made = &p->funcs.d[func];
+    made->decoded = d;
+    made->ssa = ssa;
     if (why.is)
-        p->funcs.d[func].refused = refusal(p, fn, why);
+        made->refused = refusal(p, made, why);
+    return true;
+}
+
+bool tr_front_unroll(tr_prog *p, uint32_t func, uint32_t loop, uint32_t n, const tr_decoded **code,
+                     tr_fn **ssa) {
+    const tr_func *fn = &p->funcs.d[func];
+    const tr_decoded *d = *code ? *code : fn->decoded;
+    assert(d && fn->ssa && "it was built, and refused nothing");
+    tr_bits bound = bound_at_start(p->ctx, fn);
+    tr_decoded *out = TR_NEW(&p->ctx->arena, tr_decoded);
+    tr_refusal why = {0};
+    tr_flow f;
+    if (!tr_front_flow(p->ctx, fn->code, d, &bound, &f, &why) || why.is ||
+        !tr_front_write_out(p->ctx, d, &f, loop, n, out) || !build_ssa(p, func, out, ssa, &why) || why.is)
+        return false;
+    *code = out;
     return true;
 }

@@ -16,6 +16,7 @@ typedef struct tr_fnote {
     tr_val v;
     const tr_obj **keys; /* MAP: names, and their values */
     tr_val *vals;
+    tr_val more;       /* MAP: a mapping whose entries come after those, or TR_NOVAL */
     uint32_t off, loc; /* where it stands */
 } tr_fnote;
 

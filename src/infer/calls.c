@@ -4,7 +4,42 @@
 
 #include "infer/priv.h"
 
-/* Arguments as the callee's SSA params: captured values, parameters, *args as one tuple. */
+/* The default of parameter i among those of a closure: a tuple of the last ones, or values by name; or
+ * none. */
+static tr_tv default_of(tr_em *e, tr_tv defaults, uint32_t i, const tr_func *fn) {
+    uint32_t np = fn->nargs;
+    const tr_ty *t = defaults.ty;
+    if (t && t->kind == TR_TY_TUPLE && i < np && i + t->n >= np)
+        return tr_em_item(e, defaults, i + t->n - np);
+    for (uint32_t k = 0; t && t->kind == TR_TY_KEYED && k < tr_em_keyed_n(t); k++)
+        if (strcmp(tr_em_keyed_name(t, k), fn->argnames[i]) == 0)
+            return tr_em_keyed_value(e, defaults, k);
+    return (tr_tv){NULL, TR_NOVAL};
+}
+
+/* What **kw holds: the keyword arguments that no parameter took, of which `taken` says nothing. */
+static tr_tv rest_by_name(tr_em *e, const tr_args *args, const bool *taken) {
+    uint32_t n = 0;
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u),
+          *values = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    for (uint32_t j = 0; j < args->nkw; j++) {
+        if (taken[j])
+            continue;
+        names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[j]));
+        values[n++] = tr_em_strong(e, args->v[args->n - args->nkw + j]);
+    }
+    return tr_em_keyed(e, tr_em_tuple(e, n, names), tr_em_tuple(e, n, values));
+}
+
+static bool is_named_twice(const tr_args *args, uint32_t j) {
+    for (uint32_t k = 0; k < j; k++)
+        if (strcmp(args->kw[k], args->kw[j]) == 0)
+            return true;
+    return false;
+}
+
+/* Arguments as the callee's SSA params: captured values, parameters, *args as one tuple, **kw as names with
+ * values. */
 static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
                  const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
@@ -17,11 +52,18 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     if (k < npos && !fn->varargs)
         return tr_em_error(e, "%s() takes %u positional argument%s but %u %s given", fn->name, np,
                            np == 1 ? "" : "s", npos, npos == 1 ? "was" : "were");
+    bool *taken = TR_NEW_N(&e->ctx->arena, bool, args->nkw + 1u);
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = fn->nposonly;
         while (i < np + nk && strcmp(fn->argnames[i], args->kw[j]) != 0)
             i++;
-        if (i == np + nk)
+        taken[j] = i < np + nk;
+        if (is_named_twice(args, j))
+            return tr_em_error(e, "%s() got multiple values for keyword argument '%s'", fn->name,
+                               args->kw[j]);
+        if (!taken[j] && fn->varkw)
+            continue;
+        if (!taken[j])
             return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", fn->name, args->kw[j]);
         if (slot[i].ty)
             return tr_em_error(e, "%s() got multiple values for argument '%s'", fn->name, args->kw[j]);
@@ -30,16 +72,16 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     for (uint32_t i = 0; i < np + nk; i++) {
         if (slot[i].ty)
             continue;
-        if (fn->defaults && fn->defaults[i])
-            slot[i] = tr_em_obj(e, fn->defaults[i]);
-        else if (defaults.ty && defaults.ty->kind == TR_TY_TUPLE && i < np && i + defaults.ty->n >= np)
-            slot[i] = tr_em_item(e, defaults, i + defaults.ty->n - np);
-        else
+        slot[i] =
+            fn->defaults && fn->defaults[i] ? tr_em_obj(e, fn->defaults[i]) : default_of(e, defaults, i, fn);
+        if (!slot[i].ty)
             return tr_em_error(e, "%s() is missing its argument '%s'", fn->name, fn->argnames[i]);
     }
     *nout = ncap + np + nk;
     if (fn->varargs)
         out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
+    if (fn->varkw)
+        out[(*nout)++] = rest_by_name(e, args, taken);
     assert(tr_em_are_whole(e, *nout, out) && "every parameter has a value");
     return true;
 }
@@ -93,7 +135,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
                       tr_tv defaults, const tr_args *args, tr_tv *out) {
     infer *f = e->infer;
     const tr_func *fn = &f->p->funcs.d[c.func];
-    uint32_t max = ncap + fn->nargs + fn->nkwonly + 2u, n = 0;
+    uint32_t max = ncap + fn->nargs + fn->nkwonly + 3u, n = 0;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
     if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
@@ -276,6 +318,46 @@ static bool call_method(tr_em *e, const tr_obj *fn, tr_tv self, const tr_args *a
     return call_object(e, fn, &(tr_args){args->n + 1u, v, args->nkw, args->kw}, out);
 }
 
+/* functools.partial(callee, ...) */
+static bool make_partial(tr_em *e, const tr_args *args, tr_tv *out) {
+    uint32_t npos = args->n - args->nkw;
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    if (npos == 0)
+        return tr_em_error(e, "partial() takes a function first");
+    for (uint32_t i = 0; i < args->nkw; i++)
+        names[i] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[i]));
+    *out = tr_em_partial(e, args->v[0], tr_em_tuple(e, npos - 1, args->v + 1),
+                         tr_em_tuple(e, args->nkw, names), tr_em_tuple(e, args->nkw, args->v + npos));
+    return true;
+}
+
+/* Its arguments come first; one by keyword that is given again is the later one. */
+static bool call_partial(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
+    tr_tv first = tr_em_item(e, callee, 1), named = tr_em_item(e, callee, 2);
+    uint32_t nfirst = first.ty->n, nnamed = tr_em_keyed_n(named.ty), npos = args->n - args->nkw, n = 0,
+             nkw = 0;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, nfirst + nnamed + args->n + 1u);
+    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nnamed + args->nkw + 1u);
+    for (uint32_t i = 0; i < nfirst; i++)
+        v[n++] = tr_em_item(e, first, i);
+    for (uint32_t i = 0; i < npos; i++)
+        v[n++] = args->v[i];
+    for (uint32_t i = 0; i < nnamed; i++) {
+        uint32_t k = 0;
+        while (k < args->nkw && strcmp(args->kw[k], tr_em_keyed_name(named.ty, i)) != 0)
+            k++;
+        if (k < args->nkw)
+            continue;
+        kw[nkw++] = tr_em_keyed_name(named.ty, i);
+        v[n++] = tr_em_keyed_value(e, named, i);
+    }
+    for (uint32_t i = 0; i < args->nkw; i++) {
+        kw[nkw++] = args->kw[i];
+        v[n++] = args->v[npos + i];
+    }
+    return tr_infer_call(e, tr_em_item(e, callee, 0), &(tr_args){n, v, nkw, kw}, out);
+}
+
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     assert(tr_em_is_whole(e, callee) && args->nkw <= args->n &&
            "a value is called, keywords are among arguments");
@@ -283,6 +365,10 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     bool done;
     if (t->kind == TR_TY_CLOSURE)
         return call_closure(e, callee, args, out);
+    if (t->kind == TR_TY_PARTIAL)
+        return call_partial(e, callee, args, out);
+    if (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_BUILTIN && t->lit->u.builtin == TR_B_PARTIAL)
+        return make_partial(e, args, out);
     if (!tr_infer_by_choice(e, callee, args, out, &done))
         return false;
     if (done)

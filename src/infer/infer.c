@@ -47,6 +47,16 @@ static void report_number(infer *f, tr_em *e) {
                     MAX_INSTANCES, f->p->funcs.d[func].name);
 }
 
+/* No type of its SSA is known yet. */
+static void know_nothing(tr_arena *a, istate *s) {
+    s->ty = TR_NEW_N(a, const tr_ty *, s->src->ins.n + 1u);
+    s->bad = TR_NEW_N(a, uint8_t, s->src->ins.n + 1u);
+    s->ends = TR_NEW_N(a, uint8_t, s->src->blks.n + 1u);
+    s->live = TR_NEW_N(a, uint8_t, s->src->blks.n + 1u);
+    s->looked = false;
+    s->facts.n = 0;
+}
+
 uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr_ty *const *args) {
     assert(c.func < f->p->funcs.n && c.opts < f->p->opts.n &&
            "a function of the program, with options of it");
@@ -87,10 +97,7 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr
                  .args = tr_arena_copy(a, args, n * sizeof *args + (n ? 0u : 1u))};
     istate s = {.inst = f->p->insts.n, .src = fn->ssa, .seen = UINT32_MAX, .caller = f->cur};
     s.declared = s.ret = c.ret;
-    s.ty = TR_NEW_N(a, const tr_ty *, fn->ssa->ins.n + 1u);
-    s.bad = TR_NEW_N(a, uint8_t, fn->ssa->ins.n + 1u);
-    s.ends = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
-    s.live = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
+    know_nothing(a, &s);
     if (e)
         s.call_place = e->place;
     tr_vec_push(a, &f->p->insts, t);
@@ -109,6 +116,7 @@ typedef struct sweep {
     tr_em e;
     tr_tv *ops; /* room for operands */
     bool changed;
+    bool anew; /* the SSA is another one: all types are to be found again */
 } sweep;
 
 static istate *st(sweep *w) {
@@ -275,6 +283,10 @@ static void sweep_ins(sweep *w, tr_val v) {
     }
     tr_tv *ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, in.nargs + 1u), out;
     memcpy(ops, w->ops, in.nargs * sizeof *ops);
+    if (in.op == TR_OP_NEXT && tr_infer_unroll(w->f, st(w), &w->e, &in, ops[0], ops[1])) {
+        w->anew = w->changed = true;
+        return;
+    }
     bool outer = w->f->waits, ok, waits;
     w->f->waits = false;
     ok = tr_infer_step(&w->e, st(w)->src, v, ops, &out);
@@ -326,8 +338,11 @@ static void sweep_all(sweep *w) {
         if (!st(w)->live[b])
             continue;
         w->e.ends = false;
-        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL && !w->e.ends; v = tr_at(src, v)->next)
+        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL && !w->e.ends; v = tr_at(src, v)->next) {
             sweep_ins(w, v);
+            if (w->anew)
+                return;
+        }
         st(w)->ends[b] = w->e.ends;
     }
 }
@@ -349,6 +364,17 @@ static bool enter(infer *f, uint32_t inst) {
         if (!s->ty[entry->params.d[i]])
             s->ty[entry->params.d[i]] = t->args[i];
     return true;
+}
+
+/* What was found of the SSA before is forgotten; who has used the estimate of its result keeps it. */
+static bool begin_anew(sweep *w) {
+    istate *s = st(w);
+    w->anew = false;
+    know_nothing(&w->f->ctx->arena, s);
+    if (!s->consulted)
+        s->ret = s->declared;
+    w->ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, max_args(s->src) + 1u);
+    return enter(w->f, w->inst);
 }
 
 /* Every call further out fails for the same reason: it is told once, where it was met first. */
@@ -420,14 +446,16 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     sweep w = {.f = f, .inst = inst, .e = tr_infer_emitter(f, true, f->p->insts.d[inst].opts)};
     w.e.weak_items = tr_infer_keeps_weak(f, inst);
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
+    bool ok = true;
     uint32_t before;
     do {
         before = f->changes;
         do {
             w.changed = false;
             sweep_all(&w);
-        } while (w.changed);
-    } while (st(&w)->consulted && f->changes != before);
+            ok = !w.anew || begin_anew(&w);
+        } while (w.changed && ok);
+    } while (ok && st(&w)->consulted && f->changes != before);
     f->depth--;
     f->cur = outer;
     s = st(&w);
@@ -437,7 +465,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     s->seen = f->changes;
     finish(f, s, first_open);
     wait_for(f, outer_lowest);
-    return true;
+    return ok;
 }
 
 /* --- entry --- */

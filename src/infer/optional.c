@@ -100,6 +100,8 @@ bool tr_infer_takes_none(const tr_ty *callee) {
 static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
     case TR_OP_IS:
+    case TR_OP_MATCHSEQ:
+    case TR_OP_MATCHCLASS:
     case TR_OP_BUILDTUP:
     case TR_OP_CLOSURE:
     case TR_OP_GENERATE: return true;
@@ -176,7 +178,8 @@ static const char *none_text(tr_em *e, const tr_ins *in, const tr_tv *a, uint32_
                                       : "bad operand type for unary ~: 'NoneType'";
     case TR_OP_IN: return k ? "argument of type 'NoneType' is not iterable" : NULL;
     case TR_OP_ITER: return "'NoneType' object is not iterable";
-    case TR_OP_UNPACK: return "cannot unpack non-iterable NoneType object";
+    case TR_OP_UNPACK:
+    case TR_OP_UNPACKEX: return "cannot unpack non-iterable NoneType object";
     case TR_OP_CALLPY:
         if (k == 0)
             return "'NoneType' object is not callable";

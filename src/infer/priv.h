@@ -32,7 +32,9 @@ typedef struct istate {
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
     bool running, done, consulted, queued, launched;
-    bool looked; /* for `facts` */
+    bool looked;                   /* for `facts` */
+    bool as_it_is;                 /* its loops are not written out: it would be too long */
+    const struct tr_decoded *code; /* what `src` was made of, if a loop is written out in it (unroll.c) */
     TR_VEC(fact) facts;
     uint32_t seen; /* value of infer.changes when last stable */
     /* while it runs: how many run around it; while it is open: the least level of those that it waits for */
@@ -116,6 +118,11 @@ const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a);
  * several that are asked each for itself. */
 bool tr_infer_takes_none(const tr_ty *callee);
 
+/* infer/unroll.c: gives s other SSA if the loop that asks `next` runs over items that have no common type. */
+bool tr_infer_unroll(infer *f, istate *s, tr_em *e, const tr_ins *next, tr_tv it, tr_tv n);
+/* False, with an error: x is what v, a call of literal_unroll, gave, and is not run over by a loop. */
+bool tr_infer_settle_unroll(tr_em *e, const tr_fn *f, tr_val v, tr_tv callee, tr_tv x);
+
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);
 /* The place of an untyped instruction. */
@@ -133,6 +140,11 @@ const tr_ty *tr_infer_caught(tr_em *e);
 bool tr_infer_is_caught(const tr_ty *t);
 tr_tv tr_infer_catch(tr_em *e);
 bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
+
+/* infer/match.c: patterns of `match`: is x a sequence; is it of the class, and then the values that the
+ * patterns in it are for, npos by position and those of the tuple of names. */
+tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x);
+bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t npos, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);

@@ -30,6 +30,32 @@ static bool makes_list(const tr_ins *in) {
     return in->op == TR_OP_GENERATE && (in->sub & TR_MAKES_LIST);
 }
 
+/* Arguments of a call with stars: those of the tuple one by one, behind the keywords those of the mapping. */
+static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out) {
+    const tr_callinfo *ci = in->imm.call;
+    uint32_t end = in->nargs - ci->starstar, first = end - ci->nkw, npos = first - 1, nmore = 0;
+    const tr_tv map = a[in->nargs - 1];
+    if (ci->star && a[1].ty->kind != TR_TY_TUPLE)
+        return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
+    if (ci->starstar && map.ty->kind != TR_TY_KEYED)
+        return tr_em_unsupported(e, "call-starstar", "a call with ** of %s", tr_em_tyname(e, map.ty));
+    if (ci->star)
+        npos = a[1].ty->n;
+    if (ci->starstar)
+        nmore = tr_em_keyed_n(map.ty);
+    uint32_t nkw = ci->nkw + nmore;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 1u);
+    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 1u);
+    for (uint32_t i = 0; i < npos; i++)
+        v[i] = ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
+    for (uint32_t i = 0; i < nkw; i++) {
+        v[npos + i] = i < ci->nkw ? a[first + i] : tr_em_keyed_value(e, map, i - ci->nkw);
+        kw[i] = i < ci->nkw ? ci->kwnames[i] : tr_em_keyed_name(map.ty, i - ci->nkw);
+    }
+    *out = (tr_args){npos + nkw, v, nkw, kw};
+    return true;
+}
+
 static bool step_call(tr_em *e, const tr_fn *f, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     const tr_callinfo *ci = in->imm.call;
     e->fresh = in->nargs > 1 && makes_list(tr_at(f, in->args[1]));
@@ -40,17 +66,7 @@ static bool step_call(tr_em *e, const tr_fn *f, const tr_ins *in, const tr_tv *a
                            e->prog->funcs.d[o->u.func].name);
     if (!ci || (!ci->star && !ci->starstar))
         return e->call(e, a[0], &args, out);
-    if (ci->starstar)
-        return tr_em_unsupported(e, "call-starstar", "a call with **keywords");
-    if (a[1].ty->kind != TR_TY_TUPLE)
-        return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
-    uint32_t n = a[1].ty->n;
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + ci->nkw + 1u);
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = tr_em_item(e, a[1], i);
-    for (uint32_t i = 0; i < ci->nkw; i++)
-        v[n + i] = a[2 + i];
-    return e->call(e, a[0], &(tr_args){n + ci->nkw, v, ci->nkw, ci->kwnames}, out);
+    return starred_args(e, in, a, &args) && e->call(e, a[0], &args, out);
 }
 
 static bool is_lit_float(const tr_ty *t) {
@@ -205,6 +221,54 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
                "of NumPy's takes");
 }
 
+/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c) compares. */
+static bool callee_reads(const tr_obj *callee, const tr_ins *call, uint32_t k, uint32_t ndim) {
+    if (!is_builtin(callee) || k == 0)
+        return false;
+    uint32_t row = callee->u.builtin;
+    if (row == TR_B_ZIP || row == TR_B_ENUMERATE || row == TR_B_MAP)
+        return true;
+    return call->nargs == 2 && (row == TR_B_LEN || (ndim <= 1 && tr_lib_only_reads(row)));
+}
+
+/* A number, by which a list is indexed as an array is. */
+static bool is_number_index(tr_em *e, const tr_ty *t) {
+    return !t || tr_ty_is_int(tr_ty_strong(e->types, t));
+}
+
+/* Is v, a list of the items of what is no tuple, only asked for them? Then a slice of it can stand for it. */
+static bool is_only_read(tr_em *e, const tr_fn *f, tr_val v, uint32_t ndim) {
+    const infer *of = e->infer;
+    const tr_ty *const *ty = of->st.d[of->cur].ty;
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *u = &f->ins.d[i];
+        for (uint32_t k = 0; u->blk != TR_NOBLK && k < tr_nsucc(u); k++)
+            for (uint32_t j = 0; j < u->imm.succ[k].n; j++)
+                if (u->imm.succ[k].args[j] == v)
+                    return false;
+        for (uint32_t k = 0; u->blk != TR_NOBLK && k < u->nargs; k++) {
+            if (u->args[k] != v)
+                continue;
+            bool reads = u->op == TR_OP_ITER || u->op == TR_OP_UNPACK || u->op == TR_OP_UNPACKEX ||
+                         (u->op == TR_OP_IN && k == 1 && ndim <= 1) ||
+                         (u->op == TR_OP_GETITEM && k == 0 && is_number_index(e, ty[u->args[1]])) ||
+                         callee_reads(constant_callee(e, f, u), u, k, ndim);
+            if (!reads)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool step_star(tr_em *e, const tr_fn *f, tr_val v, tr_tv x, tr_tv *out) {
+    const tr_ins *in = tr_at(f, v);
+    uint32_t before = (uint32_t)(in->imm.i >> 32 & 255), after = (uint32_t)(in->imm.i >> 40);
+    const tr_ty *of = x.ty->kind == TR_TY_DATES || x.ty->kind == TR_TY_RECORDS ? x.ty->items[0] : x.ty;
+    bool only_read =
+        x.ty->kind == TR_TY_TUPLE || is_only_read(e, f, v, of->kind == TR_TY_ARRAY ? of->ndim : 1);
+    return tr_em_unpack_star(e, x, (uint32_t)(in->imm.i & 0xffffffff), before, after, only_read, out);
+}
+
 /* One index, perhaps made twice: CPython 3.12 makes a slice for reading and one for writing. */
 static bool same_index(const tr_fn *f, tr_val x, tr_val y) {
     const tr_ins *p = tr_at(f, x), *q = tr_at(f, y);
@@ -236,12 +300,23 @@ static bool is_put_back_attr(const tr_fn *f, const tr_ins *in) {
     return read->op == TR_OP_GETATTR && read->args[0] == in->args[0] && strcmp(read->imm.s, in->imm.s) == 0;
 }
 
+/* What is no tuple is told of by who joins it to one. */
+static tr_tv step_spread(tr_em *e, tr_tv x) {
+    if (!tr_ty_is_list(x.ty))
+        return x;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
+    for (uint32_t i = 0; i < x.ty->n; i++)
+        it[i] = tr_em_item(e, x, i);
+    return tr_em_tuple(e, x.ty->n, it);
+}
+
 static bool is_false(const tr_ty *t) {
     return t->kind == TR_TY_LIT && !t->lit->u.i;
 }
 
 static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
+    int64_t nth;
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
@@ -260,6 +335,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
             return false;
         *out = tr_em_tuple(e, in->nargs, a);
         return true;
+    case TR_OP_SPREAD: *out = step_spread(e, a[0]); return true;
     case TR_OP_BUILDLIST:
         if (!tr_em_tuple_fits(e, in->nargs, a))
             return false;
@@ -269,13 +345,17 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
             tr_at(e->b.fn, out->v)->ty = out->ty;
         return true;
     case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
+    case TR_OP_BUILDMAP: *out = tr_em_keyed(e, a[0], a[1]); return true;
     case TR_OP_UNPACK:
         return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
+    case TR_OP_MATCHSEQ: *out = tr_infer_is_sequence(e, a[0]); return true;
+    case TR_OP_MATCHCLASS: return tr_infer_match_class(e, a[0], a[1], a[2], (uint32_t)in->imm.i, out);
+    case TR_OP_UNPACKEX: return step_star(e, src, v, a[0], out);
     case TR_OP_CALLPY: {
         bool ok = step_call(e, src, in, a, out);
         e->fresh = false;
-        return ok &&
+        return ok && (!out->ty || tr_infer_settle_unroll(e, src, v, a[0], *out)) &&
                (!out->ty || !tr_lib_is_once(*out) || is_used_up(e, src, v) || tr_em_iterator(e, *out, out));
     }
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
@@ -283,7 +363,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
     case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);
-    case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_item(e, a[1], TR_STEP_PLACE), out);
+    case TR_OP_ITERGET:
+        return a[1].ty->kind == TR_TY_STEP
+                   ? tr_em_iterget(e, a[0], tr_em_item(e, a[1], TR_STEP_PLACE), out)
+                   : tr_tv_lit_int(a[1], &nth) && tr_em_iternth(e, a[0], (uint32_t)nth, out);
     case TR_OP_ITERSTEP:
         *out = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, a[0], TR_STEP_COUNT), tr_em_i64(e, 1));
         return true;

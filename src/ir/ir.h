@@ -263,12 +263,13 @@ extern const char *const tr_un_name[TR_UN__COUNT];
 extern const char *const tr_cmp_name[TR_CMP__COUNT];
 extern const tr_cmpop tr_cmp_inverse[TR_CMP__COUNT], tr_cmp_mirrored[TR_CMP__COUNT];
 
-/* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values. */
+/* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values, then the
+ * mapping after `**`. */
 typedef struct tr_callinfo {
     uint32_t nkw;
     const char *const *kwnames; /* of the last nkw operands */
-    bool star,
-        starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
+    bool star;                  /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments */
+    bool starstar;              /* the last operand is a mapping of more keyword arguments */
 } tr_callinfo;
 
 /* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable

@@ -89,7 +89,12 @@ static bool read_callpy(tr_fnparser *k, tr_ins *i, tr_vals *args) {
         if (tr_rd_accept(&r->in, '*')) {
             if (tr_rd_accept(&r->in, '*')) {
                 c->starstar = true;
-                return tr_parse_expect(r, ')');
+                c->nkw = kw.n;
+                c->kwnames = kw.d;
+                if (!tr_parse_val(k, &v) || !tr_parse_expect(r, ')'))
+                    return false;
+                tr_vec_push(a, args, v);
+                return true;
             }
             if (args->n > 1)
                 return tr_parse_fail(r, r->in.p, "a star may only stand before the first argument");
@@ -336,13 +341,21 @@ static bool read_plain(tr_fnparser *k, const tr_ins *i, tr_vals *args) {
 /* The number or text after the operands. */
 static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
     tr_parser *r = k->r;
-    int64_t n, of;
+    int64_t n, of, behind;
     switch (i->op) {
     case TR_OP_UNPACK:
         if (!tr_parse_expect(r, ',') || !tr_parse_int(r, 0, UINT32_MAX, &n) ||
             !tr_rd_accept_word(&r->in, "of") || !tr_parse_int(r, 0, INT32_MAX, &of))
             return tr_parse_fail(r, r->in.p, "expected a number as in '0 of 2'");
         i->imm.i = n | of << 32;
+        return true;
+    case TR_OP_MATCHCLASS: return tr_parse_expect(r, ',') && tr_parse_int(r, 0, INT32_MAX, &i->imm.i);
+    case TR_OP_UNPACKEX:
+        if (!tr_parse_expect(r, ',') || !tr_parse_int(r, 0, INT32_MAX, &n) ||
+            !tr_rd_accept_word(&r->in, "of") || !tr_parse_int(r, 0, 255, &of) || !tr_rd_accept(&r->in, '*') ||
+            !tr_parse_int(r, 0, 0x3fffff, &behind))
+            return tr_parse_fail(r, r->in.p, "expected numbers as in '0 of 1 * 2'");
+        i->imm.i = n | of << 32 | behind << 40;
         return true;
     case TR_OP_THREADIDX:
     case TR_OP_BLOCKIDX:

@@ -294,14 +294,15 @@ static void print_callpy(printer *p, const tr_ins *i) {
     tr_sb_putc(p->out, ' ');
     print_val(p, i->nargs ? i->args[0] : TR_NOVAL);
     tr_sb_putc(p->out, '(');
-    uint32_t nkw = c ? c->nkw : 0;
+    uint32_t nkw = c ? c->nkw : 0, end = i->nargs - (c && c->starstar);
     for (uint32_t k = 1; k < i->nargs; k++) {
-        tr_sb_puts(p->out, k > 1 ? ", " : c && c->star ? "*" : "");
-        if (k >= i->nargs - nkw)
-            tr_sb_printf(p->out, "%s=", c->kwnames[k - (i->nargs - nkw)]);
+        tr_sb_puts(p->out, k > 1 ? ", " : "");
+        tr_sb_puts(p->out, k == end ? "**" : k == 1 && c && c->star ? "*" : "");
+        if (k >= end - nkw && k < end)
+            tr_sb_printf(p->out, "%s=", c->kwnames[k - (end - nkw)]);
         print_val(p, i->args[k]);
     }
-    tr_sb_puts(p->out, c && c->starstar ? ", **)" : ")");
+    tr_sb_putc(p->out, ')');
 }
 
 static void print_fast(tr_sb *b, uint8_t set) {
@@ -574,6 +575,11 @@ static void print_operands(printer *p, const tr_ins *i) {
     switch (i->op) {
     case TR_OP_UNPACK:
         tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64, comma, i->imm.i & 0xffffffff, i->imm.i >> 32);
+        break;
+    case TR_OP_MATCHCLASS: put_int(b, comma, i->imm.i); break;
+    case TR_OP_UNPACKEX:
+        tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64 " * %" PRIi64, comma, i->imm.i & 0xffffffff,
+                     i->imm.i >> 32 & 255, i->imm.i >> 40);
         break;
     case TR_OP_THREADIDX:
     case TR_OP_BLOCKIDX:

@@ -109,18 +109,19 @@ typedef struct tr_func {
     const char *name, *qualname, *file;
     uint32_t nargs, nposonly, nkwonly; /* as co_argcount, co_posonlyargcount, co_kwonlyargcount */
     bool varargs, varkw;
-    const char *const *argnames;   /* nargs + nkwonly (+1 *args) */
+    const char *const *argnames;   /* nargs + nkwonly (+1 *args) (+1 **kwargs) */
     const tr_obj *const *defaults; /* per argument (nargs + nkwonly), NULL = required */
     uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
     const tr_code *code;          /* NULL for functions that came as text IR */
     const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */
     tr_fn *ssa;                   /* by front; NULL when the front end refused it: then `refused` says why */
-    tr_err *refused;              /* reported only if the function is really called */
-    tr_round *round;              /* NULL: a function as the user wrote it */
-    const void *py;               /* identity of the function object */
-    const tr_ufn *ufn;            /* NULL: a plain function */
-    bool library;                 /* one of treadle/_library: what fails in it is told at the user's call */
+    const struct tr_decoded *decoded; /* what front made `ssa` of, or NULL */
+    tr_err *refused;                  /* reported only if the function is really called */
+    tr_round *round;                  /* NULL: a function as the user wrote it */
+    const void *py;                   /* identity of the function object */
+    const tr_ufn *ufn;                /* NULL: a plain function */
+    bool library;   /* one of treadle/_library: what fails in it is told at the user's call */
     uint8_t *sizes; /* per parameter: 1 where a number stays known (infer/sizes.c); NULL: for none */
 } tr_func;
 
@@ -189,6 +190,10 @@ typedef struct tr_prog {
      * merged; set by who runs both */
     bool (*more)(struct tr_prog *p, uint32_t func, tr_fnkind kind, uint32_t nargs, const tr_ty *const *args,
                  uint32_t *inst);
+    /* front/'s tr_front_unroll, for infer/unroll.c, which comes to know which loops run over items of
+     * different types; NULL: none is written out */
+    bool (*unroll)(struct tr_prog *p, uint32_t func, uint32_t loop, uint32_t n,
+                   const struct tr_decoded **code, tr_fn **ssa);
     uint32_t root_func;
     uint32_t root;
     uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */

@@ -200,6 +200,12 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             it[i] = tr_em_obj(e, o->u.t.items[i]);
         return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
     }
+    case TR_OBJ_PARTIAL: {
+        tr_tv it[4];
+        for (int i = 0; i < 4; i++)
+            it[i] = tr_em_obj(e, o->u.t.items[i]);
+        return tr_em_partial(e, it[0], it[1], it[2], it[3]);
+    }
     case TR_OBJ_GENERATOR: {
         tr_tv words = tr_em_obj(e, o->u.parts), part[2];
         for (int i = 0; i < 2; i++) {
@@ -563,6 +569,19 @@ tr_tv tr_em_im(tr_em *e, tr_tv x) {
     if (!tr_ty_is_complex(x.ty))
         return tr_em_num(e, x.ty, 0.0);
     return tr_lib_emit(e, TR_OP_IM, tr_lib_real_of(e, x.ty), 1, &x.v);
+}
+
+tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values) {
+    assert(names.ty->kind == TR_TY_TUPLE && values.ty->kind == TR_TY_TUPLE && names.ty->n == values.ty->n &&
+           "each name has a value");
+    const tr_ty *t[2] = {names.ty, values.ty};
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_KEYED, 0, 2, t), 2, (tr_tv[]){names, values});
+}
+
+tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values) {
+    tr_tv it[3] = {callee, args, tr_em_keyed(e, names, values)};
+    const tr_ty *t[3] = {it[0].ty, it[1].ty, it[2].ty};
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_PARTIAL, 0, 3, t), 3, it);
 }
 
 tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n, const tr_tv *items) {

@@ -333,6 +333,9 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n); /* None: it has to be asked */
 bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i,
                 tr_tv *step); /* n as iterlen gives it; i: how often it was asked */
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a step that has an item */
+/* Item number k of what says how many it has; of a tuple of its own type, which one at a place that is only
+ * known when the program runs need not have. */
+bool tr_em_iternth(tr_em *e, tr_tv it, uint32_t k, tr_tv *out);
 /* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it
  * for its items one by one says so (`asked`): of an expression with several loops nobody can. */
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
@@ -345,6 +348,8 @@ bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *o
 bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out);
 /* The builtin runs through a generator that it is given, to its end or until it knows its result, before it
  * returns; a list of numbers it takes for an array of them. */
+bool tr_lib_unroll_differs(tr_em *e,
+                           const tr_ty *t); /* some items of a tuple are of other types than others */
 bool tr_lib_runs_through(uint32_t row);
 bool tr_lib_reads_list(uint32_t row);
 bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
@@ -354,7 +359,19 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
  * acc[n], but not its types; with *stop it leaves the loop. */
 typedef bool (*tr_eachfn)(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop);
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
+/* Names with values (kind KEYED): made of a tuple of strings that are known and one of values; how many there
+ * are, name and value of each. */
+tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values);
+/* functools.partial: what is called, the tuple of the first arguments, those by keyword. */
+tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values);
+uint32_t tr_em_keyed_n(const tr_ty *t);
+const char *tr_em_keyed_name(const tr_ty *t, uint32_t k);
+tr_tv tr_em_keyed_value(tr_em *e, tr_tv x, uint32_t k);
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-th of exactly n items */
+/* The i-th of what `a, *b, c = x` binds: so many items before the list of the rest, which is number `before`,
+ * so many after it. `only_read`: nobody asks more of that list than its items. */
+bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t after, bool only_read,
+                       tr_tv *out);
 
 /* --- builtins.def --- */
 

@@ -60,6 +60,38 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     return tr_lib_kind(it.ty)->at(e, it, place, out);
 }
 
+bool tr_em_iternth(tr_em *e, tr_tv it, uint32_t k, tr_tv *out) {
+    const tr_ty *t = it.ty;
+    tr_tv x, n, pair[2];
+    int64_t len;
+    switch (t->kind) {
+    case TR_TY_TUPLE:
+        assert(k < t->n && "an item of the tuple");
+        *out = tr_em_item(e, it, k);
+        return true;
+    case TR_TY_KEYED: *out = tr_em_item(e, tr_em_item(e, it, 0), k); return true;
+    case TR_TY_REVERSED:
+        x = tr_em_item(e, it, 0);
+        return tr_em_iterlen(e, x, &n) && tr_tv_lit_int(n, &len) &&
+               tr_em_iternth(e, x, (uint32_t)len - 1 - k, out);
+    case TR_TY_ENUMERATE:
+        pair[0] = tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), tr_em_i64(e, k));
+        if (!tr_em_iternth(e, tr_em_item(e, it, 1), k, &pair[1]))
+            return false;
+        *out = tr_em_tuple(e, 2, pair);
+        return true;
+    case TR_TY_ZIP: {
+        tr_tv *parts = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
+        for (uint32_t i = 0; i < t->n; i++)
+            if (!tr_em_iternth(e, tr_em_item(e, it, i), k, &parts[i]))
+                return false;
+        *out = tr_em_tuple(e, t->n, parts);
+        return true;
+    }
+    default: return tr_em_iterget(e, it, tr_em_i64(e, k), out);
+    }
+}
+
 tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i) {
     assert(tr_em_same_ir(e, more.ty, tr_ty_scalar(e->types, TR_TY_BOOL)) && tr_em_are_i64(e, 1, &i) &&
            "whether there is one more, and how many were asked for");
@@ -396,6 +428,7 @@ bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
         return true;
     }
     uint32_t asked = it.ty->sub == TR_ZIP_WALK && it.ty->n ? 1 : it.ty->n; /* of as many items each */
+    int64_t known = INT64_MAX, len;
     for (uint32_t i = 0; i < asked; i++) {
         tr_tv k;
         if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
@@ -404,9 +437,12 @@ bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
             *n = k;
             return true;
         }
+        known = tr_tv_lit_int(k, &len) && known >= 0 ? (len < known ? len : known) : -1;
         k = tr_em_strong(e, k);
         *n = i == 0 ? k : tr_em_op2(e, TR_OP_MIN, k, *n);
     }
+    if (asked && known >= 0)
+        *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, known));
     return true;
 }
 
@@ -430,48 +466,4 @@ bool tr_lib_at_zip(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
             return false;
     *out = tr_em_tuple(e, it.ty->n, parts);
     return true;
-}
-
-/* --- unpacking --- */
-
-/* How many items `x` has, for who wants n. */
-static bool check_number(tr_em *e, tr_tv x, uint32_t n) {
-    tr_tv d, want = tr_em_i64(e, n);
-    if (!tr_em_iterlen(e, x, &d))
-        return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strong(e, d), want), TR_EXC_VALUE,
-                "cannot unpack {0} items into {1}", 2, (tr_tv[]){d, want});
-    return true;
-}
-
-/* From what remembers where it is: the next one, and behind the last that there are no more. */
-static bool unpack_next(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
-    tr_tv none = tr_em_none(e), step, got = tr_em_i64(e, i), want = tr_em_i64(e, n);
-    if (!tr_em_next(e, x, none, got, &step))
-        return false;
-    tr_em_check(e, tr_em_item(e, step, TR_STEP_MORE), TR_EXC_VALUE,
-                "not enough values to unpack (expected {0}, got {1})", 2, (tr_tv[]){want, got});
-    if (!tr_em_iterget(e, x, tr_em_item(e, step, TR_STEP_PLACE), out))
-        return false;
-    if (i + 1 < n)
-        return true;
-    if (!tr_em_next(e, x, none, want, &step))
-        return false;
-    tr_em_check(e, tr_em_op1(e, TR_OP_NOT, tr_em_item(e, step, TR_STEP_MORE)), TR_EXC_VALUE,
-                "too many values to unpack (expected {0})", 1, &want);
-    return true;
-}
-
-bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
-    if (x.ty->kind == TR_TY_TUPLE) {
-        if (x.ty->n != n)
-            return tr_em_error(e, "cannot unpack %u items into %u", x.ty->n, n);
-        *out = tr_em_item(e, x, i);
-        return true;
-    }
-    if (!tr_em_iter(e, x, &x))
-        return false;
-    if (tr_lib_is_once(x))
-        return unpack_next(e, x, i, n, out);
-    return (i > 0 || check_number(e, x, n)) && tr_em_iterget(e, x, tr_em_i64(e, i), out);
 }

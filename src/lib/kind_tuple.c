@@ -87,7 +87,12 @@ static bool compare_items(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 tr_answer tr_lib_compare_tuple(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (x.ty->kind != TR_TY_TUPLE || y.ty->kind != TR_TY_TUPLE)
         return TR_OPEN;
-    return tr_answered(compare_items(e, op, x, y, out));
+    if (tr_ty_is_list(x.ty) == tr_ty_is_list(y.ty))
+        return tr_answered(compare_items(e, op, x, y, out));
+    if (op != TR_CMP_EQ && op != TR_CMP_NE)
+        return TR_OPEN;
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, op == TR_CMP_NE)); /* a list is no tuple */
+    return tr_answered(true);
 }
 
 /* Any item equal. */

@@ -705,22 +705,29 @@ bool tr_lib_py_constant(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* A loop over a tuple has a variable of one type, where Numba gives it each item's: with numbers or arrays of
- * one type, and with functions, that is the same. */
-bool tr_lib_py_unroll(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    *out = c->a[0];
-    if (out->ty->kind != TR_TY_TUPLE)
-        return tr_em_error(e, "literal_unroll() takes a tuple, not %s", tr_em_tyname(e, out->ty));
-    for (uint32_t i = 1; i < out->ty->n; i++) {
-        const tr_ty *x = tr_ty_strong(e->types, out->ty->items[0]),
-                    *y = tr_ty_strong(e->types, out->ty->items[i]);
+/* With numbers or arrays of one type, and with functions, a variable of a loop has one type. */
+bool tr_lib_unroll_differs(tr_em *e, const tr_ty *t) {
+    for (uint32_t i = 1; t->kind == TR_TY_TUPLE && i < t->n; i++) {
+        const tr_ty *x = tr_ty_strong(e->types, t->items[0]), *y = tr_ty_strong(e->types, t->items[i]);
         bool data = tr_lib_scalar(e, x) || tr_lib_scalar(e, y) || x->kind == TR_TY_ARRAY ||
                     y->kind == TR_TY_ARRAY || x->kind == TR_TY_TUPLE || y->kind == TR_TY_TUPLE;
         if (x != y && data)
-            return tr_em_unsupported(e, "literal-unroll",
-                                     "literal_unroll() of items of different types, %s and %s",
-                                     tr_em_tyname(e, x), tr_em_tyname(e, y));
+            return true;
     }
+    return false;
+}
+
+/* A loop over it has a variable of each item's own type, which infer/unroll.c sees to. */
+bool tr_lib_py_unroll(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = c->a[0];
+    return out->ty->kind == TR_TY_TUPLE ||
+           tr_em_error(e, "literal_unroll() takes a tuple, not %s", tr_em_tyname(e, out->ty));
+}
+
+/* Without keywords: a call with some comes from infer/calls.c, which has their names. */
+bool tr_lib_py_partial(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv none = tr_em_tuple(e, 0, NULL);
+    *out = tr_em_partial(e, c->a[0], tr_em_tuple(e, c->n - 1, c->a + 1), none, none);
     return true;
 }
 

@@ -30,6 +30,7 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_EXCVAL: return true;
     case TR_OBJ_INT: return !o->member;
     case TR_OBJ_SLICE:
+    case TR_OBJ_PARTIAL:
     case TR_OBJ_TUPLE: return items_by_value(o);
     default: return false;
     }
@@ -64,6 +65,7 @@ uint64_t tr_obj_hash(const tr_obj *o) {
     case TR_OBJ_STR: return tr_hash_bytes(o->u.s.d, o->u.s.n, h);
     case TR_OBJ_TYPE: return tr_hash_bytes(&o->ty, sizeof o->ty, h);
     case TR_OBJ_SLICE:
+    case TR_OBJ_PARTIAL:
     case TR_OBJ_TUPLE:
         h += o->u.t.n;
         for (uint32_t i = 0; i < o->u.t.n; i++)
@@ -105,6 +107,7 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
     case TR_OBJ_STR: return a->u.s.n == b->u.s.n && (!a->u.s.n || !memcmp(a->u.s.d, b->u.s.d, a->u.s.n));
     case TR_OBJ_TYPE: return a->ty == b->ty;
     case TR_OBJ_SLICE:
+    case TR_OBJ_PARTIAL:
     case TR_OBJ_TUPLE: return same_items(a, b);
     default: return (!has_type(a) || a->ty == b->ty) && !memcmp(&a->u, &b->u, value_size(a));
     }
@@ -120,7 +123,7 @@ const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o) {
         c->u.s.d = tr_arena_strndup(a, o->u.s.d, o->u.s.n);
     if (o->kind == TR_OBJ_INT)
         c->u.n = tr_bigint_copy(a, &o->u.n);
-    if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_SLICE)
+    if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_SLICE && o->kind != TR_OBJ_PARTIAL)
         return c;
     const tr_obj **items = TR_NEW_N(a, const tr_obj *, o->u.t.n);
     const char **fields = o->u.t.fields ? TR_NEW_N(a, const char *, o->u.t.n) : NULL;

@@ -30,10 +30,12 @@ typedef enum tr_objk {
     TR_OBJ_MODULE,  /* a module, an enum or a member of one: attributes that the code may reach */
     /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
     TR_OBJ_TYPE,
-    TR_OBJ_EXC,       /* an exception class: row of exc.def, or past them one of the program's */
-    TR_OBJ_EXCVAL,    /* an exception that exists already, of the program's */
-    TR_OBJ_NTCLASS,   /* a namedtuple class: fields, name; items: defaults, NULL for none */
-    TR_OBJ_UFUNC,     /* a ufunc of others, which is C loops */
+    TR_OBJ_EXC,     /* an exception class: row of exc.def, or past them one of the program's */
+    TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
+    TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
+    TR_OBJ_UFUNC,   /* a ufunc of others, which is C loops */
+    /* a functools.partial; items: what it calls, tuples of arguments, of names, of the names' values */
+    TR_OBJ_PARTIAL,
     TR_OBJ_GENERATOR, /* a np.random.Generator; `ty` its type */
     TR_OBJ_EXTERN,    /* a function of others, in another language, which is linked */
     TR_OBJ_OPAQUE     /* anything else: repr says what it was */
@@ -71,7 +73,7 @@ struct tr_obj {
             const char *const *fields;
             const char *name;
             uint32_t serial; /* as a type's */
-        } t;                 /* TUPLE, SLICE, NTCLASS */
+        } t;                 /* TUPLE, SLICE, NTCLASS, PARTIAL */
         struct {
             void *data;
             const int64_t *shape, *strides;

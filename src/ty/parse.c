@@ -450,7 +450,7 @@ static tr_obj *read_seq(reader *r, tr_objk kind, const char *name, const char *s
     objs items = {0};
     texts names = {0};
     if (!tr_rd_accept(&r->in, '(') || !read_objs(r, &items, name ? &names : NULL) ||
-        (kind == TR_OBJ_SLICE && items.n != 3))
+        (kind == TR_OBJ_SLICE && items.n != 3) || (kind == TR_OBJ_PARTIAL && items.n != 4))
         return NULL;
     tr_obj *o = make(r, kind, start);
     o->u.t.n = items.n;
@@ -509,6 +509,8 @@ static const tr_obj *read_word_obj(reader *r, const char *start) {
         return read_complex(r, start);
     if (tr_rd_accept_word(&r->in, "slice"))
         return read_seq(r, TR_OBJ_SLICE, NULL, start);
+    if (tr_rd_accept_word(&r->in, "partial"))
+        return read_seq(r, TR_OBJ_PARTIAL, NULL, start);
     if (tr_rd_accept_word(&r->in, "array"))
         return read_array_obj(r, start);
     if (tr_rd_accept_word(&r->in, "nt")) {

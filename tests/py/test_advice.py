@@ -75,7 +75,7 @@ def told(source, *args, error=TypingError, **options):
         ),
         ("x = 0\nif a[0] > 0:\n    x = 'yes'\nreturn x", (V,), TypingError, "strings are known when"),
         (
-            "n = 0\nfor s in ('x', 'y', 'z'):\n    n += s == 'x'\nreturn n",
+            f"n = 0\nfor s in {tuple('abcdefghijklmnopq')}:\n    n += s == 'x'\nreturn n",
             (),
             TypingError,
             "no common type|use constant",

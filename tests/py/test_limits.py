@@ -62,6 +62,26 @@ def tuple_made(n: int) -> None:
     same(made(f"def f(x):\n    t = (x,) * {n}\n    return len(t), t[-1]"), 3)
 
 
+def mixed_items(n: int) -> None:
+    same(
+        made(
+            f"def f(a):\n    s = 0.0\n    for x in ({'1, ' * (n - 1)}a):\n        s = s * 2 + np.sum(x)\n    return s",
+            np=np,
+        ),
+        np.ones(3),
+    )
+
+
+def loop_written_out(n: int) -> None:
+    """A statement of the body is four instructions, once as it is and once for each of 16 items; past the limit, some more."""
+    lines = (n - 1000) // 68 + 40 * (n > value("front/unroll.c", "MAX_WRITTEN_OUT"))
+    body = "        s += x\n" * lines
+    same(
+        made(f"def f(a):\n    s = 0.0\n    for x, y in ({'(1.0, 2), ' * 15}(2.0, a)):\n{body}    return s"),
+        np.ones(3),
+    )
+
+
 def tuple_passed(n: int) -> None:
     same(made("def f(t):\n    return len(t), t[-1]"), (1,) * n)
 
@@ -298,6 +318,8 @@ def sums_on_a_device(n):
 LIMITS = [
     Limit("opt/offload.c", "MAX_REDS", sums_on_a_device),
     Limit("lib/kind_tuple.c", "MAX_ITEMS", tuple_made, "a tuple of more than 1024 items"),
+    Limit("infer/unroll.c", "MAX_UNROLLED", mixed_items, "have no common type"),
+    Limit("front/unroll.c", "MAX_WRITTEN_OUT", loop_written_out, "have no common type"),
     Limit("ty/ty.h", "TR_MAX_ITEMS", tuple_passed, "a tuple of more than 4096 items in all"),
     Limit("ty/ty.h", "TR_MAX_NDIM", axes, "33 axes|maximum supported dimension"),
     Limit("ty/ty.h", "TR_MAX_OPERANDS", operands, "at most 32 inputs and outputs, not 33"),

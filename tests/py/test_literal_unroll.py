@@ -56,11 +56,28 @@ def test_of_no_tuple():
     assert literal_unroll((1, 2)) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "t", [(1, 2.5), (np.ones(2), np.ones((2, 2))), (1, True), ((1, 2), 3), (math.sin, 1)], ids=str
-)
-def test_of_different_types(t):
-    """A variable of the loop has one type here: that is not what Numba does, so it is told."""
+MIXED = [(1, 2.5), (np.ones(2), np.ones((2, 2))), (1, True), ((1, 2), 3), (2, np.float32(0.5), np.arange(3))]
+
+
+@pytest.mark.parametrize("t", MIXED, ids=str)
+@pytest.mark.parametrize("options", [{}, {"parallel": True}, {"inline": "always"}])
+def test_each_item_has_its_own_type(t, options):
+    """Where a loop over the tuple itself would have the common type of numbers."""
+
+    def f(t):
+        s, ints = 0.0, 0
+        for x in literal_unroll(t):
+            if isinstance(x, (int, tuple)):
+                ints += 1
+            s = s * 3 + np.sum(np.asarray(x)) / 2
+        return s, ints
+
+    assert njit(**options)(f)(t) == f(t)
+
+
+@pytest.mark.parametrize("t", [*MIXED, (math.sin, 1)], ids=str)
+def test_of_different_types_elsewhere(t):
+    """A variable of a comprehension has one type, so that is told."""
     if callable(t[0]):
         f = njit(lambda: [0 for x in literal_unroll((math.sin, 1))][0])
         t = ()
@@ -68,3 +85,14 @@ def test_of_different_types(t):
         f = njit(lambda t: max([1 for x in literal_unroll(t)]))
     with pytest.raises(UnsupportedError, match="literal_unroll.. of items of different types"):
         f(*((t,) if t else ()))
+
+
+def test_of_too_many():
+    def f(a):
+        s = 0.0
+        for x in literal_unroll((1, 2.5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)):
+            s += x * a
+        return s
+
+    with pytest.raises(UnsupportedError, match="literal_unroll.. of items of different types"):
+        njit(f)(1.0)

@@ -496,6 +496,98 @@ def reduction_method_ptp(a):
     return a.ptp(), a.ptp(axis=1)
 
 
+# --- calls and targets ---
+
+
+def _named(a, b=2, *rest, k=3, **kw):
+    return a + 10 * b + 100 * k + len(rest) + (kw["z"] if "z" in kw else 0) + 1000 * len(kw)
+
+
+PARTIAL = functools.partial(_named, 1, k=7)
+
+
+@feature(
+    lambda: (floats(6), matrix()), lambda: (floats(6)[::2], matrix()[::-1]), lambda: (floats(1), matrix())
+)
+def targets_with_a_star(a, m):
+    x, *more, y = a
+    (p, *q), r = (1, 2, 3), 4
+    first, *rows = m
+    s = 0.0
+    for u, *v in m:
+        s += u * len(v) + sum(v)
+    return x, y, len(more), sum(more), p, q[0] + r, first[0], len(rows), rows[0].sum(), s
+
+
+@feature((3,), (2.5,))
+def keywords_and_partials(x):
+    def inner(a, b=x, *, k=x, m=2, **kw):
+        return a + b * 10 + k * 100 + m * 1000 + len(kw)
+
+    d = {"b": x, "z": 5}
+    p = functools.partial(inner, m=x)
+    return (
+        _named(x),
+        _named(1, 2, 3, 4, k=x, z=x),
+        _named(x, **d),
+        inner(1),
+        inner(1, k=2, q=3),
+        p(x, m=1),
+        p(2),
+        PARTIAL(x),
+        PARTIAL(z=x),
+        sum(map(PARTIAL, (x, x))),
+        d.get("b", 0) + d.get("q", 1),
+        len(d.keys()) + sum(d.values()),
+        p.func(1, m=0),
+        len(p.args) + p.keywords["m"],
+    )
+
+
+@feature(lambda: (floats(4), 2), lambda: (floats(4), 7), lambda: (floats(0), 0))
+def loops_over_mixed_items(a, n):
+    s, t = 0.0, 0
+    for k, x in enumerate((1, 2.5, a, (n, a))):
+        if k == n:
+            continue
+        if isinstance(x, tuple):
+            s += x[0] + np.sum(x[1])
+        else:
+            s = s * 2 + np.sum(x)
+    for x, y in zip((a, n), (n, 0.5)):
+        try:
+            t += 1 if isinstance(x, int) else len(x)
+            if n == 7:
+                raise ValueError("seven")
+        except ValueError:
+            break
+        finally:
+            s += np.sum(x * y)
+    else:
+        t += 100
+    return s, t, k
+
+
+@feature((0,), (3,), (50,), (2.5,), ((1, 2),), ((4, 5, 6),), (None,))
+def patterns_of_match(x):
+    match x:
+        case None:
+            return -1.0
+        case 0 | 1:
+            return 1.0
+        case int(n) if n > 10:
+            return n * 2.0
+        case int():
+            return 3.0
+        case float(y):
+            return y
+        case (1, z):
+            return z * 10.0
+        case [first, *rest]:
+            return first + 100.0 * len(rest)
+    return 0.0
+
+
 @feature(lambda: (floats(),), rtol=1e-14)
 def reduction_builtins(a):
     unrolled = sum(literal_unroll((a[0], a[1])))

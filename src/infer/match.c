@@ -1,0 +1,72 @@
+/* Patterns of `match` statements that ask what a value is: the answer is known when the function compiles, as
+ * the type says it, so code of other cases is not even typed. Literals, captures, guards and items of
+ * sequences are comparisons, assignments and unpacking to the front. */
+#include <assert.h>
+
+#include "infer/priv.h"
+
+/* As CPython's flag says it: arrays are none, as NumPy's are not. */
+static bool is_sequence(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RANGE;
+}
+
+tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x) {
+    if (x.ty->kind == TR_TY_OPT && is_sequence(x.ty->items[1]))
+        return tr_em_item(e, x, 0);
+    return tr_em_lit(e, tr_obj_bool(&e->ctx->arena, is_sequence(x.ty)));
+}
+
+/* Classes of which the one pattern by position is for the value itself. */
+static bool matches_itself(const tr_obj *cls) {
+    static const uint16_t rows[] = {TR_B_BOOL,  TR_B_FLOAT, TR_B_INT,  TR_B_STR,
+                                    TR_B_TUPLE, TR_B_LIST,  TR_B_DICT, TR_B_SET};
+    bool any = false;
+    for (uint32_t i = 0; cls->kind == TR_OBJ_BUILTIN && i < sizeof rows / sizeof *rows; i++)
+        any = any || cls->u.builtin == rows[i];
+    return any;
+}
+
+/* How many patterns by position the class takes. */
+static uint32_t most_by_position(const tr_obj *cls) {
+    return cls->kind == TR_OBJ_NTCLASS ? cls->u.t.n : matches_itself(cls);
+}
+
+static bool attribute(tr_em *e, tr_tv x, const char *name, bool *there, tr_tv *out) {
+    tr_em probe = *e;
+    probe.dry = true;
+    *there = tr_em_getattr(&probe, (tr_tv){x.ty, TR_NOVAL}, name, out);
+    return !*there || tr_em_getattr(e, x, name, out);
+}
+
+bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t npos, tr_tv *out) {
+    tr_tv is, both[2] = {x, cls};
+    int64_t known;
+    const tr_obj *c = cls.ty->kind == TR_TY_LIT ? cls.ty->lit : NULL;
+    if (!c || names.ty->kind != TR_TY_TUPLE)
+        return tr_em_error(e, "called match pattern must be a class");
+    if (!tr_em_builtin(e, TR_B_ISINSTANCE, (tr_tv){NULL, TR_NOVAL}, &(tr_args){2, both, 0, NULL}, &is))
+        return false;
+    if (!tr_tv_lit_int(is, &known))
+        return tr_em_unsupported(e, "match", "a class pattern of %s", tr_em_tyname(e, x.ty));
+    if (npos > most_by_position(c))
+        return tr_em_error(e, "%s accepts %u positional sub-pattern%s (%u given)", c->repr,
+                           most_by_position(c), most_by_position(c) == 1 ? "" : "s", npos);
+    *out = tr_em_none(e);
+    if (!known)
+        return true;
+    uint32_t n = npos + names.ty->n;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = i < npos && c->kind == TR_OBJ_NTCLASS ? c->u.t.fields[i] : NULL;
+        bool there = true;
+        if (i >= npos && !tr_tv_lit_str(tr_em_item(e, names, i - npos), &name))
+            return tr_em_error(e, "a pattern of an attribute has no name");
+        it[i] = x;
+        if (name && !attribute(e, x, name, &there, &it[i]))
+            return false;
+        if (!there)
+            return true;
+    }
+    *out = tr_em_tuple(e, n, it);
+    return true;
+}
