@@ -469,6 +469,8 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
         *out = tr_em_item(e, x, i);
         return true;
     }
+    if (x.ty->kind == TR_TY_LIST)
+        return tr_lib_unpack_list(e, x, i, n, out);
     if (!tr_em_iter(e, x, &x))
         return false;
     if (tr_lib_is_once(x))
