@@ -186,6 +186,12 @@ static uint8_t *made_of(const tr_fnck *k, tr_val items) {
     return is;
 }
 
+/* How long it was may be asked for ever, and so what takes an array along for that: a part of the function that
+ * became one of its own (opt/late.c). */
+static bool asks_memory(const tr_ins *in) {
+    return in->op != TR_OP_RELEASE && in->op != TR_OP_RETAIN && in->op != TR_OP_DIM && in->op != TR_OP_CALL;
+}
+
 /* From what comes behind v in its block on, up to where it is made anew: is anything of it used behind what
  * makes a list of that type longer or shorter? Calls are not looked into. */
 static void check_items(const tr_fnck *k, tr_val v) {
@@ -206,8 +212,7 @@ static void check_items(const tr_fnck *k, tr_val v) {
             const tr_ins *in = tr_at(f, x);
             again = x == v;
             for (uint32_t n = 0; n < in->nargs && stale && !again; n++)
-                if (is[in->args[n]] && in->op != TR_OP_RELEASE && in->op != TR_OP_RETAIN &&
-                    in->op != TR_OP_DIM) {
+                if (is[in->args[n]] && asks_memory(in)) {
                     tr_fnck here = *k;
                     here.v = x;
                     here.b = at >> 1;

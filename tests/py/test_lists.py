@@ -537,3 +537,48 @@ def test_from_the_cache_in_a_second_process(tmp_path, monkeypatch):
     assert texts[1].endswith(" 1\n") and all(
         t.startswith("([9.0, 1.5, 1.0, 0.5, 0.0], 14.0, 2.0)") for t in texts
     ), texts
+
+
+KERNELS = """
+import numpy as np
+import treadle
+from treadle import cuda, njit
+
+@njit
+def made(n):
+    l = []
+    l.append(n)
+    return l[0]
+
+@cuda.jit
+def by_itself(a):
+    l = [1]
+    l.append(2)
+    a[0] = len(l)
+
+@cuda.jit
+def by_a_call(a):
+    a[0] = made(3)
+
+@cuda.jit
+def displays(a):
+    for x in [1, 2]:
+        a[0] += x
+
+for kernel in by_itself, by_a_call:
+    try:
+        kernel[1, 1](np.zeros(1))
+    except treadle.UnsupportedError as e:
+        print("lists in kernels" in str(e))
+a = np.zeros(1)
+displays[1, 1](a)
+print(a[0])
+"""
+
+
+def test_kernels_have_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREADLE_CUDA", "emu")
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    assert done.stdout == "True\nTrue\n3.0\n", done.stdout + done.stderr
