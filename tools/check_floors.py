@@ -76,7 +76,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
-        ("array", "conv", "device", "devprint", "extern", "reduce", "scalar"),  # operations
+        ("array", "conv", "device", "devprint", "extern", "list", "reduce", "scalar"),  # operations
         (
             "chunk",
             "few_sums",
@@ -211,7 +211,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("handlers", "match", "optional", "sizes", "unroll"),
+        ("cells", "handlers", "match", "optional", "sizes", "unroll"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point
@@ -257,7 +257,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("far", "print", "shadow"),
+        ("far", "list", "print", "shadow"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
@@ -267,7 +267,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "ty": (
         ("ty",),  # the table
         ("bigint", "date", "parts", "record"),
-        ("obj", "promote"),
+        ("cell", "obj", "promote"),
         ("accept", "parse", "pick", "print", "sig"),
     ),
 }
@@ -288,6 +288,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_em_assign": "what a function has changed in a copy of an array whose items are not aligned",
         "tr_em_copy": "arguments whose items are not aligned, for functions that read them alone",
         "tr_lib_date_call": "a call that dates take part in",
+        "tr_lib_unpack_list": "a list that is unpacked",
         "tr_lib_field": "what attributes of records are",
         "tr_fam_as_array": "tuples and ranges where an array belongs",
         "tr_fam_stack": "nested tuples where an array belongs",

@@ -18,7 +18,16 @@ PAGE = ROOT / "docs/ir.md"
 MARK = "<!-- made from src/ir/roles.def, src/ir/sched.def and src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
 
 RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
-EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
+EFFECTS = {
+    "E_READ": "r",
+    "E_WRITE": "w",
+    "E_RAISE": "!",
+    "E_ALLOC": "a",
+    "E_TERM": "t",
+    "E_SIDE": "s",
+    "E_LOOK": "l",
+    "E_GROW": "g",
+}
 ROW = re.compile(
     r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*\'.\',\s*(\w+),\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
 )

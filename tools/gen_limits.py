@@ -29,13 +29,13 @@ Generated from `src/ir/nyi.def` and `src/lib/missing.def` by `tools/gen_limits.p
 # What is missing as a whole, and what to do instead.
 KINDS = (
     (
-        "Lists that are passed in, returned, appended to or sorted",
-        "an array made with `np.empty`, and a count of the items that are used; a tuple where the length is fixed. A list that is used up where it stands compiles: `np.array([x, y])`, `for v in [1, 2]`",
+        "Lists that are passed in or sorted, and lists of other items than numbers that are changed or returned",
+        "an array that is passed in, `np.array(l)`; `np.sort(np.array(l))`; a list for each number of an item. Lists of numbers are there: [containers.md](containers.md)",
     ),
     ("Dictionaries and sets", "arrays indexed by number; a tuple for `in`"),
     (
-        "List comprehensions that make a list which is kept or returned, those of sets and dicts; functions with `yield`",
-        "`np.array([...])`, which is compiled, or the loop written out, which fills an array",
+        "Comprehensions of sets and dicts, and those of lists of other items than numbers that are kept or returned; functions with `yield`",
+        "`np.array([...])`, which is compiled, or the loop written out, which fills an array or a list",
     ),
     (
         "Strings that are made, cut or returned",

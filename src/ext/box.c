@@ -83,6 +83,10 @@ static bool can_items(const tr_ty *ty) {
     return true;
 }
 
+static bool can_list(const tr_ty *ty) {
+    return tr_ty_is_scalar(ty->items[0]);
+}
+
 static bool can_held(const tr_ty *ty) {
     return tr_box_can(ty->items[1]);
 }
@@ -321,9 +325,47 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     return r;
 }
 
+/* --- lists --- */
+
+static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+    unsigned n = tr_ty_nparts(item), size = tr_ty_size(item);
+    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
+    PyObject *r = PyList_New((Py_ssize_t)l->len);
+    for (int64_t i = 0; r && i < l->len; i++) {
+        tr_slot x[2] = {{0}, {0}};
+        const tr_slot *from = x;
+        for (unsigned k = 0; k < n; k++)
+            memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
+        PyObject *o = box_number(b, item, &from);
+        if (!o)
+            Py_CLEAR(r);
+        else
+            PyList_SET_ITEM(r, (Py_ssize_t)i, o);
+    }
+    return r;
+}
+
+/* A list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple twice
+ * is one there, too. */
+static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    tr_mem *m = (*at)++->p;
+    assert(m && m->refs > 0 && "a list that is returned lives");
+    PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
+    if (b->lists && !key)
+        return NULL;
+    PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
+    if (!r && !PyErr_Occurred()) {
+        r = list_of(b, ty->items[0], tr_mem_data(m));
+        if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
+            Py_CLEAR(r);
+    }
+    Py_XDECREF(key);
+    return r;
+}
+
 /* --- tuples and the rest --- */
 
-static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+static PyObject *box_items(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     PyObject *t = PyTuple_New(ty->n);
     for (uint32_t i = 0; t && i < ty->n; i++) {
         PyObject *item = tr_box(b, ty->items[i], at);
@@ -340,6 +382,16 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
         PyErr_Format(PyExc_SystemError, "the class of named tuple %s is gone", ty->name);
     Py_XDECREF(cls);
     Py_DECREF(t);
+    return r;
+}
+
+static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    if (b->lists || !tr_ty_has_lists(ty))
+        return box_items(b, ty, at);
+    tr_boxer with = *b;
+    with.lists = PyDict_New();
+    PyObject *r = with.lists ? box_items(&with, ty, at) : NULL;
+    Py_XDECREF(with.lists);
     return r;
 }
 

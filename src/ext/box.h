@@ -10,8 +10,9 @@
 typedef struct tr_boxer {
     tr_state *st;
     tr_frame *frame;
-    PyObject *keep; /* list or NULL */
-    bool points;    /* arrays of numbers without axes are NumPy's scalars, as NumPy's functions give them */
+    PyObject *keep;  /* list or NULL */
+    bool points;     /* arrays of numbers without axes are NumPy's scalars, as NumPy's functions give them */
+    PyObject *lists; /* of a tuple with lists: those that are made, by their addresses; else NULL */
 } tr_boxer;
 
 bool tr_box_add(PyObject *module); /* the class Memory */

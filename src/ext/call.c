@@ -38,7 +38,7 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
     default: {
         const tr_slot *at = ret;
-        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan)};
+        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan), NULL};
         PyObject *r = tr_box(&b, v->spec->ret, &at);
         assert((!r || at == ret + v->nret) && "the result is all of its slots");
         return r;

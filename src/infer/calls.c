@@ -130,6 +130,34 @@ static bool is_broken(const istate *s) {
     return tr_infer_failed(s) || tr_infer_may_return(s);
 }
 
+/* What a call gives: its type for the caller; what the callee would have to declare (`again`), as more was
+ * put into its lists here than it puts there. */
+typedef struct given {
+    const tr_ty *out, *ty;
+    bool again;
+} given;
+
+/* What the callee puts into lists that it was given flows back to them, and what its own hold to the caller's
+ * cells for them. */
+static bool give_back(infer *f, tr_em *e, tr_callee c, uint32_t inst, uint32_t n, const tr_tv *v,
+                      given *out) {
+    const istate *s = &f->st.d[inst];
+    const tr_blk *entry = tr_blk_at(s->src, 0);
+    for (uint32_t i = 0; i < n && e->cells; i++)
+        if (tr_ty_has_lists(v[i].ty) && s->ty[entry->params.d[i]])
+            tr_infer_flow_lists(f, s->ty[entry->params.d[i]], v[i].ty, e->place.span.line,
+                                e->opts->promote_numba);
+    out->again = false;
+    out->out = s->ret;
+    if (!s->ret || !tr_ty_has_lists(s->ret))
+        return true;
+    const tr_ty *cells = tr_infer_open_result(f, c.func, s->ret), *here = tr_ty_closed(e->types, cells);
+    out->again = here != tr_ty_closed(e->types, s->ret);
+    out->ty = here;
+    out->out = e->cells ? cells : here;
+    return !out->again || !c.ret || c.ret != here;
+}
+
 /* The result has no type while it is not known. `e->ends`: the function does not return. */
 static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap, const tr_tv *cap,
                       tr_tv defaults, const tr_args *args, tr_tv *out) {
@@ -143,11 +171,20 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = v[i].ty;
+    given ret_ty = {NULL, NULL, false};
     uint32_t inst = tr_infer_instance(f, e, c, n, t);
     if (inst == UINT32_MAX)
         return false;
     if (!tr_infer_types(f, inst))
         return false;
+    if (!give_back(f, e, c, inst, n, v, &ret_ty))
+        return false;
+    if (ret_ty.again) { /* the lists that it gives have more than what it puts there */
+        c.ret = ret_ty.ty;
+        inst = tr_infer_instance(f, e, c, n, t);
+        if (inst == UINT32_MAX || !tr_infer_types(f, inst) || !give_back(f, e, c, inst, n, v, &ret_ty))
+            return false;
+    }
     istate *s = &f->st.d[inst];
     /* One with errors tells them when its code is made, also where code of the root's only
      * asked for its type. */
@@ -164,7 +201,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
         return true;
     }
     e->ends = !s->ret;
-    const tr_ty *ret = s->ret ? s->ret : tr_ty_none(e->types);
+    const tr_ty *ret = s->ret ? ret_ty.out : tr_ty_none(e->types);
     *out = (tr_tv){ret, TR_NOVAL};
     if (e->dry)
         return true;

@@ -410,7 +410,7 @@ static void emit_term(emission *m, const tr_ins *in) {
 /* --- instructions --- */
 
 static bool is_of_list(const tr_ty *t) {
-    return tr_ty_is_list(t) || (t->kind == TR_TY_METHOD && is_of_list(t->items[0]));
+    return t->kind == TR_TY_LIST || tr_ty_is_list(t) || (t->kind == TR_TY_METHOD && is_of_list(t->items[0]));
 }
 
 /* A template says dry, of the same operands, what it gives for real. Dry runs have no effect but on the
@@ -550,6 +550,21 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     if (!tr_infer_types(f, inst))
         return false;
     m.s = &f->st.d[inst];
+    const tr_ty *ret = m.s->ret && inst != f->queue.d[0] ? tr_ty_closed(f->ctx->types, m.s->ret) : NULL;
+    while (tr_infer_guess_lists(f, inst, true)) {
+        m.s->done = false;
+        m.s->seen = UINT32_MAX;
+        f->changes++;
+        if (!tr_infer_types(f, inst))
+            return false;
+        m.s = &f->st.d[inst];
+    }
+    tr_infer_close(f, m.s);
+    if (ret && m.s->ret != ret) /* whoever calls it has been made */
+        return tr_fail(f->ctx, TR_ERR_TYPING,
+                       "the result of %s() cannot be known before it is known what "
+                       "lists hold that are empty",
+                       m.src->name);
     m.dst = tr_fn_new(f->ctx, inst_name(&m, inst), S_T);
     m.dst->file = m.src->file;
     m.dst->func = f->p->insts.d[inst].func;
@@ -565,6 +580,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
                   .call = tr_infer_call,
                   .launch = tr_infer_launch,
                   .infer = f,
+                  .list = tr_infer_new_list,
                   .waits = &f->waits};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.opts = tr_infer_opts(f, inst);
@@ -573,6 +589,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     f->p->insts.d[inst].fn = m.dst;
     f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;
+    m.e.place = (tr_place){.file = m.src->file, .fn = m.src->name};
+    m.failed = tr_infer_tell_clashes(f, &m.e, inst);
     make_blocks(&m);
     /* calls made while emitting may add instances: the state is found again each time */
     for (uint32_t k = 0; k < m.src->rpo.n; k++) {

@@ -57,7 +57,21 @@ static void know_nothing(tr_arena *a, istate *s) {
     s->facts.n = 0;
 }
 
+/* Types without cells, in which instances are known. */
+static const tr_ty *const *closed(infer *f, uint32_t n, const tr_ty *const *args) {
+    uint32_t k = 0;
+    while (k < n && !tr_ty_has_lists(args[k]))
+        k++;
+    if (k == n)
+        return args;
+    const tr_ty **t = TR_NEW_N(&f->ctx->arena, const tr_ty *, n);
+    for (k = 0; k < n; k++)
+        t[k] = tr_ty_closed(f->ctx->types, args[k]);
+    return t;
+}
+
 uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr_ty *const *args) {
+    args = closed(f, n, args);
     assert(c.func < f->p->funcs.n && c.opts < f->p->opts.n &&
            "a function of the program, with options of it");
     uint64_t key = key_of(c, n, args), first = 0;
@@ -127,8 +141,10 @@ static istate *st(sweep *w) {
 static void grow_ret(sweep *w, const tr_ty *t) {
     istate *s = st(w);
     const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
-    if (s->declared)
+    if (s->declared) {
+        tr_infer_flow_lists(w->f, s->declared, r, w->e.place.span.line, w->e.opts->promote_numba);
         r = s->declared;
+    }
     const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r, w->e.opts->promote_numba) : r;
     if (!j || j == s->ret)
         return; /* no common type: reported when emitting */
@@ -328,6 +344,8 @@ tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
                    .call = tr_infer_call,
                    .launch = tr_infer_launch,
                    .infer = f,
+                   .list = tr_infer_new_list,
+                   .cells = true,
                    .waits = &f->waits};
 }
 
@@ -362,7 +380,7 @@ static bool enter(infer *f, uint32_t inst) {
     assert(src->stage == S_F && "types are found of what the front made");
     for (uint32_t i = 0; i < t->nargs; i++)
         if (!s->ty[entry->params.d[i]])
-            s->ty[entry->params.d[i]] = t->args[i];
+            s->ty[entry->params.d[i]] = tr_infer_open_param(f, i, t->args[i]);
     return true;
 }
 
@@ -436,10 +454,13 @@ bool tr_infer_types(infer *f, uint32_t inst) {
         return report_depth(f, s);
     if (tr_ctx_stop(f->ctx))
         return false;
-    if (!enter(f, inst))
-        return false;
     uint32_t outer = f->cur, outer_lowest = f->lowest, first_open = f->open.n;
+    tr_val outer_at = f->at;
     f->cur = inst;
+    if (!enter(f, inst)) {
+        f->cur = outer;
+        return false;
+    }
     s->level = f->depth++;
     f->lowest = UINT32_MAX;
     s->running = true;
@@ -449,15 +470,23 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     bool ok = true;
     uint32_t before;
     do {
+        assert(st(&w)->level == f->depth - 1 && "whoever was inferred on the way has come to his end");
         before = f->changes;
         do {
+            uint32_t grown = tr_ty_cell_changes(f->ctx->types);
             w.changed = false;
             sweep_all(&w);
             ok = !w.anew || begin_anew(&w);
+            if (grown != tr_ty_cell_changes(f->ctx->types)) {
+                w.changed = true;
+                f->changes++;
+            }
         } while (w.changed && ok);
-    } while (ok && st(&w)->consulted && f->changes != before);
+    } while (ok && ((st(&w)->consulted && f->changes != before) ||
+                    (f->lowest >= st(&w)->level && tr_infer_guess_lists(f, inst, false))));
     f->depth--;
     f->cur = outer;
+    f->at = outer_at;
     s = st(&w);
     assert(s->level == f->depth && "whoever was inferred on the way has come to his end");
     assert(f->open.n >= first_open && "what was open before is");

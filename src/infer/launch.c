@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "infer/priv.h"
+#include "ir/nyi.h"
 
 /* An error at the kernel's own line; what launches it is not the user's. */
 static bool returns_something(tr_em *e, const tr_func *fn, const char *what) {
@@ -153,6 +154,50 @@ static bool check_root(infer *f, tr_em *e, uint32_t root) {
            returns_something(e, fn, tr_em_tyname(e, ret));
 }
 
+static bool makes_list(const tr_prog *p, const tr_ins *in) {
+    (void)p;
+    return in->op == TR_OP_NEWLIST;
+}
+
+static void reach(const tr_prog *p, const tr_fn *f, uint8_t *reached, tr_u32s *work) {
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->blk == TR_NOBLK)
+            continue;
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+            reach(p, tr_pat_any(in->imm.pat, k), reached, work);
+        if (in->op == TR_OP_CALL && !reached[in->imm.fn] && p->insts.d[in->imm.fn].fn) {
+            reached[in->imm.fn] = 1;
+            tr_vec_push(&f->ctx->arena, work, in->imm.fn);
+        }
+    }
+}
+
+/* No kernel makes lists, and nothing that one calls does. */
+static bool no_lists_on_devices(infer *f) {
+    const tr_prog *p = f->p;
+    uint8_t *reached = TR_NEW_N(&f->ctx->arena, uint8_t, p->insts.n + 1u);
+    tr_u32s work = {0};
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn && p->insts.d[i].fn->kind != TR_FN_HOST) {
+            reached[i] = 1;
+            tr_vec_push(&f->ctx->arena, &work, i);
+        }
+    for (uint32_t i = 0; i < work.n; i++) {
+        const tr_fn *fn = p->insts.d[work.d[i]].fn;
+        const tr_ins *in = find(p, fn, makes_list);
+        if (in) {
+            tr_err *err = tr_err_add(f->ctx, TR_ERR_UNSUPPORTED, fn->locs.d[in->loc].place,
+                                     "Treadle does not compile lists in kernels and what they call");
+            err->nyi = tr_nyi_rows[TR_NYI_LIST_KERNEL].id;
+            err->hint = tr_nyi_rows[TR_NYI_LIST_KERNEL].text;
+            return false;
+        }
+        reach(p, fn, reached, &work);
+    }
+    return true;
+}
+
 bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root) {
     tr_prog *p = f->p;
     if (p->root_kind == TR_FN_KERNEL && !check_root(f, e, root))
@@ -187,5 +232,5 @@ bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root) {
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (p->insts.d[i].fn && !keeps_locals(f, p->insts.d[i].fn))
             return false;
-    return true;
+    return no_lists_on_devices(f);
 }

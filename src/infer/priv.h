@@ -51,6 +51,12 @@ typedef struct tr_lost {
     bool waits; /* a function called there has no result */
 } tr_lost;
 
+/* A list's type while types are found, and the instance whose it is (cells.c). */
+typedef struct tr_infer_cell {
+    const tr_ty *ty;
+    uint32_t inst;
+} tr_infer_cell;
+
 typedef struct infer {
     tr_prog *p;
     tr_ctx *ctx;
@@ -67,7 +73,11 @@ typedef struct infer {
     uint32_t cur;  /* instance being worked on */
     bool too_deep; /* said already */
     bool waits;    /* the step being worked on failed, but a function called in it has not returned yet */
-    tr_lost lost;  /* the first thing that was left out because something failed, which somebody has told */
+    tr_val at;     /* of the instance's untyped values the one whose operation is being worked on */
+    TR_VEC(tr_infer_cell) cells;
+    tr_map displays; /* function and value of a display -> whether it is a list */
+    tr_map cells_of; /* hash of where it comes from -> its number */
+    tr_lost lost;    /* the first thing that was left out because something failed, which somebody has told */
 } infer;
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
@@ -122,6 +132,24 @@ bool tr_infer_takes_none(const tr_ty *callee);
 bool tr_infer_unroll(infer *f, istate *s, tr_em *e, const tr_ins *next, tr_tv it, tr_tv n);
 /* False, with an error: x is what v, a call of literal_unroll, gave, and is not run over by a loop. */
 bool tr_infer_settle_unroll(tr_em *e, const tr_fn *f, tr_val v, tr_tv callee, tr_tv x);
+
+/* infer/cells.c: lists. The type of the list number `which` that the operation at hand makes (tr_em.list). */
+const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which);
+/* The type with the instance's own cells for the lists in it: of a parameter, of what a call gives. What they
+ * have flows in. */
+const tr_ty *tr_infer_open_param(infer *f, uint32_t i, const tr_ty *t);
+const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t);
+/* What lists in the one type have flows into those at the same places of the other. */
+void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba);
+/* Items of the instance's lists are guessed where nothing is known of them, or that is firm now; whether
+ * there were any such lists. */
+bool tr_infer_guess_lists(infer *f, uint32_t inst, bool firm);
+/* Types are final: no cell is left in them. */
+void tr_infer_close(infer *f, istate *s);
+/* Items without a common type, of a list of the instance's, are told. */
+bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst);
+/* Is the display a list, which somebody may change or be given? */
+bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v);
 
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);

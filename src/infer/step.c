@@ -194,9 +194,7 @@ static bool is_numpys(tr_em *e, const tr_fn *f, const tr_ins *user) {
 static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *user;
     if (count_users(f, v, &user) != 1 || !user || !reads_list(e, f, v, user, 1))
-        return tr_em_unsupported(e, "comprehension",
-                                 "a list comprehension that is more than the argument of a function of "
-                                 "NumPy's, or what a loop runs over");
+        return tr_em_collect_list(e, 0, a[0], a[1], out);
     const tr_obj *callee = constant_callee(e, f, user);
     if (is_builtin(callee) && user->nargs == 2) { /* without an axis, or what else there may be */
         bool joined;
@@ -337,6 +335,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return true;
     case TR_OP_SPREAD: *out = step_spread(e, a[0]); return true;
     case TR_OP_BUILDLIST:
+        if (tr_infer_makes_list(e->infer, src, v))
+            return tr_em_new_list(e, 0, in->nargs, a, out);
         if (!tr_em_tuple_fits(e, in->nargs, a))
             return false;
         *out = tr_em_tuple(e, in->nargs, a);
@@ -400,6 +400,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     assert(!tr_ins_ends(in) && (tr_op_info[in->op].stages & S_F) && "an operation of the front's, no end");
     assert(tr_em_are_whole(e, in->nargs, given) && "an operation is given values");
     const tr_tv *a = tr_infer_values(e, in, given);
+    ((infer *)e->infer)->at = v;
     e->ends = false;
     bool ok = step(e, src, v, a, out);
     e->ends = e->ends && ok && ins_may_end_block(e, in, a);

@@ -141,6 +141,13 @@ static void whole(walk *w, tr_val v) {
         if (in->blk)
             each_source(w, v, 0, 0, visit_whole);
         break;
+    case TR_OP_ITEMS: /* whoever else asks for the items of a list that it may be */
+        whole(w, in->args[0]);
+        for (tr_val x = 0; x < f->ins.n; x++)
+            if (tr_at(f, x)->op == TR_OP_ITEMS && tr_at(f, x)->blk != TR_NOBLK &&
+                tr_at(f, tr_at(f, x)->args[0])->ty == tr_at(f, in->args[0])->ty)
+                w->from[x] = 1;
+        break;
     case TR_OP_ARRAYAT: /* whoever else says the same */
         for (tr_val x = 0; x < f->ins.n; x++)
             if (tr_at(f, x)->op == TR_OP_ARRAYAT && tr_at(f, x)->args[0] == in->args[0])

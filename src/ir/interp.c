@@ -320,6 +320,53 @@ static bool alloc(tr_irun *r, const tr_ins *i, tr_slot *out) {
     return true;
 }
 
+/* --- lists: the address of a tr_list, whose items nobody frees --- */
+
+static bool no_room(tr_irun *r, const tr_ins *i, int64_t n) {
+    raise_site(r, i, i->nargs);
+    r->in->payload[0].i = n;
+    r->in->payload_ty[r->in->npayload++] = tr_ty_scalar(r->in->ctx->types, TR_TY_I64);
+    return false;
+}
+
+/* Items lie elsewhere each time there are more of them, so that what was looked up before shows. */
+static bool set_length(tr_irun *r, const tr_ins *i, tr_list *l, int64_t n, int64_t size) {
+    if (n < 0)
+        return tr_irun_fault(r, i, "makes a list of fewer than no items");
+    if (n > MAX_BYTES / size)
+        return no_room(r, i, n);
+    if (n > l->cap) {
+        void *items = tr_arena_alloc(&r->in->ctx->arena, (size_t)(n * size) + 1);
+        memset(items, 0xa5, (size_t)(n * size)); /* what nobody wrote shows */
+        if (l->len)
+            memcpy(items, l->items, (size_t)(l->len * size));
+        l->items = items;
+        l->cap = n;
+    }
+    l->len = n;
+    return true;
+}
+
+static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : tr_irun_arg_type(r, i, 0);
+    int64_t size = tr_ty_size(t->items[0]);
+    tr_list *l = i->op == TR_OP_NEWLIST ? TR_NEW(&r->in->ctx->arena, tr_list) : tr_irun_arg(r, i, 0)->p;
+    switch ((tr_op)i->op) {
+    case TR_OP_NEWLIST: out->p = l; return set_length(r, i, l, tr_irun_arg(r, i, 0)->i, size);
+    case TR_OP_ITEMS:
+        out[0].p = NULL;
+        out[1].p = l->items;
+        out[2].i = l->len;
+        return true;
+    case TR_OP_RESIZE: return set_length(r, i, l, tr_irun_arg(r, i, 1)->i, size);
+    default:
+        if (!set_length(r, i, l, l->len + 1, size))
+            return false;
+        tr_interp_store(t->items[0], (char *)l->items + (l->len - 1) * size, tr_irun_arg(r, i, 1));
+        return true;
+    }
+}
+
 /* --- calls --- */
 
 /* Bytes of the arrays that a value is, or holds; an axis that repeats its first item has one. */
@@ -628,6 +675,10 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ARRAYAT: array_at(r, i, out); return true;
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
+    case TR_OP_NEWLIST:
+    case TR_OP_ITEMS:
+    case TR_OP_APPEND:
+    case TR_OP_RESIZE: return list_op(r, i, out);
     case TR_OP_LOAD:
         if (!(at = element_of(r, i)) && !i->sub)
             return tr_irun_fault(r, i, "loads outside of an array");

@@ -26,8 +26,23 @@ typedef uint32_t tr_bid;
 #define TR_NOVAL UINT32_MAX
 #define TR_NOBLK UINT32_MAX
 
-enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 32 }; /* effects in op.def */
-enum { S_F = 1, S_T = 2 };                                                            /* stages in op.def */
+/* Effects in op.def. READ and WRITE are of the memory of arrays, the items of lists among it. Where a list's
+ * items are and how many it has is another matter: LOOK asks for that, GROW changes it, of the list that is
+ * the first operand, and of every value that is the same list. What was looked up is not to be used behind a
+ * GROW, as the items may have moved (verify.c), so what LOOKs stays where it is: it may be left out where
+ * nobody uses it, and nothing more. What GROWs may raise and writes memory besides, is never left out or
+ * merged, and nothing with an effect passes it (it is E_SIDE too). */
+enum {
+    E_READ = 1,
+    E_WRITE = 2,
+    E_RAISE = 4,
+    E_ALLOC = 8,
+    E_TERM = 16,
+    E_SIDE = 32,
+    E_LOOK = 64,
+    E_GROW = 128
+};
+enum { S_F = 1, S_T = 2 }; /* stages in op.def */
 
 typedef enum tr_op {
 #define X(id, name, nargs, result, effects, cost, lanes, words, stages) TR_OP_##id,

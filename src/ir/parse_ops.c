@@ -370,6 +370,9 @@ static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
     case TR_OP_CHECKDEF:
         return (!any_args || tr_parse_expect(r, ',')) && (i->imm.s = tr_parse_string(r)) != NULL;
     case TR_OP_ALLOC:
+    case TR_OP_NEWLIST:
+    case TR_OP_APPEND:
+    case TR_OP_RESIZE:
     case TR_OP_CHECK:
     case TR_OP_CHECKIDX:
     case TR_OP_BCAST:

@@ -596,6 +596,9 @@ static void print_operands(printer *p, const tr_ins *i) {
         print_quoted(b, i->imm.s ? i->imm.s : "");
         break;
     case TR_OP_ALLOC:
+    case TR_OP_NEWLIST:
+    case TR_OP_APPEND:
+    case TR_OP_RESIZE:
     case TR_OP_CHECK:
     case TR_OP_CHECKIDX:
     case TR_OP_BCAST:

@@ -153,7 +153,10 @@ static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) 
         return;
     for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
         view = is_same_places(b, root) ? view : root;
-    if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR)
+    while (def(b, root)->op == TR_OP_ITEMS)
+        root = view = def(b, root)->args[0];
+    if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR ||
+        def(b, root)->op == TR_OP_NEWLIST)
         return;
     bool own = b->pat && is_entry_param(b, root) && def(b, root)->ty->kind == TR_TY_ARRAY &&
                (view != TR_NOVAL ? is_own_part(b, def(b, view)) : idx && names_all_indices(b, idx, n));
@@ -228,6 +231,9 @@ static void walk_ins(body *b, const tr_ins *in) {
     case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, true); break;
     case TR_OP_CALL: walk_call(b, in); break;
     case TR_OP_PATTERN: walk_pattern(b, in); break;
+    case TR_OP_ITEMS: reach(b, in->args[0], NULL, 0, false); break;
+    case TR_OP_APPEND: /* of a round's own list nobody else can tell */
+    case TR_OP_RESIZE: reach(b, in->args[0], NULL, 0, true); break;
     case TR_OP_RETAIN: /* counts are kept by several at once, if need be */
     case TR_OP_RELEASE:
     case TR_OP_CATCH:

@@ -163,6 +163,76 @@ static void check_ins(tr_fnck *k, tr_val v) {
         tr_ck_types(k, i);
 }
 
+/* --- items of lists --- */
+
+/* What is made of the items of one list: views, and what holds them. */
+static uint8_t *made_of(const tr_fnck *k, tr_val items) {
+    const tr_fn *f = k->f;
+    uint8_t *is = TR_NEW_N(k->c->a, uint8_t, f->ins.n + 1u);
+    is[items] = 1;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (tr_val v = 0; v < f->ins.n; v++) {
+            const tr_ins *in = tr_at(f, v);
+            bool holds =
+                in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT || in->op == TR_OP_SELECT || tr_is_view(in);
+            if (is[v] || in->blk == TR_NOBLK || !holds || !tr_ty_is_managed(in->ty))
+                continue;
+            for (uint32_t n = 0; n < in->nargs; n++)
+                is[v] |= is[in->args[n]];
+            changed = changed || is[v];
+        }
+    }
+    return is;
+}
+
+/* How long it was may be asked for ever, and so what takes an array along for that: a part of the function that
+ * became one of its own (opt/late.c). */
+static bool asks_memory(const tr_ins *in) {
+    return in->op != TR_OP_RELEASE && in->op != TR_OP_RETAIN && in->op != TR_OP_DIM && in->op != TR_OP_CALL;
+}
+
+/* From what comes behind v in its block on, up to where it is made anew: is anything of it used behind what
+ * makes a list of that type longer or shorter? Calls are not looked into. */
+static void check_items(const tr_fnck *k, tr_val v) {
+    const tr_fn *f = k->f;
+    const tr_ty *list = tr_at(f, tr_at(f, v)->args[0])->ty;
+    const uint8_t *is = made_of(k, v);
+    enum { FRESH = 1, STALE = 2 };
+    uint8_t *seen = TR_NEW_N(k->c->a, uint8_t, f->blks.n + 1u);
+    tr_u32s work = {0};
+    bool first = true;
+    tr_vec_push(k->c->a, &work, tr_at(f, v)->blk << 1);
+    while (work.n) {
+        uint32_t at = work.d[--work.n];
+        bool stale = at & 1u, again = false;
+        tr_val x = first ? tr_at(f, v)->next : tr_blk_at(f, at >> 1)->first;
+        first = false;
+        for (; x != TR_NOVAL && !again; x = tr_at(f, x)->next) {
+            const tr_ins *in = tr_at(f, x);
+            again = x == v;
+            for (uint32_t n = 0; n < in->nargs && stale && !again; n++)
+                if (is[in->args[n]] && asks_memory(in)) {
+                    tr_fnck here = *k;
+                    here.v = x;
+                    here.b = at >> 1;
+                    tr_ck_bad(&here,
+                              "uses items of a list that has changed its length since they were asked for");
+                    return;
+                }
+            stale = stale || (tr_op_info[in->op].effects & E_GROW && tr_at(f, in->args[0])->ty == list);
+        }
+        const tr_ins *t = again ? NULL : tr_term(f, at >> 1);
+        for (uint32_t s = 0; t && s < tr_nsucc(t); s++) {
+            tr_bid to = t->imm.succ[s].to;
+            if (seen[to] & (stale ? STALE : FRESH | STALE))
+                continue;
+            seen[to] |= stale ? STALE : FRESH;
+            tr_vec_push(k->c->a, &work, to << 1 | stale);
+        }
+    }
+}
+
 /* --- a function --- */
 
 /* Chains forward and back agree and end; numbers every definition. */
@@ -256,6 +326,8 @@ static void check_fn(tr_checker *c, const tr_fn *f, const tr_pat *pat, const tr_
              v = tr_at(f, v)->next) {
             check_ins(&k, v);
             const tr_ins *i = tr_at(f, v);
+            if (i->op == TR_OP_ITEMS && !c->faults.n)
+                check_items(&k, v);
             for (unsigned n = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_any(i->imm.pat, n); n++)
                 check_fn(c, tr_pat_any(i->imm.pat, n), i->imm.pat, f, v);
         }

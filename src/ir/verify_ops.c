@@ -231,6 +231,27 @@ static void check_alloc(tr_fnck *k, const tr_ins *i) {
     want_i64s(k, i, 0, i->nargs);
 }
 
+/* A list of numbers. */
+static bool is_list(const tr_ty *t) {
+    return tr_ck_is_kind(t, TR_TY_LIST) && !t->sub && tr_ty_is_scalar(t->items[0]) && !t->items[0]->weak;
+}
+
+static void check_list(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : arg_type(k, i, 0), *a = i->ty;
+    if (!is_list(t)) {
+        tr_ck_bad(k, "%s is %s, want a list of numbers", i->op == TR_OP_NEWLIST ? "result" : "operand 0",
+                  tr_ck_show(k, t));
+        return;
+    }
+    if (i->op == TR_OP_ITEMS && (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->elem != t->items[0] || a->ndim != 1 ||
+                                 a->layout != TR_LAYOUT_C || a->readonly || a->sub))
+        tr_ck_bad(k, "result is %s, want an array of the items of %s", tr_ck_show(k, a), tr_ck_show(k, t));
+    else if (i->op == TR_OP_APPEND)
+        tr_ck_want_type(k, arg_type(k, i, 1), t->items[0], "the item");
+    else if (i->op != TR_OP_ITEMS)
+        want_i64s(k, i, i->op == TR_OP_RESIZE, i->nargs);
+}
+
 static void check_access(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     uint32_t extra = i->op == TR_OP_STORE ? 2 : 1;
@@ -939,6 +960,13 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_ARRAYAT: check_arrayat(k, i); break;
     case TR_OP_ALLOC:
         check_alloc(k, i);
+        check_site(k, i, i->nargs);
+        break;
+    case TR_OP_ITEMS: check_list(k, i); break;
+    case TR_OP_NEWLIST:
+    case TR_OP_APPEND:
+    case TR_OP_RESIZE:
+        check_list(k, i);
         check_site(k, i, i->nargs);
         break;
     case TR_OP_LOAD:

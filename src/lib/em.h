@@ -42,6 +42,9 @@ typedef struct tr_em {
     /* As a kernel, of blocks and threads as `sizes` says (TR_LAUNCH_SIZES): set by infer/. */
     bool (*launch)(struct tr_em *e, tr_tv kernel, const tr_tv *sizes, const struct tr_args *args, tr_tv *out);
     void *infer;
+    /* A list that is made here, the one of this number in the operation at hand: its type. Set by infer/. */
+    const tr_ty *(*list)(struct tr_em *e, uint32_t which);
+    bool cells;  /* types are being found: lists have cells (ty/cell.c) */
     bool *waits; /* set where something fails as a function called in it has not returned yet, in inference */
 } tr_em;
 
@@ -236,6 +239,14 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
 bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src);
 bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv scalar);
 bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array with a's shape and values */
+
+/* --- lists (lib/kind_list.c) --- */
+/* A new list of x[0 .. n), and of all that a generator expression gives; `which`: see tr_em.list. */
+bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out);
+bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv *out);
+/* The items, an array that is a view of them until the list changes its length. False where nothing is known
+ * of them yet. */
+bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out);
 
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;

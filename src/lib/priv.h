@@ -94,6 +94,9 @@ tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i);
 bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out);
 bool tr_lib_serial_len(tr_em *e, tr_tv it, tr_tv *n);
 
+/* The i-th of exactly n items of a list (lib/kind_list.c). */
+bool tr_lib_unpack_list(tr_em *e, tr_tv list, uint32_t i, uint32_t n, tr_tv *out);
+
 /* x.name and x['name'] of records (lib/kind_record.c). */
 bool tr_lib_field(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* A dtype argument that is a structured dtype: its STRUCT, else NULL. */

@@ -378,6 +378,8 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
+    if (c->a[0].ty->kind == TR_TY_LIST)
+        return tr_em_unsupported(e, "list", "reversed() of a list");
     if (tr_lib_is_forward(c->a[0]))
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_iter(e, c->a[0], &it))

@@ -3,7 +3,7 @@
  * asked for one by one, and a wrong number raises. */
 #include <assert.h>
 
-#include "lib/em.h"
+#include "lib/priv.h"
 
 /* --- unpacking --- */
 
@@ -42,6 +42,8 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
         *out = tr_em_item(e, x, i);
         return true;
     }
+    if (x.ty->kind == TR_TY_LIST)
+        return tr_lib_unpack_list(e, x, i, n, out);
     if (!tr_em_iter(e, x, &x))
         return false;
     if (tr_lib_is_once(x))

@@ -68,6 +68,7 @@ typedef struct tr_lm {
     bool nontemporal;      /* some stores have the tag md_past */
     unsigned choices;      /* branches on whether an integer is a given one */
     uint64_t constants;    /* bytes of a device's constant memory that are taken */
+    bool lists;            /* some code makes lists: what they hold is reached by their blocks */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
     bool failed;
 } tr_lm;
@@ -246,6 +247,8 @@ bool tr_lower_is_same(const tr_larr *a,
                       const tr_larr *b); /* the same elements at the same indices, seen when compiling */
 /* An op of arrays, of checks, of a device; false: it is none of these. */
 bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
+/* --- list.c --- */
+bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in); /* the same of lists */
 /* Address of the element that an access at the indices reaches. */
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
 lt tr_lower_unit(const tr_lm *m, const tr_ty *array);    /* what the strides of such an array count */

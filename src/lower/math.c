@@ -34,6 +34,10 @@ static lt letter_type(const tr_lm *m, char c) {
     }
 }
 
+static bool row_frees(const tr_rtinfo *r) {
+    return r == &tr_rt_info[TR_RT_FREE];
+}
+
 static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     lt params[MAX_ARGS + 2];
     unsigned n = 0;
@@ -53,8 +57,10 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
     bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
-    /* what calls back does anything; the state of a bit generator is changed by compiled code, too */
-    if (!strchr(r->sig, 'x') && !tr_rt_random(r))
+    /* what calls back does anything; the state of a bit generator is changed by compiled code, too; items of
+     * a list lie where its block says, and move, or go with it */
+    bool items = (r->effects & E_GROW) || (m->lists && row_frees(r));
+    if (!strchr(r->sig, 'x') && !tr_rt_random(r) && !items)
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME
                          : complex_result       ? TR_LA_ARGWRITE

@@ -22,6 +22,11 @@
 
 /* --- roots --- */
 
+/* It makes a block, or is handed one: whoever has the result holds a reference. */
+static bool gives_reference(unsigned op) {
+    return op == TR_OP_ALLOC || op == TR_OP_NEWLIST || op == TR_OP_CALL;
+}
+
 static void add_root(tr_own *o, tr_val v) {
     assert(o->root_no[v] == UINT32_MAX && tr_ty_is_managed(tr_at(o->f, v)->ty));
     o->root_no[v] = o->roots.n;
@@ -52,7 +57,7 @@ static bool number_roots(tr_own *o, tr_u32s *params) {
             const tr_ins *in = tr_at(f, v);
             bool has = tr_ty_is_managed(in->ty);
             any = any || has || (in->op == TR_OP_RET && tr_ty_is_managed(tr_at(f, in->args[0])->ty));
-            if (has && (in->op == TR_OP_ALLOC || in->op == TR_OP_CALL))
+            if (has && gives_reference(in->op))
                 add_root(o, v);
         }
     }

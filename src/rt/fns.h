@@ -16,6 +16,11 @@ size_t tr_rt_stack_left(void);
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
+/* Lists (list.c). */
+void *tr_rt_list_new(tr_frame *f, int64_t n, int64_t size);
+void tr_rt_list_move(void *owner, void *items, int64_t n, int64_t to, int64_t from, int64_t size);
+bool tr_rt_list_room(void *list, int64_t n, int64_t size);
+
 /* Memory of the device on which the program's arrays lie (far.c). */
 void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
 int32_t tr_rt_far_launch(tr_frame *f, void *late, const void *slots, int64_t n);

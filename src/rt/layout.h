@@ -47,13 +47,31 @@ typedef struct tr_mem {
     void *raw;              /* what to free */
     struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
     struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
-    void *at;               /* with that: there */
+    union {
+        void *at;                     /* with that: there */
+        const struct tr_shape *shape; /* else: what the block holds is a list, of such items; NULL: numbers */
+    };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
 
 static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
+
+/* What is counted in an item of a list: n pointers, each of them NULL or as an array's owner is, at these
+ * offsets. */
+typedef struct tr_shape {
+    uint32_t size, n;
+    const uint32_t *at;
+} tr_shape;
+
+/* What a list's block holds. The items lie in memory of their own, which is freed with the block, or with the
+ * frame that has it; no frame lists that. An item is beyond the length until it is stored, so that code that
+ * is left at any instruction leaves a list that is whole. */
+typedef struct tr_list {
+    void *items;
+    int64_t len, cap;
+} tr_list;
 
 /* A block of a device's memory as its host knows it: who has it, and how that gives it back, on any
  * thread. */

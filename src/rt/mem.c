@@ -48,6 +48,18 @@ static void drop(tr_mem *m) {
         tr_rt_blocks_put(m->home, m, m->size, m->raw);
 }
 
+static bool is_list(const tr_mem *m) {
+    return !m->far && m->shape;
+}
+
+/* The memory of a list's items, whatever they hold. */
+static void drop_items(tr_mem *m) {
+    if (!is_list(m))
+        return;
+    free(((tr_list *)tr_mem_data(m))->items);
+    m->shape = NULL;
+}
+
 /* A sanitizer is to see that a block is freed. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SPARES = 0 };
@@ -84,16 +96,49 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     return m;
 }
 
+/* One that is in no list any more. */
+static void let_go(tr_frame *f, tr_mem *m) {
+    f->nfree++;
+    drop_items(m);
+    if (!SPARES || f->spare || m->far || m->size >= TR_BLOCK_MIN)
+        drop(m);
+    else
+        f->spare = m;
+}
+
+/* Takes back a reference to what each item holds; what nobody has any more leaves the frame's ring and is
+ * chained to `todo` by `next`. */
+static tr_mem *release_items(const tr_mem *m, tr_mem *todo) {
+    const tr_list *l = (const tr_list *)((const char *)m + TR_MEM_ALIGN);
+    for (int64_t i = 0; is_list(m) && m->shape->n && i < l->len; i++)
+        for (uint32_t k = 0; k < m->shape->n; k++) {
+            tr_mem *held = *(tr_mem **)((char *)l->items + i * m->shape->size + m->shape->at[k]);
+            if (!held || ((uintptr_t)held & 1u))
+                continue;
+            assert(held->refs > 0 && "who gives a reference back has one");
+            if (--held->refs)
+                continue;
+            unlink_mem(held);
+            held->next = todo;
+            todo = held;
+        }
+    return todo;
+}
+
+/* What a list holds goes with it, and what that holds: one after the other, for a chain of lists may be as
+ * long as memory is large. */
 void tr_rt_free(tr_frame *f, void *mem) {
     tr_mem *m = mem;
     assert((uintptr_t)m % TR_MEM_ALIGN == 0 && m->raw && m->size <= max_bytes &&
            "a block is freed, nothing else");
     unlink_mem(m);
-    f->nfree++;
-    if (!SPARES || f->spare || m->far || m->size >= TR_BLOCK_MIN)
-        drop(m);
-    else
-        f->spare = m;
+    m->next = NULL;
+    while (m) {
+        tr_mem *todo = release_items(m, m->next);
+        m->next = m;
+        let_go(f, m);
+        m = todo;
+    }
 }
 
 /* The next array of those that `parts` describes; strides that are not given go to `room`. */
@@ -128,8 +173,11 @@ static __attribute__((unused)) bool is_ring(const tr_frame *f) {
 
 void tr_rt_frame_fini(tr_frame *f) {
     assert(is_ring(f) && "a frame's blocks are a ring");
-    while (f->mems.next != &f->mems)
-        tr_rt_free(f, f->mems.next);
+    while (f->mems.next != &f->mems) { /* also what lists hold is in the ring, so nobody counts any more */
+        tr_mem *m = f->mems.next;
+        unlink_mem(m);
+        let_go(f, m);
+    }
     drop_spare(f);
     tr_rt_links_fini(f);
     free(f->out);
@@ -165,7 +213,10 @@ bool tr_rt_mem_unref(tr_mem *m) {
     int64_t *refs = &m->refs;
     bool last = __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || /* nobody else has it */
                 __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
-    if (last)
+    assert((!last || !is_list(m) || !m->shape->n) && "what holds others is of a frame");
+    if (last) {
+        drop_items(m);
         drop(m);
+    }
     return last;
 }

@@ -2,11 +2,26 @@
 #ifndef TR_TY_INTERNAL_H
 #define TR_TY_INTERNAL_H
 
+#include "base/vec.h"
 #include "ty/obj.h"
 
 /* Memory of a table, for objects that text made. Not locked: text is read into a compilation's table, or in
  * tests. */
 tr_arena *tr_tytab_arena(tr_tytab *t);
+/* What is known of a list's items (cell.c). */
+typedef struct tr_cell {
+    uint32_t up; /* the cell that it is one with, or itself */
+    const tr_ty *content;
+    bool guess;     /* nothing has come into it, and content is what it is taken for */
+    bool real;      /* then it is taken for floats */
+    int32_t line;   /* where that came from, or the last of it */
+    tr_clash clash; /* no types: there is none */
+} tr_cell;
+typedef struct tr_cells {
+    TR_VEC(tr_cell) all;
+    uint32_t changes;
+} tr_cells;
+tr_cells *tr_tytab_cells(tr_tytab *t);
 /* The object that `@name` stands for: one per name and table. */
 const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n);
 /* Deep copy of an object that stands for its value; others are returned as they are. */
@@ -18,6 +33,8 @@ const tr_ty *tr_ty_intern(tr_tytab *t, const tr_ty *key);
 bool tr_ty_may_have(const tr_ty *t, uint32_t n);
 /* The same type over other items. */
 const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
+/* Two lists are one from here on; NULL: they cannot be. */
+const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* The words of a kind and form (ty/kinds.def); NULL: it has none. */
 typedef struct tr_words {
     tr_tyk kind;

@@ -133,6 +133,12 @@ static const tr_ty *read_items(reader *r, const tr_words *w) {
     return ok ? tr_ty_of(r->t, w->kind, w->sub, items.n, items.d) : NULL;
 }
 
+/* A cell is a compilation's, and has no text that could be read. */
+static const tr_ty *read_list_of(reader *r, const tr_words *w) {
+    const tr_ty *t = w->sub ? NULL : read_items(r, w);
+    return t && tr_ty_is_scalar(t->items[0]) && !t->items[0]->weak ? t : NULL;
+}
+
 static const tr_ty *read_slice(reader *r, const tr_words *w) {
     const tr_ty *t = read_items(r, w);
     for (uint32_t i = 0; t && i < t->n; i++)

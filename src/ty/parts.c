@@ -41,6 +41,12 @@ static unsigned parts_array(const tr_ty *t, tr_part *out) {
     return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
 }
 
+/* The block that all who have it share. */
+static unsigned parts_list(const tr_ty *t, tr_part *out) {
+    (void)t;
+    return put(out, 0, TR_PART_PTR, 1);
+}
+
 static unsigned parts_nothing(const tr_ty *t, tr_part *out) {
     (void)t;
     return put(out, 0, TR_PART_I64, 0);

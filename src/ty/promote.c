@@ -323,6 +323,10 @@ static const tr_ty *join_array(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
                           a->readonly || b->readonly, a->sub ? a->sub : b->sub);
 }
 
+static const tr_ty *join_list(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    return tr_ty_join_lists(t, a, b, numba);
+}
+
 static const tr_ty *join_range(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
     return elem ? tr_ty_range(t, elem, a->sub & b->sub) : NULL;

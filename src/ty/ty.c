@@ -28,6 +28,7 @@ struct tr_tytab {
     uint32_t n, cap, next_id;
     const tr_ty *scalars[TR_TY__SCALARS], *weak[TR_TY__SCALARS], *none;
     tr_smap opaque; /* objects that text names with @name */
+    tr_cells cells;
 };
 
 static const struct {
@@ -242,7 +243,7 @@ static _Noreturn void no_memory(tr_tytab *t) {
 
 static bool mentions_local(const tr_ty *k) {
     if (k->kind == TR_TY_LIT || k->kind == TR_TY_CLOSURE || k->kind == TR_TY_EXC ||
-        (k->elem && k->elem->local))
+        (k->kind == TR_TY_LIST && k->sub == TR_LIST_CELL) || (k->elem && k->elem->local))
         return true;
     for (uint32_t i = 0; i < k->n; i++)
         if (k->items[i]->local)
@@ -332,6 +333,11 @@ void tr_tytab_follow(tr_tytab *t, const tr_arena *owner) {
 
 tr_arena *tr_tytab_arena(tr_tytab *t) {
     return &t->arena;
+}
+
+tr_cells *tr_tytab_cells(tr_tytab *t) {
+    t->arena.oom = t->owner ? t->owner->oom : NULL;
+    return &t->cells;
 }
 
 const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n) {

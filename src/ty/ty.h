@@ -64,6 +64,7 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
+enum { TR_LIST_CELL = 1 };  /* what its items are says a cell */
 enum { TR_FLAT_CELLS = 1 }; /* its items are arrays without axes */
 enum { TR_ZIP_WALK = 1 };   /* begins anew for whoever asks, as what it is made of does */
 /* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as
@@ -111,8 +112,7 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, u
                                const tr_ty *const *items, const char *const *fields);
 /* Both name one class, whatever their items are. */
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
-/* A list display: a tuple that compiled code may read but not return or change (lists themselves are not
- * compiled yet). */
+/* A list display that is only read where it stands: a tuple. */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
 /* Holds counted memory, itself or by an item. NULL, no type, does not. */
@@ -139,6 +139,34 @@ static inline bool tr_ty_is_packed(const tr_ty *t);
 static inline bool tr_ty_is_loose(const tr_ty *t);
 /* Bytes that an array's strides count: an item's, or one where it is packed. */
 unsigned tr_ty_unit(const tr_ty *array);
+
+/* --- lists. While types are found, what the items of a list are is not known before all is seen that flows
+ * into it: its type names a cell of the compilation's table, whose content only grows, and which becomes one
+ * with another where their lists may be one (ty/cell.c). Typed IR has no cells. --- */
+
+const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* of items of that type; none: of no known one */
+const tr_ty *tr_ty_new_cell(tr_tytab *t);                   /* a list of a new cell */
+/* The items' type; NULL: nothing is known of it. `guessed`: also what it is taken for. */
+const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed);
+/* A list of a cell into which nothing has come is taken to have items of int64 until something does, or of
+ * float64 if somebody asked for an array (tr_ty_list_asked_array); `firm`: for good. False: no need. */
+bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list, bool firm);
+void tr_ty_list_asked_array(tr_tytab *t, const tr_ty *list);
+/* Items of type x are put into the list. False: they have no type in common with what is there, which is told
+ * of its cell, or they are no numbers. `line` is where that is. */
+bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba);
+/* Of a cell that was given two types: those, and where. */
+typedef struct tr_clash {
+    const tr_ty *type[2];
+    int32_t line[2];
+} tr_clash;
+bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
+uint32_t tr_ty_cell_changes(const tr_tytab *t); /* how often the content of a cell has grown */
+bool tr_ty_has_lists(const tr_ty *t);           /* in it, of a cell or not */
+/* The type with another one for each list in it, in order. */
+typedef const tr_ty *(*tr_list_fn)(void *user, const tr_ty *list);
+const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *user);
+const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty); /* with what each list's items are now, for cells */
 
 /* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is
  * of it; a RECORD is a value, a view of no axes of an array of such items, so that reading and

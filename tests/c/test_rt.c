@@ -571,6 +571,72 @@ static void test_spare(void) {
     assert(!g.spare);
 }
 
+/* Items come after the others, and stay where there is room. */
+static void test_list(void) {
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    tr_mem *m = tr_rt_list_new(&f, 3, 8), *none = tr_rt_list_new(&f, 0, 16);
+    tr_list *l = tr_mem_data(m);
+    assert(m->refs == 1 && l->len == 3 && l->cap >= 3 && tr_mem_data(none) && f.nalloc == 2);
+    assert(((tr_list *)tr_mem_data(none))->len == 0 && !((tr_list *)tr_mem_data(none))->items);
+    for (int64_t i = 0; i < 3; i++)
+        ((int64_t *)l->items)[i] = i;
+    for (int64_t i = 3; i < 100000; i++) {
+        assert(tr_rt_list_room(m, i + 1, 8) && l->len == i && l->cap > i && "more room, and no item more");
+        ((int64_t *)l->items)[i] = i;
+        l->len = i + 1;
+    }
+    for (int64_t i = 0; i < l->len; i++)
+        assert(((int64_t *)l->items)[i] == i);
+    assert(l->cap < 2 * l->len + 16);
+    assert(!tr_rt_list_room(m, INT64_MAX / 8, 8) && l->len == 100000 && "there is not so much memory");
+    assert(!tr_rt_list_new(&f, INT64_C(1) << 50, 8) && !tr_rt_list_new(&f, INT64_MAX, 16));
+    int64_t x[5] = {1, 2, 3, 4, 5};
+    tr_rt_list_move(NULL, x, 5, 2, 1, 8);
+    assert(x[0] == 1 && x[1] == 2 && x[2] == 2 && x[3] == 3 && x[4] == 4);
+    tr_rt_list_move(NULL, x, 5, 0, 1, 8);
+    assert(x[0] == 2 && x[1] == 2 && x[2] == 3 && x[3] == 4 && x[4] == 4);
+    tr_rt_list_move(NULL, x, 5, 5, 4, 8);
+    tr_rt_list_move(NULL, x, 5, 4, 5, 8);
+    assert(x[4] == 4);
+    tr_rt_free(&f, m);
+    assert(f.nfree == f.nalloc - 1);
+    tr_rt_frame_fini(&f); /* with the list that is left */
+    assert(f.nfree == f.nalloc);
+}
+
+/* What items hold goes with the list, however deep: a chain of a million lists, and what others hold besides
+ * stays. */
+static void test_held(void) {
+    static const uint32_t at[2] = {0, 8};
+    static const tr_shape pair = {16, 2, at};
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    tr_mem *kept = tr_rt_alloc(&f, 8), *last = tr_rt_list_new(&f, 1, 16);
+    int borrowed;
+    for (int i = 0; i < 1000000; i++) {
+        tr_mem *m = i ? tr_rt_list_new(&f, 2, 16) : last;
+        assert(m);
+        void **items = ((tr_list *)tr_mem_data(m))->items;
+        m->shape = &pair;
+        items[0] = i ? last : kept;
+        items[1] = (char *)&borrowed + 1;
+        if (i)
+            items[2] = items[3] = NULL;
+        last = m;
+    }
+    kept->refs = 2;
+    tr_rt_free(&f, last);
+    assert(kept->refs == 1 && f.nfree == 1000000 && f.nalloc == 1000001 && f.mems.next == kept);
+    tr_mem *outer = tr_rt_list_new(&f, 1, 16);
+    outer->shape = &pair;
+    void **items = ((tr_list *)tr_mem_data(outer))->items;
+    items[0] = kept;
+    items[1] = NULL;
+    tr_rt_frame_fini(&f); /* frees both, and asks nobody who has what */
+    assert(f.nfree == f.nalloc);
+}
+
 static void test_place(void) {
     int64_t block = 70000 | INT64_C(65535) << 32 | (int64_t)((uint64_t)65534 << 48);
     tr_rt_place(1023 | 5 << 16 | INT64_C(63) << 32, block, 1024 | 6 << 16 | INT64_C(64) << 32,
@@ -581,6 +647,8 @@ static void test_place(void) {
 }
 
 int main(void) {
+    test_list();
+    test_held();
     test_place();
     test_spare();
     test_stack();

@@ -265,3 +265,34 @@ def prints_and_threads(n):
     treadle.set_num_threads(before)
     print("n is", n)
     return now
+
+
+# --- lists ---
+
+
+@feature((5,), (0,))
+def lists_that_change(n):
+    l = [n, 2]
+    for i in range(n):
+        l.append(i * i)
+    l.extend((7, n))
+    l.insert(1, -4)
+    last, first = l.pop(), l.pop(0)
+    m = l.copy()
+    m.reverse()
+    l[0] += 3
+    s = 0
+    for x in l:
+        s = s * 3 + x
+    k = len(m)
+    m.clear()
+    return s, last, first, k, len(m), 7 in l, sum(l), l[-1], l[1:3][0], np.array(l)
+
+
+@feature((6,), (1,), python=True)
+def lists_that_are_given_back(n):
+    l = []
+    for i in range(n):
+        if i % 2:
+            l.append(i * 0.5)
+    return np.array([x * x for x in l if x > 1]).sum(), len(l)

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "ir/alias.h"
 #include "ir/nyi.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
@@ -89,6 +90,11 @@ static bool refuse_carried(const tr_ploop *l, tr_val p, const tr_preduction *r) 
 static const char *name_of(const tr_fn *f, tr_val v) {
     const char *name = v < f->names.n ? f->names.d[v] : NULL;
     return name ? tr_arena_printf(&f->ctx->arena, "'%s'", name) : "an array";
+}
+
+static const char *list_name(const tr_fn *f, tr_val v) {
+    const char *name = v < f->names.n ? f->names.d[v] : NULL;
+    return name ? tr_arena_printf(&f->ctx->arena, "'%s'", name) : "a list";
 }
 
 /* Both accesses in one sentence. */
@@ -368,6 +374,66 @@ static bool check_memory(tr_ploop *l) {
         }
         l->apart[d.array] = 1;
     }
+    return true;
+}
+
+/* --- lists --- */
+
+static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen);
+
+/* Does it make a list longer or shorter, by what it calls too? */
+static bool ins_grows(const tr_ploop *l, const tr_ins *in, uint8_t *seen) {
+    if (in->op == TR_OP_CALL && in->imm.fn < l->p->insts.n && !seen[in->imm.fn]) {
+        seen[in->imm.fn] = 1;
+        return l->p->insts.d[in->imm.fn].fn && fn_grows(l, l->p->insts.d[in->imm.fn].fn, seen);
+    }
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
+        if (fn_grows(l, tr_pat_any(in->imm.pat, k), seen))
+            return true;
+    return tr_ins_effects(in) & E_GROW;
+}
+
+static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen) {
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->blk != TR_NOBLK && ins_grows(l, tr_at(f, v), seen))
+            return true;
+    return false;
+}
+
+/* Is what v has made in the iteration, all lists in it? */
+static bool lists_are_own(const tr_ploop *l, tr_val v) {
+    const tr_fn *f = l->f;
+    uint8_t *from = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
+    tr_array_sources(f, v, from);
+    for (tr_val x = 0; x < f->ins.n; x++) {
+        const tr_ins *in = tr_at(f, x);
+        bool inside =
+            in->blk != TR_NOBLK && l->in[in->blk] && !(in->blk == l->header && in->op == TR_OP_PARAM);
+        if (from[x] && in->ty && tr_ty_has_lists(in->ty) && !inside)
+            return false;
+    }
+    return true;
+}
+
+/* A list from outside that gets longer or shorter would do so on several cores at once. */
+static bool check_lists(const tr_ploop *l) {
+    const tr_fn *f = l->f;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            for (uint32_t k = 0; k < in->nargs; k++) {
+                const tr_ty *t = tr_at(f, in->args[k])->ty;
+                uint8_t *seen =
+                    t && tr_ty_has_lists(t) ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u) : NULL;
+                if (!seen || !ins_grows(l, in, seen) || lists_are_own(l, in->args[k]))
+                    continue;
+                refuse(l, TR_NYI_PRANGE_LIST, v,
+                       tr_arena_printf(&f->ctx->arena,
+                                       "%s gets longer or shorter in a prange loop, and was made before it",
+                                       list_name(f, in->args[k])));
+                return false;
+            }
+        }
     return true;
 }
 
@@ -767,7 +833,8 @@ static bool turn_one_loop(tr_prog *p, tr_fn *f, tr_u32s *made) {
             continue;
         if (choose_before(&l))
             return true;
-        if (!collect_blocks(&l) || !check_generators(&l) || !check_memory(&l) || !turn_loop(&l))
+        if (!collect_blocks(&l) || !check_generators(&l) || !check_lists(&l) || !check_memory(&l) ||
+            !turn_loop(&l))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */

@@ -1,0 +1,278 @@
+/* Lists while types are found: which displays are lists, the cells of those that an instance makes, and how
+ * what flows into a list crosses calls.
+ *
+ * * An instance has cells of its own: for each place that makes a list, for each list among its arguments and
+ * in what it is given by a call. Instances are known by what the items of their arguments' lists are, not by
+ * cells. So a callee's parameter begins with what the caller's cell has; what the callee puts into it besides
+ * flows back, and the next sweep asks for the instance of that. What a caller puts into a list that it was
+ * given as a result is declared when the instance is asked for anew. Where nothing flows into a list in an
+ * instance, its items are guessed, which nobody else hears of; when the code is made it is known that nothing
+ * will.
+ *
+ * * A display that is only read where it stands is a tuple, as ever (ty/kinds.def); one that is changed,
+ * returned, or handed to a function of the user's that does so is a list: all uses are looked at, also those
+ * of what it may become on another path. */
+#include <assert.h>
+#include <string.h>
+
+#include "infer/priv.h"
+
+/* --- cells --- */
+
+/* The cell of number k of this place in the instance at work. */
+static const tr_ty *cell(infer *f, uint64_t place, uint32_t k) {
+    struct {
+        uint64_t place;
+        uint32_t inst, k;
+    } key = {place, f->cur, k};
+    uint64_t h = tr_hash_bytes(&key, sizeof key, 0), at = 0;
+    tr_arena *a = &f->ctx->arena;
+    if (tr_map_get(&f->cells_of, h, &at))
+        return f->cells.d[at].ty;
+    tr_infer_cell c = {tr_ty_new_cell(f->ctx->types), f->cur};
+    tr_map_set(a, &f->cells_of, h, f->cells.n);
+    tr_vec_push(a, &f->cells, c);
+    return c.ty;
+}
+
+enum { MADE, PARAM, GIVEN }; /* which place a cell is of */
+
+static uint64_t place_of(unsigned what, uint32_t n, uint32_t k) {
+    return (uint64_t)what << 56 | (uint64_t)k << 28 | n;
+}
+
+const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which) {
+    infer *f = e->infer;
+    const tr_ty *t = cell(f, place_of(MADE, f->at, which), 0);
+    return e->cells ? t : tr_ty_closed(e->types, t);
+}
+
+typedef struct opening {
+    infer *f;
+    uint64_t place;
+    uint32_t k;
+} opening;
+
+/* A cell for a list; what is there already stays and what the list has flows into it. */
+static const tr_ty *open_one(void *user, const tr_ty *list) {
+    opening *o = user;
+    const tr_ty *t = cell(o->f, o->place, o->k++), *item = tr_ty_list_item(o->f->ctx->types, list, false);
+    if (item)
+        tr_ty_list_takes(o->f->ctx->types, t, item, 0, false);
+    return t;
+}
+
+const tr_ty *tr_infer_open_param(infer *f, uint32_t i, const tr_ty *t) {
+    opening o = {f, place_of(PARAM, i, 0), 0};
+    return tr_ty_map_lists(f->ctx->types, t, open_one, &o);
+}
+
+const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t) {
+    opening o = {f, place_of(GIVEN, f->at, func + 1u), 0};
+    return tr_ty_map_lists(f->ctx->types, t, open_one, &o);
+}
+
+void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba) {
+    if (from->kind == TR_TY_LIST && to->kind == TR_TY_LIST) {
+        const tr_ty *item = tr_ty_list_item(f->ctx->types, from, false);
+        if (item)
+            tr_ty_list_takes(f->ctx->types, to, item, line, numba);
+        return;
+    }
+    if (from->kind != to->kind || from->n != to->n || !tr_ty_has_lists(from))
+        return;
+    for (uint32_t i = 0; i < from->n; i++)
+        tr_infer_flow_lists(f, from->items[i], to->items[i], line, numba);
+}
+
+bool tr_infer_guess_lists(infer *f, uint32_t inst, bool firm) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->cells.n; i++)
+        if (f->cells.d[i].inst == inst)
+            any |= tr_ty_list_guess(f->ctx->types, f->cells.d[i].ty, firm);
+    return any;
+}
+
+void tr_infer_close(infer *f, istate *s) {
+    for (uint32_t v = 0; v < s->src->ins.n; v++)
+        if (s->ty[v])
+            s->ty[v] = tr_ty_closed(f->ctx->types, s->ty[v]);
+    if (s->ret)
+        s->ret = tr_ty_closed(f->ctx->types, s->ret);
+}
+
+bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->cells.n && !any; i++) {
+        tr_clash c;
+        if (f->cells.d[i].inst != inst || !tr_ty_list_clash(f->ctx->types, f->cells.d[i].ty, &c))
+            continue;
+        any = true;
+        e->place.span = (tr_span){c.line[1], -1, 0, -1};
+        tr_em_error(e, "the items of a list have no type in common: %s, and %s in line %d",
+                    tr_em_tyname(e, c.type[1]), tr_em_tyname(e, c.type[0]), (int)c.line[0]);
+        tr_em_hint(e, "convert what is put into the list, with int(x) or float(x)");
+    }
+    return any;
+}
+
+/* --- which displays are lists --- */
+
+typedef struct walk {
+    infer *f;
+    TR_VEC(uint64_t) seen; /* function and value */
+} walk;
+
+enum { ITSELF = UINT32_MAX }; /* the value is the display; else a tuple that has it at that place */
+
+static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
+
+static bool changes_list(const char *name) {
+    static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
+                                        "sort",   "reverse", "clear",  "copy"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Does the function, one of the user's, change what it is given as its parameter k, captured values first? */
+static bool param_changes(walk *w, uint32_t func, uint32_t k) {
+    const tr_func *fn = func < w->f->p->funcs.n ? &w->f->p->funcs.d[func] : NULL;
+    if (!fn || !fn->ssa || fn->library || fn->ufn || k >= tr_blk_at(fn->ssa, 0)->params.n)
+        return false;
+    return value_changes(w, fn->ssa, tr_blk_at(fn->ssa, 0)->params.d[k], ITSELF);
+}
+
+static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v) {
+    const tr_ins *callee = tr_at(f, call->args[0]);
+    const tr_callinfo *ci = call->imm.call;
+    bool closure = callee->op == TR_OP_CLOSURE;
+    if (!closure && (callee->op != TR_OP_OBJ || callee->imm.obj->kind != TR_OBJ_FUNC))
+        return false;
+    uint32_t func = closure ? callee->imm.fn : callee->imm.obj->u.func;
+    const tr_func *fn = &w->f->p->funcs.d[func];
+    if (ci && (ci->star || ci->starstar))
+        return false;
+    uint32_t nkw = ci ? ci->nkw : 0, npos = call->nargs - 1 - nkw;
+    for (uint32_t k = 0; k + 1u < call->nargs; k++) {
+        if (call->args[k + 1] != v)
+            continue;
+        uint32_t at = k;
+        for (uint32_t n = 0; k >= npos && n < fn->nargs + fn->nkwonly; n++)
+            if (strcmp(fn->argnames[n], ci->kwnames[k - npos]) == 0)
+                at = n;
+        if (at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at))
+            return true;
+    }
+    return false;
+}
+
+static bool is_returned(const walk *w, const tr_fn *f) {
+    return !w->f->p->funcs.d[f->func].round && !w->f->p->funcs.d[f->func].library;
+}
+
+/* Of a tuple: its item is asked for, or it is handed on. */
+static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
+    int64_t at = -1;
+    if (in->op == TR_OP_RET)
+        return is_returned(w, f);
+    if (i && i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_INT && tr_bigint_i64(&i->imm.obj->u.n, &at) &&
+        at < 0)
+        at = -1;
+    if (in->op == TR_OP_UNPACK)
+        at = in->imm.i & 0xffffffff;
+    bool asks = (in->op == TR_OP_UNPACK || (i && in->args[0] == v)) && (at < 0 || at == place);
+    return asks && value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
+}
+
+static bool is_slice(const tr_ins *i) {
+    return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
+}
+
+static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    if (place != ITSELF)
+        return tuple_changes(w, f, in, v, place);
+    switch ((tr_op)in->op) {
+    case TR_OP_GETATTR: return changes_list(in->imm.s);
+    case TR_OP_GETITEM: /* a part of it is as it is */
+        return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
+               value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
+    case TR_OP_SETITEM:
+    case TR_OP_INPLACE: return in->args[0] == v;
+    case TR_OP_RET: return is_returned(w, f);
+    case TR_OP_BUILDTUP:
+        for (uint32_t k = 0; k < in->nargs; k++)
+            if (in->args[k] == v && value_changes(w, f, (tr_val)(in - f->ins.d), k))
+                return true;
+        return false;
+    case TR_OP_CALLPY: return call_changes(w, f, in, v);
+    case TR_OP_CLOSURE:
+        for (uint32_t k = 1; k < in->nargs; k++)
+            if (in->args[k] == v && param_changes(w, in->imm.fn, k - 1))
+                return true;
+        return false;
+    default: return false;
+    }
+}
+
+/* What meets a display in a block's parameter: a list of another length or one that is changed, or no
+ * display, which no tuple has a type in common with. */
+static bool meets_list(walk *w, const tr_fn *f, tr_val param, uint32_t n) {
+    uint8_t *seen = TR_NEW_N(&w->f->ctx->arena, uint8_t, f->ins.n + 1u);
+    tr_u32s work = {0};
+    tr_vec_push(&w->f->ctx->arena, &work, param);
+    seen[param] = 1;
+    for (uint32_t i = 0; i < work.n; i++) {
+        const tr_ins *p = tr_at(f, work.d[i]);
+        if (p->op == TR_OP_BUILDLIST && (p->nargs != n || value_changes(w, f, work.d[i], ITSELF)))
+            return true;
+        if (p->op == TR_OP_BUILDLIST || p->op == TR_OP_UNDEFVAR)
+            continue;
+        if (p->op != TR_OP_PARAM || !p->blk)
+            return true;
+        uint32_t at = tr_param_index(f, work.d[i]);
+        for (tr_way way = {0}; tr_next_way(f, p->blk, &way);)
+            if (!seen[way.edge->args[at]]) {
+                seen[way.edge->args[at]] = 1;
+                tr_vec_push(&w->f->ctx->arena, &work, way.edge->args[at]);
+            }
+    }
+    return false;
+}
+
+static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
+    uint64_t key = (uint64_t)f->func << 48 | (uint64_t)(place & 0xffff) << 32 | v;
+    for (uint32_t i = 0; i < w->seen.n; i++)
+        if (w->seen.d[i] == key)
+            return false;
+    tr_vec_push(&w->f->ctx->arena, &w->seen, key);
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *in = &f->ins.d[i];
+        bool uses = false;
+        for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
+            uses = uses || in->args[k] == v;
+        if (uses && use_changes(w, f, in, v, place))
+            return true;
+        for (uint32_t s = 0; in->blk != TR_NOBLK && s < tr_nsucc(in); s++)
+            for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
+                if (in->imm.succ[s].args[k] == v) {
+                    tr_val p = tr_blk_at(f, in->imm.succ[s].to)->params.d[k];
+                    bool display = place == ITSELF && tr_at(f, v)->op == TR_OP_BUILDLIST;
+                    if (value_changes(w, f, p, place) || (display && meets_list(w, f, p, tr_at(f, v)->nargs)))
+                        return true;
+                }
+    }
+    return false;
+}
+
+bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
+    walk w = {.f = f};
+    uint64_t key = (uint64_t)src->func << 32 | v, known;
+    if (tr_map_get(&f->displays, key, &known))
+        return known;
+    known = value_changes(&w, src, v, ITSELF);
+    tr_map_set(&f->ctx->arena, &f->displays, key, known);
+    return known;
+}

@@ -1,0 +1,92 @@
+/* Lists: what is said of the items is read and written where the list's block has it (rt/layout.h); the
+ * runtime is called where there is no room.
+ *
+ * * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
+ * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
+ * instruction: code that is left before that leaves the list as it was. */
+#include "lower/internal.h"
+
+#include <assert.h>
+
+static lv field_at(tr_lf *w, lv list, size_t offset) {
+    lv o = l_int(w->m->i64, (long long)(TR_MEM_ALIGN + offset));
+    return LLVMBuildInBoundsGEP2(w->b, w->m->i8, list, &o, 1, "");
+}
+
+static lv load_field(tr_lf *w, lv list, size_t offset, lt t) {
+    lv x = LLVMBuildLoad2(w->b, t, field_at(w, list, offset), "");
+    LLVMSetAlignment(x, 8);
+    tr_lower_tag(w->m, x, true);
+    return x;
+}
+
+static void store_length(tr_lf *w, lv list, lv n) {
+    lv st = LLVMBuildStore(w->b, n, field_at(w, list, offsetof(tr_list, len)));
+    LLVMSetAlignment(st, 8);
+    tr_lower_tag(w->m, st, true);
+}
+
+static void raise_no_room(tr_lf *w, tr_val v, lv n) {
+    const tr_ty *i64 = tr_ty_scalar(w->m->ctx->types, TR_TY_I64);
+    tr_lower_raise(w, v, tr_at(w->body->f, v)->imm.site, 1, &i64, (lv *[]){&n});
+}
+
+/* The list has room for n items from here on. */
+static void make_room(tr_lf *w, tr_val v, lv list, lv n, unsigned size) {
+    lv cap = load_field(w, list, offsetof(tr_list, cap), w->m->i64), done;
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntSLE, n, cap));
+    lv args[3] = {list, n, l_int(w->m->i64, size)};
+    tr_lower_rt(w, TR_RT_LIST_ROOM, 3, args, NULL, &done);
+    lb made = tr_lower_unless(w, done);
+    raise_no_room(w, v, n);
+    l_at_end(w->b, made);
+    LLVMBuildBr(w->b, go_on);
+    l_at_end(w->b, go_on);
+}
+
+static void lower_newlist(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv n = tr_lower_parts(w, in->args[0])[0], list;
+    lv args[2] = {n, l_int(w->m->i64, tr_ty_size(in->ty->items[0]))};
+    tr_lower_rt(w, TR_RT_LIST_NEW, 2, args, NULL, &list);
+    lb go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, list, ""));
+    raise_no_room(w, v, n);
+    l_at_end(w->b, go_on);
+    tr_lower_set1(w, v, list);
+}
+
+static void lower_items(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv list = tr_lower_parts(w, in->args[0])[0];
+    lv out[3] = {list, load_field(w, list, offsetof(tr_list, items), w->m->ptr),
+                 load_field(w, list, offsetof(tr_list, len), w->m->i64)};
+    assert(tr_ty_nparts(in->ty) == 3 && "an array of one axis of layout C");
+    tr_lower_set(w, v, 3, out);
+}
+
+static void lower_append(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *elem = tr_lower_ty(w, in->args[0])->items[0];
+    lv list = tr_lower_parts(w, in->args[0])[0];
+    lv len = load_field(w, list, offsetof(tr_list, len), w->m->i64);
+    lv n = LLVMBuildNSWAdd(w->b, len, l_int(w->m->i64, 1), "");
+    make_room(w, v, list, n, tr_ty_size(elem));
+    tr_larr a = {.ty = tr_ty_array(w->m->ctx->types, elem, 1, TR_LAYOUT_C, false),
+                 .data = load_field(w, list, offsetof(tr_list, items), w->m->ptr)};
+    tr_lower_store_at(w, &a, len, tr_lower_parts(w, in->args[1]));
+    store_length(w, list, n);
+}
+
+static void lower_resize(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv list = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
+    make_room(w, v, list, n, tr_ty_size(tr_lower_ty(w, in->args[0])->items[0]));
+    store_length(w, list, n);
+}
+
+bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    switch ((tr_op)in->op) {
+    case TR_OP_NEWLIST: lower_newlist(w, v, in); break;
+    case TR_OP_ITEMS: lower_items(w, v, in); break;
+    case TR_OP_APPEND: lower_append(w, v, in); break;
+    case TR_OP_RESIZE: lower_resize(w, v, in); break;
+    default: return false;
+    }
+    return true;
+}

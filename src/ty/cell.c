@@ -1,0 +1,167 @@
+/* Cells: what is known of the items of a list while types are found (unification of type variables, in the
+ * field's words).
+ *
+ * A list's type names the cell it was made with. Where two lists may be one value their cells become one, by
+ * union and find; the content of a cell is the type that all items have in common which were put into any
+ * list of it. Both only grow, so whoever sweeps until nothing changes comes to an end: numbers have few types
+ * above each other, and there is a cell for each place that makes a list. What has no common type is noted,
+ * with both places, and told when code is made. A list into which nothing comes is taken for one of integers:
+ * who reads its items, which are never there, gets a type, and nobody else hears of it.
+ * Cost: a find is as long as the chain to the cell's root, which it shortens. */
+#include <assert.h>
+
+#include "ty/internal.h"
+
+const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
+    assert(((tr_ty_is_scalar(item) && !item->weak) || item->kind == TR_TY_NONE) && "items are numbers");
+    return tr_ty_of(t, TR_TY_LIST, 0, 1, &item);
+}
+
+static const tr_ty *of_cell(tr_tytab *t, uint32_t k) {
+    const tr_ty *none = tr_ty_none(t);
+    tr_ty key = {.kind = TR_TY_LIST, .sub = TR_LIST_CELL, .n = 1, .items = &none, .nums = &k, .nnums = 1};
+    return tr_ty_intern(t, &key);
+}
+
+const tr_ty *tr_ty_new_cell(tr_tytab *t) {
+    tr_cells *c = tr_tytab_cells(t);
+    tr_cell new = {.up = c->all.n};
+    tr_vec_push(tr_tytab_arena(t), &c->all, new);
+    return of_cell(t, c->all.n - 1);
+}
+
+static bool is_cell(const tr_ty *list) {
+    assert(list->kind == TR_TY_LIST && "lists have items");
+    return list->sub == TR_LIST_CELL;
+}
+
+static uint32_t root_of(tr_cells *c, const tr_ty *list) {
+    uint32_t k = list->nums[0];
+    assert(k < c->all.n && "a cell of this table");
+    while (c->all.d[k].up != k)
+        k = c->all.d[k].up = c->all.d[c->all.d[k].up].up;
+    return k;
+}
+
+static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
+    tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
+    return &c->all.d[root_of(c, list)];
+}
+
+const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed) {
+    const tr_cell *c = is_cell(list) ? cell_of(t, list) : NULL;
+    const tr_ty *item = !c ? list->items[0] : c->guess && !guessed ? NULL : c->content;
+    return item && item->kind != TR_TY_NONE ? item : NULL;
+}
+
+bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list, bool firm) {
+    tr_cell *c = is_cell(list) ? cell_of(t, list) : NULL;
+    if (!c || (c->content && !(c->guess && firm)))
+        return false;
+    c->content = tr_ty_scalar(t, c->real ? TR_TY_F64 : TR_TY_I64);
+    c->guess = !firm;
+    tr_tytab_cells(t)->changes++;
+    return true;
+}
+
+void tr_ty_list_asked_array(tr_tytab *t, const tr_ty *list) {
+    if (is_cell(list))
+        cell_of(t, list)->real = true;
+}
+
+bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out) {
+    if (!is_cell(list))
+        return false;
+    *out = cell_of(t, list)->clash;
+    return out->type[0] != NULL;
+}
+
+uint32_t tr_ty_cell_changes(const tr_tytab *t) {
+    return tr_tytab_cells((tr_tytab *)(uintptr_t)t)->changes;
+}
+
+/* The content of a cell becomes what it has in common with x. */
+static bool grow(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, bool numba) {
+    const tr_ty *j = c->content && !c->guess ? tr_ty_join(t, c->content, x, numba) : x;
+    if (!j || !tr_ty_is_scalar(j)) {
+        if (!c->clash.type[0]) {
+            c->clash = (tr_clash){{c->content, x}, {c->line, line}};
+            tr_tytab_cells(t)->changes++;
+        }
+        return false;
+    }
+    if (j == c->content && !c->guess)
+        return true;
+    c->content = j;
+    c->guess = false;
+    c->line = line;
+    tr_tytab_cells(t)->changes++;
+    return true;
+}
+
+bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba) {
+    x = tr_ty_strong(t, x);
+    if (!tr_ty_is_scalar(x))
+        return false;
+    if (is_cell(list))
+        return grow(t, cell_of(t, list), x, line, numba);
+    return tr_ty_join(t, list->items[0], x, numba) == list->items[0];
+}
+
+const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    if (is_cell(b)) {
+        const tr_ty *other = a;
+        a = b;
+        b = other;
+    }
+    if (!is_cell(a))
+        return a == b ? a : NULL;
+    if (!is_cell(b)) /* one that is closed: its items are all that there may be */
+        return NULL;
+    tr_cells *c = tr_tytab_cells(t);
+    uint32_t x = root_of(c, a), y = root_of(c, b), low = x < y ? x : y, high = x < y ? y : x;
+    if (x != y) {
+        tr_cell was = c->all.d[high];
+        c->all.d[high].up = low;
+        c->changes++;
+        c->all.d[low].real |= was.real;
+        if (was.content && !was.guess)
+            grow(t, &c->all.d[low], was.content, was.line, numba);
+        if (was.clash.type[0] && !c->all.d[low].clash.type[0])
+            c->all.d[low].clash = was.clash;
+    }
+    return of_cell(t, low);
+}
+
+bool tr_ty_has_lists(const tr_ty *t) {
+    if (t->kind == TR_TY_LIST)
+        return true;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (tr_ty_has_lists(t->items[i]))
+            return true;
+    return false;
+}
+
+const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *user) {
+    if (ty->kind == TR_TY_LIST)
+        return fn(user, ty);
+    if (!tr_ty_has_lists(ty))
+        return ty;
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, ty->n + 1u);
+    for (uint32_t i = 0; i < ty->n; i++)
+        items[i] = tr_ty_map_lists(t, ty->items[i], fn, user);
+    const tr_ty *r = tr_ty_like(t, ty, items);
+    tr_arena_fini(&scratch);
+    return r;
+}
+
+static const tr_ty *close_one(void *user, const tr_ty *list) {
+    const tr_ty *item = tr_ty_list_item(user, list, false);
+    return tr_ty_list_of(user, item ? item : tr_ty_none(user));
+}
+
+const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
+    return tr_ty_map_lists(t, ty, close_one, t);
+}
