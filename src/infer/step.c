@@ -221,7 +221,8 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
                "of NumPy's takes");
 }
 
-/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c) compares. */
+/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c)
+ * compares. */
 static bool callee_reads(const tr_obj *callee, const tr_ins *call, uint32_t k, uint32_t ndim) {
     if (!is_builtin(callee) || k == 0)
         return false;
