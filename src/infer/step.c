@@ -219,7 +219,8 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
                "of NumPy's takes");
 }
 
-/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c) compares. */
+/* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c)
+ * compares. */
 static bool callee_reads(const tr_obj *callee, const tr_ins *call, uint32_t k, uint32_t ndim) {
     if (!is_builtin(callee) || k == 0)
         return false;
@@ -234,7 +235,8 @@ static bool is_number_index(tr_em *e, const tr_ty *t) {
     return !t || tr_ty_is_int(tr_ty_strong(e->types, t));
 }
 
-/* Is v, a list of the items of what is no tuple, only asked for them? Then a slice of it can stand for it. */
+/* Is v, a list of the items of what is no tuple, only asked for them? Then a slice of that can stand for
+ * it. */
 static bool is_only_read(tr_em *e, const tr_fn *f, tr_val v, uint32_t ndim) {
     const infer *of = e->infer;
     const tr_ty *const *ty = of->st.d[of->cur].ty;

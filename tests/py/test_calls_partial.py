@@ -58,12 +58,15 @@ def made(x, a):
     return p(), p(c=1), q(), q(c=x), r(5), r(z=1, y=2), m(x), s(), p.args[0], p.keywords["d"], p.func(1)
 
 
-@pytest.mark.parametrize("f, args", [(of_globals, (3,)), (of_globals, (2.5,)), (made, (4, A))], ids=["ints", "floats", "made"])
+@pytest.mark.parametrize(
+    "f, args", [(of_globals, (3,)), (of_globals, (2.5,)), (made, (4, A))], ids=["ints", "floats", "made"]
+)
 def test_as_cpython(f: Any, args: tuple) -> None:
     want = f(*args)
     for options in ({}, {"parallel": True}, {"inline": "always"}):
         assert njit(**options)(f)(*args) == want
-    assert njit(lambda *t, g=njit(f): g(*t))(*args) == want
+    g = njit(f)
+    assert njit(lambda *t: g(*t))(*args) == want
 
 
 def test_in_loops_in_prange_and_in_a_ufunc() -> None:
