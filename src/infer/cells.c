@@ -1,15 +1,14 @@
 /* Lists while types are found: which displays are lists, the cells of those that an instance makes, and how
  * what flows into a list crosses calls.
  *
- * * An instance has cells of its own: for each place that makes a list, for each list among its arguments and
+ * An instance has cells of its own: for each place that makes a list, for each list among its arguments and
  * in what it is given by a call. Instances are known by what the items of their arguments' lists are, not by
  * cells. So a callee's parameter begins with what the caller's cell has; what the callee puts into it besides
  * flows back, and the next sweep asks for the instance of that. What a caller puts into a list that it was
  * given as a result is declared when the instance is asked for anew. Where nothing flows into a list in an
- * instance, its items are guessed, which nobody else hears of; when the code is made it is known that nothing
- * will.
+ * instance, its items are guessed, which nobody else hears of.
  *
- * * A display that is only read where it stands is a tuple, as ever (ty/kinds.def); one that is changed,
+ * A display that is only read where it stands is a tuple, as ever (ty/kinds.def); one that is changed,
  * returned, or handed to a function of the user's that does so is a list: all uses are looked at, also those
  * of what it may become on another path. */
 #include <assert.h>
@@ -85,11 +84,11 @@ void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t l
         tr_infer_flow_lists(f, from->items[i], to->items[i], line, numba);
 }
 
-bool tr_infer_guess_lists(infer *f, uint32_t inst, bool firm) {
+bool tr_infer_guess_lists(infer *f, uint32_t inst) {
     bool any = false;
     for (uint32_t i = 0; i < f->cells.n; i++)
         if (f->cells.d[i].inst == inst)
-            any |= tr_ty_list_guess(f->ctx->types, f->cells.d[i].ty, firm);
+            any |= tr_ty_list_guess(f->ctx->types, f->cells.d[i].ty);
     return any;
 }
 
@@ -201,6 +200,7 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
     case TR_OP_SETITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
+    case TR_OP_BINARY: return in->sub == TR_BIN_ADD || in->sub == TR_BIN_MUL; /* makes one */
     case TR_OP_RET: return is_returned(w, f);
     case TR_OP_BUILDTUP:
         for (uint32_t k = 0; k < in->nargs; k++)

@@ -551,7 +551,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
         return false;
     m.s = &f->st.d[inst];
     const tr_ty *ret = m.s->ret && inst != f->queue.d[0] ? tr_ty_closed(f->ctx->types, m.s->ret) : NULL;
-    while (tr_infer_guess_lists(f, inst, true)) {
+    while (tr_infer_guess_lists(f, inst)) {
         m.s->done = false;
         m.s->seen = UINT32_MAX;
         f->changes++;

@@ -483,7 +483,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
             }
         } while (w.changed && ok);
     } while (ok && ((st(&w)->consulted && f->changes != before) ||
-                    (f->lowest >= st(&w)->level && tr_infer_guess_lists(f, inst, false))));
+                    (f->lowest >= st(&w)->level && tr_infer_guess_lists(f, inst))));
     f->depth--;
     f->cur = outer;
     f->at = outer_at;

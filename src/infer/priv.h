@@ -141,9 +141,8 @@ const tr_ty *tr_infer_open_param(infer *f, uint32_t i, const tr_ty *t);
 const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t);
 /* What lists in the one type have flows into those at the same places of the other. */
 void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba);
-/* Items of the instance's lists are guessed where nothing is known of them, or that is firm now; whether
- * there were any such lists. */
-bool tr_infer_guess_lists(infer *f, uint32_t inst, bool firm);
+/* Items of the instance's lists are guessed where nothing is known of them; whether there were such lists. */
+bool tr_infer_guess_lists(infer *f, uint32_t inst);
 /* Types are final: no cell is left in them. */
 void tr_infer_close(infer *f, istate *s);
 /* Items without a common type, of a list of the instance's, are told. */

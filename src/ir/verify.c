@@ -186,8 +186,8 @@ static uint8_t *made_of(const tr_fnck *k, tr_val items) {
     return is;
 }
 
-/* How long it was may be asked for ever, and so what takes an array along for that: a part of the function that
- * became one of its own (opt/late.c). */
+/* How long it was may be asked for ever, and so what takes an array along for that: a part of the function
+ * that became one of its own (opt/late.c). */
 static bool asks_memory(const tr_ins *in) {
     return in->op != TR_OP_RELEASE && in->op != TR_OP_RETAIN && in->op != TR_OP_DIM && in->op != TR_OP_CALL;
 }

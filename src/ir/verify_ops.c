@@ -233,7 +233,8 @@ static void check_alloc(tr_fnck *k, const tr_ins *i) {
 
 /* A list of numbers. */
 static bool is_list(const tr_ty *t) {
-    return tr_ck_is_kind(t, TR_TY_LIST) && !t->sub && tr_ty_is_scalar(t->items[0]) && !t->items[0]->weak;
+    return tr_ck_is_kind(t, TR_TY_LIST) && t->sub != TR_LIST_CELL && tr_ty_is_scalar(t->items[0]) &&
+           !t->items[0]->weak;
 }
 
 static void check_list(tr_fnck *k, const tr_ins *i) {

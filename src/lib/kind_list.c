@@ -2,7 +2,7 @@
  * array of one axis, so indexing, loops and patterns are an array's; it is asked for anew by each operation,
  * as the items may have moved since.
  *
- * * While types are found, what is put into a list flows into its cell (ty/cell.c), and who reads items of
+ * While types are found, what is put into a list flows into its cell (ty/cell.c), and who reads items of
  * which nothing is known yet waits. An iteration has no length: each step asks how long the list is then, as
  * CPython's does. */
 #include "lib/fam.h"
@@ -11,7 +11,7 @@
 
 #include "lib/kinds.h"
 
-enum { NEW_LIST = 1 }; /* tr_em.list: of the list that an operation gives */
+enum { NEW_LIST = 1, OTHER_LIST }; /* tr_em.list: of the list that an operation gives; of another operand */
 
 static const tr_ty *i64_of(tr_em *e) {
     return tr_fam_ty(e, TR_TY_I64);
@@ -108,12 +108,19 @@ bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv
     return tr_em_genexpr(e, closure, it, false, &gen) && tr_em_each(e, gen, 0, none, each_append, &list);
 }
 
-/* A list of an array's items. */
-static bool of_array(tr_em *e, tr_tv a, tr_tv *out) {
+/* What is in a list, or was, flows into the list that is made of it. */
+static bool flows_on(tr_em *e, const tr_ty *to, tr_tv list) {
+    const tr_ty *item = tr_ty_list_item(e->types, list.ty, false);
+    return !item || tr_ty_list_takes(e->types, to, item, e->place.span.line, e->opts->promote_numba) ||
+           tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, item), tr_em_tyname(e, to));
+}
+
+/* A list of some of a list's items, an array. */
+static bool part_of(tr_em *e, tr_tv list, tr_tv a, tr_tv *out) {
     tr_tv items;
     const tr_ty *ty = e->list(e, NEW_LIST);
-    if (!tr_ty_list_takes(e->types, ty, a.ty->elem, e->place.span.line, e->opts->promote_numba))
-        return tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, a.ty->elem), tr_em_tyname(e, ty));
+    if (!flows_on(e, ty, list))
+        return false;
     *out = new_of(e, ty, tr_em_dim(e, a, 0));
     return tr_em_items(e, *out, &items) && tr_lib_map_into(e, items, a);
 }
@@ -142,15 +149,16 @@ bool tr_lib_list_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_list_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
-    return tr_em_items(e, c->a[0], &a) && of_array(e, a, out);
+    return tr_em_items(e, c->a[0], &a) && part_of(e, c->a[0], a, out);
 }
 
 /* A list is taken as long as it is now: it may be the one that grows. */
 bool tr_lib_list_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list = c->a[0], it = c->a[1], none[1];
     *out = tr_em_none(e);
-    if (it.ty->kind == TR_TY_TUPLE && !it.ty->n) /* whose items would have no type */
-        return true;
+    if ((it.ty->kind == TR_TY_TUPLE && !it.ty->n) ||
+        (it.ty->kind == TR_TY_LIST && !tr_ty_list_item(e->types, it.ty, false)))
+        return true; /* there are none, and of no type */
     if (it.ty->kind == TR_TY_LIST &&
         (!tr_em_items(e, it, &it) || !tr_fam_copy_as(e, it, it.ty->elem, TR_LAYOUT_C, &it)))
         return false;
@@ -219,7 +227,7 @@ bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
     if (!tr_em_items(e, list, &a))
         return false;
     if (i.ty->kind == TR_TY_SLICE)
-        return tr_em_getitem(e, a, i, &part) && of_array(e, part, out);
+        return tr_em_getitem(e, a, i, &part) && part_of(e, list, part, out);
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list index out of range");
@@ -285,11 +293,39 @@ bool tr_lib_truth_list(tr_em *e, tr_tv list, tr_tv *out) {
 
 /* --- operators --- */
 
+static bool concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    const tr_ty *ty = e->list(e, NEW_LIST);
+    tr_tv a, b, all;
+    if (!tr_em_items(e, x, &a) || !tr_em_items(e, y, &b) || !flows_on(e, ty, x) || !flows_on(e, ty, y))
+        return false;
+    tr_tv n = tr_em_dim(e, a, 0), m = tr_em_dim(e, b, 0);
+    *out = new_of(e, ty, tr_em_nsw(e, TR_OP_ADD, n, m));
+    return tr_em_items(e, *out, &all) && tr_lib_map_into(e, tr_fam_part(e, all, 0, zero(e), n), a) &&
+           tr_lib_map_into(e, tr_fam_part(e, all, 0, n, m), b);
+}
+
+/* The items as rows of a matrix. */
+static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
+    const tr_ty *ty = e->list(e, NEW_LIST);
+    tr_tv a, all, shape[2];
+    if (!tr_em_items(e, x, &a) || !flows_on(e, ty, x))
+        return false;
+    shape[0] = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
+    shape[1] = tr_em_dim(e, a, 0);
+    *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
+    if (!tr_em_items(e, *out, &all))
+        return false;
+    const tr_ty *rows = tr_ty_array(e->types, all.ty->elem, 2, TR_LAYOUT_C, false);
+    return tr_em_assign(e, tr_em_restride(e, rows, all, zero(e), shape, NULL), a);
+}
+
 tr_answer tr_lib_binary_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    (void)x;
-    (void)y;
-    (void)out;
-    return tr_answered(tr_em_unsupported(e, "list", "'%s' on a list", tr_lib_sign(op)));
+    bool lx = x.ty->kind == TR_TY_LIST, ly = y.ty->kind == TR_TY_LIST;
+    if (op == TR_BIN_ADD && lx && ly)
+        return tr_answered(concat(e, x, y, out));
+    if (op == TR_BIN_MUL && lx != ly && tr_lib_is_index(e, lx ? y : x))
+        return tr_answered(repeat(e, lx ? x : y, lx ? y : x, out));
+    return TR_OPEN;
 }
 
 /* `l += x` is l.extend(x), and l. */
@@ -301,11 +337,62 @@ bool tr_lib_inplace_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
 }
 
+static bool lam_equal(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    (void)d;
+    (void)idx;
+    (void)caps;
+    if (!tr_em_compare(e, TR_CMP_EQ, elems[0], elems[1], &yields[0]))
+        return false;
+    yields[0] = tr_em_strong(e, yields[0]);
+    return true;
+}
+
+/* As many items, and each is equal. */
+static bool lists_equal(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv in[2], n[2], yes = tr_em_strong(e, tr_em_bool(e, true)), all;
+    tr_redk both = TR_RED_AND;
+    if (!tr_em_items(e, x, &in[0]) || !tr_em_items(e, y, &in[1]))
+        return false;
+    for (int k = 0; k < 2; k++)
+        n[k] = tr_em_dim(e, in[k], 0);
+    tr_tv few = tr_em_op2(e, TR_OP_MIN, n[0], n[1]);
+    for (int k = 0; k < 2; k++)
+        in[k] = tr_fam_part(e, in[k], 0, zero(e), few);
+    tr_pdesc d = {.nspace = 1,
+                  .space = &few,
+                  .nin = 2,
+                  .in = in,
+                  .nred = 1,
+                  .reds = &both,
+                  .init = &yes,
+                  .lam = lam_equal};
+    if (!tr_em_pattern(e, &d, &all))
+        return false;
+    *out = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, n[0], n[1]), all);
+    return true;
+}
+
+/* A display that is only read is no list, but equal to one. */
+static bool as_list(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
+    *out = x;
+    if (x.ty->kind == TR_TY_LIST)
+        return true;
+    for (uint32_t k = 0; k < x.ty->n; k++)
+        it[k] = tr_em_item(e, x, k);
+    return tr_em_new_list(e, OTHER_LIST, x.ty->n, it, out);
+}
+
 tr_answer tr_lib_compare_list(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    (void)out;
-    if (x.ty->kind != TR_TY_LIST || y.ty->kind != TR_TY_LIST)
+    bool lx = x.ty->kind == TR_TY_LIST || tr_ty_is_list(x.ty),
+         ly = y.ty->kind == TR_TY_LIST || tr_ty_is_list(y.ty);
+    if (!lx || !ly)
         return TR_OPEN;
-    return tr_answered(tr_em_unsupported(e, "list", "'%s' of lists", tr_lib_cmp_sign(op)));
+    if (op != TR_CMP_EQ && op != TR_CMP_NE)
+        return tr_answered(tr_em_unsupported(e, "list", "'%s' of lists", tr_lib_cmp_sign(op)));
+    return tr_answered(as_list(e, x, &x) && as_list(e, y, &y) && lists_equal(e, x, y, out) &&
+                       (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out)));
 }
 
 /* Of one cell, or of one type. */

@@ -450,10 +450,11 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
         *out = x;
         return !dtype || dtype == x.ty->elem || tr_fam_copy_as(e, x, dtype, layout_like(x), out);
     }
-    if (x.ty->kind == TR_TY_LIST)
-        tr_ty_list_asked_array(e->types, x.ty);
-    if (x.ty->kind == TR_TY_LIST) /* its memory may be another one tomorrow */
-        return tr_em_items(e, x, &x) && tr_fam_copy_as(e, x, dtype ? dtype : x.ty->elem, TR_LAYOUT_C, out);
+    if (x.ty->kind == TR_TY_LIST) { /* whose memory may be another one tomorrow */
+        const tr_ty *item = tr_ty_list_item(e->types, x.ty, false);
+        item = dtype ? dtype : item ? item : tr_fam_ty(e, TR_TY_F64);
+        return tr_em_items(e, x, &x) && tr_fam_copy_as(e, x, item, TR_LAYOUT_C, out);
+    }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
         return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL, false}, out) &&

@@ -1,7 +1,7 @@
 /* Lists: what is said of the items is read and written where the list's block has it (rt/layout.h); the
  * runtime is called where there is no room.
  *
- * * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
+ * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
  * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
  * instruction: code that is left before that leaves the list as it was. */
 #include "lower/internal.h"

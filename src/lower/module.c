@@ -164,7 +164,7 @@ typedef struct graph {
     /* per instance: those it calls that are in the module, directly or (after closing) at any distance */
     tr_bits *calls;
     uint32_t n;
-    bool atomic;
+    bool atomic, lists;
 } graph;
 
 /* `threads`: f is run by several. What it captures is theirs together, so counting its references must be
@@ -177,6 +177,7 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
         if (in->op == TR_OP_CALL && in->imm.fn < g->n && !g->p->insts.d[in->imm.fn].late &&
             !g->p->insts.d[in->imm.fn].far)
             tr_bits_set(&g->calls[from], in->imm.fn);
+        g->lists = g->lists || (in->ty && tr_ty_has_lists(in->ty));
         g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
             add_calls(g, from, tr_pat_any(in->imm.pat, k), threads || tr_pat_is_parallel(in->imm.pat));
@@ -203,7 +204,7 @@ static void add_called(tr_lm *m, const tr_bits *calls) {
  * program has. */
 static void find_called(tr_lm *m) {
     graph g = {m->prog, TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n,
-               m->prog->atomic_counts};
+               m->prog->atomic_counts, false};
     for (uint32_t i = 0; i < g.n; i++) {
         const tr_fn *f = m->prog->insts.d[i].fn;
         g.calls[i] = tr_bits_new(&m->ctx->arena, g.n);
@@ -219,6 +220,7 @@ static void find_called(tr_lm *m) {
                 m->insts[i].large |= m->insts[k].large;
             }
     m->atomic_counts = g.atomic;
+    m->lists = g.lists;
     for (uint32_t i = 0; i < g.n; i++)
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
     for (uint32_t i = 0; i < g.n; i++)

@@ -1,7 +1,7 @@
 /* Lists: a counted block that says where the items are, and memory of their own for these, which may move
  * when there are more.
  *
- * * Compiled code reads and writes the block itself (lower/list.c); it comes here where there is no room. The
+ * Compiled code reads and writes the block itself (lower/list.c); it comes here where there is no room. The
  * items' memory is the system's: large ones are mapped, and when they grow their pages are mapped elsewhere,
  * so that no item is copied. A list of n items that were appended one by one has moved log(n) times. Cost:
  * amortised constant for each item. */

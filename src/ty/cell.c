@@ -5,16 +5,18 @@
  * union and find; the content of a cell is the type that all items have in common which were put into any
  * list of it. Both only grow, so whoever sweeps until nothing changes comes to an end: numbers have few types
  * above each other, and there is a cell for each place that makes a list. What has no common type is noted,
- * with both places, and told when code is made. A list into which nothing comes is taken for one of integers:
- * who reads its items, which are never there, gets a type, and nobody else hears of it.
+ * with both places, and told when code is made. A list into which nothing comes is taken for one of bool: who
+ * reads its items, which are never there, gets a type, and nobody else hears of it.
  * Cost: a find is as long as the chain to the cell's root, which it shortens. */
 #include <assert.h>
 
 #include "ty/internal.h"
 
 const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
-    assert(((tr_ty_is_scalar(item) && !item->weak) || item->kind == TR_TY_NONE) && "items are numbers");
-    return tr_ty_of(t, TR_TY_LIST, 0, 1, &item);
+    assert((!item || (tr_ty_is_scalar(item) && !item->weak)) && "items are numbers");
+    unsigned form = item ? 0 : TR_LIST_NOTHING;
+    item = item ? item : tr_ty_scalar(t, TR_TY_BOOL);
+    return tr_ty_of(t, TR_TY_LIST, form, 1, &item);
 }
 
 static const tr_ty *of_cell(tr_tytab *t, uint32_t k) {
@@ -50,23 +52,18 @@ static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
 
 const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed) {
     const tr_cell *c = is_cell(list) ? cell_of(t, list) : NULL;
-    const tr_ty *item = !c ? list->items[0] : c->guess && !guessed ? NULL : c->content;
-    return item && item->kind != TR_TY_NONE ? item : NULL;
+    bool guess = c ? c->guess : list->sub == TR_LIST_NOTHING;
+    return guess && !guessed ? NULL : c ? c->content : list->items[0];
 }
 
-bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list, bool firm) {
+bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list) {
     tr_cell *c = is_cell(list) ? cell_of(t, list) : NULL;
-    if (!c || (c->content && !(c->guess && firm)))
+    if (!c || c->content)
         return false;
-    c->content = tr_ty_scalar(t, c->real ? TR_TY_F64 : TR_TY_I64);
-    c->guess = !firm;
+    c->content = tr_ty_scalar(t, TR_TY_BOOL);
+    c->guess = true;
     tr_tytab_cells(t)->changes++;
     return true;
-}
-
-void tr_ty_list_asked_array(tr_tytab *t, const tr_ty *list) {
-    if (is_cell(list))
-        cell_of(t, list)->real = true;
 }
 
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out) {
@@ -124,7 +121,6 @@ const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool 
         tr_cell was = c->all.d[high];
         c->all.d[high].up = low;
         c->changes++;
-        c->all.d[low].real |= was.real;
         if (was.content && !was.guess)
             grow(t, &c->all.d[low], was.content, was.line, numba);
         if (was.clash.type[0] && !c->all.d[low].clash.type[0])
@@ -158,8 +154,7 @@ const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *
 }
 
 static const tr_ty *close_one(void *user, const tr_ty *list) {
-    const tr_ty *item = tr_ty_list_item(user, list, false);
-    return tr_ty_list_of(user, item ? item : tr_ty_none(user));
+    return tr_ty_list_of(user, tr_ty_list_item(user, list, false));
 }
 
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {

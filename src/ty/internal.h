@@ -13,7 +13,6 @@ typedef struct tr_cell {
     uint32_t up; /* the cell that it is one with, or itself */
     const tr_ty *content;
     bool guess;     /* nothing has come into it, and content is what it is taken for */
-    bool real;      /* then it is taken for floats */
     int32_t line;   /* where that came from, or the last of it */
     tr_clash clash; /* no types: there is none */
 } tr_cell;

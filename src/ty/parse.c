@@ -135,7 +135,7 @@ static const tr_ty *read_items(reader *r, const tr_words *w) {
 
 /* A cell is a compilation's, and has no text that could be read. */
 static const tr_ty *read_list_of(reader *r, const tr_words *w) {
-    const tr_ty *t = w->sub ? NULL : read_items(r, w);
+    const tr_ty *t = w->sub == TR_LIST_CELL ? NULL : read_items(r, w);
     return t && tr_ty_is_scalar(t->items[0]) && !t->items[0]->weak ? t : NULL;
 }
 

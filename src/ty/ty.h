@@ -64,9 +64,9 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
-enum { TR_LIST_CELL = 1 };  /* what its items are says a cell */
-enum { TR_FLAT_CELLS = 1 }; /* its items are arrays without axes */
-enum { TR_ZIP_WALK = 1 };   /* begins anew for whoever asks, as what it is made of does */
+enum { TR_LIST_CELL = 1, TR_LIST_NOTHING }; /* what its items are says a cell; there are none, ever */
+enum { TR_FLAT_CELLS = 1 };                 /* its items are arrays without axes */
+enum { TR_ZIP_WALK = 1 };                   /* begins anew for whoever asks, as what it is made of does */
 /* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as
  * items are no whole number of them apart. */
 enum { TR_ARRAY_PACKED = 1, TR_ARRAY_LOOSE };
@@ -144,14 +144,13 @@ unsigned tr_ty_unit(const tr_ty *array);
  * into it: its type names a cell of the compilation's table, whose content only grows, and which becomes one
  * with another where their lists may be one (ty/cell.c). Typed IR has no cells. --- */
 
-const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* of items of that type; none: of no known one */
+const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* NULL: of none, into which nothing comes */
 const tr_ty *tr_ty_new_cell(tr_tytab *t);                   /* a list of a new cell */
 /* The items' type; NULL: nothing is known of it. `guessed`: also what it is taken for. */
 const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed);
-/* A list of a cell into which nothing has come is taken to have items of int64 until something does, or of
- * float64 if somebody asked for an array (tr_ty_list_asked_array); `firm`: for good. False: no need. */
-bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list, bool firm);
-void tr_ty_list_asked_array(tr_tytab *t, const tr_ty *list);
+/* A list of a cell into which nothing has come is taken to have items of bool until something does, which no
+ * other number's type is changed by. False: no need. */
+bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list);
 /* Items of type x are put into the list. False: they have no type in common with what is there, which is told
  * of its cell, or they are no numbers. `line` is where that is. */
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba);

@@ -101,6 +101,7 @@ static void test_ir_text(void) {
                                        "display()",
                                        "list(f64)",
                                        "list(c64)",
+                                       "empty(i1)",
                                        "prange1(i64)",
                                        "ndindex(i64, i64)",
                                        "opt((i64, f64))",

@@ -94,6 +94,13 @@ STATEMENTS = [
     "if not l:\n    l.append(7)",
     "a, b = m[:2]\n    r += a - b",
     "r += int(np.array(l).sum())",
+    "m = l + m",
+    "m = l[:5] * {v}",
+    "m = [{v}] * {n}",
+    "l = [n, {v}] + l",
+    "r += 1 if l == m else 3",
+    "r += 1 if l != [{v}, 2] else 3",
+    "r += 5 if l == l[:] else 1",
 ]
 
 statement = st.builds(
@@ -183,6 +190,25 @@ def test_traces_in_rounds_of_a_prange(statements, n):
 
 
 # --- what a list is ---
+
+
+def test_made_of_others():
+    def f(n, x):
+        zeros, l = [0] * n, [n, 1]
+        l.append(2)
+        zeros[1] = 5
+        return zeros, n * l, l + [x], l * 0, [x] * -3, l == [n, 1, 2], [n] == l, l != [n, 1], l + l == l * 2
+
+    same(f, 3, 1)
+    got, want = njit(f)(3, 2.5), f(3, 2.5)
+    assert got == want and {type(v) for v in got[2]} == {float}  # a list has one type
+
+    @njit
+    def huge(l_n):
+        return [1.0] * l_n
+
+    with pytest.raises(MemoryError):
+        huge(1 << 46)
 
 
 def test_parts_of_displays():
@@ -476,8 +502,8 @@ def test_a_list_of_all_rounds_stays_as_long_as_it_is(how):
         ("l = [1]\n    l.sort()\n    return l", "sort"),
         ("l = [1]\n    l.remove(1)\n    return l", "remove"),
         ("l = [1]\n    l[0:1] = 2\n    return l", "slice of a list"),
-        ("l = [1]\n    l.append(2)\n    return l + l", "on a list"),
-        ("l = [1]\n    l.append(2)\n    return l == l", "of lists"),
+        ("l = [1]\n    l.append(2)\n    return l < l", "of lists"),
+        ("l = [1]\n    l.append(2)\n    return l - l", "unsupported operand"),
         (
             "l = [1]\n    l.append(2)\n    for x in reversed(l):\n        n += x\n    return n",
             "reversed() of a list",
