@@ -109,6 +109,13 @@ static void walk_rows(tr_lpat *s, const tr_nest *n, const flat *f) {
     s->chunk = chunk;
 }
 
+/* How long rows may be: a buffer holds one at least. */
+static uint32_t longest(const tr_lpat *s, const tr_nest *n) {
+    uint32_t most = s->p->sched.chunk ? LONG : KNOWN;
+    assert(n->n > 0 && "a buffer has room");
+    return n->n < most ? n->n : most;
+}
+
 void tr_flat_nest(tr_lpat *s, const tr_nest *n) {
     assert(n->kind == TR_NEST_FLAT && n->level + 2u == s->ndim && !s->ncarry && "a map's two last axes");
     LLVMBuilderRef b = s->w->b;
@@ -116,7 +123,7 @@ void tr_flat_nest(tr_lpat *s, const tr_nest *n) {
     unsigned k = n->level;
     flat *f = TR_NEW_N(&s->w->m->ctx->arena, flat, s->narr + 1u);
     lv less = l_sub(b, s->ext[s->axis[k + 1]], l_int(i64, 1)),
-       pays = l_icmp(b, LLVMIntULT, less, l_int(i64, s->p->sched.chunk ? LONG : KNOWN));
+       pays = l_icmp(b, LLVMIntULT, less, l_int(i64, longest(s, n)));
     for (unsigned i = 0; i < s->narr; i++) {
         f[i] = describe(s, n, i);
         pays = i < s->p->nin ? pays : l_and(b, pays, is_line(s, k, i));

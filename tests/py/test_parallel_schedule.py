@@ -47,6 +47,17 @@ def test_words_reach_the_loops(words, make, want):
     assert np.asarray(y).tobytes() == np.asarray(plain).tobytes()
 
 
+@pytest.mark.parametrize("chunk", [1, 3, 39, 40, 41, 95, 96, 97])
+@pytest.mark.parametrize("n", [1, 4, 40, 96])
+def test_rows_may_be_longer_than_chunks(chunk, n):
+    """Short rows go side by side through a buffer of a chunk: one that has no room for a row is no buffer of them."""
+    a, rows = tp.array(np.arange(5.0)), tp.array(np.arange(5.0 * n).reshape(5, n))
+    with tp.schedule(f"chunk {chunk}"):
+        y, z = rows * a[:, None], rows[:, ::-1] + rows[0]
+    assert np.array_equal(y, np.asarray(rows) * np.arange(5.0)[:, None])
+    assert np.array_equal(z, np.asarray(rows)[:, ::-1] + np.arange(n))
+
+
 REFUSED = [
     ("chunk 64", np.cumsum, "no axis to walk in chunks"),
     ("line", lambda x: x[::3] * 2, "not one line"),
