@@ -206,7 +206,7 @@ bool tr_lib_get_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
 
 bool tr_lib_set_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv v, bool itself) {
     tr_lib_set_no(e, t, i, v, itself);
-    tr_em_hint(e, "tuples, and lists here, keep their items: make an array with np.array or np.zeros");
+    tr_em_hint(e, "tuples keep their items: make a list, or an array with np.array or np.zeros");
     return false;
 }
 

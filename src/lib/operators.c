@@ -131,7 +131,7 @@ static bool huge(tr_em *e, bool quotient, tr_tv x, tr_tv beside, tr_tv *out) {
 static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
     if (*sign == '*' && (x.ty->kind == TR_TY_TUPLE || y.ty->kind == TR_TY_TUPLE) &&
         (tr_lib_scalar(e, x.ty) || tr_lib_scalar(e, y.ty)))
-        return tr_em_unsupported(e, "list", "a tuple whose length is a variable");
+        return tr_em_unsupported(e, "list-result", "a tuple whose length is a variable");
     tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
                 tr_em_tyname(e, y.ty));
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);

@@ -92,7 +92,7 @@ def test_graphs_have_all_kinds_of_nodes():
     }
     assert {f"tp.{n}" for n in ours - {"array", "evaluate", "extension", "fuse"}} <= met and len(met) > 100
     ends = {case.outcome.raised.split()[0] for case in cases if case.outcome.raised}
-    assert ends == {"ValueError", "IndexError", "OverflowError"}
+    assert {"ValueError", "IndexError"} <= ends <= {"ValueError", "IndexError", "OverflowError"}
     texts = "\n".join(text for case in cases for call in case.calls for text in call)
     for what in ("'S'", "'R'", "'F'", "ro(", "(0,)", "complex128", *("int8", "uint64", "bool", "float32")):
         assert what in texts, what

@@ -130,16 +130,16 @@ def test_classes_of_named_tuples():
 def appending(n):
     out = []
     for i in range(n):
-        out.append(i)
-    return out[0]
+        out.append((i, n))
+    return out[0][0]
 
 
 def growing(n):
     return ((0,) * n)[0]
 
 
-def storing_into_a_list(n):
-    out = [0, 0]
+def storing_into_a_tuple(n):
+    out = (0, 0)
     out[1] = n
     return out[0]
 
@@ -156,9 +156,9 @@ def choosing_text(n):
 @pytest.mark.parametrize(
     ("fn", "arg", "text", "help"),
     [
-        (appending, 3, "does not compile append\\(\\) of a list", "make an array with np.empty"),
-        (growing, 3, "whose length is a variable", "make an array with np.empty"),
-        (storing_into_a_list, 3, "does not support item assignment", "tuples, and lists here, keep"),
+        (appending, 3, "does not compile a list of \\(int64, int64\\)", "keep an array for each part"),
+        (growing, 3, "whose length is a variable", "return a tuple, or fill an array"),
+        (storing_into_a_tuple, 3, "does not support item assignment", "tuples keep their items: make a list"),
         (telling, np.ones(2), "calls of 'numpy.array_repr'", "make texts outside"),
         (
             choosing_text,
