@@ -87,18 +87,14 @@ static unsigned in_base(uint64_t v, unsigned bits, bool upper, char *out) {
 }
 
 static void put_integer(const tr_fspec *s, bool negative, uint64_t v, tr_sb *out) {
-    char sign[4], d[64], type = s->type ? s->type : 'd';
+    char sign[4], d[64] = {0}, type = s->type ? s->type : 'd';
     size_t from = out->n, signs;
+    unsigned bits = type == 'b' ? 1 : type == 'o' ? 3 : 4, n;
     strcpy(sign, sign_of(s, negative));
     signs = strlen(sign);
     if (s->alt && type != 'd')
         memcpy(sign + signs, (char[]){'0', type, 0}, 3);
-    unsigned n = type == 'd' ? tr_digits_uint(v, d)
-                             : in_base(v,
-                                       type == 'b'   ? 1
-                                       : type == 'o' ? 3
-                                                     : 4,
-                                       type == 'X', d);
+    n = type == 'd' ? tr_digits_uint(v, d) : in_base(v, bits, type == 'X', d);
     tr_sb_write(out, d, n);
     lay_out(s, sign, from, n, type == 'd' ? 3 : 4, out);
 }
