@@ -18,12 +18,20 @@
 
 /* --- cells --- */
 
-/* The cell of number k of this place in the instance at work. */
+enum { MADE, PARAM, GIVEN }; /* which place a cell is of */
+
+static uint64_t place_of(unsigned what, uint32_t n, uint32_t k) {
+    return (uint64_t)what << 56 | (uint64_t)k << 28 | n;
+}
+
+/* The cell of number k of this place in the instance at work. Values have other numbers in SSA in which a
+ * loop is written out (unroll.c); parameters stay the same. */
 static const tr_ty *cell(infer *f, uint64_t place, uint32_t k) {
     struct {
         uint64_t place;
+        const tr_fn *src;
         uint32_t inst, k;
-    } key = {place, f->cur, k};
+    } key = {place, place >> 56 == PARAM ? NULL : f->st.d[f->cur].src, f->cur, k};
     uint64_t h = tr_hash_bytes(&key, sizeof key, 0), at = 0;
     tr_arena *a = &f->ctx->arena;
     if (tr_map_get(&f->cells_of, h, &at))
@@ -32,12 +40,6 @@ static const tr_ty *cell(infer *f, uint64_t place, uint32_t k) {
     tr_map_set(a, &f->cells_of, h, f->cells.n);
     tr_vec_push(a, &f->cells, c);
     return c.ty;
-}
-
-enum { MADE, PARAM, GIVEN }; /* which place a cell is of */
-
-static uint64_t place_of(unsigned what, uint32_t n, uint32_t k) {
-    return (uint64_t)what << 56 | (uint64_t)k << 28 | n;
 }
 
 const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which) {
@@ -117,23 +119,26 @@ bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
 
 /* --- which displays are lists --- */
 
+typedef struct looked_at {
+    const tr_fn *f;
+    tr_val v;
+    uint32_t place;
+} looked_at;
+
+/* A value on the way, and by which of those before it was come to. */
+typedef struct passed {
+    tr_val v;
+    uint32_t from;
+} passed;
+
 typedef struct walk {
     infer *f;
-    TR_VEC(uint64_t) seen; /* function and value */
+    tr_map seen;
 } walk;
 
 enum { ITSELF = UINT32_MAX }; /* the value is the display; else a tuple that has it at that place */
 
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
-
-static bool changes_list(const char *name) {
-    static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
-                                        "sort",   "reverse", "clear",  "copy"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
 
 /* Does the function, one of the user's, change what it is given as its parameter k, captured values first? */
 static bool param_changes(walk *w, uint32_t func, uint32_t k) {
@@ -194,7 +199,7 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     if (place != ITSELF)
         return tuple_changes(w, f, in, v, place);
     switch ((tr_op)in->op) {
-    case TR_OP_GETATTR: return changes_list(in->imm.s);
+    case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
@@ -242,34 +247,59 @@ static bool meets_list(walk *w, const tr_fn *f, tr_val param, uint32_t n) {
     return false;
 }
 
+static bool is_seen(walk *w, looked_at x) {
+    uint64_t key = tr_hash_bytes(&x, sizeof x, 0), at;
+    bool seen = tr_map_get(&w->seen, key, &at);
+    tr_map_set(&w->f->ctx->arena, &w->seen, key, 1);
+    return seen;
+}
+
+/* Blocks' parameters that a value becomes wait in a list, not on the stack: a chain of them may be as long as
+ * the function. What a change was found behind is known to change for all who come by later. */
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
-    uint64_t key = (uint64_t)f->func << 48 | (uint64_t)(place & 0xffff) << 32 | v;
-    for (uint32_t i = 0; i < w->seen.n; i++)
-        if (w->seen.d[i] == key)
-            return false;
-    tr_vec_push(&w->f->ctx->arena, &w->seen, key);
-    for (uint32_t i = 0; i < f->ins.n; i++) {
-        const tr_ins *in = &f->ins.d[i];
-        bool uses = false;
-        for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
-            uses = uses || in->args[k] == v;
-        if (uses && use_changes(w, f, in, v, place))
-            return true;
-        for (uint32_t s = 0; in->blk != TR_NOBLK && s < tr_nsucc(in); s++)
-            for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
-                if (in->imm.succ[s].args[k] == v) {
+    tr_arena *a = &w->f->ctx->arena;
+    TR_VEC(passed) work = {0};
+    tr_vec_push(a, &work, ((passed){v, 0}));
+    for (uint32_t at = 0; at < work.n; at++) {
+        tr_val x = work.d[at].v;
+        uint64_t known;
+        bool changes = tr_map_get(&w->f->changed,
+                                  tr_hash_bytes(&(looked_at){f, x, place}, sizeof(looked_at), 0), &known);
+        if (!changes && is_seen(w, (looked_at){f, x, place}))
+            continue;
+        bool display = place == ITSELF && tr_at(f, x)->op == TR_OP_BUILDLIST;
+        for (uint32_t i = 0; i < f->ins.n && !changes; i++) {
+            const tr_ins *in = &f->ins.d[i];
+            bool uses = false;
+            for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
+                uses = uses || in->args[k] == x;
+            changes = uses && use_changes(w, f, in, x, place);
+            for (uint32_t s = 0; in->blk != TR_NOBLK && s < tr_nsucc(in) && !changes; s++)
+                for (uint32_t k = 0; k < in->imm.succ[s].n && !changes; k++) {
+                    if (in->imm.succ[s].args[k] != x)
+                        continue;
                     tr_val p = tr_blk_at(f, in->imm.succ[s].to)->params.d[k];
-                    bool display = place == ITSELF && tr_at(f, v)->op == TR_OP_BUILDLIST;
-                    if (value_changes(w, f, p, place) || (display && meets_list(w, f, p, tr_at(f, v)->nargs)))
-                        return true;
+                    tr_vec_push(a, &work, ((passed){p, at}));
+                    changes = display && meets_list(w, f, p, tr_at(f, x)->nargs);
                 }
+        }
+        for (uint32_t k = at; changes; k = work.d[k].from) {
+            looked_at found = {f, work.d[k].v, place};
+            tr_map_set(a, &w->f->changed, tr_hash_bytes(&found, sizeof found, 0), 1);
+            if (k == 0)
+                return true;
+        }
     }
     return false;
 }
 
 bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
     walk w = {.f = f};
-    uint64_t key = (uint64_t)src->func << 32 | v, known;
+    struct {
+        const tr_fn *src;
+        uint64_t v;
+    } of = {src, v};
+    uint64_t key = tr_hash_bytes(&of, sizeof of, 0), known;
     if (tr_map_get(&f->displays, key, &known))
         return known;
     known = value_changes(&w, src, v, ITSELF);

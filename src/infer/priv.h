@@ -76,6 +76,7 @@ typedef struct infer {
     tr_val at;     /* of the instance's untyped values the one whose operation is being worked on */
     TR_VEC(tr_infer_cell) cells;
     tr_map displays; /* function and value of a display -> whether it is a list */
+    tr_map changed;  /* function, value and place: those of lists that are changed or handed on */
     tr_map cells_of; /* hash of where it comes from -> its number */
     tr_lost lost;    /* the first thing that was left out because something failed, which somebody has told */
 } infer;

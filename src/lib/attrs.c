@@ -76,8 +76,7 @@ const tr_obj *tr_em_method_of(const tr_em *e, const char *cls, const char *name)
     return NULL;
 }
 
-/* Methods that a list has and a tuple has not. */
-static bool changes_list(const char *name) {
+bool tr_em_changes_list(const char *name) {
     static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
                                         "sort",   "reverse", "clear",  "copy"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -149,7 +148,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if ((x.ty->kind == TR_TY_RECORD && (row < 0 || tr_ty_find_field(x.ty->items[0]->elem, name) >= 0)) ||
         (row < 0 && x.ty->kind == TR_TY_RECORDS))
         return tr_lib_field(e, x, name, out);
-    if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
+    if (row < 0 && x.ty->kind == TR_TY_TUPLE && tr_em_changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)

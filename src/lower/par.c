@@ -308,7 +308,7 @@ static void walk_link(tr_lpat *c, const tr_nest *n, const share *u, lv *out) {
         l_incoming(c->alone, c->last, begun);
         l_incoming(c->alone, next, more);
     }
-    if (c->after)
+    if (c->after && !c->red[0].join)
         tr_lower_rt(w, TR_RT_CHAIN_TEAM, 0, NULL, NULL, &c->team);
     tr_lower_nest(c, n->in, out);
     LLVMBuildCondBr(b, last, end, leave);

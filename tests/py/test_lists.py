@@ -608,3 +608,17 @@ def test_kernels_have_none(tmp_path, monkeypatch):
     path.write_text(KERNELS)
     done = subprocess.run([sys.executable, path], capture_output=True, text=True)
     assert done.stdout == "True\nTrue\n3.0\n", done.stdout + done.stderr
+
+
+def test_a_list_that_is_another_one_many_times_over():
+    """A chain of blocks' parameters, each of which may be the list that is returned."""
+    lines = [
+        "def f(n):",
+        "    l = [0]",
+        *(f"    if n > {k}: l = [{k}, n]" for k in range(300)),
+        "    return l",
+    ]
+    names: dict = {}
+    exec("\n".join(lines), names)
+    for n in (0, 1, 150, 300):
+        assert njit(names["f"])(n) == names["f"](n)
