@@ -2,11 +2,12 @@
  * themselves.
  *
  * An inner function takes the variables around it by value when it is made, which costs nothing and lets a
- * loop's variables stay what they are. That is not enough where an inner function assigns to one (`nonlocal`),
- * or where one is assigned after a function that reads it was made: such a variable is `shared`. It is one
- * piece of memory then, made where its function starts (NEWVAR), which all take; reading and assigning are
- * operations on it, and the variable of SSA construction that stands for the memory never changes. The
- * instructions say so themselves from here on, so that what looks at them later needs to know nothing.
+ * loop's variables stay what they are. That is not enough where an inner function assigns to one
+ * (`nonlocal`), or where one is assigned after a function that reads it was made: such a variable is
+ * `shared`. It is one piece of memory then, made where its function starts (NEWVAR), which all take; reading
+ * and assigning are operations on it, and the variable of SSA construction that stands for the memory never
+ * changes. The instructions say so themselves from here on, so that what looks at them later needs to know
+ * nothing.
  *
  * An inner function that names itself would hold itself. Where the variable is assigned once, by that very
  * definition, the function makes itself anew from what it holds, and has its defaults in place of itself.
@@ -82,9 +83,9 @@ static bool find_captured(tr_decoded *d, uint32_t makes, uint32_t var, tr_bc **o
     return false;
 }
 
-/* `def f` that names f, which is what instruction `at` assigns: f makes itself, and reads nothing for that. In a
- * loop an older one means the newest, which holds the same, as what is assigned in the loop is shared; but for
- * defaults. */
+/* `def f` that names f, which is what instruction `at` assigns: f makes itself, and reads nothing for that.
+ * In a loop an older one means the newest, which holds the same, as what is assigned in the loop is shared;
+ * but for defaults. */
 static void find_itself(tr_prog *p, const tr_code *c, tr_decoded *d, uint32_t var) {
     uint32_t at = 0, i;
     int32_t flags = 0;
