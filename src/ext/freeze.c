@@ -721,8 +721,8 @@ static bool is_of_numpy(const char *module) {
     return strncmp(module, "numpy", 5) == 0 || strncmp(module, "scipy", 5) == 0;
 }
 
-/* A Python function of NumPy's, SciPy's or Python's own that is known not to compile: what would be said of its
- * insides helps nobody. */
+/* A Python function of NumPy's, SciPy's or Python's own that is known not to compile: what would be said of
+ * its insides helps nobody. */
 static bool is_missing(tr_frozen *z, PyObject *o) {
     /* functools.wraps copies the module's name, but the names that the code sees are those of who wrote it,
      * or of who makes context managers */
