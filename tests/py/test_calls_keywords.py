@@ -197,6 +197,7 @@ def of_python(a, /, *rest, b=3, **named):
     return s, len(named)
 
 
+@settings(deadline=None)
 @given(
     st.integers(-5, 5),
     st.lists(st.integers(-5, 5), max_size=2),

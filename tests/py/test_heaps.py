@@ -7,7 +7,7 @@ import heapq
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import njit
 
@@ -36,6 +36,7 @@ def steps(values, wishes):
 compiled_steps = njit(steps)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 3)), max_size=60))
 def test_heaps_are_cpythons_item_by_item(todo):
     values = np.array([x for x, _ in todo], np.float64)
@@ -52,6 +53,7 @@ def made(values):
 compiled_made = njit(made)
 
 
+@settings(deadline=None)
 @given(NUMBERS)
 def test_heapify(values):
     a = np.array(values, np.float64)
@@ -91,6 +93,7 @@ def places(a, x, lo, hi):
 compiled_places = njit(places)
 
 
+@settings(deadline=None)
 @given(NUMBERS, st.floats(-5, 5), st.integers(0, 5), st.integers(-1, 5))
 def test_bisect(values, x, lo, hi):
     a = np.sort(np.array([*values, 1.0, 2.0, 2.0, 3.0, 4.0], np.float64))
@@ -108,6 +111,7 @@ def put(values, x):
 compiled_put = njit(put)
 
 
+@settings(deadline=None)
 @given(NUMBERS, st.floats(-5, 5))
 def test_insort(values, x):
     a = np.sort(np.array(values, np.float64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import treadle
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from raising import came
 from treadle import njit, prange
@@ -513,6 +513,7 @@ def walked(kinds, values):
 compiled = njit(walked)
 
 
+@settings(deadline=None)
 @given(STEPS)
 def test_any_order_of_writes(steps):
     kinds = np.array([k for k, _ in steps], np.int64)
