@@ -210,13 +210,13 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
         if (tuples)
             return true;
     }
-    if (!tr_em_collect(e, a[0], a[1], out))
-        return false;
-    return reads_list(e, f, v, user, out->ty->ndim) ||
-           tr_em_unsupported(
-               e, "comprehension",
-               "a list comprehension of lists, or of tuples of more than 16 numbers, which no function "
-               "of NumPy's takes");
+    tr_em dry = *e;
+    tr_tv array;
+    dry.dry = true;
+    bool is = tr_em_collect(&dry, a[0], a[1], &array);
+    if (is ? !reads_list(e, f, v, user, array.ty->ndim) : !is_numpys(e, f, user) && !*e->waits)
+        return tr_em_collect_list(e, 0, a[0], a[1], out);
+    return tr_em_collect(e, a[0], a[1], out);
 }
 
 /* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c)

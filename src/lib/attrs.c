@@ -85,6 +85,10 @@ bool tr_em_changes_list(const char *name) {
     return false;
 }
 
+bool tr_em_puts_in_list(const char *name) {
+    return strcmp(name, "append") == 0 || strcmp(name, "insert") == 0;
+}
+
 /* What class of Python's a literal number is of; NULL: it is none. */
 static const char *python_class(tr_tv x) {
     switch (x.ty->kind == TR_TY_LIT ? (tr_objk)x.ty->lit->kind : TR_OBJ_OPAQUE) {
