@@ -929,6 +929,7 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_IN: operate(s, TR_OP_IN, i->arg & 1, 2); break;
     case TR_N_SUBSCR: operate(s, TR_OP_GETITEM, 0, 2); break;
     case TR_N_STORESUBSCR: store_item(s); break;
+    case TR_N_DELSUBSCR: emit(s, TR_OP_DELITEM, 2, pop_n(s, 2)); break;
     case TR_N_SLICE: build_slice(s, arg); break;
     case TR_N_TUPLE: operate(s, TR_OP_BUILDTUP, 0, arg); break;
     case TR_N_LIST: build_list(s, arg); break;

@@ -263,6 +263,7 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
     case TR_OP_SETITEM: return in->args[0] == v || (is_put(f, in, v) && is_used_elsewhere(f, v));
+    case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
     case TR_OP_BINARY: return in->sub == TR_BIN_ADD || in->sub == TR_BIN_MUL; /* makes one */
     case TR_OP_RET: return is_returned(w, f);

@@ -231,6 +231,7 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 /* itself: v is what an in-place operator gave for a[i]. */
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself);
+bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i); /* del a[i] */
 /* An array or scalar seen as an array of the given shape: stride-0 views where it broadcasts; raises
  * ValueError when it does not. */
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out);

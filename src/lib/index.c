@@ -420,6 +420,17 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
     return store_item(e, a, p.idx, v);
 }
 
+bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
+    if (a.ty->kind == TR_TY_LIST)
+        return tr_lib_del_list(e, a, i);
+    if (a.ty->kind == TR_TY_ARRAY) {
+        tr_em_error(e, "cannot delete array elements");
+        tr_em_hint(e, "copy the elements to keep into a new array, or np.delete(a, i)");
+        return false;
+    }
+    return tr_em_error(e, "'%s' object doesn't support item deletion", tr_em_tyname(e, a.ty));
+}
+
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
     assert(tr_em_is_whole(e, a) && tr_em_is_whole(e, i) && tr_em_is_whole(e, v) && "all three are values");
     return tr_lib_kind(a.ty)->set(e, a, i, v, itself);

@@ -268,6 +268,14 @@ bool tr_lib_list_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_append, &list);
 }
 
+/* list(), list(x) */
+bool tr_lib_py_list(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a[2] = {new_of(e, e->list(e, 0), zero(e)), c->a[0]}, none;
+    *out = a[0];
+    return !tr_fam_given(c->a[0]) ||
+           tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
+}
+
 /* An index that counts from the end where it is negative, and is moved into range. */
 static bool clamped(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
     if (!tr_fam_int(e, c, x, "index", &x))
@@ -355,12 +363,81 @@ bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
     return true;
 }
 
+/* Where the items are that an assignment to a slice replaces, or that `del` drops: counted upwards. */
+static bool slice_upwards(tr_em *e, tr_tv list, tr_tv slice, tr_tv *b) {
+    if (!tr_lib_slice_bounds(e, slice, length(e, list), &b[0], &b[1], &b[2]))
+        return false;
+    tr_tv down = tr_em_cmp(e, TR_CMP_LT, b[2], zero(e));
+    tr_tv last = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_SUB, b[1], tr_em_i64(e, 1)), b[2]);
+    b[0] = tr_em_select(e, down, tr_em_op2(e, TR_OP_ADD, b[0], last), b[0]);
+    b[2] = tr_em_select(e, down, tr_em_op1(e, TR_OP_NEG, b[2]), b[2]);
+    return true;
+}
+
+/* Whether the slice has a step that was written out, and is not 1. */
+static bool has_step(tr_em *e, tr_tv slice) {
+    int64_t step;
+    tr_tv s = tr_em_item(e, slice, 2);
+    return !tr_tv_is_none(s) && !(tr_tv_lit_int(s, &step) && step == 1);
+}
+
+typedef struct slots {
+    tr_tv list, start, step;
+} slots;
+
+/* acc: how many have been put. */
+static bool each_put(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const slots *s = user;
+    tr_tv a, at = tr_em_op2(e, TR_OP_ADD, s->start, tr_em_op2(e, TR_OP_MUL, acc[0], s->step));
+    (void)stop;
+    if (!tr_em_items(e, s->list, &a))
+        return false;
+    put_at(e, a, at, x);
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
+    return true;
+}
+
+/* What is assigned becomes a list of its own first: it may be of the same list, or raise midway. */
+static bool set_slice(tr_em *e, tr_tv list, tr_tv slice, tr_tv v) {
+    tr_tv b[3], none, one = tr_em_i64(e, 1), acc = zero(e), given[2] = {new_of(e, list.ty, zero(e)), v};
+    if (!tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = given}, &none) ||
+        !tr_lib_slice_bounds(e, slice, length(e, list), &b[0], &b[1], &b[2]))
+        return false;
+    tr_tv n = length(e, given[0]);
+    if (has_step(e, slice)) {
+        tr_tv sizes[2] = {n, b[1]};
+        slots s = {list, b[0], b[2]};
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, b[1]), TR_EXC_VALUE,
+                    "attempt to assign sequence of size {0} to extended slice of size {1}", 2, sizes);
+        return tr_em_each(e, given[0], 1, &acc, each_put, &s);
+    }
+    runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, b[0], one, b[1]});
+    set_length(e, list, tr_em_nsw(e, TR_OP_ADD, length(e, list), n));
+    runtime(e, TR_RT_LIST_GAP, 3, (tr_tv[]){list, b[0], n});
+    return fill(e, list, b[0], given[0], zero(e), one, n);
+}
+
+bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i) {
+    tr_tv b[3], one = tr_em_i64(e, 1);
+    if (i.ty->kind == TR_TY_SLICE) {
+        if (!slice_upwards(e, list, i, b))
+            return false;
+    } else {
+        if (!tr_lib_is_index(e, i))
+            return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
+        b[0] = tr_lib_checked_index(e, i, length(e, list), 0, "list assignment index out of range");
+        b[1] = b[2] = one;
+    }
+    runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, b[0], b[2], b[1]});
+    return true;
+}
+
 bool tr_lib_set_list(tr_em *e, tr_tv list, tr_tv i, tr_tv v, bool itself) {
     tr_tv a;
     uint32_t which = NESTED;
     (void)itself;
     if (i.ty->kind == TR_TY_SLICE)
-        return tr_em_unsupported(e, "list", "an assignment to a slice of a list");
+        return set_slice(e, list, i, v);
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     if (!as_item(e, list, v, &which, &v) || !tr_em_items(e, list, &a))
