@@ -254,9 +254,42 @@ static uint32_t place_in(const tr_ins *in, tr_val v) {
     return k;
 }
 
+/* A display of displays that are not all as long, whose items as tuples would have no type in common. */
+static bool is_ragged(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v), *first = in->nargs ? tr_at(f, in->args[0]) : NULL;
+    bool differ = false, displays = in->op == TR_OP_BUILDLIST && first;
+    for (uint32_t k = 0; displays && k < in->nargs; k++) {
+        const tr_ins *item = tr_at(f, in->args[k]);
+        displays = item->op == TR_OP_BUILDLIST;
+        differ = differ || item->nargs != first->nargs;
+    }
+    return displays && differ;
+}
+
+/* Is one item after the other asked for by the same code, or one at a place that is not known? */
+static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
+    tr_val self = (tr_val)(in - f->ins.d);
+    if (in->op == TR_OP_GETITEM)
+        return in->args[0] == v && tr_at(f, in->args[1])->op != TR_OP_OBJ;
+    if (in->op == TR_OP_GENERATE)
+        return in->args[1] == v;
+    if (in->op == TR_OP_CALLPY) {
+        const tr_ins *callee = tr_at(f, in->args[0]);
+        bool print = callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN &&
+                     callee->imm.obj->u.builtin == TR_B_PRINT;
+        return in->args[0] != v && !print;
+    }
+    for (uint32_t i = 0; in->op == TR_OP_ITER && i < f->ins.n; i++)
+        if (f->ins.d[i].op == TR_OP_GENERATE && f->ins.d[i].args[1] == self)
+            return true;
+    return false;
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     if (place != ITSELF)
         return tuple_changes(w, f, in, v, place);
+    if (is_ragged(f, v) && wants_one_type(f, in, v))
+        return true;
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s);
     case TR_OP_GETITEM: /* a part of it is as it is */

@@ -86,7 +86,11 @@ bool tr_em_changes_list(const char *name) {
 }
 
 bool tr_em_puts_in_list(const char *name) {
-    return strcmp(name, "append") == 0 || strcmp(name, "insert") == 0;
+    static const char *const names[] = {"append", "insert", "remove", "index", "count"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 /* What class of Python's a literal number is of; NULL: it is none. */

@@ -268,12 +268,18 @@ bool tr_lib_list_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_append, &list);
 }
 
+bool tr_em_list_of(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv a[2] = {new_of(e, e->list(e, 0), zero(e)), x}, none;
+    *out = a[0];
+    return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
+}
+
 /* list(), list(x) */
 bool tr_lib_py_list(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a[2] = {new_of(e, e->list(e, 0), zero(e)), c->a[0]}, none;
-    *out = a[0];
-    return !tr_fam_given(c->a[0]) ||
-           tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
+    if (tr_fam_given(c->a[0]))
+        return tr_em_list_of(e, c->a[0], out);
+    *out = new_of(e, e->list(e, 0), zero(e));
+    return true;
 }
 
 /* An index that counts from the end where it is negative, and is moved into range. */
@@ -525,7 +531,7 @@ static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
                 return false;
         }
         *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
-        runtime(e, TR_RT_LIST_REPEAT, 2, (tr_tv[]){*out, once});
+        runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){*out, zero(e), once, shape[1]});
         return true;
     }
     *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
@@ -544,12 +550,24 @@ tr_answer tr_lib_binary_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
     return TR_OPEN;
 }
 
+/* `l *= k`: the list itself gets longer. */
+static bool repeat_itself(tr_em *e, tr_tv x, tr_tv k) {
+    tr_tv n = length(e, x);
+    k = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
+    set_length(e, x, tr_em_extent_product(e, n, k));
+    runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){x, n, x, n});
+    return true;
+}
+
 /* `l += x` is l.extend(x), and l. */
 bool tr_lib_inplace_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv a[2] = {x, y}, none;
-    if (op != TR_BIN_ADD)
-        return tr_em_unsupported(e, "list", "'%s=' on a list", tr_lib_sign(op));
     *out = x;
+    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+        return repeat_itself(e, x, y);
+    if (op != TR_BIN_ADD)
+        return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),
+                           tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
     return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
 }
 
