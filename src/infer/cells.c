@@ -152,8 +152,8 @@ typedef struct walk {
     tr_map seen;
 } walk;
 
-/* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a display
- * that is read, which has it at that place. */
+/* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
+ * display that is read, which has it at that place. */
 enum { ITSELF = UINT32_MAX, ANYWHERE = ITSELF - 1u };
 
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);

@@ -11,7 +11,8 @@
 
 #include "lib/kinds.h"
 
-/* tr_em.list: of the list that an operation gives; of another operand; of displays among items, from there on */
+/* tr_em.list: of the list that an operation gives; of another operand; of displays among items, from there
+ * on */
 enum { NEW_LIST = 1, OTHER_LIST, NESTED };
 
 static const tr_ty *i64_of(tr_em *e) {

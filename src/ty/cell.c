@@ -6,8 +6,8 @@
  * list of it. Both only grow, so whoever sweeps until nothing changes comes to an end: numbers have few types
  * above each other, and there is a cell for each place that makes a list. What has no common type is noted,
  * with both places, and told when code is made; so is what would make a list an item of itself, or lists in
- * lists without end: contents are trees, of a few lists' depth. A list into which nothing comes is taken for one of bool: who
- * reads its items, which are never there, gets a type, and nobody else hears of it.
+ * lists without end: contents are trees, of a few lists' depth. A list into which nothing comes is taken for
+ * one of bool: who reads its items, which are never there, gets a type, and nobody else hears of it.
  * Cost: a find is as long as the chain to the cell's root, which it shortens. */
 #include <assert.h>
 
@@ -98,8 +98,8 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     }
 }
 
-/* How deep lists lie in lists in x, up to `most`; whether one of them is of cell k, which would then be an item
- * of itself. There are no such cycles, as this is asked before any could come about. */
+/* How deep lists lie in lists in x, up to `most`; whether one of them is of cell k, which would then be an
+ * item of itself. There are no such cycles, as this is asked before any could come about. */
 static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned most, bool *meets) {
     unsigned deepest = 0;
     if (x->kind == TR_TY_LIST) {
@@ -122,7 +122,7 @@ static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr
     tr_tytab_cells(t)->changes++;
 }
 
-/* The content of cell k becomes what it has in common with x. Cells may become one meanwhile, this one too. */
+/* The content of cell k becomes what it has in common with x. */
 static bool grow(tr_tytab *t, uint32_t k, const tr_ty *x, int32_t line, bool numba) {
     tr_cells *cells = tr_tytab_cells(t);
     tr_cell *c = &cells->all.d[k];

@@ -158,8 +158,8 @@ def test_caught() -> None:
 def test_what_asks_for_more_has_a_list(body: str) -> None:
     space: dict[str, Any] = {}
     exec(f"def g(b):\n    return len(b)\ndef f(x):\n    a, *b = x\n    {body}\n", space)
-    for given in (np.arange(4), range(4), (0, 1, 2, 3)):
-        assert repr(njit(space["f"])(given)) == repr(space["f"](list(range(4)))), given
+    for x in (np.arange(4), range(4), (0, 1, 2, 3)):
+        assert repr(njit(space["f"])(x)) == repr(space["f"](list(range(4)))), x
 
 
 def test_of_what_has_no_places() -> None:
