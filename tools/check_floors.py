@@ -167,7 +167,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("grid/even", "grid/ahead", "grid/stride"),
         ("grid/grid", "grid/trim", "grid/watch"),
         # whole functions, and the order of it all
-        ("account", "late", "split", "noheap", "offload", "rows", "own_check"),
+        ("account", "borrow", "late", "split", "noheap", "offload", "rows", "own_check"),
         ("order",),
         ("run",),
     ),

@@ -84,7 +84,7 @@ static bool can_items(const tr_ty *ty) {
 }
 
 static bool can_list(const tr_ty *ty) {
-    return tr_ty_is_scalar(ty->items[0]);
+    return tr_box_can(ty->items[0]);
 }
 
 static bool can_held(const tr_ty *ty) {
@@ -328,28 +328,52 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 /* --- lists --- */
 
 static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
-    unsigned n = tr_ty_nparts(item), size = tr_ty_size(item);
+    unsigned n = tr_ty_nparts(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
-    PyObject *r = PyList_New((Py_ssize_t)l->len);
+    tr_part *kinds = PyMem_New(tr_part, n + 1);
+    uint32_t *lies = PyMem_New(uint32_t, n + 1);
+    tr_slot *x = PyMem_New(tr_slot, n + 1);
+    PyObject *r = kinds && lies && x ? PyList_New((Py_ssize_t)l->len) : PyErr_NoMemory();
+    unsigned size = r ? tr_ty_lies(item, lies, NULL) : 0;
+    if (r)
+        tr_ty_parts(item, kinds);
     for (int64_t i = 0; r && i < l->len; i++) {
-        tr_slot x[2] = {{0}, {0}};
         const tr_slot *from = x;
+        memset(x, 0, n * sizeof *x);
         for (unsigned k = 0; k < n; k++)
-            memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
-        PyObject *o = box_number(b, item, &from);
+            memcpy(&x[k], (const char *)l->items + i * size + lies[k], tr_part_size(kinds[k]));
+        PyObject *o = tr_box(b, item, &from); /* a block that it hands out is the list's reference */
         if (!o)
             Py_CLEAR(r);
         else
             PyList_SET_ITEM(r, (Py_ssize_t)i, o);
     }
+    PyMem_Free(kinds);
+    PyMem_Free(lies);
+    PyMem_Free(x);
     return r;
 }
 
-/* A list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple twice
- * is one there, too. */
+typedef PyObject *(*box_fn)(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
+
+/* With a table of the lists that are made. */
+static PyObject *with_lists(const tr_boxer *b, const tr_ty *ty, const tr_slot **at, box_fn box) {
+    tr_boxer with = *b;
+    with.lists = PyDict_New();
+    PyObject *r = with.lists ? box(&with, ty, at) : NULL;
+    Py_XDECREF(with.lists);
+    return r;
+}
+
+/* A list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple or
+ * in another list twice is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     tr_mem *m = (*at)++->p;
     assert(m && m->refs > 0 && "a list that is returned lives");
+    if (!b->lists && tr_ty_has_lists(ty->items[0])) {
+        (*at)--;
+        return with_lists(b, ty, at, box_list);
+    }
     PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
     if (b->lists && !key)
         return NULL;
@@ -388,11 +412,7 @@ static PyObject *box_items(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
 static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     if (b->lists || !tr_ty_has_lists(ty))
         return box_items(b, ty, at);
-    tr_boxer with = *b;
-    with.lists = PyDict_New();
-    PyObject *r = with.lists ? box_items(&with, ty, at) : NULL;
-    Py_XDECREF(with.lists);
-    return r;
+    return with_lists(b, ty, at, box_items);
 }
 
 static PyObject *box_range(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {

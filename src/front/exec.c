@@ -821,12 +821,6 @@ static void comprehend(tr_ssa *s, const tr_takes *t) {
     generate(s, pop(s), x);
 }
 
-/* A row of an array: whether it is written as a list or a tuple is the same. */
-static tr_val row(tr_ssa *s, tr_val x) {
-    const tr_ins *i = tr_at(s->ir, x);
-    return s->func->round->list && i->op == TR_OP_BUILDLIST ? emit(s, TR_OP_BUILDTUP, i->nargs, i->args) : x;
-}
-
 static void end_round(tr_ssa *s, uint32_t n, const tr_val *x) {
     tr_val t = emit(s, TR_OP_BUILDTUP, n, x);
     emit(s, TR_OP_RET, 1, &t);
@@ -965,6 +959,7 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_IN: operate(s, TR_OP_IN, i->arg & 1, 2); break;
     case TR_N_SUBSCR: operate(s, TR_OP_GETITEM, 0, 2); break;
     case TR_N_STORESUBSCR: store_item(s); break;
+    case TR_N_DELSUBSCR: emit(s, TR_OP_DELITEM, 2, pop_n(s, 2)); break;
     case TR_N_SLICE: build_slice(s, arg); break;
     case TR_N_TUPLE: operate(s, TR_OP_BUILDTUP, 0, arg); break;
     case TR_N_LIST: build_list(s, arg); break;
@@ -993,7 +988,7 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_MAKEFN: make_function(s, arg); break;
     case TR_N_SETFNATTR: set_function_attr(s, arg); break;
     case TR_N_COMPREHEND: comprehend(s, &s->d->takes[arg]); break;
-    case TR_N_YIELD: end_round(s, 1, (tr_val[]){row(s, pop(s))}); break;
+    case TR_N_YIELD: end_round(s, 1, (tr_val[]){pop(s)}); break;
     case TR_N_RUNINNER: end_round(s, s->d->takes[arg].n + 1, taken(s, &s->d->takes[arg], pop(s))); break;
     case TR_N_LEAVEOUT: emit(s, TR_OP_RET, 1, (tr_val[]){none(s)}); break;
     case TR_N_COMPAPPEND: bad(s, "an item is appended to no list"); break;

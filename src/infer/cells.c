@@ -18,20 +18,21 @@
 
 /* --- cells --- */
 
-enum { MADE, PARAM, GIVEN }; /* which place a cell is of */
+enum { MADE, PARAM, GIVEN, FLOWN }; /* which place a cell is of */
 
 static uint64_t place_of(unsigned what, uint32_t n, uint32_t k) {
     return (uint64_t)what << 56 | (uint64_t)k << 28 | n;
 }
 
-/* The cell of number k of this place in the instance at work. Values have other numbers in SSA in which a
- * loop is written out (unroll.c); parameters stay the same. */
-static const tr_ty *cell(infer *f, uint64_t place, uint32_t k) {
+/* The cell of a list of this place in the instance at work; `path` says which of several, by what it is an
+ * item of. Values have other numbers in SSA in which a loop is written out (unroll.c); parameters stay the
+ * same. */
+static const tr_ty *cell(infer *f, uint64_t place, uint64_t path) {
     struct {
-        uint64_t place;
+        uint64_t place, path;
         const tr_fn *src;
-        uint32_t inst, k;
-    } key = {place, place >> 56 == PARAM ? NULL : f->st.d[f->cur].src, f->cur, k};
+        uint64_t inst;
+    } key = {place, path, place >> 56 == PARAM ? NULL : f->st.d[f->cur].src, f->cur};
     uint64_t h = tr_hash_bytes(&key, sizeof key, 0), at = 0;
     tr_arena *a = &f->ctx->arena;
     if (tr_map_get(&f->cells_of, h, &at))
@@ -48,42 +49,48 @@ const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which) {
     return e->cells ? t : tr_ty_closed(e->types, t);
 }
 
-typedef struct opening {
+/* How lists of another instance, or of a type without cells, become lists of the instance at work. */
+typedef struct graft {
     infer *f;
     uint64_t place;
-    uint32_t k;
-} opening;
+    int32_t line;
+    bool numba;
+} graft;
 
-/* A cell for a list; what is there already stays and what the list has flows into it. */
-static const tr_ty *open_one(void *user, const tr_ty *list) {
-    opening *o = user;
-    const tr_ty *t = cell(o->f, o->place, o->k++), *item = tr_ty_list_item(o->f->ctx->types, list, false);
-    if (item)
-        tr_ty_list_takes(o->f->ctx->types, t, item, 0, false);
-    return t;
+/* `from` with lists of the instance at work: those that `mine`, its type for it so far (or NULL), has at the
+ * same places, else new ones; what is known of the items flows into them. No list of the two instances is
+ * ever one, or all callers of a function would share what they put into theirs. */
+static const tr_ty *grafted(const graft *g, const tr_ty *from, const tr_ty *mine, uint64_t path) {
+    tr_tytab *types = g->f->ctx->types;
+    enum { STEP = 1000003 };
+    if (!tr_ty_has_lists(from))
+        return from;
+    bool alike = mine && mine->kind == from->kind && mine->n == from->n;
+    if (from->kind == TR_TY_LIST) {
+        const tr_ty *to = alike ? mine : cell(g->f, g->place, path),
+                    *item = tr_ty_list_item(types, from, false);
+        if (item) {
+            const tr_ty *now = tr_ty_list_item(types, to, false);
+            tr_ty_list_takes(types, to, grafted(g, item, now, path * STEP + 1), g->line, g->numba);
+        }
+        return to;
+    }
+    const tr_ty **items = TR_NEW_N(&g->f->ctx->arena, const tr_ty *, from->n + 1u);
+    for (uint32_t i = 0; i < from->n; i++)
+        items[i] = grafted(g, from->items[i], alike ? mine->items[i] : NULL, path * STEP + 2 + i);
+    return tr_ty_like(types, from, items);
 }
 
 const tr_ty *tr_infer_open_param(infer *f, uint32_t i, const tr_ty *t) {
-    opening o = {f, place_of(PARAM, i, 0), 0};
-    return tr_ty_map_lists(f->ctx->types, t, open_one, &o);
+    return grafted(&(graft){f, place_of(PARAM, i, 0), 0, false}, t, NULL, 0);
 }
 
 const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t) {
-    opening o = {f, place_of(GIVEN, f->at, func + 1u), 0};
-    return tr_ty_map_lists(f->ctx->types, t, open_one, &o);
+    return grafted(&(graft){f, place_of(GIVEN, f->at, func + 1u), 0, false}, t, NULL, 0);
 }
 
 void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba) {
-    if (from->kind == TR_TY_LIST && to->kind == TR_TY_LIST) {
-        const tr_ty *item = tr_ty_list_item(f->ctx->types, from, false);
-        if (item)
-            tr_ty_list_takes(f->ctx->types, to, item, line, numba);
-        return;
-    }
-    if (from->kind != to->kind || from->n != to->n || !tr_ty_has_lists(from))
-        return;
-    for (uint32_t i = 0; i < from->n; i++)
-        tr_infer_flow_lists(f, from->items[i], to->items[i], line, numba);
+    grafted(&(graft){f, place_of(FLOWN, f->at, 0), line, numba}, from, to, (uint64_t)to->id << 32);
 }
 
 bool tr_infer_guess_lists(infer *f, uint32_t inst) {
@@ -110,9 +117,18 @@ bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
             continue;
         any = true;
         e->place.span = (tr_span){c.line[1], -1, 0, -1};
+        if (c.why != TR_CLASH_TYPES) {
+            tr_em_error(e,
+                        c.why == TR_CLASH_ITSELF
+                            ? "a list cannot be an item of itself, at any depth"
+                            : "lists lie in lists, more than %d deep: there is no type for that",
+                        TR_MAX_LISTS);
+            continue;
+        }
         tr_em_error(e, "the items of a list have no type in common: %s, and %s in line %d",
                     tr_em_tyname(e, c.type[1]), tr_em_tyname(e, c.type[0]), (int)c.line[0]);
-        tr_em_hint(e, "convert what is put into the list, with int(x) or float(x)");
+        if (tr_ty_is_scalar(c.type[0]) && tr_ty_is_scalar(c.type[1]))
+            tr_em_hint(e, "convert what is put into the list, with int(x) or float(x)");
     }
     return any;
 }
@@ -136,7 +152,9 @@ typedef struct walk {
     tr_map seen;
 } walk;
 
-enum { ITSELF = UINT32_MAX }; /* the value is the display; else a tuple that has it at that place */
+/* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
+ * display that is read, which has it at that place. */
+enum { ITSELF = UINT32_MAX, ANYWHERE = ITSELF - 1u };
 
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
 
@@ -176,7 +194,29 @@ static bool is_returned(const walk *w, const tr_fn *f) {
     return !w->f->p->funcs.d[f->func].round && !w->f->p->funcs.d[f->func].library;
 }
 
-/* Of a tuple: its item is asked for, or it is handed on. */
+/* Is what a call or an assignment is given put into a container? */
+static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
+    const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
+    if (callee)
+        return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);
+    return in->op == TR_OP_SETITEM && in->args[2] == v;
+}
+
+/* Does somebody else use the value besides, so that what is done to it is seen there? */
+static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->ins.n && n < 2; i++) {
+        const tr_ins *in = &f->ins.d[i];
+        for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs; k++)
+            n += in->args[k] == v;
+        for (uint32_t s = 0; in->blk != TR_NOBLK && s < tr_nsucc(in); s++)
+            for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
+                n += in->imm.succ[s].args[k] == v;
+    }
+    return n > 1 || tr_at(f, v)->op != TR_OP_BUILDLIST;
+}
+
+/* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
 static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
     int64_t at = -1;
@@ -187,7 +227,19 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         at = -1;
     if (in->op == TR_OP_UNPACK)
         at = in->imm.i & 0xffffffff;
-    bool asks = (in->op == TR_OP_UNPACK || (i && in->args[0] == v)) && (at < 0 || at == place);
+    tr_val self = (tr_val)(in - f->ins.d);
+    if (is_put(f, in, v))
+        return true;
+    if (in->op == TR_OP_ITER)
+        return value_changes(w, f, self, place);
+    if (in->op == TR_OP_BUILDTUP)
+        return value_changes(w, f, self, ANYWHERE);
+    if (in->op == TR_OP_BUILDLIST)
+        return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, ANYWHERE);
+    if (in->op == TR_OP_ITERGET && in->args[0] == v)
+        return value_changes(w, f, self, ITSELF);
+    bool asks =
+        (in->op == TR_OP_UNPACK || (i && in->args[0] == v)) && (at < 0 || at == place || place == ANYWHERE);
     return asks && value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
 }
 
@@ -195,15 +247,56 @@ static bool is_slice(const tr_ins *i) {
     return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
 }
 
+static uint32_t place_in(const tr_ins *in, tr_val v) {
+    uint32_t k = 0;
+    while (in->args[k] != v)
+        k++;
+    return k;
+}
+
+/* A display of displays that are not all as long, whose items as tuples would have no type in common. */
+static bool is_ragged(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v), *first = in->nargs ? tr_at(f, in->args[0]) : NULL;
+    bool differ = false, displays = in->op == TR_OP_BUILDLIST && first;
+    for (uint32_t k = 0; displays && k < in->nargs; k++) {
+        const tr_ins *item = tr_at(f, in->args[k]);
+        displays = item->op == TR_OP_BUILDLIST;
+        differ = differ || item->nargs != first->nargs;
+    }
+    return displays && differ;
+}
+
+/* Is one item after the other asked for by the same code, or one at a place that is not known? */
+static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
+    tr_val self = (tr_val)(in - f->ins.d);
+    if (in->op == TR_OP_GETITEM)
+        return in->args[0] == v && tr_at(f, in->args[1])->op != TR_OP_OBJ;
+    if (in->op == TR_OP_GENERATE)
+        return in->args[1] == v;
+    if (in->op == TR_OP_CALLPY) {
+        const tr_ins *callee = tr_at(f, in->args[0]);
+        bool print = callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN &&
+                     callee->imm.obj->u.builtin == TR_B_PRINT;
+        return in->args[0] != v && !print;
+    }
+    for (uint32_t i = 0; in->op == TR_OP_ITER && i < f->ins.n; i++)
+        if (f->ins.d[i].op == TR_OP_GENERATE && f->ins.d[i].args[1] == self)
+            return true;
+    return false;
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     if (place != ITSELF)
         return tuple_changes(w, f, in, v, place);
+    if (is_ragged(f, v) && wants_one_type(f, in, v))
+        return true;
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
-    case TR_OP_SETITEM:
+    case TR_OP_SETITEM: return in->args[0] == v || (is_put(f, in, v) && is_used_elsewhere(f, v));
+    case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
     case TR_OP_BINARY: return in->sub == TR_BIN_ADD || in->sub == TR_BIN_MUL; /* makes one */
     case TR_OP_RET: return is_returned(w, f);
@@ -214,7 +307,10 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return false;
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
-    case TR_OP_CALLPY: return call_changes(w, f, in, v);
+    case TR_OP_BUILDLIST: /* an item of a list, or of a display of which it is asked for */
+        return value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF) ||
+               value_changes(w, f, (tr_val)(in - f->ins.d), place_in(in, v));
+    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v);
     case TR_OP_CLOSURE:
         for (uint32_t k = 1; k < in->nargs; k++)
             if (in->args[k] == v && param_changes(w, in->imm.fn, k - 1))

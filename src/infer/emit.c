@@ -294,7 +294,7 @@ static void emit_ret(emission *m, const tr_ins *in) {
         return;
     }
     assert(want && "the result has the type of what is returned");
-    if (tr_ty_has_list(want)) {
+    if (tr_ty_has_list(want) && !m->f->p->funcs.d[m->src->func].round) {
         tr_em_unsupported(&m->e, "list-result", "returning a list");
         fail_here(m, in);
         end_unreachable(m);

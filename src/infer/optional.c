@@ -171,6 +171,7 @@ static const char *none_text(tr_em *e, const tr_ins *in, const tr_tv *a, uint32_
         return k ? NULL
                  : tr_arena_printf(&e->ctx->arena, "'NoneType' object has no attribute '%s'", in->imm.s);
     case TR_OP_GETITEM: return k ? NULL : "'NoneType' object is not subscriptable";
+    case TR_OP_DELITEM: return k ? NULL : "'NoneType' object doesn't support item deletion";
     case TR_OP_SETITEM: return k ? NULL : "'NoneType' object does not support item assignment";
     case TR_OP_UNARY:
         return in->sub == TR_UN_NEG   ? "bad operand type for unary -: 'NoneType'"

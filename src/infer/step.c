@@ -160,26 +160,68 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
            (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
 }
 
+/* Does what is called take a list for the array of its items? sorted() gives the items again, whatever they
+ * are. */
+static bool takes_arrays(const tr_em *e, const tr_obj *callee) {
+    if (callee && callee->kind == TR_OBJ_FUNC)
+        return callee->u.contract && callee->u.contract->library &&
+               strcmp(e->prog->funcs.d[callee->u.func].name, "sorted") != 0;
+    return is_builtin(callee) && tr_lib_reads_list(callee->u.builtin);
+}
+
+static bool is_row(const tr_em *e, const tr_fn *f, const tr_ins *user);
+
+/* Of a comprehension in f that makes v: is what it makes handed to what takes it for an array? By the code
+ * alone, as nothing is known yet of the function around. */
+static bool becomes_array(const tr_em *e, const tr_fn *f, tr_val v) {
+    const tr_ins *user;
+    if (count_users(f, v, &user) != 1 || !user)
+        return false;
+    const tr_ins *callee = user->op == TR_OP_CALLPY ? tr_at(f, user->args[0]) : NULL;
+    if (callee)
+        return callee->op == TR_OP_OBJ ? takes_arrays(e, callee->imm.obj)
+                                       : callee->op == TR_OP_GETATTR && /* np.array */
+                                             tr_at(f, callee->args[0])->op == TR_OP_OBJ;
+    return (user->op == TR_OP_GETITEM && user->args[1] == v) ||
+           (user->op == TR_OP_SETITEM && user->args[0] != v) || is_row(e, f, user);
+}
+
+/* Is the comprehension whose round f is an array? */
+static bool rounds_make_array(const tr_em *e, const tr_fn *f) {
+    for (uint32_t n = 0; n < e->prog->funcs.n; n++) {
+        const tr_fn *in = e->prog->funcs.d[n].ssa;
+        for (uint32_t v = 0; in && v < in->ins.n; v++) {
+            const tr_ins *i = tr_at(in, v);
+            if (i->op == TR_OP_GENERATE && i->blk != TR_NOBLK && tr_at(in, i->args[0])->op == TR_OP_CLOSURE &&
+                tr_at(in, i->args[0])->imm.fn == f->func)
+                return becomes_array(e, in, v);
+        }
+    }
+    return false;
+}
+
+/* Is `user` the end of a round that gives a row of an array? */
+static bool is_row(const tr_em *e, const tr_fn *f, const tr_ins *user) {
+    const tr_round *r = f->func < e->prog->funcs.n ? e->prog->funcs.d[f->func].round : NULL;
+    const tr_ins *then;
+    return user->op == TR_OP_BUILDTUP && r && r->list &&
+           count_users(f, (tr_val)(user - f->ins.d), &then) == 1 && then && then->op == TR_OP_RET &&
+           user->nargs == 1 && rounds_make_array(e, f);
+}
+
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
  * reads its items can tell no array of numbers from it. */
 static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
     const tr_obj *callee = constant_callee(e, f, user);
-    const tr_ins *then;
     switch ((tr_op)user->op) {
     case TR_OP_ITER: return ndim == 1;
     case TR_OP_IN: return ndim == 1 && user->args[1] == v;
     case TR_OP_GETITEM: return user->args[1] == v;
     case TR_OP_SETITEM: return user->args[1] == v || user->args[2] == v;
-    case TR_OP_BUILDTUP: { /* a row */
-        const tr_round *r = f->func < e->prog->funcs.n ? e->prog->funcs.d[f->func].round : NULL;
-        return r && r->list && count_users(f, (tr_val)(user - f->ins.d), &then) == 1 && then &&
-               then->op == TR_OP_RET && user->nargs == 1;
-    }
+    case TR_OP_BUILDTUP: return is_row(e, f, user);
     case TR_OP_CALLPY:
-        if (callee && callee->kind == TR_OBJ_FUNC)
-            return callee->u.contract && callee->u.contract->library;
-        return is_builtin(callee) &&
-               (tr_lib_reads_list(callee->u.builtin) || (ndim == 1 && tr_lib_only_reads(callee->u.builtin)));
+        return takes_arrays(e, callee) ||
+               (is_builtin(callee) && ndim == 1 && tr_lib_only_reads(callee->u.builtin));
     default: return false;
     }
 }
@@ -210,13 +252,13 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
         if (tuples)
             return true;
     }
-    if (!tr_em_collect(e, a[0], a[1], out))
-        return false;
-    return reads_list(e, f, v, user, out->ty->ndim) ||
-           tr_em_unsupported(
-               e, "comprehension",
-               "a list comprehension of lists, or of tuples of more than 16 numbers, which no function "
-               "of NumPy's takes");
+    tr_em dry = *e;
+    tr_tv array;
+    dry.dry = true;
+    bool is = tr_em_collect(&dry, a[0], a[1], &array);
+    if (is ? !reads_list(e, f, v, user, array.ty->ndim) : !*e->waits)
+        return tr_em_collect_list(e, 0, a[0], a[1], out);
+    return tr_em_collect(e, a[0], a[1], out);
 }
 
 /* Does the builtin, given it as operand k of the call, only ask the list for its items? min(b, c)
@@ -264,8 +306,9 @@ static bool step_star(tr_em *e, const tr_fn *f, tr_val v, tr_tv x, tr_tv *out) {
     const tr_ins *in = tr_at(f, v);
     uint32_t before = (uint32_t)(in->imm.i >> 32 & 255), after = (uint32_t)(in->imm.i >> 40);
     const tr_ty *of = x.ty->kind == TR_TY_DATES || x.ty->kind == TR_TY_RECORDS ? x.ty->items[0] : x.ty;
-    bool only_read =
-        x.ty->kind == TR_TY_TUPLE || is_only_read(e, f, v, of->kind == TR_TY_ARRAY ? of->ndim : 1);
+    bool only_read = x.ty->kind == TR_TY_TUPLE
+                         ? !tr_infer_makes_list(e->infer, f, v)
+                         : is_only_read(e, f, v, of->kind == TR_TY_ARRAY ? of->ndim : 1);
     return tr_em_unpack_star(e, x, (uint32_t)(in->imm.i & 0xffffffff), before, after, only_read, out);
 }
 
@@ -337,6 +380,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return (!tr_em_changes_list(in->imm.s) || is_not_frozen(e, src, in->args[0])) &&
                tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
+    case TR_OP_DELITEM: return is_not_frozen(e, src, in->args[0]) && tr_em_delitem(e, a[0], a[1]);
     case TR_OP_SETITEM:
         return is_not_frozen(e, src, in->args[0]) && tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);

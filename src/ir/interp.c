@@ -320,8 +320,8 @@ static bool alloc(tr_irun *r, const tr_ins *i, tr_slot *out) {
     return true;
 }
 
-/* --- lists: blocks as the runtime's (rt/layout.h), for what its functions do to them; items hold nothing that
- * is counted, and nobody frees them --- */
+/* --- lists: blocks as the runtime's (rt/layout.h), for what its functions do to them; items hold nothing
+ * that is counted, and nobody frees them --- */
 
 static bool no_room(tr_irun *r, const tr_ins *i, int64_t n) {
     raise_site(r, i, i->nargs);

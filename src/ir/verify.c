@@ -163,19 +163,20 @@ static void check_ins(tr_fnck *k, tr_val v) {
         tr_ck_types(k, i);
 }
 
-/* --- items of lists --- */
+/* --- items of lists, and what was peeked at --- */
 
-/* What is made of the items of one list: views, and what holds them. */
+/* What is made of the items of one list, or of one that was peeked at: views, and what holds them. */
 static uint8_t *made_of(const tr_fnck *k, tr_val items) {
     const tr_fn *f = k->f;
     uint8_t *is = TR_NEW_N(k->c->a, uint8_t, f->ins.n + 1u);
+    bool peeked = tr_at(f, items)->op == TR_OP_PEEK;
     is[items] = 1;
     for (bool changed = true; changed;) {
         changed = false;
         for (tr_val v = 0; v < f->ins.n; v++) {
             const tr_ins *in = tr_at(f, v);
             bool holds = in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT || in->op == TR_OP_SELECT ||
-                         in->op == TR_OP_PEEK || tr_is_view(in);
+                         tr_is_view(in) || (peeked && (in->op == TR_OP_PEEK || in->op == TR_OP_ITEMS));
             if (is[v] || in->blk == TR_NOBLK || !holds || !tr_ty_is_counted(in->ty))
                 continue;
             for (uint32_t n = 0; n < in->nargs; n++)
@@ -192,12 +193,25 @@ static bool asks_memory(const tr_ins *in) {
     return in->op != TR_OP_RELEASE && in->op != TR_OP_RETAIN && in->op != TR_OP_DIM && in->op != TR_OP_CALL;
 }
 
+/* Is what v, the items of a list or one that was peeked at, stands for gone behind instruction x? Items are
+ * where the list gets longer or shorter, one of them where it may be dropped. */
+static bool ends_it(const tr_fn *f, const tr_ins *v, const tr_ins *x) {
+    if (v->op == TR_OP_ITEMS)
+        return (tr_ins_effects(x) & E_GROW) && tr_at(f, x->args[0])->ty == tr_at(f, v->args[0])->ty;
+    const tr_ty *elem = tr_at(f, v->args[0])->ty->elem;
+    if (x->op == TR_OP_PUT)
+        return tr_at(f, x->args[0])->ty->elem == elem;
+    bool cuts = x->op == TR_OP_RESIZE || (x->op == TR_OP_CALLRT && (tr_ins_effects(x) & E_GROW));
+    const tr_ty *list = cuts ? tr_at(f, x->args[0])->ty : NULL;
+    return list && list->kind == TR_TY_LIST && list->items[0] == elem->items[0];
+}
+
 /* From what comes behind v in its block on, up to where it is made anew: is anything of it used behind what
  * makes a list of that type longer or shorter? Calls are not looked into. */
 static void check_items(const tr_fnck *k, tr_val v) {
     const tr_fn *f = k->f;
-    const tr_ty *list = tr_at(f, tr_at(f, v)->args[0])->ty;
     const uint8_t *is = made_of(k, v);
+    bool peeked = tr_at(f, v)->op == TR_OP_PEEK;
     enum { FRESH = 1, STALE = 2 };
     uint8_t *seen = TR_NEW_N(k->c->a, uint8_t, f->blks.n + 1u);
     tr_u32s work = {0};
@@ -212,15 +226,16 @@ static void check_items(const tr_fnck *k, tr_val v) {
             const tr_ins *in = tr_at(f, x);
             again = x == v;
             for (uint32_t n = 0; n < in->nargs && stale && !again; n++)
-                if (is[in->args[n]] && asks_memory(in)) {
+                if (is[in->args[n]] && (asks_memory(in) || (peeked && in->op == TR_OP_RETAIN))) {
                     tr_fnck here = *k;
                     here.v = x;
                     here.b = at >> 1;
-                    tr_ck_bad(&here,
-                              "uses items of a list that has changed its length since they were asked for");
+                    tr_ck_bad(&here, peeked ? "uses an item of a container that may have been dropped since"
+                                            : "uses items of a list that has changed its length since they "
+                                              "were asked for");
                     return;
                 }
-            stale = stale || (tr_ins_effects(in) & E_GROW && tr_at(f, in->args[0])->ty == list);
+            stale = stale || ends_it(f, tr_at(f, v), in);
         }
         const tr_ins *t = again ? NULL : tr_term(f, at >> 1);
         for (uint32_t s = 0; t && s < tr_nsucc(t); s++) {
@@ -326,7 +341,7 @@ static void check_fn(tr_checker *c, const tr_fn *f, const tr_pat *pat, const tr_
              v = tr_at(f, v)->next) {
             check_ins(&k, v);
             const tr_ins *i = tr_at(f, v);
-            if (i->op == TR_OP_ITEMS && !c->faults.n)
+            if ((i->op == TR_OP_ITEMS || (i->op == TR_OP_PEEK && tr_ty_is_counted(i->ty))) && !c->faults.n)
                 check_items(&k, v);
             for (unsigned n = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_any(i->imm.pat, n); n++)
                 check_fn(c, tr_pat_any(i->imm.pat, n), i->imm.pat, f, v);

@@ -85,6 +85,14 @@ bool tr_em_changes_list(const char *name) {
     return false;
 }
 
+bool tr_em_puts_in_list(const char *name) {
+    static const char *const names[] = {"append", "insert", "remove", "index", "count"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* What class of Python's a literal number is of; NULL: it is none. */
 static const char *python_class(tr_tv x) {
     switch (x.ty->kind == TR_TY_LIT ? (tr_objk)x.ty->lit->kind : TR_OBJ_OPAQUE) {

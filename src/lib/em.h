@@ -231,6 +231,7 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 /* itself: v is what an in-place operator gave for a[i]. */
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself);
+bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i); /* del a[i] */
 /* An array or scalar seen as an array of the given shape: stride-0 views where it broadcasts; raises
  * ValueError when it does not. */
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out);
@@ -244,6 +245,8 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* A new list of x[0 .. n), and of all that a generator expression gives; `which`: see tr_em.list. */
 bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out);
 bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv *out);
+/* A new list of what x gives, as list(x). */
+bool tr_em_list_of(tr_em *e, tr_tv x, tr_tv *out);
 /* The items, an array that is a view of them until the list changes its length. False where nothing is known
  * of them yet. */
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out);
@@ -339,6 +342,7 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name);
 const tr_obj *tr_em_method(tr_em *e, tr_tv x, const char *name);
 const tr_obj *tr_em_method_of(const tr_em *e, const char *cls,
                               const char *name); /* of this class (or NULL) */
+bool tr_em_puts_in_list(const char *name);       /* is it a method that is given an item of the list? */
 bool tr_em_changes_list(const char *name);       /* is it a method that a list has and a tuple has not? */
 /* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so,
  * at which place tr_em_iterget() finds it. What has a length is counted: the place is the

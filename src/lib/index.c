@@ -168,8 +168,7 @@ static bool slice_leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
     return whole ? step == 1 || step == -1 : known && step == 1;
 }
 
-/* Python's slice.indices: start, number of items, step. */
-static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
+bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
     assert(s.ty->kind == TR_TY_SLICE && tr_em_are_i64(e, 1, &n) && "a slice of an axis");
     tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
     tr_tv *it[3] = {&b, &t, &k};
@@ -260,7 +259,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
             x.start[ax] = tr_lib_checked_index(e, it[i].v, dim, ax, NULL);
         else if (it[i].kind == 'f')
             tr_axes_own(e, &x, a, ax);
-        else if (slice_bounds(e, it[i].v, dim, &start, &len, &step))
+        else if (tr_lib_slice_bounds(e, it[i].v, dim, &start, &len, &step))
             tr_axes_part(&x, ax, start, len, step);
         else
             return false;
@@ -419,6 +418,17 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
     return store_item(e, a, p.idx, v);
+}
+
+bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
+    if (a.ty->kind == TR_TY_LIST)
+        return tr_lib_del_list(e, a, i);
+    if (a.ty->kind == TR_TY_ARRAY) {
+        tr_em_error(e, "cannot delete array elements");
+        tr_em_hint(e, "copy the elements to keep into a new array, or np.delete(a, i)");
+        return false;
+    }
+    return tr_em_error(e, "'%s' object doesn't support item deletion", tr_em_tyname(e, a.ty));
 }
 
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {

@@ -406,7 +406,8 @@ bool tr_lib_at_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
 }
 
 bool tr_lib_count_reversed(tr_em *e, tr_tv it, tr_tv *n) {
-    return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+    *n = it.ty->n > 1 ? tr_em_item(e, it, 1) : zero(e);
+    return it.ty->n > 1 || tr_em_iterlen(e, tr_em_item(e, it, 0), n);
 }
 
 bool tr_lib_at_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
@@ -415,7 +416,7 @@ bool tr_lib_at_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
         *out = tr_em_conv(e, range_back_at(e, x, i), x.ty->elem);
         return true;
     }
-    if (!tr_em_iterlen(e, x, &n))
+    if (!tr_lib_count_reversed(e, it, &n))
         return false;
     return tr_em_iterget(e, x, tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
 }

@@ -472,7 +472,8 @@ bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *o
     const tr_ty *x;
     if (!tr_fam_item_type(e, gen, &x))
         return false;
-    *are = x->kind == TR_TY_TUPLE && !genexpr_gives_lists(e, closure.ty) && describe_columns(e, x, &t);
+    *are = x->kind == TR_TY_TUPLE && !tr_ty_has_list(x) && !genexpr_gives_lists(e, closure.ty) &&
+           describe_columns(e, x, &t);
     if (!*are)
         return true;
     t.grows = !known_room(e, closure, it, &room);

@@ -11,7 +11,9 @@
 
 #include "lib/kinds.h"
 
-enum { NEW_LIST = 1, OTHER_LIST }; /* tr_em.list: of the list that an operation gives; of another operand */
+/* tr_em.list: of the list that an operation gives; of another operand; of displays among items, from there
+ * on */
+enum { NEW_LIST = 1, OTHER_LIST, NESTED };
 
 static const tr_ty *i64_of(tr_em *e) {
     return tr_fam_ty(e, TR_TY_I64);
@@ -21,6 +23,10 @@ static tr_tv zero(tr_em *e) {
     return tr_em_i64(e, 0);
 }
 
+static const tr_ty *array_of(tr_em *e, const tr_ty *item) {
+    return tr_ty_array(e->types, tr_ty_as_elem(e->types, item), 1, TR_LAYOUT_C, false);
+}
+
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
     assert(list.ty->kind == TR_TY_LIST && "a list has items");
     const tr_ty *item = tr_ty_list_item(e->types, list.ty, true);
@@ -28,8 +34,27 @@ bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
         *e->waits = true;
         return false;
     }
-    *out = tr_lib_emit(e, TR_OP_ITEMS, tr_ty_array(e->types, item, 1, TR_LAYOUT_C, false), 1, &list.v);
+    *out = tr_lib_emit(e, TR_OP_ITEMS, array_of(e, item), 1, &list.v);
     return true;
+}
+
+/* What is at a place of a list's items, and what is put there. */
+static tr_tv get_at(tr_em *e, tr_tv a, tr_tv at) {
+    if (!tr_ty_is_slots(a.ty))
+        return tr_em_load(e, a, &at);
+    return tr_lib_emit(e, TR_OP_TAKE, a.ty->elem->items[0], 2, (tr_val[]){a.v, tr_em_strong(e, at).v});
+}
+
+static void put_at(tr_em *e, tr_tv a, tr_tv at, tr_tv x) {
+    if (!tr_ty_is_slots(a.ty))
+        tr_em_store(e, a, &at, x);
+    else if (!e->dry)
+        tr_emit3(&e->b, TR_OP_PUT, NULL, a.v, tr_em_strong(e, at).v, x.v);
+}
+
+/* What a function of the runtime does to lists that are of one type. */
+static void runtime(tr_em *e, tr_rt row, uint32_t n, const tr_tv *x) {
+    tr_em_callrt(e, row, NULL, NULL, n, x);
 }
 
 static tr_tv length(tr_em *e, tr_tv list) {
@@ -41,13 +66,45 @@ static tr_tv length(tr_em *e, tr_tv list) {
 
 /* --- what changes it --- */
 
-/* x as an item. */
-static bool as_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out) {
-    if (tr_ty_list_takes(e->types, list.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
-        *out = tr_em_conv(e, x, tr_ty_list_item(e->types, list.ty, true));
+/* A display that is only read becomes a list where it is an item of one, which nobody else has then. */
+static bool with_lists(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out) {
+    *out = x;
+    if (!tr_ty_has_list(x.ty))
         return true;
+    bool list = tr_ty_is_list(x.ty);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
+    const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, x.ty->n + 1u);
+    uint32_t mine = (*which)++;
+    for (uint32_t k = 0; k < x.ty->n; k++) {
+        if (!with_lists(e, tr_em_item(e, x, k), which, &it[k]))
+            return false;
+        ty[k] = it[k].ty;
     }
-    if (!tr_ty_is_scalar(tr_ty_strong(e->types, x.ty)))
+    if (list)
+        return tr_em_new_list(e, mine, x.ty->n, it, out);
+    *out = tr_em_make(e, tr_ty_like(e->types, x.ty, ty), x.ty->n, it);
+    return true;
+}
+
+/* x as an item. */
+static bool as_item(tr_em *e, tr_tv list, tr_tv x, uint32_t *which, tr_tv *out) {
+    if (!with_lists(e, x, which, &x))
+        return false;
+    const tr_ty *strong = tr_ty_strong(e->types, x.ty);
+    if (tr_ty_list_takes(e->types, list.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
+        const tr_ty *item = tr_ty_list_item(e->types, list.ty, true);
+        if (e->dry) {
+            *out = (tr_tv){item, TR_NOVAL};
+            return true;
+        }
+        if (tr_ty_is_scalar(item) && tr_ty_is_scalar(strong)) {
+            *out = tr_em_conv(e, x, item);
+            return true;
+        }
+        if (tr_em_coerce(e, x, item, out))
+            return true;
+    }
+    if (!tr_ty_may_be_item(strong))
         return tr_em_unsupported(e, "list-items", "a list of %s", tr_em_tyname(e, x.ty));
     if (!e->dry && e->ctx->nerrs) /* that the items have no type in common has been told */
         return false;
@@ -72,7 +129,8 @@ static tr_tv new_of(tr_em *e, const tr_ty *ty, tr_tv n) {
 }
 
 static bool append(tr_em *e, tr_tv list, tr_tv x) {
-    if (!as_item(e, list, x, &x))
+    uint32_t which = NESTED;
+    if (!as_item(e, list, x, &which, &x))
         return false;
     if (!e->dry)
         tr_at(e->b.fn, tr_emit2(&e->b, TR_OP_APPEND, NULL, list.v, x.v))->imm.site = no_room(e);
@@ -85,19 +143,19 @@ static bool each_append(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *
     return append(e, *(const tr_tv *)user, x);
 }
 
+/* The first list of an operation has number 0; displays among what is in it are numbered behind its own. */
 bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), a;
     const tr_ty *ty = e->list(e, which);
+    uint32_t nested = which < NESTED ? NESTED + (which << 16) : which + 1;
     for (uint32_t k = 0; k < n; k++)
-        if (!as_item(e, (tr_tv){ty, TR_NOVAL}, x[k], &it[k]))
+        if (!as_item(e, (tr_tv){ty, TR_NOVAL}, x[k], &nested, &it[k]))
             return false;
     *out = new_of(e, ty, tr_em_i64(e, n));
     if (n && !tr_em_items(e, *out, &a))
         return false;
-    for (uint32_t k = 0; k < n; k++) {
-        tr_tv at = tr_em_i64(e, k);
-        tr_em_store(e, a, &at, it[k]);
-    }
+    for (uint32_t k = 0; k < n; k++)
+        put_at(e, a, tr_em_i64(e, k), it[k]);
     return true;
 }
 
@@ -113,6 +171,34 @@ static bool flows_on(tr_em *e, const tr_ty *to, tr_tv list) {
     const tr_ty *item = tr_ty_list_item(e->types, list.ty, false);
     return !item || tr_ty_list_takes(e->types, to, item, e->place.span.line, e->opts->promote_numba) ||
            tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, item), tr_em_tyname(e, to));
+}
+
+/* Appends what is in a list, of which only that many items count, to one of another type. */
+static bool add_each(tr_em *e, tr_tv to, tr_tv from) {
+    tr_tv none[1];
+    return tr_em_each(e, from, 0, none, each_append, &to);
+}
+
+/* Items of a list, so many from a place on with a step, go to a place of another, where nothing is. */
+static bool fill(tr_em *e, tr_tv to, tr_tv at, tr_tv from, tr_tv start, tr_tv step, tr_tv n) {
+    runtime(e, TR_RT_LIST_FILL, 6, (tr_tv[]){to, at, from, start, step, n});
+    return true;
+}
+
+/* A list of some of a list's items: slots are copied by the runtime; where they become others, one by one. */
+static bool some_slots(tr_em *e, tr_tv list, tr_tv start, tr_tv step, tr_tv n, tr_tv *out) {
+    const tr_ty *ty = e->list(e, NEW_LIST);
+    if (!flows_on(e, ty, list))
+        return false;
+    tr_tv part = new_of(e, list.ty, n);
+    fill(e, part, zero(e), list, start, step, n);
+    *out = part;
+    if (e->dry || list.ty == ty) {
+        out->ty = ty;
+        return true;
+    }
+    *out = new_of(e, ty, zero(e));
+    return add_each(e, *out, part);
 }
 
 /* A list of some of a list's items, an array. */
@@ -148,21 +234,53 @@ bool tr_lib_list_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_list_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a;
-    return tr_em_items(e, c->a[0], &a) && part_of(e, c->a[0], a, out);
+    tr_tv a, list = c->a[0];
+    if (!tr_em_items(e, list, &a))
+        return false;
+    if (tr_ty_is_slots(a.ty))
+        return some_slots(e, list, zero(e), tr_em_i64(e, 1), tr_em_dim(e, a, 0), out);
+    return part_of(e, list, a, out);
 }
 
 /* A list is taken as long as it is now: it may be the one that grows. */
 bool tr_lib_list_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list = c->a[0], it = c->a[1], none[1];
     *out = tr_em_none(e);
-    if ((it.ty->kind == TR_TY_TUPLE && !it.ty->n) ||
-        (it.ty->kind == TR_TY_LIST && !tr_ty_list_item(e->types, it.ty, false)))
+    if (it.ty->kind == TR_TY_LIST && !tr_ty_list_item(e->types, it.ty, false))
         return true; /* there are none, and of no type */
-    if (it.ty->kind == TR_TY_LIST &&
-        (!tr_em_items(e, it, &it) || !tr_fam_copy_as(e, it, it.ty->elem, TR_LAYOUT_C, &it)))
-        return false;
+    for (uint32_t k = 0; it.ty->kind == TR_TY_TUPLE && k < it.ty->n; k++)
+        if (!append(e, list, tr_em_item(e, it, k)))
+            return false;
+    if (it.ty->kind == TR_TY_TUPLE)
+        return true;
+    if (it.ty->kind == TR_TY_LIST) {
+        tr_tv a;
+        if (!tr_em_items(e, it, &a))
+            return false;
+        if (!tr_ty_is_slots(a.ty)) {
+            if (!tr_fam_copy_as(e, a, a.ty->elem, TR_LAYOUT_C, &it))
+                return false;
+        } else {
+            tr_tv n = tr_em_dim(e, a, 0), part = new_of(e, it.ty, n);
+            fill(e, part, zero(e), it, zero(e), tr_em_i64(e, 1), n);
+            it = part;
+        }
+    }
     return tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_append, &list);
+}
+
+bool tr_em_list_of(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv a[2] = {new_of(e, e->list(e, 0), zero(e)), x}, none;
+    *out = a[0];
+    return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
+}
+
+/* list(), list(x) */
+bool tr_lib_py_list(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (tr_fam_given(c->a[0]))
+        return tr_em_list_of(e, c->a[0], out);
+    *out = new_of(e, e->list(e, 0), zero(e));
+    return true;
 }
 
 /* An index that counts from the end where it is negative, and is moved into range. */
@@ -177,9 +295,15 @@ static bool clamped(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
 bool tr_lib_list_insert(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list = c->a[0], n = length(e, list), at, x, a;
     *out = tr_em_none(e);
-    if (!clamped(e, c, c->a[1], n, &at) || !as_item(e, list, c->a[2], &x))
+    uint32_t which = NESTED;
+    if (!clamped(e, c, c->a[1], n, &at) || !as_item(e, list, c->a[2], &which, &x))
         return false;
     set_length(e, list, tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1)));
+    if (tr_em_items(e, list, &a) && tr_ty_is_slots(a.ty)) {
+        runtime(e, TR_RT_LIST_GAP, 3, (tr_tv[]){list, at, tr_em_i64(e, 1)});
+        put_at(e, a, at, x);
+        return true;
+    }
     if (!moved(e, list, tr_em_nsw(e, TR_OP_ADD, at, tr_em_i64(e, 1)), at) || !tr_em_items(e, list, &a))
         return false;
     tr_em_store(e, a, &at, x);
@@ -201,7 +325,11 @@ bool tr_lib_list_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero(e)), tr_em_cmp(e, TR_CMP_LT, at, n));
         tr_em_check(e, ok, TR_EXC_INDEX, "pop index out of range", 0, NULL);
     }
-    *out = tr_em_load(e, a, &at);
+    *out = get_at(e, a, at);
+    if (tr_ty_is_slots(a.ty)) {
+        runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, at, one, one});
+        return true;
+    }
     if (tr_fam_given(c->a[1]) && !moved(e, list, at, tr_em_nsw(e, TR_OP_ADD, at, one)))
         return false;
     set_length(e, list, left);
@@ -214,6 +342,10 @@ bool tr_lib_list_reverse(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
     if (!tr_em_items(e, c->a[0], &a))
         return false;
+    if (tr_ty_is_slots(a.ty)) {
+        runtime(e, TR_RT_LIST_REVERSE, 1, c->a);
+        return true;
+    }
     tr_tv n = tr_em_dim(e, a, 0), last = tr_em_nsw(e, TR_OP_SUB, n, tr_em_i64(e, 1));
     tr_axes_part(&x, 0, last, n, tr_em_i64(e, -1));
     tr_tv back = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_ANY, false), a, &x);
@@ -223,29 +355,102 @@ bool tr_lib_list_reverse(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- items --- */
 
 bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
-    tr_tv a, part;
+    tr_tv a, part, b[3];
     if (!tr_em_items(e, list, &a))
         return false;
+    if (i.ty->kind == TR_TY_SLICE && tr_ty_is_slots(a.ty))
+        return tr_lib_slice_bounds(e, i, tr_em_dim(e, a, 0), &b[0], &b[1], &b[2]) &&
+               some_slots(e, list, b[0], b[2], b[1], out);
     if (i.ty->kind == TR_TY_SLICE)
         return tr_em_getitem(e, a, i, &part) && part_of(e, list, part, out);
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list index out of range");
-    *out = tr_em_load(e, a, &at);
+    *out = get_at(e, a, at);
+    return true;
+}
+
+/* Where the items are that an assignment to a slice replaces, or that `del` drops: counted upwards. */
+static bool slice_upwards(tr_em *e, tr_tv list, tr_tv slice, tr_tv *b) {
+    if (!tr_lib_slice_bounds(e, slice, length(e, list), &b[0], &b[1], &b[2]))
+        return false;
+    tr_tv down = tr_em_cmp(e, TR_CMP_LT, b[2], zero(e));
+    tr_tv last = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_SUB, b[1], tr_em_i64(e, 1)), b[2]);
+    b[0] = tr_em_select(e, down, tr_em_op2(e, TR_OP_ADD, b[0], last), b[0]);
+    b[2] = tr_em_select(e, down, tr_em_op1(e, TR_OP_NEG, b[2]), b[2]);
+    return true;
+}
+
+/* Whether the slice has a step that was written out, and is not 1. */
+static bool has_step(tr_em *e, tr_tv slice) {
+    int64_t step;
+    tr_tv s = tr_em_item(e, slice, 2);
+    return !tr_tv_is_none(s) && !(tr_tv_lit_int(s, &step) && step == 1);
+}
+
+typedef struct slots {
+    tr_tv list, start, step;
+} slots;
+
+/* acc: how many have been put. */
+static bool each_put(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const slots *s = user;
+    tr_tv a, at = tr_em_op2(e, TR_OP_ADD, s->start, tr_em_op2(e, TR_OP_MUL, acc[0], s->step));
+    (void)stop;
+    if (!tr_em_items(e, s->list, &a))
+        return false;
+    put_at(e, a, at, x);
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
+    return true;
+}
+
+/* What is assigned becomes a list of its own first: it may be of the same list, or raise midway. */
+static bool set_slice(tr_em *e, tr_tv list, tr_tv slice, tr_tv v) {
+    tr_tv b[3], none, one = tr_em_i64(e, 1), acc = zero(e), given[2] = {new_of(e, list.ty, zero(e)), v};
+    if (!tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = given}, &none) ||
+        !tr_lib_slice_bounds(e, slice, length(e, list), &b[0], &b[1], &b[2]))
+        return false;
+    tr_tv n = length(e, given[0]);
+    if (has_step(e, slice)) {
+        tr_tv sizes[2] = {n, b[1]};
+        slots s = {list, b[0], b[2]};
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, b[1]), TR_EXC_VALUE,
+                    "attempt to assign sequence of size {0} to extended slice of size {1}", 2, sizes);
+        return tr_em_each(e, given[0], 1, &acc, each_put, &s);
+    }
+    runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, b[0], one, b[1]});
+    set_length(e, list, tr_em_nsw(e, TR_OP_ADD, length(e, list), n));
+    runtime(e, TR_RT_LIST_GAP, 3, (tr_tv[]){list, b[0], n});
+    return fill(e, list, b[0], given[0], zero(e), one, n);
+}
+
+bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i) {
+    tr_tv b[3], one = tr_em_i64(e, 1);
+    if (i.ty->kind == TR_TY_SLICE) {
+        if (!slice_upwards(e, list, i, b))
+            return false;
+    } else {
+        if (!tr_lib_is_index(e, i))
+            return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
+        b[0] = tr_lib_checked_index(e, i, length(e, list), 0, "list assignment index out of range");
+        b[1] = b[2] = one;
+    }
+    runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, b[0], b[2], b[1]});
     return true;
 }
 
 bool tr_lib_set_list(tr_em *e, tr_tv list, tr_tv i, tr_tv v, bool itself) {
     tr_tv a;
+    uint32_t which = NESTED;
     (void)itself;
     if (i.ty->kind == TR_TY_SLICE)
-        return tr_em_unsupported(e, "list", "an assignment to a slice of a list");
+        return set_slice(e, list, i, v);
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
-    if (!as_item(e, list, v, &v) || !tr_em_items(e, list, &a))
+    if (!as_item(e, list, v, &which, &v) || !tr_em_items(e, list, &a))
         return false;
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list assignment index out of range");
-    tr_em_store(e, a, &at, v);
+    put_at(e, a, at, v);
     return true;
 }
 
@@ -264,7 +469,7 @@ bool tr_lib_at_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
         return false;
     tr_tv n = tr_em_dim(e, a, 0);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, i, n), TR_EXC_INDEX, "list index out of range", 0, NULL);
-    *out = tr_em_load(e, a, &i);
+    *out = get_at(e, a, i);
     return true;
 }
 
@@ -277,7 +482,7 @@ bool tr_lib_unpack_list(tr_em *e, tr_tv list, uint32_t i, uint32_t n, tr_tv *out
                 "not enough values to unpack (expected {0}, got {1})", 2, x);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, x[1], x[0]), TR_EXC_VALUE,
                 "too many values to unpack (expected {0})", 1, x);
-    *out = tr_em_load(e, a, &at);
+    *out = get_at(e, a, at);
     return true;
 }
 
@@ -298,7 +503,14 @@ static bool concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv a, b, all;
     if (!tr_em_items(e, x, &a) || !tr_em_items(e, y, &b) || !flows_on(e, ty, x) || !flows_on(e, ty, y))
         return false;
-    tr_tv n = tr_em_dim(e, a, 0), m = tr_em_dim(e, b, 0);
+    tr_tv n = tr_em_dim(e, a, 0), m = tr_em_dim(e, b, 0), one = tr_em_i64(e, 1);
+    if (tr_ty_is_slots(a.ty) || tr_ty_is_slots(b.ty)) {
+        bool same = e->dry || (x.ty == ty && y.ty == ty);
+        *out = new_of(e, ty, same ? tr_em_nsw(e, TR_OP_ADD, n, m) : zero(e));
+        if (!same)
+            return add_each(e, *out, x) && add_each(e, *out, y);
+        return fill(e, *out, zero(e), x, zero(e), one, n) && fill(e, *out, n, y, zero(e), one, m);
+    }
     *out = new_of(e, ty, tr_em_nsw(e, TR_OP_ADD, n, m));
     return tr_em_items(e, *out, &all) && tr_lib_map_into(e, tr_fam_part(e, all, 0, zero(e), n), a) &&
            tr_lib_map_into(e, tr_fam_part(e, all, 0, n, m), b);
@@ -312,6 +524,17 @@ static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
         return false;
     shape[0] = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
     shape[1] = tr_em_dim(e, a, 0);
+    if (tr_ty_is_slots(a.ty)) {
+        tr_tv once = x;
+        if (!e->dry && x.ty != ty) {
+            once = new_of(e, ty, zero(e));
+            if (!add_each(e, once, x))
+                return false;
+        }
+        *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
+        runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){*out, zero(e), once, shape[1]});
+        return true;
+    }
     *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
     if (!tr_em_items(e, *out, &all))
         return false;
@@ -328,12 +551,24 @@ tr_answer tr_lib_binary_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
     return TR_OPEN;
 }
 
+/* `l *= k`: the list itself gets longer. */
+static bool repeat_itself(tr_em *e, tr_tv x, tr_tv k) {
+    tr_tv n = length(e, x);
+    k = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
+    set_length(e, x, tr_em_extent_product(e, n, k));
+    runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){x, n, x, n});
+    return true;
+}
+
 /* `l += x` is l.extend(x), and l. */
 bool tr_lib_inplace_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv a[2] = {x, y}, none;
-    if (op != TR_BIN_ADD)
-        return tr_em_unsupported(e, "list", "'%s=' on a list", tr_lib_sign(op));
     *out = x;
+    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+        return repeat_itself(e, x, y);
+    if (op != TR_BIN_ADD)
+        return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),
+                           tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
     return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
 }
 
@@ -348,12 +583,49 @@ static bool lam_equal(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
     return true;
 }
 
+/* How lists compare: by the first two items that are not equal, else by length. */
+typedef struct order {
+    tr_cmpop op;
+} order;
+
+/* acc: are all so far equal; what the first two that are not say. */
+static bool each_compared(tr_em *e, tr_tv pair, const void *user, tr_tv *acc, tr_tv *stop) {
+    const order *o = user;
+    tr_tv x = tr_em_item(e, pair, 0), y = tr_em_item(e, pair, 1), eq, says;
+    if (!tr_em_compare(e, TR_CMP_EQ, x, y, &eq) || !tr_em_truth(e, eq, &eq))
+        return false;
+    eq = tr_em_strong(e, eq);
+    if (o->op != TR_CMP_EQ) {
+        if (!tr_em_compare(e, o->op, x, y, &says) || !tr_em_truth(e, says, &says))
+            return false;
+        acc[1] = tr_em_strong(e, says);
+    }
+    acc[0] = eq;
+    *stop = tr_em_op1(e, TR_OP_NOT, eq);
+    return true;
+}
+
+static bool in_order(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    order o = {op};
+    tr_tv n[2] = {length(e, x), length(e, y)}, acc[2];
+    const tr_ty *ty[2] = {x.ty, y.ty};
+    tr_tv both = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, 2, ty), 2, (tr_tv[]){x, y});
+    acc[0] = acc[1] = tr_em_strong(e, tr_em_bool(e, true));
+    if (!tr_em_each(e, both, op == TR_CMP_EQ ? 1 : 2, acc, each_compared, &o))
+        return false;
+    tr_tv lengths = tr_em_cmp(e, op, n[0], n[1]);
+    *out = op == TR_CMP_EQ ? tr_fam_and(e, acc[0], lengths) : tr_em_select(e, acc[0], lengths, acc[1]);
+    return true;
+}
+
 /* As many items, and each is equal. */
 static bool lists_equal(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv in[2], n[2], yes = tr_em_strong(e, tr_em_bool(e, true)), all;
     tr_redk both = TR_RED_AND;
     if (!tr_em_items(e, x, &in[0]) || !tr_em_items(e, y, &in[1]))
         return false;
+    if (tr_ty_is_slots(in[0].ty) || tr_ty_is_slots(in[1].ty))
+        return in_order(e, TR_CMP_EQ, x, y, out);
     for (int k = 0; k < 2; k++)
         n[k] = tr_em_dim(e, in[k], 0);
     tr_tv few = tr_em_op2(e, TR_OP_MIN, n[0], n[1]);
@@ -374,14 +646,14 @@ static bool lists_equal(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 /* A display that is only read is no list, but equal to one. */
-static bool as_list(tr_em *e, tr_tv x, tr_tv *out) {
+static bool as_list(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
     *out = x;
     if (x.ty->kind == TR_TY_LIST)
         return true;
     for (uint32_t k = 0; k < x.ty->n; k++)
         it[k] = tr_em_item(e, x, k);
-    return tr_em_new_list(e, OTHER_LIST, x.ty->n, it, out);
+    return tr_em_new_list(e, which, x.ty->n, it, out);
 }
 
 tr_answer tr_lib_compare_list(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -390,8 +662,10 @@ tr_answer tr_lib_compare_list(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
     if (!lx || !ly)
         return TR_OPEN;
     if (op != TR_CMP_EQ && op != TR_CMP_NE)
-        return tr_answered(tr_em_unsupported(e, "list", "'%s' of lists", tr_lib_cmp_sign(op)));
-    return tr_answered(as_list(e, x, &x) && as_list(e, y, &y) && lists_equal(e, x, y, out) &&
+        return tr_answered(as_list(e, x, OTHER_LIST, &x) && as_list(e, y, NEW_LIST, &y) &&
+                           in_order(e, op, x, y, out));
+    return tr_answered(as_list(e, x, OTHER_LIST, &x) && as_list(e, y, NEW_LIST, &y) &&
+                       lists_equal(e, x, y, out) &&
                        (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out)));
 }
 

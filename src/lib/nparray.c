@@ -453,7 +453,12 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     if (x.ty->kind == TR_TY_LIST) { /* whose memory may be another one tomorrow */
         const tr_ty *item = tr_ty_list_item(e->types, x.ty, false);
         item = dtype ? dtype : item ? item : tr_fam_ty(e, TR_TY_F64);
-        return tr_em_items(e, x, &x) && tr_fam_copy_as(e, x, item, TR_LAYOUT_C, out);
+        if (!tr_em_items(e, x, &x))
+            return false;
+        if (tr_ty_is_slots(x.ty))
+            return tr_em_unsupported(e, "list-items", "an array of a list of %s",
+                                     tr_em_tyname(e, x.ty->elem->items[0]));
+        return tr_fam_copy_as(e, x, item, TR_LAYOUT_C, out);
     }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};

@@ -164,6 +164,10 @@ void tr_lib_suggest_keyword(tr_em *e, const char *params, const char *name);
 /* a @ b (lib/npmatmul.c) */
 bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out);
 
+/* Python's slice.indices() of n items: start, number of items, step. */
+bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step);
+/* del l[i] (lib/kind_list.c) */
+bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i);
 /* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both
  * of one axis or more), . an Ellipsis that stands for no axis. */
 typedef struct tr_idx {

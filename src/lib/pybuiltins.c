@@ -378,8 +378,14 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
-    if (c->a[0].ty->kind == TR_TY_LIST)
-        return tr_em_unsupported(e, "list", "reversed() of a list");
+    if (c->a[0].ty->kind == TR_TY_LIST) {
+        tr_tv x[2] = {c->a[0]};
+        if (!tr_lib_len_list(e, x[0], &x[1]))
+            return false;
+        *out = tr_em_make(
+            e, tr_ty_of(e->types, TR_TY_REVERSED, 0, 2, (const tr_ty *const[]){x[0].ty, x[1].ty}), 2, x);
+        return true;
+    }
     if (tr_lib_is_forward(c->a[0]))
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_iter(e, c->a[0], &it))

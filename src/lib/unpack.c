@@ -3,6 +3,7 @@
  * asked for one by one, and a wrong number raises. */
 #include <assert.h>
 
+#include "lib/kinds.h"
 #include "lib/priv.h"
 
 /* --- unpacking --- */
@@ -107,16 +108,14 @@ bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t 
     tr_tv n, need = tr_em_i64(e, before + after);
     assert(i <= before + after && "one of the variables that it binds");
     if (x.ty->kind == TR_TY_TUPLE)
-        return star_of_tuple(e, x, i, before, after, out);
+        return star_of_tuple(e, x, i, before, after, out) &&
+               (i != before || only_read || tr_em_list_of(e, *out, out));
     if (!tr_em_iter(e, x, &x))
         return false;
-    if (!is_sliced(x.ty))
+    bool list = x.ty->kind == TR_TY_LIST;
+    if (!is_sliced(x.ty) && !list)
         return tr_em_unsupported(e, "star-unpack", "starred assignment of %s", tr_em_tyname(e, x.ty));
-    if (i == before && !only_read)
-        return tr_em_unsupported(e, "star-unpack",
-                                 "the list that '*' takes of %s where more is asked of it than its items",
-                                 tr_em_tyname(e, x.ty));
-    if (!tr_em_iterlen(e, x, &n))
+    if (list ? !tr_lib_len_list(e, x, &n) : !tr_em_iterlen(e, x, &n))
         return false;
     n = tr_em_strong(e, n);
     if (i == 0)
@@ -124,7 +123,15 @@ bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t 
                     "not enough values to unpack (expected at least {0}, got {1})", 2, (tr_tv[]){need, n});
     if (i < before)
         return tr_em_iterget(e, x, tr_em_i64(e, i), out);
+    tr_tv from = tr_em_i64(e, before), end = tr_em_nsw(e, TR_OP_SUB, n, tr_em_i64(e, after)), part;
+    if (i == before && list) {
+        tr_tv it[3] = {from, end, tr_em_none(e)};
+        return tr_lib_get_list(e, x, tr_em_make(e, tr_ty_slice(e->types, from.ty, end.ty, it[2].ty), 3, it),
+                               out);
+    }
+    if (i == before && only_read)
+        return star_slice(e, x, from, end, out);
     if (i == before)
-        return star_slice(e, x, tr_em_i64(e, before), tr_em_nsw(e, TR_OP_SUB, n, tr_em_i64(e, after)), out);
+        return star_slice(e, x, from, end, &part) && tr_em_list_of(e, part, out);
     return tr_em_iterget(e, x, tr_em_nsw(e, TR_OP_SUB, n, tr_em_i64(e, before + 1 + after - i)), out);
 }

@@ -3,8 +3,8 @@
  *
  * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
  * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
- * instruction: code that is left before that leaves the list as it was. A slot's parts lie where ty/slot.c says;
- * what it holds is counted where an item is taken, and where another one is put into its place. */
+ * instruction: code that is left before that leaves the list as it was. A slot's parts lie where ty/slot.c
+ * says; what it holds is counted where an item is taken, and where another one is put into its place. */
 #include "lower/internal.h"
 
 #include <assert.h>

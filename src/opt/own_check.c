@@ -2,8 +2,9 @@
  * references held on each path.
  *
  * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning
- * argument, returning it, what consumes it (op.def) or releasing it takes one back. Paths that meet must hold the same; a return must
- * leave nothing; whatever uses an array needs its roots to be held. Runs when verification is on. */
+ * argument, returning it, what consumes it (op.def) or releasing it takes one back. Paths that meet must hold
+ * the same; a return must leave nothing; whatever uses an array needs its roots to be held. Runs when
+ * verification is on. */
 #include <assert.h>
 #include <string.h>
 

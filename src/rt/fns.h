@@ -24,7 +24,7 @@ bool tr_rt_list_resize(tr_frame *f, void *list, int64_t n);
 void tr_rt_list_cut(tr_frame *f, void *list, int64_t start, int64_t step, int64_t n);
 void tr_rt_list_gap(void *list, int64_t at, int64_t n);
 void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
-void tr_rt_list_repeat(void *list, const void *from);
+void tr_rt_list_repeat(void *list, int64_t at, const void *from, int64_t n);
 void tr_rt_list_reverse(void *list);
 /* What is counted in items of a container (shape.c): for ever, and for whoever asks. NULL without memory. */
 const tr_shape *tr_rt_shape(uint32_t size, uint32_t n, const uint32_t *at);

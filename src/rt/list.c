@@ -127,9 +127,9 @@ void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, in
     tr_rt_items_keep(s, item(list, at), n);
 }
 
-void tr_rt_list_repeat(void *list, const void *from) {
-    int64_t n = tr_list_of(from)->len, all = tr_list_of(list)->len;
-    for (int64_t at = 0; n && at + n <= all; at += n)
+void tr_rt_list_repeat(void *list, int64_t at, const void *from, int64_t n) {
+    int64_t all = tr_list_of(list)->len;
+    for (; n && at + n <= all; at += n)
         tr_rt_list_fill(list, at, from, 0, 1, n);
 }
 

@@ -5,15 +5,16 @@
  * union and find; the content of a cell is the type that all items have in common which were put into any
  * list of it. Both only grow, so whoever sweeps until nothing changes comes to an end: numbers have few types
  * above each other, and there is a cell for each place that makes a list. What has no common type is noted,
- * with both places, and told when code is made. A list into which nothing comes is taken for one of bool: who
- * reads its items, which are never there, gets a type, and nobody else hears of it.
+ * with both places, and told when code is made; so is what would make a list an item of itself, or lists in
+ * lists without end: contents are trees, of a few lists' depth. A list into which nothing comes is taken for
+ * one of bool: who reads its items, which are never there, gets a type, and nobody else hears of it.
  * Cost: a find is as long as the chain to the cell's root, which it shortens. */
 #include <assert.h>
 
 #include "ty/internal.h"
 
 const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
-    assert((!item || (tr_ty_is_scalar(item) && !item->weak)) && "items are numbers");
+    assert((!item || tr_ty_may_lie(item)) && "items have a place in memory");
     unsigned form = item ? 0 : TR_LIST_NOTHING;
     item = item ? item : tr_ty_scalar(t, TR_TY_BOOL);
     return tr_ty_of(t, TR_TY_LIST, form, 1, &item);
@@ -70,21 +71,72 @@ bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out) {
     if (!is_cell(list))
         return false;
     *out = cell_of(t, list)->clash;
-    return out->type[0] != NULL;
+    return out->type[1] != NULL;
 }
 
 uint32_t tr_ty_cell_changes(const tr_tytab *t) {
     return tr_tytab_cells((tr_tytab *)(uintptr_t)t)->changes;
 }
 
-/* The content of a cell becomes what it has in common with x. */
-static bool grow(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, bool numba) {
-    const tr_ty *j = c->content && !c->guess ? tr_ty_join(t, c->content, x, numba) : x;
-    if (!j || !tr_ty_is_scalar(j)) {
-        if (!c->clash.type[0]) {
-            c->clash = (tr_clash){{c->content, x}, {c->line, line}};
-            tr_tytab_cells(t)->changes++;
+/* What an item may be: a value that has a form of its own in memory, whoever reads it. */
+bool tr_ty_may_be_item(const tr_ty *t) {
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_TUPLE:
+        for (uint32_t i = 0; i < t->n; i++)
+            if (t->items[i]->kind != TR_TY_LIT && !tr_ty_may_be_item(t->items[i]))
+                return false;
+        return !tr_ty_is_list(t);
+    case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_NONE:
+    case TR_TY_LIST:
+    case TR_TY_ARRAY:
+    case TR_TY_RECORDS:
+    case TR_TY_RECORD:
+    case TR_TY_DATE:
+    case TR_TY_DATES: return true;
+    default: return tr_ty_is_scalar(t);
+    }
+}
+
+/* How deep lists lie in lists in x, up to `most`; whether one of them is of cell k, which would then be an
+ * item of itself. There are no such cycles, as this is asked before any could come about. */
+static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned most, bool *meets) {
+    unsigned deepest = 0;
+    if (x->kind == TR_TY_LIST) {
+        const tr_ty *item = tr_ty_list_item(t, x, false);
+        bool cell = is_cell(x);
+        *meets = *meets || (cell && root_of(tr_tytab_cells((tr_tytab *)(uintptr_t)t), x) == k);
+        return 1 + (item && most ? depth_of(t, item, k, most - 1, meets) : 0);
+    }
+    for (uint32_t i = 0; i < x->n; i++) {
+        unsigned d = depth_of(t, x->items[i], k, most, meets);
+        deepest = d > deepest ? d : deepest;
+    }
+    return deepest;
+}
+
+static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr_clash_why why) {
+    if (c->clash.type[1])
+        return;
+    c->clash = (tr_clash){{c->content, x}, {c->line, line}, why};
+    tr_tytab_cells(t)->changes++;
+}
+
+/* The content of cell k becomes what it has in common with x. */
+static bool grow(tr_tytab *t, uint32_t k, const tr_ty *x, int32_t line, bool numba) {
+    tr_cells *cells = tr_tytab_cells(t);
+    tr_cell *c = &cells->all.d[k];
+    bool itself = false;
+    if (tr_ty_has_lists(x)) {
+        unsigned deep = depth_of(t, x, k, TR_MAX_LISTS, &itself);
+        if (itself || deep >= TR_MAX_LISTS) {
+            note_clash(t, c, x, line, itself ? TR_CLASH_ITSELF : TR_CLASH_DEEP);
+            return false;
         }
+    }
+    const tr_ty *j = c->content && !c->guess ? tr_ty_join(t, c->content, x, numba) : x;
+    if (!j || !tr_ty_may_be_item(j)) {
+        note_clash(t, c, x, line, TR_CLASH_TYPES);
         return false;
     }
     if (j == c->content && !c->guess)
@@ -92,16 +144,16 @@ static bool grow(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, bool num
     c->content = j;
     c->guess = false;
     c->line = line;
-    tr_tytab_cells(t)->changes++;
+    cells->changes++;
     return true;
 }
 
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba) {
     x = tr_ty_strong(t, x);
-    if (!tr_ty_is_scalar(x))
+    if (!tr_ty_may_be_item(x))
         return false;
     if (is_cell(list))
-        return grow(t, cell_of(t, list), x, line, numba);
+        return grow(t, root_of(tr_tytab_cells(t), list), x, line, numba);
     return tr_ty_join(t, list->items[0], x, numba) == list->items[0];
 }
 
@@ -119,11 +171,18 @@ const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool 
     uint32_t x = root_of(c, a), y = root_of(c, b), low = x < y ? x : y, high = x < y ? y : x;
     if (x != y) {
         tr_cell was = c->all.d[high];
+        bool itself = false;
+        depth_of(t, a, y, TR_MAX_LISTS, &itself);
+        depth_of(t, b, x, TR_MAX_LISTS, &itself);
+        if (itself) { /* the one would be an item of the other */
+            note_clash(t, &c->all.d[low], a, was.line, TR_CLASH_ITSELF);
+            return NULL;
+        }
         c->all.d[high].up = low;
         c->changes++;
         if (was.content && !was.guess)
-            grow(t, &c->all.d[low], was.content, was.line, numba);
-        if (was.clash.type[0] && !c->all.d[low].clash.type[0])
+            grow(t, low, was.content, was.line, numba);
+        if (was.clash.type[1] && !c->all.d[low].clash.type[1])
             c->all.d[low].clash = was.clash;
     }
     return of_cell(t, low);
@@ -138,25 +197,19 @@ bool tr_ty_has_lists(const tr_ty *t) {
     return false;
 }
 
-const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *user) {
-    if (ty->kind == TR_TY_LIST)
-        return fn(user, ty);
+const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
     if (!tr_ty_has_lists(ty))
         return ty;
+    if (ty->kind == TR_TY_LIST) {
+        const tr_ty *item = tr_ty_list_item(t, ty, false);
+        return tr_ty_list_of(t, item ? tr_ty_closed(t, item) : NULL);
+    }
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
     const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, ty->n + 1u);
     for (uint32_t i = 0; i < ty->n; i++)
-        items[i] = tr_ty_map_lists(t, ty->items[i], fn, user);
+        items[i] = tr_ty_closed(t, ty->items[i]);
     const tr_ty *r = tr_ty_like(t, ty, items);
     tr_arena_fini(&scratch);
     return r;
-}
-
-static const tr_ty *close_one(void *user, const tr_ty *list) {
-    return tr_ty_list_of(user, tr_ty_list_item(user, list, false));
-}
-
-const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
-    return tr_ty_map_lists(t, ty, close_one, t);
 }

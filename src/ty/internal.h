@@ -30,8 +30,6 @@ const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o);
 const tr_ty *tr_ty_intern(tr_tytab *t, const tr_ty *key);
 /* How many items a type of this kind may have. */
 bool tr_ty_may_have(const tr_ty *t, uint32_t n);
-/* The same type over other items. */
-const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
 /* Two lists are one from here on; NULL: they cannot be. */
 const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* The words of a kind and form (ty/kinds.def); NULL: it has none. */

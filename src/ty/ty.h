@@ -61,6 +61,8 @@ enum { TR_MAX_OPERANDS = 32 }; /* of a ufunc: there are sets of them in 32 bits 
 /* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be
  * exponential in its depth. */
 enum { TR_MAX_ITEMS = 4096 };
+/* Lists in lists that a type may have: one that is made by a loop, `l = [l]`, has no end. */
+enum { TR_MAX_LISTS = 8 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
@@ -107,6 +109,7 @@ const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
 /* A type that is all said by its kind, its form (0 mostly) and its items. */
 const tr_ty *tr_ty_of(tr_tytab *t, tr_tyk kind, unsigned sub, uint32_t n, const tr_ty *const *items);
+const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items); /* over other items */
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
                                const tr_ty *const *items, const char *const *fields);
@@ -158,19 +161,18 @@ const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed)
  * other number's type is changed by. False: no need. */
 bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list);
 /* Items of type x are put into the list. False: they have no type in common with what is there, which is told
- * of its cell, or they are no numbers. `line` is where that is. */
+ * of its cell, or they can be no items. `line` is where that is. */
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba);
-/* Of a cell that was given two types: those, and where. */
+/* Of a cell that was given two types: those, and where; or one that contains it, or too many others. */
+typedef enum tr_clash_why { TR_CLASH_TYPES, TR_CLASH_ITSELF, TR_CLASH_DEEP } tr_clash_why;
 typedef struct tr_clash {
     const tr_ty *type[2];
     int32_t line[2];
+    tr_clash_why why;
 } tr_clash;
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
-uint32_t tr_ty_cell_changes(const tr_tytab *t); /* how often the content of a cell has grown */
-bool tr_ty_has_lists(const tr_ty *t);           /* in it, of a cell or not */
-/* The type with another one for each list in it, in order. */
-typedef const tr_ty *(*tr_list_fn)(void *user, const tr_ty *list);
-const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *user);
+uint32_t tr_ty_cell_changes(const tr_tytab *t);          /* how often the content of a cell has grown */
+bool tr_ty_has_lists(const tr_ty *t);                    /* in it, of a cell or not */
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty); /* with what each list's items are now, for cells */
 
 /* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is
@@ -400,6 +402,7 @@ const tr_ty *tr_ty_slot(tr_tytab *t, const tr_ty *of); /* one item of that type,
 const tr_ty *tr_ty_as_elem(tr_tytab *t, const tr_ty *of);
 /* Values of it may be items of a container. */
 bool tr_ty_may_lie(const tr_ty *t);
+bool tr_ty_may_be_item(const tr_ty *t); /* so may users' values */
 /* Where each part of a value of type t lies in a slot, or in an array's item that is a number; bytes of it
  * all. `at` may be NULL. */
 unsigned tr_ty_lies(const tr_ty *t, uint32_t *at, unsigned *align);

@@ -659,7 +659,7 @@ static void test_moved(void) {
     assert(!nth(some, 0) && nth(some, 1) == x[8] && nth(some, 2) == x[5] && nth(some, 3) == x[2]);
     assert(x[8]->refs == 2 && x[5]->refs == 2 && x[7]->refs == 1);
     tr_mem *often = tr_rt_list_new(&f, 8, one);
-    tr_rt_list_repeat(often, some);
+    tr_rt_list_repeat(often, 0, some, 4);
     assert(x[5]->refs == 4 && !nth(often, 4) && nth(often, 7) == x[2]);
     tr_rt_free(&f, often);
     tr_rt_list_reverse(some);

@@ -90,6 +90,10 @@ def axes(n: int) -> None:
     same(made("def f(a):\n    return a.ndim, a.size"), np.ones((1,) * n))
 
 
+def lists_in_lists(n: int) -> None:
+    same(made(f"def f(x):\n    l = {'[' * n}x{']' * n}\n    l.append(l[0])\n    return l"), 1)
+
+
 def operands(n: int) -> None:
     names = ", ".join(f"x{k}" for k in range(n - 1))
     f = made(f"def f({names}):\n    return {names.replace(',', ' +')}")
@@ -325,6 +329,7 @@ LIMITS = [
     Limit("infer/unroll.c", "MAX_UNROLLED", mixed_items, "have no common type"),
     Limit("front/unroll.c", "MAX_WRITTEN_OUT", loop_written_out, "have no common type"),
     Limit("ty/ty.h", "TR_MAX_ITEMS", tuple_passed, "a tuple of more than 4096 items in all"),
+    Limit("ty/ty.h", "TR_MAX_LISTS", lists_in_lists, "lists lie in lists, more than 8 deep"),
     Limit("ty/ty.h", "TR_MAX_NDIM", axes, "33 axes|maximum supported dimension"),
     Limit("ty/ty.h", "TR_MAX_OPERANDS", operands, "at most 32 inputs and outputs, not 33"),
     Limit("ty/ty.h", "TR_MAX_FIELD_AXES", field_axes, "a field of more than 8 axes"),
@@ -342,7 +347,7 @@ LIMITS = [
     Limit("lib/families.h", "TR_MAX_LOCAL", local_bytes, "512 KiB of local memory"),
     Limit("ty/sig.c", "MAX_DEPTH", signature_depth, "too deeply nested"),
     Limit("ty/bigint.c", "MAX_LIMBS", long_integer, "more than 65,536 bits"),
-    Limit("lib/kind_genexpr.c", "MAX_COLUMNS", columns, "tuples of more than 16 numbers"),
+    Limit("lib/kind_genexpr.c", "MAX_COLUMNS", columns),
     Limit("lib/operators.c", "MAX_POWER", power),
     Limit("ir/ir.h", "TR_MAX_REDS", reductions),
     Limit("opt/pattern/fuse.c", "MAX_ARRAYS", arrays_in_one),

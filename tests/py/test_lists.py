@@ -101,6 +101,26 @@ STATEMENTS = [
     "r += 1 if l == m else 3",
     "r += 1 if l != [{v}, 2] else 3",
     "r += 5 if l == l[:] else 1",
+    "r += 5 if l < m else 1",
+    "r += 5 if l[1:] >= l else 1",
+    "del l[{i}]",
+    "del m[{i}:{j}]",
+    "del l[::2]",
+    "l[{i}:{j}] = m",
+    "m[{i}:{j}] = l[:3]",
+    "l[::2] = [{v}] * {n}",
+    "l.sort()",
+    "m.sort(reverse=True)",
+    "m = sorted(l, key=lambda x: -x)",
+    "l.sort(key=lambda x: x % 3, reverse=True)",
+    "try:\n    r += l.index({v})\nexcept ValueError:\n    r += 3",
+    "if {v} in l:\n    l.remove({v})",
+    "r += l.count({v})",
+    "for x in reversed(l):\n    r = (r * 3 + x) % 1000003",
+    "m = list(l)",
+    "m = list(range({n}))",
+    "l = l[:4]\nl *= {n}",
+    "a, *m = l\nm.append(a)",
 ]
 
 statement = st.builds(
@@ -495,19 +515,8 @@ def test_a_list_of_all_rounds_stays_as_long_as_it_is(how):
     ("body", "said"),
     [
         ("l = []\n    l.append('a')\n    return l", "a list of"),
-        ("l = [1]\n    l.append((1, 2))\n    return l", "a list of"),
-        ("l = []\n    l.append(np.ones(2))\n    return l", "a list of"),
-        ("l = []\n    l.append(l)\n    return l", "a list of"),
-        ("l = [1]\n    l.append(None)\n    return l", "a list of"),
-        ("l = [1]\n    l.sort()\n    return l", "sort"),
-        ("l = [1]\n    l.remove(1)\n    return l", "remove"),
-        ("l = [1]\n    l[0:1] = 2\n    return l", "slice of a list"),
-        ("l = [1]\n    l.append(2)\n    return l < l", "of lists"),
         ("l = [1]\n    l.append(2)\n    return l - l", "unsupported operand"),
-        (
-            "l = [1]\n    l.append(2)\n    for x in reversed(l):\n        n += x\n    return n",
-            "reversed() of a list",
-        ),
+        ("l = [(1, 2)]\n    l.append((n, 1))\n    return np.array(l)", "an array of a list of"),
     ],
 )
 def test_what_is_refused_by_name(body, said):

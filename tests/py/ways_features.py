@@ -106,6 +106,36 @@ def records_alone(r):
     return r["x"] * 2, r["v"].sum(), r["at"]["p"]
 
 
+# --- lists of items that are no numbers ---
+
+
+@feature((4,), (1,))
+def lists_of_many_items(n):
+    rows = [[k] * n for k in range(n)]
+    pairs = [(k, 0.5 * k) for k in range(n)]
+    held = [np.arange(n), np.ones(n, np.int64)]
+    some = [None, n]
+    rows.append(rows[0])
+    rows[0].append(n)
+    rows[-1], rows[0] = rows[0], rows[-1]
+    rows.sort(key=lambda row: len(row), reverse=True)
+    pairs.insert(0, pairs.pop())
+    del rows[1:2]
+    s = 0
+    for row in rows:
+        for x in row:
+            s = s * 3 + x
+    for k, x in pairs:
+        s += k * int(2 * x)
+    for a in held:
+        s += int(a.sum())
+    try:
+        rows[n + 5].append(1)
+    except IndexError:
+        s += len(some)
+    return s, len(rows), some[0] is None, pairs == sorted(pairs)
+
+
 # --- dates ---
 
 

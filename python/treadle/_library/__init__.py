@@ -106,6 +106,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
     ),
     "made": ("numpy", "fromfunction fromiter"),
+    "lists": ("builtins", "sorted"),
     "indexers": ("numpy", "r_ c_ s_ index_exp mgrid ogrid"),
     "choices": (
         "numpy",
@@ -155,6 +156,10 @@ METHODS: dict[str, tuple[str, str, str]] = {
     "choose": ("array", "choices", "of_array_choose"),
     "put": ("array", "choices", "of_array_put"),
     "byteswap": ("array", "questions", "byteswap"),
+    "sort": ("list", "lists", "of_list_sort"),
+    "index": ("list", "lists", "of_list_index"),
+    "remove": ("list", "lists", "of_list_remove"),
+    "count": ("list", "lists", "of_list_count"),
     "multivariate_normal": ("Generator", "random", "of_generator_multivariate_normal"),
     "multivariate_hypergeometric": ("Generator", "random", "of_generator_multivariate_hypergeometric"),
 }
@@ -216,7 +221,7 @@ def is_of(owner: str, o: object) -> bool:
     # functools.wraps copies the name of the module, but not the names that the code sees.
     home = o.__globals__.get("__name__") if isinstance(o, FunctionType) else getattr(o, "__module__", None)
     first = str(home).partition(".")[0]
-    return home is None or first in ("numpy", "treadle") or first.removeprefix("_") == owner
+    return home is None or first in ("numpy", "treadle", "builtins") or first.removeprefix("_") == owner
 
 
 def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:

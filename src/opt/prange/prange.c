@@ -424,7 +424,7 @@ static bool check_lists(const tr_ploop *l) {
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
             for (uint32_t k = 0; k < in->nargs; k++) {
-                const tr_ty *t = tr_at(f, in->args[k])->ty;
+                const tr_ty *t = k == tr_consumed(in) ? NULL : tr_at(f, in->args[k])->ty;
                 uint8_t *seen = t && (tr_ty_has_lists(t) || tr_ty_is_slots(t))
                                     ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u)
                                     : NULL;

@@ -1,0 +1,109 @@
+"""Methods of lists, and sorted(): what takes a loop.
+
+Numbers are sorted by NumPy's sorts, in which NaN comes last; all else by merging runs of places, which compares by
+``<`` alone and leaves items that are equal in their order, as CPython's sort does. Keys are made before anything
+moves, so a key, or a comparison, that raises leaves the list as it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import Constant
+
+__all__ = ["of_list_count", "of_list_index", "of_list_remove", "of_list_sort", "sorted"]
+
+
+def sorted(iterable: Any, /, *, key: Constant = None, reverse: Any = False) -> Any:
+    """Return a new list of the items in order."""
+    items = list(iterable)
+    of_list_sort(items, key=key, reverse=reverse)
+    return items
+
+
+def of_list_sort(self: Any, *, key: Constant = None, reverse: Any = False) -> None:
+    """Bring the items into their order, in place."""
+    n = len(self)
+    if n < 2:
+        return
+    if key is None:
+        keys = self[:]
+    else:
+        keys = [key(x) for x in self]
+    order = places(keys, bool(reverse))
+    old = self[:]
+    for k in range(n):
+        self[k] = old[order[k]]
+
+
+def places(keys: Any, down: bool) -> Any:
+    """Return where the items come from, in order. There is one at least."""
+    if isinstance(keys[0], (int, float, np.integer, np.floating, np.bool_)):
+        a = np.array(keys)
+        if down:
+            return len(keys) - 1 - np.argsort(a[::-1], kind="stable")[::-1]
+        return np.argsort(a, kind="stable")
+    return merged(keys, down)
+
+
+def merged(keys: Any, down: bool) -> Any:
+    """Return the places of the items in order, by merging ever longer runs from one array to another and back."""
+    n = len(keys)
+    order = np.arange(n)
+    other = np.empty_like(order)
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, end = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, end):
+                if i < middle and (j == end or not is_before(keys[order[j]], keys[order[i]], down)):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+def is_before(x: Any, y: Any, down: bool) -> bool:
+    """Whether x comes before y, which are in the other order now."""
+    return y < x if down else x < y
+
+
+def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = sys.maxsize) -> int:
+    """Return the first place of an item that equals `value`."""
+    low, high = start, stop
+    if low < 0:
+        low = max(low + len(self), 0)
+    if high < 0:
+        high = max(high + len(self), 0)
+    for k in range(low, min(high, len(self))):
+        if self[k] == value:
+            return k
+    if isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is not in list")
+    raise ValueError("the value is not in list")
+
+
+def of_list_remove(self: Any, value: Constant) -> None:
+    """Drop the first item that equals `value`."""
+    for k in range(len(self)):
+        if self[k] == value:
+            del self[k]
+            return
+    raise ValueError("list.remove(x): x not in list")
+
+
+def of_list_count(self: Any, value: Constant) -> int:
+    """Return how many items equal `value`."""
+    n = 0
+    for x in self:
+        if x == value:
+            n += 1
+    return n
