@@ -139,6 +139,13 @@ static const tr_ty *read_list_of(reader *r, const tr_words *w) {
     return t && tr_ty_may_lie(t->items[0]) ? t : NULL;
 }
 
+/* Of a list it says how long that was. */
+static const tr_ty *read_reversed(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w);
+    bool list = t && t->n == 2 && t->items[0]->kind == TR_TY_LIST && t->items[1]->kind == TR_TY_I64;
+    return list || (t && t->n == 1) ? t : NULL;
+}
+
 static const tr_ty *read_slot(reader *r, const tr_words *w) {
     const tr_ty *t = read_items(r, w);
     return t && tr_ty_may_lie(t->items[0]) ? tr_ty_slot(r->t, t->items[0]) : NULL;
