@@ -102,6 +102,7 @@ static void spec_free(tr_spec *s) {
         tr_argk_clear(&s->pats[i]);
     PyMem_Free(s->pats);
     PyMem_Free((void *)s->args);
+    PyMem_Free((void *)s->takes);
     Py_XDECREF(s->types);
     Py_XDECREF(s->keep);
     Py_XDECREF(s->placed);
@@ -156,6 +157,21 @@ static bool keep_pattern(tr_function *f, const tr_argk *from, tr_argk *to) {
     return ok;
 }
 
+/* What the code takes in the place of lists. */
+static bool fill_takes(tr_spec *s, const tr_job *j) {
+    const char *text = tr_module_meta(s->module)->takes;
+    if (!text || j->f->target)
+        return true;
+    const tr_ty *all = tr_ty_parse_ir(j->st->types, &text);
+    assert(all && all->n == s->nargs && "a module names the types of its parameters with lists");
+    s->takes = all ? PyMem_Calloc(s->nargs + 1u, sizeof *s->takes) : NULL;
+    for (uint32_t i = 0; s->takes && i < s->nargs; i++)
+        s->takes[i] = tr_ty_has_lists(all->items[i]) ? all->items[i] : NULL;
+    if (!s->takes)
+        PyErr_NoMemory();
+    return s->takes != NULL;
+}
+
 static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->nargs = j->n;
     s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
@@ -182,7 +198,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->lets_go = tr_job_lets_go(j);
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
-    if (!(s->keep = tr_job_keep(j)))
+    if (!(s->keep = tr_job_keep(j)) || !fill_takes(s, j))
         return false;
     s->placed = Py_XNewRef(j->frozen.placed);
     return tr_spec_has_const(s) || (s->types = types_tuple(j->st, s));
@@ -278,6 +294,7 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
         va->any = ty->layout == TR_LAYOUT_ANY;
         va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
         break;
+    case TR_K_LIST: va->op = TR_U_LIST; break;
     default: break;
     }
 }
@@ -291,7 +308,7 @@ static void clear_arg(tr_varg *va) {
     PyMem_Free(va->deep);
 }
 
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, bool writes);
 
 /* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it
  * still has them. */
@@ -303,7 +320,7 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
     assert(ty->n == pat->n && "a tuple's type has as many items as its pattern");
     va->op = TR_U_TUPLE;
     for (; va->n < pat->n; va->n++)
-        if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
+        if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n], va->writes)) {
             va->n++;
             return false;
         }
@@ -311,8 +328,8 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
 }
 
 /* On failure what it has is for clear_arg. */
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
-    *va = (tr_varg){.key = pat->key, .ty = ty};
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, bool writes) {
+    *va = (tr_varg){.key = pat->key, .ty = ty, .writes = writes};
     choose_op(f->st, va, ty);
     unsigned kind = tr_key_kind(pat->key);
     if (kind == TR_K_TUPLE)
@@ -350,11 +367,14 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
     v->ret = return_op(s->ret);
     for (uint32_t i = 0; i < s->nargs; i++) {
         v->nslots += tr_ty_nparts(s->args[i]);
-        if (!fill_arg(f, &v->arg[i], &pats[i], s->args[i])) {
+        bool listed = s->takes && s->takes[i];
+        if (!fill_arg(f, &v->arg[i], &pats[i], listed ? s->takes[i] : s->args[i],
+                      listed && v->meta->writes[i] == 'w')) {
             variant_free(v);
             return NULL;
         }
     }
+    v->plain = !s->takes && v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS;
     return v;
 }
 
@@ -759,6 +779,24 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
     return ok;
 }
 
+static bool has_lists(const tr_argk *k) {
+    bool has = tr_key_kind(k->key) == TR_K_LIST;
+    for (uint32_t i = 0; !has && i < k->n; i++)
+        has = has_lists(&k->items[i]);
+    return has;
+}
+
+/* Lists are the host's. */
+static bool takes_lists(const tr_function *f, const tr_argk *k, uint32_t i) {
+    if ((!f->target && !f->opts.offload && !f->plan) || !has_lists(k))
+        return true;
+    PyErr_Format(PyExc_TypeError,
+                 "%U(): argument '%s' is a list, or has one, which code for a device does not take\n"
+                 "  help: pass a NumPy array (np.array(x)) or a tuple",
+                 f->qualname, tr_function_param(f, i));
+    return false;
+}
+
 /* Code of this machine does not read a GPU's memory. */
 static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) {
     if (f->target || f->opts.offload || !Py_IS_TYPE(arg, f->st->remote_type))
@@ -781,7 +819,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     for (uint32_t i = 0; ok && i < n; i++)
         ok = is_reachable(f, args[i], i) &&
              tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
-             keep_pattern(f, &pats[i], &kept[i]);
+             takes_lists(f, &pats[i], i) && keep_pattern(f, &pats[i], &kept[i]);
     ok = ok && variant_for(f, args, pats, kept);
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);

@@ -280,6 +280,11 @@ tr_summary tr_pat_summary(const tr_prog *p, const tr_pat *t) {
     return summary_of(&w, t);
 }
 
+const tr_access *tr_params_summary(const tr_prog *p, uint32_t inst) {
+    walker w = {.p = p, .a = &p->ctx->arena};
+    return call_of(&w, inst)->params;
+}
+
 const char *tr_pat_form(const tr_pat *t) {
     if (!t->nspace)
         return "it has no axes";

@@ -1,0 +1,414 @@
+/* Lists as arguments of compiled code, and what Python sees of them after the call (reflection, in Numba's
+ * word).
+ *
+ * A list of Python's is copied: one pass looks at each item, converts it, and finds what all have in common,
+ * which is the type that code is chosen by. The block is the frame's. After the call, also one that ends with
+ * an exception, a list that the function may have changed (ir/summary.h) is compared with the block: items
+ * that differ are replaced, all others stay the objects that they are. One list that is passed twice is one
+ * block. A typed.List is not copied: its block is the argument, and calls that have it are counted, so that
+ * one that may change it has it alone.
+ * Cost: some 3 ns for each item on the way in, as much again for the comparison; nothing after a call that
+ * only reads. */
+#include "ext/lists.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "ext/check.h"
+#include "ext/compat.h"
+#include "ext/number.h"
+#include "ext/value.h"
+#include "rt/fns.h"
+
+/* --- what the items are --- */
+
+enum { NO_NUMBER = TR_TY__SCALARS };
+
+static unsigned kind_of(tr_state *st, PyObject *o) {
+    PyTypeObject *t = Py_TYPE(o);
+    if (t == &PyFloat_Type)
+        return TR_TY_F64;
+    if (t == &PyLong_Type)
+        return TR_TY_I64;
+    if (t == &PyBool_Type)
+        return TR_TY_BOOL;
+    if (t == &PyComplex_Type)
+        return TR_TY_C128;
+    uint32_t key = tr_value_scalar_key(st, o);
+    return key == TR_K_OTHER ? NO_NUMBER : tr_key_tyk(key);
+}
+
+/* What numbers of two types have in common. */
+static unsigned joined(tr_tytab *t, unsigned a, unsigned b) {
+    if (a == b || a == TR_KEY_EMPTY)
+        return b;
+    if (b == NO_NUMBER)
+        return b;
+    const tr_ty *j = tr_ty_join(t, tr_ty_scalar(t, (tr_tyk)a), tr_ty_scalar(t, (tr_tyk)b), false);
+    return j && tr_ty_is_scalar(j) ? j->kind : (unsigned)NO_NUMBER;
+}
+
+/* What the items from `i` on have in common with `kind`; *i: the first that has nothing, or the end. */
+static unsigned common(tr_state *st, PyObject *list, Py_ssize_t *i, unsigned kind) {
+    unsigned last = TR_KEY_EMPTY;
+    for (; *i < PyList_GET_SIZE(list); ++*i) {
+        unsigned k = kind_of(st, PyList_GET_ITEM(list, *i));
+        if (k != last)
+            kind = joined(st->types, kind, k);
+        if (kind == NO_NUMBER)
+            break;
+        last = k;
+    }
+    return kind;
+}
+
+uint32_t tr_lists_key(tr_state *st, PyObject *o) {
+    if (Py_IS_TYPE(o, st->typed_list_type)) {
+        const tr_ty *item = ((const tr_typed *)o)->item;
+        return tr_key_list(item ? item->kind : (unsigned)TR_KEY_EMPTY);
+    }
+    tr_py_section s;
+    Py_ssize_t i = 0;
+    tr_py_section_begin(&s, o);
+    unsigned kind = common(st, o, &i, TR_KEY_EMPTY);
+    tr_py_section_end(&s);
+    return kind == NO_NUMBER ? (uint32_t)TR_K_OTHER : tr_key_list(kind);
+}
+
+Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list) {
+    Py_ssize_t i = 0;
+    common(st, list, &i, TR_KEY_EMPTY);
+    return i;
+}
+
+const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key) {
+    unsigned kind = tr_key_tyk(key);
+    return tr_ty_list_of(t, kind == TR_KEY_EMPTY ? NULL : tr_ty_scalar(t, (tr_tyk)kind));
+}
+
+int tr_lists_cost(tr_tytab *t, bool typed, uint32_t key, const tr_ty *ty) {
+    if (!tr_ty_is(ty, TR_TY_LIST))
+        return -1;
+    if (tr_lists_type(t, key) == ty)
+        return 0;
+    const tr_ty *item = tr_ty_list_item(t, ty, false);
+    if (!item)
+        return -1;
+    if ((unsigned)tr_key_tyk(key) == TR_KEY_EMPTY)
+        return 1;
+    return typed ? -1 : tr_ty_accept_scalar(tr_key_tyk(key), item);
+}
+
+/* --- in --- */
+
+void tr_held_init(tr_held *h, tr_state *st, tr_frame *frame) {
+    h->st = st;
+    h->frame = frame;
+    h->n = 0;
+    h->room = TR_HELD_FEW;
+    h->d = h->few;
+}
+
+static tr_heldlist *add(tr_held *h, tr_heldlist x) {
+    if (h->n == h->room) {
+        tr_heldlist *d = PyMem_Malloc(2 * (size_t)h->room * sizeof *d);
+        if (!d) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        memcpy(d, h->d, h->n * sizeof *d);
+        if (h->d != h->few)
+            PyMem_Free(h->d);
+        h->d = d;
+        h->room *= 2;
+    }
+    h->d[h->n] = x;
+    return &h->d[h->n++];
+}
+
+static tr_heldlist *find_object(tr_held *h, const PyObject *o) {
+    for (uint32_t i = 0; i < h->n; i++)
+        if (h->d[i].o == o)
+            return &h->d[i];
+    return NULL;
+}
+
+PyObject *tr_held_find(const tr_held *h, const tr_mem *m) {
+    for (uint32_t i = 0; h && i < h->n; i++)
+        if (h->d[i].m == m)
+            return h->d[i].o;
+    return NULL;
+}
+
+/* A number as it lies in a list of such. */
+static bool store_item(tr_held *h, PyObject *o, const tr_ty *item, const char *fn, const char *arg,
+                       char *to) {
+    tr_slot x[2], *at = x;
+    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
+    if (!tr_number_unbox(h->st, o, item, fn, arg, &at))
+        return false;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(to + k * part, &x[k], part);
+    return true;
+}
+
+/* OverflowError that names the item. */
+static void tell_item(tr_held *h, PyObject *o, Py_ssize_t i, const tr_ty *item, const char *fn,
+                      const char *arg, char *to) {
+    char path[256];
+    PyErr_Clear();
+    snprintf(path, sizeof path, "%.200s[%lld]", arg, (long long)i);
+    store_item(h, o, item, fn, path, to);
+}
+
+/* Into items that are all there: 1; 0: they are not what the key says; -1 with an exception. */
+static int fill(tr_held *h, PyObject *list, uint32_t key, const tr_ty *item, const char *fn, const char *arg,
+                tr_list *l) {
+    unsigned want = tr_key_tyk(key), kind = TR_KEY_EMPTY, last = TR_KEY_EMPTY, size = tr_ty_size(item);
+    Py_ssize_t i = 0, n = (Py_ssize_t)l->len;
+    PyObject *const *from = ((PyListObject *)list)->ob_item;
+    char *to = l->items;
+    assert(n == PyList_GET_SIZE(list) && "there is a place for each item");
+    if (item->kind == TR_TY_F64) {
+        double *d = l->items;
+        for (; i < n && PyFloat_CheckExact(from[i]); i++)
+            d[i] = PyFloat_AS_DOUBLE(from[i]);
+        kind = last = i ? (unsigned)TR_TY_F64 : kind;
+    } else if (item->kind == TR_TY_I64) {
+        int64_t *d = l->items;
+        for (; i < n && PyLong_CheckExact(from[i]) && tr_py_small_int(from[i], &d[i]);)
+            i++;
+        kind = last = i ? (unsigned)TR_TY_I64 : kind;
+    }
+    for (; i < n; i++) {
+        unsigned k = kind_of(h->st, from[i]);
+        if (k != last)
+            kind = joined(h->st->types, kind, k);
+        last = k;
+        if (kind == NO_NUMBER || (kind != want && joined(h->st->types, kind, want) != want))
+            return 0;
+        if (!store_item(h, from[i], item, fn, arg, to + i * size)) {
+            if (tr_lists_key(h->st, list) != key) { /* what comes later may have room for it */
+                PyErr_Clear();
+                return 0;
+            }
+            tell_item(h, from[i], i, item, fn, arg, to + i * size);
+            return -1;
+        }
+    }
+    return kind == want;
+}
+
+static int copy_in(tr_held *h, PyObject *list, uint32_t key, const tr_ty *ty, const char *fn, const char *arg,
+                   tr_mem **out) {
+    const tr_ty *item = tr_ty_list_item(h->st->types, ty, true);
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if ((n == 0) != ((unsigned)tr_key_tyk(key) == TR_KEY_EMPTY))
+        return 0;
+    *out = tr_rt_list_new(h->frame, n, tr_ty_size(item));
+    if (!*out) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int r = fill(h, list, key, item, fn, arg, tr_mem_data(*out));
+    if (r <= 0)
+        tr_rt_free(h->frame, *out);
+    return r;
+}
+
+static int in_use(void) {
+    PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
+    return -1;
+}
+
+static int refuse_type(const tr_typed *t, const char *fn, const char *arg) {
+    PyErr_Format(PyExc_TypeError,
+                 "%s(): argument '%s' is a typed.List of %s, and the function puts other numbers into it\n"
+                 "  help: convert what is put into the list",
+                 fn, arg, t->item ? tr_tyk_user_name((tr_tyk)t->item->kind) : "nothing");
+    return -1;
+}
+
+/* One that is of nothing yet becomes one of what the function puts into it. */
+static int take_typed(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool writes, const char *fn,
+                      const char *arg, tr_mem **out) {
+    tr_typed *t = (tr_typed *)o;
+    const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
+    if (tr_lists_key(h->st, o) != key)
+        return 0;
+    if (item != t->item && t->item)
+        return refuse_type(t, fn, arg);
+    if (writes && t->frozen) {
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is a typed.List that cannot be changed", fn, arg);
+        return -1;
+    }
+    tr_py_section s;
+    tr_py_section_begin(&s, o);
+    bool free = writes ? t->users == 0 : t->users >= 0;
+    if (free) {
+        t->users = writes ? -1 : t->users + 1;
+        t->item = item;
+    }
+    tr_py_section_end(&s);
+    *out = t->mem;
+    return free ? 1 : in_use();
+}
+
+/* A list that this call has already: it is taken for what it was. */
+static int take_again(tr_heldlist *x, const tr_ty *item, bool writes, const char *fn, const char *arg) {
+    if (x->item != item) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): argument '%s' is a list that is passed twice, and would hold other numbers here\n"
+                     "  help: pass a copy of it, or one whose items are of the type that is put into it",
+                     fn, arg);
+        return -1;
+    }
+    if (x->typed && writes && !x->writes) {
+        tr_typed *t = (tr_typed *)x->o;
+        tr_py_section s;
+        tr_py_section_begin(&s, x->o);
+        bool alone = t->users == 1;
+        t->users = alone ? -1 : t->users;
+        tr_py_section_end(&s);
+        if (!alone)
+            return in_use();
+    }
+    x->writes = x->writes || writes;
+    return 1;
+}
+
+int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool writes, const char *fn,
+                 const char *arg, void **block) {
+    assert(h && tr_ty_is(ty, TR_TY_LIST) && "a call with lists holds them");
+    bool typed = Py_IS_TYPE(o, h->st->typed_list_type);
+    const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
+    tr_mem *m;
+    if (!typed && !PyList_CheckExact(o))
+        return 0;
+    tr_heldlist *was = find_object(h, o);
+    if (was) {
+        if (tr_lists_key(h->st, o) != key && !typed)
+            return 0;
+        *block = was->m;
+        return take_again(was, item, writes, fn, arg);
+    }
+    int r;
+    if (typed) {
+        r = take_typed(h, o, key, ty, writes, fn, arg, &m);
+    } else {
+        tr_py_section s;
+        tr_py_section_begin(&s, o);
+        r = copy_in(h, o, key, ty, fn, arg, &m);
+        tr_py_section_end(&s);
+    }
+    if (r <= 0)
+        return r;
+    *block = m;
+    if (add(h, (tr_heldlist){o, m, item, writes, typed}))
+        return 1;
+    if (typed)
+        ((tr_typed *)o)->users = writes ? 0 : ((tr_typed *)o)->users - 1;
+    return -1;
+}
+
+/* --- after the call --- */
+
+static PyObject *box_item(const tr_ty *item, const char *from) {
+    tr_slot x[2] = {{0}, {0}};
+    const tr_slot *at = x;
+    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(&x[k], from + k * part, part);
+    return tr_number_box(item, &at);
+}
+
+/* The object is the number that lies there, to the bit. */
+static bool is_as(tr_held *h, PyObject *o, const tr_ty *item, const char *there) {
+    char bits[16];
+    if (item->kind == TR_TY_F64 && PyFloat_CheckExact(o)) {
+        double d = PyFloat_AS_DOUBLE(o);
+        return memcmp(&d, there, sizeof d) == 0;
+    }
+    unsigned kind = kind_of(h->st, o);
+    if (kind == NO_NUMBER || joined(h->st->types, kind, item->kind) != item->kind)
+        return false; /* others have changed it meanwhile */
+    bool ok = store_item(h, o, item, "", "", bits);
+    if (!ok)
+        PyErr_Clear();
+    return ok && memcmp(bits, there, tr_ty_size(item)) == 0;
+}
+
+/* Puts the items that are more than the list has behind its end. */
+static bool add_items(PyObject *list, const tr_list *l, const tr_ty *item, Py_ssize_t from) {
+    PyObject *more = PyList_New((Py_ssize_t)l->len - from);
+    for (Py_ssize_t i = from; more && i < l->len; i++) {
+        PyObject *o = box_item(item, (const char *)l->items + i * tr_ty_size(item));
+        if (!o)
+            Py_CLEAR(more);
+        else
+            PyList_SET_ITEM(more, i - from, o);
+    }
+    bool ok = more && PyList_SetSlice(list, from, PY_SSIZE_T_MAX, more) == 0;
+    Py_XDECREF(more);
+    return ok;
+}
+
+/* The list becomes what the block is. An item that goes may be the last reference to an object, whose end may
+ * run code that changes the list: its length is asked for each time. */
+static bool reflect_one(tr_held *h, const tr_heldlist *x) {
+    const tr_list *l = tr_mem_data(x->m);
+    unsigned size = x->item ? tr_ty_size(x->item) : 1;
+    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
+    assert((x->item || !l->len) && "nothing is put into a list of nothing");
+    for (Py_ssize_t i = 0; i < l->len && i < PyList_GET_SIZE(x->o); i++) {
+        const char *there = (const char *)l->items + i * size;
+        if (is_as(h, PyList_GET_ITEM(x->o, i), x->item, there))
+            continue;
+        PyObject *o = box_item(x->item, there);
+        if (!o)
+            return false;
+        if (PyList_SetItem(x->o, i, o) < 0) /* takes it, also on failure */
+            return false;
+    }
+    Py_ssize_t n = PyList_GET_SIZE(x->o);
+    if (n > l->len)
+        return PyList_SetSlice(x->o, (Py_ssize_t)l->len, n, NULL) == 0;
+    return n == l->len || add_items(x->o, l, x->item, n);
+}
+
+bool tr_held_reflect(tr_held *h) {
+    bool any = false, ok = true;
+    for (uint32_t i = 0; i < h->n; i++)
+        any = any || (h->d[i].writes && !h->d[i].typed);
+    if (!any)
+        return true;
+    PyObject *raised = PyErr_Occurred() ? tr_py_fetch() : NULL;
+    for (uint32_t i = 0; i < h->n; i++) {
+        if (!h->d[i].writes || h->d[i].typed)
+            continue;
+        tr_py_section s;
+        tr_py_section_begin(&s, h->d[i].o);
+        ok = reflect_one(h, &h->d[i]) && ok;
+        tr_py_section_end(&s);
+    }
+    if (ok && raised)
+        tr_py_restore(raised);
+    else
+        Py_XDECREF(raised);
+    return ok;
+}
+
+void tr_held_fini(tr_held *h) {
+    for (uint32_t i = 0; i < h->n; i++) {
+        tr_typed *t = (tr_typed *)h->d[i].o;
+        if (!h->d[i].typed)
+            continue;
+        tr_py_section s;
+        tr_py_section_begin(&s, h->d[i].o);
+        assert((h->d[i].writes ? t->users == -1 : t->users > 0) && "the call is among its users");
+        t->users = h->d[i].writes ? 0 : t->users - 1;
+        tr_py_section_end(&s);
+    }
+    if (h->d != h->few)
+        PyMem_Free(h->d);
+}
