@@ -70,8 +70,8 @@ typedef struct tr_meta {
     const char *entry; /* "tr_entry"; of a device its kernel's name */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */
     /* Where lists are among the parameters: types that these have, in the IR's text, as a tuple's ("none" for
-     * one without a list), and a character for each: 'w' where the function may change it. NULL: there are
-     * none. */
+     * one without a list), and a character for each: 'w' where the function may change items, 'g' where also
+     * their number. NULL: there are none. */
     const char *takes, *writes;
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
     uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */

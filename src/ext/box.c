@@ -307,24 +307,6 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 
 /* --- lists --- */
 
-static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
-    unsigned n = tr_ty_nparts(item), size = tr_ty_size(item);
-    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
-    PyObject *r = PyList_New((Py_ssize_t)l->len);
-    for (int64_t i = 0; r && i < l->len; i++) {
-        tr_slot x[2] = {{0}, {0}};
-        const tr_slot *from = x;
-        for (unsigned k = 0; k < n; k++)
-            memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
-        PyObject *o = box_number(b, item, &from);
-        if (!o)
-            Py_CLEAR(r);
-        else
-            PyList_SET_ITEM(r, (Py_ssize_t)i, o);
-    }
-    return r;
-}
-
 /* The list that was passed, or a list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple twice
  * is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
@@ -338,7 +320,7 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
         return NULL;
     PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
     if (!r && !PyErr_Occurred()) {
-        r = list_of(b, ty->items[0], tr_mem_data(m));
+        r = tr_lists_python(ty->items[0], tr_mem_data(m));
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }

@@ -76,7 +76,7 @@ typedef struct tr_varg {
     uint8_t ndim;
     uint8_t any;           /* ARRAY: strides are passed; INT_NARROW: unsigned */
     PyTypeObject *cls;     /* SCALAR: the class; borrowed from the state */
-    bool writes;           /* the function may change lists in it */
+    char writes;           /* of lists in it: tr_meta.writes */
     const tr_ty *ty;       /* what it becomes */
     tr_argk *deep;         /* kinds that the key does not settle; owned */
     struct tr_varg *items; /* TUPLE: n; owned */

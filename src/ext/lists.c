@@ -22,9 +22,7 @@
 
 /* --- what the items are --- */
 
-enum { NO_NUMBER = TR_TY__SCALARS };
-
-static unsigned kind_of(tr_state *st, PyObject *o) {
+unsigned tr_lists_kind(tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     if (t == &PyFloat_Type)
         return TR_TY_F64;
@@ -35,27 +33,27 @@ static unsigned kind_of(tr_state *st, PyObject *o) {
     if (t == &PyComplex_Type)
         return TR_TY_C128;
     uint32_t key = tr_value_scalar_key(st, o);
-    return key == TR_K_OTHER ? NO_NUMBER : tr_key_tyk(key);
+    return key == TR_K_OTHER ? TR_LISTS_NONE : tr_key_tyk(key);
 }
 
 /* What numbers of two types have in common. */
 static unsigned joined(tr_tytab *t, unsigned a, unsigned b) {
     if (a == b || a == TR_KEY_EMPTY)
         return b;
-    if (b == NO_NUMBER)
+    if (b == TR_LISTS_NONE)
         return b;
     const tr_ty *j = tr_ty_join(t, tr_ty_scalar(t, (tr_tyk)a), tr_ty_scalar(t, (tr_tyk)b), false);
-    return j && tr_ty_is_scalar(j) ? j->kind : (unsigned)NO_NUMBER;
+    return j && tr_ty_is_scalar(j) ? j->kind : (unsigned)TR_LISTS_NONE;
 }
 
 /* What the items from `i` on have in common with `kind`; *i: the first that has nothing, or the end. */
 static unsigned common(tr_state *st, PyObject *list, Py_ssize_t *i, unsigned kind) {
     unsigned last = TR_KEY_EMPTY;
     for (; *i < PyList_GET_SIZE(list); ++*i) {
-        unsigned k = kind_of(st, PyList_GET_ITEM(list, *i));
+        unsigned k = tr_lists_kind(st, PyList_GET_ITEM(list, *i));
         if (k != last)
             kind = joined(st->types, kind, k);
-        if (kind == NO_NUMBER)
+        if (kind == TR_LISTS_NONE)
             break;
         last = k;
     }
@@ -65,14 +63,14 @@ static unsigned common(tr_state *st, PyObject *list, Py_ssize_t *i, unsigned kin
 uint32_t tr_lists_key(tr_state *st, PyObject *o) {
     if (Py_IS_TYPE(o, st->typed_list_type)) {
         const tr_ty *item = ((const tr_typed *)o)->item;
-        return tr_key_list(item ? item->kind : (unsigned)TR_KEY_EMPTY);
+        return tr_key_list(item ? item->kind : (unsigned)TR_KEY_EMPTY) | (uint32_t)TR_KEY_TYPED;
     }
     tr_py_section s;
     Py_ssize_t i = 0;
     tr_py_section_begin(&s, o);
     unsigned kind = common(st, o, &i, TR_KEY_EMPTY);
     tr_py_section_end(&s);
-    return kind == NO_NUMBER ? (uint32_t)TR_K_OTHER : tr_key_list(kind);
+    return kind == TR_LISTS_NONE ? (uint32_t)TR_K_OTHER : tr_key_list(kind);
 }
 
 Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list) {
@@ -86,7 +84,7 @@ const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key) {
     return tr_ty_list_of(t, kind == TR_KEY_EMPTY ? NULL : tr_ty_scalar(t, (tr_tyk)kind));
 }
 
-int tr_lists_cost(tr_tytab *t, bool typed, uint32_t key, const tr_ty *ty) {
+int tr_lists_cost(tr_tytab *t, uint32_t key, const tr_ty *ty) {
     if (!tr_ty_is(ty, TR_TY_LIST))
         return -1;
     if (tr_lists_type(t, key) == ty)
@@ -96,7 +94,42 @@ int tr_lists_cost(tr_tytab *t, bool typed, uint32_t key, const tr_ty *ty) {
         return -1;
     if ((unsigned)tr_key_tyk(key) == TR_KEY_EMPTY)
         return 1;
-    return typed ? -1 : tr_ty_accept_scalar(tr_key_tyk(key), item);
+    return key & TR_KEY_TYPED ? -1 : tr_ty_accept_scalar(tr_key_tyk(key), item);
+}
+
+/* --- items, both ways --- */
+
+PyObject *tr_lists_item(const tr_ty *item, const char *from) {
+    tr_slot x[2] = {{0}, {0}};
+    const tr_slot *at = x;
+    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(&x[k], from + k * part, part);
+    return tr_number_box(item, &at);
+}
+
+PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
+    unsigned size = tr_ty_size(item);
+    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
+    PyObject *r = PyList_New((Py_ssize_t)l->len);
+    for (int64_t i = 0; r && i < l->len; i++) {
+        PyObject *o = tr_lists_item(item, (const char *)l->items + i * size);
+        if (!o)
+            Py_CLEAR(r);
+        else
+            PyList_SET_ITEM(r, (Py_ssize_t)i, o);
+    }
+    return r;
+}
+
+bool tr_lists_store(tr_state *st, PyObject *o, const tr_ty *item, const char *fn, const char *arg, char *to) {
+    tr_slot x[2], *at = x;
+    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
+    if (!tr_number_unbox(st, o, item, fn, arg, &at))
+        return false;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(to + k * part, &x[k], part);
+    return true;
 }
 
 /* --- in --- */
@@ -140,59 +173,44 @@ PyObject *tr_held_find(const tr_held *h, const tr_mem *m) {
     return NULL;
 }
 
-/* A number as it lies in a list of such. */
-static bool store_item(tr_held *h, PyObject *o, const tr_ty *item, const char *fn, const char *arg,
-                       char *to) {
-    tr_slot x[2], *at = x;
-    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
-    if (!tr_number_unbox(h->st, o, item, fn, arg, &at))
-        return false;
-    for (unsigned k = 0; k < n; k++)
-        memcpy(to + k * part, &x[k], part);
-    return true;
-}
-
 /* OverflowError that names the item. */
-static void tell_item(tr_held *h, PyObject *o, Py_ssize_t i, const tr_ty *item, const char *fn,
+static void tell_item(tr_state *st, PyObject *o, Py_ssize_t i, const tr_ty *item, const char *fn,
                       const char *arg, char *to) {
     char path[256];
     PyErr_Clear();
     snprintf(path, sizeof path, "%.200s[%lld]", arg, (long long)i);
-    store_item(h, o, item, fn, path, to);
+    tr_lists_store(st, o, item, fn, path, to);
 }
 
-/* Into items that are all there: 1; 0: they are not what the key says; -1 with an exception. */
-static int fill(tr_held *h, PyObject *list, uint32_t key, const tr_ty *item, const char *fn, const char *arg,
-                tr_list *l) {
+int tr_lists_fill(tr_state *st, PyObject *list, uint32_t key, const tr_ty *item, const char *fn,
+                  const char *arg, char *to) {
     unsigned want = tr_key_tyk(key), kind = TR_KEY_EMPTY, last = TR_KEY_EMPTY, size = tr_ty_size(item);
-    Py_ssize_t i = 0, n = (Py_ssize_t)l->len;
+    Py_ssize_t i = 0, n = PyList_GET_SIZE(list);
     PyObject *const *from = ((PyListObject *)list)->ob_item;
-    char *to = l->items;
-    assert(n == PyList_GET_SIZE(list) && "there is a place for each item");
     if (item->kind == TR_TY_F64) {
-        double *d = l->items;
+        double *d = (double *)to;
         for (; i < n && PyFloat_CheckExact(from[i]); i++)
             d[i] = PyFloat_AS_DOUBLE(from[i]);
         kind = last = i ? (unsigned)TR_TY_F64 : kind;
     } else if (item->kind == TR_TY_I64) {
-        int64_t *d = l->items;
+        int64_t *d = (int64_t *)to;
         for (; i < n && PyLong_CheckExact(from[i]) && tr_py_small_int(from[i], &d[i]);)
             i++;
         kind = last = i ? (unsigned)TR_TY_I64 : kind;
     }
     for (; i < n; i++) {
-        unsigned k = kind_of(h->st, from[i]);
+        unsigned k = tr_lists_kind(st, from[i]);
         if (k != last)
-            kind = joined(h->st->types, kind, k);
+            kind = joined(st->types, kind, k);
         last = k;
-        if (kind == NO_NUMBER || (kind != want && joined(h->st->types, kind, want) != want))
+        if (kind == TR_LISTS_NONE || (kind != want && joined(st->types, kind, want) != want))
             return 0;
-        if (!store_item(h, from[i], item, fn, arg, to + i * size)) {
-            if (tr_lists_key(h->st, list) != key) { /* what comes later may have room for it */
+        if (!tr_lists_store(st, from[i], item, fn, arg, to + i * size)) {
+            if (tr_lists_key(st, list) != key) { /* what comes later may have room for it */
                 PyErr_Clear();
                 return 0;
             }
-            tell_item(h, from[i], i, item, fn, arg, to + i * size);
+            tell_item(st, from[i], i, item, fn, arg, to + i * size);
             return -1;
         }
     }
@@ -210,7 +228,7 @@ static int copy_in(tr_held *h, PyObject *list, uint32_t key, const tr_ty *ty, co
         PyErr_NoMemory();
         return -1;
     }
-    int r = fill(h, list, key, item, fn, arg, tr_mem_data(*out));
+    int r = tr_lists_fill(h->st, list, key, item, fn, arg, ((tr_list *)tr_mem_data(*out))->items);
     if (r <= 0)
         tr_rt_free(h->frame, *out);
     return r;
@@ -219,6 +237,17 @@ static int copy_in(tr_held *h, PyObject *list, uint32_t key, const tr_ty *ty, co
 static int in_use(void) {
     PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
     return -1;
+}
+
+static int is_exported(const char *fn, const char *arg) {
+    PyErr_Format(PyExc_BufferError,
+                 "%s(): argument '%s' may become longer or shorter, and there are buffers over its items", fn,
+                 arg);
+    return -1;
+}
+
+static bool is_changed(char writes) {
+    return writes != '-';
 }
 
 static int refuse_type(const tr_typed *t, const char *fn, const char *arg) {
@@ -230,7 +259,7 @@ static int refuse_type(const tr_typed *t, const char *fn, const char *arg) {
 }
 
 /* One that is of nothing yet becomes one of what the function puts into it. */
-static int take_typed(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool writes, const char *fn,
+static int take_typed(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
                       const char *arg, tr_mem **out) {
     tr_typed *t = (tr_typed *)o;
     const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
@@ -238,24 +267,20 @@ static int take_typed(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bo
         return 0;
     if (item != t->item && t->item)
         return refuse_type(t, fn, arg);
-    if (writes && t->frozen) {
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is a typed.List that cannot be changed", fn, arg);
-        return -1;
-    }
     tr_py_section s;
     tr_py_section_begin(&s, o);
-    bool free = writes ? t->users == 0 : t->users >= 0;
-    if (free) {
-        t->users = writes ? -1 : t->users + 1;
+    bool free = is_changed(writes) ? t->users == 0 : t->users >= 0, held = writes == 'g' && t->exports;
+    if (free && !held) {
+        t->users = is_changed(writes) ? -1 : t->users + 1;
         t->item = item;
     }
     tr_py_section_end(&s);
     *out = t->mem;
-    return free ? 1 : in_use();
+    return held ? is_exported(fn, arg) : free ? 1 : in_use();
 }
 
 /* A list that this call has already: it is taken for what it was. */
-static int take_again(tr_heldlist *x, const tr_ty *item, bool writes, const char *fn, const char *arg) {
+static int take_again(tr_heldlist *x, const tr_ty *item, char writes, const char *fn, const char *arg) {
     if (x->item != item) {
         PyErr_Format(PyExc_TypeError,
                      "%s(): argument '%s' is a list that is passed twice, and would hold other numbers here\n"
@@ -263,7 +288,9 @@ static int take_again(tr_heldlist *x, const tr_ty *item, bool writes, const char
                      fn, arg);
         return -1;
     }
-    if (x->typed && writes && !x->writes) {
+    if (x->typed && writes == 'g' && ((tr_typed *)x->o)->exports)
+        return is_exported(fn, arg);
+    if (x->typed && is_changed(writes) && !is_changed(x->writes)) {
         tr_typed *t = (tr_typed *)x->o;
         tr_py_section s;
         tr_py_section_begin(&s, x->o);
@@ -273,17 +300,18 @@ static int take_again(tr_heldlist *x, const tr_ty *item, bool writes, const char
         if (!alone)
             return in_use();
     }
-    x->writes = x->writes || writes;
+    if (writes == 'g' || x->writes == '-')
+        x->writes = writes;
     return 1;
 }
 
-int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool writes, const char *fn,
+int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
                  const char *arg, void **block) {
     assert(h && tr_ty_is(ty, TR_TY_LIST) && "a call with lists holds them");
     bool typed = Py_IS_TYPE(o, h->st->typed_list_type);
     const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
     tr_mem *m;
-    if (!typed && !PyList_CheckExact(o))
+    if (typed != ((key & TR_KEY_TYPED) != 0) || (!typed && !PyList_CheckExact(o)))
         return 0;
     tr_heldlist *was = find_object(h, o);
     if (was) {
@@ -307,20 +335,11 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool wr
     if (add(h, (tr_heldlist){o, m, item, writes, typed}))
         return 1;
     if (typed)
-        ((tr_typed *)o)->users = writes ? 0 : ((tr_typed *)o)->users - 1;
+        ((tr_typed *)o)->users = is_changed(writes) ? 0 : ((tr_typed *)o)->users - 1;
     return -1;
 }
 
 /* --- after the call --- */
-
-static PyObject *box_item(const tr_ty *item, const char *from) {
-    tr_slot x[2] = {{0}, {0}};
-    const tr_slot *at = x;
-    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
-    for (unsigned k = 0; k < n; k++)
-        memcpy(&x[k], from + k * part, part);
-    return tr_number_box(item, &at);
-}
 
 /* The object is the number that lies there, to the bit. */
 static bool is_as(tr_held *h, PyObject *o, const tr_ty *item, const char *there) {
@@ -329,10 +348,10 @@ static bool is_as(tr_held *h, PyObject *o, const tr_ty *item, const char *there)
         double d = PyFloat_AS_DOUBLE(o);
         return memcmp(&d, there, sizeof d) == 0;
     }
-    unsigned kind = kind_of(h->st, o);
-    if (kind == NO_NUMBER || joined(h->st->types, kind, item->kind) != item->kind)
+    unsigned kind = tr_lists_kind(h->st, o);
+    if (kind == TR_LISTS_NONE || joined(h->st->types, kind, item->kind) != item->kind)
         return false; /* others have changed it meanwhile */
-    bool ok = store_item(h, o, item, "", "", bits);
+    bool ok = tr_lists_store(h->st, o, item, "", "", bits);
     if (!ok)
         PyErr_Clear();
     return ok && memcmp(bits, there, tr_ty_size(item)) == 0;
@@ -342,7 +361,7 @@ static bool is_as(tr_held *h, PyObject *o, const tr_ty *item, const char *there)
 static bool add_items(PyObject *list, const tr_list *l, const tr_ty *item, Py_ssize_t from) {
     PyObject *more = PyList_New((Py_ssize_t)l->len - from);
     for (Py_ssize_t i = from; more && i < l->len; i++) {
-        PyObject *o = box_item(item, (const char *)l->items + i * tr_ty_size(item));
+        PyObject *o = tr_lists_item(item, (const char *)l->items + i * tr_ty_size(item));
         if (!o)
             Py_CLEAR(more);
         else
@@ -364,7 +383,7 @@ static bool reflect_one(tr_held *h, const tr_heldlist *x) {
         const char *there = (const char *)l->items + i * size;
         if (is_as(h, PyList_GET_ITEM(x->o, i), x->item, there))
             continue;
-        PyObject *o = box_item(x->item, there);
+        PyObject *o = tr_lists_item(x->item, there);
         if (!o)
             return false;
         if (PyList_SetItem(x->o, i, o) < 0) /* takes it, also on failure */
@@ -379,12 +398,12 @@ static bool reflect_one(tr_held *h, const tr_heldlist *x) {
 bool tr_held_reflect(tr_held *h) {
     bool any = false, ok = true;
     for (uint32_t i = 0; i < h->n; i++)
-        any = any || (h->d[i].writes && !h->d[i].typed);
+        any = any || (is_changed(h->d[i].writes) && !h->d[i].typed);
     if (!any)
         return true;
     PyObject *raised = PyErr_Occurred() ? tr_py_fetch() : NULL;
     for (uint32_t i = 0; i < h->n; i++) {
-        if (!h->d[i].writes || h->d[i].typed)
+        if (!is_changed(h->d[i].writes) || h->d[i].typed)
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
@@ -405,8 +424,8 @@ void tr_held_fini(tr_held *h) {
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
-        assert((h->d[i].writes ? t->users == -1 : t->users > 0) && "the call is among its users");
-        t->users = h->d[i].writes ? 0 : t->users - 1;
+        assert((is_changed(h->d[i].writes) ? t->users == -1 : t->users > 0) && "the call is among its users");
+        t->users = is_changed(h->d[i].writes) ? 0 : t->users - 1;
         tr_py_section_end(&s);
     }
     if (h->d != h->few)

@@ -12,9 +12,7 @@ typedef struct tr_typed {
     const tr_ty *item; /* NULL: it is of nothing yet */
     int32_t users;     /* calls that have it: so many read it; -1: one that may change it */
     int32_t exports;   /* buffers over its items, which must not move */
-    bool frozen;
-    Py_ssize_t shape; /* of the buffers */
-    PyObject *weakrefs;
+    Py_ssize_t shape;  /* of the buffers */
 } tr_typed;
 
 static inline tr_list *tr_typed_list(const tr_typed *t) {
@@ -26,7 +24,7 @@ typedef struct tr_heldlist {
     PyObject *o; /* borrowed: who calls has it */
     tr_mem *m;
     const tr_ty *item; /* NULL: of nothing */
-    bool writes;       /* the call may change it */
+    char writes;       /* what the call does to it: tr_meta.writes */
     bool typed;        /* and has it, as reader or as writer */
 } tr_heldlist;
 
@@ -47,12 +45,26 @@ Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list);
 /* The type with that key. */
 const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key);
 /* Whether a list with that key is taken for one of type `ty`: 0, or more where items are converted; -1: no. */
-int tr_lists_cost(tr_tytab *t, bool typed, uint32_t key, const tr_ty *ty);
+int tr_lists_cost(tr_tytab *t, uint32_t key, const tr_ty *ty);
+
+/* The number of an item's type; TR_LISTS_NONE: it is no number. */
+enum { TR_LISTS_NONE = TR_TY__SCALARS };
+unsigned tr_lists_kind(tr_state *st, PyObject *o);
+/* Python's number of what lies there. New reference. */
+PyObject *tr_lists_item(const tr_ty *item, const char *from);
+/* A number of a type that `item` takes, as it lies in a list of such. False with an exception. */
+bool tr_lists_store(tr_state *st, PyObject *o, const tr_ty *item, const char *fn, const char *arg, char *to);
+/* The items of a list of Python's as numbers of a type, one after another: 1; 0: they are not what the key
+ * says; -1 with an exception that names the argument. */
+int tr_lists_fill(tr_state *st, PyObject *list, uint32_t key, const tr_ty *item, const char *fn,
+                  const char *arg, char *to);
+/* A list of Python's with what is in it. New reference. */
+PyObject *tr_lists_python(const tr_ty *item, const tr_list *l);
 
 void tr_held_init(tr_held *h, tr_state *st, tr_frame *frame);
 /* A block with what is in `o`, as a list of type `ty`; the same block for the same list. 1; 0: its key is
  * another one; -1: an exception that names the argument. */
-int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, bool writes, const char *fn,
+int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
                  const char *arg, void **block);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);

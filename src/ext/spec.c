@@ -308,7 +308,7 @@ static void clear_arg(tr_varg *va) {
     PyMem_Free(va->deep);
 }
 
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, bool writes);
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, char writes);
 
 /* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it
  * still has them. */
@@ -328,7 +328,7 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
 }
 
 /* On failure what it has is for clear_arg. */
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, bool writes) {
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, char writes) {
     *va = (tr_varg){.key = pat->key, .ty = ty, .writes = writes};
     choose_op(f->st, va, ty);
     unsigned kind = tr_key_kind(pat->key);
@@ -369,7 +369,7 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
         v->nslots += tr_ty_nparts(s->args[i]);
         bool listed = s->takes && s->takes[i];
         if (!fill_arg(f, &v->arg[i], &pats[i], listed ? s->takes[i] : s->args[i],
-                      listed && v->meta->writes[i] == 'w')) {
+                      listed ? v->meta->writes[i] : '-')) {
             variant_free(v);
             return NULL;
         }

@@ -190,7 +190,7 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         }
         return total;
     case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
-    case TR_K_LIST: return tr_lists_cost(st->types, Py_IS_TYPE(o, st->typed_list_type), k->key, ty);
+    case TR_K_LIST: return tr_lists_cost(st->types, k->key, ty);
     case TR_K_DATES:
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);

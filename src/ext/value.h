@@ -8,7 +8,7 @@
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
  * RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start,
  * stop, step are None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same;
- * RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none; GENERATOR: 8-31 which bit generator. */
+ * RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none, 16 it is a typed.List; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 
@@ -38,7 +38,7 @@ enum {
     TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
     TR_K_RECORD   /* NumPy scalar of one */
 };
-enum { TR_KEY_EMPTY = 0xff };
+enum { TR_KEY_EMPTY = 0xff, TR_KEY_TYPED = 1 << 16 };
 enum {
     TR_KEY_C = 1 << 24,
     TR_KEY_F = 1 << 25,
@@ -145,7 +145,7 @@ typedef struct tr_unboxer {
     tr_state *st;
     const char *fn, *arg;
     struct tr_held *held; /* NULL: there is no list in it */
-    bool writes;          /* the function may change lists in it */
+    char writes;          /* of lists in it: tr_meta.writes */
 } tr_unboxer;
 /* Writes the parts of `o` as a value of type `ty` (its own type, or one tr_value_cost allows) at *at and
  * advances it. `o` matches the key's pattern already. False with an exception that names the argument. */

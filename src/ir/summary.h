@@ -15,6 +15,7 @@ typedef enum tr_reach {
 
 typedef struct tr_access {
     uint8_t reads, writes; /* tr_reach */
+    bool grows;            /* and makes a list of it longer or shorter */
 } tr_access;
 
 /* Inputs and outputs are not in it: they are reached at the index by the node's rule. Two operands that are
