@@ -112,6 +112,8 @@ static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_vari
     tr_rt_frame_init(&frame, &f->st->host);
     tr_held_init(&held, f->st, &frame);
     outcome r = take_args(f, v, args, &held, slots);
+    if (r == HIT && !tr_held_claim(&held, f->text))
+        r = FAIL;
     if (r == HIT) {
         *result = run(f, v, &frame, &held, slots, slots + v->nslots);
     } else {

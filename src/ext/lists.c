@@ -234,72 +234,20 @@ static int copy_in(tr_held *h, PyObject *list, uint32_t key, const tr_ty *ty, co
     return r;
 }
 
-static int in_use(void) {
-    PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
-    return -1;
-}
-
-static int is_exported(const char *fn, const char *arg) {
-    PyErr_Format(PyExc_BufferError,
-                 "%s(): argument '%s' may become longer or shorter, and there are buffers over its items", fn,
-                 arg);
-    return -1;
-}
-
 static bool is_changed(char writes) {
     return writes != '-';
 }
 
-static int refuse_type(const tr_typed *t, const char *fn, const char *arg) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s(): argument '%s' is a typed.List of %s, and the function puts other numbers into it\n"
-                 "  help: convert what is put into the list",
-                 fn, arg, t->item ? tr_tyk_user_name((tr_tyk)t->item->kind) : "nothing");
-    return -1;
+/* What a typed list has is what the function takes it for. */
+static bool fits(PyObject *o, const tr_ty *item) {
+    const tr_typed *t = (const tr_typed *)o;
+    return !t->item || t->item == item;
 }
 
-/* One that is of nothing yet becomes one of what the function puts into it. */
-static int take_typed(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
-                      const char *arg, tr_mem **out) {
-    tr_typed *t = (tr_typed *)o;
-    const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
-    if (tr_lists_key(h->st, o) != key)
+/* A list that is passed twice is taken for one thing. */
+static int take_again(tr_heldlist *x, const tr_ty *item, char writes) {
+    if (x->item != item)
         return 0;
-    if (item != t->item && t->item)
-        return refuse_type(t, fn, arg);
-    tr_py_section s;
-    tr_py_section_begin(&s, o);
-    bool free = is_changed(writes) ? t->users == 0 : t->users >= 0, held = writes == 'g' && t->exports;
-    if (free && !held) {
-        t->users = is_changed(writes) ? -1 : t->users + 1;
-        t->item = item;
-    }
-    tr_py_section_end(&s);
-    *out = t->mem;
-    return held ? is_exported(fn, arg) : free ? 1 : in_use();
-}
-
-/* A list that this call has already: it is taken for what it was. */
-static int take_again(tr_heldlist *x, const tr_ty *item, char writes, const char *fn, const char *arg) {
-    if (x->item != item) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): argument '%s' is a list that is passed twice, and would hold other numbers here\n"
-                     "  help: pass a copy of it, or one whose items are of the type that is put into it",
-                     fn, arg);
-        return -1;
-    }
-    if (x->typed && writes == 'g' && ((tr_typed *)x->o)->exports)
-        return is_exported(fn, arg);
-    if (x->typed && is_changed(writes) && !is_changed(x->writes)) {
-        tr_typed *t = (tr_typed *)x->o;
-        tr_py_section s;
-        tr_py_section_begin(&s, x->o);
-        bool alone = t->users == 1;
-        t->users = alone ? -1 : t->users;
-        tr_py_section_end(&s);
-        if (!alone)
-            return in_use();
-    }
     if (writes == 'g' || x->writes == '-')
         x->writes = writes;
     return 1;
@@ -314,15 +262,19 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
     if (typed != ((key & TR_KEY_TYPED) != 0) || (!typed && !PyList_CheckExact(o)))
         return 0;
     tr_heldlist *was = find_object(h, o);
-    if (was) {
-        if (tr_lists_key(h->st, o) != key && !typed)
+    if (!was || typed) {
+        if (typed && (tr_lists_key(h->st, o) != key || !fits(o, item)))
             return 0;
-        *block = was->m;
-        return take_again(was, item, writes, fn, arg);
+    } else if (tr_lists_key(h->st, o) != key) {
+        return 0;
     }
-    int r;
+    if (was) {
+        *block = was->m;
+        return take_again(was, item, writes);
+    }
+    int r = 1;
     if (typed) {
-        r = take_typed(h, o, key, ty, writes, fn, arg, &m);
+        m = ((tr_typed *)o)->mem;
     } else {
         tr_py_section s;
         tr_py_section_begin(&s, o);
@@ -332,11 +284,56 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
     if (r <= 0)
         return r;
     *block = m;
-    if (add(h, (tr_heldlist){o, m, item, writes, typed}))
-        return 1;
-    if (typed)
-        ((tr_typed *)o)->users = is_changed(writes) ? 0 : ((tr_typed *)o)->users - 1;
-    return -1;
+    return add(h, (tr_heldlist){.o = o, .m = m, .item = item, .writes = writes, .typed = typed}) ? 1 : -1;
+}
+
+/* The call has a typed list from here on; one of nothing becomes one of what the function puts into it. */
+static bool claim(tr_heldlist *x, const char *fn) {
+    tr_typed *t = (tr_typed *)x->o;
+    tr_py_section s;
+    tr_py_section_begin(&s, x->o);
+    bool changes = is_changed(x->writes), stays = x->writes == 'g' && t->exports;
+    x->claimed = !stays && fits(x->o, x->item) && (changes ? t->users == 0 : t->users >= 0);
+    if (x->claimed) {
+        t->users = changes ? -1 : t->users + 1;
+        t->item = x->item;
+    }
+    tr_py_section_end(&s);
+    if (stays)
+        PyErr_Format(PyExc_BufferError,
+                     "%s(): a typed.List may become longer or shorter, and there are buffers over its items",
+                     fn);
+    else if (!x->claimed)
+        PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
+    return x->claimed;
+}
+
+bool tr_held_claim(tr_held *h, const char *fn) {
+    for (uint32_t i = 0; i < h->n; i++)
+        if (h->d[i].typed && !claim(&h->d[i], fn))
+            return false;
+    return true;
+}
+
+bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg) {
+    const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
+    const tr_heldlist *was = find_object(h, o);
+    if (key & TR_KEY_TYPED && !fits(o, item)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s(): argument '%s' is a typed.List of %s, and the function puts other numbers into it\n"
+            "  help: convert what is put into the list",
+            fn, arg, tr_tyk_user_name((tr_tyk)((tr_typed *)o)->item->kind));
+        return false;
+    }
+    if (was && was->item != item) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): argument '%s' is a list that is passed twice, and would hold other numbers here\n"
+                     "  help: pass a copy of it, or one whose items are of the type that is put into it",
+                     fn, arg);
+        return false;
+    }
+    return was || add(h, (tr_heldlist){.o = o, .item = item, .writes = '-'});
 }
 
 /* --- after the call --- */
@@ -420,7 +417,7 @@ bool tr_held_reflect(tr_held *h) {
 void tr_held_fini(tr_held *h) {
     for (uint32_t i = 0; i < h->n; i++) {
         tr_typed *t = (tr_typed *)h->d[i].o;
-        if (!h->d[i].typed)
+        if (!h->d[i].claimed)
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);

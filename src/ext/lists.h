@@ -23,9 +23,9 @@ static inline tr_list *tr_typed_list(const tr_typed *t) {
 typedef struct tr_heldlist {
     PyObject *o; /* borrowed: who calls has it */
     tr_mem *m;
-    const tr_ty *item; /* NULL: of nothing */
-    char writes;       /* what the call does to it: tr_meta.writes */
-    bool typed;        /* and has it, as reader or as writer */
+    const tr_ty *item;   /* NULL: of nothing */
+    char writes;         /* what the call does to it: tr_meta.writes */
+    bool typed, claimed; /* and has it: as the only one, where it may change it */
 } tr_heldlist;
 
 /* The lists of one call. */
@@ -66,6 +66,11 @@ void tr_held_init(tr_held *h, tr_state *st, tr_frame *frame);
  * another one; -1: an exception that names the argument. */
 int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
                  const char *arg, void **block);
+/* All arguments have been taken: typed lists are this call's. False with an exception. */
+bool tr_held_claim(tr_held *h, const char *fn);
+/* Instead of taking it: can it be taken for that type, beside those before? False with an exception that names
+ * the argument. */
+bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);
 /* After the call: what it changed is changed in Python. May come with an exception under way, which stays.

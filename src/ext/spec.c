@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ext/lists.h"
 #include "ext/types.h"
 
 /* A specialisation that some thread is compiling. On the stack of that thread; in the list while
@@ -758,6 +759,28 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     return s;
 }
 
+/* What the function puts into a list may be other numbers than those that are in it: so it cannot be where
+ * others have the list, too. False with an exception. */
+static bool suits_list(tr_function *f, tr_held *h, PyObject *o, const tr_argk *pat, const tr_ty *ty,
+                       uint32_t i) {
+    bool ok = true;
+    if (tr_key_kind(pat->key) == TR_K_LIST)
+        return tr_held_suits(h, o, pat->key, ty, f->text, tr_function_param(f, i));
+    for (uint32_t k = 0; ok && k < pat->n && PyTuple_Check(o); k++)
+        ok = suits_list(f, h, PyTuple_GET_ITEM(o, k), &pat->items[k], ty->items[k], i);
+    return ok;
+}
+
+static bool suits_lists(tr_function *f, const tr_spec *s, PyObject *const *args, const tr_argk *pats) {
+    tr_held h;
+    bool ok = true;
+    tr_held_init(&h, f->st, NULL);
+    for (uint32_t i = 0; s->takes && ok && i < s->nargs; i++)
+        ok = !s->takes[i] || suits_list(f, &h, args[i], &pats[i], s->takes[i], i);
+    tr_held_fini(&h);
+    return ok;
+}
+
 /* `kept`: the patterns as a variant has them. From where the spec is found to where the variant is published
  * nothing runs that could drop it. */
 static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats, const tr_argk *kept) {
@@ -773,7 +796,7 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
         if (!s && sealed && !again && !PyErr_Occurred())
             s = no_match(f, pats);
     }
-    tr_variant *v = s ? variant_new(f, s, kept) : NULL;
+    tr_variant *v = s && suits_lists(f, s, args, pats) ? variant_new(f, s, kept) : NULL;
     bool ok = v && publish(f, v);
     assert(tr_py_agrees(ok) && "where there is no variant there is an exception");
     return ok;
