@@ -108,6 +108,10 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from) {
     return tr_number_box(item, &at);
 }
 
+const tr_shape *tr_lists_shape(const tr_ty *item) {
+    return tr_rt_shape(item ? tr_ty_size(item) : 1, 0, NULL);
+}
+
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
     unsigned size = tr_ty_size(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
@@ -223,7 +227,8 @@ static int copy_in(tr_held *h, PyObject *list, uint32_t key, const tr_ty *ty, co
     Py_ssize_t n = PyList_GET_SIZE(list);
     if ((n == 0) != ((unsigned)tr_key_tyk(key) == TR_KEY_EMPTY))
         return 0;
-    *out = tr_rt_list_new(h->frame, n, tr_ty_size(item));
+    const tr_shape *shape = tr_lists_shape(item);
+    *out = shape ? tr_rt_list_new(h->frame, n, shape) : NULL;
     if (!*out) {
         PyErr_NoMemory();
         return -1;
@@ -293,13 +298,17 @@ static bool claim(tr_heldlist *x, const char *fn) {
     tr_py_section s;
     tr_py_section_begin(&s, x->o);
     bool changes = is_changed(x->writes), stays = x->writes == 'g' && t->exports;
-    x->claimed = !stays && fits(x->o, x->item) && (changes ? t->users == 0 : t->users >= 0);
+    const tr_shape *shape = x->item ? tr_lists_shape(x->item) : t->mem->shape;
+    x->claimed = shape && !stays && fits(x->o, x->item) && (changes ? t->users == 0 : t->users >= 0);
     if (x->claimed) {
         t->users = changes ? -1 : t->users + 1;
         t->item = x->item;
+        t->mem->shape = shape;
     }
     tr_py_section_end(&s);
-    if (stays)
+    if (!shape)
+        PyErr_NoMemory();
+    else if (stays)
         PyErr_Format(PyExc_BufferError,
                      "%s(): a typed.List may become longer or shorter, and there are buffers over its items",
                      fn);

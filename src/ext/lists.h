@@ -52,6 +52,8 @@ enum { TR_LISTS_NONE = TR_TY__SCALARS };
 unsigned tr_lists_kind(tr_state *st, PyObject *o);
 /* Python's number of what lies there. New reference. */
 PyObject *tr_lists_item(const tr_ty *item, const char *from);
+/* How a list's items lie; NULL: of nothing. NULL without memory. */
+const tr_shape *tr_lists_shape(const tr_ty *item);
 /* A number of a type that `item` takes, as it lies in a list of such. False with an exception. */
 bool tr_lists_store(tr_state *st, PyObject *o, const tr_ty *item, const char *fn, const char *arg, char *to);
 /* The items of a list of Python's as numbers of a type, one after another: 1; 0: they are not what the key

@@ -56,7 +56,8 @@ static bool may_grow(const tr_typed *t) {
 static PyObject *new_list(PyTypeObject *cls, tr_state *st, const tr_ty *item) {
     tr_frame f;
     tr_rt_frame_init(&f, &st->host);
-    tr_mem *m = tr_rt_list_new(&f, 0, 8);
+    const tr_shape *shape = tr_lists_shape(item);
+    tr_mem *m = shape ? tr_rt_list_new(&f, 0, shape) : NULL;
     tr_typed *t = m ? (tr_typed *)cls->tp_alloc(cls, 0) : NULL;
     if (t) {
         tr_rt_mem_detach(&f, m);
@@ -87,7 +88,7 @@ static void list_dealloc(PyObject *self) {
 
 static PyObject *copy_of(const tr_typed *t, Py_ssize_t n) {
     PyObject *r = new_list(Py_TYPE(t), t->st, t->item);
-    if (r && n && !tr_rt_list_room(self_of(r)->mem, n, tr_ty_size(t->item))) {
+    if (r && n && !tr_rt_list_room(self_of(r)->mem, n)) {
         Py_DECREF(r);
         return PyErr_NoMemory();
     }
@@ -97,6 +98,18 @@ static PyObject *copy_of(const tr_typed *t, Py_ssize_t n) {
 }
 
 /* --- items --- */
+
+/* It is of such items from now on. */
+static bool set_type(tr_typed *t, const tr_ty *item) {
+    const tr_shape *shape = tr_lists_shape(item);
+    if (shape) {
+        t->item = item;
+        t->mem->shape = shape;
+    } else {
+        PyErr_NoMemory();
+    }
+    return shape != NULL;
+}
 
 static char *place(const tr_typed *t, Py_ssize_t i) {
     return (char *)tr_typed_list(t)->items + (size_t)i * tr_ty_size(t->item);
@@ -114,8 +127,8 @@ static bool take_type(tr_typed *t, PyObject *x) {
         PyErr_Format(PyExc_TypeError, "a typed.List holds numbers, not %.200s", Py_TYPE(x)->tp_name);
         return false;
     }
-    if (!t->item)
-        t->item = tr_ty_scalar(t->st->types, (tr_tyk)kind);
+    if (!t->item && !set_type(t, tr_ty_scalar(t->st->types, (tr_tyk)kind)))
+        return false;
     if (tr_ty_accept_scalar((tr_tyk)kind, t->item) >= 0)
         return true;
     PyErr_Format(PyExc_TypeError, "%.200s cannot be an item of a typed.List of %s", Py_TYPE(x)->tp_name,
@@ -130,7 +143,7 @@ static bool store(tr_typed *t, PyObject *x, char *to) {
 
 /* Room for n items in all. */
 static bool give_room(tr_typed *t, Py_ssize_t n) {
-    if (tr_rt_list_room(t->mem, n, tr_ty_size(t->item)))
+    if (tr_rt_list_room(t->mem, n))
         return true;
     PyErr_NoMemory();
     return false;
@@ -202,8 +215,8 @@ static PyObject *to_python(const tr_typed *t) {
 static char *items_of(tr_typed *t, PyObject *list, Py_ssize_t n) {
     uint32_t key = tr_lists_key(t->st, list);
     bool known = key != TR_K_OTHER && n;
-    if (!t->item && known)
-        t->item = tr_ty_scalar(t->st->types, tr_key_tyk(key));
+    if (!t->item && known && !set_type(t, tr_ty_scalar(t->st->types, tr_key_tyk(key))))
+        return NULL;
     bool fits = known && tr_ty_accept_scalar(tr_key_tyk(key), t->item) >= 0;
     for (Py_ssize_t i = 0; n && !fits; i++) /* one of them has the reason */
         if (i == n || !take_type(t, PyList_GET_ITEM(list, i)))
@@ -295,17 +308,16 @@ static bool add_bytes(tr_typed *t, const char *from, Py_ssize_t n) {
     return true;
 }
 
-/* An array of one axis whose items are the list's. */
-static bool is_such_array(tr_typed *t, PyObject *o) {
+/* An array of one axis whose items are the list's, or what these may be. */
+static bool is_such_array(const tr_typed *t, PyObject *o, const tr_ty **item) {
     if (!PyArray_CheckExact(o) || PyArray_NDIM((PyArrayObject *)o) != 1 ||
         !PyArray_ISCARRAY_RO((PyArrayObject *)o))
         return false;
     uint32_t key = tr_value_array_key((PyArrayObject *)o);
     if (tr_key_kind(key) != TR_K_ARRAY)
         return false;
-    if (!t->item)
-        t->item = tr_ty_scalar(t->st->types, tr_key_tyk(key));
-    return t->item->kind == tr_key_tyk(key);
+    *item = tr_ty_scalar(t->st->types, tr_key_tyk(key));
+    return !t->item || t->item == *item;
 }
 
 static bool add_list(tr_typed *t, PyObject *list) {
@@ -325,13 +337,15 @@ static bool extend(tr_typed *t, PyObject *x) {
         const tr_typed *from = self_of(x);
         if (!may_read(from))
             return false;
-        if (!t->item)
-            t->item = from->item;
+        if (!t->item && from->item && !set_type(t, from->item))
+            return false;
         if (t->item == from->item)
             return add_bytes(t, tr_typed_list(from)->items, (Py_ssize_t)tr_typed_list(from)->len);
     }
-    if (is_such_array(t, x))
-        return add_bytes(t, PyArray_DATA((PyArrayObject *)x), PyArray_DIM((PyArrayObject *)x, 0));
+    const tr_ty *item;
+    if (is_such_array(t, x, &item))
+        return (t->item || set_type(t, item)) &&
+               add_bytes(t, PyArray_DATA((PyArrayObject *)x), PyArray_DIM((PyArrayObject *)x, 0));
     PyObject *list = PyList_CheckExact(x) ? Py_NewRef(x) : PySequence_List(x);
     bool ok = list && may_grow(t) && add_list(t, list); /* an iterator may run anything */
     Py_XDECREF(list);
