@@ -20,7 +20,16 @@ from typing import NamedTuple
 # From the ground up; names may be patterns. `_core` is the extension module.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
-    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
+    (
+        "errors",
+        "config",
+        "typed",
+        "types",
+        "_inspect",
+        "_library.arrangements",
+        "_library.calculus",
+        "_library.parts",
+    ),
     ("_library.philox", "_library.primitives"),
     ("_ddt", "_standin", "decorators", "_library.*", "parallel._checks"),
     (

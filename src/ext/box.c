@@ -307,8 +307,8 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 
 /* --- lists --- */
 
-/* The list that was passed, or a list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple twice
- * is one there, too. */
+/* The list that was passed, or a list of Python's with what is in it now; the block stays the frame's. One
+ * list that is in a tuple twice is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     tr_mem *m = (*at)++->p;
     assert(m && m->refs > 0 && "a list that is returned lives");

@@ -116,8 +116,10 @@ PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
     unsigned size = tr_ty_size(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
     PyObject *r = PyList_New((Py_ssize_t)l->len);
+    bool f64 = item->kind == TR_TY_F64;
     for (int64_t i = 0; r && i < l->len; i++) {
-        PyObject *o = tr_lists_item(item, (const char *)l->items + i * size);
+        PyObject *o = f64 ? PyFloat_FromDouble(((const double *)l->items)[i])
+                          : tr_lists_item(item, (const char *)l->items + i * size);
         if (!o)
             Py_CLEAR(r);
         else

@@ -44,7 +44,8 @@ uint32_t tr_lists_key(tr_state *st, PyObject *o);
 Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list);
 /* The type with that key. */
 const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key);
-/* Whether a list with that key is taken for one of type `ty`: 0, or more where items are converted; -1: no. */
+/* Whether a list with that key is taken for one of type `ty`: 0, or more where items are converted; -1:
+ * no. */
 int tr_lists_cost(tr_tytab *t, uint32_t key, const tr_ty *ty);
 
 /* The number of an item's type; TR_LISTS_NONE: it is no number. */
@@ -70,8 +71,8 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
                  const char *arg, void **block);
 /* All arguments have been taken: typed lists are this call's. False with an exception. */
 bool tr_held_claim(tr_held *h, const char *fn);
-/* Instead of taking it: can it be taken for that type, beside those before? False with an exception that names
- * the argument. */
+/* Instead of taking it: can it be taken for that type, beside those before? False with an exception that
+ * names the argument. */
 bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);

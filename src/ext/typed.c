@@ -1,11 +1,11 @@
 /* treadle.typed.List: a list of numbers that Python and compiled code share without a copy.
  *
- * The object has a list's block (rt/layout.h), which calls get as their argument (lists.c). No frame lists it,
- * and its count is set so high that compiled code never comes to its end: the object alone has it. While a
- * call may change it nobody else has it, and while one reads it nobody changes it (`users`); items over which
- * there are buffers stay where they are (`exports`). Methods that move no more than a few items work on the
- * block; what is rarer (sort, index, a slice that is assigned to) is a list's own method on a list of Python's,
- * whose items go back.
+ * The object has a list's block (rt/layout.h), which calls get as their argument (lists.c). No frame lists
+ * it, and its count is set so high that compiled code never comes to its end: the object alone has it. While
+ * a call may change it nobody else has it, and while one reads it nobody changes it (`users`); items over
+ * which there are buffers stay where they are (`exports`). Methods that move no more than a few items work on
+ * the block; what is rarer (sort, index, a slice that is assigned to) is a list's own method on a list of
+ * Python's, whose items go back.
  * Cost: an item asked for is a look at the index and the number that is made. */
 #include "ext/typed.h"
 

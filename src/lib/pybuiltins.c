@@ -517,8 +517,8 @@ static bool is_class_row(uint32_t row) {
     for (uint32_t k = 0; k < TR_TY__COUNT - TR_TY_NUMBERS; k++)
         if (tr_lib_kinds[k].cls == row)
             return true;
-    return row == TR_B_TYPED_LIST || tr_builtins[row].fn == tr_lib_py_class || tr_builtins[row].fn == tr_lib_np_date ||
-           scalars_of(&tr_builtins[row]);
+    return row == TR_B_TYPED_LIST || tr_builtins[row].fn == tr_lib_py_class ||
+           tr_builtins[row].fn == tr_lib_np_date || scalars_of(&tr_builtins[row]);
 }
 
 static uint32_t class_bit(const tr_ty *scalar) {
