@@ -373,15 +373,19 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
 
 typedef TR_VEC(const tr_ty *) types;
 
-/* Types of constant functions, one after the other: that one, or those of one of several.
- * False: there is another one among them. */
-static bool add_functions(const tr_ty *a, tr_arena *scratch, types *to) {
-    if (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit)) {
+/* Types of functions, one after the other: that one, or those of one of several; closures of one function
+ * are one. False: there is something else among them. */
+static bool add_functions(tr_tytab *t, const tr_ty *a, tr_arena *scratch, types *to, bool numba) {
+    bool closure = a->kind == TR_TY_CLOSURE;
+    for (uint32_t i = 1; closure && i < to->n; i++)
+        if (to->d[i]->kind == TR_TY_CLOSURE && to->d[i]->func == a->func)
+            return (to->d[i] = join_same_kind(t, to->d[i], a, numba)) != NULL;
+    if (closure || (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit))) {
         tr_vec_push(scratch, to, a);
         return true;
     }
     for (uint32_t i = 1; i < a->n; i++)
-        if (a->kind != TR_TY_ONEOF || !add_functions(a->items[i], scratch, to))
+        if (a->kind != TR_TY_ONEOF || !add_functions(t, a->items[i], scratch, to, numba))
             return false;
     return a->kind == TR_TY_ONEOF;
 }
@@ -393,13 +397,13 @@ static int by_id(const void *x, const void *y) {
 
 /* One of the functions of both, each once and in an order of their own, so that it does not
  * matter who is joined first. */
-static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     types all = {0};
     const tr_ty *r = NULL;
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
     tr_vec_push(&scratch, &all, tr_ty_scalar(t, TR_TY_I64));
-    if (add_functions(a, &scratch, &all) && add_functions(b, &scratch, &all)) {
+    if (add_functions(t, a, &scratch, &all, numba) && add_functions(t, b, &scratch, &all, numba)) {
         uint32_t n = 1;
         qsort(all.d + 1, all.n - 1, sizeof *all.d, by_id);
         for (uint32_t i = 1; i < all.n; i++)
@@ -435,7 +439,7 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
         return of ? tr_ty_optional(t, of) : NULL;
     }
     const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
-    return same ? same : join_functions(t, a, b);
+    return same ? same : join_functions(t, a, b, numba);
 }
 
 static const tr_ty *strong_number(tr_tytab *t, const tr_ty *a) {
