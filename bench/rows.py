@@ -416,7 +416,8 @@ CONTAINERS: list[Row] = [
     *against("append and iterate", {"numba": (0.8, 0.4), "c": (0.6, 0.3)}, "ns/el", "containers"),
     *against("list in, read", {"numba": (1 / 50, 1 / 300)}, "ns/el", "containers"),
     *against("list in, changed", {"numba": (1 / 30, 1 / 200)}, "ns/el", "containers"),
-    *against("list out", {"numba": (1 / 1.5, 1 / 2)}, "ns/el", "containers"),
+    # Python's floats, made and let go, are nearly all of it: 12.4 ns an item here, 17.4 in ndarray.tolist()
+    *against("list out", {"numba": (1.0, 0.9)}, "ns/el", "containers"),
     *against("typed.List of a list", {"numba": (1 / 50, 1 / 500)}, "ns/el", "containers"),
     *against("l[i] of a typed.List", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
 ]

@@ -205,10 +205,14 @@ static PyObject *subscript(PyObject *self, PyObject *key) {
 
 /* --- the whole of it --- */
 
-static PyObject *to_python(const tr_typed *t) {
-    if (!may_read(t))
-        return NULL;
-    return t->item ? tr_lists_python(t->item, tr_typed_list(t)) : PyList_New(0);
+static PyObject *to_python(tr_typed *t) {
+    tr_py_section s;
+    PyObject *r = NULL;
+    tr_py_section_begin(&s, (PyObject *)t);
+    if (may_read(t))
+        r = t->item ? tr_lists_python(t->item, tr_typed_list(t)) : PyList_New(0);
+    tr_py_section_end(&s);
+    return r;
 }
 
 /* The items of a list of Python's, in memory of their own; NULL with an exception. */
@@ -330,17 +334,46 @@ static bool add_list(tr_typed *t, PyObject *list) {
     return ok;
 }
 
+static PyObject *list_copy(PyObject *self, PyObject *unused) {
+    const tr_typed *t = self_of(self);
+    (void)unused;
+    if (!may_read(t))
+        return NULL;
+    Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
+    PyObject *r = copy_of(t, n);
+    if (r && n)
+        memcpy(tr_typed_list(self_of(r))->items, tr_typed_list(t)->items, (size_t)n * tr_ty_size(t->item));
+    return r;
+}
+
+/* Of a list that others may change meanwhile. */
+static PyObject *copy_of_other(PyObject *o) {
+    tr_py_section s;
+    tr_py_section_begin(&s, o);
+    PyObject *r = list_copy(o, NULL);
+    tr_py_section_end(&s);
+    return r;
+}
+
+/* Items of a list of the same type, or of one that this one is of from now on: 1; 0: it is of another; -1 with
+ * an exception. */
+static int extend_typed(tr_typed *t, const tr_typed *from) {
+    if (!t->item && from->item && !set_type(t, from->item))
+        return -1;
+    if (t->item != from->item)
+        return 0;
+    return add_bytes(t, tr_typed_list(from)->items, (Py_ssize_t)tr_typed_list(from)->len) ? 1 : -1;
+}
+
 static bool extend(tr_typed *t, PyObject *x) {
     if (!may_grow(t))
         return false;
     if (Py_IS_TYPE(x, Py_TYPE(t))) {
-        const tr_typed *from = self_of(x);
-        if (!may_read(from))
-            return false;
-        if (!t->item && from->item && !set_type(t, from->item))
-            return false;
-        if (t->item == from->item)
-            return add_bytes(t, tr_typed_list(from)->items, (Py_ssize_t)tr_typed_list(from)->len);
+        PyObject *from = x == (PyObject *)t ? Py_NewRef(x) : copy_of_other(x);
+        int r = !from || !may_grow(t) ? -1 : extend_typed(t, self_of(from));
+        Py_XDECREF(from);
+        if (r)
+            return r > 0;
     }
     const tr_ty *item;
     if (is_such_array(t, x, &item))
@@ -402,18 +435,6 @@ static PyObject *list_clear(PyObject *self, PyObject *unused) {
         return NULL;
     tr_typed_list(t)->len = 0;
     Py_RETURN_NONE;
-}
-
-static PyObject *list_copy(PyObject *self, PyObject *unused) {
-    const tr_typed *t = self_of(self);
-    (void)unused;
-    if (!may_read(t))
-        return NULL;
-    Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
-    PyObject *r = copy_of(t, n);
-    if (r && n)
-        memcpy(tr_typed_list(self_of(r))->items, tr_typed_list(t)->items, (size_t)n * tr_ty_size(t->item));
-    return r;
 }
 
 static PyObject *list_sort(PyObject *self, PyObject *args, PyObject *kw) {
