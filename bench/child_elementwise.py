@@ -16,13 +16,13 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
+import containers  # noqa: F401  (its cases)
 import creference
 import elementwise
 import kernels
 import library_cases  # noqa: F401  (its cases are among elementwise.CASES)
 import loop_cases  # noqa: F401  (so are these)
 import numpy as np
-import containers  # noqa: F401  (its cases)
 import numpy_cases  # noqa: F401  (so are these)
 import parallel_cases  # noqa: F401  (and these)
 import program_cases  # noqa: F401  (and these)
