@@ -355,8 +355,8 @@ static PyObject *copy_of_other(PyObject *o) {
     return r;
 }
 
-/* Items of a list of the same type, or of one that this one is of from now on: 1; 0: it is of another; -1 with
- * an exception. */
+/* Items of a list of the same type, or of one that this one is of from now on: 1; 0: it is of another; -1
+ * with an exception. */
 static int extend_typed(tr_typed *t, const tr_typed *from) {
     if (!t->item && from->item && !set_type(t, from->item))
         return -1;
