@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
+import containers  # noqa: F401  (its cases)
 import creference
 import elementwise
 import kernels

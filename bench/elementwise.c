@@ -12,6 +12,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cells.h"
 
@@ -81,6 +83,35 @@ EXPORT void k_map_sum(const cell *in, cell *out) {
         all += sum[k];
     }
     z[0] = all;
+}
+
+/* A vector that doubles, as std::vector of libstdc++ does: new memory, a copy, and the old memory back. */
+EXPORT void k_append_sum(const cell *in, cell *out) {
+    int64_t n = in[0].i, len = 0, cap = 0, sum = 0, *v = NULL;
+    int64_t *result = in[1].p;
+    out->i = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (len == cap) {
+            int64_t more = cap ? 2 * cap : 1, *w = malloc((size_t)more * sizeof *w);
+            if (!w) {
+                out->i = -1;
+                free(v);
+                return;
+            }
+            if (len) {
+                memcpy(w, v, (size_t)len * sizeof *w);
+            }
+            free(v);
+            v = w;
+            cap = more;
+        }
+        v[len++] = i;
+    }
+    for (int64_t i = 0; i < len; i++) {
+        sum += v[i];
+    }
+    free(v);
+    result[0] = sum;
 }
 
 /* Eight at a time: sums within, then what came before is added. */

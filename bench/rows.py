@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import containers  # noqa: F401  (its cases are measured)
 import elementwise
 import emulated
 import kernels
@@ -410,6 +411,17 @@ LAYOUTS = tuple(
     for layout in numpy_cases.LAYOUTS
 )
 
+# What Numba says of these is that they are deprecated; a list's way in is its slowest part.
+CONTAINERS: list[Row] = [
+    *against("append and iterate", {"numba": (0.8, 0.4), "c": (0.6, 0.3)}, "ns/el", "containers"),
+    *against("list in, read", {"numba": (1 / 50, 1 / 300)}, "ns/el", "containers"),
+    *against("list in, changed", {"numba": (1 / 30, 1 / 200)}, "ns/el", "containers"),
+    # Python's floats, made and let go, are nearly all of it: 12.4 ns an item here, 17.4 in ndarray.tolist()
+    *against("list out", {"numba": (1.0, 0.9)}, "ns/el", "containers"),
+    *against("typed.List of a list", {"numba": (1 / 50, 1 / 500)}, "ns/el", "containers"),
+    *against("l[i] of a typed.List", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
+]
+
 LIBRARY: list[Row] = [
     *(row for name in SAME_CODE for row in against(name, {"numpy": (NOISE, 0.8)}, "us", "numpy")),
     *(row for name in ORDERS for row in against(name, {"numpy": (1.0, 0.8)}, "us", "numpy")),
@@ -771,6 +783,7 @@ ROWS: list[Row] = [
     Row("pool/launch", "pool/launch", "treadle", "", "median", "us", 5e-6, 2e-6),
     Row("memory/1,000 functions", "memory", "treadle", "", "min", "MiB", 4.0, 1.0),
     *ELEMENTWISE,
+    *CONTAINERS,
     *LIBRARY,
     *FOURIER,
     *SORTING,

@@ -174,11 +174,12 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "ext": (
         ("about", "left", "printed", "sorts", "state", "watch"),  # the ground: state.h, py.h, compat.h
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
-        ("date", "generator", "ntclass", "record", "value"),  # which type a value has
+        ("date", "generator", "lists", "ntclass", "number", "record", "value"),  # which type a value has
         ("box", "unbox"),  # values in and out
         ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
+        ("typed",),  # treadle.typed
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
         ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),

@@ -20,7 +20,16 @@ from typing import NamedTuple
 # From the ground up; names may be patterns. `_core` is the extension module.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "_library", "cuda", "treadle"),  # packages load what is in them when it is asked for
-    ("errors", "config", "types", "_inspect", "_library.arrangements", "_library.calculus", "_library.parts"),
+    (
+        "errors",
+        "config",
+        "typed",
+        "types",
+        "_inspect",
+        "_library.arrangements",
+        "_library.calculus",
+        "_library.parts",
+    ),
     ("_library.philox", "_library.primitives"),
     ("_ddt", "_standin", "decorators", "_library.*", "parallel._checks"),
     (
@@ -115,7 +124,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "run": {
         "the core reads its settings when it is first imported, and a program's own are set before": "_core config",
-        "of a program that asks for them": "errors types cuda cuda._array cuda._checks decorators stencils _cu _ddt _numba _numba_cuda _numba_types collections importlib unittest",
+        "of a program that asks for them": "errors typed types cuda cuda._array cuda._checks decorators stencils _cu _ddt _numba _numba_cuda _numba_types collections importlib unittest",
         "of other commands": "_cache _info traceback",
         "of other ways to name a program": "runpy zipfile",
     },

@@ -29,8 +29,8 @@ Generated from `src/ir/nyi.def` and `src/lib/missing.def` by `tools/gen_limits.p
 # What is missing as a whole, and what to do instead.
 KINDS = (
     (
-        "Lists that are passed in or sorted, and lists of other items than numbers that are changed or returned",
-        "an array that is passed in, `np.array(l)`; `np.sort(np.array(l))`; a list for each number of an item. Lists of numbers are there: [containers.md](containers.md)",
+        "Lists that are sorted in compiled code, and lists of other items than numbers that are passed, changed or returned",
+        "`np.sort(np.array(l))`; a list for each number of an item. Lists of numbers are there: [containers.md](containers.md)",
     ),
     ("Dictionaries and sets", "arrays indexed by number; a tuple for `in`"),
     (

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import config, cuda, errors, parallel, types
+    from . import config, cuda, errors, parallel, typed, types
     from ._core import (
         Function,
         Signature,
@@ -66,7 +66,7 @@ _WHERE = {
     "LoweringError": "errors",
     "InternalError": "errors",
 }
-_MODULES = ("config", "cuda", "errors", "parallel", "types")
+_MODULES = ("config", "cuda", "errors", "parallel", "typed", "types")
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
@@ -88,6 +88,7 @@ __all__ = [
     "sparse_pca",
     "stats",
     "stencil",
+    "typed",
     "typeof",
     "types",
     "ufunc_info",

@@ -81,6 +81,10 @@ def _is_mixed(t: _core.Type) -> bool:
     return items is not None and len(set(items)) != 1
 
 
+def _is_list(t: _core.Type) -> bool:
+    return repr(t).startswith("list(")
+
+
 _hashable = _class("Hashable", Type)
 _number = _class("Number", _hashable, lambda t: t in _INTEGERS + _FLOATS + _COMPLEX)
 _opaque = _class("Opaque", Type)
@@ -106,7 +110,9 @@ CLASSES: dict[str, type] = {
     "IterableType": _class("IterableType", Type),
     "IteratorType": _class("IteratorType", Type),
     "SimpleIteratorType": _class("SimpleIteratorType", Type),
-    "MutableSequence": _class("MutableSequence", Type),
+    "MutableSequence": _class("MutableSequence", Type, _is_list),
+    "List": _class("List", Type, _is_list, _composed(types.List)),
+    "ListType": _class("ListType", Type, _is_list, _composed(types.ListType)),
     "Sequence": _class("Sequence", Type),
     "Buffer": _buffer,
     "ArrayCompatible": _class("ArrayCompatible", Type, _is_array),

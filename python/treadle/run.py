@@ -175,6 +175,10 @@ def _names_of(module: str) -> dict[str, Any]:
         from . import _numba_types
 
         return {**_type_names(), **_numba_types.CLASSES, **_numba_types.DOMAINS}
+    if path in (["typed"], ["typed", "typedlist"]):
+        from .typed import List
+
+        return {"List": List}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
@@ -244,7 +248,6 @@ _PACKAGES = (
     "parallel",
     "testing",
     "tests",
-    "typed",
 )
 
 

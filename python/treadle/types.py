@@ -17,6 +17,8 @@ globals().update(_scalars)
 __all__ = [
     "Array",
     "CPointer",
+    "List",
+    "ListType",
     "NamedTuple",
     "Signature",
     "Tuple",
@@ -124,3 +126,50 @@ def NamedTuple(types: Any, cls: type) -> Type:
     Type
     """
     return _core._named_tuple_type(tuple(types), cls)
+
+
+def List(dtype: Any, reflected: bool = False) -> Type:
+    """Type of a list.
+
+    Parameters
+    ----------
+    dtype : type
+        Of the items: a number's.
+    reflected : bool
+        As Numba has it; whether Python sees what a function changes follows from the function.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        ``dtype`` is not a number's type.
+
+    Examples
+    --------
+    >>> treadle.types.List(treadle.int64)
+    list(int64)
+    """
+    return as_type(f"List({as_type(dtype)!r})")
+
+
+def ListType(dtype: Any) -> Type:
+    """Type of a `treadle.typed.List`, which is that of a list: the same code takes both.
+
+    Parameters
+    ----------
+    dtype : type
+        Of the items: a number's.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        ``dtype`` is not a number's type.
+    """
+    return List(dtype)

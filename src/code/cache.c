@@ -19,7 +19,7 @@
 
 #include "code/priv.h"
 
-enum { CACHE_VERSION = 4, MAX_FILE = 1 << 28 };
+enum { CACHE_VERSION = 5, MAX_FILE = 1 << 28 };
 #define TEMP ".new-" /* begins the names of files that are being written */
 
 typedef struct header {

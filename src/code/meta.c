@@ -111,6 +111,8 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
     put_u32(b, m->narrays);
     put_text(b, m->entry);
     put_text(b, m->ret);
+    put_text(b, m->takes);
+    put_text(b, m->writes);
     put_text(b, m->title);
     put_u32(b, m->nsites);
     for (uint32_t i = 0; i < m->nsites; i++)
@@ -249,6 +251,9 @@ bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     m->narrays = get_u32(&r);
     m->entry = get_text(&r);
     m->ret = get_text(&r);
+    m->takes = get_text(&r);
+    m->writes = get_text(&r);
+    r.bad = r.bad || (m->takes != NULL) != (m->writes != NULL);
     m->title = get_text(&r);
     m->sites = get_records(&r, &m->nsites, MIN_SITE, sizeof *m->sites);
     for (uint32_t i = 0; i < m->nsites && !r.bad; i++)

@@ -69,6 +69,10 @@ typedef struct tr_meta {
     uint32_t narrays;  /* symbols "tr_arr_0" ... are bound to the data of the program's frozen arrays */
     const char *entry; /* "tr_entry"; of a device its kernel's name */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */
+    /* Where lists are among the parameters: types that these have, in the IR's text, as a tuple's ("none" for
+     * one without a list), and a character for each: 'w' where the function may change items, 'g' where also
+     * their number. NULL: there are none. */
+    const char *takes, *writes;
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
     uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */
     tr_mlate *late;    /* for these: */

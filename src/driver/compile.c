@@ -17,6 +17,7 @@
 #include "front/front.h"
 #include "infer/infer.h"
 #include "ir/nest.h"
+#include "ir/summary.h"
 #include "opt/opt.h"
 
 /* --- dumps: text gathers in the context and goes out when a stage ends --- */
@@ -89,6 +90,15 @@ static void dump_times(tr_ctx *c, const char *title) {
         if (c->stage_ns[s])
             tr_sb_printf(&c->dump_text, "; time %s %-8s %9.3f ms\n", title, names[s],
                          (double)c->stage_ns[s] / 1e6);
+}
+
+static const char *type_text(tr_ctx *c, const tr_ty *t) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_ir(&b, t);
+    const char *s = tr_arena_strdup(&c->arena, b.d ? b.d : "");
+    tr_sb_fini(&b);
+    return s;
 }
 
 /* --- stages --- */
@@ -166,6 +176,30 @@ static void for_device(tr_prog *p, const tr_request *rq) {
     }
 }
 
+/* Notes what the root does to lists that it is given: what it puts into one may have made another type of it
+ * than was asked for. */
+static void tell_lists(tr_prog *p) {
+    const tr_fn *f = p->insts.d[p->root].fn;
+    const tr_blk *entry = tr_blk_at(f, 0);
+    uint32_t n = entry->params.n;
+    const tr_ty **types = TR_NEW_N(&p->ctx->arena, const tr_ty *, n + 1u);
+    char *writes = TR_NEW_N(&p->ctx->arena, char, n + 1u);
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_ty *ty = tr_at(f, entry->params.d[i])->ty;
+        bool has = tr_ty_has_lists(ty);
+        types[i] = has ? ty : tr_ty_none(p->ctx->types);
+        any = any || has;
+    }
+    if (!any)
+        return;
+    const tr_access *does = tr_params_summary(p, p->root);
+    for (uint32_t i = 0; i < n; i++)
+        writes[i] = does[i].grows ? 'g' : does[i].writes ? 'w' : '-';
+    p->takes = type_text(p->ctx, tr_ty_tuple(p->ctx->types, n, types));
+    p->writes = writes;
+}
+
 /* A program that came as typed text has its instances already. */
 static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     uint64_t start = tr_now_ns();
@@ -177,6 +211,8 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         out->ret = p->insts.d[p->root].ret;
     if (ok && rq->kernel)
         ok = tr_driver_kernel(p, rq->kernel, &out->ret);
+    else if (ok && p->root < p->insts.n && !rq->want.target)
+        tell_lists(p);
     if (stage_is_wanted(p->ctx, TR_STAGE_INFER))
         dump_typed(p, TR_STAGE_INFER, "infer");
     if (ok && tr_remarks_wanted(p->ctx))
@@ -272,15 +308,6 @@ static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, con
 }
 
 /* --- the whole way --- */
-
-static const char *type_text(tr_ctx *c, const tr_ty *t) {
-    tr_sb b;
-    tr_sb_init(&b);
-    tr_ty_print_ir(&b, t);
-    const char *s = tr_arena_strdup(&c->arena, b.d ? b.d : "");
-    tr_sb_fini(&b);
-    return s;
-}
 
 /* All that comes before the back end, or as much of it as was asked for. */
 static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {

@@ -12,6 +12,8 @@
 #include "ext/check.h"
 #include "ext/date.h"
 #include "ext/generator.h"
+#include "ext/lists.h"
+#include "ext/number.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -109,29 +111,7 @@ bool tr_box_can(const tr_ty *ty) {
 
 static PyObject *box_number(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     (void)b;
-    const tr_slot *s = (*at)++;
-    switch ((tr_tyk)ty->kind) {
-    case TR_TY_BOOL: return PyBool_FromLong(s->b != 0);
-    case TR_TY_I8: return PyLong_FromLong((int8_t)s->i);
-    case TR_TY_I16: return PyLong_FromLong((int16_t)s->i);
-    case TR_TY_I32: return PyLong_FromLong((int32_t)s->i);
-    case TR_TY_I64: return PyLong_FromLongLong(s->i);
-    case TR_TY_U8: return PyLong_FromLong((uint8_t)s->u);
-    case TR_TY_U16: return PyLong_FromLong((uint16_t)s->u);
-    case TR_TY_U32: return PyLong_FromUnsignedLong((uint32_t)s->u);
-    case TR_TY_U64: return PyLong_FromUnsignedLongLong(s->u);
-    case TR_TY_F16: return PyFloat_FromDouble((double)s->f16);
-    case TR_TY_F32: return PyFloat_FromDouble((double)s->f32);
-    case TR_TY_F64: return PyFloat_FromDouble(s->f);
-    case TR_TY_C64: {
-        const tr_slot *im = (*at)++;
-        return PyComplex_FromDoubles((double)s->f32, (double)im->f32);
-    }
-    default: {
-        const tr_slot *im = (*at)++;
-        return PyComplex_FromDoubles(s->f, im->f);
-    }
-    }
+    return tr_number_box(ty, at);
 }
 
 /* --- arrays --- */
@@ -365,11 +345,14 @@ static PyObject *with_lists(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     return r;
 }
 
-/* A list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple or
- * in another list twice is one there, too. */
+/* The list that was passed, or a list of Python's with what is in it now; the block stays the frame's. One
+ * list that is in a tuple or in another list twice is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     tr_mem *m = (*at)++->p;
     assert(m && m->refs > 0 && "a list that is returned lives");
+    PyObject *passed = tr_held_find(b->held, m);
+    if (passed)
+        return Py_NewRef(passed);
     if (!b->lists && tr_ty_has_lists(ty->items[0])) {
         (*at)--;
         return with_lists(b, ty, at, box_list);
@@ -379,7 +362,8 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
         return NULL;
     PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
     if (!r && !PyErr_Occurred()) {
-        r = list_of(b, ty->items[0], tr_mem_data(m));
+        r = tr_ty_is_scalar(ty->items[0]) ? tr_lists_python(ty->items[0], tr_mem_data(m))
+                                          : list_of(b, ty->items[0], tr_mem_data(m));
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }

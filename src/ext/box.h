@@ -13,6 +13,7 @@ typedef struct tr_boxer {
     PyObject *keep;  /* list or NULL */
     bool points;     /* arrays of numbers without axes are NumPy's scalars, as NumPy's functions give them */
     PyObject *lists; /* of a tuple with lists: those that are made, by their addresses; else NULL */
+    const struct tr_held *held; /* lists that were passed; NULL: none */
 } tr_boxer;
 
 bool tr_box_add(PyObject *module); /* the class Memory */

@@ -16,12 +16,13 @@
 #include "ext/take.h"
 #include "rt/enter.h"
 
-static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *const *args, tr_slot *s) {
+static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *const *args, tr_held *held,
+                                tr_slot *s) {
     const tr_slot *end = s + v->nslots;
     (void)end;
     assert(v->nargs == f->nparams && "a variant takes all parameters");
     for (uint32_t i = 0; i < v->nargs; i++) {
-        outcome r = take_one(f, args[i], &v->arg[i], i, &s);
+        outcome r = take_one(f, args[i], &v->arg[i], i, held, &s);
         if (UNLIKELY(r != HIT))
             return r;
     }
@@ -30,7 +31,7 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
 }
 
 static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_variant *v, tr_frame *frame,
-                                                      const tr_slot *ret) {
+                                                      const tr_held *held, const tr_slot *ret) {
     switch (v->ret) {
     case TR_R_NONE: Py_RETURN_NONE;
     case TR_R_FLOAT: return PyFloat_FromDouble(ret->f);
@@ -38,7 +39,7 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
     default: {
         const tr_slot *at = ret;
-        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan), NULL};
+        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan), NULL, held};
         PyObject *r = tr_box(&b, v->spec->ret, &at);
         assert((!r || at == ret + v->nret) && "the result is all of its slots");
         return r;
@@ -55,27 +56,29 @@ static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame
     return code;
 }
 
-static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *slots, tr_slot *ret) {
-    tr_frame frame;
+/* Runs v in a frame that has begun; its end. */
+static inline PyObject *run(tr_function *f, const tr_variant *v, tr_frame *frame, tr_held *held,
+                            const tr_slot *slots, tr_slot *ret) {
     int32_t code;
     assert(!v->code && "what a device has loaded is launched, not called");
     assert(f->active > 0 && "no code goes while it is called");
-    tr_rt_frame_init(&frame, &f->st->host);
     if (UNLIKELY(v->lets_go))
-        code = run_nogil(v, &frame, slots, ret);
+        code = run_nogil(v, frame, slots, ret);
     else
-        code = tr_rt_run(v->entry, &frame, slots, ret);
-    PyObject *r;
-    if (LIKELY(code == 0)) {
-        r = box_result(f, v, &frame, ret);
-    } else {
-        r = NULL;
-        tr_pyerr_raise_code(f, v->meta, code, &frame);
+        code = tr_rt_run(v->entry, frame, slots, ret);
+    PyObject *r = NULL;
+    if (UNLIKELY(code != 0)) {
+        tr_pyerr_raise_code(f, v->meta, code, frame);
         assert(PyErr_Occurred() && "code that ends with a code has raised");
     }
-    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links)) {
-        bool large = frame.most >= TR_LARGE;
-        r = tr_frame_settle(f->st, &frame, r);
+    bool ok = !held || tr_held_reflect(held);
+    if (LIKELY(code == 0) && ok)
+        r = box_result(f, v, frame, held, ret);
+    if (held)
+        tr_held_fini(held);
+    if (UNLIKELY(frame->nalloc || frame->nfree || frame->capout || frame->links)) {
+        bool large = frame->most >= TR_LARGE;
+        r = tr_frame_settle(f->st, frame, r);
         if (UNLIKELY(large) && r && !tr_spec_grow(f, v))
             Py_CLEAR(r);
     }
@@ -86,30 +89,44 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
 static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject *const *args,
                                   PyObject **result) {
     tr_slot slots[TR_STACK_SLOTS], ret[TR_STACK_SLOTS];
-    outcome r = take_args(f, v, args, slots);
-    if (LIKELY(r == HIT))
-        *result = run(f, v, slots, ret);
+    tr_frame frame;
+    outcome r = take_args(f, v, args, NULL, slots);
+    if (LIKELY(r == HIT)) {
+        tr_rt_frame_init(&frame, &f->st->host);
+        *result = run(f, v, &frame, NULL, slots, ret);
+    }
     return r;
 }
 
-/* The same for many slots. */
+/* The same for many slots, or lists, whose blocks are the frame's: it begins before they are made. */
 static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_variant *v, PyObject *const *args,
                                                    PyObject **result) {
-    tr_slot *slots = PyMem_Malloc(((size_t)v->nslots + v->nret + 1) * sizeof *slots);
-    if (!slots) {
+    tr_slot few[TR_STACK_SLOTS], *slots = few;
+    size_t n = (size_t)v->nslots + v->nret + 1;
+    tr_frame frame;
+    tr_held held;
+    if (n > TR_STACK_SLOTS && !(slots = PyMem_Malloc(n * sizeof *slots))) {
         PyErr_NoMemory();
         return FAIL;
     }
-    outcome r = take_args(f, v, args, slots);
-    if (r == HIT)
-        *result = run(f, v, slots, slots + v->nslots);
-    PyMem_Free(slots);
+    tr_rt_frame_init(&frame, &f->st->host);
+    tr_held_init(&held, f->st, &frame);
+    outcome r = take_args(f, v, args, &held, slots);
+    if (r == HIT && !tr_held_claim(&held, f->text))
+        r = FAIL;
+    if (r == HIT) {
+        *result = run(f, v, &frame, &held, slots, slots + v->nslots);
+    } else {
+        tr_held_fini(&held);
+        tr_frame_settle(f->st, &frame, NULL);
+    }
+    if (slots != few)
+        PyMem_Free(slots);
     return r;
 }
 
 static inline outcome try_any(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
-    return LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS) ? try_variant(f, v, args, result)
-                                                                            : try_large(f, v, args, result);
+    return LIKELY(v->plain) ? try_variant(f, v, args, result) : try_large(f, v, args, result);
 }
 
 /* The variants but the one at `tried`. */

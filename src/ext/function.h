@@ -39,6 +39,7 @@ enum {
     TR_U_INT_F64,
     TR_U_FLOAT_F32,
     TR_U_TUPLE, /* item by item */
+    TR_U_LIST,
     TR_U_OTHER
 };
 /* How a result is boxed. */
@@ -49,8 +50,11 @@ typedef struct tr_spec {
     tr_module *large;  /* compiled anew for arrays larger than the caches: one reference, or NULL */
     bool grown;        /* that was tried */
     const tr_ty *ret;
-    tr_argk *pats;         /* nargs: the values it was made for; for declared signatures all zero */
-    const tr_ty **args;    /* nargs: type of each, where "none" stands for a constant */
+    tr_argk *pats;      /* nargs: the values it was made for; for declared signatures all zero */
+    const tr_ty **args; /* nargs: type of each, where "none" stands for a constant */
+    /* nargs: what the code takes where a list is in that, of what the function puts into it besides, else
+     * NULL. NULL: no argument has lists */
+    const tr_ty **takes;
     const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
     PyObject *types; /* tuple of Type: the row of .signatures; NULL where it holds constants: tr_spec_types */
@@ -72,6 +76,7 @@ typedef struct tr_varg {
     uint8_t ndim;
     uint8_t any;           /* ARRAY: strides are passed; INT_NARROW: unsigned */
     PyTypeObject *cls;     /* SCALAR: the class; borrowed from the state */
+    char writes;           /* of lists in it: tr_meta.writes */
     const tr_ty *ty;       /* what it becomes */
     tr_argk *deep;         /* kinds that the key does not settle; owned */
     struct tr_varg *items; /* TUPLE: n; owned */
@@ -83,6 +88,7 @@ typedef struct tr_variant {
     tr_entry_fn entry;
     const tr_meta *meta;    /* of the code that the entry is of */
     bool lets_go;           /* calls let go of the GIL */
+    bool plain;             /* its slots are few, and none is of a list */
     bool moved;             /* another variant has its arguments */
     const tr_devcode *code; /* in its place: what a device has loaded */
     tr_spec *spec;

@@ -119,7 +119,7 @@ static inline outcome take_items(const tr_launcher *l, const tr_variant *v, PyOb
     }
     const tr_varg *va = v->arg[first].items;
     for (uint32_t i = 0; i < n; i++) {
-        outcome r = take_one(f, items[i], &va[i], first, &s);
+        outcome r = take_one(f, items[i], &va[i], first, NULL, &s);
         if (UNLIKELY(r != HIT))
             return r;
     }
@@ -137,7 +137,7 @@ static inline outcome take_own(const tr_launcher *l, const tr_variant *v, PyObje
     for (uint32_t k = 0; k < SIZES; k++)
         (s++)->i = l->sizes[k];
     for (uint32_t i = 0; i < n; i++) {
-        outcome r = take_one(l->fn, items[i], &v->arg[i], i, &s);
+        outcome r = take_one(l->fn, items[i], &v->arg[i], i, NULL, &s);
         if (UNLIKELY(r != HIT))
             return r;
     }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ext/lists.h"
 #include "ext/types.h"
 
 /* A specialisation that some thread is compiling. On the stack of that thread; in the list while
@@ -102,6 +103,7 @@ static void spec_free(tr_spec *s) {
         tr_argk_clear(&s->pats[i]);
     PyMem_Free(s->pats);
     PyMem_Free((void *)s->args);
+    PyMem_Free((void *)s->takes);
     Py_XDECREF(s->types);
     Py_XDECREF(s->keep);
     Py_XDECREF(s->placed);
@@ -156,6 +158,21 @@ static bool keep_pattern(tr_function *f, const tr_argk *from, tr_argk *to) {
     return ok;
 }
 
+/* What the code takes in the place of lists. */
+static bool fill_takes(tr_spec *s, const tr_job *j) {
+    const char *text = tr_module_meta(s->module)->takes;
+    if (!text || j->f->target)
+        return true;
+    const tr_ty *all = tr_ty_parse_ir(j->st->types, &text);
+    assert(all && all->n == s->nargs && "a module names the types of its parameters with lists");
+    s->takes = all ? PyMem_Calloc(s->nargs + 1u, sizeof *s->takes) : NULL;
+    for (uint32_t i = 0; s->takes && i < s->nargs; i++)
+        s->takes[i] = tr_ty_has_lists(all->items[i]) ? all->items[i] : NULL;
+    if (!s->takes)
+        PyErr_NoMemory();
+    return s->takes != NULL;
+}
+
 static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->nargs = j->n;
     s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
@@ -182,7 +199,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->lets_go = tr_job_lets_go(j);
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
-    if (!(s->keep = tr_job_keep(j)))
+    if (!(s->keep = tr_job_keep(j)) || !fill_takes(s, j))
         return false;
     s->placed = Py_XNewRef(j->frozen.placed);
     return tr_spec_has_const(s) || (s->types = types_tuple(j->st, s));
@@ -278,6 +295,7 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
         va->any = ty->layout == TR_LAYOUT_ANY;
         va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
         break;
+    case TR_K_LIST: va->op = TR_U_LIST; break;
     default: break;
     }
 }
@@ -291,7 +309,7 @@ static void clear_arg(tr_varg *va) {
     PyMem_Free(va->deep);
 }
 
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, char writes);
 
 /* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it
  * still has them. */
@@ -303,7 +321,7 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
     assert(ty->n == pat->n && "a tuple's type has as many items as its pattern");
     va->op = TR_U_TUPLE;
     for (; va->n < pat->n; va->n++)
-        if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
+        if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n], va->writes)) {
             va->n++;
             return false;
         }
@@ -311,8 +329,8 @@ static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr
 }
 
 /* On failure what it has is for clear_arg. */
-static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
-    *va = (tr_varg){.key = pat->key, .ty = ty};
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty, char writes) {
+    *va = (tr_varg){.key = pat->key, .ty = ty, .writes = writes};
     choose_op(f->st, va, ty);
     unsigned kind = tr_key_kind(pat->key);
     if (kind == TR_K_TUPLE)
@@ -350,11 +368,14 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
     v->ret = return_op(s->ret);
     for (uint32_t i = 0; i < s->nargs; i++) {
         v->nslots += tr_ty_nparts(s->args[i]);
-        if (!fill_arg(f, &v->arg[i], &pats[i], s->args[i])) {
+        bool listed = s->takes && s->takes[i];
+        if (!fill_arg(f, &v->arg[i], &pats[i], listed ? s->takes[i] : s->args[i],
+                      listed ? v->meta->writes[i] : '-')) {
             variant_free(v);
             return NULL;
         }
     }
+    v->plain = !s->takes && v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS;
     return v;
 }
 
@@ -738,6 +759,28 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     return s;
 }
 
+/* What the function puts into a list may be other numbers than those that are in it: so it cannot be where
+ * others have the list, too. False with an exception. */
+static bool suits_list(tr_function *f, tr_held *h, PyObject *o, const tr_argk *pat, const tr_ty *ty,
+                       uint32_t i) {
+    bool ok = true;
+    if (tr_key_kind(pat->key) == TR_K_LIST)
+        return tr_held_suits(h, o, pat->key, ty, f->text, tr_function_param(f, i));
+    for (uint32_t k = 0; ok && k < pat->n && PyTuple_Check(o); k++)
+        ok = suits_list(f, h, PyTuple_GET_ITEM(o, k), &pat->items[k], ty->items[k], i);
+    return ok;
+}
+
+static bool suits_lists(tr_function *f, const tr_spec *s, PyObject *const *args, const tr_argk *pats) {
+    tr_held h;
+    bool ok = true;
+    tr_held_init(&h, f->st, NULL);
+    for (uint32_t i = 0; s->takes && ok && i < s->nargs; i++)
+        ok = !s->takes[i] || suits_list(f, &h, args[i], &pats[i], s->takes[i], i);
+    tr_held_fini(&h);
+    return ok;
+}
+
 /* `kept`: the patterns as a variant has them. From where the spec is found to where the variant is published
  * nothing runs that could drop it. */
 static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats, const tr_argk *kept) {
@@ -753,10 +796,28 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
         if (!s && sealed && !again && !PyErr_Occurred())
             s = no_match(f, pats);
     }
-    tr_variant *v = s ? variant_new(f, s, kept) : NULL;
+    tr_variant *v = s && suits_lists(f, s, args, pats) ? variant_new(f, s, kept) : NULL;
     bool ok = v && publish(f, v);
     assert(tr_py_agrees(ok) && "where there is no variant there is an exception");
     return ok;
+}
+
+static bool has_lists(const tr_argk *k) {
+    bool has = tr_key_kind(k->key) == TR_K_LIST;
+    for (uint32_t i = 0; !has && i < k->n; i++)
+        has = has_lists(&k->items[i]);
+    return has;
+}
+
+/* Lists are the host's. */
+static bool takes_lists(const tr_function *f, const tr_argk *k, uint32_t i) {
+    if ((!f->target && !f->opts.offload && !f->plan) || !has_lists(k))
+        return true;
+    PyErr_Format(PyExc_TypeError,
+                 "%U(): argument '%s' is a list, or has one, which code for a device does not take\n"
+                 "  help: pass a NumPy array (np.array(x)) or a tuple",
+                 f->qualname, tr_function_param(f, i));
+    return false;
 }
 
 /* Code of this machine does not read a GPU's memory. */
@@ -795,7 +856,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     for (uint32_t i = 0; ok && i < n; i++)
         ok = is_reachable(f, args[i], i) &&
              tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
-             keep_pattern(f, &pats[i], &kept[i]);
+             takes_lists(f, &pats[i], i) && keep_pattern(f, &pats[i], &kept[i]);
     ok = ok && variant_for(f, args, pats, kept);
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);

@@ -8,6 +8,8 @@
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/function.h"
+#include "ext/lists.h"
+#include "ext/number.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -81,22 +83,32 @@ static inline void read_scalar(PyObject *o, const tr_varg *va, tr_slot **at) {
 
 /* An argument that is not one of the fast kinds, or needs a conversion. */
 static __attribute__((noinline, unused)) outcome take_other(tr_function *f, PyObject *o, const tr_varg *va,
-                                                            const tr_argk *pat, uint32_t i, tr_slot **at) {
+                                                            const tr_argk *pat, uint32_t i, tr_held *held,
+                                                            tr_slot **at) {
     const tr_slot *from = *at;
     (void)from;
     if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
         return MISS;
-    bool ok = tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at);
+    tr_unboxer u = {f->st, f->text, tr_function_param(f, i), held, va->writes};
+    bool ok = tr_value_unbox(&u, o, va->ty, at);
     assert((!ok || *at == from + tr_ty_nparts(va->ty)) && "a value has as many slots as its type has parts");
     assert(tr_py_agrees(ok) && "what is not unboxed has raised");
     return ok ? HIT : FAIL;
 }
 
-static outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va, uint32_t i, tr_slot **at);
+static outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va, uint32_t i, tr_held *held,
+                          tr_slot **at);
 
-/* Argument i of the call, or an item of it. */
+static __attribute__((noinline, unused)) outcome take_list(tr_function *f, PyObject *o, const tr_varg *va,
+                                                           uint32_t i, tr_held *held, tr_slot **at) {
+    int r = tr_held_take(held, o, va->key, va->ty, va->writes, f->text, tr_function_param(f, i), &(*at)->p);
+    ++*at;
+    return r > 0 ? HIT : r < 0 ? FAIL : MISS;
+}
+
+/* Argument i of the call, or an item of it. `held`: of a variant that takes lists. */
 static inline __attribute__((always_inline)) outcome take_one(tr_function *f, PyObject *o, const tr_varg *va,
-                                                              uint32_t i, tr_slot **at) {
+                                                              uint32_t i, tr_held *held, tr_slot **at) {
     switch (va->op) {
     case TR_U_FLOAT:
         if (UNLIKELY(!PyFloat_CheckExact(o)))
@@ -107,7 +119,7 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
         if (UNLIKELY(!PyLong_CheckExact(o)))
             return MISS;
         if (UNLIKELY(!read_i64(o, &(*at)++->i))) {
-            tr_value_overflow(o, va->ty, f->text, tr_function_param(f, i));
+            tr_number_overflow(o, va->ty, f->text, tr_function_param(f, i));
             return FAIL;
         }
         break;
@@ -154,21 +166,22 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
             return MISS;
         (*at)++->f32 = (float)PyFloat_AS_DOUBLE(o);
         break;
-    case TR_U_TUPLE: return take_tuple(f, o, va, i, at);
+    case TR_U_TUPLE: return take_tuple(f, o, va, i, held, at);
+    case TR_U_LIST: return take_list(f, o, va, i, held, at);
     default:
     other:
-        return take_other(f, o, va, va->deep, i, at);
+        return take_other(f, o, va, va->deep, i, held, at);
     }
     return HIT;
 }
 
 static __attribute__((noinline)) outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va,
-                                                    uint32_t i, tr_slot **at) {
+                                                    uint32_t i, tr_held *held, tr_slot **at) {
     assert(va->n == va->ty->n && "a tuple is taken item by item");
     if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != (Py_ssize_t)va->n)
         return MISS;
     for (uint32_t k = 0; k < va->n; k++) {
-        outcome r = take_one(f, PyTuple_GET_ITEM(o, k), &va->items[k], i, at);
+        outcome r = take_one(f, PyTuple_GET_ITEM(o, k), &va->items[k], i, held, at);
         if (UNLIKELY(r != HIT))
             return r;
     }

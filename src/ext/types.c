@@ -412,7 +412,9 @@ static const tr_ty *array_of(PyObject *self) {
 static PyObject *get_dtype(PyObject *self, void *unused) {
     (void)unused;
     tr_state *st = tr_ext_state_of(self);
-    const tr_ty *a = array_of(self);
+    const tr_ty *a = array_of(self), *list = ((tr_typeobj *)self)->ty;
+    if (list && tr_ty_is(list, TR_TY_LIST))
+        return tr_types_object(st, list->items[0]);
     if (!a) {
         PyErr_Format(PyExc_AttributeError, "%R is no array type", self);
         return NULL;
@@ -480,7 +482,7 @@ static PyObject *get_literal(PyObject *self, void *unused) {
 
 static PyGetSetDef type_getset[] = {
     {"name", get_name, NULL, "The type as users write it.", NULL},
-    {"dtype", get_dtype, NULL, "Item type of an array type.", NULL},
+    {"dtype", get_dtype, NULL, "Item type of an array type or a list's.", NULL},
     {"ndim", get_ndim, NULL, "Rank of an array type; 0 for others.", NULL},
     {"layout", get_layout, NULL, "'C', 'F' or 'A' (any) for an array type, else None.", NULL},
     {"mutable", get_mutable, NULL, "True for an array type that may be written.", NULL},

@@ -8,6 +8,7 @@
 #include "ext/compat.h"
 #include "ext/date.h"
 #include "ext/generator.h"
+#include "ext/lists.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -98,7 +99,7 @@ static uint32_t slice_key(PyObject *o) {
     return key;
 }
 
-static uint32_t scalar_key(tr_state *st, PyObject *o) {
+uint32_t tr_value_scalar_key(tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     for (unsigned i = 0; i < TR_NPTYPES; i++)
         if (st->np_scalar[i] == t)
@@ -159,11 +160,13 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
     if (t == &PyUnicode_Type)
         return TR_K_STR;
+    if (t == &PyList_Type || t == st->typed_list_type)
+        return tr_lists_key(st, o);
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
                : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
                                                       : array_key((PyArrayObject *)o);
-    uint32_t key = scalar_key(st, o);
+    uint32_t key = tr_value_scalar_key(st, o);
     if (key != TR_K_OTHER)
         return key;
     if (PyArray_IsScalar(o, Void))
@@ -408,8 +411,10 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
     snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
     if (!PyType_Check(o) && PyObject_HasAttrString(o, "to_numpy"))
         *hint = "pass its items as a NumPy array: x.to_numpy()";
+    else if (PyList_CheckExact(o))
+        *hint = "pass numbers that have a type in common";
     else if (PyList_Check(o))
-        *hint = "pass a NumPy array (np.array(x)) or a tuple";
+        *hint = "pass a list of that very class: list(x)";
     else if (PyLong_Check(o))
         *hint = "pass int(x)";
     else if (PyFloat_Check(o) || PyArray_IsScalar(o, Half) || PyArray_IsScalar(o, LongDouble))
@@ -478,6 +483,26 @@ static bool refuse(const reading *r, PyObject *o, const step *at) {
     return false;
 }
 
+/* The same for a list: it names the item. */
+static bool refuse_item(const reading *r, PyObject *list, const step *at) {
+    Py_ssize_t i = tr_lists_misfit(r->st, list);
+    PyObject *o = i < PyList_GET_SIZE(list) ? Py_NewRef(PyList_GET_ITEM(list, i)) : NULL;
+    if (!o) /* others change it meanwhile */
+        return refuse(r, list, at);
+    static const char *const text = "and the items of a list are numbers that have a type in common\n"
+                                    "  help: convert them, or pass NumPy arrays or tuples";
+    char path[256] = "";
+    write_path(&(step){at, list, (uint32_t)i}, path, sizeof path);
+    if (r->fn)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a value of type %.200s, %s", r->fn, r->arg,
+                     path, Py_TYPE(o)->tp_name, text);
+    else
+        PyErr_Format(PyExc_TypeError, "item %s of a list is a value of type %.200s, %s", path,
+                     Py_TYPE(o)->tp_name, text);
+    Py_DECREF(o);
+    return false;
+}
+
 static bool refuse_long(const reading *r) {
     const char *help = "help: pass a NumPy array";
     if (r->fn)
@@ -493,6 +518,8 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     tr_state *st = r->st;
     *k = (tr_argk){.key = tr_value_key(st, o)};
     unsigned kind = tr_key_kind(k->key);
+    if (kind == TR_K_OTHER && PyList_CheckExact(o))
+        return refuse_item(r, o, at);
     if (kind == TR_K_OTHER)
         return refuse(r, o, at);
     if (kind < TR_K_DEEP)
@@ -585,6 +612,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
         return tr_ty_dates(t, tr_date_of_key(t, k->key),
                            tr_ty_array_as(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key),
                                           (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)));
+    case TR_K_LIST: return tr_lists_type(t, k->key);
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,

@@ -8,7 +8,8 @@
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
  * RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start,
  * stop, step are None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same;
- * RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
+ * RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none, 16 it
+ * is a typed.List; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 
@@ -28,6 +29,7 @@ enum {
     TR_K_GENERATOR, /* np.random.Generator */
     TR_K_DATE,      /* np.datetime64 or np.timedelta64 */
     TR_K_DATES,     /* array of such */
+    TR_K_LIST,      /* list, or treadle.typed.List, of numbers (lists.h) */
     TR_K_DEEP,      /* kinds from here on need tr_value_matches */
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */
@@ -37,6 +39,7 @@ enum {
     TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
     TR_K_RECORD   /* NumPy scalar of one */
 };
+enum { TR_KEY_EMPTY = 0xff, TR_KEY_TYPED = 1 << 16 };
 enum {
     TR_KEY_C = 1 << 24,
     TR_KEY_F = 1 << 25,
@@ -50,6 +53,9 @@ static inline unsigned tr_key_kind(uint32_t key) {
 }
 static inline tr_tyk tr_key_tyk(uint32_t key) {
     return (tr_tyk)((key >> 8) & 0xffu);
+}
+static inline uint32_t tr_key_list(unsigned tyk) {
+    return TR_K_LIST | (uint32_t)tyk << 8;
 }
 static inline unsigned tr_key_ndim(uint32_t key) {
     return (key >> 16) & 0xffu;
@@ -101,6 +107,8 @@ static inline uint32_t tr_value_array_key(PyArrayObject *a) {
 PyObject *tr_value_of_buffer(PyObject *o);
 /* Key of any value; TR_K_OTHER when it has none. Never sets an exception. */
 uint32_t tr_value_key(tr_state *st, PyObject *o);
+/* The same of a NumPy scalar of a number; TR_K_OTHER: it is none. */
+uint32_t tr_value_scalar_key(tr_state *st, PyObject *o);
 /* The class is an enum. */
 bool tr_value_is_enum(const PyTypeObject *cls);
 /* Value has this pattern. Never sets an exception. */
@@ -132,13 +140,17 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
 /* How far the conversion of a value to `ty` goes: 0 it is that type, more is farther, -1 it is not
  * converted. */
 int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty);
+/* What unboxing an argument needs to know: whose it is, for messages, and where lists are held. */
+struct tr_held;
+typedef struct tr_unboxer {
+    tr_state *st;
+    const char *fn, *arg;
+    struct tr_held *held; /* NULL: there is no list in it */
+    char writes;          /* of lists in it: tr_meta.writes */
+} tr_unboxer;
 /* Writes the parts of `o` as a value of type `ty` (its own type, or one tr_value_cost allows) at *at and
  * advances it. `o` matches the key's pattern already. False with an exception that names the argument. */
-bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
-                    tr_slot **at);
+bool tr_value_unbox(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at);
 /* Parts of an array: owner, data, shape and, for layout "any", strides. */
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
-/* int that does not fit int64: OverflowError that names the argument. Always false. */
-bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg);
-
 #endif

@@ -203,6 +203,8 @@ typedef struct tr_prog {
     bool handles;
     /* the root's text, to be compiled anew when it has made an array larger than the caches
      * (opt/pattern/large.c); NULL: it would be the same */
+    /* what the root does to lists that it is given (tr_meta); NULL: it is given none */
+    const char *takes, *writes;
     const char *large;
     bool accounted;  /* it keeps accounts already: `account` has been here */
     bool says_lines; /* a number in the code is that of a line, so the code is not for a file with others */

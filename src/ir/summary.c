@@ -121,14 +121,18 @@ static bool names_all_indices(const body *b, const tr_val *idx, uint32_t n) {
     return met == all_indices(b);
 }
 
-static void note(body *b, tr_val param, tr_reach reach, bool write) {
+/* What is done to memory; who makes a list longer or shorter writes, too. */
+typedef enum deed { READS, WRITES, GROWS } deed;
+
+static void note(body *b, tr_val param, tr_reach reach, deed how) {
     tr_access *x = &b->params[tr_param_index(b->f, param)];
-    uint8_t *r = write ? &x->writes : &x->reads;
+    uint8_t *r = how == READS ? &x->reads : &x->writes;
     *r = *r > reach ? *r : (uint8_t)reach;
+    x->grows = x->grows || how == GROWS;
 }
 
 /* Of what v may be or have, all that the function was given is reached anywhere. */
-static void anywhere(body *b, tr_val v, bool write) {
+static void anywhere(body *b, tr_val v, deed how) {
     uint8_t *from = TR_NEW_N(b->w->a, uint8_t, b->f->ins.n + 1u);
     tr_array_sources(b->f, v, from);
     for (tr_val x = 0; x < b->f->ins.n; x++) {
@@ -136,7 +140,7 @@ static void anywhere(body *b, tr_val v, bool write) {
         while (from[x] && def(b, whole)->op == TR_OP_EXTRACT)
             whole = def(b, whole)->args[0];
         if (from[x] && is_entry_param(b, whole))
-            note(b, whole, TR_REACH_ANY, write);
+            note(b, whole, TR_REACH_ANY, how);
     }
 }
 
@@ -147,7 +151,7 @@ static bool is_same_places(const body *b, tr_val v) {
 }
 
 /* An access to v at n indices, or (NULL) to all of it. */
-static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
+static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, deed how) {
     tr_val root = v, view = TR_NOVAL;
     if (!tr_ty_has_arrays(def(b, v)->ty))
         return;
@@ -161,17 +165,17 @@ static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) 
     bool own = b->pat && is_entry_param(b, root) && def(b, root)->ty->kind == TR_TY_ARRAY &&
                (view != TR_NOVAL ? is_own_part(b, def(b, view)) : idx && names_all_indices(b, idx, n));
     if (own)
-        note(b, root, TR_REACH_OWN, write);
+        note(b, root, TR_REACH_OWN, how);
     else
-        anywhere(b, root, write);
+        anywhere(b, root, how);
 }
 
 static void reach_all(body *b, const tr_ins *in, const tr_access *x) {
     for (uint32_t k = 0; k < in->nargs; k++) {
         if (x[k].reads)
-            reach(b, in->args[k], NULL, 0, false);
+            reach(b, in->args[k], NULL, 0, READS);
         if (x[k].writes)
-            reach(b, in->args[k], NULL, 0, true);
+            reach(b, in->args[k], NULL, 0, x[k].grows ? GROWS : WRITES);
     }
 }
 
@@ -204,7 +208,7 @@ static void walk_call(body *b, const tr_ins *in) {
     }
     b->shows = true;
     for (uint32_t k = 0; k < in->nargs; k++)
-        reach(b, in->args[k], NULL, 0, true);
+        reach(b, in->args[k], NULL, 0, GROWS);
 }
 
 static tr_summary summary_of(walker *w, const tr_pat *t);
@@ -227,16 +231,16 @@ static void walk_pattern(body *b, const tr_ins *in) {
 static void walk_ins(body *b, const tr_ins *in) {
     uint8_t e = tr_ins_effects(in);
     switch ((tr_op)in->op) {
-    case TR_OP_LOAD: reach(b, in->args[0], in->args + 1, in->nargs - 1, false); break;
-    case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, true); break;
+    case TR_OP_LOAD: reach(b, in->args[0], in->args + 1, in->nargs - 1, READS); break;
+    case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, WRITES); break;
     case TR_OP_CALL: walk_call(b, in); break;
     case TR_OP_PATTERN: walk_pattern(b, in); break;
     case TR_OP_ITEMS:
     case TR_OP_TAKE:
-    case TR_OP_PEEK: reach(b, in->args[0], NULL, 0, false); break;
-    case TR_OP_PUT: reach(b, in->args[0], NULL, 0, true); break;
+    case TR_OP_PEEK: reach(b, in->args[0], NULL, 0, READS); break;
+    case TR_OP_PUT: reach(b, in->args[0], NULL, 0, WRITES); break;
     case TR_OP_APPEND: /* of a round's own list nobody else can tell */
-    case TR_OP_RESIZE: reach(b, in->args[0], NULL, 0, true); break;
+    case TR_OP_RESIZE: reach(b, in->args[0], NULL, 0, GROWS); break;
     case TR_OP_RETAIN: /* counts are kept by several at once, if need be */
     case TR_OP_RELEASE:
     case TR_OP_CATCH:
@@ -244,7 +248,7 @@ static void walk_ins(body *b, const tr_ins *in) {
     default:
         b->shows = b->shows || (e & E_SIDE);
         for (uint32_t k = 0; (e & (E_READ | E_WRITE)) && k < in->nargs; k++)
-            reach(b, in->args[k], NULL, 0, (e & E_WRITE) != 0);
+            reach(b, in->args[k], NULL, 0, e & E_GROW ? GROWS : e & E_WRITE ? WRITES : READS);
     }
 }
 
@@ -268,6 +272,7 @@ static void walk_function(walker *w, const tr_pat *t, unsigned n, tr_summary *s)
         const tr_access *x = &b.params[first_cap + k];
         s->caps[k].reads = s->caps[k].reads > x->reads ? s->caps[k].reads : x->reads;
         s->caps[k].writes = s->caps[k].writes > x->writes ? s->caps[k].writes : x->writes;
+        s->caps[k].grows = s->caps[k].grows || x->grows;
     }
 }
 
@@ -281,6 +286,11 @@ static tr_summary summary_of(walker *w, const tr_pat *t) {
 tr_summary tr_pat_summary(const tr_prog *p, const tr_pat *t) {
     walker w = {.p = p, .a = &t->lam->ctx->arena};
     return summary_of(&w, t);
+}
+
+const tr_access *tr_params_summary(const tr_prog *p, uint32_t inst) {
+    walker w = {.p = p, .a = &p->ctx->arena};
+    return call_of(&w, inst)->params;
 }
 
 const char *tr_pat_form(const tr_pat *t) {

@@ -15,6 +15,7 @@ typedef enum tr_reach {
 
 typedef struct tr_access {
     uint8_t reads, writes; /* tr_reach */
+    bool grows;            /* and makes a list of it longer or shorter */
 } tr_access;
 
 /* Inputs and outputs are not in it: they are reached at the index by the node's rule. Two operands that are
@@ -26,6 +27,9 @@ typedef struct tr_summary {
 
 /* The program says what calls do; without it they may do anything. Computes the functions' control flow. */
 tr_summary tr_pat_summary(const tr_prog *p, const tr_pat *t);
+
+/* What an instance's function may do to what it is given: an access per param. */
+const tr_access *tr_params_summary(const tr_prog *p, uint32_t inst);
 
 /* Why the pattern runs on one core, as a phrase; NULL: it may run on all. tr_pat_form: as far as its parts
  * alone say; that is all there is to say of a loop over a prange, of whose body the user says the rest. */

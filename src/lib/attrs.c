@@ -58,6 +58,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "dim3";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_CU_GROUP)
         return "gridgroup";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_LIST)
+        return "typed list";
     return o->kind == TR_OBJ_STR ? "str" : cls;
 }
 

@@ -523,8 +523,8 @@ static bool is_class_row(uint32_t row) {
     for (uint32_t k = 0; k < TR_TY__COUNT - TR_TY_NUMBERS; k++)
         if (tr_lib_kinds[k].cls == row)
             return true;
-    return tr_builtins[row].fn == tr_lib_py_class || tr_builtins[row].fn == tr_lib_np_date ||
-           scalars_of(&tr_builtins[row]);
+    return row == TR_B_TYPED_LIST || tr_builtins[row].fn == tr_lib_py_class ||
+           tr_builtins[row].fn == tr_lib_np_date || scalars_of(&tr_builtins[row]);
 }
 
 static uint32_t class_bit(const tr_ty *scalar) {
@@ -578,6 +578,8 @@ static int instance_of_builtin(tr_em *e, tr_tv x, uint32_t row) {
         return (scalars_of(&tr_builtins[row]) & class_bit(s)) != 0;
     if (tr_lib_is_text(x))
         return row == TR_B_STR;
+    if (row == TR_B_TYPED_LIST) /* what it was made as is not known of a list */
+        row = TR_B_LIST;
     return row == (tr_ty_is_list(x.ty) ? TR_B_LIST : tr_lib_kind(x.ty)->cls);
 }
 

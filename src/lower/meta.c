@@ -158,6 +158,8 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta) {
     meta->nlate = m->late.n;
     meta->late = m->late.d;
     meta->large = m->prog->large;
+    meta->takes = m->prog->takes;
+    meta->writes = m->prog->writes;
     meta->opts = m->ctx->opts;
     meta->atomic_counts = m->atomic_counts;
     meta->cooperative = m->cooperative;

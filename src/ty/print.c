@@ -377,6 +377,14 @@ static void user_items(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
+/* "list()" is of nothing: what its items would be is a guess. */
+static void user_list(tr_sb *b, const tr_ty *t) {
+    if (t->sub == TR_LIST_NOTHING)
+        tr_sb_puts(b, "list()");
+    else
+        user_items(b, t);
+}
+
 static void user_elem(tr_sb *b, const tr_ty *t) {
     tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
     print_user(b, t->elem);

@@ -173,6 +173,30 @@ static const tr_ty *read_unituple(reader *r) {
     return tr_rd_accept(&r->in, ')') ? tr_ty_tuple(r->t, (uint32_t)n, items) : expected(r, "')'");
 }
 
+/* After a word for lists: "(int64)", or "[int64]" as typed lists have it, or "()". */
+static const tr_ty *read_list_type(reader *r) {
+    bool square = tr_rd_accept(&r->in, '[');
+    if (!square && !tr_rd_accept(&r->in, '('))
+        return expected(r, "'('");
+    if (!square && tr_rd_accept(&r->in, ')'))
+        return tr_ty_list_of(r->t, NULL);
+    const tr_ty *item = read_type(r);
+    if (item && !tr_ty_is_scalar(item))
+        return fail(r, r->in.p, "lists that are passed hold numbers");
+    if (item && !tr_rd_accept(&r->in, square ? ']' : ')'))
+        return expected(r, square ? "']'" : "')'");
+    return item ? tr_ty_list_of(r->t, item) : NULL;
+}
+
+/* Numba's words for lists, and what tr_ty_print_user prints. */
+static bool read_list_word(reader *r) {
+    static const char *const words[] = {"List", "ListType", "list", "reflected_list"};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (tr_rd_accept_word(&r->in, words[i]))
+            return true;
+    return false;
+}
+
 static const tr_ty *read_type(reader *r) {
     const tr_ty *ty = NULL;
     if (r->in.depth++ > MAX_DEPTH)
@@ -190,6 +214,8 @@ static const tr_ty *read_type(reader *r) {
         ty = read_tuple(r);
     } else if (tr_rd_accept_word(&r->in, "UniTuple")) {
         ty = read_unituple(r);
+    } else if (read_list_word(r)) {
+        ty = read_list_type(r);
     } else {
         ty = read_name(r);
     }

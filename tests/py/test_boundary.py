@@ -41,7 +41,7 @@ class MyTuple(tuple):
 
 
 REFUSED = [
-    ([1, 2], "list.*np.array"),
+    ([[1, 2]], "list.*NumPy arrays"),
     ({1: 2}, "dict"),
     ({1}, "set"),
     (decimal.Decimal(1), "Decimal"),
@@ -64,7 +64,7 @@ REFUSED = [
     (np.zeros(3, ">f8"), "big-endian.*newbyteorder"),
     (np.ma.zeros(3), "MaskedArray.*a.data"),
     (np.zeros((1, 1)).view(np.matrix), r"matrix.*np.asarray\(a\)"),
-    ((1, [2]), "list"),
+    ((1, ["x"]), "str.*items of a list"),
     (slice("a", "b"), "slice"),
 ]
 
@@ -72,7 +72,7 @@ REFUSED = [
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("value, text", REFUSED, ids=lambda v: v if isinstance(v, str) else type(v).__name__)
 def test_refused_with_a_reason(value, text):
-    with pytest.raises(TypeError, match=r"(?s)ident\(\): argument 'x(\[1\])?' is .*" + text) as e:
+    with pytest.raises(TypeError, match=r"(?s)ident\(\): argument 'x(\[\d\])*' is .*" + text) as e:
         ident(value)
     assert "help:" in str(e.value)
 
@@ -219,7 +219,7 @@ def test_an_exception_leaves_no_memory_behind():
 def test_a_call_while_arguments_are_wrong_does_not_compile():
     ident(1)  # an integer that does not fit is one all the same
     before = treadle.stats()["compiled"]
-    for bad in ([], {}, np.zeros(2, object), 2**64):
+    for bad in ([None], {}, np.zeros(2, object), 2**64):
         with pytest.raises((TypeError, OverflowError)):
             ident(bad)
     assert treadle.stats()["compiled"] == before

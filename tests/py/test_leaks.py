@@ -83,7 +83,7 @@ def check(body, limit):
         ),
         pytest.param(
             "f = njit(lambda x: x)\n"
-            "def step(i):\n    try: f(2**70)\n    except OverflowError: pass\n    try: f([])\n    except TypeError: pass\n"
+            "def step(i):\n    try: f(2**70)\n    except OverflowError: pass\n    try: f([None])\n    except TypeError: pass\n"
             "    try: f()\n    except TypeError: pass\nprint(growth(step, 100, 20000))",
             id="bad arguments",
         ),
@@ -110,7 +110,7 @@ for _ in range(1000):
     f(a, s, g)
     f(a=a, s=s, g=g)
     f.signatures, f.overloads, f.stats, f.options, f.__signature__
-    for bad in ((a, s), (a, s, g, a, 1), (a, s, [])):
+    for bad in ((a, s), (a, s, g, a, 1), (a, s, [None])):
         try: f(*bad)
         except TypeError: pass
 del bad

@@ -159,7 +159,7 @@ def test_stencils(tmp_path):
             "write the call out",
         ),
         ("for i in cuda.open_ipc_array(): pass", "numba.cuda.open_ipc_array"),
-        ("from numba.typed import List; List()", "numba.typed.List"),
+        ("from numba.typed import Dict; Dict()", "numba.typed.Dict"),
         (
             "import numba.cuda.random as r; r.rotl(1, 2)",
             "numba.cuda.random.rotl",
@@ -200,7 +200,7 @@ from numba.core.registry import CPUDispatcher
 from numba.errors import TypingError, UnsupportedError
 from numba.extending import overload, register_jitable, get_cython_function_address
 
-@njit([float64(float64[:]), types.ListType(float64)(float64)])
+@njit([float64(float64[:]), types.DictType(float64, float64)(float64)])
 def tidy(x):
     return {x: x}
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_compiled_fails_when_it_is_called(tmp_path):
     # A library compiles much that a program does not use.
     out = ok(run("run", script(tmp_path, DECORATED))).splitlines()
     assert len(out) == 7 and sum("Treadle does not" in line for line in out) == 7
-    assert "types.ListType" in out[0] and "dictionaries" in out[1] and "dictionaries" in out[3]
+    assert "types.DictType" in out[0] and "dictionaries" in out[1] and "dictionaries" in out[3]
     assert "dictionaries" in out[4] and "solve(), which numba.extending.overload redefines" in out[5]
 
 
@@ -614,7 +614,7 @@ from numba.np.ufunc import parallel
 from numba.experimental import structref
 import numba.core.ir_utils, numba.parfors.parfor
 assert hasattr(numba, "typed") and hasattr(numba.core, "ir") and hasattr(numba, "literal_unroll") and hasattr(numba, "pndindex")
-for lacking in (Dict, List, numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
+for lacking in (Dict, numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
     try:
         lacking(1)
     except Exception as e:
@@ -625,6 +625,41 @@ assert hasattr(config, "THREADING_LAYER") and hasattr(numba, "float64") and hasa
 assert numba.threading_layer() in ("workqueue", "omp", "tbb")
 print("ok")
 """
+
+
+LISTS = """
+import warnings
+warnings.simplefilter("error")
+import numba
+from numba import int64, njit, typeof, types
+from numba.core import types as core_types
+from numba.typed import List
+from numba.typed.typedlist import List as same
+
+@njit
+def put(l, x):
+    l.append(x)
+    return l
+
+@njit(types.ListType(int64)(int64))
+def made(n):
+    l = List.empty_list(int64)
+    for i in range(n):
+        l.append(i)
+    return l
+
+plain, shared = [1], List([1])
+assert put(plain, 2) is plain and plain == [1, 2] and put(shared, 2) is shared and shared == [1, 2]
+assert made(2) == [0, 1] and same is List is numba.typed.List
+assert types.ListType(int64) == typeof(shared) and isinstance(typeof(shared), (types.ListType, types.List))
+assert not isinstance(types.int64, core_types.ListType) and isinstance(typeof(plain), types.List)
+assert repr(List.empty_list(types.float64)) == "ListType[float64]([])"
+print("ok")
+"""
+
+
+def test_lists(tmp_path):
+    assert ok(run("run", script(tmp_path, LISTS))) == "ok\n"
 
 
 def test_names_that_numba_has_not_are_not_there(tmp_path):

@@ -59,6 +59,8 @@ def test_no_name_is_left_out():
     functions = {
         "Array",
         "CPointer",
+        "List",
+        "ListType",
         "NamedTuple",
         "Signature",
         "Tuple",

@@ -10,6 +10,8 @@ import random  # noqa: F401
 import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
+from treadle import types
+from treadle._core import TypedList
 from ways_rows import Point, feature, floats, group, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
 
 MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
@@ -296,3 +298,32 @@ def lists_that_are_given_back(n):
         if i % 2:
             l.append(i * 0.5)
     return np.array([x * x for x in l if x > 1]).sum(), len(l)
+
+
+@feature((5,), (0,))
+def typed_lists(n):
+    l, m, k = TypedList(), TypedList.empty_list(types.float64), TypedList((n, 2))
+    for i in range(n):
+        l.append(i)
+        m.append(i)
+    k.extend(l)
+    return sum(l), sum(m), k[-1], len(k), isinstance(l, TypedList), isinstance(n, TypedList)
+
+
+@feature(([3, 1, 2], [0.5]), ([1.5, 2.5], [1.5]), ([True], []))
+def lists_that_are_passed(l, m):
+    s = 0.0
+    for x in l:
+        s += x
+    for x in m:
+        s += x
+    return s, len(l), l[-1], sum(l[::-1])
+
+
+@feature(([3, 1], 5), ([2.5], 1.5), ([], 2), ([1, 2], 7))
+def lists_that_are_passed_and_change(l, x):
+    l.append(x)
+    l.insert(0, x)
+    if x > 6:
+        l[100] = x
+    return l

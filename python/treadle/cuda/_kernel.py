@@ -22,6 +22,7 @@ from .._core import (
     Launcher,
     Signature,
     Type,
+    TypedList,
     _launch_hooks,
     _launcher,
     signature,
@@ -259,6 +260,9 @@ class Kernel(Configurable[P], Inspection):
             said = f"{self.__name__}(): argument {name!r} is"
             if isinstance(value, str):
                 raise TypeError(f"{said} a string; a kernel takes numbers, arrays and tuples of them")
+            if type(value) in (list, TypedList):  # which functions of the host take
+                text = f"a value of type {type(value).__name__} that kernels do not take"
+                raise TypeError(f"{said} {text}\n  help: pass a NumPy array (np.array(x)) or a tuple")
             try:
                 typeof(value)
             except TypeError as why:

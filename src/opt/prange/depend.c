@@ -305,7 +305,7 @@ static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     for (uint32_t k = 0; k < in->nargs; k++) {
         unsigned memory = tr_role_info[tr_pat_role(p, k)].memory;
         if (memory == TR_MEM_UPDATE)
-            add_capture(s, v, in->args[k], &(tr_access){TR_REACH_ANY, TR_REACH_ANY});
+            add_capture(s, v, in->args[k], &(tr_access){.reads = TR_REACH_ANY, .writes = TR_REACH_ANY});
         else if (memory == TR_MEM_READ || memory == TR_MEM_WRITE)
             add(s, v, in->args[k], memory == TR_MEM_WRITE, NULL,
                 tr_pat_role(p, k) == P_OUT ? filled_with(in, k - tr_pat_at(p, P_OUT)) : TR_NOVAL);

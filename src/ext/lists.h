@@ -1,0 +1,85 @@
+/* Lists as arguments of compiled code, and what Python sees of them after the call (lists.c). */
+#ifndef TR_EXT_LISTS_H
+#define TR_EXT_LISTS_H
+
+#include "ext/state.h"
+
+/* treadle.typed.List: a list's block, which compiled code is given as it is (typed.c). */
+typedef struct tr_typed {
+    PyObject_HEAD
+    tr_state *st;
+    tr_mem *mem;       /* its count is not kept: the object alone has it */
+    const tr_ty *item; /* NULL: it is of nothing yet */
+    int32_t users;     /* calls that have it: so many read it; -1: one that may change it */
+    int32_t exports;   /* buffers over its items, which must not move */
+    Py_ssize_t shape;  /* of the buffers */
+} tr_typed;
+
+static inline tr_list *tr_typed_list(const tr_typed *t) {
+    return tr_mem_data(t->mem);
+}
+
+/* An argument, or an item of one. */
+typedef struct tr_heldlist {
+    PyObject *o; /* borrowed: who calls has it */
+    tr_mem *m;
+    const tr_ty *item;   /* NULL: of nothing */
+    char writes;         /* what the call does to it: tr_meta.writes */
+    bool typed, claimed; /* and has it: as the only one, where it may change it */
+} tr_heldlist;
+
+/* The lists of one call. */
+enum { TR_HELD_FEW = 4 };
+typedef struct tr_held {
+    tr_state *st;
+    tr_frame *frame;
+    uint32_t n, room;
+    tr_heldlist *d, few[TR_HELD_FEW];
+} tr_held;
+
+/* TR_K_LIST and what the items have in common, of a list of that very class or a typed.List; TR_K_OTHER:
+ * nothing. No exception. */
+uint32_t tr_lists_key(tr_state *st, PyObject *o);
+/* The first item of a list because of which that is TR_K_OTHER. */
+Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list);
+/* The type with that key. */
+const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key);
+/* Whether a list with that key is taken for one of type `ty`: 0, or more where items are converted; -1:
+ * no. */
+int tr_lists_cost(tr_tytab *t, uint32_t key, const tr_ty *ty);
+
+/* The number of an item's type; TR_LISTS_NONE: it is no number. */
+enum { TR_LISTS_NONE = TR_TY__SCALARS };
+unsigned tr_lists_kind(tr_state *st, PyObject *o);
+/* Python's number of what lies there. New reference. */
+PyObject *tr_lists_item(const tr_ty *item, const char *from);
+/* How a list's items lie; NULL: of nothing. NULL without memory. */
+const tr_shape *tr_lists_shape(const tr_ty *item);
+/* A number of a type that `item` takes, as it lies in a list of such. False with an exception. */
+bool tr_lists_store(tr_state *st, PyObject *o, const tr_ty *item, const char *fn, const char *arg, char *to);
+/* The items of a list of Python's as numbers of a type, one after another: 1; 0: they are not what the key
+ * says; -1 with an exception that names the argument. */
+int tr_lists_fill(tr_state *st, PyObject *list, uint32_t key, const tr_ty *item, const char *fn,
+                  const char *arg, char *to);
+/* A list of Python's with what is in it. New reference. */
+PyObject *tr_lists_python(const tr_ty *item, const tr_list *l);
+
+void tr_held_init(tr_held *h, tr_state *st, tr_frame *frame);
+/* A block with what is in `o`, as a list of type `ty`; the same block for the same list. 1; 0: its key is
+ * another one; -1: an exception that names the argument. */
+int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
+                 const char *arg, void **block);
+/* All arguments have been taken: typed lists are this call's. False with an exception. */
+bool tr_held_claim(tr_held *h, const char *fn);
+/* Instead of taking it: can it be taken for that type, beside those before? False with an exception that
+ * names the argument. */
+bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
+/* The list that the block was made for, or is of; borrowed, NULL: none. */
+PyObject *tr_held_find(const tr_held *h, const tr_mem *m);
+/* After the call: what it changed is changed in Python. May come with an exception under way, which stays.
+ * False with an exception. */
+bool tr_held_reflect(tr_held *h);
+/* Blocks stay the frame's; typed lists are nobody's again. */
+void tr_held_fini(tr_held *h);
+
+#endif
