@@ -73,6 +73,17 @@ typedef struct tr_list {
     int64_t len, cap;
 } tr_list;
 
+/* What a set's block holds, and that of a dict's keys (rt/dict.c): entries in the order in which they came, and
+ * the index of them. A dict's values are a list beside it, entry by entry. */
+typedef struct tr_table {
+    tr_list keys;   /* those that have left among them */
+    void *index;    /* NULL: no key was ever entered */
+    uint64_t *gone; /* a bit for each entry: it has left; behind the index */
+    int64_t live;   /* entries that are there */
+    int64_t taken;  /* slots of the index that are not empty */
+    uint32_t lg;    /* there are 2^lg slots */
+} tr_table;
+
 /* A block of a device's memory as its host knows it: who has it, and how that gives it back, on any
  * thread. */
 typedef struct tr_far {

@@ -56,7 +56,10 @@ static bool is_list(const tr_mem *m) {
 static void drop_items(tr_mem *m) {
     if (!is_list(m))
         return;
-    free(((tr_list *)tr_mem_data(m))->items);
+    if (m->shape == &tr_rt_table_shape)
+        tr_rt_table_drop(tr_mem_data(m));
+    else
+        free(((tr_list *)tr_mem_data(m))->items);
     m->shape = NULL;
 }
 
