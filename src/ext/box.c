@@ -14,6 +14,7 @@
 #include "ext/generator.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "rt/fns.h"
 
 typedef struct tr_memobj {
     PyObject_HEAD
@@ -327,16 +328,20 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 
 /* --- lists --- */
 
-static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+static PyObject *item_of(const tr_boxer *b, const tr_ty *item, const tr_list *l, int64_t i) {
     unsigned n = tr_ty_nparts(item), size = tr_ty_size(item);
-    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
+    assert(i >= 0 && i < l->len && l->len <= l->cap && "a list is whole");
+    tr_slot x[2] = {{0}, {0}};
+    const tr_slot *from = x;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
+    return box_number(b, item, &from);
+}
+
+static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
     PyObject *r = PyList_New((Py_ssize_t)l->len);
     for (int64_t i = 0; r && i < l->len; i++) {
-        tr_slot x[2] = {{0}, {0}};
-        const tr_slot *from = x;
-        for (unsigned k = 0; k < n; k++)
-            memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
-        PyObject *o = box_number(b, item, &from);
+        PyObject *o = item_of(b, item, l, i);
         if (!o)
             Py_CLEAR(r);
         else
@@ -345,17 +350,43 @@ static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l)
     return r;
 }
 
-/* A list of Python's with what is in it now; the block stays the frame's. One list that is in a tuple twice
- * is one there, too. */
+/* The keys of a table, with the values of a dict. */
+static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t, const tr_list *values) {
+    PyObject *r = values ? PyDict_New() : PySet_New(NULL);
+    int64_t e = tr_rt_table_next(t, 0);
+    for (int bad = 0; r && e >= 0; e = tr_rt_table_next(t, e + 1)) {
+        PyObject *k = item_of(b, key, &t->keys, e), *v = k && values ? item_of(b, value, values, e) : NULL;
+        bad = !k || (values && !v) || (values ? PyDict_SetItem(r, k, v) : PySet_Add(r, k)) < 0;
+        Py_XDECREF(k);
+        Py_XDECREF(v);
+        if (bad)
+            Py_CLEAR(r);
+    }
+    return r;
+}
+
+static PyObject *make_of(const tr_boxer *b, const tr_ty *ty, const tr_slot *x) {
+    if (ty->kind == TR_TY_LIST)
+        return list_of(b, ty->items[0], tr_mem_data(x->p));
+    bool dict = ty->kind == TR_TY_DICT;
+    const tr_ty *key = dict ? ty->items[0]->items[0] : ty->items[0];
+    return table_of(b, key, dict ? ty->items[1]->items[0] : NULL, tr_mem_data(x[0].p),
+                    dict ? tr_mem_data(x[1].p) : NULL);
+}
+
+/* A list, set or dict of Python's with what is in it now; blocks stay the frame's. One that is in a tuple
+ * twice is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
-    tr_mem *m = (*at)++->p;
+    const tr_slot *x = *at;
+    tr_mem *m = x->p;
+    *at += tr_ty_nparts(ty);
     assert(m && m->refs > 0 && "a list that is returned lives");
     PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
     if (b->lists && !key)
         return NULL;
     PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
     if (!r && !PyErr_Occurred()) {
-        r = list_of(b, ty->items[0], tr_mem_data(m));
+        r = make_of(b, ty, x);
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }

@@ -58,6 +58,8 @@ typedef struct opening {
 static const tr_ty *open_one(void *user, const tr_ty *list) {
     opening *o = user;
     const tr_ty *t = cell(o->f, o->place, o->k++), *item = tr_ty_list_item(o->f->ctx->types, list, false);
+    if (list->kind == TR_TY_SET)
+        t = tr_ty_set_like(o->f->ctx->types, t);
     if (item)
         tr_ty_list_takes(o->f->ctx->types, t, item, 0, false);
     return t;
@@ -74,7 +76,7 @@ const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t) {
 }
 
 void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba) {
-    if (from->kind == TR_TY_LIST && to->kind == TR_TY_LIST) {
+    if (from->kind == to->kind && (from->kind == TR_TY_LIST || from->kind == TR_TY_SET)) {
         const tr_ty *item = tr_ty_list_item(f->ctx->types, from, false);
         if (item)
             tr_ty_list_takes(f->ctx->types, to, item, line, numba);

@@ -324,6 +324,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
     case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
+    case TR_OP_DELITEM: return tr_em_delitem(e, a[0], a[1]);
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);
@@ -346,6 +347,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         if (!e->dry)
             tr_at(e->b.fn, out->v)->ty = out->ty;
         return true;
+    case TR_OP_BUILDSET: return tr_em_new_set(e, in->nargs, a, out);
+    case TR_OP_BUILDDICT: return tr_em_new_dict(e, in->nargs, a, out);
     case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
     case TR_OP_BUILDMAP: *out = tr_em_keyed(e, a[0], a[1]); return true;
     case TR_OP_UNPACK:
@@ -374,6 +377,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return true;
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
     case TR_OP_GENERATE:
+        if (in->sub & TR_MAKES_SET)
+            return tr_em_collect_set(e, a[0], a[1], out);
+        if (in->sub & TR_MAKES_DICT)
+            return tr_em_collect_dict(e, a[0], a[1], out);
         return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_SPEC: return tr_em_spec(e, a[0], a[1], out);

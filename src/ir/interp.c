@@ -367,6 +367,83 @@ static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
     }
 }
 
+/* --- sets --- */
+
+/* Entries in order, searched from the first one. */
+typedef struct iset {
+    tr_list keys, gone; /* a byte for each: it has left */
+    int64_t live;
+} iset;
+
+static bool is_key(const tr_ty *t, const tr_slot *a, const tr_slot *b) {
+    if (tr_ty_is_complex(t))
+        return a[0].f == b[0].f && a[1].f == b[1].f;
+    return tr_ty_is_float(t) ? a->f == b->f : t->kind == TR_TY_BOOL ? a->b == b->b : a->u == b->u;
+}
+
+static int64_t next_entry(const iset *s, int64_t e) {
+    while (e < s->keys.len && ((const uint8_t *)s->gone.items)[e])
+        e++;
+    return e < s->keys.len ? e : -1;
+}
+
+static int64_t find_entry(const iset *s, const tr_ty *t, const tr_slot *key) {
+    tr_slot x[2];
+    for (int64_t e = next_entry(s, 0); e >= 0; e = next_entry(s, e + 1)) {
+        tr_interp_load(t, (const char *)s->keys.items + e * tr_ty_size(t), x);
+        if (is_key(t, x, key))
+            return e;
+    }
+    return -1;
+}
+
+static bool enter_key(tr_irun *r, const tr_ins *i, iset *s, tr_list *values, tr_slot *out) {
+    const tr_ty *t = tr_irun_arg_type(r, i, 0)->items[0];
+    int64_t e = s->keys.len, size = values ? tr_ty_size(tr_irun_arg_type(r, i, 2)->items[0]) : 0;
+    if (find_entry(s, t, tr_irun_arg(r, i, 1)) >= 0)
+        return tr_irun_fault(r, i, "enters a key that is there");
+    if (!set_length(r, i, &s->keys, e + 1, tr_ty_size(t)) || !set_length(r, i, &s->gone, e + 1, 1) ||
+        (values && !set_length(r, i, values, e + 1, size)))
+        return false;
+    tr_interp_store(t, (char *)s->keys.items + e * tr_ty_size(t), tr_irun_arg(r, i, 1));
+    ((uint8_t *)s->gone.items)[e] = 0;
+    if (values)
+        memset((char *)values->items + e * size, 0, (size_t)size);
+    s->live++;
+    out->i = e;
+    return true;
+}
+
+static bool leave_key(tr_irun *r, const tr_ins *i, iset *s, tr_list *values) {
+    int64_t e = tr_irun_arg(r, i, 1)->i;
+    if (e < 0 || next_entry(s, e) != e)
+        return tr_irun_fault(r, i, "takes out an entry that is not there");
+    ((uint8_t *)s->gone.items)[e] = 1;
+    s->live--;
+    while (s->keys.len && ((const uint8_t *)s->gone.items)[s->keys.len - 1])
+        s->keys.len--;
+    if (values)
+        values->len = s->keys.len;
+    return true;
+}
+
+static bool set_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    iset *s = i->op == TR_OP_NEWSET ? TR_NEW(&r->in->ctx->arena, iset) : tr_irun_arg(r, i, 0)->p;
+    switch ((tr_op)i->op) {
+    case TR_OP_NEWSET: out->p = s; return true;
+    case TR_OP_LIVE: out->i = s->live; return true;
+    case TR_OP_FIND: out->i = find_entry(s, tr_irun_arg_type(r, i, 0)->items[0], tr_irun_arg(r, i, 1)); return true;
+    case TR_OP_WALKON: out->i = next_entry(s, tr_irun_arg(r, i, 1)->i); return true;
+    case TR_OP_ENTER: return enter_key(r, i, s, i->nargs > 2 ? tr_irun_arg(r, i, 2)->p : NULL, out);
+    case TR_OP_LEAVE: return leave_key(r, i, s, i->nargs > 2 ? tr_irun_arg(r, i, 2)->p : NULL);
+    default:
+        s->keys.len = s->live = 0;
+        if (i->nargs > 1)
+            ((tr_list *)tr_irun_arg(r, i, 1)->p)->len = 0;
+        return true;
+    }
+}
+
 /* --- calls --- */
 
 /* Bytes of the arrays that a value is, or holds; an axis that repeats its first item has one. */
@@ -679,6 +756,13 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ITEMS:
     case TR_OP_APPEND:
     case TR_OP_RESIZE: return list_op(r, i, out);
+    case TR_OP_NEWSET:
+    case TR_OP_LIVE:
+    case TR_OP_FIND:
+    case TR_OP_WALKON:
+    case TR_OP_ENTER:
+    case TR_OP_LEAVE:
+    case TR_OP_EMPTY: return set_op(r, i, out);
     case TR_OP_LOAD:
         if (!(at = element_of(r, i)) && !i->sub)
             return tr_irun_fault(r, i, "loads outside of an array");

@@ -294,7 +294,10 @@ typedef enum tr_generates {
     TR_MAKES_LIST = 1,
     TR_MAKES_LATE = 2,
     TR_MAKES_LATE_SOON = 4, /* beside LATE */
-    TR_MAKES__COUNT = 8
+    TR_MAKES_SET = 8,
+    TR_MAKES_DICT = 16,
+    TR_MAKES_NOW = TR_MAKES_LIST | TR_MAKES_SET | TR_MAKES_DICT,
+    TR_MAKES__COUNT = 32
 } tr_generates;
 
 /* Where an array is made, as tr_ins.sub of ALLOC says. */

@@ -220,7 +220,8 @@ static void check_items(const tr_fnck *k, tr_val v) {
                               "uses items of a list that has changed its length since they were asked for");
                     return;
                 }
-            stale = stale || (tr_op_info[in->op].effects & E_GROW && tr_at(f, in->args[0])->ty == list);
+            for (uint32_t n = 0; n < in->nargs && tr_op_info[in->op].effects & E_GROW; n++)
+                stale = stale || tr_at(f, in->args[n])->ty == list;
         }
         const tr_ins *t = again ? NULL : tr_term(f, at >> 1);
         for (uint32_t s = 0; t && s < tr_nsucc(t); s++) {

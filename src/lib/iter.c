@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "lib/priv.h"
+#include "lib/table.h"
 
 static tr_tv one(tr_em *e) {
     return tr_em_i64(e, 1);
@@ -44,8 +45,13 @@ bool tr_lib_iter_array(tr_em *e, tr_tv x) {
 }
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
-    *out = x;
+    bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
+    *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);
+}
+
+bool tr_lib_iter_part(tr_em *e, tr_tv x, tr_tv *out) {
+    return tr_em_iter(e, x, out) && (out->ty->kind != TR_TY_WALK || tr_em_iterator(e, *out, out));
 }
 
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {

@@ -22,13 +22,14 @@ static tr_tv zero(tr_em *e) {
 }
 
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
-    assert(list.ty->kind == TR_TY_LIST && "a list has items");
+    bool set = list.ty->kind == TR_TY_SET;
+    assert((set || list.ty->kind == TR_TY_LIST) && "a list has items");
     const tr_ty *item = tr_ty_list_item(e->types, list.ty, true);
     if (!item) {
         *e->waits = true;
         return false;
     }
-    *out = tr_lib_emit(e, TR_OP_ITEMS, tr_ty_array(e->types, item, 1, TR_LAYOUT_C, false), 1, &list.v);
+    *out = tr_lib_emit(e, TR_OP_ITEMS, tr_ty_array(e->types, item, 1, TR_LAYOUT_C, set), 1, &list.v);
     return true;
 }
 
@@ -41,8 +42,7 @@ static tr_tv length(tr_em *e, tr_tv list) {
 
 /* --- what changes it --- */
 
-/* x as an item. */
-static bool as_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out) {
+bool tr_lib_list_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out) {
     if (tr_ty_list_takes(e->types, list.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
         *out = tr_em_conv(e, x, tr_ty_list_item(e->types, list.ty, true));
         return true;
@@ -72,7 +72,7 @@ static tr_tv new_of(tr_em *e, const tr_ty *ty, tr_tv n) {
 }
 
 static bool append(tr_em *e, tr_tv list, tr_tv x) {
-    if (!as_item(e, list, x, &x))
+    if (!tr_lib_list_item(e, list, x, &x))
         return false;
     if (!e->dry)
         tr_at(e->b.fn, tr_emit2(&e->b, TR_OP_APPEND, NULL, list.v, x.v))->imm.site = no_room(e);
@@ -89,7 +89,7 @@ bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv 
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), a;
     const tr_ty *ty = e->list(e, which);
     for (uint32_t k = 0; k < n; k++)
-        if (!as_item(e, (tr_tv){ty, TR_NOVAL}, x[k], &it[k]))
+        if (!tr_lib_list_item(e, (tr_tv){ty, TR_NOVAL}, x[k], &it[k]))
             return false;
     *out = new_of(e, ty, tr_em_i64(e, n));
     if (n && !tr_em_items(e, *out, &a))
@@ -177,7 +177,7 @@ static bool clamped(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv n, tr_tv *out) {
 bool tr_lib_list_insert(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list = c->a[0], n = length(e, list), at, x, a;
     *out = tr_em_none(e);
-    if (!clamped(e, c, c->a[1], n, &at) || !as_item(e, list, c->a[2], &x))
+    if (!clamped(e, c, c->a[1], n, &at) || !tr_lib_list_item(e, list, c->a[2], &x))
         return false;
     set_length(e, list, tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1)));
     if (!moved(e, list, tr_em_nsw(e, TR_OP_ADD, at, tr_em_i64(e, 1)), at) || !tr_em_items(e, list, &a))
@@ -242,7 +242,7 @@ bool tr_lib_set_list(tr_em *e, tr_tv list, tr_tv i, tr_tv v, bool itself) {
         return tr_em_unsupported(e, "list", "an assignment to a slice of a list");
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
-    if (!as_item(e, list, v, &v) || !tr_em_items(e, list, &a))
+    if (!tr_lib_list_item(e, list, v, &v) || !tr_em_items(e, list, &a))
         return false;
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list assignment index out of range");
     tr_em_store(e, a, &at, v);

@@ -1,4 +1,4 @@
-/* Cells: what is known of the items of a list while types are found (unification of type variables, in the
+/* Cells: what is known of the items of a list, or a set, while types are found (unification of type variables, in the
  * field's words).
  *
  * A list's type names the cell it was made with. Where two lists may be one value their cells become one, by
@@ -12,29 +12,57 @@
 
 #include "ty/internal.h"
 
-const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
+static const tr_ty *of_item(tr_tytab *t, uint8_t kind, const tr_ty *item) {
     assert((!item || (tr_ty_is_scalar(item) && !item->weak)) && "items are numbers");
     unsigned form = item ? 0 : TR_LIST_NOTHING;
     item = item ? item : tr_ty_scalar(t, TR_TY_BOOL);
-    return tr_ty_of(t, TR_TY_LIST, form, 1, &item);
+    return tr_ty_of(t, (tr_tyk)kind, form, 1, &item);
 }
 
-static const tr_ty *of_cell(tr_tytab *t, uint32_t k) {
+const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
+    return of_item(t, TR_TY_LIST, item);
+}
+
+static const tr_ty *of_cell(tr_tytab *t, uint8_t kind, uint32_t k) {
     const tr_ty *none = tr_ty_none(t);
-    tr_ty key = {.kind = TR_TY_LIST, .sub = TR_LIST_CELL, .n = 1, .items = &none, .nums = &k, .nnums = 1};
+    tr_ty key = {.kind = kind, .sub = TR_LIST_CELL, .n = 1, .items = &none, .nums = &k, .nnums = 1};
     return tr_ty_intern(t, &key);
+}
+
+static bool has_cells(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
+}
+
+const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
+    x = tr_ty_strong(t, x);
+    if (tr_ty_is_complex(x))
+        return tr_ty_scalar(t, TR_TY_C128);
+    if (tr_ty_is_float(x))
+        return tr_ty_scalar(t, TR_TY_F64);
+    return x->kind == TR_TY_BOOL || x->kind == TR_TY_U64 ? x : tr_ty_scalar(t, TR_TY_I64);
+}
+
+const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values) {
+    assert(keys->kind == TR_TY_SET && values->kind == TR_TY_LIST && "a set of keys, a list of values");
+    return tr_ty_of(t, TR_TY_DICT, 0, 2, (const tr_ty *[]){keys, values});
 }
 
 const tr_ty *tr_ty_new_cell(tr_tytab *t) {
     tr_cells *c = tr_tytab_cells(t);
     tr_cell new = {.up = c->all.n};
     tr_vec_push(tr_tytab_arena(t), &c->all, new);
-    return of_cell(t, c->all.n - 1);
+    return of_cell(t, TR_TY_LIST, c->all.n - 1);
 }
 
 static bool is_cell(const tr_ty *list) {
-    assert(list->kind == TR_TY_LIST && "lists have items");
+    assert(has_cells(list) && "lists and sets have items");
     return list->sub == TR_LIST_CELL;
+}
+
+const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list) {
+    if (is_cell(list))
+        return of_cell(t, TR_TY_SET, list->nums[0]);
+    return of_item(t, TR_TY_SET, tr_ty_list_item(t, list, false));
 }
 
 static uint32_t root_of(tr_cells *c, const tr_ty *list) {
@@ -100,6 +128,8 @@ bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t li
     x = tr_ty_strong(t, x);
     if (!tr_ty_is_scalar(x))
         return false;
+    if (list->kind == TR_TY_SET)
+        x = tr_ty_as_key(t, x);
     if (is_cell(list))
         return grow(t, cell_of(t, list), x, line, numba);
     return tr_ty_join(t, list->items[0], x, numba) == list->items[0];
@@ -126,11 +156,11 @@ const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool 
         if (was.clash.type[0] && !c->all.d[low].clash.type[0])
             c->all.d[low].clash = was.clash;
     }
-    return of_cell(t, low);
+    return of_cell(t, a->kind, low);
 }
 
 bool tr_ty_has_lists(const tr_ty *t) {
-    if (t->kind == TR_TY_LIST)
+    if (has_cells(t))
         return true;
     for (uint32_t i = 0; i < t->n; i++)
         if (tr_ty_has_lists(t->items[i]))
@@ -139,7 +169,7 @@ bool tr_ty_has_lists(const tr_ty *t) {
 }
 
 const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *user) {
-    if (ty->kind == TR_TY_LIST)
+    if (has_cells(ty))
         return fn(user, ty);
     if (!tr_ty_has_lists(ty))
         return ty;
@@ -154,7 +184,7 @@ const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *
 }
 
 static const tr_ty *close_one(void *user, const tr_ty *list) {
-    return tr_ty_list_of(user, tr_ty_list_item(user, list, false));
+    return of_item(user, list->kind, tr_ty_list_item(user, list, false));
 }
 
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
