@@ -20,6 +20,10 @@ static tr_tv zero(tr_em *e) {
 
 /* --- tables --- */
 
+static tr_tv number_of(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
+    return tr_lib_emit(e, op, i64_of(e), y.ty ? 2 : 1, (tr_val[]){x.v, y.v});
+}
+
 tr_tv tr_table_set(tr_em *e, tr_tv x) {
     while (x.ty->kind != TR_TY_SET)
         x = tr_em_item(e, x, 0);
@@ -33,7 +37,7 @@ tr_tv tr_table_values(tr_em *e, tr_tv x) {
 }
 
 tr_tv tr_table_live(tr_em *e, tr_tv x) {
-    return tr_em_op1(e, TR_OP_LIVE, tr_table_set(e, x));
+    return number_of(e, TR_OP_LIVE, tr_table_set(e, x), (tr_tv){NULL, TR_NOVAL});
 }
 
 tr_tv tr_table_found(tr_em *e, tr_tv entry) {
@@ -134,7 +138,7 @@ bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
         return true;
     }
     k = exactly(e, tr_em_strong(e, key), t, &ok);
-    *entry = tr_em_select(e, ok, tr_em_op2(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
+    *entry = tr_em_select(e, ok, number_of(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
     return true;
 }
 
@@ -145,8 +149,7 @@ typedef struct put {
 static bool enter(tr_em *e, const void *user, tr_tv *acc) {
     const put *p = user;
     tr_val v[3] = {p->set.v, p->key.v, p->values.v};
-    *acc = tr_lib_emit(e, TR_OP_ENTER, NULL, p->values.ty ? 3 : 2, v);
-    acc->ty = i64_of(e);
+    *acc = tr_lib_emit(e, TR_OP_ENTER, i64_of(e), p->values.ty ? 3 : 2, v);
     if (!e->dry)
         tr_at(e->b.fn, acc->v)->imm.site = no_room(e);
     return true;
@@ -154,7 +157,7 @@ static bool enter(tr_em *e, const void *user, tr_tv *acc) {
 
 bool tr_table_put(tr_em *e, tr_tv set, tr_tv key, tr_tv values, tr_tv *entry) {
     put p = {set, key, values};
-    *entry = e->dry ? (tr_tv){i64_of(e), TR_NOVAL} : tr_em_op2(e, TR_OP_FIND, set, key);
+    *entry = number_of(e, TR_OP_FIND, set, key);
     return tr_fam_when(e, tr_fam_not(e, tr_table_found(e, *entry)), 1, entry, enter, &p);
 }
 
@@ -229,7 +232,7 @@ bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
     tr_em_check(e, same, TR_EXC_RUNTIME, changed_text(x), 0, NULL);
-    tr_tv place = tr_em_op2(e, TR_OP_WALKON, set, i), more = tr_table_found(e, place);
+    tr_tv place = number_of(e, TR_OP_WALKON, set, i), more = tr_table_found(e, place);
     place = tr_em_select(e, more, place, i);
     if (go.ty)
         more = tr_fam_and(e, tr_em_strong(e, go), more);
