@@ -249,6 +249,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "places",
             "scan",
             "select",
+            "shape",
             "matsmall",
             "small",
             "stack",
@@ -266,7 +267,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ty": (
         ("ty",),  # the table
-        ("bigint", "date", "parts", "record"),
+        ("bigint", "date", "parts", "record", "slot"),
         ("cell", "obj", "promote"),
         ("accept", "parse", "pick", "print", "sig"),
     ),

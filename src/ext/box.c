@@ -26,8 +26,8 @@ static void mem_dealloc(PyObject *self) {
     tr_memobj *m = (tr_memobj *)self;
     PyTypeObject *tp = Py_TYPE(self);
     assert((!m->mem || m->mem->next == m->mem) && "memory that Python has is in no frame's list");
-    if (m->mem && tr_rt_mem_unref(m->mem))
-        atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
+    if (m->mem)
+        atomic_fetch_add_explicit(&m->st->freed, tr_rt_mem_unref(m->mem), memory_order_relaxed);
     tp->tp_free(self);
     Py_DECREF(tp); /* last: the type keeps the module and with it the state */
 }
@@ -351,7 +351,8 @@ static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l)
 }
 
 /* The keys of a table, with the values of a dict. */
-static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t, const tr_list *values) {
+static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t,
+                          const tr_list *values) {
     PyObject *r = values ? PyDict_New() : PySet_New(NULL);
     int64_t e = tr_rt_table_next(t, 0);
     for (int bad = 0; r && e >= 0; e = tr_rt_table_next(t, e + 1)) {

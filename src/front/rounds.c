@@ -105,7 +105,8 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
     tr_round *r = TR_NEW(&ctx->arena, tr_round);
     tr_flow f;
     tr_refusal why = {0};
-    *r = (tr_round){.inner = innermost ? UINT32_MAX : t->func, .list = c->list, .makes = c->makes, .cut = cut};
+    *r =
+        (tr_round){.inner = innermost ? UINT32_MAX : t->func, .list = c->list, .makes = c->makes, .cut = cut};
     if (!copy_loop(c, k, innermost ? NULL : t, cut) || !tr_front_flow(ctx, code, cut, &bound, &f, &why))
         return false;
     if (why.is) {
@@ -159,7 +160,10 @@ static bool make_rounds(cutter *c, const tr_takes *captured, tr_takes *out) {
 static uint8_t made_by(const tr_bc *b) {
     if (b->arg != 0)
         return 0;
-    return b->op == TR_N_LIST ? TR_MAKES_LIST : b->op == TR_N_SET ? TR_MAKES_SET : b->op == TR_N_MAP ? TR_MAKES_DICT : 0;
+    return b->op == TR_N_LIST  ? TR_MAKES_LIST
+           : b->op == TR_N_SET ? TR_MAKES_SET
+           : b->op == TR_N_MAP ? TR_MAKES_DICT
+                               : 0;
 }
 
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why) {
@@ -209,8 +213,7 @@ static uint32_t list_of(const tr_decoded *d, uint32_t i) {
     uint32_t at = i;
     if (at >= 5 && b[at - 1].op == TR_N_GETITER && is_swap(&b[at - 2]) && b[at - 3].op == TR_N_PUSHNULL)
         at -= 3;
-    return at >= 2 && is_swap(&b[at - 1]) && made_by(&b[at - 2]) ? at - 2
-                                                                                             : UINT32_MAX;
+    return at >= 2 && is_swap(&b[at - 1]) && made_by(&b[at - 2]) ? at - 2 : UINT32_MAX;
 }
 
 /* The iterator has two places on the stack. */
@@ -348,7 +351,14 @@ bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d) {
             fn = tr_arena_copy(&p->ctx->arena, &p->funcs.d[func], sizeof *fn);
         uint32_t nlocals = fn->code->nlocalsplus;
         tr_bits own = find_own(p, d, list, hi, nlocals);
-        cutter c = {.p = p, .of = fn, .d = d, .lo = i, .hi = hi, .list = true, .own = &own, .makes = made_by(&d->ins[list])};
+        cutter c = {.p = p,
+                    .of = fn,
+                    .d = d,
+                    .lo = i,
+                    .hi = hi,
+                    .list = true,
+                    .own = &own,
+                    .makes = made_by(&d->ins[list])};
         tr_takes t;
         if (!writes_its_own(d, list, hi, &own, nlocals))
             continue;

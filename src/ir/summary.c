@@ -149,7 +149,7 @@ static bool is_same_places(const body *b, tr_val v) {
 /* An access to v at n indices, or (NULL) to all of it. */
 static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
     tr_val root = v, view = TR_NOVAL;
-    if (!tr_ty_is_managed(def(b, v)->ty))
+    if (!tr_ty_has_arrays(def(b, v)->ty))
         return;
     for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
         view = is_same_places(b, root) ? view : root;
@@ -234,7 +234,10 @@ static void walk_ins(body *b, const tr_ins *in) {
     case TR_OP_LIVE:
     case TR_OP_FIND:
     case TR_OP_WALKON:
-    case TR_OP_ITEMS: reach(b, in->args[0], NULL, 0, false); break;
+    case TR_OP_ITEMS:
+    case TR_OP_TAKE:
+    case TR_OP_PEEK: reach(b, in->args[0], NULL, 0, false); break;
+    case TR_OP_PUT: reach(b, in->args[0], NULL, 0, true); break;
     case TR_OP_APPEND: /* of a round's own list nobody else can tell */
     case TR_OP_RESIZE:
     case TR_OP_ENTER:

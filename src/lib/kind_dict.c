@@ -80,7 +80,7 @@ static tr_tv view_of(tr_em *e, tr_tv d, unsigned form) {
 }
 
 static bool is_of_nothing(tr_em *e, tr_tv x) {
-    return x.ty->kind == TR_TY_DICT ? !tr_ty_list_item(e->types, x.ty->items[0], false)
+    return x.ty->kind == TR_TY_DICT   ? !tr_ty_list_item(e->types, x.ty->items[0], false)
            : x.ty->kind == TR_TY_LIST ? !tr_ty_list_item(e->types, x.ty, false)
                                       : x.ty->kind == TR_TY_TUPLE && !x.ty->n;
 }
@@ -127,8 +127,8 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
     probe.dry = true;
     if (!tr_table_value_at(&probe, (tr_tv){d.ty, TR_NOVAL}, (tr_tv){entry.ty, TR_NOVAL}, &x))
         return false;
-    const tr_ty *t =
-        tr_ty_join(e->types, tr_ty_strong(e->types, x.ty), tr_ty_strong(e->types, other.ty), e->opts->promote_numba);
+    const tr_ty *t = tr_ty_join(e->types, tr_ty_strong(e->types, x.ty), tr_ty_strong(e->types, other.ty),
+                                e->opts->promote_numba);
     if (!t)
         return tr_em_error(e, "the value is %s, or else %s: they have no common type", tr_em_tyname(e, x.ty),
                            tr_em_tyname(e, other.ty));
@@ -281,13 +281,14 @@ bool tr_lib_truth_dict(tr_em *e, tr_tv d, tr_tv *out) {
 /* --- views --- */
 
 bool tr_lib_contains_dictview(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
-    return x.ty->sub ? tr_lib_contains_items(e, tr_table_walk(e, x), item, out) : tr_lib_contains_set(e, x, item, out);
+    return x.ty->sub ? tr_lib_contains_items(e, tr_table_walk(e, x), item, out)
+                     : tr_lib_contains_set(e, x, item, out);
 }
 
 tr_answer tr_lib_compare_dictview(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     (void)op, (void)out;
-    return tr_answered(tr_em_unsupported(e, "dict", "'%s' of %s and %s", tr_lib_cmp_sign(op), tr_em_tyname(e, x.ty),
-                                         tr_em_tyname(e, y.ty)));
+    return tr_answered(tr_em_unsupported(e, "dict", "'%s' of %s and %s", tr_lib_cmp_sign(op),
+                                         tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty)));
 }
 
 bool tr_lib_len_dictview(tr_em *e, tr_tv x, tr_tv *n) {

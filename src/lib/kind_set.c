@@ -60,8 +60,13 @@ static bool is_key(tr_em *e, tr_tv x) {
     const tr_ty *t = tr_ty_strong(e->types, x.ty);
     if (tr_ty_is_scalar(t))
         return true;
-    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) || t->kind == TR_TY_KEYED)
-        return tr_em_error(e, "unhashable type: '%s'", tr_ty_is_list(t) ? "list" : t->kind == TR_TY_LIST ? "list" : t->kind == TR_TY_SET ? "set" : "dict");
+    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) ||
+        t->kind == TR_TY_KEYED)
+        return tr_em_error(e, "unhashable type: '%s'",
+                           tr_ty_is_list(t)        ? "list"
+                           : t->kind == TR_TY_LIST ? "list"
+                           : t->kind == TR_TY_SET  ? "set"
+                                                   : "dict");
     if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
         return tr_em_error(e, "unhashable type: 'numpy.ndarray'");
     return tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
@@ -94,7 +99,8 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     }
     if (tr_ty_is_complex(to)) {
         const tr_ty *f = tr_fam_ty(e, TR_TY_F64);
-        return tr_ty_is_complex(t) ? tr_em_conv(e, x, to) : tr_em_cplx(e, exactly(e, x, f, ok), tr_em_f64(e, 0));
+        return tr_ty_is_complex(t) ? tr_em_conv(e, x, to)
+                                   : tr_em_cplx(e, exactly(e, x, f, ok), tr_em_f64(e, 0));
     }
     if (tr_ty_is_float(to)) {
         y = tr_em_conv(e, x, to);
@@ -109,7 +115,10 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
         bool u = to->kind == TR_TY_U64, b = to->kind == TR_TY_BOOL;
         y = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_F64));
         *ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, y, tr_em_f64(e, u || b ? 0.0 : -0x1p63)),
-                         tr_em_cmp(e, TR_CMP_LT, y, tr_em_f64(e, b ? 2.0 : u ? 0x1p64 : 0x1p63)));
+                         tr_em_cmp(e, TR_CMP_LT, y,
+                                   tr_em_f64(e, b   ? 2.0
+                                                : u ? 0x1p64
+                                                    : 0x1p63)));
         y = tr_em_select(e, *ok, y, tr_em_f64(e, 0));
         *ok = tr_fam_and(e, *ok, tr_em_cmp(e, TR_CMP_EQ, tr_fam_math1(e, TR_MATH_FLOOR, y), y));
         return tr_em_conv(e, y, to);
@@ -245,7 +254,8 @@ bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), pair[2], a;
     if (!tr_em_items(e, tr_table_set(e, x), &a))
         return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
+                NULL);
     bool values = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
     if (x.ty->kind != TR_TY_DICTVIEW || x.ty->sub != TR_VIEW_ITEMS)
         return values ? tr_table_value_at(e, x, place, out) : tr_table_key_at(e, x, place, out);
@@ -279,8 +289,7 @@ static bool gives_nothing(tr_em *e, tr_tv it) {
 /* Adds what an iterable gives; a set is gone through as it is, for adding its own keys changes nothing. */
 static bool add_all(tr_em *e, tr_tv set, tr_tv it) {
     tr_tv none[1];
-    return gives_nothing(e, it) ||
-           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
+    return gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
 }
 
 bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {

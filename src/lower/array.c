@@ -12,7 +12,7 @@
 
 /* One element in memory: complex is a pair. */
 static lt memory_type(const tr_lm *m, const tr_ty *t) {
-    if (t->kind == TR_TY_STRUCT)
+    if (t->kind == TR_TY_STRUCT || t->kind == TR_TY_SLOT)
         return LLVMArrayType2(m->i8, tr_ty_size(t));
     lt e = tr_lower_elem(m, t);
     return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;

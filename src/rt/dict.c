@@ -24,13 +24,6 @@ enum { EMPTY = 0, GONE = 1, FIRST = 2 }; /* a slot: an entry's number comes afte
 enum { LEAST = 3, WIDE = 26, MOST = 40 };
 static const uint64_t TAG_BITS = ~((UINT64_C(1) << MOST) - 1); /* of wide slots */
 
-/* Nothing in an item is counted; that it is a table's block. */
-const tr_shape tr_rt_table_shape = {0};
-
-static tr_table *table_of(const void *m) {
-    return tr_mem_data((tr_mem *)(uintptr_t)m);
-}
-
 static size_t slot_bytes(unsigned lg) {
     return lg < WIDE ? 4 : 8;
 }
@@ -112,14 +105,29 @@ static int64_t move_up(tr_table *t, void *items, int64_t size) {
 }
 
 static tr_list *values_of(void *values) {
-    return values ? tr_mem_data(values) : NULL;
+    return values ? tr_list_of(values) : NULL;
+}
+
+static const tr_shape *shape_of(const void *block) {
+    return ((const tr_mem *)block)->shape;
+}
+
+static char *item(void *block, int64_t i) {
+    return (char *)tr_list_of(block)->items + i * shape_of(block)->size;
+}
+
+static void hold_nothing(tr_frame *f, void *block, int64_t e) {
+    if (!shape_of(block)->n)
+        return;
+    tr_rt_items_drop(f, shape_of(block), item(block, e), 1);
+    memset(item(block, e), 0, shape_of(block)->size);
 }
 
 /* Room for more entries: the index is made anew, twice as large where more than half of the entries are
  * there. */
-static bool grow(tr_table *t, int64_t key, void *values, int64_t size,
-                 void (*place_all)(tr_table *t, int64_t n)) {
+static bool grow(tr_table *t, int64_t key, void *values, void (*place_all)(tr_table *t, int64_t n)) {
     tr_list *v = values_of(values);
+    int64_t size = v ? shape_of(values)->size : 0;
     unsigned lg = !t->index ? LEAST : t->live > t->keys.cap / 2 ? t->lg + 1u : t->lg;
     int64_t cap = room_of(lg);
     if (lg > MOST)
@@ -159,25 +167,29 @@ static bool grow(tr_table *t, int64_t key, void *values, int64_t size,
     return true;
 }
 
-static void entered(tr_table *t, void *values, int64_t size) {
+static void entered(tr_table *t, void *values) {
     tr_list *v = values_of(values);
     assert((!v || (v->len == t->keys.len && v->cap >= t->keys.cap)) && "a value for each key");
     if (v)
-        memset((char *)v->items + v->len++ * size, 0, (size_t)size);
+        memset(item(values, v->len++), 0, shape_of(values)->size);
     t->keys.len++;
     t->live++;
 }
 
-static void left(tr_table *t, int64_t e, void *values) {
-    tr_list *v = values_of(values);
+/* The entry's slot is gone already. */
+static void left(tr_frame *f, void *table, int64_t e, void *values) {
+    tr_table *t = tr_table_of(table);
+    hold_nothing(f, table, e);
+    if (values)
+        hold_nothing(f, values, e);
     t->gone[e / 64] |= UINT64_C(1) << (e % 64);
     t->live--;
     int64_t n = t->keys.len;
     for (; n && !is_live(t, n - 1); n--)
         t->gone[(n - 1) / 64] &= ~(UINT64_C(1) << ((n - 1) % 64));
     t->keys.len = n;
-    if (v)
-        v->len = n;
+    if (values)
+        values_of(values)->len = n;
 }
 
 int64_t tr_rt_table_next(const tr_table *t, int64_t e) {
@@ -197,30 +209,30 @@ int64_t tr_rt_table_next(const tr_table *t, int64_t e) {
 }
 
 int64_t tr_rt_dict_next(const void *table, int64_t e) {
-    return tr_rt_table_next(table_of(table), e);
+    return tr_rt_table_next(tr_table_of(table), e);
 }
 
-void *tr_rt_dict_new(tr_frame *f) {
+void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape) {
     tr_mem *m = tr_rt_alloc(f, sizeof(tr_table));
     if (!m)
         return NULL;
-    *(tr_table *)tr_mem_data(m) = (tr_table){0};
-    m->shape = &tr_rt_table_shape;
+    *tr_table_of(m) = (tr_table){0};
+    m->shape = shape;
     return m;
 }
 
-void tr_rt_dict_clear(void *table, void *values) {
-    tr_table *t = table_of(table);
-    tr_list *v = values_of(values);
-    if (v)
-        v->len = 0;
-    tr_rt_table_drop(t);
+void tr_rt_dict_clear(tr_frame *f, void *table, void *values) {
+    tr_table *t = tr_table_of(table), was = *t;
+    tr_list *v = values_of(values), had = v ? *v : (tr_list){0};
     *t = (tr_table){0};
-}
-
-void tr_rt_table_drop(tr_table *t) {
-    free(t->keys.items);
-    free(t->index);
+    if (v)
+        *v = (tr_list){0};
+    tr_rt_items_drop(f, shape_of(table), was.keys.items, was.keys.len);
+    if (v)
+        tr_rt_items_drop(f, shape_of(values), had.items, had.len);
+    free(was.keys.items);
+    free(was.index);
+    free(had.items);
 }
 
 #define NAME(x)    tr_rt_dict_##x##_bool

@@ -28,7 +28,7 @@ static void NAME(place_all)(tr_table *t, int64_t n) {
 }
 
 int64_t NAME(find)(const void *table, ARGS) {
-    const tr_table *t = table_of(table);
+    const tr_table *t = tr_table_of(table);
     KEY k = FROM_ARGS;
     if (!t->index || LOST(k))
         return -1;
@@ -52,24 +52,24 @@ int64_t NAME(find)(const void *table, ARGS) {
 }
 
 /* A key that is not there; its entry's number. */
-int64_t NAME(enter)(void *table, ARGS, void *values, int64_t size) {
-    tr_table *t = table_of(table);
+int64_t NAME(enter)(void *table, ARGS, void *values) {
+    tr_table *t = tr_table_of(table);
     KEY k = FROM_ARGS;
-    if (!has_room(t) && !grow(t, sizeof(KEY), values, size, NAME(place_all)))
+    if (!has_room(t) && !grow(t, sizeof(KEY), values, NAME(place_all)))
         return -1;
     int64_t e = t->keys.len;
     ((KEY *)t->keys.items)[e] = k;
     place(t, NAME(hash)(k, e), e);
-    entered(t, values, size);
+    entered(t, values);
     return e;
 }
 
 /* Takes an entry out, which is there. */
-void NAME(leave)(void *table, int64_t e, void *values) {
-    tr_table *t = table_of(table);
+void NAME(leave)(tr_frame *f, void *table, int64_t e, void *values) {
+    tr_table *t = tr_table_of(table);
     assert(is_live(t, e) && "an entry leaves once");
     remove_slot(t, NAME(hash)(((const KEY *)t->keys.items)[e], e), e);
-    left(t, e, values);
+    left(f, table, e, values);
 }
 
 #undef NAME

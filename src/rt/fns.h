@@ -17,31 +17,41 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
 /* Lists (list.c). */
-void *tr_rt_list_new(tr_frame *f, int64_t n, int64_t size);
+void *tr_rt_list_new(tr_frame *f, int64_t n, const tr_shape *shape);
 void tr_rt_list_move(void *owner, void *items, int64_t n, int64_t to, int64_t from, int64_t size);
-bool tr_rt_list_room(void *list, int64_t n, int64_t size);
+bool tr_rt_list_room(void *list, int64_t n);
+bool tr_rt_list_resize(tr_frame *f, void *list, int64_t n);
+void tr_rt_list_cut(tr_frame *f, void *list, int64_t start, int64_t step, int64_t n);
+void tr_rt_list_gap(void *list, int64_t at, int64_t n);
+void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
+void tr_rt_list_repeat(void *list, const void *from);
+void tr_rt_list_reverse(void *list);
+/* What is counted in items of a container (shape.c): for ever, and for whoever asks. NULL without memory. */
+const tr_shape *tr_rt_shape(uint32_t size, uint32_t n, const uint32_t *at);
+/* By the name that code has for it; NULL: it is none, or there is no memory. */
+const tr_shape *tr_rt_shape_named(const char *name);
+/* Items of that shape, one behind the other: their references are taken back, and what nobody has any more is
+ * freed, with what it holds (mem.c); or they get one more. */
+void tr_rt_items_drop(tr_frame *f, const tr_shape *shape, const void *items, int64_t n);
+void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n);
 
 /* Sets, and the keys of dicts (dict.c). `table` and `values` are blocks: a set's, and the list's of a dict's
- * values, of items of `size` bytes; NULL: it is a set. find: the entry's number, -1: none. enter: of a key that
- * is not there, whose value is zeros then; -1: without memory. next: the first entry from e on that is there,
- * or -1. */
-void *tr_rt_dict_new(tr_frame *f);
+ * values; NULL: it is a set. find: the entry's number, -1: none. enter: of a key that is not there, whose
+ * value is zeros then; -1: without memory. next: the first entry from e on that is there, or -1. */
+void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape);
 int64_t tr_rt_dict_next(const void *table, int64_t e);
-void tr_rt_dict_clear(void *table, void *values);
-#define TR_DICT_CLASS(name, ...)                                                           \
-    int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);                        \
-    int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values, int64_t size); \
-    void tr_rt_dict_leave_##name(void *table, int64_t e, void *values);
+void tr_rt_dict_clear(tr_frame *f, void *table, void *values);
+#define TR_DICT_CLASS(name, ...)                                               \
+    int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);            \
+    int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values);   \
+    void tr_rt_dict_leave_##name(tr_frame *f, void *table, int64_t e, void *values);
 TR_DICT_CLASS(bool, uint8_t key)
 TR_DICT_CLASS(i64, uint64_t key)
 TR_DICT_CLASS(f64, double key)
 TR_DICT_CLASS(c128, double re, double im)
 TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
 #undef TR_DICT_CLASS
-/* For who walks over a table, and for who frees its block: what it holds besides. */
-int64_t tr_rt_table_next(const tr_table *t, int64_t e);
-void tr_rt_table_drop(tr_table *t);
-extern const tr_shape tr_rt_table_shape;
+int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
 
 /* Memory of the device on which the program's arrays lie (far.c). */
 void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
