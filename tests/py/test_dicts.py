@@ -228,3 +228,511 @@ def test_traces_in_rounds_of_a_prange(statements, n):
     else:
         d, e, s, t, r = python(n)
         assert got == repr(np.full(20, len(s) * 1000000 + len(t) * 1000 + r % 1000)), source
+
+
+# --- keys ---
+
+
+KEYS = [
+    True,
+    2,
+    2.0,
+    2.5,
+    -1,
+    np.int8(3),
+    np.uint64(2**63),
+    np.float32(0.5),
+    2**53 + 1,
+    1e300,
+    -0.0,
+    math.nan,
+]
+
+
+def test_numbers_are_equal_across_types():
+    @njit
+    def ints(x):
+        d = {1: 10, 2: 20, -1: 30, 2**53 + 1: 40, 0: 50}
+        return x in d, d.get(x, 7), x in {1, 2, 0}
+
+    @njit
+    def floats(x):
+        d = {1.0: 10, 2.5: 20, -1.0: 30, 2.0**53: 40, 0.0: 50, 1e300: 60}
+        return x in d, d.get(x, 7), x in {0.5, 2.0}
+
+    @njit
+    def unsigned(x):
+        d = {np.uint64(2): 10, np.uint64(2**63): 20}
+        return x in d, d.get(x, 7)
+
+    @njit
+    def complexes(x):
+        return x in {1 + 0j, 2j, 2.5 + 0j, 0j}, x in {True}
+
+    for x in [*KEYS, 1 + 0j, 2j, 2 + 1j]:
+        for f in ints, floats, unsigned, complexes:
+            assert f(x) == f.py_func(x), (f, x)
+
+
+def test_keys_that_are_never_found():
+    @njit
+    def f(x, n):
+        d = {}
+        for i in range(n):
+            d[x] = i
+        s = {x, x}
+        return len(d), x in d, d.get(x), len(s), d == d.copy()
+
+    assert f(math.nan, 3) == (3, False, None, 2, False)
+    assert f(-0.0, 3) == (1, True, 2, 1, True)
+
+
+def test_zeros_are_one_key_that_stays_as_it_came():
+    def f(x, y):
+        d = {x: 1}
+        d[y] = 2
+        s = {x, y}
+        return d, len(s)
+
+    same(f, -0.0, 0.0)
+    same(f, 0.0, -0.0)
+
+
+@pytest.mark.parametrize(
+    "x", [True, 3, 2.5, 1 + 2j, np.int8(5), np.uint16(7), np.float32(0.1), np.complex64(1j)]
+)
+def test_kinds_of_keys_and_values(x):
+    @njit
+    def f(x):
+        d = {x: x}
+        for k in d:
+            d[k] = x
+        return d, {x}, {v: k for k, v in d.items()}, d.copy().popitem()
+
+    v = x.item() if isinstance(x, np.generic) else x
+    for part in f(x):
+        assert part in ({v: v}, {v}, (v, v))
+        assert {type(p) for p in (part.items() if isinstance(part, dict) else [(*part,)]) for p in p} == {
+            type(v)
+        }
+
+
+def test_a_key_error_has_the_key():
+    def f(x):
+        return {1: 2}[x]
+
+    def g(x):
+        d = {2.5: 1}
+        del d[x]
+
+    def h(x):
+        return {1, 2}.remove(x)
+
+    def pops(x):
+        return {1: 1}.pop(x)
+
+    def empty(x):
+        return {x}.copy().difference({x}).pop()
+
+    for fn in f, g, h, pops, empty:
+        for x in 7, 7.5, True:
+            same(fn, x)
+
+
+def test_what_has_no_hash():
+    for body, said in [
+        ("{np.ones(2): 1}", "unhashable type: 'numpy.ndarray'"),
+        ("{1: 2}[[n]]", "unhashable type: 'list'"),
+        ("{1, 2} == {{n}}", "unhashable type: 'set'"),
+        ("np.ones(2) in {n}", "unhashable type: 'numpy.ndarray'"),
+    ]:
+        with pytest.raises(treadle.TypingError) as e:
+            functions(f"@decorate\ndef f(n):\n    return {body}\n")["f"](1)
+        assert said in str(e.value)
+
+
+# --- what a dict is ---
+
+
+def test_the_task():
+    def f(a):
+        counts = {}
+        for x in a:
+            counts[x] = counts.get(x, 0) + 1
+        first = {}
+        for i, x in enumerate(a):
+            first.setdefault(x, i)
+        return counts, first, max(counts.values()), {k for k in counts if counts[k] > 1}
+
+    a = np.random.default_rng(5).integers(-20, 20, 300)
+    got, want = njit(f)(a), f(a)
+    assert got == want and [list(d) for d in got[:2]] == [list(d) for d in want[:2]]
+    assert {type(k) for d in got[:2] for k in d} == {int}
+
+
+def test_nothing_ever_comes_into_it():
+    @njit
+    def f():
+        d, s, n = {}, set(), 0
+        for k in d:
+            n += d[k]
+            d[k] = n
+        for k, v in d.items():
+            n += k + v
+        for x in s | set():
+            n += 1
+        return d, s, n, len(d), not s, 1 in d, d == {}, s == set(), d.copy(), s & {1}
+
+    assert f() == ({}, set(), 0, 0, True, False, True, True, {}, set())
+
+    @njit
+    def first(x):
+        d = {}
+        return d[x]
+
+    with pytest.raises(KeyError):
+        first(1)
+
+
+def test_who_has_it_has_the_same_one():
+    def f(n):
+        d = {1: 2}
+        e = d if n > 2 else {2: 3}
+        e[n] = 5
+        t = (d, e, d, {n}, [n])
+        t[0][9] = 9
+        return t
+
+    for n in 1, 5:
+        same(f, n)
+    a, b, c, s, _ = njit(f)(5)
+    assert a is b is c and type(s) is set
+    a, b, c, s, _ = njit(f)(1)
+    assert a is not b and a is c
+
+
+def test_what_flows_in_later_and_elsewhere():
+    @njit
+    def put(d, k, v):
+        d[k] = v
+
+    @njit
+    def make():
+        return {}
+
+    @njit
+    def keep(s, x):
+        s.add(x)
+        return s
+
+    @njit
+    def f(n):
+        d, given, s = {}, make(), set()
+
+        def inner(k):
+            d[k] = k / 2
+
+        inner(n)
+        put(d, n + 1, n)
+        put(given, n * 0.5, True)
+        return d, given, keep(s, n * 1j), make()
+
+    assert repr(f(3)) == "({3: 1.5, 4: 3.0}, {1.5: True}, {3j}, {})"
+
+
+def test_a_change_of_size_ends_an_iteration():
+    def grows(n):
+        d = {1: 1, 2: 2}
+        for k in d:
+            d[k + n] = 1
+        return d
+
+    def shrinks(n):
+        s = {1, 2, 3}
+        for x in s:
+            s.discard(n)
+        return s
+
+    def behind(n):
+        d = {1: 1, 2: 2}
+        r = 0
+        for k, v in zip(d.values(), map(lambda x: d.setdefault(x * n, 1), [7, 8, 9])):
+            r += k * v
+        return r
+
+    for fn in grows, shrinks, behind:
+        for n in 0, 1, 2, 7:
+            same(fn, n)
+
+
+def test_an_iterator_of_its_own():
+    def f(n):
+        d = {3: 1, 1: 2, 2: 4}
+        it = iter(d)
+        a = next(it)
+        b = next(it)
+        rest = 0
+        for k in it:
+            rest += k
+        return a, b, rest, next(it, -1), [k * v for k, v in d.items()], sum(k for k in d if k > n)
+
+    same(f, 1)
+
+
+def test_entries_that_left():
+    def f(n):
+        d = {}
+        for i in range(n):
+            d[i] = i
+            if i % 3:
+                del d[i - 1]
+        out = []
+        for k, v in d.items():
+            out.append(k)
+            out.append(v)
+        for i, k in enumerate(d):
+            out.append(i - k)
+        it = iter(d.values())
+        for v in it:
+            out.append(v)
+            out.append(next(it, -1))
+        return out, d, len(d)
+
+    for n in 0, 1, 2, 10, 100, 1000:
+        same(f, n)
+
+
+def test_an_exception_leaves_what_was_done():
+    @njit
+    def g(d, n):
+        for i in range(n):
+            d[i] = i
+            if i == 3:
+                raise ValueError(i)
+
+    @njit
+    def f(n):
+        d = {}
+        try:
+            g(d, n)
+        except ValueError:
+            d[-1] = 0
+        return d
+
+    assert f(10) == {0: 0, 1: 1, 2: 2, 3: 3, -1: 0} and f(2) == {0: 0, 1: 1}
+
+
+def test_recursion():
+    @njit
+    def fib(n, known):
+        if n < 2:
+            return n
+        if n not in known:
+            known[n] = fib(n - 1, known) + fib(n - 2, known)
+        return known[n]
+
+    @njit
+    def f(n):
+        return fib(n, {})
+
+    assert f(80) == 23416728348467685
+
+
+def test_blocks_go_where_they_came_from():
+    @njit
+    def f(n):
+        s = 0
+        for i in range(n):
+            d = {i: 1}
+            for k in range(i):
+                d[k * 7] = k
+            e, t = d.copy(), {x for x in d if x > 3}
+            if i % 7 == 6:
+                try:
+                    s += e[-1]
+                except KeyError:
+                    s += 1
+            t |= {1, 2}
+            s += len(e | d) + len(t)
+        return s, [s], d
+
+    f(10)
+    before = treadle.stats()
+    f(300)
+    with pytest.raises(KeyError):
+        njit(lambda n: {n: 1}.pop(4))(1)
+    after = treadle.stats()
+    made = {k: after[k] - before[k] for k in ("arrays_allocated", "arrays_freed")}
+    assert made["arrays_allocated"] > 500 and made["arrays_allocated"] == made["arrays_freed"], made
+
+
+def test_large_tables():
+    @njit
+    def f(n):
+        d, s = {}, 0
+        for i in range(n):
+            d[i * 7919 % 1000003] = i
+        for i in range(0, n, 2):
+            del d[i * 7919 % 1000003]
+        for k, v in d.items():
+            s += k ^ v
+        return s, len(d)
+
+    assert f(300_000) == (sum(i * 7919 % 1000003 ^ i for i in range(1, 300_000, 2)), 150_000)
+
+
+# --- parallel ---
+
+
+def test_tables_of_a_prange():
+    @njit(parallel=True)
+    def f(n):
+        d, s = {}, {1, 2}
+        for i in range(n):
+            d[i] = i * i
+        out = np.zeros(n, np.int64)
+        for i in prange(n):
+            own = {}
+            for k in d:
+                if k <= i and k not in s:
+                    own[k % 5] = d[k]
+            out[i] = sum(own.values()) + len(own)
+        return out
+
+    assert (f(60) == f.py_func(60)).all()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "d[i] = 1",
+        "d.pop(i, 0)",
+        "put(d, i)",
+        "e = d\n        e.clear()",
+        "s.add(i)",
+        "t = (s, i)\n        t[0].discard(i)",
+    ],
+)
+def test_a_table_of_all_rounds_keeps_its_keys(how):
+    space = functions(
+        f"@decorate\ndef put(d, x):\n    d[x] = x\n\n"
+        f"@decorate\ndef f(n):\n    d = {{1: 2}}\n    s = {{1}}\n    for i in prange(n):\n        {how}\n    return d, s\n",
+        parallel=True,
+    )
+    with pytest.raises(treadle.UnsupportedError, match="longer or shorter in a prange loop") as e:
+        space["f"](3)
+    assert "made before it" in str(e.value)
+
+
+# --- refused ---
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("d = {}\n    d['a'] = 1\n    return d", "as a key"),
+        ("d = {1: 'a'}\n    return d", "a list of"),
+        ("d = {}\n    d[None] = 1\n    return d", "as a key"),
+        ("a, b = {1, 2}\n    return a", "unpacking a set or a dict"),
+        ("for x in reversed({1: 2}):\n        n += x\n    return n", "reversed() of a dict"),
+        ("for x in reversed({1, 2}):\n        n += x\n    return n", "'set' object is not reversible"),
+        ("return {1: 2}.keys() == {1: 2}.keys()", "dict_keys"),
+        ("return {1: 2} < {1: 3}", "unsupported operand types for <: dict(int64, int64) and"),
+        ("return {1} + {2}", "unsupported operand"),
+        ("l = [1, 2]\n    l.append(3)\n    del l[0]\n    return l", "'del' of an item"),
+        ("return {1: 2}.nope()", "nope"),
+        ("return {1}[0]", "cannot be indexed"),
+    ],
+)
+def test_what_is_refused_by_name(body, said):
+    space = functions(f"@decorate\ndef f(n):\n    {body}\n")
+    with pytest.raises(treadle.TreadleError) as e:
+        space["f"](1)
+    assert said in str(e.value)
+
+
+def test_arguments_from_python_are_refused():
+    @njit
+    def f(d):
+        return len(d)
+
+    for x in {1: 2}, {1, 2}:
+        with pytest.raises((treadle.TreadleError, TypeError)):
+            f(x)
+
+
+def test_keys_without_a_common_type_name_both_lines():
+    def f(n):
+        d = {}
+        d[n] = 1  # first
+        d[np.uint64(3)] = 2  # second
+        return d
+
+    line = f.__code__.co_firstlineno
+    with pytest.raises(treadle.TypingError) as e:
+        njit(f)(1)
+    text = str(e.value)
+    assert "no type in common: uint64, and int64" in text
+    assert f"line {line + 2}" in text and f":{line + 3}" in text
+
+
+# --- in a second process ---
+
+CACHED = """
+import sys
+import numpy as np
+from treadle import njit
+
+@njit(cache=True)
+def f(n):
+    d = {}
+    for i in range(n):
+        d[i * 0.5] = i
+    del d[1.0]
+    return d, {k for k in d if k > 1}, d.pop(0)
+
+print(repr(f(5)), sum(f.stats.cache_hits.values()) if hasattr(f.stats, "cache_hits") else "")
+"""
+
+
+def test_from_the_cache_in_a_second_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREADLE_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "dicts_cached.py"
+    path.write_text(CACHED)
+    texts = [
+        subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert texts[1].endswith(" 1\n") and all(
+        t.startswith("({0.5: 1, 1.5: 3, 2.0: 4}, {1.5, 2.0}, 0)") for t in texts
+    ), texts
+
+
+KERNELS = """
+import numpy as np
+import treadle
+from treadle import cuda
+
+@cuda.jit
+def dicts(a):
+    d = {1: 2}
+    a[0] = d[1]
+
+@cuda.jit
+def sets(a):
+    a[0] = len({1, 2})
+
+for kernel in dicts, sets:
+    try:
+        kernel[1, 1](np.zeros(1))
+    except treadle.UnsupportedError as e:
+        print("in kernels" in str(e))
+"""
+
+
+def test_kernels_have_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREADLE_CUDA", "emu")
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    assert done.stdout == "True\nTrue\n", done.stdout + done.stderr
