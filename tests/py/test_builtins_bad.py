@@ -54,7 +54,7 @@ def attempt(source: str, names: dict, *args) -> None:
     except TreadleError as e:
         assert "internal" not in str(e).lower(), f"{source}: {e}"
         assert len(str(e)) > 20, source
-    except (ValueError, ZeroDivisionError, OverflowError, IndexError, MemoryError, TypeError):
+    except (ValueError, ZeroDivisionError, OverflowError, IndexError, KeyError, MemoryError, TypeError):
         pass
 
 
