@@ -85,7 +85,7 @@ static bool can_items(const tr_ty *ty) {
 }
 
 static bool can_list(const tr_ty *ty) {
-    return tr_ty_is_scalar(ty->items[0]);
+    return tr_ty_is_scalar(ty->items[0]) || ty->kind == TR_TY_SET;
 }
 
 static bool can_held(const tr_ty *ty) {
@@ -329,13 +329,16 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 /* --- lists --- */
 
 static PyObject *item_of(const tr_boxer *b, const tr_ty *item, const tr_list *l, int64_t i) {
-    unsigned n = tr_ty_nparts(item), size = tr_ty_size(item);
-    assert(i >= 0 && i < l->len && l->len <= l->cap && "a list is whole");
+    uint32_t lies[2];
+    tr_part kinds[2];
+    unsigned n = tr_ty_nparts(item), size = tr_ty_lies(item, lies, NULL);
+    assert(i >= 0 && i < l->len && l->len <= l->cap && n <= 2 && "a list is whole, of numbers and pairs");
     tr_slot x[2] = {{0}, {0}};
     const tr_slot *from = x;
+    tr_ty_parts(item, kinds);
     for (unsigned k = 0; k < n; k++)
-        memcpy(&x[k], (const char *)l->items + i * size + k * (size / n), size / n);
-    return box_number(b, item, &from);
+        memcpy(&x[k], (const char *)l->items + i * size + lies[k], tr_part_size(kinds[k]));
+    return tr_box(b, item, &from);
 }
 
 static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {

@@ -61,10 +61,12 @@ bool tr_em_new_dict(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
 }
 
 static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
-    tr_tv k, v;
     (void)acc, (void)stop;
-    return tr_em_unpack(e, x, 0, 2, &k) && tr_em_unpack(e, x, 1, 2, &v) &&
-           tr_lib_set_dict(e, *(const tr_tv *)user, k, v, false);
+    if (x.ty->kind != TR_TY_TUPLE)
+        return tr_em_unsupported(e, "dict", "a dict of what gives %s", tr_em_tyname(e, x.ty));
+    if (x.ty->n != 2)
+        return tr_em_error(e, "dictionary update sequence element has length %u; 2 is required", x.ty->n);
+    return tr_lib_set_dict(e, *(const tr_tv *)user, tr_em_item(e, x, 0), tr_em_item(e, x, 1), false);
 }
 
 bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {

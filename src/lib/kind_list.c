@@ -29,7 +29,8 @@ bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
         *e->waits = true;
         return false;
     }
-    *out = tr_lib_emit(e, TR_OP_ITEMS, tr_ty_array(e->types, item, 1, TR_LAYOUT_C, set), 1, &list.v);
+    *out = tr_lib_emit(e, TR_OP_ITEMS,
+                       tr_ty_array(e->types, tr_ty_as_elem(e->types, item), 1, TR_LAYOUT_C, set), 1, &list.v);
     return true;
 }
 

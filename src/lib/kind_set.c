@@ -24,20 +24,10 @@ static tr_tv number_of(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
     return tr_lib_emit(e, op, i64_of(e), y.ty ? 2 : 1, (tr_val[]){x.v, y.v});
 }
 
-tr_tv tr_table_set(tr_em *e, tr_tv x) {
-    while (x.ty->kind != TR_TY_SET)
-        x = tr_em_item(e, x, 0);
-    return x;
-}
-
 tr_tv tr_table_values(tr_em *e, tr_tv x) {
     while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK)
         x = tr_em_item(e, x, 0);
     return x.ty->kind == TR_TY_DICT ? tr_em_item(e, x, 1) : (tr_tv){NULL, TR_NOVAL};
-}
-
-tr_tv tr_table_live(tr_em *e, tr_tv x) {
-    return number_of(e, TR_OP_LIVE, tr_table_set(e, x), (tr_tv){NULL, TR_NOVAL});
 }
 
 tr_tv tr_table_found(tr_em *e, tr_tv entry) {
@@ -55,10 +45,16 @@ tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
     return set;
 }
 
-/* A number; what else a key may be in Python is not there yet, or has no hash. */
-static bool is_key(tr_em *e, tr_tv x) {
+/* Two numbers, which may be equal to a key. */
+static bool is_pair(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) && tr_ty_is_scalar(t->items[1]);
+}
+
+/* A number, or a pair, of integers where it is to be kept; what else a key may be in Python is not there yet,
+ * or has no hash. */
+static bool is_key(tr_em *e, tr_tv x, bool kept) {
     const tr_ty *t = tr_ty_strong(e->types, x.ty);
-    if (tr_ty_is_scalar(t))
+    if (tr_ty_as_key(e->types, t) || (!kept && is_pair(t)))
         return true;
     if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) ||
         t->kind == TR_TY_KEYED)
@@ -72,12 +68,19 @@ static bool is_key(tr_em *e, tr_tv x) {
     return tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
 }
 
+/* Of a number a number, of a tuple a tuple of such. */
+static bool as_type(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    if (!tr_ty_is_scalar(to))
+        return tr_em_coerce(e, x, to, out);
+    *out = tr_em_conv(e, x, to);
+    return true;
+}
+
 bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
-    if (!is_key(e, x))
+    if (!is_key(e, x, true))
         return false;
     if (tr_ty_list_takes(e->types, set.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
-        *key = tr_em_conv(e, x, tr_ty_list_item(e->types, set.ty, true));
-        return true;
+        return as_type(e, x, tr_ty_list_item(e->types, set.ty, true), key);
     }
     if (!e->dry && e->ctx->nerrs) /* that the keys have no type in common has been told */
         return false;
@@ -133,10 +136,20 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     return tr_em_conv(e, y, to);
 }
 
+static tr_tv each_exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
+    tr_tv it[2], also;
+    *ok = tr_em_strong(e, tr_em_bool(e, true));
+    for (uint32_t k = 0; k < 2; k++) {
+        it[k] = exactly(e, tr_em_strong(e, tr_em_item(e, x, k)), to->items[k], &also);
+        *ok = tr_fam_and(e, *ok, also);
+    }
+    return tr_em_make(e, to, 2, it);
+}
+
 bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
     tr_tv set = tr_table_set(e, x), ok, k;
     const tr_ty *t = tr_ty_list_item(e->types, set.ty, true);
-    if (!is_key(e, key))
+    if (!is_key(e, key, false))
         return false;
     if (!t) {
         *e->waits = true;
@@ -146,7 +159,11 @@ bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
         *entry = (tr_tv){i64_of(e), TR_NOVAL};
         return true;
     }
-    k = exactly(e, tr_em_strong(e, key), t, &ok);
+    if (tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
+        *entry = tr_em_i64(e, -1);
+        return true;
+    }
+    k = tr_ty_is_scalar(t) ? exactly(e, tr_em_strong(e, key), t, &ok) : each_exactly(e, key, t, &ok);
     *entry = tr_em_select(e, ok, number_of(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
     return true;
 }
@@ -184,11 +201,18 @@ void tr_table_empty(tr_em *e, tr_tv x) {
         tr_emit_v(&e->b, TR_OP_EMPTY, NULL, values.ty ? 2 : 1, v);
 }
 
+/* What is at a place of a list's items. */
+static tr_tv at(tr_em *e, tr_tv a, tr_tv entry) {
+    if (!tr_ty_is_slots(a.ty))
+        return tr_em_load(e, a, &entry);
+    return tr_lib_emit(e, TR_OP_TAKE, a.ty->elem->items[0], 2, (tr_val[]){a.v, tr_em_strong(e, entry).v});
+}
+
 bool tr_table_key_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
     tr_tv a;
     if (!tr_em_items(e, tr_table_set(e, x), &a))
         return false;
-    *out = tr_em_load(e, a, &entry);
+    *out = at(e, a, entry);
     return true;
 }
 
@@ -196,18 +220,26 @@ bool tr_table_value_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
     tr_tv a;
     if (!tr_em_items(e, tr_table_values(e, x), &a))
         return false;
-    *out = tr_em_load(e, a, &entry);
+    *out = at(e, a, entry);
     return true;
 }
 
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
-    static const tr_obj *const of[] = {NULL};
     if (e->dry)
         return;
-    tr_val v[2] = {tr_em_strong(e, cond).v, tr_em_strong(e, key).v};
+    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, 3);
+    tr_val v[3] = {tr_em_strong(e, cond).v};
+    uint32_t n = key.ty->kind == TR_TY_TUPLE ? 2 : 1;
+    if (n == 2) { /* its length, then its items */
+        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = 2};
+        of[0] = o;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        v[k + 1] = tr_em_strong(e, n == 2 ? tr_em_item(e, key, k) : key).v;
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
-    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = 1, .args = of};
-    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, 2, v))->imm.site = s;
+    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = n == 2 ? 3 : 1, .args = of};
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v))->imm.site = s;
 }
 
 bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value) {
@@ -223,11 +255,6 @@ bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *v
 }
 
 /* --- iteration --- */
-
-tr_tv tr_table_walk(tr_em *e, tr_tv x) {
-    tr_tv it[2] = {x, tr_table_live(e, x)};
-    return tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
-}
 
 static const char *changed_text(tr_tv x) {
     return x.ty->kind == TR_TY_SET ? "Set changed size during iteration"

@@ -13,7 +13,7 @@
 #include "ty/internal.h"
 
 static const tr_ty *of_item(tr_tytab *t, uint8_t kind, const tr_ty *item) {
-    assert((!item || (tr_ty_is_scalar(item) && !item->weak)) && "items are numbers");
+    assert((!item || tr_ty_may_lie(item)) && "items have a place in memory");
     unsigned form = item ? 0 : TR_LIST_NOTHING;
     item = item ? item : tr_ty_scalar(t, TR_TY_BOOL);
     return tr_ty_of(t, (tr_tyk)kind, form, 1, &item);
@@ -33,8 +33,18 @@ static bool has_cells(const tr_ty *t) {
     return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
 }
 
+static bool is_int64(const tr_ty *t) {
+    return tr_ty_is_int(t) && t->kind != TR_TY_U64;
+}
+
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
     x = tr_ty_strong(t, x);
+    if (x->kind == TR_TY_TUPLE && x->n == 2 && !x->name && is_int64(x->items[0]) && is_int64(x->items[1])) {
+        const tr_ty *i64 = tr_ty_scalar(t, TR_TY_I64);
+        return tr_ty_tuple(t, 2, (const tr_ty *[]){i64, i64});
+    }
+    if (!tr_ty_is_scalar(x))
+        return NULL;
     if (tr_ty_is_complex(x))
         return tr_ty_scalar(t, TR_TY_C128);
     if (tr_ty_is_float(x))
@@ -108,7 +118,7 @@ uint32_t tr_ty_cell_changes(const tr_tytab *t) {
 /* The content of a cell becomes what it has in common with x. */
 static bool grow(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, bool numba) {
     const tr_ty *j = c->content && !c->guess ? tr_ty_join(t, c->content, x, numba) : x;
-    if (!j || !tr_ty_is_scalar(j)) {
+    if (!j || !(tr_ty_is_scalar(j) || (tr_ty_as_key(t, x) == x && j == x))) {
         if (!c->clash.type[0]) {
             c->clash = (tr_clash){{c->content, x}, {c->line, line}};
             tr_tytab_cells(t)->changes++;
@@ -126,10 +136,12 @@ static bool grow(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, bool num
 
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba) {
     x = tr_ty_strong(t, x);
-    if (!tr_ty_is_scalar(x))
-        return false;
     if (list->kind == TR_TY_SET)
         x = tr_ty_as_key(t, x);
+    else if (!tr_ty_is_scalar(x))
+        return false;
+    if (!x)
+        return false;
     if (is_cell(list))
         return grow(t, cell_of(t, list), x, line, numba);
     return tr_ty_join(t, list->items[0], x, numba) == list->items[0];
@@ -184,7 +196,8 @@ const tr_ty *tr_ty_map_lists(tr_tytab *t, const tr_ty *ty, tr_list_fn fn, void *
 }
 
 static const tr_ty *close_one(void *user, const tr_ty *list) {
-    return of_item(user, list->kind, tr_ty_list_item(user, list, false));
+    const tr_ty *item = tr_ty_list_item(user, list, false);
+    return list->kind == TR_TY_LIST ? tr_ty_list_of(user, item) : of_item(user, list->kind, item);
 }
 
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {

@@ -641,7 +641,7 @@ def test_a_table_of_all_rounds_keeps_its_keys(how):
         ("return {1} + {2}", "unsupported operand"),
         ("l = [1, 2]\n    l.append(3)\n    del l[0]\n    return l", "'del' of an item"),
         ("return {1: 2}.nope()", "nope"),
-        ("return {1}[0]", "cannot be indexed"),
+        ("s = {1}\n    return s[0]", "cannot be indexed"),
     ],
 )
 def test_what_is_refused_by_name(body, said):
@@ -736,3 +736,30 @@ def test_kernels_have_none(tmp_path, monkeypatch):
     path.write_text(KERNELS)
     done = subprocess.run([sys.executable, path], capture_output=True, text=True)
     assert done.stdout == "True\nTrue\n", done.stdout + done.stderr
+
+
+def test_pairs_of_integers():
+    def f(n, x):
+        d, s = {}, {(n, 1)}
+        for i in range(n):
+            for j in range(i):
+                d[i, j] = i * j
+                s.add((j, i))
+        r = 0
+        for i, j in d:
+            r = (r * 3 + i * 100 + j) % 1000003
+        for (i, j), v in d.items():
+            r += v - ((j, i + x) in s)
+        d[0, 0] = 7
+        del d[1, 0]
+        out = r, (2, 1) in d, (2.0, 1.0) in d, (2.5, 1) in d, 3 in d, d.get((5, 5)), d.pop((2, x), 4)
+        return out, d, {(k, k + 1) for k in range(3)}, s
+
+    def missing(i, j):
+        return {(1, 2): 3}[i, j]
+
+    for n in 0, 1, 2, 5, 40:
+        same(f, n, 0)
+        same(f, n, 1)
+    for at in (1, 2), (1, 3), (1.0, 2.0), (0.5, 2):
+        same(missing, *at)
