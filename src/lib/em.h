@@ -244,8 +244,8 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* A new list of x[0 .. n), and of all that a generator expression gives; `which`: see tr_em.list. */
 bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out);
 bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv *out);
-/* The items of a list or a set, an array that is a view of them until it changes its length. False where nothing is known
- * of them yet. */
+/* The items of a list or a set, an array that is a view of them until it changes its length. False where
+ * nothing is known of them yet. */
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out);
 
 /* --- sets and dicts (lib/kind_set.c, lib/kind_dict.c); they are what the operation at hand gives --- */

@@ -1,6 +1,6 @@
-/* Dicts of numbers: a set, which has the keys, and a list with the value of each of its entries, under the same
- * number (rt/dict.c). Who reads `d[k]`, or stores to it, looks the entry up and is at an array from there on:
- * `d[k] += 1` looks once, for nothing in between changes what is there. */
+/* Dicts of numbers: a set, which has the keys, and a list with the value of each of its entries, under the
+ * same number (rt/dict.c). Who reads `d[k]`, or stores to it, looks the entry up and is at an array from
+ * there on: `d[k] += 1` looks once, for nothing in between changes what is there. */
 #include "lib/table.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* Sets, and the keys of dicts: a value is the table itself, whoever has it (rt/dict.c). A key has an entry,
  * which has a number; `items` are all keys in the order in which they came, those that have left among them.
  *
- * While types are found keys flow into a cell as items of lists do. A key that is only looked for does not: it
- * is converted to what the set holds where that is exact, and not found where it is not, as Python's numbers
- * are equal across types. Order is that of insertion, where Python's is any. */
+ * While types are found keys flow into a cell as items of lists do. A key that is only looked for does not:
+ * it is converted to what the set holds where that is exact, and not found where it is not, as Python's
+ * numbers are equal across types. Order is that of insertion, where Python's is any. */
 #include "lib/table.h"
 
 #include <assert.h>
@@ -47,7 +47,8 @@ tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
 
 /* Two numbers, which may be equal to a key. */
 static bool is_pair(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) && tr_ty_is_scalar(t->items[1]);
+    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) &&
+           tr_ty_is_scalar(t->items[1]);
 }
 
 /* A number, or a pair, of integers where it is to be kept; what else a key may be in Python is not there yet,

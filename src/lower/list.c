@@ -1,5 +1,5 @@
-/* Lists, and sets, whose keys are one: what is said of the items is read and written where the list's block has it (rt/layout.h); the
- * runtime is called where there is no room.
+/* Lists, and sets, whose keys are one: what is said of the items is read and written where the list's block
+ * has it (rt/layout.h); the runtime is called where there is no room, and for what a table's index says.
  *
  * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
  * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
@@ -190,9 +190,11 @@ static const tr_rt leave_row[] = {TR_RT_DICT_LEAVE_BOOL, TR_RT_DICT_LEAVE_I64, T
 
 static unsigned class_of(tr_lf *w, const tr_ins *in) {
     const tr_ty *key = tr_lower_ty(w, in->args[0])->items[0];
-    return key->kind == TR_TY_BOOL   ? OF_BOOL
-           : key->kind == TR_TY_F64  ? OF_F64
-           : key->kind == TR_TY_C128 ? OF_C128 : key->kind == TR_TY_TUPLE ? OF_2I64 : OF_I64;
+    return key->kind == TR_TY_BOOL    ? OF_BOOL
+           : key->kind == TR_TY_F64   ? OF_F64
+           : key->kind == TR_TY_C128  ? OF_C128
+           : key->kind == TR_TY_TUPLE ? OF_2I64
+                                      : OF_I64;
 }
 
 /* The set and the key, as the runtime takes them; how many that are. */

@@ -6,6 +6,7 @@
  *   LOST(k)   a key that is not equal to itself: it is never found, and placed by its entry's number, so that
  *             many of them are not all in one place
  * rt/dict.c says how tables work. */
+#ifdef KEY
 
 static uint64_t NAME(hash)(KEY k, int64_t entry) {
     return LOST(k) ? tr_hash_word((uint64_t)entry) : HASH(k);
@@ -79,3 +80,5 @@ void NAME(leave)(tr_frame *f, void *table, int64_t e, void *values) {
 #undef HASH
 #undef SAME
 #undef LOST
+
+#endif

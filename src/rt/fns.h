@@ -41,9 +41,9 @@ void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n);
 void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape);
 int64_t tr_rt_dict_next(const void *table, int64_t e);
 void tr_rt_dict_clear(tr_frame *f, void *table, void *values);
-#define TR_DICT_CLASS(name, ...)                                               \
-    int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);            \
-    int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values);   \
+#define TR_DICT_CLASS(name, ...)                                             \
+    int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);          \
+    int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values); \
     void tr_rt_dict_leave_##name(tr_frame *f, void *table, int64_t e, void *values);
 TR_DICT_CLASS(bool, uint8_t key)
 TR_DICT_CLASS(i64, uint64_t key)

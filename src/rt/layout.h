@@ -79,8 +79,8 @@ static inline tr_list *tr_list_of(const void *mem) {
     return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
 }
 
-/* What a set's block holds, and that of a dict's keys (rt/dict.c): entries in the order in which they came, and
- * the index of them. A dict's values are a list beside it, entry by entry. */
+/* What a set's block holds, and that of a dict's keys (rt/dict.c): entries in the order in which they came,
+ * and the index of them. A dict's values are a list beside it, entry by entry. */
 typedef struct tr_table {
     tr_list keys;   /* those that have left among them */
     void *index;    /* NULL: no key was ever entered */

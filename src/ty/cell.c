@@ -1,5 +1,5 @@
-/* Cells: what is known of the items of a list, or a set, while types are found (unification of type variables, in the
- * field's words).
+/* Cells: what is known of the items of a list, or a set, while types are found (unification of type
+ * variables, in the field's words).
  *
  * A list's type names the cell it was made with. Where two lists may be one value their cells become one, by
  * union and find; the content of a cell is the type that all items have in common which were put into any

@@ -1,5 +1,5 @@
-/* Tables of keys: each class against a plain array of entries that is searched from its beginning, and against
- * a sorted one where there are many; with hashes of which few are different, and with memory that runs out. */
+/* Tables of keys: each class of them, as sets and as dicts, against an array that says for each key when it
+ * came and what its value is; with hashes of which few are different, and with memory that runs out. */
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
