@@ -155,8 +155,9 @@ unsigned tr_ty_unit(const tr_ty *array);
 const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* NULL: of none, into which nothing comes */
 const tr_ty *tr_ty_new_cell(tr_tytab *t);                   /* a list of a new cell */
 /* Sets, and so the keys of dicts, have cells as lists do, and what is said of lists here is said of them,
- * too. A set of what a list of this type holds; what a key is taken as, whose class the runtime has: integers but
- * uint64 are int64, floats float64, complex numbers complex128; of two such integers a tuple. NULL: none. */
+ * too. A set of what a list of this type holds; what a key is taken as, whose class the runtime has: integers
+ * but uint64 are int64, floats float64, complex numbers complex128; of two such integers a tuple. NULL:
+ * none. */
 const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list);
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x);
 const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values); /* a set, a list */
