@@ -260,7 +260,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("far", "list", "print", "shadow"),
+        ("dict", "far", "list", "print", "shadow"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),

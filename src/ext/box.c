@@ -16,6 +16,7 @@
 #include "ext/number.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "rt/fns.h"
 
 typedef struct tr_memobj {
     PyObject_HEAD
@@ -86,7 +87,7 @@ static bool can_items(const tr_ty *ty) {
 }
 
 static bool can_list(const tr_ty *ty) {
-    return tr_box_can(ty->items[0]);
+    return ty->kind == TR_TY_SET || tr_box_can(ty->items[0]);
 }
 
 static bool can_held(const tr_ty *ty) {
@@ -305,33 +306,94 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     return r;
 }
 
-/* --- lists --- */
+/* --- lists, sets, dicts --- */
 
-static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+/* The items of a list, one after the other. */
+typedef struct reader {
+    const tr_boxer *b;
+    const tr_ty *item;
+    const tr_list *l;
+    unsigned n, size; /* parts of an item, its bytes */
+    tr_part *kinds;
+    uint32_t *lies;
+    tr_slot *parts;
+} reader;
+
+static bool reader_init(reader *r, const tr_boxer *b, const tr_ty *item, const tr_list *l) {
     unsigned n = tr_ty_nparts(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
-    tr_part *kinds = PyMem_New(tr_part, n + 1);
-    uint32_t *lies = PyMem_New(uint32_t, n + 1);
-    tr_slot *x = PyMem_New(tr_slot, n + 1);
-    PyObject *r = kinds && lies && x ? PyList_New((Py_ssize_t)l->len) : PyErr_NoMemory();
-    unsigned size = r ? tr_ty_lies(item, lies, NULL) : 0;
-    if (r)
-        tr_ty_parts(item, kinds);
+    *r = (reader){.b = b, .item = item, .l = l, .n = n};
+    r->kinds = PyMem_New(tr_part, n + 1);
+    r->lies = PyMem_New(uint32_t, n + 1);
+    r->parts = PyMem_New(tr_slot, n + 1);
+    if (!r->kinds || !r->lies || !r->parts) {
+        PyErr_NoMemory();
+        return false;
+    }
+    r->size = tr_ty_lies(item, r->lies, NULL);
+    tr_ty_parts(item, r->kinds);
+    return true;
+}
+
+static void reader_fini(reader *r) {
+    PyMem_Free(r->kinds);
+    PyMem_Free(r->lies);
+    PyMem_Free(r->parts);
+}
+
+/* A block that an item hands out is the list's reference. */
+static PyObject *item_at(reader *r, int64_t i) {
+    assert(i >= 0 && i < r->l->len && "an item of the list");
+    const tr_slot *from = r->parts;
+    memset(r->parts, 0, r->n * sizeof *r->parts);
+    for (unsigned k = 0; k < r->n; k++)
+        memcpy(&r->parts[k], (const char *)r->l->items + i * r->size + r->lies[k], tr_part_size(r->kinds[k]));
+    return tr_box(r->b, r->item, &from);
+}
+
+static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+    if (tr_ty_is_scalar(item))
+        return tr_lists_python(item, l);
+    reader items;
+    PyObject *r = reader_init(&items, b, item, l) ? PyList_New((Py_ssize_t)l->len) : NULL;
     for (int64_t i = 0; r && i < l->len; i++) {
-        const tr_slot *from = x;
-        memset(x, 0, n * sizeof *x);
-        for (unsigned k = 0; k < n; k++)
-            memcpy(&x[k], (const char *)l->items + i * size + lies[k], tr_part_size(kinds[k]));
-        PyObject *o = tr_box(b, item, &from); /* a block that it hands out is the list's reference */
+        PyObject *o = item_at(&items, i);
         if (!o)
             Py_CLEAR(r);
         else
             PyList_SET_ITEM(r, (Py_ssize_t)i, o);
     }
-    PyMem_Free(kinds);
-    PyMem_Free(lies);
-    PyMem_Free(x);
+    reader_fini(&items);
     return r;
+}
+
+/* The keys of a table, with the values of a dict. */
+static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t,
+                          const tr_list *values) {
+    reader keys = {0}, under = {0};
+    bool ok = reader_init(&keys, b, key, &t->keys) && (!values || reader_init(&under, b, value, values));
+    PyObject *r = !ok ? NULL : values ? PyDict_New() : PySet_New(NULL);
+    int64_t e = tr_rt_table_next(t, 0);
+    for (int bad = 0; r && e >= 0; e = tr_rt_table_next(t, e + 1)) {
+        PyObject *k = item_at(&keys, e), *v = k && values ? item_at(&under, e) : NULL;
+        bad = !k || (values && !v) || (values ? PyDict_SetItem(r, k, v) : PySet_Add(r, k)) < 0;
+        Py_XDECREF(k);
+        Py_XDECREF(v);
+        if (bad)
+            Py_CLEAR(r);
+    }
+    reader_fini(&keys);
+    reader_fini(&under);
+    return r;
+}
+
+static PyObject *make_of(const tr_boxer *b, const tr_ty *ty, const tr_slot *x) {
+    if (ty->kind == TR_TY_LIST)
+        return list_of(b, ty->items[0], tr_mem_data(x->p));
+    bool dict = ty->kind == TR_TY_DICT;
+    const tr_ty *key = dict ? ty->items[0]->items[0] : ty->items[0];
+    return table_of(b, key, dict ? ty->items[1]->items[0] : NULL, tr_mem_data(x[0].p),
+                    dict ? tr_mem_data(x[1].p) : NULL);
 }
 
 typedef PyObject *(*box_fn)(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
@@ -345,25 +407,28 @@ static PyObject *with_lists(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     return r;
 }
 
-/* The list that was passed, or a list of Python's with what is in it now; the block stays the frame's. One
- * list that is in a tuple or in another list twice is one there, too. */
+static bool holds_lists(const tr_ty *ty) {
+    return ty->kind == TR_TY_DICT ? tr_ty_has_lists(ty->items[1]->items[0]) : tr_ty_has_lists(ty->items[0]);
+}
+
+/* The list that was passed, or a list, set or dict of Python's with what is in it now; blocks stay the
+ * frame's. One that is in a tuple or in another one twice is one there, too. */
 static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
-    tr_mem *m = (*at)++->p;
+    const tr_slot *x = *at;
+    tr_mem *m = x->p;
     assert(m && m->refs > 0 && "a list that is returned lives");
+    if (!b->lists && holds_lists(ty))
+        return with_lists(b, ty, at, box_list);
+    *at += tr_ty_nparts(ty);
     PyObject *passed = tr_held_find(b->held, m);
     if (passed)
         return Py_NewRef(passed);
-    if (!b->lists && tr_ty_has_lists(ty->items[0])) {
-        (*at)--;
-        return with_lists(b, ty, at, box_list);
-    }
     PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
     if (b->lists && !key)
         return NULL;
     PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
     if (!r && !PyErr_Occurred()) {
-        r = tr_ty_is_scalar(ty->items[0]) ? tr_lists_python(ty->items[0], tr_mem_data(m))
-                                          : list_of(b, ty->items[0], tr_mem_data(m));
+        r = make_of(b, ty, x);
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }

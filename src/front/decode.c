@@ -32,6 +32,7 @@
     X(CMP)                                                                              \
     X(SLICED) /* a slice of the two topmost values, then the operation */               \
     X(ONTOP)  /* the list must be right below the item, else it is a comprehension's */ \
+    X(ADDED)  /* a set's item, a dict's key and value: the same, as a tuple of one */   \
     X(INTRINSIC1)                                                                       \
     X(FORMAT)                                                                           \
     X(CONVERT)                                                                          \
@@ -277,6 +278,13 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
             put(d, TR_N_COMPAPPEND, arg + 1);
         else
             refuse(d, TR_NYI_COMPREHENSION, opcode);
+        break;
+    case XF_ADDED:
+        if (r->op == TR_N_MAPUPDATE)
+            put(d, TR_N_TUPLE, 2);
+        if (arg == 1)
+            put(d, TR_N_TUPLE, 1);
+        put(d, arg == 1 ? (tr_nop)r->op : TR_N_COMPAPPEND, arg == 1 ? 0 : arg + 1);
         break;
     case XF_INTRINSIC1:
         if (arg == 5)

@@ -113,10 +113,12 @@ static tr_val settle_map(tr_ssa *s, const tr_fnote *m) {
         vals[k] = m->vals[i];
         n += k == n;
     }
-    if (n == 0 || m->more != TR_NOVAL) {
+    if (m->more != TR_NOVAL) {
         refuse_at(s, TR_NYI_DICT, m->off);
         return none(s);
     }
+    if (n == 0)
+        return emit(s, TR_OP_BUILDDICT, 0, NULL);
     return emit_map(s, n, keys, vals);
 }
 
@@ -522,7 +524,7 @@ static void generate(tr_ssa *s, tr_val closure, tr_val x) {
     tr_val args[2] = {closure, x};
     if (tr_at(s->ir, x)->op != TR_OP_ITER) /* from 3.15 on the expression's own code asks for it */
         args[1] = emit(s, TR_OP_ITER, 1, &x);
-    push(s, emit_sub(s, TR_OP_GENERATE, r->list ? TR_MAKES_LIST : 0, 2, args));
+    push(s, emit_sub(s, TR_OP_GENERATE, r->makes, 2, args));
 }
 
 static bool is_round(const tr_ssa *s, tr_val v) {
@@ -558,19 +560,58 @@ static void call_kw(tr_ssa *s, uint32_t n) {
         call(s, n, kw);
 }
 
+static tr_val *keys_and_values(tr_ssa *s, uint32_t n, const tr_obj *keys) {
+    tr_val *x = pop_n(s, keys ? n : 2 * n), *both = TR_NEW_N(&s->ctx->arena, tr_val, 2 * n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        both[2 * i] = keys ? tr_const_obj(s->ir, keys->u.t.items[i]) : x[2 * i];
+        both[2 * i + 1] = x[keys ? i : 2 * i + 1];
+    }
+    return both;
+}
+
+/* A display has all that an iterable gives, by its own method. */
+static void update_display(tr_ssa *s) {
+    tr_val *x = pop_n(s, 2), of[2], method = emit(s, TR_OP_GETATTR, 1, &x[0]);
+    tr_at(s->ir, method)->imm.s = "update";
+    of[0] = method;
+    of[1] = x[1];
+    tr_at(s->ir, emit(s, TR_OP_CALLPY, 2, of))->imm.call = NULL;
+    push(s, x[0]);
+}
+
+/* {1, 2, 3}: an empty display, and what is known of it. */
+static void update_set(tr_ssa *s) {
+    tr_val more = value_at(s, s->depth - 1), set = value_at(s, s->depth - 2);
+    const tr_obj *o = obj_of(s, more);
+    if (!o || o->kind != TR_OBJ_TUPLE || tr_at(s->ir, set)->nargs) {
+        update_display(s);
+        return;
+    }
+    tr_val *items = TR_NEW_N(&s->ctx->arena, tr_val, o->u.t.n + 1);
+    for (uint32_t i = 0; i < o->u.t.n; i++)
+        items[i] = tr_const_obj(s->ir, o->u.t.items[i]);
+    s->depth -= 2;
+    push(s, emit(s, TR_OP_BUILDSET, o->u.t.n, items));
+}
+
 /* Keyword arguments on the way to a call with more of them than CALL takes; a dict display otherwise. */
 static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
+    tr_val *both = keys_and_values(s, n, keys);
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_obj *key = obj_of(s, both[2 * i]);
+        if (!key || key->kind != TR_OBJ_STR) {
+            push(s, emit(s, TR_OP_BUILDDICT, 2 * n, both));
+            return;
+        }
+    }
     tr_val map = note(s, NOTE_MAP, n, 0);
     tr_fnote m = *note_at(s, map);
     m.more = TR_NOVAL;
     m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + 1);
     m.vals = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
-    tr_val *x = pop_n(s, keys ? n : 2 * n);
     for (uint32_t i = 0; i < n; i++) {
-        m.keys[i] = keys ? keys->u.t.items[i] : obj_of(s, x[2 * i]);
-        m.vals[i] = x[keys ? i : 2 * i + 1];
-        if (!m.keys[i] || m.keys[i]->kind != TR_OBJ_STR)
-            refuse(s, TR_NYI_DICT);
+        m.keys[i] = obj_of(s, both[2 * i]);
+        m.vals[i] = both[2 * i + 1];
     }
     s->notes.d[map & ~TR_NOTE] = m;
     push(s, map);
@@ -648,7 +689,8 @@ static void match_class(tr_ssa *s, uint32_t npos) {
  * kind is refused as what the user wrote. */
 static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
     const char *name = s->p->funcs.d[func].name;
-    bool gen = !strcmp(name, "<genexpr>"), list = !strcmp(name, "<listcomp>");
+    bool gen = !strcmp(name, "<genexpr>");
+    bool list = !strcmp(name, "<listcomp>") || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>");
     tr_nyi_id why = TR_NYI__COUNT;
     *out = func;
     if ((gen || list) && !tr_front_rounds(s->p, func, out, &why)) {
@@ -659,7 +701,7 @@ static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
         refuse(s, why);
     else if (gen && *out == UINT32_MAX)
         refuse(s, TR_NYI_GENERATOR);
-    else if (*out == UINT32_MAX || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>"))
+    else if (*out == UINT32_MAX)
         refuse(s, TR_NYI_COMPREHENSION);
     return !s->why.is;
 }
@@ -965,6 +1007,9 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_LIST: build_list(s, arg); break;
     case TR_N_LISTAPPEND: list_append(s); break;
     case TR_N_LISTEXTEND: list_extend(s); break;
+    case TR_N_SET: push(s, emit(s, TR_OP_BUILDSET, arg, pop_n(s, arg))); break;
+    case TR_N_SETUPDATE: update_set(s); break;
+    case TR_N_MAPUPDATE: update_display(s); break;
     case TR_N_LISTTUPLE: list_to_tuple(s); break;
     case TR_N_MAP: build_map(s, arg, NULL); break;
     case TR_N_KEYMAP: build_keymap(s, arg); break;

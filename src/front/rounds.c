@@ -1,4 +1,4 @@
-/* Generator expressions and list comprehensions: their loops become functions (ir/prog.h: tr_round).
+/* Generator expressions and comprehensions: their loops become functions (ir/prog.h: tr_round).
  *
  * They are loops within each other, and what stands between the heads of two has no other way out than
  * to the next item, to the loop within, or to the value: so it is a function of the item. Its
@@ -18,6 +18,7 @@ typedef struct cutter {
     uint32_t lo, hi; /* the outermost loop: its head, and where it goes when it is over */
     tr_u32s loops;   /* heads, the outermost first */
     bool list;
+    uint8_t makes;
     const tr_bits *own; /* variables of its own, where it stands in its function's code, or NULL */
     tr_nyi_id why;      /* what is not compiled in it; TR_NYI__COUNT: nothing */
 } cutter;
@@ -104,7 +105,8 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
     tr_round *r = TR_NEW(&ctx->arena, tr_round);
     tr_flow f;
     tr_refusal why = {0};
-    *r = (tr_round){.inner = innermost ? UINT32_MAX : t->func, .list = c->list, .cut = cut};
+    *r =
+        (tr_round){.inner = innermost ? UINT32_MAX : t->func, .list = c->list, .makes = c->makes, .cut = cut};
     if (!copy_loop(c, k, innermost ? NULL : t, cut) || !tr_front_flow(ctx, code, cut, &bound, &f, &why))
         return false;
     if (why.is) {
@@ -155,6 +157,16 @@ static bool make_rounds(cutter *c, const tr_takes *captured, tr_takes *out) {
     return c->loops.n > 0;
 }
 
+/* What a comprehension makes, which begins by making an empty one; 0: nothing. */
+static uint8_t made_by(const tr_bc *b) {
+    if (b->arg != 0)
+        return 0;
+    return b->op == TR_N_LIST  ? TR_MAKES_LIST
+           : b->op == TR_N_SET ? TR_MAKES_SET
+           : b->op == TR_N_MAP ? TR_MAKES_DICT
+                               : 0;
+}
+
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why) {
     const tr_func *fn = tr_arena_copy(&p->ctx->arena, &p->funcs.d[func], sizeof *fn);
     uint32_t errors = p->ctx->nerrs;
@@ -172,6 +184,8 @@ bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why)
         return false;
     cutter c = {
         .p = p, .of = fn, .d = &d, .list = !(fn->code->flags & CO_GENERATOR_FLAG), .why = TR_NYI__COUNT};
+    for (uint32_t i = 0; c.list && i < d.n && !c.makes; i++)
+        c.makes = made_by(&d.ins[i]);
     while (c.lo < d.n && !is_loop(&d, c.lo))
         c.lo++;
     tr_takes captured = {0, fn->nfree, fn->freeidx}, t;
@@ -184,7 +198,7 @@ bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why)
         return p->ctx->nerrs == errors;
     }
     tr_round *r = TR_NEW(&p->ctx->arena, tr_round);
-    *r = (tr_round){.inner = t.func, .list = c.list};
+    *r = (tr_round){.inner = t.func, .list = c.list, .makes = c.makes};
     p->funcs.d[func].round = r;
     *first = t.func;
     return true;
@@ -203,8 +217,7 @@ static uint32_t list_of(const tr_decoded *d, uint32_t i) {
     uint32_t at = i;
     if (at >= 5 && b[at - 1].op == TR_N_GETITER && is_swap(&b[at - 2]) && b[at - 3].op == TR_N_PUSHNULL)
         at -= 3;
-    return at >= 2 && is_swap(&b[at - 1]) && b[at - 2].op == TR_N_LIST && b[at - 2].arg == 0 ? at - 2
-                                                                                             : UINT32_MAX;
+    return at >= 2 && is_swap(&b[at - 1]) && made_by(&b[at - 2]) ? at - 2 : UINT32_MAX;
 }
 
 /* The iterator has two places on the stack. */
@@ -342,7 +355,14 @@ bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d) {
             fn = tr_arena_copy(&p->ctx->arena, &p->funcs.d[func], sizeof *fn);
         uint32_t nlocals = fn->code->nlocalsplus;
         tr_bits own = find_own(p, d, list, hi, nlocals);
-        cutter c = {.p = p, .of = fn, .d = d, .lo = i, .hi = hi, .list = true, .own = &own};
+        cutter c = {.p = p,
+                    .of = fn,
+                    .d = d,
+                    .lo = i,
+                    .hi = hi,
+                    .list = true,
+                    .own = &own,
+                    .makes = made_by(&d->ins[list])};
         tr_takes t;
         if (!writes_its_own(d, list, hi, &own, nlocals))
             continue;

@@ -66,9 +66,11 @@ static const tr_ty *grafted(const graft *g, const tr_ty *from, const tr_ty *mine
     if (!tr_ty_has_lists(from))
         return from;
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
-    if (from->kind == TR_TY_LIST) {
-        const tr_ty *to = alike ? mine : cell(g->f, g->place, path),
-                    *item = tr_ty_list_item(types, from, false);
+    if (from->kind == TR_TY_LIST || from->kind == TR_TY_SET) {
+        const tr_ty *to = alike ? mine : cell(g->f, g->place, path);
+        if (from->kind == TR_TY_SET)
+            to = tr_ty_set_like(types, to);
+        const tr_ty *item = tr_ty_list_item(types, from, false);
         if (item) {
             const tr_ty *now = tr_ty_list_item(types, to, false);
             tr_ty_list_takes(types, to, grafted(g, item, now, path * STEP + 1), g->line, g->numba);

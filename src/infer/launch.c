@@ -156,7 +156,7 @@ static bool check_root(infer *f, tr_em *e, uint32_t root) {
 
 static bool makes_list(const tr_prog *p, const tr_ins *in) {
     (void)p;
-    return in->op == TR_OP_NEWLIST;
+    return in->op == TR_OP_NEWLIST || in->op == TR_OP_NEWSET;
 }
 
 static void reach(const tr_prog *p, const tr_fn *f, uint8_t *reached, tr_u32s *work) {

@@ -402,6 +402,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
             return false;
         *out = tr_em_display(e, in->nargs, a);
         return true;
+    case TR_OP_BUILDSET: return tr_em_new_set(e, in->nargs, a, out);
+    case TR_OP_BUILDDICT: return tr_em_new_dict(e, in->nargs, a, out);
     case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
     case TR_OP_BUILDMAP: *out = tr_em_keyed(e, a[0], a[1]); return true;
     case TR_OP_UNPACK:
@@ -430,6 +432,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return true;
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
     case TR_OP_GENERATE:
+        if (in->sub & TR_MAKES_SET)
+            return tr_em_collect_set(e, a[0], a[1], out);
+        if (in->sub & TR_MAKES_DICT)
+            return tr_em_collect_dict(e, a[0], a[1], out);
         return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_SPEC: return tr_em_spec(e, a[0], a[1], out);

@@ -348,13 +348,14 @@ static bool set_length(tr_irun *r, const tr_ins *i, tr_list *l, int64_t n, int64
     return true;
 }
 
-static void *new_block(tr_irun *r, uint32_t size) {
-    char *at = tr_arena_alloc(&r->in->ctx->arena, 2 * TR_MEM_ALIGN + sizeof(tr_list));
+/* A block of so many bytes, for items of that size. */
+static void *new_block(tr_irun *r, size_t bytes, uint32_t size) {
+    char *at = tr_arena_alloc(&r->in->ctx->arena, 2 * TR_MEM_ALIGN + bytes);
     tr_mem *m = (tr_mem *)(((uintptr_t)at + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1));
     tr_shape *s = TR_NEW(&r->in->ctx->arena, tr_shape);
     *s = (tr_shape){.size = size};
-    *m = (tr_mem){.refs = 1, .size = sizeof(tr_list), .shape = s};
-    *tr_list_of(m) = (tr_list){0};
+    *m = (tr_mem){.refs = 1, .size = bytes, .shape = s};
+    memset(tr_mem_data(m), 0, bytes);
     return m;
 }
 
@@ -405,7 +406,8 @@ static bool slot_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
 static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
     const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : tr_irun_arg_type(r, i, 0);
     int64_t size = tr_ty_lies(t->items[0], NULL, NULL);
-    void *block = i->op == TR_OP_NEWLIST ? new_block(r, (uint32_t)size) : tr_irun_arg(r, i, 0)->p;
+    void *block =
+        i->op == TR_OP_NEWLIST ? new_block(r, sizeof(tr_list), (uint32_t)size) : tr_irun_arg(r, i, 0)->p;
     tr_list *l = tr_list_of(block);
     switch ((tr_op)i->op) {
     case TR_OP_NEWLIST: out->p = block; return set_length(r, i, l, tr_irun_arg(r, i, 0)->i, size);
@@ -419,6 +421,101 @@ static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
         if (!set_length(r, i, l, l->len + 1, size))
             return false;
         put_slot(t->items[0], (char *)l->items + (l->len - 1) * size, tr_irun_arg(r, i, 1));
+        return true;
+    }
+}
+
+/* --- sets --- */
+
+/* Entries in order, searched from the first one. */
+typedef struct iset {
+    tr_list keys, gone; /* a byte for each: it has left */
+    int64_t live;
+} iset;
+
+static bool is_key(const tr_ty *t, const tr_slot *a, const tr_slot *b) {
+    for (uint32_t k = 0, at = 0; k < t->n; at += tr_ty_nparts(t->items[k++]))
+        if (!is_key(t->items[k], a + at, b + at))
+            return false;
+    if (!tr_ty_is_scalar(t))
+        return true;
+    if (tr_ty_is_complex(t))
+        return a[0].f == b[0].f && a[1].f == b[1].f;
+    return tr_ty_is_float(t) ? a->f == b->f : t->kind == TR_TY_BOOL ? a->b == b->b : a->u == b->u;
+}
+
+static int64_t next_entry(const iset *s, int64_t e) {
+    while (e < s->keys.len && ((const uint8_t *)s->gone.items)[e])
+        e++;
+    return e < s->keys.len ? e : -1;
+}
+
+static char *slot_of(const tr_list *l, const tr_ty *t, int64_t e) {
+    return (char *)l->items + e * tr_ty_lies(t, NULL, NULL);
+}
+
+static int64_t find_entry(tr_irun *r, const iset *s, const tr_ty *t, const tr_slot *key) {
+    tr_slot *x = TR_NEW_N(&r->in->ctx->arena, tr_slot, tr_ty_nparts(t) + 1u);
+    for (int64_t e = next_entry(s, 0); e >= 0; e = next_entry(s, e + 1)) {
+        size_t at = 0;
+        tr_slot *to = x;
+        move_parts(t, slot_of(&s->keys, t, e), &at, &to, false);
+        if (is_key(t, x, key))
+            return e;
+    }
+    return -1;
+}
+
+static bool enter_key(tr_irun *r, const tr_ins *i, iset *s, tr_list *values, tr_slot *out) {
+    const tr_ty *t = tr_irun_arg_type(r, i, 0)->items[0],
+                *v = values ? tr_irun_arg_type(r, i, 2)->items[0] : NULL;
+    int64_t e = s->keys.len, size = tr_ty_lies(t, NULL, NULL), wide = v ? tr_ty_lies(v, NULL, NULL) : 0;
+    if (find_entry(r, s, t, tr_irun_arg(r, i, 1)) >= 0)
+        return tr_irun_fault(r, i, "enters a key that is there");
+    if (!set_length(r, i, &s->keys, e + 1, size) || !set_length(r, i, &s->gone, e + 1, 1) ||
+        (v && !set_length(r, i, values, e + 1, wide)))
+        return false;
+    put_slot(t, slot_of(&s->keys, t, e), tr_irun_arg(r, i, 1));
+    ((uint8_t *)s->gone.items)[e] = 0;
+    if (v)
+        memset(slot_of(values, v, e), 0, (size_t)wide);
+    s->live++;
+    out->i = e;
+    return true;
+}
+
+static bool leave_key(tr_irun *r, const tr_ins *i, iset *s, tr_list *values) {
+    int64_t e = tr_irun_arg(r, i, 1)->i;
+    if (e < 0 || next_entry(s, e) != e)
+        return tr_irun_fault(r, i, "takes out an entry that is not there");
+    ((uint8_t *)s->gone.items)[e] = 1;
+    s->live--;
+    while (s->keys.len && ((const uint8_t *)s->gone.items)[s->keys.len - 1])
+        s->keys.len--;
+    if (values)
+        values->len = s->keys.len;
+    return true;
+}
+
+static bool set_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    const tr_ty *key = (i->op == TR_OP_NEWSET ? i->ty : tr_irun_arg_type(r, i, 0))->items[0];
+    void *block = i->op == TR_OP_NEWSET ? new_block(r, sizeof(iset), tr_ty_lies(key, NULL, NULL))
+                                        : tr_irun_arg(r, i, 0)->p;
+    iset *s = tr_mem_data(block);
+    uint32_t most = i->op == TR_OP_EMPTY ? 2 : 3;
+    bool dict = i->nargs == most && i->op != TR_OP_FIND && i->op != TR_OP_WALKON;
+    tr_list *values = dict ? tr_list_of(tr_irun_arg(r, i, most - 1)->p) : NULL;
+    switch ((tr_op)i->op) {
+    case TR_OP_NEWSET: out->p = block; return true;
+    case TR_OP_LIVE: out->i = s->live; return true;
+    case TR_OP_FIND: out->i = find_entry(r, s, key, tr_irun_arg(r, i, 1)); return true;
+    case TR_OP_WALKON: out->i = next_entry(s, tr_irun_arg(r, i, 1)->i); return true;
+    case TR_OP_ENTER: return enter_key(r, i, s, values, out);
+    case TR_OP_LEAVE: return leave_key(r, i, s, values);
+    default:
+        s->keys.len = s->live = 0;
+        if (values)
+            values->len = 0;
         return true;
     }
 }
@@ -735,6 +832,13 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ITEMS:
     case TR_OP_APPEND:
     case TR_OP_RESIZE: return list_op(r, i, out);
+    case TR_OP_NEWSET:
+    case TR_OP_LIVE:
+    case TR_OP_FIND:
+    case TR_OP_WALKON:
+    case TR_OP_ENTER:
+    case TR_OP_LEAVE:
+    case TR_OP_EMPTY: return set_op(r, i, out);
     case TR_OP_TAKE:
     case TR_OP_PEEK:
     case TR_OP_PUT: return slot_op(r, i, out);

@@ -294,7 +294,10 @@ typedef enum tr_generates {
     TR_MAKES_LIST = 1,
     TR_MAKES_LATE = 2,
     TR_MAKES_LATE_SOON = 4, /* beside LATE */
-    TR_MAKES__COUNT = 8
+    TR_MAKES_SET = 8,
+    TR_MAKES_DICT = 16,
+    TR_MAKES_NOW = TR_MAKES_LIST | TR_MAKES_SET | TR_MAKES_DICT,
+    TR_MAKES__COUNT = 32
 } tr_generates;
 
 /* Where an array is made, as tr_ins.sub of ALLOC says. */
@@ -784,6 +787,8 @@ static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
     return f->ins.d[v].args[i];
 }
 uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its row */
+/* It may take items out of a list among its operands, and drop them. */
+bool tr_ins_cuts(const tr_ins *in);
 /* One that only a device's functions have, or kernels. Atomics are anybody's. */
 static inline bool tr_op_is_device(unsigned op) {
     return op >= TR_OP_THREADIDX && op <= TR_OP_BARRIER;

@@ -374,6 +374,8 @@ static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
         return (!any_args || tr_parse_expect(r, ',')) && (i->imm.s = tr_parse_string(r)) != NULL;
     case TR_OP_ALLOC:
     case TR_OP_NEWLIST:
+    case TR_OP_NEWSET:
+    case TR_OP_ENTER:
     case TR_OP_APPEND:
     case TR_OP_RESIZE:
     case TR_OP_CHECK:

@@ -600,6 +600,8 @@ static void print_operands(printer *p, const tr_ins *i) {
         break;
     case TR_OP_ALLOC:
     case TR_OP_NEWLIST:
+    case TR_OP_NEWSET:
+    case TR_OP_ENTER:
     case TR_OP_APPEND:
     case TR_OP_RESIZE:
     case TR_OP_CHECK:

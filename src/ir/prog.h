@@ -96,7 +96,8 @@ static inline const tr_ty *const *tr_contract_row(const tr_contract *k, uint32_t
  * the value; that of others what the loop within runs over, and what its function takes before the item. */
 typedef struct tr_round {
     uint32_t inner; /* the function of the loop within; UINT32_MAX: it is the innermost */
-    bool list;      /* a list comprehension's */
+    bool list;      /* a comprehension's, which is run through at once */
+    uint8_t makes;  /* tr_generates: what that makes */
     bool skips;     /* some items are left out */
     bool of_lists;  /* its values are written as lists */
     /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole

@@ -18,6 +18,10 @@ uint8_t tr_ins_effects(const tr_ins *i) {
                                               : tr_op_info[i->op].effects;
 }
 
+bool tr_ins_cuts(const tr_ins *i) {
+    return (tr_ins_effects(i) & E_GROW) && i->op != TR_OP_APPEND && i->op != TR_OP_ENTER;
+}
+
 /* The letter of an array's items in a row's signature; past the letters of those before. */
 static char letter_of(const tr_fn *f, const tr_ins *in, uint32_t k) {
     const char *c = tr_rt_info[in->imm.rt->row].sig + 2;

@@ -160,7 +160,7 @@ static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, deed how) {
     while (def(b, root)->op == TR_OP_ITEMS)
         root = view = def(b, root)->args[0];
     if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR ||
-        def(b, root)->op == TR_OP_NEWLIST)
+        def(b, root)->op == TR_OP_NEWLIST || def(b, root)->op == TR_OP_NEWSET)
         return;
     bool own = b->pat && is_entry_param(b, root) && def(b, root)->ty->kind == TR_TY_ARRAY &&
                (view != TR_NOVAL ? is_own_part(b, def(b, view)) : idx && names_all_indices(b, idx, n));
@@ -235,12 +235,21 @@ static void walk_ins(body *b, const tr_ins *in) {
     case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, WRITES); break;
     case TR_OP_CALL: walk_call(b, in); break;
     case TR_OP_PATTERN: walk_pattern(b, in); break;
+    case TR_OP_LIVE:
+    case TR_OP_FIND:
+    case TR_OP_WALKON:
     case TR_OP_ITEMS:
     case TR_OP_TAKE:
     case TR_OP_PEEK: reach(b, in->args[0], NULL, 0, READS); break;
     case TR_OP_PUT: reach(b, in->args[0], NULL, 0, WRITES); break;
     case TR_OP_APPEND: /* of a round's own list nobody else can tell */
-    case TR_OP_RESIZE: reach(b, in->args[0], NULL, 0, GROWS); break;
+    case TR_OP_RESIZE:
+    case TR_OP_ENTER:
+    case TR_OP_LEAVE:
+    case TR_OP_EMPTY:
+        for (uint32_t k = 0; k < in->nargs; k++)
+            reach(b, in->args[k], NULL, 0, GROWS);
+        break;
     case TR_OP_RETAIN: /* counts are kept by several at once, if need be */
     case TR_OP_RELEASE:
     case TR_OP_CATCH:

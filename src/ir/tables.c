@@ -128,6 +128,12 @@ static const char *const tr_makes_name[TR_MAKES__COUNT] = {
     [TR_MAKES_LIST] = "list",
     [TR_MAKES_LATE] = "late",
     [TR_MAKES_LIST | TR_MAKES_LATE] = "list_late",
+    [TR_MAKES_SET] = "set",
+    [TR_MAKES_SET | TR_MAKES_LATE] = "set_late",
+    [TR_MAKES_SET | TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "set_late_soon",
+    [TR_MAKES_DICT] = "dict",
+    [TR_MAKES_DICT | TR_MAKES_LATE] = "dict_late",
+    [TR_MAKES_DICT | TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "dict_late_soon",
     [TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "late_soon",
     [TR_MAKES_LIST | TR_MAKES_LATE | TR_MAKES_LATE_SOON] = "list_late_soon",
 };

@@ -196,14 +196,21 @@ static bool asks_memory(const tr_ins *in) {
 /* Is what v, the items of a list or one that was peeked at, stands for gone behind instruction x? Items are
  * where the list gets longer or shorter, one of them where it may be dropped. */
 static bool ends_it(const tr_fn *f, const tr_ins *v, const tr_ins *x) {
-    if (v->op == TR_OP_ITEMS)
-        return (tr_ins_effects(x) & E_GROW) && tr_at(f, x->args[0])->ty == tr_at(f, v->args[0])->ty;
+    if (v->op == TR_OP_ITEMS) {
+        for (uint32_t k = 0; k < x->nargs && tr_ins_effects(x) & E_GROW; k++)
+            if (tr_at(f, x->args[k])->ty == tr_at(f, v->args[0])->ty)
+                return true;
+        return false;
+    }
     const tr_ty *elem = tr_at(f, v->args[0])->ty->elem;
     if (x->op == TR_OP_PUT)
         return tr_at(f, x->args[0])->ty->elem == elem;
-    bool cuts = x->op == TR_OP_RESIZE || (x->op == TR_OP_CALLRT && (tr_ins_effects(x) & E_GROW));
-    const tr_ty *list = cuts ? tr_at(f, x->args[0])->ty : NULL;
-    return list && list->kind == TR_TY_LIST && list->items[0] == elem->items[0];
+    for (uint32_t k = 0; k < x->nargs && tr_ins_cuts(x); k++) {
+        const tr_ty *list = tr_at(f, x->args[k])->ty;
+        if (list && list->kind == TR_TY_LIST && list->items[0] == elem->items[0])
+            return true;
+    }
+    return false;
 }
 
 /* From what comes behind v in its block on, up to where it is made anew: is anything of it used behind what

@@ -232,8 +232,8 @@ static void check_alloc(tr_fnck *k, const tr_ins *i) {
 }
 
 /* A list, of what is known. */
-static bool is_list(const tr_ty *t) {
-    return tr_ck_is_kind(t, TR_TY_LIST) && t->sub != TR_LIST_CELL && tr_ty_may_lie(t->items[0]);
+static bool is_list(const tr_ty *t, tr_tyk kind) {
+    return tr_ck_is_kind(t, kind) && t->sub != TR_LIST_CELL && tr_ty_may_lie(t->items[0]);
 }
 
 /* What an array's items are to who has one of them. */
@@ -243,18 +243,39 @@ static const tr_ty *held_by(const tr_ty *array) {
 
 static void check_list(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : arg_type(k, i, 0), *a = i->ty;
-    if (!is_list(t)) {
+    bool set = i->op == TR_OP_ITEMS && tr_ck_is_kind(t, TR_TY_SET);
+    if (!is_list(t, set ? TR_TY_SET : TR_TY_LIST)) {
         tr_ck_bad(k, "%s is %s, want a list", i->op == TR_OP_NEWLIST ? "result" : "operand 0",
                   tr_ck_show(k, t));
         return;
     }
     if (i->op == TR_OP_ITEMS && (!tr_ck_is_kind(a, TR_TY_ARRAY) || held_by(a) != t->items[0] ||
-                                 a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly || a->sub))
+                                 a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly != set || a->sub))
         tr_ck_bad(k, "result is %s, want an array of the items of %s", tr_ck_show(k, a), tr_ck_show(k, t));
     else if (i->op == TR_OP_APPEND)
         tr_ck_want_type(k, arg_type(k, i, 1), t->items[0], "the item");
     else if (i->op != TR_OP_ITEMS)
         want_i64s(k, i, i->op == TR_OP_RESIZE, i->nargs);
+}
+
+/* A set, what the operation asks for, and the list of a dict's values. */
+static void check_set(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = i->op == TR_OP_NEWSET ? i->ty : arg_type(k, i, 0);
+    uint32_t most = i->op == TR_OP_ENTER || i->op == TR_OP_LEAVE ? 3 : i->op == TR_OP_EMPTY ? 2 : i->nargs;
+    if (!is_list(t, TR_TY_SET)) {
+        tr_ck_bad(k, "%s is %s, want a set of numbers", i->op == TR_OP_NEWSET ? "result" : "operand 0",
+                  tr_ck_show(k, t));
+        return;
+    }
+    if (i->nargs > most || i->nargs + 1 < most)
+        tr_ck_bad(k, "has %u operands", i->nargs);
+    else if (i->nargs == most && most > 2 - (i->op == TR_OP_EMPTY) && tr_op_info[i->op].effects & E_GROW &&
+             !is_list(arg_type(k, i, most - 1), TR_TY_LIST))
+        tr_ck_bad(k, "the values are %s, want a list of numbers", tr_ck_show(k, arg_type(k, i, most - 1)));
+    else if (i->op == TR_OP_FIND || i->op == TR_OP_ENTER)
+        tr_ck_want_type(k, arg_type(k, i, 1), t->items[0], "the key");
+    else if (i->op == TR_OP_WALKON || i->op == TR_OP_LEAVE)
+        want_i64s(k, i, 1, 2);
 }
 
 static void check_slot(tr_fnck *k, const tr_ins *i) {
@@ -990,6 +1011,16 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_APPEND:
     case TR_OP_RESIZE:
         check_list(k, i);
+        check_site(k, i, i->nargs);
+        break;
+    case TR_OP_LIVE:
+    case TR_OP_FIND:
+    case TR_OP_WALKON:
+    case TR_OP_LEAVE:
+    case TR_OP_EMPTY: check_set(k, i); break;
+    case TR_OP_NEWSET:
+    case TR_OP_ENTER:
+        check_set(k, i);
         check_site(k, i, i->nargs);
         break;
     case TR_OP_TAKE:

@@ -247,9 +247,15 @@ bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv 
 bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv *out);
 /* A new list of what x gives, as list(x). */
 bool tr_em_list_of(tr_em *e, tr_tv x, tr_tv *out);
-/* The items, an array that is a view of them until the list changes its length. False where nothing is known
- * of them yet. */
+/* The items of a list or a set, an array that is a view of them until it changes its length. False where
+ * nothing is known of them yet. */
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out);
+
+/* --- sets and dicts (lib/kind_set.c, lib/kind_dict.c); they are what the operation at hand gives --- */
+bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out);
+bool tr_em_new_dict(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out); /* keys and values in turn */
+bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
+bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out); /* it gives pairs */
 
 /* --- variables that functions share (lib/shared.c) --- */
 bool tr_em_new_variable(tr_em *e, const char *name, const tr_tv *value, tr_tv *out);

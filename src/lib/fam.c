@@ -316,7 +316,7 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
         return false;
     for (uint32_t k = 0; k < n; k++)
         assert(c[k + 1].ty == end[k].ty && "a round leaves the types of what the loop carries");
-    c[0] = tr_em_nsw(e, TR_OP_ADD, c[0], tr_em_i64(e, 1));
+    c[0] = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, step, TR_STEP_COUNT), tr_em_i64(e, 1));
     tr_val *next = values_of(e, n + 1, c);
     if (stop.ty)
         tr_cbr(&e->b, tr_em_strong(e, stop).v, done, n, next + 1, head, n + 1, next);

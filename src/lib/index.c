@@ -423,6 +423,8 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
 bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
     if (a.ty->kind == TR_TY_LIST)
         return tr_lib_del_list(e, a, i);
+    if (a.ty->kind == TR_TY_DICT)
+        return tr_lib_del_dict(e, a, i);
     if (a.ty->kind == TR_TY_ARRAY) {
         tr_em_error(e, "cannot delete array elements");
         tr_em_hint(e, "copy the elements to keep into a new array, or np.delete(a, i)");

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "lib/priv.h"
+#include "lib/table.h"
 
 static tr_tv one(tr_em *e) {
     return tr_em_i64(e, 1);
@@ -43,8 +44,26 @@ bool tr_lib_iter_array(tr_em *e, tr_tv x) {
     return x.ty->ndim > 0 || tr_em_error(e, "iteration over a 0-d array");
 }
 
+/* --- what sets and dicts are gone through as (kind_set.c) --- */
+
+tr_tv tr_table_set(tr_em *e, tr_tv x) {
+    while (x.ty->kind != TR_TY_SET)
+        x = tr_em_item(e, x, 0);
+    return x;
+}
+
+tr_tv tr_table_live(tr_em *e, tr_tv x) {
+    return tr_lib_emit(e, TR_OP_LIVE, zero(e).ty, 1, &(tr_val){tr_table_set(e, x).v});
+}
+
+tr_tv tr_table_walk(tr_em *e, tr_tv x) {
+    tr_tv it[2] = {x, tr_table_live(e, x)};
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+}
+
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
-    *out = x;
+    bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
+    *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);
 }
 

@@ -51,6 +51,10 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out) {
     return true;
 }
 
+bool tr_lib_iter_part(tr_em *e, tr_tv x, tr_tv *out) {
+    return tr_em_iter(e, x, out) && (out->ty->kind != TR_TY_WALK || tr_em_iterator(e, *out, out));
+}
+
 bool tr_lib_next_iterator(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     assert(it.ty->kind == TR_TY_ITERATOR && it.ty->n == 2 && "what is gone through, and where it is");
     tr_tv x = tr_em_item(e, it, 0), cell = tr_em_item(e, it, 1), n, st;
@@ -58,7 +62,8 @@ bool tr_lib_next_iterator(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     if (!tr_lib_serial_len(e, x, &n) || !tr_lib_next(e, x, n, taken, go, &st))
         return false;
     tr_tv more = tr_em_item(e, st, TR_STEP_MORE);
-    tr_em_store(e, cell, NULL, tr_em_nsw(e, TR_OP_ADD, taken, tr_em_conv(e, more, taken.ty)));
+    tr_tv count = tr_em_item(e, st, TR_STEP_COUNT);
+    tr_em_store(e, cell, NULL, tr_em_nsw(e, TR_OP_ADD, count, tr_em_conv(e, more, count.ty)));
     *out = tr_lib_step(e, more, tr_em_item(e, st, TR_STEP_PLACE), i);
     return true;
 }

@@ -23,29 +23,29 @@ static tr_tv zero(tr_em *e) {
     return tr_em_i64(e, 0);
 }
 
-static const tr_ty *array_of(tr_em *e, const tr_ty *item) {
-    return tr_ty_array(e->types, tr_ty_as_elem(e->types, item), 1, TR_LAYOUT_C, false);
+static const tr_ty *array_of(tr_em *e, const tr_ty *item, bool readonly) {
+    return tr_ty_array(e->types, tr_ty_as_elem(e->types, item), 1, TR_LAYOUT_C, readonly);
 }
 
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
-    assert(list.ty->kind == TR_TY_LIST && "a list has items");
+    bool set = list.ty->kind == TR_TY_SET;
+    assert((set || list.ty->kind == TR_TY_LIST) && "a list has items");
     const tr_ty *item = tr_ty_list_item(e->types, list.ty, true);
     if (!item) {
         *e->waits = true;
         return false;
     }
-    *out = tr_lib_emit(e, TR_OP_ITEMS, array_of(e, item), 1, &list.v);
+    *out = tr_lib_emit(e, TR_OP_ITEMS, array_of(e, item, set), 1, &list.v);
     return true;
 }
 
-/* What is at a place of a list's items, and what is put there. */
-static tr_tv get_at(tr_em *e, tr_tv a, tr_tv at) {
+tr_tv tr_lib_item_at(tr_em *e, tr_tv a, tr_tv at) {
     if (!tr_ty_is_slots(a.ty))
         return tr_em_load(e, a, &at);
     return tr_lib_emit(e, TR_OP_TAKE, a.ty->elem->items[0], 2, (tr_val[]){a.v, tr_em_strong(e, at).v});
 }
 
-static void put_at(tr_em *e, tr_tv a, tr_tv at, tr_tv x) {
+void tr_lib_put_item(tr_em *e, tr_tv a, tr_tv at, tr_tv x) {
     if (!tr_ty_is_slots(a.ty))
         tr_em_store(e, a, &at, x);
     else if (!e->dry)
@@ -111,6 +111,11 @@ static bool as_item(tr_em *e, tr_tv list, tr_tv x, uint32_t *which, tr_tv *out) 
     return tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, list.ty));
 }
 
+bool tr_lib_list_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out) {
+    uint32_t which = NESTED;
+    return as_item(e, list, x, &which, out);
+}
+
 static const tr_site *no_room(tr_em *e) {
     return tr_lib_site(e, TR_EXC_MEMORY, "cannot allocate a list of {0} items");
 }
@@ -155,7 +160,7 @@ bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv 
     if (n && !tr_em_items(e, *out, &a))
         return false;
     for (uint32_t k = 0; k < n; k++)
-        put_at(e, a, tr_em_i64(e, k), it[k]);
+        tr_lib_put_item(e, a, tr_em_i64(e, k), it[k]);
     return true;
 }
 
@@ -301,7 +306,7 @@ bool tr_lib_list_insert(tr_em *e, const tr_bcall *c, tr_tv *out) {
     set_length(e, list, tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1)));
     if (tr_em_items(e, list, &a) && tr_ty_is_slots(a.ty)) {
         runtime(e, TR_RT_LIST_GAP, 3, (tr_tv[]){list, at, tr_em_i64(e, 1)});
-        put_at(e, a, at, x);
+        tr_lib_put_item(e, a, at, x);
         return true;
     }
     if (!moved(e, list, tr_em_nsw(e, TR_OP_ADD, at, tr_em_i64(e, 1)), at) || !tr_em_items(e, list, &a))
@@ -325,7 +330,7 @@ bool tr_lib_list_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero(e)), tr_em_cmp(e, TR_CMP_LT, at, n));
         tr_em_check(e, ok, TR_EXC_INDEX, "pop index out of range", 0, NULL);
     }
-    *out = get_at(e, a, at);
+    *out = tr_lib_item_at(e, a, at);
     if (tr_ty_is_slots(a.ty)) {
         runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, at, one, one});
         return true;
@@ -388,7 +393,7 @@ bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list index out of range");
-    *out = get_at(e, a, at);
+    *out = tr_lib_item_at(e, a, at);
     return true;
 }
 
@@ -421,7 +426,7 @@ static bool each_put(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
     (void)stop;
     if (!tr_em_items(e, s->list, &a))
         return false;
-    put_at(e, a, at, x);
+    tr_lib_put_item(e, a, at, x);
     acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
     return true;
 }
@@ -472,7 +477,7 @@ bool tr_lib_set_list(tr_em *e, tr_tv list, tr_tv i, tr_tv v, bool itself) {
     if (!as_item(e, list, v, &which, &v) || !tr_em_items(e, list, &a))
         return false;
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list assignment index out of range");
-    put_at(e, a, at, v);
+    tr_lib_put_item(e, a, at, v);
     return true;
 }
 
@@ -491,7 +496,7 @@ bool tr_lib_at_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
         return false;
     tr_tv n = tr_em_dim(e, a, 0);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, i, n), TR_EXC_INDEX, "list index out of range", 0, NULL);
-    *out = get_at(e, a, i);
+    *out = tr_lib_item_at(e, a, i);
     return true;
 }
 
@@ -504,7 +509,7 @@ bool tr_lib_unpack_list(tr_em *e, tr_tv list, uint32_t i, uint32_t n, tr_tv *out
                 "not enough values to unpack (expected {0}, got {1})", 2, x);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, x[1], x[0]), TR_EXC_VALUE,
                 "too many values to unpack (expected {0})", 1, x);
-    *out = get_at(e, a, at);
+    *out = tr_lib_item_at(e, a, at);
     return true;
 }
 

@@ -93,7 +93,14 @@ tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i);
 /* tr_em_next() where `go`, an i1, holds (absent: always); where not, there is no item and none is used up. */
 bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out);
 bool tr_lib_serial_len(tr_em *e, tr_tv it, tr_tv *n);
+/* What can be iterated over side by side with others, by one counter of items. */
+bool tr_lib_iter_part(tr_em *e, tr_tv x, tr_tv *out);
 
+/* x as an item of a list, which takes it (lib/kind_list.c). */
+bool tr_lib_list_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out);
+/* What is at a place of a container's items, and what is put there. */
+tr_tv tr_lib_item_at(tr_em *e, tr_tv a, tr_tv at);
+void tr_lib_put_item(tr_em *e, tr_tv a, tr_tv at, tr_tv x);
 /* The i-th of exactly n items of a list (lib/kind_list.c). */
 bool tr_lib_unpack_list(tr_em *e, tr_tv list, uint32_t i, uint32_t n, tr_tv *out);
 
@@ -168,6 +175,7 @@ bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out);
 bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step);
 /* del l[i] (lib/kind_list.c) */
 bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i);
+bool tr_lib_del_dict(tr_em *e, tr_tv d, tr_tv k);
 /* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both
  * of one axis or more), . an Ellipsis that stands for no axis. */
 typedef struct tr_idx {

@@ -342,7 +342,7 @@ bool tr_lib_py_enumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it[2] = {tr_em_i64(e, 0), c->a[0]};
     if (c->a[1].ty && !tr_fam_int(e, c, c->a[1], "start", &it[0]))
         return false;
-    if (!tr_em_iter(e, it[1], &it[1]))
+    if (!tr_lib_iter_part(e, it[1], &it[1]))
         return false;
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ENUMERATE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2,
                       it);
@@ -356,7 +356,7 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_flag(e, c, c->a[c->n - 1], "strict", false, &strict))
         return false;
     for (uint32_t i = 0; i < c->nvar; i++) {
-        if (!tr_em_iter(e, c->var[i], &it[i]))
+        if (!tr_lib_iter_part(e, c->var[i], &it[i]))
             return false;
         ty[i] = it[i].ty;
         if (!strict)
@@ -376,6 +376,10 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+static bool it_is_set(tr_tv x) {
+    return x.ty->kind == TR_TY_SET;
+}
+
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
     if (c->a[0].ty->kind == TR_TY_LIST) {
@@ -390,6 +394,9 @@ bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_iter(e, c->a[0], &it))
         return false;
+    if (it.ty->kind == TR_TY_WALK)
+        return it_is_set(c->a[0]) ? tr_em_error(e, "'set' object is not reversible")
+                                  : tr_em_unsupported(e, "dict", "reversed() of a dict");
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_REVERSED, 0, 1, &it.ty), 1, &it);
     return true;
 }
@@ -427,7 +434,7 @@ bool tr_lib_py_map(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, c->nvar);
     for (uint32_t i = 0; i < c->nvar; i++) {
-        if (!tr_em_iter(e, c->var[i], &x[i]))
+        if (!tr_lib_iter_part(e, c->var[i], &x[i]))
             return false;
         ty[i] = x[i].ty;
     }

@@ -47,6 +47,8 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
         return tr_lib_unpack_list(e, x, i, n, out);
     if (!tr_em_iter(e, x, &x))
         return false;
+    if (x.ty->kind == TR_TY_WALK)
+        return tr_em_unsupported(e, "dict", "unpacking a set or a dict");
     if (tr_lib_is_once(x))
         return unpack_next(e, x, i, n, out);
     return (i > 0 || check_number(e, x, n)) && tr_em_iterget(e, x, tr_em_i64(e, i), out);

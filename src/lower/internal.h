@@ -23,6 +23,7 @@ typedef enum tr_lattr {
     TR_LA_READONLY,
     TR_LA_PURE /* memory(none) */,
     TR_LA_ARGWRITE /* memory(argmem: write) */,
+    TR_LA_LOOK /* memory(argmem: read, inaccessiblemem: read) */,
     TR_LA_RUNTIME /* what tr_rt_* may touch: their arguments and what compiled code never looks at */,
     TR_LA_NOCAPTURE,
     TR_LA_SPECULATABLE,

@@ -1,5 +1,5 @@
-/* Lists: what is said of the items is read and written where the list's block has it (rt/layout.h); the
- * runtime is called where there is no room.
+/* Lists, and sets, whose keys are one: what is said of the items is read and written where the list's block
+ * has it (rt/layout.h); the runtime is called where there is no room, and for what a table's index says.
  *
  * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
  * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
@@ -177,6 +177,111 @@ static void lower_resize(tr_lf *w, tr_val v, const tr_ins *in) {
     l_at_end(w->b, go_on);
 }
 
+/* --- sets --- */
+
+/* Classes of keys, which the runtime has code for. */
+enum { OF_BOOL, OF_I64, OF_F64, OF_C128, OF_2I64 };
+static const tr_rt find_row[] = {TR_RT_DICT_FIND_BOOL, TR_RT_DICT_FIND_I64, TR_RT_DICT_FIND_F64,
+                                 TR_RT_DICT_FIND_C128, TR_RT_DICT_FIND_2I64};
+static const tr_rt enter_row[] = {TR_RT_DICT_ENTER_BOOL, TR_RT_DICT_ENTER_I64, TR_RT_DICT_ENTER_F64,
+                                  TR_RT_DICT_ENTER_C128, TR_RT_DICT_ENTER_2I64};
+static const tr_rt leave_row[] = {TR_RT_DICT_LEAVE_BOOL, TR_RT_DICT_LEAVE_I64, TR_RT_DICT_LEAVE_F64,
+                                  TR_RT_DICT_LEAVE_C128, TR_RT_DICT_LEAVE_2I64};
+
+static unsigned class_of(tr_lf *w, const tr_ins *in) {
+    const tr_ty *key = tr_lower_ty(w, in->args[0])->items[0];
+    return key->kind == TR_TY_BOOL    ? OF_BOOL
+           : key->kind == TR_TY_F64   ? OF_F64
+           : key->kind == TR_TY_C128  ? OF_C128
+           : key->kind == TR_TY_TUPLE ? OF_2I64
+                                      : OF_I64;
+}
+
+/* The set and the key, as the runtime takes them; how many that are. */
+static unsigned set_and_key(tr_lf *w, const tr_ins *in, lv *args) {
+    const lv *key = tr_lower_parts(w, in->args[1]);
+    unsigned n = tr_ty_nparts(tr_lower_ty(w, in->args[1]));
+    args[0] = tr_lower_parts(w, in->args[0])[0];
+    for (unsigned k = 0; k < n; k++)
+        args[k + 1] = LLVMTypeOf(key[k]) == w->m->i1 ? LLVMBuildZExt(w->b, key[k], w->m->i8, "") : key[k];
+    return n + 1;
+}
+
+/* The list of a dict's values, or NULL. */
+static lv values_of(tr_lf *w, const tr_ins *in, uint32_t k) {
+    return k < in->nargs ? tr_lower_parts(w, in->args[k])[0] : LLVMConstNull(w->m->ptr);
+}
+
+static void lower_newset(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv set, shape = shape_of(w, in->ty->items[0]);
+    tr_lower_rt(w, TR_RT_DICT_NEW, 1, &shape, NULL, &set);
+    lb go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, set, ""));
+    raise_no_room(w, v, l_int(w->m->i64, 0));
+    l_at_end(w->b, go_on);
+    tr_lower_set1(w, v, set);
+}
+
+static void lower_find(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv args[3], e;
+    unsigned n = set_and_key(w, in, args);
+    tr_lower_rt(w, find_row[class_of(w, in)], n, args, NULL, &e);
+    tr_lower_set1(w, v, e);
+}
+
+static void lower_enter(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv args[5], e;
+    unsigned n = set_and_key(w, in, args);
+    args[n++] = values_of(w, in, 2);
+    tr_lower_rt(w, enter_row[class_of(w, in)], n, args, NULL, &e);
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntSGE, e, l_int(w->m->i64, 0)));
+    raise_no_room(w, v, load_field(w, args[0], offsetof(tr_table, live), w->m->i64));
+    l_at_end(w->b, go_on);
+    tr_lower_set1(w, v, e);
+}
+
+/* Where no entry has left, each number is one. */
+static void lower_walkon(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv set = tr_lower_parts(w, in->args[0])[0], from = tr_lower_parts(w, in->args[1])[0], e;
+    lv n = load_field(w, set, offsetof(tr_table, keys.len), w->m->i64);
+    lv all = l_icmp(w->b, LLVMIntEQ, n, load_field(w, set, offsetof(tr_table, live), w->m->i64));
+    lv none = l_int(w->m->i64, -1);
+    lv at = LLVMBuildSelect(w->b, l_icmp(w->b, LLVMIntSLT, from, n), from, none, "");
+    lb before = LLVMGetInsertBlock(w->b), go_on = tr_lower_unless(w, all);
+    tr_lower_rt(w, TR_RT_DICT_NEXT, 2, (lv[]){set, from}, NULL, &e);
+    lb asked = LLVMGetInsertBlock(w->b);
+    LLVMBuildBr(w->b, go_on);
+    l_at_end(w->b, go_on);
+    lv phi = LLVMBuildPhi(w->b, w->m->i64, "");
+    LLVMAddIncoming(phi, (lv[]){at, e}, (lb[]){before, asked}, 2);
+    tr_lower_set1(w, v, phi);
+}
+
+static bool lower_set_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv none;
+    switch ((tr_op)in->op) {
+    case TR_OP_NEWSET: lower_newset(w, v, in); break;
+    case TR_OP_LIVE:
+        tr_lower_set1(w, v,
+                      load_field(w, tr_lower_parts(w, in->args[0])[0], offsetof(tr_table, live), w->m->i64));
+        break;
+    case TR_OP_FIND: lower_find(w, v, in); break;
+    case TR_OP_WALKON: lower_walkon(w, v, in); break;
+    case TR_OP_ENTER: lower_enter(w, v, in); break;
+    case TR_OP_LEAVE:
+        tr_lower_rt(
+            w, leave_row[class_of(w, in)], 3,
+            (lv[]){tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0], values_of(w, in, 2)},
+            NULL, &none);
+        break;
+    case TR_OP_EMPTY:
+        tr_lower_rt(w, TR_RT_DICT_CLEAR, 2, (lv[]){tr_lower_parts(w, in->args[0])[0], values_of(w, in, 1)},
+                    NULL, &none);
+        break;
+    default: return false;
+    }
+    return true;
+}
+
 bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_NEWLIST: lower_newlist(w, v, in); break;
@@ -186,7 +291,7 @@ bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_TAKE:
     case TR_OP_PEEK:
     case TR_OP_PUT: lower_slot(w, v, in); break;
-    default: return false;
+    default: return lower_set_op(w, v, in);
     }
     return true;
 }

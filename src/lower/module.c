@@ -33,6 +33,7 @@ static void init_attrs(tr_lm *m) {
         [TR_LA_ARGWRITE] = {"memory", 2},
         [TR_LA_NOCAPTURE] = {TR_LLVM_NOCAPTURE, 0},
         [TR_LA_RUNTIME] = {"memory", 15},
+        [TR_LA_LOOK] = {"memory", 5},
         [TR_LA_SPECULATABLE] = {"speculatable", 0},
         [TR_LA_CONVERGENT] = {"convergent", 0},
     };

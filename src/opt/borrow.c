@@ -37,8 +37,9 @@ static bool has_such(const tr_ty *t, const tr_ty *item) {
 static bool ins_drops(borrower *w, const tr_fn *f, const tr_ins *in) {
     if (in->op == TR_OP_PUT)
         return tr_at(f, in->args[0])->ty->elem->items[0] == w->item;
-    if (in->op == TR_OP_RESIZE || in->op == TR_OP_CALLRT)
-        return (tr_ins_effects(in) & E_GROW) && has_such(tr_at(f, in->args[0])->ty, w->item);
+    for (uint32_t k = 0; k < in->nargs && tr_ins_cuts(in); k++)
+        if (has_such(tr_at(f, in->args[k])->ty, w->item))
+            return true;
     for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
         if (fn_drops(w, tr_pat_any(in->imm.pat, k)))
             return true;

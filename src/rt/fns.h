@@ -35,6 +35,24 @@ const tr_shape *tr_rt_shape_named(const char *name);
 void tr_rt_items_drop(tr_frame *f, const tr_shape *shape, const void *items, int64_t n);
 void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n);
 
+/* Sets, and the keys of dicts (dict.c). `table` and `values` are blocks: a set's, and the list's of a dict's
+ * values; NULL: it is a set. find: the entry's number, -1: none. enter: of a key that is not there, whose
+ * value is zeros then; -1: without memory. next: the first entry from e on that is there, or -1. */
+void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape);
+int64_t tr_rt_dict_next(const void *table, int64_t e);
+void tr_rt_dict_clear(tr_frame *f, void *table, void *values);
+#define TR_DICT_CLASS(name, ...)                                             \
+    int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);          \
+    int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values); \
+    void tr_rt_dict_leave_##name(tr_frame *f, void *table, int64_t e, void *values);
+TR_DICT_CLASS(bool, uint8_t key)
+TR_DICT_CLASS(i64, uint64_t key)
+TR_DICT_CLASS(f64, double key)
+TR_DICT_CLASS(c128, double re, double im)
+TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
+#undef TR_DICT_CLASS
+int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
+
 /* Memory of the device on which the program's arrays lie (far.c). */
 void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
 int32_t tr_rt_far_launch(tr_frame *f, void *late, const void *slots, int64_t n);

@@ -48,8 +48,9 @@ typedef struct tr_mem {
     struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
     struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
     union {
-        void *at;                     /* with that: there */
-        const struct tr_shape *shape; /* else: what the block holds is a list, of such items; NULL: numbers */
+        void *at; /* with that: there */
+        const struct tr_shape
+            *shape; /* else: what the block holds is a list, or a table, of such items; NULL: numbers */
     };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
@@ -76,6 +77,23 @@ typedef struct tr_list {
 
 static inline tr_list *tr_list_of(const void *mem) {
     return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
+}
+
+/* What a set's block holds, and that of a dict's keys (rt/dict.c): entries in the order in which they came,
+ * and the index of them. A dict's values are a list beside it, entry by entry. */
+typedef struct tr_table {
+    tr_list keys;   /* those that have left among them */
+    void *index;    /* NULL: no key was ever entered */
+    uint64_t *gone; /* a bit for each entry: it has left; behind the index */
+    int64_t live;   /* entries that are there */
+    int64_t taken;  /* slots of the index that are not empty */
+    uint32_t lg;    /* there are 2^lg slots */
+} tr_table;
+_Static_assert(offsetof(tr_table, keys) == 0 && sizeof(tr_table) != sizeof(tr_list),
+               "a table is a list of keys to who looks at items, and told from one by its size");
+
+static inline tr_table *tr_table_of(const void *mem) {
+    return (tr_table *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
 }
 
 /* A block of a device's memory as its host knows it: who has it, and how that gives it back, on any

@@ -56,7 +56,9 @@ static bool is_list(const tr_mem *m) {
 static void drop_items(tr_mem *m) {
     if (!is_list(m))
         return;
-    free(((tr_list *)tr_mem_data(m))->items);
+    free(tr_list_of(m)->items);
+    if (m->size == sizeof(tr_table))
+        free(((tr_table *)tr_mem_data(m))->index);
     m->shape = NULL;
 }
 

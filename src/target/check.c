@@ -20,10 +20,11 @@ static bool refuse(const look *k, const tr_ins *i, const char *what, const char 
     tr_err *e =
         tr_err_add(k->p->ctx, TR_ERR_LOWERING, tr_fn_place(k->f, i->loc), "%s: %s%s%s does not have %s%s",
                    k->f->name, gpu ? "a GPU (" : "", k->t->name, gpu ? ")" : "", what, of);
-    if (e && (i->op == TR_OP_NEWLIST || i->op == TR_OP_APPEND || i->op == TR_OP_RESIZE))
-        e->hint =
-            "a device has no memory for lists: pass an array in, or use cuda.local.array and a count of "
-            "the items that are used";
+    if (e &&
+        (tr_op_info[i->op].effects & (E_LOOK | E_GROW) || i->op == TR_OP_NEWLIST || i->op == TR_OP_NEWSET))
+        e->hint = "a device has no memory for lists, sets and dicts: pass an array in, or use "
+                  "cuda.local.array and a count of "
+                  "the items that are used";
     else if (e && i->op == TR_OP_ALLOC)
         e->hint = "a device has no memory for new arrays: pass one in, or use cuda.shared.array or "
                   "cuda.local.array";

@@ -1,5 +1,5 @@
-/* Cells: what is known of the items of a list while types are found (unification of type variables, in the
- * field's words).
+/* Cells: what is known of the items of a list, or a set, while types are found (unification of type
+ * variables, in the field's words).
  *
  * A list's type names the cell it was made with. Where two lists may be one value their cells become one, by
  * union and find; the content of a cell is the type that all items have in common which were put into any
@@ -13,29 +13,67 @@
 
 #include "ty/internal.h"
 
-const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
+static const tr_ty *of_item(tr_tytab *t, uint8_t kind, const tr_ty *item) {
     assert((!item || tr_ty_may_lie(item)) && "items have a place in memory");
     unsigned form = item ? 0 : TR_LIST_NOTHING;
     item = item ? item : tr_ty_scalar(t, TR_TY_BOOL);
-    return tr_ty_of(t, TR_TY_LIST, form, 1, &item);
+    return tr_ty_of(t, (tr_tyk)kind, form, 1, &item);
 }
 
-static const tr_ty *of_cell(tr_tytab *t, uint32_t k) {
+const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item) {
+    return of_item(t, TR_TY_LIST, item);
+}
+
+static const tr_ty *of_cell(tr_tytab *t, uint8_t kind, uint32_t k) {
     const tr_ty *none = tr_ty_none(t);
-    tr_ty key = {.kind = TR_TY_LIST, .sub = TR_LIST_CELL, .n = 1, .items = &none, .nums = &k, .nnums = 1};
+    tr_ty key = {.kind = kind, .sub = TR_LIST_CELL, .n = 1, .items = &none, .nums = &k, .nnums = 1};
     return tr_ty_intern(t, &key);
+}
+
+static bool has_cells(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
+}
+
+static bool is_int64(const tr_ty *t) {
+    return tr_ty_is_int(t) && t->kind != TR_TY_U64;
+}
+
+const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
+    x = tr_ty_strong(t, x);
+    if (x->kind == TR_TY_TUPLE && x->n == 2 && !x->name && is_int64(x->items[0]) && is_int64(x->items[1])) {
+        const tr_ty *i64 = tr_ty_scalar(t, TR_TY_I64);
+        return tr_ty_tuple(t, 2, (const tr_ty *[]){i64, i64});
+    }
+    if (!tr_ty_is_scalar(x))
+        return NULL;
+    if (tr_ty_is_complex(x))
+        return tr_ty_scalar(t, TR_TY_C128);
+    if (tr_ty_is_float(x))
+        return tr_ty_scalar(t, TR_TY_F64);
+    return x->kind == TR_TY_BOOL || x->kind == TR_TY_U64 ? x : tr_ty_scalar(t, TR_TY_I64);
+}
+
+const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values) {
+    assert(keys->kind == TR_TY_SET && values->kind == TR_TY_LIST && "a set of keys, a list of values");
+    return tr_ty_of(t, TR_TY_DICT, 0, 2, (const tr_ty *[]){keys, values});
 }
 
 const tr_ty *tr_ty_new_cell(tr_tytab *t) {
     tr_cells *c = tr_tytab_cells(t);
     tr_cell new = {.up = c->all.n};
     tr_vec_push(tr_tytab_arena(t), &c->all, new);
-    return of_cell(t, c->all.n - 1);
+    return of_cell(t, TR_TY_LIST, c->all.n - 1);
 }
 
 static bool is_cell(const tr_ty *list) {
-    assert(list->kind == TR_TY_LIST && "lists have items");
+    assert(has_cells(list) && "lists and sets have items");
     return list->sub == TR_LIST_CELL;
+}
+
+const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list) {
+    if (is_cell(list))
+        return of_cell(t, TR_TY_SET, list->nums[0]);
+    return of_item(t, TR_TY_SET, tr_ty_list_item(t, list, false));
 }
 
 static uint32_t root_of(tr_cells *c, const tr_ty *list) {
@@ -89,6 +127,8 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
     case TR_TY_NONE:
     case TR_TY_LIST:
+    case TR_TY_SET:
+    case TR_TY_DICT:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
@@ -102,7 +142,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
  * item of itself. There are no such cycles, as this is asked before any could come about. */
 static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned most, bool *meets) {
     unsigned deepest = 0;
-    if (x->kind == TR_TY_LIST) {
+    if (has_cells(x)) {
         const tr_ty *item = tr_ty_list_item(t, x, false);
         bool cell = is_cell(x);
         *meets = *meets || (cell && root_of(tr_tytab_cells((tr_tytab *)(uintptr_t)t), x) == k);
@@ -150,7 +190,8 @@ static bool grow(tr_tytab *t, uint32_t k, const tr_ty *x, int32_t line, bool num
 
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba) {
     x = tr_ty_strong(t, x);
-    if (!tr_ty_may_be_item(x))
+    x = list->kind == TR_TY_SET ? tr_ty_as_key(t, x) : x;
+    if (!x || !tr_ty_may_be_item(x))
         return false;
     if (is_cell(list))
         return grow(t, root_of(tr_tytab_cells(t), list), x, line, numba);
@@ -185,11 +226,11 @@ const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool 
         if (was.clash.type[1] && !c->all.d[low].clash.type[1])
             c->all.d[low].clash = was.clash;
     }
-    return of_cell(t, low);
+    return of_cell(t, a->kind, low);
 }
 
 bool tr_ty_has_lists(const tr_ty *t) {
-    if (t->kind == TR_TY_LIST)
+    if (has_cells(t))
         return true;
     for (uint32_t i = 0; i < t->n; i++)
         if (tr_ty_has_lists(t->items[i]))
@@ -200,9 +241,9 @@ bool tr_ty_has_lists(const tr_ty *t) {
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
     if (!tr_ty_has_lists(ty))
         return ty;
-    if (ty->kind == TR_TY_LIST) {
+    if (has_cells(ty)) {
         const tr_ty *item = tr_ty_list_item(t, ty, false);
-        return tr_ty_list_of(t, item ? tr_ty_closed(t, item) : NULL);
+        return of_item(t, ty->kind, item ? tr_ty_closed(t, item) : NULL);
     }
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);

@@ -151,6 +151,16 @@ static const tr_ty *read_slot(reader *r, const tr_words *w) {
     return t && tr_ty_may_lie(t->items[0]) ? tr_ty_slot(r->t, t->items[0]) : NULL;
 }
 
+static const tr_ty *read_set_of(reader *r, const tr_words *w) {
+    const tr_ty *t = read_list_of(r, w);
+    return t && tr_ty_as_key(r->t, t->items[0]) == t->items[0] ? t : NULL;
+}
+
+static const tr_ty *read_dict_of(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w);
+    return t && t->items[0]->kind == TR_TY_SET && t->items[1]->kind == TR_TY_LIST ? t : NULL;
+}
+
 static const tr_ty *read_slice(reader *r, const tr_words *w) {
     const tr_ty *t = read_items(r, w);
     for (uint32_t i = 0; t && i < t->n; i++)

@@ -385,6 +385,15 @@ static void user_list(tr_sb *b, const tr_ty *t) {
         user_items(b, t);
 }
 
+/* Of a dict the keys' type and the values'. */
+static void user_dict(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, "dict(");
+    print_user_items(b, t->items[0]);
+    tr_sb_puts(b, ", ");
+    print_user_items(b, t->items[1]);
+    tr_sb_putc(b, ')');
+}
+
 static void user_elem(tr_sb *b, const tr_ty *t) {
     tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
     print_user(b, t->elem);

@@ -244,7 +244,8 @@ static _Noreturn void no_memory(tr_tytab *t) {
 
 static bool mentions_local(const tr_ty *k) {
     if (k->kind == TR_TY_LIT || k->kind == TR_TY_CLOSURE || k->kind == TR_TY_EXC ||
-        (k->kind == TR_TY_LIST && k->sub == TR_LIST_CELL) || (k->elem && k->elem->local))
+        ((k->kind == TR_TY_LIST || k->kind == TR_TY_SET) && k->sub == TR_LIST_CELL) ||
+        (k->elem && k->elem->local))
         return true;
     for (uint32_t i = 0; i < k->n; i++)
         if (k->items[i]->local)

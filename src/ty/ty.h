@@ -66,7 +66,9 @@ enum { TR_MAX_LISTS = 8 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
-enum { TR_LIST_CELL = 1, TR_LIST_NOTHING }; /* what its items are says a cell; there are none, ever */
+/* Lists and sets: what the items are says a cell; there are none, ever. */
+enum { TR_LIST_CELL = 1, TR_LIST_NOTHING };
+enum { TR_VIEW_VALUES = 1, TR_VIEW_ITEMS }; /* of a dict: else its keys */
 enum { TR_FLAT_CELLS = 1 };                 /* its items are arrays without axes */
 enum { TR_ZIP_WALK = 1 };                   /* begins anew for whoever asks, as what it is made of does */
 /* Items lie anywhere, not aligned to their size. PACKED: strides count bytes besides, as
@@ -155,6 +157,13 @@ unsigned tr_ty_unit(const tr_ty *array);
 
 const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* NULL: of none, into which nothing comes */
 const tr_ty *tr_ty_new_cell(tr_tytab *t);                   /* a list of a new cell */
+/* Sets, and so the keys of dicts, have cells as lists do, and what is said of lists here is said of them,
+ * too. A set of what a list of this type holds; what a key is taken as, whose class the runtime has: integers
+ * but uint64 are int64, floats float64, complex numbers complex128; of two such integers a tuple. NULL:
+ * none. */
+const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list);
+const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x);
+const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values); /* a set, a list */
 /* The items' type; NULL: nothing is known of it. `guessed`: also what it is taken for. */
 const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed);
 /* A list of a cell into which nothing has come is taken to have items of bool until something does, which no

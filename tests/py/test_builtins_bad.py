@@ -26,6 +26,7 @@ SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "
           "tuple": ["()", "(1, 2.0)", "nested"], "range": ["range(3)"], "slice": ["slice(1)"], "dtype": ["np.float32"],
           "str": ["'text'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
+          "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
           "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"]}  # fmt: skip
 FROZEN = {
     "np": np,
@@ -54,7 +55,7 @@ def attempt(source: str, names: dict, *args) -> None:
     except TreadleError as e:
         assert "internal" not in str(e).lower(), f"{source}: {e}"
         assert len(str(e)) > 20, source
-    except (ValueError, ZeroDivisionError, OverflowError, IndexError, MemoryError, TypeError):
+    except (ValueError, ZeroDivisionError, OverflowError, IndexError, KeyError, MemoryError, TypeError):
         pass
 
 

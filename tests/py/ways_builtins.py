@@ -327,3 +327,59 @@ def lists_that_are_passed_and_change(l, x):
     if x > 6:
         l[100] = x
     return l
+
+
+# --- sets and dicts ---
+
+
+@feature((5,), (0,))
+def dicts_that_change(n):
+    d = {n: 2, -1: 5}
+    for i in range(n):
+        d[i * i] = i
+    d.update({7: n, -1: 6})
+    d[7] += 3
+    last, gone = d.popitem(), d.pop(-1) + d.pop(99, 1)
+    del d[n]
+    e = d.copy()
+    e.setdefault(50, n)
+    s = 0
+    for k, v in e.items():
+        s = s * 3 + k - v
+    k = len(d)
+    d.clear()
+    return s, last[1], gone, k, len(d), 50 in e, sum(e.keys()), max(e.values()), e.get(51) is None, d == e
+
+
+@feature((6,), (1,), python=True)
+def dicts_that_are_given_back(n):
+    counts = {i % 3: i * 0.5 for i in range(n)}
+    try:
+        counts[0] = counts[1] + counts[2]
+    except KeyError:
+        counts[0] = -1.0
+    return np.array([counts[k] for k in counts]).sum(), len(counts)
+
+
+@feature((5,), (0,))
+def sets_that_change(n):
+    s, t = {n, 1, 2}, {x * x for x in range(n)}
+    s.add(9)
+    s.discard(n + 1)
+    s.remove(9)
+    u = s.copy()
+    u.update(t, (n, 4))
+    u.difference_update(t)
+    u.symmetric_difference_update(s)
+    s.intersection_update(t)
+    gone = t.union(s).pop()
+    same = s.issubset(t) + 2 * s.issuperset(t) + 4 * s.isdisjoint(u) + 8 * (s <= u)
+    k = (
+        len(s.symmetric_difference(t))
+        + len(s.difference(t))
+        + len(s.intersection(u))
+        + len(s | u)
+        + len(s - u)
+    )
+    u.clear()
+    return same, gone >= 0, k, len(u), sum(t), 4 in t

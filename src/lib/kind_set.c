@@ -1,0 +1,563 @@
+/* Sets, and the keys of dicts: a value is the table itself, whoever has it (rt/dict.c). A key has an entry,
+ * which has a number; `items` are all keys in the order in which they came, those that have left among them.
+ *
+ * While types are found keys flow into a cell as items of lists do. A key that is only looked for does not:
+ * it is converted to what the set holds where that is exact, and not found where it is not, as Python's
+ * numbers are equal across types. Order is that of insertion, where Python's is any. */
+#include "lib/table.h"
+
+#include <assert.h>
+
+#include "lib/kinds.h"
+
+static const tr_ty *i64_of(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_I64);
+}
+
+static tr_tv zero(tr_em *e) {
+    return tr_em_i64(e, 0);
+}
+
+/* --- tables --- */
+
+static tr_tv number_of(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
+    return tr_lib_emit(e, op, i64_of(e), y.ty ? 2 : 1, (tr_val[]){x.v, y.v});
+}
+
+tr_tv tr_table_values(tr_em *e, tr_tv x) {
+    while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK)
+        x = tr_em_item(e, x, 0);
+    return x.ty->kind == TR_TY_DICT ? tr_em_item(e, x, 1) : (tr_tv){NULL, TR_NOVAL};
+}
+
+tr_tv tr_table_found(tr_em *e, tr_tv entry) {
+    return tr_em_cmp(e, TR_CMP_GE, entry, zero(e));
+}
+
+static const tr_site *no_room(tr_em *e) {
+    return tr_lib_site(e, TR_EXC_MEMORY, "cannot allocate a table of more than {0} keys");
+}
+
+tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
+    tr_tv set = tr_lib_emit(e, TR_OP_NEWSET, tr_ty_set_like(e->types, e->list(e, which)), 0, NULL);
+    if (!e->dry)
+        tr_at(e->b.fn, set.v)->imm.site = no_room(e);
+    return set;
+}
+
+/* Two numbers, which may be equal to a key. */
+static bool is_pair(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) &&
+           tr_ty_is_scalar(t->items[1]);
+}
+
+/* A number, or a pair, of integers where it is to be kept; what else a key may be in Python is not there yet,
+ * or has no hash. */
+static bool is_key(tr_em *e, tr_tv x, bool kept) {
+    const tr_ty *t = tr_ty_strong(e->types, x.ty);
+    if (tr_ty_as_key(e->types, t) || (!kept && is_pair(t)))
+        return true;
+    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) ||
+        t->kind == TR_TY_KEYED)
+        return tr_em_error(e, "unhashable type: '%s'",
+                           tr_ty_is_list(t)        ? "list"
+                           : t->kind == TR_TY_LIST ? "list"
+                           : t->kind == TR_TY_SET  ? "set"
+                                                   : "dict");
+    if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
+        return tr_em_error(e, "unhashable type: 'numpy.ndarray'");
+    return tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
+}
+
+/* Of a number a number, of a tuple a tuple of such. */
+static bool as_type(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    if (!tr_ty_is_scalar(to))
+        return tr_em_coerce(e, x, to, out);
+    *out = tr_em_conv(e, x, to);
+    return true;
+}
+
+bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
+    if (!is_key(e, x, true))
+        return false;
+    if (tr_ty_list_takes(e->types, set.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
+        return as_type(e, x, tr_ty_list_item(e->types, set.ty, true), key);
+    }
+    if (!e->dry && e->ctx->nerrs) /* that the keys have no type in common has been told */
+        return false;
+    return tr_em_error(e, "%s cannot be a key of %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, set.ty));
+}
+
+/* The number as one of type `to`, and whether it is equal to it. */
+static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
+    const tr_ty *t = x.ty = tr_ty_strong(e->types, x.ty);
+    tr_tv y;
+    *ok = tr_em_strong(e, tr_em_bool(e, true));
+    if (t == to)
+        return x;
+    if (tr_ty_is_complex(t) && !tr_ty_is_complex(to)) {
+        tr_tv im = tr_em_im(e, x), also;
+        y = exactly(e, tr_em_re(e, x), to, &also);
+        *ok = tr_fam_and(e, also, tr_em_cmp(e, TR_CMP_EQ, im, tr_em_num(e, im.ty, 0)));
+        return y;
+    }
+    if (tr_ty_is_complex(to)) {
+        const tr_ty *f = tr_fam_ty(e, TR_TY_F64);
+        return tr_ty_is_complex(t) ? tr_em_conv(e, x, to)
+                                   : tr_em_cplx(e, exactly(e, x, f, ok), tr_em_f64(e, 0));
+    }
+    if (tr_ty_is_float(to)) {
+        y = tr_em_conv(e, x, to);
+        if (tr_ty_is_float(t) || t->kind == TR_TY_BOOL || tr_ty_size(t) < 8)
+            return y;
+        tr_tv less = tr_em_cmp(e, TR_CMP_LT, y, tr_em_f64(e, t->kind == TR_TY_U64 ? 0x1p64 : 0x1p63));
+        tr_tv back = tr_em_conv(e, tr_em_select(e, less, y, tr_em_f64(e, 0)), t);
+        *ok = tr_fam_and(e, less, tr_em_cmp(e, TR_CMP_EQ, back, x));
+        return y;
+    }
+    if (tr_ty_is_float(t)) {
+        bool u = to->kind == TR_TY_U64, b = to->kind == TR_TY_BOOL;
+        y = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_F64));
+        *ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, y, tr_em_f64(e, u || b ? 0.0 : -0x1p63)),
+                         tr_em_cmp(e, TR_CMP_LT, y,
+                                   tr_em_f64(e, b   ? 2.0
+                                                : u ? 0x1p64
+                                                    : 0x1p63)));
+        y = tr_em_select(e, *ok, y, tr_em_f64(e, 0));
+        *ok = tr_fam_and(e, *ok, tr_em_cmp(e, TR_CMP_EQ, tr_fam_math1(e, TR_MATH_FLOOR, y), y));
+        return tr_em_conv(e, y, to);
+    }
+    const tr_ty *wide = t->kind == TR_TY_U64 ? t : i64_of(e);
+    y = tr_em_conv(e, x, wide);
+    if (to->kind == TR_TY_BOOL)
+        *ok = tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, y, tr_em_num(e, wide, 0)),
+                        tr_em_cmp(e, TR_CMP_EQ, y, tr_em_num(e, wide, 1)));
+    else if ((to->kind == TR_TY_U64) != (wide->kind == TR_TY_U64)) /* one sign bit too many */
+        *ok = tr_em_cmp(e, TR_CMP_GE, tr_em_conv(e, y, i64_of(e)), zero(e));
+    return tr_em_conv(e, y, to);
+}
+
+static tr_tv each_exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
+    tr_tv it[2], also;
+    *ok = tr_em_strong(e, tr_em_bool(e, true));
+    for (uint32_t k = 0; k < 2; k++) {
+        it[k] = exactly(e, tr_em_strong(e, tr_em_item(e, x, k)), to->items[k], &also);
+        *ok = tr_fam_and(e, *ok, also);
+    }
+    return tr_em_make(e, to, 2, it);
+}
+
+bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
+    tr_tv set = tr_table_set(e, x), ok, k;
+    const tr_ty *t = tr_ty_list_item(e->types, set.ty, true);
+    if (!is_key(e, key, false))
+        return false;
+    if (!t) {
+        *e->waits = true;
+        return false;
+    }
+    if (e->dry) {
+        *entry = (tr_tv){i64_of(e), TR_NOVAL};
+        return true;
+    }
+    if (tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
+        *entry = tr_em_i64(e, -1);
+        return true;
+    }
+    k = tr_ty_is_scalar(t) ? exactly(e, tr_em_strong(e, key), t, &ok) : each_exactly(e, key, t, &ok);
+    *entry = tr_em_select(e, ok, number_of(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
+    return true;
+}
+
+typedef struct put {
+    tr_tv set, key, values;
+} put;
+
+static bool enter(tr_em *e, const void *user, tr_tv *acc) {
+    const put *p = user;
+    tr_val v[3] = {p->set.v, p->key.v, p->values.v};
+    *acc = tr_lib_emit(e, TR_OP_ENTER, i64_of(e), p->values.ty ? 3 : 2, v);
+    if (!e->dry)
+        tr_at(e->b.fn, acc->v)->imm.site = no_room(e);
+    return true;
+}
+
+bool tr_table_put(tr_em *e, tr_tv set, tr_tv key, tr_tv values, tr_tv *entry) {
+    put p = {set, key, values};
+    *entry = number_of(e, TR_OP_FIND, set, key);
+    return tr_fam_when(e, tr_fam_not(e, tr_table_found(e, *entry)), 1, entry, enter, &p);
+}
+
+void tr_table_leave(tr_em *e, tr_tv x, tr_tv entry) {
+    tr_tv set = tr_table_set(e, x), values = tr_table_values(e, x);
+    tr_val v[3] = {set.v, entry.v, values.v};
+    if (!e->dry)
+        tr_emit_v(&e->b, TR_OP_LEAVE, NULL, values.ty ? 3 : 2, v);
+}
+
+void tr_table_empty(tr_em *e, tr_tv x) {
+    tr_tv set = tr_table_set(e, x), values = tr_table_values(e, x);
+    tr_val v[2] = {set.v, values.v};
+    if (!e->dry)
+        tr_emit_v(&e->b, TR_OP_EMPTY, NULL, values.ty ? 2 : 1, v);
+}
+
+bool tr_table_key_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
+    tr_tv a;
+    if (!tr_em_items(e, tr_table_set(e, x), &a))
+        return false;
+    *out = tr_lib_item_at(e, a, entry);
+    return true;
+}
+
+bool tr_table_value_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
+    tr_tv a;
+    if (!tr_em_items(e, tr_table_values(e, x), &a))
+        return false;
+    *out = tr_lib_item_at(e, a, entry);
+    return true;
+}
+
+void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
+    if (e->dry)
+        return;
+    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, 3);
+    tr_val v[3] = {tr_em_strong(e, cond).v};
+    uint32_t n = key.ty->kind == TR_TY_TUPLE ? 2 : 1;
+    if (n == 2) { /* its length, then its items */
+        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = 2};
+        of[0] = o;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        v[k + 1] = tr_em_strong(e, n == 2 ? tr_em_item(e, key, k) : key).v;
+    tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
+    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = n == 2 ? 3 : 1, .args = of};
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v))->imm.site = s;
+}
+
+bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value) {
+    tr_tv a, set = tr_table_set(e, x);
+    if (!tr_em_items(e, set, &a))
+        return false;
+    tr_tv last = tr_em_nsw(e, TR_OP_SUB, tr_em_dim(e, a, 0), tr_em_i64(e, 1));
+    tr_em_check(e, tr_table_found(e, last), TR_EXC_KEY, what, 0, NULL);
+    if (!tr_table_key_at(e, set, last, key) || (value && !tr_table_value_at(e, x, last, value)))
+        return false;
+    tr_table_leave(e, x, last);
+    return true;
+}
+
+/* --- iteration --- */
+
+static const char *changed_text(tr_tv x) {
+    return x.ty->kind == TR_TY_SET ? "Set changed size during iteration"
+                                   : "dictionary changed size during iteration";
+}
+
+/* The counter is the number of the entry that is asked for next, which may have left. */
+bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv x = tr_em_item(e, it, 0), set = tr_table_set(e, x);
+    tr_tv same = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), tr_em_item(e, it, 1));
+    if (go.ty)
+        same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
+    tr_em_check(e, same, TR_EXC_RUNTIME, changed_text(x), 0, NULL);
+    tr_tv place = number_of(e, TR_OP_WALKON, set, i), more = tr_table_found(e, place);
+    place = tr_em_select(e, more, place, i);
+    if (go.ty)
+        more = tr_fam_and(e, tr_em_strong(e, go), more);
+    *out = tr_lib_step(e, more, place, tr_em_select(e, more, place, i));
+    return true;
+}
+
+/* What stood between may have taken the entry out, as in zip(d, map(f, l)). */
+bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
+    tr_tv x = tr_em_item(e, it, 0), pair[2], a;
+    if (!tr_em_items(e, tr_table_set(e, x), &a))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
+                NULL);
+    bool values = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
+    if (x.ty->kind != TR_TY_DICTVIEW || x.ty->sub != TR_VIEW_ITEMS)
+        return values ? tr_table_value_at(e, x, place, out) : tr_table_key_at(e, x, place, out);
+    if (!tr_table_key_at(e, x, place, &pair[0]) || !tr_table_value_at(e, x, place, &pair[1]))
+        return false;
+    *out = tr_em_tuple(e, 2, pair);
+    return true;
+}
+
+/* --- sets --- */
+
+static bool add(tr_em *e, tr_tv set, tr_tv x) {
+    tr_tv entry;
+    return tr_table_as_key(e, set, x, &x) && tr_table_put(e, set, x, (tr_tv){NULL, TR_NOVAL}, &entry);
+}
+
+static bool each_add(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    (void)acc, (void)stop;
+    return add(e, *(const tr_tv *)user, x);
+}
+
+/* It gives nothing, and of no type. */
+static bool gives_nothing(tr_em *e, tr_tv it) {
+    if (it.ty->kind == TR_TY_TUPLE)
+        return !it.ty->n;
+    bool table = it.ty->kind == TR_TY_SET || it.ty->kind == TR_TY_DICT;
+    return (it.ty->kind == TR_TY_LIST || table) &&
+           !tr_ty_list_item(e->types, table ? tr_table_set(e, it).ty : it.ty, false);
+}
+
+/* Adds what an iterable gives; a set is gone through as it is, for adding its own keys changes nothing. */
+static bool add_all(tr_em *e, tr_tv set, tr_tv it) {
+    tr_tv none[1];
+    return gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
+}
+
+bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
+    *out = tr_table_new_set(e, TR_TABLE_KEYS);
+    for (uint32_t k = 0; k < n; k++)
+        if (!add(e, *out, x[k]))
+            return false;
+    return true;
+}
+
+bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
+    tr_tv gen, none[1], set = *out = tr_table_new_set(e, TR_TABLE_KEYS);
+    return tr_em_genexpr(e, closure, it, false, &gen) && tr_em_each(e, gen, 0, none, each_add, &set);
+}
+
+static bool copied(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {
+    *out = tr_table_new_set(e, which);
+    return add_all(e, *out, x);
+}
+
+/* What is given as an iterable, as a set. */
+static bool as_set(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = x;
+    if (x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT)
+        return true;
+    return copied(e, x, TR_TABLE_OTHER, out);
+}
+
+bool tr_lib_py_set(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_table_new_set(e, TR_TABLE_KEYS);
+    if (c->nvar > 1)
+        return tr_em_error(e, "set expected at most 1 argument, got %u", c->nvar);
+    return !c->nvar || add_all(e, *out, c->var[0]);
+}
+
+/* --- what one set is made of, by another one: which of its keys stay --- */
+
+typedef struct kept {
+    tr_tv to, other;
+    bool in; /* those that are in the other one, or those that are not */
+} kept;
+
+static bool put_kept(tr_em *e, const void *user, tr_tv *acc) {
+    (void)acc;
+    const tr_tv *x = user; /* the set, the key */
+    return add(e, x[0], x[1]);
+}
+
+static bool each_kept(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const kept *k = user;
+    tr_tv entry, to[2] = {k->to, x}, none[1];
+    (void)acc, (void)stop;
+    if (!tr_table_find(e, k->other, x, &entry))
+        return false;
+    tr_tv found = tr_table_found(e, entry);
+    return tr_fam_when(e, k->in ? found : tr_fam_not(e, found), 0, none, put_kept, to);
+}
+
+/* The keys of x that are in `other`, or are not, into `to`. */
+static bool keep(tr_em *e, tr_tv to, tr_tv x, tr_tv other, bool in) {
+    kept k = {to, other, in};
+    tr_tv none[1];
+    if (gives_nothing(e, x) || (gives_nothing(e, other) && in))
+        return true;
+    if (gives_nothing(e, other))
+        return add_all(e, to, x);
+    return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_kept, &k);
+}
+
+/* op: TR_BIN_OR, AND, SUB or XOR; y may be a dict. */
+static bool combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    *out = tr_table_new_set(e, TR_TABLE_KEYS);
+    if (op == TR_BIN_OR)
+        return add_all(e, *out, x) && add_all(e, *out, y);
+    return keep(e, *out, x, y, op == TR_BIN_AND) && (op != TR_BIN_XOR || keep(e, *out, y, x, false));
+}
+
+/* The keys of x become those of y, a set of its own. */
+static bool replaced(tr_em *e, tr_tv x, tr_tv y) {
+    tr_table_empty(e, x);
+    return add_all(e, x, y);
+}
+
+static bool is_set_op(tr_binop op) {
+    return op == TR_BIN_OR || op == TR_BIN_AND || op == TR_BIN_SUB || op == TR_BIN_XOR;
+}
+
+tr_answer tr_lib_binary_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (!is_set_op(op) || x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
+        return TR_OPEN;
+    return tr_answered(combined(e, op, x, y, out));
+}
+
+bool tr_lib_inplace_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv r;
+    if (!is_set_op(op) || y.ty->kind != TR_TY_SET)
+        return tr_lib_op_error(e, op, x.ty, y.ty);
+    *out = x;
+    if (op == TR_BIN_OR)
+        return add_all(e, x, y);
+    return combined(e, op, x, y, &r) && replaced(e, x, r);
+}
+
+/* aux of the methods' rows: the operator, and whether it is done in place. */
+bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_binop op = (tr_binop)(c->aux & 255);
+    bool inplace = c->aux & 256;
+    tr_tv x = c->a[0], y, r;
+    *out = x;
+    if (op != TR_BIN_OR && c->nvar > 1)
+        return tr_em_unsupported(e, "set", "%s() of several sets", tr_builtins[c->row].name);
+    if (op == TR_BIN_OR) {
+        if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
+            return false;
+        for (uint32_t k = 0; k < c->nvar; k++)
+            if (!add_all(e, *out, c->var[k]))
+                return false;
+    } else if (!c->nvar) {
+        if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
+            return false;
+    } else {
+        if (!as_set(e, c->var[0], &y) || !combined(e, op, x, y, &r) || (inplace && !replaced(e, x, r)))
+            return false;
+        *out = r;
+    }
+    if (inplace)
+        *out = tr_em_none(e);
+    return true;
+}
+
+bool tr_lib_set_symmetric(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_bcall one = *c;
+    one.nvar = 1;
+    one.var = &c->a[1];
+    return tr_lib_set_combine(e, &one, out);
+}
+
+/* acc: so far each key of what is gone through is in the other one; or is not. */
+static bool each_in(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const kept *k = user;
+    tr_tv entry;
+    if (!tr_table_find(e, k->other, x, &entry))
+        return false;
+    tr_tv found = tr_table_found(e, entry);
+    *acc = k->in ? found : tr_fam_not(e, found);
+    *stop = tr_fam_not(e, *acc);
+    return true;
+}
+
+/* All keys of x are in y, or none is. */
+static bool all_in(tr_em *e, tr_tv x, tr_tv y, bool in, tr_tv *out) {
+    kept k = {.other = y, .in = in};
+    *out = tr_em_strong(e, tr_em_bool(e, true));
+    if (gives_nothing(e, x) || (gives_nothing(e, y) && !in))
+        return true;
+    if (gives_nothing(e, y)) {
+        *out = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), zero(e));
+        return true;
+    }
+    return tr_em_iter(e, x, &x) && tr_em_each(e, x, 1, out, each_in, &k);
+}
+
+static bool compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (op == TR_CMP_GT || op == TR_CMP_GE)
+        return compared(e, op == TR_CMP_GT ? TR_CMP_LT : TR_CMP_LE, y, x, out);
+    tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all;
+    if (!all_in(e, x, y, true, &all))
+        return false;
+    tr_cmpop of = op == TR_CMP_NE ? TR_CMP_EQ : op;
+    *out = tr_fam_and(e, tr_em_cmp(e, of, n, m), all);
+    if (op == TR_CMP_NE)
+        *out = tr_fam_not(e, *out);
+    return true;
+}
+
+tr_answer tr_lib_compare_set(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
+        return TR_OPEN;
+    return tr_answered(compared(e, op, x, y, out));
+}
+
+/* aux: 0 issubset, 1 issuperset, 2 isdisjoint */
+bool tr_lib_set_relation(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv y;
+    if (!as_set(e, c->a[1], &y))
+        return false;
+    return c->aux == 2 ? all_in(e, y, c->a[0], false, out)
+                       : compared(e, c->aux ? TR_CMP_GE : TR_CMP_LE, c->a[0], y, out);
+}
+
+/* --- methods --- */
+
+bool tr_lib_set_add(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_none(e);
+    return add(e, c->a[0], c->a[1]);
+}
+
+static bool take_out(tr_em *e, const void *user, tr_tv *acc) {
+    const tr_tv *x = user; /* the set, the entry */
+    (void)acc;
+    tr_table_leave(e, x[0], x[1]);
+    return true;
+}
+
+/* aux: 0 discard, 1 remove */
+bool tr_lib_set_remove(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[2] = {c->a[0], {NULL, TR_NOVAL}}, none[1];
+    *out = tr_em_none(e);
+    if (!tr_table_find(e, x[0], c->a[1], &x[1]))
+        return false;
+    tr_tv found = tr_table_found(e, x[1]);
+    if (c->aux) {
+        tr_table_check_key(e, found, c->a[1]);
+        tr_table_leave(e, x[0], x[1]);
+        return true;
+    }
+    return tr_fam_when(e, found, 0, none, take_out, x);
+}
+
+bool tr_lib_set_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_table_pop_last(e, c->a[0], "pop from an empty set", out, NULL);
+}
+
+bool tr_lib_table_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_none(e);
+    tr_table_empty(e, c->a[0]);
+    return true;
+}
+
+bool tr_lib_set_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return copied(e, c->a[0], TR_TABLE_KEYS, out);
+}
+
+bool tr_lib_contains_set(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
+    tr_tv entry;
+    if (!tr_table_find(e, x, key, &entry))
+        return false;
+    *out = tr_table_found(e, entry);
+    return true;
+}
+
+bool tr_lib_len_set(tr_em *e, tr_tv x, tr_tv *n) {
+    *n = tr_table_live(e, x);
+    return true;
+}
+
+bool tr_lib_truth_set(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = tr_em_cmp(e, TR_CMP_NE, tr_table_live(e, x), zero(e));
+    return true;
+}
