@@ -60,6 +60,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pybest",
             "pybuiltins",
             "pyreduce",
+            "pystr",
             "threads",
         ),
         ("npmatmul", "npscalar"),
@@ -76,7 +77,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
-        ("array", "conv", "device", "devprint", "extern", "list", "reduce", "scalar"),  # operations
+        ("array", "conv", "device", "devprint", "extern", "list", "reduce", "scalar", "string"),  # operations
         (
             "chunk",
             "few_sums",
@@ -254,10 +255,12 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "stack",
             "tile",
             "topk",
+            "unicode",
             "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("far", "list", "print", "shadow"),
+        ("far", "list", "shadow", "str", "str_type.h"),
+        ("print", "str_case", "str_number"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),

@@ -136,6 +136,7 @@ typedef struct tr_function {
     const tr_ty **sigs;
     uint32_t nsigs;
     _Atomic bool sealed, closed;
+    bool keyed; /* strings are constants of its specialisations */
 } tr_function;
 
 /* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and

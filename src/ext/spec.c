@@ -769,6 +769,29 @@ static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) 
     return false;
 }
 
+/* A string is a value of the call, and one specialisation takes all. Where that cannot be compiled, as what a
+ * string says chooses types there, strings are constants of the function's specialisations from then on. */
+static bool variant_by_values(tr_function *f, PyObject *const *args, tr_argk *pats, tr_argk *kept) {
+    uint32_t n = f->nparams;
+    bool some = false, ok = true;
+    tr_argk *any = f->target || f->keyed ? NULL : PyMem_Calloc(2 * (size_t)n + 1, sizeof *any);
+    if (!any)
+        return variant_for(f, args, pats, kept);
+    for (uint32_t i = 0; ok && i < 2 * n; i++) {
+        ok = tr_argk_copy(&pats[i], &any[i]);
+        some |= ok && tr_argk_forget_strings(&any[i]);
+    }
+    ok = ok && variant_for(f, args, some ? any : pats, some ? any + n : kept);
+    for (uint32_t i = 0; i < 2 * n; i++)
+        tr_argk_clear(&any[i]);
+    PyMem_Free(any);
+    if (ok || !some || !PyErr_ExceptionMatches(PyExc_Exception))
+        return ok;
+    PyErr_Clear();
+    f->keyed = variant_for(f, args, pats, kept);
+    return f->keyed;
+}
+
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
     tr_py_section gate;
     tr_function_hold(f, &gate);
@@ -782,7 +805,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
         ok = is_reachable(f, args[i], i) &&
              tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
              keep_pattern(f, &pats[i], &kept[i]);
-    ok = ok && variant_for(f, args, pats, kept);
+    ok = ok && variant_by_values(f, args, pats, kept);
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);

@@ -444,21 +444,16 @@ static bool add_tuple(message *m, tr_tv v) {
 
 /* One more argument; false when it is no value that an exception can take. */
 static bool add_arg(message *m, tr_tv v) {
-    uint32_t slots = tr_ty_is_complex(v.ty) ? 2u : 1u;
+    uint32_t slots = v.ty->kind == TR_TY_STRING ? 3u : tr_ty_is_complex(v.ty) ? 2u : 1u;
     if (tr_tv_is_none(v))
         return push_arg(m, tr_obj_none());
     if (v.ty->kind == TR_TY_LIT)
         return push_arg(m, v.ty->lit);
     if (v.ty->kind == TR_TY_TUPLE && !v.ty->name && !tr_ty_is_list(v.ty))
         return add_tuple(m, v);
-    if (v.ty->kind == TR_TY_TEXT) {
-        tr_em_unsupported(m->e, "raise-args", "an f-string beside other arguments of an exception");
-        tr_em_hint(
-            m->e,
-            "make the f-string the only argument, or give constant texts and numbers, one argument each");
+    if (v.ty->kind == TR_TY_TEXT && !tr_em_string(m->e, v, &v))
         return false;
-    }
-    if (!tr_ty_is_scalar(v.ty))
+    if (!tr_ty_is_scalar(v.ty) && v.ty->kind != TR_TY_STRING)
         return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
     if (m->slots + slots > TR_FRAME_PAYLOAD)
         return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",

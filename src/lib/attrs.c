@@ -98,9 +98,7 @@ static const char *python_class(tr_tv x) {
 
 static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     const char *s;
-    if (x.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' of a string", name));
-    if (tr_tv_lit_str(x, &s) && strcmp(name, "format") != 0)
+    if (tr_lib_is_text(x) && strcmp(name, "format") != 0)
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
     if (x.ty->kind == TR_TY_EXC && x.ty->lit->kind == TR_OBJ_NONE)
         return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was caught", name);

@@ -168,8 +168,7 @@ static bool slice_leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
     return whole ? step == 1 || step == -1 : known && step == 1;
 }
 
-/* Python's slice.indices: start, number of items, step. */
-static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
+bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
     assert(s.ty->kind == TR_TY_SLICE && tr_em_are_i64(e, 1, &n) && "a slice of an axis");
     tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
     tr_tv *it[3] = {&b, &t, &k};
@@ -260,7 +259,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
             x.start[ax] = tr_lib_checked_index(e, it[i].v, dim, ax, NULL);
         else if (it[i].kind == 'f')
             tr_axes_own(e, &x, a, ax);
-        else if (slice_bounds(e, it[i].v, dim, &start, &len, &step))
+        else if (tr_lib_slice_bounds(e, it[i].v, dim, &start, &len, &step))
             tr_axes_part(&x, ax, start, len, step);
         else
             return false;

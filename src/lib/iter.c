@@ -44,6 +44,8 @@ bool tr_lib_iter_array(tr_em *e, tr_tv x) {
 }
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
+    if (tr_lib_is_text(x))
+        return tr_em_string(e, x, out);
     *out = x;
     return tr_lib_kind(x.ty)->iter(e, x);
 }

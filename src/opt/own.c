@@ -24,7 +24,7 @@
 
 /* It makes a block, or is handed one: whoever has the result holds a reference. */
 static bool gives_reference(unsigned op) {
-    return op == TR_OP_ALLOC || op == TR_OP_NEWLIST || op == TR_OP_CALL;
+    return op == TR_OP_ALLOC || op == TR_OP_NEWLIST || op == TR_OP_CALL || op == TR_OP_CALLRT;
 }
 
 static void add_root(tr_own *o, tr_val v) {

@@ -47,6 +47,12 @@ static unsigned parts_list(const tr_ty *t, tr_part *out) {
     return put(out, 0, TR_PART_PTR, 1);
 }
 
+/* rt/layout.h: tr_str. */
+static unsigned parts_string(const tr_ty *t, tr_part *out) {
+    (void)t;
+    return put(out, put(out, 0, TR_PART_PTR, 2), TR_PART_I64, 1);
+}
+
 static unsigned parts_nothing(const tr_ty *t, tr_part *out) {
     (void)t;
     return put(out, 0, TR_PART_I64, 0);

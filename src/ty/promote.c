@@ -434,6 +434,8 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
                                      b->kind == TR_TY_OPT ? b->items[1] : b, numba);
         return of ? tr_ty_optional(t, of) : NULL;
     }
+    if (tr_ty_is_text(a) && tr_ty_is_text(b))
+        return tr_ty_string(t);
     const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
     return same ? same : join_functions(t, a, b);
 }
@@ -452,6 +454,16 @@ static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
     for (uint32_t i = 0; i < a->n; i++)
         same = same && tr_ty_strong(t, a->items[i]) == a->items[i];
     return same ? a : join_items(t, a, a, false);
+}
+
+bool tr_ty_is_text(const tr_ty *t) {
+    return t->kind == TR_TY_STRING || t->kind == TR_TY_TEXT ||
+           (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_STR);
+}
+
+static const tr_ty *strong_text(tr_tytab *t, const tr_ty *a) {
+    (void)a;
+    return tr_ty_string(t);
 }
 
 static const tr_ty *strong_self(tr_tytab *t, const tr_ty *a) {
