@@ -250,6 +250,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "places",
             "scan",
             "select",
+            "shape",
             "matsmall",
             "small",
             "stack",
@@ -269,7 +270,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ty": (
         ("ty",),  # the table
-        ("bigint", "date", "parts", "record"),
+        ("bigint", "date", "parts", "record", "slot"),
         ("cell", "obj", "promote"),
         ("accept", "parse", "pick", "print", "sig"),
     ),

@@ -78,6 +78,8 @@ void *tr_symbol_find(const char *name) {
         return (void *)(uintptr_t)tr_rt_placed;
     if (!strcmp(name, TR_RT_FIXED))
         return (void *)(uintptr_t)tr_rt_fixed_grain_at();
+    if (!strncmp(name, TR_SHAPE_NAME, sizeof TR_SHAPE_NAME - 1))
+        return (void *)(uintptr_t)tr_rt_shape_named(name);
     void *p = memory_fn(name);
     if (p)
         return p;

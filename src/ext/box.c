@@ -25,8 +25,8 @@ static void mem_dealloc(PyObject *self) {
     tr_memobj *m = (tr_memobj *)self;
     PyTypeObject *tp = Py_TYPE(self);
     assert((!m->mem || m->mem->next == m->mem) && "memory that Python has is in no frame's list");
-    if (m->mem && tr_rt_mem_unref(m->mem))
-        atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
+    if (m->mem)
+        atomic_fetch_add_explicit(&m->st->freed, tr_rt_mem_unref(m->mem), memory_order_relaxed);
     tp->tp_free(self);
     Py_DECREF(tp); /* last: the type keeps the module and with it the state */
 }

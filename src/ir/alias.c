@@ -120,11 +120,37 @@ static void item(walk *w, tr_val tuple, uint32_t k, int depth) {
     }
 }
 
+static bool holds_others(const tr_fn *f, tr_val v) {
+    const tr_ty *t = tr_at(f, v)->ty;
+    return t && tr_ty_holds_arrays(t);
+}
+
+/* What an item of a container may be: all that is put into one, what else is taken out of one, and what calls
+ * put there that are given one. */
+static void each_held(walk *w, tr_val taken) {
+    const tr_fn *f = w->f;
+    for (tr_val x = 0; x < f->ins.n; x++) {
+        const tr_ins *in = tr_at(f, x);
+        if (in->blk == TR_NOBLK)
+            continue;
+        bool out = in->op == TR_OP_TAKE || in->op == TR_OP_PEEK, call = false;
+        if (out && x != taken)
+            whole(w, x);
+        if (tr_consumed(in) != TR_NOVAL && in->op != TR_OP_RET)
+            whole(w, in->args[tr_consumed(in)]);
+        bool calls = in->op == TR_OP_CALL || in->op == TR_OP_CALLX || in->op == TR_OP_PATTERN;
+        for (uint32_t k = 0; calls && k < in->nargs; k++)
+            call = call || holds_others(f, in->args[k]);
+        for (uint32_t k = 0; call && k < in->nargs; k++)
+            whole(w, in->args[k]);
+    }
+}
+
 static void whole(walk *w, tr_val v) {
     const tr_fn *f = w->f;
     v = tr_array_root(f, v);
     const tr_ins *in = tr_at(f, v);
-    if (w->from[v] || !tr_ty_is_managed(in->ty))
+    if (w->from[v] || !tr_ty_has_arrays(in->ty))
         return;
     w->from[v] = 1;
     switch ((tr_op)in->op) {
@@ -147,6 +173,11 @@ static void whole(walk *w, tr_val v) {
             if (tr_at(f, x)->op == TR_OP_ITEMS && tr_at(f, x)->blk != TR_NOBLK &&
                 tr_at(f, tr_at(f, x)->args[0])->ty == tr_at(f, in->args[0])->ty)
                 w->from[x] = 1;
+        break;
+    case TR_OP_TAKE: /* what was put into any container, here or before */
+    case TR_OP_PEEK:
+        whole(w, in->args[0]);
+        each_held(w, v);
         break;
     case TR_OP_ARRAYAT: /* whoever else says the same */
         for (tr_val x = 0; x < f->ins.n; x++)

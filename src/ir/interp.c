@@ -320,7 +320,8 @@ static bool alloc(tr_irun *r, const tr_ins *i, tr_slot *out) {
     return true;
 }
 
-/* --- lists: the address of a tr_list, whose items nobody frees --- */
+/* --- lists: blocks as the runtime's (rt/layout.h), for what its functions do to them; items hold nothing that
+ * is counted, and nobody frees them --- */
 
 static bool no_room(tr_irun *r, const tr_ins *i, int64_t n) {
     raise_site(r, i, i->nargs);
@@ -347,12 +348,67 @@ static bool set_length(tr_irun *r, const tr_ins *i, tr_list *l, int64_t n, int64
     return true;
 }
 
+static void *new_block(tr_irun *r, uint32_t size) {
+    char *at = tr_arena_alloc(&r->in->ctx->arena, 2 * TR_MEM_ALIGN + sizeof(tr_list));
+    tr_mem *m = (tr_mem *)(((uintptr_t)at + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1));
+    tr_shape *s = TR_NEW(&r->in->ctx->arena, tr_shape);
+    *s = (tr_shape){.size = size};
+    *m = (tr_mem){.refs = 1, .size = sizeof(tr_list), .shape = s};
+    *tr_list_of(m) = (tr_list){0};
+    return m;
+}
+
+/* Moves a value between a slot, or where a number lies, and registers; `at` is how far it is in the slot. */
+static void move_parts(const tr_ty *t, char *slot, size_t *at, tr_slot **x, bool put) {
+    tr_part parts[2 + 2 * TR_MAX_NDIM];
+    if (tr_ty_is_items(t)) {
+        for (uint32_t i = 0; i < t->n; i++)
+            move_parts(t->items[i], slot, at, x, put);
+        return;
+    }
+    bool number = tr_ty_is_scalar(t);
+    unsigned n = tr_ty_nparts(t), size = number ? tr_ty_align(t) : sizeof(tr_slot);
+    tr_ty_parts(t, parts);
+    *at = n ? (*at + size - 1) & ~(size_t)(size - 1) : *at;
+    if (number && put)
+        tr_interp_store(t, slot + *at, *x);
+    else if (number)
+        tr_interp_load(t, slot + *at, *x);
+    else if (put)
+        memcpy(slot + *at, *x, n * sizeof **x);
+    else
+        memcpy(*x, slot + *at, n * sizeof **x);
+    *at += (size_t)n * size;
+    *x += n;
+}
+
+static void put_slot(const tr_ty *t, char *slot, const tr_slot *x) {
+    size_t at = 0;
+    tr_slot *from = (tr_slot *)(uintptr_t)x;
+    move_parts(t, slot, &at, &from, true);
+}
+
+static bool slot_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    const tr_ty *t = tr_irun_arg_type(r, i, 0)->elem->items[0];
+    char *at = element_of(r, i);
+    if (!at)
+        return tr_irun_fault(r, i, "reaches outside of an array");
+    if (i->op == TR_OP_PUT) {
+        put_slot(t, at, tr_irun_arg(r, i, 2));
+        return true;
+    }
+    size_t in = 0;
+    move_parts(t, at, &in, &out, false);
+    return true;
+}
+
 static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
     const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : tr_irun_arg_type(r, i, 0);
-    int64_t size = tr_ty_size(t->items[0]);
-    tr_list *l = i->op == TR_OP_NEWLIST ? TR_NEW(&r->in->ctx->arena, tr_list) : tr_irun_arg(r, i, 0)->p;
+    int64_t size = tr_ty_lies(t->items[0], NULL, NULL);
+    void *block = i->op == TR_OP_NEWLIST ? new_block(r, (uint32_t)size) : tr_irun_arg(r, i, 0)->p;
+    tr_list *l = tr_list_of(block);
     switch ((tr_op)i->op) {
-    case TR_OP_NEWLIST: out->p = l; return set_length(r, i, l, tr_irun_arg(r, i, 0)->i, size);
+    case TR_OP_NEWLIST: out->p = block; return set_length(r, i, l, tr_irun_arg(r, i, 0)->i, size);
     case TR_OP_ITEMS:
         out[0].p = NULL;
         out[1].p = l->items;
@@ -362,7 +418,7 @@ static bool list_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
     default:
         if (!set_length(r, i, l, l->len + 1, size))
             return false;
-        tr_interp_store(t->items[0], (char *)l->items + (l->len - 1) * size, tr_irun_arg(r, i, 1));
+        put_slot(t->items[0], (char *)l->items + (l->len - 1) * size, tr_irun_arg(r, i, 1));
         return true;
     }
 }
@@ -716,6 +772,9 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ITEMS:
     case TR_OP_APPEND:
     case TR_OP_RESIZE: return list_op(r, i, out);
+    case TR_OP_TAKE:
+    case TR_OP_PEEK:
+    case TR_OP_PUT: return slot_op(r, i, out);
     case TR_OP_LOAD:
         if (!(at = element_of(r, i)) && !i->sub)
             return tr_irun_fault(r, i, "loads outside of an array");

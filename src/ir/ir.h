@@ -45,7 +45,7 @@ enum {
 enum { S_F = 1, S_T = 2 }; /* stages in op.def */
 
 typedef enum tr_op {
-#define X(id, name, nargs, result, effects, cost, lanes, words, stages) TR_OP_##id,
+#define X(id, name, nargs, result, effects, cost, lanes, words, owns, stages) TR_OP_##id,
 #include "ir/op.def"
 #undef X
     TR_OP__COUNT
@@ -54,7 +54,7 @@ typedef enum tr_op {
 typedef struct tr_opinfo {
     const char *name;
     int8_t nargs;
-    char result, lanes;
+    char result, lanes, owns;
     uint8_t effects, cost, words, stages;
 } tr_opinfo;
 extern const tr_opinfo tr_op_info[TR_OP__COUNT];
@@ -823,6 +823,11 @@ static inline uint32_t tr_nsucc(const tr_ins *i) {
 }
 static inline bool tr_ins_raises(const tr_ins *i) {
     return tr_ins_effects(i) & E_RAISE;
+}
+/* Which operand of an instruction it consumes the reference of (op.def), TR_NOVAL: none. */
+static inline uint32_t tr_consumed(const tr_ins *i) {
+    char c = tr_op_info[i->op].owns;
+    return c >= '0' && c <= '9' ? (uint32_t)(c - '0') : TR_NOVAL;
 }
 static inline uint8_t tr_ins_fast(const tr_ins *i) {
     return (uint8_t)(i->flags >> F_FAST_SHIFT);

@@ -149,7 +149,7 @@ static bool is_same_places(const body *b, tr_val v) {
 /* An access to v at n indices, or (NULL) to all of it. */
 static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
     tr_val root = v, view = TR_NOVAL;
-    if (!tr_ty_is_managed(def(b, v)->ty))
+    if (!tr_ty_has_arrays(def(b, v)->ty))
         return;
     for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
         view = is_same_places(b, root) ? view : root;
@@ -231,7 +231,10 @@ static void walk_ins(body *b, const tr_ins *in) {
     case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, true); break;
     case TR_OP_CALL: walk_call(b, in); break;
     case TR_OP_PATTERN: walk_pattern(b, in); break;
-    case TR_OP_ITEMS: reach(b, in->args[0], NULL, 0, false); break;
+    case TR_OP_ITEMS:
+    case TR_OP_TAKE:
+    case TR_OP_PEEK: reach(b, in->args[0], NULL, 0, false); break;
+    case TR_OP_PUT: reach(b, in->args[0], NULL, 0, true); break;
     case TR_OP_APPEND: /* of a round's own list nobody else can tell */
     case TR_OP_RESIZE: reach(b, in->args[0], NULL, 0, true); break;
     case TR_OP_RETAIN: /* counts are kept by several at once, if need be */

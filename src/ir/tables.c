@@ -4,8 +4,8 @@
 #include "ir/ir.h"
 
 const tr_opinfo tr_op_info[TR_OP__COUNT] = {
-#define X(id, name, nargs, result, effects, cost, lanes, words, stages) \
-    {name, nargs, result, lanes, effects, cost, TR_WORDS_##words, stages},
+#define X(id, name, nargs, result, effects, cost, lanes, words, owns, stages) \
+    {name, nargs, result, lanes, owns, effects, cost, TR_WORDS_##words, stages},
 #include "ir/op.def"
 #undef X
 };

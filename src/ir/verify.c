@@ -174,9 +174,9 @@ static uint8_t *made_of(const tr_fnck *k, tr_val items) {
         changed = false;
         for (tr_val v = 0; v < f->ins.n; v++) {
             const tr_ins *in = tr_at(f, v);
-            bool holds =
-                in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT || in->op == TR_OP_SELECT || tr_is_view(in);
-            if (is[v] || in->blk == TR_NOBLK || !holds || !tr_ty_is_managed(in->ty))
+            bool holds = in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT || in->op == TR_OP_SELECT ||
+                         in->op == TR_OP_PEEK || tr_is_view(in);
+            if (is[v] || in->blk == TR_NOBLK || !holds || !tr_ty_is_counted(in->ty))
                 continue;
             for (uint32_t n = 0; n < in->nargs; n++)
                 is[v] |= is[in->args[n]];
@@ -220,7 +220,7 @@ static void check_items(const tr_fnck *k, tr_val v) {
                               "uses items of a list that has changed its length since they were asked for");
                     return;
                 }
-            stale = stale || (tr_op_info[in->op].effects & E_GROW && tr_at(f, in->args[0])->ty == list);
+            stale = stale || (tr_ins_effects(in) & E_GROW && tr_at(f, in->args[0])->ty == list);
         }
         const tr_ins *t = again ? NULL : tr_term(f, at >> 1);
         for (uint32_t s = 0; t && s < tr_nsucc(t); s++) {

@@ -231,21 +231,25 @@ static void check_alloc(tr_fnck *k, const tr_ins *i) {
     want_i64s(k, i, 0, i->nargs);
 }
 
-/* A list of numbers. */
+/* A list, of what is known. */
 static bool is_list(const tr_ty *t) {
-    return tr_ck_is_kind(t, TR_TY_LIST) && t->sub != TR_LIST_CELL && tr_ty_is_scalar(t->items[0]) &&
-           !t->items[0]->weak;
+    return tr_ck_is_kind(t, TR_TY_LIST) && t->sub != TR_LIST_CELL && tr_ty_may_lie(t->items[0]);
+}
+
+/* What an array's items are to who has one of them. */
+static const tr_ty *held_by(const tr_ty *array) {
+    return tr_ty_is_slots(array) ? array->elem->items[0] : array->elem;
 }
 
 static void check_list(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : arg_type(k, i, 0), *a = i->ty;
     if (!is_list(t)) {
-        tr_ck_bad(k, "%s is %s, want a list of numbers", i->op == TR_OP_NEWLIST ? "result" : "operand 0",
+        tr_ck_bad(k, "%s is %s, want a list", i->op == TR_OP_NEWLIST ? "result" : "operand 0",
                   tr_ck_show(k, t));
         return;
     }
-    if (i->op == TR_OP_ITEMS && (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->elem != t->items[0] || a->ndim != 1 ||
-                                 a->layout != TR_LAYOUT_C || a->readonly || a->sub))
+    if (i->op == TR_OP_ITEMS && (!tr_ck_is_kind(a, TR_TY_ARRAY) || held_by(a) != t->items[0] ||
+                                 a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly || a->sub))
         tr_ck_bad(k, "result is %s, want an array of the items of %s", tr_ck_show(k, a), tr_ck_show(k, t));
     else if (i->op == TR_OP_APPEND)
         tr_ck_want_type(k, arg_type(k, i, 1), t->items[0], "the item");
@@ -265,12 +269,29 @@ static void check_string(tr_fnck *k, const tr_ins *i) {
     }
 }
 
+static void check_slot(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    if (!tr_ck_is_kind(t, TR_TY_ARRAY) || !tr_ty_is_slots(t) || t->ndim != 1) {
+        tr_ck_bad(k, "operand 0 is %s, want an array of slots", tr_ck_show(k, t));
+        return;
+    }
+    want_i64s(k, i, 1, 2);
+    if (i->op != TR_OP_PUT)
+        tr_ck_want_type(k, i->ty, held_by(t), "result");
+    else
+        tr_ck_want_type(k, arg_type(k, i, 2), held_by(t), "value");
+    if (i->op == TR_OP_PUT && t->readonly)
+        tr_ck_bad(k, "the array is read-only");
+}
+
 static void check_access(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     uint32_t extra = i->op == TR_OP_STORE ? 2 : 1;
     want_array(k, i, 0);
     if (!tr_ck_is_kind(t, TR_TY_ARRAY))
         return;
+    if (tr_ty_is_slots(t))
+        tr_ck_bad(k, "the items of %s are slots", tr_ck_show(k, t));
     want_nargs(k, i, t->ndim + extra);
     want_i64s(k, i, 1, t->ndim + 1u);
     if (i->op == TR_OP_LOAD) {
@@ -432,6 +453,7 @@ static bool is_letter(const tr_ty *t, char letter) {
     case 'C': return tr_ck_is_kind(t, TR_TY_C64) || tr_ck_is_kind(t, TR_TY_C128);
     case 'S': return tr_ck_is_kind(t, TR_TY_STRING);
     case 'v': return tr_ck_is_kind(t, TR_TY_NONE);
+    case 'l': return tr_ck_is_kind(t, TR_TY_LIST);
     default: return false;
     }
 }
@@ -987,6 +1009,9 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
         check_list(k, i);
         check_site(k, i, i->nargs);
         break;
+    case TR_OP_TAKE:
+    case TR_OP_PEEK:
+    case TR_OP_PUT: check_slot(k, i); break;
     case TR_OP_LOAD:
     case TR_OP_STORE: check_access(k, i); break;
     case TR_OP_MEET: check_meet(k, i); break;

@@ -36,7 +36,7 @@ bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
     const tr_ty *tx = ox ? x.ty->items[1] : x.ty, *ty = oy ? y.ty->items[1] : y.ty;
-    if ((tr_ty_is_managed(tx) && !tr_ty_is_text(tx)) || (tr_ty_is_managed(ty) && !tr_ty_is_text(ty))) { /* an array's == is an array, that of None no */
+    if (tr_ty_has_arrays(tx) || tr_ty_has_arrays(ty)) { /* an array's == is an array, that of None no */
         tr_em_error(e, "== and != of %s", tr_em_tyname(e, ox ? x.ty : y.ty));
         tr_em_hint(e, "ask `is None` first: beyond that it is an array");
         return false;

@@ -12,7 +12,7 @@
 
 /* One element in memory: complex is a pair. */
 static lt memory_type(const tr_lm *m, const tr_ty *t) {
-    if (t->kind == TR_TY_STRUCT)
+    if (t->kind == TR_TY_STRUCT || t->kind == TR_TY_SLOT)
         return LLVMArrayType2(m->i8, tr_ty_size(t));
     lt e = tr_lower_elem(m, t);
     return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
@@ -452,6 +452,10 @@ static void count_one(tr_lf *w, lv owner, bool retain) {
 static void owned_itself(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
     (void)t;
     count_one(w, parts[0], retain);
+}
+
+static void owned_fixed(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    owned_itself(w, t, parts, retain);
 }
 
 static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {

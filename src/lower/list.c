@@ -3,7 +3,8 @@
  *
  * The block has the tag of the frame, so that LLVM knows that no store to an item changes it, and hoists
  * the look-up out of loops in which the list stays as long as it is. The length is stored last, by one
- * instruction: code that is left before that leaves the list as it was. */
+ * instruction: code that is left before that leaves the list as it was. A slot's parts lie where ty/slot.c says;
+ * what it holds is counted where an item is taken, and where another one is put into its place. */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -31,12 +32,26 @@ static void raise_no_room(tr_lf *w, tr_val v, lv n) {
     tr_lower_raise(w, v, tr_at(w->body->f, v)->imm.site, 1, &i64, (lv *[]){&n});
 }
 
+/* The shape of items of that type: a name that says all of it, which the loader knows (rt/shape.c). */
+static lv shape_of(tr_lf *w, const tr_ty *item) {
+    tr_lm *m = w->m;
+    unsigned np = tr_ty_nparts(item), n = tr_ty_owners(item, NULL);
+    uint32_t *at = TR_NEW_N(&m->ctx->arena, uint32_t, np + 1u),
+             *own = TR_NEW_N(&m->ctx->arena, uint32_t, n + 1u);
+    char *name = tr_arena_printf(&m->ctx->arena, TR_SHAPE_NAME "_%u", tr_ty_lies(item, at, NULL));
+    tr_ty_owners(item, own);
+    for (unsigned k = 0; k < n; k++)
+        name = tr_arena_printf(&m->ctx->arena, "%s_%u", name, at[own[k]]);
+    lv g = LLVMGetNamedGlobal(m->mod, name);
+    return g ? g : LLVMAddGlobal(m->mod, m->i8, name);
+}
+
 /* The list has room for n items from here on. */
-static void make_room(tr_lf *w, tr_val v, lv list, lv n, unsigned size) {
+static void make_room(tr_lf *w, tr_val v, lv list, lv n) {
     lv cap = load_field(w, list, offsetof(tr_list, cap), w->m->i64), done;
     lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntSLE, n, cap));
-    lv args[3] = {list, n, l_int(w->m->i64, size)};
-    tr_lower_rt(w, TR_RT_LIST_ROOM, 3, args, NULL, &done);
+    lv args[2] = {list, n};
+    tr_lower_rt(w, TR_RT_LIST_ROOM, 2, args, NULL, &done);
     lb made = tr_lower_unless(w, done);
     raise_no_room(w, v, n);
     l_at_end(w->b, made);
@@ -46,7 +61,7 @@ static void make_room(tr_lf *w, tr_val v, lv list, lv n, unsigned size) {
 
 static void lower_newlist(tr_lf *w, tr_val v, const tr_ins *in) {
     lv n = tr_lower_parts(w, in->args[0])[0], list;
-    lv args[2] = {n, l_int(w->m->i64, tr_ty_size(in->ty->items[0]))};
+    lv args[2] = {n, shape_of(w, in->ty->items[0])};
     tr_lower_rt(w, TR_RT_LIST_NEW, 2, args, NULL, &list);
     lb go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, list, ""));
     raise_no_room(w, v, n);
@@ -62,22 +77,104 @@ static void lower_items(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, 3, out);
 }
 
+/* --- slots --- */
+
+/* The address of each part of a slot. */
+static void parts_at(tr_lf *w, const tr_ty *t, lv slot, uint32_t n, lv *out) {
+    uint32_t *at = TR_NEW_N(&w->m->ctx->arena, uint32_t, n + 1u);
+    tr_ty_lies(t, at, NULL);
+    for (uint32_t k = 0; k < n; k++) {
+        lv o = l_int(w->m->i64, at[k]);
+        out[k] = at[k] ? LLVMBuildInBoundsGEP2(w->b, w->m->i8, slot, &o, 1, "") : slot;
+    }
+}
+
+/* The parts of what is in a slot; of all, or (`owners`) those that count alone: the others are undefined. */
+static lv *load_slot(tr_lf *w, const tr_ty *t, lv slot, bool owners) {
+    tr_arena *a = &w->m->ctx->arena;
+    uint32_t n = tr_ty_nparts(t), nown = tr_ty_owners(t, NULL), *own = TR_NEW_N(a, uint32_t, nown + 1u);
+    tr_part *parts = TR_NEW_N(a, tr_part, n + 1u);
+    lv *from = TR_NEW_N(a, lv, n + 1u), *out = TR_NEW_N(a, lv, n + 1u);
+    tr_ty_parts(t, parts);
+    tr_ty_owners(t, own);
+    parts_at(w, t, slot, n, from);
+    for (uint32_t k = 0, o = 0; k < n; k++) {
+        bool is_bool = parts[k] == TR_PART_I1, is_owner = o < nown && own[o] == k;
+        o += is_owner;
+        if (owners && !is_owner) {
+            out[k] = LLVMGetUndef(w->m->part[parts[k]]);
+            continue;
+        }
+        out[k] = LLVMBuildLoad2(w->b, is_bool ? w->m->i8 : w->m->part[parts[k]], from[k], "");
+        LLVMSetAlignment(out[k], tr_part_size(parts[k]));
+        tr_lower_tag(w->m, out[k], false);
+        if (is_bool)
+            out[k] = l_icmp(w->b, LLVMIntNE, out[k], l_int(w->m->i8, 0));
+    }
+    return out;
+}
+
+static void store_slot(tr_lf *w, const tr_ty *t, lv slot, const lv *x) {
+    tr_arena *a = &w->m->ctx->arena;
+    uint32_t n = tr_ty_nparts(t);
+    tr_part *parts = TR_NEW_N(a, tr_part, n + 1u);
+    lv *to = TR_NEW_N(a, lv, n + 1u);
+    tr_ty_parts(t, parts);
+    parts_at(w, t, slot, n, to);
+    for (uint32_t k = 0; k < n; k++) {
+        lv y = parts[k] == TR_PART_I1 ? LLVMBuildZExt(w->b, x[k], w->m->i8, "") : x[k];
+        lv st = LLVMBuildStore(w->b, y, to[k]);
+        LLVMSetAlignment(st, tr_part_size(parts[k]));
+        tr_lower_tag(w->m, st, false);
+    }
+}
+
+/* What is dropped is dropped when the new item is in its place. */
+static void lower_slot(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0])->elem->items[0];
+    lv slot = tr_lower_element_at(w, in->args[0], in->args + 1);
+    if (in->op == TR_OP_PUT) {
+        lv *old = tr_ty_is_counted(t) ? load_slot(w, t, slot, true) : NULL;
+        store_slot(w, t, slot, tr_lower_parts(w, in->args[2]));
+        if (old)
+            tr_lower_owners(w, t, old, false);
+        return;
+    }
+    lv *x = load_slot(w, t, slot, false);
+    if (in->op == TR_OP_TAKE)
+        tr_lower_owners(w, t, x, true);
+    tr_lower_set(w, v, tr_ty_nparts(t), x);
+}
+
+/* --- longer and shorter --- */
+
 static void lower_append(tr_lf *w, tr_val v, const tr_ins *in) {
-    const tr_ty *elem = tr_lower_ty(w, in->args[0])->items[0];
+    const tr_ty *item = tr_lower_ty(w, in->args[0])->items[0], *elem = tr_ty_as_elem(w->m->ctx->types, item);
     lv list = tr_lower_parts(w, in->args[0])[0];
     lv len = load_field(w, list, offsetof(tr_list, len), w->m->i64);
     lv n = LLVMBuildNSWAdd(w->b, len, l_int(w->m->i64, 1), "");
-    make_room(w, v, list, n, tr_ty_size(elem));
+    make_room(w, v, list, n);
     tr_larr a = {.ty = tr_ty_array(w->m->ctx->types, elem, 1, TR_LAYOUT_C, false),
                  .data = load_field(w, list, offsetof(tr_list, items), w->m->ptr)};
-    tr_lower_store_at(w, &a, len, tr_lower_parts(w, in->args[1]));
+    if (elem == item)
+        tr_lower_store_at(w, &a, len, tr_lower_parts(w, in->args[1]));
+    else
+        store_slot(w, item, tr_lower_address(w, &a, len), tr_lower_parts(w, in->args[1]));
     store_length(w, list, n);
 }
 
 static void lower_resize(tr_lf *w, tr_val v, const tr_ins *in) {
     lv list = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
-    make_room(w, v, list, n, tr_ty_size(tr_lower_ty(w, in->args[0])->items[0]));
-    store_length(w, list, n);
+    if (!tr_ty_is_counted(tr_lower_ty(w, in->args[0])->items[0])) {
+        make_room(w, v, list, n);
+        store_length(w, list, n);
+        return;
+    }
+    lv args[2] = {list, n}, done;
+    tr_lower_rt(w, TR_RT_LIST_RESIZE, 2, args, NULL, &done);
+    lb go_on = tr_lower_unless(w, done);
+    raise_no_room(w, v, n);
+    l_at_end(w->b, go_on);
 }
 
 bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in) {
@@ -86,6 +183,9 @@ bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_ITEMS: lower_items(w, v, in); break;
     case TR_OP_APPEND: lower_append(w, v, in); break;
     case TR_OP_RESIZE: lower_resize(w, v, in); break;
+    case TR_OP_TAKE:
+    case TR_OP_PEEK:
+    case TR_OP_PUT: lower_slot(w, v, in); break;
     default: return false;
     }
     return true;

@@ -68,7 +68,7 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     bool pointers = strpbrk(strchr(r->sig, '('), "pFsS");
     /* what calls back does anything; the state of a bit generator is changed by compiled code, too; items of
      * a list lie where its block says, and move, or go with it */
-    bool items = (r->effects & E_GROW) || (m->lists && row_frees(r));
+    bool items = (r->effects & E_GROW) || strchr(r->sig, 'l') || (m->lists && row_frees(r));
     if (!strchr(r->sig, 'x') && !tr_rt_random(r) && !items)
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME

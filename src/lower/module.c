@@ -178,7 +178,8 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
             !g->p->insts.d[in->imm.fn].far)
             tr_bits_set(&g->calls[from], in->imm.fn);
         g->lists = g->lists || (in->ty && tr_ty_has_lists(in->ty));
-        g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
+        g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN ||
+                                              in->op == TR_OP_TAKE || in->op == TR_OP_PUT));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
             add_calls(g, from, tr_pat_any(in->imm.pat, k), threads || tr_pat_is_parallel(in->imm.pat));
     }

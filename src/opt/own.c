@@ -4,7 +4,8 @@
  * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead:
  * after the last use in a block, or on the edges into blocks that do not need it any more. Where a value goes
  * into an owning block argument or is returned it is retained, unless it is a root that dies right there:
- * then its reference moves. Arguments are borrowed, the caller holds them.
+ * then its reference moves. So does what an instruction consumes (op.def), as what is put into a container.
+ * Arguments are borrowed, the caller holds them.
  *
  * Where no function has a handler, an exception leaves everything to the frame, which frees what a call
  * allocated. Where one has, an exception may be caught, so what holds something when it is raised gives it
@@ -24,11 +25,11 @@
 
 /* It makes a block, or is handed one: whoever has the result holds a reference. */
 static bool gives_reference(unsigned op) {
-    return op == TR_OP_ALLOC || op == TR_OP_NEWLIST || op == TR_OP_CALL || op == TR_OP_CALLRT;
+    return tr_op_info[op].owns == 'n';
 }
 
 static void add_root(tr_own *o, tr_val v) {
-    assert(o->root_no[v] == UINT32_MAX && tr_ty_is_managed(tr_at(o->f, v)->ty));
+    assert(o->root_no[v] == UINT32_MAX && tr_ty_is_counted(tr_at(o->f, v)->ty));
     o->root_no[v] = o->roots.n;
     tr_vec_push(&o->f->ctx->arena, &o->roots, v);
 }
@@ -45,7 +46,7 @@ static bool number_roots(tr_own *o, tr_u32s *params) {
         tr_bid b = f->rpo.d[i];
         for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++) {
             tr_val v = tr_blk_at(f, b)->params.d[k];
-            if (!tr_ty_is_managed(tr_at(f, v)->ty))
+            if (!tr_ty_is_counted(tr_at(f, v)->ty))
                 continue;
             any = true;
             if (b == 0)
@@ -55,8 +56,8 @@ static bool number_roots(tr_own *o, tr_u32s *params) {
         }
         for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
-            bool has = tr_ty_is_managed(in->ty);
-            any = any || has || (in->op == TR_OP_RET && tr_ty_is_managed(tr_at(f, in->args[0])->ty));
+            bool has = tr_ty_is_counted(in->ty);
+            any = any || has || (in->op == TR_OP_RET && tr_ty_is_counted(tr_at(f, in->args[0])->ty));
             if (has && gives_reference(in->op))
                 add_root(o, v);
         }
@@ -100,7 +101,7 @@ static bool flow_param(tr_own *o, tr_val p) {
 static bool flow_ins(tr_own *o, tr_val v) {
     const tr_ins *in = tr_at(o->f, v);
     bool changed = false;
-    if (!tr_ty_is_managed(in->ty))
+    if (!tr_ty_is_counted(in->ty))
         return false;
     tr_bits *set = set_of(o, v);
     if (o->root_no[v] != UINT32_MAX) {
@@ -249,6 +250,25 @@ static void find_lives(owning *w) {
     }
 }
 
+/* --- what instructions consume --- */
+
+static bool is_held(const tr_fn *f, tr_val v) {
+    return tr_ty_is_counted(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v));
+}
+
+/* The root whose reference instruction v, which consumes x, takes along: x itself, where nobody needs it
+ * behind v (`live`), and no other operand is made from it. TR_NOVAL: v takes one of its own. */
+static tr_val moved_root(const owning *w, tr_val v, tr_val x, const tr_bits *live) {
+    const tr_ins *in = tr_at(w->o.f, v);
+    uint32_t r = w->o.root_no[x];
+    if (r == UINT32_MAX || tr_bits_get(live, r))
+        return TR_NOVAL;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (k != tr_consumed(in) && w->o.of[in->args[k]] && tr_bits_get(w->o.of[in->args[k]], r))
+            return TR_NOVAL;
+    return x;
+}
+
 /* --- making it explicit --- */
 
 static void count(owning *w, tr_bld *b, tr_op op, tr_val v) {
@@ -326,7 +346,7 @@ static void do_return(owning *w, tr_val ret, tr_bits *held) {
     tr_bld b = tr_bld_before(f, ret);
     if (r != UINT32_MAX)
         tr_bits_clear(held, r);
-    else if (tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)))
+    else if (is_held(f, v))
         count(w, &b, TR_OP_RETAIN, v);
     for (uint32_t k = 0; k < w->o.roots.n; k++)
         if (tr_bits_get(held, k))
@@ -351,21 +371,38 @@ static void do_end(owning *w, tr_bid b) {
         do_return(w, t, &held);
 }
 
+/* What instruction v consumes: the root that moves into it, or TR_NOVAL. Where none does, v takes a reference
+ * along that is made for it: before it, as it may drop what it puts out of its place; but what raises has
+ * consumed nothing then, and drops nothing, so behind it. */
+static tr_val do_consumed(owning *w, tr_val v, const tr_bits *live, tr_bld *behind) {
+    tr_fn *f = w->o.f;
+    uint32_t k = tr_consumed(tr_at(f, v));
+    if (k == TR_NOVAL || !is_held(f, tr_arg(f, v, k)))
+        return TR_NOVAL;
+    tr_val x = tr_arg(f, v, k), root = moved_root(w, v, x, live);
+    tr_bld before = tr_bld_before(f, v);
+    if (root == TR_NOVAL)
+        count(w, tr_ins_raises(tr_at(f, v)) ? behind : &before, TR_OP_RETAIN, x);
+    return root;
+}
+
 /* Releases inside block b: after the last use of what its end does not need. Walks backwards. */
 static void do_body(owning *w, tr_bid b) {
     tr_fn *f = w->o.f;
     tr_arena *a = &f->ctx->arena;
     tr_bits live = tr_bits_new(a, w->o.roots.n), used = tr_bits_new(a, w->o.roots.n);
     live_at_end(w, b, &live);
-    tr_val next = tr_blk_at(f, b)->last;
-    for (tr_val v = tr_at(f, next)->prev; v != TR_NOVAL; next = v, v = tr_at(f, v)->prev) {
+    tr_val next = tr_blk_at(f, b)->last, prev;
+    for (tr_val v = tr_at(f, next)->prev; v != TR_NOVAL; next = v, v = prev) {
+        prev = tr_at(f, v)->prev; /* before what is counted for v */
         tr_bits_zero(&used);
         uses_of(w, b, v, &used);
         if (w->o.root_no[v] != UINT32_MAX)
             tr_bits_set(&used, w->o.root_no[v]); /* made and never used: released at once */
         tr_bld at = {.fn = f, .blk = b, .before = next, .loc = tr_at(f, v)->loc};
+        tr_val gone = do_consumed(w, v, &live, &at);
         for (uint32_t r = 0; r < w->o.roots.n; r++)
-            if (tr_bits_get(&used, r) && !tr_bits_get(&live, r))
+            if (tr_bits_get(&used, r) && !tr_bits_get(&live, r) && w->o.roots.d[r] != gone)
                 count(w, &at, TR_OP_RELEASE, w->o.roots.d[r]);
         tr_bits_union(&live, &used);
         end_root(w, &live, v);

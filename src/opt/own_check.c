@@ -2,7 +2,7 @@
  * references held on each path.
  *
  * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning
- * argument, returning it or releasing it takes one back. Paths that meet must hold the same; a return must
+ * argument, returning it, what consumes it (op.def) or releasing it takes one back. Paths that meet must hold the same; a return must
  * leave nothing; whatever uses an array needs its roots to be held. Runs when verification is on. */
 #include <assert.h>
 #include <string.h>
@@ -14,6 +14,7 @@ typedef struct checker {
     uint8_t **at;  /* per block: references held per value at its start, NULL = not reached yet */
     uint8_t *held; /* where the walk stands */
     const char *why;
+    tr_val owed;    /* it was consumed by what may raise and is retained next; TR_NOVAL: nothing is */
     bool handles;   /* exceptions may be caught */
     bool leaves;    /* the block at hand has a handler, */
     uint8_t *began; /* and held this when it began */
@@ -55,6 +56,22 @@ static bool check_raise(checker *c, tr_val v) {
     return true;
 }
 
+/* What instruction v takes along. What raises is followed by the retain of what somebody else holds. */
+static bool check_consumed(checker *c, tr_val v) {
+    const tr_fn *f = c->o.f;
+    const tr_ins *in = tr_at(f, v);
+    uint32_t k = tr_consumed(in);
+    tr_val x = k == TR_NOVAL ? TR_NOVAL : in->args[k];
+    if (x == TR_NOVAL || !tr_ty_is_counted(tr_at(f, x)->ty) || tr_is_const(tr_at(f, x)))
+        return true;
+    const tr_ins *next = in->next == TR_NOVAL ? NULL : tr_at(f, in->next);
+    if (tr_ins_raises(in) && next && next->op == TR_OP_RETAIN && next->args[0] == x) {
+        c->owed = x;
+        return true;
+    }
+    return take_held(c, x);
+}
+
 static bool check_ins(checker *c, tr_val v) {
     const tr_ins *in = tr_at(c->o.f, v);
     if (!check_raise(c, v))
@@ -64,6 +81,12 @@ static bool check_ins(checker *c, tr_val v) {
     for (uint32_t i = 0; i < in->nargs; i++)
         if (!roots_held(c, in->args[i]))
             return false;
+    if (in->op == TR_OP_RETAIN && c->owed == in->args[0]) {
+        c->owed = TR_NOVAL;
+        return true;
+    }
+    if (!check_consumed(c, v))
+        return false;
     if (in->op == TR_OP_RETAIN)
         c->held[in->args[0]]++;
     if (c->o.root_no[v] != UINT32_MAX)
@@ -79,7 +102,7 @@ static bool check_jump(checker *c, const tr_edge *e) {
     bool ok = true;
     for (uint32_t i = 0; i < e->n; i++) {
         tr_val p = tr_blk_at(f, e->to)->params.d[i];
-        if (!tr_ty_is_managed(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
+        if (!tr_ty_is_counted(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
             continue;
         if (tr_own_is_owner(&c->o, p))
             ok = ok && take_held(c, e->args[i]);
@@ -117,7 +140,7 @@ static bool check_block(checker *c, tr_bid b) {
     if (tr_at(f, t)->op != TR_OP_RET && tr_at(f, t)->op != TR_OP_YIELD)
         return true;
     tr_val v = tr_at(f, t)->op == TR_OP_RET ? tr_arg(f, t, 0) : TR_NOVAL;
-    if (v != TR_NOVAL && tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take_held(c, v))
+    if (v != TR_NOVAL && tr_ty_is_counted(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take_held(c, v))
         return false;
     for (tr_val k = 0; k < f->ins.n; k++)
         if (c->held[k])
@@ -126,7 +149,7 @@ static bool check_block(checker *c, tr_bid b) {
 }
 
 bool tr_own_check(tr_fn *f, bool handles, const char **why) {
-    checker c = {.handles = handles};
+    checker c = {.handles = handles, .owed = TR_NOVAL};
     tr_arena *a = &f->ctx->arena;
     tr_cfg_compute(f);
     tr_dom_compute(f);

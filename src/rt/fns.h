@@ -17,9 +17,23 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
 /* Lists (list.c). */
-void *tr_rt_list_new(tr_frame *f, int64_t n, int64_t size);
+void *tr_rt_list_new(tr_frame *f, int64_t n, const tr_shape *shape);
 void tr_rt_list_move(void *owner, void *items, int64_t n, int64_t to, int64_t from, int64_t size);
-bool tr_rt_list_room(void *list, int64_t n, int64_t size);
+bool tr_rt_list_room(void *list, int64_t n);
+bool tr_rt_list_resize(tr_frame *f, void *list, int64_t n);
+void tr_rt_list_cut(tr_frame *f, void *list, int64_t start, int64_t step, int64_t n);
+void tr_rt_list_gap(void *list, int64_t at, int64_t n);
+void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
+void tr_rt_list_repeat(void *list, const void *from);
+void tr_rt_list_reverse(void *list);
+/* What is counted in items of a container (shape.c): for ever, and for whoever asks. NULL without memory. */
+const tr_shape *tr_rt_shape(uint32_t size, uint32_t n, const uint32_t *at);
+/* By the name that code has for it; NULL: it is none, or there is no memory. */
+const tr_shape *tr_rt_shape_named(const char *name);
+/* Items of that shape, one behind the other: their references are taken back, and what nobody has any more is
+ * freed, with what it holds (mem.c); or they get one more. */
+void tr_rt_items_drop(tr_frame *f, const tr_shape *shape, const void *items, int64_t n);
+void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n);
 
 /* Strings (str.c, print.c, str_case.c, str_number.c). */
 #define STR_PARTS(s) void *s##_owner, const void *s##_data, int64_t s##_bits

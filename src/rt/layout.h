@@ -60,8 +60,9 @@ static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
 
-/* What is counted in an item of a list: n pointers, each of them NULL or as an array's owner is, at these
- * offsets. */
+/* Bytes of an item of a container, and what is counted in it: n pointers, each of them NULL or as an array's
+ * owner is, at these offsets. For ever, as blocks outlive code (rt/shape.c). */
+#define TR_SHAPE_NAME "tr_shape" /* code's name for it: this, its size and each offset, '_' before each */
 typedef struct tr_shape {
     uint32_t size, n;
     const uint32_t *at;
@@ -103,6 +104,9 @@ enum {
     TR_STR_IS_IDENTIFIER
 };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
+static inline tr_list *tr_list_of(const void *mem) {
+    return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
+}
 
 /* A block of a device's memory as its host knows it: who has it, and how that gives it back, on any
  * thread. */

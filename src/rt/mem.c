@@ -106,17 +106,27 @@ static void let_go(tr_frame *f, tr_mem *m) {
         f->spare = m;
 }
 
-/* Takes back a reference to what each item holds; what nobody has any more leaves the frame's ring and is
+/* The block that a pointer of an item is counted for; NULL: none. */
+static tr_mem *counted(const tr_shape *s, const void *items, int64_t i, uint32_t k) {
+    tr_mem *held = *(tr_mem *const *)((const char *)items + i * s->size + s->at[k]);
+    return (uintptr_t)held & 1u ? NULL : held;
+}
+
+/* Takes one reference back: that was the last. Several threads may count, as with what is captured by a
+ * parallel region; nobody but who has the only one. */
+static bool give_back(tr_mem *m) {
+    assert(__atomic_load_n(&m->refs, __ATOMIC_RELAXED) > 0 && "who gives a reference back has one");
+    return __atomic_load_n(&m->refs, __ATOMIC_ACQUIRE) == 1 ||
+           __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* Takes back a reference to what each item holds; what nobody has any more leaves its frame's ring and is
  * chained to `todo` by `next`. */
-static tr_mem *release_items(const tr_mem *m, tr_mem *todo) {
-    const tr_list *l = (const tr_list *)((const char *)m + TR_MEM_ALIGN);
-    for (int64_t i = 0; is_list(m) && m->shape->n && i < l->len; i++)
-        for (uint32_t k = 0; k < m->shape->n; k++) {
-            tr_mem *held = *(tr_mem **)((char *)l->items + i * m->shape->size + m->shape->at[k]);
-            if (!held || ((uintptr_t)held & 1u))
-                continue;
-            assert(held->refs > 0 && "who gives a reference back has one");
-            if (--held->refs)
+static tr_mem *release_items(const tr_shape *s, const void *items, int64_t n, tr_mem *todo) {
+    for (int64_t i = 0; s->n && i < n; i++)
+        for (uint32_t k = 0; k < s->n; k++) {
+            tr_mem *held = counted(s, items, i, k);
+            if (!held || !give_back(held))
                 continue;
             unlink_mem(held);
             held->next = todo;
@@ -125,20 +135,50 @@ static tr_mem *release_items(const tr_mem *m, tr_mem *todo) {
     return todo;
 }
 
-/* What a list holds goes with it, and what that holds: one after the other, for a chain of lists may be as
- * long as memory is large. */
+static tr_mem *release_held(const tr_mem *m, tr_mem *todo) {
+    const tr_list *l = tr_list_of(m);
+    return is_list(m) ? release_items(m->shape, l->items, l->len, todo) : todo;
+}
+
+/* Blocks that nobody has, chained by `next`, go one after the other, and what only they held: a chain of
+ * lists may be as long as memory is large. How many; without a frame they are nobody's. */
+static uint64_t free_chain(tr_frame *f, tr_mem *m) {
+    uint64_t n = 0;
+    for (; m; n++) {
+        tr_mem *todo = release_held(m, m->next);
+        m->next = m;
+        if (f) {
+            let_go(f, m);
+        } else {
+            drop_items(m);
+            drop(m);
+        }
+        m = todo;
+    }
+    return n;
+}
+
+void tr_rt_items_drop(tr_frame *f, const tr_shape *shape, const void *items, int64_t n) {
+    free_chain(f, release_items(shape, items, n, NULL));
+}
+
+void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n) {
+    for (int64_t i = 0; shape->n && i < n; i++)
+        for (uint32_t k = 0; k < shape->n; k++) {
+            tr_mem *held = counted(shape, items, i, k);
+            if (held)
+                __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
+        }
+}
+
+/* What a list holds goes with it. */
 void tr_rt_free(tr_frame *f, void *mem) {
     tr_mem *m = mem;
     assert((uintptr_t)m % TR_MEM_ALIGN == 0 && m->raw && m->size <= max_bytes &&
            "a block is freed, nothing else");
     unlink_mem(m);
     m->next = NULL;
-    while (m) {
-        tr_mem *todo = release_items(m, m->next);
-        m->next = m;
-        let_go(f, m);
-        m = todo;
-    }
+    free_chain(f, m);
 }
 
 /* The next array of those that `parts` describes; strides that are not given go to `room`. */
@@ -210,15 +250,9 @@ void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
     unlink_mem(m);
 }
 
-bool tr_rt_mem_unref(tr_mem *m) {
-    assert(__atomic_load_n(&m->refs, __ATOMIC_RELAXED) > 0 && "who gives a reference back has one");
-    int64_t *refs = &m->refs;
-    bool last = __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || /* nobody else has it */
-                __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
-    assert((!last || !is_list(m) || !m->shape->n) && "what holds others is of a frame");
-    if (last) {
-        drop_items(m);
-        drop(m);
-    }
-    return last;
+uint64_t tr_rt_mem_unref(tr_mem *m) {
+    if (!give_back(m))
+        return 0;
+    m->next = NULL;
+    return free_chain(NULL, m);
 }

@@ -69,7 +69,7 @@ int64_t tr_rt_piece_axis(const tr_rt_piece *p, uint32_t axis);
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m);
-/* Of a detached block, on any thread; frees at zero, and says whether it did. */
-bool tr_rt_mem_unref(tr_mem *m);
+/* Of a detached block, on any thread; frees at zero, with what only that block held, and says how many. */
+uint64_t tr_rt_mem_unref(tr_mem *m);
 
 #endif

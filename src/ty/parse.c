@@ -136,7 +136,12 @@ static const tr_ty *read_items(reader *r, const tr_words *w) {
 /* A cell is a compilation's, and has no text that could be read. */
 static const tr_ty *read_list_of(reader *r, const tr_words *w) {
     const tr_ty *t = w->sub == TR_LIST_CELL ? NULL : read_items(r, w);
-    return t && tr_ty_is_scalar(t->items[0]) && !t->items[0]->weak ? t : NULL;
+    return t && tr_ty_may_lie(t->items[0]) ? t : NULL;
+}
+
+static const tr_ty *read_slot(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w);
+    return t && tr_ty_may_lie(t->items[0]) ? tr_ty_slot(r->t, t->items[0]) : NULL;
 }
 
 static const tr_ty *read_slice(reader *r, const tr_words *w) {
@@ -307,7 +312,8 @@ static const tr_ty *read_type(reader *r) {
             ty = (r->in.p++, read_call(r, word));
         else
             ty = read_scalar(r, word);
-        if (ty && (tr_ty_is_scalar(ty) || ty->kind == TR_TY_STRUCT) && *r->in.p == '[')
+        if (ty && (tr_ty_is_scalar(ty) || ty->kind == TR_TY_STRUCT || ty->kind == TR_TY_SLOT) &&
+            *r->in.p == '[')
             ty = ty->weak ? NULL : (r->in.p++, read_array(r, ty));
     }
     r->in.depth--;

@@ -118,25 +118,100 @@ unsigned tr_ty_launched(const tr_ty *t, bool *given) {
 
 /* --- who owns memory --- */
 
+typedef bool (*is_fn)(const tr_ty *t);
+
+static bool some_item(const tr_ty *t, is_fn is) {
+    for (uint32_t i = 0; i < t->n; i++)
+        if (is(t->items[i]))
+            return true;
+    return false;
+}
+
 static bool owned_itself(const tr_ty *t) {
     (void)t;
     return true;
 }
 
-static bool owned_items(const tr_ty *t) {
-    for (uint32_t i = 0; i < t->n; i++)
-        if (tr_ty_is_managed(t->items[i]))
-            return true;
-    return false;
+static bool owned_fixed(const tr_ty *t) {
+    return owned_itself(t);
 }
 
-bool tr_ty_is_managed(const tr_ty *t) {
-    static bool (*const owned[])(const tr_ty *) = {
+static bool owned_items(const tr_ty *t) {
+    return some_item(t, tr_ty_is_counted);
+}
+
+bool tr_ty_is_counted(const tr_ty *t) {
+    static const is_fn owned[] = {
 #define KIND(ID, word, user, items, ty, ...) ty,
 #define TY(parts, owned, ...)                owned_##owned
 #include "ty/kinds.def"
     };
     return t && owned[tr_ty_row(t)](t);
+}
+
+static bool changes_itself(const tr_ty *t) {
+    (void)t;
+    return true;
+}
+
+static bool changes_fixed(const tr_ty *t) {
+    (void)t;
+    return false;
+}
+
+static bool changes_items(const tr_ty *t) {
+    return some_item(t, tr_ty_has_arrays);
+}
+
+bool tr_ty_has_arrays(const tr_ty *t) {
+    static const is_fn changes[] = {
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, ...)                changes_##owned
+#include "ty/kinds.def"
+    };
+    return t && changes[tr_ty_row(t)](t);
+}
+
+bool tr_ty_holds_arrays(const tr_ty *t) {
+    if (t->kind == TR_TY_LIST)
+        return tr_ty_has_arrays(t->items[0]);
+    if (tr_ty_is_slots(t))
+        return tr_ty_has_arrays(t->elem->items[0]);
+    return some_item(t, tr_ty_holds_arrays);
+}
+
+static unsigned owners(const tr_ty *t, unsigned from, uint32_t *part, unsigned n);
+
+static unsigned owners_itself(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {
+    (void)t;
+    if (part)
+        part[n] = from;
+    return n + 1;
+}
+
+static unsigned owners_fixed(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {
+    return owners_itself(t, from, part, n);
+}
+
+static unsigned owners_items(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {
+    for (uint32_t i = 0; i < t->n; i++) {
+        n = owners(t->items[i], from, part, n);
+        from += walk(t->items[i], NULL);
+    }
+    return n;
+}
+
+static unsigned owners(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {
+    static unsigned (*const owned[])(const tr_ty *, unsigned, uint32_t *, unsigned) = {
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, ...)                owners_##owned
+#include "ty/kinds.def"
+    };
+    return owned[tr_ty_row(t)](t, from, part, n);
+}
+
+unsigned tr_ty_owners(const tr_ty *t, uint32_t *part) {
+    return owners(t, 0, part, 0);
 }
 
 bool tr_ty_fits(const tr_ty *t, unsigned *left) {

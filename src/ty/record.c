@@ -72,6 +72,8 @@ unsigned tr_ty_struct_flags(const tr_ty *s) {
 }
 
 unsigned tr_ty_align(const tr_ty *elem) {
+    if (elem->kind == TR_TY_SLOT)
+        return elem->nums[1];
     if (elem->kind != TR_TY_STRUCT)
         return tr_ty_is_complex(elem) ? tr_ty_size(elem) / 2 : tr_ty_size(elem);
     unsigned most = 1, size = tr_ty_size(elem);

@@ -57,7 +57,8 @@ int64_t tr_ty_truncate(const tr_ty *to, double x) {
 
 unsigned tr_ty_size(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
-    case TR_TY_STRUCT: return t->nums[0];
+    case TR_TY_STRUCT:
+    case TR_TY_SLOT: return t->nums[0];
     case TR_TY_DATE: return scalars[TR_TY_I64].size;
     default: return tr_ty_is_scalar(t) ? scalars[t->kind].size : 0;
     }
@@ -477,8 +478,9 @@ const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_la
                             unsigned form) {
     assert(ndim <= TR_MAX_NDIM && layout <= TR_LAYOUT_ANY && form <= TR_ARRAY_LOOSE &&
            "a rank, layout and form that there are");
-    assert(((tr_ty_is_scalar(elem) && !elem->weak) || elem->kind == TR_TY_STRUCT) &&
-           "items are numbers or records");
+    assert(
+        ((tr_ty_is_scalar(elem) && !elem->weak) || elem->kind == TR_TY_STRUCT || elem->kind == TR_TY_SLOT) &&
+        "items are numbers, records or slots");
     if (form == TR_ARRAY_PACKED)
         layout = TR_LAYOUT_ANY;
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))

@@ -120,8 +120,14 @@ bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
 /* A list display that is only read where it stands: a tuple. */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
-/* Holds counted memory, itself or by an item. NULL, no type, does not. */
-bool tr_ty_is_managed(const tr_ty *t);
+/* Has references to counted memory, itself or by an item: what retains and releases are about. NULL, no type,
+ * has not. */
+bool tr_ty_is_counted(const tr_ty *t);
+/* Leads to items that may be read and written, of arrays or of lists, itself or by an item: what aliases are
+ * about. Memory that nobody changes is none. */
+bool tr_ty_has_arrays(const tr_ty *t);
+/* Has a container of such items: what is put there is reached by way of it. */
+bool tr_ty_holds_arrays(const tr_ty *t);
 /* A value of it is its items, one after the other. */
 bool tr_ty_is_items(const tr_ty *t);
 /* What a launch can hand to a kernel: numbers, arrays, records, None, tuples of such. */
@@ -279,6 +285,9 @@ static inline bool tr_ty_is_loose(const tr_ty *t) {
     return t->kind == TR_TY_ARRAY && t->sub != 0;
 }
 /* An array of records. */
+static inline bool tr_ty_is_slots(const tr_ty *t) {
+    return t->kind == TR_TY_ARRAY && t->elem->kind == TR_TY_SLOT;
+}
 static inline bool tr_ty_is_records(const tr_ty *t) {
     return t->kind == TR_TY_ARRAY && t->elem->kind == TR_TY_STRUCT;
 }
@@ -299,7 +308,7 @@ static inline bool tr_ty_is_complex(const tr_ty *t) {
 /* A float as an integer of type `to`, as x86 does it: what does not fit gives the smallest int; 8 and 16 bits
  * go through 32. Bits of a uint64; bits above the type's are left. */
 int64_t tr_ty_truncate(const tr_ty *to, double x);
-unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE or STRUCT in memory; 0 of others */
+unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar, DATE, STRUCT or SLOT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
 
@@ -389,6 +398,20 @@ unsigned tr_ty_nparts(const tr_ty *t);
 bool tr_ty_fits(const tr_ty *t, unsigned *left);
 /* Fills out[0 .. nparts). */
 void tr_ty_parts(const tr_ty *t, tr_part *out);
+
+/* --- what containers hold (ty/slot.c) --- */
+const tr_ty *tr_ty_slot(tr_tytab *t, const tr_ty *of); /* one item of that type, of an array */
+/* What items of this type are to an array: numbers themselves, else slots. */
+const tr_ty *tr_ty_as_elem(tr_tytab *t, const tr_ty *of);
+/* Values of it may be items of a container. */
+bool tr_ty_may_lie(const tr_ty *t);
+/* Where each part of a value of type t lies in a slot, or in an array's item that is a number; bytes of it
+ * all. `at` may be NULL. */
+unsigned tr_ty_lies(const tr_ty *t, uint32_t *at, unsigned *align);
+unsigned tr_part_size(tr_part p); /* in memory */
+/* Which of its parts are counted pointers: NULL, tagged, or a tr_mem (rt/layout.h). How many; `part` may be
+ * NULL. */
+unsigned tr_ty_owners(const tr_ty *t, uint32_t *part);
 
 /* --- signature text: "f8(i4, i4)", "void(f4[:])", "float64[:, ::1](...)" --- */
 

@@ -53,7 +53,7 @@ static uint32_t below(uint32_t n) {
 }
 
 static const char *const words[] = {
-#define X(id, name, nargs, result, effects, cost, lanes, words, stages) name,
+#define X(id, name, nargs, result, effects, cost, lanes, words, owns, stages) name,
 #include "ir/op.def"
 #undef X
     "i1",

@@ -575,22 +575,24 @@ static void test_spare(void) {
 static void test_list(void) {
     tr_frame f;
     tr_rt_frame_init(&f, NULL);
-    tr_mem *m = tr_rt_list_new(&f, 3, 8), *none = tr_rt_list_new(&f, 0, 16);
+    const tr_shape *words = tr_rt_shape(8, 0, NULL), *pairs = tr_rt_shape_named("tr_shape_16");
+    assert(words && words == tr_rt_shape_named("tr_shape_8") && pairs->size == 16 && !pairs->n);
+    tr_mem *m = tr_rt_list_new(&f, 3, words), *none = tr_rt_list_new(&f, 0, pairs);
     tr_list *l = tr_mem_data(m);
     assert(m->refs == 1 && l->len == 3 && l->cap >= 3 && tr_mem_data(none) && f.nalloc == 2);
     assert(((tr_list *)tr_mem_data(none))->len == 0 && !((tr_list *)tr_mem_data(none))->items);
     for (int64_t i = 0; i < 3; i++)
         ((int64_t *)l->items)[i] = i;
     for (int64_t i = 3; i < 100000; i++) {
-        assert(tr_rt_list_room(m, i + 1, 8) && l->len == i && l->cap > i && "more room, and no item more");
+        assert(tr_rt_list_room(m, i + 1) && l->len == i && l->cap > i && "more room, and no item more");
         ((int64_t *)l->items)[i] = i;
         l->len = i + 1;
     }
     for (int64_t i = 0; i < l->len; i++)
         assert(((int64_t *)l->items)[i] == i);
     assert(l->cap < 2 * l->len + 16);
-    assert(!tr_rt_list_room(m, INT64_MAX / 8, 8) && l->len == 100000 && "there is not so much memory");
-    assert(!tr_rt_list_new(&f, INT64_C(1) << 50, 8) && !tr_rt_list_new(&f, INT64_MAX, 16));
+    assert(!tr_rt_list_room(m, INT64_MAX / 8) && l->len == 100000 && "there is not so much memory");
+    assert(!tr_rt_list_new(&f, INT64_C(1) << 50, words) && !tr_rt_list_new(&f, INT64_MAX, pairs));
     int64_t x[5] = {1, 2, 3, 4, 5};
     tr_rt_list_move(NULL, x, 5, 2, 1, 8);
     assert(x[0] == 1 && x[1] == 2 && x[2] == 2 && x[3] == 3 && x[4] == 4);
@@ -612,29 +614,77 @@ static void test_held(void) {
     static const tr_shape pair = {16, 2, at};
     tr_frame f;
     tr_rt_frame_init(&f, NULL);
-    tr_mem *kept = tr_rt_alloc(&f, 8), *last = tr_rt_list_new(&f, 1, 16);
+    tr_mem *kept = tr_rt_alloc(&f, 8), *last = tr_rt_list_new(&f, 1, &pair);
     int borrowed;
     for (int i = 0; i < 1000000; i++) {
-        tr_mem *m = i ? tr_rt_list_new(&f, 2, 16) : last;
+        tr_mem *m = i ? tr_rt_list_new(&f, 2, &pair) : last;
         assert(m);
         void **items = ((tr_list *)tr_mem_data(m))->items;
-        m->shape = &pair;
         items[0] = i ? last : kept;
         items[1] = (char *)&borrowed + 1;
-        if (i)
-            items[2] = items[3] = NULL;
+        assert(!i || (!items[2] && !items[3]));
         last = m;
     }
     kept->refs = 2;
     tr_rt_free(&f, last);
     assert(kept->refs == 1 && f.nfree == 1000000 && f.nalloc == 1000001 && f.mems.next == kept);
-    tr_mem *outer = tr_rt_list_new(&f, 1, 16);
-    outer->shape = &pair;
+    tr_mem *outer = tr_rt_list_new(&f, 1, &pair);
     void **items = ((tr_list *)tr_mem_data(outer))->items;
     items[0] = kept;
     items[1] = NULL;
     tr_rt_frame_fini(&f); /* frees both, and asks nobody who has what */
     assert(f.nfree == f.nalloc);
+}
+
+static const tr_mem *nth(const tr_mem *list, int64_t i) {
+    return ((tr_mem **)tr_list_of(list)->items)[i];
+}
+
+/* Lists of blocks: what is copied is counted, what is dropped is freed, and what is left has its order. */
+static void test_moved(void) {
+    static const uint32_t at[1] = {0};
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    const tr_shape *one = tr_rt_shape(8, 1, at);
+    assert(one == tr_rt_shape_named("tr_shape_8_0") && one != tr_rt_shape(8, 0, NULL));
+    assert(!tr_rt_shape_named("tr_shape") && !tr_rt_shape_named("tr_shape_0") &&
+           !tr_rt_shape_named("tr_shape_8_4") && !tr_rt_shape_named("tr_shape_8x") &&
+           !tr_rt_shape_named("tr_shape_99999999999"));
+    enum { N = 10 };
+    tr_mem *l = tr_rt_list_new(&f, N, one), *x[N];
+    for (int k = 0; k < N; k++)
+        ((tr_mem **)tr_list_of(l)->items)[k] = x[k] = tr_rt_alloc(&f, 8);
+    tr_mem *some = tr_rt_list_new(&f, 4, one);
+    tr_rt_list_fill(some, 1, l, 8, -3, 3);
+    assert(!nth(some, 0) && nth(some, 1) == x[8] && nth(some, 2) == x[5] && nth(some, 3) == x[2]);
+    assert(x[8]->refs == 2 && x[5]->refs == 2 && x[7]->refs == 1);
+    tr_mem *often = tr_rt_list_new(&f, 8, one);
+    tr_rt_list_repeat(often, some);
+    assert(x[5]->refs == 4 && !nth(often, 4) && nth(often, 7) == x[2]);
+    tr_rt_free(&f, often);
+    tr_rt_list_reverse(some);
+    assert(x[5]->refs == 2 && nth(some, 0) == x[2] && !nth(some, 3));
+    uint64_t freed = f.nfree;
+    tr_rt_list_cut(&f, l, 1, 3, 3); /* 1, 4, 7 */
+    assert(tr_list_of(l)->len == 7 && f.nfree == freed + 3);
+    static const int left[7] = {0, 2, 3, 5, 6, 8, 9};
+    for (int k = 0; k < 7; k++)
+        assert(nth(l, k) == x[left[k]]);
+    tr_rt_list_cut(&f, l, 2, 1, 3); /* 3, 5, 6; somebody else has 5 */
+    assert(tr_list_of(l)->len == 4 && f.nfree == freed + 5 && nth(l, 1) == x[2] && nth(l, 2) == x[8] &&
+           x[5]->refs == 1);
+    assert(tr_rt_list_resize(&f, l, 6) && !nth(l, 4) && !nth(l, 5));
+    tr_rt_list_gap(l, 1, 2);
+    assert(nth(l, 0) == x[0] && !nth(l, 1) && !nth(l, 2) && nth(l, 3) == x[2] && nth(l, 5) == x[9]);
+    assert(tr_rt_list_resize(&f, l, 3) && f.nfree == freed + 6 && x[2]->refs == 1);
+    assert(!tr_rt_list_resize(&f, l, INT64_MAX) && tr_list_of(l)->len == 3);
+    tr_rt_mem_detach(&f, some); /* as Python has it, with what it holds, which its frame has not any more */
+    for (int k = 0; k < 3; k++)
+        tr_rt_mem_detach(&f, (tr_mem *)(uintptr_t)nth(some, k));
+    some->refs++;
+    assert(tr_rt_mem_unref(some) == 0 && tr_rt_mem_unref(some) == 4);
+    tr_rt_frame_fini(&f);
+    assert(f.nfree + 4 == f.nalloc);
 }
 
 static void test_place(void) {
@@ -649,6 +699,7 @@ static void test_place(void) {
 int main(void) {
     test_list();
     test_held();
+    test_moved();
     test_place();
     test_spare();
     test_stack();

@@ -192,13 +192,13 @@ static void test_kinds(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tr_ty *t = ir(rows[i].text);
         unsigned n = 0;
-        assert(tr_ty_is_items(t) == rows[i].items && tr_ty_is_managed(t) == rows[i].managed);
+        assert(tr_ty_is_items(t) == rows[i].items && tr_ty_is_counted(t) == rows[i].managed);
         assert(tr_ty_nparts(t) == rows[i].parts);
         for (uint32_t k = 0; k < t->n; k++)
             n += tr_ty_nparts(t->items[k]);
         assert(!tr_ty_is_items(t) || n == rows[i].parts);
     }
-    assert(!tr_ty_is_managed(NULL));
+    assert(!tr_ty_is_counted(NULL));
 }
 
 /* --- interning --- */

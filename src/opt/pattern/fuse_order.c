@@ -51,7 +51,7 @@ bool tr_fuse_loads_from(const tr_fn *f, const tr_ins *p, tr_val x) {
     const tr_pat *t = p->imm.pat;
     for (uint32_t k = tr_pat_at(t, P_CAP); tr_fuse_loads(p) && k < tr_pat_at(t, P_CAP + 1); k++) {
         const tr_ty *ty = tr_at(f, p->args[k])->ty;
-        if (tr_ty_is_managed(ty) &&
+        if (tr_ty_has_arrays(ty) &&
             (ty->kind != TR_TY_ARRAY || !tr_arrays_distinct(f, x, p->args[k], p->blk)))
             return true;
     }
@@ -127,7 +127,7 @@ static bool writes_shared(const tr_fn *f, const tr_ins *p, tr_val x) {
 static bool touches_outputs(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
     bool touches = tr_ins_effects(q) & (E_READ | E_WRITE);
     for (uint32_t k = 0; touches && k < q->nargs; k++)
-        if (tr_ty_is_managed(tr_at(f, q->args[k])->ty) && writes_shared(f, p, q->args[k]))
+        if (tr_ty_has_arrays(tr_at(f, q->args[k])->ty) && writes_shared(f, p, q->args[k]))
             return true;
     return false;
 }
@@ -158,7 +158,7 @@ static uint8_t effects_of(const tr_ins *q) {
  * comes later, but for texts that are read.) */
 static bool ends_operand(const tr_fn *f, const tr_ins *p, const tr_ins *q) {
     for (uint32_t k = 0; counts_references(q) && k < p->nargs; k++)
-        if (tr_ty_is_managed(tr_at(f, p->args[k])->ty) &&
+        if (tr_ty_has_arrays(tr_at(f, p->args[k])->ty) &&
             (tr_at(f, p->args[k])->ty->kind != TR_TY_ARRAY || tr_at(f, q->args[0])->ty->kind != TR_TY_ARRAY ||
              !tr_arrays_distinct(f, p->args[k], q->args[0], p->blk)))
             return true;

@@ -145,7 +145,7 @@ static bool count_by_ends(tr_fn *f, tr_bid b) {
 /* Does q name one of these arrays, or a view of one? */
 static bool names_one_of_arrays(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
-        if (tr_fuse_type(f, q->args[k]) && tr_ty_is_managed(tr_fuse_type(f, q->args[k])) &&
+        if (tr_fuse_type(f, q->args[k]) && tr_ty_has_arrays(tr_fuse_type(f, q->args[k])) &&
             tr_opt_among(tr_array_root(f, q->args[k]), rooms, n))
             return true;
     return false;

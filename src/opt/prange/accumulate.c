@@ -48,7 +48,7 @@ static bool has_arrays_root(const search *s, tr_val v) {
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
-    if (!tr_ty_is_managed(tr_at(s->f, v)->ty) || has_arrays_root(s, v))
+    if (!tr_ty_has_arrays(tr_at(s->f, v)->ty) || has_arrays_root(s, v))
         return false;
     return tr_array_may_be(s->f, v, s->from);
 }
@@ -232,7 +232,7 @@ static bool find_row(const search *s, const tr_ins *in, row *r) {
     const tr_pat *p = in->imm.pat;
     *r = (row){.out = UINT32_MAX};
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
+        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
         tr_role role = tr_pat_role(p, k);
         bool after = role == P_EIN || role == P_EOUT, any = r->nolds || r->out != UINT32_MAX;
@@ -390,7 +390,7 @@ static tr_val captured_as(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     tr_val param = TR_NOVAL;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
+        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
         if (tr_pat_role(p, k) != P_CAP || param != TR_NOVAL || !is_part_of_array(s, in->args[k]))
             return TR_NOVAL;
@@ -416,7 +416,7 @@ static bool check_scatter(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     bool any = false;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
+        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_arrays_root(s, in->args[k]))
             continue;
         if (any || tr_pat_role(p, k) != P_SCAT || !is_part_of_array(s, in->args[k]))
             return false;
@@ -523,7 +523,7 @@ static bool find_array(search *s) {
             for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
                 for (uint32_t k = 0; k < tr_at(s->f, v)->nargs; k++) {
                     tr_val x = tr_at(s->f, v)->args[k];
-                    if (!tr_ty_is_managed(tr_at(s->f, x)->ty) || !has_arrays_root(s, x))
+                    if (!tr_ty_has_arrays(tr_at(s->f, x)->ty) || !has_arrays_root(s, x))
                         continue;
                     x = seen_outside(s, x);
                     first = first == TR_NOVAL ? s->array = x : first;

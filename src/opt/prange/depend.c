@@ -240,7 +240,7 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
 /* An access to any elements of what has arrays, if `array` has. */
 static void add_somewhere(finder *s, tr_val at, tr_val array, bool write) {
     const tr_ty *t = tr_at(s->f, array)->ty;
-    if (tr_ty_is_managed(t))
+    if (tr_ty_has_arrays(t))
         new_access(s, at, array, write && !(t->kind == TR_TY_ARRAY && t->readonly));
 }
 

@@ -382,7 +382,7 @@ static bool check_memory(tr_ploop *l) {
 static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen);
 
 /* Does it make a list longer or shorter, by what it calls too? */
-static bool ins_grows(const tr_ploop *l, const tr_ins *in, uint8_t *seen) {
+static bool ins_grows(const tr_ploop *l, const tr_fn *f, const tr_ins *in, uint8_t *seen) {
     if (in->op == TR_OP_CALL && in->imm.fn < l->p->insts.n && !seen[in->imm.fn]) {
         seen[in->imm.fn] = 1;
         return l->p->insts.d[in->imm.fn].fn && fn_grows(l, l->p->insts.d[in->imm.fn].fn, seen);
@@ -390,12 +390,14 @@ static bool ins_grows(const tr_ploop *l, const tr_ins *in, uint8_t *seen) {
     for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
         if (fn_grows(l, tr_pat_any(in->imm.pat, k), seen))
             return true;
-    return tr_ins_effects(in) & E_GROW;
+    /* what is dropped, and what is put there, is of an iteration's memory */
+    bool puts = in->op == TR_OP_PUT && tr_ty_is_counted(tr_at(f, in->args[2])->ty);
+    return puts || (tr_ins_effects(in) & E_GROW);
 }
 
 static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen) {
     for (tr_val v = 0; v < f->ins.n; v++)
-        if (tr_at(f, v)->blk != TR_NOBLK && ins_grows(l, tr_at(f, v), seen))
+        if (tr_at(f, v)->blk != TR_NOBLK && ins_grows(l, f, tr_at(f, v), seen))
             return true;
     return false;
 }
@@ -423,9 +425,10 @@ static bool check_lists(const tr_ploop *l) {
             const tr_ins *in = tr_at(f, v);
             for (uint32_t k = 0; k < in->nargs; k++) {
                 const tr_ty *t = tr_at(f, in->args[k])->ty;
-                uint8_t *seen =
-                    t && tr_ty_has_lists(t) ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u) : NULL;
-                if (!seen || !ins_grows(l, in, seen) || lists_are_own(l, in->args[k]))
+                uint8_t *seen = t && (tr_ty_has_lists(t) || tr_ty_is_slots(t))
+                                    ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u)
+                                    : NULL;
+                if (!seen || !ins_grows(l, f, in, seen) || lists_are_own(l, in->args[k]))
                     continue;
                 refuse(l, TR_NYI_PRANGE_LIST, v,
                        tr_arena_printf(&f->ctx->arena,
