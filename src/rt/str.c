@@ -345,7 +345,8 @@ void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by),
         *out = tr_str_new(f, tr_str_len(&all), least);
         if (out->bits >= 0)
             tr_str_put(out, 0, &all);
-        tr_rt_free(f, all.owner);
+        if (all.owner)
+            tr_rt_free(f, all.owner);
     }
 }
 

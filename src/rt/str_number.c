@@ -8,12 +8,17 @@
 #include "rt/str.h"
 #include "rt/unicode.h"
 
+/* Of ASCII's those that C has, fewer than str.isspace() says. */
+static bool is_blank(uint32_t c) {
+    return c < 0x80 ? c == ' ' || (c >= '\t' && c <= '\r') : tr_rt_char_is(c, TR_CHAR_SPACE);
+}
+
 /* Without the blanks around. */
 static tr_str stripped(const tr_str *s) {
     int64_t from = 0, end = tr_str_len(s);
-    while (from < end && tr_rt_char_is(tr_str_at(s, from), TR_CHAR_SPACE))
+    while (from < end && is_blank(tr_str_at(s, from)))
         from++;
-    while (end > from && tr_rt_char_is(tr_str_at(s, end - 1), TR_CHAR_SPACE))
+    while (end > from && is_blank(tr_str_at(s, end - 1)))
         end--;
     return tr_str_part(s, from, end - from);
 }

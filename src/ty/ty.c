@@ -441,6 +441,7 @@ static bool can_be_held(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_ARRAY:
+    case TR_TY_STRING:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
     case TR_TY_RANGE:
