@@ -764,11 +764,11 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ARRAYAT: array_at(r, i, out); return true;
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
-    case TR_OP_NEWLIST:
     case TR_OP_STRING:
     case TR_OP_STRLEN:
     case TR_OP_SUBSTR:
     case TR_OP_CHARAT: return string_op(r, i, out);
+    case TR_OP_NEWLIST:
     case TR_OP_ITEMS:
     case TR_OP_APPEND:
     case TR_OP_RESIZE: return list_op(r, i, out);
