@@ -531,6 +531,14 @@ static bool raise_again(tr_em *e, const tr_raising *r) {
     return true;
 }
 
+/* Has an f-string strings among its pieces? Then it is made, for what they say is not known. */
+static bool has_string(const tr_ty *text) {
+    for (uint32_t i = 0; i < text->n; i++)
+        if (tr_ty_is_counted(text->items[i]) && !tr_ty_has_arrays(text->items[i]))
+            return true;
+    return false;
+}
+
 bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_tv x = r->what;
     const tr_obj *cls = NULL;
@@ -548,7 +556,8 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     }
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
-    bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT; /* the message is the f-string */
+    bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
+                  !has_string(x.ty->items[0]); /* the message is the f-string */
     if (format) {
         x = tr_em_item(e, x, 0);
         n = x.ty->n;

@@ -2,7 +2,7 @@
  * one print() is one write. Without memory the text so far is handed over early; nothing is lost.
  *
  * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the
- * text as they were, behind a NUL that text has not. An axis is NUL 'a' and its length; the array behind its
+ * text as they were, behind a NUL. A NUL of a string's own is NUL 'z' in a line. An axis is NUL 'a' and its length; the array behind its
  * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
 #include <assert.h>
 #include <stdio.h>
@@ -162,6 +162,12 @@ bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
         *at = s + p->n;
         return true;
     }
+    if (s[1] == 'z') {
+        p->text = s;
+        p->n = 1;
+        *at = s + MARK;
+        return true;
+    }
     p->axes = s;
     for (; s < end && !s[0] && s[1] == 'a'; s += MARK + sizeof(int64_t))
         p->ndim++;
@@ -240,11 +246,25 @@ void tr_rt_print_end(tr_frame *f) {
 
 /* --- strings --- */
 
+/* In a line a NUL would begin an array; a string that is made is as long as it is. */
+static void put_text(const tr_frame *f, const tr_str *s, tr_sb *b) {
+    size_t from = b->n;
+    tr_str_text(s, b);
+    if (f->nmake || b->oom || !memchr(b->d + from, 0, b->n - from))
+        return;
+    for (size_t at = from; at < b->n && !b->oom; at++)
+        if (!b->d[at]) {
+            tr_sb_putc(b, 0);
+            memmove(b->d + at + MARK, b->d + at + 1, b->n - at - MARK);
+            b->d[++at] = 'z';
+        }
+}
+
 void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits) {
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
     tr_sb b = open_text(f);
     if (!b.oom)
-        tr_str_text(&s, &b);
+        put_text(f, &s, &b);
     if (!close_text(f, &b))
         put(f, "...", 3);
 }
@@ -266,7 +286,7 @@ void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, i
         int64_t n = tr_str_len(&s);
         s = tr_str_part(&s, 0, how.precision >= 0 && how.precision < n ? how.precision : n);
         tr_fspec_fill(&how, tr_fspec_before(&how, (size_t)tr_str_len(&s)), &b);
-        tr_str_text(&s, &b);
+        put_text(f, &s, &b);
         tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)tr_str_len(&s)), &b);
     }
     if (!close_text(f, &b))
