@@ -42,6 +42,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pyprint",
             "pyvalues",
             "pywith",
+            "shared",
         ),
         (
             "cuda*",

@@ -7,7 +7,6 @@ what Treadle cannot do: what was decorated can be passed around, and fails with 
 from __future__ import annotations
 
 import functools
-from inspect import CO_VARKEYWORDS
 from types import FunctionType, MappingProxyType
 from typing import Any, Callable, NoReturn
 
@@ -104,13 +103,6 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     decorate = decorators.jit(**options)
 
     def decorated(fn: Any) -> Any:
-        if getattr(getattr(fn, "__code__", None), "co_flags", 0) & CO_VARKEYWORDS:
-            return Failed(
-                fn,
-                UnsupportedError(
-                    f"Treadle does not compile functions with a parameter like **kwargs: {fn.__qualname__}()"
-                ),
-            )
         function = decorate(fn)
         if isinstance(function, Function):
             vars(function)["targetoptions"] = MappingProxyType({"nopython": True, **options})

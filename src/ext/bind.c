@@ -5,6 +5,10 @@
 
 #include <assert.h>
 
+static uint32_t nnames(const tr_function *f) {
+    return (uint32_t)PyTuple_GET_SIZE(f->names);
+}
+
 const char *tr_function_param(const tr_function *f, uint32_t i) {
     assert(i < f->nparams && "a parameter of the function");
     if (i < (uint32_t)PyTuple_GET_SIZE(f->names)) {
@@ -14,11 +18,7 @@ const char *tr_function_param(const tr_function *f, uint32_t i) {
         PyErr_Clear();
         return "?";
     }
-    return "*args";
-}
-
-static uint32_t nnames(const tr_function *f) {
-    return (uint32_t)PyTuple_GET_SIZE(f->names);
+    return f->varargs && i == nnames(f) ? "*args" : "**kwargs";
 }
 
 static bool too_many(tr_function *f, Py_ssize_t given) {
@@ -69,10 +69,21 @@ static Py_ssize_t find_name(const tr_function *f, PyObject *name) {
     return -1;
 }
 
-static bool take_keywords(tr_function *f, PyObject *const *values, PyObject *kwnames, PyObject **v) {
+static bool append(PyObject *list, PyObject *x) {
+    return PyList_Append(list, x) == 0;
+}
+
+/* rest: lists of the names that no parameter has, and of their values, of a function with **kwargs. */
+static bool take_keywords(tr_function *f, PyObject *const *values, PyObject *kwnames, PyObject **v,
+                          PyObject *const *rest) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, k);
         Py_ssize_t i = find_name(f, name);
+        if (f->varkw && i < (Py_ssize_t)f->nposonly) {
+            if (!append(rest[0], name) || !append(rest[1], values[k]))
+                return false;
+            continue;
+        }
         if (i < 0) {
             PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", f->qualname, name);
             return false;
@@ -109,9 +120,29 @@ static bool fill_defaults(tr_function *f, PyObject **v) {
     return !lacks_kw || missing(f, v, f->npos, n, "keyword-only");
 }
 
-/* Each parameter has a value, *args a tuple. */
+/* The keyword arguments, by parameter; *named: those of **kwargs. */
+static bool bind_keywords(tr_function *f, PyObject *const *values, PyObject *kwnames, PyObject **v,
+                          PyObject **named) {
+    PyObject *rest[2] = {NULL, NULL}, *tuple[2] = {NULL, NULL};
+    bool ok = true;
+    for (int k = 0; k < 2 && f->varkw; k++)
+        ok = ok && (rest[k] = PyList_New(0));
+    ok = ok && (!kwnames || take_keywords(f, values, kwnames, v, rest)) && fill_defaults(f, v);
+    for (int k = 0; k < 2 && f->varkw; k++)
+        ok = ok && (tuple[k] = PyList_AsTuple(rest[k]));
+    if (ok && f->varkw)
+        ok = (*named = PyTuple_Pack(2, tuple[0], tuple[1])) != NULL;
+    for (int k = 0; k < 2; k++) {
+        Py_XDECREF(rest[k]);
+        Py_XDECREF(tuple[k]);
+    }
+    return ok;
+}
+
+/* Each parameter has a value, *args a tuple, **kwargs two. */
 static __attribute__((unused)) bool is_bound(const tr_function *f, const tr_bound *b) {
-    bool all = f->varargs ? b->star && b->v[nnames(f)] == b->star : !b->star;
+    bool all = (f->varargs ? b->star && b->v[nnames(f)] == b->star : !b->star) &&
+               (f->varkw ? b->named && b->v[f->nparams - 1] == b->named : !b->named);
     for (uint32_t i = 0; all && i < f->nparams; i++)
         all = b->v[i] != NULL;
     return all;
@@ -119,9 +150,9 @@ static __attribute__((unused)) bool is_bound(const tr_function *f, const tr_boun
 
 bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b) {
     uint32_t np = nnames(f);
-    assert(np + f->varargs == f->nparams && "every parameter but *args has a name");
+    assert(np + f->varargs + f->varkw == f->nparams && "every parameter but *args and **kwargs has a name");
     b->v = b->stack;
-    b->star = NULL;
+    b->star = b->named = NULL;
     if (f->nparams > TR_STACK_ARGS) {
         b->v = PyMem_Malloc(f->nparams * sizeof *b->v);
         if (!b->v) {
@@ -135,7 +166,9 @@ bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwna
     for (Py_ssize_t i = pos; i < (Py_ssize_t)np; i++)
         b->v[i] = NULL;
     bool ok = f->varargs || n <= (Py_ssize_t)f->npos || too_many(f, n);
-    ok = ok && (!kwnames || take_keywords(f, args + n, kwnames, b->v)) && fill_defaults(f, b->v);
+    ok = ok && bind_keywords(f, args + n, kwnames, b->v, &b->named);
+    if (ok && f->varkw)
+        b->v[f->nparams - 1] = b->named;
     if (ok && f->varargs) {
         Py_ssize_t extra = n - pos;
         b->star = PyTuple_New(extra);
@@ -153,6 +186,7 @@ bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwna
 
 void tr_bound_clear(tr_bound *b) {
     Py_CLEAR(b->star);
+    Py_CLEAR(b->named);
     if (b->v != b->stack)
         PyMem_Free(b->v);
     b->v = NULL;
@@ -180,17 +214,13 @@ static bool take_defaults(tr_function *f) {
 }
 
 static bool take_parameters(tr_function *f, PyCodeObject *code) {
-    if (code->co_flags & CO_VARKEYWORDS) {
-        PyErr_Format(PyExc_TypeError, "%U() takes **%s: compiled functions have no ** parameter", f->qualname,
-                     "kwargs");
-        return false;
-    }
     uint32_t n = (uint32_t)(code->co_argcount + code->co_kwonlyargcount);
     f->varargs = (code->co_flags & CO_VARARGS) != 0;
+    f->varkw = (code->co_flags & CO_VARKEYWORDS) != 0;
     f->npos = (uint32_t)code->co_argcount;
     f->nposonly = (uint32_t)code->co_posonlyargcount;
-    f->nparams = n + f->varargs;
-    f->nplain = f->varargs || code->co_kwonlyargcount ? -1 : (int32_t)n;
+    f->nparams = n + f->varargs + f->varkw;
+    f->nplain = f->varargs || f->varkw || code->co_kwonlyargcount ? -1 : (int32_t)n;
     PyObject *locals = PyCode_GetVarnames(code);
     f->names = locals ? PyTuple_GetSlice(locals, 0, n) : NULL;
     Py_XDECREF(locals);

@@ -721,21 +721,19 @@ static bool is_of_numpy(const char *module) {
     return strncmp(module, "numpy", 5) == 0 || strncmp(module, "scipy", 5) == 0;
 }
 
-/* A Python function of NumPy's or SciPy's that is known not to compile: what would be said
- * of its insides helps nobody. */
+/* A Python function of NumPy's, SciPy's or Python's own that is known not to compile: what would be said of
+ * its insides helps nobody. */
 static bool is_missing(tr_frozen *z, PyObject *o) {
     /* functools.wraps copies the module's name, but the names that the code sees are those of who wrote it,
      * or of who makes context managers */
     PyObject *name_there =
         PyFunction_Check(o) ? taken(z, tr_py_dict_get_text(PyFunction_GET_GLOBALS(o), "__name__")) : NULL;
-    const char *module = name_there && PyUnicode_CheckExact(name_there) ? text_of(z, name_there) : NULL;
-    if (module && !is_of_numpy(module) && strcmp(module, "contextlib") != 0)
-        return false;
-    module = name_of(z, o, "__module__");
-    if (!module || !is_of_numpy(module))
-        return false;
-    const char *name = name_of(z, o, "__name__");
+    const char *there = name_there && PyUnicode_CheckExact(name_there) ? text_of(z, name_there) : NULL;
+    const char *module = name_of(z, o, "__module__"), *name = module ? name_of(z, o, "__name__") : NULL;
     if (!name)
+        return false;
+    bool own = !there || strcmp(there, module) == 0;
+    if (!own && !(is_of_numpy(module) && (is_of_numpy(there) || strcmp(there, "contextlib") == 0)))
         return false;
     const char *path = tr_arena_printf(arena(z), "%s.%s", module, name);
     return tr_em_advice(path, strlen(path)) != NULL;

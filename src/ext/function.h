@@ -103,17 +103,17 @@ typedef struct tr_function {
     tr_state *st;
     _Atomic(tr_varlist *) list; /* NULL: nothing compiled */
     _Atomic uint32_t last;      /* index in the list of the variant that fitted last: tried first */
-    int32_t nplain;             /* arguments of a plain call; -1: none is plain (*args) */
+    int32_t nplain;             /* arguments of a plain call; -1: none is plain (*args, **kwargs) */
     bool nogil, cache;
-    uint8_t varargs;                  /* 1: the last parameter is *args */
-    uint32_t nparams, npos, nposonly; /* all parameters, *args included; positional ones */
+    uint8_t varargs, varkw;           /* 1: after those with names comes *args, and **kwargs last */
+    uint32_t nparams, npos, nposonly; /* all parameters, these two included; positional ones */
     _Atomic uint32_t active;          /* calls and compiles in progress */
     tr_opts opts;
     char *target; /* of a kernel of a device's own (tr_request.device); NULL: it is called, and runs here */
     tr_device_opts device; /* with it */
     PyObject *py_func;
     struct tr_plan *plan; /* of a graph: what is compiled in place of py_func (lazy.h); or NULL */
-    PyObject *names;      /* tuple of str, interned: parameters but *args */
+    PyObject *names;      /* tuple of str, interned: parameters but *args and **kwargs */
     PyObject **defaults;  /* per name, strong, NULL = required */
     PyObject *options;    /* dict as the user gave them; for pickling and .options */
     PyObject *dict, *weakrefs;
@@ -174,8 +174,8 @@ PyObject *tr_function_device(PyObject *self, PyObject *args);
 /* Arguments in the order of parameters, defaults filled in, *args packed into a tuple. */
 typedef struct tr_bound {
     PyObject *stack[TR_STACK_ARGS];
-    PyObject **v;   /* nparams; borrowed but for the *args tuple */
-    PyObject *star; /* strong, or NULL */
+    PyObject **v;           /* nparams; borrowed but for these: */
+    PyObject *star, *named; /* strong, or NULL: the tuple *args; of **kwargs the names, and the values */
 } tr_bound;
 bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b);
 void tr_bound_clear(tr_bound *b);

@@ -78,9 +78,10 @@ static bool use_cache(tr_job *j) {
 /* Calls bind arguments as the function was when it was decorated; its __code__ may be another since. */
 static bool same_parameters(const tr_function *f) {
     PyCodeObject *c = (PyCodeObject *)Py_NewRef(PyFunction_GET_CODE(f->py_func));
-    bool star = (c->co_flags & CO_VARARGS) != 0;
-    uint32_t n = (uint32_t)(c->co_argcount + c->co_kwonlyargcount) + star;
-    bool same = n == f->nparams && star == (f->varargs != 0) && (uint32_t)c->co_argcount == f->npos;
+    bool star = (c->co_flags & CO_VARARGS) != 0, names = (c->co_flags & CO_VARKEYWORDS) != 0;
+    uint32_t n = (uint32_t)(c->co_argcount + c->co_kwonlyargcount) + star + names;
+    bool same = n == f->nparams && star == (f->varargs != 0) && names == (f->varkw != 0) &&
+                (uint32_t)c->co_argcount == f->npos;
     Py_DECREF(c);
     if (same)
         return true;
@@ -102,6 +103,12 @@ static void weaken_numbers(tr_job *j) {
     j->rq.args = args;
 }
 
+/* **kwargs is a tuple of names, which are constants, and one of values (bind.c). */
+static const tr_ty *as_keyed(tr_job *j, const tr_ty *t) {
+    assert(t->kind == TR_TY_TUPLE && t->n == 2 && "names and values");
+    return tr_ty_of(j->ctx.types, TR_TY_KEYED, 0, 2, t->items);
+}
+
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
     if (!same_parameters(j->f))
@@ -115,6 +122,8 @@ static bool take_snapshot(tr_job *j) {
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)
             j->args[i] = tr_argk_type(j->ctx.types, &j->pats[i], constant_type, j);
+        if (j->pats && j->args[i] && j->f->varkw && i + 1 == j->n)
+            j->args[i] = as_keyed(j, j->args[i]);
         if (!j->args[i])
             return false;
     }

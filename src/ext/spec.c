@@ -779,7 +779,8 @@ static bool variant_by_values(tr_function *f, PyObject *const *args, tr_argk *pa
         return variant_for(f, args, pats, kept);
     for (uint32_t i = 0; ok && i < 2 * n; i++) {
         ok = tr_argk_copy(&pats[i], &any[i]);
-        some |= ok && tr_argk_forget_strings(&any[i]);
+        bool named = f->varkw && i % n == n - 1; /* names of **kwargs stay */
+        some |= ok && tr_argk_forget_strings(named ? &any[i].items[1] : &any[i]);
     }
     ok = ok && variant_for(f, args, some ? any : pats, some ? any + n : kept);
     for (uint32_t i = 0; i < 2 * n; i++)
@@ -792,6 +793,19 @@ static bool variant_by_values(tr_function *f, PyObject *const *args, tr_argk *pa
     return f->keyed;
 }
 
+/* What is wrong with one of **kwargs is said under its own name. */
+static bool named_are_values(tr_function *f, PyObject *named) {
+    bool ok = true;
+    PyObject *names = PyTuple_GET_ITEM(named, 0), *values = PyTuple_GET_ITEM(named, 1);
+    for (Py_ssize_t k = 0; ok && k < PyTuple_GET_SIZE(names); k++) {
+        tr_argk one = {0};
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, k));
+        ok = name && tr_value_pattern(f->st, PyTuple_GET_ITEM(values, k), f->text, name, &one);
+        tr_argk_clear(&one);
+    }
+    return ok;
+}
+
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
     tr_py_section gate;
     tr_function_hold(f, &gate);
@@ -801,6 +815,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     bool ok = pats != NULL;
     if (!ok)
         PyErr_NoMemory();
+    ok = ok && (!f->varkw || named_are_values(f, args[n - 1]));
     for (uint32_t i = 0; ok && i < n; i++)
         ok = is_reachable(f, args[i], i) &&
              tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&

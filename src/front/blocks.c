@@ -349,7 +349,9 @@ static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uin
         use(u, tr_flow_slot(f, depth - k));
     switch (i->op) {
     case TR_N_LOAD:
-    case TR_N_LOADDEREF: use(u, arg); break;
+    case TR_N_LOADDEREF:
+    case TR_N_READVAR:
+    case TR_N_WRITEVAR: use(u, arg); break;
     case TR_N_LOADCLEAR:
     case TR_N_DEL:
         use(u, arg);

@@ -242,8 +242,10 @@ static void delete (tr_ssa *s, uint32_t var) {
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
     if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
-        bool unbound = s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
-        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound, TR_NOVAL});
+        bool unbound = s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]),
+             shared = tr_front_is_shared(s->func, var);
+        tr_vec_push(&s->ctx->arena, &s->captures,
+                    (tr_capture){s->blk, s->at, var, unbound, shared, TR_NOVAL});
     }
     bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
     push(s, put_away ? s->cur[var] : read_var(s, var));
@@ -273,6 +275,27 @@ static void store(tr_ssa *s, uint32_t var) {
         tr_val_name(s->ir, v, s->c->localsplus[var]);
     s->cur[var] = v;
     set_bound(s, var, true);
+}
+
+/* Of variables that functions share: what stands for one is memory. */
+static tr_val on_shared(tr_ssa *s, tr_op op, uint32_t var, uint32_t n, tr_val x) {
+    tr_val args[2] = {s->cur[var], x};
+    assert(tr_front_is_shared(s->func, var) && args[0] != TR_NOVAL && "it is memory from the start");
+    tr_val v = emit(s, op, n, args);
+    tr_at(s->ir, v)->imm.s = s->c->localsplus[var];
+    return v;
+}
+
+static void read_shared(tr_ssa *s, uint32_t var) {
+    tr_val v = on_shared(s, TR_OP_READVAR, var, 1, TR_NOVAL);
+    tr_at(s->ir, v)->sub = s->c->kinds[var] & KIND_FREE ? TR_UNDEF_FREE : TR_UNDEF_LOCAL;
+    tr_val_name(s->ir, v, s->c->localsplus[var]);
+    push(s, v);
+}
+
+static void write_shared(tr_ssa *s, uint32_t var) {
+    tr_val v = tr_front_declared(s, var, pop(s));
+    on_shared(s, TR_OP_WRITEVAR, var, 2, v);
 }
 
 static void load_global(tr_ssa *s, uint32_t name) {
@@ -648,6 +671,9 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     args[0] = defaults;
     for (uint32_t i = 0; i < n; i++)
         args[i + 1] = captured[i];
+    uint32_t itself = n ? s->p->funcs.d[func].itself : 0;
+    if (itself)
+        args[itself] = defaults; /* front/share.c */
     tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
     tr_at(s->ir, v)->imm.fn = func;
     push(s, v);
@@ -696,11 +722,13 @@ static tr_val with_defaults(tr_ssa *s, uint32_t func, tr_val had, tr_val tuple) 
     return defaults_by_name(s, func, tuple, names->nargs, keys, vals->args);
 }
 
-/* The n variables that were loaded last are what the function on top captures. */
+/* The n variables that were loaded last are what the function on top captures; one that names itself was not
+ * loaded. */
 static void note_captured(tr_ssa *s, uint32_t n) {
-    assert(tr_at(s->ir, *slot(s, s->depth - 1))->op == TR_OP_CLOSURE && "a function is on top");
-    uint32_t all = s->captures.n;
-    for (uint32_t i = n < all ? all - n : 0; i < all; i++)
+    const tr_ins *fn = tr_at(s->ir, *slot(s, s->depth - 1));
+    assert(fn->op == TR_OP_CLOSURE && "a function is on top");
+    uint32_t all = s->captures.n, loaded = n - (n && s->p->funcs.d[fn->imm.fn].itself);
+    for (uint32_t i = loaded < all ? all - loaded : 0; i < all; i++)
         s->captures.d[i].fn = *slot(s, s->depth - 1);
 }
 
@@ -919,6 +947,8 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_LOADDEREF: load(s, i); break;
     case TR_N_STORE:
     case TR_N_STOREDEREF: store(s, arg); break;
+    case TR_N_READVAR: read_shared(s, arg); break;
+    case TR_N_WRITEVAR: write_shared(s, arg); break;
     case TR_N_DEL: delete (s, arg); break;
     case TR_N_GLOBAL: load_global(s, arg); break;
     case TR_N_ATTR: load_attr(s, arg); break;

@@ -106,6 +106,13 @@ bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why)
  * would be too long. */
 bool tr_front_write_out(tr_ctx *ctx, const tr_decoded *d, const tr_flow *f, uint32_t loop, uint32_t n,
                         tr_decoded *out);
+/* share.c. Finds the variables that inner functions assign to, and inner functions that name themselves; says
+ * in the instructions which reads and writes are of shared variables, and hands these on to inner functions;
+ * makes one more shared, false: that cannot be. */
+void tr_front_find_shared(tr_prog *p, uint32_t func, tr_decoded *d);
+void tr_front_say_shared(tr_prog *p, uint32_t func, tr_decoded *d);
+bool tr_front_share(tr_prog *p, uint32_t func, uint32_t var);
+bool tr_front_is_shared(const tr_func *fn, uint32_t var);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 

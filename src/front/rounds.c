@@ -126,6 +126,7 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
                   .argnames = names,
                   .nfree = t->n,
                   .freeidx = t->vars,
+                  .shared = c->of->shared,
                   .code = code,
                   .round = r,
                   .library = c->of->library};
@@ -164,7 +165,10 @@ bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why)
         *first = fn->round->inner;
         return true;
     }
-    if (!tr_front_decode(p->ctx, fn->code, &d) || !tr_front_comprehensions(p, func, &d))
+    if (!tr_front_decode(p->ctx, fn->code, &d))
+        return false;
+    tr_front_say_shared(p, func, &d);
+    if (!tr_front_comprehensions(p, func, &d))
         return false;
     cutter c = {
         .p = p, .of = fn, .d = &d, .list = !(fn->code->flags & CO_GENERATOR_FLAG), .why = TR_NYI__COUNT};

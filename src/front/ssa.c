@@ -196,8 +196,8 @@ static bool writes_var(const tr_decoded *d, uint32_t from, uint32_t to, uint32_t
     return false;
 }
 
-/* An inner function takes its variables by value when it is made, so none of them may be
- * written after that. */
+/* An inner function takes its variables by value when it is made, so what is written after
+ * that is shared. */
 static bool written_after(tr_ssa *s, const tr_capture *c) {
     const tr_flow *f = s->f;
     assert(c->blk < f->nblks && c->ins < f->blks[c->blk].end && "it was captured in its block");
@@ -266,13 +266,14 @@ static void check_captures(tr_ssa *s) {
     for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++) {
         const tr_capture *c = &s->captures.d[i];
         const tr_round *round = round_of(s, c->fn);
-        if (round && round->list) /* run through at once */
+        if (c->shared || (round && round->list)) /* run through at once */
             continue;
         if (written_after(s, c) && round)
             note_late(s, c);
+        else if (written_after(s, c) && tr_front_share(s->p, s->ir->func, c->var))
+            s->share = c->var + 1;
         else if (written_after(s, c))
-            s->why = (tr_refusal){true, c->unbound ? TR_NYI_CLOSURE_SELF : TR_NYI_CLOSURE_LATE,
-                                  s->d->ins[c->ins].off};
+            s->why = (tr_refusal){true, TR_NYI_CLOSURE_LATE, s->d->ins[c->ins].off};
     }
 }
 
@@ -281,6 +282,31 @@ static void check_captures(tr_ssa *s) {
 /* Parameters that are the first locals. A round has one, which stands on the stack. */
 static uint32_t named_params(const tr_func *fn) {
     return fn->round ? 0 : fn->nargs + fn->nkwonly + fn->varargs + fn->varkw;
+}
+
+/* Variables that inner functions share with this one are memory from the start. */
+static void make_shared(tr_ssa *s, tr_val *vars) {
+    for (uint32_t i = 0; i < s->f->nlocals; i++) {
+        if (s->func->round || !(s->c->kinds[i] & KIND_CELL) || !tr_front_is_shared(s->func, i))
+            continue;
+        vars[i] = tr_emit_v(&s->b, TR_OP_NEWVAR, NULL, vars[i] != TR_NOVAL, &vars[i]);
+        tr_at(s->ir, vars[i])->imm.s = s->c->localsplus[i];
+        tr_val_name(s->ir, vars[i], s->c->localsplus[i]);
+    }
+}
+
+/* A function that names itself: made of what it holds, which is its defaults at that place. */
+static void make_itself(tr_ssa *s, tr_val *vars) {
+    const tr_func *fn = s->func;
+    if (!fn->itself)
+        return;
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, fn->nfree + 1u);
+    for (uint32_t k = 0; k < fn->nfree; k++)
+        args[k + 1] = vars[fn->freeidx[k]];
+    args[0] = args[fn->itself];
+    tr_val v = tr_emit_v(&s->b, TR_OP_CLOSURE, NULL, fn->nfree + 1u, args);
+    tr_at(s->ir, v)->imm.fn = s->ir->func;
+    vars[fn->freeidx[fn->itself - 1]] = v;
 }
 
 static void init_entry(tr_ssa *s) {
@@ -301,8 +327,10 @@ static void init_entry(tr_ssa *s) {
     assert(nparams <= s->f->nlocals && "parameters are the first locals");
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
+    make_itself(s, vars);
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_front_declared(s, i, vars[i]);
+    make_shared(s, vars);
     for (uint32_t i = 0; i < s->f->nlocals; i++) {
         if (tr_bits_get(&s->f->maybe_unbound, i))
             vars[tr_flow_bound(s->f, i)] =
@@ -323,7 +351,7 @@ static tr_bits bound_at_start(tr_ctx *ctx, const tr_func *fn) {
     for (uint32_t i = 0; i < fn->nfree; i++)
         tr_bits_set(&b, fn->freeidx[i]);
     for (uint32_t i = 0; i < fn->code->nlocalsplus; i++)
-        if (fn->code->kinds[i] & KIND_FREE)
+        if ((fn->code->kinds[i] & KIND_FREE) || tr_front_is_shared(fn, i))
             tr_bits_set(&b, i); /* an empty cell is reported as such */
     return b;
 }
@@ -451,10 +479,13 @@ static bool instructions(tr_prog *p, uint32_t func, tr_decoded *d) {
     }
     if (!tr_front_decode(p->ctx, fn->code, d))
         return false;
+    tr_front_find_shared(p, func, d);
+    tr_front_say_shared(p, func, d);
     return tr_front_comprehensions(p, func, d);
 }
 
-/* The SSA of the function's instructions; false: malformed, unless *why says what is refused. */
+/* The SSA of the function's instructions; false: malformed, unless *why says what is refused. *out is NULL
+ * where a variable has become shared, so that it is to be built anew. */
 static bool build_ssa(tr_prog *p, uint32_t func, const tr_decoded *d, tr_fn **out, tr_refusal *why) {
     /* a copy: more functions may come while this one is made */
     tr_func *fn = tr_arena_copy(&p->ctx->arena, &p->funcs.d[func], sizeof *fn);
@@ -471,7 +502,8 @@ static bool build_ssa(tr_prog *p, uint32_t func, const tr_decoded *d, tr_fn **ou
     if (!build_blocks(&s))
         return false;
     *why = s.why;
-    if (why->is)
+    *out = NULL;
+    if (why->is || s.share)
         return true;
     remove_unused(s.ir);
     if (!closures_are_whole(&s))
@@ -492,8 +524,9 @@ bool tr_front_build(tr_prog *p, uint32_t func) {
     tr_refusal why = whole_function(fn);
     tr_decoded *d = TR_NEW(&p->ctx->arena, tr_decoded);
     tr_fn *ssa = NULL;
-    if (!why.is && (!instructions(p, func, d) || !build_ssa(p, func, d, &ssa, &why)))
-        return false;
+    while (!why.is && !ssa) /* again for each variable that is found to be shared */
+        if (!instructions(p, func, d) || !build_ssa(p, func, d, &ssa, &why))
+            return false;
     tr_func *made = &p->funcs.d[func];
     made->decoded = d;
     made->ssa = ssa;
@@ -512,7 +545,8 @@ bool tr_front_unroll(tr_prog *p, uint32_t func, uint32_t loop, uint32_t n, const
     tr_refusal why = {0};
     tr_flow f;
     if (!tr_front_flow(p->ctx, fn->code, d, &bound, &f, &why) || why.is ||
-        !tr_front_write_out(p->ctx, d, &f, loop, n, out) || !build_ssa(p, func, out, ssa, &why) || why.is)
+        !tr_front_write_out(p->ctx, d, &f, loop, n, out) || !build_ssa(p, func, out, ssa, &why) || why.is ||
+        !*ssa)
         return false;
     *code = out;
     return true;

@@ -23,6 +23,7 @@ typedef struct tr_fnote {
 typedef struct tr_capture { /* a variable whose value went into a closure */
     uint32_t blk, ins, var;
     bool unbound; /* it had no value then */
+    bool shared;  /* it is memory that functions share */
     tr_val fn;    /* the closure */
 } tr_capture;
 
@@ -52,6 +53,7 @@ typedef struct tr_ssa {
     uint32_t *loc_of; /* per code unit */
     tr_refusal why;
     const char *bad; /* malformed: what */
+    uint32_t share;  /* 1 + a variable that is to be shared, and the function built anew */
 } tr_ssa;
 
 /* One instruction; also the terminator, when it is the last of a block. */

@@ -212,6 +212,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
             if (in->args[k] == v && value_changes(w, f, (tr_val)(in - f->ins.d), k))
                 return true;
         return false;
+    case TR_OP_NEWVAR: return true;
+    case TR_OP_WRITEVAR: return in->args[1] == v;
     case TR_OP_CALLPY: return call_changes(w, f, in, v);
     case TR_OP_CLOSURE:
         for (uint32_t k = 1; k < in->nargs; k++)

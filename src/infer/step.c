@@ -386,6 +386,9 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         e->ends = is_false(a[0].ty); /* not bound on any path to here */
         return true;
     }
+    case TR_OP_NEWVAR: return tr_em_new_variable(e, in->imm.s, in->nargs ? &a[0] : NULL, out);
+    case TR_OP_READVAR: return tr_em_read_variable(e, in->imm.s, in->sub == TR_UNDEF_FREE, a[0], out);
+    case TR_OP_WRITEVAR: return tr_em_write_variable(e, in->imm.s, a[0], a[1]);
     default: return tr_em_fail(e, TR_ERR_INTERNAL, "no meaning for '%s'", tr_op_info[in->op].name);
     }
 }

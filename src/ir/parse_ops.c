@@ -368,6 +368,9 @@ static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
     case TR_OP_SETATTR:
     case TR_OP_UNDEFVAR:
     case TR_OP_CHECKDEF:
+    case TR_OP_NEWVAR:
+    case TR_OP_READVAR:
+    case TR_OP_WRITEVAR:
         return (!any_args || tr_parse_expect(r, ',')) && (i->imm.s = tr_parse_string(r)) != NULL;
     case TR_OP_ALLOC:
     case TR_OP_NEWLIST:

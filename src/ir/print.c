@@ -592,6 +592,9 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_SETATTR:
     case TR_OP_UNDEFVAR:
     case TR_OP_CHECKDEF:
+    case TR_OP_NEWVAR:
+    case TR_OP_READVAR:
+    case TR_OP_WRITEVAR:
         tr_sb_puts(b, comma);
         print_quoted(b, i->imm.s ? i->imm.s : "");
         break;

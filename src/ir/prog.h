@@ -113,6 +113,8 @@ typedef struct tr_func {
     const tr_obj *const *defaults; /* per argument (nargs + nkwonly), NULL = required */
     uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
+    uint32_t itself; /* an inner function that names itself: 1 + which of them is that (front/share.c); 0 */
+    uint8_t *shared; /* per variable of the code: 1 where it is memory that functions share; NULL: none is */
     const tr_code *code;          /* NULL for functions that came as text IR */
     const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */
     tr_fn *ssa;                   /* by front; NULL when the front end refused it: then `refused` says why */

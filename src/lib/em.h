@@ -250,6 +250,11 @@ bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv
  * of them yet. */
 bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out);
 
+/* --- variables that functions share (lib/shared.c) --- */
+bool tr_em_new_variable(tr_em *e, const char *name, const tr_tv *value, tr_tv *out);
+bool tr_em_read_variable(tr_em *e, const char *name, bool around, tr_tv memory, tr_tv *out);
+bool tr_em_write_variable(tr_em *e, const char *name, tr_tv memory, tr_tv value);
+
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),

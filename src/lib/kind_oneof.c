@@ -31,27 +31,60 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     return true;
 }
 
-/* As one of more: which of those it is. */
+/* Which of the functions of `to` it is, from 1 on; 0: none, or a place has another one of several. */
+static uint32_t place_of(tr_em *e, const tr_ty *f, const tr_ty *to) {
+    for (uint32_t k = 1; k < to->n; k++) {
+        const tr_ty *t = to->items[k];
+        if (t == f || (t->kind == TR_TY_CLOSURE && f->kind == TR_TY_CLOSURE && t->func == f->func &&
+                       tr_ty_join(e->types, t, f, e->opts->promote_numba) == t))
+            return k;
+    }
+    return 0;
+}
+
+/* It has the same functions at the same places. */
+static bool has_places(tr_em *e, const tr_ty *from, const tr_ty *to) {
+    for (uint32_t k = 1; from->n == to->n && k < to->n; k++)
+        if (tr_ty_join(e->types, from->items[k], to->items[k], e->opts->promote_numba) != to->items[k])
+            return false;
+    return from->n == to->n;
+}
+
+/* What x holds, to where the functions of `to` hold it, and which of them it is. Of two closures of one
+ * function only one could hold what is wanted: false. */
+static bool take_in(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *it, bool *taken, tr_tv *which) {
+    tr_tv one;
+    if (x.ty->kind != TR_TY_ONEOF) {
+        uint32_t k = place_of(e, x.ty, to);
+        if (!k || (taken[k] && tr_ty_nparts(x.ty)) || !tr_em_coerce(e, x, to->items[k], &it[k]))
+            return false;
+        taken[k] = true;
+        *which = tr_em_i64(e, k - 1);
+        return true;
+    }
+    *which = tr_em_i64(e, 0);
+    for (uint32_t m = 1; m < x.ty->n; m++) {
+        if (!take_in(e, tr_em_item(e, x, m), to, it, taken, &one))
+            return false;
+        tr_tv here = tr_em_cmp(e, TR_CMP_EQ, tr_em_item(e, x, 0), tr_em_i64(e, m - 1));
+        *which = tr_em_select(e, here, one, *which);
+    }
+    return true;
+}
+
+/* As one of more. What the others hold is nothing. */
 bool tr_lib_coerce_oneof(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     assert(to->kind == TR_TY_ONEOF && to->n > 1 && "which one it is, then all of them");
-    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n), is;
-    bool constant = x.ty->kind == TR_TY_LIT, found = !constant;
-    it[0] = tr_em_i64(e, 0);
-    for (uint32_t k = 1; k < to->n; k++) {
-        if (to->items[k]->kind != TR_TY_LIT)
-            return tr_lib_coerce_items(e, x, to, out);
+    if (x.ty->kind == TR_TY_ONEOF && has_places(e, x.ty, to))
+        return tr_lib_coerce_items(e, x, to, out);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n);
+    bool *taken = TR_NEW_N(&e->ctx->arena, bool, to->n);
+    for (uint32_t k = 1; k < to->n; k++)
         it[k] = tr_lib_undef(e, to->items[k]);
-        if (constant && x.ty == to->items[k])
-            it[0] = tr_em_i64(e, k - 1);
-        else if (!constant && !tr_lib_is_one_of(e, x, it[k], &is))
-            return false;
-        else if (!constant)
-            it[0] = tr_em_select(e, is, tr_em_i64(e, k - 1), it[0]);
-        found = found || x.ty == to->items[k];
-    }
-    if (found)
-        *out = tr_em_make(e, to, to->n, it);
-    return found;
+    if (!take_in(e, x, to, it, taken, &it[0]))
+        return false;
+    *out = tr_em_make(e, to, to->n, it);
+    return true;
 }
 
 tr_answer tr_lib_compare_oneof(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {

@@ -373,15 +373,19 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
 
 typedef TR_VEC(const tr_ty *) types;
 
-/* Types of constant functions, one after the other: that one, or those of one of several.
- * False: there is another one among them. */
-static bool add_functions(const tr_ty *a, tr_arena *scratch, types *to) {
-    if (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit)) {
+/* Types of functions, one after the other: that one, or those of one of several; closures of one function
+ * are one. False: there is something else among them. */
+static bool add_functions(tr_tytab *t, const tr_ty *a, tr_arena *scratch, types *to, bool numba) {
+    bool closure = a->kind == TR_TY_CLOSURE;
+    for (uint32_t i = 1; closure && i < to->n; i++)
+        if (to->d[i]->kind == TR_TY_CLOSURE && to->d[i]->func == a->func)
+            return (to->d[i] = join_same_kind(t, to->d[i], a, numba)) != NULL;
+    if (closure || (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit))) {
         tr_vec_push(scratch, to, a);
         return true;
     }
     for (uint32_t i = 1; i < a->n; i++)
-        if (a->kind != TR_TY_ONEOF || !add_functions(a->items[i], scratch, to))
+        if (a->kind != TR_TY_ONEOF || !add_functions(t, a->items[i], scratch, to, numba))
             return false;
     return a->kind == TR_TY_ONEOF;
 }
@@ -393,13 +397,13 @@ static int by_id(const void *x, const void *y) {
 
 /* One of the functions of both, each once and in an order of their own, so that it does not
  * matter who is joined first. */
-static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     types all = {0};
     const tr_ty *r = NULL;
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
     tr_vec_push(&scratch, &all, tr_ty_scalar(t, TR_TY_I64));
-    if (add_functions(a, &scratch, &all) && add_functions(b, &scratch, &all)) {
+    if (add_functions(t, a, &scratch, &all, numba) && add_functions(t, b, &scratch, &all, numba)) {
         uint32_t n = 1;
         qsort(all.d + 1, all.n - 1, sizeof *all.d, by_id);
         for (uint32_t i = 1; i < all.n; i++)
@@ -428,7 +432,7 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     if (an && bn)
         return tr_ty_none(t);
     if (an || bn)
-        return tr_ty_optional(t, an ? b : a);
+        return tr_ty_optional(t, tr_ty_is_text(an ? b : a) ? tr_ty_string(t) : an ? b : a);
     if (a->kind == TR_TY_OPT || b->kind == TR_TY_OPT) {
         const tr_ty *of = tr_ty_join(t, a->kind == TR_TY_OPT ? a->items[1] : a,
                                      b->kind == TR_TY_OPT ? b->items[1] : b, numba);
@@ -437,7 +441,7 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     if (tr_ty_is_text(a) && tr_ty_is_text(b))
         return tr_ty_string(t);
     const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
-    return same ? same : join_functions(t, a, b);
+    return same ? same : join_functions(t, a, b, numba);
 }
 
 static const tr_ty *strong_number(tr_tytab *t, const tr_ty *a) {
@@ -459,6 +463,21 @@ static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
 bool tr_ty_is_text(const tr_ty *t) {
     return t->kind == TR_TY_STRING || t->kind == TR_TY_TEXT ||
            (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_STR);
+}
+
+const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a) {
+    if (tr_ty_is_text(a))
+        return tr_ty_string(t);
+    if (a->kind != TR_TY_TUPLE)
+        return a;
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, a->n + 1u);
+    for (uint32_t i = 0; i < a->n; i++)
+        items[i] = tr_ty_told(t, a->items[i]);
+    const tr_ty *r = tr_ty_like(t, a, items);
+    tr_arena_fini(&scratch);
+    return r;
 }
 
 static const tr_ty *strong_text(tr_tytab *t, const tr_ty *a) {

@@ -108,6 +108,8 @@ const tr_ty *tr_ty_none(tr_tytab *t);
 const tr_ty *tr_ty_string(tr_tytab *t);
 /* A string, known when compiling, in pieces or made. */
 bool tr_ty_is_text(const tr_ty *t);
+/* The type of a result outside of compiled code: strings, in tuples too, are no constants there. */
+const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a);
 /* The type of a name (tr_tyname). */
 const tr_ty *tr_ty_named(tr_tytab *t, tr_tyk kind);
 /* A type that is all said by its kind, its form (0 mostly) and its items. */

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import TypingError, UnsupportedError, njit, prange
@@ -184,8 +187,75 @@ def test_mistakes(body: str, error: type, message: str) -> None:
         njit(space["f"])(3)
 
 
-def test_a_function_that_python_calls_has_no_kwargs() -> None:
-    with pytest.raises(
-        TypeError, match=r"collected\(\) takes \*\*kwargs: compiled functions have no \*\* parameter"
-    ):
-        njit(collected)
+@njit
+def of_python(a, /, *rest, b=3, **named):
+    s = a + b
+    for x in rest:
+        s = s * 2 + x
+    if "c" in named:
+        s = s * 10 + named["c"]
+    return s, len(named)
+
+
+@given(
+    st.integers(-5, 5),
+    st.lists(st.integers(-5, 5), max_size=2),
+    st.dictionaries(st.sampled_from("abcde"), st.integers(-9, 9) | st.floats(-2, 2), max_size=4),
+)
+def test_called_by_python(a, rest, named):
+    assert of_python(a, *rest, **named) == of_python.py_func(a, *rest, **named)
+
+
+def test_what_named_arguments_may_be():
+    @njit
+    def f(**k):
+        return k["a"].sum() + k["t"][1], k["n"] is None, k["s"] == "x", inner(**k)
+
+    def inner(a, **more):
+        return a[0], len(more)
+
+    a = np.arange(4.0)
+    assert f(a=a, t=(1, 2), n=None, s="x") == f.py_func(a=a, t=(1, 2), n=None, s="x")
+    assert f(a=a, t=(1, 2), n=3, s="y") == f.py_func(a=a, t=(1, 2), n=3, s="y")
+
+
+def test_what_is_said_of_named_arguments():
+    with pytest.raises(TypeError, match=r"of_python\(\): argument 'q' is a value of type object"):
+        of_python(1, q=object())
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'a'"):
+        of_python(c=2)
+
+    @njit
+    def asks(**k):
+        return k["b"]
+
+    with pytest.raises(treadle.TypingError, match="KeyError: the dictionary has no key 'b'"):
+        asks(a=1)
+    assert asks(b=2.5) == 2.5
+
+    with pytest.raises(TypeError, match="operands of a ufunc"):
+        treadle.vectorize(lambda x, **k: x)(1.0)
+
+
+def test_named_arguments_in_every_way():
+    @njit(cache=True)
+    def cached(n, **k):
+        return n * k["v"]
+
+    @njit(parallel=True)
+    def on_all_cores(n, **k):
+        out = np.zeros(n)
+        for i in prange(n):
+            out[i] = k["v"][i] * 2
+        return out
+
+    @njit(fastmath=True)
+    def caller(n, **k):
+        return cached(n, **k) + cached(n, v=1)
+
+    assert cached(3, v=2) == 6
+    assert caller(3, v=2.5) == 10.5
+    np.testing.assert_array_equal(on_all_cores(100, v=np.arange(100.0)), 2 * np.arange(100.0))
+    f = pickle.loads(pickle.dumps(of_python))
+    assert f(1, c=4) == of_python(1, c=4)
+    assert str(inspect.signature(of_python)) == "(a, /, *rest, b=3, **named)"

@@ -202,13 +202,6 @@ REFUSED = [
     ("del-name", 2, "def f(x):\n    del x.y\n"),
     ("store-global", 3, "def f(x):\n    global G\n    G = x\n"),
     ("call-starstar", 2, "def f(x, g, kw):\n    return g(x, **kw, **x)\n"),
-    ("closure-late", 3, "def f(x):\n    k = 1\n    g = lambda: k + x\n    k = 2\n    return g()\n"),
-    (
-        "closure-late",
-        4,
-        "def f(n):\n    s = 0\n    for i in range(n):\n        g = lambda: i\n        s += g()\n    return s\n",
-    ),
-    ("closure-self", 2, "def f(x):\n    def g(n):\n        return g(n - 1) if n else 0\n    return g(x)\n"),
     ("comprehension", 2, "def f(x):\n    return {y for y in x}\n"),
     ("comprehension", 2, "def f(x):\n    return {y: 1 for y in x}\n"),
     ("star-display", 2, "def f(x):\n    return len([1, *x])\n"),
@@ -236,18 +229,41 @@ def test_refused(row: str, line: int, source: str) -> None:
     assert int(text.split(":")[1]) == line, text
 
 
-def test_nonlocal_is_refused_in_the_inner_function_only() -> None:
+def test_a_variable_that_an_inner_function_assigns_to_is_memory_of_both() -> None:
     text = ssa(
         define("""
         def f(x):
             k = 0
             def g():
                 nonlocal k
-                k += 1
-            return x
+                k += x
+            g()
+            return k
     """)
     )
-    assert "fn @g is refused: nonlocal" in text
+    assert re.sub(r"  @.*", "", text).replace("  ", "").splitlines()[1:7] == [
+        "b0(%x):",
+        '%k = newvar "k"',
+        'writevar %k, 0, "k"',
+        "%g = closure #1(None, %k, %x)",
+        "%0 = call %g()",
+        '%k.1 = readvar %k, "k"',
+    ]
+    assert 'readvar free %k, "k"' in text
+    assert 'writevar %k, %0, "k"' in text
+
+
+def test_a_variable_that_is_assigned_before_the_function_is_made_is_a_value() -> None:
+    text = ssa(define("def f(x):\n    k = x + 1\n    g = lambda: k\n    return g()\n"))
+    assert "var" not in text, text
+
+
+def test_an_inner_function_that_names_itself_is_made_of_what_it_holds() -> None:
+    text = ssa(
+        define("def f(x):\n    def g(n, d=2):\n        return g(n - d) if n else x\n    return g(x)\n")
+    )
+    assert "var" not in text, text
+    assert len(re.findall(r"= closure", text)) == 2, text
 
 
 def test_super_is_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 import time  # noqa: F401 - texts of rows name it
 
 import numpy as np
@@ -438,3 +440,19 @@ def library_random_by_key(k, n):
         tr.permutation(a, np.arange(n)),
         tr.normal(c),
     )
+
+
+@feature(lambda: (ints(),))
+def library_heaps(n):
+    h = [v for v in n]  # noqa: C416 - a list in compiled code
+    heapq.heapify(h)
+    heapq.heappush(h, 3)
+    return heapq.heapreplace(h, 4), heapq.heappushpop(h, 5), heapq.heappop(h), h
+
+
+@feature(lambda: (np.sort(floats()), 1.5))
+def library_bisections(a, x):
+    found = [v for v in a]  # noqa: C416 - a list in compiled code
+    bisect.insort_left(found, x)
+    bisect.insort_right(found, x + 1)
+    return bisect.bisect_left(a, x), bisect.bisect_right(a, x, 1, 3), found

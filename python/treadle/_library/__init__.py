@@ -1,10 +1,10 @@
-"""NumPy's functions, written in NumPy: what compiled code runs in place of them.
+"""NumPy's functions, written in NumPy, and some of Python's: what compiled code runs in place of them.
 
 A function of NumPy's that is no row of ``src/lib/builtins.def`` may stand in a module here, as a Python function of
-the same name and parameters. Where the snapshot meets NumPy's function it takes ours (``src/ext/freeze.c``), which is
-compiled with the program as a function of the user's would be: specialised to the types of its arguments, inlined,
-fused, cached. So it works in every place where the user's own functions do, and nothing is loaded before a program
-needs it.
+the same name and parameters; so may one of Python's own library, of which that is said as well. Where the snapshot
+meets NumPy's function it takes ours (``src/ext/freeze.c``), which is compiled with the program as a function of the
+user's would be: specialised to the types of its arguments, inlined, fused, cached. So it works in every place where
+the user's own functions do, and nothing is loaded before a program needs it.
 
 What holds for these functions:
 
@@ -124,6 +124,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
+    "heaps": ("heapq", "heappush heappop heapreplace heappushpop heapify"),
+    "bisections": ("bisect", "bisect_left bisect_right insort_left insort_right"),
     "primitives": (
         "treadle.parallel",
         "map reduce reduce_by_key scan filter stable_partition take scatter sort argsort sort_by_key merge topk run_length_encode "
@@ -200,7 +202,7 @@ def find(o: object) -> tuple[FunctionType, bytes, bool] | None:
         owner, names = FAMILIES["indexers"]
         name = next((n for n in names.split() if getattr(sys.modules[owner], n, None) is o), "")
     for owner, family in NAMES.get(name, ()):
-        if getattr(sys.modules.get(owner), name, None) is o and is_of_numpy(o):
+        if getattr(sys.modules.get(owner), name, None) is o and is_of(owner, o):
             return with_constants(member(family, name), family == "indexers")
     if (getattr(o, "__module__", None) or "").startswith(
         f"{__name__}."
@@ -209,11 +211,12 @@ def find(o: object) -> tuple[FunctionType, bytes, bool] | None:
     return None
 
 
-def is_of_numpy(o: object) -> bool:
-    """Whether what stands in NumPy's place is NumPy's, and not what somebody put there."""
+def is_of(owner: str, o: object) -> bool:
+    """Whether what stands in a module's place is its own (or its half's in C), and not what somebody put there."""
     # functools.wraps copies the name of the module, but not the names that the code sees.
     home = o.__globals__.get("__name__") if isinstance(o, FunctionType) else getattr(o, "__module__", None)
-    return home is None or str(home).partition(".")[0] in ("numpy", "treadle")
+    first = str(home).partition(".")[0]
+    return home is None or first in ("numpy", "treadle") or first.removeprefix("_") == owner
 
 
 def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:
