@@ -38,6 +38,7 @@ enum {
     TR_U_INT_NARROW, /* int to a declared integer type, range checked */
     TR_U_INT_F64,
     TR_U_FLOAT_F32,
+    TR_U_STRING,
     TR_U_TUPLE, /* item by item */
     TR_U_OTHER
 };

@@ -278,6 +278,10 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
         va->any = ty->layout == TR_LAYOUT_ANY;
         va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
         break;
+    case TR_K_STR:
+        if (ty->kind == TR_TY_STRING)
+            va->op = TR_U_STRING;
+        break;
     default: break;
     }
 }
@@ -317,7 +321,7 @@ static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_t
     unsigned kind = tr_key_kind(pat->key);
     if (kind == TR_K_TUPLE)
         return fill_tuple(f, va, pat, ty);
-    if (kind < TR_K_DEEP)
+    if (kind < TR_K_DEEP || va->op == TR_U_STRING)
         return true;
     if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
         PyErr_NoMemory();

@@ -288,10 +288,7 @@ static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const ch
 }
 
 /* None and constants have no parts. */
-/* The object's own characters, borrowed for the time of the call. */
-static bool unbox_string(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
-                         tr_slot **at) {
-    (void)st, (void)ty, (void)fn, (void)arg;
+bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
     tr_slot *s = *at;
     assert(PyUnicode_Check(o) && "what is of the type is a string");
 #if PY_VERSION_HEX < 0x030c0000
@@ -304,6 +301,12 @@ static bool unbox_string(tr_state *st, PyObject *o, const tr_ty *ty, const char 
              (PyUnicode_IS_ASCII(o) ? TR_STR_ASCII : 0) | (int64_t)PyUnicode_KIND(o) >> 1;
     *at += 3;
     return true;
+}
+
+static bool unbox_string(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                         tr_slot **at) {
+    (void)st, (void)ty, (void)fn, (void)arg;
+    return tr_value_unbox_string(o, at);
 }
 
 static bool unbox_nothing(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,

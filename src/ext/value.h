@@ -140,6 +140,8 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty);
 bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                     tr_slot **at);
 /* Parts of an array: owner, data, shape and, for layout "any", strides. */
+/* A string's own characters, borrowed for the time of the call. */
+bool tr_value_unbox_string(PyObject *o, tr_slot **at);
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
 /* int that does not fit int64: OverflowError that names the argument. Always false. */
 bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg);

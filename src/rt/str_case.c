@@ -67,9 +67,44 @@ static void walk(const tr_str *s, int64_t how, sink *k) {
     }
 }
 
+static uint8_t ascii_lower(uint8_t c) {
+    return (uint8_t)(c + ((c >= 'A' && c <= 'Z') << 5));
+}
+
+static uint8_t ascii_upper(uint8_t c) {
+    return (uint8_t)(c - ((c >= 'a' && c <= 'z') << 5));
+}
+
+/* All of the same length, without a table. False: there is no such loop. */
+static bool walk_ascii(const uint8_t *s, int64_t n, int64_t how, uint8_t *to) {
+    switch (how) {
+    case TR_STR_LOWER:
+    case TR_STR_FOLD:
+        for (int64_t i = 0; i < n; i++)
+            to[i] = ascii_lower(s[i]);
+        return true;
+    case TR_STR_UPPER:
+        for (int64_t i = 0; i < n; i++)
+            to[i] = ascii_upper(s[i]);
+        return true;
+    case TR_STR_SWAP:
+        for (int64_t i = 0; i < n; i++)
+            to[i] = (uint8_t)(ascii_lower(s[i]) == s[i] ? ascii_upper(s[i]) : ascii_lower(s[i]));
+        return true;
+    default: return false;
+    }
+}
+
 void tr_rt_str_case(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
     tr_str x = STR_OF(s);
     sink k = {0};
+    if (x.bits & TR_STR_ASCII) {
+        *out = tr_str_new(f, tr_str_len(&x), 0x7f);
+        if (out->bits < 0 || walk_ascii(x.data, tr_str_len(&x), how, (uint8_t *)(uintptr_t)out->data))
+            return;
+        walk(&x, how, &(sink){.to = out});
+        return;
+    }
     walk(&x, how, &k);
     *out = tr_str_new(f, k.n, k.any);
     if (out->bits >= 0)
