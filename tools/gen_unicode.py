@@ -82,7 +82,14 @@ def text() -> str:
         c = chr(code)
         upper, title, fold = c.upper(), c.title(), c.casefold()
         lower = "\u03c3" if c == "\u03a3" else c.lower()
-        row = (flags(c), unicodedata.decimal(c, -1), mapping(c, upper), mapping(c, lower), mapping(c, title), mapping(c, fold))
+        row = (
+            flags(c),
+            unicodedata.decimal(c, -1),
+            mapping(c, upper),
+            mapping(c, lower),
+            mapping(c, title),
+            mapping(c, fold),
+        )
         of.append(records.setdefault(row, len(records)))
     pages: dict[tuple[int, ...], int] = {}
     size = 1 << SHIFT
@@ -90,7 +97,11 @@ def text() -> str:
     assert len(pages) < 65536 and len(records) < 65536
     out = HEAD.format(version=unicodedata.unidata_version, extra=EXTRA)
     out += "#ifdef RECORD\n" + "\n".join(f"RECORD({', '.join(map(str, r))})" for r in records) + "\n#endif\n"
-    out += numbers("MORE", more) + numbers("BLOCKS", blocks) + numbers("PAGES", [x for page in pages for x in page])
+    out += (
+        numbers("MORE", more)
+        + numbers("BLOCKS", blocks)
+        + numbers("PAGES", [x for page in pages for x in page])
+    )
     return out + "#undef RECORD\n#undef MORE\n#undef BLOCKS\n#undef PAGES\n"
 
 

@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 
-/* A string: a view of characters that never change. owner: as an array's (rt/layout.h). `bits`: how many << TR_STR_LENGTH, the
- * width of each, 1, 2 or 4 bytes, as its logarithm, and TR_STR_ASCII only if all are ASCII. A view may be wider
- * than its characters need. Negative: there was no memory for it. */
+/* A string: a view of characters that never change. owner: as an array's (rt/layout.h). `bits`: how many <<
+ * TR_STR_LENGTH, the width of each, 1, 2 or 4 bytes, as its logarithm, and TR_STR_ASCII only if all are
+ * ASCII. A view may be wider than its characters need. Negative: there was no memory for it. */
 typedef struct tr_str {
     void *owner;
     const void *data;

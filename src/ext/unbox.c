@@ -297,8 +297,8 @@ bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
 #endif
     s[0].u = (uintptr_t)o | 1u;
     s[1].p = PyUnicode_DATA(o);
-    s[2].i = (int64_t)PyUnicode_GET_LENGTH(o) << TR_STR_LENGTH |
-             (PyUnicode_IS_ASCII(o) ? TR_STR_ASCII : 0) | (int64_t)PyUnicode_KIND(o) >> 1;
+    s[2].i = (int64_t)PyUnicode_GET_LENGTH(o) << TR_STR_LENGTH | (PyUnicode_IS_ASCII(o) ? TR_STR_ASCII : 0) |
+             (int64_t)PyUnicode_KIND(o) >> 1;
     *at += 3;
     return true;
 }

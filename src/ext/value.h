@@ -2,8 +2,8 @@
  *
  * A key is 32 bits. For scalars, arrays, dates, None, ranges, slices and Generators it says everything; for
  * tuples, strings, functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A
- * function, dtype or class is a constant of the specialisation: its value is part of the pattern. A string is a
- * value of the call, and its pattern has none; but where its value chooses types (ext/spec.c).
+ * function, dtype or class is a constant of the specialisation: its value is part of the pattern. A string is
+ * a value of the call, and its pattern has none; but where its value chooses types (ext/spec.c).
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and

@@ -1,5 +1,5 @@
-/* Strings: a value is a view of characters that never change. Parts of one, a character among them, are views too,
- * so slices, iteration and what `in` and `==` ask of them make nothing; what is made is the runtime's
+/* Strings: a value is a view of characters that never change. Parts of one, a character among them, are views
+ * too, so slices, iteration and what `in` and `==` ask of them make nothing; what is made is the runtime's
  * (rt/str.c), and a new reference.
  *
  * Constants are known when compiling as long as nothing is asked of them that only running can tell; an
@@ -126,8 +126,8 @@ static bool compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
-/* From a value of another kind it differs; but what answers to the name of a dtype is asked by a string that is
- * known. */
+/* From a value of another kind it differs; but what answers to the name of a dtype is asked by a string that
+ * is known. */
 tr_answer tr_lib_compare_string(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     bool tx = tr_lib_is_text(x), ty = tr_lib_is_text(y);
     tr_tv other = tx ? y : x;

@@ -1,5 +1,5 @@
-/* Methods of strings, ord() and chr(), and numbers that strings spell: each a call of the runtime (rt/str*.c) and what
- * CPython says where it does not take an argument. What is a part of the string is a view of it. */
+/* Methods of strings, ord() and chr(), and numbers that strings spell: each a call of the runtime (rt/str*.c)
+ * and what CPython says where it does not take an argument. What is a part of the string is a view of it. */
 #include "lib/fam.h"
 
 #include <string.h>
@@ -270,8 +270,7 @@ bool tr_lib_float_of_string(tr_em *e, tr_tv s, tr_tv *out) {
 bool tr_lib_py_ord(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv s, n;
     if (!tr_lib_is_text(c->a[0]))
-        return tr_em_error(e, "ord() expected string of length 1, but %s found",
-                           tr_em_tyname(e, c->a[0].ty));
+        return tr_em_error(e, "ord() expected string of length 1, but %s found", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_string(e, c->a[0], &s))
         return false;
     n = tr_em_strlen(e, s);

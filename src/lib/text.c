@@ -1,7 +1,8 @@
 /* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
- * one constant; the rest is printed, or the message of an exception, without being made; elsewhere it becomes a
- * string (lib/kind_string.c). A piece is a string, a number or a date; or the tuple of a format specification and what it is for, for no tuple is a
- * piece otherwise: a number, or an array, whose "specification" is that of the runtime's PRINT_ARRAY. */
+ * one constant; the rest is printed, or the message of an exception, without being made; elsewhere it becomes
+ * a string (lib/kind_string.c). A piece is a string, a number or a date; or the tuple of a format
+ * specification and what it is for, for no tuple is a piece otherwise: a number, a string, or an array, whose
+ * "specification" is that of the runtime's PRINT_ARRAY. */
 #include <math.h>
 #include <string.h>
 

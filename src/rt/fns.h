@@ -91,7 +91,8 @@ void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
 void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits);
 void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t bits);
-void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits, const char *spec);
+void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
+                             const char *spec);
 void tr_rt_print_date(tr_frame *f, int64_t v, int64_t precision);
 void tr_rt_print_span(tr_frame *f, int64_t v, const char *unit);
 void tr_rt_print_axis(tr_frame *f, int64_t n);

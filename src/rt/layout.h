@@ -195,9 +195,9 @@ typedef struct tr_frame {
     uint64_t nalloc, nfree; /* counts for treadle.stats() */
     char *out;              /* pending text of print(), and before it that of strings which are being made */
     size_t nout, capout;
-    size_t nheld;   /* bytes of it that are not the innermost one's */
-    uint32_t nmake; /* strings that are being made */
-    bool lost;      /* of their text some, for lack of memory */
+    size_t nheld;           /* bytes of it that are not the innermost one's */
+    uint32_t nmake;         /* strings that are being made */
+    bool lost;              /* of their text some, for lack of memory */
     struct tr_links *links; /* NULL: none yet */
     uint64_t most;          /* bytes of the largest array that was made, from TR_LARGE on */
     struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */

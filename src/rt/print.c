@@ -2,8 +2,8 @@
  * one print() is one write. Without memory the text so far is handed over early; nothing is lost.
  *
  * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the
- * text as they were, behind a NUL. A NUL of a string's own is NUL 'z' in a line. An axis is NUL 'a' and its length; the array behind its
- * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
+ * text as they were, behind a NUL. An axis is NUL 'a' and its length; the array behind its axes NUL 's' or
+ * 'r', the number of bytes, the dtype's name, NUL, the items. A NUL of a string's own is NUL 'z'. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,7 +278,8 @@ void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t 
         put(f, "...", 3);
 }
 
-void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits, const char *spec) {
+void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
+                             const char *spec) {
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
     tr_fspec how;
     tr_sb b = open_text(f);

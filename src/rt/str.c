@@ -1,8 +1,8 @@
 /* Strings of compiled code: made, compared, searched, cut and joined.
  *
- * A string is a view (rt/layout.h: tr_str), so a part of one is made without memory, by compiled code itself. What
- * is made here is of the least width that its characters need. Indices are characters, and come as Python's
- * do. Cost: linear, and one allocation for each string that is made; a search takes the product of both
+ * A string is a view (base/str.h), so a part of one is made without memory, by compiled code itself. What is
+ * made here is of the least width that its characters need. Indices are characters, and come as Python's do.
+ * Cost: linear, and one allocation for each string that is made; a search takes the product of both
  * lengths in the worst case, but that memmem() does those of bytes in linear time. */
 #include "rt/str.h"
 
@@ -49,17 +49,17 @@
 #include "rt/str_type.h"
 
 /* The function of both widths, called. */
-#define BY_WIDTHS(a, b, fn, ...)                                                                          \
-    switch (tr_str_width(a) << 2 | tr_str_width(b)) {                                                     \
-    case 0: return fn##_1_1(__VA_ARGS__);                                                                 \
-    case 1: return fn##_1_2(__VA_ARGS__);                                                                 \
-    case 2: return fn##_1_4(__VA_ARGS__);                                                                 \
-    case 4: return fn##_2_1(__VA_ARGS__);                                                                 \
-    case 5: return fn##_2_2(__VA_ARGS__);                                                                 \
-    case 6: return fn##_2_4(__VA_ARGS__);                                                                 \
-    case 8: return fn##_4_1(__VA_ARGS__);                                                                 \
-    case 9: return fn##_4_2(__VA_ARGS__);                                                                 \
-    default: return fn##_4_4(__VA_ARGS__);                                                                \
+#define BY_WIDTHS(a, b, fn, ...)                      \
+    switch (tr_str_width(a) << 2 | tr_str_width(b)) { \
+    case 0: return fn##_1_1(__VA_ARGS__);             \
+    case 1: return fn##_1_2(__VA_ARGS__);             \
+    case 2: return fn##_1_4(__VA_ARGS__);             \
+    case 4: return fn##_2_1(__VA_ARGS__);             \
+    case 5: return fn##_2_2(__VA_ARGS__);             \
+    case 6: return fn##_2_4(__VA_ARGS__);             \
+    case 8: return fn##_4_1(__VA_ARGS__);             \
+    case 9: return fn##_4_2(__VA_ARGS__);             \
+    default: return fn##_4_4(__VA_ARGS__);            \
     }
 
 /* n characters of `a` from `at` on, and all of b. */
@@ -97,7 +97,8 @@ tr_str tr_str_new(tr_frame *f, int64_t n, uint32_t most) {
     tr_mem *m = n < 0 || n > max_length ? NULL : n ? tr_rt_alloc(f, (uint64_t)n << width) : NULL;
     if (n && !m)
         return (tr_str){NULL, NULL, -1};
-    return (tr_str){m, m ? tr_mem_data(m) : "", n << TR_STR_LENGTH | (most < 0x80 ? TR_STR_ASCII : 0) | width};
+    return (tr_str){m, m ? tr_mem_data(m) : "",
+                    n << TR_STR_LENGTH | (most < 0x80 ? TR_STR_ASCII : 0) | width};
 }
 
 uint32_t tr_str_most(const tr_str *s) {
@@ -318,7 +319,8 @@ static int64_t next_of(const tr_str *s, int64_t at, const tr_str *what) {
 void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by), int64_t most, tr_str *out) {
     tr_str x = STR_OF(s), what = STR_OF(old), y = STR_OF(by);
     int64_t n = tr_str_len(&x), m = tr_str_len(&what), k = tr_str_len(&y),
-            times = tr_rt_str_seek(TR_STR_COUNT, s_owner, s_data, s_bits, old_owner, old_data, old_bits, 0, n);
+            times =
+                tr_rt_str_seek(TR_STR_COUNT, s_owner, s_data, s_bits, old_owner, old_data, old_bits, 0, n);
     times = most >= 0 && most < times ? most : times;
     int64_t grown;
     if (__builtin_mul_overflow(times, k - m, &grown) || grown > max_length) {

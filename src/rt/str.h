@@ -7,7 +7,7 @@
 #include "rt/layout.h"
 
 /* A string among a row's parameters (fns.h: STR_PARTS). */
-#define STR_OF(s)    ((tr_str){s##_owner, s##_data, s##_bits})
+#define STR_OF(s) ((tr_str){s##_owner, s##_data, s##_bits})
 
 /* One of n characters, of which none is above `most`, to be stored to; without memory its bits are
  * negative. */

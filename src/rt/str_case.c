@@ -134,11 +134,11 @@ static bool is_title(const tr_str *s) {
 }
 
 /* Has it letters, and only of that case? */
-static bool is_case(const tr_str *s, unsigned want, unsigned not) {
+static bool is_case(const tr_str *s, unsigned want, unsigned not ) {
     bool some = false;
     for (int64_t i = 0, n = tr_str_len(s); i < n; i++) {
         unsigned is = tr_rt_char(tr_str_at(s, i))->flags;
-        if (is & not)
+        if (is & not )
             return false;
         some = some || is & want;
     }

@@ -1,5 +1,5 @@
 /* Numbers that strings spell, as Python's int() and float() read them: blanks around, underscores between
- * digits, decimal digits of any script; nothing else beside. A double is the nearest one, by the C library. */
+ * digits, decimal digits of any script; nothing else. A double is the nearest one, by the C library. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,11 @@
-/* Searching strings, for a pair of widths; included by str.c. H: the characters of the string that is searched;
- * N: of what is looked for; NAME(x): x of this pair. A view may be wider than its characters need, so each
- * width may be found in each. */
+/* Searching strings, for a pair of widths: included by str.c alone, once for each. There,
+ *
+ *   H, N      the characters of the string that is searched, and of what is looked for
+ *   NAME(x)   x of this pair
+ *
+ * A view may be wider than its characters need, so each width may be found in each. */
+
+#ifdef NAME
 
 static bool NAME(same)(const H *a, const N *b, int64_t n) {
     if (sizeof *a == sizeof *b)
@@ -46,3 +51,4 @@ static int NAME(order)(const H *a, int64_t n, const N *b, int64_t m) {
 #undef H
 #undef N
 #undef NAME
+#endif

@@ -1,4 +1,5 @@
-/* Strings of the runtime: parts, searches and what is made, in each pair of widths, against characters one by one. */
+/* Strings of the runtime: parts, searches and what is made, in each pair of widths, against characters one by
+ * one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static void check_search(const tr_str *s, const tr_str *p, int round) {
     if (seek(TR_STR_STARTS, s, p, 0, INT64_MAX) != is_at(s, 0, p) ||
         seek(TR_STR_ENDS, s, p, 0, INT64_MAX) != (n >= m && is_at(s, n - m, p)))
         fail("a beginning or an end", round);
-    if (seek(TR_STR_FIND, s, p, n + 1, INT64_MAX) != -1 || seek(TR_STR_FIND, s, p, INT64_MIN, INT64_MAX) != first)
+    if (seek(TR_STR_FIND, s, p, n + 1, INT64_MAX) != -1 ||
+        seek(TR_STR_FIND, s, p, INT64_MIN, INT64_MAX) != first)
         fail("a bound", round);
 }
 
@@ -80,8 +82,8 @@ static void check_made(tr_frame *f, const tr_str *a, const tr_str *b, int round)
         fail("equality", round);
     if (r.owner)
         tr_rt_free(f, r.owner);
-    tr_rt_str_replace(f, a->owner, a->data, a->bits, b->owner, b->data, b->bits, b->owner, b->data, b->bits, -1,
-                      &r);
+    tr_rt_str_replace(f, a->owner, a->data, a->bits, b->owner, b->data, b->bits, b->owner, b->data, b->bits,
+                      -1, &r);
     if (!tr_str_same(&r, a))
         fail("what is replaced by itself", round);
     if (r.owner)
@@ -153,7 +155,8 @@ int main(void) {
     tr_rt_frame_init(&f, NULL);
     for (int r = 0; r < ROUNDS; r++) {
         bool wide = r % 3;
-        tr_str a = drawn((char *)room[0], next(3), next(MAX), wide), b = drawn((char *)room[1], next(3), next(4), wide);
+        tr_str a = drawn((char *)room[0], next(3), next(MAX), wide),
+               b = drawn((char *)room[1], next(3), next(4), wide);
         check_search(&a, &b, r);
         check_made(&f, &a, &b, r);
         check_order(&a, &b, r);

@@ -7,10 +7,9 @@ import threading
 
 import numpy as np
 import pytest
+import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import treadle
 from treadle import TypingError, UnsupportedError, njit, prange
 
 # One of each width; letters of every case and class; what becomes several characters; spaces, ends of lines, digits; surrogates.
@@ -150,7 +149,11 @@ FILLS = [method(f"s.{c}(x, y)") for c in ("ljust", "rjust", "center")]
 
 
 @settings(deadline=None, max_examples=150)
-@given(s=TEXT | st.from_regex(r"[+-]?\d{0,4}\t?\n?", fullmatch=True), n=st.integers(-2, 20), c=st.text(CHARS, max_size=2))
+@given(
+    s=TEXT | st.from_regex(r"[+-]?\d{0,4}\t?\n?", fullmatch=True),
+    n=st.integers(-2, 20),
+    c=st.text(CHARS, max_size=2),
+)
 def test_padding(s, n, c):
     for f in PADS:
         agree(f, s, n)
@@ -202,7 +205,10 @@ def test_ord(s):
 
 
 @settings(deadline=None)
-@given(i=st.integers(-5, 0x110005) | st.sampled_from([2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 0xD800, 255, 256]))
+@given(
+    i=st.integers(-5, 0x110005)
+    | st.sampled_from([2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 0xD800, 255, 256])
+)
 def test_chr(i):
     agree(CHR, i)
 
@@ -224,7 +230,10 @@ def test_bases(n):
         agree(f, n)
 
 
-BASES = [method(c) for c in ("hex(s)", "oct(s)", "bin(s)", "f'{s:,}'", "f'{s:+x}'", "format(s, '_b')", "len(str(s))")]
+BASES = [
+    method(c)
+    for c in ("hex(s)", "oct(s)", "bin(s)", "f'{s:,}'", "f'{s:+x}'", "format(s, '_b')", "len(str(s))")
+]
 
 
 # --- ways in, and where strings go ---
@@ -495,7 +504,10 @@ def test_from_the_cache(tmp_path):
         "except ValueError as e:\n"
         "    print(e.args)\n"
     )
-    runs = [subprocess.run([sys.executable, program], capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    runs = [
+        subprocess.run([sys.executable, program], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
     assert runs[0].splitlines()[0].startswith(ascii("XÜé😀1xü")) and runs[0].splitlines()[1] == "('a?',)"
     assert runs[0].splitlines()[1] == runs[1].splitlines()[1]
 
@@ -512,7 +524,22 @@ def test_signatures():
 
 @pytest.mark.parametrize(
     "code",
-    ["s + 1", "1 + s", "s - s", "s < 1", "s[1.5]", "s.find(1)", "s['a']", "1 in s", "s.nothing", "int(1, 10)", "ord(1)", "-s", "s * s", "s.join((s, 1))"],
+    [
+        "s + 1",
+        "1 + s",
+        "s - s",
+        "s < 1",
+        "s[1.5]",
+        "s.find(1)",
+        "s['a']",
+        "1 in s",
+        "s.nothing",
+        "int(1, 10)",
+        "ord(1)",
+        "-s",
+        "s * s",
+        "s.join((s, 1))",
+    ],
 )
 def test_wrong(code):
     with pytest.raises(TypingError):

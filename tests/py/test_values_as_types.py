@@ -227,7 +227,7 @@ def test_a_call_within_a_call(monkeypatch):
 
 @njit
 def shout(s, x):
-    print(s)
+    print(s, sep=s)  # which has to be known, so it is a constant
     return x + 1
 
 
