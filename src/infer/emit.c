@@ -280,10 +280,7 @@ static void bad_result(emission *m, tr_tv x) {
     if (none || (void_wanted && !m->s->declared))
         tr_em_hint(&m->e, "a path ends without a value: return one there, or raise an exception");
     else if (!m->s->declared)
-        tr_em_hint(&m->e, "%s",
-                   is_string(x.ty) || is_string(want)
-                       ? "strings cannot be returned: return a number that stands for each"
-                       : "return one type on all paths");
+        tr_em_hint(&m->e, "return one type on all paths");
 }
 
 static void emit_ret(emission *m, const tr_ins *in) {

@@ -550,7 +550,7 @@ def returns_either(x):
 def test_a_result_that_python_cannot_be_given_is_told_where_it_is_returned():
     for fn, mark, what, advice in (
         (returns_big, "big", "returns 100000000000000000000, which", "integers have 64 bits"),
-        (returns_either, "either", "returns both 'positive' and int64", "give it one type"),
+        (returns_either, "either", "returns both str and int64", "return one type"),
     ):
         text = message(fn, 3, error=treadle.TypingError)
         assert what in text and f"{__file__}:{line_of('# here: ' + mark)}:" in text
