@@ -17,7 +17,7 @@
 #include "front/front.h"
 #include "lib/em.h"
 
-enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
+enum { MAX_TUPLE_DEPTH = 32, MAX_WRITTEN = 100, MAX_REPR = 60, FREE_VAR = 0x80 };
 
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {
@@ -247,7 +247,7 @@ static tr_obj *freeze_number(tr_frozen *z, PyObject *o) {
 /* --- sequences --- */
 
 static tr_obj *freeze_items(tr_frozen *z, PyObject *o, tr_objk kind, uint32_t n, PyObject *const *items) {
-    assert((kind == TR_OBJ_TUPLE || kind == TR_OBJ_SLICE) && "what has items is a tuple or a slice");
+    assert((kind == TR_OBJ_TUPLE || kind == TR_OBJ_LIST || kind == TR_OBJ_SLICE) && "what has items");
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, n + 1);
     tr_obj *r = new_obj(z, kind, o, kind == TR_OBJ_SLICE ? "slice" : "()");
     r->u.t.n = n;
@@ -314,6 +314,29 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* A list or a dict that is a global or a variable of an enclosing function is what it is when the function
+ * compiles, and only read. NULL: it is none, or has too many items to be written out. */
+static tr_obj *freeze_list(tr_frozen *z, PyObject *o) {
+    PyObject *t = PyList_CheckExact(o) ? PyList_AsTuple(o) : NULL;
+    if (!PyList_CheckExact(o))
+        return NULL;
+    ok(z, t != NULL);
+    if (!(t = taken(z, t)))
+        return NULL;
+    if (PyTuple_GET_SIZE(t) > MAX_WRITTEN)
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "a list of more than %d items", MAX_WRITTEN));
+    if (z->depth >= MAX_TUPLE_DEPTH)
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "a list that stands in %d others", MAX_TUPLE_DEPTH));
+    z->depth++;
+    tr_obj *r = freeze_items(z, o, TR_OBJ_LIST, (uint32_t)PyTuple_GET_SIZE(t), &PyTuple_GET_ITEM(t, 0));
+    z->depth--;
+    if (r)
+        r->repr = tr_arena_printf(arena(z), "a list of %u item%s", r->u.t.n, r->u.t.n == 1 ? "" : "s");
+    return r;
+}
+
 /* A set in the constants comes from `x in {1, 2}`: for that its items are all there is to know. */
 static tr_obj *freeze_set(tr_frozen *z, PyObject *o) {
     PyObject *t = PySequence_Tuple(o);
@@ -333,6 +356,35 @@ static PyObject *dict_part(tr_frozen *z, PyObject *d, bool values) {
     ok(z, t != NULL);
     Py_XDECREF(list);
     return taken(z, t);
+}
+
+static bool are_names(PyObject *tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(tuple, i)))
+            return false;
+    return true;
+}
+
+static tr_obj *freeze_dict(tr_frozen *z, PyObject *o) {
+    if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) > MAX_WRITTEN || z->depth >= MAX_TUPLE_DEPTH)
+        return NULL;
+    PyObject *part[2] = {dict_part(z, o, false), dict_part(z, o, true)};
+    if (!part[0] || !part[1] || !are_names(part[0]) || PyTuple_GET_SIZE(part[0]) != PyTuple_GET_SIZE(part[1]))
+        return NULL;
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, 2);
+    z->depth++;
+    for (int i = 0; i < 2 && !z->failed; i++)
+        v[i] = freeze_value(z, part[i]);
+    z->depth--;
+    for (uint32_t i = 0; v[0] && v[1] && i < v[0]->u.t.n; i++)
+        if (v[0]->u.t.items[i]->kind != TR_OBJ_STR) /* a text that compiled code has no form for */
+            return NULL;
+    if (!v[0] || !v[1])
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_DICT, o, "a dict of names");
+    r->u.t.n = 2;
+    r->u.t.items = v;
+    return r;
 }
 
 /* A functools.partial, as it is now: nobody is meant to change one. NULL: it is none. */
@@ -356,9 +408,8 @@ static tr_obj *freeze_partial(tr_frozen *z, PyObject *o) {
     part[2] = dict_part(z, part[2], false);
     if (!part[2] || !part[3])
         return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(part[2]); i++)
-        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(part[2], i)))
-            return NULL;
+    if (!are_names(part[2]))
+        return NULL;
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, 4);
     for (int i = 0; i < 4; i++)
         if (!(v[i] = freeze_value(z, part[i])) || (i > 0 && v[i]->kind != TR_OBJ_TUPLE))
@@ -1111,6 +1162,10 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     r = freeze_generator(z, o);
     if (!r && !z->failed)
         r = freeze_partial(z, o);
+    if (!r && !z->failed)
+        r = freeze_list(z, o);
+    if (!r && !z->failed)
+        r = freeze_dict(z, o);
     if (!r && !z->failed)
         r = freeze_placed(z, o);
     if (!r && !z->failed)

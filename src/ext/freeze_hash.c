@@ -118,7 +118,7 @@ static void object(hashing *s, const tr_obj *o) {
     if (!o)
         return;
     uint64_t before;
-    bool can_recur = o->kind == TR_OBJ_MODULE || o->kind == TR_OBJ_TUPLE || o->kind == TR_OBJ_PARTIAL;
+    bool can_recur = o->kind == TR_OBJ_MODULE || tr_obj_has_items(o);
     if (can_recur && tr_map_get(&s->seen, (uint64_t)(uintptr_t)o, &before)) {
         number(s, before);
         return;
@@ -141,6 +141,8 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_SLICE:
     case TR_OBJ_PARTIAL:
     case TR_OBJ_TUPLE:
+    case TR_OBJ_LIST:
+    case TR_OBJ_DICT:
     case TR_OBJ_NTCLASS: items(s, o); break;
     case TR_OBJ_ARRAY: array(s, o); break;
     case TR_OBJ_PLACED: /* where it lies, no code of the host's depends on */

@@ -314,6 +314,18 @@ static bool is_false(const tr_ty *t) {
     return t->kind == TR_TY_LIT && !t->lit->u.i;
 }
 
+/* What is not a list or a dict that was frozen, which nobody may change. */
+static bool is_not_frozen(tr_em *e, const tr_fn *src, tr_val v) {
+    const tr_ins *in = tr_at(src, v);
+    if (in->op != TR_OP_OBJ || (in->imm.obj->kind != TR_OBJ_LIST && in->imm.obj->kind != TR_OBJ_DICT))
+        return true;
+    tr_em_error(
+        e, "a %s that is a global, or a variable of an enclosing function, is only read in compiled code",
+        in->imm.obj->kind == TR_OBJ_LIST ? "list" : "dict");
+    tr_em_hint(e, "it is what it was when the function compiled: pass it as an argument");
+    return false;
+}
+
 static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     int64_t nth;
@@ -321,9 +333,12 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
     case TR_OP_SETATTR: return tr_em_setattr(e, a[0], in->imm.s, a[1], is_put_back_attr(src, in));
-    case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
+    case TR_OP_GETATTR:
+        return (!tr_em_changes_list(in->imm.s) || is_not_frozen(e, src, in->args[0])) &&
+               tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
-    case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
+    case TR_OP_SETITEM:
+        return is_not_frozen(e, src, in->args[0]) && tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);
@@ -341,10 +356,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
             return tr_em_new_list(e, 0, in->nargs, a, out);
         if (!tr_em_tuple_fits(e, in->nargs, a))
             return false;
-        *out = tr_em_tuple(e, in->nargs, a);
-        out->ty = tr_ty_list(e->types, out->ty->n, out->ty->items);
-        if (!e->dry)
-            tr_at(e->b.fn, out->v)->ty = out->ty;
+        *out = tr_em_display(e, in->nargs, a);
         return true;
     case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
     case TR_OP_BUILDMAP: *out = tr_em_keyed(e, a[0], a[1]); return true;

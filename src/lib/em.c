@@ -194,6 +194,13 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             e, tr_ty_named_tuple(e->types, o->u.t.name, o->u.t.serial, o->u.t.n, ty, o->u.t.fields), o->u.t.n,
             it);
     }
+    case TR_OBJ_LIST: {
+        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, o->u.t.n + 1u);
+        for (uint32_t i = 0; i < o->u.t.n; i++)
+            it[i] = tr_em_obj(e, o->u.t.items[i]);
+        return tr_em_display(e, o->u.t.n, it);
+    }
+    case TR_OBJ_DICT: return tr_em_keyed(e, tr_em_obj(e, o->u.t.items[0]), tr_em_obj(e, o->u.t.items[1]));
     case TR_OBJ_SLICE: {
         tr_tv it[3];
         for (int i = 0; i < 3; i++)
@@ -569,6 +576,14 @@ tr_tv tr_em_im(tr_em *e, tr_tv x) {
     if (!tr_ty_is_complex(x.ty))
         return tr_em_num(e, x.ty, 0.0);
     return tr_lib_emit(e, TR_OP_IM, tr_lib_real_of(e, x.ty), 1, &x.v);
+}
+
+tr_tv tr_em_display(tr_em *e, uint32_t n, const tr_tv *items) {
+    tr_tv x = tr_em_tuple(e, n, items);
+    x.ty = tr_ty_list(e->types, x.ty->n, x.ty->items);
+    if (!e->dry)
+        tr_at(e->b.fn, x.v)->ty = x.ty;
+    return x;
 }
 
 tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values) {

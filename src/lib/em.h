@@ -380,6 +380,8 @@ typedef bool (*tr_eachfn)(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
 /* Names with values (kind KEYED): made of a tuple of strings that are known and one of values; how many there
  * are, name and value of each. */
+/* A list display that is only read: a tuple of its items. */
+tr_tv tr_em_display(tr_em *e, uint32_t n, const tr_tv *items);
 tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values);
 /* functools.partial: what is called, the tuple of the first arguments, those by keyword. */
 tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values);

@@ -365,11 +365,11 @@ static bool flat_set(tr_em *e, tr_tv flat, tr_tv i, tr_tv v) {
 void tr_lib_advise_container(tr_em *e, tr_tv x) {
     if (x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_OPAQUE)
         return;
-    if (strstr(x.ty->lit->repr, "class 'list'"))
-        tr_em_hint(e,
-                   "globals are frozen as numbers, strings, tuples and arrays: make it a tuple or an array");
+    if (strstr(x.ty->lit->repr, "a list"))
+        tr_em_hint(e, "make it an array, np.array(x), or pass it as an argument");
     else if (strstr(x.ty->lit->repr, "class 'dict'"))
-        tr_em_hint(e, "globals are frozen as numbers, strings, tuples and arrays: make it a named tuple");
+        tr_em_hint(
+            e, "a dict that is a global is compiled where its keys are names: pass this one as an argument");
 }
 
 bool tr_lib_get_range(tr_em *e, tr_tv r, tr_tv i, tr_tv *out) {

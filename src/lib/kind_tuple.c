@@ -201,7 +201,7 @@ bool tr_lib_get_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     if (!tr_lib_is_index(e, i))
         return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     return tr_lib_at_tuple(
-        e, t, tr_lib_checked_index(e, i, tr_em_i64(e, t.ty->n), 0, "tuple index out of range"), out);
+        e, t, tr_lib_checked_index(e, i, tr_em_i64(e, t.ty->n), 0, tr_ty_is_list(t.ty) ? "list index out of range" : "tuple index out of range"), out);
 }
 
 bool tr_lib_set_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv v, bool itself) {

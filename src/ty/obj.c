@@ -31,6 +31,8 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_INT: return !o->member;
     case TR_OBJ_SLICE:
     case TR_OBJ_PARTIAL:
+    case TR_OBJ_LIST:
+    case TR_OBJ_DICT:
     case TR_OBJ_TUPLE: return items_by_value(o);
     default: return false;
     }
@@ -56,6 +58,11 @@ static bool has_type(const tr_obj *o) {
     return o->kind == TR_OBJ_SCALAR || o->kind == TR_OBJ_DATE;
 }
 
+bool tr_obj_has_items(const tr_obj *o) {
+    return o->kind == TR_OBJ_TUPLE || o->kind == TR_OBJ_LIST || o->kind == TR_OBJ_DICT ||
+           o->kind == TR_OBJ_SLICE || o->kind == TR_OBJ_PARTIAL;
+}
+
 uint64_t tr_obj_hash(const tr_obj *o) {
     uint64_t h = o->kind;
     if (!tr_obj_by_value(o))
@@ -66,6 +73,8 @@ uint64_t tr_obj_hash(const tr_obj *o) {
     case TR_OBJ_TYPE: return tr_hash_bytes(&o->ty, sizeof o->ty, h);
     case TR_OBJ_SLICE:
     case TR_OBJ_PARTIAL:
+    case TR_OBJ_LIST:
+    case TR_OBJ_DICT:
     case TR_OBJ_TUPLE:
         h += o->u.t.n;
         for (uint32_t i = 0; i < o->u.t.n; i++)
@@ -108,6 +117,8 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
     case TR_OBJ_TYPE: return a->ty == b->ty;
     case TR_OBJ_SLICE:
     case TR_OBJ_PARTIAL:
+    case TR_OBJ_LIST:
+    case TR_OBJ_DICT:
     case TR_OBJ_TUPLE: return same_items(a, b);
     default: return (!has_type(a) || a->ty == b->ty) && !memcmp(&a->u, &b->u, value_size(a));
     }
@@ -123,7 +134,7 @@ const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o) {
         c->u.s.d = tr_arena_strndup(a, o->u.s.d, o->u.s.n);
     if (o->kind == TR_OBJ_INT)
         c->u.n = tr_bigint_copy(a, &o->u.n);
-    if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_SLICE && o->kind != TR_OBJ_PARTIAL)
+    if (!tr_obj_has_items(o))
         return c;
     const tr_obj **items = TR_NEW_N(a, const tr_obj *, o->u.t.n);
     const char **fields = o->u.t.fields ? TR_NEW_N(a, const char *, o->u.t.n) : NULL;
@@ -157,7 +168,14 @@ const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
     if (o->kind == TR_OBJ_GENERATOR)
         return o->ty;
-    return o->kind == TR_OBJ_TUPLE ? tuple_type(a, t, o) : tr_ty_lit(t, o);
+    if (o->kind == TR_OBJ_DICT) {
+        const tr_ty *items[2] = {tr_obj_type(a, t, o->u.t.items[0]), tr_obj_type(a, t, o->u.t.items[1])};
+        return tr_ty_of(t, TR_TY_KEYED, 0, 2, items);
+    }
+    if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_LIST)
+        return tr_ty_lit(t, o);
+    const tr_ty *tuple = tuple_type(a, t, o);
+    return o->kind == TR_OBJ_LIST ? tr_ty_list(t, tuple->n, tuple->items) : tuple;
 }
 
 static tr_obj *make(tr_arena *a, tr_objk kind, const char *repr) {

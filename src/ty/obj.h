@@ -22,6 +22,8 @@ typedef enum tr_objk {
     TR_OBJ_ELLIPSIS,
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,
+    TR_OBJ_LIST, /* a list, which is only read */
+    TR_OBJ_DICT, /* a dict whose keys are names, which is only read; items: tuples of the names and their values */
     TR_OBJ_ARRAY,   /* a frozen ndarray */
     TR_OBJ_PLACED,  /* an array of a device, which is used where it lies */
     TR_OBJ_FUNC,    /* a user's function: index into the program */
@@ -116,6 +118,7 @@ static inline bool tr_obj_is_function(const tr_obj *o) {
            o->kind == TR_OBJ_EXTERN;
 }
 uint64_t tr_obj_hash(const tr_obj *o);
+bool tr_obj_has_items(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
 /* What the snapshot has of an attribute of a MODULE; NULL: nothing. */
 const tr_obj *tr_obj_attr(const tr_obj *m, const char *name);

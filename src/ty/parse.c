@@ -525,6 +525,10 @@ static const tr_obj *read_word_obj(reader *r, const char *start) {
         return read_seq(r, TR_OBJ_SLICE, NULL, start);
     if (tr_rd_accept_word(&r->in, "partial"))
         return read_seq(r, TR_OBJ_PARTIAL, NULL, start);
+    if (tr_rd_accept_word(&r->in, "list"))
+        return read_seq(r, TR_OBJ_LIST, NULL, start);
+    if (tr_rd_accept_word(&r->in, "dict"))
+        return read_seq(r, TR_OBJ_DICT, NULL, start);
     if (tr_rd_accept_word(&r->in, "array"))
         return read_array_obj(r, start);
     if (tr_rd_accept_word(&r->in, "nt")) {

@@ -255,8 +255,13 @@ void tr_obj_print_ir(tr_sb *b, const tr_obj *o) {
     case TR_OBJ_STR: print_quoted(b, o->u.s.d, o->u.s.n); return;
     case TR_OBJ_ELLIPSIS: tr_sb_puts(b, "..."); return;
     case TR_OBJ_SLICE:
+    case TR_OBJ_LIST:
+    case TR_OBJ_DICT:
     case TR_OBJ_PARTIAL:
-        tr_sb_puts(b, o->kind == TR_OBJ_SLICE ? "slice(" : "partial(");
+        tr_sb_puts(b, o->kind == TR_OBJ_SLICE  ? "slice("
+                      : o->kind == TR_OBJ_LIST ? "list("
+                      : o->kind == TR_OBJ_DICT ? "dict("
+                                               : "partial(");
         for (uint32_t i = 0; i < o->u.t.n; i++) {
             tr_sb_puts(b, i ? ", " : "");
             tr_obj_print_ir(b, o->u.t.items[i]);

@@ -416,8 +416,9 @@ static const tr_ty *join_functions(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
 }
 
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    const tr_ty *other = a == b ? NULL : tr_ty_strong(t, b);
     a = tr_ty_strong(t, a);
-    b = tr_ty_strong(t, b);
+    b = other ? other : a;
     if (a == b)
         return a;
     if (tr_ty_is_scalar(a) && tr_ty_is_scalar(b)) {
@@ -453,11 +454,21 @@ static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
     return s ? tr_ty_scalar(t, (tr_tyk)s->kind) : a;
 }
 
+/* Each item is asked once: of tuples in tuples that are asked twice at each level there are 2^depth. */
 static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
+    const tr_ty *few[16], **items = few;
+    tr_arena scratch;
     bool same = true;
-    for (uint32_t i = 0; i < a->n; i++)
-        same = same && tr_ty_strong(t, a->items[i]) == a->items[i];
-    return same ? a : join_items(t, a, a, false);
+    tr_arena_init(&scratch, NULL);
+    if (a->n > 16)
+        items = TR_NEW_N(&scratch, const tr_ty *, a->n);
+    for (uint32_t i = 0; i < a->n; i++) {
+        items[i] = tr_ty_strong(t, a->items[i]);
+        same = same && items[i] == a->items[i];
+    }
+    const tr_ty *r = same ? a : tr_ty_like(t, a, items);
+    tr_arena_fini(&scratch);
+    return r;
 }
 
 bool tr_ty_is_text(const tr_ty *t) {

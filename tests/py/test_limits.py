@@ -118,6 +118,10 @@ def frozen_tuple(n: int) -> None:
     same(made(f"def f():\n    return G{'[0]' * n}", G=nested(n, 7)))
 
 
+def frozen_list(n: int) -> None:
+    same(made(f"def f():\n    return G[{n - 1}], G[-1]", G=list(range(n))))
+
+
 def raised_values(n: int) -> None:
     f = made(f"def f():\n    raise ValueError({', '.join('1' * n)})")
     with pytest.raises(ValueError) as e:
@@ -327,6 +331,7 @@ LIMITS = [
     Limit("ext/record.c", "MAX_DEPTH", records_in_records, "too large"),
     Limit("ext/record.c", "MAX_BYTES", record_bytes, "too large"),
     Limit("ext/freeze.c", "MAX_TUPLE_DEPTH", frozen_tuple, "a tuple that stands in 32 others"),
+    Limit("ext/freeze.c", "MAX_WRITTEN", frozen_list, "a list of more than 100 items"),
     Limit("ext/freeze_hash.c", "MAX_ARRAY_BYTES", frozen_bytes, "is not cached"),
     Limit("ext/pyerr.c", "MAX_ERRORS", errors_told),
     Limit("infer/step.c", "MAX_ARGS", raised_values, "more than 256 values in an exception"),
