@@ -73,7 +73,12 @@ def told(source, *args, error=TypingError, **options):
             TypingError,
             "np.uint64(x)",
         ),
-        ("x = 0\nif a[0] > 0:\n    x = 'yes'\nreturn x", (V,), TypingError, "a variable is a string on all paths"),
+        (
+            "x = 0\nif a[0] > 0:\n    x = 'yes'\nreturn x",
+            (V,),
+            TypingError,
+            "a variable is a string on all paths",
+        ),
         (
             f"n = 0\nfor s in {tuple('abcdefghijklmnop')} + (1,):\n    n += s == 'x'\nreturn n",
             (),
