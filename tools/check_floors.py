@@ -61,6 +61,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pybest",
             "pybuiltins",
             "pyreduce",
+            "pystr",
             "threads",
         ),
         ("npmatmul", "npscalar"),
@@ -77,7 +78,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
-        ("array", "conv", "device", "devprint", "extern", "list", "reduce", "scalar"),  # operations
+        ("array", "conv", "device", "devprint", "extern", "list", "reduce", "scalar", "string"),  # operations
         (
             "chunk",
             "few_sums",
@@ -257,10 +258,12 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "stack",
             "tile",
             "topk",
+            "unicode",
             "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
-        ("dict", "far", "list", "print", "shadow"),
+        ("dict", "far", "list", "shadow", "str", "str_type.h"),
+        ("print", "str_case", "str_number"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
@@ -280,6 +283,13 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_driver_late_texts": "texts of what a module left for later, asked for with its own",
     },
     "lib": {
+        "tr_em_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_binary_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_compare_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_contains_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_get_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_show_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_lib_put_piece": "a string is made of what print() writes",
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",
         "tr_lib_each_genexpr": "a loop over what a generator expression gives",
@@ -296,6 +306,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_fam_stack": "nested tuples where an array belongs",
     },
     "lower": {
+        "tr_lower_owners": "a string that is raised stays the frame's",
         "tr_lower_parts": "values of the function that is being filled",
         "tr_lower_set": "values of the function that is being filled",
         "tr_lower_set1": "values of the function that is being filled",
@@ -312,6 +323,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lower_end_handlers": "what the module needs once all sites are known",
     },
     "ext": {
+        "tr_box_string": "arguments of an exception",
         "tr_ext_definition": "by which a class that is inherited from finds the module",
     },
     "dev": {

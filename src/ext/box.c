@@ -436,6 +436,31 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
     return r;
 }
 
+/* --- strings --- */
+
+PyObject *tr_box_string(const tr_slot *at) {
+    tr_str s = {at[0].p, at[1].p, at[2].i};
+    Py_ssize_t n = (Py_ssize_t)tr_str_len(&s);
+    PyObject *o = (PyObject *)((uintptr_t)s.owner & ~(uintptr_t)1);
+    if (((uintptr_t)s.owner & 1u) && PyUnicode_CheckExact(o) && PyUnicode_GET_LENGTH(o) == n &&
+        PyUnicode_DATA(o) == s.data)
+        return Py_NewRef(o);
+    if (!(s.bits & TR_STR_ASCII) || n < 2) /* which finds out how wide it has to be */
+        return PyUnicode_FromKindAndData(1 << tr_str_width(&s), s.data, n);
+    PyObject *r = PyUnicode_New(n, 127);
+    if (r)
+        memcpy(PyUnicode_DATA(r), s.data, (size_t)n);
+    return r;
+}
+
+/* The argument where it is one, else a copy; the block stays the frame's. */
+static PyObject *box_string(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty;
+    PyObject *r = tr_box_string(*at);
+    *at += 3;
+    return r;
+}
+
 /* --- tuples and the rest --- */
 
 static PyObject *box_items(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {

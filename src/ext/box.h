@@ -22,4 +22,7 @@ bool tr_box_can(const tr_ty *ty);
 /* New reference; advances *at over the value's parts. */
 PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
 
+/* The Python string of a string's three parts. */
+PyObject *tr_box_string(const tr_slot *at);
+
 #endif

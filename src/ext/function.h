@@ -38,6 +38,7 @@ enum {
     TR_U_INT_NARROW, /* int to a declared integer type, range checked */
     TR_U_INT_F64,
     TR_U_FLOAT_F32,
+    TR_U_STRING,
     TR_U_TUPLE, /* item by item */
     TR_U_LIST,
     TR_U_OTHER
@@ -142,6 +143,7 @@ typedef struct tr_function {
     const tr_ty **sigs;
     uint32_t nsigs;
     _Atomic bool sealed, closed;
+    bool keyed; /* strings are constants of its specialisations */
 } tr_function;
 
 /* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and

@@ -18,6 +18,7 @@
 
 #include "base/digits.h"
 #include "base/fspec.h"
+#include "ext/box.h"
 #include "ext/compat.h"
 #include "ext/left.h"
 #include "rt/fns.h"
@@ -265,6 +266,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     case 'b': return PyBool_FromLong(p->b != 0);
     case 'C':
     case 'c': return PyComplex_FromDoubles(p[0].f, p[1].f);
+    case 's': return tr_box_string(p);
     case 'I': return PyLong_FromLongLong(a->i);
     case 'U': return PyLong_FromUnsignedLongLong((uint64_t)a->i);
     case 'Z':
@@ -317,6 +319,17 @@ static const char *spec_end(const tr_msite *site, const char *s) {
     return end ? end + 1 : NULL;
 }
 
+/* A string, by its specification; "!r" stands for its repr(). */
+static void put_string(PyObject *v, const char *spec, tr_sb *b) {
+    PyObject *how = strcmp(spec, "!r") == 0 ? NULL : PyUnicode_FromString(spec);
+    PyObject *t = how ? PyObject_Format(v, how) : PyErr_Occurred() ? NULL : PyObject_Repr(v);
+    const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
+    if (u)
+        tr_sb_puts(b, u);
+    Py_XDECREF(t);
+    Py_XDECREF(how);
+}
+
 /* Writes what stands at s, whose number infer has made an int64, an uint64, a double or a complex of
  * these. */
 static bool put_spec(const tr_msite *site, const char *s, const char *end, const tr_frame *frame, tr_sb *b) {
@@ -325,6 +338,11 @@ static bool put_spec(const tr_msite *site, const char *s, const char *end, const
     if (!v)
         return false;
     snprintf(spec, sizeof spec, "%.*s", (int)(end - s - 4), s + 3);
+    if (PyUnicode_Check(v)) {
+        put_string(v, spec, b);
+        Py_DECREF(v);
+        return !PyErr_Occurred();
+    }
     if (PyFloat_Check(v))
         tr_rt_spec_float(spec, PyFloat_AS_DOUBLE(v), b);
     else if (PyComplex_Check(v))

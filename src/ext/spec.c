@@ -296,6 +296,10 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
         va->shift = (uint8_t)__builtin_ctz(tr_ty_unit(ty));
         break;
     case TR_K_LIST: va->op = TR_U_LIST; break;
+    case TR_K_STR:
+        if (ty->kind == TR_TY_STRING)
+            va->op = TR_U_STRING;
+        break;
     default: break;
     }
 }
@@ -335,7 +339,7 @@ static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_t
     unsigned kind = tr_key_kind(pat->key);
     if (kind == TR_K_TUPLE)
         return fill_tuple(f, va, pat, ty);
-    if (kind < TR_K_DEEP)
+    if (kind < TR_K_DEEP || va->op == TR_U_STRING)
         return true;
     if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
         PyErr_NoMemory();
@@ -830,6 +834,30 @@ static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) 
     return false;
 }
 
+/* A string is a value of the call, and one specialisation takes all. Where that cannot be compiled, as what a
+ * string says chooses types there, strings are constants of the function's specialisations from then on. */
+static bool variant_by_values(tr_function *f, PyObject *const *args, tr_argk *pats, tr_argk *kept) {
+    uint32_t n = f->nparams;
+    bool some = false, ok = true;
+    tr_argk *any = f->target || f->keyed ? NULL : PyMem_Calloc(2 * (size_t)n + 1, sizeof *any);
+    if (!any)
+        return variant_for(f, args, pats, kept);
+    for (uint32_t i = 0; ok && i < 2 * n; i++) {
+        ok = tr_argk_copy(&pats[i], &any[i]);
+        bool named = f->varkw && i % n == n - 1; /* names of **kwargs stay */
+        some |= ok && tr_argk_forget_strings(named ? &any[i].items[1] : &any[i]);
+    }
+    ok = ok && variant_for(f, args, some ? any : pats, some ? any + n : kept);
+    for (uint32_t i = 0; i < 2 * n; i++)
+        tr_argk_clear(&any[i]);
+    PyMem_Free(any);
+    if (ok || !some || !PyErr_ExceptionMatches(PyExc_Exception))
+        return ok;
+    PyErr_Clear();
+    f->keyed = variant_for(f, args, pats, kept);
+    return f->keyed;
+}
+
 /* What is wrong with one of **kwargs is said under its own name. */
 static bool named_are_values(tr_function *f, PyObject *named) {
     bool ok = true;
@@ -857,7 +885,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
         ok = is_reachable(f, args[i], i) &&
              tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
              takes_lists(f, &pats[i], i) && keep_pattern(f, &pats[i], &kept[i]);
-    ok = ok && variant_for(f, args, pats, kept);
+    ok = ok && variant_by_values(f, args, pats, kept);
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);

@@ -166,6 +166,12 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
             return MISS;
         (*at)++->f32 = (float)PyFloat_AS_DOUBLE(o);
         break;
+    case TR_U_STRING:
+        if (UNLIKELY(!PyUnicode_CheckExact(o)))
+            return MISS;
+        if (UNLIKELY(!tr_value_unbox_string(o, at)))
+            return FAIL;
+        break;
     case TR_U_TUPLE: return take_tuple(f, o, va, i, held, at);
     case TR_U_LIST: return take_list(f, o, va, i, held, at);
     default:

@@ -608,7 +608,7 @@ static PyObject *py_type_names(PyObject *module, PyObject *unused) {
     PyObject *d = PyDict_New();
     for (unsigned i = 0; d && i < sizeof rows / sizeof *rows; i++) {
         const tr_ty *ty =
-            rows[i].kind == TR_TY_NONE ? tr_ty_none(st->types) : tr_ty_scalar(st->types, rows[i].kind);
+            rows[i].kind == TR_TY_NONE ? tr_ty_none(st->types) : tr_ty_named(st->types, rows[i].kind);
         PyObject *t = tr_types_object(st, ty);
         if (!t || PyDict_SetItemString(d, rows[i].name, t) < 0)
             Py_CLEAR(d);

@@ -123,6 +123,26 @@ static bool unbox_list(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slo
     return r > 0;
 }
 
+bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
+    tr_slot *s = *at;
+    assert(PyUnicode_Check(o) && "what is of the type is a string");
+#if PY_VERSION_HEX < 0x030c0000
+    if (PyUnicode_READY(o) < 0)
+        return false;
+#endif
+    s[0].u = (uintptr_t)o | 1u;
+    s[1].p = PyUnicode_DATA(o);
+    s[2].i = (int64_t)PyUnicode_GET_LENGTH(o) << TR_STR_LENGTH | (PyUnicode_IS_ASCII(o) ? TR_STR_ASCII : 0) |
+             (int64_t)PyUnicode_KIND(o) >> 1;
+    *at += 3;
+    return true;
+}
+
+static bool unbox_string(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    (void)u, (void)ty;
+    return tr_value_unbox_string(o, at);
+}
+
 /* None and constants have no parts. */
 static bool unbox_nothing(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
     (void)u, (void)o, (void)ty, (void)at;

@@ -291,7 +291,7 @@ static bool gives_same_items(PyArray_Descr *a, PyArray_Descr *b) {
 /* The constant of k is what `o` is to compiled code. */
 static bool stands_for(const tr_argk *k, PyObject *o) {
     switch (tr_key_kind(k->key)) {
-    case TR_K_STR: return k->value == o || PyUnicode_Compare(k->value, o) == 0;
+    case TR_K_STR: return !k->value || k->value == o || PyUnicode_Compare(k->value, o) == 0;
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_record_stands_for(k, o);
     case TR_K_DTYPE: return gives_same_items((PyArray_Descr *)k->value, (PyArray_Descr *)o);
@@ -303,7 +303,7 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
     assert(!(a->weak && b->weak) && "at most one of two patterns refers weakly");
     if (a->key != b->key || a->n != b->n)
         return false;
-    if (a->value && !same_value(a, b))
+    if (!a->value != !b->value || (a->value && !same_value(a, b)))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (!tr_argk_equal(&a->items[i], &b->items[i]))
@@ -323,12 +323,21 @@ int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg) {
 
 bool tr_argk_has_const(const tr_argk *k) {
     unsigned kind = tr_key_kind(k->key);
-    if (kind == TR_K_STR || kind == TR_K_DTYPE || kind == TR_K_IDENT)
+    if (kind == TR_K_DTYPE || kind == TR_K_IDENT || (kind == TR_K_STR && k->value))
         return true;
     for (uint32_t i = 0; i < k->n; i++)
         if (tr_argk_has_const(&k->items[i]))
             return true;
     return false;
+}
+
+bool tr_argk_forget_strings(tr_argk *k) {
+    bool some = tr_key_kind(k->key) == TR_K_STR && k->value;
+    if (some)
+        Py_CLEAR(k->value);
+    for (uint32_t i = 0; i < k->n; i++)
+        some |= tr_argk_forget_strings(&k->items[i]);
+    return some;
 }
 
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
@@ -620,6 +629,10 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
+    case TR_K_STR:
+        if (!k->value)
+            return tr_ty_string(t);
+        return constant ? constant(user, k) : none;
     default:
         assert(tr_argk_has_const(k) && "what is no value is a constant");
         return constant ? constant(user, k) : none;

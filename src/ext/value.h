@@ -2,7 +2,8 @@
  *
  * A key is 32 bits. For scalars, arrays, dates, None, ranges, slices and Generators it says everything; for
  * tuples, strings, functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A
- * string, function, dtype or class is a constant of the specialisation: its value is part of the pattern.
+ * function, dtype or class is a constant of the specialisation: its value is part of the pattern. A string is
+ * a value of the call, and its pattern has none; but where its value chooses types (ext/spec.c).
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
@@ -132,6 +133,8 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
 int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
 /* The pattern holds a constant, so that its type lives in one compilation only. */
 bool tr_argk_has_const(const tr_argk *k);
+/* Strings in it become any strings: values of the call. False: there is none. */
+bool tr_argk_forget_strings(tr_argk *k);
 /* Strong type of the pattern. `constant` gives the type of one that is a constant; NULL when no constant can
  * be (else TR_TY NONE stands in). */
 typedef const tr_ty *(*tr_argk_const)(void *user, const tr_argk *k);
@@ -152,5 +155,7 @@ typedef struct tr_unboxer {
  * advances it. `o` matches the key's pattern already. False with an exception that names the argument. */
 bool tr_value_unbox(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at);
 /* Parts of an array: owner, data, shape and, for layout "any", strides. */
+/* A string's own characters, borrowed for the time of the call. */
+bool tr_value_unbox_string(PyObject *o, tr_slot **at);
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
 #endif

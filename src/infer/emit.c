@@ -145,7 +145,7 @@ static void tell_undef(emission *m, tr_val v) {
 /* --- edges --- */
 
 static bool is_string(const tr_ty *t) {
-    return t->kind == TR_TY_TEXT || (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_STR);
+    return tr_ty_is_text(t);
 }
 
 static const char *var_name(emission *m, tr_val param) {
@@ -157,7 +157,7 @@ static const char *var_name(emission *m, tr_val param) {
 static const char *advice(tr_tytab *types, const tr_ty *a, const tr_ty *b) {
     bool numbers = tr_ty_is_scalar(tr_ty_strong(types, a)) && tr_ty_is_scalar(tr_ty_strong(types, b));
     if (is_string(a) || is_string(b))
-        return "strings are known when the function compiles: choose between numbers instead";
+        return "a variable is a string on all paths, or on none";
     if (numbers)
         return "convert one of them, with np.int64(x) or np.uint64(x)";
     if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE)
@@ -280,10 +280,7 @@ static void bad_result(emission *m, tr_tv x) {
     if (none || (void_wanted && !m->s->declared))
         tr_em_hint(&m->e, "a path ends without a value: return one there, or raise an exception");
     else if (!m->s->declared)
-        tr_em_hint(&m->e, "%s",
-                   is_string(x.ty) || is_string(want)
-                       ? "strings cannot be returned: return a number that stands for each"
-                       : "return one type on all paths");
+        tr_em_hint(&m->e, "return one type on all paths");
 }
 
 static void emit_ret(emission *m, const tr_ins *in) {

@@ -141,6 +141,8 @@ static istate *st(sweep *w) {
 static void grow_ret(sweep *w, const tr_ty *t) {
     istate *s = st(w);
     const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
+    if (w->inst == w->f->root)
+        r = tr_ty_told(w->f->ctx->types, r);
     if (s->declared) {
         tr_infer_flow_lists(w->f, s->declared, r, w->e.place.span.line, w->e.opts->promote_numba);
         r = s->declared;
@@ -661,7 +663,7 @@ static void compact(infer *f, uint32_t root) {
 }
 
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
-    infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX, .lowest = UINT32_MAX};
+    infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX, .lowest = UINT32_MAX, .root = UINT32_MAX};
     tr_callee c = {p->root_func, tr_prog_opts(p, &p->ctx->opts), ret};
     tr_infer_find_sizes(p);
     tr_em e = tr_infer_emitter(&f, false, c.opts);
@@ -671,6 +673,7 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
     uint32_t root = tr_infer_instance(&f, &e, c, nargs, args);
     if (root == UINT32_MAX)
         return report_nothing_typed(&f);
+    f.root = root;
     if (!tr_infer_types(&f, root))
         return report_nothing_typed(&f);
     if (!emit_all(&f, root) || !tr_infer_kinds(&f, &e, root))

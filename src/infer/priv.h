@@ -71,6 +71,7 @@ typedef struct infer {
     uint32_t lowest;
     uint32_t depth;
     uint32_t cur;  /* instance being worked on */
+    uint32_t root; /* whose result is told to who asked; UINT32_MAX: none is yet */
     bool too_deep; /* said already */
     bool waits;    /* the step being worked on failed, but a function called in it has not returned yet */
     tr_val at;     /* of the instance's untyped values the one whose operation is being worked on */

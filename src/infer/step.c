@@ -509,21 +509,16 @@ static bool add_tuple(message *m, tr_tv v) {
 
 /* One more argument; false when it is no value that an exception can take. */
 static bool add_arg(message *m, tr_tv v) {
-    uint32_t slots = tr_ty_is_complex(v.ty) ? 2u : 1u;
+    uint32_t slots = v.ty->kind == TR_TY_STRING ? 3u : tr_ty_is_complex(v.ty) ? 2u : 1u;
     if (tr_tv_is_none(v))
         return push_arg(m, tr_obj_none());
     if (v.ty->kind == TR_TY_LIT)
         return push_arg(m, v.ty->lit);
     if (v.ty->kind == TR_TY_TUPLE && !v.ty->name && !tr_ty_is_list(v.ty))
         return add_tuple(m, v);
-    if (v.ty->kind == TR_TY_TEXT) {
-        tr_em_unsupported(m->e, "raise-args", "an f-string beside other arguments of an exception");
-        tr_em_hint(
-            m->e,
-            "make the f-string the only argument, or give constant texts and numbers, one argument each");
+    if (v.ty->kind == TR_TY_TEXT && !tr_em_string(m->e, v, &v))
         return false;
-    }
-    if (!tr_ty_is_scalar(v.ty))
+    if (!tr_ty_is_scalar(v.ty) && v.ty->kind != TR_TY_STRING)
         return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
     if (m->slots + slots > TR_FRAME_PAYLOAD)
         return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
@@ -601,6 +596,14 @@ static bool raise_again(tr_em *e, const tr_raising *r) {
     return true;
 }
 
+/* Has an f-string strings among its pieces? Then it is made, for what they say is not known. */
+static bool has_string(const tr_ty *text) {
+    for (uint32_t i = 0; i < text->n; i++)
+        if (tr_ty_is_counted(text->items[i]) && !tr_ty_has_arrays(text->items[i]))
+            return true;
+    return false;
+}
+
 bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_tv x = r->what;
     const tr_obj *cls = NULL;
@@ -618,7 +621,8 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     }
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
-    bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT; /* the message is the f-string */
+    bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
+                  !has_string(x.ty->items[0]); /* the message is the f-string */
     if (format) {
         x = tr_em_item(e, x, 0);
         n = x.ty->n;

@@ -520,6 +520,31 @@ static bool set_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
     }
 }
 
+/* --- strings --- */
+
+static bool string_op(tr_irun *r, const tr_ins *i, tr_slot *out) {
+    if (i->op == TR_OP_STRING) {
+        tr_str s = tr_str_known(&r->in->ctx->arena, tr_irun_arg_type(r, i, 0)->lit->u.s.d);
+        memcpy(out, &s, sizeof s);
+        return true;
+    }
+    tr_str s;
+    memcpy(&s, tr_irun_arg(r, i, 0), sizeof s);
+    int64_t n = s.bits >> TR_STR_LENGTH, at = i->nargs > 1 ? tr_irun_arg(r, i, 1)->i : 0;
+    switch ((tr_op)i->op) {
+    case TR_OP_STRLEN: out->i = n; return true;
+    case TR_OP_CHARAT: out->i = at >= 0 && at < n ? (int64_t)tr_str_at(&s, at) : -1; return true;
+    default: {
+        int64_t m = tr_irun_arg(r, i, 2)->i;
+        if (at < 0 || m < 0 || m > n - at)
+            return tr_irun_fault(r, i, "takes characters beyond the ends of a string");
+        s = tr_str_part(&s, at, m);
+        memcpy(out, &s, sizeof s);
+        return true;
+    }
+    }
+}
+
 /* --- calls --- */
 
 /* Bytes of the arrays that a value is, or holds; an axis that repeats its first item has one. */
@@ -643,6 +668,12 @@ static bool callrt(tr_irun *r, const tr_ins *i, tr_slot *out) {
         }
         const tr_ty *t = tr_irun_arg_type(r, i, k);
         const tr_slot *s = tr_irun_arg(r, i, k) + part;
+        if (*p == 'S') {
+            for (int n = 0; n < 3 && na < INT_ARGS; n++)
+                a[na++] = s[n].i;
+            k++;
+            continue;
+        }
         if (*p == 'd' || *p == 'f')
             memcpy(&d[nd++], s, sizeof *d); /* a float lies in the low half, as in the register */
         else if (*p == 'C')
@@ -659,6 +690,8 @@ static bool callrt(tr_irun *r, const tr_ins *i, tr_slot *out) {
     char res = row->sig[0];
     if (res == 'C')
         a[na] = (int64_t)(intptr_t)pair;
+    if (res == 'S')
+        a[na++] = (int64_t)(intptr_t)out;
     if (res == 'd' || res == 'f') {
         float_fn f;
         memcpy(&f, &sym, sizeof f);
@@ -672,7 +705,7 @@ static bool callrt(tr_irun *r, const tr_ins *i, tr_slot *out) {
                 out[n].f32 = (float)pair[n];
             else
                 out[n].f = pair[n];
-    } else if (res != 'v') {
+    } else if (res != 'v' && res != 'S') {
         out->i = res == 'b' ? (x & 0xff) != 0 : x;
     }
     return true;
@@ -828,6 +861,10 @@ static bool step(tr_irun *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_ARRAYAT: array_at(r, i, out); return true;
     case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
+    case TR_OP_STRING:
+    case TR_OP_STRLEN:
+    case TR_OP_SUBSTR:
+    case TR_OP_CHARAT: return string_op(r, i, out);
     case TR_OP_NEWLIST:
     case TR_OP_ITEMS:
     case TR_OP_APPEND:

@@ -278,6 +278,18 @@ static void check_set(tr_fnck *k, const tr_ins *i) {
         want_i64s(k, i, 1, 2);
 }
 
+static void check_string(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->op != TR_OP_STRING) {
+        tr_ck_want_type(k, t, tr_ty_string(k->f->ctx->types), "operand 0");
+        want_i64s(k, i, 1, i->nargs);
+    } else if (!tr_ck_is_kind(t, TR_TY_LIT) || t->lit->kind != TR_OBJ_STR) {
+        tr_ck_bad(k, "operand 0 is %s, want a string that is known", tr_ck_show(k, t));
+    } else {
+        tr_ck_want_type(k, i->ty, tr_ty_string(k->f->ctx->types), "result");
+    }
+}
+
 static void check_slot(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     if (!tr_ck_is_kind(t, TR_TY_ARRAY) || !tr_ty_is_slots(t) || t->ndim != 1) {
@@ -460,6 +472,7 @@ static bool is_letter(const tr_ty *t, char letter) {
     case 'f': return tr_ck_is_kind(t, TR_TY_F32);
     case 'b': return tr_ck_is_kind(t, TR_TY_BOOL);
     case 'C': return tr_ck_is_kind(t, TR_TY_C64) || tr_ck_is_kind(t, TR_TY_C128);
+    case 'S': return tr_ck_is_kind(t, TR_TY_STRING);
     case 'v': return tr_ck_is_kind(t, TR_TY_NONE);
     case 'l': return tr_ck_is_kind(t, TR_TY_LIST);
     default: return false;
@@ -1007,6 +1020,10 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
         check_site(k, i, i->nargs);
         break;
     case TR_OP_ITEMS: check_list(k, i); break;
+    case TR_OP_STRING:
+    case TR_OP_STRLEN:
+    case TR_OP_SUBSTR:
+    case TR_OP_CHARAT: check_string(k, i); break;
     case TR_OP_NEWLIST:
     case TR_OP_APPEND:
     case TR_OP_RESIZE:

@@ -106,11 +106,18 @@ static const char *python_class(tr_tv x) {
     }
 }
 
+/* Is it a method of str that is not compiled? */
+static bool is_left_out(const char *name) {
+    static const char *const names[] = {"encode", "format", "format_map", "maketrans",
+                                        "rsplit", "split",  "splitlines", "translate"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
-    const char *s;
-    if (x.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' of a string", name));
-    if (tr_tv_lit_str(x, &s) && strcmp(name, "format") != 0)
+    if (tr_lib_is_text(x) && is_left_out(name))
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
     if (x.ty->kind == TR_TY_EXC && x.ty->lit->kind == TR_OBJ_NONE)
         return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was caught", name);
@@ -118,10 +125,7 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
         return tr_em_unsupported(e, "with", "a `with` of %s", tr_em_tyname(e, x.ty));
     const char *python = python_class(x);
     tr_em_error(e, "%s has no attribute '%s'", python ? python : tr_em_tyname(e, x.ty), name);
-    if (tr_tv_lit_str(x, &s))
-        tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
-    else
-        tr_lib_suggest_member(e, class_of(e, x), name);
+    tr_lib_suggest_member(e, class_of(e, x), name);
     if (class_of(e, x))
         tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'%s.%s'", class_of(e, x), name));
     return false;

@@ -131,6 +131,8 @@ bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* The same for one value, by a format specification; and as str() or repr() have it. */
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
 bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
+/* A string as a value: a constant, an f-string, one that is there (lib/kind_string.c). */
+bool tr_em_string(tr_em *e, tr_tv x, tr_tv *out);
 /* Is the piece of a text a number, an int64, an uint64 or a double, with a format specification? */
 bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */

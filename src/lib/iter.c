@@ -62,6 +62,8 @@ tr_tv tr_table_walk(tr_em *e, tr_tv x) {
 }
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
+    if (tr_lib_is_text(x))
+        return tr_em_string(e, x, out);
     bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
     *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);

@@ -36,7 +36,7 @@ static uint32_t find(const tr_ty *t, const char *name) {
 /* A key has to be a string that is known; what is no string is no name. */
 static bool known_name(tr_em *e, tr_tv key, const char **name) {
     *name = NULL;
-    if (tr_tv_lit_str(key, name) || key.ty->kind != TR_TY_TEXT)
+    if (tr_tv_lit_str(key, name) || !tr_lib_is_text(key))
         return true;
     return tr_em_unsupported(e, "dict", "a key of a dictionary that is only known when the program runs");
 }

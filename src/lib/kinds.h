@@ -59,6 +59,10 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
     return &tr_lib_kinds[tr_ty_row(t)];
 }
 
+/* Of strings of which one at least is a constant (lib/text.c). */
+tr_answer tr_lib_compare_text(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
+bool tr_lib_contains_text(tr_em *e, tr_tv x, tr_tv item, tr_tv *out);
+
 /* The functions that cells name: tr_lib_get_tuple() is what `tuple` in the column `get` says. */
 #define KIND(ID, word, user, items, ty, lib, ...) lib
 #define LIB(attrs, class, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, \

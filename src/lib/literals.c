@@ -254,7 +254,7 @@ bool tr_lib_known(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (i == sizeof rows / sizeof *rows || e->opts->promote_numba)
         return false;
     known k = {.e = e, .a = &e->ctx->arena, .how = rows[i].how};
-    if (!arguments(&k, c))
+    if (!arguments(&k, c) || (k.n > 1 && c->row == TR_B_INT)) /* a base is of strings */
         return false;
     double v;
     if (rows[i].of_float && k.n == 1 && k.x[0].ty->lit->kind == TR_OBJ_FLOAT && tr_tv_lit_real(k.x[0], &v))

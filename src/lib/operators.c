@@ -542,7 +542,7 @@ tr_answer tr_lib_compare_array(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
 
 /* None, a constant or a string: what differs from every value of another kind. */
 static bool is_static(tr_tv x) {
-    return tr_tv_is_none(x) || x.ty->kind == TR_TY_LIT || x.ty->kind == TR_TY_TEXT;
+    return tr_tv_is_none(x) || x.ty->kind == TR_TY_LIT || tr_lib_is_text(x);
 }
 
 static const tr_ty *any_dtype(tr_em *e, tr_tv x) {

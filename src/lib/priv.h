@@ -78,8 +78,23 @@ tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 const char *tr_lib_known_text(tr_em *e, tr_tv x);
 /* A string, known now or made at run time. */
 bool tr_lib_is_text(tr_tv x);
-/* Refuses `what`, which ends in "a string", of a string made at run time. */
-bool tr_lib_no_text(tr_em *e, const char *what);
+/* Prints a piece of text: a string, a number, a date, an array, or one of them with its specification. */
+void tr_lib_put_piece(tr_em *e, tr_tv piece);
+/* What stands in the place of a specification where repr() of a string is asked for. */
+#define TR_SPEC_REPR "!r"
+/* How many characters; n of them from `start` on; the code point of one, -1: there is none. */
+tr_tv tr_em_strlen(tr_em *e, tr_tv s);
+tr_tv tr_em_substr(tr_em *e, tr_tv s, tr_tv start, tr_tv n);
+tr_tv tr_em_charat(tr_em *e, tr_tv s, tr_tv i);
+/* What a row of the runtime makes; raises MemoryError. */
+tr_tv tr_em_make_string(tr_em *e, tr_rt row, uint32_t n, const tr_tv *x);
+/* TR_STR_FIND ... of `what` in s, within the bounds of a slice. */
+tr_tv tr_em_seek(tr_em *e, int how, tr_tv s, tr_tv what, tr_tv start, tr_tv end);
+/* The number that a string spells; `base` may be absent (lib/pystr.c). */
+bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);
+bool tr_lib_float_of_string(tr_em *e, tr_tv s, tr_tv *out);
+/* Python's slice.indices of an axis of n items: start, number of items, step. */
+bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step);
 /* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure
  * variable holds. */
 void tr_lib_advise_container(tr_em *e, tr_tv x);

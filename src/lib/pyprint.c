@@ -3,6 +3,7 @@
 #include "lib/date.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -37,49 +38,6 @@ bool tr_lib_py_oct(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_bin(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return in_base(e, c, "#b", out);
-}
-
-/* The character that the UTF-8 at s begins with, and where the next one does; surrogates
- * are written like others. */
-static uint32_t first_char(const char *s, const char **next) {
-    const uint8_t *u = (const uint8_t *)s;
-    uint32_t n = u[0] < 0x80 ? 0 : u[0] < 0xe0 ? 1 : u[0] < 0xf0 ? 2 : 3, c = n ? u[0] & (0x3fu >> n) : u[0];
-    for (uint32_t i = 1; i <= n; i++)
-        c = c << 6 | (u[i] & 0x3fu);
-    *next = s + n + (u[0] != 0);
-    return c;
-}
-
-/* ord(): of a string that is known, as all of one piece are. */
-bool tr_lib_py_ord(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const char *s, *next;
-    if (!tr_tv_lit_str(c->a[0], &s))
-        return tr_lib_is_text(c->a[0]) ? tr_lib_no_text(e, "ord() of a string")
-                                       : tr_em_error(e, "ord() expected string of length 1, but %s found",
-                                                     tr_em_tyname(e, c->a[0].ty));
-    uint32_t v = first_char(s, &next);
-    if (!*s || *next)
-        return tr_em_error(e, "ord() expected a character, but '%s' found", s);
-    *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, v));
-    return true;
-}
-
-/* chr(): of a number that is known. */
-bool tr_lib_py_chr(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    int64_t v;
-    char u[5] = {0};
-    if (!tr_tv_lit_int(c->a[0], &v))
-        return tr_fam_number(e, c, c->a[0], "bi") && tr_lib_no_text(e, "chr(): a string");
-    if (v < 1 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-        return tr_em_error(e, v < 0 || v > 0x10ffff ? "chr() arg not in range(0x110000)"
-                                                    : "chr(): text with this character is not compiled");
-    int n = v < 0x80 ? 0 : v < 0x800 ? 1 : v < 0x10000 ? 2 : 3;
-    static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-    u[0] = (char)(lead[n] | v >> (6 * n));
-    for (int i = 1; i <= n; i++)
-        u[i] = (char)(0x80 | (v >> (6 * (n - i)) & 0x3f));
-    *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, u));
-    return true;
 }
 
 /* --- print() --- */
@@ -144,12 +102,32 @@ static void put_spec(tr_em *e, tr_tv x, const char *spec) {
         put_array(e, x, spec);
         return;
     }
+    if (x.ty->kind == TR_TY_STRING) {
+        bool repr = strcmp(spec, TR_SPEC_REPR) == 0;
+        tr_em_callrt(e, repr ? TR_RT_PRINT_REPR : TR_RT_PRINT_SPEC_STRING, NULL, repr ? NULL : spec, 1, &x);
+        return;
+    }
     char class = tr_ty_class(x.ty);
     tr_rt row = class == 'f'   ? TR_RT_PRINT_SPEC_F64
                 : class == 'c' ? TR_RT_PRINT_SPEC_C128
                 : class == 'u' ? TR_RT_PRINT_SPEC_U64
                                : TR_RT_PRINT_SPEC_I64;
     tr_em_callrt(e, row, NULL, spec, 1, &x);
+}
+
+void tr_lib_put_piece(tr_em *e, tr_tv piece) {
+    const char *s;
+    tr_tv x;
+    if (tr_tv_lit_str(piece, &s))
+        put_known(e, s);
+    else if (tr_em_spec_piece(e, piece, &x, &s))
+        put_spec(e, x, s);
+    else if (piece.ty->kind == TR_TY_STRING)
+        tr_em_callrt(e, TR_RT_PRINT_STRING, NULL, NULL, 1, &piece);
+    else if (piece.ty->kind == TR_TY_DATE)
+        put_date(e, piece);
+    else
+        put_number(e, piece);
 }
 
 static bool text_arg(tr_em *e, tr_tv x, const char *what, const char *dflt, const char **out) {
@@ -161,15 +139,11 @@ static bool text_arg(tr_em *e, tr_tv x, const char *what, const char *dflt, cons
 
 static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *end) {
     tr_shown all = {0};
-    tr_tv x;
-    const char *s;
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_lib_show_known(e, &all, i ? sep : "");
         if (tr_lib_show(e, c->var[i], false, &all))
             continue;
         const char *what = tr_em_tyname(e, all.none.ty);
-        if (all.none.ty->kind == TR_TY_TEXT)
-            return tr_em_unsupported(e, "format-value", "text made at run time inside of a tuple");
         return all.none.ty->kind == TR_TY_RECORDS
                    ? tr_em_unsupported(e, "print-records", "print() of %s", what)
                    : tr_em_error(e, "print() of %s", what);
@@ -177,14 +151,7 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
     tr_lib_show_known(e, &all, end);
     tr_lib_show_end(e, &all);
     for (uint32_t i = 0; i < all.pieces.n; i++)
-        if (tr_tv_lit_str(all.pieces.d[i], &s))
-            put_known(e, s);
-        else if (tr_em_spec_piece(e, all.pieces.d[i], &x, &s))
-            put_spec(e, x, s);
-        else if (all.pieces.d[i].ty->kind == TR_TY_DATE)
-            put_date(e, all.pieces.d[i]);
-        else
-            put_number(e, all.pieces.d[i]);
+        tr_lib_put_piece(e, all.pieces.d[i]);
     tr_em_callrt(e, TR_RT_PRINT_END, NULL, NULL, 0, NULL);
     return true;
 }

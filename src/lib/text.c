@@ -1,7 +1,8 @@
 /* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
- * one constant; the rest can only be printed, or be the message of an exception. A piece is a constant
- * string, a number or a date; or the tuple of a format specification and what it is for, for no tuple is a
- * piece otherwise: a number, or an array, whose "specification" is that of the runtime's PRINT_ARRAY. */
+ * one constant; the rest is printed, or the message of an exception, without being made; elsewhere it becomes
+ * a string (lib/kind_string.c). A piece is a string, a number or a date; or the tuple of a format
+ * specification and what it is for, for no tuple is a piece otherwise: a number, a string, or an array, whose
+ * "specification" is that of the runtime's PRINT_ARRAY. */
 #include <math.h>
 #include <string.h>
 
@@ -129,10 +130,10 @@ bool tr_lib_show_tuple(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     return true;
 }
 
-/* Which quotes repr() takes is not known before it runs. */
 bool tr_lib_show_text(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    tr_tv s;
     if (repr)
-        return tr_lib_show_no(e, x, repr, to);
+        return tr_em_string(e, x, &s) && tr_lib_show_string(e, s, true, to);
     for (uint32_t i = 0; i < x.ty->n; i++) {
         tr_tv piece = tr_em_item(e, x, i);
         if (piece.ty->kind == TR_TY_TUPLE) { /* a number and its specification */
@@ -156,6 +157,10 @@ static bool shown(tr_em *e, bool ok, tr_shown *all, tr_tv *out) {
     }
     tr_lib_show_end(e, all);
     uint32_t n = all->pieces.n;
+    if (n == 1 && all->pieces.d[0].ty->kind == TR_TY_STRING) {
+        *out = all->pieces.d[0];
+        return true;
+    }
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = all->pieces.d[i].ty;
@@ -207,6 +212,21 @@ static bool read_spec(tr_em *e, const char *spec, char kind, const char *of, con
     return ok;
 }
 
+/* A value and its specification, as text. */
+static void with_spec(tr_em *e, const char *spec, tr_tv x, tr_tv *out) {
+    tr_tv pair = tr_em_tuple(e, 2, (tr_tv[]){tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), x});
+    const tr_ty *t[1] = {pair.ty};
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, 1, t), 1, &pair);
+}
+
+static bool spec_made(tr_em *e, tr_tv x, const char *spec, tr_tv *out) {
+    tr_fspec s;
+    if (!read_spec(e, spec, 's', "str", x.ty, &s) || !tr_em_string(e, x, &x))
+        return false;
+    with_spec(e, spec, x, out);
+    return true;
+}
+
 static bool spec_string(tr_em *e, const char *text, tr_tv x, const char *spec, tr_tv *out) {
     tr_fspec s;
     tr_sb b;
@@ -225,17 +245,13 @@ static bool spec_number(tr_em *e, tr_tv x, const char *spec, tr_tv *out) {
     tr_fspec s;
     char class = tr_ty_class(x.ty), kind = class == 'f' || class == 'c' ? class : 'i';
     const char *of = class == 'f' ? "float" : class == 'c' ? "complex" : class == 'b' ? "bool" : "int";
-    tr_tv piece[2] = {tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), {NULL, TR_NOVAL}};
     if (!read_spec(e, spec, kind, of, x.ty, &s))
         return false;
     tr_tyk to = class == 'c'                            ? TR_TY_C128
                 : class == 'f' || tr_fspec_of_float(&s) ? TR_TY_F64
                 : class == 'u'                          ? TR_TY_U64
                                                         : TR_TY_I64;
-    piece[1] = tr_em_conv(e, x, tr_fam_ty(e, to));
-    tr_tv pair = tr_em_tuple(e, 2, piece);
-    const tr_ty *t[1] = {pair.ty};
-    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, 1, t), 1, &pair);
+    with_spec(e, spec, tr_em_conv(e, x, tr_fam_ty(e, to)), out);
     return true;
 }
 
@@ -260,19 +276,14 @@ bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
         return tr_em_text(e, 1, &x, out);
     if (tr_tv_lit_str(x, &text))
         return spec_string(e, text, x, s, out);
+    if (tr_lib_is_text(x))
+        return spec_made(e, x, s, out);
     x = tr_em_strong(e, x);
     return tr_lib_scalar(e, x.ty) ? spec_number(e, x, s, out) : spec_other(e, x, s);
 }
 
-bool tr_lib_no_text(tr_em *e, const char *what) {
-    return tr_em_unsupported(
-        e, "made-string",
-        "%s made of run-time values: compiled code makes strings only for print() and exceptions", what);
-}
-
 bool tr_lib_is_text(tr_tv x) {
-    const char *s;
-    return x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &s);
+    return tr_ty_is_text(x.ty);
 }
 
 /* --- what strings are asked, those known when compiling too --- */
@@ -281,8 +292,9 @@ enum { MAX_TEXT = 1 << 16 }; /* doubling thirty times is a short program */
 
 tr_answer tr_lib_binary_text(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     const char *a, *b;
-    if (op != TR_BIN_ADD || !tr_lib_is_text(x) || !tr_lib_is_text(y))
-        return TR_OPEN;
+    if (x.ty->kind == TR_TY_STRING || y.ty->kind == TR_TY_STRING || op != TR_BIN_ADD || !tr_lib_is_text(x) ||
+        !tr_lib_is_text(y))
+        return tr_lib_is_text(x) || tr_lib_is_text(y) ? tr_lib_binary_string(e, op, x, y, out) : TR_OPEN;
     if (tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
         if (strlen(a) + strlen(b) > MAX_TEXT)
             return tr_answered(tr_em_error(e, "a text of more than %d bytes", MAX_TEXT));
@@ -292,21 +304,13 @@ tr_answer tr_lib_binary_text(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
     return tr_answered(tr_em_text(e, 2, (tr_tv[]){x, y}, out));
 }
 
-/* One made at run time cannot be compared with a string, nor with what answers to the name of a dtype; from
- * all else it differs. */
 tr_answer tr_lib_compare_text(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     const char *a, *b;
-    bool made = x.ty->kind == TR_TY_TEXT || y.ty->kind == TR_TY_TEXT;
-    tr_tv other = x.ty->kind == TR_TY_TEXT ? y : x;
     if (tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, tr_lib_holds(op, strcmp(a, b))));
         return TR_DONE;
     }
-    if (!made || tr_tv_is_none(other) || tr_lib_scalar(e, other.ty) || other.ty->kind == TR_TY_TUPLE ||
-        other.ty->kind == TR_TY_OPT)
-        return TR_OPEN;
-    return tr_answered(
-        tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' on a string", tr_lib_cmp_sign(op))));
+    return tr_lib_is_text(x) && tr_lib_is_text(y) ? tr_lib_compare_string(e, op, x, y, out) : TR_OPEN;
 }
 
 bool tr_lib_contains_text(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
@@ -315,14 +319,7 @@ bool tr_lib_contains_text(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, strstr(whole, part) != NULL));
         return true;
     }
-    if (tr_lib_is_text(item)) /* one of them is made at run time */
-        return tr_lib_no_text(e, "'in' on a string");
-    return tr_em_error(e, "only a string can be 'in' a string, not %s", tr_em_tyname(e, item.ty));
-}
-
-bool tr_lib_get_text(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
-    (void)x, (void)i, (void)out;
-    return tr_lib_no_text(e, "indexing of a string");
+    return tr_lib_contains_string(e, x, item, out);
 }
 
 /* Of an enum the member of that name; NULL: there is none, or o is something else. */
@@ -336,7 +333,7 @@ static const tr_obj *member_of(const tr_obj *o, const char *name) {
 
 bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (tr_lib_is_text(x))
-        return tr_em_unsupported(e, "string", "indexing of strings");
+        return tr_lib_get_string(e, x, i, out);
     const char *name;
     const tr_obj *member = tr_tv_lit_str(i, &name) ? member_of(x.ty->lit, name) : NULL;
     if (member) {
@@ -349,19 +346,8 @@ bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     return tr_lib_get_no(e, x, i, out);
 }
 
-bool tr_lib_iter_text(tr_em *e, tr_tv x) {
-    (void)x;
-    return tr_lib_no_text(e, "iteration over a string");
-}
-
 bool tr_lib_iter_lit(tr_em *e, tr_tv x) {
-    return tr_lib_is_text(x) ? tr_em_unsupported(e, "string", "iteration over strings")
-                             : tr_lib_iter_no(e, x);
-}
-
-bool tr_lib_len_text(tr_em *e, tr_tv x, tr_tv *n) {
-    (void)x, (void)n;
-    return tr_lib_no_text(e, "len() of a string");
+    return tr_lib_is_text(x) || tr_lib_iter_no(e, x);
 }
 
 /* Characters: bytes that do not continue one. */
@@ -374,9 +360,4 @@ bool tr_lib_len_lit(tr_em *e, tr_tv x, tr_tv *n) {
         k += ((unsigned char)*s & 0xc0) != 0x80;
     *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, k));
     return true;
-}
-
-bool tr_lib_truth_text(tr_em *e, tr_tv x, tr_tv *out) {
-    (void)x, (void)out;
-    return tr_lib_no_text(e, "the truth of a string");
 }

@@ -10,9 +10,18 @@
 
 /* How many items `x` has, for who wants n. */
 static bool check_number(tr_em *e, tr_tv x, uint32_t n) {
-    tr_tv d, want = tr_em_i64(e, n);
+    tr_tv d, want = tr_em_i64(e, n), v[2];
     if (!tr_em_iterlen(e, x, &d))
         return false;
+    if (tr_lib_is_text(x)) {
+        v[0] = want;
+        v[1] = d;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, d, want), TR_EXC_VALUE,
+                    "not enough values to unpack (expected {0}, got {1})", 2, v);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, d, want), TR_EXC_VALUE,
+                    "too many values to unpack (expected {0})", 1, v);
+        return true;
+    }
     tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strong(e, d), want), TR_EXC_VALUE,
                 "cannot unpack {0} items into {1}", 2, (tr_tv[]){d, want});
     return true;

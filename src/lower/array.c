@@ -454,6 +454,10 @@ static void owned_itself(tr_lf *w, const tr_ty *t, const lv *parts, bool retain)
     count_one(w, parts[0], retain);
 }
 
+static void owned_fixed(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    owned_itself(w, t, parts, retain);
+}
+
 static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
     for (uint32_t i = 0; i < t->n; i++) {
         tr_lower_owners(w, t->items[i], parts, retain);

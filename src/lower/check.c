@@ -50,7 +50,9 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
     }
     lb leave = tr_lower_is_flat(w->m) ? tr_lower_claim(w, code) : NULL;
     for (unsigned i = 0; i < n; i++) {
-        if (!tr_ty_is_scalar(ty[i]))
+        if (ty[i]->kind == TR_TY_STRING) /* the frame keeps it: who held it may give it back on the way */
+            tr_lower_owners(w, ty[i], parts[i], true);
+        else if (!tr_ty_is_scalar(ty[i]))
             continue;
         bool wide = ty[i]->kind == TR_TY_C64;
         for (unsigned k = 0; k < tr_ty_nparts(ty[i]); k++, slot++) {
@@ -58,7 +60,7 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
                 tr_lower_error(w, v, "an exception carries more than %d values", TR_FRAME_PAYLOAD);
                 break;
             }
-            lv x = payload_form(w, ty[i], parts[i][k]);
+            lv x = tr_ty_is_scalar(ty[i]) ? payload_form(w, ty[i], parts[i][k]) : parts[i][k];
             store_payload(w, slot, wide ? LLVMBuildFPExt(w->b, x, w->m->f64, "") : x);
         }
     }

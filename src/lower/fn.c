@@ -313,8 +313,8 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_CALLX: tr_lower_callx(w, v, in); break;
     case TR_OP_PATTERN: tr_lower_pattern(w, v, in); break;
     default:
-        if (tr_lower_array_op(w, v, in) || tr_lower_list_op(w, v, in) || tr_lower_check_op(w, v, in) ||
-            tr_lower_device_op(w, v, in))
+        if (tr_lower_array_op(w, v, in) || tr_lower_list_op(w, v, in) || tr_lower_string_op(w, v, in) ||
+            tr_lower_check_op(w, v, in) || tr_lower_device_op(w, v, in))
             break;
         if (tr_op_info[in->op].stages & S_T)
             tr_lower_arith(w, v, in);

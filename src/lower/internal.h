@@ -110,6 +110,7 @@ typedef struct tr_lf {
     uint32_t in_use;
     uint64_t ranges;        /* bytes of buffers that functions over ranges take below this one */
     lv cplx_out;            /* double[2] for complex results of rt functions */
+    lv string_out;          /* tr_str for those that are strings */
     const tr_edge *handler; /* where what raises goes, in catcher; NULL: out of the function */
     tr_lbody *catcher;
     lv flying; /* i32: the code of what was raised, on its way to a handler; NULL: nothing is caught here */
@@ -250,6 +251,7 @@ bool tr_lower_is_same(const tr_larr *a,
 bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
 /* --- list.c --- */
 bool tr_lower_list_op(tr_lf *w, tr_val v, const tr_ins *in); /* the same of lists */
+bool tr_lower_string_op(tr_lf *w, tr_val v, const tr_ins *in);
 /* Address of the element that an access at the indices reaches. */
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
 lt tr_lower_unit(const tr_lm *m, const tr_ty *array);    /* what the strides of such an array count */

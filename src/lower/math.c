@@ -34,6 +34,11 @@ static lt letter_type(const tr_lm *m, char c) {
     }
 }
 
+/* Parts of an operand that a letter stands for. */
+static int slots_of(char letter) {
+    return letter == 'S' ? 3 : letter == 'C' ? 2 : 1;
+}
+
 static bool row_frees(const tr_rtinfo *r) {
     return r == &tr_rt_info[TR_RT_FREE];
 }
@@ -44,19 +49,23 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && n < MAX_ARGS; c++) {
         if (*c == 'C')
             params[n++] = m->f64;
-        params[n++] = *c == 'C' ? m->f64 : letter_type(m, *c);
+        if (*c == 'S') {
+            params[n++] = m->ptr;
+            params[n++] = m->ptr;
+        }
+        params[n++] = *c == 'C' ? m->f64 : *c == 'S' ? m->i64 : letter_type(m, *c);
     }
-    bool complex_result = r->sig[0] == 'C';
-    if (complex_result)
+    bool complex_result = r->sig[0] == 'C', by_place = complex_result || r->sig[0] == 'S';
+    if (by_place)
         params[n++] = m->ptr;
-    *type = LLVMFunctionType(complex_result ? m->void_ : letter_type(m, r->sig[0]), params, n, 0);
+    *type = LLVMFunctionType(by_place ? m->void_ : letter_type(m, r->sig[0]), params, n, 0);
     bool fresh;
     lv fn = tr_lower_declare(m, r->symbol, *type, &fresh);
     if (!fresh)
         return fn;
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
-    bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
+    bool pointers = strpbrk(strchr(r->sig, '('), "pFsS");
     /* what calls back does anything; the state of a bit generator is changed by compiled code, too; items of
      * a list lie where its block says, and move, or go with it */
     if (r->effects == E_LOOK) /* what it reads besides, compiled code has only by calls that change it */
@@ -68,7 +77,7 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
                          pointers || r->effects ? TR_LA_RUNTIME
                          : complex_result       ? TR_LA_ARGWRITE
                                                 : TR_LA_PURE);
-    if (r->effects & E_ALLOC)
+    if ((r->effects & E_ALLOC) && !by_place)
         LLVMAddAttributeAtIndex(fn, LLVMAttributeReturnIndex, m->attr[TR_LA_NOALIAS]);
     for (unsigned i = 0; i < n; i++) /* nothing in rt/ keeps a pointer but the frame's own list */
         if (params[i] == m->ptr)
@@ -89,7 +98,7 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
         } else if (*c == 's') {
             a[k++] = LLVMBuildGlobalStringPtr(w->b, text ? text : "", "");
         } else {
-            for (int i = 0; i < (*c == 'C' ? 2 : 1) && used < n; i++)
+            for (int i = 0; i < slots_of(*c) && used < n; i++)
                 a[k++] = args[used++];
         }
     }
@@ -105,6 +114,17 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
         }
         return;
     }
+    if (r->sig[0] == 'S') {
+        if (!w->string_out)
+            w->string_out = tr_lower_alloca(w, LLVMArrayType2(m->i64, sizeof(tr_str) / 8), "string");
+        a[k++] = w->string_out;
+        LLVMBuildCall2(w->b, type, fn, a, k, "");
+        for (unsigned i = 0; i < 3; i++) {
+            lv o = l_int(m->i64, i), p = LLVMBuildInBoundsGEP2(w->b, m->i64, w->string_out, &o, 1, "");
+            out[i] = LLVMBuildLoad2(w->b, i < 2 ? m->ptr : m->i64, p, "");
+        }
+        return;
+    }
     lv x = LLVMBuildCall2(w->b, type, fn, a, k, "");
     if (tr_rt_random(r) && !strpbrk(strchr(r->sig, '('), "pFs")) /* it touches that state, and no array */
         LLVMSetMetadata(x, m->kind_tbaa, m->md_random);
@@ -115,7 +135,7 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->op == TR_OP_CALLRT);
     const tr_rtinfo *r = &tr_rt_info[in->imm.rt->row];
-    lv a[MAX_ARGS + 2], out[2] = {NULL, NULL};
+    lv a[MAX_ARGS + 2], out[3] = {NULL, NULL, NULL};
     unsigned n = 0;
     for (uint32_t i = 0; i < in->nargs && n < MAX_ARGS; i++) {
         const tr_ty *t = tr_lower_ty(w, in->args[i]);
@@ -134,12 +154,16 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
     for (const char *c = strchr(r->sig, '(') + 1; *c != ')'; c++) {
         if (*c == 'F' || *c == 's')
             continue;
-        for (want += *c == 'C' ? 2 : 1; i < want && i < n; i++)
-            fits &= LLVMTypeOf(a[i]) == (*c == 'C' ? w->m->f64 : letter_type(w->m, *c));
+        unsigned first = want;
+        for (want += (unsigned)slots_of(*c); i < want && i < n; i++)
+            fits &= LLVMTypeOf(a[i]) == (*c == 'C'   ? w->m->f64
+                                         : *c == 'S' ? (i - first < 2 ? w->m->ptr : w->m->i64)
+                                                     : letter_type(w->m, *c));
     }
     if (!fits || want != n) {
         tr_lower_error(w, v, "operands of '%s' do not fit its signature %s", r->name, r->sig);
-        tr_lower_set(w, v, 2, (lv[]){LLVMGetUndef(w->m->i64), LLVMGetUndef(w->m->i64)});
+        lv undef = LLVMGetUndef(w->m->i64);
+        tr_lower_set(w, v, 3, (lv[]){undef, undef, undef});
         return;
     }
     if (tr_lower_draw(w, in->imm.rt->row, a, out)) {

@@ -9,6 +9,7 @@
 
 #include "base/reader.h"
 #include "base/vec.h"
+#include "rt/str.h"
 #include "ty/obj.h"
 
 typedef struct reader {
@@ -180,6 +181,20 @@ static bool read_none(reader *r, const tr_ty *t, tr_slot *out) {
     return tr_rd_accept_word(&r->in, "none") || fail(r, "none");
 }
 
+static bool read_string(reader *r, const tr_ty *t, tr_slot *out) {
+    (void)t;
+    tr_rd_skip(&r->in);
+    const char *start = r->in.p;
+    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->in.p);
+    if (!o || o->kind != TR_OBJ_STR) {
+        r->in.p = start;
+        return fail(r, "a string");
+    }
+    tr_str s = tr_str_known(&r->ctx->arena, o->u.s.d);
+    memcpy(out, &s, sizeof s);
+    return true;
+}
+
 static bool read_no(reader *r, const tr_ty *t, tr_slot *out) {
     (void)t, (void)out;
     return fail(r, "a type that has a text; this one has none");
@@ -292,6 +307,13 @@ static void write_range(tr_sb *b, const tr_ty *t, const tr_slot *v) {
 static void write_lit(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     (void)v;
     tr_sb_puts(b, t->lit->repr);
+}
+
+static void write_string(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    tr_str s;
+    (void)t;
+    memcpy(&s, v, sizeof s);
+    tr_str_repr(&s, b);
 }
 
 static void write_items(tr_sb *b, const tr_ty *t, const tr_slot *v) {

@@ -52,6 +52,28 @@ TR_DICT_CLASS(c128, double re, double im)
 TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
 #undef TR_DICT_CLASS
 int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
+/* Strings (str.c, print.c, str_case.c, str_number.c). */
+#define STR_PARTS(s) void *s##_owner, const void *s##_data, int64_t s##_bits
+int64_t tr_rt_str_make(tr_frame *f);
+void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out);
+void tr_rt_str_char(tr_frame *f, int64_t c, tr_str *out);
+bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b));
+int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b));
+int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end);
+int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from);
+int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from);
+bool tr_rt_str_is(int64_t what, STR_PARTS(s));
+void tr_rt_str_slice(tr_frame *f, STR_PARTS(s), int64_t start, int64_t n, int64_t step, tr_str *out);
+void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out);
+void tr_rt_str_repeat(tr_frame *f, STR_PARTS(s), int64_t times, tr_str *out);
+void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by), int64_t most, tr_str *out);
+void tr_rt_str_case(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
+void tr_rt_str_pad(tr_frame *f, int64_t how, STR_PARTS(s), int64_t width, int64_t fill, tr_str *out);
+void tr_rt_str_tabs(tr_frame *f, STR_PARTS(s), int64_t tab, tr_str *out);
+int64_t tr_rt_str_int_is(STR_PARTS(s), int64_t base);
+int64_t tr_rt_str_int(STR_PARTS(s), int64_t base);
+int64_t tr_rt_str_float_is(STR_PARTS(s));
+double tr_rt_str_float(STR_PARTS(s));
 
 /* Memory of the device on which the program's arrays lie (far.c). */
 void *tr_rt_far_alloc(tr_frame *f, uint64_t bytes);
@@ -84,6 +106,10 @@ void tr_rt_print_c128(tr_frame *f, double re, double im);
 void tr_rt_print_c64(tr_frame *f, double re, double im);
 void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
+void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits);
+void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t bits);
+void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
+                             const char *spec);
 void tr_rt_print_date(tr_frame *f, int64_t v, int64_t precision);
 void tr_rt_print_span(tr_frame *f, int64_t v, const char *unit);
 void tr_rt_print_axis(tr_frame *f, int64_t n);

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 typedef union tr_slot {
     int64_t i;
     uint64_t u;
@@ -75,6 +77,34 @@ typedef struct tr_list {
     int64_t len, cap;
 } tr_list;
 
+/* What rows about strings are told to do (str.c, str_case.c, str_number.c). */
+enum { TR_STR_FIND, TR_STR_RFIND, TR_STR_COUNT, TR_STR_STARTS, TR_STR_ENDS };
+enum { TR_STR_AT_END = 1, TR_STR_SPACES = 2 };
+enum {
+    TR_STR_NEXT_WORD,
+    TR_STR_NEXT_SPACE,
+    TR_STR_LAST_WORD,
+    TR_STR_LAST_SPACE,
+    TR_STR_LINE_END,
+    TR_STR_NEXT_LINE
+};
+enum { TR_STR_LJUST, TR_STR_RJUST, TR_STR_CENTER, TR_STR_ZFILL };
+enum { TR_STR_UPPER, TR_STR_LOWER, TR_STR_FOLD, TR_STR_CAPITALIZE, TR_STR_TITLE, TR_STR_SWAP };
+enum {
+    TR_STR_IS_ALPHA,
+    TR_STR_IS_DECIMAL,
+    TR_STR_IS_DIGIT,
+    TR_STR_IS_NUMERIC,
+    TR_STR_IS_ALNUM,
+    TR_STR_IS_LOWER,
+    TR_STR_IS_UPPER,
+    TR_STR_IS_TITLE,
+    TR_STR_IS_SPACE,
+    TR_STR_IS_PRINTABLE,
+    TR_STR_IS_ASCII,
+    TR_STR_IS_IDENTIFIER
+};
+enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {
     return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
 }
@@ -181,8 +211,11 @@ typedef struct tr_frame {
     const tr_late *within;  /* whose code runs now, which has raise sites of its own. NULL: the module's */
     uintptr_t stack;        /* recursive functions raise when the stack grows below; 0: no limit */
     uint64_t nalloc, nfree; /* counts for treadle.stats() */
-    char *out;              /* pending print() text */
+    char *out;              /* pending text of print(), and before it that of strings which are being made */
     size_t nout, capout;
+    size_t nheld;           /* bytes of it that are not the innermost one's */
+    uint32_t nmake;         /* strings that are being made */
+    bool lost;              /* of their text some, for lack of memory */
     struct tr_links *links; /* NULL: none yet */
     uint64_t most;          /* bytes of the largest array that was made, from TR_LARGE on */
     struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */

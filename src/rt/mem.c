@@ -224,7 +224,9 @@ void tr_rt_frame_fini(tr_frame *f) {
     tr_rt_links_fini(f);
     free(f->out);
     f->out = NULL;
-    f->nout = f->capout = 0;
+    f->nout = f->capout = f->nheld = 0;
+    f->nmake = 0;
+    f->lost = false;
 }
 
 void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {

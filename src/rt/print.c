@@ -2,18 +2,20 @@
  * one print() is one write. Without memory the text so far is handed over early; nothing is lost.
  *
  * Arrays are for the host to write, which knows how (NumPy and its print options): their items stand in the
- * text as they were, behind a NUL that text has not. An axis is NUL 'a' and its length; the array behind its
- * axes NUL 's' or 'r', the number of bytes, the dtype's name, NUL, the items. */
+ * text as they were, behind a NUL. An axis is NUL 'a' and its length; the array behind its axes NUL 's' or
+ * 'r', the number of bytes, the dtype's name, NUL, the items. A NUL of a string's own is NUL 'z'. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digits.h"
+#include "base/fspec.h"
 #include "base/strbuf.h"
 #include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
+#include "rt/str.h"
 
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n) {
     if (!n)
@@ -30,10 +32,11 @@ static void hand_over(tr_frame *f, const char *s, size_t n) {
     tr_rt_host_write(f->host, s, n);
 }
 
+/* Text of strings that are being made stays: a line may be printed meanwhile. */
 static void flush(tr_frame *f) {
-    assert(f->nout <= f->capout && (f->out || !f->nout) && "text is in its room");
-    hand_over(f, f->out, f->nout);
-    f->nout = 0;
+    assert(f->nheld <= f->nout && f->nout <= f->capout && (f->out || !f->nout) && "text is in its room");
+    hand_over(f, f->out + f->nheld, f->nout - f->nheld);
+    f->nout = f->nheld;
 }
 
 /* False: there is no memory for n more. */
@@ -52,6 +55,10 @@ static bool room(tr_frame *f, size_t n) {
 
 static void put(tr_frame *f, const char *s, size_t n) {
     if (!room(f, n)) {
+        if (f->nmake) {
+            f->lost = true;
+            return;
+        }
         flush(f);
         hand_over(f, s, n);
         return;
@@ -155,6 +162,12 @@ bool tr_rt_piece_next(const char **at, const char *end, tr_rt_piece *p) {
         *at = s + p->n;
         return true;
     }
+    if (s[1] == 'z') {
+        p->text = s;
+        p->n = 1;
+        *at = s + MARK;
+        return true;
+    }
     p->axes = s;
     for (; s < end && !s[0] && s[1] == 'a'; s += MARK + sizeof(int64_t))
         p->ndim++;
@@ -229,4 +242,72 @@ void tr_rt_print_spec_c128(tr_frame *f, double re, double im, const char *spec) 
 
 void tr_rt_print_end(tr_frame *f) {
     flush(f);
+}
+
+/* --- strings --- */
+
+/* In a line a NUL would begin an array; a string that is made is as long as it is. */
+static void put_text(const tr_frame *f, const tr_str *s, tr_sb *b) {
+    size_t from = b->n;
+    tr_str_text(s, b);
+    if (f->nmake || b->oom || !memchr(b->d + from, 0, b->n - from))
+        return;
+    for (size_t at = from; at < b->n && !b->oom; at++)
+        if (!b->d[at]) {
+            tr_sb_putc(b, 0);
+            memmove(b->d + at + MARK, b->d + at + 1, b->n - at - MARK);
+            b->d[++at] = 'z';
+        }
+}
+
+void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits) {
+    tr_str s = {(void *)(uintptr_t)owner, data, bits};
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        put_text(f, &s, &b);
+    if (!close_text(f, &b))
+        put(f, "...", 3);
+}
+
+void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t bits) {
+    tr_str s = {(void *)(uintptr_t)owner, data, bits};
+    tr_sb b = open_text(f);
+    if (!b.oom)
+        tr_str_repr(&s, &b);
+    if (!close_text(f, &b))
+        put(f, "...", 3);
+}
+
+void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
+                             const char *spec) {
+    tr_str s = {(void *)(uintptr_t)owner, data, bits};
+    tr_fspec how;
+    tr_sb b = open_text(f);
+    if (!b.oom && tr_fspec_read(spec, 's', NULL, &how, NULL)) {
+        int64_t n = tr_str_len(&s);
+        s = tr_str_part(&s, 0, how.precision >= 0 && how.precision < n ? how.precision : n);
+        tr_fspec_fill(&how, tr_fspec_before(&how, (size_t)tr_str_len(&s)), &b);
+        put_text(f, &s, &b);
+        tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)tr_str_len(&s)), &b);
+    }
+    if (!close_text(f, &b))
+        put(f, "...", 3);
+}
+
+/* What is written from here on is a string's, which may be made inside of another one. */
+int64_t tr_rt_str_make(tr_frame *f) {
+    size_t was = f->nheld;
+    f->nheld = f->nout;
+    f->nmake++;
+    return (int64_t)was;
+}
+
+/* One that was not finished, as an exception left it, is given up with the one around it. */
+void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out) {
+    assert(f->nmake && f->nheld <= f->nout && "it was begun");
+    *out = f->lost ? (tr_str){NULL, NULL, -1} : tr_str_of_text(f, f->out + f->nheld, f->nout - f->nheld);
+    f->nout = f->nheld;
+    f->nheld = (size_t)from;
+    if (!--f->nmake)
+        f->lost = false;
 }

@@ -323,6 +323,8 @@ static const tr_ty *read_type(reader *r) {
             ty = read_named(r);
         else if (!strcmp(word, "none"))
             ty = tr_ty_none(r->t);
+        else if (!strcmp(word, "str"))
+            ty = tr_ty_string(r->t);
         else if (*r->in.p == '(')
             ty = (r->in.p++, read_call(r, word));
         else

@@ -47,6 +47,12 @@ static unsigned parts_list(const tr_ty *t, tr_part *out) {
     return put(out, 0, TR_PART_PTR, 1);
 }
 
+/* rt/layout.h: tr_str. */
+static unsigned parts_string(const tr_ty *t, tr_part *out) {
+    (void)t;
+    return put(out, put(out, 0, TR_PART_PTR, 2), TR_PART_I64, 1);
+}
+
 static unsigned parts_nothing(const tr_ty *t, tr_part *out) {
     (void)t;
     return put(out, 0, TR_PART_I64, 0);
@@ -126,6 +132,10 @@ static bool owned_itself(const tr_ty *t) {
     return true;
 }
 
+static bool owned_fixed(const tr_ty *t) {
+    return owned_itself(t);
+}
+
 static bool owned_items(const tr_ty *t) {
     return some_item(t, tr_ty_is_counted);
 }
@@ -142,6 +152,11 @@ bool tr_ty_is_counted(const tr_ty *t) {
 static bool changes_itself(const tr_ty *t) {
     (void)t;
     return true;
+}
+
+static bool changes_fixed(const tr_ty *t) {
+    (void)t;
+    return false;
 }
 
 static bool changes_items(const tr_ty *t) {
@@ -172,6 +187,10 @@ static unsigned owners_itself(const tr_ty *t, unsigned from, uint32_t *part, uns
     if (part)
         part[n] = from;
     return n + 1;
+}
+
+static unsigned owners_fixed(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {
+    return owners_itself(t, from, part, n);
 }
 
 static unsigned owners_items(const tr_ty *t, unsigned from, uint32_t *part, unsigned n) {

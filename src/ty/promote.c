@@ -433,12 +433,14 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     if (an && bn)
         return tr_ty_none(t);
     if (an || bn)
-        return tr_ty_optional(t, an ? b : a);
+        return tr_ty_optional(t, tr_ty_is_text(an ? b : a) ? tr_ty_string(t) : an ? b : a);
     if (a->kind == TR_TY_OPT || b->kind == TR_TY_OPT) {
         const tr_ty *of = tr_ty_join(t, a->kind == TR_TY_OPT ? a->items[1] : a,
                                      b->kind == TR_TY_OPT ? b->items[1] : b, numba);
         return of ? tr_ty_optional(t, of) : NULL;
     }
+    if (tr_ty_is_text(a) && tr_ty_is_text(b))
+        return tr_ty_string(t);
     const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
     return same ? same : join_functions(t, a, b, numba);
 }
@@ -467,6 +469,31 @@ static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
     const tr_ty *r = same ? a : tr_ty_like(t, a, items);
     tr_arena_fini(&scratch);
     return r;
+}
+
+bool tr_ty_is_text(const tr_ty *t) {
+    return t->kind == TR_TY_STRING || t->kind == TR_TY_TEXT ||
+           (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_STR);
+}
+
+const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a) {
+    if (tr_ty_is_text(a))
+        return tr_ty_string(t);
+    if (a->kind != TR_TY_TUPLE)
+        return a;
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, a->n + 1u);
+    for (uint32_t i = 0; i < a->n; i++)
+        items[i] = tr_ty_told(t, a->items[i]);
+    const tr_ty *r = tr_ty_like(t, a, items);
+    tr_arena_fini(&scratch);
+    return r;
+}
+
+static const tr_ty *strong_text(tr_tytab *t, const tr_ty *a) {
+    (void)a;
+    return tr_ty_string(t);
 }
 
 static const tr_ty *strong_self(tr_tytab *t, const tr_ty *a) {

@@ -69,7 +69,7 @@ static const tr_ty *read_name(reader *r) {
     for (unsigned i = 0; i < tr_ty_nnames; i++)
         if (strlen(tr_ty_names[i].name) == n && !memcmp(tr_ty_names[i].name, r->in.p, n)) {
             r->in.p += n;
-            return tr_ty_scalar(r->t, tr_ty_names[i].kind);
+            return tr_ty_named(r->t, tr_ty_names[i].kind);
         }
     return fail(r, r->in.p, tr_arena_printf(r->in.a, "unknown type '%.*s'", (int)n, r->in.p));
 }

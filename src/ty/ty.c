@@ -370,6 +370,14 @@ const tr_ty *tr_ty_none(tr_tytab *t) {
     return t->none;
 }
 
+const tr_ty *tr_ty_string(tr_tytab *t) {
+    return tr_ty_of(t, TR_TY_STRING, 0, 0, NULL);
+}
+
+const tr_ty *tr_ty_named(tr_tytab *t, tr_tyk kind) {
+    return kind == TR_TY_STRING ? tr_ty_string(t) : tr_ty_scalar(t, kind);
+}
+
 static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *const *items) {
     assert(tr_ty_may_have(&key, n) && "as many items as kinds.def says");
     key.n = n;
@@ -435,6 +443,7 @@ static bool can_be_held(const tr_ty *t) {
         return !tr_ty_is_list(t);
     case TR_TY_ARRAY:
     case TR_TY_LIST:
+    case TR_TY_STRING:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
     case TR_TY_RANGE:

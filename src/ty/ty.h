@@ -109,6 +109,13 @@ void tr_tytab_follow(tr_tytab *t, const tr_arena *owner);
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
+const tr_ty *tr_ty_string(tr_tytab *t);
+/* A string, known when compiling, in pieces or made. */
+bool tr_ty_is_text(const tr_ty *t);
+/* The type of a result outside of compiled code: strings, in tuples too, are no constants there. */
+const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a);
+/* The type of a name (tr_tyname). */
+const tr_ty *tr_ty_named(tr_tytab *t, tr_tyk kind);
 /* A type that is all said by its kind, its form (0 mostly) and its items. */
 const tr_ty *tr_ty_of(tr_tytab *t, tr_tyk kind, unsigned sub, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items); /* over other items */

@@ -539,11 +539,11 @@ def test_str_in_messages_and_print(capfd):
             assert results[:2] == results[2:]
     rejects("str(a)", np.ones(3, [("x", "f8")]), match="text made of a value of array")
     rejects("str(a) + a", 3, match="unsupported operand types")
-    rejects("len(str(a))", 3, match="only for print")
+    check("len(str(a))", 3)
 
 
 def test_class_calls():
-    rejects("str(a)", 1, match="returns a string, which compiled code cannot hand to Python")
+    check("str(a)", 1)
     rejects("np.ndarray(a)", 1, match="calls of numpy.ndarray\\(\\)")
 
 
@@ -652,9 +652,6 @@ def test_print_bad():
     rejects("print(a)", np.ones(2, [("x", "f8")]), match="print\\(\\) of array")
     rejects("print(a, file=b)", 1, 2, match="print\\(\\) to a file")
     rejects("print(a, sep=b)", 1, 2, match="sep must be a constant string")
-    rejects(
-        "print((f'{a}', 1))", 1, match="text made at run time inside of a tuple"
-    )  # its quotes are not known
 
 
 @given(x=f32s)

@@ -111,11 +111,25 @@ print(r[0], r.dtype, f.stats["loaded"])
 """
     for how, dt, text in [
         ("two", "f4", "2.0 float32"),
-        ("six", "f4", "3.0 float32"),
         ("two", "f8", "2.0 float64"),
     ]:
         assert run(source, how, dt) == text + " 0"
         assert run(source, how, dt) == text + " 1"
+    assert run(source, "six", "f4") == "3.0 float32 1"  # a string is a value
+
+
+def test_strings_that_choose_types(run):
+    source = """
+import sys
+@njit(cache=True)
+def f(n, dt):
+    return np.ones(n, dt)
+r = f(2, sys.argv[1])
+print(r.dtype, f.stats["loaded"])
+"""
+    for dt in ("float32", "int8"):
+        assert run(source, dt) == dt + " 0"
+        assert run(source, dt) == dt + " 1"
 
 
 def test_results_of_every_kind_come_from_the_cache(run):
@@ -180,8 +194,7 @@ with warnings.catch_warnings(record=True) as w:
 @pytest.mark.parametrize(
     "result",
     [
-        '"a"',
-        'f"{x}"',
+        "None if x else np.sin",
         "(x, 'a', f)",
         "2**70",
         "up",

@@ -350,9 +350,16 @@ def test_bool_int_and_float_are_told_apart():
     assert f(1) is not True and f(True) is True and type(f(1.0)) is float and f(0) == 0
 
 
-def test_strings_are_constants():
+def test_strings_are_values():
     f = njit(lambda x, how: x + 1 if how == "up" else x - 1)
     assert f(1, "up") == 2 and f(1, "down") == 0 and f(1, "".join(["u", "p"])) == 2
+    assert len(f.signatures) == 1
+
+
+def test_strings_that_choose_types_are_constants():
+    f = njit(lambda x, t: np.full(2, x, t))
+    for name in ("i1", "f4", "".join(["i", "1"])):
+        assert f(1, name).dtype == name
     assert len(f.signatures) == 2
 
 

@@ -52,7 +52,7 @@ def write(folder: Path, page: str) -> None:
 
 
 TAUGHT = ("tutorial.md", "slow.md", "profiling.md", "troubleshooting.md")  # pages of programs alone
-PAGES = {page: programs(page) for page in (*TAUGHT, "cuda.md", "containers.md")}
+PAGES = {page: programs(page) for page in (*TAUGHT, "cuda.md", "containers.md", "strings.md")}
 
 
 @pytest.mark.parametrize(("page", "name"), [(page, name) for page, all_ in PAGES.items() for name in all_])

@@ -149,7 +149,7 @@ def telling(a):
 
 
 def choosing_text(n):
-    kind = "even" if n % 2 == 0 else "odd"
+    kind = "even" if n % 2 == 0 else n
     return kind == "even"
 
 
@@ -164,7 +164,7 @@ def choosing_text(n):
             choosing_text,
             3,
             "^'kind' has no single type|^the value has no single type",
-            "strings are known when",
+            "a variable is a string on all paths",
         ),
     ],
 )

@@ -43,6 +43,7 @@ ALIASES = {
     "complex64": "c8",
     "complex128": "c16",
     "none": "void",
+    "str": "unicode_type",
 }
 
 
@@ -51,7 +52,11 @@ def test_aliases_are_the_same_objects(name):
     for alias in ALIASES[name].split():
         assert getattr(types, alias) is getattr(types, name)
         assert types.as_type(alias) is getattr(types, name)
-        assert types.signature(f"void({alias}[:])") if name != "none" else types.signature(f"{alias}()")
+        assert (
+            types.signature(f"void({alias}[:])")
+            if name not in ("none", "str")
+            else types.signature(f"{alias}()")
+        )
 
 
 def test_no_name_is_left_out():

@@ -137,7 +137,7 @@ def test_a_class_that_the_code_names_too_stays():
 
 
 def test_there_is_a_bound():
-    f = njit(lambda s, x: x + 1 if s == "up" else x)
+    f = njit(lambda s, x: x + 1 if known(s) == "up" else x)
     assert f("up", 1) == 2 and f("up", 1.5) == 2.5
     for k in range(MOST + 20):
         assert f(f"text {k}", 1) == 1
@@ -147,7 +147,7 @@ def test_there_is_a_bound():
 
 
 def test_the_one_not_used_for_longest_goes_first():
-    f = njit(lambda s, x: x + 1 if s == "up" else x)
+    f = njit(lambda s, x: x + 1 if known(s) == "up" else x)
     f("up", 1)
     for k in range(3 * MOST):
         f(str(k), 1)
@@ -159,7 +159,7 @@ def test_the_one_not_used_for_longest_goes_first():
 
 
 def test_types_and_declared_signatures_are_not_counted():
-    f = njit(lambda s, x: x)
+    f = njit(lambda s, x: x if not isinstance(s, str) or known(s) else 0)
     f.compile("i8(i8,i8)")
     for n in range(MOST + 10):
         f((0,) * n, 1)
@@ -226,8 +226,14 @@ def test_a_call_within_a_call(monkeypatch):
 
 
 @njit
+def known(s):
+    print(sep=s, end="")  # which has to be a constant
+    return s
+
+
+@njit
 def shout(s, x):
-    print(s)
+    print(s, sep=s)  # which has to be known, so it is a constant
     return x + 1
 
 

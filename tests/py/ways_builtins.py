@@ -269,6 +269,44 @@ def prints_and_threads(n):
     return now
 
 
+# --- strings ---
+
+group(
+    "strings",
+    "s, t, n",
+    [
+        "s.upper()", "s.lower()", "s.title()", "s.capitalize()", "s.swapcase()", "s.casefold()", "s.strip()", "s.lstrip()",
+        "s.rstrip(t)", "s.find(t)", "s.rfind(t, 1)", "s.count(t)", "s.index(s[2])", "s.rindex(s[2], 0, -1)", "s.startswith(t)",
+        "s.endswith((t, 'x'))", "s.removeprefix(t)", "s.removesuffix(t)", "s.partition(t)", "s.rpartition(t)",
+        "s.replace(t, '<>')", "s.replace(t, '', 1)", "s.ljust(12)", "s.rjust(12, '*')", "s.center(13)", "s.zfill(9)",
+        "s.expandtabs(4)", "t.join((s, 'x', s))", "t.join(s)", "s.isalpha()", "s.isdecimal()", "s.isdigit()", "s.isnumeric()",
+        "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isprintable()", "s.isascii()",
+        "s.isidentifier()", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t", "s * n", "t in s", "s == t", "s < t",
+        "ord(s[0])", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
+        "t if n > 1 else 'none'", "(t, n) == (s, n)",
+    ],
+    ("Abc é\tab", "ab", 3),
+    ("x\U0001f600 \u03a3\u03a3ab ", "", 0),
+)  # fmt: skip
+
+
+@feature(("a\u00e9b a",), ("",))
+def strings_in_loops(s):
+    out, n = "", 0
+    for c in s:
+        if c == "a":
+            n += 1
+        elif c in "be":
+            out += c.upper()
+        else:
+            out = c + str(n) + out
+    best = None
+    for c in s:
+        if best is None or c > best:
+            best = c
+    return out, n, best
+
+
 # --- lists ---
 
 

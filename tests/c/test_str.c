@@ -1,0 +1,175 @@
+/* Strings of the runtime: parts, searches and what is made, in each pair of widths, against characters one by
+ * one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/fns.h"
+#include "rt/rt.h"
+#include "rt/str.h"
+#include "rt/unicode.h"
+
+enum { MAX = 40, ROUNDS = 20000 };
+
+static uint64_t seed = 1;
+
+static uint32_t next(uint32_t below) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % below;
+}
+
+static void fail(const char *what, int round) {
+    printf("%s, round %d\n", what, round);
+    exit(1);
+}
+
+/* Characters that every width has, with one that only `width` needs now and then. */
+static tr_str drawn(char *room, unsigned width, int64_t n, bool wide) {
+    static const uint32_t odd[] = {0xe9, 0x3bb, 0x1f600};
+    tr_str s = {NULL, room, n << TR_STR_LENGTH | width};
+    bool ascii = width == 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t c = wide && next(6) == 0 ? odd[width] : 'a' + next(2);
+        ascii = ascii && c < 0x80;
+        tr_str_set(&s, i, c);
+    }
+    s.bits |= ascii ? TR_STR_ASCII : 0;
+    return s;
+}
+
+static bool is_at(const tr_str *s, int64_t at, const tr_str *p) {
+    for (int64_t i = 0; i < tr_str_len(p); i++)
+        if (at + i >= tr_str_len(s) || tr_str_at(s, at + i) != tr_str_at(p, i))
+            return false;
+    return at + tr_str_len(p) <= tr_str_len(s);
+}
+
+static int64_t seek(int64_t how, const tr_str *s, const tr_str *p, int64_t start, int64_t end) {
+    return tr_rt_str_seek(how, s->owner, s->data, s->bits, p->owner, p->data, p->bits, start, end);
+}
+
+static void check_search(const tr_str *s, const tr_str *p, int round) {
+    int64_t n = tr_str_len(s), m = tr_str_len(p), first = -1, last = -1, count = 0;
+    for (int64_t i = 0; i + m <= n; i++)
+        if (is_at(s, i, p)) {
+            first = first < 0 ? i : first;
+            last = i;
+        }
+    for (int64_t i = 0; i + m <= n; i += is_at(s, i, p) && m ? m : 1)
+        count += is_at(s, i, p);
+    if (seek(TR_STR_FIND, s, p, 0, INT64_MAX) != first || seek(TR_STR_RFIND, s, p, 0, INT64_MAX) != last ||
+        seek(TR_STR_COUNT, s, p, 0, INT64_MAX) != count)
+        fail("a search", round);
+    if (seek(TR_STR_STARTS, s, p, 0, INT64_MAX) != is_at(s, 0, p) ||
+        seek(TR_STR_ENDS, s, p, 0, INT64_MAX) != (n >= m && is_at(s, n - m, p)))
+        fail("a beginning or an end", round);
+    if (seek(TR_STR_FIND, s, p, n + 1, INT64_MAX) != -1 ||
+        seek(TR_STR_FIND, s, p, INT64_MIN, INT64_MAX) != first)
+        fail("a bound", round);
+}
+
+static void check_made(tr_frame *f, const tr_str *a, const tr_str *b, int round) {
+    tr_str r;
+    int64_t n = tr_str_len(a), m = tr_str_len(b);
+    tr_rt_str_concat(f, a->owner, a->data, a->bits, b->owner, b->data, b->bits, &r);
+    if (tr_str_len(&r) != n + m || !is_at(&r, 0, a) || !is_at(&r, n, b))
+        fail("a sum", round);
+    uint32_t most = tr_str_most(&r);
+    unsigned least = most > 0xffff ? 2 : most > 0xff ? 1 : 0;
+    if (tr_str_width(&r) != least || !(r.bits & TR_STR_ASCII) != (most > 0x7f))
+        fail("the width of a sum", round);
+    if (tr_rt_str_equal(r.owner, r.data, r.bits, a->owner, a->data, a->bits) != (m == 0))
+        fail("equality", round);
+    if (r.owner)
+        tr_rt_free(f, r.owner);
+    tr_rt_str_replace(f, a->owner, a->data, a->bits, b->owner, b->data, b->bits, b->owner, b->data, b->bits,
+                      -1, &r);
+    if (!tr_str_same(&r, a))
+        fail("what is replaced by itself", round);
+    if (r.owner)
+        tr_rt_free(f, r.owner);
+}
+
+static void check_order(const tr_str *a, const tr_str *b, int round) {
+    int64_t n = tr_str_len(a), m = tr_str_len(b), i = 0;
+    while (i < n && i < m && tr_str_at(a, i) == tr_str_at(b, i))
+        i++;
+    int64_t want = i < n && i < m ? (tr_str_at(a, i) < tr_str_at(b, i) ? -1 : 1) : (n > m) - (n < m);
+    if (tr_rt_str_order(a->owner, a->data, a->bits, b->owner, b->data, b->bits) != want)
+        fail("an order", round);
+}
+
+static void check_text(tr_frame *f) {
+    tr_sb b;
+    tr_str r, s = tr_str_of_text(f, "h\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\x80'\n", 12);
+    static const uint32_t want[] = {'h', 0xe9, 0xd800, 0x1f600, '\'', '\n'};
+    if (tr_str_len(&s) != 6)
+        fail("the length of a text", 0);
+    for (int64_t i = 0; i < 6; i++)
+        if (tr_str_at(&s, i) != want[i])
+            fail("a character of a text", (int)i);
+    tr_sb_init(&b);
+    tr_str_text(&s, &b);
+    if (b.n != 12 || memcmp(b.d, "h\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\x80'\n", 12) != 0)
+        fail("a text and back", 0);
+    tr_sb_reset(&b);
+    tr_str_repr(&s, &b);
+    if (strcmp(b.d, "\"h\xc3\xa9\\ud800\xf0\x9f\x98\x80'\\n\"") != 0)
+        fail("repr()", 0);
+    tr_sb_fini(&b);
+    /* one that is made inside of another one, and a line that is written meanwhile is another's */
+    int64_t outer = tr_rt_str_make(f);
+    tr_rt_print_str(f, "a");
+    int64_t inner = tr_rt_str_make(f);
+    tr_rt_print_i64(f, -7);
+    tr_rt_str_made(f, inner, &r);
+    if (tr_str_len(&r) != 2 || tr_str_at(&r, 0) != '-')
+        fail("one inside of another", 0);
+    tr_rt_print_str(f, "b");
+    tr_rt_str_made(f, outer, &r);
+    if (tr_str_len(&r) != 2 || tr_str_at(&r, 1) != 'b' || f->nout)
+        fail("one around another", 0);
+}
+
+static void check_limits(tr_frame *f) {
+    tr_str r, s = tr_str_of_text(f, "abc", 3), none = tr_str_of_text(f, "", 0);
+    tr_rt_str_repeat(f, s.owner, s.data, s.bits, INT64_MAX, &r);
+    if (r.bits >= 0)
+        fail("a string that fits no memory", 0);
+    tr_rt_str_repeat(f, none.owner, none.data, none.bits, INT64_MAX, &r);
+    if (r.bits < 0 || tr_str_len(&r))
+        fail("an empty one, many times", 0);
+    tr_rt_str_pad(f, TR_STR_LJUST, s.owner, s.data, s.bits, INT64_MAX, ' ', &r);
+    if (r.bits >= 0)
+        fail("one that is too wide", 0);
+    for (int64_t c = 0; c < 0x110000; c += 97) {
+        tr_rt_str_char(f, c, &r);
+        if (tr_str_len(&r) != 1 || tr_str_at(&r, 0) != c)
+            fail("a character", (int)c);
+    }
+}
+
+int main(void) {
+    static uint32_t room[4][MAX];
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    for (int r = 0; r < ROUNDS; r++) {
+        bool wide = r % 3;
+        tr_str a = drawn((char *)room[0], next(3), next(MAX), wide),
+               b = drawn((char *)room[1], next(3), next(4), wide);
+        check_search(&a, &b, r);
+        check_made(&f, &a, &b, r);
+        check_order(&a, &b, r);
+        tr_str c = drawn((char *)room[2], next(3), tr_str_len(&a), false);
+        check_order(&a, &c, r);
+        if (tr_str_same(&a, &c) != is_at(&a, 0, &c))
+            fail("equality of two widths", r);
+    }
+    check_text(&f);
+    check_limits(&f);
+    tr_rt_frame_fini(&f);
+    if (f.nalloc != f.nfree)
+        fail("blocks are left", 0);
+    puts("strings: ok");
+    return 0;
+}
