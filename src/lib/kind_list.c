@@ -90,7 +90,7 @@ static bool with_lists(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out) {
 static bool as_item(tr_em *e, tr_tv list, tr_tv x, uint32_t *which, tr_tv *out) {
     if (!with_lists(e, x, which, &x))
         return false;
-    const tr_ty *strong = tr_ty_strong(e->types, x.ty);
+    const tr_ty *strong = tr_ty_told(e->types, tr_ty_strong(e->types, x.ty));
     if (tr_ty_list_takes(e->types, list.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
         const tr_ty *item = tr_ty_list_item(e->types, list.ty, true);
         if (e->dry) {

@@ -16,7 +16,7 @@ static bool fits(tr_em *e, const char *name, tr_tv memory, tr_tv x) {
     if (function)
         return tr_em_unsupported(e, "closure-self", "'%s' as a variable that functions share, of a function",
                                  name);
-    if (!tr_ty_is_scalar(t))
+    if (!tr_ty_may_be_item(tr_ty_told(e->types, t)))
         return tr_em_unsupported(e, "closure-late", "'%s' as a variable that functions share, of %s", name,
                                  tr_em_tyname(e, x.ty));
     if (had && !tr_ty_join(e->types, had, t, e->opts->promote_numba))
@@ -40,7 +40,7 @@ bool tr_em_read_variable(tr_em *e, const char *name, bool around, tr_tv memory, 
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, tr_em_dim(e, a, 0), at), around ? TR_EXC_NAME : TR_EXC_UNBOUND,
                 text, 0, NULL);
-    *out = tr_em_load(e, a, &at);
+    *out = tr_lib_item_at(e, a, at);
     return true;
 }
 

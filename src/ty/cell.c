@@ -190,7 +190,7 @@ static bool grow(tr_tytab *t, uint32_t k, const tr_ty *x, int32_t line, bool num
 }
 
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba) {
-    x = tr_ty_strong(t, x);
+    x = tr_ty_told(t, tr_ty_strong(t, x));
     x = list->kind == TR_TY_SET ? tr_ty_as_key(t, x) : x;
     if (!x || !tr_ty_may_be_item(x))
         return false;
