@@ -31,6 +31,7 @@ PACKAGE = Path(treadle.__file__).parent
 # it names itself.
 MODULES = {
     "types": "treadle.types: types by name",
+    "typed": "treadle.typed: lists that Python and compiled code share",
     "errors": "treadle.errors: exceptions and warnings",
     "config": "treadle.config: settings",
 }
@@ -316,6 +317,8 @@ def _about(t: Any) -> str:
     """What a scalar type holds, in a sentence."""
     if t.name in ("none", "void"):
         return "The type of None; as a return type, of a function that returns nothing."
+    if t.name == "str":
+        return "Strings, of any length and characters."
     kind = np.dtype(t.name if t.name != "bool" else "bool")
     if kind.kind == "b":
         return "True or False, in a byte."
@@ -355,7 +358,7 @@ def make(napoleon: Napoleon = plain) -> Reference:
         apart = tuple(n for group in numbers for n in group) if name == "types" else ()
         lines = r.module(f"treadle.{name}", getattr(top, name), title, apart=apart)
         if apart:
-            lines += [*_title("Numbers", "-"), "Names in one entry are one type.", ""]
+            lines += [*_title("Numbers, and what else has no items", "-"), "Names in one entry are one type.", ""]
             for group in numbers:
                 lines += r.entry(
                     "data", group, _about(getattr(top.types, group[0])), f"treadle.types.{group[0]}"

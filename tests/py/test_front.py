@@ -201,13 +201,7 @@ REFUSED = [
     ("del-name", 2, "def f(x):\n    del x.y\n"),
     ("store-global", 3, "def f(x):\n    global G\n    G = x\n"),
     ("call-starstar", 2, "def f(x, g, kw):\n    return g(x, **kw, **x)\n"),
-    ("comprehension", 2, "def f(x):\n    return {y for y in x}\n"),
-    ("comprehension", 2, "def f(x):\n    return {y: 1 for y in x}\n"),
     ("star-display", 2, "def f(x):\n    return len([1, *x])\n"),
-    ("set", 2, "def f(x):\n    return {x, 1}\n"),
-    ("dict", 2, "def f(x):\n    return {1: x}\n"),
-    ("dict", 2, "def f(x):\n    return {}\n"),
-    ("dict", 2, "def f(x, d):\n    return {'a': x, **d}\n"),
     ("format-spec", 2, "def f(x):\n    return f'{x!a}'\n"),
     ("reraise", 2, "def f(x):\n    raise\n"),
 ]
@@ -419,8 +413,9 @@ def test_what_the_page_of_limits_names_is_refused_with_its_advice(module, names,
 # What the page says of whole kinds: refused with the kind of error that it says, or compiled where it says so.
 KINDS = {
     "return [x]": True,
-    "return {x: 1}": False,
-    "return {x}": False,
+    "return {x: 1}": True,
+    "return {x}": True,
+    "return frozenset((x,))": False,
     "return [i for i in range(3)]": True,
     "return [(x, x)]": True,
     "return np.array([i * x for i in range(3)]).sum()": True,
@@ -447,7 +442,7 @@ def test_what_the_page_of_limits_says_of_kinds(body: str) -> None:
 
 
 ARGUMENTS = {
-    "list": [1],
+    "list": [object()],
     "dict": {1: 2},
     "set": {1},
     "object": object(),
@@ -463,7 +458,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_arguments_that_the_page_of_limits_names(name: str) -> None:
-    with pytest.raises((TypeError, OverflowError), match="argument 'x'"):
+    with pytest.raises((TypeError, OverflowError), match=r"argument 'x(\[0\])?'"):
         treadle.njit(lambda x: x)(ARGUMENTS[name])
 
 
