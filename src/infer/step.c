@@ -466,7 +466,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     const tr_ins *in = tr_at(src, v);
     assert(!tr_ins_ends(in) && (tr_op_info[in->op].stages & S_F) && "an operation of the front's, no end");
     assert(tr_em_are_whole(e, in->nargs, given) && "an operation is given values");
-    const tr_tv *a = tr_infer_values(e, in, given);
+    const tr_tv *a = tr_infer_values(e, src, in, given);
     ((infer *)e->infer)->at = v;
     e->ends = false;
     bool ok = step(e, src, v, a, out);

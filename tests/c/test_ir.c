@@ -485,9 +485,9 @@ static void test_tables(void) {
     }
     for (unsigned i = 0; i < TR_RT__COUNT; i++) {
         const char *sig = tr_rt_info[i].sig;
-        assert(strchr("iudfIbpCv", sig[0]) && sig[1] == '(' && sig[strlen(sig) - 1] == ')');
+        assert(strchr("iudfIbpCSv", sig[0]) && sig[1] == '(' && sig[strlen(sig) - 1] == ')');
         for (const char *p = sig + 2; *p != ')'; p++)
-            assert(strchr("iuIdfplwmbFsCx", *p));
+            assert(strchr("iuIdfplwmbFsSCx", *p));
     }
     for (unsigned i = 0; i < TR_MATH__COUNT; i++) {
         const tr_mathinfo *m = &tr_math_info[i];

@@ -405,7 +405,7 @@ static void test_join(void) {
         {"opt((i64, f64))", "(f64, i64, i64)", "-"},
         {"none", "f64[1c]", "opt(f64[1c])"},
         {"none", "(i64, f64[1c])", "opt((i64, f64[1c]))"},
-        {"none", "lit(\"a\")", "opt(lit(\"a\"))"},
+        {"none", "lit(\"a\")", "opt(str)"},
         {"none", "range(i64)", "opt(range(i64))"},
         {"none", "slice(i64, none, i64)", "-"},
         {"lit(\"a\")", "lit(\"a\")", "lit(\"a\")"},

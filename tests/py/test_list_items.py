@@ -204,6 +204,48 @@ def test_items_of_many_kinds():
     same(f, 3)
 
 
+def test_values_that_may_be_none_are_items():
+    def f(n):
+        x = n if n % 2 else None
+        l = [x, None]
+        l.append(n if n > 3 else None)
+        l.insert(0, x)
+        l[1] = l[-1]
+        m = [l[0], x]
+        s = 0
+        for y in l:
+            s += 1 if y is None else y
+        return l, m, s, l.count(x), l.index(x), x in l
+
+    for n in range(6):
+        same(f, n)
+
+
+def many_containers(k: int) -> str:
+    names = [f"l{i}" for i in range(k)]
+    lines = [f"{x} = [[n]]" for x in names] + [f"{x}[n - {i % 3}].append({i})" for i, x in enumerate(names)]
+    end = f"return {' + '.join(f'len({x}[0])' for x in names)}"
+    return "\n    ".join(["@decorate\ndef f(n):\n    try:\n        " + "\n        ".join(lines),
+                         "except IndexError:\n        return -1", end]) + "\n"  # fmt: skip
+
+
+def test_code_is_proportional_to_what_is_in_the_source():
+    """What each of so many instructions that raise leaves behind is given back on ways that they share."""
+    sizes = []
+    for k in (12, 24):
+        source = many_containers(k)
+        f, plain, was = (
+            functions(source)["f"],
+            functions(source, compiled=False)["f"],
+            treadle.stats()["code_bytes"],
+        )
+        before = held()
+        assert [f(n) for n in (0, 1, 2)] == [plain(n) for n in (0, 1, 2)]
+        assert held() == before
+        sizes.append(treadle.stats()["code_bytes"] - was)
+    assert sizes[1] < 2.8 * sizes[0]
+
+
 def test_results_keep_what_is_one():
     @njit
     def f(n):

@@ -310,15 +310,6 @@ def test_declared_results():
 
 
 def test_what_stays_an_error():
-    def listed(n):
-        x = None
-        if n:
-            x = [1, 2]
-        return x is None
-
-    with pytest.raises(treadle.TypingError, match="no single type"):
-        njit(listed)(3)
-
     def compared(n):
         return tail(n) == None  # noqa: E711
 
