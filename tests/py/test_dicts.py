@@ -636,6 +636,22 @@ def test_what_is_given_where_there_is_no_entry():
     same(f, 3)
 
 
+def test_an_empty_dict_becomes_what_is_made_of_what_is_given_instead():
+    def f(text, n):
+        words, rows, pairs, floats = {}, {}, {}, {}
+        for c in text:
+            k = ord(c) % 4
+            words[k] = words.get(k, "") + c
+            rows[k] = rows.get(k, []) + [n]
+            a, b = pairs.get(k, (0, "-"))
+            pairs[k] = (a + 1, b + c)
+            floats[k] = floats.get(k, 0) + 0.5
+        return words, rows, pairs, floats
+
+    same(f, "abcdefgh", 3)
+    same(f, "", 3)
+
+
 # --- refused ---
 
 

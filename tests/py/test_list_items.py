@@ -370,6 +370,25 @@ def test_a_key_that_raises_leaves_the_list_as_it_was():
     same(f, 2)
 
 
+def test_a_key_that_changes_the_list_is_told():
+    def f(n, how):
+        l = [[3], [1], [n]]
+
+        def key(row):
+            if how:
+                l.append([9])
+            return row[0]
+
+        try:
+            l.sort(key=key)
+        except ValueError:
+            return -1
+        return l[0][0]
+
+    for how in range(2):
+        same(f, 2, how)
+
+
 # --- no counts where the container keeps its items ---
 
 
