@@ -90,8 +90,9 @@ static bool only_counts(const tr_fn *f, tr_bid p) {
     return true;
 }
 
-/* Ways into block b that only what raises can take: a handler's, on which nothing but counts of references may
- * happen before the catch. They may be as many and as long as there are containers, and meet (opt/own.c). */
+/* Ways into block b that only what raises can take: a handler's, on which nothing but counts of references
+ * may happen before the catch. They may be as many and as long as there are containers, and meet
+ * (opt/own.c). */
 static bool is_landing(const tr_fnck *k, tr_bid b) {
     tr_arena *a = &k->f->ctx->arena;
     uint8_t *seen = TR_NEW_N(a, uint8_t, k->f->blks.n);
