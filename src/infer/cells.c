@@ -196,9 +196,17 @@ static bool is_returned(const walk *w, const tr_fn *f) {
     return !w->f->p->funcs.d[f->func].round && !w->f->p->funcs.d[f->func].library;
 }
 
-/* Is what a call or an assignment is given put into a container? */
+/* Is it what a call gives where there is no entry: d.get(k, v), d.pop(k, v)? */
+static bool is_instead(const tr_ins *callee, const tr_ins *in, tr_val v) {
+    return in->nargs == 3 && in->args[2] == v && callee->op == TR_OP_GETATTR &&
+           (strcmp(callee->imm.s, "get") == 0 || strcmp(callee->imm.s, "pop") == 0);
+}
+
+/* Is what a call or an assignment is given put into a container, or in the place of what is in one? */
 static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
+    if (callee && is_instead(callee, in, v))
+        return true;
     if (callee)
         return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);
     return in->op == TR_OP_SETITEM && in->args[2] == v;

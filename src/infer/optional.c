@@ -7,6 +7,7 @@
  * Cost: nothing for functions without such values; else one walk over the branches, and for
  * each use one over the facts. */
 #include <assert.h>
+#include <string.h>
 
 #include "infer/priv.h"
 
@@ -112,6 +113,21 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     }
 }
 
+/* Is it a list's item, which may be None where the operation is given it? */
+static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, uint32_t k) {
+    const tr_ty *t = a[0].ty;
+    switch ((tr_op)in->op) {
+    case TR_OP_BUILDLIST: return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d));
+    case TR_OP_IN: return k == 0 && tr_ty_is(a[1].ty, TR_TY_LIST);
+    case TR_OP_SETITEM:
+        return k == 2 && tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty));
+    case TR_OP_CALLPY: /* the place comes before it */
+        return k > 0 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_LIST) &&
+               tr_em_puts_in_list(t->name) && k == (strcmp(t->name, "insert") == 0 ? 2 : 1);
+    default: return false;
+    }
+}
+
 /* The class of a value, as messages of operators name it: of an array's items, since NumPy asks those. */
 static const char *class_name(tr_em *e, const tr_ty *t) {
     t = tr_ty_strong(e->types, t->kind == TR_TY_OPT ? t->items[1] : t);
@@ -201,7 +217,7 @@ static tr_tv value_for(tr_em *e, const tr_ins *in, const tr_tv *a, uint32_t k) {
     return tr_em_item(e, a[k], 1);
 }
 
-const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a) {
+const tr_tv *tr_infer_values(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a) {
     bool any = false;
     for (uint32_t i = 0; i < in->nargs; i++)
         any = any || a[i].ty->kind == TR_TY_OPT;
@@ -212,6 +228,9 @@ const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a) {
     if (pair)
         check_pair(e, in, a);
     for (uint32_t i = 0; i < in->nargs; i++)
-        v[i] = !pair ? value_for(e, in, a, i) : a[i].ty->kind == TR_TY_OPT ? tr_em_item(e, a[i], 1) : a[i];
+        v[i] = is_item(e, src, in, a, i)    ? a[i]
+               : !pair                      ? value_for(e, in, a, i)
+               : a[i].ty->kind == TR_TY_OPT ? tr_em_item(e, a[i], 1)
+                                            : a[i];
     return v;
 }

@@ -125,7 +125,7 @@ typedef enum noneness { NONE_OPEN, NONE_YES, NONE_NO } noneness;
 noneness tr_infer_noneness(infer *f, istate *s, tr_val v, use_at at);
 const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at);
 /* The operands, with what optional ones among them hold where the operation needs values. */
-const tr_tv *tr_infer_values(tr_em *e, const tr_ins *in, const tr_tv *a);
+const tr_tv *tr_infer_values(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a);
 /* May it be called with what may be None: the user's own functions, what asks whether it is None, one of
  * several that are asked each for itself. */
 bool tr_infer_takes_none(const tr_ty *callee);

@@ -209,6 +209,16 @@ static bool is_row(const tr_em *e, const tr_fn *f, const tr_ins *user) {
            user->nargs == 1 && rounds_make_array(e, f);
 }
 
+/* Does what is assigned to an item become the item itself, as in a list or a dict? An array, or a part of a
+ * list, takes the numbers that are in it. */
+static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
+    const infer *of = e->infer;
+    const tr_ty *t = of->st.d[of->cur].ty[set->args[0]];
+    const tr_ins *i = tr_at(f, set->args[1]);
+    bool part = i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
+    return t && (tr_ty_is(t, TR_TY_DICT) || (tr_ty_is(t, TR_TY_LIST) && !part));
+}
+
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
  * reads its items can tell no array of numbers from it. */
 static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
@@ -217,7 +227,7 @@ static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, u
     case TR_OP_ITER: return ndim == 1;
     case TR_OP_IN: return ndim == 1 && user->args[1] == v;
     case TR_OP_GETITEM: return user->args[1] == v;
-    case TR_OP_SETITEM: return user->args[1] == v || user->args[2] == v;
+    case TR_OP_SETITEM: return user->args[1] == v || (user->args[2] == v && !keeps_items(e, f, user));
     case TR_OP_BUILDTUP: return is_row(e, f, user);
     case TR_OP_CALLPY:
         return takes_arrays(e, callee) ||
@@ -466,7 +476,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     const tr_ins *in = tr_at(src, v);
     assert(!tr_ins_ends(in) && (tr_op_info[in->op].stages & S_F) && "an operation of the front's, no end");
     assert(tr_em_are_whole(e, in->nargs, given) && "an operation is given values");
-    const tr_tv *a = tr_infer_values(e, in, given);
+    const tr_tv *a = tr_infer_values(e, src, in, given);
     ((infer *)e->infer)->at = v;
     e->ends = false;
     bool ok = step(e, src, v, a, out);

@@ -82,44 +82,59 @@ static bool may_stand_before_catch(const tr_ins *i) {
     return i->op == TR_OP_RETAIN || i->op == TR_OP_RELEASE || !tr_ins_effects(i);
 }
 
-/* A way into block b that only what raises can take: a handler's, on which nothing but counts of
- * references may happen before the catch. */
-static bool is_landing(const tr_fnck *k, tr_bid b, uint32_t depth) {
-    const tr_blk *blk = tr_blk_at(&k->cfg, b);
-    for (uint32_t i = 0; i < blk->preds.n; i++) {
-        tr_bid p = blk->preds.d[i];
-        const tr_ins *t = tr_term(k->f, p);
-        if (t->op == TR_OP_TRY ? t->imm.succ[0].to == b : t->op != TR_OP_BR || depth > 2)
+/* Has block p nothing before its end but counts of references? */
+static bool only_counts(const tr_fn *f, tr_bid p) {
+    for (tr_val v = tr_blk_at(f, p)->first; v != tr_blk_at(f, p)->last; v = tr_at(f, v)->next)
+        if (!may_stand_before_catch(tr_at(f, v)))
             return false;
-        if (t->op == TR_OP_TRY)
-            continue;
-        for (tr_val v = tr_blk_at(k->f, p)->first; v != tr_blk_at(k->f, p)->last; v = tr_at(k->f, v)->next)
-            if (!may_stand_before_catch(tr_at(k->f, v)))
+    return true;
+}
+
+/* Ways into block b that only what raises can take: a handler's, on which nothing but counts of references
+ * may happen before the catch. They may be as many and as long as there are containers, and meet
+ * (opt/own.c). */
+static bool is_landing(const tr_fnck *k, tr_bid b) {
+    tr_arena *a = &k->f->ctx->arena;
+    uint8_t *seen = TR_NEW_N(a, uint8_t, k->f->blks.n);
+    tr_u32s work = {0};
+    tr_vec_push(a, &work, b);
+    while (work.n) {
+        tr_bid at = work.d[--work.n];
+        const tr_blk *blk = tr_blk_at(&k->cfg, at);
+        for (uint32_t i = 0; i < blk->preds.n; i++) {
+            tr_bid p = blk->preds.d[i];
+            const tr_ins *t = tr_term(k->f, p);
+            if (t->op == TR_OP_TRY ? t->imm.succ[0].to == at : t->op != TR_OP_BR || !only_counts(k->f, p))
                 return false;
-        if (!is_landing(k, p, depth + 1))
+            if (t->op == TR_OP_BR && !seen[p])
+                tr_vec_push(a, &work, p);
+            seen[p] = 1;
+        }
+        if (!blk->preds.n)
             return false;
     }
-    return blk->preds.n > 0;
+    return true;
 }
 
 static void check_catch(tr_fnck *k, const tr_ins *i) {
     tr_val v = i->prev;
     while (v != TR_NOVAL && may_stand_before_catch(tr_at(k->f, v)))
         v = tr_at(k->f, v)->prev;
-    if (v != TR_NOVAL || !is_landing(k, k->b, 0))
+    if (v != TR_NOVAL || !is_landing(k, k->b))
         tr_ck_bad(k, "is not the first thing that a handler does");
 }
 
 /* What a handler's way leads to catches before it does anything else. */
-static bool handler_catches(const tr_fn *f, tr_bid b, uint32_t depth) {
-    tr_val v = tr_blk_at(f, b)->first;
-    while (v != TR_NOVAL && may_stand_before_catch(tr_at(f, v)))
-        v = tr_at(f, v)->next;
-    if (v == TR_NOVAL || tr_at(f, v)->op == TR_OP_CATCH)
-        return v != TR_NOVAL;
-    const tr_ins *t = tr_at(f, v);
-    return t->op == TR_OP_BR && depth < 3 && t->imm.succ->to < f->blks.n &&
-           handler_catches(f, t->imm.succ->to, depth + 1);
+static bool handler_catches(const tr_fn *f, tr_bid b) {
+    for (uint32_t n = 0; n < f->blks.n && b < f->blks.n; n++) { /* more would go round */
+        tr_val v = tr_blk_at(f, b)->first;
+        while (v != TR_NOVAL && may_stand_before_catch(tr_at(f, v)))
+            v = tr_at(f, v)->next;
+        if (v == TR_NOVAL || tr_at(f, v)->op != TR_OP_BR)
+            return v != TR_NOVAL && tr_at(f, v)->op == TR_OP_CATCH;
+        b = tr_at(f, v)->imm.succ->to;
+    }
+    return false;
 }
 
 static void check_try(tr_fnck *k, const tr_ins *i) {
@@ -128,7 +143,7 @@ static void check_try(tr_fnck *k, const tr_ins *i) {
         return;
     if (tr_blk_at(&k->cfg, body)->preds.n != 1 || body == handler)
         tr_ck_bad(k, "protects a block that has another way in");
-    if (!handler_catches(k->f, handler, 0))
+    if (!handler_catches(k->f, handler))
         tr_ck_bad(k, "goes to a block that does not catch");
 }
 

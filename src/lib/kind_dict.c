@@ -129,6 +129,9 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
         return false;
     const tr_ty *t = tr_ty_join(e->types, tr_ty_strong(e->types, x.ty), tr_ty_strong(e->types, other.ty),
                                 e->opts->promote_numba);
+    bool nothing = !tr_ty_list_item(e->types, d.ty->items[1], false);
+    if (!t && nothing && e->dry) /* so far: d[k] = d.get(k, "") + x */
+        t = tr_ty_told(e->types, tr_ty_strong(e->types, other.ty));
     if (!t)
         return tr_em_error(e, "the value is %s, or else %s: they have no common type", tr_em_tyname(e, x.ty),
                            tr_em_tyname(e, other.ty));

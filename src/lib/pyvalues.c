@@ -94,9 +94,16 @@ bool tr_lib_tuple_find(tr_em *e, const tr_bcall *c, tr_tv *out) {
         else
             n = tr_em_op2(e, TR_OP_ADD, n, tr_em_conv(e, eq, n.ty));
     }
+    bool list = tr_ty_is_list(t.ty), number = tr_ty_is_int(tr_ty_strong(e->types, c->a[1].ty));
+    tr_tv x = c->a[1];
+    if (c->aux && list && number)
+        x = tr_em_conv(e, x, tr_ty_strong(e->types, x.ty));
     if (c->aux)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, at, n), TR_EXC_VALUE, "tuple.index(x): x not in tuple", 0,
-                    NULL);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, at, n), TR_EXC_VALUE,
+                    !list    ? "tuple.index(x): x not in tuple"
+                    : number ? "{0} is not in list"
+                             : "the value is not in list",
+                    list && number, &x);
     *out = c->aux ? at : n;
     return true;
 }

@@ -10,11 +10,13 @@ static void lower_known(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_str s = tr_str_known(&m->ctx->arena, o->u.s.d);
     uint64_t n = (uint64_t)tr_str_len(&s);
     lt t = tr_str_width(&s) == 0 ? m->i8 : tr_str_width(&s) == 1 ? m->i16 : m->i32;
-    lv *c = TR_NEW_N(&m->ctx->arena, lv, n + 1);
+    uint64_t room = n ? n : 1; /* a section of no bytes is not loaded, and nothing could point at it */
+    lv *c = TR_NEW_N(&m->ctx->arena, lv, room);
+    c[0] = LLVMConstNull(t);
     for (uint64_t i = 0; i < n; i++)
         c[i] = LLVMConstInt(t, tr_str_at(&s, (int64_t)i), 0);
-    lv g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, n), "text");
-    LLVMSetInitializer(g, LLVMConstArray2(t, c, n));
+    lv g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, room), "text");
+    LLVMSetInitializer(g, LLVMConstArray2(t, c, room));
     LLVMSetGlobalConstant(g, 1);
     LLVMSetLinkage(g, LLVMPrivateLinkage);
     LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);

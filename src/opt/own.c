@@ -176,8 +176,28 @@ bool tr_own_find(tr_fn *f, tr_own *o) {
 
 /* --- lives --- */
 
+/* So many releases on a way to a handler are a way of its own, which code that is moved out of line takes
+ * along (late.c). */
+enum { FEW = 4 };
+
+/* A way out to a handler: a block that gives one root back and goes on to `next`, which gives back those that
+ * have lower numbers; the last is the edge itself. Ways that begin alike, from their end, are one. */
+typedef struct way {
+    tr_bid blk;    /* TR_NOBLK: the edge */
+    uint32_t root; /* its number */
+    tr_edge edge;  /* where all this ends */
+    uint32_t first,
+        next; /* ways that give back one more: the first of them, and the next of its own kind; 0: none */
+} way;
+
+typedef struct ways {
+    way *d;
+    uint32_t n, cap;
+} ways;
+
 typedef struct owning {
     tr_own o;
+    ways ways;
     tr_bits *live_in; /* per block: roots needed from its start on */
     bool changed, handles;
 } owning;
@@ -312,6 +332,44 @@ static void act(owning *w, tr_bld *b, const actions *x) {
         count(w, b, TR_OP_RELEASE, w->o.roots.d[x->release.d[i]]);
 }
 
+/* The way that gives back root r, and then what `to` does. Its place on the list is that of 1 + its index. */
+static uint32_t way_on(owning *w, uint32_t to, uint32_t r, tr_bid from, uint32_t loc) {
+    tr_fn *f = w->o.f;
+    for (uint32_t i = w->ways.d[to - 1].first; i; i = w->ways.d[i - 1].next)
+        if (w->ways.d[i - 1].root == r) {
+            tr_blk *was = tr_blk_at(f, w->ways.d[i - 1].blk);
+            was->cold = was->cold && tr_blk_at(f, from)->cold;
+            return i;
+        }
+    way end = w->ways.d[to - 1], x = {.blk = tr_blk_new(f), .root = r, .edge = end.edge, .next = end.first};
+    tr_bld b = {.fn = f, .blk = x.blk, .before = TR_NOVAL, .loc = loc};
+    tr_blk_at(f, x.blk)->cold = tr_blk_at(f, from)->cold;
+    count(w, &b, TR_OP_RELEASE, w->o.roots.d[r]);
+    if (end.blk == TR_NOBLK)
+        tr_br(&b, end.edge.to, end.edge.n, end.edge.args);
+    else
+        tr_br(&b, end.blk, 0, NULL);
+    tr_vec_push(&f->ctx->arena, &w->ways, x);
+    return w->ways.d[to - 1].first = w->ways.n;
+}
+
+/* Each instruction that raises has an edge to a handler, which gives back what is held there: in ways of
+ * their own these were as many releases as instructions times containers. What is held along the shared part
+ * of a way is the same wherever it is come from: what its end needs, and roots up to a number. */
+static void leave(owning *w, tr_bid from, tr_edge *e, const tr_u32s *release, uint32_t loc) {
+    uint32_t at = 0;
+    for (uint32_t i = w->ways.n; i > 0 && !at; i--)
+        if (w->ways.d[i - 1].blk == TR_NOBLK && tr_edge_same(&w->ways.d[i - 1].edge, e))
+            at = i;
+    if (!at) {
+        tr_vec_push(&w->o.f->ctx->arena, &w->ways, ((way){.blk = TR_NOBLK, .edge = *e}));
+        at = w->ways.n;
+    }
+    for (uint32_t i = 0; i < release->n; i++)
+        at = way_on(w, at, release->d[i], from, loc);
+    *e = (tr_edge){.to = w->ways.d[at - 1].blk};
+}
+
 /* Where a jump's actions stand: before it when it is the only one, at its target when that has no other
  * way in, else in a block of their own. */
 static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
@@ -321,6 +379,10 @@ static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
     if (!x->retain.n && !x->release.n)
         return;
     tr_edge e = tr_at(f, t)->imm.succ[s];
+    if (tr_at(f, t)->op == TR_OP_TRY && s == 1 && !x->retain.n && x->release.n > FEW) {
+        leave(w, from, &tr_at(f, t)->imm.succ[s], &x->release, b.loc);
+        return;
+    }
     if (tr_nsucc(tr_at(f, t)) == 1) {
         b.blk = from;
         b.before = t;

@@ -171,7 +171,7 @@ static const struct {
     {number_beyond_a_set, "the set has that number"},
     {sets_of_two_sizes, "both are of the same numbers"},
     {growth_of_what_has_room, "a vector grows when it is full"},
-    {array_of_weak_items, "items are numbers or records"},
+    {array_of_weak_items, "items are numbers, records or slots"},
     {number_in_two_forms, "a number has one form"},
     {row_of_no_operation, "a row of nop.def"},
     {sum_of_two_types, "operands of one operation have one type"},

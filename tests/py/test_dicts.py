@@ -624,6 +624,34 @@ def test_a_table_of_all_rounds_keeps_its_keys(how):
     assert "made before it" in str(e.value)
 
 
+def test_what_is_given_where_there_is_no_entry():
+    def f(n):
+        d = {1: [n]}
+        d[1].append(2)
+        x = d.pop(1, [])
+        y = d.pop(1, [7])
+        y.append(n)
+        return x, y, d.get(5, [7, n]), d.get(5, [])
+
+    same(f, 3)
+
+
+def test_an_empty_dict_becomes_what_is_made_of_what_is_given_instead():
+    def f(text, n):
+        words, rows, pairs, floats = {}, {}, {}, {}
+        for c in text:
+            k = ord(c) % 4
+            words[k] = words.get(k, "") + c
+            rows[k] = rows.get(k, []) + [n]
+            a, b = pairs.get(k, (0, "-"))
+            pairs[k] = (a + 1, b + c)
+            floats[k] = floats.get(k, 0) + 0.5
+        return words, rows, pairs, floats
+
+    same(f, "abcdefgh", 3)
+    same(f, "", 3)
+
+
 # --- refused ---
 
 

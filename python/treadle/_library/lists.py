@@ -29,12 +29,14 @@ def of_list_sort(self: Any, *, key: Constant = None, reverse: Any = False) -> No
     n = len(self)
     if n < 2:
         return
-    if key is None:
-        keys = self[:]
-    else:
-        keys = [key(x) for x in self]
-    order = places(keys, bool(reverse))
     old = self[:]
+    if key is None:
+        keys = old
+    else:
+        keys = [key(x) for x in old]
+        if len(self) != n:  # the key's doing
+            raise ValueError("list modified during sort")
+    order = places(keys, bool(reverse))
     for k in range(n):
         self[k] = old[order[k]]
 
