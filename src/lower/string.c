@@ -13,8 +13,10 @@ static void lower_known(tr_lf *w, tr_val v, const tr_ins *in) {
     lv *c = TR_NEW_N(&m->ctx->arena, lv, n + 1);
     for (uint64_t i = 0; i < n; i++)
         c[i] = LLVMConstInt(t, tr_str_at(&s, (int64_t)i), 0);
-    lv g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, n), "text");
-    LLVMSetInitializer(g, LLVMConstArray2(t, c, n));
+    uint64_t has = n ? n : 1; /* a section without a byte is nowhere (code/elf_x86_64.c) */
+    c[n] = LLVMConstInt(t, 0, 0);
+    lv g = LLVMAddGlobal(m->mod, LLVMArrayType2(t, has), "text");
+    LLVMSetInitializer(g, LLVMConstArray2(t, c, has));
     LLVMSetGlobalConstant(g, 1);
     LLVMSetLinkage(g, LLVMPrivateLinkage);
     LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
