@@ -59,6 +59,19 @@ static const tr_ty *join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     return j ? tr_ty_list_of(t, j) : NULL;
 }
 
+/* Sets of a type of keys; NULL: of nothing. */
+static const tr_ty *set_of(tr_tytab *t, const tr_ty *key) {
+    return tr_ty_set_like(t, tr_ty_list_of(t, key));
+}
+
+static const tr_ty *join_sets(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    const tr_ty *x = tr_ty_list_item(t, a, false), *y = tr_ty_list_item(t, b, false);
+    if (!x || !y)
+        return x ? a : b;
+    const tr_ty *j = tr_items_join(t, x, y), *key = j ? tr_ty_as_key(t, j) : NULL;
+    return key ? set_of(t, key) : NULL;
+}
+
 static const tr_ty *join_tuples(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     const tr_ty *few[16], **items = a->n <= 16 ? few : PyMem_New(const tr_ty *, a->n);
     bool ok = items != NULL;
@@ -75,6 +88,12 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
         return a;
     if (a->kind == TR_TY_LIST && b->kind == TR_TY_LIST)
         return join_lists(t, a, b);
+    if (a->kind == TR_TY_SET && b->kind == TR_TY_SET)
+        return join_sets(t, a, b);
+    if (a->kind == TR_TY_DICT && b->kind == TR_TY_DICT) {
+        const tr_ty *k = join_sets(t, a->items[0], b->items[0]), *v = join_lists(t, a->items[1], b->items[1]);
+        return k && v ? tr_ty_dict_of(t, k, v) : NULL;
+    }
     if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE && a->n == b->n && tr_ty_like(t, a, b->items) == b &&
         (tr_ty_has_lists(a) || tr_ty_has_lists(b)))
         return join_tuples(t, a, b);
@@ -116,11 +135,19 @@ static bool add(common *c, PyObject *o) {
     return c->all && tr_ty_may_be_item(c->all);
 }
 
+/* An item of a list; of pairs: of each the key or the value. */
+typedef enum column { WHOLE, KEY, VALUE } column;
+
+static PyObject *item_at(PyObject *seq, Py_ssize_t i, column which) {
+    PyObject *o = PySequence_Fast_GET_ITEM(seq, i);
+    return which == WHOLE ? o : PyTuple_GET_ITEM(o, which == VALUE);
+}
+
 /* *i: the first item that has nothing in common with those before it, or the end. */
-static const tr_ty *in_common(tr_state *st, PyObject *seq, unsigned lists, Py_ssize_t *i) {
+static const tr_ty *in_common(tr_state *st, PyObject *seq, column which, unsigned lists, Py_ssize_t *i) {
     common c = {.st = st, .lists = lists};
     for (*i = 0; *i < PySequence_Fast_GET_SIZE(seq); ++*i)
-        if (!add(&c, PySequence_Fast_GET_ITEM(seq, *i)))
+        if (!add(&c, item_at(seq, *i, which)))
             break;
     bool all = *i == PySequence_Fast_GET_SIZE(seq);
     tr_argk_clear(&c.last);
@@ -131,21 +158,52 @@ const tr_ty *tr_items_of(tr_state *st, PyObject *list, unsigned lists) {
     tr_py_section s;
     Py_ssize_t i;
     tr_py_section_begin(&s, list);
-    const tr_ty *r = lists > TR_MAX_LISTS ? NULL : in_common(st, list, lists, &i);
+    const tr_ty *r = lists > TR_MAX_LISTS ? NULL : in_common(st, list, WHOLE, lists, &i);
     tr_py_section_end(&s);
     return r;
 }
 
 Py_ssize_t tr_items_misfit(tr_state *st, PyObject *list, unsigned lists) {
     Py_ssize_t i;
-    in_common(st, list, lists, &i);
+    in_common(st, list, WHOLE, lists, &i);
     return i;
 }
 
 bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item) {
     Py_ssize_t i;
-    const tr_ty *all = in_common(st, tuple, 1, &i);
+    const tr_ty *all = in_common(st, tuple, WHOLE, 1, &i);
     return PyTuple_GET_SIZE(tuple) == 0 || (all && tr_items_join(st->types, item, all) == item);
+}
+
+PyObject *tr_items_of_table(PyObject *o) {
+    return PyDict_CheckExact(o) ? PyDict_Items(o) : PySequence_List(o);
+}
+
+/* The type of a dict, or a set, with such items. */
+static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigned lists) {
+    Py_ssize_t n = PyList_GET_SIZE(items), i;
+    const tr_ty *key = in_common(st, items, dict ? KEY : WHOLE, lists, &i);
+    key = key ? tr_ty_as_key(st->types, key) : NULL;
+    if (n && !key)
+        return NULL;
+    const tr_ty *set = set_of(st->types, key), *value = NULL;
+    if (!dict)
+        return set;
+    value = in_common(st, items, VALUE, lists, &i);
+    return n && !value ? NULL : tr_ty_dict_of(st->types, set, tr_ty_list_of(st->types, value));
+}
+
+const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
+    PyObject *items = tr_items_of_table(o);
+    const tr_ty *r = items ? table_type(st, items, PyDict_CheckExact(o), lists) : NULL;
+    Py_XDECREF(items);
+    PyErr_Clear();
+    return r;
+}
+
+bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
+    const tr_ty *is = table_type(st, items, ty->kind == TR_TY_DICT, 1);
+    return is && tr_items_join(st->types, ty, is) == ty;
 }
 
 int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to) {
@@ -213,6 +271,65 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
+/* The entry of a key, which is made where there is none; -1 without memory. */
+static int64_t enter(const tr_ty *key, const tr_slot *k, void *t, void *values) {
+    int64_t e;
+    switch ((tr_tyk)key->kind) {
+    case TR_TY_BOOL:
+        e = tr_rt_dict_find_bool(t, k[0].b);
+        return e < 0 ? tr_rt_dict_enter_bool(t, k[0].b, values) : e;
+    case TR_TY_F64:
+        e = tr_rt_dict_find_f64(t, k[0].f);
+        return e < 0 ? tr_rt_dict_enter_f64(t, k[0].f, values) : e;
+    case TR_TY_C128:
+        e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
+        return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
+    case TR_TY_TUPLE:
+        e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
+        return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;
+    default:
+        assert((key->kind == TR_TY_I64 || key->kind == TR_TY_U64) && "keys have classes");
+        e = tr_rt_dict_find_i64(t, k[0].u);
+        return e < 0 ? tr_rt_dict_enter_i64(t, k[0].u, values) : e;
+    }
+}
+
+/* One key, and its value. */
+static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *key, tr_items *value,
+                      void *table, void *values) {
+    tr_slot *at = key->parts, *to = value->parts;
+    if (!tr_value_unbox(u, k, key->item, &at))
+        return false;
+    memset(value->parts, 0, value->n * sizeof *value->parts);
+    if (v && !tr_value_unbox(u, v, value->item, &to))
+        return false;
+    int64_t e = enter(key->item, key->parts, table, values);
+    if (e < 0) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (v) {
+        const tr_shape *s = ((const tr_mem *)values)->shape;
+        char *place = (char *)tr_list_of(values)->items + e * value->size;
+        tr_items_store(value, place);
+        tr_rt_items_keep(s, place, 1);
+    }
+    return true;
+}
+
+bool tr_items_enter(const tr_unboxer *u, PyObject *items, const tr_ty *ty, void *table, void *values) {
+    const tr_ty *set = values ? ty->items[0] : ty;
+    tr_items key, value = {0};
+    bool ok = tr_items_init(&key, set->items[0]) &&
+              tr_items_init(&value, values ? ty->items[1]->items[0] : set->items[0]);
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++)
+        ok = enter_one(u, item_at(items, i, values ? KEY : WHOLE), values ? item_at(items, i, VALUE) : NULL,
+                       &key, &value, table, values);
+    tr_items_fini(&key);
+    tr_items_fini(&value);
+    return ok;
+}
+
 /* --- back --- */
 
 /* The array that was passed, as it was: what owns the parts is the object. */
@@ -254,7 +371,9 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_ARRAY: return same_array(o, ty, x);
     case TR_TY_RECORDS:
     case TR_TY_DATES: return same_array(o, ty->items[0], x);
-    case TR_TY_LIST: return tr_held_find(h, x[0].p) == o;
+    case TR_TY_LIST:
+    case TR_TY_SET:
+    case TR_TY_DICT: return tr_held_find(h, x[0].p) == o;
     default: return tr_ty_is_scalar(ty) && tr_lists_is(h->st, o, ty, x);
     }
 }

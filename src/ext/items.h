@@ -24,6 +24,8 @@ void tr_items_store(const tr_items *it, void *to);
 /* The type that all items have in common; NULL without an exception: none. `lists`: the list lies so deep in
  * others, 1: in none. */
 const tr_ty *tr_items_of(tr_state *st, PyObject *list, unsigned lists);
+/* The type of a dict or a set; NULL without an exception: it has none. */
+const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists);
 /* The first item because of which there is none. */
 Py_ssize_t tr_items_misfit(tr_state *st, PyObject *list, unsigned lists);
 /* What items of two types have in common, or NULL. */
@@ -34,6 +36,13 @@ bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item);
 int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
 const tr_shape *tr_items_shape(const tr_ty *item);
+
+/* A dict or a set as a list of its items, pairs or keys. New reference. */
+PyObject *tr_items_of_table(PyObject *o);
+/* Keys, and values where there are any, of such a list are those of a dict or a set of type `ty`. */
+bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty);
+/* Enters such items into a table, which is empty, and values (NULL: a set). False with an exception. */
+bool tr_items_enter(const tr_unboxer *u, PyObject *items, const tr_ty *ty, void *table, void *values);
 
 /* Fills a list's memory, which holds nothing, with the items of a tuple. False with an exception that names
  * the item. */

@@ -384,6 +384,49 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
     return -1;
 }
 
+/* Blocks of a table, and of a dict's values. */
+static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
+    const tr_ty *ty = x->table;
+    bool dict = ty->kind == TR_TY_DICT;
+    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false)),
+                   *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
+    tr_frame *f = u->held->frame;
+    x->m = keys ? tr_rt_dict_new(f, keys) : NULL;
+    x->values = under ? tr_rt_list_new(f, 0, under) : NULL;
+    if (!x->m || (dict && !x->values)) { /* one that is there goes with the frame */
+        PyErr_NoMemory();
+        return false;
+    }
+    return tr_items_enter(u, x->kept, ty, x->m, x->values);
+}
+
+int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
+                       tr_slot *blocks) {
+    tr_heldlist *was = find_object(h, o), x = {.o = o, .table = ty, .writes = writes};
+    if (was && was->table != ty) {
+        tell_twice(fn, arg);
+        return -1;
+    }
+    if (was) {
+        if (writes == 'g' || was->writes == '-')
+            was->writes = writes;
+        x = *was;
+    } else {
+        tr_unboxer u = {h->st, fn, arg, h, writes};
+        if (!(x.kept = tr_items_of_table(o)))
+            return -1;
+        bool fit = tr_items_fit_table(h->st, x.kept, ty);
+        if (!fit || !copy_table(&x, &u) || !add(h, x)) {
+            Py_DECREF(x.kept);
+            return fit ? -1 : 0;
+        }
+    }
+    blocks[0].p = x.m;
+    if (x.values)
+        blocks[1].p = x.values;
+    return 1;
+}
+
 /* The call has a typed list from here on; one of nothing becomes one of what the function puts into it. */
 static bool claim(tr_heldlist *x, const char *fn) {
     tr_typed *t = (tr_typed *)x->o;
@@ -562,6 +605,96 @@ static bool reflect_one(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
     return ok;
 }
 
+/* What a dict or a set holds now: items of the list that was kept, where they stay. Entries come in order, so
+ * those that stay come in the order in which they were, and what is new behind them. */
+typedef struct entries {
+    back keys, values;
+    const tr_table *t;
+    bool dict;
+    PyObject *was; /* list of keys, or pairs */
+    Py_ssize_t at; /* in it */
+    bool differs;
+} entries;
+
+static PyObject *key_of(const entries *x, PyObject *item) {
+    return x->dict ? PyTuple_GET_ITEM(item, 0) : item;
+}
+
+/* The item that was kept for an entry; borrowed, NULL: there is none. */
+static PyObject *kept_for(entries *x, int64_t e) {
+    Py_ssize_t first = x->at;
+    for (; x->at < PyList_GET_SIZE(x->was); x->at++) {
+        PyObject *item = PyList_GET_ITEM(x->was, x->at);
+        if (is_still(&x->keys, key_of(x, item), e)) {
+            x->differs = x->differs || x->at != first;
+            x->at++;
+            return item;
+        }
+    }
+    x->differs = true;
+    return NULL;
+}
+
+/* The entry as an item of the list. New reference. */
+static PyObject *entry_of(entries *x, int64_t e) {
+    PyObject *was = kept_for(x, e), *k, *v, *r = NULL;
+    if (was && (!x->dict || is_still(&x->values, PyTuple_GET_ITEM(was, 1), e)))
+        return Py_NewRef(was);
+    x->differs = true;
+    k = was ? Py_NewRef(key_of(x, was)) : object_of(&x->keys, e);
+    if (!k || !x->dict)
+        return k;
+    v = object_of(&x->values, e);
+    if (v)
+        r = PyTuple_Pack(2, k, v);
+    Py_DECREF(k);
+    Py_XDECREF(v);
+    return r;
+}
+
+static bool refill(PyObject *o, PyObject *items, bool dict) {
+    bool ok = true;
+    if (dict)
+        PyDict_Clear(o);
+    else
+        ok = PySet_Clear(o) == 0;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
+        PyObject *x = PyList_GET_ITEM(items, i);
+        ok = dict ? PyDict_SetItem(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0
+                  : PySet_Add(o, x) == 0;
+    }
+    return ok;
+}
+
+static bool back_init(back *k, tr_held *h, const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+    *k = (back){.h = h, .b = b, .l = l, .item = item};
+    bool ok = tr_items_init(&k->items, item);
+    k->size = k->items.size;
+    return ok;
+}
+
+/* The dict or the set becomes what its blocks are; one that is that already is left alone. */
+static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
+    bool dict = x->values != NULL;
+    const tr_ty *key = (dict ? x->table->items[0] : x->table)->items[0];
+    entries k = {.t = tr_table_of(x->m), .dict = dict, .was = x->kept};
+    PyObject *now = PyList_New(0);
+    bool ok = back_init(&k.keys, h, b, key, &k.t->keys) && now;
+    if (dict)
+        ok = back_init(&k.values, h, b, x->table->items[1]->items[0], tr_mem_data(x->values)) && ok;
+    for (int64_t e = tr_rt_table_next(k.t, 0); ok && e >= 0; e = tr_rt_table_next(k.t, e + 1)) {
+        PyObject *item = entry_of(&k, e);
+        ok = item && PyList_Append(now, item) == 0;
+        Py_XDECREF(item);
+    }
+    if (ok && (k.differs || k.at < PyList_GET_SIZE(x->kept)))
+        ok = refill(x->o, now, dict);
+    tr_items_fini(&k.keys.items);
+    tr_items_fini(&k.values.items);
+    Py_XDECREF(now);
+    return ok;
+}
+
 static bool comes_back(const tr_heldlist *x) {
     return is_changed(x->writes) && !x->typed;
 }
@@ -570,7 +703,8 @@ bool tr_held_reflect(tr_held *h, tr_boxer *b) {
     bool any = false, made = false, ok = true;
     for (uint32_t i = 0; i < h->n; i++) {
         any = any || comes_back(&h->d[i]);
-        made = made || (comes_back(&h->d[i]) && h->d[i].item && tr_ty_has_lists(h->d[i].item));
+        made = made || (comes_back(&h->d[i]) && h->d[i].item && tr_ty_has_lists(h->d[i].item)) ||
+               (comes_back(&h->d[i]) && h->d[i].values);
     }
     if (!any)
         return true;
@@ -583,7 +717,7 @@ bool tr_held_reflect(tr_held *h, tr_boxer *b) {
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
-        ok = reflect_one(h, b, &h->d[i]) && ok;
+        ok = (h->d[i].table ? reflect_table : reflect_one)(h, b, &h->d[i]) && ok;
         tr_py_section_end(&s);
     }
     if (ok && raised)

@@ -23,8 +23,10 @@ static inline tr_list *tr_typed_list(const tr_typed *t) {
 typedef struct tr_heldlist {
     PyObject *o; /* borrowed: who calls has it */
     tr_mem *m;
-    const tr_ty *item;   /* NULL: of nothing */
-    PyObject *kept;      /* the items, where they are no numbers; NULL: nothing to keep */
+    const tr_ty *item;  /* NULL: of nothing */
+    PyObject *kept;     /* the items, where they are no numbers, of a dict pairs; NULL: nothing to keep */
+    const tr_ty *table; /* of a dict or a set: its type; `item` is NULL, and of a dict there are */
+    tr_mem *values;
     char writes;         /* what the call does to it: tr_meta.writes */
     bool typed, claimed; /* and has it: as the only one, where it may change it */
 } tr_heldlist;
@@ -79,6 +81,9 @@ bool tr_held_claim(tr_held *h, const char *fn);
 bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);
+/* The same for a dict or a set; of a dict there are two blocks. */
+int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
+                       tr_slot *blocks);
 /* After the call: what it changed is changed in Python. May come with an exception under way, which stays.
  * False with an exception. */
 struct tr_boxer;

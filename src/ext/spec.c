@@ -807,7 +807,8 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
 }
 
 static bool has_lists(const tr_argk *k) {
-    bool has = tr_key_kind(k->key) == TR_K_LIST || tr_key_kind(k->key) == TR_K_LISTOF;
+    bool has = tr_key_kind(k->key) == TR_K_LIST || tr_key_kind(k->key) == TR_K_LISTOF ||
+               tr_key_kind(k->key) == TR_K_TABLE;
     for (uint32_t i = 0; !has && i < k->n; i++)
         has = has_lists(&k->items[i]);
     return has;

@@ -124,6 +124,14 @@ static bool unbox_list(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slo
     return r > 0;
 }
 
+static bool unbox_table(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    int r = tr_held_take_table(u->held, o, ty, u->writes, u->fn, u->arg, *at);
+    *at += tr_ty_nparts(ty);
+    if (r == 0)
+        PyErr_Format(PyExc_RuntimeError, "%s(): argument '%s' changes while it is read", u->fn, u->arg);
+    return r > 0;
+}
+
 bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
     tr_slot *s = *at;
     assert(PyUnicode_Check(o) && "what is of the type is a string");

@@ -165,6 +165,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         uint32_t list = tr_lists_key(st, o);
         return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
     }
+    if (t == &PyDict_Type || t == &PySet_Type)
+        return TR_K_TABLE;
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
                : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
@@ -306,7 +308,7 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
     assert(!(a->weak && b->weak) && "at most one of two patterns refers weakly");
     if (a->key != b->key || a->n != b->n)
         return false;
-    if (tr_key_kind(a->key) == TR_K_LISTOF && a->fields != b->fields)
+    if ((tr_key_kind(a->key) == TR_K_LISTOF || tr_key_kind(a->key) == TR_K_TABLE) && a->fields != b->fields)
         return false;
     if (!a->value != !b->value || (a->value && !same_value(a, b)))
         return false;
@@ -355,6 +357,8 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
         return false;
     if (kind == TR_K_LISTOF)
         return tr_items_of(st, o, 1) == k->fields;
+    if (kind == TR_K_TABLE)
+        return tr_items_table_of(st, o, 1) == k->fields;
     if (kind > TR_K_NTUPLE)
         return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
@@ -438,8 +442,7 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
-        *hint =
-            "pass keys and values in lists, list(d.keys()) and list(d.values()), and make it in the function";
+        *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))
         *hint = "modules are used as globals, not passed";
     else if (PyTuple_Check(o))
@@ -554,6 +557,25 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
     return k->fields || (!r->silent && refuse_item(r, list, at));
 }
 
+/* A dict or a set: its type is all of its pattern. */
+static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
+    char path[256] = "";
+    bool dict = PyDict_CheckExact(o);
+    k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
+    if (k->fields || r->silent)
+        return k->fields != NULL;
+    const char *of = dict ? "dict, and its keys are to be numbers, or pairs of integers, that have a type in "
+                            "common, and its values to have one\n  help: pass list(d.items())"
+                          : "set, and its items are to be numbers, or pairs of integers, that have a type in "
+                            "common\n  help: pass list(x)";
+    write_path(at, path, sizeof path);
+    if (r->fn)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a %s", r->fn, r->arg, path, of);
+    else
+        PyErr_Format(PyExc_TypeError, "there is a %s", of);
+    return false;
+}
+
 static bool refuse_long(const reading *r) {
     if (r->silent)
         return false;
@@ -575,6 +597,8 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
         return refuse(r, o, at);
     if (kind == TR_K_LISTOF)
         return list_pattern(r, o, at, k);
+    if (kind == TR_K_TABLE)
+        return table_pattern(r, o, at, k);
     if (kind < TR_K_DEEP)
         return true;
     if (kind == TR_K_RECORDS || kind == TR_K_RECORD) {
@@ -674,6 +698,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                            tr_ty_array_as(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key),
                                           (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)));
     case TR_K_LIST: return tr_lists_type(t, k->key);
+    case TR_K_TABLE: return k->fields;
     case TR_K_LISTOF: return tr_ty_list_of(t, k->fields);
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:

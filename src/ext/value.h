@@ -35,6 +35,7 @@ enum {
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */
     TR_K_LISTOF, /* list of anything but numbers. fields: the items' type */
+    TR_K_TABLE,  /* dict or set. fields: its type */
     TR_K_STR,
     TR_K_DTYPE,
     TR_K_IDENT,   /* function, class, builtin, Ellipsis: the very object */
@@ -70,10 +71,11 @@ typedef struct tr_argk {
     uint32_t key, n;
     struct tr_argk *items; /* of a tuple: n */
     PyObject *value;       /* strong: the constant, a named tuple's class, or a structured dtype */
-    const tr_ty *fields;   /* RECORDS, RECORD: the STRUCT that the dtype is; LISTOF: the items' type */
-    uint32_t serial;       /* of that class: ntclass.h */
-    bool weak;             /* value is a weak reference to the constant: */
-    const void *id;        /* its address */
+    const tr_ty
+        *fields; /* RECORDS, RECORD: the STRUCT that the dtype is; LISTOF: the items' type; TABLE: its type */
+    uint32_t serial; /* of that class: ntclass.h */
+    bool weak;       /* value is a weak reference to the constant: */
+    const void *id;  /* its address */
 } tr_argk;
 
 /* tr_tyk of a NumPy type number, or 255. */

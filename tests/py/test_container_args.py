@@ -160,7 +160,7 @@ within.append(within)
         ([np.ones(1), np.ones((1, 1))], TypeError, "argument 'l[1]' is a value of type numpy.ndarray"),
         ([np.ones(1), np.ones(1, int)], TypeError, "argument 'l[1]' is a value of type numpy.ndarray"),
         ([len], TypeError, "argument 'l[0]' is a value of type builtin_function_or_method"),
-        ([[1], {1: 2}], TypeError, "argument 'l[1]' is a value of type dict, which cannot be passed"),
+        ([[1], {1: 2}], TypeError, "argument 'l[1]' is a value of type dict, which has no type in common"),
         (
             [([1], object())],
             TypeError,
@@ -413,3 +413,136 @@ def test_from_the_cache(tmp_path):
         for _ in range(2)
     ]
     assert all(s.startswith("abé [[1, 2], []]") for s in said)
+
+
+# --- dicts and sets ---
+
+DICT_STATEMENTS = [
+    "d[n] = i",
+    "d[i] = j",
+    "d[i] += 1",
+    "del d[j]",
+    "r += d.pop(i)",
+    "d.setdefault(j, n)",
+    "s.add(n)",
+    "s.discard(i)",
+    "s.remove(j)",
+    "s.clear()",
+    "d.clear()",
+    "for k in d:\n        r += k",
+    "if i in s:\n        d[j] = 5",
+    "d.update({7: n})",
+    "r += d.popitem()[1]",
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(DICT_STATEMENTS), min_size=1, max_size=5),
+    st.dictionaries(st.integers(0, 3), st.integers(0, 9).map(lambda x: x * 1000), max_size=4),
+    st.sets(st.integers(0, 3)),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_dicts_and_sets_are_changed_as_by_cpython(statements, d, s, i, j):
+    body = "\n    ".join(["r = 0", "if n < 0:\n        d[n] = n\n        s.add(n)", *statements, "return r"])
+    source = f"@decorate\ndef f(d, s, i, j, n):\n    {body}\n"
+    ours, plain = functions(source)["f"], functions(source, compiled=False)["f"]
+    mine, theirs = (dict(d), set(s)), (dict(d), set(s))
+    assert outcome(ours, *mine, i, j, 9000) == outcome(plain, *theirs, i, j, 9000)
+    assert repr(mine[0]) == repr(theirs[0]) and mine[1] == theirs[1]
+    assert all(mine[0][k] is x for k, x in theirs[0].items() if d.get(k) is x)
+
+
+def test_types_of_dicts_and_sets():
+    cases = [
+        ({1: 2.5}, "dict(int64, float64)"),
+        ({1: 2, 2.5: 3}, "dict(float64, int64)"),
+        ({(1, 2): "a"}, "dict((int64, int64), str)"),
+        ({1: [1], 2: [2.5], 3: []}, "dict(int64, list(float64))"),
+        ({1: {2: 3}}, "dict(int64, dict(int64, int64))"),
+        ({1: np.ones(2)}, "dict(int64, array(float64, 1d, C))"),
+        ({1, 2.5}, "set(float64)"),
+        ([{1: 2}, {}, {3: 2.5}], "list(dict(int64, float64))"),
+        ([{1}, set(), {2.5}], "list(set(float64))"),
+        (({1: 2}, {3}), "(dict(int64, int64), set(int64))"),
+    ]
+    for x, text in cases:
+        assert repr(treadle.typeof(x)) == text, x
+
+
+@pytest.mark.parametrize(
+    "value, error, text",
+    [
+        ({"a": 1}, TypeError, "f(): argument 'd' is a dict, and its keys are to be numbers"),
+        ({1: 2, 3: "a"}, TypeError, "argument 'd' is a dict, and its keys"),
+        ([{1: 2}, {"a": 1}], TypeError, "argument 'd[1]' is a dict, and its keys"),
+        ({"a"}, TypeError, "argument 'd' is a set, and its items are to be numbers"),
+        (({1: 2}, {"a"}), TypeError, "argument 'd[1]' is a set"),
+        ({2**70: 1}, OverflowError, "argument 'd': Python int 1180591620717411303424 does not fit"),
+        ([{1: 2}, {3: 2**70}], OverflowError, "argument 'd[1]': Python int 1180591620717411303424"),
+        (frozenset([1]), TypeError, "argument 'd' is a value of type frozenset"),
+    ],
+)
+def test_which_dicts_and_sets_cannot_be_passed(value, error, text):
+    @njit
+    def f(d):
+        return len(d)
+
+    for _ in range(2):
+        with pytest.raises(error) as e:
+            f(value)
+        assert text in str(e.value)
+
+
+def test_dicts_in_lists_and_lists_in_dicts():
+    @njit
+    def f(l, d):
+        l[0][1] += 1
+        l.append({5: 6})
+        d[0].append(5)
+        d[1] = d[0]
+        return d[1], l[-1]
+
+    l, d = [{1: 1}, {2: 2}], {0: [10**6]}
+    first, row, number = l[0], d[0], d[0][0]
+    a, b = f(l, d)
+    assert l == [{1: 2}, {2: 2}, {5: 6}] and d == {0: [10**6, 5], 1: [10**6, 5]}
+    assert l[0] is first and d[0] is row and d[1] is row and a is row and b is l[2] and row[0] is number
+
+
+def test_a_dict_comes_back_when_the_call_raises():
+    @njit
+    def f(d, k):
+        d[7] = np.ones(2)
+        d[8] = d[7]
+        return d[k][0]
+
+    was, counts = None, np.zeros(2)
+    for _ in range(3):
+        d = {1: counts}
+        with pytest.raises(KeyError):
+            f(d, 9)
+        assert list(d) == [1, 7, 8] and d[1] is counts and np.array_equal(d[8], [1, 1])
+        del d
+        gc.collect()
+        stats = treadle.stats()
+        live = stats["arrays_allocated"] - stats["arrays_freed"], sys.getrefcount(counts)
+        assert was in (None, live)
+        was = live
+
+
+def test_a_dict_that_is_read_stays_as_it_is():
+    @njit
+    def f(d):
+        s = 0.0
+        for k, v in d.items():
+            s += k * v
+        return s
+
+    d = {k: k / 2 for k in range(1000)}
+    values = list(d.values())
+    assert f(d) == sum(k * v for k, v in d.items())
+    assert all(x is y for x, y in zip(d.values(), values))
+    empty: dict = {}
+    assert f(empty) == 0 and not empty
