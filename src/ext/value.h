@@ -120,7 +120,8 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
 /* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what
  * to do instead. */
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
-/* The same for an item of lists that lie so deep, the outermost 1. False without an exception: it has none. */
+/* The same for an item of a list that lies so deep, the outermost 1. False without an exception: it has
+ * none. */
 bool tr_value_pattern_in(tr_state *st, PyObject *o, unsigned lists, tr_argk *k);
 void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);

@@ -108,7 +108,11 @@ class Own(list):
 @pytest.mark.parametrize(
     "value, error, text",
     [
-        ([1, "a"], TypeError, "f(): argument 'l[1]' is a value of type str, which has no type in common with"),
+        (
+            [1, "a"],
+            TypeError,
+            "f(): argument 'l[1]' is a value of type str, which has no type in common with",
+        ),
         ([np.int64(1), np.uint64(1)], TypeError, "argument 'l[1]' is a value of type numpy.uint64"),
         ([1, 2, 2**63], OverflowError, "f(): argument 'l[2]': Python int 9223372036854775808 does not fit"),
         (([1], [2, "b"]), TypeError, "argument 'l[1][1]' is a value of type str"),
