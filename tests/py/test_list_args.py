@@ -367,7 +367,8 @@ def test_signatures_of_lists():
             t.as_type(text) is t.List(t.int64) is t.ListType(int) and repr(t.as_type(text)) == "list(int64)"
         )
     assert t.as_type("list()") is treadle.typeof([]) and t.List("f4").dtype is t.float32
-    for text in ("List", "List(float64[:])", "List[int64", "List(int64"):
+    assert t.as_type("List(float64[:])") is t.List(t.float64[:])
+    for text in ("List", "List(List)", "List[int64", "List(int64"):
         with pytest.raises(TypeError, match="is not a type"):
             t.as_type(text)
     assert njit("List(int64)(int64)")(lambda n: [n])(3) == [3]
