@@ -6,8 +6,8 @@
  * an exception, a list that the function may have changed (ir/summary.h) is compared with the block: items
  * that differ are replaced, all others stay the objects that they are. One list that is passed twice, or lies
  * in others, is one block. Items that are no numbers are ext/items.c's, and kept for the time of the call; so
- * are those of dicts and sets, which are filled anew where they differ. A typed.List is not copied: its block is the argument, and calls that have it are counted, so that
- * one that may change it has it alone.
+ * are those of dicts and sets, which are filled anew where they differ. A typed.List is not copied: its block
+ * is the argument, and calls that have it are counted, so that one that may change it has it alone.
  * Cost: some 3 ns for each item on the way in, as much again for the comparison; nothing after a call that
  * only reads. */
 #include "ext/lists.h"

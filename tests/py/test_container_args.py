@@ -546,3 +546,26 @@ def test_a_dict_that_is_read_stays_as_it_is():
     assert all(x is y for x, y in zip(d.values(), values))
     empty: dict = {}
     assert f(empty) == 0 and not empty
+
+
+def test_from_a_caller_and_without_memory():
+    @njit
+    def f(l, d, n):
+        l.append([n])
+        d[2] = l[0]
+        m = [0] * n
+        return len(m)
+
+    @njit(boundscheck=False)
+    def g(t, n):
+        f(t[0], t[1], n)
+        t[0].append(t[0][0])
+        return t[1]
+
+    l, d = [[1]], {1: [7]}
+    first = l[0]
+    assert g((l, d), 2) is d
+    assert l == [[1], [2], [1]] and l[2] is first and d[2] is first
+    with pytest.raises(MemoryError):
+        g((l, d), 10**14)
+    assert l[3] == [10**14] and len(l) == 4
