@@ -134,7 +134,7 @@ def List(dtype: Any, reflected: bool = False) -> Type:
     Parameters
     ----------
     dtype : type
-        Of the items: a number's.
+        Of the items.
     reflected : bool
         As Numba has it; whether Python sees what a function changes follows from the function.
 
@@ -145,7 +145,7 @@ def List(dtype: Any, reflected: bool = False) -> Type:
     Raises
     ------
     TypeError
-        ``dtype`` is not a number's type.
+        ``dtype`` is no type of a list's items.
 
     Examples
     --------

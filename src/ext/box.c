@@ -12,6 +12,7 @@
 #include "ext/check.h"
 #include "ext/date.h"
 #include "ext/generator.h"
+#include "ext/items.h"
 #include "ext/lists.h"
 #include "ext/number.h"
 #include "ext/ntclass.h"
@@ -214,6 +215,8 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     if (m) {
         m->st = b->st;
         m->mem = p->owner;
+        if (b->raised) /* nobody else has it but other objects that were made so */
+            m->mem->refs = m->mem->next == m->mem ? m->mem->refs + 1 : 1;
         assert(m->mem->refs > 0 && "a block that is returned lives");
         tr_rt_mem_detach(b->frame, p->owner);
     }
@@ -311,44 +314,21 @@ static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 /* The items of a list, one after the other. */
 typedef struct reader {
     const tr_boxer *b;
-    const tr_ty *item;
     const tr_list *l;
-    unsigned n, size; /* parts of an item, its bytes */
-    tr_part *kinds;
-    uint32_t *lies;
-    tr_slot *parts;
+    tr_items items;
 } reader;
 
 static bool reader_init(reader *r, const tr_boxer *b, const tr_ty *item, const tr_list *l) {
-    unsigned n = tr_ty_nparts(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
-    *r = (reader){.b = b, .item = item, .l = l, .n = n};
-    r->kinds = PyMem_New(tr_part, n + 1);
-    r->lies = PyMem_New(uint32_t, n + 1);
-    r->parts = PyMem_New(tr_slot, n + 1);
-    if (!r->kinds || !r->lies || !r->parts) {
-        PyErr_NoMemory();
-        return false;
-    }
-    r->size = tr_ty_lies(item, r->lies, NULL);
-    tr_ty_parts(item, r->kinds);
-    return true;
-}
-
-static void reader_fini(reader *r) {
-    PyMem_Free(r->kinds);
-    PyMem_Free(r->lies);
-    PyMem_Free(r->parts);
+    *r = (reader){.b = b, .l = l};
+    return tr_items_init(&r->items, item);
 }
 
 /* A block that an item hands out is the list's reference. */
 static PyObject *item_at(reader *r, int64_t i) {
     assert(i >= 0 && i < r->l->len && "an item of the list");
-    const tr_slot *from = r->parts;
-    memset(r->parts, 0, r->n * sizeof *r->parts);
-    for (unsigned k = 0; k < r->n; k++)
-        memcpy(&r->parts[k], (const char *)r->l->items + i * r->size + r->lies[k], tr_part_size(r->kinds[k]));
-    return tr_box(r->b, r->item, &from);
+    const tr_slot *from = tr_items_load(&r->items, (const char *)r->l->items + i * r->items.size);
+    return tr_box(r->b, r->items.item, &from);
 }
 
 static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l) {
@@ -363,7 +343,7 @@ static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l)
         else
             PyList_SET_ITEM(r, (Py_ssize_t)i, o);
     }
-    reader_fini(&items);
+    tr_items_fini(&items.items);
     return r;
 }
 
@@ -382,8 +362,8 @@ static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *valu
         if (bad)
             Py_CLEAR(r);
     }
-    reader_fini(&keys);
-    reader_fini(&under);
+    tr_items_fini(&keys.items);
+    tr_items_fini(&under.items);
     return r;
 }
 

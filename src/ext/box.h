@@ -14,6 +14,7 @@ typedef struct tr_boxer {
     bool points;     /* arrays of numbers without axes are NumPy's scalars, as NumPy's functions give them */
     PyObject *lists; /* of a tuple with lists: those that are made, by their addresses; else NULL */
     const struct tr_held *held; /* lists that were passed; NULL: none */
+    bool raised;                /* the call ended midway, so that counts of blocks say nothing */
 } tr_boxer;
 
 bool tr_box_add(PyObject *module); /* the class Memory */

@@ -30,6 +30,14 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
     return HIT;
 }
 
+static tr_boxer boxer_of(tr_function *f, const tr_variant *v, tr_frame *frame, const tr_held *held) {
+    return (tr_boxer){.st = f->st,
+                      .frame = frame,
+                      .keep = v->spec->keep,
+                      .points = f->plan && tr_plan_has_values(f->plan),
+                      .held = held};
+}
+
 static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_variant *v, tr_frame *frame,
                                                       const tr_held *held, const tr_slot *ret) {
     switch (v->ret) {
@@ -39,12 +47,19 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
     case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
     default: {
         const tr_slot *at = ret;
-        tr_boxer b = {f->st, frame, v->spec->keep, f->plan && tr_plan_has_values(f->plan), NULL, held};
+        tr_boxer b = boxer_of(f, v, frame, held);
+        b.lists = held ? held->made : NULL;
         PyObject *r = tr_box(&b, v->spec->ret, &at);
         assert((!r || at == ret + v->nret) && "the result is all of its slots");
         return r;
     }
     }
+}
+
+static __attribute__((noinline)) bool reflect(tr_function *f, const tr_variant *v, tr_frame *frame,
+                                              tr_held *held) {
+    tr_boxer b = boxer_of(f, v, frame, held);
+    return tr_held_reflect(held, &b);
 }
 
 static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame *frame, const tr_slot *slots,
@@ -71,7 +86,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, tr_frame *frame
         tr_pyerr_raise_code(f, v->meta, code, frame);
         assert(PyErr_Occurred() && "code that ends with a code has raised");
     }
-    bool ok = !held || tr_held_reflect(held);
+    bool ok = !held || reflect(f, v, frame, held);
     if (LIKELY(code == 0) && ok)
         r = box_result(f, v, frame, held, ret);
     if (held)

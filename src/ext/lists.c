@@ -4,9 +4,10 @@
  * A list of Python's is copied: one pass looks at each item, converts it, and finds what all have in common,
  * which is the type that code is chosen by. The block is the frame's. After the call, also one that ends with
  * an exception, a list that the function may have changed (ir/summary.h) is compared with the block: items
- * that differ are replaced, all others stay the objects that they are. One list that is passed twice is one
- * block. A typed.List is not copied: its block is the argument, and calls that have it are counted, so that
- * one that may change it has it alone.
+ * that differ are replaced, all others stay the objects that they are. One list that is passed twice, or lies
+ * in others, is one block. Items that are no numbers are ext/items.c's, and kept for the time of the call; so
+ * are those of dicts and sets, which are filled anew where they differ. A typed.List is not copied: its block
+ * is the argument, and calls that have it are counted, so that one that may change it has it alone.
  * Cost: some 3 ns for each item on the way in, as much again for the comparison; nothing after a call that
  * only reads. */
 #include "ext/lists.h"
@@ -15,7 +16,9 @@
 #include <string.h>
 
 #include "ext/check.h"
+#include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/items.h"
 #include "ext/number.h"
 #include "ext/value.h"
 #include "rt/fns.h"
@@ -73,12 +76,6 @@ uint32_t tr_lists_key(tr_state *st, PyObject *o) {
     return kind == TR_LISTS_NONE ? (uint32_t)TR_K_OTHER : tr_key_list(kind);
 }
 
-Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list) {
-    Py_ssize_t i = 0;
-    common(st, list, &i, TR_KEY_EMPTY);
-    return i;
-}
-
 const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key) {
     unsigned kind = tr_key_tyk(key);
     return tr_ty_list_of(t, kind == TR_KEY_EMPTY ? NULL : tr_ty_scalar(t, (tr_tyk)kind));
@@ -109,7 +106,7 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from) {
 }
 
 const tr_shape *tr_lists_shape(const tr_ty *item) {
-    return tr_rt_shape(item ? tr_ty_size(item) : 1, 0, NULL);
+    return item ? tr_items_shape(item) : tr_rt_shape(1, 0, NULL);
 }
 
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
@@ -146,6 +143,38 @@ void tr_held_init(tr_held *h, tr_state *st, tr_frame *frame) {
     h->n = 0;
     h->room = TR_HELD_FEW;
     h->d = h->few;
+    h->index = NULL;
+    h->made = NULL;
+}
+
+/* Of the lists of a call that has many: in the first half of the index by object, in the second by block. */
+static uint32_t slots_of(const tr_held *h) {
+    return 4 * h->room;
+}
+
+static uint32_t begin_of(const tr_held *h, const void *p) {
+    return (uint32_t)(((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots_of(h) - 1);
+}
+
+static void note_at(tr_held *h, uint32_t *half, const void *p, uint32_t i) {
+    uint32_t k = begin_of(h, p);
+    while (half[k])
+        k = (k + 1) & (slots_of(h) - 1);
+    half[k] = i + 1;
+}
+
+static void note(tr_held *h, uint32_t i) {
+    note_at(h, h->index, h->d[i].o, i);
+    note_at(h, h->index + slots_of(h), h->d[i].m, i);
+}
+
+static bool index_all(tr_held *h) {
+    uint32_t *index = PyMem_Calloc(2 * (size_t)slots_of(h), sizeof *index);
+    PyMem_Free(h->index);
+    h->index = index;
+    for (uint32_t i = 0; index && i < h->n; i++)
+        note(h, i);
+    return index != NULL;
 }
 
 static tr_heldlist *add(tr_held *h, tr_heldlist x) {
@@ -160,22 +189,35 @@ static tr_heldlist *add(tr_held *h, tr_heldlist x) {
             PyMem_Free(h->d);
         h->d = d;
         h->room *= 2;
+        if (!index_all(h)) {
+            PyErr_NoMemory();
+            return NULL;
+        }
     }
     h->d[h->n] = x;
+    if (h->index)
+        note(h, h->n);
     return &h->d[h->n++];
 }
 
 static tr_heldlist *find_object(tr_held *h, const PyObject *o) {
-    for (uint32_t i = 0; i < h->n; i++)
+    for (uint32_t i = 0; !h->index && i < h->n; i++)
         if (h->d[i].o == o)
             return &h->d[i];
+    for (uint32_t k = begin_of(h, o); h->index && h->index[k]; k = (k + 1) & (slots_of(h) - 1))
+        if (h->d[h->index[k] - 1].o == o)
+            return &h->d[h->index[k] - 1];
     return NULL;
 }
 
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m) {
-    for (uint32_t i = 0; h && i < h->n; i++)
+    const uint32_t *half = h && h->index ? h->index + slots_of(h) : NULL;
+    for (uint32_t i = 0; h && !half && i < h->n; i++)
         if (h->d[i].m == m)
             return h->d[i].o;
+    for (uint32_t k = half ? begin_of(h, m) : 0; half && half[k]; k = (k + 1) & (slots_of(h) - 1))
+        if (h->d[half[k] - 1].m == m)
+            return h->d[half[k] - 1].o;
     return NULL;
 }
 
@@ -245,19 +287,60 @@ static bool is_changed(char writes) {
     return writes != '-';
 }
 
+static bool is_number_list(const tr_ty *item) {
+    return !item || tr_ty_is_scalar(item);
+}
+
 /* What a typed list has is what the function takes it for. */
 static bool fits(PyObject *o, const tr_ty *item) {
     const tr_typed *t = (const tr_typed *)o;
-    return !t->item || t->item == item;
+    return is_number_list(item) && (!t->item || t->item == item);
+}
+
+static bool tell_twice(const char *fn, const char *arg) {
+    PyErr_Format(PyExc_TypeError,
+                 "%s(): argument '%s' is a list that is passed twice, and would hold other items here\n"
+                 "  help: pass a copy of it, or one whose items are of the type that is put into it",
+                 fn, arg);
+    return false;
 }
 
 /* A list that is passed twice is taken for one thing. */
-static int take_again(tr_heldlist *x, const tr_ty *item, char writes) {
-    if (x->item != item)
-        return 0;
+static int take_again(tr_heldlist *x, const tr_ty *item, char writes, const char *fn, const char *arg) {
+    if (x->item != item) {
+        tell_twice(fn, arg);
+        return -1;
+    }
     if (writes == 'g' || x->writes == '-')
         x->writes = writes;
     return 1;
+}
+
+/* A block with items that are no numbers: what they are is kept for the time of the call, whatever becomes of
+ * the list. */
+static int copy_items(tr_held *h, PyObject *list, const tr_ty *item, char writes, const char *fn,
+                      const char *arg, tr_mem **out, PyObject **kept) {
+    PyObject *t = PyList_AsTuple(list);
+    const tr_shape *shape = t ? tr_lists_shape(item) : NULL;
+    int r = -1;
+    *out = NULL;
+    if (t && !tr_items_fit(h->st, t, item))
+        r = 0; /* others change it */
+    else if (shape)
+        *out = tr_rt_list_new(h->frame, PyTuple_GET_SIZE(t), shape);
+    if (*out) {
+        tr_unboxer u = {h->st, fn, arg, h, writes};
+        r = tr_items_fill(&u, t, item, shape, ((tr_list *)tr_mem_data(*out))->items) ? 1 : -1;
+        if (r < 0)
+            tr_rt_free(h->frame, *out);
+    } else if (t && r) {
+        PyErr_NoMemory();
+    }
+    if (r > 0)
+        *kept = t;
+    else
+        Py_XDECREF(t);
+    return r;
 }
 
 int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char writes, const char *fn,
@@ -269,29 +352,80 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
     if (typed != ((key & TR_KEY_TYPED) != 0) || (!typed && !PyList_CheckExact(o)))
         return 0;
     tr_heldlist *was = find_object(h, o);
-    if (!was || typed) {
-        if (typed && (tr_lists_key(h->st, o) != key || !fits(o, item)))
+    bool numbers = is_number_list(item), listof = tr_key_kind(key) != TR_K_LIST;
+    assert((!listof || !numbers) && "a list of anything but numbers has such items");
+    if (typed || was || !numbers) {
+        if (!listof && tr_lists_key(h->st, o) != key)
             return 0;
-    } else if (tr_lists_key(h->st, o) != key) {
-        return 0;
+        if (typed && !fits(o, item))
+            return 0;
     }
     if (was) {
         *block = was->m;
-        return take_again(was, item, writes);
+        return take_again(was, item, writes, fn, arg);
     }
+    PyObject *kept = NULL;
     int r = 1;
     if (typed) {
         m = ((tr_typed *)o)->mem;
     } else {
         tr_py_section s;
         tr_py_section_begin(&s, o);
-        r = copy_in(h, o, key, ty, fn, arg, &m);
+        r = numbers ? copy_in(h, o, key, ty, fn, arg, &m)
+                    : copy_items(h, o, item, writes, fn, arg, &m, &kept);
         tr_py_section_end(&s);
     }
     if (r <= 0)
         return r;
     *block = m;
-    return add(h, (tr_heldlist){.o = o, .m = m, .item = item, .writes = writes, .typed = typed}) ? 1 : -1;
+    tr_heldlist x = {.o = o, .m = m, .item = item, .kept = kept, .writes = writes, .typed = typed};
+    if (add(h, x))
+        return 1;
+    Py_XDECREF(kept);
+    return -1;
+}
+
+/* Blocks of a table, and of a dict's values. */
+static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
+    const tr_ty *ty = x->table;
+    bool dict = ty->kind == TR_TY_DICT;
+    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false)),
+                   *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
+    tr_frame *f = u->held->frame;
+    x->m = keys ? tr_rt_dict_new(f, keys) : NULL;
+    x->values = under ? tr_rt_list_new(f, 0, under) : NULL;
+    if (!x->m || (dict && !x->values)) { /* one that is there goes with the frame */
+        PyErr_NoMemory();
+        return false;
+    }
+    return tr_items_enter(u, x->kept, ty, x->m, x->values);
+}
+
+int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
+                       tr_slot *blocks) {
+    tr_heldlist *was = find_object(h, o), x = {.o = o, .table = ty, .writes = writes};
+    if (was && was->table != ty) {
+        tell_twice(fn, arg);
+        return -1;
+    }
+    if (was) {
+        if (writes == 'g' || was->writes == '-')
+            was->writes = writes;
+        x = *was;
+    } else {
+        tr_unboxer u = {h->st, fn, arg, h, writes};
+        if (!(x.kept = tr_items_of_table(o)))
+            return -1;
+        bool fit = tr_items_fit_table(h->st, x.kept, ty);
+        if (!fit || !copy_table(&x, &u) || !add(h, x)) {
+            Py_DECREF(x.kept);
+            return fit ? -1 : 0;
+        }
+    }
+    blocks[0].p = x.m;
+    if (x.values)
+        blocks[1].p = x.values;
+    return 1;
 }
 
 /* The call has a typed list from here on; one of nothing becomes one of what the function puts into it. */
@@ -326,9 +460,30 @@ bool tr_held_claim(tr_held *h, const char *fn) {
     return true;
 }
 
+/* The same of lists that are somewhere in a value. */
+static bool suits_in(tr_held *h, PyObject *o, const tr_ty *ty, const char *fn, const char *arg) {
+    bool ok = true;
+    if (!tr_ty_has_lists(ty) || o == Py_None)
+        return true;
+    if (ty->kind == TR_TY_OPT)
+        return suits_in(h, o, ty->items[1], fn, arg);
+    if (ty->kind == TR_TY_LIST)
+        return !PyList_CheckExact(o) || tr_held_suits(h, o, TR_K_LISTOF, ty, fn, arg);
+    for (uint32_t i = 0; ok && ty->kind == TR_TY_TUPLE && PyTuple_Check(o) && i < ty->n; i++)
+        ok = suits_in(h, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg);
+    return ok;
+}
+
 bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg) {
     const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
     const tr_heldlist *was = find_object(h, o);
+    if (key & TR_KEY_TYPED && !is_number_list(item)) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): argument '%s' is a typed.List, which holds numbers, and the function puts other "
+                     "items into it\n  help: pass a list",
+                     fn, arg);
+        return false;
+    }
     if (key & TR_KEY_TYPED && !fits(o, item)) {
         PyErr_Format(
             PyExc_TypeError,
@@ -337,39 +492,75 @@ bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const
             fn, arg, tr_tyk_user_name((tr_tyk)((tr_typed *)o)->item->kind));
         return false;
     }
-    if (was && was->item != item) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): argument '%s' is a list that is passed twice, and would hold other numbers here\n"
-                     "  help: pass a copy of it, or one whose items are of the type that is put into it",
-                     fn, arg);
-        return false;
-    }
-    return was || add(h, (tr_heldlist){.o = o, .item = item, .writes = '-'});
+    if (was)
+        return was->item == item || tell_twice(fn, arg);
+    bool ok = add(h, (tr_heldlist){.o = o, .item = item, .writes = '-'});
+    for (Py_ssize_t i = 0; ok && item && PyList_CheckExact(o) && i < PyList_GET_SIZE(o); i++)
+        ok = suits_in(h, PyList_GET_ITEM(o, i), item, fn, arg);
+    return ok;
 }
 
 /* --- after the call --- */
 
 /* The object is the number that lies there, to the bit. */
-static bool is_as(tr_held *h, PyObject *o, const tr_ty *item, const char *there) {
+static bool is_as(tr_state *st, PyObject *o, const tr_ty *item, const char *there) {
     char bits[16];
     if (item->kind == TR_TY_F64 && PyFloat_CheckExact(o)) {
         double d = PyFloat_AS_DOUBLE(o);
         return memcmp(&d, there, sizeof d) == 0;
     }
-    unsigned kind = tr_lists_kind(h->st, o);
-    if (kind == TR_LISTS_NONE || joined(h->st->types, kind, item->kind) != item->kind)
+    unsigned kind = tr_lists_kind(st, o);
+    if (kind == TR_LISTS_NONE || joined(st->types, kind, item->kind) != item->kind)
         return false; /* others have changed it meanwhile */
-    bool ok = tr_lists_store(h->st, o, item, "", "", bits);
+    bool ok = tr_lists_store(st, o, item, "", "", bits);
     if (!ok)
         PyErr_Clear();
     return ok && memcmp(bits, there, tr_ty_size(item)) == 0;
 }
 
+bool tr_lists_is(tr_state *st, PyObject *o, const tr_ty *item, const tr_slot *x) {
+    char bits[16];
+    unsigned n = tr_ty_nparts(item), part = tr_ty_size(item) / n;
+    for (unsigned k = 0; k < n; k++)
+        memcpy(bits + k * part, &x[k], part);
+    return is_as(st, o, item, bits);
+}
+
+/* One list after the call. */
+typedef struct back {
+    tr_held *h;
+    const tr_boxer *b;
+    const tr_list *l;
+    const tr_ty *item; /* NULL: of nothing */
+    bool numbers;
+    unsigned size;
+    tr_items items; /* else: room for one */
+} back;
+
+static const char *place_in(const back *k, int64_t i) {
+    return (const char *)k->l->items + i * k->size;
+}
+
+static bool is_still(back *k, PyObject *o, int64_t i) {
+    if (k->numbers)
+        return is_as(k->h->st, o, k->item, place_in(k, i));
+    const tr_slot *at = tr_items_load(&k->items, place_in(k, i));
+    return tr_items_same(k->h, o, k->item, &at);
+}
+
+/* A block that an item hands out is the list's reference. */
+static PyObject *object_of(back *k, int64_t i) {
+    if (k->numbers)
+        return tr_lists_item(k->item, place_in(k, i));
+    const tr_slot *at = tr_items_load(&k->items, place_in(k, i));
+    return tr_box(k->b, k->item, &at);
+}
+
 /* Puts the items that are more than the list has behind its end. */
-static bool add_items(PyObject *list, const tr_list *l, const tr_ty *item, Py_ssize_t from) {
-    PyObject *more = PyList_New((Py_ssize_t)l->len - from);
-    for (Py_ssize_t i = from; more && i < l->len; i++) {
-        PyObject *o = tr_lists_item(item, (const char *)l->items + i * tr_ty_size(item));
+static bool add_items(back *k, PyObject *list, Py_ssize_t from) {
+    PyObject *more = PyList_New((Py_ssize_t)k->l->len - from);
+    for (Py_ssize_t i = from; more && i < k->l->len; i++) {
+        PyObject *o = object_of(k, i);
         if (!o)
             Py_CLEAR(more);
         else
@@ -380,42 +571,154 @@ static bool add_items(PyObject *list, const tr_list *l, const tr_ty *item, Py_ss
     return ok;
 }
 
-/* The list becomes what the block is. An item that goes may be the last reference to an object, whose end may
- * run code that changes the list: its length is asked for each time. */
-static bool reflect_one(tr_held *h, const tr_heldlist *x) {
-    const tr_list *l = tr_mem_data(x->m);
-    unsigned size = x->item ? tr_ty_size(x->item) : 1;
-    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
-    assert((x->item || !l->len) && "nothing is put into a list of nothing");
-    for (Py_ssize_t i = 0; i < l->len && i < PyList_GET_SIZE(x->o); i++) {
-        const char *there = (const char *)l->items + i * size;
-        if (is_as(h, PyList_GET_ITEM(x->o, i), x->item, there))
+/* An item that goes may be the last reference to an object, whose end may run code that changes the list: its
+ * length is asked for each time. */
+static bool put_back(back *k, PyObject *list) {
+    for (Py_ssize_t i = 0; i < k->l->len && i < PyList_GET_SIZE(list); i++) {
+        if (is_still(k, PyList_GET_ITEM(list, i), i))
             continue;
-        PyObject *o = tr_lists_item(x->item, there);
+        PyObject *o = object_of(k, i);
         if (!o)
             return false;
-        if (PyList_SetItem(x->o, i, o) < 0) /* takes it, also on failure */
+        if (PyList_SetItem(list, i, o) < 0) /* takes it, also on failure */
             return false;
     }
-    Py_ssize_t n = PyList_GET_SIZE(x->o);
-    if (n > l->len)
-        return PyList_SetSlice(x->o, (Py_ssize_t)l->len, n, NULL) == 0;
-    return n == l->len || add_items(x->o, l, x->item, n);
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (n > k->l->len)
+        return PyList_SetSlice(list, (Py_ssize_t)k->l->len, n, NULL) == 0;
+    return n == k->l->len || add_items(k, list, n);
 }
 
-bool tr_held_reflect(tr_held *h) {
-    bool any = false, ok = true;
-    for (uint32_t i = 0; i < h->n; i++)
-        any = any || (is_changed(h->d[i].writes) && !h->d[i].typed);
+/* The list becomes what the block is. */
+static bool reflect_one(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
+    const tr_list *l = tr_mem_data(x->m);
+    back k = {.h = h, .b = b, .l = l, .item = x->item, .numbers = is_number_list(x->item)};
+    assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
+    assert((x->item || !l->len) && "nothing is put into a list of nothing");
+    if (k.numbers) {
+        k.size = x->item ? tr_ty_size(x->item) : 1;
+        return put_back(&k, x->o);
+    }
+    bool ok = tr_items_init(&k.items, x->item);
+    k.size = k.items.size;
+    ok = ok && put_back(&k, x->o);
+    tr_items_fini(&k.items);
+    return ok;
+}
+
+/* What a dict or a set holds now: items of the list that was kept, where they stay. Entries come in order, so
+ * those that stay come in the order in which they were, and what is new behind them. */
+typedef struct entries {
+    back keys, values;
+    const tr_table *t;
+    bool dict;
+    PyObject *was; /* list of keys, or pairs */
+    Py_ssize_t at; /* in it */
+    bool differs;
+} entries;
+
+static PyObject *key_of(const entries *x, PyObject *item) {
+    return x->dict ? PyTuple_GET_ITEM(item, 0) : item;
+}
+
+/* The item that was kept for an entry; borrowed, NULL: there is none. */
+static PyObject *kept_for(entries *x, int64_t e) {
+    Py_ssize_t first = x->at;
+    for (; x->at < PyList_GET_SIZE(x->was); x->at++) {
+        PyObject *item = PyList_GET_ITEM(x->was, x->at);
+        if (is_still(&x->keys, key_of(x, item), e)) {
+            x->differs = x->differs || x->at != first;
+            x->at++;
+            return item;
+        }
+    }
+    x->differs = true;
+    return NULL;
+}
+
+/* The entry as an item of the list. New reference. */
+static PyObject *entry_of(entries *x, int64_t e) {
+    PyObject *was = kept_for(x, e), *k, *v, *r = NULL;
+    if (was && (!x->dict || is_still(&x->values, PyTuple_GET_ITEM(was, 1), e)))
+        return Py_NewRef(was);
+    x->differs = true;
+    k = was ? Py_NewRef(key_of(x, was)) : object_of(&x->keys, e);
+    if (!k || !x->dict)
+        return k;
+    v = object_of(&x->values, e);
+    if (v)
+        r = PyTuple_Pack(2, k, v);
+    Py_DECREF(k);
+    Py_XDECREF(v);
+    return r;
+}
+
+static bool refill(PyObject *o, PyObject *items, bool dict) {
+    bool ok = true;
+    if (dict)
+        PyDict_Clear(o);
+    else
+        ok = PySet_Clear(o) == 0;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
+        PyObject *x = PyList_GET_ITEM(items, i);
+        ok = dict ? PyDict_SetItem(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0
+                  : PySet_Add(o, x) == 0;
+    }
+    return ok;
+}
+
+static bool back_init(back *k, tr_held *h, const tr_boxer *b, const tr_ty *item, const tr_list *l) {
+    *k = (back){.h = h, .b = b, .l = l, .item = item};
+    bool ok = tr_items_init(&k->items, item);
+    k->size = k->items.size;
+    return ok;
+}
+
+/* The dict or the set becomes what its blocks are; one that is that already is left alone. */
+static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
+    bool dict = x->values != NULL;
+    const tr_ty *key = (dict ? x->table->items[0] : x->table)->items[0];
+    entries k = {.t = tr_table_of(x->m), .dict = dict, .was = x->kept};
+    PyObject *now = PyList_New(0);
+    bool ok = back_init(&k.keys, h, b, key, &k.t->keys) && now;
+    if (dict)
+        ok = back_init(&k.values, h, b, x->table->items[1]->items[0], tr_mem_data(x->values)) && ok;
+    for (int64_t e = tr_rt_table_next(k.t, 0); ok && e >= 0; e = tr_rt_table_next(k.t, e + 1)) {
+        PyObject *item = entry_of(&k, e);
+        ok = item && PyList_Append(now, item) == 0;
+        Py_XDECREF(item);
+    }
+    if (ok && (k.differs || k.at < PyList_GET_SIZE(x->kept)))
+        ok = refill(x->o, now, dict);
+    tr_items_fini(&k.keys.items);
+    tr_items_fini(&k.values.items);
+    Py_XDECREF(now);
+    return ok;
+}
+
+static bool comes_back(const tr_heldlist *x) {
+    return is_changed(x->writes) && !x->typed;
+}
+
+bool tr_held_reflect(tr_held *h, tr_boxer *b) {
+    bool any = false, made = false, ok = true;
+    for (uint32_t i = 0; i < h->n; i++) {
+        any = any || comes_back(&h->d[i]);
+        made = made || (comes_back(&h->d[i]) && h->d[i].item && tr_ty_has_lists(h->d[i].item)) ||
+               (comes_back(&h->d[i]) && h->d[i].values);
+    }
     if (!any)
         return true;
     PyObject *raised = PyErr_Occurred() ? tr_py_fetch() : NULL;
-    for (uint32_t i = 0; i < h->n; i++) {
-        if (!is_changed(h->d[i].writes) || h->d[i].typed)
+    b->raised = raised != NULL;
+    if (made)
+        ok = (b->lists = h->made = PyDict_New()) != NULL;
+    for (uint32_t i = 0; (!made || b->lists) && i < h->n; i++) {
+        if (!comes_back(&h->d[i]))
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
-        ok = reflect_one(h, &h->d[i]) && ok;
+        ok = (h->d[i].table ? reflect_table : reflect_one)(h, b, &h->d[i]) && ok;
         tr_py_section_end(&s);
     }
     if (ok && raised)
@@ -436,6 +739,10 @@ void tr_held_fini(tr_held *h) {
         t->users = is_changed(h->d[i].writes) ? 0 : t->users - 1;
         tr_py_section_end(&s);
     }
+    for (uint32_t i = 0; i < h->n; i++)
+        Py_XDECREF(h->d[i].kept);
+    Py_XDECREF(h->made);
+    PyMem_Free(h->index);
     if (h->d != h->few)
         PyMem_Free(h->d);
 }

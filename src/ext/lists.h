@@ -23,7 +23,10 @@ static inline tr_list *tr_typed_list(const tr_typed *t) {
 typedef struct tr_heldlist {
     PyObject *o; /* borrowed: who calls has it */
     tr_mem *m;
-    const tr_ty *item;   /* NULL: of nothing */
+    const tr_ty *item;  /* NULL: of nothing */
+    PyObject *kept;     /* the items, where they are no numbers, of a dict pairs; NULL: nothing to keep */
+    const tr_ty *table; /* of a dict or a set: its type; `item` is NULL, and of a dict there are */
+    tr_mem *values;
     char writes;         /* what the call does to it: tr_meta.writes */
     bool typed, claimed; /* and has it: as the only one, where it may change it */
 } tr_heldlist;
@@ -35,13 +38,13 @@ typedef struct tr_held {
     tr_frame *frame;
     uint32_t n, room;
     tr_heldlist *d, few[TR_HELD_FEW];
+    uint32_t *index; /* once there are more than a few */
+    PyObject *made;  /* dict of lists that the call made and Python has now, by their addresses; NULL */
 } tr_held;
 
 /* TR_K_LIST and what the items have in common, of a list of that very class or a typed.List; TR_K_OTHER:
  * nothing. No exception. */
 uint32_t tr_lists_key(tr_state *st, PyObject *o);
-/* The first item of a list because of which that is TR_K_OTHER. */
-Py_ssize_t tr_lists_misfit(tr_state *st, PyObject *list);
 /* The type with that key. */
 const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key);
 /* Whether a list with that key is taken for one of type `ty`: 0, or more where items are converted; -1:
@@ -53,6 +56,8 @@ enum { TR_LISTS_NONE = TR_TY__SCALARS };
 unsigned tr_lists_kind(tr_state *st, PyObject *o);
 /* Python's number of what lies there. New reference. */
 PyObject *tr_lists_item(const tr_ty *item, const char *from);
+/* The object is a number of a type that `item` takes, and that which the parts are, to the bit. */
+bool tr_lists_is(tr_state *st, PyObject *o, const tr_ty *item, const tr_slot *x);
 /* How a list's items lie; NULL: of nothing. NULL without memory. */
 const tr_shape *tr_lists_shape(const tr_ty *item);
 /* A number of a type that `item` takes, as it lies in a list of such. False with an exception. */
@@ -76,9 +81,13 @@ bool tr_held_claim(tr_held *h, const char *fn);
 bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);
+/* The same for a dict or a set; of a dict there are two blocks. */
+int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
+                       tr_slot *blocks);
 /* After the call: what it changed is changed in Python. May come with an exception under way, which stays.
  * False with an exception. */
-bool tr_held_reflect(tr_held *h);
+struct tr_boxer;
+bool tr_held_reflect(tr_held *h, struct tr_boxer *b);
 /* Blocks stay the frame's; typed lists are nobody's again. */
 void tr_held_fini(tr_held *h);
 

@@ -768,7 +768,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
 static bool suits_list(tr_function *f, tr_held *h, PyObject *o, const tr_argk *pat, const tr_ty *ty,
                        uint32_t i) {
     bool ok = true;
-    if (tr_key_kind(pat->key) == TR_K_LIST)
+    if (tr_key_kind(pat->key) == TR_K_LIST || tr_key_kind(pat->key) == TR_K_LISTOF)
         return tr_held_suits(h, o, pat->key, ty, f->text, tr_function_param(f, i));
     for (uint32_t k = 0; ok && k < pat->n && PyTuple_Check(o); k++)
         ok = suits_list(f, h, PyTuple_GET_ITEM(o, k), &pat->items[k], ty->items[k], i);
@@ -807,7 +807,8 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
 }
 
 static bool has_lists(const tr_argk *k) {
-    bool has = tr_key_kind(k->key) == TR_K_LIST;
+    bool has = tr_key_kind(k->key) == TR_K_LIST || tr_key_kind(k->key) == TR_K_LISTOF ||
+               tr_key_kind(k->key) == TR_K_TABLE;
     for (uint32_t i = 0; !has && i < k->n; i++)
         has = has_lists(&k->items[i]);
     return has;

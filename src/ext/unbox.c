@@ -1,5 +1,6 @@
 /* From Python values to slots: conversions as by assignment, range checked.
  * Cost: a few loads for exact scalars and arrays; NumPy scalars through their public structs. */
+#include "ext/items.h"
 #include "ext/lists.h"
 #include "ext/number.h"
 #include "ext/value.h"
@@ -123,6 +124,14 @@ static bool unbox_list(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slo
     return r > 0;
 }
 
+static bool unbox_table(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    int r = tr_held_take_table(u->held, o, ty, u->writes, u->fn, u->arg, *at);
+    *at += tr_ty_nparts(ty);
+    if (r == 0)
+        PyErr_Format(PyExc_RuntimeError, "%s(): argument '%s' changes while it is read", u->fn, u->arg);
+    return r > 0;
+}
+
 bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
     tr_slot *s = *at;
     assert(PyUnicode_Check(o) && "what is of the type is a string");
@@ -141,6 +150,18 @@ bool tr_value_unbox_string(PyObject *o, tr_slot **at) {
 static bool unbox_string(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
     (void)u, (void)ty;
     return tr_value_unbox_string(o, at);
+}
+
+/* None, or a value. */
+static bool unbox_held(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    bool some = o != Py_None;
+    unsigned n = tr_ty_nparts(ty->items[1]);
+    (*at)++->u = some;
+    if (some)
+        return tr_value_unbox(u, o, ty->items[1], at);
+    memset(*at, 0, n * sizeof **at);
+    *at += n;
+    return true;
 }
 
 /* None and constants have no parts. */
@@ -211,6 +232,7 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         return total;
     case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
     case TR_K_LIST: return tr_lists_cost(st->types, k->key, ty);
+    case TR_K_LISTOF: return tr_items_cost(st->types, tr_ty_list_of(st->types, k->fields), ty);
     case TR_K_DATES:
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);

@@ -8,6 +8,7 @@
 #include "ext/compat.h"
 #include "ext/date.h"
 #include "ext/generator.h"
+#include "ext/items.h"
 #include "ext/lists.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
@@ -160,8 +161,12 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
     if (t == &PyUnicode_Type)
         return TR_K_STR;
-    if (t == &PyList_Type || t == st->typed_list_type)
-        return tr_lists_key(st, o);
+    if (t == &PyList_Type || t == st->typed_list_type) {
+        uint32_t list = tr_lists_key(st, o);
+        return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
+    }
+    if (t == &PyDict_Type || t == &PySet_Type)
+        return TR_K_TABLE;
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
                : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
@@ -303,6 +308,8 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
     assert(!(a->weak && b->weak) && "at most one of two patterns refers weakly");
     if (a->key != b->key || a->n != b->n)
         return false;
+    if ((tr_key_kind(a->key) == TR_K_LISTOF || tr_key_kind(a->key) == TR_K_TABLE) && a->fields != b->fields)
+        return false;
     if (!a->value != !b->value || (a->value && !same_value(a, b)))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
@@ -348,6 +355,10 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
         return true;
     if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
         return false;
+    if (kind == TR_K_LISTOF)
+        return tr_items_of(st, o, 1) == k->fields;
+    if (kind == TR_K_TABLE)
+        return tr_items_table_of(st, o, 1) == k->fields;
     if (kind > TR_K_NTUPLE)
         return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
@@ -412,7 +423,7 @@ PyObject *tr_value_of_buffer(PyObject *o) {
 }
 
 static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char **hint) {
-    *hint = "pass numbers, NumPy arrays, tuples of these, None, strings or functions";
+    *hint = "pass numbers, NumPy arrays, tuples and lists of these, None, strings or functions";
     if (PyArray_Check(o)) {
         describe_array(st, (PyArrayObject *)o, what, n, hint);
         return;
@@ -421,7 +432,7 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
     if (!PyType_Check(o) && PyObject_HasAttrString(o, "to_numpy"))
         *hint = "pass its items as a NumPy array: x.to_numpy()";
     else if (PyList_CheckExact(o))
-        *hint = "pass numbers that have a type in common";
+        *hint = "pass items that have a type in common";
     else if (PyList_Check(o))
         *hint = "pass a list of that very class: list(x)";
     else if (PyLong_Check(o))
@@ -431,7 +442,7 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
-        *hint = "dicts and sets are not compiled; pass their numbers in arrays";
+        *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))
         *hint = "modules are used as globals, not passed";
     else if (PyTuple_Check(o))
@@ -451,9 +462,11 @@ typedef struct reading {
     tr_state *st;
     const char *fn, *arg;
     uint32_t left;
+    unsigned lists; /* that it is an item of, one in another */
+    bool silent;
 } reading;
 
-/* Where in the argument a value stands: item i of `tuple`, which stands at `outer`. */
+/* Where in the argument a value stands: item i of `tuple`, or of a list, which stands at `outer`. */
 typedef struct step {
     const struct step *outer;
     PyObject *tuple;
@@ -463,7 +476,7 @@ typedef struct step {
 /* Writes ".field" or "[i]" for each step; the name of a field is an identifier. */
 static size_t write_path(const step *at, char *to, size_t room) {
     size_t n = at ? write_path(at->outer, to, room) : 0;
-    PyObject *fields = at && !PyTuple_CheckExact(at->tuple)
+    PyObject *fields = at && !PyTuple_CheckExact(at->tuple) && !PyList_CheckExact(at->tuple)
                            ? PyObject_GetAttrString((PyObject *)Py_TYPE(at->tuple), "_fields")
                            : NULL;
     const char *name = fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
@@ -481,6 +494,8 @@ static size_t write_path(const step *at, char *to, size_t room) {
 static bool refuse(const reading *r, PyObject *o, const step *at) {
     char what[256], path[256] = "";
     const char *hint;
+    if (r->silent)
+        return false;
     describe(r->st, o, what, sizeof what, &hint);
     write_path(at, path, sizeof path);
     if (r->fn)
@@ -492,16 +507,29 @@ static bool refuse(const reading *r, PyObject *o, const step *at) {
     return false;
 }
 
-/* The same for a list: it names the item. */
-static bool refuse_item(const reading *r, PyObject *list, const step *at) {
-    Py_ssize_t i = tr_lists_misfit(r->st, list);
+static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k);
+
+/* The same for a list: it names the item, or what in it cannot be passed at all. */
+static bool refuse_item(reading *r, PyObject *list, const step *at) {
+    Py_ssize_t i = tr_items_misfit(r->st, list, r->lists + 1);
     PyObject *o = i < PyList_GET_SIZE(list) ? Py_NewRef(PyList_GET_ITEM(list, i)) : NULL;
     if (!o) /* others change it meanwhile */
         return refuse(r, list, at);
-    static const char *const text = "and the items of a list are numbers that have a type in common\n"
-                                    "  help: convert them, or pass NumPy arrays or tuples";
+    static const char *const text =
+        "which has no type in common with the items before it, or cannot be an item\n"
+        "  help: convert the items, or pass NumPy arrays or tuples";
     char path[256] = "";
-    write_path(&(step){at, list, (uint32_t)i}, path, sizeof path);
+    tr_argk k;
+    step here = {at, list, (uint32_t)i};
+    r->lists++;
+    bool fits = pattern(r, o, &here, &k);
+    r->lists--;
+    if (!fits) {
+        Py_DECREF(o);
+        return false;
+    }
+    tr_argk_clear(&k);
+    write_path(&here, path, sizeof path);
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a value of type %.200s, %s", r->fn, r->arg,
                      path, Py_TYPE(o)->tp_name, text);
@@ -512,7 +540,45 @@ static bool refuse_item(const reading *r, PyObject *list, const step *at) {
     return false;
 }
 
+/* A list of anything but numbers: its items' type, which is all of its pattern. */
+static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k) {
+    if (r->lists >= TR_MAX_LISTS) {
+        char path[256] = "";
+        write_path(at, path, sizeof path);
+        if (r->fn)
+            PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a list that lies in more than %d others",
+                         r->fn, r->arg, path, TR_MAX_LISTS - 1);
+        else if (!r->silent)
+            PyErr_Format(PyExc_TypeError, "a list that lies in more than %d others has no Treadle type",
+                         TR_MAX_LISTS - 1);
+        return false;
+    }
+    k->fields = tr_items_of(r->st, list, r->lists + 1);
+    return k->fields || (!r->silent && refuse_item(r, list, at));
+}
+
+/* A dict or a set: its type is all of its pattern. */
+static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
+    char path[256] = "";
+    bool dict = PyDict_CheckExact(o);
+    k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
+    if (k->fields || r->silent)
+        return k->fields != NULL;
+    const char *of = dict ? "dict, and its keys are to be numbers, or pairs of integers, that have a type in "
+                            "common, and its values to have one\n  help: pass list(d.items())"
+                          : "set, and its items are to be numbers, or pairs of integers, that have a type in "
+                            "common\n  help: pass list(x)";
+    write_path(at, path, sizeof path);
+    if (r->fn)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a %s", r->fn, r->arg, path, of);
+    else
+        PyErr_Format(PyExc_TypeError, "there is a %s", of);
+    return false;
+}
+
 static bool refuse_long(const reading *r) {
+    if (r->silent)
+        return false;
     const char *help = "help: pass a NumPy array";
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is a tuple of more than %d items in all\n  %s",
@@ -527,10 +593,12 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     tr_state *st = r->st;
     *k = (tr_argk){.key = tr_value_key(st, o)};
     unsigned kind = tr_key_kind(k->key);
-    if (kind == TR_K_OTHER && PyList_CheckExact(o))
-        return refuse_item(r, o, at);
     if (kind == TR_K_OTHER)
         return refuse(r, o, at);
+    if (kind == TR_K_LISTOF)
+        return list_pattern(r, o, at, k);
+    if (kind == TR_K_TABLE)
+        return table_pattern(r, o, at, k);
     if (kind < TR_K_DEEP)
         return true;
     if (kind == TR_K_RECORDS || kind == TR_K_RECORD) {
@@ -582,6 +650,14 @@ bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg
     return ok;
 }
 
+bool tr_value_pattern_in(tr_state *st, PyObject *o, unsigned lists, tr_argk *k) {
+    reading r = {.st = st, .left = TR_MAX_ITEMS, .lists = lists, .silent = true};
+    bool ok = pattern(&r, o, NULL, k);
+    if (!ok)
+        PyErr_Clear();
+    return ok;
+}
+
 /* --- types --- */
 
 static const tr_ty *tuple_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
@@ -622,6 +698,8 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                            tr_ty_array_as(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key),
                                           (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)));
     case TR_K_LIST: return tr_lists_type(t, k->key);
+    case TR_K_TABLE: return k->fields;
+    case TR_K_LISTOF: return tr_ty_list_of(t, k->fields);
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,

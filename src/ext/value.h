@@ -34,6 +34,8 @@ enum {
     TR_K_DEEP,      /* kinds from here on need tr_value_matches */
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */
+    TR_K_LISTOF, /* list of anything but numbers. fields: the items' type */
+    TR_K_TABLE,  /* dict or set. fields: its type */
     TR_K_STR,
     TR_K_DTYPE,
     TR_K_IDENT,   /* function, class, builtin, Ellipsis: the very object */
@@ -69,10 +71,11 @@ typedef struct tr_argk {
     uint32_t key, n;
     struct tr_argk *items; /* of a tuple: n */
     PyObject *value;       /* strong: the constant, a named tuple's class, or a structured dtype */
-    const tr_ty *fields;   /* RECORDS, RECORD: the STRUCT that the dtype is */
-    uint32_t serial;       /* of that class: ntclass.h */
-    bool weak;             /* value is a weak reference to the constant: */
-    const void *id;        /* its address */
+    const tr_ty
+        *fields; /* RECORDS, RECORD: the STRUCT that the dtype is; LISTOF: the items' type; TABLE: its type */
+    uint32_t serial; /* of that class: ntclass.h */
+    bool weak;       /* value is a weak reference to the constant: */
+    const void *id;  /* its address */
 } tr_argk;
 
 /* tr_tyk of a NumPy type number, or 255. */
@@ -117,6 +120,9 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
 /* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what
  * to do instead. */
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
+/* The same for an item of a list that lies so deep, the outermost 1. False without an exception: it has
+ * none. */
+bool tr_value_pattern_in(tr_state *st, PyObject *o, unsigned lists, tr_argk *k);
 void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);
 /* Refers to functions and classes weakly from now on, where they can be; `died` is called with the reference

@@ -181,8 +181,8 @@ static const tr_ty *read_list_type(reader *r) {
     if (!square && tr_rd_accept(&r->in, ')'))
         return tr_ty_list_of(r->t, NULL);
     const tr_ty *item = read_type(r);
-    if (item && !tr_ty_is_scalar(item))
-        return fail(r, r->in.p, "lists that are passed hold numbers");
+    if (item && !tr_ty_may_be_item(item))
+        return fail(r, r->in.p, "this is no type of a list's items");
     if (item && !tr_rd_accept(&r->in, square ? ']' : ')'))
         return expected(r, square ? "']'" : "')'");
     return item ? tr_ty_list_of(r->t, item) : NULL;

@@ -678,16 +678,6 @@ def test_what_is_refused_by_name(body, said):
     assert said in str(e.value)
 
 
-def test_arguments_from_python_are_refused():
-    @njit
-    def f(d):
-        return len(d)
-
-    for x in {1: 2}, {1, 2}:
-        with pytest.raises((treadle.TreadleError, TypeError)):
-            f(x)
-
-
 def test_keys_without_a_common_type_name_both_lines():
     def f(n):
         d = {}
