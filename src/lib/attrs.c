@@ -108,8 +108,7 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans",
-                                        "rsplit", "split",  "splitlines", "translate"};
+    static const char *const names[] = {"encode", "format", "format_map", "maketrans", "translate"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
