@@ -630,8 +630,7 @@ def test_a_table_of_all_rounds_keeps_its_keys(how):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("d = {}\n    d['a'] = 1\n    return d", "as a key"),
-        ("d = {1: 'a'}\n    return d", "a list of"),
+        ("d = {}\n    d['a', 1] = 1\n    return d", "as a key"),
         ("d = {}\n    d[None] = 1\n    return d", "as a key"),
         ("a, b = {1, 2}\n    return a", "unpacking a set or a dict"),
         ("for x in reversed({1: 2}):\n        n += x\n    return n", "reversed() of a dict"),
@@ -639,7 +638,6 @@ def test_a_table_of_all_rounds_keeps_its_keys(how):
         ("return {1: 2}.keys() == {1: 2}.keys()", "dict_keys"),
         ("return {1: 2} < {1: 3}", "unsupported operand types for <: dict(int64, int64) and"),
         ("return {1} + {2}", "unsupported operand"),
-        ("l = [1, 2]\n    l.append(3)\n    del l[0]\n    return l", "'del' of an item"),
         ("return {1: 2}.nope()", "nope"),
         ("s = {1}\n    return s[0]", "cannot be indexed"),
     ],

@@ -348,6 +348,90 @@ def test_a_mixed_key_names_both_types():
         f("a")
 
 
+# --- displays with names ---
+
+
+@njit
+def put(d, k):
+    d[k] = 9
+    return d
+
+
+def a_name_more(s):
+    d = {"a": 1, "b": 2}
+    d[s] = 3
+    return d
+
+
+def one_less(s):
+    d = {"a": 1, "b": 2}
+    for c in s:
+        d[c] = len(d)
+    del d["b"]
+    return d.pop("a"), d
+
+
+def two_together(s):
+    d = {"a": 1, "b": 2}
+    e = d | {s: 4}
+    d.update({"z": 1})
+    d |= e
+    return d, e, {"q": 1}.copy()
+
+
+def in_a_closure(s):
+    d = {"a": 1}
+
+    def g(k):
+        d[k] = 5
+
+    g(s)
+    return d
+
+
+def of_lists(s):
+    d = {"a": [1], "b": []}
+    d.setdefault(s, []).append(4)
+    return d
+
+
+def one_of_two(s):
+    d = {"a": 1} if len(s) > 1 else {"b": 2}
+    d[s] = 1
+    return d
+
+
+def read_and_returned(s):
+    def g(a, b):
+        return a + b[0]
+
+    d = {"a": 1, "b": (2, s), "c": None, "d": [1.5]}
+    e = {"a": 1, "b": (2, 3)}
+    return d, g(**e), {"x": {"y": len(s)}}
+
+
+DISPLAYS = [a_name_more, one_less, two_together, in_a_closure, of_lists, one_of_two, read_and_returned]
+
+
+@pytest.mark.parametrize("f", DISPLAYS)
+@pytest.mark.parametrize("inline", ["never", "always"])
+def test_displays_with_names(f, inline):
+    g, before = njit(inline=inline)(f), held()
+    for s in ("b", "ab", "é😀"):
+        agree(g, s)
+    assert held() == before
+
+
+def test_a_display_that_a_callee_changes():
+    @njit
+    def f(s):
+        d = {"a": 1}
+        put(d, s)
+        return d
+
+    assert f("b") == {"a": 1, "b": 9}
+
+
 CHILD = """
 import sys
 from treadle import njit
