@@ -489,18 +489,6 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return with_lists(b, ty, at, box_items);
 }
 
-/* A dict of Python's, with the names as they stand in the type. */
-static PyObject *box_keyed(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
-    PyObject *names = tr_box(b, ty->items[0], at), *values = names ? tr_box(b, ty->items[1], at) : NULL;
-    PyObject *r = values ? PyDict_New() : NULL;
-    for (Py_ssize_t k = 0; r && k < PyTuple_GET_SIZE(names); k++)
-        if (PyDict_SetItem(r, PyTuple_GET_ITEM(names, k), PyTuple_GET_ITEM(values, k)) < 0)
-            Py_CLEAR(r);
-    Py_XDECREF(names);
-    Py_XDECREF(values);
-    return r;
-}
-
 static PyObject *box_range(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     (void)b, (void)ty;
     const tr_slot *s = *at;

@@ -234,7 +234,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         return true;
     if (in->op == TR_OP_ITER)
         return value_changes(w, f, self, place);
-    if (in->op == TR_OP_BUILDTUP || in->op == TR_OP_BUILDMAP)
+    if (in->op == TR_OP_BUILDTUP)
         return value_changes(w, f, self, ANYWHERE);
     if (in->op == TR_OP_BUILDLIST)
         return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, ANYWHERE);

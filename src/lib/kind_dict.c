@@ -158,8 +158,8 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
     return true;
 }
 
-/* d.get(key, default=None, /). Of no values it is the default, from which `d[k] = d.get(k, 0) + 1` learns what
- * they are. */
+/* d.get(key, default=None, /). Of no values it is the default, from which `d[k] = d.get(k, 0) + 1` learns
+ * what they are. */
 bool tr_lib_dict_get(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv entry;
     if (tr_fam_given(c->a[2]) && !tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))

@@ -396,7 +396,8 @@ int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) 
     return n;
 }
 
-/* Words are begun where no space is, behind one or at the start; lines by what is in them, if only their end. */
+/* Words are begun where no space is, behind one or at the start; lines by what is in them, if only their
+ * end. */
 static int64_t count_of(bool words, const tr_str *s, int64_t from) {
     int64_t n = tr_str_len(s), count = 0;
     bool within = false;

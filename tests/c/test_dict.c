@@ -108,7 +108,8 @@ static int64_t number_2i64(const void *keys, int64_t e) {
     return k[0] | k[1] << 3;
 }
 
-/* A number as three characters, in any width each time it is asked for; the entries' references are counted. */
+/* A number as three characters, in any width each time it is asked for; references to what has them are
+ * counted. */
 static tr_mem *owner;
 static tr_str text_of(int64_t k) {
     static uint32_t room[3][NUMBERS + 64][3];
