@@ -135,7 +135,7 @@ bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
     return any;
 }
 
-/* --- which displays are lists --- */
+/* --- which displays are lists, or dicts --- */
 
 typedef struct looked_at {
     const tr_fn *f;
@@ -155,20 +155,20 @@ typedef struct walk {
 } walk;
 
 /* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
- * display that is read, which has it at that place. */
-enum { ITSELF = UINT32_MAX, ANYWHERE = ITSELF - 1u };
+ * display that is read, which has it at that place. The value may also be a display of names and values. */
+enum { ITSELF = UINT32_MAX, ANYWHERE = ITSELF - 1u, NAMED = ITSELF - 2u };
 
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
 
 /* Does the function, one of the user's, change what it is given as its parameter k, captured values first? */
-static bool param_changes(walk *w, uint32_t func, uint32_t k) {
+static bool param_changes(walk *w, uint32_t func, uint32_t k, uint32_t place) {
     const tr_func *fn = func < w->f->p->funcs.n ? &w->f->p->funcs.d[func] : NULL;
     if (!fn || !fn->ssa || fn->library || fn->ufn || k >= tr_blk_at(fn->ssa, 0)->params.n)
         return false;
-    return value_changes(w, fn->ssa, tr_blk_at(fn->ssa, 0)->params.d[k], ITSELF);
+    return value_changes(w, fn->ssa, tr_blk_at(fn->ssa, 0)->params.d[k], place);
 }
 
-static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v) {
+static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, uint32_t place) {
     const tr_ins *callee = tr_at(f, call->args[0]);
     const tr_callinfo *ci = call->imm.call;
     bool closure = callee->op == TR_OP_CLOSURE;
@@ -186,7 +186,7 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v) 
         for (uint32_t n = 0; k >= npos && n < fn->nargs + fn->nkwonly; n++)
             if (strcmp(fn->argnames[n], ci->kwnames[k - npos]) == 0)
                 at = n;
-        if (at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at))
+        if (at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at, place))
             return true;
     }
     return false;
@@ -295,7 +295,32 @@ static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
     return false;
 }
 
+static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
+    for (uint32_t k = 1; k < closure->nargs; k++)
+        if (closure->args[k] == v && param_changes(w, closure->imm.fn, k - 1, place))
+            return true;
+    return false;
+}
+
+/* Of a display of names and values: what only a dict can do. */
+static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v) {
+    switch ((tr_op)in->op) {
+    case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
+    case TR_OP_SETITEM:
+    case TR_OP_DELITEM:
+    case TR_OP_INPLACE: return in->args[0] == v;
+    case TR_OP_BINARY: return in->sub == TR_BIN_OR;
+    case TR_OP_NEWVAR: return true;
+    case TR_OP_WRITEVAR: return in->args[1] == v;
+    case TR_OP_CALLPY: return call_changes(w, f, in, v, NAMED);
+    case TR_OP_CLOSURE: return capture_changes(w, in, v, NAMED);
+    default: return false;
+    }
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    if (place == NAMED)
+        return named_changes(w, f, in, v);
     if (place != ITSELF)
         return tuple_changes(w, f, in, v, place);
     if (is_ragged(f, v) && wants_one_type(f, in, v))
@@ -320,12 +345,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_BUILDLIST: /* an item of a list, or of a display of which it is asked for */
         return value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF) ||
                value_changes(w, f, (tr_val)(in - f->ins.d), place_in(in, v));
-    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v);
-    case TR_OP_CLOSURE:
-        for (uint32_t k = 1; k < in->nargs; k++)
-            if (in->args[k] == v && param_changes(w, in->imm.fn, k - 1))
-                return true;
-        return false;
+    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, ITSELF);
+    case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
     }
 }
@@ -401,7 +422,7 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
     return false;
 }
 
-bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
+static bool is_made(infer *f, const tr_fn *src, tr_val v, uint32_t place) {
     walk w = {.f = f};
     struct {
         const tr_fn *src;
@@ -410,7 +431,15 @@ bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
     uint64_t key = tr_hash_bytes(&of, sizeof of, 0), known;
     if (tr_map_get(&f->displays, key, &known))
         return known;
-    known = value_changes(&w, src, v, ITSELF);
+    known = value_changes(&w, src, v, place);
     tr_map_set(&f->ctx->arena, &f->displays, key, known);
     return known;
+}
+
+bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
+    return is_made(f, src, v, ITSELF);
+}
+
+bool tr_infer_makes_dict(infer *f, const tr_fn *src, tr_val v) {
+    return is_made(f, src, v, NAMED);
 }

@@ -151,6 +151,8 @@ void tr_infer_close(infer *f, istate *s);
 bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst);
 /* Is the display a list, which somebody may change or be given? */
 bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v);
+bool tr_infer_makes_dict(infer *f, const tr_fn *src,
+                         tr_val v); /* the same of a display of names and values */
 
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);

@@ -379,6 +379,21 @@ static bool is_not_frozen(tr_em *e, const tr_fn *src, tr_val v) {
     return false;
 }
 
+/* Names and values: a dict where it is changed, else known by name. */
+static bool step_map(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
+    if (!tr_infer_makes_dict(e->infer, src, v)) {
+        *out = tr_em_keyed(e, a[0], a[1]);
+        return true;
+    }
+    uint32_t n = a[0].ty->n;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * n + 1u);
+    for (uint32_t k = 0; k < n; k++) {
+        x[2 * k] = tr_em_item(e, a[0], k);
+        x[2 * k + 1] = tr_em_item(e, a[1], k);
+    }
+    return tr_em_new_dict(e, 2 * n, x, out);
+}
+
 static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     int64_t nth;
@@ -415,7 +430,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_BUILDSET: return tr_em_new_set(e, in->nargs, a, out);
     case TR_OP_BUILDDICT: return tr_em_new_dict(e, in->nargs, a, out);
     case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
-    case TR_OP_BUILDMAP: *out = tr_em_keyed(e, a[0], a[1]); return true;
+    case TR_OP_BUILDMAP: return step_map(e, src, v, a, out);
     case TR_OP_UNPACK:
         return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);

@@ -433,10 +433,22 @@ typedef struct iset {
     int64_t live;
 } iset;
 
+static bool same_text(const tr_slot *a, const tr_slot *b) {
+    tr_str s, t;
+    memcpy(&s, a, sizeof s);
+    memcpy(&t, b, sizeof t);
+    int64_t n = tr_str_len(&s), k = 0;
+    while (k < n && n == tr_str_len(&t) && tr_str_at(&s, k) == tr_str_at(&t, k))
+        k++;
+    return k == n && n == tr_str_len(&t);
+}
+
 static bool is_key(const tr_ty *t, const tr_slot *a, const tr_slot *b) {
     for (uint32_t k = 0, at = 0; k < t->n; at += tr_ty_nparts(t->items[k++]))
         if (!is_key(t->items[k], a + at, b + at))
             return false;
+    if (t->kind == TR_TY_STRING)
+        return same_text(a, b);
     if (!tr_ty_is_scalar(t))
         return true;
     if (tr_ty_is_complex(t))

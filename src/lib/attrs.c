@@ -78,6 +78,14 @@ const tr_obj *tr_em_method_of(const tr_em *e, const char *cls, const char *name)
     return NULL;
 }
 
+bool tr_em_changes_dict(const char *name) {
+    static const char *const names[] = {"clear", "copy", "pop", "popitem", "setdefault", "update"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 bool tr_em_changes_list(const char *name) {
     static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
                                         "sort",   "reverse", "clear",  "copy"};
@@ -108,8 +116,7 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans",
-                                        "rsplit", "split",  "splitlines", "translate"};
+    static const char *const names[] = {"encode", "format", "format_map", "maketrans", "translate"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;

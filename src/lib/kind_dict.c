@@ -90,8 +90,13 @@ static bool put_all(tr_em *e, tr_tv d, tr_tv x) {
     tr_tv none[1];
     if (is_of_nothing(e, x))
         return true;
+    for (uint32_t k = 0; x.ty->kind == TR_TY_KEYED && k < tr_em_keyed_n(x.ty); k++) {
+        tr_tv name = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(x.ty, k)));
+        if (!tr_lib_set_dict(e, d, name, tr_em_keyed_value(e, x, k), false))
+            return false;
+    }
     if (x.ty->kind == TR_TY_KEYED)
-        return tr_em_unsupported(e, "dict-keys", "strings as keys");
+        return true;
     if (x.ty->kind == TR_TY_DICT)
         x = view_of(e, x, TR_VIEW_ITEMS);
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_pair, &d);
@@ -156,9 +161,13 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
     return true;
 }
 
-/* d.get(key, default=None, /) */
+/* d.get(key, default=None, /). Of no values it is the default, from which `d[k] = d.get(k, 0) + 1` learns
+ * what they are. */
 bool tr_lib_dict_get(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv entry;
+    if (tr_fam_given(c->a[2]) && !tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))
+        return tr_table_find(e, c->a[0], c->a[1], &entry) &&
+               tr_em_coerce(e, c->a[2], tr_ty_strong(e->types, c->a[2].ty), out);
     return tr_table_find(e, c->a[0], c->a[1], &entry) &&
            value_or(e, c->a[0], entry, c->a[2].ty ? c->a[2] : tr_em_none(e), false, out);
 }

@@ -133,6 +133,14 @@ static tr_tv new_of(tr_em *e, const tr_ty *ty, tr_tv n) {
     return list;
 }
 
+bool tr_lib_list_of_n(tr_em *e, const tr_ty *item, tr_tv n, tr_tv *out, tr_tv *items) {
+    const tr_ty *ty = e->list(e, NEW_LIST);
+    if (!tr_ty_list_takes(e->types, ty, item, e->place.span.line, e->opts->promote_numba))
+        return tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, item), tr_em_tyname(e, ty));
+    *out = new_of(e, ty, n);
+    return tr_em_items(e, *out, items);
+}
+
 static bool append(tr_em *e, tr_tv list, tr_tv x) {
     uint32_t which = NESTED;
     if (!as_item(e, list, x, &which, &x))

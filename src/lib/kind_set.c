@@ -152,15 +152,23 @@ bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
     const tr_ty *t = tr_ty_list_item(e->types, set.ty, true);
     if (!is_key(e, key, false))
         return false;
-    if (!t) {
-        *e->waits = true;
-        return false;
-    }
-    if (e->dry) {
+    if (e->dry) { /* whatever the keys are, so nobody waits for them */
         *entry = (tr_tv){i64_of(e), TR_NOVAL};
         return true;
     }
-    if (tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
+    if (!t) { /* none was ever entered */
+        *entry = tr_em_i64(e, -1);
+        return true;
+    }
+    bool text = t->kind == TR_TY_STRING;
+    if (text && tr_lib_is_text(key)) {
+        if (!tr_em_string(e, key, &k))
+            return false;
+        *entry = number_of(e, TR_OP_FIND, set, k);
+        return true;
+    }
+    if (text || tr_lib_is_text(key) ||
+        tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
         *entry = tr_em_i64(e, -1);
         return true;
     }
@@ -224,6 +232,8 @@ void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
     const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, 3);
     tr_val v[3] = {tr_em_strong(e, cond).v};
     uint32_t n = key.ty->kind == TR_TY_TUPLE ? 2 : 1;
+    if (tr_lib_is_text(key) && !tr_em_string(e, key, &key))
+        return;
     if (n == 2) { /* its length, then its items */
         tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
         *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = 2};

@@ -113,6 +113,8 @@ bool tr_lib_iter_part(tr_em *e, tr_tv x, tr_tv *out);
 
 /* x as an item of a list, which takes it (lib/kind_list.c). */
 bool tr_lib_list_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out);
+/* A new list of n items of a type, which are to be put, and the array of them. */
+bool tr_lib_list_of_n(tr_em *e, const tr_ty *item, tr_tv n, tr_tv *out, tr_tv *items);
 /* What is at a place of a container's items, and what is put there. */
 tr_tv tr_lib_item_at(tr_em *e, tr_tv a, tr_tv at);
 void tr_lib_put_item(tr_em *e, tr_tv a, tr_tv at, tr_tv x);

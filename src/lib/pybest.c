@@ -193,13 +193,32 @@ static bool each_better(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *
     return true;
 }
 
-/* Holds no memory: what a loop may carry before there is one. */
-static bool type_holds_no_memory(const tr_ty *t) {
+static const tr_ty *carried(tr_em *e, const tr_ty *t) {
+    return tr_ty_told(e->types, tr_ty_strong(e->types, t));
+}
+
+/* Has it a value that holds no memory, which a loop may carry before there is one? */
+static bool may_be_nothing(const tr_ty *t) {
     if (t->kind != TR_TY_TUPLE)
-        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE;
+        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE || t->kind == TR_TY_STRING;
     for (uint32_t k = 0; k < t->n; k++)
-        if (!type_holds_no_memory(t->items[k]))
+        if (!may_be_nothing(t->items[k]))
             return false;
+    return true;
+}
+
+static bool nothing_of(tr_em *e, const tr_ty *t, tr_tv *out) {
+    if (t->kind == TR_TY_STRING)
+        return tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), out);
+    if (t->kind != TR_TY_TUPLE) {
+        *out = tr_lib_undef(e, t);
+        return true;
+    }
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
+    for (uint32_t k = 0; k < t->n; k++)
+        if (!nothing_of(e, t->items[k], &it[k]))
+            return false;
+    *out = tr_em_make(e, t, t->n, it);
     return true;
 }
 
@@ -211,13 +230,13 @@ static bool key_type(tr_em *e, best *b, const tr_ty *item) {
     if (!key_of(&probe, b, (tr_tv){item, TR_NOVAL}, &k))
         return key_of(e, b, tr_lib_undef(e, item), &k) && /* once more, so that the reason is reported */
                tr_em_fail(e, TR_ERR_INTERNAL, "a function failed dry only");
-    b->by = tr_ty_strong(e->types, k.ty);
+    b->by = carried(e, k.ty);
     return true;
 }
 
 /* One type for both, or an error. */
 static bool join_types(tr_em *e, const tr_bcall *c, const tr_ty *x, const tr_ty *y, const tr_ty **out) {
-    *out = tr_ty_join(e->types, tr_ty_strong(e->types, x), tr_ty_strong(e->types, y), e->opts->promote_numba);
+    *out = tr_ty_join(e->types, carried(e, x), carried(e, y), e->opts->promote_numba);
     return *out || tr_em_error(e, "%s() of %s and %s: they have no common type", tr_fam_name(c),
                                tr_em_tyname(e, x), tr_em_tyname(e, y));
 }
@@ -225,7 +244,7 @@ static bool join_types(tr_em *e, const tr_bcall *c, const tr_ty *x, const tr_ty 
 /* Of items that are there one by one, n of them. */
 static bool best_of(tr_em *e, const tr_bcall *c, best *b, uint32_t n, const tr_tv *x, tr_tv *out) {
     tr_tv *k = TR_NEW_N(&e->ctx->arena, tr_tv, n), acc[2], now[2];
-    b->item = tr_ty_strong(e->types, x[0].ty);
+    b->item = carried(e, x[0].ty);
     for (uint32_t i = 0; i < n; i++) {
         if (!key_of(e, b, x[i], &k[i]) || !join_types(e, c, b->item, x[i].ty, &b->item) ||
             !join_types(e, c, i ? b->by : k[i].ty, k[i].ty, &b->by))
@@ -271,11 +290,11 @@ static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv othe
     tr_tv n, r;
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
         return false;
-    b->item = tr_ty_strong(e->types, t);
-    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE;
+    b->item = carried(e, t);
+    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && !tr_ty_is_text(t);
     if (numbers && !other.ty)
         return extreme_iter(e, c, it, out);
-    if (!type_holds_no_memory(b->item))
+    if (!may_be_nothing(b->item))
         return tr_em_error(e, "%s() of items of %s", tr_fam_name(c), tr_em_tyname(e, t));
     t = b->item;
     if (other.ty && (!join_types(e, c, b->item, other.ty, &t) || !tr_em_coerce(e, other, t, &r)))
@@ -285,10 +304,11 @@ static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv othe
         *out = r;
         return tr_fam_when(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)), 1, out, some_items, &f);
     }
+    tr_tv acc[3] = {[2] = tr_em_strong(e, tr_em_bool(e, false))};
     if (!key_type(e, b, b->item))
         return false;
-    tr_tv acc[3] = {tr_lib_undef(e, b->item), tr_lib_undef(e, b->by), tr_em_strong(e, tr_em_bool(e, false))};
-    if (!tr_em_each(e, it, 3, acc, each_better, b))
+    if (!nothing_of(e, b->item, &acc[0]) || !nothing_of(e, b->by, &acc[1]) ||
+        !tr_em_each(e, it, 3, acc, each_better, b))
         return false;
     *out = acc[0];
     if (other.ty) {
@@ -324,6 +344,6 @@ bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     if (n == 0)
         return tr_em_error(e, "%s() iterable argument is empty", tr_fam_name(c));
-    return b.key.ty || x[0].ty->kind == TR_TY_TUPLE ? best_of(e, c, &b, n, x, out)
-                                                    : extreme_of(e, c, n, x, out);
+    return b.key.ty || x[0].ty->kind == TR_TY_TUPLE || tr_lib_is_text(x[0]) ? best_of(e, c, &b, n, x, out)
+                                                                            : extreme_of(e, c, n, x, out);
 }

@@ -178,55 +178,173 @@ bool tr_lib_str_tabs(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* --- split() and its kin: as many parts as were counted before, each a view --- */
+
+typedef struct split {
+    tr_tv s, n, list, items; /* of what, its length; the parts */
+    tr_tv sep, m, count;     /* absent: at spaces; its length; how many parts */
+    tr_tv rest;              /* is the last part all that is left? */
+    bool right, keep;
+} split;
+
+static tr_tv next_place(tr_em *e, const split *x, int how, tr_tv from) {
+    return i64_call(e, TR_RT_STR_NEXT, 3, (tr_tv[]){tr_em_i64(e, how), x->s, from});
+}
+
+static bool put_part(tr_em *e, const split *x, tr_tv at, tr_tv start, tr_tv end) {
+    tr_tv part = tr_em_substr(e, x->s, start, tr_em_nsw(e, TR_OP_SUB, end, start));
+    if (!tr_lib_list_item(e, x->list, part, &part))
+        return false;
+    tr_lib_put_item(e, x->items, at, part);
+    return true;
+}
+
+/* acc: where what is left begins, or from the right ends. */
+static bool each_part(tr_em *e, tr_tv i, const void *user, tr_tv *acc, tr_tv *stop) {
+    const split *x = user;
+    tr_tv last = tr_em_nsw(e, TR_OP_SUB, x->count, tr_em_i64(e, 1)), is_last, start, end, at;
+    (void)stop;
+    is_last = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, i, last), x->rest);
+    if (x->right) {
+        end = x->sep.ty ? acc[0] : next_place(e, x, TR_STR_LAST_WORD, acc[0]);
+        at = x->sep.ty ? tr_em_seek(e, TR_STR_RFIND, x->s, x->sep, zero(e), end)
+                       : next_place(e, x, TR_STR_LAST_SPACE, end);
+        start = x->sep.ty ? tr_em_nsw(e, TR_OP_ADD, at, x->m) : at;
+        if (!put_part(e, x, tr_em_nsw(e, TR_OP_SUB, last, i), tr_em_select(e, is_last, zero(e), start), end))
+            return false;
+        acc[0] = tr_em_select(e, is_last, zero(e), at);
+        return true;
+    }
+    start = x->sep.ty ? acc[0] : next_place(e, x, TR_STR_NEXT_WORD, acc[0]);
+    at = x->sep.ty ? tr_em_seek(e, TR_STR_FIND, x->s, x->sep, start, x->n)
+                   : next_place(e, x, TR_STR_NEXT_SPACE, start);
+    if (!put_part(e, x, i, start, tr_em_select(e, is_last, x->n, at)))
+        return false;
+    at = x->sep.ty ? tr_em_nsw(e, TR_OP_ADD, at, x->m) : at;
+    acc[0] = tr_em_select(e, is_last, x->n, at);
+    return true;
+}
+
+static bool each_line(tr_em *e, tr_tv i, const void *user, tr_tv *acc, tr_tv *stop) {
+    const split *x = user;
+    tr_tv end = next_place(e, x, TR_STR_LINE_END, acc[0]), next = next_place(e, x, TR_STR_NEXT_LINE, end);
+    (void)stop;
+    if (!put_part(e, x, i, acc[0], tr_em_select(e, x->m, next, end)))
+        return false;
+    acc[0] = next;
+    return true;
+}
+
+static bool parts_of(tr_em *e, split *x, tr_tv from, tr_eachfn each, tr_tv *out) {
+    tr_tv p[3] = {zero(e), x->count, tr_em_i64(e, 1)}, acc[1] = {tr_em_strong(e, from)};
+    if (!tr_lib_list_of_n(e, tr_ty_string(e->types), x->count, &x->list, &x->items))
+        return false;
+    *out = x->list;
+    return tr_em_each(e, tr_em_make(e, tr_ty_range(e->types, tr_fam_ty(e, TR_TY_I64), 0), 3, p), 1, acc, each,
+                      x);
+}
+
+bool tr_lib_str_split(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    split x = {.right = c->aux == TR_SIDE_RIGHT};
+    tr_tv most, one = tr_em_i64(e, 1);
+    if (!tr_em_string(e, c->a[0], &x.s) || !int_arg(e, c, c->a[2], "maxsplit", -1, &most))
+        return false;
+    x.n = tr_em_strlen(e, x.s);
+    most = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, most, zero(e)), tr_em_i64(e, INT64_MAX), most);
+    if (tr_fam_given(c->a[1])) {
+        if (!text_arg(e, c, c->a[1], &x.sep))
+            return false;
+        x.m = tr_em_strlen(e, x.sep);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, x.m, zero(e)), TR_EXC_VALUE, "empty separator", 0, NULL);
+        x.count = tr_em_seek(e, TR_STR_COUNT, x.s, x.sep, zero(e), x.n);
+        x.rest = tr_em_strong(e, tr_em_bool(e, true));
+    } else {
+        x.count = tr_em_nsw(e, TR_OP_SUB, next_place(e, &x, TR_STR_WORDS, zero(e)), one);
+        x.rest = tr_em_cmp(e, TR_CMP_GE, x.count, most);
+    }
+    x.count = tr_em_nsw(e, TR_OP_ADD, tr_em_op2(e, TR_OP_MIN, x.count, most), one);
+    return parts_of(e, &x, x.right ? x.n : zero(e), each_part, out);
+}
+
+bool tr_lib_str_lines(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    split x = {0};
+    if (!tr_em_string(e, c->a[0], &x.s))
+        return false;
+    x.m = tr_em_bool(e, false);
+    if (c->a[1].ty && !tr_em_truth(e, c->a[1], &x.m))
+        return false;
+    x.m = tr_em_strong(e, x.m);
+    x.n = tr_em_strlen(e, x.s);
+    x.count = next_place(e, &x, TR_STR_LINES, zero(e));
+    return parts_of(e, &x, zero(e), each_line, out);
+}
+
 /* --- join() --- */
 
 static bool join_one(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
     const tr_tv *sep = user;
-    tr_tv s, n = tr_em_strlen(e, *sep), one = tr_em_i64(e, 1);
+    tr_tv n = tr_em_strlen(e, *sep), first = tr_em_cmp(e, TR_CMP_EQ, acc[0], zero(e));
     (void)stop;
-    if (!tr_lib_is_text(x))
-        return tr_em_error(e, "join() takes strings, not %s", tr_em_tyname(e, x.ty));
-    if (!tr_em_string(e, x, &s))
-        return false;
-    tr_tv first = tr_em_cmp(e, TR_CMP_EQ, acc[0], zero(e));
     tr_lib_put_piece(e, tr_em_substr(e, *sep, zero(e), tr_em_select(e, first, zero(e), n)));
-    tr_lib_put_piece(e, s);
-    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], one);
+    tr_lib_put_piece(e, x);
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
     return true;
 }
 
-/* What gives the strings is there before, for nothing may raise while a string is made. */
-bool tr_lib_str_join(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv sep, it = c->a[1], acc[1] = {zero(e)};
-    if (!tr_em_string(e, c->a[0], &sep))
-        return false;
-    acc[0] = tr_em_strong(e, acc[0]);
-    if (it.ty->kind != TR_TY_TUPLE && it.ty->kind != TR_TY_LIST && !tr_lib_is_text(it))
-        return tr_em_unsupported(e, "string-join", "join() of %s", tr_em_tyname(e, it.ty));
-    if (it.ty->kind == TR_TY_TUPLE) {
-        tr_tv *s = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
-        for (uint32_t i = 0; i < it.ty->n; i++) {
-            s[i] = tr_em_item(e, it, i);
-            if (!tr_lib_is_text(s[i]))
-                return tr_em_error(e, "join() takes strings, not %s", tr_em_tyname(e, s[i].ty));
-            if (!tr_em_string(e, s[i], &s[i]))
-                return false;
-        }
-        tr_tv mark = i64_call(e, TR_RT_STR_MAKE, 0, NULL);
-        for (uint32_t i = 0; i < it.ty->n; i++) {
-            if (i)
-                tr_lib_put_piece(e, sep);
-            tr_lib_put_piece(e, s[i]);
-        }
-        *out = tr_em_make_string(e, TR_RT_STR_MADE, 1, &mark);
-        return true;
-    }
-    if (tr_lib_is_text(it) && !tr_em_string(e, it, &it))
+/* The characters of a string. */
+static bool join_chars(tr_em *e, tr_tv sep, tr_tv it, tr_tv *out) {
+    tr_tv acc[1] = {tr_em_strong(e, zero(e))};
+    if (!tr_em_string(e, it, &it))
         return false;
     tr_tv mark = i64_call(e, TR_RT_STR_MAKE, 0, NULL);
     if (!tr_em_iter(e, it, &it) || !tr_em_each(e, it, 1, acc, join_one, &sep))
         return false;
     *out = tr_em_make_string(e, TR_RT_STR_MADE, 1, &mark);
+    return true;
+}
+
+static bool not_strings(tr_em *e, const tr_ty *t) {
+    return tr_em_error(e, "join() takes strings, not %s", tr_em_tyname(e, t));
+}
+
+/* Nothing may raise while pieces are put, so the strings are there before. */
+static bool join_tuple(tr_em *e, tr_tv sep, tr_tv it, tr_tv *out) {
+    tr_tv *s = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
+    for (uint32_t i = 0; i < it.ty->n; i++) {
+        s[i] = tr_em_item(e, it, i);
+        if (!tr_lib_is_text(s[i]))
+            return not_strings(e, s[i].ty);
+        if (!tr_em_string(e, s[i], &s[i]))
+            return false;
+    }
+    tr_tv mark = i64_call(e, TR_RT_STR_MAKE, 0, NULL);
+    for (uint32_t i = 0; i < it.ty->n; i++) {
+        if (i)
+            tr_lib_put_piece(e, sep);
+        tr_lib_put_piece(e, s[i]);
+    }
+    *out = tr_em_make_string(e, TR_RT_STR_MADE, 1, &mark);
+    return true;
+}
+
+/* A list is joined by the runtime, which knows how long the string will be; what else gives strings becomes
+ * one before, as in CPython. */
+bool tr_lib_str_join(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv sep, it = c->a[1];
+    if (!tr_em_string(e, c->a[0], &sep))
+        return false;
+    if (it.ty->kind == TR_TY_TUPLE)
+        return join_tuple(e, sep, it, out);
+    if (tr_lib_is_text(it))
+        return join_chars(e, sep, it, out);
+    if (it.ty->kind != TR_TY_LIST && !tr_em_list_of(e, it, &it))
+        return false;
+    const tr_ty *item = tr_ty_list_item(e->types, it.ty, false);
+    if (!item) /* nothing was ever put into it */
+        return tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), out);
+    if (item->kind != TR_TY_STRING)
+        return not_strings(e, item);
+    *out = tr_em_make_string(e, TR_RT_STR_JOIN, 2, (tr_tv[]){sep, it});
     return true;
 }
 

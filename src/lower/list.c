@@ -180,21 +180,22 @@ static void lower_resize(tr_lf *w, tr_val v, const tr_ins *in) {
 /* --- sets --- */
 
 /* Classes of keys, which the runtime has code for. */
-enum { OF_BOOL, OF_I64, OF_F64, OF_C128, OF_2I64 };
-static const tr_rt find_row[] = {TR_RT_DICT_FIND_BOOL, TR_RT_DICT_FIND_I64, TR_RT_DICT_FIND_F64,
-                                 TR_RT_DICT_FIND_C128, TR_RT_DICT_FIND_2I64};
-static const tr_rt enter_row[] = {TR_RT_DICT_ENTER_BOOL, TR_RT_DICT_ENTER_I64, TR_RT_DICT_ENTER_F64,
-                                  TR_RT_DICT_ENTER_C128, TR_RT_DICT_ENTER_2I64};
-static const tr_rt leave_row[] = {TR_RT_DICT_LEAVE_BOOL, TR_RT_DICT_LEAVE_I64, TR_RT_DICT_LEAVE_F64,
-                                  TR_RT_DICT_LEAVE_C128, TR_RT_DICT_LEAVE_2I64};
+enum { OF_BOOL, OF_I64, OF_F64, OF_C128, OF_2I64, OF_STRING };
+static const tr_rt find_row[] = {TR_RT_DICT_FIND_BOOL, TR_RT_DICT_FIND_I64,  TR_RT_DICT_FIND_F64,
+                                 TR_RT_DICT_FIND_C128, TR_RT_DICT_FIND_2I64, TR_RT_DICT_FIND_STR};
+static const tr_rt enter_row[] = {TR_RT_DICT_ENTER_BOOL, TR_RT_DICT_ENTER_I64,  TR_RT_DICT_ENTER_F64,
+                                  TR_RT_DICT_ENTER_C128, TR_RT_DICT_ENTER_2I64, TR_RT_DICT_ENTER_STR};
+static const tr_rt leave_row[] = {TR_RT_DICT_LEAVE_BOOL, TR_RT_DICT_LEAVE_I64,  TR_RT_DICT_LEAVE_F64,
+                                  TR_RT_DICT_LEAVE_C128, TR_RT_DICT_LEAVE_2I64, TR_RT_DICT_LEAVE_STR};
 
 static unsigned class_of(tr_lf *w, const tr_ins *in) {
     const tr_ty *key = tr_lower_ty(w, in->args[0])->items[0];
-    return key->kind == TR_TY_BOOL    ? OF_BOOL
-           : key->kind == TR_TY_F64   ? OF_F64
-           : key->kind == TR_TY_C128  ? OF_C128
-           : key->kind == TR_TY_TUPLE ? OF_2I64
-                                      : OF_I64;
+    return key->kind == TR_TY_BOOL     ? OF_BOOL
+           : key->kind == TR_TY_F64    ? OF_F64
+           : key->kind == TR_TY_C128   ? OF_C128
+           : key->kind == TR_TY_TUPLE  ? OF_2I64
+           : key->kind == TR_TY_STRING ? OF_STRING
+                                       : OF_I64;
 }
 
 /* The set and the key, as the runtime takes them; how many that are. */
@@ -222,7 +223,7 @@ static void lower_newset(tr_lf *w, tr_val v, const tr_ins *in) {
 }
 
 static void lower_find(tr_lf *w, tr_val v, const tr_ins *in) {
-    lv args[3], e;
+    lv args[4], e;
     unsigned n = set_and_key(w, in, args);
     tr_lower_rt(w, find_row[class_of(w, in)], n, args, NULL, &e);
     tr_lower_set1(w, v, e);

@@ -10,15 +10,18 @@
  * An entry that leaves is marked by a bit and stays until the table needs room: then entries move up if many
  * have left, else the index doubles. So the order survives, numbers of entries change only where one is
  * entered, and the last entry is always there: what leaves at the end takes the marked ones before it along.
- * A table is whole, or unchanged, when there is no memory.
+ * A table is whole, or unchanged, when there is no memory. Strings may come from whom one does not trust, who
+ * would choose many of one hash: theirs depend on a secret of the process, and no order on them.
  * Cost: amortised constant for each operation; a walk over the entries passes those that have left 64 at a
  * time. Without a key a table has no memory but its block. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "rt/fns.h"
 #include "rt/hash.h"
+#include "rt/str.h"
 
 enum { EMPTY = 0, GONE = 1, FIRST = 2 }; /* a slot: an entry's number comes after these */
 enum { LEAST = 3, WIDE = 26, MOST = 40 };
@@ -123,17 +126,27 @@ static void hold_nothing(tr_frame *f, void *block, int64_t e) {
     memset(item(block, e), 0, shape_of(block)->size);
 }
 
+/* What nobody outside can know: the system gives it to each process. */
+static uint64_t make_secret(void) {
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+    uint64_t word[2] = {0};
+    if (bytes)
+        memcpy(word, bytes, sizeof word);
+    return tr_hash_mix(word[0], word[1]);
+}
+
 /* Room for more entries: the index is made anew, twice as large where more than half of the entries are
  * there. */
-static bool grow(tr_table *t, int64_t key, void *values, void (*place_all)(tr_table *t, int64_t n)) {
+static bool grow(tr_table *t, int64_t key, bool stored, void *values,
+                 void (*place_all)(tr_table *t, int64_t n)) {
     tr_list *v = values_of(values);
     int64_t size = v ? shape_of(values)->size : 0;
     unsigned lg = !t->index ? LEAST : t->live > t->keys.cap / 2 ? t->lg + 1u : t->lg;
     int64_t cap = room_of(lg);
     if (lg > MOST)
         return false;
-    size_t slots = slot_bytes(lg) << lg;
-    char *index = calloc(1, slots + (size_t)words_of(cap) * 8);
+    size_t slots = slot_bytes(lg) << lg, bits = (size_t)words_of(cap) * 8;
+    char *index = calloc(1, slots + bits + (stored ? (size_t)cap * 8 : 0));
     if (!index)
         return false;
     void *keys = cap > t->keys.cap ? realloc(t->keys.items, (size_t)(cap * key)) : t->keys.items;
@@ -153,12 +166,19 @@ static bool grow(tr_table *t, int64_t key, void *values, void (*place_all)(tr_ta
     }
     if (t->live < t->keys.len) {
         move_up(t, t->keys.items, key);
+        if (stored)
+            move_up(t, t->hashes, 8);
         if (v)
             v->len = move_up(t, v->items, size);
     }
+    if (stored && t->index)
+        memcpy(index + slots + bits, t->hashes, (size_t)t->live * 8);
+    else if (stored)
+        t->secret = make_secret();
     free(t->index);
     t->index = index;
     t->gone = (uint64_t *)(void *)(index + slots);
+    t->hashes = stored ? (uint64_t *)(void *)(index + slots + bits) : NULL;
     t->lg = lg;
     t->taken = 0;
     t->keys.len = t->live;
@@ -242,6 +262,7 @@ void tr_rt_dict_clear(tr_frame *f, void *table, void *values) {
 #define HASH(k)    tr_hash_word(k)
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((void)(k), false)
+#define STORED     0
 #include "rt/dict_type.h"
 
 #define NAME(x)    tr_rt_dict_##x##_i64
@@ -251,6 +272,7 @@ void tr_rt_dict_clear(tr_frame *f, void *table, void *values) {
 #define HASH(k)    tr_hash_word(k)
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((void)(k), false)
+#define STORED     0
 #include "rt/dict_type.h"
 
 /* -0.0 is 0.0 to whoever looks for it; the one that is there stays as it came. */
@@ -268,6 +290,7 @@ static uint64_t bits_of(double x) {
 #define HASH(k)    tr_hash_word(bits_of(k))
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((k) != (k))
+#define STORED     0
 #include "rt/dict_type.h"
 
 typedef struct pair_f64 {
@@ -281,6 +304,7 @@ typedef struct pair_f64 {
 #define HASH(k)    tr_hash_pair(bits_of((k).x), bits_of((k).y))
 #define SAME(a, b) ((a).x == (b).x && (a).y == (b).y)
 #define LOST(k)    ((k).x != (k).x || (k).y != (k).y)
+#define STORED     0
 #include "rt/dict_type.h"
 
 typedef struct pair_i64 {
@@ -294,4 +318,36 @@ typedef struct pair_i64 {
 #define HASH(k)    tr_hash_pair((k).x, (k).y)
 #define SAME(a, b) ((a).x == (b).x && (a).y == (b).y)
 #define LOST(k)    ((void)(k), false)
+#define STORED     0
+#include "rt/dict_type.h"
+
+/* By characters, three to a word, so a string has one hash in all widths; no word is what would make a
+ * product zero (hash.h). */
+#define MIX_CHARS(T)                                                       \
+    for (int64_t i = 0; i < n; i += 3) {                                   \
+        const T *c = (const T *)s->data + i;                               \
+        h = tr_hash_mix(h, c[0] | (uint64_t)(i + 1 < n ? c[1] : 0) << 21 | \
+                               (uint64_t)(i + 2 < n ? c[2] : 0) << 42);    \
+    }
+
+static uint64_t hash_string(uint64_t secret, const tr_str *s) {
+    int64_t n = tr_str_len(s);
+    uint64_t h = secret;
+    if (tr_str_width(s) == 0)
+        MIX_CHARS(uint8_t)
+    else if (tr_str_width(s) == 1)
+        MIX_CHARS(uint16_t)
+    else
+        MIX_CHARS(uint32_t)
+    return tr_hash_mix(h, (uint64_t)n) & TR_HASH_KEPT;
+}
+
+#define NAME(x)    tr_rt_dict_##x##_str
+#define KEY        tr_str
+#define ARGS       STR_PARTS(key)
+#define FROM_ARGS  STR_OF(key)
+#define HASH(k)    hash_string(secret, &(k))
+#define SAME(a, b) tr_str_same(&(a), &(b))
+#define LOST(k)    ((void)(k), false)
+#define STORED     1
 #include "rt/dict_type.h"

@@ -5,23 +5,34 @@
  *   SAME(a,b) equality of keys
  *   LOST(k)   a key that is not equal to itself: it is never found, and placed by its entry's number, so that
  *             many of them are not all in one place
+ *   STORED    0, or 1: hashes take long to make, so each entry has its key's, and keys hold references;
+ *             HASH(k) uses the table's secret, `secret`
  * rt/dict.c says how tables work. */
 #ifdef KEY
 
-static uint64_t NAME(hash)(KEY k, int64_t entry) {
+static uint64_t NAME(hash_at)(const tr_table *t, int64_t entry) {
+#if STORED
+    return t->hashes[entry];
+#else
+    KEY k = ((const KEY *)t->keys.items)[entry];
     return LOST(k) ? tr_hash_word((uint64_t)entry) : HASH(k);
+#endif
+}
+
+static bool NAME(is_at)(const tr_table *t, uint64_t entry, KEY k, uint64_t h) {
+    (void)h;
+    return (!STORED || t->hashes[entry] == h) && SAME(((const KEY *)t->keys.items)[entry], k);
 }
 
 static void NAME(place_all)(tr_table *t, int64_t n) {
-    const KEY *keys = t->keys.items;
     enum { AHEAD = 16 };
     uint64_t ahead[AHEAD];
     for (int64_t i = 0; i < n && i < AHEAD; i++)
-        ahead[i] = NAME(hash)(keys[i], i);
+        ahead[i] = NAME(hash_at)(t, i);
     for (int64_t i = 0; i < n; i++) {
         uint64_t h = ahead[i % AHEAD];
         if (i + AHEAD < n) {
-            uint64_t next = ahead[i % AHEAD] = NAME(hash)(keys[i + AHEAD], i + AHEAD);
+            uint64_t next = ahead[i % AHEAD] = NAME(hash_at)(t, i + AHEAD);
             __builtin_prefetch((const char *)t->index + (next >> (64 - t->lg)) * slot_bytes(t->lg), 1);
         }
         place(t, h, i);
@@ -33,20 +44,20 @@ int64_t NAME(find)(const void *table, ARGS) {
     KEY k = FROM_ARGS;
     if (!t->index || LOST(k))
         return -1;
-    const KEY *keys = t->keys.items;
-    uint64_t h = HASH(k), mask = (UINT64_C(1) << t->lg) - 1, p = h >> (64 - t->lg);
+    uint64_t secret = t->secret, h = HASH(k), mask = (UINT64_C(1) << t->lg) - 1, p = h >> (64 - t->lg);
+    (void)secret;
     if (t->lg < WIDE) {
         const uint32_t *index = t->index;
         uint32_t low = (uint32_t)mask, tag = (uint32_t)h & ~low;
         for (uint32_t s; (s = index[p]) != EMPTY; p = (p + 1) & mask)
-            if ((s & ~low) == tag && (s & low) >= FIRST && SAME(keys[(s & low) - FIRST], k))
+            if ((s & ~low) == tag && (s & low) >= FIRST && NAME(is_at)(t, (s & low) - FIRST, k, h))
                 return (s & low) - FIRST;
     } else {
         const uint64_t *index = t->index;
         uint64_t tag = h << MOST;
         for (uint64_t s; (s = index[p]) != EMPTY; p = (p + 1) & mask)
             if (((s ^ tag) & TAG_BITS) == 0 && (s & ~TAG_BITS) >= FIRST &&
-                SAME(keys[(s & ~TAG_BITS) - FIRST], k))
+                NAME(is_at)(t, (s & ~TAG_BITS) - FIRST, k, h))
                 return (int64_t)((s & ~TAG_BITS) - FIRST);
     }
     return -1;
@@ -56,11 +67,16 @@ int64_t NAME(find)(const void *table, ARGS) {
 int64_t NAME(enter)(void *table, ARGS, void *values) {
     tr_table *t = tr_table_of(table);
     KEY k = FROM_ARGS;
-    if (!has_room(t) && !grow(t, sizeof(KEY), values, NAME(place_all)))
+    if (!has_room(t) && !grow(t, sizeof(KEY), STORED, values, NAME(place_all)))
         return -1;
     int64_t e = t->keys.len;
     ((KEY *)t->keys.items)[e] = k;
-    place(t, NAME(hash)(k, e), e);
+#if STORED
+    uint64_t secret = t->secret;
+    t->hashes[e] = HASH(k);
+    tr_rt_items_keep(shape_of(table), item(table, e), 1);
+#endif
+    place(t, NAME(hash_at)(t, e), e);
     entered(t, values);
     return e;
 }
@@ -69,7 +85,7 @@ int64_t NAME(enter)(void *table, ARGS, void *values) {
 void NAME(leave)(tr_frame *f, void *table, int64_t e, void *values) {
     tr_table *t = tr_table_of(table);
     assert(is_live(t, e) && "an entry leaves once");
-    remove_slot(t, NAME(hash)(((const KEY *)t->keys.items)[e], e), e);
+    remove_slot(t, NAME(hash_at)(t, e), e);
     left(f, table, e, values);
 }
 
@@ -80,5 +96,6 @@ void NAME(leave)(tr_frame *f, void *table, int64_t e, void *values) {
 #undef HASH
 #undef SAME
 #undef LOST
+#undef STORED
 
 #endif

@@ -41,6 +41,8 @@ void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n);
 void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape);
 int64_t tr_rt_dict_next(const void *table, int64_t e);
 void tr_rt_dict_clear(tr_frame *f, void *table, void *values);
+/* A string among parameters. */
+#define STR_PARTS(s) void *s##_owner, const void *s##_data, int64_t s##_bits
 #define TR_DICT_CLASS(name, ...)                                             \
     int64_t tr_rt_dict_find_##name(const void *table, __VA_ARGS__);          \
     int64_t tr_rt_dict_enter_##name(void *table, __VA_ARGS__, void *values); \
@@ -50,10 +52,10 @@ TR_DICT_CLASS(i64, uint64_t key)
 TR_DICT_CLASS(f64, double key)
 TR_DICT_CLASS(c128, double re, double im)
 TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
+TR_DICT_CLASS(str, STR_PARTS(key))
 #undef TR_DICT_CLASS
 int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
 /* Strings (str.c, print.c, str_case.c, str_number.c). */
-#define STR_PARTS(s) void *s##_owner, const void *s##_data, int64_t s##_bits
 int64_t tr_rt_str_make(tr_frame *f);
 void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out);
 void tr_rt_str_char(tr_frame *f, int64_t c, tr_str *out);
@@ -65,6 +67,7 @@ int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from);
 bool tr_rt_str_is(int64_t what, STR_PARTS(s));
 void tr_rt_str_slice(tr_frame *f, STR_PARTS(s), int64_t start, int64_t n, int64_t step, tr_str *out);
 void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out);
+void tr_rt_str_join(tr_frame *f, STR_PARTS(sep), const void *list, tr_str *out);
 void tr_rt_str_repeat(tr_frame *f, STR_PARTS(s), int64_t times, tr_str *out);
 void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by), int64_t most, tr_str *out);
 void tr_rt_str_case(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);

@@ -86,7 +86,9 @@ enum {
     TR_STR_LAST_WORD,
     TR_STR_LAST_SPACE,
     TR_STR_LINE_END,
-    TR_STR_NEXT_LINE
+    TR_STR_NEXT_LINE,
+    TR_STR_WORDS, /* how many there are from there on */
+    TR_STR_LINES
 };
 enum { TR_STR_LJUST, TR_STR_RJUST, TR_STR_CENTER, TR_STR_ZFILL };
 enum { TR_STR_UPPER, TR_STR_LOWER, TR_STR_FOLD, TR_STR_CAPITALIZE, TR_STR_TITLE, TR_STR_SWAP };
@@ -112,12 +114,14 @@ static inline tr_list *tr_list_of(const void *mem) {
 /* What a set's block holds, and that of a dict's keys (rt/dict.c): entries in the order in which they came,
  * and the index of them. A dict's values are a list beside it, entry by entry. */
 typedef struct tr_table {
-    tr_list keys;   /* those that have left among them */
-    void *index;    /* NULL: no key was ever entered */
-    uint64_t *gone; /* a bit for each entry: it has left; behind the index */
-    int64_t live;   /* entries that are there */
-    int64_t taken;  /* slots of the index that are not empty */
-    uint32_t lg;    /* there are 2^lg slots */
+    tr_list keys;     /* those that have left among them */
+    void *index;      /* NULL: no key was ever entered */
+    uint64_t *gone;   /* a bit for each entry: it has left; behind the index */
+    uint64_t *hashes; /* of strings: each entry's; behind those */
+    uint64_t secret;  /* on which they depend */
+    int64_t live;     /* entries that are there */
+    int64_t taken;    /* slots of the index that are not empty */
+    uint32_t lg;      /* there are 2^lg slots */
 } tr_table;
 _Static_assert(offsetof(tr_table, keys) == 0 && sizeof(tr_table) != sizeof(tr_list),
                "a table is a list of keys to who looks at items, and told from one by its size");

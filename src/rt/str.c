@@ -293,6 +293,30 @@ void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out) {
     tr_str_put(out, n, &y);
 }
 
+/* The strings of a list, as they lie there. */
+void tr_rt_str_join(tr_frame *f, STR_PARTS(sep), const void *list, tr_str *out) {
+    tr_str between = STR_OF(sep);
+    const tr_list *l = tr_list_of(list);
+    const tr_str *s = l->items;
+    int64_t n = l->len, size = 0;
+    uint32_t most = n > 1 ? tr_str_most(&between) : 0;
+    for (int64_t i = 0; i < n && size <= max_length; i++) {
+        size += tr_str_len(&s[i]) + (i ? tr_str_len(&between) : 0);
+        most = larger(most, tr_str_len(&s[i]) ? tr_str_most(&s[i]) : 0);
+    }
+    *out = tr_str_new(f, size > max_length ? -1 : size, most);
+    if (out->bits < 0)
+        return;
+    for (int64_t i = 0, at = 0; i < n; i++) {
+        if (i) {
+            tr_str_put(out, at, &between);
+            at += tr_str_len(&between);
+        }
+        tr_str_put(out, at, &s[i]);
+        at += tr_str_len(&s[i]);
+    }
+}
+
 void tr_rt_str_repeat(tr_frame *f, STR_PARTS(s), int64_t times, tr_str *out) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
@@ -372,10 +396,28 @@ int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) 
     return n;
 }
 
+/* Words are begun where no space is, behind one or at the start; lines by what is in them, if only their
+ * end. */
+static int64_t count_of(bool words, const tr_str *s, int64_t from) {
+    int64_t n = tr_str_len(s), count = 0;
+    bool within = false;
+    for (int64_t i = from; i < n; i++) {
+        uint32_t c = tr_str_at(s, i);
+        bool ends = tr_rt_char_is(c, words ? TR_CHAR_SPACE : TR_CHAR_LINE);
+        count += !within && !(words && ends);
+        within = !ends;
+        if (!words && c == '\r' && i + 1 < n && tr_str_at(s, i + 1) == '\n')
+            i++;
+    }
+    return count;
+}
+
 int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
     switch (how) {
+    case TR_STR_WORDS:
+    case TR_STR_LINES: return count_of(how == TR_STR_WORDS, &x, from);
     case TR_STR_NEXT_WORD:
     case TR_STR_NEXT_SPACE: {
         bool space = how == TR_STR_NEXT_SPACE;

@@ -39,7 +39,9 @@ static bool is_int64(const tr_ty *t) {
 }
 
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
-    x = tr_ty_strong(t, x);
+    x = tr_ty_told(t, tr_ty_strong(t, x));
+    if (x->kind == TR_TY_STRING)
+        return x;
     if (x->kind == TR_TY_TUPLE && x->n == 2 && !x->name && is_int64(x->items[0]) && is_int64(x->items[1])) {
         const tr_ty *i64 = tr_ty_scalar(t, TR_TY_I64);
         return tr_ty_tuple(t, 2, (const tr_ty *[]){i64, i64});

@@ -34,6 +34,7 @@ static void *try_realloc(void *p, size_t size) {
 #include "rt/rt.h"
 
 static uint64_t seed = 1;
+enum { NUMBERS = 1 << 14 };
 
 static int64_t below(int64_t n) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -107,18 +108,52 @@ static int64_t number_2i64(const void *keys, int64_t e) {
     return k[0] | k[1] << 3;
 }
 
+/* A number as three characters, in any width each time it is asked for; references to what has them are
+ * counted. */
+static tr_mem *owner;
+static tr_str text_of(int64_t k) {
+    static uint32_t room[3][NUMBERS + 64][3];
+    int64_t w = below(3);
+    tr_str s = {NULL, room[w][k], 3 << TR_STR_LENGTH | w};
+    for (int64_t i = 0; i < 3; i++)
+        tr_str_set(&s, i, (uint32_t)(k >> (6 * i) & 63) + 128 + (i == 2 && k & 1 ? 64 : 0));
+    return s;
+}
+static int64_t find_str(const void *t, int64_t k) {
+    tr_str s = text_of(k);
+    return tr_rt_dict_find_str(t, NULL, s.data, s.bits);
+}
+static int64_t enter_str(void *t, int64_t k, void *v) {
+    tr_str s = text_of(k);
+    return tr_rt_dict_enter_str(t, owner, s.data, s.bits, v);
+}
+static int64_t number_str(const void *keys, int64_t e) {
+    const tr_str *s = (const tr_str *)keys + e;
+    int64_t k = 0;
+    for (int64_t i = 0; i < 3; i++)
+        k |= (int64_t)((tr_str_at(s, i) - 128) & 63) << (6 * i);
+    return k;
+}
+
 static const tr_shape words = {.size = 8};
+static const uint32_t owner_at = 0;
 static const class classes[] = {
     {"bool", 2, {.size = 1}, find_bool, enter_bool, tr_rt_dict_leave_bool, number_bool},
     {"i64", INT64_MAX, {.size = 8}, find_i64, enter_i64, tr_rt_dict_leave_i64, number_i64},
     {"f64", INT64_MAX, {.size = 8}, find_f64, enter_f64, tr_rt_dict_leave_f64, number_f64},
     {"c128", INT64_MAX, {.size = 16}, find_c128, enter_c128, tr_rt_dict_leave_c128, number_c128},
     {"2i64", INT64_MAX, {.size = 16}, find_2i64, enter_2i64, tr_rt_dict_leave_2i64, number_2i64},
+    {"str",
+     NUMBERS,
+     {.size = sizeof(tr_str), .n = 1, .at = &owner_at},
+     find_str,
+     enter_str,
+     tr_rt_dict_leave_str,
+     number_str},
 };
 
 /* --- the model: what there is for each number, and when it came --- */
 
-enum { NUMBERS = 1 << 14 };
 typedef struct model {
     int64_t value[NUMBERS], came[NUMBERS]; /* came 0: it is not there */
     int64_t n, clock;
@@ -137,6 +172,7 @@ static void check_whole(const class *c, const tr_mem *m, const tr_mem *values, c
         before = of->came[k];
     }
     assert(n == of->n && (!n || is_live(t, t->keys.len - 1)));
+    assert((!c->shape.n || owner->refs == n + 1) && "a reference for each key that is there");
 }
 
 static void step(tr_frame *f, const class *c, tr_mem *m, tr_mem *values, model *of, int64_t numbers) {
@@ -179,6 +215,7 @@ static void one_class(const class *c, bool dict, int64_t numbers, int64_t steps)
     memset(&of, 0, sizeof of);
     tr_frame f;
     tr_rt_frame_init(&f, NULL);
+    owner = tr_rt_alloc(&f, 8);
     tr_mem *m = tr_rt_dict_new(&f, &c->shape), *values = dict ? tr_rt_list_new(&f, 0, &words) : NULL;
     numbers = numbers < c->keys ? numbers : c->keys;
     for (int64_t i = 0; i < steps; i++) {
@@ -200,6 +237,8 @@ static void one_class(const class *c, bool dict, int64_t numbers, int64_t steps)
     tr_rt_free(&f, m);
     if (values)
         tr_rt_free(&f, values);
+    assert(owner->refs == 1 && "the keys went with their table");
+    tr_rt_free(&f, owner);
     assert(f.nalloc == f.nfree);
     tr_rt_frame_fini(&f);
 }
