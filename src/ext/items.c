@@ -284,6 +284,9 @@ static int64_t enter(const tr_ty *key, const tr_slot *k, void *t, void *values) 
     case TR_TY_C128:
         e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
         return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
+    case TR_TY_STRING: /* borrowed, as arguments are */
+        e = tr_rt_dict_find_str(t, k[0].p, k[1].p, k[2].i);
+        return e < 0 ? tr_rt_dict_enter_str(t, k[0].p, k[1].p, k[2].i, values) : e;
     case TR_TY_TUPLE:
         e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
         return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;

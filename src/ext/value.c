@@ -564,10 +564,11 @@ static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
-    const char *of = dict ? "dict, and its keys are to be numbers, or pairs of integers, that have a type in "
-                            "common, and its values to have one\n  help: pass list(d.items())"
-                          : "set, and its items are to be numbers, or pairs of integers, that have a type in "
-                            "common\n  help: pass list(x)";
+    const char *of =
+        dict ? "dict, and its keys are to be numbers, strings or pairs of integers, that have a type in "
+               "common, and its values to have one\n  help: pass list(d.items())"
+             : "set, and its items are to be numbers, strings or pairs of integers, that have a type in "
+               "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a %s", r->fn, r->arg, path, of);

@@ -662,28 +662,6 @@ static void compact(infer *f, uint32_t root) {
         renumber_calls(p->insts.d[i].fn, map);
 }
 
-/* What comes from Python are lists of numbers: an empty one is one of what the function puts into it. */
-static bool are_of_numbers(tr_em *e, const tr_ty *t) {
-    bool ok = true;
-    if (tr_ty_is(t, TR_TY_LIST)) {
-        const tr_ty *item = tr_ty_list_item(e->types, t, true);
-        return tr_ty_is_scalar(item) ||
-               tr_em_unsupported(e, "list-items", "an empty list among the arguments that becomes one of %s",
-                                 tr_em_tyname(e, item));
-    }
-    for (uint32_t k = 0; ok && t->kind == TR_TY_TUPLE && k < t->n; k++)
-        ok = are_of_numbers(e, t->items[k]);
-    return ok;
-}
-
-static bool takes_lists(tr_em *e, const tr_fn *root) {
-    const tr_blk *entry = tr_blk_at(root, 0);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < entry->params.n; i++)
-        ok = are_of_numbers(e, tr_at(root, entry->params.d[i])->ty);
-    return ok;
-}
-
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
     infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX, .lowest = UINT32_MAX, .root = UINT32_MAX};
     tr_callee c = {p->root_func, tr_prog_opts(p, &p->ctx->opts), ret};
@@ -698,7 +676,7 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
     f.root = root;
     if (!tr_infer_types(&f, root))
         return report_nothing_typed(&f);
-    if (!emit_all(&f, root) || !tr_infer_kinds(&f, &e, root) || !takes_lists(&e, p->insts.d[root].fn))
+    if (!emit_all(&f, root) || !tr_infer_kinds(&f, &e, root))
         return false;
     p->insts.d[root].ret = void_ret(&f, f.st.d[root].ret);
     compact(&f, root);

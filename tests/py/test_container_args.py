@@ -474,11 +474,11 @@ def test_types_of_dicts_and_sets():
 @pytest.mark.parametrize(
     "value, error, text",
     [
-        ({"a": 1}, TypeError, "f(): argument 'd' is a dict, and its keys are to be numbers"),
+        ({"a": 1, 2: 3}, TypeError, "f(): argument 'd' is a dict, and its keys are to be numbers"),
         ({1: 2, 3: "a"}, TypeError, "argument 'd' is a dict, and its keys"),
-        ([{1: 2}, {"a": 1}], TypeError, "argument 'd[1]' is a dict, and its keys"),
-        ({"a"}, TypeError, "argument 'd' is a set, and its items are to be numbers"),
-        (({1: 2}, {"a"}), TypeError, "argument 'd[1]' is a set"),
+        ([{1: 2}, {"a": 1}], TypeError, "argument 'd[1]' is a value of type dict, which has no type in common"),
+        ({"a", 1}, TypeError, "argument 'd' is a set, and its items are to be numbers"),
+        (({1: 2}, {(1, "a")}), TypeError, "argument 'd[1]' is a set"),
         ({2**70: 1}, OverflowError, "argument 'd': Python int 1180591620717411303424 does not fit"),
         ([{1: 2}, {3: 2**70}], OverflowError, "argument 'd[1]': Python int 1180591620717411303424"),
         (frozenset([1]), TypeError, "argument 'd' is a value of type frozenset"),
@@ -569,3 +569,28 @@ def test_from_a_caller_and_without_memory():
     with pytest.raises(MemoryError):
         g((l, d), 10**14)
     assert l[3] == [10**14] and len(l) == 4
+
+
+def test_dicts_and_sets_of_strings():
+    @njit
+    def count(d, words):
+        for w in words:
+            d[w] = d.get(w, 0) + 1
+        return d["a"], "é😀" in d, len(d)
+
+    @njit
+    def put(s, x):
+        s.add(x)
+        s.discard("a")
+        return x in s
+
+    for words in (["a", "b", "a"], ["é😀", "a"]):
+        ours, theirs = {"a": 1, "é": 2}, {"a": 1, "é": 2}
+        assert count(ours, words) == count.py_func(theirs, words)
+        assert list(ours.items()) == list(theirs.items())
+    s = {"a", "q"}
+    assert put(s, "zz")
+    assert s == {"q", "zz"}
+    e = {}
+    assert njit(lambda d, k: d.setdefault(k, k))(e, "s") == "s"
+    assert e == {"s": "s"}
