@@ -358,7 +358,11 @@ def make(napoleon: Napoleon = plain) -> Reference:
         apart = tuple(n for group in numbers for n in group) if name == "types" else ()
         lines = r.module(f"treadle.{name}", getattr(top, name), title, apart=apart)
         if apart:
-            lines += [*_title("Numbers, and what else has no items", "-"), "Names in one entry are one type.", ""]
+            lines += [
+                *_title("Numbers, and what else has no items", "-"),
+                "Names in one entry are one type.",
+                "",
+            ]
             for group in numbers:
                 lines += r.entry(
                     "data", group, _about(getattr(top.types, group[0])), f"treadle.types.{group[0]}"

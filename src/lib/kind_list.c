@@ -189,6 +189,8 @@ static bool flows_on(tr_em *e, const tr_ty *to, tr_tv list) {
 /* Appends what is in a list, of which only that many items count, to one of another type. */
 static bool add_each(tr_em *e, tr_tv to, tr_tv from) {
     tr_tv none[1];
+    if (!tr_ty_list_item(e->types, from.ty, false)) /* there are none, and of no type */
+        return true;
     return tr_em_each(e, from, 0, none, each_append, &to);
 }
 

@@ -476,7 +476,11 @@ def test_types_of_dicts_and_sets():
     [
         ({"a": 1, 2: 3}, TypeError, "f(): argument 'd' is a dict, and its keys are to be numbers"),
         ({1: 2, 3: "a"}, TypeError, "argument 'd' is a dict, and its keys"),
-        ([{1: 2}, {"a": 1}], TypeError, "argument 'd[1]' is a value of type dict, which has no type in common"),
+        (
+            [{1: 2}, {"a": 1}],
+            TypeError,
+            "argument 'd[1]' is a value of type dict, which has no type in common",
+        ),
         ({"a", 1}, TypeError, "argument 'd' is a set, and its items are to be numbers"),
         (({1: 2}, {(1, "a")}), TypeError, "argument 'd[1]' is a set"),
         ({2**70: 1}, OverflowError, "argument 'd': Python int 1180591620717411303424 does not fit"),

@@ -421,3 +421,32 @@ def sets_that_change(n):
     )
     u.clear()
     return same, gone >= 0, k, len(u), sum(t), 4 in t
+
+
+@feature(("a b  a c", ["x", "y"]), ("", []), ("é\nb é", ["é😀"]))
+def strings_in_containers(s, l):
+    counts = {}
+    for w in s.split():
+        counts[w] = counts.get(w, 0) + 1
+    rows = [w.upper() for w in s.splitlines()] + l
+    rows.extend(s.rsplit(" ", 1))
+    seen = {w[:1] for w in rows}
+    return counts, sorted(rows), "-".join(l), len(seen), "é" in seen, max(rows)
+
+
+@feature(lambda: ([[1, 2], [3]], {1: 2.5}), lambda: ([[4], [], [5, 6]], {7: 1.0, 1: 2.0}))
+def containers_that_are_passed(rows, d):
+    rows.append([len(d)])
+    for row in rows:
+        for x in row:
+            d[x] = d.get(x, 0.0) + 1.5
+    rows[0].append(9)
+    return rows, sum(d.values()), [r for r in rows if len(r) > 1]
+
+
+@feature((5,), (0,))
+def dicts_of_lists(n):
+    groups = {}
+    for i in range(n):
+        groups.setdefault(i % 3, []).append((i, str(i)))
+    return groups, [len(v) for v in groups.values()], sorted(groups)
