@@ -88,10 +88,10 @@ def told(source, *args, error=TypingError, **options):
         ("return np.less.accumulate(a)", (V,), TypingError, "has no accumulate|write it as a loop"),
         ("return np.random.default_rng(0)", (), UnsupportedError, "default_rng'"),
         (
-            "if b.split() == 'x':\n    return a[0]\nreturn a[1]",
+            "if b.encode() == 'x':\n    return a[0]\nreturn a[1]",
             (V, "X"),
             UnsupportedError,
-            "'split' of strings|outside",
+            "'encode' of strings|outside",
         ),
         ("return 1 in a", ("1",), TypingError, "only a string can be 'in' a string, not int64"),
         ("raise ValueError('array', a)", (V,), UnsupportedError, "raise with numbers and strings"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import re
 import subprocess
 import sys
 import textwrap
@@ -468,7 +469,7 @@ def test_types_of_dicts_and_sets():
         (({1: 2}, {3}), "(dict(int64, int64), set(int64))"),
     ]
     for x, text in cases:
-        assert repr(treadle.typeof(x)) == text, x
+        assert re.sub(r"#\d+", "", repr(treadle.typeof(x))) == text, x
 
 
 @pytest.mark.parametrize(

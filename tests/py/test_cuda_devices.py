@@ -529,7 +529,10 @@ def test_a_program_for_numba(tmp_path):
     assert r.stdout.splitlines() == [
         "1 PerformanceWarning [2. 2. 2.]",
         "UnsupportedError other.cu not found",
-        *["UnsupportedError Treadle does not have a type of the signature of of_lists()"] * 2,
+        *[
+            "TypingError of_lists() has no signature for arguments of types (array(float32, 1d, C)); it has none(list(float32))"
+        ]
+        * 2,
         "3 1 True",
         "Treadle does not have numba.cuda.HostOnlyCUDAMemoryManager",
     ]

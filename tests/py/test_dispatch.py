@@ -424,7 +424,7 @@ def test_items_of_tuples_are_taken_as_arguments_are():
     assert h((1, (2.0, a[3:])), 2) == h((1, (2.0, a[3:])), 2) == 6.0
     assert h((1, (2.0, a[::-1])), 2) == 10.0 and h((1, (2.0, a.astype(np.int8)[1:])), 2) == 2
     with pytest.raises(TypeError, match=r"'t\[1\]\[1\]'"):
-        h((1, (2.0, {})), 2)
+        h((1, (2.0, object())), 2)
 
 
 def test_items_of_declared_tuples_are_converted():

@@ -110,7 +110,7 @@ for _ in range(1000):
     f(a, s, g)
     f(a=a, s=s, g=g)
     f.signatures, f.overloads, f.stats, f.options, f.__signature__
-    for bad in ((a, s), (a, s, g, a, 1), (a, s, [None])):
+    for bad in ((a, s), (a, s, g, a, 1), (a, s, [object()])):
         try: f(*bad)
         except TypeError: pass
 del bad

@@ -180,6 +180,6 @@ def test_what_in_an_argument_cannot_be_passed():
     assert "argument 'p.day' is a value of type datetime.date, which" in text and "pass numbers" in text
     text = message(f, (1, (2, P(3, Whole(1)))), error=TypeError)
     assert "argument 'p[1][1].n' is a value of type Whole" in text and "pass int(x)" in text
-    assert "argument 'p[0][0]' is a value of type list" in message(f, ([[1]],), error=TypeError)
+    assert "argument 'p[0][0][0]' is a value of type object" in message(f, ([[object()]],), error=TypeError)
     assert "argument 'p' is a value of type datetime.date" in message(f, day, error=TypeError)
     assert "a value of type datetime.date has no Treadle type" in message(treadle.typeof, P(day, 1))

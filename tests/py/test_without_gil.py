@@ -418,7 +418,7 @@ def fails():
         return a[i]
     turn.wait()
     for call, cls in [(lambda: f(1.0), treadle.TypingError), (lambda: g(np.ones(2), 5), IndexError), (lambda: g(np.ones(2), -1), ValueError),
-                      (lambda: g([1], 0), TypeError)]:
+                      (lambda: g([g, 1], 0), TypeError)]:
         try:
             call()
         except cls:

@@ -345,7 +345,7 @@ def typed_lists(n):
         l.append(i)
         m.append(i)
     k.extend(l)
-    return sum(l), sum(m), k[-1], len(k), isinstance(l, TypedList), isinstance(n, TypedList)
+    return sum(l), sum(m, 0.0), k[-1], len(k), isinstance(l, TypedList), isinstance(n, TypedList)
 
 
 @feature(([3, 1, 2], [0.5]), ([1.5, 2.5], [1.5]), ([True], []))
