@@ -163,18 +163,30 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
 /* Does the function, one of the user's, change what it is given as its parameter k, captured values first? */
 static bool param_changes(walk *w, uint32_t func, uint32_t k, uint32_t place) {
     const tr_func *fn = func < w->f->p->funcs.n ? &w->f->p->funcs.d[func] : NULL;
-    if (!fn || !fn->ssa || fn->library || fn->ufn || k >= tr_blk_at(fn->ssa, 0)->params.n)
+    if (!fn || !fn->ssa || fn->ufn || k >= tr_blk_at(fn->ssa, 0)->params.n)
         return false;
     return value_changes(w, fn->ssa, tr_blk_at(fn->ssa, 0)->params.d[k], place);
+}
+
+/* A constant, or what a module has under a name; NULL: neither. */
+static const tr_obj *constant_of(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->op == TR_OP_OBJ)
+        return in->imm.obj;
+    const tr_ins *of = in->op == TR_OP_GETATTR ? tr_at(f, in->args[0]) : NULL;
+    return of && of->op == TR_OP_OBJ && of->imm.obj->kind == TR_OBJ_MODULE
+               ? tr_obj_attr(of->imm.obj, in->imm.s)
+               : NULL;
 }
 
 static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, uint32_t place) {
     const tr_ins *callee = tr_at(f, call->args[0]);
     const tr_callinfo *ci = call->imm.call;
     bool closure = callee->op == TR_OP_CLOSURE;
-    if (!closure && (callee->op != TR_OP_OBJ || callee->imm.obj->kind != TR_OBJ_FUNC))
+    const tr_obj *o = constant_of(f, call->args[0]);
+    if (!closure && (!o || o->kind != TR_OBJ_FUNC))
         return false;
-    uint32_t func = closure ? callee->imm.fn : callee->imm.obj->u.func;
+    uint32_t func = closure ? callee->imm.fn : o->u.func;
     const tr_func *fn = &w->f->p->funcs.d[func];
     if (ci && (ci->star || ci->starstar))
         return false;
@@ -318,7 +330,20 @@ static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v) {
     }
 }
 
+/* A function of the library takes a display for any sequence, but for those that work on lists in place, as
+ * heapq's do. */
+static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    switch ((tr_op)in->op) {
+    case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s) && strcmp(in->imm.s, "copy") != 0;
+    case TR_OP_SETITEM: return in->args[0] == v;
+    case TR_OP_CALLPY: return call_changes(w, f, in, v, place);
+    default: return false;
+    }
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    if (place == ITSELF && w->f->p->funcs.d[f->func].library)
+        return library_changes(w, f, in, v, place);
     if (place == NAMED)
         return named_changes(w, f, in, v);
     if (place != ITSELF)

@@ -148,3 +148,24 @@ def test_a_function_of_the_users_under_the_name(monkeypatch):
         return a
 
     assert f() == [3, 1]
+
+
+def test_a_display_that_becomes_a_heap():
+    @njit
+    def nearest(edges, n, start):
+        near = {}
+        for u, v, w in edges:
+            near.setdefault(u, []).append((v, w))
+        dist = [np.inf] * n
+        dist[start] = 0.0
+        heap = [(0.0, start)]
+        while heap:
+            d, u = heapq.heappop(heap)
+            for v, w in near.get(u, []):
+                if d + w < dist[v]:
+                    dist[v] = d + w
+                    heapq.heappush(heap, (dist[v], v))
+        return dist
+
+    edges = [(0, 1, 2.0), (1, 2, 1.5), (0, 2, 7.0), (2, 3, 1.0)]
+    assert nearest(edges, 4, 0) == nearest.py_func(edges, 4, 0)
