@@ -22,8 +22,8 @@ typedef enum tr_objk {
     TR_OBJ_ELLIPSIS,
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,
-    TR_OBJ_LIST, /* a list, which is only read */
-    TR_OBJ_DICT, /* a dict of names, only read; items: tuples of the names and of their values */
+    TR_OBJ_LIST,    /* a list, which is only read */
+    TR_OBJ_DICT,    /* a dict of names, only read; items: tuples of the names and of their values */
     TR_OBJ_ARRAY,   /* a frozen ndarray */
     TR_OBJ_PLACED,  /* an array of a device, which is used where it lies */
     TR_OBJ_FUNC,    /* a user's function: index into the program */
