@@ -231,12 +231,11 @@ static bool interpret(call *c) {
     memcpy(in.grid, c->grid, sizeof in.grid);
     memcpy(in.block, c->block, sizeof in.block);
     in.dynamic = c->dynamic;
-    bool ok = tr_ir_interp(&in, c->inst->fn, c->args, c->ret);
-    tr_rt_frame_fini(&frame);
-    if (ok)
+    if (tr_ir_interp(&in, c->inst->fn, c->args, c->ret))
         show_result(c);
     else if (in.site)
         interp_exception(c, &in);
+    tr_rt_frame_fini(&frame); /* a string among these lies in a block of it */
     if (c->count)
         tr_sb_printf(c->out, "\nread %" PRIu64 ", wrote %" PRIu64, in.read, in.written);
     if (!in.fault)

@@ -150,7 +150,8 @@ tr_str tr_str_of_text(tr_frame *f, const char *s, size_t n) {
     if (out.bits < 0)
         return out;
     if (most < 0x80) {
-        memcpy((void *)(uintptr_t)out.data, s, n);
+        if (n) /* of nothing there may be no memory */
+            memcpy((void *)(uintptr_t)out.data, s, n);
         return out;
     }
     at = (const uint8_t *)s;
