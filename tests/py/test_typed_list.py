@@ -249,31 +249,44 @@ def test_it_is_shared_with_compiled_code():
 
 
 def test_one_thread_changes_it_and_many_read_it():
+    # state: [it has begun, it is to end]. `at` is 0, which the compiler does not know: so each round looks anew.
     @njit(nogil=True)
-    def spin(l, n):  # long enough to be met, and each round takes its time
+    def spin(l, state, at):
         s = 0.0
-        for i in range(n):
+        for i in range(10**10):
             s = np.sin(s + l[i % len(l)])
+            state[at] = 1
+            if state[1]:
+                break
         return s
 
     @njit(nogil=True)
-    def fill(l, n):
+    def fill(l, state, at):
         l.append(1)
         s = 0.0
-        for i in range(n):
+        for i in range(10**10):
             s = np.sin(s + i)
+            state[at] = 1
+            if state[1]:
+                break
         l[0] = int(abs(s)) + 1
 
     l = List([0])
-    fill(List([0]), 1), spin(l, 1)
+    ended = np.array([0, 1])
+    fill(List([0]), ended, 0), spin(l, ended, 0)
 
     def during(fn, use):
-        t = threading.Thread(target=fn, args=(l, 30_000_000))
+        state = np.zeros(2, np.int64)
+        t = threading.Thread(target=fn, args=(l, state, 0))
         t.start()
-        time.sleep(0.05)
-        use()
-        assert t.is_alive(), "it ended before it was met"
-        t.join()
+        try:
+            while not state[0] and t.is_alive():
+                time.sleep(0.001)
+            use()
+            assert t.is_alive(), "it ended before it was met"
+        finally:
+            state[1] = 1
+            t.join()
 
     def busy(use):
         with pytest.raises(RuntimeError, match="typed.List is in use by another thread"):
