@@ -35,7 +35,7 @@ static inline void tr_rt_frame_forget(tr_frame *f) {
 static inline void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
     f->mems.next = f->mems.prev = &f->mems; /* a head has no more */
     f->host = host;
-    /* In two parts, which compilers write out: from 128 bytes on gcc takes `rep stos`, which is 7 ns a call. */
+    /* In two parts, which are written out: from 128 bytes on gcc takes `rep stos`, which is 7 ns a call. */
     memset((char *)f + offsetof(tr_frame, ntrace), 0, offsetof(tr_frame, out) - offsetof(tr_frame, ntrace));
     memset((char *)f + offsetof(tr_frame, out), 0, sizeof *f - offsetof(tr_frame, out));
 }
