@@ -259,6 +259,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "tile",
             "topk",
             "unicode",
+            "unicode_newest",
             "words",
         ),
         ("fspec", "math", "matmul", "mem", "sort"),

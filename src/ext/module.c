@@ -20,12 +20,16 @@
 #include "ext/typed.h"
 #include "ext/types.h"
 #include "ext/ufunc.h"
+#include "rt/unicode.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Strings are asked about their characters as this Python asks. */
+const int tr_unicode_python = PY_MINOR_VERSION;
 
 static struct PyModuleDef definition;
 

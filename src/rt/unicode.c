@@ -9,6 +9,14 @@ static const tr_char records[] = {
 #include "rt/unicode.def"
 };
 
+#define PYTHONS(first, count) enum { FIRST = first, COUNT = count };
+#include "rt/unicode.def"
+
+static const uint16_t histories[][COUNT] = {
+#define HISTORY(...) {__VA_ARGS__},
+#include "rt/unicode.def"
+};
+
 static const uint32_t more[] = {
 #define MORE(...) __VA_ARGS__
 #include "rt/unicode.def"
@@ -29,7 +37,9 @@ _Static_assert(sizeof blocks / sizeof *blocks == (TR_CHAR_MOST + 1) >> SHIFT, "a
 
 const tr_char *tr_rt_char(uint32_t c) {
     assert(c <= TR_CHAR_MOST && "a character of Unicode");
-    return &records[pages[(uint32_t)blocks[c >> SHIFT] << SHIFT | (c & ((1u << SHIFT) - 1))]];
+    uint32_t at = (uint32_t)blocks[c >> SHIFT] << SHIFT | (c & ((1u << SHIFT) - 1));
+    int column = tr_unicode_python - FIRST;
+    return &records[histories[pages[at]][column < 0 ? 0 : column < COUNT ? column : COUNT - 1]];
 }
 
 unsigned tr_rt_char_map(uint32_t c, tr_charmap map, uint32_t out[3]) {

@@ -1,4 +1,5 @@
-/* What Python's str says of characters: tables made by tools/gen_unicode.py. Cost: three look-ups. */
+/* What Python's str says of characters: tables made by tools/gen_unicode.py, for each Python's version of
+ * Unicode. Cost: four look-ups. */
 #ifndef TR_RT_UNICODE_H
 #define TR_RT_UNICODE_H
 
@@ -33,6 +34,10 @@ typedef struct tr_char {
     int8_t decimal; /* its value as a decimal digit, or -1 */
     int32_t maps[TR_MAP__COUNT];
 } tr_char;
+
+/* The minor version of the Python whose characters these are: who links the runtime into a Python says it
+ * (unicode_newest.c). */
+extern const int tr_unicode_python;
 
 const tr_char *tr_rt_char(uint32_t c);
 /* The characters that c becomes, 1 to 3. */

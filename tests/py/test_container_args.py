@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from test_lists import functions
 from treadle import njit, prange
 
-Point = namedtuple("Point", "x y")
+Waypoint = namedtuple("Waypoint", "x y")
 
 
 def outcome(fn, *args):
@@ -128,7 +128,7 @@ def test_types():
         ([1, None], "list(optional(int64))"),
         ([None, 2.5, 1], "list(optional(float64))"),
         ([[[1]], [], [[]]], "list(list(list(int64)))"),
-        ([Point(1, 2), Point(1.5, 2)], "list(Point(float64, int64))"),
+        ([Waypoint(1, 2), Waypoint(1.5, 2)], "list(Waypoint(float64, int64))"),
     ]
     for l, text in cases:
         assert repr(treadle.typeof(l)) == text, l
@@ -199,7 +199,7 @@ def test_items_that_stay_are_the_same_objects():
         [(1000, "abc"), (2, "d" * 5)],
         [([10**6], 1000), ([], 7)],
         [None, np.ones(2)],
-        [Point(1, "a" * 4), Point(2, "b")],
+        [Waypoint(1, "a" * 4), Waypoint(2, "b")],
     ):
         l = list(items)
         r = turn(l)
