@@ -443,6 +443,16 @@ static PyObject *box_string(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 
 /* --- tuples and the rest --- */
 
+/* The dict of a display's names and values; takes the values. */
+static PyObject *as_dict(const tr_ty *ty, PyObject *values) {
+    PyObject *d = PyDict_New();
+    for (uint32_t i = 0; d && i < ty->n; i++)
+        if (PyDict_SetItemString(d, ty->fields[i], PyTuple_GET_ITEM(values, i)) < 0)
+            Py_CLEAR(d);
+    Py_DECREF(values);
+    return d;
+}
+
 static PyObject *box_items(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     PyObject *t = PyTuple_New(ty->n);
     for (uint32_t i = 0; t && i < ty->n; i++) {
@@ -454,6 +464,8 @@ static PyObject *box_items(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     }
     if (!t || !ty->fields)
         return t;
+    if (tr_ty_is_dict_record(ty))
+        return as_dict(ty, t);
     PyObject *cls = tr_ntclass_find(b->st, ty);
     PyObject *r = cls ? PyObject_Call(cls, t, NULL) : NULL;
     if (!cls)

@@ -155,8 +155,15 @@ typedef struct walk {
 } walk;
 
 /* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
- * display that is read, which has it at that place. The value may also be a display of names and values. */
-enum { ITSELF = UINT32_MAX, ANYWHERE = ITSELF - 1u, NAMED = ITSELF - 2u };
+ * display that is read, which has it at that place. Two marks: the display is one of names and values (and may
+ * become a dict), and what has it at the place is one (its values are counted). */
+enum { PLACES = 0x3fffffff, ITSELF = PLACES, ANYWHERE = PLACES - 1 };
+#define NAMES   (1u << 31)
+#define BY_NAME (1u << 30)
+
+static uint32_t itself(uint32_t place) {
+    return ITSELF | (place & NAMES);
+}
 
 static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place);
 
@@ -204,8 +211,22 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
     return false;
 }
 
-static bool is_returned(const walk *w, const tr_fn *f) {
-    return !w->f->p->funcs.d[f->func].round && !w->f->p->funcs.d[f->func].library;
+static bool may_return_none(const tr_fn *f) {
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *in = &f->ins.d[i], *x = in->op == TR_OP_RET && in->nargs ? tr_at(f, in->args[0]) : NULL;
+        if (in->blk != TR_NOBLK && x && x->op == TR_OP_OBJ && x->imm.obj->kind == TR_OBJ_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Does somebody get it who may change it? What a comprehension's round gives becomes a list where it is put
+ * into one, which nobody else has if it was made in the round; what there may be or not has to be a list. */
+static bool is_returned(const walk *w, const tr_fn *f, tr_val v) {
+    const tr_func *fn = &w->f->p->funcs.d[f->func];
+    tr_op op = (tr_op)tr_at(f, v)->op;
+    return !fn->library &&
+           (!fn->round || (op != TR_OP_BUILDLIST && op != TR_OP_BUILDTUP) || may_return_none(f));
 }
 
 /* Is it what a call gives where there is no entry: d.get(k, v), d.pop(k, v)? */
@@ -238,54 +259,99 @@ static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     return n > 1 || tr_at(f, v)->op != TR_OP_BUILDLIST;
 }
 
+/* What has the display is returned. One of names is a record for who asked, but an item where a round gives it. */
+static bool hands_on(const walk *w, const tr_fn *f, tr_val v, uint32_t place) {
+    return place & NAMES ? w->f->p->funcs.d[f->func].round != NULL : is_returned(w, f, v);
+}
+
+static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
+    for (uint32_t k = 1; k < closure->nargs; k++)
+        if (closure->args[k] == v && param_changes(w, closure->imm.fn, k - 1, place))
+            return true;
+    return false;
+}
+
+/* zip(), enumerate(), list() and their kin: what they give has what they were given somewhere in it. */
+static bool may_hold_arguments(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && (o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_TYPE);
+}
+
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
 static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
+    uint32_t k = place & PLACES, anywhere = ANYWHERE | (place & NAMES);
     int64_t at = -1;
     if (in->op == TR_OP_RET)
-        return is_returned(w, f);
+        return hands_on(w, f, v, place);
     if (i && i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_INT && tr_bigint_i64(&i->imm.obj->u.n, &at) &&
         at < 0)
         at = -1;
     if (in->op == TR_OP_UNPACK)
         at = in->imm.i & 0xffffffff;
     tr_val self = (tr_val)(in - f->ins.d);
-    if (is_put(f, in, v))
+    if (is_put(f, in, v) || in->op == TR_OP_BUILDDICT)
         return true;
     if (in->op == TR_OP_ITER)
         return value_changes(w, f, self, place);
     if (in->op == TR_OP_BUILDTUP)
-        return value_changes(w, f, self, ANYWHERE);
+        return value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
-        return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, ANYWHERE);
-    if (in->op == TR_OP_ITERGET && in->args[0] == v)
-        return value_changes(w, f, self, ITSELF);
-    bool asks =
-        (in->op == TR_OP_UNPACK || (i && in->args[0] == v)) && (at < 0 || at == place || place == ANYWHERE);
-    return asks && value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
+        return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, anywhere);
+    if (in->op == TR_OP_BUILDMAP) /* v has the values */
+        return value_changes(w, f, self, itself(NAMES)) || value_changes(w, f, self, place | BY_NAME);
+    if (in->op == TR_OP_CLOSURE)
+        return capture_changes(w, in, v, place);
+    if (in->op == TR_OP_CALLPY)
+        return call_changes(w, f, in, v, place) ||
+               (may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
+    bool asks = (in->op == TR_OP_UNPACK || ((i || in->op == TR_OP_ITERGET) && in->args[0] == v)) &&
+                (at < 0 || at == k || k == ANYWHERE);
+    return asks &&
+           (value_changes(w, f, self, itself(place)) || (k == ANYWHERE && value_changes(w, f, self, place)));
+}
+
+/* A value of a display of names that is read: it is asked for, or handed on with it. */
+static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    tr_val self = (tr_val)(in - f->ins.d);
+    uint32_t anywhere = ANYWHERE | (place & NAMES);
+    switch ((tr_op)in->op) {
+    case TR_OP_RET: return hands_on(w, f, v, place);
+    case TR_OP_GETITEM: return in->args[0] == v && value_changes(w, f, self, itself(place));
+    case TR_OP_BUILDTUP:
+    case TR_OP_BUILDLIST: return value_changes(w, f, self, anywhere);
+    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, place);
+    case TR_OP_CLOSURE: return capture_changes(w, in, v, place);
+    case TR_OP_GETATTR:
+        for (uint32_t i = 0; i < f->ins.n; i++) { /* d.get(k), d.values(), d.items() */
+            const tr_ins *call = &f->ins.d[i];
+            if (call->blk != TR_NOBLK && call->op == TR_OP_CALLPY && call->args[0] == self &&
+                value_changes(w, f, i, strcmp(in->imm.s, "get") == 0 ? itself(place) : anywhere))
+                return true;
+        }
+        return false;
+    default: return false;
+    }
 }
 
 static bool is_slice(const tr_ins *i) {
     return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
 }
 
-static uint32_t place_in(const tr_ins *in, tr_val v) {
-    uint32_t k = 0;
-    while (in->args[k] != v)
-        k++;
-    return k;
-}
-
-/* A display of displays that are not all as long, whose items as tuples would have no type in common. */
+/* A display of displays that are not all as long, or of displays and what else may be a list: as tuples they
+ * would have no type in common. */
 static bool is_ragged(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v), *first = in->nargs ? tr_at(f, in->args[0]) : NULL;
-    bool differ = false, displays = in->op == TR_OP_BUILDLIST && first;
-    for (uint32_t k = 0; displays && k < in->nargs; k++) {
+    const tr_ins *in = tr_at(f, v);
+    bool any = false, differ = false;
+    if (in->op != TR_OP_BUILDLIST)
+        return false;
+    const tr_ins *first = in->nargs ? tr_at(f, in->args[0]) : NULL;
+    for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ins *item = tr_at(f, in->args[k]);
-        displays = item->op == TR_OP_BUILDLIST;
-        differ = differ || item->nargs != first->nargs;
+        any = any || item->op == TR_OP_BUILDLIST;
+        differ = differ || item->op != first->op || item->nargs != first->nargs;
     }
-    return displays && differ;
+    return any && differ;
 }
 
 /* Is one item after the other asked for by the same code, or one at a place that is not known? */
@@ -307,25 +373,31 @@ static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
     return false;
 }
 
-static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
-    for (uint32_t k = 1; k < closure->nargs; k++)
-        if (closure->args[k] == v && param_changes(w, closure->imm.fn, k - 1, place))
+/* What holds a display, or hands it on, and is itself looked at. */
+static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    tr_val self = (tr_val)(in - f->ins.d);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (in->args[k] == v && value_changes(w, f, self, k | (place & NAMES)))
             return true;
-    return false;
+    return in->op == TR_OP_BUILDLIST && value_changes(w, f, self, ITSELF);
 }
 
 /* Of a display of names and values: what only a dict can do. */
-static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v) {
+static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
-    case TR_OP_SETITEM:
+    case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
     case TR_OP_BINARY: return in->sub == TR_BIN_OR;
+    case TR_OP_RET: return hands_on(w, f, v, place);
+    case TR_OP_BUILDTUP:
+    case TR_OP_BUILDLIST: return holder_changes(w, f, in, v, place);
+    case TR_OP_BUILDDICT:
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
-    case TR_OP_CALLPY: return call_changes(w, f, in, v, NAMED);
-    case TR_OP_CLOSURE: return capture_changes(w, in, v, NAMED);
+    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, place);
+    case TR_OP_CLOSURE: return capture_changes(w, in, v, place);
     default: return false;
     }
 }
@@ -344,10 +416,12 @@ static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v,
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     if (place == ITSELF && w->f->p->funcs.d[f->func].library)
         return library_changes(w, f, in, v, place);
-    if (place == NAMED)
-        return named_changes(w, f, in, v);
-    if (place != ITSELF)
+    if (place & BY_NAME)
+        return map_changes(w, f, in, v, place);
+    if ((place & PLACES) != ITSELF)
         return tuple_changes(w, f, in, v, place);
+    if (place & NAMES)
+        return named_changes(w, f, in, v, place);
     if (is_ragged(f, v) && wants_one_type(f, in, v))
         return true;
     switch ((tr_op)in->op) {
@@ -359,17 +433,12 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
     case TR_OP_BINARY: return in->sub == TR_BIN_ADD || in->sub == TR_BIN_MUL; /* makes one */
-    case TR_OP_RET: return is_returned(w, f);
+    case TR_OP_RET: return is_returned(w, f, v);
     case TR_OP_BUILDTUP:
-        for (uint32_t k = 0; k < in->nargs; k++)
-            if (in->args[k] == v && value_changes(w, f, (tr_val)(in - f->ins.d), k))
-                return true;
-        return false;
+    case TR_OP_BUILDLIST: return holder_changes(w, f, in, v, place);
+    case TR_OP_BUILDDICT:
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
-    case TR_OP_BUILDLIST: /* an item of a list, or of a display of which it is asked for */
-        return value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF) ||
-               value_changes(w, f, (tr_val)(in - f->ins.d), place_in(in, v));
     case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, ITSELF);
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
@@ -466,5 +535,5 @@ bool tr_infer_makes_list(infer *f, const tr_fn *src, tr_val v) {
 }
 
 bool tr_infer_makes_dict(infer *f, const tr_fn *src, tr_val v) {
-    return is_made(f, src, v, NAMED);
+    return is_made(f, src, v, itself(NAMES));
 }

@@ -140,9 +140,8 @@ static istate *st(sweep *w) {
 
 static void grow_ret(sweep *w, const tr_ty *t) {
     istate *s = st(w);
-    const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
-    if (w->inst == w->f->root)
-        r = tr_ty_told(w->f->ctx->types, r);
+    bool python = w->inst == w->f->root;
+    const tr_ty *r = python ? tr_ty_for_python(w->f->ctx->types, t) : tr_ty_strong(w->f->ctx->types, t);
     if (s->declared) {
         tr_infer_flow_lists(w->f, s->declared, r, w->e.place.span.line, w->e.opts->promote_numba);
         r = s->declared;

@@ -50,6 +50,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
         return "number";
+    if (o->kind == TR_OBJ_STR) /* also one that names a dtype where one is asked for */
+        return "str";
     if (tr_tv_dtype(e, x) || (o->kind == TR_OBJ_TYPE && tr_lib_date_dtype(e, x)))
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
@@ -60,7 +62,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "gridgroup";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_LIST)
         return "typed list";
-    return o->kind == TR_OBJ_STR ? "str" : cls;
+    return cls;
 }
 
 int tr_em_member(tr_em *e, tr_tv x, const char *name) {

@@ -337,7 +337,16 @@ bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
+static bool has_keys_of(const tr_ty *keyed, const tr_ty *record) {
+    bool same = tr_em_keyed_n(keyed) == record->n;
+    for (uint32_t k = 0; same && k < record->n; k++)
+        same = strcmp(tr_em_keyed_name(keyed, k), record->fields[k]) == 0;
+    return same;
+}
+
 bool tr_lib_coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    if (x.ty->kind == TR_TY_KEYED && tr_ty_is_dict_record(to) && has_keys_of(x.ty, to))
+        x = tr_em_item(e, x, 1);
     if (x.ty->kind != to->kind || x.ty->n != to->n)
         return false;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n + 1u);

@@ -709,5 +709,5 @@ tr_answer tr_lib_compare_list(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
 /* Of one cell, or of one type. */
 bool tr_lib_coerce_list(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     *out = (tr_tv){to, x.v};
-    return e->cells && x.ty->kind == TR_TY_LIST && tr_ty_join(e->types, x.ty, to, e->opts->promote_numba);
+    return e->cells && x.ty->kind == to->kind && tr_ty_join(e->types, x.ty, to, e->opts->promote_numba);
 }

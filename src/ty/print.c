@@ -313,7 +313,7 @@ static void user_number(tr_sb *b, const tr_ty *t) {
 static void user_tuple(tr_sb *b, const tr_ty *t) {
     bool bare = !t->name && !tr_ty_is_list(t);
     if (t->name)
-        print_class(b, "", t->name, t->serial);
+        print_class(b, "", t->name, tr_ty_is_dict_record(t) ? 0 : t->serial);
     tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
     print_user_items(b, t);
     tr_sb_puts(b, t->n == 1 && bare ? ",)" : ")");

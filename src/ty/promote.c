@@ -491,6 +491,33 @@ const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a) {
     return r;
 }
 
+/* A type's names end at a NUL. */
+static bool has_plain_names(const tr_ty *keyed) {
+    bool plain = true;
+    for (uint32_t k = 0; k < keyed->items[0]->n; k++)
+        plain = plain && strlen(keyed->items[0]->items[k]->lit->u.s.d) == keyed->items[0]->items[k]->lit->u.s.n;
+    return plain;
+}
+
+const tr_ty *tr_ty_for_python(tr_tytab *t, const tr_ty *a) {
+    bool named = a->kind == TR_TY_KEYED && has_plain_names(a);
+    const tr_ty *of = named ? a->items[1] : a;
+    if (of->kind != TR_TY_TUPLE)
+        return tr_ty_told(t, tr_ty_strong(t, a));
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, of->n + 1u);
+    const char **keys = TR_NEW_N(&scratch, const char *, of->n + 1u);
+    for (uint32_t i = 0; i < of->n; i++) {
+        items[i] = tr_ty_for_python(t, of->items[i]);
+        keys[i] = named ? a->items[0]->items[i]->lit->u.s.d : NULL;
+    }
+    const tr_ty *r =
+        named ? tr_ty_named_tuple(t, "dict", TR_SERIAL_DICT, of->n, items, keys) : tr_ty_like(t, of, items);
+    tr_arena_fini(&scratch);
+    return r;
+}
+
 static const tr_ty *strong_text(tr_tytab *t, const tr_ty *a) {
     (void)a;
     return tr_ty_string(t);

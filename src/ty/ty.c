@@ -404,6 +404,10 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, u
     return with_items(t, key, n, items);
 }
 
+bool tr_ty_is_dict_record(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE && t->name && t->serial == TR_SERIAL_DICT;
+}
+
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b) {
     if (a->n != b->n || a->sub != b->sub || a->serial != b->serial || !a->fields != !b->fields ||
         !same_text(a->name, b->name))

@@ -66,6 +66,8 @@ enum { TR_MAX_LISTS = 8 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
+/* In place of a class's number: the fields of the named tuple are the keys of a dict. */
+#define TR_SERIAL_DICT (UINT32_MAX - 1)
 /* Lists and sets: what the items are says a cell; there are none, ever. */
 enum { TR_LIST_CELL = 1, TR_LIST_NOTHING };
 enum { TR_VIEW_VALUES = 1, TR_VIEW_ITEMS }; /* of a dict: else its keys */
@@ -122,6 +124,10 @@ const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
                                const tr_ty *const *items, const char *const *fields);
+/* What Python is given of a type: strings for their constants, and for names with values (KEYED, whose names are
+ * a compilation's own) the values with the keys of the dict that they become. */
+const tr_ty *tr_ty_for_python(tr_tytab *t, const tr_ty *a);
+bool tr_ty_is_dict_record(const tr_ty *t);
 /* Both name one class, whatever their items are. */
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
 /* A list display that is only read where it stands: a tuple. */

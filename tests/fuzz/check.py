@@ -1,7 +1,7 @@
 """Runs a case on an engine and compares it with the oracle, bit for bit.
 
 As a script it is the child process of `run.py`: requests come as JSON lines on stdin, answers leave as JSON lines on
-stdout. A request is ``{"seed": n}`` (generate and check; with ``"library": true`` calls of NumPy's functions alone) or ``{"source": ..., "calls": [[text, ...], ...], "options":
+stdout. A request is ``{"seed": n}`` (generate and check; with ``"library": true`` calls of NumPy's functions alone, with ``"only": "containers"`` of containers) or ``{"source": ..., "calls": [[text, ...], ...], "options":
 {...}}`` (check). With ``"graphs": true``, and for text with the option `graph`, it is a graph of lazy arrays. If the engine crashes the process, the parent sees the end of the stream and knows which request it was.
 """
 
@@ -23,6 +23,7 @@ from collections import Counter
 from typing import Any
 
 import gen
+import gen_containers
 import gen_raises
 import gen_straight
 import graph_check
@@ -52,7 +53,7 @@ def load_engine(name: str, promotion: str, options: dict[str, Any]) -> dict[str,
         rest = {
             k: v
             for k, v in options.items()
-            if k not in ("signature", "grain", "way", "views", "straight", "raises")
+            if k not in ("signature", "grain", "way", "views", "straight", "raises", "containers")
         }
 
         def jit(fn: Any, **more: Any) -> Any:
@@ -452,15 +453,31 @@ def text_straight(request: dict[str, Any], engine: str) -> dict[str, Any]:
     return check_straight(case, engine)
 
 
-def check_raises(case: gen_raises.Case, engine: str, tag: str = "raises") -> dict[str, Any]:
-    """Run a program whose functions raise on every path as `check_case` runs others."""
-    parallel = "in prange(" in case.source
+# Programs of which CPython itself says what comes out, by the option that names them.
+BY_CPYTHON = {"raises": gen_raises, "containers": gen_containers}
+
+
+def kind_of(options: dict[str, Any]) -> Any:
+    """The module of `BY_CPYTHON` that made a program of these options, or None."""
+    return next((module for name, module in BY_CPYTHON.items() if options.get(name)), None)
+
+
+def kind_of_seed(seed: int, library: bool, promotion: str, only: str = "") -> Any:
+    """The module that makes the program of a seed, or None; `only` names one that makes all."""
+    if only:
+        return BY_CPYTHON[only]
+    return next((module for module in BY_CPYTHON.values() if module.is_of(seed, library, promotion)), None)
+
+
+def check_by_cpython(case: gen_raises.Case, engine: str, tag: str = "cpython") -> dict[str, Any]:
+    """Run such a program as `check_case` runs others."""
+    kind, parallel = kind_of(case.options), "in prange(" in case.source
     try:
         main = compile_source(case.source, load_engine(engine, "treadle", case.options), tag)["main"]
         if engine == "treadle" and "way" in case.options:
             main = reach.reached(str(case.options["way"]), main, len(case.calls[0]), case.options, "treadle")
         for k, (texts, want) in enumerate(zip(case.calls, case.outcomes, strict=True)):
-            if text := gen_raises.differs(want, gen_raises.outcome(main, texts), parallel):
+            if text := kind.differs(want, kind.outcome(main, texts), parallel):
                 return {"status": "diff", "why": text, "call": k}
     except Exception as err:
         if is_refusal(err):
@@ -469,14 +486,14 @@ def check_raises(case: gen_raises.Case, engine: str, tag: str = "raises") -> dic
     return {"status": "ok"}
 
 
-def text_raises(request: dict[str, Any], engine: str) -> dict[str, Any]:
+def text_by_cpython(request: dict[str, Any], engine: str) -> dict[str, Any]:
     """Check such a program given as text."""
     case = gen_raises.Case(request["source"], request["calls"], request["options"])
     try:
-        case.outcomes = gen_raises.expected(case.source, case.calls)
+        case.outcomes = kind_of(case.options).expected(case.source, case.calls)
     except Exception as err:  # what shrinking left is no program
         return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
-    return check_raises(case, engine)
+    return check_by_cpython(case, engine)
 
 
 def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
@@ -485,8 +502,8 @@ def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
         return graph_check.check_text(request, request.get("quick", False))
     if request.get("options", {}).get("straight"):
         return text_straight(request, engine)
-    if request.get("options", {}).get("raises"):
-        return text_raises(request, engine)
+    if kind_of(request.get("options", {})):
+        return text_by_cpython(request, engine)
     calls = [gen.Call(c) for c in request["calls"]]
     case = gen.Case(0, request["source"], calls, request["promotion"], request.get("options", {}))
     results = []
@@ -509,11 +526,13 @@ def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
     return check_case(case, results, engine)
 
 
-def check_seed(seed: int, promotion: str, engine: str, library: bool = False) -> dict[str, Any]:
-    """Generate the program of a seed and check it; with `library` every second is a straight one."""
-    if gen_raises.is_of(seed, library, promotion):
-        made = gen_raises.make_case(seed)
-        out = check_raises(made, engine, str(seed))
+def check_seed(
+    seed: int, promotion: str, engine: str, library: bool = False, only: str = ""
+) -> dict[str, Any]:
+    """Generate the program of a seed and check it; with `library` every second is a straight one, `only` as of `kind_of_seed`."""
+    if kind := kind_of_seed(seed, library, promotion, only):
+        made = kind.make_case(seed)
+        out = check_by_cpython(made, engine, str(seed))
         out |= {"seed": seed, "ended": Counter(o[0][0] if o[0] else "value" for o in made.outcomes)}
         if out["status"] != "ok":
             out |= {"source": made.source, "calls": made.calls, "options": made.options}
@@ -563,7 +582,8 @@ def main() -> None:
                 request["seed"], request.get("quick", False), request.get("schedules", 0)
             )
         elif "seed" in request:
-            answer = check_seed(request["seed"], promotion, engine, request.get("library", False))
+            more = request.get("library", False), request.get("only", "")
+            answer = check_seed(request["seed"], promotion, engine, *more)
         else:
             answer = check_text({"promotion": promotion, **request}, engine)
         out.write(json.dumps(answer) + "\n")

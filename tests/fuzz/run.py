@@ -114,7 +114,7 @@ class Run:
         child = checker(o)
         try:
             while (seed := self.take()) is not None:
-                answer = child.ask({"seed": seed, "library": o.library, "schedules": o.schedules})
+                answer = child.ask({"seed": seed, "library": o.library, "only": o.only, "schedules": o.schedules})
                 answer.setdefault("seed", seed)
                 answer["before"] = child.served
                 if not self.note(answer):
@@ -159,16 +159,17 @@ class Run:
         """The program of a seed that had no answer."""
         import gen
         import gen_graph
-        import gen_raises
         import gen_straight
+        from check import kind_of_seed
 
         if self.options.graphs:
             graph, n = gen_graph.make_case(seed), self.options.schedules
             more = {"schedules": [seed, n]} if n else {}
             return {"source": graph.source, "calls": graph.calls, "options": graph.options | more}
 
-        if gen_raises.is_of(seed, self.options.library, self.options.promotion):
-            made = gen_raises.make_case(seed)
+        o = self.options
+        if kind := kind_of_seed(seed, o.library, o.promotion, o.only):
+            made = kind.make_case(seed)
             return {"source": made.source, "calls": made.calls, "options": made.options}
         if gen_straight.is_of(seed, self.options.library, self.options.promotion):
             plain = gen_straight.make_case(seed)
@@ -235,7 +236,7 @@ def planted(options: argparse.Namespace) -> int:
         child = checker(options, {"TREADLE_PLANT": str(plant)})
         found = None
         for k in range(options.n):
-            answer = child.ask({"seed": options.seed + k, "library": options.library})
+            answer = child.ask({"seed": options.seed + k, "library": options.library, "only": options.only})
             if answer["status"] in ("diff", "crash"):
                 found = k + 1
                 break
@@ -266,6 +267,9 @@ def main() -> int:
     parser.add_argument("--planted", default=None, help="number of a planted fault, or 'all'")
     parser.add_argument(
         "--library", action="store_true", help="programs that call NumPy's functions of all kinds alone"
+    )
+    parser.add_argument(
+        "--only", default="", choices=["containers", "raises"], help="programs of this kind alone"
     )
     parser.add_argument("--graphs", action="store_true", help="graphs of lazy arrays in place of programs")
     parser.add_argument(

@@ -1,0 +1,622 @@
+"""Programs of lists, dicts, sets, strings and tuples, nested and aliased: CPython itself says what comes out of them.
+
+Each variable keeps one type, so that what a program means does not depend on what its container has in common; integers stay far below
+2^63, lengths are bounded by what a statement may add. Sets are asked for what has no order, or are sorted. The arguments are
+containers, too, some of them twice or one within the other, and are compared after the call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+from gen_raises import Case
+from reach import WAYS
+
+Ty = tuple[Any, ...]
+I, F, S, B = ("i",), ("f",), ("s",), ("b",)  # noqa: E741  # int, float, str, bool
+PLAIN = (I, I, F, S, S, B)
+KEYS = (I, I, S, S, F, ("T", I, I))
+WORDS = ("", "a", "b", "ab", "ba", "é", "aé", "x y", "😀", "12", "-3", "Ab ")
+CAUGHT = ("KeyError", "IndexError", "ValueError", "(KeyError, IndexError)", "LookupError", "Exception")
+ILL = ("TypeError", "AttributeError", "NameError", "UnboundLocalError")  # no program of one type each
+MANY = 12  # no statement lengthens what is longer
+
+
+def is_of(seed: int, library: bool, promotion: str) -> bool:
+    """True for the seeds that make such a program."""
+    return not library and promotion == "treadle" and seed % 8 == 5
+
+
+class Maker:
+    """Text of one program, made type by type."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(f"containers {seed}")
+        self.lines: list[str] = []
+        self.indent = 0
+        self.names = 0
+        self.functions: list[tuple[str, list[Ty], Ty]] = []
+
+    # --- small things ---
+
+    def chance(self, p: float) -> bool:
+        return self.rng.random() < p
+
+    def one(self, *options: Any) -> Any:
+        return self.rng.choice(options)
+
+    def emit(self, text: str) -> None:
+        self.lines.append("    " * self.indent + text)
+
+    def fresh(self, stem: str) -> str:
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def type(self, depth: int = 2) -> Ty:
+        """A type of a value, with so many containers in each other at most."""
+        kind = self.rng.randrange(10) if depth else 0
+        if kind < 3:
+            return self.rng.choice(PLAIN)
+        if kind == 3:
+            return ("T", *(self.type(depth - 1 if self.chance(0.3) else 0) for _ in range(self.one(1, 2, 2, 3))))
+        if kind < 7:
+            return ("L", self.type(depth - 1))
+        if kind < 9:
+            return ("D", self.rng.choice(KEYS), self.type(depth - 1))
+        return ("S", self.rng.choice(KEYS))
+
+    def having(self, env: dict[str, Ty], want: Callable[[Ty], bool]) -> list[str]:
+        """The variables of such a type."""
+        return [v for v, t in env.items() if want(t)]
+
+    # --- expressions ---
+
+    def argument(self, ty: Ty) -> str:
+        """A value that Python hands over: one item at least tells of each type."""
+        if ty[0] in "ifsb":
+            return self.literal(ty)
+        if ty[0] == "T":
+            return "(" + "".join(self.argument(t) + ", " for t in ty[1:]) + ")"
+        ends = "[]" if ty[0] == "L" else "{}"
+        more = [
+            "[]" if ty[0] == "L" and ty[1][0] == "L" and self.chance(0.3) else self.argument(ty[1])
+            for _ in range(self.rng.randint(0, 3))
+        ]
+        items = [self.argument(ty[1]), *more]
+        if ty[0] == "D":
+            items = [f"{k}: {self.argument(ty[2])}" for k in items]
+        return ends[0] + ", ".join(items) + ends[1]
+
+    def literal(self, ty: Ty) -> str:
+        """A value of a type, without variables. What is empty is typed all the same."""
+        kind = ty[0]
+        if kind == "i":
+            return str(self.rng.randint(-3, 9))
+        if kind == "f":
+            return repr(self.rng.choice([0.0, 1.0, -1.5, 2.25, 0.1, -0.0, 1e10]))
+        if kind == "s":
+            return repr(self.rng.choice(WORDS))
+        if kind == "b":
+            return self.one("True", "False")
+        if kind == "T":
+            return "(" + "".join(self.literal(t) + ", " for t in ty[1:]) + ")"
+        if kind == "D":
+            pairs = [f"{self.literal(ty[1])}: {self.literal(ty[2])}" for _ in range(self.rng.randint(1, 4))]
+            return f"{{{pairs[0]} for z in range(0)}}" if self.chance(0.1) else f"{{{', '.join(pairs)}}}"
+        items = [self.literal(ty[1]) for _ in range(self.rng.randint(1, 4))]
+        ends = "[]" if kind == "L" else "{}"
+        text = f"{items[0]} for z in range(0)" if self.chance(0.1) else ", ".join(items)
+        return ends[0] + text + ends[1]
+
+    def expression(self, ty: Ty, env: dict[str, Ty], depth: int = 2) -> str:
+        """A value of a type."""
+        same = self.having(env, lambda t: t == ty)
+        if same and self.chance(0.35 if depth else 0.7):
+            return self.rng.choice(same)
+        if not depth:
+            return self.literal(ty)
+        if self.chance(0.35) and (text := self.item(ty, env, depth)):
+            return text
+        calls = [f for f in self.functions if f[2] == ty]
+        if calls and self.chance(0.2):
+            name, params, _ = self.rng.choice(calls)
+            return f"{name}({', '.join(self.expression(t, env, depth - 1) for t in params)})"
+        if self.chance(0.08):
+            return f"({self.expression(ty, env, depth - 1)} if {self.test(env)} else {self.expression(ty, env, depth - 1)})"
+        make = {"i": self.integer, "f": self.real, "s": self.text, "b": self.truth}.get(ty[0])
+        if make:
+            return make(env, depth - 1)
+        return {"T": self.tuple, "L": self.list, "D": self.dict, "S": self.set}[ty[0]](ty, env, depth - 1)
+
+    def index(self, v: str, env: dict[str, Ty]) -> str:
+        """A place in a list or a string, most often one that there is."""
+        i = self.expression(I, env, 0)
+        return self.one(f"{i} % len({v})" if self.chance(0.7) else i, "0", "-1", i)
+
+    def item(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
+        """What a container of this type holds, or an empty text."""
+        holds = self.having(
+            env,
+            lambda t: (t[0] == "L" and t[1] == ty) or (t[0] == "D" and t[2] == ty) or (t[0] == "T" and ty in t[1:]),
+        )
+        if not holds:
+            return ""
+        v = self.rng.choice(holds)
+        t = env[v]
+        if t[0] == "T":
+            return f"{v}[{t.index(ty, 1) - 1}]"
+        if t[0] == "D":
+            key = self.expression(t[1], env, 0)
+            asked = f"{v}.get({key}, {self.literal(ty)})"
+            return self.one(f"{v}[{key}]", asked, asked, f"({v}[{key}] if {key} in {v} else {self.literal(ty)})")
+        forms = [f"{v}[{self.index(v, env)}]"] * 4 + [f"{v}.pop()", f"{v}.pop({self.index(v, env)})"]
+        if ty[0] in "ifsb":
+            forms += [f"max({v})", f"min({v})"]
+        text = self.rng.choice(forms)
+        return text if self.chance(0.3) else f"({text} if {v} else {self.literal(ty)})"
+
+    def integer(self, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=I: self.expression(t, env, depth)  # noqa: E731
+        sized = self.having(env, lambda t: t[0] in "sLDS")
+        lists = self.having(env, lambda t: t[0] == "L")
+        forms = [
+            lambda: f"({e()} + {e()})",
+            lambda: f"({e()} - {e()})",
+            lambda: f"({e()} * {self.rng.randint(-3, 5)})",
+            lambda: f"{e()} % {self.rng.choice([2, 3, 5, 7])}",
+            lambda: f"{e()} // {self.rng.choice([2, 3, -4])}",
+            lambda: f"abs({e()})",
+            lambda: f"{e(S)}.find({e(S)})",
+            lambda: f"{e(S)}.count({e(S)})",
+            lambda: f"ord(({e(S)} + 'q')[0])",
+            lambda: f"int({e(B)})",
+            lambda: f"sum([{self.expression(I, {**env, 'k': I}, 1)} for k in range({self.rng.randint(0, 4)})])",
+        ]
+        if sized:
+            forms += [lambda: f"len({self.rng.choice(sized)})"] * 4
+        if lists:
+            v = self.rng.choice(lists)
+            x = self.expression(env[v][1], env, 1)
+            forms += [lambda: f"{v}.count({x})", lambda: f"{v}.index({x})"]
+            if env[v][1] == I:
+                forms += [lambda: f"sum({v})", lambda: f"sum(x for x in {v} if x > {self.rng.randint(0, 4)})"]
+        return self.rng.choice(forms)()
+
+    def real(self, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=F: self.expression(t, env, depth)  # noqa: E731
+        return self.one(
+            lambda: f"({e()} + {e()})",
+            lambda: f"({e()} - {e()})",
+            lambda: f"({e()} * {self.rng.choice([0.5, -2.0, 3.0])})",
+            lambda: f"float({e(I)})",
+            lambda: f"({e(I)} / {self.rng.choice([2, 3, -7])})",
+            lambda: f"abs({e()})",
+            lambda: f"max({e()}, {self.literal(F)})",
+        )()
+
+    def text(self, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=S: self.expression(t, env, depth)  # noqa: E731
+        i = lambda: self.expression(I, env, 0)  # noqa: E731
+        number = lambda: self.expression(F, env, 0)  # noqa: E731
+        return self.one(
+            lambda: f"({e()} + {e()})",
+            lambda: f"({e()} + {e()})",
+            lambda: f"{e()}[{i()}:{i()}]",
+            lambda: f"{e()}[::{self.one(-1, 2, -2)}]",
+            lambda: f"({e()} * ({i()} % 3))",
+            lambda: f"str({e(I)})",
+            lambda: f"str({e(F)})",
+            lambda: f"f'{{{i()}:{self.one('d', '03d', '>5', '+', 'x')}}}|{{{number()}:{self.one('.2f', 'g', '8.3e')}}}'",
+            lambda: "f'<{" + self.expression(S, env, 0).replace("'", '"') + "!r:>6}>'",
+            lambda: f"{e()}.{self.one('upper', 'lower', 'title', 'strip', 'swapcase', 'casefold', 'lstrip')}()",
+            lambda: f"{e()}.replace({self.literal(S)}, {self.literal(S)})",
+            lambda: f"{self.one(repr(','), repr(''), repr('é'))}.join({self.expression(('L', S), env, depth)})",
+            lambda: f"{e()}.{self.one('ljust', 'center', 'zfill')}({self.rng.randint(0, 9)})",
+            lambda: f"{e()}.partition({self.one(repr('a'), repr(' '))})[{self.rng.randrange(3)}]",
+            lambda: f"chr(97 + {i()} % 26)",
+        )()
+
+    def test(self, env: dict[str, Ty]) -> str:
+        """A condition."""
+        return self.expression(B, env, 1) if self.chance(0.3) else self.truth(env, 1)
+
+    def truth(self, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t: self.expression(t, env, depth)  # noqa: E731
+        forms = [lambda t=t: f"({e(t)} {self.one('<', '<=', '==', '!=', '>')} {e(t)})" for t in (I, F, S)]
+        forms += [
+            lambda: f"({e(S)} in {e(S)})",
+            lambda: f"{e(S)}.{self.one('isdigit', 'isalpha', 'islower', 'isspace', 'isalnum')}()",
+            lambda: f"{e(S)}.{self.one('startswith', 'endswith')}({e(S)})",
+            lambda: f"(not {self.expression(B, env, 0)})",
+            lambda: f"({self.expression(B, env, 0)} {self.one('and', 'or')} {self.expression(B, env, 0)})",
+        ]
+        held = self.having(env, lambda t: t[0] in "LDS")
+        if held:
+            v = self.rng.choice(held)
+            t = env[v]
+            forms += [
+                lambda: f"({e(t[1])} {self.one('in', 'not in')} {v})",
+                lambda: f"({v} {self.one('==', '!=')} {e(t)})",
+                lambda: f"(not {v})",
+                lambda: f"(len({v}) > {self.rng.randint(0, 3)})",
+            ]
+            if t[0] == "L" and t[1][0] in "ifs":
+                forms += [lambda: f"({v} < {e(t)})", lambda: f"any([x == {self.literal(t[1])} for x in {v}])"]
+            if t[0] == "S":
+                forms += [lambda: f"({v} {self.one('<=', '>', '<')} {e(t)})", lambda: f"{v}.isdisjoint({e(t)})"]
+        return self.rng.choice(forms)()
+
+    def tuple(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
+        return "(" + "".join(self.expression(t, env, depth) + ", " for t in ty[1:]) + ")"
+
+    def source(self, env: dict[str, Ty]) -> tuple[str, str, dict[str, Ty]]:
+        """What a loop goes over: its targets, the iterable, and what the targets are."""
+        over = self.having(env, lambda t: t[0] in "LDSs")
+        x, y = self.fresh("x"), self.fresh("y")
+        if not over or self.chance(0.2):
+            return x, f"range({self.rng.randint(0, 5)})", {x: I}
+        v = self.rng.choice(over)
+        t = env[v]
+        if t[0] == "s":
+            return self.one((x, v, {x: S}), (f"{x}, {y}", f"enumerate({v})", {x: I, y: S}))
+        if t[0] == "S":
+            return x, f"sorted({v})", {x: t[1]}
+        if t[0] == "D":
+            return self.one(
+                (x, v, {x: t[1]}),
+                (f"{x}, {y}", f"{v}.items()", {x: t[1], y: t[2]}),
+                (x, f"{v}.values()", {x: t[2]}),
+                (x, f"sorted({v})", {x: t[1]}),
+            )
+        other = self.rng.choice(self.having(env, lambda t: t[0] == "L"))
+        forms = [
+            (x, v, {x: t[1]}),
+            (f"{x}, {y}", f"enumerate({v})", {x: I, y: t[1]}),
+            (x, f"{v}[{self.one('1:', '::-1', ':-1')}]", {x: t[1]}),
+            (x, f"reversed({v})", {x: t[1]}),
+            (f"{x}, {y}", f"zip({v}, {other})", {x: t[1], y: env[other][1]}),
+        ]
+        if t[1][0] == "T" and len(t[1]) == 3:
+            forms.append((f"{x}, {y}", v, {x: t[1][1], y: t[1][2]}))
+        return self.rng.choice(forms)
+
+    def comprehension(self, env: dict[str, Ty], made: Callable[[dict[str, Ty]], str]) -> str:
+        targets, over, types = self.source(env)
+        inner = {**env, **types}
+        item, tail = made(inner), f" if {self.test(inner)}" if self.chance(0.3) else ""
+        if any(f"{f[0]}(" in item + tail for f in self.functions):  # which may lengthen what the loop goes over
+            over = f"list({over})"
+        return f"{item} for {targets} in {over}{tail}"
+
+    def list(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=ty: self.expression(t, env, depth)  # noqa: E731
+        item = ty[1]
+        forms = [
+            lambda: "[" + ", ".join(e(item) for _ in range(self.rng.randint(0, 3))) + "]",
+            lambda: f"[{self.comprehension(env, lambda inner: self.expression(item, inner, depth))}]",
+            lambda: f"({e()} + {e()})[:{MANY}]",
+            lambda: f"{e()}[{self.one('1:', ':2', '::-1', ':', '::2', '-2:')}]",
+            lambda: f"{e()}.copy()",
+            lambda: f"([{e(item)}] * {self.rng.randint(0, 3)})",
+            lambda: f"list({e()})",
+        ]
+        if item in (I, F, S) or item == ("T", I, I):
+            forms += [lambda: f"sorted({e()})", lambda: f"sorted({e(('S', item))})", lambda: f"sorted({e()}, reverse=True)"]
+        if item == I:
+            forms += [lambda: f"list(range({self.rng.randint(0, 5)}))", lambda: f"sorted({e()}, key=lambda q: (q % 3, -q))"]
+        if item == S:
+            forms += [lambda: f"{e(S)}.split()", lambda: f"{e(S)}.split('a')", lambda: f"list({e(S)})"]
+            forms += [lambda: f"sorted({e()}, key=len)"]
+        for v in self.having(env, lambda t: t[0] == "D" and item in t[1:])[:2]:
+            forms.append(lambda v=v: f"list({v})" if env[v][1] == item else f"list({v}.values())")
+        return self.rng.choice(forms)()
+
+    def dict(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=ty: self.expression(t, env, depth)  # noqa: E731
+        pair = lambda inner: f"{self.expression(ty[1], inner, 1)}: {self.expression(ty[2], inner, depth)}"  # noqa: E731
+        return self.one(
+            lambda: "{" + ", ".join(pair(env) for _ in range(self.rng.randint(0, 3))) + "}",
+            lambda: "{" + self.comprehension(env, pair) + "}",
+            lambda: f"{e()}.copy()",
+            lambda: f"dict({e()})",
+            lambda: f"({e()} | {e()})",
+            lambda: "{**" + e() + ", " + pair(env) + "}",
+            lambda: f"dict(zip({e(('L', ty[1]))}, {e(('L', ty[2]))}))",
+        )()
+
+    def set(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
+        e = lambda t=ty: self.expression(t, env, depth)  # noqa: E731
+        return self.one(
+            lambda: "{" + ", ".join(e(ty[1]) for _ in range(self.rng.randint(1, 3))) + "}",
+            lambda: "{" + self.comprehension(env, lambda inner: self.expression(ty[1], inner, 1)) + "}",
+            lambda: f"set({e(('L', ty[1]))})",
+            lambda: f"({e()} {self.one('|', '&', '-', '^')} {e()})",
+            lambda: f"{e()}.{self.one('union', 'difference', 'intersection')}({e()})",
+            lambda: f"{e()}.copy()",
+        )()
+
+    # --- statements ---
+
+    def change(self, v: str, env: dict[str, Ty]) -> None:
+        """A statement that changes a container."""
+        t = env[v]
+        e = lambda t, d=1: self.expression(t, env, d)  # noqa: E731
+        grows = f"if len({v}) < {MANY}: "
+        if t[0] == "L":
+            i = self.index(v, env)
+            some = f"if {v}: " if self.chance(0.7) else ""
+            forms = [
+                lambda: f"{grows}{v}.append({e(t[1])})",
+                lambda: f"{grows}{v}.append({e(t[1])})",
+                lambda: f"{grows}{v}.insert({e(I, 0)}, {e(t[1])})",
+                lambda: f"{grows}{v}.extend({e(t)}[:5])",
+                lambda: f"{grows}{v} += {e(t)}[:5]",
+                lambda: f"{some}{v}[{i}] = {e(t[1])}",
+                lambda: f"{some}{v}[{i}] = {e(t[1])}",
+                lambda: f"{some}{v}.pop({i})",
+                lambda: f"{some}del {v}[{i}]",
+                lambda: f"del {v}[{self.one('1:', '::2', ':-1', '1:3')}]",
+                lambda: f"{v}[{self.one('1:', ':2', '1:2', '1:1')}] = {e(t)}[:3]",
+                lambda: f"{some}{v}.remove({self.one(f'{v}[0]', f'{v}[-1]', e(t[1]))})",
+                lambda: f"{v}.reverse()",
+                lambda: f"if len({v}) > {MANY // 2}: {v}.clear()",
+            ]
+            if t[1] in (I, F, S):
+                forms.append(lambda: f"{v}.sort({self.one('', 'reverse=True')})")
+            if t[1] == I:
+                forms.append(lambda: f"{some}{v}[{i}] += {self.rng.randint(1, 4)}")
+            if t[1] == S:
+                forms.append(lambda: f"{some}{v}[{i}] = ({v}[{i}] + {self.literal(S)})[:9]")
+        elif t[0] == "D":
+            k = self.expression(t[1], env, 1)
+            known = f"if {k} in {v}: " if self.chance(0.7) else ""
+            forms = [
+                lambda: f"{v}[{k}] = {e(t[2])}",
+                lambda: f"{v}[{k}] = {e(t[2])}",
+                lambda: f"{v}.setdefault({k}, {e(t[2])})",
+                lambda: f"{v}.pop({k}, {self.literal(t[2])})",
+                lambda: f"{known}{v}.pop({k})",
+                lambda: f"{known}del {v}[{k}]",
+                lambda: f"{v}.update({e(t)})",
+                lambda: f"if {v}: {v}.popitem()",
+                lambda: f"if len({v}) > {MANY}: {v}.clear()",
+            ]
+            if t[2] == I:
+                forms += [lambda: f"{v}[{k}] = {v}.get({k}, 0) + 1", lambda: f"{known}{v}[{k}] += 1"]
+        else:
+            x = self.expression(t[1], env, 1)
+            forms = [
+                lambda: f"{v}.add({x})",
+                lambda: f"{v}.add({x})",
+                lambda: f"{v}.discard({x})",
+                lambda: f"{v}.remove({x})",
+                lambda: f"{v}.update({e(t)})",
+                lambda: f"{v} {self.one('|=', '&=', '-=', '^=')} {e(t)}",
+                lambda: f"if len({v}) > {MANY}: {v}.clear()",
+            ]
+        self.emit(self.rng.choice(forms)())
+
+    def change_within(self, env: dict[str, Ty]) -> None:
+        """Change what a container holds, by an alias of it."""
+        nested = self.having(env, lambda t: t[0] in "LD" and t[-1][0] in "LDS")
+        if not nested:
+            self.assign(env)
+            return
+        v = self.rng.choice(nested)
+        t = env[v]
+        key = self.index(v, env) if t[0] == "L" else self.expression(t[1], env, 0)
+        alias = self.fresh("m")
+        if self.chance(0.7):
+            self.emit(f"if {v if t[0] == 'L' else f'{key} in {v}'}:")
+            self.indent += 1
+            self.emit(f"{alias} = {v}[{key}]")
+            self.change(alias, {**env, alias: t[-1]})
+            self.indent -= 1
+            return
+        self.emit(f"{alias} = {v}[{key}]")
+        env[alias] = t[-1]
+        self.change(alias, env)
+
+    def bounded(self, ty: Ty, text: str) -> str:
+        """A value that a variable takes again and again without growing."""
+        if ty == I:
+            return f"({text}) % 1009"
+        if ty == S:
+            return f"({text})[:20]"
+        return f"({text})[:{MANY}]" if ty[0] == "L" and self.chance(0.2) else text
+
+    def assign(self, env: dict[str, Ty]) -> None:
+        if env and self.chance(0.4):
+            v = self.rng.choice(list(env))
+            self.emit(f"{v} = {self.bounded(env[v], self.expression(env[v], env))}")
+            return
+        ty = self.type()
+        v = self.fresh("v")
+        self.emit(f"{v} = {self.bounded(ty, self.expression(ty, env))}")
+        env[v] = ty
+
+    def block(self, env: dict[str, Ty], depth: int, loops: int) -> None:
+        """Statements of their own: what they assign for the first time is not read after them."""
+        self.indent += 1
+        inner = dict(env)
+        for _ in range(self.rng.randint(1, 3)):
+            self.statement(inner, depth, loops)
+        self.indent -= 1
+
+    def statement(self, env: dict[str, Ty], depth: int, loops: int) -> None:
+        changed = self.having(env, lambda t: t[0] in "LDS")
+        kind = self.rng.randrange(20 if depth > 0 else 11)
+        if kind < 4 or not changed:
+            self.assign(env)
+        elif kind < 8:
+            self.change(self.rng.choice(changed), env)
+        elif kind < 10:
+            self.change_within(env)
+        elif kind == 10:
+            self.unpack(env)
+        elif kind < 14:
+            targets, over, types = self.source(env)
+            if loops > 1:
+                self.assign(env)
+                return
+            n = self.fresh("n")
+            self.emit(f"{n} = 0")
+            self.emit(f"for {targets} in {over}:")
+            self.emit(f"    {n} += 1")
+            self.emit(f"    if {n} > 20: break")  # the loop may lengthen what it goes over
+            self.block({**env, **types}, depth - 1, loops + 1)
+            if self.chance(0.2):
+                self.emit(f"    if {self.test({**env, **types})}: {self.one('break', 'continue')}")
+        elif kind < 17:
+            self.emit(f"if {self.test(env)}:")
+            self.block(env, depth - 1, loops)
+            if self.chance(0.4):
+                self.emit("else:")
+                self.block(env, depth - 1, loops)
+        elif kind == 17:
+            g, ty = self.fresh("g"), self.type(1)
+            arg = self.type(1)
+            self.emit(f"def {g}(t): return {self.expression(ty, {**env, 't': arg}, 2)}")
+            v = self.fresh("v")
+            self.emit(f"{v} = {g}({self.expression(arg, env)})")
+            env[v] = ty
+        else:
+            self.emit("try:")
+            self.block(env, depth - 1, loops)
+            self.emit(f"except {self.rng.choice(CAUGHT)}:")
+            self.block(env, depth - 1, loops)
+            if self.chance(0.2):
+                self.emit("finally:")
+                self.block(env, depth - 1, loops)
+
+    def unpack(self, env: dict[str, Ty]) -> None:
+        a, b = self.fresh("v"), self.fresh("v")
+        tuples = self.having(env, lambda t: t[0] == "T" and len(t) == 3)
+        lists = self.having(env, lambda t: t[0] == "L")
+        if tuples and self.chance(0.6):
+            v = self.rng.choice(tuples)
+            self.emit(f"{a}, {b} = {v}")
+            env |= {a: env[v][1], b: env[v][2]}
+        elif lists:
+            v = self.rng.choice(lists)
+            self.emit(f"{a}, *{b} = {v}")
+            env |= {a: env[v][1], b: env[v]}
+        else:
+            self.assign(env)
+
+    def function(self) -> None:
+        """A function that main may call, of containers that it may change."""
+        name = self.fresh("f")
+        types = [self.type() for _ in range(self.rng.randint(1, 3))]
+        result = self.type()
+        params = [self.fresh("p") for _ in types]
+        self.emit(self.one("@jit", "@jit", ""))
+        self.emit(f"def {name}({', '.join(params)}):")
+        env = dict(zip(params, types, strict=True))
+        self.indent += 1
+        for _ in range(self.rng.randint(1, 3)):
+            self.statement(env, 1, 0)
+        self.emit(f"return {self.expression(result, env)}")
+        self.indent -= 1
+        self.emit("")
+        self.functions.append((name, types, result))
+
+    def program(self) -> tuple[str, list[Ty]]:
+        """Return the text, and the types of main's arguments."""
+        for _ in range(self.rng.randint(0, 2)):
+            self.function()
+        types = [self.type() for _ in range(self.rng.randint(1, 3))]
+        params = [f"a{k}" for k in range(len(types))]
+        self.emit("@parallel" if self.chance(0.15) else "@jit")
+        self.emit(f"def main({', '.join(params)}):")
+        self.indent += 1
+        env = dict(zip(params, types, strict=True))
+        for _ in range(self.rng.randint(3, 6)):
+            self.statement(env, 2, 0)
+        shown = self.rng.sample(sorted(env), min(len(env), 4))
+        self.emit(f"return {', '.join(shown)},")
+        return "\n".join(self.lines) + "\n", types
+
+
+def build(texts: list[str]) -> list[Any]:
+    """Arguments of a call; the text of one may name those before it."""
+    names: dict[str, Any] = {}
+    for k, text in enumerate(texts):
+        names[f"a{k}"] = eval(text, dict(names))
+    return list(names.values())
+
+
+def outcome(main: Any, texts: list[str]) -> tuple[Any, Any, Any]:
+    """What a call comes to: the class and arguments of an exception, the value, and what the arguments are then."""
+    args = build(texts)
+    raised, got = None, None
+    try:
+        got = main(*args)
+    except Exception as e:
+        if type(e).__module__.startswith("treadle"):
+            raise
+        raised = (type(e).__name__, repr(e.args))
+    return raised, got, args
+
+
+def expected(source: str, calls: list[list[str]]) -> list[tuple[Any, Any, Any]]:
+    """The outcomes by CPython."""
+    same = lambda f: f  # noqa: E731
+    names: dict[str, Any] = {"jit": same, "parallel": same}
+    exec(compile(source, "<containers>", "exec"), names)
+    outcomes = [outcome(names["main"], c) for c in calls]
+    if wrong := [o[0] for o in outcomes if o[0] and o[0][0] in ILL]:
+        raise ValueError(f"no program: {wrong[0]}")
+    return outcomes
+
+
+def shown(value: Any) -> str:
+    """A value as text that two equal ones have in common: sets have no order, and every NaN is one."""
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(sorted(map(shown, value))) + "}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{shown(k)}: {shown(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        ends = "[]" if isinstance(value, list) else "()"
+        return ends[0] + ", ".join(map(shown, value)) + ends[1]
+    return repr(value)
+
+
+def differs(want: tuple[Any, Any, Any], got: tuple[Any, Any, Any], parallel: bool) -> str:
+    """Empty, or how two outcomes differ."""
+    for name, w, g in zip(("raised", "value", "arguments"), want, got, strict=True):
+        if shown(w) != shown(g):
+            return f"{name}: {shown(w)}, got {shown(g)}"
+    return ""
+
+
+def make_case(seed: int) -> Case:
+    """The program of a seed."""
+    for again in range(50):
+        maker = Maker(seed * 50 + again)
+        source, types = maker.program()
+        rng = maker.rng
+        calls = []
+        for _ in range(3):
+            texts: list[str] = []
+            for k, t in enumerate(types):
+                earlier = [j for j in range(k) if types[j] == t]
+                within = [j for j in range(k) if t[0] == "L" and types[j] == t[1]]
+                if earlier and rng.random() < 0.3:
+                    texts.append(f"a{rng.choice(earlier)}")
+                elif within and rng.random() < 0.5:
+                    texts.append(f"[a{within[0]}, {maker.argument(t[1])}, a{within[0]}]")
+                else:
+                    texts.append(maker.argument(t))
+            calls.append(texts)
+        options: dict[str, Any] = {"containers": True}
+        if rng.random() < 0.25:
+            options["inline"] = "always"
+        if rng.random() < 0.3:
+            options["way"] = rng.choice(WAYS)
+        with contextlib.suppress(ValueError):
+            return Case(source, calls, options, expected(source, calls))
+    raise AssertionError(f"seed {seed} makes no program that CPython would run")
