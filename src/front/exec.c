@@ -690,10 +690,9 @@ static void match_class(tr_ssa *s, uint32_t npos) {
 static bool find_function(tr_ssa *s, uint32_t func, uint32_t *out) {
     const char *name = s->p->funcs.d[func].name;
     bool gen = !strcmp(name, "<genexpr>");
-    bool list = !strcmp(name, "<listcomp>") || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>");
     tr_nyi_id why = TR_NYI__COUNT;
     *out = func;
-    if ((gen || list) && !tr_front_rounds(s->p, func, out, &why)) {
+    if (tr_front_is_expression(name) && !tr_front_rounds(s->p, func, out, &why)) {
         bad(s, "what an expression runs over is not to be seen");
         return false;
     }

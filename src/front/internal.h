@@ -99,6 +99,8 @@ bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_
 /* Comprehensions that stand in the code itself, as from 3.12 on, become COMPREHENDs; their loops are
  * functions, appended to the program. False: malformed. */
 bool tr_front_comprehensions(tr_prog *p, uint32_t func, tr_decoded *d);
+/* A code object of this name is a generator expression or a comprehension: it has no SSA of its own. */
+bool tr_front_is_expression(const char *name);
 /* The outermost loop, a function, of the generator expression or list comprehension that is the code of
  * `func`; UINT32_MAX: it is none, or something in it is not compiled, *why. False: malformed. */
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why);

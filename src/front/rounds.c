@@ -10,6 +10,7 @@
 #include "front/internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 typedef struct cutter {
     tr_prog *p;
@@ -165,6 +166,14 @@ static uint8_t made_by(const tr_bc *b) {
            : b->op == TR_N_SET ? TR_MAKES_SET
            : b->op == TR_N_MAP ? TR_MAKES_DICT
                                : 0;
+}
+
+bool tr_front_is_expression(const char *name) {
+    static const char *const names[] = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 bool tr_front_rounds(tr_prog *p, uint32_t func, uint32_t *first, tr_nyi_id *why) {

@@ -515,7 +515,8 @@ static bool build_ssa(tr_prog *p, uint32_t func, const tr_decoded *d, tr_fn **ou
 
 bool tr_front_build(tr_prog *p, uint32_t func) {
     const tr_func *fn = &p->funcs.d[func];
-    if (!fn->code || fn->ssa || fn->refused || (fn->round && !fn->round->cut))
+    if (!fn->code || fn->ssa || fn->refused ||
+        (fn->round ? !fn->round->cut : tr_front_is_expression(fn->name)))
         return true;
     if (fn->graph) {
         tr_front_graph(p, func);

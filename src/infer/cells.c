@@ -245,6 +245,10 @@ static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     return in->op == TR_OP_SETITEM && in->args[2] == v;
 }
 
+static bool is_slice(const tr_ins *i) {
+    return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
+}
+
 /* Does somebody else use the value besides, so that what is done to it is seen there? */
 static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     uint32_t n = 0;
@@ -269,6 +273,12 @@ static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t p
         if (closure->args[k] == v && param_changes(w, closure->imm.fn, k - 1, place))
             return true;
     return false;
+}
+
+/* list(x): the items are a list's. */
+static bool makes_list(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_LIST;
 }
 
 /* zip(), enumerate(), list() and their kin: what they give has what they were given somewhere in it. */
@@ -303,7 +313,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_CLOSURE)
         return capture_changes(w, in, v, place);
     if (in->op == TR_OP_CALLPY)
-        return call_changes(w, f, in, v, place) ||
+        return call_changes(w, f, in, v, place) || (place & NAMES && makes_list(f, in)) ||
                (may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
     bool asks = (in->op == TR_OP_UNPACK || ((i || in->op == TR_OP_ITERGET) && in->args[0] == v)) &&
                 (at < 0 || at == k || k == ANYWHERE);
@@ -332,10 +342,6 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return false;
     default: return false;
     }
-}
-
-static bool is_slice(const tr_ins *i) {
-    return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
 }
 
 /* A display of displays that are not all as long, or of displays and what else may be a list: as tuples they
@@ -490,7 +496,11 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
                                   tr_hash_bytes(&(looked_at){f, x, place}, sizeof(looked_at), 0), &known);
         if (!changes && is_seen(w, (looked_at){f, x, place}))
             continue;
-        bool display = place == ITSELF && tr_at(f, x)->op == TR_OP_BUILDLIST;
+        /* a part of a display is of a length that is not looked for */
+        const tr_ins *made = tr_at(f, v);
+        uint32_t length = made->op == TR_OP_BUILDLIST ? made->nargs : UINT32_MAX;
+        bool part = made->op == TR_OP_GETITEM && is_slice(tr_at(f, made->args[1]));
+        bool display = place == ITSELF && (made->op == TR_OP_BUILDLIST || part);
         for (uint32_t i = 0; i < f->ins.n && !changes; i++) {
             const tr_ins *in = &f->ins.d[i];
             bool uses = false;
@@ -503,7 +513,7 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
                         continue;
                     tr_val p = tr_blk_at(f, in->imm.succ[s].to)->params.d[k];
                     tr_vec_push(a, &work, ((passed){p, at}));
-                    changes = display && meets_list(w, f, p, tr_at(f, x)->nargs);
+                    changes = display && meets_list(w, f, p, length);
                 }
         }
         for (uint32_t k = at; changes; k = work.d[k].from) {

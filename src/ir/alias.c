@@ -92,13 +92,17 @@ static void everything(walk *w) {
         w->from[v] = 1;
 }
 
-/* Item k of a tuple that was passed in: an array of its own, however often it is taken out. */
+/* Item k of a tuple that was passed in: an array of its own, however often it is taken out. Where that is done
+ * only after the tuple has met others, the tuple stands for it. */
 static void same_item(walk *w, tr_val tuple, uint32_t k) {
+    bool any = false;
     for (tr_val x = 0; x < w->f->ins.n; x++) {
         const tr_ins *in = tr_at(w->f, x);
         if (in->op == TR_OP_EXTRACT && in->args[0] == tuple && in->imm.i == k && in->blk != TR_NOBLK)
-            w->from[x] = 1;
+            w->from[x] = any = true;
     }
+    if (!any)
+        w->from[tuple] = 1;
 }
 
 /* Item k of a tuple. */

@@ -294,6 +294,8 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
     assert(tr_em_is_whole(e, it) && tr_em_are_whole(e, n, acc) && "a loop begins with values");
     if (it.ty->kind == TR_TY_GENEXPR)
         return tr_lib_each_genexpr(e, it, n, acc, each, user);
+    if (it.ty->kind == TR_TY_TUPLE && !it.ty->n)
+        return true;
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
           step, stop;
     c[0] = tr_em_i64(e, 0);

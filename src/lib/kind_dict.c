@@ -263,8 +263,40 @@ static bool each_equal(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *s
     return true;
 }
 
+typedef struct named {
+    tr_tv d, pair;
+} named;
+
+static bool pair_equal(tr_em *e, const void *user, tr_tv *acc) {
+    const named *p = user;
+    tr_tv stop;
+    return each_equal(e, p->pair, &p->d, acc, &stop);
+}
+
+/* Does a dict have the entries of a display of names, and no others? */
+static bool equals_display(tr_em *e, tr_tv d, tr_tv display, tr_tv *all) {
+    uint32_t n = tr_em_keyed_n(display.ty);
+    *all = tr_em_strong(e, tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, d), tr_em_i64(e, n)));
+    for (uint32_t k = 0; k < n && !is_of_nothing(e, d); k++) {
+        named p = {.d = d};
+        tr_tv both[2] = {tr_em_item(e, tr_em_item(e, display, 0), k), tr_em_keyed_value(e, display, k)};
+        p.pair = tr_em_tuple(e, 2, both);
+        if (!tr_fam_when(e, *all, 1, all, pair_equal, &p))
+            return false;
+    }
+    return true;
+}
+
 tr_answer tr_lib_compare_dict(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    if ((op != TR_CMP_EQ && op != TR_CMP_NE) || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
+    bool equality = op == TR_CMP_EQ || op == TR_CMP_NE, first = x.ty->kind == TR_TY_KEYED;
+    if (equality && (first || y.ty->kind == TR_TY_KEYED)) {
+        if (!equals_display(e, first ? y : x, first ? x : y, out))
+            return TR_REFUSED;
+        if (op == TR_CMP_NE)
+            *out = tr_fam_not(e, *out);
+        return TR_DONE;
+    }
+    if (!equality || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
         return TR_OPEN;
     tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all = tr_em_strong(e, tr_em_bool(e, true));
     if (!is_of_nothing(e, x) && !is_of_nothing(e, y)) {

@@ -136,12 +136,20 @@ static bool may_stop(tr_em *e, const tr_ty *item, uint32_t n, const tr_tv *acc, 
            each(e, tr_lib_undef(e, item), user, c, &stop); /* once more, so that the reason is reported */
 }
 
-/* What one value is, found dry. */
+/* A tuple of nothing, or a display: nobody is asked what its items are. */
+static bool is_empty(tr_tv it) {
+    return it.ty->kind == TR_TY_TUPLE && it.ty->n == 0;
+}
+
+/* What one value is, found dry; NULL where all are left out. */
 static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     tr_em probe = *e;
     const tr_ty *item;
     tr_tv x, r, closure = tr_em_item(&probe, gen, 0);
     probe.dry = true;
+    *out = NULL;
+    if (is_empty(tr_em_item(&probe, gen, 1)))
+        return true;
     if (!tr_fam_item_type(&probe, tr_em_item(&probe, gen, 1), &item))
         return false;
     x = (tr_tv){item, TR_NOVAL};
@@ -150,11 +158,10 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     if (r.ty->kind == TR_TY_OPT)
         r = tr_em_item(&probe, r, 1);
     if (r.ty->kind != TR_TY_TUPLE)
-        *out = tr_fam_ty(e, TR_TY_F64); /* all are left out: as in NumPy's array of nothing */
-    else if (round_of(e, closure.ty)->inner != UINT32_MAX)
+        return true;
+    if (round_of(e, closure.ty)->inner != UINT32_MAX)
         return value_type(&probe, inner_of(&probe, closure, r), out);
-    else
-        *out = r.ty->items[0];
+    *out = r.ty->items[0];
     return true;
 }
 
@@ -174,7 +181,11 @@ static bool tell(tr_em *e, tr_tv gen) {
 bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
     run g = {.n = n, .each = each, .user = user};
     const tr_ty *item;
-    if (!tr_fam_item_type(e, gen, &item) || !may_stop(e, item, n, acc, each, user, &g.stops))
+    tr_em probe = *e;
+    probe.dry = true;
+    if (value_type(&probe, (tr_tv){gen.ty, TR_NOVAL}, &item) && !item)
+        g.stops = false; /* `each` gets nothing, and learns of no type */
+    else if (!tr_fam_item_type(e, gen, &item) || !may_stop(e, item, n, acc, each, user, &g.stops))
         return false;
     g.closure = tr_em_item(e, gen, 0);
     return tr_em_each(e, tr_em_item(e, gen, 1), n, acc, each_item, &g);
@@ -234,7 +245,7 @@ bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
         return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
     if (!value_type(e, gen, &value))
         return !e->dry && tell(e, gen);
-    value = tr_ty_strong(e->types, value);
+    value = value ? tr_ty_strong(e->types, value) : tr_fam_ty(e, TR_TY_F64); /* as NumPy's array of nothing */
     tr_tv more = {bool_ty, TR_NOVAL}, place = {value, TR_NOVAL}, at = tr_em_strong(e, i);
     if (!e->dry) {
         tr_val found[3];
