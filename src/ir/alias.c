@@ -66,6 +66,7 @@ uint32_t tr_array_choices(const tr_fn *f, tr_val v, tr_val *out, uint32_t max) {
 typedef struct walk {
     const tr_fn *f;
     uint8_t *from;
+    tr_map seen; /* items of tuples that were followed: there may be many ways to one */
 } walk;
 
 static void whole(walk *w, tr_val v);
@@ -105,6 +106,13 @@ static void same_item(walk *w, tr_val tuple, uint32_t k) {
         w->from[tuple] = 1;
 }
 
+static bool is_followed(walk *w, tr_val tuple, uint32_t k) {
+    uint64_t key = (uint64_t)k << 32 | tuple, at;
+    bool seen = tr_map_get(&w->seen, key, &at);
+    tr_map_set(&w->f->ctx->arena, &w->seen, key, 1);
+    return seen;
+}
+
 /* Item k of a tuple. */
 static void item(walk *w, tr_val tuple, uint32_t k, int depth) {
     const tr_ins *in = tr_at(w->f, tuple);
@@ -116,7 +124,8 @@ static void item(walk *w, tr_val tuple, uint32_t k, int depth) {
         item(w, in->args[1], k, depth - 1);
         item(w, in->args[2], k, depth - 1);
     } else if (in->op == TR_OP_PARAM && in->blk) {
-        each_source(w, tuple, k, depth - 1, item);
+        if (!is_followed(w, tuple, k))
+            each_source(w, tuple, k, depth - 1, item);
     } else if (is_entry_param(w->f, tuple)) {
         same_item(w, tuple, k);
     } else {
@@ -196,7 +205,7 @@ static void whole(walk *w, tr_val v) {
 }
 
 void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from) {
-    walk w = {f, from};
+    walk w = {.f = f, .from = from};
     whole(&w, v);
 }
 

@@ -92,9 +92,15 @@ static bool item_no_nan(tr_em *e, tr_tv x, const void *user, tr_tv *out) {
     return true;
 }
 
+/* As the Python that compiles says it. */
+static const char *none_text(tr_em *e, bool max) {
+    if (e->ctx->python < 312)
+        return max ? "max() arg is an empty sequence" : "min() arg is an empty sequence";
+    return max ? "max() iterable argument is empty" : "min() iterable argument is empty";
+}
+
 static void check_some(tr_em *e, const tr_bcall *c, tr_tv some) {
-    tr_em_check(e, some, TR_EXC_VALUE,
-                c->aux ? "max() iterable argument is empty" : "min() iterable argument is empty", 0, NULL);
+    tr_em_check(e, some, TR_EXC_VALUE, none_text(e, c->aux), 0, NULL);
 }
 
 /* acc: the best so far, whether there is one */
@@ -343,7 +349,7 @@ bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return true;
     }
     if (n == 0)
-        return tr_em_error(e, "%s() iterable argument is empty", tr_fam_name(c));
+        return tr_em_error(e, "%s", none_text(e, c->aux));
     return b.key.ty || x[0].ty->kind == TR_TY_TUPLE || tr_lib_is_text(x[0]) ? best_of(e, c, &b, n, x, out)
                                                                             : extreme_of(e, c, n, x, out);
 }

@@ -64,9 +64,10 @@ static bool fn_drops(borrower *w, const tr_fn *f) {
 
 /* --- what is made of it --- */
 
+/* A value of counted parts that is no new reference (op.def) has those of its operands: a view, a part of a
+ * string, an item of a tuple. */
 static bool makes_alias(const tr_ins *in) {
-    return in->op == TR_OP_TUPLE || in->op == TR_OP_EXTRACT || in->op == TR_OP_SELECT ||
-           in->op == TR_OP_ITEMS || in->op == TR_OP_PEEK || tr_is_view(in);
+    return tr_op_info[in->op].owns != 'n' && in->ty && tr_ty_is_counted(in->ty);
 }
 
 static bool add_params(borrower *w, const tr_ins *t) {
@@ -93,7 +94,7 @@ static void find_made(borrower *w, tr_val v) {
                 continue;
             changed = add_params(w, in) || changed;
             bool is = w->of[x];
-            for (uint32_t k = 0; !is && makes_alias(in) && tr_ty_is_counted(in->ty) && k < in->nargs; k++)
+            for (uint32_t k = 0; !is && makes_alias(in) && k < in->nargs; k++)
                 is = w->of[in->args[k]];
             changed = changed || is != w->of[x];
             w->of[x] = is;

@@ -61,7 +61,10 @@ class Maker:
         if kind < 3:
             return self.rng.choice(PLAIN)
         if kind == 3:
-            return ("T", *(self.type(depth - 1 if self.chance(0.3) else 0) for _ in range(self.one(1, 2, 2, 3))))
+            return (
+                "T",
+                *(self.type(depth - 1 if self.chance(0.3) else 0) for _ in range(self.one(1, 2, 2, 3))),
+            )
         if kind < 7:
             return ("L", self.type(depth - 1))
         if kind < 9:
@@ -140,7 +143,9 @@ class Maker:
         """What a container of this type holds, or an empty text."""
         holds = self.having(
             env,
-            lambda t: (t[0] == "L" and t[1] == ty) or (t[0] == "D" and t[2] == ty) or (t[0] == "T" and ty in t[1:]),
+            lambda t: (
+                (t[0] == "L" and t[1] == ty) or (t[0] == "D" and t[2] == ty) or (t[0] == "T" and ty in t[1:])
+            ),
         )
         if not holds:
             return ""
@@ -151,7 +156,9 @@ class Maker:
         if t[0] == "D":
             key = self.expression(t[1], env, 0)
             asked = f"{v}.get({key}, {self.literal(ty)})"
-            return self.one(f"{v}[{key}]", asked, asked, f"({v}[{key}] if {key} in {v} else {self.literal(ty)})")
+            return self.one(
+                f"{v}[{key}]", asked, asked, f"({v}[{key}] if {key} in {v} else {self.literal(ty)})"
+            )
         forms = [f"{v}[{self.index(v, env)}]"] * 4 + [f"{v}.pop()", f"{v}.pop({self.index(v, env)})"]
         if ty[0] in "ifsb":
             forms += [f"max({v})", f"min({v})"]
@@ -173,7 +180,9 @@ class Maker:
             lambda: f"{e(S)}.count({e(S)})",
             lambda: f"ord(({e(S)} + 'q')[0])",
             lambda: f"int({e(B)})",
-            lambda: f"sum([{self.expression(I, {**env, 'k': I}, 1)} for k in range({self.rng.randint(0, 4)})])",
+            lambda: (
+                f"sum([{self.expression(I, {**env, 'k': I}, 1)} for k in range({self.rng.randint(0, 4)})])"
+            ),
         ]
         if sized:
             forms += [lambda: f"len({self.rng.choice(sized)})"] * 4
@@ -209,11 +218,17 @@ class Maker:
             lambda: f"({e()} * ({i()} % 3))",
             lambda: f"str({e(I)})",
             lambda: f"str({e(F)})",
-            lambda: f"f'{{{i()}:{self.one('d', '03d', '>5', '+', 'x')}}}|{{{number()}:{self.one('.2f', 'g', '8.3e')}}}'",
+            lambda: (
+                f"f'{{{i()}:{self.one('d', '03d', '>5', '+', 'x')}}}|{{{number()}:{self.one('.2f', 'g', '8.3e')}}}'"
+            ),
             lambda: "f'<{" + self.expression(S, env, 0).replace("'", '"') + "!r:>6}>'",
-            lambda: f"{e()}.{self.one('upper', 'lower', 'title', 'strip', 'swapcase', 'casefold', 'lstrip')}()",
+            lambda: (
+                f"{e()}.{self.one('upper', 'lower', 'title', 'strip', 'swapcase', 'casefold', 'lstrip')}()"
+            ),
             lambda: f"{e()}.replace({self.literal(S)}, {self.literal(S)})",
-            lambda: f"{self.one(repr(','), repr(''), repr('é'))}.join({self.expression(('L', S), env, depth)})",
+            lambda: (
+                f"{self.one(repr(','), repr(''), repr('é'))}.join({self.expression(('L', S), env, depth)})"
+            ),
             lambda: f"{e()}.{self.one('ljust', 'center', 'zfill')}({self.rng.randint(0, 9)})",
             lambda: f"{e()}.partition({self.one(repr('a'), repr(' '))})[{self.rng.randrange(3)}]",
             lambda: f"chr(97 + {i()} % 26)",
@@ -246,7 +261,10 @@ class Maker:
             if t[0] == "L" and t[1][0] in "ifs":
                 forms += [lambda: f"({v} < {e(t)})", lambda: f"any([x == {self.literal(t[1])} for x in {v}])"]
             if t[0] == "S":
-                forms += [lambda: f"({v} {self.one('<=', '>', '<')} {e(t)})", lambda: f"{v}.isdisjoint({e(t)})"]
+                forms += [
+                    lambda: f"({v} {self.one('<=', '>', '<')} {e(t)})",
+                    lambda: f"{v}.isdisjoint({e(t)})",
+                ]
         return self.rng.choice(forms)()
 
     def tuple(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
@@ -287,7 +305,9 @@ class Maker:
         targets, over, types = self.source(env)
         inner = {**env, **types}
         item, tail = made(inner), f" if {self.test(inner)}" if self.chance(0.3) else ""
-        if any(f"{f[0]}(" in item + tail for f in self.functions):  # which may lengthen what the loop goes over
+        if any(
+            f"{f[0]}(" in item + tail for f in self.functions
+        ):  # which may lengthen what the loop goes over
             over = f"list({over})"
         return f"{item} for {targets} in {over}{tail}"
 
@@ -304,9 +324,16 @@ class Maker:
             lambda: f"list({e()})",
         ]
         if item in (I, F, S) or item == ("T", I, I):
-            forms += [lambda: f"sorted({e()})", lambda: f"sorted({e(('S', item))})", lambda: f"sorted({e()}, reverse=True)"]
+            forms += [
+                lambda: f"sorted({e()})",
+                lambda: f"sorted({e(('S', item))})",
+                lambda: f"sorted({e()}, reverse=True)",
+            ]
         if item == I:
-            forms += [lambda: f"list(range({self.rng.randint(0, 5)}))", lambda: f"sorted({e()}, key=lambda q: (q % 3, -q))"]
+            forms += [
+                lambda: f"list(range({self.rng.randint(0, 5)}))",
+                lambda: f"sorted({e()}, key=lambda q: (q % 3, -q))",
+            ]
         if item == S:
             forms += [lambda: f"{e(S)}.split()", lambda: f"{e(S)}.split('a')", lambda: f"list({e(S)})"]
             forms += [lambda: f"sorted({e()}, key=len)"]
@@ -576,7 +603,9 @@ def expected(source: str, calls: list[list[str]]) -> list[tuple[Any, Any, Any]]:
 def shown(value: Any) -> str:
     """A value as text that two equal ones have in common: sets have no order, and every NaN is one."""
     if isinstance(value, (set, frozenset)):
-        return "{" + ", ".join(sorted(map(shown, value))) + "}"
+        return (
+            "{" + ", ".join(sorted(shown(x or abs(x) if isinstance(x, float) else x) for x in value)) + "}"
+        )  # which zero stays is open
     if isinstance(value, dict):
         return "{" + ", ".join(f"{shown(k)}: {shown(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -114,7 +114,9 @@ class Run:
         child = checker(o)
         try:
             while (seed := self.take()) is not None:
-                answer = child.ask({"seed": seed, "library": o.library, "only": o.only, "schedules": o.schedules})
+                answer = child.ask(
+                    {"seed": seed, "library": o.library, "only": o.only, "schedules": o.schedules}
+                )
                 answer.setdefault("seed", seed)
                 answer["before"] = child.served
                 if not self.note(answer):
