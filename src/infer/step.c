@@ -130,6 +130,13 @@ static bool is_builtin(const tr_obj *o) {
     return o && o->kind == TR_OBJ_BUILTIN;
 }
 
+/* The function is the package's own: what it returns it has from nowhere else. */
+static bool in_library(const tr_em *e) {
+    const infer *of = e->infer;
+    const tr_inst *inst = &of->p->insts.d[of->st.d[of->cur].inst];
+    return of->p->funcs.d[inst->func].library;
+}
+
 /* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place,
  * which runs as often as it is made, that does not show, and the loop's counter is all its state. */
 static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
@@ -138,7 +145,7 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
     if (n != 1 || !user)
         return n == 0;
     return user->blk == tr_at(f, v)->blk &&
-           (user->op == TR_OP_ITER || user->op == TR_OP_IN || is_builtin(constant_callee(e, f, user)));
+           ((user->op == TR_OP_RET && in_library(e)) || user->op == TR_OP_ITER || user->op == TR_OP_IN || is_builtin(constant_callee(e, f, user)));
 }
 
 /* --- generator expressions and list comprehensions --- */
@@ -160,12 +167,10 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
            (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
 }
 
-/* Does what is called take a list for the array of its items? sorted() gives the items again, whatever they
- * are. */
-static bool takes_arrays(const tr_em *e, const tr_obj *callee) {
+/* Does what is called take a list for the array of its items? */
+static bool takes_arrays(const tr_obj *callee) {
     if (callee && callee->kind == TR_OBJ_FUNC)
-        return callee->u.contract && callee->u.contract->library &&
-               strcmp(e->prog->funcs.d[callee->u.func].name, "sorted") != 0;
+        return callee->u.contract && callee->u.contract->library && callee->u.contract->arrays;
     return is_builtin(callee) && tr_lib_reads_list(callee->u.builtin);
 }
 
@@ -179,7 +184,7 @@ static bool becomes_array(const tr_em *e, const tr_fn *f, tr_val v) {
         return false;
     const tr_ins *callee = user->op == TR_OP_CALLPY ? tr_at(f, user->args[0]) : NULL;
     if (callee)
-        return callee->op == TR_OP_OBJ ? takes_arrays(e, callee->imm.obj)
+        return callee->op == TR_OP_OBJ ? takes_arrays(callee->imm.obj)
                                        : callee->op == TR_OP_GETATTR && /* np.array */
                                              tr_at(f, callee->args[0])->op == TR_OP_OBJ;
     return (user->op == TR_OP_GETITEM && user->args[1] == v) ||
@@ -230,7 +235,7 @@ static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, u
     case TR_OP_SETITEM: return user->args[1] == v || (user->args[2] == v && !keeps_items(e, f, user));
     case TR_OP_BUILDTUP: return is_row(e, f, user);
     case TR_OP_CALLPY:
-        return takes_arrays(e, callee) ||
+        return takes_arrays(callee) ||
                (is_builtin(callee) && ndim == 1 && tr_lib_only_reads(callee->u.builtin));
     default: return false;
     }
