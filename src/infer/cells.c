@@ -187,8 +187,7 @@ static const tr_obj *constant_of(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     if (in->op == TR_OP_OBJ)
         return in->imm.obj;
-    const tr_ins *of = in->op == TR_OP_GETATTR ? tr_at(f, in->args[0]) : NULL;
-    const tr_obj *has = of && of->op == TR_OP_OBJ ? of->imm.obj : NULL;
+    const tr_obj *has = in->op == TR_OP_GETATTR ? constant_of(f, in->args[0]) : NULL;
     if (has && has->kind != TR_OBJ_MODULE)
         has = has->member;
     return has ? tr_obj_attr(has, in->imm.s) : NULL;

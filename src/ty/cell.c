@@ -181,6 +181,13 @@ static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned
     return deepest;
 }
 
+bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list) {
+    bool meets = false;
+    if (is_cell(list))
+        depth_of(t, x, root_of(tr_tytab_cells((tr_tytab *)(uintptr_t)t), list), TR_MAX_LISTS, &meets);
+    return meets;
+}
+
 static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr_clash_why why) {
     if (c->clash.type[1])
         return;

@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 import treadle
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import njit, prange
 from treadle.errors import TypingError
@@ -206,6 +206,7 @@ def test_as_python(f):
         assert compiled(f)(a, b) == plain(f(a, b))
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(-3, 9), max_size=7), st.lists(st.integers(-3, 9), max_size=4))
 def test_any_lists(a, b):
     """Empty ones, too."""
@@ -214,6 +215,7 @@ def test_any_lists(a, b):
             assert compiled(f)(a, b) == f(a, b)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(
     st.integers(0, 9), st.integers(0, 9), st.one_of(st.none(), st.integers(0, 12)), st.integers(1, 4)
 )
