@@ -35,22 +35,29 @@ static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *ou
     const tr_callinfo *ci = in->imm.call;
     uint32_t end = in->nargs - ci->starstar, first = end - ci->nkw, npos = first - 1, nmore = 0;
     const tr_tv map = a[in->nargs - 1];
-    if (ci->star && a[1].ty->kind != TR_TY_TUPLE)
-        return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
+    tr_args given = {0};
+    tr_tv rest = {NULL, TR_NOVAL};
+    bool counted = !ci->star || a[1].ty->kind == TR_TY_TUPLE;
+    if (!counted && !tr_infer_star(e, a[0], ci, a[1], &given, &rest))
+        return false;
     if (ci->starstar && map.ty->kind != TR_TY_KEYED)
         return tr_em_unsupported(e, "call-starstar", "a call with ** of %s", tr_em_tyname(e, map.ty));
     if (ci->star)
-        npos = a[1].ty->n;
+        npos = counted ? a[1].ty->n : given.n;
     if (ci->starstar)
         nmore = tr_em_keyed_n(map.ty);
     uint32_t nkw = ci->nkw + nmore;
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 1u);
-    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 1u);
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 2u);
+    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 2u);
     for (uint32_t i = 0; i < npos; i++)
-        v[i] = ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
+        v[i] = !counted ? given.v[i] : ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
     for (uint32_t i = 0; i < nkw; i++) {
         v[npos + i] = i < ci->nkw ? a[first + i] : tr_em_keyed_value(e, map, i - ci->nkw);
         kw[i] = i < ci->nkw ? ci->kwnames[i] : tr_em_keyed_name(map.ty, i - ci->nkw);
+    }
+    if (rest.ty) {
+        v[npos + nkw] = rest;
+        kw[nkw++] = TR_REST;
     }
     *out = (tr_args){npos + nkw, v, nkw, kw};
     return true;
@@ -451,7 +458,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
-    case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
+    case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
+        return a[0].ty->kind == TR_TY_LIST && tr_at(src, in->args[0])->op != TR_OP_ITER
+                   ? tr_em_builtin(e, TR_B_LEN, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, a, 0, NULL}, out)
+                   : tr_em_iterlen(e, a[0], out);
     case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);
     case TR_OP_ITERGET:
         return a[1].ty->kind == TR_TY_STEP
