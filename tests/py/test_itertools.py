@@ -14,7 +14,7 @@ import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treadle import njit, prange
-from treadle.errors import TypingError
+from treadle.errors import TypingError, UnsupportedError
 
 Point = namedtuple("Point", "x y")
 
@@ -353,6 +353,19 @@ def test_in_parallel_loops():
         return out
 
     assert (f(50) == f.py_func(50)).all()
+
+
+def test_rounds_of_a_parallel_loop_share_none():
+    @njit(parallel=True)
+    def f(a):
+        it = itertools.accumulate(a)
+        s = 0
+        for _ in prange(len(a)):
+            s += next(it)
+        return s
+
+    with pytest.raises(UnsupportedError, match="prange"):
+        f([1, 2, 3])
 
 
 def test_nothing_is_leaked():
