@@ -106,7 +106,8 @@ const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t) {
 }
 
 void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba) {
-    grafted(&(graft){.f = f, .place = place_of(FLOWN, f->at, 0), .line = line, .numba = numba}, from, to, (uint64_t)to->id << 32);
+    grafted(&(graft){.f = f, .place = place_of(FLOWN, f->at, 0), .line = line, .numba = numba}, from, to,
+            (uint64_t)to->id << 32);
 }
 
 bool tr_infer_guess_lists(infer *f, uint32_t inst) {
@@ -361,7 +362,8 @@ static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v,
 static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     const tr_obj *o = constant_of(f, call->args[0]);
-    bool walks = o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
+    bool walks =
+        o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
     bool rows = false;
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
         rows = rows || tr_at(f, in->args[k])->op == TR_OP_BUILDLIST;

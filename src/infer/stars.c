@@ -41,8 +41,9 @@ static bool length(tr_em *e, tr_tv x, tr_tv *n) {
 
 static bool refuse(tr_em *e, tr_tv x) {
     tr_em_error(e, "the argument after * must be a tuple here, not %s", tr_em_tyname(e, x.ty));
-    tr_em_hint(e, "how many items it has is no part of its type: give them one by one, or take the sequence as one "
-                  "argument");
+    tr_em_hint(
+        e, "how many items it has is no part of its type: give them one by one, or take the sequence as one "
+           "argument");
     return false;
 }
 
@@ -73,8 +74,8 @@ bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, tr_tv x, tr_ar
     n = tr_em_strong(e, n);
     tr_tv want = tr_em_i64(e, out->n);
     tr_em_check(e, tr_em_cmp(e, fn->varargs ? TR_CMP_GE : TR_CMP_EQ, n, want), TR_EXC_TYPE,
-                tr_arena_printf(&e->ctx->arena, "%s() takes %s%u positional argument%s but {0} were given", fn->name,
-                                fn->varargs ? "at least " : "", out->n, out->n == 1 ? "" : "s"),
+                tr_arena_printf(&e->ctx->arena, "%s() takes %s%u positional argument%s but {0} were given",
+                                fn->name, fn->varargs ? "at least " : "", out->n, out->n == 1 ? "" : "s"),
                 1, &n);
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, out->n + 1u);
     for (uint32_t i = 0; i < out->n; i++)

@@ -30,15 +30,39 @@ static bool makes_list(const tr_ins *in) {
     return in->op == TR_OP_GENERATE && (in->sub & TR_MAKES_LIST);
 }
 
+/* Several mappings of names as one, in which a name may stand twice: who is called tells of it. */
+static bool all_named(tr_em *e, tr_tv maps, tr_tv *out) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < maps.ty->n; i++) {
+        if (maps.ty->items[i]->kind != TR_TY_KEYED)
+            return tr_em_unsupported(e, "call-starstar", "a call with ** of %s",
+                                     tr_em_tyname(e, maps.ty->items[i]));
+        n += tr_em_keyed_n(maps.ty->items[i]);
+    }
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *values = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    n = 0;
+    for (uint32_t i = 0; i < maps.ty->n; i++) {
+        tr_tv map = tr_em_item(e, maps, i);
+        for (uint32_t k = 0; k < tr_em_keyed_n(map.ty); k++, n++) {
+            names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(map.ty, k)));
+            values[n] = tr_em_keyed_value(e, map, k);
+        }
+    }
+    *out = tr_em_keyed(e, tr_em_tuple(e, n, names), tr_em_tuple(e, n, values));
+    return true;
+}
+
 /* Arguments of a call with stars: those of the tuple one by one, behind the keywords those of the mapping. */
 static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out) {
     const tr_callinfo *ci = in->imm.call;
     uint32_t end = in->nargs - ci->starstar, first = end - ci->nkw, npos = first - 1, nmore = 0;
-    const tr_tv map = a[in->nargs - 1];
+    tr_tv map = a[in->nargs - 1];
     tr_args given = {0};
     tr_tv rest = {NULL, TR_NOVAL};
     bool counted = !ci->star || a[1].ty->kind == TR_TY_TUPLE;
     if (!counted && !tr_infer_star(e, a[0], ci, a[1], &given, &rest))
+        return false;
+    if (ci->starstar && map.ty->kind == TR_TY_TUPLE && !all_named(e, map, &map))
         return false;
     if (ci->starstar && map.ty->kind != TR_TY_KEYED)
         return tr_em_unsupported(e, "call-starstar", "a call with ** of %s", tr_em_tyname(e, map.ty));
@@ -152,7 +176,8 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
     if (n != 1 || !user)
         return n == 0;
     return user->blk == tr_at(f, v)->blk &&
-           ((user->op == TR_OP_RET && in_library(e)) || user->op == TR_OP_ITER || user->op == TR_OP_IN || is_builtin(constant_callee(e, f, user)));
+           ((user->op == TR_OP_RET && in_library(e)) || user->op == TR_OP_ITER || user->op == TR_OP_IN ||
+            is_builtin(constant_callee(e, f, user)));
 }
 
 /* --- generator expressions and list comprehensions --- */

@@ -184,6 +184,22 @@ def test_starred_sequences():
     assert got == want and [type(x) for x in got] == [int] * len(got)
 
 
+def test_several_mappings():
+    def f(n):
+        m, more = {"c": n}, {"d": 5}
+
+        def g(**kw):
+            return point(1, 2, **kw, **more)
+
+        return point(1, 2, **m, **more), g(c=7), point(**{"a": n}, b=3, **more, **{"c": 2.5})
+
+    assert njit(f)(4) == f(4)
+    with pytest.raises(TypingError, match="multiple values for keyword argument 'd'"):
+        njit(lambda n: point(1, 2, **{"d": n}, **{"d": 5}))(1)
+    with pytest.raises(UnsupportedError, match=r"a call with \*\* of dict"):
+        njit(lambda d: point(1, 2, **{"d": 1}, **d))({"c": 2})
+
+
 def test_starred_sequences_of_another_length():
     @njit
     def f(l):

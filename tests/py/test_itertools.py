@@ -62,7 +62,7 @@ def orders(a, b):
 def chains(a, b):
     rows = [list(a), list(b), [1, 2]]
     return (
-        [x for x in itertools.chain(a, b)],  # noqa: C416: a comprehension
+        [x for x in itertools.chain(a, b)],  # noqa: C416 - a comprehension
         sum(itertools.chain(a, range(3), b, (1, 2))),
         [x + 1 for x in itertools.chain.from_iterable(rows)],
         list(itertools.chain.from_iterable(["ab", "", "c"])),
@@ -125,7 +125,9 @@ def walks(a, b):
         sum(itertools.starmap(lambda x, y: x * y, zip(a, b))),
         list(itertools.compress(a, [1, 0, 1, 1])),
         [y - x for x, y in itertools.pairwise(a)],
-        list(itertools.islice(itertools.chain(itertools.takewhile(lambda x: x < 4, itertools.count()), b), 9)),
+        list(
+            itertools.islice(itertools.chain(itertools.takewhile(lambda x: x < 4, itertools.count()), b), 9)
+        ),
     )
 
 
@@ -216,9 +218,7 @@ def test_any_lists(a, b):
 
 
 @settings(deadline=None)  # the first call compiles
-@given(
-    st.integers(0, 9), st.integers(0, 9), st.one_of(st.none(), st.integers(0, 12)), st.integers(1, 4)
-)
+@given(st.integers(0, 9), st.integers(0, 9), st.one_of(st.none(), st.integers(0, 12)), st.integers(1, 4))
 def test_islice_takes_what_cpython_takes(n, start, stop, step):
     """Also from the iterator beneath."""
     it = iter(range(n))

@@ -374,7 +374,7 @@ def reader(walk: Any, seen: Any) -> Any:
 
 def pool(x: Any) -> Any:
     """The items, which stay what they are."""
-    return x if isinstance(x, (range, str)) else [y for y in x]  # noqa: C416: a list of what there is
+    return x if isinstance(x, (range, str)) else [y for y in x]  # noqa: C416 - a list of what there is
 
 
 def pools(iterables: Any) -> Any:
@@ -435,7 +435,7 @@ def subsets(of: Any, r: Constant, apart: Constant) -> Any:
     n = len(of)
     at = [k * apart for k in range(r)]
     begun = False
-    ended = (r > n if apart else r > 0 and n == 0)
+    ended = r > n if apart else r > 0 and n == 0
 
     def next_subset() -> Any:
         nonlocal begun, ended
@@ -461,7 +461,9 @@ def permutations(iterable: Any, r: Constant = None) -> Any:
     """Tuples of r items in any order."""
     if r is None:
         if not is_constant(len(iterable)):
-            refuse("permutations() needs an r that is known when the function compiles: it is the tuples' length")
+            refuse(
+                "permutations() needs an r that is known when the function compiles: it is the tuples' length"
+            )
         return orders(pool(iterable), len(iterable))
     if not is_constant(r):
         refuse("permutations() needs an r that is known when the function compiles: it is the tuples' length")

@@ -33,7 +33,7 @@ def attributes_of(obj: Any, attrs: Any) -> Any:
     return () if len(attrs) == 0 else (getattr(obj, attrs[0]), *attributes_of(obj, attrs[1:]))
 
 
-def countOf(a: Any, b: Any, /) -> int:  # noqa: N802: Python's name
+def countOf(a: Any, b: Any, /) -> int:  # noqa: N802 - Python's name
     """How many items are equal to b."""
     n = 0
     for x in a:
@@ -42,7 +42,7 @@ def countOf(a: Any, b: Any, /) -> int:  # noqa: N802: Python's name
     return n
 
 
-def indexOf(a: Any, b: Any, /) -> int:  # noqa: N802: Python's name
+def indexOf(a: Any, b: Any, /) -> int:  # noqa: N802 - Python's name
     """The place of the first item that is equal to b."""
     at = 0
     for x in a:
@@ -55,4 +55,3 @@ def indexOf(a: Any, b: Any, /) -> int:  # noqa: N802: Python's name
 def delitem(a: Any, b: Any, /) -> None:
     """del a[b]."""
     del a[b]
-
