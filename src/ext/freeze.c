@@ -833,7 +833,7 @@ static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out, PyO
     return PyTuple_GET_ITEM(found, 0);
 }
 
-/* What code may reach as attributes of what stands in place of a class, as `itertools.chain.from_iterable`. */
+/* What code may reach as attributes of what stands in place of a class: `itertools.chain.from_iterable`. */
 static tr_obj *freeze_members(tr_frozen *z, PyObject *o, tr_obj *of, PyObject *members) {
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(members);
     if (!of || !n)

@@ -1,4 +1,4 @@
-/* Arguments behind a star whose number only the running program knows, `f(*l)` of a list, an array or a range.
+/* Arguments behind a star whose number only the running program knows: `f(*l)` of a list, an array, a range.
  * A function of the user's says how many it takes: where that is one number, it is compared with what there
  * is, and the items are its arguments; what is left goes to its *args, which is a list then. min() and max()
  * of the items are those of the sequence. Anything else would need a call of each length. */

@@ -1,8 +1,8 @@
 /* Iterators that are functions: what a closure gives, call by call, until it gives None. The general form of
  * an iterator, with a state of any types in the variables that the closure captured, where others have a
  * counter; functions of itertools are written with it (python/treadle/_library/iterators.py).
- * A call gives the item in a tuple, so that an item may be None: `(item,)`, or None at the end, and None again
- * if it is asked again. What never gives None never ends. */
+ * A call gives the item in a tuple, so that an item may be None: `(item,)`, or None at the end, and None
+ * again if it is asked again. What never gives None never ends. Cost: the call, which is inlined. */
 #include "lib/fam.h"
 
 #include <assert.h>
