@@ -214,7 +214,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("cells", "handlers", "match", "optional", "sizes", "unroll"),
+        ("cells", "handlers", "match", "optional", "sizes", "stars", "unroll"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point

@@ -66,7 +66,7 @@ typedef struct tr_wishes {
     const tr_ty *const *sigs;  /* in the arena */
     PyObject *links;           /* tuple of what is to be linked, borrowed; or NULL */
     PyObject *locals;          /* dict of declared types by variable, borrowed; or NULL */
-    bool library, subscripted; /* as in tr_contract */
+    bool library, subscripted, arrays; /* as in tr_contract */
     const uint8_t *constants;  /* in the arena */
 } tr_wishes;
 

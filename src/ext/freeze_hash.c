@@ -251,6 +251,7 @@ static void contract(hashing *s, const tr_contract *k) {
     number(s, k->opts);
     number(s, k->sealed);
     number(s, k->library);
+    number(s, k->arrays);
     number(s, k->subscripted);
     number(s, k->nargs);
     bytes(s, k->constants, k->constants ? k->nargs : 0);

@@ -86,6 +86,11 @@ static uint32_t root_of(tr_cells *c, const tr_ty *list) {
     return k;
 }
 
+bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
+    return a->kind == b->kind && is_cell(a) && is_cell(b) && root_of(c, a) == root_of(c, b);
+}
+
 static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
     tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
     return &c->all.d[root_of(c, list)];
@@ -127,6 +132,24 @@ bool tr_ty_may_be_item(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_LIT: return tr_obj_is_function(t->lit);
+    case TR_TY_CLOSURE:
+    case TR_TY_ONEOF:
+    case TR_TY_DRAWN:
+    case TR_TY_ITERATOR:
+    case TR_TY_MAP:
+    case TR_TY_FILTER:
+    case TR_TY_ZIP:
+    case TR_TY_ENUMERATE:
+    case TR_TY_REVERSED:
+    case TR_TY_NDINDEX:
+    case TR_TY_WALK:
+        for (uint32_t i = 0; i < t->n; i++)
+            if (t->items[i]->kind != TR_TY_LIT && !tr_ty_may_be_item(t->items[i]))
+                return false;
+        return true;
+    case TR_TY_RANGE:
+    case TR_TY_DICTVIEW:
     case TR_TY_NONE:
     case TR_TY_LIST:
     case TR_TY_SET:
@@ -156,6 +179,13 @@ static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned
         deepest = d > deepest ? d : deepest;
     }
     return deepest;
+}
+
+bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list) {
+    bool meets = false;
+    if (is_cell(list))
+        depth_of(t, x, root_of(tr_tytab_cells((tr_tytab *)(uintptr_t)t), list), TR_MAX_LISTS, &meets);
+    return meets;
 }
 
 static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr_clash_why why) {

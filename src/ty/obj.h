@@ -57,8 +57,9 @@ struct tr_obj {
     /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items
      * of a vector are (treadle/cuda/_vector.py), or NULL */
     const tr_ty *ty;
-    const tr_ty *date;    /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
-    const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
+    const tr_ty *date; /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
+    /* With attributes, or NULL. INT: the member of an enum that it is; FUNC: the class that it stands for */
+    const tr_obj *member;
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */
         uint64_t u;  /* SCALAR of an unsigned type */

@@ -193,6 +193,9 @@ typedef struct tr_clash {
     tr_clash_why why;
 } tr_clash;
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
+/* The list is in x, at any depth. */
+bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list);
+bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b); /* one list has both types */
 uint32_t tr_ty_cell_changes(const tr_tytab *t);          /* how often the content of a cell has grown */
 bool tr_ty_has_lists(const tr_ty *t);                    /* in it, of a cell or not */
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty); /* with what each list's items are now, for cells */
