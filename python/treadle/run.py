@@ -297,10 +297,28 @@ class _StandinFinder(MetaPathFinder, Loader):
         module.__file__ = __file__  # programs print where what they use is
 
 
+class _BuilderFinder(MetaPathFinder, Loader):
+    """Finds llvmlite where there is none. Programs import it beside Numba, for the bodies of intrinsics: they run but for what reaches those."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.partition(".")[0] != "llvmlite":
+            return None
+        return ModuleSpec(name, self, origin="treadle", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return MissingModule(spec.name, "Treadle in the place of " + spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
 def install() -> None:
-    """Put the stand-ins in front of what is installed, for this process."""
+    """Put the stand-ins in front of what is installed, for this process; llvmlite's behind it."""
     if not any(isinstance(f, _StandinFinder) for f in sys.meta_path):
         sys.meta_path.insert(0, _StandinFinder())
+        sys.meta_path.append(_BuilderFinder())
 
 
 def follow() -> None:
