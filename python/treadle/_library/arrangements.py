@@ -37,10 +37,12 @@ def split_up(a: Any, at: Constant, axis: Constant, equal: Constant) -> Any:
     if not isinstance(at, (int, np.integer)):
         refuse("where to split is an integer, the number of sections, or the places where they begin")
     else:
-        if at <= 0:
-            raise ValueError("number sections must be larger than 0.")
+        if equal and at == 0:
+            raise ZeroDivisionError("integer modulo by zero")
         if equal and a.shape[axis] % at:
             raise ValueError("array split does not result in an equal division")
+        if at <= 0:
+            raise ValueError("number sections must be larger than 0.")
         if is_constant(at):
             return sections(a, at, axis, 0)
         size, longer = divmod(a.shape[axis], at)

@@ -15,16 +15,36 @@
 #include "opt/emit.h"
 #include "opt/prange/ploop.h"
 
-/* What the param starts from in the loop's first iteration, if that is the same on all ways there. */
-static tr_val start_of(const tr_ploop *l, uint32_t k) {
-    tr_val start = TR_NOVAL;
-    for (tr_way w = {0}; tr_next_way(l->f, l->header, &w);) {
-        if (l->in[w.from])
-            continue;
-        if (start != TR_NOVAL && !tr_opt_same(l->f, start, w.edge->args[k]))
-            return TR_NOVAL;
-        start = w.edge->args[k];
+/* Is v, where it comes to the loop, what `start` is, or else what an earlier run of this very loop left in p? The
+ * latter is no value of an iteration: a loop around brings it here. */
+static bool comes_from(const tr_ploop *l, tr_val v, tr_val p, tr_val *start, uint8_t *met) {
+    const tr_fn *f = l->f;
+    const tr_ins *in = tr_at(f, v);
+    if (v == p || met[v])
+        return true;
+    met[v] = 1;
+    if (in->op == TR_OP_UNDEF || tr_is_int(f, v, 0)) {
+        bool ok = *start == TR_NOVAL || tr_opt_same(f, *start, v);
+        *start = v;
+        return ok;
     }
+    if (in->op != TR_OP_PARAM || l->in[in->blk])
+        return false;
+    uint32_t k = tr_param_index(f, v);
+    uint32_t ways = 0;
+    for (tr_way w = {0}; tr_next_way(f, in->blk, &w); ways++)
+        if (!comes_from(l, w.edge->args[k], p, start, met))
+            return false;
+    return ways > 0;
+}
+
+/* What the param starts from in the loop's first iteration: undefined, or false; TR_NOVAL: something else. */
+static tr_val start_of(const tr_ploop *l, uint32_t k) {
+    tr_val start = TR_NOVAL, p = tr_blk_at(l->f, l->header)->params.d[k];
+    uint8_t *met = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
+    for (tr_way w = {0}; tr_next_way(l->f, l->header, &w);)
+        if (!l->in[w.from] && !comes_from(l, w.edge->args[k], p, &start, met))
+            return TR_NOVAL;
     return start;
 }
 
