@@ -17,7 +17,7 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from types import ModuleType, TracebackType
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NoReturn, Sequence
 
 from . import _cudalib
 from ._standin import MissingDecorator, MissingModule, MissingType, is_numba_module
@@ -222,6 +222,12 @@ def _names_of(module: str) -> dict[str, Any]:
         return _cu.names_of(path[2:])
     if path == ["experimental"]:
         return {"jitclass": MissingDecorator("numba.experimental.jitclass")}
+    if path == ["experimental", "structref"]:  # modules declare what few of their users reach
+        declares = ("register", "define_attributes", "define_boxing", "define_constructor", "define_proxy")
+        return {
+            **{name: MissingDecorator(f"numba.experimental.structref.{name}") for name in declares},
+            "StructRefProxy": _Proxy,
+        }
     if path in (["core", "registry"], ["core", "dispatcher"]):
         from ._core import Function
 
@@ -249,6 +255,15 @@ _PACKAGES = (
     "testing",
     "tests",
 )
+
+
+class _Proxy:
+    """The base of classes that stand for structrefs: there are no objects of them."""
+
+    def __new__(cls, *args: Any) -> NoReturn:
+        from . import errors
+
+        raise errors.UnsupportedError("Treadle does not have numba.experimental.structref")
 
 
 class _Module(MissingModule):

@@ -124,7 +124,8 @@ def flag(a, out):
 
 
 @pytest.mark.parametrize(
-    "f, text", [(after, "'step' is assigned in a prange loop and used after it"), (flag, "'seen' is handed from one")]
+    "f, text",
+    [(after, "'step' is assigned in a prange loop and used after it"), (flag, "'seen' is handed from one")],
 )
 def test_what_is_refused_as_before(f, text):
     args = (np.arange(4),) if f is after else (np.arange(4), np.zeros(4, np.int64))

@@ -814,5 +814,38 @@ def test_an_llvmlite_that_is_there_is_taken(tmp_path):
     (tmp_path / "llvmlite" / "__init__.py").write_text("here = 5")
     text = "import numba, llvmlite, subprocess, sys\nprint(llvmlite.here)\n"
     text += "print(subprocess.check_output([sys.executable, '-c', 'import llvmlite; print(llvmlite.here)'], text=True))"
-    out = ok(run("run", script(tmp_path, text), env={"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"}))
+    out = ok(
+        run(
+            "run",
+            script(tmp_path, text),
+            env={"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"},
+        )
+    )
     assert out.split() == ["5", "5"]
+
+
+STRUCTREF = """
+import numba
+from numba.experimental import structref
+
+@structref.register
+class PairType(numba.types.StructRef):
+    pass
+
+class Pair(structref.StructRefProxy):
+    def __new__(cls, a, b):
+        return structref.StructRefProxy.__new__(cls, a, b)
+
+structref.define_proxy(Pair, PairType, ["a", "b"])
+structref.define_boxing(PairType, Pair)
+print(numba.njit(lambda x: x + 1)(3))
+try:
+    Pair(1, 2)
+except Exception as e:
+    print(type(e).__name__, e)
+"""
+
+
+def test_a_module_that_declares_structrefs_is_imported(tmp_path):
+    out = ok(run("run", script(tmp_path, STRUCTREF))).splitlines()
+    assert out == ["4", "UnsupportedError Treadle does not have numba.experimental.structref"]
