@@ -7,16 +7,16 @@
  * before, so what the iteration itself does not assign is not assigned: reading it raises. That is decided
  * while it runs, as paths that cannot be taken, `if a or b: if a: x = .. if b: x = ..`, look as if they read.
  *
- * In the loop, both params are replaced by what they start from; all at once, so that an iteration finds what
- * the first one finds, which is code that stands. After the loop they are what they were, and reading one there
- * is refused like reading any other variable that a loop assigns.
+ * In the loop, both params are replaced by what they start from; all at once, so that an iteration finds
+ * what the first one finds, which is code that stands. After the loop they are what they were, and reading
+ * one there is refused like reading any other variable that a loop assigns.
  * Cost: linear in the loop for each flag. */
 
 #include "opt/emit.h"
 #include "opt/prange/ploop.h"
 
-/* Is v, where it comes to the loop, what `start` is, or else what an earlier run of this very loop left in p? The
- * latter is no value of an iteration: a loop around brings it here. */
+/* Is v, where it comes to the loop, what `start` is, or else what an earlier run of this very loop left in
+ * p? The latter is no value of an iteration: a loop around brings it here. */
 static bool comes_from(const tr_ploop *l, tr_val v, tr_val p, tr_val *start, uint8_t *met) {
     const tr_fn *f = l->f;
     const tr_ins *in = tr_at(f, v);
