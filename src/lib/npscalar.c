@@ -661,7 +661,7 @@ bool tr_lib_np_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool whole = tr_fam_given(dst) && tr_lib_is_array(dst) && tr_ty_is_int(dst.ty->elem) && !dst.ty->readonly;
     if (!whole)
         return tr_fam_map_out(e, c, 2, x, dst, elt_npround, NULL, out);
-    /* Integers take what is rounded, as programs for Numba have it, where NumPy's rule for outputs forbids it. */
+    /* Integers take what is rounded, as in programs for Numba, where NumPy's rule for outputs forbids it. */
     *out = dst;
     return tr_lib_lift(e, 2, x, elt_npround, NULL, &r) && tr_em_assign(e, dst, r);
 }

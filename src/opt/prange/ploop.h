@@ -180,8 +180,8 @@ bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
 /* --- unbound.c --- */
 
-/* Has each iteration begin without the variables that have no value before the loop: true where one's was looked
- * at. Blocks' params have changed then. */
+/* Has each iteration begin without the variables that have no value before the loop: true where one's was
+ * looked at. Blocks' params have changed then. */
 bool tr_ploop_unbound(tr_ploop *l);
 
 /* --- joins.c --- */
