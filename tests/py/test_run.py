@@ -119,7 +119,7 @@ def test_install_only_once():
     try:
         install()
         install()
-        assert len(sys.meta_path) == len(before) + 1
+        assert len(sys.meta_path) == len(before) + 2  # in front: numba; behind what is installed: llvmlite
     finally:
         sys.meta_path[:] = before
     assert main(["--help"]) == 0
@@ -768,3 +768,84 @@ def test_a_kernel_without_a_configuration_that_asks_for_no_place(tmp_path):
     script.write_text(ALONE)
     r = subprocess.run([sys.executable, "-m", "treadle", "run", str(script)], capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
+
+
+LLVMLITE = """
+import llvmlite.binding
+import llvmlite.ir as ir
+import numba
+
+assert llvmlite.ir is ir and callable(ir.IntType)
+
+@numba.extending.intrinsic
+def bits(context, x):
+    def body(context, builder, signature, args):
+        return builder.ctpop(args[0])
+    return x(x), body
+
+@numba.njit
+def f(x):
+    return x + 1
+
+@numba.njit
+def g(x):
+    return bits(x)
+
+print(f(3))
+for fails in (lambda: ir.IntType(8), lambda: g(3)):
+    try:
+        fails()
+    except Exception as e:
+        print(type(e).__name__, str(e).splitlines()[0])
+"""
+
+
+def test_llvmlite_has_a_stand_in_where_there_is_none(tmp_path):
+    out = ok(run("run", script(tmp_path, LLVMLITE))).splitlines()
+    assert out == [
+        "4",
+        "UnsupportedError Treadle does not have llvmlite.ir.IntType",
+        "UnsupportedError Treadle does not compile calls of numba.extending.intrinsic, which decorates bits",
+    ]
+
+
+def test_an_llvmlite_that_is_there_is_taken(tmp_path):
+    (tmp_path / "llvmlite").mkdir()
+    (tmp_path / "llvmlite" / "__init__.py").write_text("here = 5")
+    text = "import numba, llvmlite, subprocess, sys\nprint(llvmlite.here)\n"
+    text += "print(subprocess.check_output([sys.executable, '-c', 'import llvmlite; print(llvmlite.here)'], text=True))"
+    out = ok(
+        run(
+            "run",
+            script(tmp_path, text),
+            env={"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"},
+        )
+    )
+    assert out.split() == ["5", "5"]
+
+
+STRUCTREF = """
+import numba
+from numba.experimental import structref
+
+@structref.register
+class PairType(numba.types.StructRef):
+    pass
+
+class Pair(structref.StructRefProxy):
+    def __new__(cls, a, b):
+        return structref.StructRefProxy.__new__(cls, a, b)
+
+structref.define_proxy(Pair, PairType, ["a", "b"])
+structref.define_boxing(PairType, Pair)
+print(numba.njit(lambda x: x + 1)(3))
+try:
+    Pair(1, 2)
+except Exception as e:
+    print(type(e).__name__, e)
+"""
+
+
+def test_a_module_that_declares_structrefs_is_imported(tmp_path):
+    out = ok(run("run", script(tmp_path, STRUCTREF))).splitlines()
+    assert out == ["4", "UnsupportedError Treadle does not have numba.experimental.structref"]
