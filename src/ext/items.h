@@ -34,6 +34,14 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b);
 bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item);
 /* How far the conversion of items goes: 0, or more; -1: they are not converted. */
 int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
+/* The type of a value as an item of a list that is in no other; NULL without an exception: it cannot be one. */
+const tr_ty *tr_items_type(tr_state *st, PyObject *o);
+/* The entry of a key's parts in a table; -1: there is none. */
+int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *table);
+/* The same, made where there is none; -1 without memory. */
+int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *table, void *values);
+/* Takes an entry out, which is there. */
+void tr_items_leave(const tr_ty *key, tr_frame *f, void *table, int64_t e, void *values);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
 const tr_shape *tr_items_shape(const tr_ty *item);
 
