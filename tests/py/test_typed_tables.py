@@ -149,7 +149,11 @@ class Dicts(RuleBasedStateMachine):
 
     @invariant()
     def same(self):
-        assert list(self.typed) == list(self.plain) and self.typed == self.plain and dict(self.typed) == self.plain
+        assert (
+            list(self.typed) == list(self.plain)
+            and self.typed == self.plain
+            and dict(self.typed) == self.plain
+        )
         assert not (self.typed != self.plain) and str(self.typed) == str(self.plain)
         assert pairs(self.typed) == list(self.plain.items())
 
@@ -227,7 +231,9 @@ def test_types():
     assert repr(d) == "DictType[str,int64]({'a': 1})" and treadle.typeof(d) is types.DictType("str", "i8")
     assert (d._key_type, d._value_type) == (types.unicode_type, types.int64)
     assert repr(Set([2.5])) == "SetType[float64]({2.5})" and treadle.typeof(Set([1])) is types.SetType("i4")
-    assert types.as_type("DictType[int32, list(float64)]") is types.DictType(types.int64, types.ListType(types.f8))
+    assert types.as_type("DictType[int32, list(float64)]") is types.DictType(
+        types.int64, types.ListType(types.f8)
+    )
     assert types.Set(types.i8) is types.SetType("i8") and repr(types.SetType("i8")) == "set(int64)"
     assert repr(types.as_type("dict()")) == "dict()" and repr(types.as_type("set()")) == "set()"
     assert Dict(a=1, b=2) == {"a": 1, "b": 2} == Dict([("a", 1), ("b", 2)]) and Dict({}) == {}
@@ -258,7 +264,11 @@ def test_numbers_that_are_equal_are_one_key():
         (lambda d: d.__setitem__("x", 1.0), TypeError, "str cannot be an item of a typed.Dict of int64"),
         (lambda d: d.__setitem__(5, "x"), TypeError, "str cannot be an item of a typed.Dict of float64"),
         (lambda d: d.__setitem__(2**70, 1.0), OverflowError, "does not fit int64"),
-        (lambda d: put(d, 3, 1j), TypeError, r"'d' is a typed.Dict, a dict\(int64, float64\), and the function"),
+        (
+            lambda d: put(d, 3, 1j),
+            TypeError,
+            r"'d' is a typed.Dict, a dict\(int64, float64\), and the function",
+        ),
         (lambda d: take(d, 7), KeyError, "7"),
         (lambda d: hash(d), TypeError, "unhashable type"),
         (lambda d: Dict(1, 2), TypeError, "Dict expected at most 1 argument, got 2"),
@@ -289,7 +299,11 @@ def test_lists_of_more_than_numbers():
     assert l == ["𝔸b", "é", "p", "a", "b"] and l.pop(0) == "𝔸b" and l.index("p") == 1 and "é" in l
     l[1:3] = ["q"]
     del l[0]
-    assert l == ["q", "b"] == pickle.loads(pickle.dumps(l)) == copy.deepcopy(l) == l.copy() and l + ["c"] == ["q", "b", "c"]
+    assert l == ["q", "b"] == pickle.loads(pickle.dumps(l)) == copy.deepcopy(l) == l.copy() and l + ["c"] == [
+        "q",
+        "b",
+        "c",
+    ]
     a, b = np.arange(3.0), np.ones((2, 2))[0]
     m = List([a])
     append(m, b)
@@ -371,7 +385,9 @@ def test_containers_in_containers():
 
     for i in range(8):
         note(deep, i % 2, i % 3, "xyz"[i % 3] * (i % 2))
-    assert deep == {0: {0: {""}, 2: {""}, 1: {""}}, 1: {1: {"y"}, 0: {"x"}, 2: {"z"}}} and len(deep[1][1]) == 1
+    assert (
+        deep == {0: {0: {""}, 2: {""}, 1: {""}}, 1: {1: {"y"}, 0: {"x"}, 2: {"z"}}} and len(deep[1][1]) == 1
+    )
     assert type(deep[0]) is Dict and type(deep[1][1]) is Set
     deep[0][0].add("w")
     assert "w" in deep[0][0]
