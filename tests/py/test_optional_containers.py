@@ -27,6 +27,11 @@ def of_other_types(n):
     return l is d, l is f, d is not s, s is l, l is None, d is not None
 
 
+def of_displays(n):
+    l, m, d, e = [1, n], [1, n], {n: 1}, {n: 1}
+    return l is m, l is l, d is e, d is d, d is not e, l is not None, [l, m][0] is l
+
+
 def made_or_not(n):
     l = [] if n else None
     if l is None:
@@ -113,6 +118,7 @@ def nothing_but_get(n):
 FUNCTIONS = [
     identity,
     of_other_types,
+    of_displays,
     made_or_not,
     asked,
     a_dict_later,

@@ -196,7 +196,11 @@ def test_what_it_is_of():
         (lambda l: l[2**80], IndexError, "cannot fit 'int' into an index-sized integer"),
         (lambda l: List.empty_list(types.int64, 2**60), MemoryError, "^$"),
         (lambda l: List._from(types.int64, b"123"), ValueError, "3 bytes are no items"),
-        (lambda l: append(l, 2.5), TypeError, r"'l' is a typed.List, a list\(int64\), and the function puts items of other"),
+        (
+            lambda l: append(l, 2.5),
+            TypeError,
+            r"'l' is a typed.List, a list\(int64\), and the function puts items of other",
+        ),
     ],
 )
 def test_bad_use_is_told_and_changes_nothing(use, error, text):

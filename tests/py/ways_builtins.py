@@ -350,7 +350,12 @@ def typed_lists(n):
 
 @feature((5,), (0,))
 def typed_tables(n):
-    d, e, s, t = TypedDict(), TypedDict.empty(types.int64, types.float64), TypedSet(), TypedSet.empty(types.int64)
+    d, e, s, t = (
+        TypedDict(),
+        TypedDict.empty(types.int64, types.float64),
+        TypedSet(),
+        TypedSet.empty(types.int64),
+    )
     for i in range(n):
         d[i] = i
         e[i % 3] = i
