@@ -363,7 +363,7 @@ typedef struct walk {
     const tr_boxer *b;
     Py_ssize_t
         same; /* so many of the objects that were kept are met again; `kept` comes with the first other */
-    PyObject *kept; /* what is kept from now on; NULL: those, and what was put behind them */
+    PyObject *kept;  /* what is kept from now on; NULL: those, and what was put behind them */
     PyObject **gone; /* what was kept and is not any more */
     bool changed;    /* parts of the item that is looked at */
 } walk;

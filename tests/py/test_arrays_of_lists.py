@@ -164,7 +164,7 @@ def test_no_array_to_join():
 
 def test_what_is_made_here():
     def f(n):
-        pairs, rows, arrays, words = [], [], [], []
+        pairs, rows, arrays = [], [], []
         for i in range(n):
             pairs.append((i, i * 0.5))
             rows.append([i, i + 1])
