@@ -1,12 +1,12 @@
 /* Items of lists of Python's that are no single numbers: their type, their way into a list's memory, and
  * whether one has changed.
  *
- * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c); lists in
- * lists are joined by what they are of, as both are made here. Arrays and strings that lie in a list are
- * borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's, which counts
- * for each place where it lies.
- * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its own
- * made. */
+ * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c);
+ * lists in lists are joined by what they are of, as both are made here. Arrays and strings that lie in a
+ * list are borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's,
+ * which counts for each place where it lies.
+ * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its
+ * own made. */
 #include "ext/items.h"
 
 #include <assert.h>
@@ -279,8 +279,8 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
-/* What the runtime has for each class of keys: a macro's argument gets the class and a key's parts. Strings are
- * borrowed, as arguments are. */
+/* What the runtime has for each class of keys: a macro's argument gets the class and a key's parts.
+ * Strings are borrowed, as arguments are. */
 #define BY_CLASS(key, DO)                                                                                  \
     switch ((tr_tyk)(key)->kind) {                                                                         \
     case TR_TY_BOOL: DO(bool, k[0].b); break;                                                              \

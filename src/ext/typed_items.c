@@ -1,13 +1,13 @@
 /* What lies in containers that Python and compiled code share, and whose it is.
  *
- * A container's block is in no frame, and its count is never kept: the object alone has it. What its items
- * refer to are Python's objects, which it keeps: strings and arrays as borrowed parts (rt/layout.h), and for a
- * container in a container, whose block lies in the item, that container's object. So a call need not count for
- * it, whatever it does and however it ends. After a call that may have changed it the items are walked over:
- * what is the frame's, or was an argument, becomes an object that is kept. Containers that lie in others are
- * used by one thread at a time all together.
- * Cost: items that are numbers, nothing; else that walk after each call that may change the container, some
- * 5 ns for an item that was there before. */
+ * A container's block is in no frame, and its count is never kept: the object alone has it. What its
+ * items refer to are Python's objects, which it keeps: strings and arrays as borrowed parts
+ * (rt/layout.h), and for a container in a container, whose block lies in the item, that container's
+ * object. So a call need not count for it, whatever it does and however it ends. After a call that may
+ * have changed it the items are walked over: what is the frame's, or was an argument, becomes an object
+ * that is kept. Containers that lie in others are used by one thread at a time all together.
+ * Cost: items that are numbers, nothing; else that walk after each call that may change the container,
+ * some 5 ns for an item that was there before. */
 #include "ext/typed_items.h"
 
 #include <assert.h>
@@ -77,7 +77,8 @@ static void take_block(tr_typed *t, tr_mem *m) {
     m->of = t;
 }
 
-/* The object that has the blocks from here on; they are a frame's. `with`: what it is in; NULL: in nothing. */
+/* The object that has the blocks from here on; they are a frame's. `with`: what it is in; NULL: in
+ * nothing. */
 static PyObject *object_for(tr_state *st, const tr_ty *ty, tr_mem *mem, tr_mem *values,
                             const tr_typed *with) {
     PyTypeObject *cls = class_of(st, ty);

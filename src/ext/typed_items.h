@@ -5,8 +5,8 @@
 #include "ext/box.h"
 #include "ext/items.h"
 
-/* Containers that are items of one another are used together: by so many calls that read them; -1: by one that
- * may change them. Sets of a union-find structure, of which the root counts. */
+/* Containers that are items of one another are used together: by so many calls that read them; -1: by
+ * one that may change them. Sets of a union-find structure, of which the root counts. */
 typedef struct tr_together {
     struct tr_together *up; /* NULL: the root */
     int64_t refs;
@@ -58,21 +58,22 @@ static inline int32_t tr_typed_users(const tr_typed *t) {
     return (__builtin_expect(!g->up, 1) ? g : tr_typed_root(t))->users;
 }
 
-/* The type of a value that may be an item, a typed container among them; NULL without an exception: none. */
+/* The type of a value that may be an item, a typed container among them; NULL without an exception:
+ * none. */
 const tr_ty *tr_typed_type_of(tr_state *st, PyObject *o);
 /* What lies there, as Python's value. New reference. */
 PyObject *tr_typed_load(const tr_typed *t, const tr_ty *item, const void *from);
-/* Puts a value there, which holds no item: memory of an item's size. False with an exception: TypeError, where
- * it is not of the type. */
+/* Puts a value there, which holds no item: memory of an item's size. False with an exception: TypeError,
+ * where it is not of the type. */
 bool tr_typed_store(tr_typed *t, PyObject *o, const tr_ty *item, void *to);
 /* The entry of a key; -1: there is none, -2: an exception. */
 int64_t tr_typed_find(tr_typed *t, PyObject *key);
 
 /* Items of another one were copied to this one. False with an exception. */
 bool tr_typed_share(tr_typed *t, const tr_typed *from);
-/* After compiled code may have put items in, or into what lies in it: what they refer to is the container's.
- * *gone: a list of what they referred to before, which the call may still have; a new reference, or NULL. False
- * with an exception: then it is empty. */
+/* After compiled code may have put items in, or into what lies in it: what they refer to is the
+ * container's. *gone: a list of what they referred to before, which the call may still have; a new
+ * reference, or NULL. False with an exception: then it is empty. */
 bool tr_typed_settle(tr_typed *t, const tr_boxer *b, PyObject **gone);
 /* After items went: what they referred to goes, now and then. False with an exception. */
 bool tr_typed_tidy(tr_typed *t);

@@ -1,8 +1,9 @@
 /* treadle.typed.Dict and treadle.typed.Set: tables that Python and compiled code share without a copy.
  *
- * The object has a table's block, and a dict's values beside it (rt/dict.c), which calls get as their argument
- * (lists.c); typed_items.c says what becomes of what items refer to. What has to be fast is here; the rest of
- * a mapping's and a set's methods is Python's own, of collections.abc (python/treadle/typed).
+ * The object has a table's block, and a dict's values beside it (rt/dict.c), which calls get as their
+ * argument (lists.c); typed_items.c says what becomes of what items refer to. What has to be fast is
+ * here; the rest of a mapping's and a set's methods is Python's own, of collections.abc
+ * (python/treadle/typed).
  * Cost: a look-up, and the object that is made. */
 #include "ext/typed.h"
 

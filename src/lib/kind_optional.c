@@ -35,7 +35,8 @@ bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 /* A question about values, of which there may be none. */
 typedef bool (*asking)(tr_em *e, const tr_tv *x, tr_tv *out);
 
-/* The answer where `some`, else false. What a container is asked looks at its block, which is only there then. */
+/* The answer where `some`, else false. What a container is asked looks at its block, which is only there
+ * then. */
 static bool where(tr_em *e, tr_tv some, asking ask, const tr_tv *x, tr_tv *out) {
     const tr_ty *b = tr_ty_scalar(e->types, TR_TY_BOOL);
     tr_tv yes;

@@ -1,8 +1,8 @@
-/* Texts of containers, as str(), repr(), print() and f-strings have them: a string that is made where the text
- * is wanted, by a loop which writes the items one after the other.
+/* Texts of containers, as str(), repr(), print() and f-strings have them: a string that is made where
+ * the text is wanted, by a loop which writes the items one after the other.
  *
- * What lies in a container is written on the way, whatever it is of, so one string is made for all. A set's
- * items come in the order in which they came into it, which in Python is any.
+ * What lies in a container is written on the way, whatever it is of, so one string is made for all. A
+ * set's items come in the order in which they came into it, which in Python is any.
  * Cost: a call for each item and each comma. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
