@@ -27,7 +27,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fam",),  # what families share
         ("operators",),
         ("arrays",),
-        ("index", "nparray", "kind_*"),  # kind_*: what one kind of value does
+        ("index", "nparray", "nplist", "kind_*", "shown"),  # kind_*: what one kind of value does
         ("fancy", "npshape", "unpack"),
         # the families: a builtin is a template of one of them
         (
@@ -42,6 +42,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pyprint",
             "pyvalues",
             "pywith",
+            "typed",
             "shared",
         ),
         (
@@ -176,11 +177,23 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("about", "left", "printed", "sorts", "state", "watch"),  # the ground: state.h, py.h, compat.h
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
         # which type a value has, and values in and out: containers have items of all kinds
-        ("box", "date", "generator", "items", "lists", "ntclass", "number", "record", "unbox", "value"),
+        (
+            "box",
+            "date",
+            "generator",
+            "items",
+            "lists",
+            "ntclass",
+            "number",
+            "record",
+            "typed_items",
+            "unbox",
+            "value",
+        ),
         ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
-        ("typed",),  # treadle.typed
+        ("typed", "typed_table"),  # treadle.typed
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
         ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),

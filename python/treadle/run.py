@@ -175,10 +175,10 @@ def _names_of(module: str) -> dict[str, Any]:
         from . import _numba_types
 
         return {**_type_names(), **_numba_types.CLASSES, **_numba_types.DOMAINS}
-    if path in (["typed"], ["typed", "typedlist"]):
-        from .typed import List
+    if path[:1] == ["typed"] and path[1:] in ([], ["typedlist"], ["typeddict"], ["typedset"]):
+        from .typed import Dict, List, Set
 
-        return {"List": List}
+        return {"Dict": Dict, "List": List, "Set": Set}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):

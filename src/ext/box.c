@@ -17,6 +17,7 @@
 #include "ext/number.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "ext/typed_items.h"
 #include "rt/fns.h"
 
 typedef struct tr_memobj {
@@ -397,6 +398,10 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
     const tr_slot *x = *at;
     tr_mem *m = x->p;
     assert(m && m->refs > 0 && "a list that is returned lives");
+    if (tr_typed_of(m)) {
+        *at += tr_ty_nparts(ty);
+        return Py_NewRef(tr_typed_of(m));
+    }
     if (!b->lists && holds_lists(ty))
         return with_lists(b, ty, at, box_list);
     *at += tr_ty_nparts(ty);

@@ -1,12 +1,12 @@
 /* Items of lists of Python's that are no single numbers: their type, their way into a list's memory, and
  * whether one has changed.
  *
- * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c); lists in
- * lists are joined by what they are of, as both are made here. Arrays and strings that lie in a list are
- * borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's, which counts
- * for each place where it lies.
- * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its own
- * made. */
+ * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c);
+ * lists in lists are joined by what they are of, as both are made here. Arrays and strings that lie in a
+ * list are borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's,
+ * which counts for each place where it lies.
+ * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its
+ * own made. */
 #include "ext/items.h"
 
 #include <assert.h>
@@ -14,6 +14,7 @@
 
 #include "ext/compat.h"
 #include "ext/lists.h"
+#include "ext/typed_items.h"
 #include "rt/fns.h"
 
 bool tr_items_init(tr_items *it, const tr_ty *item) {
@@ -117,13 +118,20 @@ typedef struct common {
 static const tr_ty *type_of(common *c, PyObject *o) {
     tr_argk_clear(&c->last);
     c->item = NULL;
-    if (Py_IS_TYPE(o, c->st->typed_list_type) || !tr_value_pattern_in(c->st, o, c->lists, &c->last))
+    if (tr_typed_is(c->st, o) || !tr_value_pattern_in(c->st, o, c->lists, &c->last))
         return NULL;
     tr_argk_forget_strings(&c->last);
     if (tr_argk_has_const(&c->last))
         return NULL;
     c->item = tr_argk_type(c->st->types, &c->last, NULL, NULL);
     return c->item;
+}
+
+const tr_ty *tr_items_type(tr_state *st, PyObject *o) {
+    common c = {.st = st, .lists = 1};
+    const tr_ty *ty = type_of(&c, o);
+    tr_argk_clear(&c.last);
+    return ty && tr_ty_may_be_item(ty) ? ty : NULL;
 }
 
 static bool add(common *c, PyObject *o) {
@@ -271,30 +279,37 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
-/* The entry of a key, which is made where there is none; -1 without memory. */
-static int64_t enter(const tr_ty *key, const tr_slot *k, void *t, void *values) {
-    int64_t e;
-    switch ((tr_tyk)key->kind) {
-    case TR_TY_BOOL:
-        e = tr_rt_dict_find_bool(t, k[0].b);
-        return e < 0 ? tr_rt_dict_enter_bool(t, k[0].b, values) : e;
-    case TR_TY_F64:
-        e = tr_rt_dict_find_f64(t, k[0].f);
-        return e < 0 ? tr_rt_dict_enter_f64(t, k[0].f, values) : e;
-    case TR_TY_C128:
-        e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
-        return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
-    case TR_TY_STRING: /* borrowed, as arguments are */
-        e = tr_rt_dict_find_str(t, k[0].p, k[1].p, k[2].i);
-        return e < 0 ? tr_rt_dict_enter_str(t, k[0].p, k[1].p, k[2].i, values) : e;
-    case TR_TY_TUPLE:
-        e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
-        return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;
-    default:
-        assert((key->kind == TR_TY_I64 || key->kind == TR_TY_U64) && "keys have classes");
-        e = tr_rt_dict_find_i64(t, k[0].u);
-        return e < 0 ? tr_rt_dict_enter_i64(t, k[0].u, values) : e;
+/* What the runtime has for each class of keys: a macro's argument gets the class and a key's parts.
+ * Strings are borrowed, as arguments are. */
+#define BY_CLASS(key, DO)                                                                                  \
+    switch ((tr_tyk)(key)->kind) {                                                                         \
+    case TR_TY_BOOL: DO(bool, k[0].b); break;                                                              \
+    case TR_TY_F64: DO(f64, k[0].f); break;                                                                \
+    case TR_TY_C128: DO(c128, k[0].f, k[1].f); break;                                                      \
+    case TR_TY_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;                                             \
+    case TR_TY_TUPLE: DO(2i64, k[0].u, k[1].u); break;                                                     \
+    default: assert(((key)->kind == TR_TY_I64 || (key)->kind == TR_TY_U64) && "a class"); DO(i64, k[0].u); \
     }
+
+int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *t) {
+    int64_t e;
+#define FIND(cls, ...) e = tr_rt_dict_find_##cls(t, __VA_ARGS__)
+    BY_CLASS(key, FIND)
+    return e;
+}
+
+int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *t, void *values) {
+    int64_t e = tr_items_find(key, k, t);
+    if (e >= 0)
+        return e;
+#define ENTER(cls, ...) e = tr_rt_dict_enter_##cls(t, __VA_ARGS__, values)
+    BY_CLASS(key, ENTER)
+    return e;
+}
+
+void tr_items_leave(const tr_ty *key, tr_frame *f, void *t, int64_t e, void *values) {
+#define LEAVE(cls, ...) tr_rt_dict_leave_##cls(f, t, e, values)
+    BY_CLASS(key, LEAVE)
 }
 
 /* One key, and its value. */
@@ -306,7 +321,7 @@ static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *k
     memset(value->parts, 0, value->n * sizeof *value->parts);
     if (v && !tr_value_unbox(u, v, value->item, &to))
         return false;
-    int64_t e = enter(key->item, key->parts, table, values);
+    int64_t e = tr_items_enter_key(key->item, key->parts, table, values);
     if (e < 0) {
         PyErr_NoMemory();
         return false;

@@ -12,6 +12,7 @@
 #include "ext/lists.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "ext/typed_items.h"
 
 const uint8_t tr_value_npy_kind[24] = {
     [NPY_BOOL] = TR_TY_BOOL,    [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
@@ -167,6 +168,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
     }
     if (t == &PyDict_Type || t == &PySet_Type)
         return TR_K_TABLE;
+    if (t == st->typed_dict_type || t == st->typed_set_type)
+        return TR_K_TABLE | (uint32_t)TR_KEY_TYPED;
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
                : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
@@ -347,6 +350,16 @@ bool tr_argk_forget_strings(tr_argk *k) {
     return some;
 }
 
+/* What the items of a list have in common, Python's or a typed one. */
+static const tr_ty *items_of(tr_state *st, PyObject *o, unsigned lists) {
+    return tr_typed_is(st, o) ? ((const tr_typed *)o)->item : tr_items_of(st, o, lists);
+}
+
+/* The type of a dict or a set, Python's or a typed one. */
+static const tr_ty *table_of(tr_state *st, PyObject *o, unsigned lists) {
+    return tr_typed_is(st, o) ? ((const tr_typed *)o)->ty : tr_items_table_of(st, o, lists);
+}
+
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (tr_value_key(st, o) != k->key)
         return false;
@@ -356,9 +369,9 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
         return false;
     if (kind == TR_K_LISTOF)
-        return tr_items_of(st, o, 1) == k->fields;
+        return items_of(st, o, 1) == k->fields;
     if (kind == TR_K_TABLE)
-        return tr_items_table_of(st, o, 1) == k->fields;
+        return table_of(st, o, 1) == k->fields;
     if (kind > TR_K_NTUPLE)
         return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
@@ -553,7 +566,7 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
                          TR_MAX_LISTS - 1);
         return false;
     }
-    k->fields = tr_items_of(r->st, list, r->lists + 1);
+    k->fields = items_of(r->st, list, r->lists + 1);
     return k->fields || (!r->silent && refuse_item(r, list, at));
 }
 
@@ -561,7 +574,7 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
 static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     char path[256] = "";
     bool dict = PyDict_CheckExact(o);
-    k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
+    k->fields = r->lists < TR_MAX_LISTS ? table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =

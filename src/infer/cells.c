@@ -403,10 +403,21 @@ static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, 
     return in->op == TR_OP_BUILDLIST && value_changes(w, f, self, ITSELF);
 }
 
+/* `x is y`: a display that is only read is no object, but it is not None. */
+static bool asks_identity(const tr_fn *f, const tr_ins *in) {
+    for (uint32_t k = 0; k < 2; k++) {
+        const tr_ins *x = tr_at(f, in->args[k]);
+        if (x->op == TR_OP_OBJ && x->imm.obj->kind == TR_OBJ_NONE)
+            return false;
+    }
+    return true;
+}
+
 /* Of a display of names and values: what only a dict can do. */
 static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
+    case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
@@ -461,6 +472,7 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return true;
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s);
+    case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);

@@ -89,7 +89,9 @@ const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at) {
 static bool asks_of_none(const tr_obj *callee) {
     return callee->kind == TR_OBJ_FUNC ||
            (callee->kind == TR_OBJ_BUILTIN &&
-            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL));
+            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL ||
+             callee->u.builtin == TR_B_STR || callee->u.builtin == TR_B_REPR ||
+             callee->u.builtin == TR_B_PRINT));
 }
 
 bool tr_infer_takes_none(const tr_ty *callee) {
@@ -104,6 +106,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_MATCHSEQ:
     case TR_OP_MATCHCLASS:
     case TR_OP_BUILDTUP:
+    case TR_OP_FORMAT:
+    case TR_OP_REPR:
     case TR_OP_CLOSURE:
     case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
@@ -120,8 +124,12 @@ static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a
     case TR_OP_BUILDLIST: return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d));
     case TR_OP_IN: return k == 0 && tr_ty_is(a[1].ty, TR_TY_LIST);
     case TR_OP_SETITEM:
-        return k == 2 && tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty));
-    case TR_OP_CALLPY: /* the place comes before it */
+        return k == 2 && (tr_ty_is(t, TR_TY_DICT) ||
+                          (tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty))));
+    case TR_OP_BUILDDICT: return k % 2 == 1;
+    case TR_OP_CALLPY: /* the place, or the key, comes before it */
+        if (k == 2 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_DICT))
+            return true;
         return k > 0 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_LIST) &&
                tr_em_puts_in_list(t->name) && k == (strcmp(t->name, "insert") == 0 ? 2 : 1);
     default: return false;

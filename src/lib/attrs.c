@@ -62,6 +62,10 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "gridgroup";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_LIST)
         return "typed list";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_DICT)
+        return "typed dict";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_SET)
+        return "typed set";
     return cls;
 }
 

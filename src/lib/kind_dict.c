@@ -164,12 +164,13 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
 /* d.get(key, default=None, /). Of no values it is the default, from which `d[k] = d.get(k, 0) + 1` learns
  * what they are. */
 bool tr_lib_dict_get(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv entry;
-    if (tr_fam_given(c->a[2]) && !tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))
-        return tr_table_find(e, c->a[0], c->a[1], &entry) &&
-               tr_em_coerce(e, c->a[2], tr_ty_strong(e->types, c->a[2].ty), out);
-    return tr_table_find(e, c->a[0], c->a[1], &entry) &&
-           value_or(e, c->a[0], entry, c->a[2].ty ? c->a[2] : tr_em_none(e), false, out);
+    tr_tv entry, other = tr_fam_given(c->a[2]) ? c->a[2] : tr_em_none(e);
+    if (!tr_table_find(e, c->a[0], c->a[1], &entry))
+        return false;
+    if (tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))
+        return value_or(e, c->a[0], entry, other, false, out);
+    *out = other;
+    return tr_tv_is_none(other) || tr_em_coerce(e, other, tr_ty_strong(e->types, other.ty), out);
 }
 
 /* d.pop(key[, default]) */

@@ -26,6 +26,7 @@ void tr_rt_list_gap(void *list, int64_t at, int64_t n);
 void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
 void tr_rt_list_repeat(void *list, int64_t at, const void *from, int64_t n);
 void tr_rt_list_reverse(void *list);
+bool tr_rt_same(const void *a, const void *b);
 /* What is counted in items of a container (shape.c): for ever, and for whoever asks. NULL without memory. */
 const tr_shape *tr_rt_shape(uint32_t size, uint32_t n, const uint32_t *at);
 /* By the name that code has for it; NULL: it is none, or there is no memory. */

@@ -45,10 +45,13 @@ enum { TR_MT_WORDS = 624, TR_MT_OUT = 4 };
 typedef struct tr_mem {
     struct tr_mem *next, *prev; /* the frame's list while the call runs, self-linked after */
     int64_t refs;
-    uint64_t size;          /* bytes of data */
-    void *raw;              /* what to free */
-    struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
-    struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
+    uint64_t size; /* bytes of data */
+    void *raw;     /* what to free */
+    union {
+        struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
+        void *of; /* with a count of TR_MEM_FOR_EVER, of a small one: whose it is, for the host */
+    };
+    struct tr_far *far; /* the data lie on a device; NULL: behind this header */
     union {
         void *at; /* with that: there */
         const struct tr_shape
@@ -56,6 +59,7 @@ typedef struct tr_mem {
     };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
+#define TR_MEM_FOR_EVER (INT64_MAX / 2) /* references that compiled code never comes to the end of */
 
 static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;

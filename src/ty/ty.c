@@ -447,6 +447,8 @@ static bool can_be_held(const tr_ty *t) {
         return !tr_ty_is_list(t);
     case TR_TY_ARRAY:
     case TR_TY_LIST:
+    case TR_TY_SET:
+    case TR_TY_DICT:
     case TR_TY_STRING:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:

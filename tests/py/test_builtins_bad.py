@@ -27,12 +27,14 @@ SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "
           "str": ["'text'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
-          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"]}  # fmt: skip
+          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
 FROZEN = {
     "np": np,
     "cuda": cuda,
     **{k: v for k, v in VALUES.items() if k.isidentifier()},
     "List": importlib.import_module("treadle.typed").List,
+    "Dict": importlib.import_module("treadle.typed").Dict,
+    "Set": importlib.import_module("treadle.typed").Set,
     "math": importlib.import_module("math"),
     "functools": importlib.import_module("functools"),
 }

@@ -159,7 +159,6 @@ def test_stencils(tmp_path):
             "write the call out",
         ),
         ("for i in cuda.open_ipc_array(): pass", "numba.cuda.open_ipc_array"),
-        ("from numba.typed import Dict; Dict()", "numba.typed.Dict"),
         (
             "import numba.cuda.random as r; r.rotl(1, 2)",
             "numba.cuda.random.rotl",
@@ -200,7 +199,7 @@ from numba.core.registry import CPUDispatcher
 from numba.errors import TypingError, UnsupportedError
 from numba.extending import overload, register_jitable, get_cython_function_address
 
-@njit([float64(float64[:]), types.DictType(float64, float64)(float64)])
+@njit([float64(float64[:]), types.EphemeralPointer(float64)(float64)])
 def tidy(x):
     return frozenset((x,))
 
@@ -250,7 +249,7 @@ def test_what_cannot_be_compiled_fails_when_it_is_called(tmp_path):
     # A library compiles much that a program does not use.
     out = ok(run("run", script(tmp_path, DECORATED))).splitlines()
     assert len(out) == 7 and sum("Treadle does not" in line for line in out) == 7
-    assert "types.DictType" in out[0] and "frozenset" in out[1] and "frozenset" in out[3]
+    assert "types.EphemeralPointer" in out[0] and "frozenset" in out[1] and "frozenset" in out[3]
     assert "frozenset" in out[4] and "solve(), which numba.extending.overload redefines" in out[5]
 
 
@@ -614,7 +613,7 @@ from numba.np.ufunc import parallel
 from numba.experimental import structref
 import numba.core.ir_utils, numba.parfors.parfor
 assert hasattr(numba, "typed") and hasattr(numba.core, "ir") and hasattr(numba, "literal_unroll") and hasattr(numba, "pndindex")
-for lacking in (Dict, numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
+for lacking in (numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
     try:
         lacking(1)
     except Exception as e:
@@ -849,3 +848,32 @@ except Exception as e:
 def test_a_module_that_declares_structrefs_is_imported(tmp_path):
     out = ok(run("run", script(tmp_path, STRUCTREF))).splitlines()
     assert out == ["4", "UnsupportedError Treadle does not have numba.experimental.structref"]
+def test_typed_containers(tmp_path):
+    program = """
+import numba
+import numpy as np
+from numba import njit, types
+from numba.core import types as core
+from numba.typed import Dict, List, Set
+
+floats = types.ListType(types.float64)
+d = Dict.empty(key_type=types.unicode_type, value_type=floats)
+
+@njit([types.void(types.DictType(types.unicode_type, floats), types.unicode_type)])
+def note(d, name):
+    if name not in d:
+        d[name] = List.empty_list(types.float64)
+    d[name].append(len(name))
+
+for name in "a bb a".split():
+    note(d, name)
+assert d == {"a": [1, 1], "bb": [2]} and isinstance(d, numba.typed.Dict) and not isinstance({}, Dict)
+assert types.DictType(types.int32, types.float64) == core.DictType(types.int64, types.float64)
+t = numba.typeof(d)
+assert isinstance(t, types.DictType) and not isinstance(t, types.ListType) and Set([1]) == {1}
+assert isinstance(types.Set(types.int64), types.Set) and types.Set(types.int64) == numba.typeof({1})
+print(d)
+"""
+    assert ok(run("run", script(tmp_path, program))) == (
+        "{'a': ListType[float64]([1.0, 1.0]), 'bb': ListType[float64]([2.0])}\n"
+    )

@@ -64,9 +64,12 @@ def test_no_name_is_left_out():
     functions = {
         "Array",
         "CPointer",
+        "DictType",
         "List",
         "ListType",
         "NamedTuple",
+        "Set",
+        "SetType",
         "Signature",
         "Tuple",
         "Type",

@@ -11,7 +11,7 @@ import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
 from treadle import types
-from treadle._core import TypedList
+from treadle._core import TypedDict, TypedList, TypedSet
 from ways_rows import Point, feature, floats, group, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
 
 MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
@@ -346,6 +346,31 @@ def typed_lists(n):
         m.append(i)
     k.extend(l)
     return sum(l), sum(m, 0.0), k[-1], len(k), isinstance(l, TypedList), isinstance(n, TypedList)
+
+
+@feature((5,), (0,))
+def typed_tables(n):
+    d, e, s, t = (
+        TypedDict(),
+        TypedDict.empty(types.int64, types.float64),
+        TypedSet(),
+        TypedSet.empty(types.int64),
+    )
+    for i in range(n):
+        d[i] = i
+        e[i % 3] = i
+        s.add(i % 2)
+        t.add(i)
+    return sum(d), sum(e.values(), 0.0), len(s), len(t)
+
+
+@feature((5,), (0,))
+def texts_of_containers(n):
+    l, d = [], {}
+    for i in range(n):
+        l.append((i, None))
+        d[i] = [i]
+    return len(str(l)) + len(f"{d}{[n]}"), str(l) == "[]", repr(d) == "{}"
 
 
 @feature(([3, 1, 2], [0.5]), ([1.5, 2.5], [1.5]), ([True], []))
