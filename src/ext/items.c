@@ -227,7 +227,20 @@ int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to) {
     return tr_ty_accept(from, to);
 }
 
-const tr_shape *tr_items_shape(const tr_ty *item) {
+/* Of keys that no class of the runtime's is for: by its name, as code has it. */
+static const tr_shape *named_shape(const tr_ty *key, uint32_t size, unsigned n, const uint32_t *at) {
+    tr_sb name;
+    tr_sb_init(&name);
+    tr_sb_printf(&name, TR_SHAPE_NAME "_%u", size);
+    for (unsigned k = 0; k < n; k++)
+        tr_sb_printf(&name, "_%u", at[k]);
+    tr_ty_key_words(key, &name);
+    const tr_shape *s = name.oom ? NULL : tr_rt_shape_named(name.d);
+    tr_sb_fini(&name);
+    return s;
+}
+
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys) {
     uint32_t few[64], *at = few;
     unsigned np = tr_ty_nparts(item), n = tr_ty_owners(item, NULL);
     if (np + n > 64 && !(at = PyMem_New(uint32_t, np + n)))
@@ -236,7 +249,8 @@ const tr_shape *tr_items_shape(const tr_ty *item) {
     tr_ty_owners(item, own);
     for (unsigned k = 0; k < n; k++)
         own[k] = at[own[k]];
-    const tr_shape *s = tr_rt_shape(size, n, own);
+    const tr_shape *s = keys && tr_ty_key_class(item) == TR_KEYS_ANY ? named_shape(item, size, n, own)
+                                                                     : tr_rt_shape(size, n, own);
     if (at != few)
         PyMem_Free(at);
     return s;
@@ -272,41 +286,52 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
 }
 
 /* The entry of a key, which is made where there is none; -1 without memory. */
-static int64_t enter(const tr_ty *key, const tr_slot *k, void *t, void *values) {
-    int64_t e;
-    switch ((tr_tyk)key->kind) {
-    case TR_TY_BOOL:
+static int64_t enter(const tr_items *key, void *t, void *values) {
+    const tr_slot *k = key->parts;
+    char few[256], *lies = few;
+    int64_t e = -1;
+    switch (tr_ty_key_class(key->item)) {
+    case TR_KEYS_BOOL:
         e = tr_rt_dict_find_bool(t, k[0].b);
         return e < 0 ? tr_rt_dict_enter_bool(t, k[0].b, values) : e;
-    case TR_TY_F64:
-        e = tr_rt_dict_find_f64(t, k[0].f);
-        return e < 0 ? tr_rt_dict_enter_f64(t, k[0].f, values) : e;
-    case TR_TY_C128:
-        e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
-        return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
-    case TR_TY_STRING: /* borrowed, as arguments are */
-        e = tr_rt_dict_find_str(t, k[0].p, k[1].p, k[2].i);
-        return e < 0 ? tr_rt_dict_enter_str(t, k[0].p, k[1].p, k[2].i, values) : e;
-    case TR_TY_TUPLE:
-        e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
-        return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;
-    default:
-        assert((key->kind == TR_TY_I64 || key->kind == TR_TY_U64) && "keys have classes");
+    case TR_KEYS_I64:
         e = tr_rt_dict_find_i64(t, k[0].u);
         return e < 0 ? tr_rt_dict_enter_i64(t, k[0].u, values) : e;
+    case TR_KEYS_F64:
+        e = tr_rt_dict_find_f64(t, k[0].f);
+        return e < 0 ? tr_rt_dict_enter_f64(t, k[0].f, values) : e;
+    case TR_KEYS_C128:
+        e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
+        return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
+    case TR_KEYS_2I64:
+        e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
+        return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;
+    case TR_KEYS_STRING: /* borrowed, as arguments are */
+        e = tr_rt_dict_find_str(t, k[0].p, k[1].p, k[2].i);
+        return e < 0 ? tr_rt_dict_enter_str(t, k[0].p, k[1].p, k[2].i, values) : e;
+    case TR_KEYS_ANY: break;
     }
+    if (key->size > sizeof few && !(lies = PyMem_Malloc(key->size)))
+        return -1;
+    tr_items_store(key, lies);
+    e = tr_rt_dict_find_any(t, lies);
+    e = e < 0 ? tr_rt_dict_enter_any(t, lies, values) : e;
+    if (lies != few)
+        PyMem_Free(lies);
+    return e;
 }
 
 /* One key, and its value. */
 static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *key, tr_items *value,
                       void *table, void *values) {
     tr_slot *at = key->parts, *to = value->parts;
+    memset(key->parts, 0, key->n * sizeof *key->parts);
     if (!tr_value_unbox(u, k, key->item, &at))
         return false;
     memset(value->parts, 0, value->n * sizeof *value->parts);
     if (v && !tr_value_unbox(u, v, value->item, &to))
         return false;
-    int64_t e = enter(key->item, key->parts, table, values);
+    int64_t e = enter(key, table, values);
     if (e < 0) {
         PyErr_NoMemory();
         return false;

@@ -35,7 +35,7 @@ bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item);
 /* How far the conversion of items goes: 0, or more; -1: they are not converted. */
 int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
-const tr_shape *tr_items_shape(const tr_ty *item);
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys);
 
 /* A dict or a set as a list of its items, pairs or keys. New reference. */
 PyObject *tr_items_of_table(PyObject *o);

@@ -106,7 +106,7 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from) {
 }
 
 const tr_shape *tr_lists_shape(const tr_ty *item) {
-    return item ? tr_items_shape(item) : tr_rt_shape(1, 0, NULL);
+    return item ? tr_items_shape(item, false) : tr_rt_shape(1, 0, NULL);
 }
 
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
@@ -389,7 +389,8 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
 static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
     const tr_ty *ty = x->table;
     bool dict = ty->kind == TR_TY_DICT;
-    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false)),
+    const tr_ty *key = tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false);
+    const tr_shape *keys = key ? tr_items_shape(key, true) : tr_lists_shape(NULL),
                    *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
     tr_frame *f = u->held->frame;
     x->m = keys ? tr_rt_dict_new(f, keys) : NULL;

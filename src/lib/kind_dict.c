@@ -207,12 +207,12 @@ static bool put_fresh(tr_em *e, const void *user, tr_tv *acc) {
     return true;
 }
 
-/* d.setdefault(key, default) */
+/* d.setdefault(key, default=None) */
 bool tr_lib_dict_setdefault(tr_em *e, const tr_bcall *c, tr_tv *out) {
     fresh x = {c->a[0], c->a[1], c->a[2]};
     tr_tv entry;
     if (!tr_fam_given(x.v))
-        return tr_em_unsupported(e, "dict", "None as a value");
+        x.v = tr_em_none(e);
     if (!tr_table_as_key(e, tr_em_item(e, x.d, 0), x.k, &x.k) ||
         !tr_lib_list_item(e, tr_em_item(e, x.d, 1), x.v, &x.v) || !tr_table_find(e, x.d, x.k, &entry))
         return false;

@@ -7,6 +7,7 @@
 #include "lib/table.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/kinds.h"
 
@@ -45,40 +46,39 @@ tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
     return set;
 }
 
-/* Two numbers, which may be equal to a key. */
-static bool is_pair(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) &&
-           tr_ty_is_scalar(t->items[1]);
-}
-
-/* A number, or a pair, of integers where it is to be kept; what else a key may be in Python is not there yet,
- * or has no hash. */
-static bool is_key(tr_em *e, tr_tv x, bool kept) {
-    const tr_ty *t = tr_ty_strong(e->types, x.ty);
-    if (tr_ty_as_key(e->types, t) || (!kept && is_pair(t)))
-        return true;
-    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) ||
-        t->kind == TR_TY_KEYED)
-        return tr_em_error(e, "unhashable type: '%s'",
-                           tr_ty_is_list(t)        ? "list"
-                           : t->kind == TR_TY_LIST ? "list"
-                           : t->kind == TR_TY_SET  ? "set"
-                                                   : "dict");
+/* What is no key has no hash; what it is called in Python where that is so, else NULL. */
+static const char *unhashable(const tr_ty *t) {
+    if (t->kind == TR_TY_LIST || tr_ty_is_list(t))
+        return "list";
+    if (t->kind == TR_TY_SET)
+        return "set";
+    if (t->kind == TR_TY_DICT || t->kind == TR_TY_KEYED)
+        return "dict";
     if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
-        return tr_em_error(e, "unhashable type: 'numpy.ndarray'");
-    return tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
+        return "numpy.ndarray";
+    const char *name = NULL;
+    for (uint32_t k = 0; !name && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_OPT) && k < t->n; k++)
+        name = unhashable(t->items[k]);
+    return name;
 }
 
-/* Of a number a number, of a tuple a tuple of such. */
+static bool is_key(tr_em *e, tr_tv x) {
+    if (tr_ty_as_key(e->types, x.ty))
+        return true;
+    const char *name = unhashable(x.ty);
+    return name ? tr_em_error(e, "unhashable type: '%s'", name)
+                : tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
+}
+
 static bool as_type(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (!tr_ty_is_scalar(to))
+    if (!tr_ty_is_scalar(to) || !tr_ty_is_scalar(x.ty))
         return tr_em_coerce(e, x, to, out);
     *out = tr_em_conv(e, x, to);
     return true;
 }
 
 bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
-    if (!is_key(e, x, true))
+    if (!is_key(e, x))
         return false;
     if (tr_ty_list_takes(e->types, set.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
         return as_type(e, x, tr_ty_list_item(e->types, set.ty, true), key);
@@ -89,7 +89,7 @@ bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
 }
 
 /* The number as one of type `to`, and whether it is equal to it. */
-static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
+static tr_tv exact_number(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     const tr_ty *t = x.ty = tr_ty_strong(e->types, x.ty);
     tr_tv y;
     *ok = tr_em_strong(e, tr_em_bool(e, true));
@@ -97,14 +97,14 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
         return x;
     if (tr_ty_is_complex(t) && !tr_ty_is_complex(to)) {
         tr_tv im = tr_em_im(e, x), also;
-        y = exactly(e, tr_em_re(e, x), to, &also);
+        y = exact_number(e, tr_em_re(e, x), to, &also);
         *ok = tr_fam_and(e, also, tr_em_cmp(e, TR_CMP_EQ, im, tr_em_num(e, im.ty, 0)));
         return y;
     }
     if (tr_ty_is_complex(to)) {
         const tr_ty *f = tr_fam_ty(e, TR_TY_F64);
         return tr_ty_is_complex(t) ? tr_em_conv(e, x, to)
-                                   : tr_em_cplx(e, exactly(e, x, f, ok), tr_em_f64(e, 0));
+                                   : tr_em_cplx(e, exact_number(e, x, f, ok), tr_em_f64(e, 0));
     }
     if (tr_ty_is_float(to)) {
         y = tr_em_conv(e, x, to);
@@ -137,20 +137,76 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     return tr_em_conv(e, y, to);
 }
 
-static tr_tv each_exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
-    tr_tv it[2], also;
-    *ok = tr_em_strong(e, tr_em_bool(e, true));
-    for (uint32_t k = 0; k < 2; k++) {
-        it[k] = exactly(e, tr_em_strong(e, tr_em_item(e, x, k)), to->items[k], &also);
+/* The key as one of type `to`, and whether it is equal to it. False: no key of that type ever is. */
+static bool exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok);
+
+static bool exact_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    if (x.ty->kind != TR_TY_TUPLE || x.ty->n != to->n)
+        return false;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n + 1u), also;
+    for (uint32_t k = 0; k < to->n; k++) {
+        if (!exactly(e, tr_em_item(e, x, k), to->items[k], &it[k], &also))
+            return false;
         *ok = tr_fam_and(e, *ok, also);
     }
-    return tr_em_make(e, to, 2, it);
+    *out = tr_em_make(e, to, to->n, it);
+    return true;
+}
+
+/* Where the key, or what it is to be, may be None. */
+static bool exact_optional(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    bool may = x.ty->kind == TR_TY_OPT;
+    tr_tv given = may ? tr_em_item(e, x, 0) : *ok, it[2];
+    if (to->kind == TR_TY_NONE) {
+        *ok = tr_fam_not(e, given);
+        *out = tr_em_none(e);
+        return may;
+    }
+    bool value =
+        exactly(e, may ? tr_em_item(e, x, 1) : x, to->kind == TR_TY_OPT ? to->items[1] : to, &it[1], ok);
+    if (to->kind != TR_TY_OPT) {
+        *ok = value ? tr_fam_and(e, given, *ok) : given;
+        *out = it[1];
+        return value;
+    }
+    if (!value) { /* None may be there */
+        *ok = tr_fam_not(e, given);
+        return may && tr_em_coerce(e, tr_em_none(e), to, out);
+    }
+    it[0] = given;
+    *ok = may ? tr_fam_or(e, tr_fam_not(e, given), *ok) : *ok;
+    *out = tr_em_make(e, to, 2, it);
+    return true;
+}
+
+static bool exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    *ok = tr_em_strong(e, tr_em_bool(e, true));
+    if (tr_tv_is_none(x) && (to->kind == TR_TY_NONE || to->kind == TR_TY_OPT))
+        return tr_em_coerce(e, x, to, out);
+    if (x.ty->kind == TR_TY_OPT || to->kind == TR_TY_OPT)
+        return exact_optional(e, x, to, out, ok);
+    if (to->kind == TR_TY_TUPLE)
+        return exact_items(e, x, to, out, ok);
+    if (to->kind == TR_TY_STRING)
+        return tr_lib_is_text(x) && tr_em_string(e, x, out);
+    if (tr_lib_is_text(x))
+        return false;
+    x = tr_em_strong(e, x);
+    if (tr_ty_is_scalar(to) && tr_ty_is_scalar(x.ty)) {
+        *out = exact_number(e, x, to, ok);
+        return true;
+    }
+    *out = x;
+    if (x.ty == to)
+        return true;
+    bool dates = x.ty->kind == TR_TY_DATE && to->kind == TR_TY_DATE;
+    return dates && tr_ty_join(e->types, x.ty, to, false) == to && tr_em_coerce(e, x, to, out);
 }
 
 bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
     tr_tv set = tr_table_set(e, x), ok, k;
     const tr_ty *t = tr_ty_list_item(e->types, set.ty, true);
-    if (!is_key(e, key, false))
+    if (!is_key(e, key))
         return false;
     if (e->dry) { /* whatever the keys are, so nobody waits for them */
         *entry = (tr_tv){i64_of(e), TR_NOVAL};
@@ -160,20 +216,12 @@ bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
         *entry = tr_em_i64(e, -1);
         return true;
     }
-    bool text = t->kind == TR_TY_STRING;
-    if (text && tr_lib_is_text(key)) {
-        if (!tr_em_string(e, key, &k))
-            return false;
-        *entry = number_of(e, TR_OP_FIND, set, k);
-        return true;
-    }
-    if (text || tr_lib_is_text(key) ||
-        tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
+    if (!exactly(e, key, t, &k, &ok)) { /* never equal */
         *entry = tr_em_i64(e, -1);
         return true;
     }
-    k = tr_ty_is_scalar(t) ? exactly(e, tr_em_strong(e, key), t, &ok) : each_exactly(e, key, t, &ok);
-    *entry = tr_em_select(e, ok, number_of(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
+    *entry = number_of(e, TR_OP_FIND, set, k);
+    *entry = tr_em_select(e, ok, *entry, tr_em_i64(e, -1));
     return true;
 }
 
@@ -226,24 +274,54 @@ bool tr_table_value_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
     return true;
 }
 
+enum { MOST_TOLD = 3 * TR_FRAME_PAYLOAD };
+
+typedef struct told {
+    const tr_obj *of[MOST_TOLD];
+    tr_val v[TR_FRAME_PAYLOAD + 1];
+    uint32_t nof, nv, slots;
+} told;
+
+/* The key as an argument of KeyError: a tuple is its length, then its items. False: it is none. */
+static bool tell(tr_em *e, tr_tv x, told *t) {
+    const tr_obj *known = tr_tv_is_none(x) ? tr_obj_none() : x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    if (t->nof == MOST_TOLD)
+        return false;
+    if (x.ty->kind == TR_TY_TUPLE && !x.ty->name) {
+        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = x.ty->n};
+        t->of[t->nof++] = o;
+        for (uint32_t k = 0; k < x.ty->n; k++)
+            if (!tell(e, tr_em_item(e, x, k), t))
+                return false;
+        return true;
+    }
+    t->of[t->nof++] = known;
+    if (known)
+        return true;
+    if (tr_lib_is_text(x) && !tr_em_string(e, x, &x))
+        return false;
+    x = tr_em_strong(e, x);
+    t->slots += tr_ty_nparts(x.ty);
+    if (t->slots > TR_FRAME_PAYLOAD || (!tr_ty_is_scalar(x.ty) && x.ty->kind != TR_TY_STRING))
+        return false;
+    t->v[++t->nv] = x.v;
+    return true;
+}
+
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
     if (e->dry)
         return;
-    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, 3);
-    tr_val v[3] = {tr_em_strong(e, cond).v};
-    uint32_t n = key.ty->kind == TR_TY_TUPLE ? 2 : 1;
-    if (tr_lib_is_text(key) && !tr_em_string(e, key, &key))
+    told t = {.v = {tr_em_strong(e, cond).v}};
+    if (!tell(e, key, &t)) {
+        tr_em_check(e, cond, TR_EXC_KEY, "the key is not there", 0, NULL);
         return;
-    if (n == 2) { /* its length, then its items */
-        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
-        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = 2};
-        of[0] = o;
     }
-    for (uint32_t k = 0; k < n; k++)
-        v[k + 1] = tr_em_strong(e, n == 2 ? tr_em_item(e, key, k) : key).v;
+    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, t.nof);
+    memcpy(of, t.of, t.nof * sizeof *of);
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
-    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = n == 2 ? 3 : 1, .args = of};
-    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v))->imm.site = s;
+    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = (uint8_t)t.nof, .args = of};
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, t.nv + 1, t.v))->imm.site = s;
 }
 
 bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value) {
