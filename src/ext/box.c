@@ -5,6 +5,7 @@
  * object, so that an error half-way frees each block exactly once. */
 #include "dev/dev.h"
 #include "ext/box.h"
+#include "ext/face.h"
 #include "ext/far.h"
 
 #include <string.h>
@@ -89,6 +90,11 @@ static bool can_items(const tr_ty *ty) {
 
 static bool can_list(const tr_ty *ty) {
     return ty->kind == TR_TY_SET || tr_box_can(ty->items[0]);
+}
+
+/* Of a function that makes values there is no object. */
+static bool can_faced(const tr_ty *ty) {
+    return ty->sub != TR_FACE_MADE && tr_box_can(ty->items[0]);
 }
 
 static bool can_held(const tr_ty *ty) {
@@ -348,15 +354,16 @@ static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l)
 }
 
 /* The keys of a table, with the values of a dict. */
-static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t,
-                          const tr_list *values) {
+static PyObject *table_of(const tr_boxer *b, const tr_ty *ty, const tr_table *t, const tr_list *values) {
+    const tr_ty *of = tr_face_plain(ty), *key = (values ? of->items[0] : of)->items[0],
+                *value = values ? of->items[1]->items[0] : NULL;
     reader keys = {0}, under = {0};
     bool ok = reader_init(&keys, b, key, &t->keys) && (!values || reader_init(&under, b, value, values));
-    PyObject *r = !ok ? NULL : values ? PyDict_New() : PySet_New(NULL);
+    PyObject *r = ok ? tr_face_new(b->st, ty) : NULL;
     int64_t e = tr_rt_table_next(t, 0);
     for (int bad = 0; r && e >= 0; e = tr_rt_table_next(t, e + 1)) {
         PyObject *k = item_at(&keys, e), *v = k && values ? item_at(&under, e) : NULL;
-        bad = !k || (values && !v) || (values ? PyDict_SetItem(r, k, v) : PySet_Add(r, k)) < 0;
+        bad = !k || (values && !v) || (values ? tr_face_set(r, k, v) : PySet_Add(r, k)) < 0;
         Py_XDECREF(k);
         Py_XDECREF(v);
         if (bad)
@@ -370,10 +377,8 @@ static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *valu
 static PyObject *make_of(const tr_boxer *b, const tr_ty *ty, const tr_slot *x) {
     if (ty->kind == TR_TY_LIST)
         return list_of(b, ty->items[0], tr_mem_data(x->p));
-    bool dict = ty->kind == TR_TY_DICT;
-    const tr_ty *key = dict ? ty->items[0]->items[0] : ty->items[0];
-    return table_of(b, key, dict ? ty->items[1]->items[0] : NULL, tr_mem_data(x[0].p),
-                    dict ? tr_mem_data(x[1].p) : NULL);
+    bool dict = tr_face_plain(ty)->kind == TR_TY_DICT;
+    return table_of(b, ty, tr_mem_data(x[0].p), dict ? tr_mem_data(x[1].p) : NULL);
 }
 
 typedef PyObject *(*box_fn)(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
@@ -388,6 +393,7 @@ static PyObject *with_lists(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 }
 
 static bool holds_lists(const tr_ty *ty) {
+    ty = tr_face_plain(ty);
     return ty->kind == TR_TY_DICT ? tr_ty_has_lists(ty->items[1]->items[0]) : tr_ty_has_lists(ty->items[0]);
 }
 

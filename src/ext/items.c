@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/face.h"
 #include "ext/lists.h"
 #include "rt/fns.h"
 
@@ -93,6 +94,11 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     if (a->kind == TR_TY_DICT && b->kind == TR_TY_DICT) {
         const tr_ty *k = join_sets(t, a->items[0], b->items[0]), *v = join_lists(t, a->items[1], b->items[1]);
         return k && v ? tr_ty_dict_of(t, k, v) : NULL;
+    }
+    if ((a->kind == TR_TY_FACED || a->kind == TR_TY_FROZEN) && b->kind == a->kind && b->sub == a->sub &&
+        a->n == 1) {
+        const tr_ty *of = tr_items_join(t, a->items[0], b->items[0]);
+        return of ? tr_ty_of(t, (tr_tyk)a->kind, a->sub, 1, &of) : NULL;
     }
     if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE && a->n == b->n && tr_ty_like(t, a, b->items) == b &&
         (tr_ty_has_lists(a) || tr_ty_has_lists(b)))
@@ -175,10 +181,6 @@ bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item) {
     return PyTuple_GET_SIZE(tuple) == 0 || (all && tr_items_join(st->types, item, all) == item);
 }
 
-PyObject *tr_items_of_table(PyObject *o) {
-    return PyDict_CheckExact(o) ? PyDict_Items(o) : PySequence_List(o);
-}
-
 /* The type of a dict, or a set, with such items. */
 static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigned lists) {
     Py_ssize_t n = PyList_GET_SIZE(items), i;
@@ -194,14 +196,16 @@ static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigne
 }
 
 const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
-    PyObject *items = tr_items_of_table(o);
-    const tr_ty *r = items ? table_type(st, items, PyDict_CheckExact(o), lists) : NULL;
+    PyObject *items = tr_face_items(o);
+    const tr_ty *r = items ? table_type(st, items, tr_face_is_dict(o), lists) : NULL;
+    r = r ? tr_face_type(st, o, r) : NULL;
     Py_XDECREF(items);
     PyErr_Clear();
     return r;
 }
 
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
+    ty = tr_face_plain(ty);
     const tr_ty *is = table_type(st, items, ty->kind == TR_TY_DICT, 1);
     return is && tr_items_join(st->types, ty, is) == ty;
 }
@@ -401,6 +405,8 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_DATES: return same_array(o, ty->items[0], x);
     case TR_TY_LIST:
     case TR_TY_SET:
+    case TR_TY_FACED:
+    case TR_TY_FROZEN:
     case TR_TY_DICT: return tr_held_find(h, x[0].p) == o;
     default: return tr_ty_is_scalar(ty) && tr_lists_is(h->st, o, ty, x);
     }

@@ -37,9 +37,7 @@ int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
 const tr_shape *tr_items_shape(const tr_ty *item, bool keys);
 
-/* A dict or a set as a list of its items, pairs or keys. New reference. */
-PyObject *tr_items_of_table(PyObject *o);
-/* Keys, and values where there are any, of such a list are those of a dict or a set of type `ty`. */
+/* Keys, and values where there are any, of a list of such are those of a dict or a set of type `ty`. */
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty);
 /* Enters such items into a table, which is empty, and values (NULL: a set). False with an exception. */
 bool tr_items_enter(const tr_unboxer *u, PyObject *items, const tr_ty *ty, void *table, void *values);

@@ -7,6 +7,7 @@
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
+#include "ext/face.h"
 #include "ext/generator.h"
 #include "ext/items.h"
 #include "ext/lists.h"
@@ -165,7 +166,7 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         uint32_t list = tr_lists_key(st, o);
         return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
     }
-    if (t == &PyDict_Type || t == &PySet_Type)
+    if (tr_face_is_table(st, o))
         return TR_K_TABLE;
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
@@ -560,14 +561,14 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
 /* A dict or a set: its type is all of its pattern. */
 static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     char path[256] = "";
-    bool dict = PyDict_CheckExact(o);
+    bool dict = tr_face_is_dict(o);
     k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =
-        dict ? "dict, and its keys are to be numbers, strings or pairs of integers, that have a type in "
+        dict ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
                "common, and its values to have one\n  help: pass list(d.items())"
-             : "set, and its items are to be numbers, strings or pairs of integers, that have a type in "
+             : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
                "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)

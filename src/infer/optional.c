@@ -114,7 +114,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
 }
 
 static bool is_table(const tr_ty *t) {
-    return tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_SET);
+    return tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_SET) || tr_ty_is(t, TR_TY_FACED) ||
+           tr_ty_is(t, TR_TY_FROZEN);
 }
 
 static bool takes_key(const char *method) {

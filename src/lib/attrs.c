@@ -46,6 +46,8 @@ static bool row_asks_place(uint32_t row) {
 static const char *class_of(tr_em *e, tr_tv x) {
     const char *cls = tr_lib_kind(x.ty)->attrs;
     const tr_obj *o = x.ty->lit;
+    if (x.ty->kind == TR_TY_FACED)
+        return tr_lib_face_class(x.ty);
     if (x.ty->kind != TR_TY_LIT)
         return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
@@ -162,6 +164,9 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
+    bool face = x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN;
+    if (row < 0 && face && !tr_em_method(e, x, name) && !tr_lib_face_refuses(x, name))
+        return tr_em_getattr(e, tr_em_item(e, x, 0), name, out); /* a dict's, or a set's */
     if (row < 0 && tr_em_method(e, x, name)) {
         *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
         return true;

@@ -46,6 +46,10 @@ bool tr_lib_iter_array(tr_em *e, tr_tv x) {
 
 /* --- what sets and dicts are gone through as (kind_set.c) --- */
 
+tr_tv tr_table_plain(tr_em *e, tr_tv x) {
+    return x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN ? tr_em_item(e, x, 0) : x;
+}
+
 tr_tv tr_table_set(tr_em *e, tr_tv x) {
     while (x.ty->kind != TR_TY_SET)
         x = tr_em_item(e, x, 0);
@@ -64,6 +68,7 @@ tr_tv tr_table_walk(tr_em *e, tr_tv x) {
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_string(e, x, out);
+    x = tr_table_plain(e, x);
     bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
     *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);

@@ -79,16 +79,10 @@ static tr_tv view_of(tr_em *e, tr_tv d, unsigned form) {
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_DICTVIEW, form, 1, &d.ty), 1, &d);
 }
 
-static bool is_of_nothing(tr_em *e, tr_tv x) {
-    return x.ty->kind == TR_TY_DICT   ? !tr_ty_list_item(e->types, x.ty->items[0], false)
-           : x.ty->kind == TR_TY_LIST ? !tr_ty_list_item(e->types, x.ty, false)
-                                      : x.ty->kind == TR_TY_TUPLE && !x.ty->n;
-}
-
-/* Another dict's items, or pairs. */
-static bool put_all(tr_em *e, tr_tv d, tr_tv x) {
+bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x) {
     tr_tv none[1];
-    if (is_of_nothing(e, x))
+    x = tr_table_plain(e, x);
+    if (tr_table_gives_nothing(e, x))
         return true;
     for (uint32_t k = 0; x.ty->kind == TR_TY_KEYED && k < tr_em_keyed_n(x.ty); k++) {
         tr_tv name = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(x.ty, k)));
@@ -102,10 +96,11 @@ static bool put_all(tr_em *e, tr_tv d, tr_tv x) {
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_pair, &d);
 }
 
+/* The row of dict() is called for those of its kin, too. */
 bool tr_lib_py_dict(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->nvar > 1)
         return tr_em_error(e, "dict expected at most 1 argument, got %u", c->nvar);
-    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && (!c->nvar || put_all(e, *out, c->var[0]));
+    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && (!c->nvar || tr_lib_dict_put_all(e, *out, c->var[0]));
 }
 
 /* --- methods --- */
@@ -118,11 +113,11 @@ bool tr_lib_dict_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_dict_update(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
-    return !tr_fam_given(c->a[1]) || put_all(e, c->a[0], c->a[1]);
+    return !tr_fam_given(c->a[1]) || tr_lib_dict_put_all(e, c->a[0], c->a[1]);
 }
 
 bool tr_lib_dict_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && put_all(e, *out, c->a[0]);
+    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && tr_lib_dict_put_all(e, *out, c->a[0]);
 }
 
 /* The value of an entry, or another one, as a type that both have. `goes`: the entry leaves. */
@@ -225,15 +220,15 @@ bool tr_lib_dict_setdefault(tr_em *e, const tr_bcall *c, tr_tv *out) {
 tr_answer tr_lib_binary_dict(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (op != TR_BIN_OR || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
         return TR_OPEN;
-    return tr_answered(new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && put_all(e, *out, x) &&
-                       put_all(e, *out, y));
+    return tr_answered(new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && tr_lib_dict_put_all(e, *out, x) &&
+                       tr_lib_dict_put_all(e, *out, y));
 }
 
 bool tr_lib_inplace_dict(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     *out = x;
     if (op != TR_BIN_OR)
         return tr_lib_op_error(e, op, x.ty, y.ty);
-    return put_all(e, x, y);
+    return tr_lib_dict_put_all(e, x, y);
 }
 
 /* acc: so far each item of x is one of y, too */
@@ -267,7 +262,7 @@ tr_answer tr_lib_compare_dict(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
     if ((op != TR_CMP_EQ && op != TR_CMP_NE) || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
         return TR_OPEN;
     tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all = tr_em_strong(e, tr_em_bool(e, true));
-    if (!is_of_nothing(e, x) && !is_of_nothing(e, y)) {
+    if (!tr_table_gives_nothing(e, x) && !tr_table_gives_nothing(e, y)) {
         tr_tv it = tr_table_walk(e, view_of(e, x, TR_VIEW_ITEMS));
         if (!tr_em_each(e, it, 1, &all, each_equal, &y))
             return TR_REFUSED;

@@ -26,7 +26,7 @@ static tr_tv number_of(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
 }
 
 tr_tv tr_table_values(tr_em *e, tr_tv x) {
-    while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK)
+    while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK || x.ty->kind == TR_TY_FACED)
         x = tr_em_item(e, x, 0);
     return x.ty->kind == TR_TY_DICT ? tr_em_item(e, x, 1) : (tr_tv){NULL, TR_NOVAL};
 }
@@ -56,7 +56,7 @@ static const char *unhashable(const tr_ty *t) {
         return "dict";
     if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
         return "numpy.ndarray";
-    const char *name = NULL;
+    const char *name = t->kind == TR_TY_FACED ? tr_lib_face_class(t) : NULL;
     for (uint32_t k = 0; !name && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_OPT) && k < t->n; k++)
         name = unhashable(t->items[k]);
     return name;
@@ -339,7 +339,7 @@ bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *v
 /* --- iteration --- */
 
 static const char *changed_text(tr_tv x) {
-    return x.ty->kind == TR_TY_SET ? "Set changed size during iteration"
+    return x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_FROZEN ? "Set changed size during iteration"
                                    : "dictionary changed size during iteration";
 }
 
@@ -386,8 +386,8 @@ static bool each_add(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
     return add(e, *(const tr_tv *)user, x);
 }
 
-/* It gives nothing, and of no type. */
-static bool gives_nothing(tr_em *e, tr_tv it) {
+bool tr_table_gives_nothing(tr_em *e, tr_tv it) {
+    it = tr_table_plain(e, it);
     if (it.ty->kind == TR_TY_TUPLE)
         return !it.ty->n;
     bool table = it.ty->kind == TR_TY_SET || it.ty->kind == TR_TY_DICT;
@@ -398,7 +398,7 @@ static bool gives_nothing(tr_em *e, tr_tv it) {
 /* Adds what an iterable gives; a set is gone through as it is, for adding its own keys changes nothing. */
 static bool add_all(tr_em *e, tr_tv set, tr_tv it) {
     tr_tv none[1];
-    return gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
+    return tr_table_gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
 }
 
 bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
@@ -421,7 +421,7 @@ static bool copied(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {
 
 /* What is given as an iterable, as a set. */
 static bool as_set(tr_em *e, tr_tv x, tr_tv *out) {
-    *out = x;
+    x = *out = tr_table_plain(e, x);
     if (x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT)
         return true;
     return copied(e, x, TR_TABLE_OTHER, out);
@@ -461,9 +461,9 @@ static bool each_kept(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
 static bool keep(tr_em *e, tr_tv to, tr_tv x, tr_tv other, bool in) {
     kept k = {to, other, in};
     tr_tv none[1];
-    if (gives_nothing(e, x) || (gives_nothing(e, other) && in))
+    if (tr_table_gives_nothing(e, x) || (tr_table_gives_nothing(e, other) && in))
         return true;
-    if (gives_nothing(e, other))
+    if (tr_table_gives_nothing(e, other))
         return add_all(e, to, x);
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_kept, &k);
 }
@@ -508,8 +508,6 @@ bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool inplace = c->aux & 256;
     tr_tv x = c->a[0], y, r;
     *out = x;
-    if (op != TR_BIN_OR && c->nvar > 1)
-        return tr_em_unsupported(e, "set", "%s() of several sets", tr_builtins[c->row].name);
     if (op == TR_BIN_OR) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
             return false;
@@ -520,7 +518,11 @@ bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
             return false;
     } else {
-        if (!as_set(e, c->var[0], &y) || !combined(e, op, x, y, &r) || (inplace && !replaced(e, x, r)))
+        r = x;
+        for (uint32_t k = 0; k < c->nvar; k++)
+            if (!as_set(e, c->var[k], &y) || !combined(e, op, r, y, &r))
+                return false;
+        if (inplace && !replaced(e, x, r))
             return false;
         *out = r;
     }
@@ -552,9 +554,9 @@ static bool each_in(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop
 static bool all_in(tr_em *e, tr_tv x, tr_tv y, bool in, tr_tv *out) {
     kept k = {.other = y, .in = in};
     *out = tr_em_strong(e, tr_em_bool(e, true));
-    if (gives_nothing(e, x) || (gives_nothing(e, y) && !in))
+    if (tr_table_gives_nothing(e, x) || (tr_table_gives_nothing(e, y) && !in))
         return true;
-    if (gives_nothing(e, y)) {
+    if (tr_table_gives_nothing(e, y)) {
         *out = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), zero(e));
         return true;
     }

@@ -138,10 +138,12 @@ bool tr_ty_may_be_item(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_FACED: return t->sub != TR_FACE_MADE || t->items[1]->kind == TR_TY_LIT;
     case TR_TY_NONE:
     case TR_TY_LIST:
     case TR_TY_SET:
     case TR_TY_DICT:
+    case TR_TY_FROZEN:
     case TR_TY_STRING:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:

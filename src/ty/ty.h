@@ -68,6 +68,20 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 /* Lists and sets: what the items are says a cell; there are none, ever. */
 enum { TR_LIST_CELL = 1, TR_LIST_NOTHING };
+/* Classes of dicts, of which those from TR_FACE_MADE on make a value for a key that is not there. */
+typedef enum tr_face {
+    TR_FACE_COUNTER,
+    TR_FACE_ORDERED,
+    TR_FACE_PLAIN, /* a defaultdict without a factory */
+    TR_FACE_MADE,  /* by a function, the second item */
+    TR_FACE_INT,
+    TR_FACE_FLOAT,
+    TR_FACE_BOOL,
+    TR_FACE_STR,
+    TR_FACE_LIST,
+    TR_FACE_DICT,
+    TR_FACE_SET
+} tr_face;
 enum { TR_VIEW_VALUES = 1, TR_VIEW_ITEMS }; /* of a dict: else its keys */
 enum { TR_FLAT_CELLS = 1 };                 /* its items are arrays without axes */
 enum { TR_ZIP_WALK = 1 };                   /* begins anew for whoever asks, as what it is made of does */
