@@ -97,6 +97,10 @@ static bool can_faced(const tr_ty *ty) {
     return ty->sub != TR_FACE_MADE && tr_box_can(ty->items[0]);
 }
 
+static bool can_deque(const tr_ty *ty) {
+    return tr_box_can(ty->items[0]);
+}
+
 static bool can_held(const tr_ty *ty) {
     return tr_box_can(ty->items[1]);
 }
@@ -418,6 +422,36 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }
+    Py_XDECREF(key);
+    return r;
+}
+
+/* The items of its list from the first one on. */
+static PyObject *deque_of(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    const tr_slot *x = *at;
+    tr_list l = *(const tr_list *)tr_mem_data(x[0].p);
+    const int64_t *state = x[2].p; /* the array's data: behind the list, and the array's owner */
+    const tr_ty *item = ty->items[0]->items[0];
+    *at += tr_ty_nparts(ty);
+    assert(state[0] >= 0 && state[0] <= l.len && "the first item is in the list");
+    l.items = (char *)l.items + state[0] * (int64_t)tr_ty_lies(item, NULL, NULL);
+    l.len -= state[0];
+    l.cap -= state[0];
+    PyObject *items = list_of(b, item, &l);
+    PyObject *r = items ? tr_face_deque(b->st, items, state[1]) : NULL;
+    Py_XDECREF(items);
+    return r;
+}
+
+/* One that is in a result twice is one there, too. */
+static PyObject *box_deque(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    if (!b->lists)
+        return with_lists(b, ty, at, box_deque);
+    PyObject *key = PyLong_FromVoidPtr((*at)[0].p), *r = NULL;
+    if (key && (r = Py_XNewRef(PyDict_GetItemWithError(b->lists, key))))
+        *at += tr_ty_nparts(ty);
+    else if (key && !PyErr_Occurred() && (r = deque_of(b, ty, at)) && PyDict_SetItem(b->lists, key, r) < 0)
+        Py_CLEAR(r);
     Py_XDECREF(key);
     return r;
 }

@@ -34,6 +34,7 @@ bool tr_face_init(tr_state *st) {
     st->counter_class = class_named(m, "Counter");
     st->ordered_class = class_named(m, "OrderedDict");
     st->default_class = class_named(m, "defaultdict");
+    st->deque_class = class_named(m, "deque");
     Py_DECREF(m);
     return true;
 }
@@ -123,4 +124,12 @@ bool tr_face_clear(PyObject *o) {
     PyObject *none = PyObject_CallMethod(o, "clear", NULL);
     Py_XDECREF(none);
     return none != NULL;
+}
+
+PyObject *tr_face_deque(tr_state *st, PyObject *items, int64_t maxlen) {
+    if (maxlen < 0)
+        return call_class(st->deque_class, items);
+    if (!st->deque_class)
+        return call_class(NULL, items);
+    return PyObject_CallFunction((PyObject *)st->deque_class, "OL", items, (long long)maxlen);
 }

@@ -16,6 +16,7 @@ const tr_ty *tr_face_plain(const tr_ty *ty); /* what is inside; of a dict or a s
 PyObject *tr_face_new(tr_state *st, const tr_ty *ty);
 int tr_face_set(PyObject *o, PyObject *k, PyObject *v);
 PyObject *tr_face_items(PyObject *o); /* a list of its keys, or pairs */
+PyObject *tr_face_deque(tr_state *st, PyObject *items, int64_t maxlen); /* -1: any number */
 bool tr_face_clear(PyObject *o);
 
 #endif

@@ -425,6 +425,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->counter_class);
     Py_VISIT(st->ordered_class);
     Py_VISIT(st->default_class);
+    Py_VISIT(st->deque_class);
     Py_VISIT(st->stream_type);
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
@@ -480,6 +481,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->counter_class);
     Py_CLEAR(st->ordered_class);
     Py_CLEAR(st->default_class);
+    Py_CLEAR(st->deque_class);
     Py_CLEAR(st->stream_type);
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);

@@ -442,6 +442,8 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "pass float(x)";
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
+    else if (Py_TYPE(o) == st->deque_class)
+        *hint = "pass list(x), and make a deque of it in the function";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
         *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))

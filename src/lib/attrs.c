@@ -62,6 +62,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "gridgroup";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_LIST)
         return "typed list";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_DICT)
+        return "dict class";
     return o->kind == TR_OBJ_STR ? "str" : cls;
 }
 
@@ -234,7 +236,7 @@ const tr_ty *tr_lib_date_dtype(tr_em *e, tr_tv x) {
 typedef struct param {
     const char *name;
     uint32_t len;
-    bool optional, star, kwonly;
+    bool optional, star, kwonly, names; /* names: all keywords that are no other parameter's */
 } param;
 
 enum { MAX_PARAMS = 16 };
@@ -251,8 +253,10 @@ static uint32_t parse_params(const char *s, param *p) {
         if (len == 1 && *s == '*')
             kwonly = true;
         else if (!(len == 1 && *s == '/')) {
-            bool star = *s == '*', opt = s[len - 1] == '=';
-            p[n++] = (param){s + star, len - star - opt, opt, star, kwonly};
+            bool star = *s == '*', names = star && s[1] == '*', opt = s[len - 1] == '=';
+            s += star + names;
+            len -= star + names;
+            p[n++] = (param){s, len - opt, opt || names, star && !names, kwonly || names, names};
         }
         s += len;
     }
@@ -382,6 +386,19 @@ bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return call_loose(e, &to, p, c->n - parse_params(b->params, p), out);
 }
 
+/* One more name, and its value, for the parameter that takes them all. */
+static void add_name(tr_em *e, tr_tv *to, const char *name, tr_tv v) {
+    uint32_t n = to->ty ? tr_em_keyed_n(to->ty) : 0;
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *values = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    for (uint32_t k = 0; k < n; k++) {
+        names[k] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(to->ty, k)));
+        values[k] = tr_em_keyed_value(e, *to, k);
+    }
+    names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, name));
+    values[n] = v;
+    *to = tr_em_keyed(e, tr_em_tuple(e, n + 1, names), tr_em_tuple(e, n + 1, values));
+}
+
 /* Of the arguments, what calls with dates look at. p: the parameters, behind `first` others. */
 static tr_dated dated(const tr_bcall *c, const param *p, uint32_t first) {
     tr_dated d = {.dtype = {NULL, TR_NOVAL}};
@@ -426,8 +443,12 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = 0;
         while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
-                          p[i].star))
+                          p[i].star || p[i].names))
             i++;
+        if (i == np && np && p[np - 1].names) {
+            add_name(e, &c.a[first + np - 1], args->kw[j], args->v[npos + j]);
+            continue;
+        }
         if (i == np) {
             tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
             tr_lib_suggest_keyword(e, b->params, args->kw[j]);

@@ -69,6 +69,8 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_string(e, x, out);
     x = tr_table_plain(e, x);
+    if (x.ty->kind == TR_TY_DEQUE)
+        return tr_lib_iter_deque(e, x, out);
     bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
     *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);

@@ -100,7 +100,29 @@ bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x) {
 bool tr_lib_py_dict(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->nvar > 1)
         return tr_em_error(e, "dict expected at most 1 argument, got %u", c->nvar);
-    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && (!c->nvar || tr_lib_dict_put_all(e, *out, c->var[0]));
+    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) &&
+           (!c->nvar || tr_lib_dict_put_all(e, *out, c->var[0])) &&
+           (!c->a[0].ty || tr_lib_dict_put_all(e, *out, c->a[0]));
+}
+
+typedef struct same_value {
+    tr_tv d, v;
+} same_value;
+
+static bool each_key(tr_em *e, tr_tv k, const void *user, tr_tv *acc, tr_tv *stop) {
+    const same_value *s = user;
+    (void)acc, (void)stop;
+    return tr_lib_set_dict(e, s->d, k, s->v, false);
+}
+
+/* dict.fromkeys(iterable, value=None, /) */
+bool tr_lib_dict_fromkeys(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it = c->a[1], none[1];
+    same_value s = {.v = c->a[2].ty ? c->a[2] : tr_em_none(e)};
+    if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, &s.d))
+        return false;
+    *out = s.d;
+    return tr_table_gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_key, &s));
 }
 
 /* --- methods --- */
@@ -113,7 +135,8 @@ bool tr_lib_dict_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_dict_update(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
-    return !tr_fam_given(c->a[1]) || tr_lib_dict_put_all(e, c->a[0], c->a[1]);
+    return (!tr_fam_given(c->a[1]) || tr_lib_dict_put_all(e, c->a[0], c->a[1])) &&
+           (!c->a[2].ty || tr_lib_dict_put_all(e, c->a[0], c->a[2]));
 }
 
 bool tr_lib_dict_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -292,10 +315,40 @@ bool tr_lib_contains_dictview(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
                      : tr_lib_contains_set(e, x, item, out);
 }
 
+/* Of keys the dict, which is as good as the set of them; of pairs a set; what else can be iterated is a set,
+ * too, where a view is beside it. False: an error, or (*open) nothing that is like a set. */
+static bool as_operand(tr_em *e, tr_tv x, uint32_t which, tr_tv *out, bool *open) {
+    *open = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
+    *out = x.ty->kind == TR_TY_DICTVIEW && !x.ty->sub ? tr_em_item(e, x, 0) : tr_table_plain(e, x);
+    if (*open)
+        return false;
+    if (out->ty->kind == TR_TY_SET || (out->ty->kind == TR_TY_DICT && x.ty->kind == TR_TY_DICTVIEW))
+        return true;
+    tr_tv set = tr_table_new_set(e, which);
+    bool ok = tr_table_add_all(e, set, x);
+    *out = set;
+    return ok;
+}
+
+tr_answer tr_lib_binary_dictview(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    bool open, also = false;
+    if (op != TR_BIN_AND && op != TR_BIN_OR && op != TR_BIN_SUB && op != TR_BIN_XOR)
+        return TR_OPEN;
+    tr_tv a, b;
+    if (!as_operand(e, x, TR_TABLE_OTHER, &a, &open) || !as_operand(e, y, TR_TABLE_OTHER_VALUES, &b, &also))
+        return open || also ? TR_OPEN : TR_REFUSED;
+    return tr_answered(tr_table_combined(e, op, a, b, out));
+}
+
 tr_answer tr_lib_compare_dictview(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    (void)op, (void)out;
-    return tr_answered(tr_em_unsupported(e, "dict", "'%s' of %s and %s", tr_lib_cmp_sign(op),
-                                         tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty)));
+    bool open, sets = (x.ty->kind == TR_TY_DICTVIEW || tr_table_plain(e, x).ty->kind == TR_TY_SET) &&
+                      (y.ty->kind == TR_TY_DICTVIEW || tr_table_plain(e, y).ty->kind == TR_TY_SET);
+    tr_tv a, b;
+    if (!sets)
+        return TR_OPEN;
+    if (!as_operand(e, x, TR_TABLE_OTHER, &a, &open) || !as_operand(e, y, TR_TABLE_OTHER_VALUES, &b, &open))
+        return open ? TR_OPEN : TR_REFUSED;
+    return tr_answered(tr_table_compared(e, op, a, b, out));
 }
 
 bool tr_lib_len_dictview(tr_em *e, tr_tv x, tr_tv *n) {

@@ -91,7 +91,8 @@ static bool join_counts(tr_em *e, tr_tv d, tr_binop op, tr_tv x) {
 bool tr_lib_py_counter(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv d;
     if (!tr_em_new_dict(e, 0, NULL, &d) ||
-        (tr_fam_given(c->a[0]) && !join_counts(e, d, TR_BIN_ADD, c->a[0])))
+        (tr_fam_given(c->a[0]) && !join_counts(e, d, TR_BIN_ADD, c->a[0])) ||
+        (c->a[1].ty && !join_counts(e, d, TR_BIN_ADD, c->a[1])))
         return false;
     *out = faced(e, TR_TY_FACED, TR_FACE_COUNTER, d);
     return true;
@@ -107,6 +108,10 @@ bool tr_lib_py_ordered(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_frozenset(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv s;
+    if (c->nvar == 1 && c->var[0].ty->kind == TR_TY_FROZEN) { /* it is one */
+        *out = c->var[0];
+        return true;
+    }
     if (!tr_lib_py_set(e, c, &s))
         return false;
     *out = faced(e, TR_TY_FROZEN, 0, s);
@@ -125,7 +130,7 @@ enum { FACTORIES = sizeof factories / sizeof *factories };
 /* defaultdict(default_factory=None, /, [...]) */
 bool tr_lib_py_defaultdict(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv f = c->a[0], it[2];
-    tr_bcall of = {.nvar = tr_fam_given(c->a[1]), .var = &c->a[1]};
+    tr_bcall of = {.a = &c->a[2], .n = 1, .nvar = tr_fam_given(c->a[1]), .var = &c->a[1]};
     if (!tr_lib_py_dict(e, &of, &it[0]))
         return false;
     if (!tr_fam_given(f)) {
@@ -404,7 +409,25 @@ bool tr_lib_face_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* aux: TR_BIN_ADD update, TR_BIN_SUB subtract */
 bool tr_lib_counter_join(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
-    return !tr_fam_given(c->a[1]) || join_counts(e, inner(e, c->a[0]), (tr_binop)c->aux, c->a[1]);
+    tr_tv d = inner(e, c->a[0]);
+    return (!tr_fam_given(c->a[1]) || join_counts(e, d, (tr_binop)c->aux, c->a[1])) &&
+           (!c->a[2].ty || join_counts(e, d, (tr_binop)c->aux, c->a[2]));
+}
+
+/* od.popitem(last=True) */
+bool tr_lib_ordered_popitem(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv d = inner(e, c->a[0]), set = tr_table_set(e, d), a, at, both[2], last = tr_em_bool(e, true);
+    if ((c->a[1].ty && !tr_em_truth(e, c->a[1], &last)) || !tr_em_items(e, set, &a))
+        return false;
+    tr_tv end = tr_em_nsw(e, TR_OP_SUB, tr_em_dim(e, a, 0), tr_em_i64(e, 1));
+    at = tr_lib_emit(e, TR_OP_WALKON, end.ty, 2, (tr_val[]){set.v, tr_em_i64(e, 0).v});
+    at = tr_em_select(e, tr_em_strong(e, last), end, at);
+    tr_em_check(e, tr_table_found(e, at), TR_EXC_KEY, "dictionary is empty", 0, NULL);
+    if (!tr_table_key_at(e, set, at, &both[0]) || !tr_table_value_at(e, d, at, &both[1]))
+        return false;
+    tr_table_leave(e, d, at);
+    *out = tr_em_tuple(e, 2, both);
+    return true;
 }
 
 /* The methods of sets whose result is a frozenset: as aux says. */

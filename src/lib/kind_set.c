@@ -345,7 +345,10 @@ static const char *changed_text(tr_tv x) {
 
 /* The counter is the number of the entry that is asked for next, which may have left. */
 bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
-    tr_tv x = tr_em_item(e, it, 0), set = tr_table_set(e, x);
+    tr_tv x = tr_em_item(e, it, 0);
+    if (x.ty->kind == TR_TY_DEQUE)
+        return tr_lib_next_in_deque(e, it, i, go, out);
+    tr_tv set = tr_table_set(e, x);
     tr_tv same = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), tr_em_item(e, it, 1));
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
@@ -361,6 +364,8 @@ bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
 /* What stood between may have taken the entry out, as in zip(d, map(f, l)). */
 bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), pair[2], a;
+    if (x.ty->kind == TR_TY_DEQUE)
+        return tr_lib_at_in_deque(e, x, place, out);
     if (!tr_em_items(e, tr_table_set(e, x), &a))
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
@@ -387,7 +392,7 @@ static bool each_add(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
 }
 
 bool tr_table_gives_nothing(tr_em *e, tr_tv it) {
-    it = tr_table_plain(e, it);
+    it = it.ty->kind == TR_TY_DEQUE ? tr_em_item(e, it, 0) : tr_table_plain(e, it);
     if (it.ty->kind == TR_TY_TUPLE)
         return !it.ty->n;
     bool table = it.ty->kind == TR_TY_SET || it.ty->kind == TR_TY_DICT;
@@ -395,8 +400,8 @@ bool tr_table_gives_nothing(tr_em *e, tr_tv it) {
            !tr_ty_list_item(e->types, table ? tr_table_set(e, it).ty : it.ty, false);
 }
 
-/* Adds what an iterable gives; a set is gone through as it is, for adding its own keys changes nothing. */
-static bool add_all(tr_em *e, tr_tv set, tr_tv it) {
+/* A set is gone through as it is, for adding its own keys changes nothing. */
+bool tr_table_add_all(tr_em *e, tr_tv set, tr_tv it) {
     tr_tv none[1];
     return tr_table_gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
 }
@@ -416,7 +421,7 @@ bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
 
 static bool copied(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {
     *out = tr_table_new_set(e, which);
-    return add_all(e, *out, x);
+    return tr_table_add_all(e, *out, x);
 }
 
 /* What is given as an iterable, as a set. */
@@ -431,7 +436,7 @@ bool tr_lib_py_set(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_table_new_set(e, TR_TABLE_KEYS);
     if (c->nvar > 1)
         return tr_em_error(e, "set expected at most 1 argument, got %u", c->nvar);
-    return !c->nvar || add_all(e, *out, c->var[0]);
+    return !c->nvar || tr_table_add_all(e, *out, c->var[0]);
 }
 
 /* --- what one set is made of, by another one: which of its keys stay --- */
@@ -464,22 +469,21 @@ static bool keep(tr_em *e, tr_tv to, tr_tv x, tr_tv other, bool in) {
     if (tr_table_gives_nothing(e, x) || (tr_table_gives_nothing(e, other) && in))
         return true;
     if (tr_table_gives_nothing(e, other))
-        return add_all(e, to, x);
+        return tr_table_add_all(e, to, x);
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_kept, &k);
 }
 
-/* op: TR_BIN_OR, AND, SUB or XOR; y may be a dict. */
-static bool combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+bool tr_table_combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     *out = tr_table_new_set(e, TR_TABLE_KEYS);
     if (op == TR_BIN_OR)
-        return add_all(e, *out, x) && add_all(e, *out, y);
+        return tr_table_add_all(e, *out, x) && tr_table_add_all(e, *out, y);
     return keep(e, *out, x, y, op == TR_BIN_AND) && (op != TR_BIN_XOR || keep(e, *out, y, x, false));
 }
 
 /* The keys of x become those of y, a set of its own. */
 static bool replaced(tr_em *e, tr_tv x, tr_tv y) {
     tr_table_empty(e, x);
-    return add_all(e, x, y);
+    return tr_table_add_all(e, x, y);
 }
 
 static bool is_set_op(tr_binop op) {
@@ -489,7 +493,7 @@ static bool is_set_op(tr_binop op) {
 tr_answer tr_lib_binary_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!is_set_op(op) || x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
         return TR_OPEN;
-    return tr_answered(combined(e, op, x, y, out));
+    return tr_answered(tr_table_combined(e, op, x, y, out));
 }
 
 bool tr_lib_inplace_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -498,8 +502,8 @@ bool tr_lib_inplace_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
         return tr_lib_op_error(e, op, x.ty, y.ty);
     *out = x;
     if (op == TR_BIN_OR)
-        return add_all(e, x, y);
-    return combined(e, op, x, y, &r) && replaced(e, x, r);
+        return tr_table_add_all(e, x, y);
+    return tr_table_combined(e, op, x, y, &r) && replaced(e, x, r);
 }
 
 /* aux of the methods' rows: the operator, and whether it is done in place. */
@@ -512,7 +516,7 @@ bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
             return false;
         for (uint32_t k = 0; k < c->nvar; k++)
-            if (!add_all(e, *out, c->var[k]))
+            if (!tr_table_add_all(e, *out, c->var[k]))
                 return false;
     } else if (!c->nvar) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
@@ -520,7 +524,7 @@ bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
     } else {
         r = x;
         for (uint32_t k = 0; k < c->nvar; k++)
-            if (!as_set(e, c->var[k], &y) || !combined(e, op, r, y, &r))
+            if (!as_set(e, c->var[k], &y) || !tr_table_combined(e, op, r, y, &r))
                 return false;
         if (inplace && !replaced(e, x, r))
             return false;
@@ -563,9 +567,9 @@ static bool all_in(tr_em *e, tr_tv x, tr_tv y, bool in, tr_tv *out) {
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 1, out, each_in, &k);
 }
 
-static bool compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+bool tr_table_compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (op == TR_CMP_GT || op == TR_CMP_GE)
-        return compared(e, op == TR_CMP_GT ? TR_CMP_LT : TR_CMP_LE, y, x, out);
+        return tr_table_compared(e, op == TR_CMP_GT ? TR_CMP_LT : TR_CMP_LE, y, x, out);
     tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all;
     if (!all_in(e, x, y, true, &all))
         return false;
@@ -579,7 +583,7 @@ static bool compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 tr_answer tr_lib_compare_set(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
         return TR_OPEN;
-    return tr_answered(compared(e, op, x, y, out));
+    return tr_answered(tr_table_compared(e, op, x, y, out));
 }
 
 /* aux: 0 issubset, 1 issuperset, 2 isdisjoint */
@@ -588,7 +592,7 @@ bool tr_lib_set_relation(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!as_set(e, c->a[1], &y))
         return false;
     return c->aux == 2 ? all_in(e, y, c->a[0], false, out)
-                       : compared(e, c->aux ? TR_CMP_GE : TR_CMP_LE, c->a[0], y, out);
+                       : tr_table_compared(e, c->aux ? TR_CMP_GE : TR_CMP_LE, c->a[0], y, out);
 }
 
 /* --- methods --- */

@@ -144,6 +144,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_SET:
     case TR_TY_DICT:
     case TR_TY_FROZEN:
+    case TR_TY_DEQUE:
     case TR_TY_STRING:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:
