@@ -128,7 +128,9 @@ def random_keys(rng: np.random.Generator, full: bool) -> Arguments:
 
 
 def random_words(rng: np.random.Generator, full: bool) -> Arguments:
-    return (" ".join(f"w{k}" for k in (rng.pareto(1.0, 300_000 if full else 50) * 10).astype(np.int64) % 50_000),)
+    return (
+        " ".join(f"w{k}" for k in (rng.pareto(1.0, 300_000 if full else 50) * 10).astype(np.int64) % 50_000),
+    )
 
 
 def with_python(function: Callable[..., Any]) -> dict[str, Maker]:

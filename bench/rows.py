@@ -422,10 +422,16 @@ CONTAINERS: list[Row] = [
     *against("typed.List of a list", {"numba": (1 / 50, 1 / 500)}, "ns/el", "containers"),
     *against("l[i] of a typed.List", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
     *against("dict of int64, insert", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"),
-    *against("dict of int64, insert and find", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"),
-    *against("dict of pairs, insert and find", {"numba": (0.5, 0.3), "python": IN_CPYTHON}, "ns/el", "containers"),
+    *against(
+        "dict of int64, insert and find", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
+    *against(
+        "dict of pairs, insert and find", {"numba": (0.5, 0.3), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
     *against("dict of 1,000, find", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"),
-    *against("set of int64, add and ask", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"),
+    *against(
+        "set of int64, add and ask", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
     *against("count words", {"numba": (1 / 3, 1 / 7), "python": (1 / 2, 1 / 4)}, "ns/el", "containers"),
 ]
 

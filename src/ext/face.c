@@ -12,8 +12,8 @@ static const struct {
     tr_face form;
     PyTypeObject *cls;
 } factories[] = {
-    {TR_FACE_INT, &PyLong_Type},   {TR_FACE_FLOAT, &PyFloat_Type}, {TR_FACE_BOOL, &PyBool_Type},
-    {TR_FACE_STR, &PyUnicode_Type}, {TR_FACE_LIST, &PyList_Type},  {TR_FACE_DICT, &PyDict_Type},
+    {TR_FACE_INT, &PyLong_Type},    {TR_FACE_FLOAT, &PyFloat_Type}, {TR_FACE_BOOL, &PyBool_Type},
+    {TR_FACE_STR, &PyUnicode_Type}, {TR_FACE_LIST, &PyList_Type},   {TR_FACE_DICT, &PyDict_Type},
     {TR_FACE_SET, &PySet_Type},
 };
 enum { FACTORIES = sizeof factories / sizeof *factories };

@@ -659,8 +659,8 @@ static bool refill(PyObject *o, PyObject *items, bool dict) {
     bool ok = tr_face_clear(o);
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
         PyObject *x = PyList_GET_ITEM(items, i);
-        ok = dict ? tr_face_set(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0
-                  : PySet_Add(o, x) == 0;
+        ok =
+            dict ? tr_face_set(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0 : PySet_Add(o, x) == 0;
     }
     return ok;
 }

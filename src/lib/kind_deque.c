@@ -13,7 +13,8 @@
 #include "lib/kinds.h"
 #include "lib/table.h"
 
-enum { HEAD, MOST }; /* the numbers */
+enum { HEAD, MOST };                 /* the numbers */
+enum { PLACES = UINT32_C(1) << 12 }; /* tr_em.list: of what fills places before the first item */
 
 static tr_tv list_of(tr_em *e, tr_tv x) {
     return tr_em_item(e, x, 0);
@@ -66,7 +67,8 @@ static tr_tv slice_from(tr_em *e, tr_tv begin) {
 
 static tr_tv of_list(tr_em *e, tr_tv list, tr_tv most) {
     tr_tv two = tr_em_i64(e, 2), it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &two)};
-    tr_tv x = tr_em_make(e, tr_ty_of(e->types, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    tr_tv x =
+        tr_em_make(e, tr_ty_of(e->types, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     set_number(e, x, HEAD, zero(e));
     set_number(e, x, MOST, most);
     return x;
@@ -145,7 +147,7 @@ static bool make_places(tr_em *e, const void *user, tr_tv *acc) {
     if (!all_length(e, c->x, &n))
         return false;
     n = plus(e, n, tr_em_i64(e, 4));
-    if (!tr_em_new_list(e, TR_TABLE_OTHER, 1, &c->item, &one) || !tr_em_binary(e, TR_BIN_MUL, one, n, &many) ||
+    if (!tr_em_new_list(e, PLACES, 1, &c->item, &one) || !tr_em_binary(e, TR_BIN_MUL, one, n, &many) ||
         !tr_lib_set_list(e, list, slice_to(e, zero(e)), many, false))
         return false;
     set_number(e, c->x, HEAD, n);
@@ -155,9 +157,10 @@ static bool make_places(tr_em *e, const void *user, tr_tv *acc) {
 static bool add(tr_em *e, tr_tv x, tr_tv item, bool left) {
     tr_tv none[1], n, a, list = list_of(e, x), most;
     if (left) {
+        if (!tr_lib_list_item(e, list, item, &item))
+            return false;
         coming c = {x, item};
-        if (!tr_lib_list_item(e, list, item, &item) ||
-            !tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, HEAD), zero(e)), 0, none, make_places, &c) ||
+        if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, HEAD), zero(e)), 0, none, make_places, &c) ||
             !tr_em_items(e, list, &a))
             return false;
         tr_tv head = minus(e, number(e, x, HEAD), tr_em_i64(e, 1));
@@ -202,7 +205,8 @@ static bool each_append(tr_em *e, tr_tv item, const void *user, tr_tv *acc, tr_t
 /* What a deque is extended by may be itself: what it has now, then. */
 static bool extend(tr_em *e, tr_tv x, tr_tv it, bool left) {
     tr_tv none[1], of[2] = {x, left ? x : (tr_tv){NULL, TR_NOVAL}};
-    if (it.ty->kind == TR_TY_DEQUE && !tr_lib_get_list(e, list_of(e, it), slice_from(e, number(e, it, HEAD)), &it))
+    if (it.ty->kind == TR_TY_DEQUE &&
+        !tr_lib_get_list(e, list_of(e, it), slice_from(e, number(e, it, HEAD)), &it))
         return false;
     return tr_table_gives_nothing(e, it) ||
            (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_append, of));
@@ -297,8 +301,7 @@ bool tr_lib_iter_deque(tr_em *e, tr_tv x, tr_tv *out) {
     tr_tv it[2] = {x};
     if (!length(e, x, &it[1]))
         return false;
-    *out =
-        tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     return true;
 }
 
@@ -321,7 +324,8 @@ bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out) {
     tr_tv n, a;
     if (!length(e, x, &n) || !tr_em_items(e, list_of(e, x), &a))
         return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, n), TR_EXC_RUNTIME, "deque mutated during iteration", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, n), TR_EXC_RUNTIME, "deque mutated during iteration", 0,
+                NULL);
     *out = tr_lib_item_at(e, a, plus(e, place, number(e, x, HEAD)));
     return true;
 }

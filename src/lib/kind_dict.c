@@ -102,7 +102,7 @@ bool tr_lib_py_dict(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "dict expected at most 1 argument, got %u", c->nvar);
     return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) &&
            (!c->nvar || tr_lib_dict_put_all(e, *out, c->var[0])) &&
-           (!c->a[0].ty || tr_lib_dict_put_all(e, *out, c->a[0]));
+           (!c->a[1].ty || tr_lib_dict_put_all(e, *out, c->a[1]));
 }
 
 typedef struct same_value {
@@ -122,7 +122,8 @@ bool tr_lib_dict_fromkeys(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, &s.d))
         return false;
     *out = s.d;
-    return tr_table_gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_key, &s));
+    return tr_table_gives_nothing(e, it) ||
+           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_key, &s));
 }
 
 /* --- methods --- */

@@ -67,7 +67,8 @@ static bool each_count(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *s
 
 static tr_tv items_of(tr_em *e, tr_tv d) {
     d = tr_table_plain(e, d);
-    return tr_table_walk(e, tr_em_make(e, tr_ty_of(e->types, TR_TY_DICTVIEW, TR_VIEW_ITEMS, 1, &d.ty), 1, &d));
+    return tr_table_walk(e,
+                         tr_em_make(e, tr_ty_of(e->types, TR_TY_DICTVIEW, TR_VIEW_ITEMS, 1, &d.ty), 1, &d));
 }
 
 /* What an iterable gives, or a dict's numbers. */
@@ -122,15 +123,16 @@ static const struct {
     uint16_t row;
     uint8_t form;
 } factories[] = {
-    {TR_B_INT, TR_FACE_INT},   {TR_B_FLOAT, TR_FACE_FLOAT}, {TR_B_BOOL, TR_FACE_BOOL}, {TR_B_STR, TR_FACE_STR},
-    {TR_B_LIST, TR_FACE_LIST}, {TR_B_DICT, TR_FACE_DICT},   {TR_B_SET, TR_FACE_SET},
+    {TR_B_INT, TR_FACE_INT}, {TR_B_FLOAT, TR_FACE_FLOAT}, {TR_B_BOOL, TR_FACE_BOOL},
+    {TR_B_STR, TR_FACE_STR}, {TR_B_LIST, TR_FACE_LIST},   {TR_B_DICT, TR_FACE_DICT},
+    {TR_B_SET, TR_FACE_SET},
 };
 enum { FACTORIES = sizeof factories / sizeof *factories };
 
 /* defaultdict(default_factory=None, /, [...]) */
 bool tr_lib_py_defaultdict(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv f = c->a[0], it[2];
-    tr_bcall of = {.a = &c->a[2], .n = 1, .nvar = tr_fam_given(c->a[1]), .var = &c->a[1]};
+    tr_bcall of = {.a = &c->a[1], .n = 2, .nvar = tr_fam_given(c->a[1]), .var = &c->a[1]};
     if (!tr_lib_py_dict(e, &of, &it[0]))
         return false;
     if (!tr_fam_given(f)) {
@@ -149,8 +151,8 @@ bool tr_lib_py_defaultdict(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return builtin ? tr_em_unsupported(e, "dict", "a defaultdict of %s", tr_em_tyname(e, f.ty))
                        : tr_em_error(e, "first argument must be callable or None");
     it[1] = f;
-    *out = tr_em_make(
-        e, tr_ty_of(e->types, TR_TY_FACED, TR_FACE_MADE, 2, (const tr_ty *[]){it[0].ty, f.ty}), 2, it);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_FACED, TR_FACE_MADE, 2, (const tr_ty *[]){it[0].ty, f.ty}),
+                      2, it);
     return true;
 }
 
@@ -299,10 +301,10 @@ tr_answer tr_lib_binary_face(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
         return tr_answered(merge_counters(e, op, x, y, out));
     tr_tv a = tr_table_plain(e, x), b = tr_table_plain(e, y), r;
     bool own = x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN;
-    tr_answer is = a.ty->kind != b.ty->kind    ? TR_OPEN
-                   : a.ty->kind == TR_TY_DICT  ? tr_lib_binary_dict(e, op, a, b, &r)
-                   : a.ty->kind == TR_TY_SET   ? tr_lib_binary_set(e, op, a, b, &r)
-                                               : TR_OPEN;
+    tr_answer is = a.ty->kind != b.ty->kind   ? TR_OPEN
+                   : a.ty->kind == TR_TY_DICT ? tr_lib_binary_dict(e, op, a, b, &r)
+                   : a.ty->kind == TR_TY_SET  ? tr_lib_binary_set(e, op, a, b, &r)
+                                              : TR_OPEN;
     if (is == TR_DONE)
         *out = own ? like(e, x, r) : is_faced(y) ? like(e, y, r) : r;
     return is;
@@ -378,7 +380,8 @@ tr_answer tr_lib_compare_face(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
         if (!same_counts(e, x, y, out))
             return TR_REFUSED;
     } else {
-        bool order = is_faced(x) && is_faced(y) && x.ty->sub == TR_FACE_ORDERED && y.ty->sub == TR_FACE_ORDERED;
+        bool order =
+            is_faced(x) && is_faced(y) && x.ty->sub == TR_FACE_ORDERED && y.ty->sub == TR_FACE_ORDERED;
         if (tr_lib_compare_dict(e, TR_CMP_EQ, a, b, out) != TR_DONE)
             return TR_REFUSED;
         in_order = tr_em_strong(e, *out);

@@ -340,7 +340,7 @@ bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *v
 
 static const char *changed_text(tr_tv x) {
     return x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_FROZEN ? "Set changed size during iteration"
-                                   : "dictionary changed size during iteration";
+                                                                 : "dictionary changed size during iteration";
 }
 
 /* The counter is the number of the entry that is asked for next, which may have left. */
@@ -403,7 +403,8 @@ bool tr_table_gives_nothing(tr_em *e, tr_tv it) {
 /* A set is gone through as it is, for adding its own keys changes nothing. */
 bool tr_table_add_all(tr_em *e, tr_tv set, tr_tv it) {
     tr_tv none[1];
-    return tr_table_gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
+    return tr_table_gives_nothing(e, it) ||
+           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
 }
 
 bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {

@@ -12,7 +12,7 @@ tr_tv tr_table_plain(tr_em *e, tr_tv x); /* what a class of collections has insi
 bool tr_lib_iter_deque(tr_em *e, tr_tv x, tr_tv *out);
 bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out);
 bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out);
-bool tr_table_gives_nothing(tr_em *e, tr_tv it); /* and of no type */
+bool tr_table_gives_nothing(tr_em *e, tr_tv it);      /* and of no type */
 bool tr_table_add_all(tr_em *e, tr_tv set, tr_tv it); /* what an iterable gives */
 /* A new set of two, of which each may be a dict, for its keys. op: TR_BIN_OR, AND, SUB or XOR. */
 bool tr_table_combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);

@@ -6,7 +6,13 @@ from typing import Any
 
 from . import Constant
 
-__all__ = ["of_counter_elements", "of_counter_most_common", "of_counter_total", "of_deque_rotate", "of_ordered_move_to_end"]
+__all__ = [
+    "of_counter_elements",
+    "of_counter_most_common",
+    "of_counter_total",
+    "of_deque_rotate",
+    "of_ordered_move_to_end",
+]
 
 
 def of_counter_most_common(self: Any, n: Constant = None) -> Any:
