@@ -176,7 +176,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("about", "left", "printed", "sorts", "state", "watch"),  # the ground: state.h, py.h, compat.h
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
         # which type a value has, and values in and out: containers have items of all kinds
-        ("box", "date", "generator", "items", "lists", "ntclass", "number", "record", "unbox", "value"),
+        ("box", "date", "face", "generator", "items", "lists", "ntclass", "number", "record", "unbox", "value"),
         ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),

@@ -1,7 +1,7 @@
 /* Classes of dicts and sets of Python's, told by what they are, made and filled.
  *
- * An OrderedDict has an order of its own beside the dict's, so it is asked, and changed, by its own methods; the
- * others are dicts to the C API. */
+ * An OrderedDict has an order of its own beside the dict's, so it is asked, and changed, by its own methods;
+ * the others are dicts to the C API. */
 #include "ext/face.h"
 
 #include <assert.h>

@@ -9,8 +9,8 @@ bool tr_face_init(tr_state *st);
 bool tr_face_is_table(const tr_state *st,
                       PyObject *o); /* of such a class, and of no class derived from one */
 bool tr_face_is_dict(PyObject *o);
-/* The type of an object whose keys and values are of type `plain`; NULL: a defaultdict whose values are made by what
- * has no type. */
+/* The type of an object whose keys and values are of type `plain`; NULL: a defaultdict whose values are made
+ * by what has no type. */
 const tr_ty *tr_face_type(tr_state *st, PyObject *o, const tr_ty *plain);
 const tr_ty *tr_face_plain(const tr_ty *ty); /* what is inside; of a dict or a set that itself */
 /* An empty object of the type's class; of a frozenset that is filled by PySet_Add before anybody has it. */

@@ -43,6 +43,12 @@ static bool row_asks_place(uint32_t row) {
     return strncmp(b->path, "treadle.cuda.", 13) == 0 && b->aux >= TR_OP_THREADIDX && b->aux <= TR_OP_GRIDDIM;
 }
 
+const char *tr_lib_face_class(const tr_ty *faced) {
+    return faced->sub == TR_FACE_COUNTER   ? "Counter"
+           : faced->sub == TR_FACE_ORDERED ? "OrderedDict"
+                                           : "defaultdict";
+}
+
 static const char *class_of(tr_em *e, tr_tv x) {
     const char *cls = tr_lib_kind(x.ty)->attrs;
     const tr_obj *o = x.ty->lit;
@@ -142,6 +148,16 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     return false;
 }
 
+/* A set has it, and a frozenset has not. */
+static bool is_for_change(const char *name) {
+    static const char *const of_sets[] = {"add", "clear", "discard", "pop", "remove", "update"};
+    size_t n = strlen(name);
+    for (size_t k = 0; k < sizeof of_sets / sizeof *of_sets; k++)
+        if (strcmp(name, of_sets[k]) == 0)
+            return true;
+    return n > 7 && strcmp(name + n - 7, "_update") == 0;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
         x = tr_em_item(e, x, 0);
@@ -167,7 +183,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
             }
     int row = tr_em_member(e, x, name);
     bool face = x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN;
-    if (row < 0 && face && !tr_em_method(e, x, name) && !tr_lib_face_refuses(x, name))
+    if (row < 0 && face && !tr_em_method(e, x, name) && !(x.ty->kind == TR_TY_FROZEN && is_for_change(name)))
         return tr_em_getattr(e, tr_em_item(e, x, 0), name, out); /* a dict's, or a set's */
     if (row < 0 && tr_em_method(e, x, name)) {
         *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
@@ -386,19 +402,6 @@ bool tr_lib_call_bound(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return call_loose(e, &to, p, c->n - parse_params(b->params, p), out);
 }
 
-/* One more name, and its value, for the parameter that takes them all. */
-static void add_name(tr_em *e, tr_tv *to, const char *name, tr_tv v) {
-    uint32_t n = to->ty ? tr_em_keyed_n(to->ty) : 0;
-    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *values = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t k = 0; k < n; k++) {
-        names[k] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(to->ty, k)));
-        values[k] = tr_em_keyed_value(e, *to, k);
-    }
-    names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, name));
-    values[n] = v;
-    *to = tr_em_keyed(e, tr_em_tuple(e, n + 1, names), tr_em_tuple(e, n + 1, values));
-}
-
 /* Of the arguments, what calls with dates look at. p: the parameters, behind `first` others. */
 static tr_dated dated(const tr_bcall *c, const param *p, uint32_t first) {
     tr_dated d = {.dtype = {NULL, TR_NOVAL}};
@@ -440,13 +443,17 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     }
     if (k < npos)
         return tr_em_error(e, "%s() takes at most %u arguments, %u were given", display(b), k, npos);
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u),
+          *values = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    uint32_t nnames = 0; /* that are no parameter's */
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = 0;
         while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
                           p[i].star || p[i].names))
             i++;
         if (i == np && np && p[np - 1].names) {
-            add_name(e, &c.a[first + np - 1], args->kw[j], args->v[npos + j]);
+            names[nnames] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[j]));
+            values[nnames++] = args->v[npos + j];
             continue;
         }
         if (i == np) {
@@ -458,6 +465,8 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
             return tr_em_error(e, "%s() got multiple values for argument '%s'", display(b), args->kw[j]);
         c.a[first + i] = args->v[npos + j];
     }
+    if (nnames)
+        c.a[first + np - 1] = tr_em_keyed(e, tr_em_tuple(e, nnames, names), tr_em_tuple(e, nnames, values));
     for (uint32_t i = 0; i < np; i++)
         if (!p[i].optional && !p[i].star && !c.a[first + i].ty)
             return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len,

@@ -342,7 +342,6 @@ bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *faile
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 const char *tr_lib_face_class(const tr_ty *faced);
-bool tr_lib_face_refuses(tr_tv x, const char *name); /* what a dict or a set has, and its class has not */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* x.name = v, of records; itself: as of tr_em_setitem. */
 bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);

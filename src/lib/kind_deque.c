@@ -285,7 +285,7 @@ bool tr_lib_set_deque(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
 
 bool tr_lib_contains_deque(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
     tr_tv it;
-    return tr_lib_iter_deque(e, x, &it) && tr_lib_contains_items(e, it, item, out);
+    return tr_em_iter(e, x, &it) && tr_lib_contains_items(e, it, item, out);
 }
 
 tr_answer tr_lib_compare_deque(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -296,14 +296,6 @@ tr_answer tr_lib_compare_deque(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
 }
 
 /* --- iteration: by position, as long as there are as many items --- */
-
-bool tr_lib_iter_deque(tr_em *e, tr_tv x, tr_tv *out) {
-    tr_tv it[2] = {x};
-    if (!length(e, x, &it[1]))
-        return false;
-    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
-    return true;
-}
 
 bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), n, more;

@@ -360,10 +360,10 @@ static bool each_in_order(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv
 
 static bool same_order(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv zip, v[2] = {tr_table_plain(e, x), tr_table_plain(e, y)};
-    tr_bcall c = {.row = TR_B_ZIP, .a = (tr_tv[]){{NULL, TR_NOVAL}}, .n = 1, .var = v, .nvar = 2};
     if (tr_table_gives_nothing(e, x) || tr_table_gives_nothing(e, y))
         return true;
-    return tr_lib_py_zip(e, &c, &zip) && tr_em_each(e, zip, 1, out, each_in_order, NULL);
+    return tr_em_builtin(e, TR_B_ZIP, (tr_tv){NULL, TR_NOVAL}, &(tr_args){2, v, 0, NULL}, &zip) &&
+           tr_em_each(e, zip, 1, out, each_in_order, NULL);
 }
 
 tr_answer tr_lib_compare_face(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -444,21 +444,4 @@ bool tr_lib_frozen_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     *out = faced(e, TR_TY_FROZEN, 0, s);
     return true;
-}
-
-const char *tr_lib_face_class(const tr_ty *faced) {
-    return faced->sub == TR_FACE_COUNTER   ? "Counter"
-           : faced->sub == TR_FACE_ORDERED ? "OrderedDict"
-                                           : "defaultdict";
-}
-
-bool tr_lib_face_refuses(tr_tv x, const char *name) {
-    static const char *const of_sets[] = {"add", "clear", "discard", "pop", "remove", "update"};
-    size_t n = strlen(name);
-    if (x.ty->kind != TR_TY_FROZEN)
-        return is_counter(x) && strcmp(name, "fromkeys") == 0;
-    for (size_t k = 0; k < sizeof of_sets / sizeof *of_sets; k++)
-        if (strcmp(name, of_sets[k]) == 0)
-            return true;
-    return n > 7 && strcmp(name + n - 7, "_update") == 0;
 }

@@ -9,7 +9,6 @@ enum { TR_TABLE_KEYS = 1, TR_TABLE_VALUES, TR_TABLE_OTHER, TR_TABLE_OTHER_VALUES
 
 tr_tv tr_table_plain(tr_em *e, tr_tv x); /* what a class of collections has inside: the dict or the set */
 /* Deques are gone through as tables are, by a WALK. */
-bool tr_lib_iter_deque(tr_em *e, tr_tv x, tr_tv *out);
 bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out);
 bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out);
 bool tr_table_gives_nothing(tr_em *e, tr_tv it);      /* and of no type */

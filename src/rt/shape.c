@@ -1,9 +1,10 @@
 /* Shapes: what is counted in the items of containers, for C that drops and copies them.
  *
  * Code names a shape by its contents, so the cache holds no address, and blocks of all modules have the same
- * one. A shape is never freed: a block may outlive the code that made it. There are as many as there are types
- * of items in a process. A key that the runtime has no class for is compared by what its shape says of it. The list only grows, at its head, by compare and exchange, so readers need no lock;
- * two threads that miss one at the same time make it twice, which does no harm.
+ * one. A shape is never freed: a block may outlive the code that made it. There are as many as there are
+ * types of items in a process. A key that the runtime has no class for is compared by what its shape says of
+ * it. The list only grows, at its head, by compare and exchange, so readers need no lock; two threads that
+ * miss one at the same time make it twice, which does no harm.
  * Cost: linear in the number of shapes, when code is loaded. */
 #include <assert.h>
 #include <stdatomic.h>
