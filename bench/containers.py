@@ -119,7 +119,10 @@ def added_and_asked(keys):
 def words_counted(text):
     d = {}
     for w in text.split(" "):
-        d[w] = d.get(w, 0) + 1
+        if w in d:
+            d[w] += 1
+        else:
+            d[w] = 1
     return len(d)
 
 
